@@ -13,6 +13,7 @@ enum class Code {
   kInvalidArgument,
   kFailedPrecondition,
   kResourceExhausted,
+  kUnimplemented,
   kInternal,
 };
 
@@ -41,6 +42,21 @@ std::string StrCat(const Parts&... parts) {
 template <typename... Parts>
 Status InvalidArgument(const Parts&... parts) {
   return Status(Code::kInvalidArgument, StrCat(parts...));
+}
+
+template <typename... Parts>
+Status FailedPrecondition(const Parts&... parts) {
+  return Status(Code::kFailedPrecondition, StrCat(parts...));
+}
+
+template <typename... Parts>
+Status ResourceExhausted(const Parts&... parts) {
+  return Status(Code::kResourceExhausted, StrCat(parts...));
+}
+
+template <typename... Parts>
+Status Unimplemented(const Parts&... parts) {
+  return Status(Code::kUnimplemented, StrCat(parts...));
 }
 
 template <typename... Parts>

@@ -35,6 +35,8 @@ absl::Status ToTf(const Status& status) {
       return absl::FailedPreconditionError(status.message());
     case Code::kResourceExhausted:
       return absl::ResourceExhaustedError(status.message());
+    case Code::kUnimplemented:
+      return absl::UnimplementedError(status.message());
     case Code::kInternal:
       break;
   }
