@@ -1,0 +1,70 @@
+"""Builds pretend CUDA libraries, under which TensorFlow's GPU build registers a GPU without one.
+
+    python build.py TENSORFLOW_INCLUDE OUT
+
+TENSORFLOW_INCLUDE is the include folder of the GPU build: it lists the names that TensorFlow looks
+for. Put OUT on LD_LIBRARY_PATH before starting Python.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# File of this folder, soname, TensorFlow's list of names, and what a function that is only listed
+# returns: 0 is success, 3 NVML_ERROR_NOT_SUPPORTED.
+LIBRARIES = (
+    ("driver.cc", "libcuda.so.1", "cuda.inc", 0),
+    ("runtime.cc", "libcudart.so.12", "cudart.inc", 0),
+    ("nvml.cc", "libnvidia-ml.so.1", "nvml.inc", 3),
+    ("blas.cc", "libcublas.so.12", "cublas.inc", 0),
+    ("empty.cc", "libcublasLt.so.12", None, 0),
+    ("empty.cc", "libcufft.so.11", None, 0),
+    ("empty.cc", "libcusolver.so.11", None, 0),
+    ("empty.cc", "libcusparse.so.12", None, 0),
+)
+COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden")
+
+
+def defined(source):
+    """The functions that a source exports."""
+    return set(re.findall(r"^MOCK_API [^(]*?\b(\w+)\(", source.read_text(), flags=re.MULTILINE))
+
+
+def stubs(names, code):
+    """C++ source of functions that do nothing, whatever they are called with."""
+    lines = ['#include "mock.h"']
+    lines += [f'MOCK_API int {name}() {{ return mock::Log("{name}", {code}); }}' for name in names]
+    return "\n".join(lines) + "\n"
+
+
+def build_library(source, soname, listed, code, out):
+    """Compiles one library with a stub for every listed name that the source lacks."""
+    sources = [source]
+    if listed:
+        extra = out / f"{source.stem}_stubs.cc"
+        extra.write_text(stubs(sorted(set(listed) - defined(source)), code))
+        sources.append(extra)
+    command = [*COMPILE, "-shared", f"-I{HERE}", f"-Wl,-soname,{soname}", *map(str, sources)]
+    subprocess.run([*command, "-o", str(out / soname), "-ldl"], check=True)
+
+
+def build(include, out):
+    """Builds all libraries into `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    for source, soname, names, code in LIBRARIES:
+        listed = []
+        if names:
+            listed = re.findall(r'"(\w+)"', (include / "xla/tsl/cuda" / names).read_text())
+            assert listed, f"{names} lists no name"
+        build_library(HERE / source, soname, listed, code, out)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("include", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    arguments = parser.parse_args()
+    build(arguments.include, arguments.out)

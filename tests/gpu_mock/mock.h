@@ -1,0 +1,30 @@
+// What the pretend libraries share. "Device" memory is host memory, every stream runs at once.
+#ifndef TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
+#define TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define MOCK_API extern "C" __attribute__((visibility("default")))
+
+namespace mock {
+
+// With MOCK_CUDA_LOG set, prints the name: what TensorFlow asks for that is not written out yet.
+inline int Log(const char* name, int code) {
+  static const bool on = std::getenv("MOCK_CUDA_LOG") != nullptr;
+  if (on) std::fprintf(stderr, "[mock] %s\n", name);
+  return code;
+}
+
+inline int AllocatePages(void** memory, size_t bytes) {
+  constexpr size_t kPage = 4096;
+  *memory = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+  return *memory != nullptr ? 0 : 2;  // CUDA_ERROR_OUT_OF_MEMORY
+}
+
+}  // namespace mock
+
+#endif  // TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
