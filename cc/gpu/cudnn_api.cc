@@ -1,0 +1,96 @@
+#include "cc/gpu/cudnn_api.h"
+
+#include <string>
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+constexpr size_t kMinVersion = 90000;
+constexpr size_t kMaxVersion = 100000;  // another major version has another API
+
+struct LoadedCudnn {
+  Dso dso;
+  CudnnApi api;
+  Status status;
+};
+
+// Never destroyed: kernels may run while the process exits.
+const LoadedCudnn& Loaded() {
+  static const LoadedCudnn* const loaded = [] {
+    auto* cudnn = new LoadedCudnn;
+    cudnn->status = OpenDso(CudnnRequest(), &cudnn->dso);
+    if (cudnn->status.ok()) cudnn->status = BindCudnn(cudnn->dso, &cudnn->api);
+    return cudnn;
+  }();
+  return *loaded;
+}
+
+Code CodeOf(cudnnStatus_t status) {
+  constexpr int kCategory = 1000;  // BAD_PARAM 2000, its special cases 2001, 2002, ...
+  if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
+    return Code::kResourceExhausted;
+  }
+  switch (static_cast<int>(status) / kCategory * kCategory) {
+    case 1000:  // not initialised, a part missing or of another version
+      return Code::kFailedPrecondition;
+    case CUDNN_STATUS_NOT_SUPPORTED:
+      return Code::kUnimplemented;
+    default:
+      return Code::kInternal;
+  }
+}
+
+}  // namespace
+
+DsoRequest CudnnRequest() {
+  DsoRequest request;
+  request.what = "cuDNN 9";
+  request.env = "TF_RNN_OPS_CUDNN";
+  request.names = {"libcudnn.so.9"};
+  request.pip_folder = "nvidia/cudnn/lib";
+  request.remedy =
+      "Install it (pip install nvidia-cudnn-cu12, or tensorflow[and-cuda], which brings it), or "
+      "put "
+      "its folder on LD_LIBRARY_PATH.";
+  return request;
+}
+
+Status BindCudnn(const Dso& dso, CudnnApi* api) {
+  std::string missing;
+#define RNN_OPS_BIND(result, name, parameters)                                   \
+  api->name = reinterpret_cast<result(*) parameters>(dso.Symbol("cudnn" #name)); \
+  if (api->name == nullptr) missing += " cudnn" #name;
+  RNN_OPS_CUDNN_FUNCTIONS(RNN_OPS_BIND)
+#undef RNN_OPS_BIND
+  const size_t version = api->GetVersion == nullptr ? 0 : api->GetVersion();
+  if (version < kMinVersion || version >= kMaxVersion) {
+    return FailedPrecondition("cuDNN 9 is needed, but ", dso.name, " is version ", version, ".");
+  }
+  if (missing.empty()) return Status();
+  return FailedPrecondition(dso.name, " is cuDNN ", version, ", but it lacks", missing, ".");
+}
+
+Status GetCudnn(const CudnnApi** api) {
+  *api = &Loaded().api;
+  return Loaded().status;
+}
+
+const Dso& CudnnDso() { return Loaded().dso; }
+
+Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call) {
+  if (status == CUDNN_STATUS_SUCCESS) return Status();
+  const std::string expression = call;
+  char detail[512] = "";
+  api.GetLastErrorString(detail, sizeof(detail));
+  detail[sizeof(detail) - 1] = '\0';
+  std::string text =
+      StrCat("cudnn", expression.substr(0, expression.find('(')), " failed with ",
+             api.GetErrorString(status), " (", static_cast<int>(status), ") in cudnn", expression);
+  if (detail[0] != '\0') text += StrCat(": ", detail);
+  return Status(CodeOf(status), text);
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,47 @@
+// cuDNN's functions as a table, and its statuses as ours.
+#ifndef TF_RNN_OPS_CC_GPU_CUDNN_API_H_
+#define TF_RNN_OPS_CC_GPU_CUDNN_API_H_
+
+#include "cc/core/status.h"
+#include "cc/gpu/cudnn_min.h"
+#include "cc/gpu/dso.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// Each function under its name without "cudnn". A test fills it with functions of its own.
+struct CudnnApi {
+#define RNN_OPS_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
+  RNN_OPS_CUDNN_FUNCTIONS(RNN_OPS_MEMBER)
+#undef RNN_OPS_MEMBER
+};
+
+// TF_RNN_OPS_CUDNN may name the file.
+DsoRequest CudnnRequest();
+
+// Fills the table from an open library. FailedPrecondition, naming what is missing, for a library
+// that is not cuDNN 9.
+Status BindCudnn(const Dso& dso, CudnnApi* api);
+
+// The process's cuDNN, opened at the first call; the outcome is kept.
+Status GetCudnn(const CudnnApi** api);
+
+// How and where GetCudnn() found it or looked for it.
+const Dso& CudnnDso();
+
+// `call` is the expression behind "cudnn" that returned `status`.
+Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call);
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+// Returns from the enclosing function unless api.call succeeds.
+#define RNN_OPS_RETURN_IF_CUDNN_ERROR(api, call)                      \
+  do {                                                                \
+    const cudnnStatus_t rnn_ops_cudnn_ = (api).call;                  \
+    if (rnn_ops_cudnn_ != CUDNN_STATUS_SUCCESS) {                     \
+      return ::rnn_ops::gpu::FromCudnn((api), rnn_ops_cudnn_, #call); \
+    }                                                                 \
+  } while (false)
+
+#endif  // TF_RNN_OPS_CC_GPU_CUDNN_API_H_

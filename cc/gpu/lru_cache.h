@@ -1,0 +1,65 @@
+// A bounded cache of immutable values, safe to use from several threads.
+#ifndef TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
+#define TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace rnn_ops {
+namespace gpu {
+
+// Keeps the `capacity` values used last. A value lives on while somebody holds it.
+template <typename Key, typename Value>
+class LruCache {
+ public:
+  using Pointer = std::shared_ptr<const Value>;
+
+  explicit LruCache(size_t capacity) : capacity_(capacity) {}
+
+  // Null when there is none.
+  Pointer Find(const Key& key) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = index_.find(key);
+    if (found == index_.end()) return nullptr;
+    values_.splice(values_.begin(), values_, found->second);
+    return found->second->second;
+  }
+
+  // Returns what the cache then has under `key`: where two threads made it, the first one's.
+  Pointer Insert(const Key& key, Pointer value) {
+    Pointer dropped;  // destroyed after the lock is released
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = index_.find(key);
+    if (found != index_.end()) return found->second->second;
+    values_.emplace_front(key, std::move(value));
+    index_[key] = values_.begin();
+    if (values_.size() > capacity_) {
+      dropped = values_.back().second;
+      index_.erase(values_.back().first);
+      values_.pop_back();
+    }
+    return values_.front().second;
+  }
+
+  size_t size() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return values_.size();
+  }
+
+ private:
+  using Entry = std::pair<Key, Pointer>;
+
+  const size_t capacity_;
+  mutable std::mutex mutex_;
+  std::list<Entry> values_;  // last used first
+  std::map<Key, typename std::list<Entry>::iterator> index_;
+};
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
