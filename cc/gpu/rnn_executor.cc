@@ -1,0 +1,283 @@
+#include "cc/gpu/rnn_executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cc/core/param_layout.h"
+#include "cc/gpu/rnn_staging.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+bool IsLstm(const RnnProblem& problem) { return problem.config.mode == RnnMode::kLstm; }
+
+int64_t StateBytes(const RnnProblem& problem, int64_t width) {
+  const RnnConfig& c = problem.config;
+  return c.num_pseudo_layers() * c.batch * width * SizeOf(problem.dtype);
+}
+
+int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
+  const RnnConfig& c = problem.config;
+  return c.max_time * c.batch * width * SizeOf(problem.dtype);
+}
+
+// Never 0, and whole elements of every type.
+int64_t ReserveBytes(const RnnCallDescriptors& descriptors) {
+  constexpr int64_t kUnit = 256;
+  return (descriptors.reserve_bytes() / kUnit + 1) * kUnit;
+}
+
+Status WrongReserve(int64_t expected, int64_t actual) {
+  return InvalidArgument(
+      "reserve_space must be what the forward op with is_training=True returned on this device for "
+      "these inputs and attributes: ",
+      expected, " bytes, but it has ", actual, " bytes.");
+}
+
+// Note [Dropout states]: each forward call seeds cuDNN's generator anew, so its masks depend on the
+// seed alone and calls on several streams share nothing. cuDNN keeps the masks in the reserve
+// space; backward only has to give the descriptor states of the right size.
+enum class DropoutUse { kSeed, kRestore };
+
+// The dropout descriptor of one call; null where no mask is drawn.
+Status SetDropout(const CudnnApi& api, const DeviceOps& ops, cudnnHandle_t handle,
+                  const RnnPlanKey& key, DropoutUse use, uint64_t seed, const RnnGpuCall& call,
+                  DropoutDescriptor* dropout) {
+  if (!key.has_dropout()) return Status();
+  size_t size = 0;
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
+  void* states = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(
+      AllocateScratch(call.scratch, "dropout states", static_cast<int64_t>(size), &states));
+  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
+  if (use == DropoutUse::kSeed) {
+    RNN_OPS_RETURN_IF_CUDNN_ERROR(
+        api, SetDropoutDescriptor(dropout->get(), handle, key.config.dropout, states, size, seed));
+    return Status();
+  }
+  RNN_OPS_RETURN_IF_ERROR(ops.Zero(call.stream, states, static_cast<int64_t>(size)));
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(
+      api,
+      RestoreDropoutDescriptor(dropout->get(), handle, key.config.dropout, states, size, seed));
+  return Status();
+}
+
+}  // namespace
+
+bool HasNoSteps(const RnnProblem& problem) {
+  const int32_t* const end = problem.lengths + problem.config.batch;
+  return std::all_of(problem.lengths, end, [](int32_t length) { return length == 0; });
+}
+
+Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
+                           const RnnGpuCall& call) {
+  const RnnConfig& c = args.problem.config;
+  RNN_OPS_RETURN_IF_ERROR(
+      ops.Zero(call.stream, args.y, SequenceBytes(args.problem, c.output_size())));
+  RNN_OPS_RETURN_IF_ERROR(
+      ops.Copy(call.stream, args.h_n, args.h0, StateBytes(args.problem, c.hidden_size())));
+  if (!IsLstm(args.problem)) return Status();
+  return ops.Copy(call.stream, args.c_n, args.c0, StateBytes(args.problem, c.num_units));
+}
+
+Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
+                            const RnnGpuCall& call) {
+  const RnnConfig& c = args.problem.config;
+  if (args.reserve_bytes != 0) return WrongReserve(0, args.reserve_bytes);
+  RNN_OPS_RETURN_IF_ERROR(
+      ops.Zero(call.stream, args.dx, SequenceBytes(args.problem, c.input_size)));
+  RNN_OPS_RETURN_IF_ERROR(
+      ops.Zero(call.stream, args.dparams, ParamsSize(c) * SizeOf(args.problem.dtype)));
+  RNN_OPS_RETURN_IF_ERROR(
+      ops.Copy(call.stream, args.dh0, args.dh_n, StateBytes(args.problem, c.hidden_size())));
+  if (!IsLstm(args.problem)) return Status();
+  return ops.Copy(call.stream, args.dc0, args.dc_n, StateBytes(args.problem, c.num_units));
+}
+
+RnnExecutor::RnnExecutor(RnnExecutorParts parts)
+    : parts_(std::move(parts)), handles_(parts_.cudnn), plans_(parts_.cudnn, parts_.cached_plans) {}
+
+RnnPlanKey RnnExecutor::MakeKey(const RnnProblem& problem, const RnnGpuCall& call) const {
+  RnnPlanKey key;
+  key.device = call.device;
+  key.config = problem.config;
+  key.compute = problem.dtype;
+  key.allow_tf32 = problem.allow_tf32;
+  const int32_t* const end = problem.lengths + problem.config.batch;
+  key.full_length = std::all_of(problem.lengths, end,
+                                [&](int32_t length) { return length == problem.config.max_time; });
+  return key;
+}
+
+Status RnnExecutor::Forward(const RnnForwardArgs& args, const RnnGpuCall& call) {
+  if (HasNoSteps(args.problem)) return ForwardWithoutSteps(*parts_.ops, args, call);
+  HandlePool::Lease handle;
+  RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
+  RnnPlanKey key = MakeKey(args.problem, call);
+  const std::vector<RnnChoice> candidates = RnnCandidates(parts_.policy, key, args.problem.dtype);
+  const bool measure = parts_.policy == AlgoPolicy::kAuto;
+  RecyclingAllocator recycling(call.scratch);
+  const auto trial = [&](const RnnChoice& candidate, double* seconds) {
+    RnnPlanKey tried = key;
+    tried.algo = candidate.algo;
+    tried.compute = candidate.compute;
+    return Try(args, call, handle.get(), tried, &recycling, seconds);
+  };
+  RnnChoice choice;
+  RNN_OPS_RETURN_IF_ERROR(
+      choices_.Choose(key, args.problem.dtype, candidates, measure, trial, &choice));
+  key.algo = choice.algo;
+  key.compute = choice.compute;
+  return RunForward(args, call, handle.get(), key);
+}
+
+Status RnnExecutor::Backward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
+  if (HasNoSteps(args.problem)) return BackwardWithoutSteps(*parts_.ops, args, call);
+  HandlePool::Lease handle;
+  RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
+  RnnPlanKey key = MakeKey(args.problem, call);
+  const std::vector<RnnChoice> candidates = RnnCandidates(parts_.policy, key, args.problem.dtype);
+  RnnChoice choice = candidates[0];
+  if (candidates.size() > 1 && !choices_.Find(key, args.problem.dtype, &choice)) {
+    return InvalidArgument(
+        "reserve_space must come from a forward op with is_training=True that ran in this process "
+        "on this device for these inputs and attributes, but none has run.");
+  }
+  key.algo = choice.algo;
+  key.compute = choice.compute;
+  return RunBackward(args, call, handle.get(), key);
+}
+
+Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& call,
+                               cudnnHandle_t handle, const RnnPlanKey& key) {
+  const CudnnApi& api = *parts_.cudnn;
+  const RnnConfig& c = args.problem.config;
+  RnnPlan::Pointer plan;
+  RNN_OPS_RETURN_IF_ERROR(plans_.Get(handle, key, args.params, &plan));
+  const WeightMap& weights = plan->weights();
+  DropoutDescriptor dropout;
+  RNN_OPS_RETURN_IF_ERROR(SetDropout(api, *parts_.ops, handle, key, DropoutUse::kSeed,
+                                     args.dropout_seed, call, &dropout));
+  RnnStaging staging(*parts_.ops, args.problem, key.compute, call);
+  RnnCallDescriptors descriptors;
+  RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, staging.lengths(), dropout.get()));
+
+  void* work = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
+  void* reserve = nullptr;
+  if (c.is_training) {
+    RNN_OPS_RETURN_IF_ERROR(
+        AllocateScratch(args.reserve, "reserve_space", ReserveBytes(descriptors), &reserve));
+  }
+
+  RNN_OPS_RETURN_IF_ERROR(staging.Init());
+  const void *x, *h0, *c0 = nullptr, *params;
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceIn(args.x, c.input_size, &x));
+  RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.h0, c.hidden_size(), &h0));
+  RNN_OPS_RETURN_IF_ERROR(staging.ParamsIn(weights, args.params, &params));
+  void *y, *h_n, *c_n = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceOut(args.y, c.output_size(), &y));
+  RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.h_n, args.h0, c.hidden_size(), &h_n));
+  if (IsLstm(args.problem)) {
+    RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.c0, c.num_units, &c0));
+    RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.c_n, args.c0, c.num_units, &c_n));
+  }
+
+  // Note [Device lengths]: from 8.9.1 on cuDNN takes the lengths from the data descriptors alone,
+  // and devSeqLengths shall be null.
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(
+      api,
+      RNNForward(handle, descriptors.rnn(), plan->forward_mode(), /*device_lengths=*/nullptr,
+                 descriptors.x(), x, descriptors.y(), y, plan->h(), h0, h_n, plan->c(), c0, c_n,
+                 static_cast<size_t>(weights.cudnn_bytes()), params,
+                 static_cast<size_t>(descriptors.work_bytes()), work,
+                 static_cast<size_t>(c.is_training ? descriptors.reserve_bytes() : 0), reserve));
+  return staging.Finish();
+}
+
+Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call,
+                                cudnnHandle_t handle, const RnnPlanKey& key) {
+  const CudnnApi& api = *parts_.cudnn;
+  const RnnConfig& c = args.problem.config;
+  RnnPlan::Pointer plan;
+  RNN_OPS_RETURN_IF_ERROR(plans_.Get(handle, key, args.params, &plan));
+  const WeightMap& weights = plan->weights();
+  DropoutDescriptor dropout;
+  RNN_OPS_RETURN_IF_ERROR(SetDropout(api, *parts_.ops, handle, key, DropoutUse::kRestore,
+                                     /*seed=*/0, call, &dropout));
+  RnnStaging staging(*parts_.ops, args.problem, key.compute, call);
+  RnnCallDescriptors descriptors;
+  RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, staging.lengths(), dropout.get()));
+  if (args.reserve_bytes != ReserveBytes(descriptors)) {
+    return WrongReserve(ReserveBytes(descriptors), args.reserve_bytes);
+  }
+
+  void* work = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
+  // WHY a copy: cuDNN writes to it, and a second gradient on one tape needs it as forward left it.
+  void* reserve = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(staging.Scratch("a copy of reserve_space", args.reserve_bytes, &reserve));
+  RNN_OPS_RETURN_IF_ERROR(parts_.ops->Copy(call.stream, reserve, args.reserve, args.reserve_bytes));
+
+  RNN_OPS_RETURN_IF_ERROR(staging.Init());
+  const void *x, *h0, *c0 = nullptr, *params, *y, *dy, *dh_n, *dc_n = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceIn(args.x, c.input_size, &x));
+  RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.h0, c.hidden_size(), &h0));
+  RNN_OPS_RETURN_IF_ERROR(staging.ParamsIn(weights, args.params, &params));
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceIn(args.y, c.output_size(), &y));
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceIn(args.dy, c.output_size(), &dy));
+  RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.dh_n, c.hidden_size(), &dh_n));
+  void *dx, *dh0, *dc0 = nullptr, *dparams;
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceOut(args.dx, c.input_size, &dx));
+  RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.dh0, args.dh_n, c.hidden_size(), &dh0));
+  RNN_OPS_RETURN_IF_ERROR(staging.ParamsOut(weights, args.dparams, &dparams));
+  if (IsLstm(args.problem)) {
+    RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.c0, c.num_units, &c0));
+    RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.dc_n, c.num_units, &dc_n));
+    RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.dc0, args.dc_n, c.num_units, &dc0));
+  }
+
+  const size_t weight_size = static_cast<size_t>(weights.cudnn_bytes());
+  const size_t work_size = static_cast<size_t>(descriptors.work_bytes());
+  const size_t reserve_size = static_cast<size_t>(descriptors.reserve_bytes());
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(
+      api,
+      RNNBackwardData_v8(handle, descriptors.rnn(), /*device_lengths=*/nullptr, descriptors.y(), y,
+                         dy, descriptors.x(), dx, plan->h(), h0, dh_n, dh0, plan->c(), c0, dc_n,
+                         dc0, weight_size, params, work_size, work, reserve_size, reserve));
+  // After the data: it reads what that left in the reserve space.
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(
+      api, RNNBackwardWeights_v8(handle, descriptors.rnn(), CUDNN_WGRAD_MODE_ADD,
+                                 /*device_lengths=*/nullptr, descriptors.x(), x, plan->h(), h0,
+                                 descriptors.y(), y, weight_size, dparams, work_size, work,
+                                 reserve_size, reserve));
+  return staging.Finish();
+}
+
+Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
+                        const RnnPlanKey& key, RecyclingAllocator* scratch, double* seconds) {
+  constexpr int kTimedRuns = 3;
+  const RnnGpuCall trial_call{call.device, call.stream, scratch};
+  const auto run = [&]() -> Status {
+    scratch->Reset();
+    RecordingAllocator reserve(scratch);
+    RnnForwardArgs forward = args;
+    forward.reserve = &reserve;
+    RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, key));
+    if (!key.config.is_training) return Status();
+    RnnBackwardArgs backward;
+    RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
+    return RunBackward(backward, trial_call, handle, key);
+  };
+  RNN_OPS_RETURN_IF_ERROR(run());  // also the warm-up
+  if (parts_.policy != AlgoPolicy::kAuto) return Status();
+  const auto repeat = [&]() -> Status {
+    for (int k = 0; k < kTimedRuns; ++k) RNN_OPS_RETURN_IF_ERROR(run());
+    return Status();
+  };
+  return parts_.time(call.stream, repeat, seconds);
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,67 @@
+// Runs the CudnnRNN family through a table of cuDNN's functions.
+#ifndef TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
+#define TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "cc/core/status.h"
+#include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/elementwise.h"
+#include "cc/gpu/handle_pool.h"
+#include "cc/gpu/rnn_algorithms.h"
+#include "cc/gpu/rnn_gpu.h"
+#include "cc/gpu/rnn_plan.h"
+#include "cc/gpu/rnn_trial.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// No time step of any row: nothing for cuDNN to do.
+bool HasNoSteps(const RnnProblem& problem);
+
+// Such calls: the final states are the initial ones, the gradients pass through.
+Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
+                           const RnnGpuCall& call);
+Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
+                            const RnnGpuCall& call);
+
+// What an executor works with; everything outlives it.
+struct RnnExecutorParts {
+  const CudnnApi* cudnn = nullptr;
+  const DeviceOps* ops = nullptr;
+  AlgoPolicy policy = AlgoPolicy::kStandard;
+  // Enqueues `work` on the stream and waits for it; *seconds: how long the device took. Used by
+  // AlgoPolicy::kAuto alone.
+  std::function<Status(void* stream, const std::function<Status()>& work, double* seconds)> time;
+  size_t cached_plans = 256;
+};
+
+// Thread-safe. The calls are those of rnn_gpu.h.
+class RnnExecutor {
+ public:
+  explicit RnnExecutor(RnnExecutorParts parts);
+
+  Status Forward(const RnnForwardArgs& args, const RnnGpuCall& call);
+  Status Backward(const RnnBackwardArgs& args, const RnnGpuCall& call);
+
+ private:
+  RnnPlanKey MakeKey(const RnnProblem& problem, const RnnGpuCall& call) const;
+  Status RunForward(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
+                    const RnnPlanKey& key);
+  Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
+                     const RnnPlanKey& key);
+  // Forward and, in training, backward into scratch; several times when that is to be timed.
+  Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
+             const RnnPlanKey& key, RecyclingAllocator* scratch, double* seconds);
+
+  const RnnExecutorParts parts_;
+  HandlePool handles_;
+  RnnPlanCache plans_;
+  RnnChoiceTable choices_;
+};
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
