@@ -1,5 +1,6 @@
 // A pretend libcuda.so.1, as much of it as TensorFlow and our library use. Kernels do nothing, but
-// for those of MOCK_CUDA_KERNELS, a library of functions that run a kernel of that name on the host.
+// for those of MOCK_CUDA_KERNELS, a library of functions that run a kernel of that name on the
+// host.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -54,10 +55,10 @@ struct Attribute {
 
 // CUdevice_attribute of an H200, those that TensorFlow reads.
 constexpr Attribute kAttributes[] = {
-    {1, 1024},       {2, 1024},      {3, 1024},      {4, 64},        {5, 2147483647}, {6, 65535},
-    {7, 65535},      {8, 49152},     {10, 32},       {12, 65536},    {13, 1980000},   {16, 132},
-    {33, 1},         {36, 3201000},  {37, 6144},     {38, 62914560}, {39, 2048},      {41, 1},
-    {75, 9},         {76, 0},        {81, 233472},   {82, 65536},    {97, 232448},
+    {1, 1024},  {2, 1024},     {3, 1024},    {4, 64},        {5, 2147483647}, {6, 65535},
+    {7, 65535}, {8, 49152},    {10, 32},     {12, 65536},    {13, 1980000},   {16, 132},
+    {33, 1},    {36, 3201000}, {37, 6144},   {38, 62914560}, {39, 2048},      {41, 1},
+    {75, 9},    {76, 0},       {81, 233472}, {82, 65536},    {97, 232448},
 };
 
 }  // namespace

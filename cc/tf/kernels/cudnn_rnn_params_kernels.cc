@@ -6,31 +6,12 @@ namespace tf_kernels {
 namespace {
 
 using ::tensorflow::DEVICE_CPU;
-using ::tensorflow::OpKernelConstruction;
-
-class ParamsSizeKernel : public RnnParamsSizeKernel {
- public:
-  explicit ParamsSizeKernel(OpKernelConstruction* context)
-      : RnnParamsSizeKernel(context, /*has_num_proj=*/true) {}
-};
-
-class CanonicalToParamsV2Kernel : public RnnCanonicalToParamsCpuKernel {
- public:
-  explicit CanonicalToParamsV2Kernel(OpKernelConstruction* context)
-      : RnnCanonicalToParamsCpuKernel(context, CanonicalAttrs::kNumWeightsAndNumBiases) {}
-};
-
-class ParamsToCanonicalV2Kernel : public RnnParamsToCanonicalCpuKernel {
- public:
-  explicit ParamsToCanonicalV2Kernel(OpKernelConstruction* context)
-      : RnnParamsToCanonicalCpuKernel(context, CanonicalAttrs::kNumWeightsAndNumBiases) {}
-};
 
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNParamsSize").Device(DEVICE_CPU), ParamsSizeKernel);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNCanonicalToParamsV2").Device(DEVICE_CPU),
-                        CanonicalToParamsV2Kernel);
+                        CanonicalToParamsV2Kernel<&CopyBytesOnCpu>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNParamsToCanonicalV2").Device(DEVICE_CPU),
-                        ParamsToCanonicalV2Kernel);
+                        ParamsToCanonicalV2Kernel<&CopyBytesOnCpu>);
 
 }  // namespace
 }  // namespace tf_kernels

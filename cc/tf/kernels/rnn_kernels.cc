@@ -1,6 +1,5 @@
 #include "cc/tf/kernels/rnn_kernels.h"
 
-#include "cc/core/dropout.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"
 
@@ -10,13 +9,13 @@ namespace tf_kernels {
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 
-RnnForwardCpuKernel::RnnForwardCpuKernel(OpKernelConstruction* context,
-                                         const RnnForwardSignature& signature)
+RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context,
+                                   const RnnForwardSignature& signature)
     : OpKernel(context), signature_(signature) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
 }
 
-void RnnForwardCpuKernel::Compute(OpKernelContext* context) {
+void RnnForwardKernel::Compute(OpKernelContext* context) {
   RnnForwardCall call;
   OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
   DropoutKey key;
@@ -24,19 +23,29 @@ void RnnForwardCpuKernel::Compute(OpKernelContext* context) {
     key = MakeDropoutKey(attrs_.seed, attrs_.seed2,
                          dropout_calls_.fetch_add(1, std::memory_order_relaxed));
   }
-  OP_REQUIRES_OK(context, RunRnnForwardOnCpu(context, call, key));
+  OP_REQUIRES_OK(context, Run(context, call, key));
 }
 
-RnnBackpropCpuKernel::RnnBackpropCpuKernel(OpKernelConstruction* context,
-                                           const RnnBackpropSignature& signature)
+RnnBackpropKernel::RnnBackpropKernel(OpKernelConstruction* context,
+                                     const RnnBackpropSignature& signature)
     : OpKernel(context), signature_(signature) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
 }
 
-void RnnBackpropCpuKernel::Compute(OpKernelContext* context) {
+void RnnBackpropKernel::Compute(OpKernelContext* context) {
   RnnBackpropCall call;
   OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
-  OP_REQUIRES_OK(context, RunRnnBackpropOnCpu(context, call));
+  OP_REQUIRES_OK(context, Run(context, call));
+}
+
+absl::Status RnnForwardCpuKernel::Run(OpKernelContext* context, const RnnForwardCall& call,
+                                      DropoutKey dropout_key) const {
+  return RunRnnForwardOnCpu(context, call, dropout_key);
+}
+
+absl::Status RnnBackpropCpuKernel::Run(OpKernelContext* context,
+                                       const RnnBackpropCall& call) const {
+  return RunRnnBackpropOnCpu(context, call);
 }
 
 }  // namespace tf_kernels

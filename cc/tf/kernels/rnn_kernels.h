@@ -1,11 +1,14 @@
-// The OpKernels of the CudnnRNN family on the CPU, for an op of any name: a registration derives
-// from one of them and says where its op has its tensors.
+// The OpKernels of the CudnnRNN family for an op of any name: a device derives from the first two
+// and runs a prepared call; a registration derives from a device's and says where its op has its
+// tensors.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
 
 #include <atomic>
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "cc/core/dropout.h"
 #include "cc/core/rnn_config.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -13,11 +16,15 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-class RnnForwardCpuKernel : public tensorflow::OpKernel {
+class RnnForwardKernel : public tensorflow::OpKernel {
  public:
-  RnnForwardCpuKernel(tensorflow::OpKernelConstruction* context,
-                      const RnnForwardSignature& signature);
-  void Compute(tensorflow::OpKernelContext* context) override;
+  RnnForwardKernel(tensorflow::OpKernelConstruction* context, const RnnForwardSignature& signature);
+  void Compute(tensorflow::OpKernelContext* context) final;
+
+ protected:
+  // Also allocates and fills reserve_space, and sets an output_c that is a mere scalar to zero.
+  virtual absl::Status Run(tensorflow::OpKernelContext* context, const RnnForwardCall& call,
+                           DropoutKey dropout_key) const = 0;
 
  private:
   const RnnForwardSignature signature_;
@@ -26,15 +33,40 @@ class RnnForwardCpuKernel : public tensorflow::OpKernel {
   std::atomic<uint64_t> dropout_calls_{0};
 };
 
-class RnnBackpropCpuKernel : public tensorflow::OpKernel {
+class RnnBackpropKernel : public tensorflow::OpKernel {
  public:
-  RnnBackpropCpuKernel(tensorflow::OpKernelConstruction* context,
-                       const RnnBackpropSignature& signature);
-  void Compute(tensorflow::OpKernelContext* context) override;
+  RnnBackpropKernel(tensorflow::OpKernelConstruction* context,
+                    const RnnBackpropSignature& signature);
+  void Compute(tensorflow::OpKernelContext* context) final;
+
+ protected:
+  // Also sets an input_c_backprop that is a mere scalar to zero.
+  virtual absl::Status Run(tensorflow::OpKernelContext* context,
+                           const RnnBackpropCall& call) const = 0;
 
  private:
   const RnnBackpropSignature signature_;
   RnnAttrs attrs_;
+};
+
+// ---- On the CPU ----
+
+class RnnForwardCpuKernel : public RnnForwardKernel {
+ public:
+  using RnnForwardKernel::RnnForwardKernel;
+
+ protected:
+  absl::Status Run(tensorflow::OpKernelContext* context, const RnnForwardCall& call,
+                   DropoutKey dropout_key) const override;
+};
+
+class RnnBackpropCpuKernel : public RnnBackpropKernel {
+ public:
+  using RnnBackpropKernel::RnnBackpropKernel;
+
+ protected:
+  absl::Status Run(tensorflow::OpKernelContext* context,
+                   const RnnBackpropCall& call) const override;
 };
 
 }  // namespace tf_kernels

@@ -51,25 +51,27 @@ absl::Status CheckElements(const char* list, size_t index, const Tensor& tensor,
                                            tensor.shape().DebugString(), "."));
 }
 
-void CopyIn(const Tensor& tensor, const ParamBlock& block, Tensor* params) {
-  if (block.size() == 0) return;
+absl::Status CopyIn(OpKernelContext* context, CopyBytes copy, int input_index,
+                    const ParamBlock& block, Tensor* params) {
+  if (block.size() == 0) return absl::OkStatus();
   const int64_t element = tensorflow::DataTypeSize(params->dtype());
-  std::memcpy(static_cast<char*>(params->data()) + block.offset * element, tensor.data(),
-              block.size() * element);
+  return copy(context, static_cast<char*>(params->data()) + block.offset * element,
+              Data(context->input(input_index)), block.size() * element);
 }
 
-absl::Status CopyOut(OpKernelContext* context, int output_index, const Tensor& params,
+absl::Status CopyOut(OpKernelContext* context, CopyBytes copy, int output_index,
                      const ParamBlock& block, const TensorShape& shape) {
   Tensor* output = nullptr;
   RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(output_index, shape, &output));
   if (block.size() == 0) return absl::OkStatus();
+  const Tensor& params = context->input(RnnParamsInput::kFirstTensor);
   const int64_t element = tensorflow::DataTypeSize(params.dtype());
-  std::memcpy(output->data(), static_cast<const char*>(params.data()) + block.offset * element,
+  return copy(context, output->data(),
+              static_cast<const char*>(Data(params)) + block.offset * element,
               block.size() * element);
-  return absl::OkStatus();
 }
 
-absl::Status CanonicalToParams(OpKernelContext* context, const RnnAttrs& attrs,
+absl::Status CanonicalToParams(OpKernelContext* context, CopyBytes copy, const RnnAttrs& attrs,
                                const CanonicalCounts& counts) {
   RnnConfig config;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadProblem(context, attrs, counts, &config));
@@ -89,15 +91,15 @@ absl::Status CanonicalToParams(OpKernelContext* context, const RnnAttrs& attrs,
   Tensor* params = nullptr;
   RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({layout.size()}), &params));
   for (size_t k = 0; k < weights.size(); ++k) {
-    CopyIn(context->input(first_weight + k), weights[k], params);
+    RNN_OPS_TF_RETURN_IF_ERROR(CopyIn(context, copy, first_weight + k, weights[k], params));
   }
   for (size_t k = 0; k < biases.size(); ++k) {
-    CopyIn(context->input(first_bias + k), biases[k], params);
+    RNN_OPS_TF_RETURN_IF_ERROR(CopyIn(context, copy, first_bias + k, biases[k], params));
   }
   return absl::OkStatus();
 }
 
-absl::Status ParamsToCanonical(OpKernelContext* context, const RnnAttrs& attrs,
+absl::Status ParamsToCanonical(OpKernelContext* context, CopyBytes copy, const RnnAttrs& attrs,
                                const CanonicalCounts& counts) {
   RnnConfig config;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadProblem(context, attrs, counts, &config));
@@ -107,10 +109,10 @@ absl::Status ParamsToCanonical(OpKernelContext* context, const RnnAttrs& attrs,
   int next = 0;
   for (const ParamBlock& block : layout.CanonicalWeights()) {
     RNN_OPS_TF_RETURN_IF_ERROR(
-        CopyOut(context, next++, params, block, TensorShape({block.rows, block.cols})));
+        CopyOut(context, copy, next++, block, TensorShape({block.rows, block.cols})));
   }
   for (const ParamBlock& block : layout.CanonicalBiases()) {
-    RNN_OPS_TF_RETURN_IF_ERROR(CopyOut(context, next++, params, block, TensorShape({block.rows})));
+    RNN_OPS_TF_RETURN_IF_ERROR(CopyOut(context, copy, next++, block, TensorShape({block.rows})));
   }
   return absl::OkStatus();
 }
@@ -139,24 +141,30 @@ void RnnParamsSizeKernel::Compute(OpKernelContext* context) {
   }
 }
 
-RnnCanonicalToParamsCpuKernel::RnnCanonicalToParamsCpuKernel(OpKernelConstruction* context,
-                                                             CanonicalAttrs version)
-    : OpKernel(context) {
+absl::Status CopyBytesOnCpu(OpKernelContext* /*context*/, void* to, const void* from,
+                            int64_t bytes) {
+  std::memcpy(to, from, bytes);
+  return absl::OkStatus();
+}
+
+RnnCanonicalToParamsKernel::RnnCanonicalToParamsKernel(OpKernelConstruction* context,
+                                                       CanonicalAttrs version, CopyBytes copy)
+    : OpKernel(context), copy_(copy) {
   OP_REQUIRES_OK(context, ReadCanonicalAttrs(context, version, &attrs_, &counts_));
 }
 
-void RnnCanonicalToParamsCpuKernel::Compute(OpKernelContext* context) {
-  OP_REQUIRES_OK(context, CanonicalToParams(context, attrs_, counts_));
+void RnnCanonicalToParamsKernel::Compute(OpKernelContext* context) {
+  OP_REQUIRES_OK(context, CanonicalToParams(context, copy_, attrs_, counts_));
 }
 
-RnnParamsToCanonicalCpuKernel::RnnParamsToCanonicalCpuKernel(OpKernelConstruction* context,
-                                                             CanonicalAttrs version)
-    : OpKernel(context) {
+RnnParamsToCanonicalKernel::RnnParamsToCanonicalKernel(OpKernelConstruction* context,
+                                                       CanonicalAttrs version, CopyBytes copy)
+    : OpKernel(context), copy_(copy) {
   OP_REQUIRES_OK(context, ReadCanonicalAttrs(context, version, &attrs_, &counts_));
 }
 
-void RnnParamsToCanonicalCpuKernel::Compute(OpKernelContext* context) {
-  OP_REQUIRES_OK(context, ParamsToCanonical(context, attrs_, counts_));
+void RnnParamsToCanonicalKernel::Compute(OpKernelContext* context) {
+  OP_REQUIRES_OK(context, ParamsToCanonical(context, copy_, attrs_, counts_));
 }
 
 }  // namespace tf_kernels

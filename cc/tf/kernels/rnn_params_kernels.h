@@ -1,9 +1,10 @@
-// The OpKernels of the parameter ops on the CPU, for an op of any name.
+// The OpKernels of the parameter ops for an op of any name on any device.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "cc/core/rnn_config.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -27,24 +28,56 @@ enum class CanonicalAttrs {
   kNumWeightsAndNumBiases,  // V2
 };
 
-class RnnCanonicalToParamsCpuKernel : public tensorflow::OpKernel {
+// How a device copies within its memory. Never called with 0 bytes.
+using CopyBytes = absl::Status (*)(tensorflow::OpKernelContext* context, void* to, const void* from,
+                                   int64_t bytes);
+absl::Status CopyBytesOnCpu(tensorflow::OpKernelContext* context, void* to, const void* from,
+                            int64_t bytes);
+
+class RnnCanonicalToParamsKernel : public tensorflow::OpKernel {
  public:
-  RnnCanonicalToParamsCpuKernel(tensorflow::OpKernelConstruction* context, CanonicalAttrs version);
+  RnnCanonicalToParamsKernel(tensorflow::OpKernelConstruction* context, CanonicalAttrs version,
+                             CopyBytes copy);
   void Compute(tensorflow::OpKernelContext* context) override;
 
  private:
+  const CopyBytes copy_;
   RnnAttrs attrs_;
   CanonicalCounts counts_;
 };
 
-class RnnParamsToCanonicalCpuKernel : public tensorflow::OpKernel {
+class RnnParamsToCanonicalKernel : public tensorflow::OpKernel {
  public:
-  RnnParamsToCanonicalCpuKernel(tensorflow::OpKernelConstruction* context, CanonicalAttrs version);
+  RnnParamsToCanonicalKernel(tensorflow::OpKernelConstruction* context, CanonicalAttrs version,
+                             CopyBytes copy);
   void Compute(tensorflow::OpKernelContext* context) override;
 
  private:
+  const CopyBytes copy_;
   RnnAttrs attrs_;
   CanonicalCounts counts_;
+};
+
+// ---- As V2 and our own ops have them, on a device that copies with `copy` ----
+
+class ParamsSizeKernel : public RnnParamsSizeKernel {
+ public:
+  explicit ParamsSizeKernel(tensorflow::OpKernelConstruction* context)
+      : RnnParamsSizeKernel(context, /*has_num_proj=*/true) {}
+};
+
+template <CopyBytes copy>
+class CanonicalToParamsV2Kernel : public RnnCanonicalToParamsKernel {
+ public:
+  explicit CanonicalToParamsV2Kernel(tensorflow::OpKernelConstruction* context)
+      : RnnCanonicalToParamsKernel(context, CanonicalAttrs::kNumWeightsAndNumBiases, copy) {}
+};
+
+template <CopyBytes copy>
+class ParamsToCanonicalV2Kernel : public RnnParamsToCanonicalKernel {
+ public:
+  explicit ParamsToCanonicalV2Kernel(tensorflow::OpKernelConstruction* context)
+      : RnnParamsToCanonicalKernel(context, CanonicalAttrs::kNumWeightsAndNumBiases, copy) {}
 };
 
 }  // namespace tf_kernels

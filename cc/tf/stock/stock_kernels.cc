@@ -67,12 +67,12 @@ OpKernel* CreateParamsSize(OpKernelConstruction* context) {
 
 template <CanonicalAttrs version>
 OpKernel* CreateCanonicalToParams(OpKernelConstruction* context) {
-  return new RnnCanonicalToParamsCpuKernel(context, version);
+  return new RnnCanonicalToParamsKernel(context, version, &CopyBytesOnCpu);
 }
 
 template <CanonicalAttrs version>
 OpKernel* CreateParamsToCanonical(OpKernelConstruction* context) {
-  return new RnnParamsToCanonicalCpuKernel(context, version);
+  return new RnnParamsToCanonicalKernel(context, version, &CopyBytesOnCpu);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// Where CudnnRNNV3 and its gradient have their tensors, on every device.
+#ifndef TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
+#define TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
+
+#include "cc/tf/kernels/rnn_kernels.h"
+#include "cc/tf/op_io.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+inline RnnForwardSignature CudnnRnnV3Signature() {
+  RnnForwardSignature signature;
+  signature.sequence_lengths = CudnnRnnV3Input::kSequenceLengths;
+  signature.host_reserved = CudnnRnnV3Output::kHostReserved;
+  return signature;
+}
+
+inline RnnBackpropSignature CudnnRnnBackpropV3Signature() {
+  RnnBackpropSignature signature;
+  signature.attrs.is_training = false;  // the op has no such attribute
+  signature.sequence_lengths = CudnnRnnBackpropV3Input::kSequenceLengths;
+  signature.output = CudnnRnnBackpropV3Input::kOutput;
+  signature.host_reserved = CudnnRnnBackpropV3Input::kHostReserved;
+  return signature;
+}
+
+// `DeviceKernel` is a device's RnnForwardKernel or RnnBackpropKernel.
+template <typename DeviceKernel>
+class CudnnRnnV3Kernel : public DeviceKernel {
+ public:
+  explicit CudnnRnnV3Kernel(tensorflow::OpKernelConstruction* context)
+      : DeviceKernel(context, CudnnRnnV3Signature()) {}
+};
+
+template <typename DeviceKernel>
+class CudnnRnnBackpropV3Kernel : public DeviceKernel {
+ public:
+  explicit CudnnRnnBackpropV3Kernel(tensorflow::OpKernelConstruction* context)
+      : DeviceKernel(context, CudnnRnnBackpropV3Signature()) {}
+};
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_

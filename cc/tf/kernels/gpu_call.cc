@@ -1,0 +1,71 @@
+#include "cc/tf/kernels/gpu_call.h"
+
+#include "cc/tf/op_util.h"
+#include "tensorflow/core/framework/device_base.h"
+#include "tsl/platform/tensor_float_32_utils.h"
+#include "xla/stream_executor/stream.h"
+#include "xla/stream_executor/stream_executor.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+
+namespace {
+
+template <cpu::KernelDtype kernel, gpu::Dtype device>
+constexpr bool SameNumber() {
+  return static_cast<int32_t>(kernel) == static_cast<int32_t>(device);
+}
+
+static_assert(SameNumber<cpu::kFloat32, gpu::Dtype::kFloat32>());
+static_assert(SameNumber<cpu::kFloat64, gpu::Dtype::kFloat64>());
+static_assert(SameNumber<cpu::kFloat16, gpu::Dtype::kFloat16>());
+static_assert(SameNumber<cpu::kBFloat16, gpu::Dtype::kBFloat16>());
+
+}  // namespace
+
+gpu::Dtype ToGpuDtype(cpu::KernelDtype dtype) { return static_cast<gpu::Dtype>(dtype); }
+
+bool AllowTf32() { return tsl::tensor_float_32_execution_enabled(); }
+
+absl::Status GpuPlace::Take(OpKernelContext* context) {
+  const tensorflow::DeviceContext* device_context = context->op_device_context();
+  if (device_context == nullptr || device_context->stream() == nullptr) {
+    return absl::InternalError("TensorFlow gave a GPU kernel no stream.");
+  }
+  stream = device_context->stream()->platform_specific_handle().stream;
+  device = device_context->stream()->parent()->device_ordinal();
+  if (stream != nullptr) return absl::OkStatus();
+  return absl::UnimplementedError(
+      "TensorFlow's stream is not one of CUDA's, the only ones that these kernels can use.");
+}
+
+void* TempAllocator::Allocate(int64_t bytes) {
+  Tensor tensor;
+  if (!context_->allocate_temp(tensorflow::DT_UINT8, TensorShape({bytes}), &tensor).ok()) {
+    return nullptr;
+  }
+  held_.push_back(tensor);
+  return tensor.data();
+}
+
+absl::Status CopyBytesOnGpu(OpKernelContext* context, void* to, const void* from, int64_t bytes) {
+  GpuPlace place;
+  RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
+  const gpu::DeviceOps* ops = nullptr;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
+  return ToTf(ops->Copy(place.stream, to, from, bytes));
+}
+
+absl::Status SetZeroOnGpu(const GpuPlace& place, Tensor* tensor) {
+  if (tensor->TotalBytes() == 0) return absl::OkStatus();
+  const gpu::DeviceOps* ops = nullptr;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::GetDeviceOps(&ops)));
+  return ToTf(ops->Zero(place.stream, tensor->data(), tensor->TotalBytes()));
+}
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
