@@ -52,6 +52,34 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
     )
 
 
+@tf.RegisterGradient("TfRnnOps>LayerRNN")
+def _layer_rnn_gradient(op, *gradients):
+    """Gradients for the input, the states and the weights; none for lengths and masks."""
+    names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
+    names += ("sequence_lengths", "input_mask", "recurrent_mask")
+    inputs = dict(zip(names, op.inputs, strict=True))
+    model = {name: _attribute(op, name) for name in ("rnn_mode", "time_major")}
+    outputs = op.outputs
+    if not op.get_attr("is_training"):
+        # As for CudnnRNNV3.
+        outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
+    output, output_h, output_c, reserve_space = outputs
+    result = raw_ops.LayerRNNBackprop(
+        **inputs,
+        output=output,
+        output_h=output_h,
+        output_c=output_c,
+        output_backprop=_or_zeros(gradients[0], output),
+        output_h_backprop=_or_zeros(gradients[1], output_h),
+        output_c_backprop=_or_zeros(gradients[2], output_c),
+        reserve_space=reserve_space,
+        **model,
+    )
+    has_c = model["rnn_mode"] == "lstm"
+    input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(inputs["input_c"])
+    return (*result._replace(input_c_backprop=input_c_backprop), None, None, None)
+
+
 @tf.RegisterGradient("TfRnnOps>BlockLSTMV2")
 def _block_lstm_v2_gradient(op, *gradients):
     """Gradients for every input but seq_len_max, from those of cs and h as in TensorFlow."""

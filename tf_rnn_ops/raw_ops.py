@@ -1,5 +1,7 @@
 """The ops under the names of tf.raw_ops, with its signatures, defaults and order of results.
 
+LayerRNN and LayerRNNBackprop are our own: one layer with the weights as Keras keeps them.
+
 Each function takes its arguments by keyword only, as tf.raw_ops does: tensors, tf.Variable, numpy
 arrays, Python numbers and lists. Bad values raise tf.errors.InvalidArgumentError in eager mode and
 ValueError while a graph is built.
@@ -26,6 +28,12 @@ from tf_rnn_ops._cudnn_rnn_params_ops import (
     CudnnRNNParamsToCanonicalV2,
     CudnnRNNParamsToCanonicalV2Output,
 )
+from tf_rnn_ops._layer_rnn_ops import (
+    LayerRNN,
+    LayerRNNBackprop,
+    LayerRNNBackpropOutput,
+    LayerRNNOutput,
+)
 
 __all__ = [
     "BlockLSTMGradV2",
@@ -40,4 +48,8 @@ __all__ = [
     "CudnnRNNParamsToCanonicalV2Output",
     "CudnnRNNV3",
     "CudnnRNNV3Output",
+    "LayerRNN",
+    "LayerRNNBackprop",
+    "LayerRNNBackpropOutput",
+    "LayerRNNOutput",
 ]

@@ -65,6 +65,38 @@ PartialShape RnnOutputCShape(const RnnAttrs& attrs, const RnnDims& dims);  // as
 // sequence_lengths: every entry in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);
 
+// ---- LayerRNN and LayerRNNBackprop ----
+
+struct LayerRnnInputShapes {
+  PartialShape input;             // [T, B, I] or [B, T, I]
+  PartialShape input_h;           // [B, H]
+  PartialShape input_c;           // LSTM: [B, H]; ignored (any rank) otherwise
+  PartialShape kernel;            // [I, G*H]
+  PartialShape recurrent_kernel;  // [H, G*H]
+  PartialShape bias;              // [G*H], GRU: [2, G*H]; [0]: none
+  PartialShape sequence_lengths;  // [B]; [0]: every row has T steps
+  PartialShape input_mask;        // [G, B, I]; [0]: none
+  PartialShape recurrent_mask;    // [G, B, H]; [0]: none
+};
+
+struct LayerRnnBackpropShapes {
+  LayerRnnInputShapes in;
+  PartialShape output, output_h, output_c;
+  PartialShape output_backprop, output_h_backprop, output_c_backprop;
+  PartialShape reserve_space;  // [size]
+};
+
+// Of `attrs` only mode, is_training and time_major matter.
+Status InferLayerRnn(const RnnAttrs& attrs, const LayerRnnInputShapes& in, RnnDims* dims);
+Status InferLayerRnnBackprop(const RnnAttrs& attrs, const LayerRnnBackpropShapes& in,
+                             RnnDims* dims);
+
+// True for [0], which stands for an optional tensor that is not given.
+bool IsAbsent(const PartialShape& shape);
+
+// The complete problem of a kernel call, from what the functions above found.
+Status MakeLayerRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig* config);
+
 // ---- BlockLSTMV2 and BlockLSTMGradV2 ----
 
 struct BlockLstmInputShapes {

@@ -31,6 +31,13 @@ void InputGradient(const BackwardLayer<T>& layer, int64_t row0, int64_t row1) {
   const T* dgates[kInputGradientRows];
   ForPackedRows(*layer.seq, row0, row1,
                 [&](int64_t row, int64_t t, int64_t j) { dx[row - row0] = layer.dx.at(t, j); });
+  const T* scale[kInputGradientRows];
+  int64_t batch_of[kInputGradientRows];
+  if (layer.input_masks) {
+    ForPackedRows(*layer.seq, row0, row1, [&](int64_t row, int64_t, int64_t j) {
+      batch_of[row - row0] = layer.seq->perm[j];
+    });
+  }
   for (int d = 0; d < s.num_dirs; ++d) {
     for (int64_t i = 0; i < n; ++i) {
       dgates[i] = layer.dirs[d].dgates + (row0 + i) * s.gate_row;
@@ -52,11 +59,17 @@ void InputGradient(const BackwardLayer<T>& layer, int64_t row0, int64_t row1) {
     g.a = dgates;
     g.c = dx;
     g.rows = n;
-    SetGateRuns(s, /*recurrent=*/false, &g);
     g.b = layer.dirs[d].input;
     g.columns = layer.in;
     g.panel_stride = 4 * V;
     g.start = d == 0 ? Start::kZero : Start::kAccumulate;
+    if (layer.input_masks) {
+      MaskedGateProduct(
+          s, /*recurrent=*/false, g, 0, DensePanels<T>(layer.in), scale,
+          [&](int gate, int64_t i) { return layer.input_masks.row(gate, batch_of[i]); });
+      continue;
+    }
+    SetGateRuns(s, /*recurrent=*/false, &g);
     GemmDense(g, 0, DensePanels<T>(layer.in));
   }
 }
@@ -67,9 +80,24 @@ struct WeightTarget {
   MatrixView<T> input;  // data is null without input weights
   MatrixView<T> recurrent;
   MatrixView<T> projection;
-  T* input_bias;
+  T* input_bias;      // null: none
   T* recurrent_bias;  // null: none
 };
+
+// The target of a problem with kKerasWeights.
+template <typename T>
+WeightTarget<T> LayerTarget(const RnnBackwardArgs& args, const Sizes<T>& s) {
+  const int64_t columns = s.gates.count * s.units;
+  const int32_t bias_rows = args.problem.bias_rows;
+  T* dbias = bias_rows > 0 ? static_cast<T*>(args.dbias) : nullptr;
+  WeightTarget<T> to;
+  to.input = {static_cast<T*>(args.dkernel), columns, 1};
+  to.recurrent = {static_cast<T*>(args.drecurrent_kernel), columns, 1};
+  to.projection = {nullptr, 0, 0};
+  to.input_bias = dbias;
+  to.recurrent_bias = bias_rows > 1 ? dbias + columns : nullptr;
+  return to;
+}
 
 template <typename T>
 WeightTarget<T> OpaqueTarget(const Sizes<T>& s, T* weights, T* biases, int64_t in,
@@ -99,11 +127,19 @@ void GateWeightGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   T* dwx = dir.gradient.input + panel * in * (s.dense ? 4 : nx) * V;
   T* dwh = dir.gradient.recurrent + panel * s.hidden * (s.dense ? 4 : nh) * V;
   alignas(64) T bias[4 * V];
-  const ReductionFactor<T> factors[2] = {{in, s.gates.input_at, nx, dwx},
-                                         {s.hidden, s.gates.recurrent_at, nh, dwh}};
+  const bool mask_x = static_cast<bool>(layer.input_masks);
+  const bool mask_h = static_cast<bool>(layer.recurrent_masks);
+  const ReductionFactor<T> factors[2] = {
+      {in, s.gates.input_at, nx, dwx, mask_x && !s.dense},
+      {s.hidden, s.gates.recurrent_at, nh, dwh, mask_h && !s.dense}};
   ReducePanel(*layer.seq, dir.dgates, s.gate_row, panel * 4 * V, vectors, factors, bias,
-              [&](int64_t, int64_t t, int64_t j, int factor) {
-                return factor == 0 ? layer.x.at(t, j) : layer.HBefore(d, t, j);
+              [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
+                if (factor == 0) {
+                  return mask_x ? layer.masked_x + row * in * s.gates.input.count
+                                : layer.x.at(t, j);
+                }
+                return mask_h ? dir.masked_h + row * s.hidden * s.gates.recurrent.count
+                              : layer.HBefore(d, t, j);
               });
 
   // Vector v of the panel is gate `gate` of unit block `block`.
@@ -116,6 +152,7 @@ void GateWeightGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   for (int v = 0; v < nx; ++v) {
     const int64_t col = column(s.gates.input, v);
     if (in > 0) UnpackVector(dwx + v * V, nx * V, in, valid(v), to.input.At(0, col));
+    if (to.input_bias == nullptr) continue;
     StoreFirst(to.input_bias + col, Load(bias + (s.gates.input_at + v) * V), valid(v));
   }
   for (int v = 0; v < nh; ++v) {
@@ -135,7 +172,7 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   const BackwardDirection<T>& dir = layer.dirs[d];
   const int vectors = PanelVectors(s.blocks, panel);
   T* result = dir.gradient.projection + panel * s.proj * 4 * V;
-  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result}, {0, 0, 0, nullptr}};
+  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, false}, {0, 0, 0, nullptr, false}};
   ReducePanel(
       *layer.seq, dir.m, s.padded, panel * 4 * V, vectors, factors, static_cast<T*>(nullptr),
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });
@@ -148,12 +185,28 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   }
 }
 
+// Masked rows of x and of the h before each step, for the weight gradients.
+template <typename T>
+void MaskBackwardRows(const BackwardLayer<T>& layer, const ParallelFor& parallel) {
+  const Sizes<T>& s = layer.sizes;
+  if (layer.input_masks) {
+    MaskRows(*layer.seq, layer.input_masks, s.gates.input, layer.masked_x, parallel,
+             [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+  }
+  if (!layer.recurrent_masks) return;
+  for (int d = 0; d < s.num_dirs; ++d) {
+    MaskRows(*layer.seq, layer.recurrent_masks, s.gates.recurrent, layer.dirs[d].masked_h, parallel,
+             [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); });
+  }
+}
+
 // The products over all rows: dx and the gradients of weights and biases.
 template <typename T>
 void RunBackwardProducts(const BackwardLayer<T>& layer, const WeightTarget<T>* to,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
+  MaskBackwardRows(layer, parallel);
   const int64_t dx_items = CeilDiv(seq.rows, kInputGradientRows);
   const int64_t gate_items = s.panels();
   const int64_t weight_items = gate_items + (s.proj > 0 ? DensePanels<T>(s.units) : 0);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cc/cpu/cells_backward.h"
+#include "cc/cpu/gate_masks.h"
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/model.h"
 #include "cc/cpu/sequence.h"
@@ -34,6 +35,7 @@ struct BackwardDirection {
   T* dm;           // projection: [B, padded]
   T* dh_total;     // projection: [R, hidden_padded], the whole gradient of h
   T* m;            // projection: [R, padded], h before it is projected
+  T* masked_h;     // with a mask of h: [R, S * G]
   const T* gates;  // from the reserve space
   const T* c;
 };
@@ -44,6 +46,9 @@ struct BackwardLayer {
   Sizes<T> sizes;
   int64_t in;
   bool skip_input;
+  GateMasks<T> input_masks;
+  GateMasks<T> recurrent_masks;
+  T* masked_x;  // with a mask of x: [R, I * G]
   RowMap<const T> x;
   RowMap<const T> y;
   RowMap<const T> dy;
@@ -72,6 +77,33 @@ void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T>* g) {
     g->a_offset = (recurrent ? s.gates.recurrent_at : s.gates.input_at) * V;
   } else {
     g->run = s.gate_row;
+  }
+}
+
+// C (+)= sum over gates of mask * (dgates * W^T), panels [panel0, panel1) of a dense product that is
+// complete but for its K. scale_of(gate, i) gives the mask's row for row i of C; `scale` has room for
+// g.rows pointers.
+template <typename T, typename ScaleOf>
+void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t panel0,
+                       int64_t panel1, const T** scale, ScaleOf&& scale_of) {
+  constexpr int V = kLanes<T>;
+  const GateOrder& order = recurrent ? s.gates.recurrent : s.gates.input;
+  g.scale = scale;
+  g.b_depth = s.padded * order.count;
+  for (int v = 0; v < order.count; ++v) {
+    for (int64_t i = 0; i < g.rows; ++i) scale[i] = scale_of(order.source[v], i);
+    if (order.count == 1) {
+      g.run = s.gate_row;
+    } else {
+      g.run = V;
+      g.runs = s.blocks;
+      g.run_stride = s.gates.buffer * V;
+      g.a_offset = ((recurrent ? s.gates.recurrent_at : s.gates.input_at) + v) * V;
+      g.b_first = v * V;
+      g.b_run_stride = order.count * V;
+    }
+    GemmDense(g, panel0, panel1);
+    g.start = Start::kAccumulate;
   }
 }
 
@@ -152,12 +184,21 @@ class BackwardSlice {
     g.a = p_.x;
     g.c = p_.h;
     g.rows = n;
-    SetGateRuns(s_, /*recurrent=*/true, &g);
     g.b = dir_.recurrent;
     g.columns = s_.hidden_padded;
     g.panel_stride = 4 * kLanes<T>;
     g.start = s_.mode == kModeGru ? Start::kAccumulate : Start::kZero;
     g.few_rows = FewRows(seq_.batch);
+    if (layer_.recurrent_masks) {
+      // Masks end at H, where rows of dh are padded. What dh has there is never used.
+      g.columns = s_.hidden;
+      MaskedGateProduct(s_, /*recurrent=*/true, g, panel0, panel1, p_.masked,
+                        [&](int gate, int64_t i) {
+                          return layer_.recurrent_masks.row(gate, seq_.perm[j0_ + i]);
+                        });
+      return;
+    }
+    SetGateRuns(s_, /*recurrent=*/true, &g);
     GemmDense(g, s_.proj > 0 ? 0 : panel0, s_.proj > 0 ? DensePanels<T>(s_.hidden) : panel1);
   }
 

@@ -214,8 +214,9 @@ class BlockLstmForwardSlice {
     cell.i = out(args_.i), cell.cs = out(args_.cs), cell.f = out(args_.f);
     cell.o = out(args_.o), cell.ci = out(args_.ci), cell.co = out(args_.co);
     cell.h = out(args_.h);
-    RunCell<T>(cell, StepProduct<T>{n_, s_.units, plan_.weights.recurrent, FewRows(problem_.batch)},
-               panel0, panel1);
+    const StepProduct<T> product = {n_, cell.rows.h_prev, s_.units, plan_.weights.recurrent,
+                                    FewRows(problem_.batch)};
+    RunCell<T, false>(cell, product, panel0, panel1);
   }
 
   const BlockLstmForwardArgs& args_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/vec.h"
@@ -141,14 +142,16 @@ struct VanillaCell {
 // The recurrent product of one step.
 template <typename T>
 struct StepProduct {
-  int64_t rows;     // alive at the step
-  int64_t depth;    // K
-  const T* panels;  // packed recurrent weights
-  bool few_rows;    // see MultiplyRows
+  int64_t rows;      // alive at the step
+  const T* const* a;  // [rows] what the weights multiply: h_prev, or its masked rows
+  int64_t depth;     // K
+  const T* panels;   // packed recurrent weights
+  bool few_rows;     // see MultiplyRows
 };
 
-// All rows of a step for panels [panel0, panel1): the recurrent product and the cell.
-template <typename T, typename Cell>
+// All rows of a step for panels [panel0, panel1): the recurrent product and the cell. With `Gated`
+// the rows of A are as in GatedRowsOfA.
+template <typename T, bool Gated, typename Cell>
 void RunCell(const Cell& cell, const StepProduct<T>& product, int64_t panel0, int64_t panel1) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
@@ -158,10 +161,10 @@ void RunCell(const Cell& cell, const StepProduct<T>& product, int64_t panel0, in
     ForRowTiles<M>(product.rows, [&](int64_t i, auto tile) {
       constexpr int kM = decltype(tile)::value;
       Packet<T> acc[kM][NV];
-      RowsOfA<T, kM> a;
+      std::conditional_t<Gated, GatedRowsOfA<T, kM, NV>, RowsOfA<T, kM>> a;
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) {
-        a.row[m] = cell.rows.h_prev[i + m];
+        a.row[m] = product.a[i + m];
         cell.Init(i + m, p, acc[m]);
       }
       MultiplyRows<T, kM, NV>(a, b, NV * V, product.depth, product.few_rows, acc);

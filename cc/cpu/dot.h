@@ -1,4 +1,4 @@
-// Matrix times vector on weights as they lie in the opaque buffer, for calls so short that packing
+// Matrix times vector on weights as they lie in the caller's tensors, for calls so short that packing
 // the weights would cost more than using them.
 #ifndef TF_RNN_OPS_CC_CPU_DOT_H_
 #define TF_RNN_OPS_CC_CPU_DOT_H_
@@ -44,6 +44,49 @@ Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t dep
     }
   }
   return sums.packet[0];
+}
+
+// out(c) += sum_k x[k] * w[k * stride + c] for NV vectors of columns, of which n are valid. Vector v
+// of the result is at out + v * out_stride.
+template <typename T, int NV>
+void AddColumnSums(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
+                   int64_t out_stride) {
+  constexpr int V = kLanes<T>;
+  Packet<T> sums[NV];
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) sums[v] = Load(out + v * out_stride);
+  if (n >= NV * V) {
+    for (int64_t k = 0; k < depth; ++k, w += stride) {
+      const Packet<T> xk = Set<T>(x[k]);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) sums[v] = pmadd(Load(w + v * V), xk, sums[v]);
+    }
+  } else {
+    for (int64_t k = 0; k < depth; ++k, w += stride) {
+      const Packet<T> xk = Set<T>(x[k]);
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) sums[v] = pmadd(LoadFirst(w + v * V, n - v * V), xk, sums[v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) Store(out + v * out_stride, sums[v]);
+}
+
+// The same for any number n of columns.
+template <typename T>
+void AddColumns(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
+                int64_t out_stride) {
+  constexpr int V = kLanes<T>;
+  int64_t c = 0;
+  for (; c + 8 * V <= n; c += 8 * V) {
+    AddColumnSums<T, 8>(w + c, stride, n - c, x, depth, out + c / V * out_stride, out_stride);
+  }
+  for (; c + 2 * V <= n; c += 2 * V) {
+    AddColumnSums<T, 2>(w + c, stride, n - c, x, depth, out + c / V * out_stride, out_stride);
+  }
+  for (; c < n; c += V) {
+    AddColumnSums<T, 1>(w + c, stride, n - c, x, depth, out + c / V * out_stride, out_stride);
+  }
 }
 
 }  // namespace RNN_OPS_ISA_NAMESPACE

@@ -8,6 +8,7 @@
 
 #include "cc/cpu/cells.h"
 #include "cc/cpu/dot.h"
+#include "cc/cpu/gate_masks.h"
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/model.h"
 #include "cc/cpu/panels.h"
@@ -31,6 +32,7 @@ struct ForwardDirection {
   T* c;                      // LSTM. Training: [R, padded]; otherwise [B, padded], updated in place
   T* c0;                     // LSTM: [B, padded]
   T* m;                      // projection: [B, padded], h before it is projected
+  T* masked_h[2];            // with a mask of h: [B, S * G] of even and of odd steps
 };
 
 template <typename T>
@@ -41,6 +43,9 @@ struct ForwardLayer {
   bool skip_input;
   bool keep;    // training: gate and c buffers hold all rows
   bool direct;  // the weights are not packed
+  GateMasks<T> input_masks;
+  GateMasks<T> recurrent_masks;
+  const T* masked_x;  // with a mask of x: [R, I * G]
   RowMap<const T> x;
   RowMap<T> y;  // rows of [D, S]
   StateRows<const T> h0;
@@ -74,6 +79,7 @@ class ForwardSlice {
         chunk_(std::max<int64_t>(1, kChunkRows / std::max<int64_t>(1, j1 - j0))) {}
 
   int64_t steps() const { return steps_; }  // of the longest row
+  bool masked() const { return static_cast<bool>(layer_.recurrent_masks); }
 
   // The initial c of the units of panels [panel0, panel1).
   void LoadStates(int64_t panel0, int64_t panel1) {
@@ -102,8 +108,30 @@ class ForwardSlice {
     const int64_t t = TimeOf(step);
     const int64_t n = Alive(t);
     PrepareStep(t, n);
+    if (layer_.recurrent_masks) {
+      for (int64_t i = 0; i < n; ++i) p_.masked[i] = MaskedH(step, i);
+    }
     RunCells(StepRows<T>{p_.h_prev, p_.gates + GateRow(step), p_.c_prev, p_.c, p_.h}, n, panel0,
              panel1);
+    if (layer_.recurrent_masks) {
+      const int64_t panel_units = BlocksInPanel() * kLanes<T>;
+      for (int64_t i = 0; i < n; ++i) {
+        MaskRow(layer_.recurrent_masks, s_.gates.recurrent, seq_.perm[j0_ + i], p_.h[i],
+                panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
+                MaskedH(step + 1, i));
+      }
+    }
+  }
+
+  // The masked rows that the first step of each row reads; before any lane starts.
+  void MaskInitialStates() {
+    for (int64_t j = j0_; j < j1_; ++j) {
+      const int64_t b = seq_.perm[j];
+      for (int64_t parity = 0; parity < 2; ++parity) {
+        MaskRow(layer_.recurrent_masks, s_.gates.recurrent, b, layer_.h0.at(pseudo_layer_, b), 0,
+                s_.hidden, MaskedH(parity, j - j0_));
+      }
+    }
   }
 
   // h = m * W_proj for the dense panels [panel0, panel1) of P.
@@ -154,6 +182,11 @@ class ForwardSlice {
 
   int64_t BlocksInPanel() const { return s_.dense ? 4 : 1; }
 
+  // What the product of a step reads for row j0 + i; lanes write that of the next step meanwhile.
+  T* MaskedH(int64_t step, int64_t i) const {
+    return dir_.masked_h[step % 2] + (j0_ + i) * s_.hidden * s_.gates.recurrent.count;
+  }
+
   // Row of the prepared chunk where the step's gates begin: those of the steps visited before it.
   int64_t GateRow(int64_t step) {
     const int64_t first = prepared_chunk_ * chunk_;
@@ -170,7 +203,10 @@ class ForwardSlice {
       const int64_t t = TimeOf(step);
       const int64_t n = Alive(t);
       for (int64_t j = j0_; j < j0_ + n; ++j, ++chunk_rows_) {
-        p_.x[chunk_rows_] = layer_.x.at(t, j);
+        p_.x[chunk_rows_] =
+            layer_.input_masks
+                ? layer_.masked_x + (seq_.start[t] + j) * layer_.in * s_.gates.input.count
+                : layer_.x.at(t, j);
         p_.gates[chunk_rows_] = layer_.keep ? dir_.gates + (seq_.start[t] + j) * s_.gate_row
                                             : ring_ + chunk_rows_ * s_.gate_row;
       }
@@ -211,18 +247,39 @@ class ForwardSlice {
     g.columns = s_.gate_row;
     g.panel_stride = 4 * kLanes<T>;
     g.start = Start::kBias;
-    if (s_.mode == kModeGru) {
-      GemmPanels<T, 3>(g, panel0, panel1);
-    } else if (s_.mode == kModeLstm) {
-      GemmPanels<T, 4>(g, panel0, panel1);
-    } else {
+    if (s_.dense) {
       GemmDense(g, panel0, panel1);
+    } else if (layer_.input_masks) {
+      GatePanels<true>(g, panel0, panel1);
+    } else {
+      GatePanels<false>(g, panel0, panel1);
+    }
+  }
+
+  template <bool Gated>
+  void GatePanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
+    if (s_.mode == kModeGru) {
+      GemmPanels<T, 3, Gated>(g, panel0, panel1);
+    } else {
+      GemmPanels<T, 4, Gated>(g, panel0, panel1);
     }
   }
 
   void InputDots(int64_t block0, int64_t block1) {
     constexpr int V = kLanes<T>;
     const GateOrder& order = s_.gates.input;
+    if (dir_.source.input.n_stride == 1) {
+      for (int64_t i = 0; i < chunk_rows_; ++i) {
+        for (int64_t u = block0; u < block1; ++u) {
+          const T* bias = dir_.weights.bias + u * order.count * V;
+          T* g = p_.gates[i] + (u * s_.gates.buffer + s_.gates.input_at) * V;
+          std::copy(bias, bias + order.count * V, g);
+        }
+        AddGateColumns(dir_.source.input, order, s_.gates.input_at, p_.x[i], layer_.in, block0,
+                       block1, p_.gates[i]);
+      }
+      return;
+    }
     for (int64_t i = 0; i < chunk_rows_; ++i) {
       for (int64_t u = block0; u < block1; ++u) {
         T* g = p_.gates[i] + (u * s_.gates.buffer + s_.gates.input_at) * V;
@@ -233,6 +290,17 @@ class ForwardSlice {
           Store(g + v * V, padd(Load(dir_.weights.bias + (u * order.count + v) * V), sum));
         }
       }
+    }
+  }
+
+  // gates += row * w, on weights with contiguous columns.
+  void AddGateColumns(const MatrixView<const T>& w, const GateOrder& order, int at, const T* row,
+                      int64_t depth, int64_t block0, int64_t block1, T* gates) {
+    constexpr int V = kLanes<T>;
+    const int64_t columns = std::min(s_.units, block1 * V) - block0 * V;
+    for (int v = 0; v < order.count; ++v) {
+      AddColumns(w.At(0, order.source[v] * s_.units + block0 * V).data, w.k_stride, columns, row,
+                 depth, gates + (block0 * s_.gates.buffer + at + v) * V, s_.gates.buffer * V);
     }
   }
 
@@ -268,10 +336,33 @@ class ForwardSlice {
   template <typename Cell>
   void RunDirect(const Cell& cell, int64_t n, int64_t block0, int64_t block1) {
     const MatrixView<const T>& w = dir_.source.recurrent;
+    if (w.n_stride == 1) {
+      RunDirectColumns(cell, n, block0, block1);
+      return;
+    }
     RunCellOn<T>(cell, n, block0, block1, [&](int64_t i, int64_t u, int v) {
       const int64_t column = s_.gates.recurrent.source[v] * s_.units + u * kLanes<T>;
       return DotRows(w.At(0, column).data, w.n_stride, s_.units - u * kLanes<T>,
                      cell.rows.h_prev[i], s_.hidden);
+    });
+  }
+
+  // The sums go to the gate buffer, where the cell finds all but GRU's q.
+  template <typename Cell>
+  void RunDirectColumns(const Cell& cell, int64_t n, int64_t block0, int64_t block1) {
+    constexpr int V = kLanes<T>;
+    const bool gru = s_.mode == kModeGru;
+    for (int64_t i = 0; i < n; ++i) {
+      T* gates = cell.rows.gates[i];
+      for (int64_t u = block0; gru && u < block1; ++u) {
+        Store(gates + (u * s_.gates.buffer + 3) * V, Set<T>(T(0)));
+      }
+      AddGateColumns(dir_.source.recurrent, s_.gates.recurrent, s_.gates.recurrent_at,
+                     cell.rows.h_prev[i], s_.hidden, block0, block1, gates);
+    }
+    RunCellOn<T>(cell, n, block0, block1, [&](int64_t i, int64_t u, int v) {
+      return gru && v == 2 ? Load(cell.rows.gates[i] + (u * s_.gates.buffer + 3) * V)
+                           : Set<T>(T(0));
     });
   }
 
@@ -299,13 +390,15 @@ class ForwardSlice {
       return;
     }
     const PackedWeights<T>& w = dir_.weights;
-    const StepProduct<T> product = {n, s_.hidden, w.recurrent, FewRows(seq_.batch)};
+    const bool masked = static_cast<bool>(layer_.recurrent_masks);
+    const StepProduct<T> product = {n, masked ? p_.masked : rows.h_prev, s_.hidden, w.recurrent,
+                                    FewRows(seq_.batch)};
     switch (s_.mode) {
       case kModeLstm:
-        RunCell<T>(LstmCell<T>{rows, s_.units}, product, panel0, panel1);
+        RunGates(masked, LstmCell<T>{rows, s_.units}, product, panel0, panel1);
         break;
       case kModeGru:
-        RunCell<T>(GruCell<T>{rows, s_.units, w.recurrent_bias}, product, panel0, panel1);
+        RunGates(masked, GruCell<T>{rows, s_.units, w.recurrent_bias}, product, panel0, panel1);
         break;
       case kModeTanh:
         RunVanilla<TanhActivation>(rows, product, panel0, panel1);
@@ -316,12 +409,22 @@ class ForwardSlice {
     }
   }
 
+  template <typename Cell>
+  void RunGates(bool masked, const Cell& cell, const StepProduct<T>& product, int64_t panel0,
+                int64_t panel1) {
+    if (masked) {
+      RunCell<T, true>(cell, product, panel0, panel1);
+    } else {
+      RunCell<T, false>(cell, product, panel0, panel1);
+    }
+  }
+
   // Dense panels: four unit blocks each, the last one narrower.
   template <typename Activation>
   void RunVanilla(const StepRows<T>& rows, const StepProduct<T>& product, int64_t panel0,
                   int64_t panel1) {
     const int64_t full = s_.blocks / 4;
-    RunCell<T>(VanillaCell<T, Activation, 4>{rows, s_.units, 0}, product, panel0,
+    RunCell<T, false>(VanillaCell<T, Activation, 4>{rows, s_.units, 0}, product, panel0,
                std::min(panel1, full));
     if (panel1 <= full) return;
     StepProduct<T> last = product;
@@ -329,13 +432,13 @@ class ForwardSlice {
     const int64_t at = 4 * full;
     switch (s_.blocks % 4) {
       case 1:
-        RunCell<T>(VanillaCell<T, Activation, 1>{rows, s_.units, at}, last, 0, 1);
+        RunCell<T, false>(VanillaCell<T, Activation, 1>{rows, s_.units, at}, last, 0, 1);
         break;
       case 2:
-        RunCell<T>(VanillaCell<T, Activation, 2>{rows, s_.units, at}, last, 0, 1);
+        RunCell<T, false>(VanillaCell<T, Activation, 2>{rows, s_.units, at}, last, 0, 1);
         break;
       case 3:
-        RunCell<T>(VanillaCell<T, Activation, 3>{rows, s_.units, at}, last, 0, 1);
+        RunCell<T, false>(VanillaCell<T, Activation, 3>{rows, s_.units, at}, last, 0, 1);
         break;
       default:
         break;
@@ -364,6 +467,7 @@ class ForwardSlice {
 template <typename T>
 void RunForwardSlice(ForwardSlice<T> slice, const Sizes<T>& s) {
   slice.LoadStates(0, s.panels());
+  if (slice.masked()) slice.MaskInitialStates();
   for (int64_t step = 0; step < slice.steps(); ++step) {
     slice.Step(step, 0, s.panels());
     if (s.proj > 0) slice.Project(step, 0, DensePanels<T>(s.proj));

@@ -20,23 +20,63 @@ constexpr int kTileRows = std::min(8, (kVectorRegisters == 32 ? 24 : 12) / NV);
 // A by rows: element (m, k) is row[m][k].
 template <typename T, int M>
 struct RowsOfA {
+  static constexpr bool kGated = false;
   const T* row[M];
-  EIGEN_ALWAYS_INLINE T at(int m, int64_t k) const { return row[m][k]; }
+  EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return row[m][k]; }
   // Rows are read in order, which the hardware foresees.
+  EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
+};
+
+// A by rows with an A of its own for each of the NV vectors, interleaved: element (m, k) of vector v
+// is row[m][k * NV + v]. See gate_masks.h.
+template <typename T, int M, int NV>
+struct GatedRowsOfA {
+  static constexpr bool kGated = true;
+  const T* row[M];
+  EIGEN_ALWAYS_INLINE T at(int m, int v, int64_t k) const { return row[m][k * NV + v]; }
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
 // A transposed: element (m, k) is rows[k][m], so a column block of a tall matrix.
 template <typename T>
 struct ColumnsOfA {
+  static constexpr bool kGated = false;
   const T* const* rows;
   int64_t column;
-  EIGEN_ALWAYS_INLINE T at(int m, int64_t k) const { return rows[k][column + m]; }
+  EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return rows[k][column + m]; }
   // The line that the next tiles need: consecutive k are a whole row apart.
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
     __builtin_prefetch(rows[k] + column + 24, 0, 2);
   }
 };
+
+// The same of interleaved rows, as in GatedRowsOfA.
+template <typename T, int NV>
+struct GatedColumnsOfA {
+  static constexpr bool kGated = true;
+  const T* const* rows;
+  int64_t column;
+  EIGEN_ALWAYS_INLINE T at(int m, int v, int64_t k) const {
+    return rows[k][(column + m) * NV + v];
+  }
+  EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
+    __builtin_prefetch(rows[k] + (column + 24) * NV, 0, 2);
+  }
+};
+
+// acc[v] += a(m, k) * b[v]: one row and one k of a tile.
+template <typename T, int NV, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k, const Packet<T> (&b)[NV],
+                                     Packet<T> (&acc)[NV]) {
+  if constexpr (A::kGated) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[v] = pmadd(Set<T>(a.at(m, v, k)), b[v], acc[v]);
+  } else {
+    const Packet<T> am = Set<T>(a.at(m, 0, k));
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[v] = pmadd(am, b[v], acc[v]);
+  }
+}
 
 // acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...], k in order, one fused step each.
 template <typename T, int M, int NV, typename A>
@@ -49,11 +89,7 @@ EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const T* b, int64_t ldb, int64
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) bv[v] = Load(b + v * V);
 #pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) {
-      const Packet<T> am = Set<T>(a.at(m, k));
-#pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) acc[m][v] = pmadd(am, bv[v], acc[m][v]);
-    }
+    for (int m = 0; m < M; ++m) MultiplyRow<T, NV>(a, m, k, bv, acc[m]);
   }
 }
 
@@ -80,18 +116,15 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const T* b, int64_t ldb, 
 #pragma GCC unroll 8
       for (int v = 0; v < NV; ++v) bv[v] = Load(b + u * ldb + v * V);
 #pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) {
-        const Packet<T> am = Set<T>(a.at(m, k + u));
-#pragma GCC unroll 8
-        for (int v = 0; v < NV; ++v) part[u][m][v] = pmadd(am, bv[v], part[u][m][v]);
-      }
+      for (int m = 0; m < M; ++m) MultiplyRow<T, NV>(a, m, k + u, bv, part[u][m]);
     }
   }
   for (; k < depth; ++k, b += ldb) {
-    for (int m = 0; m < M; ++m) {
-      const Packet<T> am = Set<T>(a.at(m, k));
-      for (int v = 0; v < NV; ++v) part[0][m][v] = pmadd(am, Load(b + v * V), part[0][m][v]);
-    }
+    Packet<T> bv[NV];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) bv[v] = Load(b + v * V);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) MultiplyRow<T, NV>(a, m, k, bv, part[0][m]);
   }
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -162,18 +195,28 @@ struct RowGemm {
   int64_t runs = 1;
   int64_t run_stride = 0;
   int64_t a_offset = 0;
-  const T* b;               // panels [K][nv * V]
+  const T* b;  // panels [K][nv * V]
+  // Where the runs lie in a panel of B that has more rows than they use: the first of them, from one
+  // run to the next, and all rows. -1: as many as are used.
+  int64_t b_first = 0;
+  int64_t b_run_stride = -1;
+  int64_t b_depth = -1;
   const T* bias = nullptr;  // [panels * NV * V], with Start::kBias
   int64_t columns;          // valid columns of C when NV-wide panels tile it densely
   int64_t panel_stride;     // columns of C from one panel to the next
   Start start;
-  bool few_rows = false;  // see MultiplyRows
+  const T* const* scale = nullptr;  // [rows] like C: multiplies the product before it is added
+  bool few_rows = false;            // see MultiplyRows
+
+  int64_t panel_depth() const { return b_depth < 0 ? run * runs : b_depth; }
+  int64_t run_rows() const { return b_run_stride < 0 ? run : b_run_stride; }
 };
 
 // About this many rows of B stay in the second-level cache while the row tiles pass over them.
 constexpr int64_t kDepthBlock = 512;
 
-template <typename T, int M, int NV>
+// With `Gated` the rows of A are interleaved, as in GatedRowsOfA.
+template <typename T, int M, int NV, bool Gated>
 void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64_t ldb,
               int64_t run0, int64_t run1, int64_t k0, int64_t depth, Start start) {
   constexpr int V = kLanes<T>;
@@ -187,7 +230,7 @@ void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) {
-      if (start == Start::kZero) {
+      if (start == Start::kZero || g.scale != nullptr) {
         acc[m][v] = Set<T>(T(0));
       } else if (start == Start::kBias) {
         acc[m][v] = Load(g.bias + panel * NV * V + v * V);
@@ -196,12 +239,27 @@ void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64
       }
     }
   }
-  RowsOfA<T, M> a;
-  for (int m = 0; m < M; ++m) a.row[m] = g.a[row + m] + g.a_offset + run0 * g.run_stride + k0;
+  constexpr int kPerK = Gated ? NV : 1;
+  std::conditional_t<Gated, GatedRowsOfA<T, M, NV>, RowsOfA<T, M>> a;
+  for (int m = 0; m < M; ++m) {
+    a.row[m] = g.a[row + m] + (g.a_offset + run0 * g.run_stride + k0) * kPerK;
+  }
   for (int64_t r = run0; r < run1; ++r) {
     MultiplyRows<T, M, NV>(a, b, ldb, depth, g.few_rows, acc);
-    for (int m = 0; m < M; ++m) a.row[m] += g.run_stride;
-    b += depth * ldb;
+    for (int m = 0; m < M; ++m) a.row[m] += g.run_stride * kPerK;
+    b += g.run_rows() * ldb;
+  }
+  if (g.scale != nullptr) {
+    for (int m = 0; m < M; ++m) {
+      const T* scale = g.scale[row + m] + column;
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) {
+        acc[m][v] = pmul(acc[m][v], LoadFirst(scale + v * V, n - v * V));
+        if (start == Start::kAccumulate) {
+          acc[m][v] = padd(acc[m][v], LoadFirst(c[m] + v * V, n - v * V));
+        }
+      }
+    }
   }
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -212,14 +270,13 @@ void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64
 
 // Panels [panel0, panel1) of NV vectors each. The last panel of a dense product may be narrower;
 // it is then packed with fewer vectors, see PanelVectors.
-template <typename T, int NV>
+template <typename T, int NV, bool Gated = false>
 void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  const int64_t depth = g.run * g.runs;
   for (int64_t p = panel0; p < panel1; ++p) {
-    const T* b = g.b + p * depth * NV * V;
     const int64_t ldb = NV * V;
+    const T* b = g.b + (p * g.panel_depth() + g.b_first) * ldb;
     // Blocks of K: whole runs where there are several, otherwise pieces of the one run.
     const int64_t runs_per_block =
         g.runs == 1 ? 1 : std::max<int64_t>(1, kDepthBlock / std::max<int64_t>(1, g.run));
@@ -231,10 +288,10 @@ void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
       const int64_t run1 = g.runs == 1 ? 1 : std::min(g.runs, run0 + runs_per_block);
       const int64_t k0 = g.runs == 1 ? block * piece : 0;
       const int64_t k = g.runs == 1 ? std::min(piece, g.run - k0) : g.run;
-      const T* bb = b + (run0 * g.run + k0) * ldb;
+      const T* bb = b + (run0 * g.run_rows() + k0) * ldb;
       const Start start = block == 0 ? g.start : Start::kAccumulate;
       ForRowTiles<M>(g.rows, [&](int64_t i, auto m) {
-        GemmTile<T, decltype(m)::value, NV>(g, i, p, bb, ldb, run0, run1, k0, k, start);
+        GemmTile<T, decltype(m)::value, NV, Gated>(g, i, p, bb, ldb, run0, run1, k0, k, start);
       });
     }
   }
@@ -257,13 +314,18 @@ void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
     const int64_t p = vectors / 4;
     RowGemm<T> last = g;
     const int nv = PanelVectors(vectors, p);
-    last.b = g.b + p * g.run * g.runs * 4 * V;
+    last.b = g.b + p * g.panel_depth() * 4 * V;
     last.bias = g.bias == nullptr ? nullptr : g.bias + p * 4 * V;
     last.columns = g.columns - p * 4 * V;
     T* shifted[256];
+    const T* shifted_scale[256];
     for (int64_t i = 0; i < g.rows; i += 256) {
       const int64_t n = std::min<int64_t>(256, g.rows - i);
-      for (int64_t r = 0; r < n; ++r) shifted[r] = g.c[i + r] + p * 4 * V;
+      for (int64_t r = 0; r < n; ++r) {
+        shifted[r] = g.c[i + r] + p * 4 * V;
+        if (g.scale != nullptr) shifted_scale[r] = g.scale[i + r] + p * 4 * V;
+      }
+      if (g.scale != nullptr) last.scale = shifted_scale;
       last.a = g.a + i;
       last.c = shifted;
       last.rows = n;
@@ -276,8 +338,8 @@ void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
 
 // c[m, v] (+)= sum_k rows[k][m] * b[k * ldb + v]: a transposed A against one panel, the product of
 // a weight gradient. c is [m_size][NV * V]. The sum of one call is formed before it is added, so a
-// long reduction cut into calls loses fewer bits.
-template <typename T, int NV>
+// long reduction cut into calls loses fewer bits. With `Gated` rows are as in GatedColumnsOfA.
+template <typename T, int NV, bool Gated>
 void GemmTransposed(const T* const* rows, int64_t depth, int64_t m_size, const T* b, int64_t ldb,
                     T* c, bool accumulate) {
   constexpr int V = kLanes<T>;
@@ -291,7 +353,8 @@ void GemmTransposed(const T* const* rows, int64_t depth, int64_t m_size, const T
 #pragma GCC unroll 8
         for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
       }
-      MultiplyTile<T, kM, NV>(ColumnsOfA<T>{rows, i}, b, ldb, depth, acc);
+      using Columns = std::conditional_t<Gated, GatedColumnsOfA<T, NV>, ColumnsOfA<T>>;
+      MultiplyTile<T, kM, NV>(Columns{rows, i}, b, ldb, depth, acc);
       T* ci = c + i * NV * V;
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) {
@@ -307,17 +370,22 @@ void GemmTransposed(const T* const* rows, int64_t depth, int64_t m_size, const T
 
 // The same with the number of vectors known at run time.
 template <typename T>
-void GemmTransposedVectors(int nv, const T* const* rows, int64_t depth, int64_t m_size, const T* b,
-                           int64_t ldb, T* c, bool accumulate) {
+void GemmTransposedVectors(int nv, bool gated, const T* const* rows, int64_t depth, int64_t m_size,
+                           const T* b, int64_t ldb, T* c, bool accumulate) {
+  if (gated) {
+    // Only gate panels are, of LSTM and of GRU.
+    if (nv == 4) return GemmTransposed<T, 4, true>(rows, depth, m_size, b, ldb, c, accumulate);
+    return GemmTransposed<T, 3, true>(rows, depth, m_size, b, ldb, c, accumulate);
+  }
   switch (nv) {
     case 1:
-      return GemmTransposed<T, 1>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 1, false>(rows, depth, m_size, b, ldb, c, accumulate);
     case 2:
-      return GemmTransposed<T, 2>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 2, false>(rows, depth, m_size, b, ldb, c, accumulate);
     case 3:
-      return GemmTransposed<T, 3>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 3, false>(rows, depth, m_size, b, ldb, c, accumulate);
     default:
-      return GemmTransposed<T, 4>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 4, false>(rows, depth, m_size, b, ldb, c, accumulate);
   }
 }
 

@@ -23,6 +23,11 @@ struct ParallelFor {
   void (*run)(void* context, int64_t n, void (*fn)(void* arg, int64_t i), void* arg);
 };
 
+enum WeightLayout : int32_t {
+  kOpaqueWeights = 0,  // params, see docs/param-layout.md
+  kKerasWeights = 1,   // kernel, recurrent_kernel and bias of one layer; L = D = 1, no projection
+};
+
 // Field by field rnn_ops::RnnConfig (already validated), with the dtype of the tensors.
 struct RnnProblem {
   int32_t dtype;       // KernelDtype
@@ -40,6 +45,21 @@ struct RnnProblem {
   int64_t max_time;        // T
   int64_t batch;           // B
   const int32_t* lengths;  // [B], each in [0, T]
+  // The rest is 0 with opaque weights.
+  int32_t weight_layout;     // WeightLayout
+  int32_t bias_rows;         // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
+  int32_t input_masked;      // 1: input_mask is given
+  int32_t recurrent_masked;  // 1: recurrent_mask is given
+};
+
+// The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.
+struct LayerWeights {
+  const void* kernel;            // [I, G*H]
+  const void* recurrent_kernel;  // [H, G*H]
+  const void* bias;              // [bias_rows, G*H]
+  // What x and h are multiplied by before the product of each gate, the same at every step.
+  const void* input_mask;      // [G, B, I]
+  const void* recurrent_mask;  // [G, B, H]
 };
 
 // S below: P with projection, otherwise H. A tensor marked (B first if batch major) swaps its first
@@ -51,7 +71,8 @@ struct RnnForwardArgs {
   const void* x;       // [T, B, I] (B first if batch major)
   const void* h0;      // [L*D, B, S] (B first if batch major)
   const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
-  const void* params;  // [params_size], see docs/param-layout.md
+  const void* params;  // [params_size], with kOpaqueWeights
+  LayerWeights layer;
   void* y;             // [T, B, D*S] (B first if batch major)
   void* h_n;           // as h0
   void* c_n;           // as c0; LSTM only
@@ -66,6 +87,7 @@ struct RnnBackwardArgs {
   const void* h0;
   const void* c0;
   const void* params;
+  LayerWeights layer;
   const void* y;        // the forward pass's output
   const void* dy;       // as y
   const void* dh_n;     // as h_n
@@ -74,7 +96,11 @@ struct RnnBackwardArgs {
   void* dx;             // as x
   void* dh0;            // as h0
   void* dc0;            // as c0; LSTM only
-  void* dparams;        // as params
+  void* dparams;        // as params, with kOpaqueWeights
+  // With kKerasWeights:
+  void* dkernel;            // as kernel
+  void* drecurrent_kernel;  // as recurrent_kernel
+  void* dbias;              // as bias
 };
 
 // The sizes that the caller allocates. -1 in a field: the size does not fit in 62 bits.

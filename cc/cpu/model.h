@@ -46,7 +46,11 @@ struct Gates {
   int recurrent_at;
 };
 
-inline Gates GatesOf(int32_t mode) {
+// `source` numbers the gates as the weights' columns have them.
+inline Gates GatesOf(int32_t mode, int32_t weight_layout) {
+  if (mode == kModeGru && weight_layout == kKerasWeights) {
+    return {3, 4, {3, {2, 1, 0, 0}}, {3, {1, 0, 2, 0}}, 0, 1};
+  }
   if (mode == kModeLstm) return {4, 4, {4, {0, 1, 2, 3}}, {4, {0, 1, 2, 3}}, 0, 0};
   if (mode == kModeGru) return {3, 4, {3, {2, 0, 1, 0}}, {3, {0, 1, 2, 0}}, 0, 1};
   return {1, 1, {1, {0, 0, 0, 0}}, {1, {0, 0, 0, 0}}, 0, 0};
@@ -74,11 +78,12 @@ struct Sizes {
 };
 
 template <typename T>
-Sizes<T> MakeSizes(int32_t mode, int64_t units, int64_t proj, int64_t num_dirs) {
+Sizes<T> MakeSizes(int32_t mode, int64_t units, int64_t proj, int64_t num_dirs,
+                   int32_t weight_layout = kOpaqueWeights) {
   constexpr int V = kLanes<T>;
   Sizes<T> s;
   s.mode = mode;
-  s.gates = GatesOf(mode);
+  s.gates = GatesOf(mode, weight_layout);
   s.dense = s.gates.count == 1;
   s.units = units;
   s.blocks = CeilDiv(units, V);
@@ -92,6 +97,11 @@ Sizes<T> MakeSizes(int32_t mode, int64_t units, int64_t proj, int64_t num_dirs) 
   return s;
 }
 
+template <typename T>
+Sizes<T> MakeSizes(const RnnProblem& p) {
+  return MakeSizes<T>(p.mode, p.num_units, p.num_proj, p.num_dirs, p.weight_layout);
+}
+
 // Where the weights of a pseudo-layer come from. A matrix is addressed as (k, column) with columns
 // [gate][H]: (k, g * H + unit) is what input k adds to that gate.
 template <typename T>
@@ -99,7 +109,7 @@ struct WeightSource {
   MatrixView<const T> input;  // data is null without input weights
   MatrixView<const T> recurrent;
   MatrixView<const T> projection;  // (unit, p); data is null without projection
-  const T* input_bias;             // [G*H]
+  const T* input_bias;             // [G*H] or null
   const T* recurrent_bias;         // [G*H] or null
 };
 
@@ -176,7 +186,8 @@ void PackBias(const Sizes<T>& s, const WeightSource<T>& src, int64_t block,
   const GateOrder& order = s.gates.input;
   for (int g = 0; g < order.count; ++g) {
     const int64_t at = order.source[g] * s.units + block * V;
-    Packet<T> sum = LoadFirst(src.input_bias + at, n);
+    Packet<T> sum = Set<T>(T(0));
+    if (src.input_bias != nullptr) sum = LoadFirst(src.input_bias + at, n);
     // The candidate's biases stay apart: the reset gate scales the recurrent one only.
     const bool merge = !(s.mode == kModeGru && order.source[g] == 2);
     if (src.recurrent_bias != nullptr && merge) {
@@ -185,7 +196,10 @@ void PackBias(const Sizes<T>& s, const WeightSource<T>& src, int64_t block,
     Store(w.bias + (block * order.count + g) * V, sum);
   }
   if (s.mode == kModeGru) {
-    Store(w.recurrent_bias + block * V, LoadFirst(src.recurrent_bias + 2 * s.units + block * V, n));
+    const int64_t at = 2 * s.units + block * V;
+    Store(w.recurrent_bias + block * V, src.recurrent_bias == nullptr
+                                            ? Set<T>(T(0))
+                                            : LoadFirst(src.recurrent_bias + at, n));
   }
 }
 

@@ -104,7 +104,7 @@ struct BackwardPlan {
 template <typename T>
 BackwardPlan<T> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
   BackwardPlan<T> plan;
-  const Sizes<T> s = plan.sizes = MakeSizes<T>(p.mode, p.num_units, p.num_proj, p.num_dirs);
+  const Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = BackwardSplit(s, plan.seq.rows, p.input_size, p.batch, num_threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
@@ -115,6 +115,13 @@ BackwardPlan<T> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Arena
   const bool inner = p.num_layers > 1;
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
   plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
+  const int64_t x_width = Area(p.input_size, s.gates.input.count);
+  plan.layer.masked_x = arena.Take<T>(p.input_masked ? Area(plan.seq.rows, x_width) : 0);
+  for (int d = 0; d < p.num_dirs; ++d) {
+    const int64_t h_width = Area(s.hidden, s.gates.recurrent.count);
+    plan.layer.dirs[d].masked_h =
+        arena.Take<T>(p.recurrent_masked ? Area(plan.seq.rows, h_width) : 0);
+  }
   return plan;
 }
 
@@ -199,6 +206,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
   layer.dc0 = MakeStateRows(p, static_cast<T*>(args.dc0), s.units);
   layer.y = UserRows(seq, static_cast<const T*>(args.y), s.output);
   layer.dy = UserRows(seq, static_cast<const T*>(args.dy), s.output);
+  layer.input_masks = InputMasks<T>(p, args.layer);
+  layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
   const T* params = static_cast<const T*>(args.params);
   T* dparams = static_cast<T*>(args.dparams);
   const RowMap<T> user_dx = UserRows(seq, static_cast<T*>(args.dx), p.input_size);
@@ -232,10 +241,15 @@ int32_t Backward(const RnnBackwardArgs& args) {
     WeightSource<T> src[2];
     WeightTarget<T> to[2];
     for (int d = 0; d < p.num_dirs; ++d) {
-      src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,
-                            layer.skip_input);
-      to[d] = OpaqueTarget(s, dparams + cursor.weights, dparams + cursor.biases, weight_in,
-                           layer.skip_input);
+      if (p.weight_layout == kKerasWeights) {
+        src[d] = LayerSource(p, s, args.layer);
+        to[d] = LayerTarget(args, s);
+      } else {
+        src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,
+                              layer.skip_input);
+        to[d] = OpaqueTarget(s, dparams + cursor.weights, dparams + cursor.biases, weight_in,
+                             layer.skip_input);
+      }
       cursor.Next(weight_in);
       const auto kept = reserve.At(layer.first_pseudo_layer + d);
       layer.dirs[d].gates = kept.gates;

@@ -16,19 +16,41 @@ namespace RNN_OPS_ISA_NAMESPACE {
 // Elements of the tensors of a problem.
 struct RnnCounts {
   int64_t x, y, h, c, params;
+  int64_t kernel, recurrent_kernel, bias, input_mask, recurrent_mask;  // 0 with opaque weights
 };
 
 inline RnnCounts CountsOf(const RnnProblem& p) {
-  const Sizes<float> s = MakeSizes<float>(p.mode, p.num_units, p.num_proj, p.num_dirs);
+  const Sizes<float> s = MakeSizes<float>(p);
   const int64_t rows = Area(p.max_time, p.batch);
   const int64_t states = Area(p.num_layers * p.num_dirs, p.batch);
-  RnnCounts n;
+  RnnCounts n = {};
   n.x = Area(rows, p.input_size);
   n.y = Area(rows, s.output);
   n.h = Area(states, s.hidden);
   n.c = s.lstm() ? Area(states, s.units) : 0;
-  n.params = MakeParamCursor(p, s).total;
+  if (p.weight_layout != kKerasWeights) {
+    n.params = MakeParamCursor(p, s).total;
+    return n;
+  }
+  const int64_t columns = s.gates.count * s.units;
+  n.kernel = Area(p.input_size, columns);
+  n.recurrent_kernel = Area(s.units, columns);
+  n.bias = p.bias_rows * columns;
+  const int64_t mask_rows = Area(s.gates.count, p.batch);
+  n.input_mask = p.input_masked ? Area(mask_rows, p.input_size) : 0;
+  n.recurrent_mask = p.recurrent_masked ? Area(mask_rows, s.units) : 0;
   return n;
+}
+
+template <typename Narrow>
+LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<Narrow>& w) {
+  LayerWeights wide;
+  wide.kernel = w.In(layer.kernel, n.kernel);
+  wide.recurrent_kernel = w.In(layer.recurrent_kernel, n.recurrent_kernel);
+  wide.bias = w.In(layer.bias, n.bias);
+  wide.input_mask = w.In(layer.input_mask, n.input_mask);
+  wide.recurrent_mask = w.In(layer.recurrent_mask, n.recurrent_mask);
+  return wide;
 }
 
 template <typename Narrow>
@@ -39,6 +61,7 @@ RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
   wide.h0 = w.In(args.h0, n.h);
   wide.c0 = w.In(args.c0, n.c);
   wide.params = w.In(args.params, n.params);
+  wide.layer = WidenLayer(args.layer, n, w);
   wide.y = w.Out(args.y, n.y);
   wide.h_n = w.Out(args.h_n, n.h);
   wide.c_n = w.Out(args.c_n, n.c);
@@ -53,6 +76,7 @@ RnnBackwardArgs WidenBackward(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   wide.h0 = w.In(args.h0, n.h);
   wide.c0 = w.In(args.c0, n.c);
   wide.params = w.In(args.params, n.params);
+  wide.layer = WidenLayer(args.layer, n, w);
   wide.y = w.In(args.y, n.y);
   wide.dy = w.In(args.dy, n.y);
   wide.dh_n = w.In(args.dh_n, n.h);
@@ -61,6 +85,9 @@ RnnBackwardArgs WidenBackward(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   wide.dh0 = w.Out(args.dh0, n.h);
   wide.dc0 = w.Out(args.dc0, n.c);
   wide.dparams = w.Out(args.dparams, n.params);
+  wide.dkernel = w.Out(args.dkernel, n.kernel);
+  wide.drecurrent_kernel = w.Out(args.drecurrent_kernel, n.recurrent_kernel);
+  wide.dbias = w.Out(args.dbias, n.bias);
   return wide;
 }
 

@@ -29,7 +29,9 @@ namespace RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kDirectRows = 4;
 
-inline bool IsDirect(const RnnProblem& p) { return Area(p.max_time, p.batch) <= kDirectRows; }
+inline bool IsDirect(const RnnProblem& p) {
+  return Area(p.max_time, p.batch) <= kDirectRows && !p.input_masked && !p.recurrent_masked;
+}
 
 // The memory of a forward pass, measured or taken.
 template <typename T>
@@ -41,12 +43,13 @@ struct ForwardPlan {
   T* ring[2];             // [slices * kChunkRows + B, gate_row], without kept gates
   T* between[2];          // inference: outputs of inner layers
   T* dropped;             // [R, D*S] training with dropout
+  T* masked_x;            // with a mask of x: [R, I * G]
 };
 
 template <typename T>
 ForwardPlan<T> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
   ForwardPlan<T> plan;
-  Sizes<T> s = plan.sizes = MakeSizes<T>(p.mode, p.num_units, p.num_proj, p.num_dirs);
+  Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = SplitOf(s, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels());
   const int64_t ring_rows = plan.split.slices * kChunkRows + p.batch;
@@ -57,6 +60,10 @@ ForwardPlan<T> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& 
         IsDirect(p) ? TakePackedBiases(arena, s) : TakePackedWeights(arena, s, widest);
     plan.layer.dirs[d].c0 = arena.Take<T>(s.lstm() ? Area(p.batch, s.padded) : 0);
     plan.layer.dirs[d].m = arena.Take<T>(s.proj > 0 ? Area(p.batch, s.padded) : 0);
+    for (T*& rows : plan.layer.dirs[d].masked_h) {
+      const int64_t width = s.hidden * s.gates.recurrent.count;
+      rows = arena.Take<T>(p.recurrent_masked ? Area(p.batch, width) : 0);
+    }
     plan.ring[d] = arena.Take<T>(keep_gates ? 0 : Area(ring_rows, s.gate_row));
     plan.layer.pointers[d] = TakeSlicePointers<T>(arena, Area(plan.split.lanes, ring_rows));
   }
@@ -66,6 +73,8 @@ ForwardPlan<T> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& 
   }
   const bool drops = p.num_layers > 1 && p.is_training && p.dropout > 0;
   plan.dropped = arena.Take<T>(drops ? Area(plan.seq.rows, s.output) : 0);
+  const int64_t masked_width = Area(p.input_size, s.gates.input.count);
+  plan.masked_x = arena.Take<T>(p.input_masked ? Area(plan.seq.rows, masked_width) : 0);
   return plan;
 }
 
@@ -81,6 +90,32 @@ WeightSource<T> OpaqueSource(const Sizes<T>& s, const T* weights, const T* biase
   src.input_bias = biases;
   src.recurrent_bias = biases + gate_units;
   return src;
+}
+
+// The source of a problem with kKerasWeights.
+template <typename T>
+WeightSource<T> LayerSource(const RnnProblem& p, const Sizes<T>& s, const LayerWeights& layer) {
+  const int64_t columns = s.gates.count * s.units;
+  const T* bias = p.bias_rows > 0 ? static_cast<const T*>(layer.bias) : nullptr;
+  WeightSource<T> src;
+  src.input = {static_cast<const T*>(layer.kernel), columns, 1};
+  src.recurrent = {static_cast<const T*>(layer.recurrent_kernel), columns, 1};
+  src.projection = {nullptr, 0, 0};
+  src.input_bias = bias;
+  src.recurrent_bias = p.bias_rows > 1 ? bias + columns : nullptr;
+  return src;
+}
+
+template <typename T>
+GateMasks<T> InputMasks(const RnnProblem& p, const LayerWeights& layer) {
+  if (!p.input_masked) return {};
+  return {static_cast<const T*>(layer.input_mask), p.batch, p.input_size};
+}
+
+template <typename T>
+GateMasks<T> RecurrentMasks(const RnnProblem& p, const LayerWeights& layer) {
+  if (!p.recurrent_masked) return {};
+  return {static_cast<const T*>(layer.recurrent_mask), p.batch, p.num_units};
 }
 
 // Zeroes the rows of y beyond each length.
@@ -132,6 +167,9 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const ForwardPlan<T>& pl
     return ForwardSlice<T>(layer, d, 0, seq.batch, Shift(layer.pointers[d], lane * rows),
                            plan.ring[d]);
   };
+  if (layer.recurrent_masks) {
+    for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).MaskInitialStates();
+  }
   Parallel(parallel, s.num_dirs * lanes, [&](int64_t i) {
     // Directions first, so that few threads still spread over both.
     const int d = static_cast<int>(i % s.num_dirs);
@@ -186,12 +224,19 @@ int32_t Forward(const RnnForwardArgs& args) {
   layer.c_n = MakeStateRows(p, static_cast<T*>(args.c_n), s.units);
   layer.keep = p.is_training && !s.dense;
   layer.direct = IsDirect(p);
+  layer.input_masks = InputMasks<T>(p, args.layer);
+  layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
+  layer.masked_x = plan.masked_x;
 
   const RowMap<T> user_y = UserRows(seq, static_cast<T*>(args.y), s.output);
   ZeroPadding(seq, user_y, s.output, args.parallel);
   ParamCursor cursor = MakeParamCursor(p, s);
   const T* params = static_cast<const T*>(args.params);
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
+  if (layer.input_masks) {
+    MaskRows(seq, layer.input_masks, s.gates.input, plan.masked_x, args.parallel,
+             [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+  }
 
   for (int64_t l = 0; l < p.num_layers; ++l) {
     layer.in = l == 0 ? p.input_size : s.output;
@@ -206,8 +251,11 @@ int32_t Forward(const RnnForwardArgs& args) {
       layer.y = PackedRows(seq, inner, s.output);
     }
     for (int d = 0; d < p.num_dirs; ++d) {
-      layer.dirs[d].source = OpaqueSource(s, params + cursor.weights, params + cursor.biases,
-                                          weight_in, layer.skip_input);
+      layer.dirs[d].source =
+          p.weight_layout == kKerasWeights
+              ? LayerSource(p, s, args.layer)
+              : OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,
+                             layer.skip_input);
       cursor.Next(weight_in);
       if (layer.keep) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);

@@ -20,6 +20,7 @@ struct SlicePointers {
   const T** c_prev;
   T** c;
   T** h;
+  const T** masked;  // like h_prev, see Note [Gate masks]
 };
 
 template <typename T>
@@ -31,12 +32,14 @@ SlicePointers<T> TakeSlicePointers(Arena& arena, int64_t rows) {
   p.c_prev = arena.Take<const T*>(rows);
   p.c = arena.Take<T*>(rows);
   p.h = arena.Take<T*>(rows);
+  p.masked = arena.Take<const T*>(rows);
   return p;
 }
 
 template <typename T>
 SlicePointers<T> Shift(const SlicePointers<T>& p, int64_t rows) {
-  return {p.x + rows, p.gates + rows, p.h_prev + rows, p.c_prev + rows, p.c + rows, p.h + rows};
+  return {p.x + rows, p.gates + rows, p.h_prev + rows, p.c_prev + rows,
+          p.c + rows, p.h + rows,     p.masked + rows};
 }
 
 }  // namespace RNN_OPS_ISA_NAMESPACE

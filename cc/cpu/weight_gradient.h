@@ -28,7 +28,8 @@ struct ReductionFactor {
   int64_t columns;   // of the factor; 0: none
   int first_vector;  // of the panel
   int vectors;
-  T* result;  // [columns][vectors * V]
+  T* result;   // [columns][vectors * V]
+  bool gated;  // the factor's rows are interleaved, see Note [Gate masks]
 };
 
 // For the `vectors` vectors at column `at` of rows [R, ld] of `gradient`, computes
@@ -63,7 +64,7 @@ void ReducePanel(const Sequence& seq, const T* gradient, int64_t ld, int64_t at,
     for (int f = 0; f < 2; ++f) {
       const ReductionFactor<T>& factor = factors[f];
       if (factor.columns == 0) continue;
-      GemmTransposedVectors<T>(factor.vectors, rows[f], n, factor.columns,
+      GemmTransposedVectors<T>(factor.vectors, factor.gated, rows[f], n, factor.columns,
                                block + factor.first_vector * V, vectors * V, factor.result,
                                /*accumulate=*/i > 0);
     }

@@ -38,6 +38,45 @@ struct CudnnRnnBackpropV3Output {
   enum { kInputBackprop, kInputHBackprop, kInputCBackprop, kParamsBackprop };
 };
 
+// ---- LayerRNN and LayerRNNBackprop ----
+
+struct LayerRnnInput {
+  enum {
+    kInput,
+    kInputH,
+    kInputC,
+    kKernel,
+    kRecurrentKernel,
+    kBias,
+    kSequenceLengths,
+    kInputMask,
+    kRecurrentMask,
+    // LayerRNNBackprop only:
+    kOutput,
+    kOutputH,
+    kOutputC,
+    kOutputBackprop,
+    kOutputHBackprop,
+    kOutputCBackprop,
+    kReserveSpace,
+  };
+};
+
+struct LayerRnnOutput {
+  enum { kOutput, kOutputH, kOutputC, kReserveSpace };
+};
+
+struct LayerRnnBackpropOutput {
+  enum {
+    kInputBackprop,
+    kInputHBackprop,
+    kInputCBackprop,
+    kKernelBackprop,
+    kRecurrentKernelBackprop,
+    kBiasBackprop,
+  };
+};
+
 // ---- The ops of the opaque parameter buffer ----
 
 struct RnnParamsInput {

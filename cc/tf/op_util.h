@@ -71,6 +71,18 @@ absl::Status ReadRnnAttrs(Context* context, const RnnAttrSet& has, RnnAttrs* att
   return ToTf(attrs->Validate());
 }
 
+// The attributes of LayerRNN, and of its gradient, which has no is_training.
+template <typename Context>
+absl::Status ReadLayerRnnAttrs(Context* context, bool has_is_training, RnnAttrs* attrs) {
+  std::string rnn_mode;
+  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("rnn_mode", &rnn_mode));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs->mode)));
+  if (has_is_training) {
+    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("is_training", &attrs->is_training));
+  }
+  return context->GetAttr("time_major", &attrs->time_major);
+}
+
 // ---- Running on the CPU ----
 
 // InvalidArgument for a type that the kernels do not have.

@@ -15,13 +15,27 @@ def _clean_keras():
     keras.config.set_dtype_policy("float32")
 
 
+@pytest.fixture(params=["LayerRNN", "CudnnRNNV3"])
+def op_name(request, monkeypatch):
+    """The op that the layers are to take: LayerRNN on a CPU, CudnnRNNV3 where there is a GPU."""
+    has_gpu = request.param == "CudnnRNNV3"
+    monkeypatch.setattr("tf_rnn_ops.keras._environment.has_gpu", lambda: has_gpu)
+    return request.param
+
+
+@pytest.fixture
+def gpu_in_sight(monkeypatch):
+    """The layers believe that TensorFlow sees a GPU."""
+    monkeypatch.setattr("tf_rnn_ops.keras._environment.has_gpu", lambda: True)
+
+
 @pytest.fixture
 def op_calls(monkeypatch):
     """A list that gets the name of every forward op that the layers call."""
     from tf_rnn_ops import raw_ops
 
     calls = []
-    for name in ("CudnnRNNV3", "BlockLSTMV2"):
+    for name in ("CudnnRNNV3", "LayerRNN", "BlockLSTMV2"):
 
         def counted(*, _name=name, _op=getattr(raw_ops, name), **arguments):
             calls.append(_name)

@@ -33,10 +33,10 @@ def test_same_results(name, mask, rng, op_calls):
     assert op_calls == []
     with accelerate():
         got = compare.as_arrays(compare.outcome(stock, x, mask, training=True))
-    assert op_calls == ["CudnnRNNV3"]
+    assert op_calls == ["LayerRNN"]
     compare.assert_outcomes(got, want, "float64")
     again = compare.as_arrays(compare.outcome(stock, x, mask, training=True))
-    assert op_calls == ["CudnnRNNV3"]
+    assert op_calls == ["LayerRNN"]
     np.testing.assert_array_equal(again["r0"], want["r0"])
     assert untouched()
 
@@ -52,7 +52,7 @@ def test_layers_in_bidirectional_and_subclasses(rng, op_calls):
         got = wrapped(x), mine(x)
         assert [row.path for row in explain(keras.Sequential([wrapped]), None)] == ["op", "op"]
         assert explain(mine, None)[0].path == "op"
-    assert op_calls == ["CudnnRNNV3"] * 3
+    assert op_calls == ["LayerRNN"] * 3
     for one, other in zip(got, want):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
@@ -115,7 +115,7 @@ def test_blocks_in_threads(rng, op_calls):
                 second_in.set()
                 first_out.wait(60)
                 layer(x)
-                assert op_calls == ["CudnnRNNV3"]
+                assert op_calls == ["LayerRNN"]
         except BaseException as error:
             errors.append(error)
 
@@ -124,7 +124,7 @@ def test_blocks_in_threads(rng, op_calls):
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert errors == [] and op_calls == ["CudnnRNNV3"]
+    assert errors == [] and op_calls == ["LayerRNN"]
     assert untouched()
 
 
@@ -135,7 +135,7 @@ def test_compile_and_fit(rng, op_calls):
         with pytest.warns(UserWarning, match="jit_compile=True"):
             model.compile("sgd", "mse", jit_compile=True)
         model.fit(x, y, verbose=0)
-    assert op_calls == ["CudnnRNNV3"]
+    assert op_calls == ["LayerRNN"]
     assert model.layers[0].supports_jit is True
 
 
@@ -171,7 +171,7 @@ def test_our_layers_do_not_mind(rng, op_calls):
     want = ours(x)[0]
     with accelerate():
         np.testing.assert_array_equal(ours(x)[0], want)
-    assert op_calls == ["CudnnRNNV3"] * 2
+    assert op_calls == ["LayerRNN"] * 2
 
 
 def test_keras_2_is_refused(monkeypatch):

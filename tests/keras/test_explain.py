@@ -14,7 +14,7 @@ def test_the_table(capsys):
         [
             keras.Input((None, 3)),
             keras.layers.Bidirectional(inner, name="both"),
-            module.GRU(2, return_sequences=True, recurrent_dropout=0.5, name="dropping"),
+            module.PeepholeLSTM(2, return_sequences=True, recurrent_dropout=0.5, name="dropping"),
             module.GRU(2, return_sequences=True, reset_after=False, name="before"),
             module.SimpleRNN(2, return_sequences=True, activation="elu", name="elu"),
             module.CudnnLSTM(2, return_sequences=True, name="stack"),
@@ -28,7 +28,7 @@ def test_the_table(capsys):
     assert [(row.layer, row.kind, row.path) for row in rows] == [
         ("both/forward_lstm", "LSTM", "op"),
         ("both/backward_lstm", "LSTM", "op"),
-        ("dropping", "GRU", "op, loop in training"),
+        ("dropping", "PeepholeLSTM", "op, loop in training"),
         ("before", "GRU", "loop"),
         ("elu", "SimpleRNN", "loop"),
         ("stack", "CudnnLSTM", "op"),
@@ -37,7 +37,7 @@ def test_the_table(capsys):
         ("stock", "LSTM", "loop"),
     ]
     why = {row.layer: row.why for row in rows}
-    assert why["both/forward_lstm"] == "" and "every row" in why["dropping"]
+    assert why["both/forward_lstm"] == "" and "every step" in why["dropping"]
     assert "reset_after" in why["before"] and "activation=elu" in why["elu"]
     assert "class RNN" in why["cell"] and "convert" in why["stock"]
     lines = capsys.readouterr().out.splitlines()
@@ -47,7 +47,7 @@ def test_the_table(capsys):
         assert line.startswith(row.layer) and line.endswith(row.why)
 
 
-def test_one_time_step():
+def test_one_time_step(gpu_in_sight):
     model = keras.Sequential([keras.Input((1, 3)), tf_rnn_ops.keras.LSTM(2)])
     row = explain(model, print_fn=None)[0]
     assert row.path == "loop" and "one time step" in row.why

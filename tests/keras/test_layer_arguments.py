@@ -28,12 +28,14 @@ ON_THE_LOOP = [
     ("LSTM", {"unroll": True}, "unroll=True"),
     ("GRU", {"use_cudnn": False}, "use_cudnn=False"),
 ]
-LOOP_IN_TRAINING = [
-    ("LSTM", {"recurrent_dropout": 0.4}, "recurrent_dropout"),
-    ("GRU", {"recurrent_dropout": 0.4}, "recurrent_dropout"),
-    ("SimpleRNN", {"recurrent_dropout": 0.4, "dropout": 0.3}, "recurrent_dropout"),
-    ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3}, "recurrent_dropout"),
-    ("LSTM", {"dropout": 0.3, "use_cudnn": "auto", "recurrent_dropout": 0.1}, "recurrent_dropout"),
+RECURRENT_DROPOUT = [
+    ("LSTM", {"recurrent_dropout": 0.4}),
+    ("GRU", {"recurrent_dropout": 0.4}),
+    ("SimpleRNN", {"recurrent_dropout": 0.4}),
+    ("LSTM", {"recurrent_dropout": 0.1, "dropout": 0.3, "use_bias": False}),
+    ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3}),
+    ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3, "go_backwards": True}),
+    ("SimpleRNN", {"recurrent_dropout": 0.4, "dropout": 0.3}),
 ]
 
 
@@ -42,7 +44,7 @@ def identify(value):
 
 
 @pytest.mark.parametrize(("name", "arguments"), ON_THE_OP, ids=identify)
-def test_on_the_op(name, arguments, rng, op_calls):
+def test_on_the_op(name, arguments, rng, op_calls, op_name):
     _, ours = compare.pair(name, **arguments)
     arguments = {k: v for k, v in arguments.items() if k != "use_cudnn"}  # needs a GPU there
     stock, _ = compare.pair(name, **arguments)
@@ -50,7 +52,7 @@ def test_on_the_op(name, arguments, rng, op_calls):
     x, states = compare.values(rng)
     states = states[: compare.number_of_states(name)]
     compare.assert_same(stock, ours, x, compare.MASKS["holes"], states, training=True)
-    assert op_calls == ["CudnnRNNV3"]
+    assert op_calls == [op_name]
     assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
     assert ours.supports_jit is False
 
@@ -67,8 +69,32 @@ def test_on_the_loop(name, arguments, why, rng, op_calls):
     assert ours.supports_jit is True
 
 
-@pytest.mark.parametrize(("name", "arguments", "why"), LOOP_IN_TRAINING, ids=identify)
-def test_loop_in_training_alone(name, arguments, why, rng, op_calls):
+@pytest.mark.parametrize("mask", ["no_mask", "left", "holes"])
+@pytest.mark.parametrize(("name", "arguments"), RECURRENT_DROPOUT, ids=identify)
+def test_recurrent_dropout_drops_what_keras_drops(name, arguments, mask, rng, op_calls):
+    stock, ours = compare.pair(name, seed=5, return_sequences=True, **arguments)
+    x, states = compare.values(rng)
+    states = states[: compare.number_of_states(name)]
+    results = []
+    for _ in range(2):
+        want = compare.as_arrays(
+            compare.outcome(stock, x, compare.MASKS[mask], states, training=True)
+        )
+        got = compare.as_arrays(
+            compare.outcome(ours, x, compare.MASKS[mask], states, training=True)
+        )
+        compare.assert_outcomes(got, want, "float64")
+        results.append(got["r0"])
+    assert op_calls == ["LayerRNN"] * 2
+    assert not np.array_equal(*results), "every call drops other elements"
+    compare.assert_same(stock, ours, x, compare.MASKS[mask], states, training=False)
+    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
+
+
+@pytest.mark.parametrize(("name", "arguments"), RECURRENT_DROPOUT, ids=identify)
+def test_recurrent_dropout_takes_the_loop_where_there_is_a_gpu(
+    name, arguments, rng, op_calls, gpu_in_sight
+):
     stock, ours = compare.pair(name, seed=5, **arguments)
     x, _ = compare.values(rng)
     compare.assert_same(stock, ours, x, compare.MASKS["left"], training=True)
@@ -76,18 +102,30 @@ def test_loop_in_training_alone(name, arguments, why, rng, op_calls):
     compare.assert_same(stock, ours, x, compare.MASKS["left"], training=False)
     assert set(op_calls) == {"CudnnRNNV3"}
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "op, loop in training" and why in row.why
+    assert row.path == "op, loop in training" and "recurrent_dropout" in row.why
+
+
+@pytest.mark.parametrize("rate", [{"dropout": 1.0}, {"recurrent_dropout": 1.0}], ids=identify)
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_dropping_everything_is_left_to_keras(name, rate, rng, op_calls):
+    stock, ours = compare.pair(name, seed=5, **rate)
+    x, _ = compare.values(rng)
+    want, got = (layer(x, training=True)[0] for layer in (stock, ours))
+    np.testing.assert_array_equal(got, want)
+    assert op_calls == []
+    row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
+    assert row.path == "op, loop in training" and "leaves nothing" in row.why
 
 
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])
 @pytest.mark.parametrize("name", compare.NAMES)
-def test_dropout_on_the_op_drops_what_keras_drops(name, mask, rng, op_calls):
+def test_dropout_on_the_op_drops_what_keras_drops(name, mask, rng, op_calls, op_name):
     stock, ours = compare.pair(name, dropout=0.5, seed=11)
     x, _ = compare.values(rng)
     want = compare.as_arrays(compare.outcome(stock, x, compare.MASKS[mask], training=True))
     got = compare.as_arrays(compare.outcome(ours, x, compare.MASKS[mask], training=True))
     compare.assert_outcomes(got, want, "float64")
-    assert op_calls == ["CudnnRNNV3"]
+    assert op_calls == [op_name]
     # The second call drops other elements, and both layers the same ones again.
     again = compare.as_arrays(compare.outcome(ours, x, compare.MASKS[mask], training=True))
     assert not np.array_equal(again["r0"], got["r0"])
@@ -97,6 +135,17 @@ def test_dropout_on_the_op_drops_what_keras_drops(name, mask, rng, op_calls):
 @pytest.mark.parametrize("name", ["LSTM", "GRU"])
 def test_dropout_of_each_gate(name, rng, op_calls):
     """implementation=1 drops other inputs for every gate. Keras trains so with use_cudnn=False."""
+    arguments = {"dropout": 0.5, "implementation": 1, "seed": 3}
+    stock, _ = compare.pair(name, use_cudnn=False, **arguments)
+    _, ours = compare.pair(name, **arguments)
+    stock.set_weights(ours.get_weights())
+    x, _ = compare.values(rng)
+    compare.assert_same(stock, ours, x, training=True)
+    assert op_calls == ["LayerRNN"]
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+def test_dropout_of_each_gate_where_there_is_a_gpu(name, rng, op_calls, gpu_in_sight):
     arguments = {"dropout": 0.5, "implementation": 1, "seed": 3}
     stock, _ = compare.pair(name, use_cudnn=False, **arguments)
     _, ours = compare.pair(name, **arguments)
@@ -150,7 +199,7 @@ def test_low_precision(name, dtype, rng, op_calls):
         layer: compare.as_arrays(compare.outcome(layer, low[0], mask, low[1:], training=True))
         for layer in (stock, ours)
     }
-    assert op_calls == ["CudnnRNNV3"]
+    assert op_calls == ["LayerRNN"]
     rounding = {"float16": 2.0**-10, "bfloat16": 2.0**-7}[compute]
     for key, value in want.items():
         scale = np.max(np.abs(value))
@@ -217,12 +266,24 @@ def test_mask_of_wrong_size_in_a_graph(name, rng):
 
 
 def test_use_cudnn_true_refuses_what_the_op_cannot(rng):
-    _, ours = compare.pair("LSTM", recurrent_dropout=0.5, use_cudnn=True)
+    _, ours = compare.pair("LSTM", activation="relu", use_cudnn=True)
     with pytest.raises(ValueError, match="use_cudnn=True"):
         ours(compare.values(rng)[0], training=True)
 
 
-def test_one_time_step_in_a_graph_takes_the_loop(rng, op_calls):
+@pytest.mark.parametrize("name", compare.NAMES)
+def test_one_time_step_in_a_graph(name, rng, op_calls):
+    stock, ours = compare.pair(name)
+    x = compare.values(rng)[0][:, :1]
+    got = tf.function(ours)(x)
+    for one, other in zip(got, stock(x)):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-15)
+    assert op_calls == ["LayerRNN"]
+
+
+def test_one_time_step_in_a_graph_takes_the_loop_where_there_is_a_gpu(
+    rng, op_calls, gpu_in_sight
+):
     stock, ours = compare.pair("LSTM")
     x = compare.values(rng)[0][:, :1]
     got = tf.function(ours)(x)

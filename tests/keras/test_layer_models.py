@@ -35,7 +35,7 @@ def test_bidirectional(merge_mode, sequences, mask, rng, op_calls):
     count = compare.number_of_states(name)
     states = states[:count] + [state + 1 for state in states[:count]]
     compare.assert_same(*layers, x, compare.MASKS[mask], states, training=True)
-    assert op_calls == ["CudnnRNNV3"] * 2
+    assert op_calls == ["LayerRNN"] * 2
 
 
 @pytest.mark.parametrize("time", [3, None], ids=["known", "unknown"])

@@ -1,9 +1,11 @@
 """Says early and in words when the Keras at hand is not one these layers can work with."""
 
+import functools
 import os
 import sys
 
 import keras
+import tensorflow as tf
 
 # What the layers replace or rely on beyond Keras's documented interface.
 _SEAMS = ("LSTM", "GRU", "SimpleRNN")
@@ -33,6 +35,12 @@ def check():
                 f"Keras {version} has no keras.layers.{name}.inner_loop, which tf_rnn_ops.keras "
                 "replaces. Install a release of Keras 3 that has it, such as 3.15."
             )
+
+
+@functools.cache
+def has_gpu():
+    """Whether TensorFlow may place ops on a GPU; it cannot change its mind once it has started."""
+    return bool(tf.config.get_visible_devices("GPU"))
 
 
 def is_keras_2(thing):

@@ -49,7 +49,7 @@ def explain(model, print_fn=print):
     Example:
         >>> import keras
         >>> import tf_rnn_ops.keras
-        >>> layer = tf_rnn_ops.keras.LSTM(4, recurrent_dropout=0.5)
+        >>> layer = tf_rnn_ops.keras.PeepholeLSTM(4, recurrent_dropout=0.5)
         >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
         'op, loop in training'
     """
@@ -103,7 +103,7 @@ def _path(layer, compiled):
     if not isinstance(layer, _OURS) and not _switch.active():
         return LOOP, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
     shape = (layer.get_build_config() or {}).get("input_shape") or ()
-    reason = _eligibility.single_step_reason(shape[1]) if len(shape) == 3 else None
+    reason = _eligibility.single_step_reason(layer.cell, shape[1]) if len(shape) == 3 else None
     if reason is not None:
         return LOOP, reason
     if compiled:

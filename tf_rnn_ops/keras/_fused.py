@@ -1,4 +1,8 @@
-"""The inner loop of Keras's recurrent layers as one op."""
+"""The inner loop of Keras's recurrent layers as one op.
+
+On a CPU that is LayerRNN, which reads the weights as they are. Where TensorFlow sees a GPU it is
+CudnnRNNV3, which runs on either.
+"""
 
 import keras
 import tensorflow as tf
@@ -26,26 +30,20 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
     states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
     if _eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
-        if training and _eligibility.drops_by_gate(layer):
+        cudnn_auto = getattr(layer, "use_cudnn", "auto") == "auto"
+        if training and cudnn_auto and _eligibility.drops_by_gate(layer):
             # WHY: Keras 3.15 mistakes the list of masks for one mask and raises, unless it is told
             # use_cudnn=False, which skips to this.
             return keras.layers.RNN.inner_loop(layer, sequences, states, one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 
-    cell = layer.cell
-    dtype = cell.compute_dtype
-    sequences = drop_inputs(cell, tf.cast(sequences, dtype), training)
-    rnn_mode, pack = _mode(cell)
-    weights = [as_tensor(w, dtype) for w in (cell.kernel, cell.recurrent_kernel, cell.bias)]
-    return _run(
-        layer,
-        sequences,
-        [tf.cast(state, dtype) for state in states],
-        one_mask,
-        rnn_mode=rnn_mode,
-        params=pack(*weights),
-        is_training=bool(training),
-    )
+    dtype = layer.cell.compute_dtype
+    sequences = tf.cast(sequences, dtype)
+    states = [tf.cast(state, dtype) for state in states]
+    steps, sequences, masks = _arrange(layer, sequences, states, one_mask, training)
+    run = _layer if _eligibility.takes_layer_op(layer.cell) else _packed
+    output, new_states = run(layer.cell, sequences, states, steps, masks, bool(training))
+    return (*outputs(layer, steps, output, new_states[0]), new_states)
 
 
 def as_tensor(weight, dtype):
@@ -60,40 +58,86 @@ def drop_inputs(cell, sequences, training):
     return sequences * cell.get_dropout_mask(sequences[:, 0, :])[:, None, :]
 
 
-def _mode(cell):
-    if isinstance(cell, keras.layers.LSTMCell):
-        return "lstm", _params.lstm
-    if isinstance(cell, keras.layers.GRUCell):
-        return "gru", _params.gru
-    return _eligibility.simple_mode(cell), _params.simple
+def _arrange(layer, sequences, states, mask, training):
+    """Brings the sequences into the order of processing and drops what is to be dropped.
 
-
-def _run(layer, sequences, states, mask, *, rnn_mode, params, is_training):
-    if mask is None:
-        steps = None
-        shape = tf.shape(sequences)
-        lengths = tf.fill([shape[0]], shape[1])
-        if layer.go_backwards:
-            sequences = tf.reverse(sequences, [1])
-    else:
+    Returns:
+        The MaskedSteps (None without a mask), the sequences, and the gates' masks of dropout for
+        LayerRNN as keywords.
+    """
+    masks = {}
+    if training:
+        sequences, masks = _dropout(layer.cell, sequences, states[0])
+    if mask is not None:
         steps = MaskedSteps(mask, sequences, layer.go_backwards, layer.zero_output_for_mask)
-        lengths = steps.lengths
-        sequences = steps.pack(sequences)
+        return steps, steps.pack(sequences), masks
+    return None, tf.reverse(sequences, [1]) if layer.go_backwards else sequences, masks
 
+
+def _dropout(cell, sequences, state):
+    """Applies what can be applied to the sequences; the rest is masks for each gate."""
+    masks = {}
+    if cell.dropout > 0:
+        mask = cell.get_dropout_mask(sequences[:, 0, :])
+        if isinstance(mask, list):
+            masks["input_mask"] = tf.stack(mask)
+        else:
+            sequences = sequences * mask[:, None, :]
+    if cell.recurrent_dropout > 0:
+        mask = cell.get_recurrent_dropout_mask(state)
+        masks["recurrent_mask"] = tf.stack(mask if isinstance(mask, list) else [mask])
+    return sequences, masks
+
+
+def _weights(cell):
+    return [
+        as_tensor(weight, cell.compute_dtype)
+        for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)
+    ]
+
+
+def _layer(cell, sequences, states, steps, masks, is_training):
+    """Runs LayerRNN: [B, T, H] and the list of final states."""
+    kernel, recurrent_kernel, bias = _weights(cell)
+    rnn_mode = _eligibility.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
+    result = raw_ops.LayerRNN(
+        input=sequences,
+        input_h=states[0],
+        input_c=states[1] if has_c else tf.zeros([], sequences.dtype),
+        kernel=kernel,
+        recurrent_kernel=recurrent_kernel,
+        bias=() if bias is None else bias,
+        sequence_lengths=() if steps is None else steps.lengths,
+        rnn_mode=rnn_mode,
+        is_training=is_training,
+        time_major=False,
+        **masks,
+    )
+    return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
+
+
+_PACK = {"lstm": _params.lstm, "gru": _params.gru}
+
+
+def _packed(cell, sequences, states, steps, masks, is_training):
+    """The same with CudnnRNNV3, which GPUs have as well; it takes no masks."""
+    assert not masks, "call_reason sends dropout of gates to the loop"
+    rnn_mode = _eligibility.rnn_mode(cell)
+    has_c = rnn_mode == "lstm"
+    shape = tf.shape(sequences)
     result = raw_ops.CudnnRNNV3(
         input=sequences,
         input_h=states[0][:, None, :],
         input_c=states[1][:, None, :] if has_c else tf.zeros([], sequences.dtype),
-        params=params,
-        sequence_lengths=lengths,
+        params=_PACK.get(rnn_mode, _params.simple)(*_weights(cell)),
+        sequence_lengths=tf.fill([shape[0]], shape[1]) if steps is None else steps.lengths,
         rnn_mode=rnn_mode,
         is_training=is_training,
         time_major=False,
     )
     h = result.output_h[:, 0, :]
-    new_states = [h, result.output_c[:, 0, :]] if has_c else [h]
-    return (*outputs(layer, steps, result.output, h), new_states)
+    return result.output, [h, result.output_c[:, 0, :]] if has_c else [h]
 
 
 def outputs(layer, steps, packed, h):

@@ -46,7 +46,8 @@ class LSTM(_OneOp, keras.layers.LSTM):
 
     Keras's own loop runs, with the same result, where the op cannot compute what is asked: another
     activation than tanh, another recurrent_activation than sigmoid, unroll=True, use_cudnn=False,
-    recurrent_dropout or implementation=1 with dropout in training, and under XLA. `explain` tells.
+    and under XLA; where TensorFlow sees a GPU also recurrent_dropout or implementation=1 with dropout
+    in training, which cuDNN does not do. `explain` tells.
     The op has no second derivative.
 
     Example:

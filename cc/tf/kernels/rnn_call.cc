@@ -33,7 +33,8 @@ PartialShape LengthsShape(OpKernelContext* context, int index, bool time_major) 
   return PartialShape::Of({input.dims() > batch_dim ? input.dim_size(batch_dim) : 0});
 }
 
-// Copies the lengths, so that what was checked is what the kernel reads.
+}  // namespace
+
 absl::Status TakeLengths(OpKernelContext* context, int index, RnnCall* call) {
   AllocatorAttributes host;
   host.set_on_host(true);
@@ -60,8 +61,6 @@ absl::Status AllocateOutput(OpKernelContext* context, int index, const PartialSh
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shape, &tensor_shape));
   return context->allocate_output(index, tensor_shape, output);
 }
-
-}  // namespace
 
 absl::Status RnnForwardCall::Prepare(OpKernelContext* context, const RnnForwardSignature& signature,
                                      const RnnAttrs& attrs) {

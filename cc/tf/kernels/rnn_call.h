@@ -46,6 +46,16 @@ struct RnnCall {
   cpu::KernelDtype dtype = cpu::kFloat32;
   tensorflow::Tensor lengths;  // int32 [B] on the host: a checked copy, all T where the op has none
 
+  // LayerRNN: the weights of one layer in Keras's layout instead of params. Null where not given.
+  struct Layer {
+    const tensorflow::Tensor* kernel = nullptr;
+    const tensorflow::Tensor* recurrent_kernel = nullptr;
+    const tensorflow::Tensor* bias = nullptr;
+    const tensorflow::Tensor* input_mask = nullptr;
+    const tensorflow::Tensor* recurrent_mask = nullptr;
+  } layer;
+
+  bool has_layer() const { return layer.kernel != nullptr; }
   bool has_c() const { return config.mode == RnnMode::kLstm; }
   // No time step of any row: the states pass through and every gradient of params is zero.
   bool empty() const { return config.max_time == 0 || config.batch == 0; }
@@ -80,12 +90,22 @@ struct RnnBackpropCall : RnnCall {
   tensorflow::Tensor* input_backprop = nullptr;
   tensorflow::Tensor* input_h_backprop = nullptr;
   tensorflow::Tensor* input_c_backprop = nullptr;  // without LSTM: a scalar, not yet set to zero
-  tensorflow::Tensor* params_backprop = nullptr;
+  tensorflow::Tensor* params_backprop = nullptr;  // null with layer weights
+  tensorflow::Tensor* kernel_backprop = nullptr;  // null without, as the two below
+  tensorflow::Tensor* recurrent_kernel_backprop = nullptr;
+  tensorflow::Tensor* bias_backprop = nullptr;
 
   // The length of reserve_space is left to the device.
   absl::Status Prepare(tensorflow::OpKernelContext* context, const RnnBackpropSignature& signature,
                        const RnnAttrs& attrs);
 };
+
+// Copies the lengths in input `index` to the host, so that what was checked is what the kernel
+// reads; kAbsent: all T. call->config is complete.
+absl::Status TakeLengths(tensorflow::OpKernelContext* context, int index, RnnCall* call);
+
+absl::Status AllocateOutput(tensorflow::OpKernelContext* context, int index,
+                            const PartialShape& shape, tensorflow::Tensor** output);
 
 // Elements of type `dtype` that hold `bytes`, rounded up.
 int64_t ReserveElements(tensorflow::DataType dtype, int64_t bytes);

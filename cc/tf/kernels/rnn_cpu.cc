@@ -34,7 +34,19 @@ cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
   problem.max_time = config.max_time;
   problem.batch = config.batch;
   problem.lengths = call.lengths.flat<int32_t>().data();
+  if (!call.has_layer()) return problem;
+  problem.weight_layout = cpu::kKerasWeights;
+  problem.bias_rows =
+      call.layer.bias == nullptr ? 0 : static_cast<int32_t>(call.layer.bias->dims());
+  problem.input_masked = call.layer.input_mask != nullptr ? 1 : 0;
+  problem.recurrent_masked = call.layer.recurrent_mask != nullptr ? 1 : 0;
   return problem;
+}
+
+cpu::LayerWeights MakeLayer(const RnnCall::Layer& layer) {
+  const auto data = [](const Tensor* tensor) { return tensor ? Data(*tensor) : nullptr; };
+  return {data(layer.kernel), data(layer.recurrent_kernel), data(layer.bias),
+          data(layer.input_mask), data(layer.recurrent_mask)};
 }
 
 // With no step to run, the initial states are the final ones and reserve_space is empty.
@@ -51,7 +63,10 @@ absl::Status RunEmptyForward(OpKernelContext* context, const RnnForwardCall& cal
 absl::Status RunEmptyBackprop(const RnnBackpropCall& call) {
   RNN_OPS_TF_RETURN_IF_ERROR(CheckReserveSpace(*call.reserve_space, /*bytes=*/0));
   SetZero(call.input_backprop);
-  SetZero(call.params_backprop);
+  for (Tensor* gradient : {call.params_backprop, call.kernel_backprop,
+                           call.recurrent_kernel_backprop, call.bias_backprop}) {
+    if (gradient != nullptr) SetZero(gradient);
+  }
   CopyElements(*call.output_h_backprop, call.input_h_backprop);
   if (call.has_c()) CopyElements(*call.output_c_backprop, call.input_c_backprop);
   return absl::OkStatus();
@@ -99,7 +114,8 @@ absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& 
   args.x = Data(*call.input);
   args.h0 = Data(*call.input_h);
   args.c0 = call.has_c() ? Data(*call.input_c) : nullptr;
-  args.params = Data(*call.params);
+  args.params = call.has_layer() ? nullptr : Data(*call.params);
+  args.layer = MakeLayer(call.layer);
   args.y = MutableData(call.output);
   args.h_n = MutableData(call.output_h);
   args.c_n = call.has_c() ? MutableData(call.output_c) : nullptr;
@@ -133,13 +149,18 @@ absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall
 
   args.x = Data(*call.input);
   args.h0 = Data(*call.input_h);
-  args.params = Data(*call.params);
+  args.params = call.has_layer() ? nullptr : Data(*call.params);
+  args.layer = MakeLayer(call.layer);
   args.y = Data(*call.output);
   args.dy = Data(*call.output_backprop);
   args.dh_n = Data(*call.output_h_backprop);
   args.dx = MutableData(call.input_backprop);
   args.dh0 = MutableData(call.input_h_backprop);
-  args.dparams = MutableData(call.params_backprop);
+  const auto gradient = [](Tensor* tensor) { return tensor ? MutableData(tensor) : nullptr; };
+  args.dparams = gradient(call.params_backprop);
+  args.dkernel = gradient(call.kernel_backprop);
+  args.drecurrent_kernel = gradient(call.recurrent_kernel_backprop);
+  args.dbias = gradient(call.bias_backprop);
   if (call.has_c()) {
     args.c0 = Data(*call.input_c);
     args.dc_n = Data(*call.output_c_backprop);

@@ -1,0 +1,210 @@
+// LayerRNN and its gradient: one layer, one direction, with the weights as Keras keeps them.
+#include "cc/core/shapes.h"
+#include "cc/tf/op_io.h"
+#include "cc/tf/op_util.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+namespace {
+
+using ::tensorflow::shape_inference::InferenceContext;
+using In = LayerRnnInput;
+
+LayerRnnInputShapes InputShapes(InferenceContext* c) {
+  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
+  LayerRnnInputShapes shapes;
+  shapes.input = shape(In::kInput);
+  shapes.input_h = shape(In::kInputH);
+  shapes.input_c = shape(In::kInputC);
+  shapes.kernel = shape(In::kKernel);
+  shapes.recurrent_kernel = shape(In::kRecurrentKernel);
+  shapes.bias = shape(In::kBias);
+  shapes.sequence_lengths = shape(In::kSequenceLengths);
+  shapes.input_mask = shape(In::kInputMask);
+  shapes.recurrent_mask = shape(In::kRecurrentMask);
+  return shapes;
+}
+
+// Where the values are known when the graph is built, they are checked then.
+absl::Status CheckConstantLengths(InferenceContext* c, const RnnDims& dims) {
+  const tensorflow::Tensor* lengths = c->input_tensor(In::kSequenceLengths);
+  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
+  return ToTf(ValidateSequenceLengths(lengths->flat<int32_t>().data(), lengths->NumElements(),
+                                      dims.max_time));
+}
+
+PartialShape State(const RnnDims& dims) { return PartialShape::Of({dims.batch, dims.num_units}); }
+
+PartialShape CellState(const RnnAttrs& attrs, const RnnDims& dims) {
+  return attrs.mode == RnnMode::kLstm ? State(dims) : PartialShape::Of({});
+}
+
+absl::Status ForwardShape(InferenceContext* c) {
+  using Out = LayerRnnOutput;
+  RnnAttrs attrs;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/true, &attrs));
+  RnnDims dims;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, InputShapes(c), &dims)));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));
+  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
+  c->set_output(Out::kOutputH, ToTf(c, State(dims)));
+  c->set_output(Out::kOutputC, ToTf(c, CellState(attrs, dims)));
+  c->set_output(Out::kReserveSpace,
+                attrs.is_training ? c->Vector(InferenceContext::kUnknownDim) : c->Scalar());
+  return absl::OkStatus();
+}
+
+absl::Status BackpropShape(InferenceContext* c) {
+  using Out = LayerRnnBackpropOutput;
+  RnnAttrs attrs;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/false, &attrs));
+  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
+  LayerRnnBackpropShapes shapes;
+  shapes.in = InputShapes(c);
+  shapes.output = shape(In::kOutput);
+  shapes.output_h = shape(In::kOutputH);
+  shapes.output_c = shape(In::kOutputC);
+  shapes.output_backprop = shape(In::kOutputBackprop);
+  shapes.output_h_backprop = shape(In::kOutputHBackprop);
+  shapes.output_c_backprop = shape(In::kOutputCBackprop);
+  shapes.reserve_space = shape(In::kReserveSpace);
+  RnnDims dims;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnnBackprop(attrs, shapes, &dims)));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));
+  c->set_output(Out::kInputBackprop, c->input(In::kInput));
+  c->set_output(Out::kInputHBackprop, ToTf(c, State(dims)));
+  c->set_output(Out::kInputCBackprop, ToTf(c, CellState(attrs, dims)));
+  c->set_output(Out::kKernelBackprop, c->input(In::kKernel));
+  c->set_output(Out::kRecurrentKernelBackprop, c->input(In::kRecurrentKernel));
+  c->set_output(Out::kBiasBackprop, c->input(In::kBias));
+  return absl::OkStatus();
+}
+
+REGISTER_OP("TfRnnOps>LayerRNN")
+    .Input("input: T")
+    .Input("input_h: T")
+    .Input("input_c: T")
+    .Input("kernel: T")
+    .Input("recurrent_kernel: T")
+    .Input("bias: T")
+    .Input("sequence_lengths: int32")
+    .Input("input_mask: T")
+    .Input("recurrent_mask: T")
+    .Output("output: T")
+    .Output("output_h: T")
+    .Output("output_c: T")
+    .Output("reserve_space: T")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("is_training: bool = true")
+    .Attr("time_major: bool = true")
+    .SetShapeFn(ForwardShape)
+    .Doc(R"doc(
+Runs one recurrent layer in one direction over a batch of sequences, with weights as Keras has them.
+
+The letters are T time steps, B batch, I input size, H units, G gates (LSTM 4, GRU 3, otherwise 1).
+With time_major=False every [T, B, ...] is [B, T, ...]. One step, with s the logistic function, *
+element by element, x the input, h the previous output and, for gate g, x_g = x * input_mask[g] and
+h_g = h * recurrent_mask[g] (x and h where a mask is not given), W_g, R_g, b_g the g-th of G blocks
+of H columns of kernel, recurrent_kernel and bias:
+
+  rnn_relu, rnn_tanh   h' = relu or tanh(x_0 W + h_0 R + b)
+  lstm (i, f, c, o)    i, f, o = s(x_g W_g + h_g R_g + b_g)  for g = i, f, o
+                       c' = f * c + i * tanh(x_c W_c + h_c R_c + b_c);  h' = o * tanh(c')
+  gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
+                       n = tanh(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
+                       h' = z * h + (1 - z) * n
+
+Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al.
+(2014) with the reset gate after the product for GRU, dropout of inputs and states with masks that
+stay the same over time after Gal and Ghahramani (2016); order of gates as keras.layers.
+
+Arithmetic is in float32 for bfloat16 and half, otherwise in T.
+
+Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
+rank or size than below, a sequence length outside [0, T], I or H of 0, and sizes beyond 2^62 bytes.
+
+input: [T, B, I], of type T.
+input_h: Initial hidden states, [B, H].
+input_c: Initial cell states, [B, H]; any shape, and ignored, unless rnn_mode is lstm.
+kernel: [I, G*H].
+recurrent_kernel: [H, G*H].
+bias: [G*H], for gru [2, G*H], or [0] for none.
+sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
+input_mask: What the input is multiplied by for each gate, [G, B, I]; [0] for none.
+recurrent_mask: What h is multiplied by for each gate, [G, B, H]; [0] for none.
+output: Every h', [T, B, H]; 0 beyond the length of a row.
+output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
+output_c: The same of the cell states; a scalar 0 unless rnn_mode is lstm.
+reserve_space: What LayerRNNBackprop needs, a vector; a scalar 0 unless is_training.
+is_training: Whether to fill reserve_space.
+time_major: Whether the first dimension of input and output is time.
+)doc");
+
+REGISTER_OP("TfRnnOps>LayerRNNBackprop")
+    .Input("input: T")
+    .Input("input_h: T")
+    .Input("input_c: T")
+    .Input("kernel: T")
+    .Input("recurrent_kernel: T")
+    .Input("bias: T")
+    .Input("sequence_lengths: int32")
+    .Input("input_mask: T")
+    .Input("recurrent_mask: T")
+    .Input("output: T")
+    .Input("output_h: T")
+    .Input("output_c: T")
+    .Input("output_backprop: T")
+    .Input("output_h_backprop: T")
+    .Input("output_c_backprop: T")
+    .Input("reserve_space: T")
+    .Output("input_backprop: T")
+    .Output("input_h_backprop: T")
+    .Output("input_c_backprop: T")
+    .Output("kernel_backprop: T")
+    .Output("recurrent_kernel_backprop: T")
+    .Output("bias_backprop: T")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("time_major: bool = true")
+    .SetShapeFn(BackpropShape)
+    .Doc(R"doc(
+The gradient of LayerRNN with respect to all of its inputs but the lengths and the masks.
+
+Takes the inputs and outputs of a call of LayerRNN with is_training=True and the gradients of its
+outputs. Source of the maths: back-propagation through time of the equations in LayerRNN. Sums
+accumulate in float32 for bfloat16 and half, otherwise in T, and each gradient is rounded once.
+
+Raises InvalidArgument for all that LayerRNN refuses, for a shape that does not fit, and for a
+reserve_space of another call.
+
+input: [T, B, I].
+input_h: [B, H].
+input_c: [B, H]; any shape, and ignored, unless rnn_mode is lstm, as output_c and its gradient.
+kernel: [I, G*H].
+recurrent_kernel: [H, G*H].
+bias: [G*H], for gru [2, G*H], or [0].
+sequence_lengths: [B] or [0].
+input_mask: [G, B, I] or [0].
+recurrent_mask: [G, B, H] or [0].
+output: [T, B, H].
+output_h: [B, H].
+output_c: [B, H].
+output_backprop: Gradient of output, [T, B, H]; what it holds beyond the length of a row is ignored.
+output_h_backprop: Gradient of output_h, [B, H].
+output_c_backprop: Gradient of output_c, [B, H].
+reserve_space: As the forward op returned it.
+input_backprop: [T, B, I]; 0 beyond the length of a row.
+input_h_backprop: [B, H].
+input_c_backprop: [B, H]; a scalar 0 unless rnn_mode is lstm.
+kernel_backprop: [I, G*H].
+recurrent_kernel_backprop: [H, G*H].
+bias_backprop: As bias.
+time_major: As in LayerRNN.
+)doc");
+
+}  // namespace
+}  // namespace tf_kernels
+}  // namespace rnn_ops

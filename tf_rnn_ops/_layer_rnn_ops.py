@@ -1,0 +1,181 @@
+"""LayerRNN and its gradient. See tf_rnn_ops.raw_ops."""
+
+from typing import Any, NamedTuple
+
+from tf_rnn_ops import _loader
+
+_ops = _loader.load()
+
+
+class LayerRNNOutput(NamedTuple):
+    """The results of LayerRNN."""
+
+    output: Any
+    output_h: Any
+    output_c: Any
+    reserve_space: Any
+
+
+class LayerRNNBackpropOutput(NamedTuple):
+    """The results of LayerRNNBackprop."""
+
+    input_backprop: Any
+    input_h_backprop: Any
+    input_c_backprop: Any
+    kernel_backprop: Any
+    recurrent_kernel_backprop: Any
+    bias_backprop: Any
+
+
+def LayerRNN(
+    *,
+    input,
+    input_h,
+    input_c,
+    kernel,
+    recurrent_kernel,
+    bias=(),
+    sequence_lengths=(),
+    input_mask=(),
+    recurrent_mask=(),
+    rnn_mode="lstm",
+    is_training=True,
+    time_major=True,
+    name=None,
+):
+    """Runs one recurrent layer in one direction, with the weights as Keras keeps them.
+
+    What the Keras layers of this package call on a CPU. G is the number of gates: lstm 4, in the order
+    i, f, c, o; gru 3, in the order z, r, h, with the reset gate after the product (reset_after=True);
+    rnn_tanh and rnn_relu 1. There is no kernel for GPUs: CudnnRNNV3 has one.
+
+    Differentiable in all tensors but sequence_lengths and the masks.
+
+    Args:
+        input: [T, B, I], of type bfloat16, half, float32 or float64.
+        input_h: Initial hidden states, [B, H].
+        input_c: Initial cell states, [B, H]; ignored unless rnn_mode is 'lstm'.
+        kernel: [I, G*H].
+        recurrent_kernel: [H, G*H].
+        bias: [G*H], for 'gru' [2, G*H] (of the input and of the recurrent product); empty for none.
+        sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
+        input_mask: What the input is multiplied by before the product of each gate, the same at every
+            step, [G, B, I]; empty for none.
+        recurrent_mask: The same for the previous output, [G, B, H]; empty for none.
+        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
+        time_major: Whether the first dimension of input and output is time; otherwise the batch is.
+        name: Name of the op in a graph.
+
+    Returns:
+        A LayerRNNOutput: output [T, B, H], 0 beyond the length of a row; the states after the last
+        step of each row, output_h and output_c [B, H] (output_c a scalar 0 unless 'lstm'); and
+        reserve_space, for the gradient.
+
+    Raises:
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> result = raw_ops.LayerRNN(
+        ...     input=tf.ones([5, 4, 2]), input_h=tf.zeros([4, 3]), input_c=tf.zeros([4, 3]),
+        ...     kernel=tf.ones([2, 4 * 3]), recurrent_kernel=tf.ones([3, 4 * 3]))
+        >>> tuple(result.output.shape)
+        (5, 4, 3)
+    """
+    return LayerRNNOutput(
+        *_ops.tf_rnn_ops_layer_rnn(
+            input=input,
+            input_h=input_h,
+            input_c=input_c,
+            kernel=kernel,
+            recurrent_kernel=recurrent_kernel,
+            bias=bias,
+            sequence_lengths=sequence_lengths,
+            input_mask=input_mask,
+            recurrent_mask=recurrent_mask,
+            rnn_mode=rnn_mode,
+            is_training=is_training,
+            time_major=time_major,
+            name=name,
+        )
+    )
+
+
+def LayerRNNBackprop(
+    *,
+    input,
+    input_h,
+    input_c,
+    kernel,
+    recurrent_kernel,
+    bias,
+    sequence_lengths,
+    input_mask,
+    recurrent_mask,
+    output,
+    output_h,
+    output_c,
+    output_backprop,
+    output_h_backprop,
+    output_c_backprop,
+    reserve_space,
+    rnn_mode="lstm",
+    time_major=True,
+    name=None,
+):
+    """Computes the gradient of LayerRNN. tf.GradientTape calls it; few others need to.
+
+    Args:
+        input: As given to LayerRNN, like the eight tensors that follow.
+        input_h: [B, H].
+        input_c: [B, H].
+        kernel: [I, G*H].
+        recurrent_kernel: [H, G*H].
+        bias: [G*H], [2, G*H] or empty.
+        sequence_lengths: [B] or empty.
+        input_mask: [G, B, I] or empty.
+        recurrent_mask: [G, B, H] or empty.
+        output: As LayerRNN returned it, [T, B, H].
+        output_h: As LayerRNN returned it, [B, H].
+        output_c: As LayerRNN returned it, [B, H].
+        output_backprop: Gradient of output, [T, B, H].
+        output_h_backprop: Gradient of output_h, [B, H].
+        output_c_backprop: Gradient of output_c, [B, H].
+        reserve_space: As LayerRNN returned it with is_training=True.
+        rnn_mode: As given to LayerRNN.
+        time_major: As given to LayerRNN.
+        name: Name of the op in a graph.
+
+    Returns:
+        A LayerRNNBackpropOutput of the gradients of input, input_h, input_c (a scalar 0 unless
+        'lstm'), kernel, recurrent_kernel and bias.
+
+    Raises:
+        tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
+            call.
+    """
+    return LayerRNNBackpropOutput(
+        *_ops.tf_rnn_ops_layer_rnn_backprop(
+            input=input,
+            input_h=input_h,
+            input_c=input_c,
+            kernel=kernel,
+            recurrent_kernel=recurrent_kernel,
+            bias=bias,
+            sequence_lengths=sequence_lengths,
+            input_mask=input_mask,
+            recurrent_mask=recurrent_mask,
+            output=output,
+            output_h=output_h,
+            output_c=output_c,
+            output_backprop=output_backprop,
+            output_h_backprop=output_h_backprop,
+            output_c_backprop=output_c_backprop,
+            reserve_space=reserve_space,
+            rnn_mode=rnn_mode,
+            time_major=time_major,
+            name=name,
+        )
+    )
