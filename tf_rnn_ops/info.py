@@ -9,10 +9,10 @@ import pathlib
 import platform
 import sys
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _gpu_info, _loader
 
-# Names of cuDNN's library, newest first, and where pip and NVIDIA's packages put it.
-_CUDNN_NAMES = ("libcudnn.so.9", "libcudnn.so.8")
+# Names of cuDNN's library, and where NVIDIA's packages put it.
+_CUDNN_NAMES = ("libcudnn.so.9",)
 _CUDNN_FOLDERS = ("/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 
 
@@ -43,7 +43,10 @@ def collect():
             ("Threads", _try(lambda: _threads(tf))),
             ("Devices", _try(lambda: _devices(tf))),
         ]
-    return [*facts, ("cuDNN", _try(_cudnn))]
+        facts += _try_facts("GPU", lambda: _gpu_facts(tf))
+    if not any(title == "cuDNN" for title, _ in facts):
+        facts.append(("cuDNN", _try(_cudnn)))
+    return facts
 
 
 def main():
@@ -60,6 +63,18 @@ def _try(function):
         return function()
     except Exception as error:  # A diagnosis must outlive whatever it meets.
         return f"not available: {error}"
+
+
+def _try_facts(title, function):
+    facts = _try(function)
+    return [(title, facts)] if isinstance(facts, str) else facts
+
+
+def _gpu_facts(tf):
+    """Nothing where a GPU is registered or this TensorFlow can have none."""
+    if not tf.test.is_built_with_cuda() or tf.config.list_physical_devices("GPU"):
+        return []
+    return _gpu_info.diagnose(pathlib.Path(tf.__file__).parent)
 
 
 def _package_version():
@@ -108,7 +123,8 @@ def _cudnn():
         try:
             library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
             library.cudnnGetVersion.restype = ctypes.c_size_t
-            return f"version {library.cudnnGetVersion()}, loaded by TensorFlow"
+            version = _gpu_info.version_text(library.cudnnGetVersion())
+            return f"version {version} at {_mapped_path(name)}, loaded by TensorFlow"
         except (OSError, AttributeError):
             continue
     folders = [*_CUDNN_FOLDERS, *os.environ.get("LD_LIBRARY_PATH", "").split(":")]
@@ -120,9 +136,18 @@ def _cudnn():
             if os.path.exists(path):
                 return f"{os.path.realpath(path)}, not loaded"
     return (
-        f"not found, which matters only on a GPU: neither {' nor '.join(_CUDNN_NAMES)} is loaded or "
+        f"not found, which matters only on a GPU: {_CUDNN_NAMES[0]} is neither loaded nor "
         f"in {', '.join(folders)}. Install it with: pip install nvidia-cudnn-cu12"
     )
+
+
+def _mapped_path(name):
+    """The file that a loaded library was mapped from."""
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        path = line.split(None, 5)[-1]
+        if os.path.basename(path).startswith(name):
+            return path
+    return "an unknown place"
 
 
 if __name__ == "__main__":

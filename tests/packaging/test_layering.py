@@ -45,7 +45,8 @@ PY_RULES = {
     "contrib": ({"contrib", "raw_ops", "params"}, {"numpy", "tensorflow"}),
     "stock": ({"_loader"}, {"numpy", "tensorflow"}),
     "portable": ({"__init__", "params", "portable", "raw_ops"}, {"google", "numpy", "tensorflow"}),
-    "info": ({"__init__", "_loader"}, {"numpy", "tensorflow"}),
+    "info": ({"__init__", "_gpu_info", "_loader"}, {"numpy", "tensorflow"}),
+    "_gpu_info": (set(), set()),
 }
 
 
