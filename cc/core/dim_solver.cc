@@ -36,6 +36,14 @@ Status RequireRank(const char* tensor, const PartialShape& shape, size_t rank) {
                          ".");
 }
 
+Status RequireReserveSpace(const PartialShape& shape) {
+  if (shape.known_rank && shape.dims.empty()) {
+    return InvalidArgument("reserve_space must have rank 1, but it is a scalar, which the forward ",
+                           "op returns with is_training=False; gradients need is_training=True.");
+  }
+  return RequireRank("reserve_space", shape, 1);
+}
+
 Status MergeShape(const char* tensor, const PartialShape& shape,
                   std::initializer_list<DimTerm> terms) {
   if (!shape.known_rank) return Status();

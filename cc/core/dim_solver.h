@@ -48,6 +48,9 @@ Status MergeShape(const char* tensor, const PartialShape& shape,
 // Requires the rank only.
 Status RequireRank(const char* tensor, const PartialShape& shape, size_t rank);
 
+// Requires the reserve_space of a backward op to be that of a training forward op.
+Status RequireReserveSpace(const PartialShape& shape);
+
 }  // namespace rnn_ops
 
 #endif  // TF_RNN_OPS_CC_CORE_DIM_SOLVER_H_

@@ -1,4 +1,6 @@
 // The LayerRNN part of shapes.h.
+#include <algorithm>
+
 #include "cc/core/dim_solver.h"
 #include "cc/core/shapes.h"
 
@@ -44,15 +46,24 @@ class LayerRnnSolver {
     return CellState("output_c_backprop", in.output_c_backprop);
   }
 
-  RnnDims dims() const {
-    RnnDims dims;
-    dims.max_time = max_time_.value;
-    dims.batch = batch_.value;
-    dims.input_size = input_size_.value;
-    dims.num_units = units_.value;
-    dims.hidden_size = units_.value;
-    dims.pseudo_layers = 1;
-    return dims;
+  Status Finish(RnnDims* dims) const {
+    RnnDims result;
+    result.max_time = max_time_.value;
+    result.batch = batch_.value;
+    result.input_size = input_size_.value;
+    result.num_units = units_.value;
+    result.hidden_size = units_.value;
+    result.pseudo_layers = 1;
+    // With every unknown size as small as it can be: what is refused here cannot become legal.
+    RnnDims smallest = result;
+    for (int64_t* size : {&smallest.max_time, &smallest.batch}) *size = std::max<int64_t>(0, *size);
+    for (int64_t* size : {&smallest.input_size, &smallest.num_units}) {
+      *size = std::max<int64_t>(1, *size);
+    }
+    RnnConfig config;
+    RNN_OPS_RETURN_IF_ERROR(MakeLayerRnnConfig(attrs_, smallest, &config));
+    *dims = result;
+    return Status();
   }
 
  private:
@@ -95,8 +106,7 @@ bool IsAbsent(const PartialShape& shape) {
 Status InferLayerRnn(const RnnAttrs& attrs, const LayerRnnInputShapes& in, RnnDims* dims) {
   LayerRnnSolver solver(attrs);
   RNN_OPS_RETURN_IF_ERROR(solver.MergeInputs(in));
-  *dims = solver.dims();
-  return Status();
+  return solver.Finish(dims);
 }
 
 Status InferLayerRnnBackprop(const RnnAttrs& attrs, const LayerRnnBackpropShapes& in,
@@ -104,9 +114,8 @@ Status InferLayerRnnBackprop(const RnnAttrs& attrs, const LayerRnnBackpropShapes
   LayerRnnSolver solver(attrs);
   RNN_OPS_RETURN_IF_ERROR(solver.MergeInputs(in.in));
   RNN_OPS_RETURN_IF_ERROR(solver.MergeOutputs(in));
-  RNN_OPS_RETURN_IF_ERROR(RequireRank("reserve_space", in.reserve_space, 1));
-  *dims = solver.dims();
-  return Status();
+  RNN_OPS_RETURN_IF_ERROR(RequireReserveSpace(in.reserve_space));
+  return solver.Finish(dims);
 }
 
 Status MakeLayerRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig* config) {

@@ -156,11 +156,7 @@ Status InferRnnBackprop(const RnnAttrs& attrs, const RnnBackpropShapes& in, RnnD
   RnnSolver solver(attrs);
   RNN_OPS_RETURN_IF_ERROR(solver.MergeInputs(in.in));
   RNN_OPS_RETURN_IF_ERROR(solver.MergeOutputs(in));
-  if (in.reserve_space.known_rank && in.reserve_space.dims.empty()) {
-    return InvalidArgument("reserve_space must have rank 1, but it is a scalar, which the forward ",
-                           "op returns with is_training=False; gradients need is_training=True.");
-  }
-  RNN_OPS_RETURN_IF_ERROR(RequireRank("reserve_space", in.reserve_space, 1));
+  RNN_OPS_RETURN_IF_ERROR(RequireReserveSpace(in.reserve_space));
   return solver.Finish(in.in.params, dims);
 }
 
