@@ -84,3 +84,21 @@ def rnn_op_library(name, exports, deps, **kwargs):
         deps = deps,
         **kwargs
     )
+
+def rnn_stand_in_library(name, deps, **kwargs):
+    """A shared object for tests that exports the functions of one of NVIDIA's libraries.
+
+    Args:
+      name: File name, ending in .so.
+      deps: Libraries with alwayslink, whose functions of default visibility are exported.
+      **kwargs: Passed to cc_binary.
+    """
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        linkopts = ["-Wl,-Bsymbolic", "-Wl,-z,defs"],
+        linkshared = True,
+        linkstatic = True,
+        deps = deps,
+        **kwargs
+    )

@@ -1,0 +1,79 @@
+// The arithmetic of the stand-in for cuDNN: recurrent stacks in float64, from the equations of
+// docs/param-layout.md. It shares nothing with cc/cpu or with its reference.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+enum Mode { kRelu, kTanh, kLstm, kGru };
+
+struct RnnSize {
+  Mode mode;
+  bool skip_input;
+  int64_t dirs, layers, input, hidden, out;  // out: of h, the projection's rows or `hidden`
+
+  int64_t gates() const { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
+  int64_t pseudo_layers() const { return layers * dirs; }
+  bool projects() const { return out != hidden; }
+  // Columns of the input matrices; 0: the input is added as it is.
+  int64_t columns(int64_t layer) const { return layer > 0 ? dirs * out : skip_input ? 0 : input; }
+  int64_t width(int64_t layer) const { return layer > 0 ? dirs * out : input; }
+};
+
+// The weights of one pseudo-layer, gate after gate, and where their gradients are added up.
+struct Weights {
+  std::vector<double> input, recurrent, projection, input_bias, recurrent_bias;
+};
+
+// What forward leaves for backward; flat, so that a copy of it is as good. Offsets are in doubles.
+class Tape {
+ public:
+  Tape(const RnnSize& size, int64_t max_time, int64_t batch);
+  int64_t doubles() const { return doubles_; }
+
+  struct Cell {
+    int64_t gates, candidate, c, m, h;  // [G*H], [H] the recurrent half of GRU's candidate, ...
+    int64_t dh;                         // [out] by BackwardData; it also overwrites `gates`, and
+                                        // `candidate` with the gradient of that half
+  };
+  Cell cell(int64_t pseudo_layer, int64_t t, int64_t b) const;
+  int64_t input(int64_t layer, int64_t t, int64_t b) const;  // [width(layer)], masked
+  int64_t mask(int64_t layer, int64_t t, int64_t b) const;   // [width(layer)], layer > 0
+
+ private:
+  const RnnSize size_;
+  const int64_t batch_, cell_doubles_;
+  int64_t steps_, doubles_;
+  std::vector<int64_t> inputs_;
+};
+
+struct Problem {
+  RnnSize size;
+  int64_t max_time, batch;
+  std::vector<int> lengths;
+  std::vector<Weights> weights;  // by pseudo-layer
+};
+
+// States are [pseudo_layers, batch, width]; sequences [max_time, batch, width]; empty vectors of c
+// without LSTM. `tape` has Tape::doubles() numbers and the masks of dropout already.
+void Forward(const Problem& problem, const std::vector<double>& h0, const std::vector<double>& c0,
+             double* tape, std::vector<double>* y, std::vector<double>* h_n,
+             std::vector<double>* c_n);
+void BackwardData(const Problem& problem, const std::vector<double>& h0,
+                  const std::vector<double>& c0, const std::vector<double>& dy,
+                  std::vector<double> dh_n, std::vector<double> dc_n, double* tape,
+                  std::vector<double>* dx, std::vector<double>* dh0, std::vector<double>* dc0);
+// After BackwardData. Adds to `gradients`, which has the shapes of problem.weights.
+void BackwardWeights(const Problem& problem, const std::vector<double>& h0, const double* tape,
+                     std::vector<Weights>* gradients);
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_

@@ -1,0 +1,67 @@
+// The operations on device memory where device memory is host memory, and memory that may run out.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cc/gpu/device_allocator.h"
+#include "cc/gpu/elementwise.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+// Called with the name of each operation before it is carried out; its error is returned instead.
+using Hook = std::function<Status(const char* name)>;
+
+class HostDeviceOps : public DeviceOps {
+ public:
+  HostDeviceOps() = default;
+  explicit HostDeviceOps(Hook hook) : hook_(std::move(hook)) {}
+
+  Status Zero(void* stream, void* to, int64_t bytes) const override;
+  Status Copy(void* stream, void* to, const void* from, int64_t bytes) const override;
+  Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const override;
+  Status Convert(void* stream, void* to, Dtype to_type, const void* from, Dtype from_type,
+                 int64_t size) const override;
+  Status SwapLeadingDims(void* stream, Dtype dtype, void* to, const void* from, int64_t rows,
+                         int64_t columns, int64_t width) const override;
+  Status MaskSequence(void* stream, Dtype dtype, const SequenceShape& shape, void* to,
+                      const void* from, const int32_t* lengths) const override;
+  Status CopyEmptyRows(void* stream, Dtype dtype, const StateShape& shape, void* to,
+                       const void* from, const int32_t* lengths) const override;
+  Status ZeroEmptyRows(void* stream, Dtype dtype, const StateShape& shape, void* to,
+                       const void* from, const int32_t* lengths) const override;
+
+ private:
+  Status Enter(const char* name) const { return hook_ ? hook_(name) : Status(); }
+
+  Hook hook_;
+};
+
+// Memory full of NaN, freed with the allocator. Null when the hook has an error.
+class HostAllocator : public DeviceAllocator {
+ public:
+  HostAllocator() = default;
+  explicit HostAllocator(Hook hook) : hook_(std::move(hook)) {}
+  void* Allocate(int64_t bytes) override;
+
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  void* last() const { return last_; }
+
+ private:
+  Hook hook_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::vector<int64_t> sizes_;
+  void* last_ = nullptr;
+};
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_

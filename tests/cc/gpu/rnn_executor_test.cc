@@ -1,0 +1,309 @@
+// The executor over the stand-in for cuDNN, against the reference of the CPU's tests.
+#include "cc/gpu/rnn_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/cc/gpu/fake_cudnn.h"
+#include "tests/cc/gpu/rnn_runs.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using fake::ExpectResults;
+using fake::HostAllocator;
+using fake::HostDeviceOps;
+using fake::Outcome;
+using fake::RnnCase;
+using fake::SmallCase;
+using fake::Values;
+
+// Both sides compute in float64, in other orders.
+constexpr double kFloat64Bound = 1e-13;
+
+constexpr RnnMode kModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru};
+
+class RnnExecutorTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    executor_.reset();
+    fake::TheQuirks() = fake::Quirks();
+    EXPECT_EQ(fake::LiveObjects(), 0);
+  }
+
+  RnnExecutor* executor(AlgoPolicy policy = AlgoPolicy::kStandard) {
+    RnnExecutorParts parts;
+    parts.cudnn = &cudnn_;
+    parts.ops = &ops_;
+    parts.policy = policy;
+    executor_ = std::make_unique<RnnExecutor>(parts);
+    return executor_.get();
+  }
+
+  void Check(RnnExecutor* executor, const RnnCase& c, double bound = kFloat64Bound) {
+    ExpectResults(executor, c, fake::MakeInputs(c, /*zero_padding=*/false), fake::Expected(c),
+                  bound);
+  }
+
+  // A call on scratch of its own.
+  RnnGpuCall call() { return {0, nullptr, &scratch_}; }
+
+  const CudnnApi cudnn_ = fake::FakeCudnn();
+  const HostDeviceOps ops_;
+  HostAllocator scratch_;
+  std::unique_ptr<RnnExecutor> executor_;
+};
+
+// All that changes what cuDNN is given, in all combinations.
+std::vector<RnnCase> Sweep() {
+  std::vector<RnnCase> cases;
+  for (RnnMode mode : kModes) {
+    for (Direction direction : {Direction::kUnidirectional, Direction::kBidirectional}) {
+      for (int64_t layers : {1, 2, 3}) {
+        for (bool time_major : {true, false}) {
+          for (const std::vector<int32_t>& lengths :
+               {std::vector<int32_t>{4, 4, 4}, {4, 2, 3}, {2, 0, 3}, {0, 1, 0}}) {
+            RnnCase c = SmallCase(mode);
+            c.config.direction = direction;
+            c.config.num_layers = layers;
+            c.config.time_major = time_major;
+            c.lengths = lengths;
+            cases.push_back(c);
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<RnnCase> Variants(RnnCase c) {
+  std::vector<RnnCase> cases = {c};
+  c.config.num_layers = 2;
+  c.config.direction = Direction::kBidirectional;
+  c.config.time_major = false;
+  c.lengths = {3, 0, 4};
+  cases.push_back(c);
+  return cases;
+}
+
+TEST_F(RnnExecutorTest, EveryCombination) {
+  RnnExecutor* executor = this->executor();
+  for (const RnnCase& c : Sweep()) Check(executor, c);
+}
+
+TEST_F(RnnExecutorTest, EveryCombinationWithAnotherLayoutOfWeights) {
+  fake::TheQuirks().padded_weights = true;
+  RnnExecutor* executor = this->executor();
+  for (const RnnCase& c : Sweep()) Check(executor, c);
+}
+
+TEST_F(RnnExecutorTest, Projection) {
+  for (bool padded : {false, true}) {
+    fake::TheQuirks().padded_weights = padded;
+    RnnExecutor* executor = this->executor();
+    RnnCase projecting = SmallCase(RnnMode::kLstm);
+    projecting.config.num_proj = 2;
+    for (const RnnCase& c : Variants(projecting)) Check(executor, c);
+  }
+}
+
+TEST_F(RnnExecutorTest, SkipInput) {
+  RnnExecutor* executor = this->executor();
+  for (RnnMode mode : kModes) {
+    RnnCase skipping = SmallCase(mode);
+    skipping.config.input_mode = InputMode::kSkip;
+    skipping.config.input_size = skipping.config.num_units;
+    for (const RnnCase& c : Variants(skipping)) Check(executor, c);
+  }
+}
+
+TEST_F(RnnExecutorTest, OneRowOrOneStep) {
+  RnnExecutor* executor = this->executor();
+  for (bool time_major : {true, false}) {
+    RnnCase row = SmallCase(RnnMode::kGru);
+    row.config.num_layers = 2;
+    row.config.time_major = time_major;
+    row.config.batch = 1;
+    row.lengths = {3};
+    Check(executor, row);
+    RnnCase step = row;
+    step.config.batch = 3;
+    step.config.max_time = 1;
+    step.lengths = {1, 0, 1};
+    Check(executor, step);
+  }
+}
+
+TEST_F(RnnExecutorTest, EveryType) {
+  // Of the largest element: inputs and outputs are rounded, and y comes rounded to backward.
+  const std::pair<Dtype, double> bounds[] = {
+      {Dtype::kFloat64, kFloat64Bound},
+      {Dtype::kFloat32, 0x1p-21},
+      {Dtype::kFloat16, 0x1p-9},
+      {Dtype::kBFloat16, 0x1p-6},
+  };
+  for (bool refuse : {false, true}) {
+    fake::TheQuirks().refuse_bfloat16 = refuse;
+    for (bool padded : {false, true}) {
+      fake::TheQuirks().padded_weights = padded;
+      RnnExecutor* executor = this->executor();
+      for (const auto& [dtype, bound] : bounds) {
+        for (RnnMode mode : kModes) {
+          RnnCase typed = SmallCase(mode);
+          typed.dtype = dtype;
+          for (const RnnCase& c : Variants(typed)) Check(executor, c, bound);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(RnnExecutorTest, PersistentAlgorithms) {
+  for (AlgoPolicy policy :
+       {AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic, AlgoPolicy::kSmallH}) {
+    for (bool refuse : {false, true}) {
+      fake::TheQuirks().refuse_persistent = refuse;
+      RnnExecutor* executor = this->executor(policy);
+      for (Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64}) {
+        RnnCase c = SmallCase(RnnMode::kLstm);
+        c.dtype = dtype;
+        c.lengths = {4, 4, 4};
+        Check(executor, c, dtype == Dtype::kFloat32 ? 0x1p-21 : kFloat64Bound);
+      }
+    }
+  }
+}
+
+TEST_F(RnnExecutorTest, InferenceKeepsNothing) {
+  RnnExecutor* executor = this->executor();
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.config.num_layers = 2;
+  c.config.dropout = 0.5f;  // of no effect
+  c.config.is_training = false;
+  Check(executor, c);
+  const Outcome forward = RunForward(executor, c, fake::MakeInputs(c, false), call());
+  EXPECT_EQ(forward.reserve_requests, 0);
+}
+
+TEST_F(RnnExecutorTest, ReserveSpaceIsAskedForOnceAndNotWritten) {
+  RnnExecutor* executor = this->executor();
+  const RnnCase c = SmallCase(RnnMode::kGru);
+  const Values in = fake::MakeInputs(c, false);
+  const Outcome forward = RunForward(executor, c, in, call());
+  EXPECT_EQ(forward.reserve_requests, 1);
+  EXPECT_EQ(forward.reserve.size() % 8, 0u);
+  const Outcome first = RunBackward(executor, c, in, forward, call());
+  ASSERT_TRUE(first.status.ok()) << first.status.message();
+  EXPECT_EQ(first.reserve, forward.reserve);
+  const Outcome second = RunBackward(executor, c, in, forward, call());
+  ASSERT_TRUE(second.status.ok()) << second.status.message();
+  EXPECT_EQ(second.values.dparams, first.values.dparams);
+  EXPECT_EQ(second.values.dx, first.values.dx);
+}
+
+TEST_F(RnnExecutorTest, AskedForOnceAlsoWhenCandidatesAreTried) {
+  RnnExecutor* executor = this->executor(AlgoPolicy::kPersistStatic);
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.dtype = Dtype::kFloat32;
+  c.lengths = {4, 4, 4};
+  EXPECT_EQ(RunForward(executor, c, fake::MakeInputs(c, false), call()).reserve_requests, 1);
+}
+
+TEST_F(RnnExecutorTest, AReserveSpaceOfAnotherSizeIsRefused) {
+  RnnExecutor* executor = this->executor();
+  const RnnCase c = SmallCase(RnnMode::kLstm);
+  const Values in = fake::MakeInputs(c, false);
+  Outcome forward = RunForward(executor, c, in, call());
+  for (size_t size : {size_t{0}, forward.reserve.size() - 256, forward.reserve.size() + 256}) {
+    forward.reserve.resize(size);
+    const Outcome backward = RunBackward(executor, c, in, forward, call());
+    EXPECT_EQ(backward.status.code(), Code::kInvalidArgument);
+    EXPECT_NE(backward.status.message().find("reserve_space"), std::string::npos);
+  }
+}
+
+TEST_F(RnnExecutorTest, BackwardNeedsTheChoiceOfForward) {
+  RnnExecutor* executor = this->executor();
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kBFloat16;
+  const Values in = fake::MakeInputs(c, false);
+  Outcome none;
+  none.values.y = in.dy;
+  EXPECT_EQ(RunBackward(executor, c, in, none, call()).status.code(), Code::kInvalidArgument);
+}
+
+TEST_F(RnnExecutorTest, WithoutStepsCudnnIsNotNeeded) {
+  const CudnnApi nothing;  // any call of it crashes
+  RnnExecutorParts parts;
+  parts.cudnn = &nothing;
+  parts.ops = &ops_;
+  RnnExecutor executor(parts);
+  for (bool time_major : {true, false}) {
+    for (int which = 0; which < 3; ++which) {
+      RnnCase c = SmallCase(RnnMode::kLstm);
+      c.config.time_major = time_major;
+      c.config.num_layers = 2;
+      c.lengths = {0, 0, 0};
+      if (which == 1) c.config.max_time = 0;
+      if (which == 2) c.config.batch = 0, c.lengths.clear();
+      const Values in = fake::MakeInputs(c, false);
+      ExpectResults(&executor, c, in, fake::Expected(c), 0);
+      EXPECT_EQ(RunForward(&executor, c, in, call()).reserve_requests, 0);
+    }
+  }
+}
+
+TEST_F(RnnExecutorTest, AMissingBiasOfSkippedInputIsAnErrorThatSaysSo) {
+  fake::TheQuirks().no_skip_bias = true;
+  RnnExecutor* executor = this->executor();
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.config.input_mode = InputMode::kSkip;
+  c.config.input_size = c.config.num_units;
+  const Status status = RunForward(executor, c, fake::MakeInputs(c, false), call()).status;
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  for (const char* part : {"bias", "pseudo-layer 0", "skip_input", "absent", "cuDNN 99900"}) {
+    EXPECT_NE(status.message().find(part), std::string::npos) << part << ": " << status.message();
+  }
+}
+
+TEST_F(RnnExecutorTest, SizesBeyondInt32AreRefused) {
+  RnnPlanCache cache(&cudnn_, 4);
+  RnnPlanKey key;
+  key.config = SmallCase(RnnMode::kGru).config;
+  key.config.input_size = int64_t{1} << 31;
+  CudnnHandle handle;
+  ASSERT_TRUE(handle.Create(cudnn_, "Create").ok());
+  RnnPlan::Pointer plan;
+  const Status status = cache.Get(handle.get(), key, &key, &plan);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("input size"), std::string::npos) << status.message();
+}
+
+TEST_F(RnnExecutorTest, ThreadsAndStreamsShareAnExecutor) {
+  RnnExecutor* executor = this->executor();
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([=] {
+      for (int64_t layers : {1, 2, 1, 2}) {
+        RnnCase c = SmallCase(kModes[k % 4]);
+        c.config.num_layers = layers;
+        const Values in = fake::MakeInputs(c, false), expected = fake::Expected(c);
+        int stream;
+        HostAllocator scratch;
+        const RnnGpuCall call{0, k % 2 == 0 ? nullptr : &stream, &scratch};
+        const Outcome forward = RunForward(executor, c, in, call);
+        EXPECT_LE(fake::Difference(forward.values.y, expected.y), kFloat64Bound);
+        const Outcome backward = RunBackward(executor, c, in, forward, call);
+        EXPECT_LE(fake::Difference(backward.values.dparams, expected.dparams), kFloat64Bound);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,69 @@
+// Whole calls of the executor on host memory, and what they should give.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cc/core/rnn_config.h"
+#include "cc/gpu/rnn_executor.h"
+#include "tests/cc/cpu/kernel_reference.h"
+#include "tests/cc/gpu/host_device_ops.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+using Values = cpu::reference::RnnValues;
+
+// A problem with data of its own, which depends on nothing but the configuration.
+struct RnnCase {
+  RnnConfig config;
+  Dtype dtype = Dtype::kFloat64;
+  std::vector<int32_t> lengths;
+  bool allow_tf32 = false;
+  uint64_t dropout_seed = 0;
+
+  std::string Describe() const;
+  RnnProblem Problem() const;
+};
+
+// A small one: T = 4, B = 3 with lengths 4, 2, 3, I = 3, H = 4; float64.
+RnnCase SmallCase(RnnMode mode);
+
+// Inputs rounded to the case's type. Padding of x and dy is NaN unless `zero_padding`; so are the
+// input and the initial states of rows without steps, whose own values nothing may depend on.
+Values MakeInputs(const RnnCase& c, bool zero_padding);
+
+// The results by the reference of the CPU's tests.
+Values Expected(const RnnCase& c);
+
+// What a call leaves: its outputs and its reserve space.
+struct Outcome {
+  Status status;
+  Values values;  // the outputs alone
+  std::vector<char> reserve;
+  int reserve_requests = 0;
+};
+
+// Runs with buffers of exactly the right size, full of NaN where they are outputs.
+Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
+                   const RnnGpuCall& call);
+// `forward`: what RunForward gave.
+Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
+                    const Outcome& forward, const RnnGpuCall& call);
+
+// The largest difference of an element, relative to the largest element of the tensor or 1; NaN
+// counts as infinite unless both are NaN.
+double Difference(const std::vector<double>& actual, const std::vector<double>& expected);
+
+// Runs both on a new allocator and compares everything with `expected`.
+void ExpectResults(RnnExecutor* executor, const RnnCase& c, const Values& in,
+                   const Values& expected, double bound);
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
