@@ -1,0 +1,109 @@
+#include "cc/gpu/cublas_api.h"
+
+#include <string>
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+struct LoadedCublas {
+  Dso dso;
+  CublasApi api;
+  Status status;
+};
+
+// Never destroyed: kernels may run while the process exits.
+const LoadedCublas& Loaded() {
+  static const LoadedCublas* const loaded = [] {
+    auto* cublas = new LoadedCublas;
+    cublas->status = OpenDso(CublasRequest(), &cublas->dso);
+    if (cublas->status.ok()) cublas->status = BindCublas(cublas->dso, &cublas->api);
+    return cublas;
+  }();
+  return *loaded;
+}
+
+Code CodeOf(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return Code::kResourceExhausted;
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return Code::kFailedPrecondition;
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return Code::kUnimplemented;
+    default:
+      return Code::kInternal;
+  }
+}
+
+}  // namespace
+
+DsoRequest CublasRequest() {
+  DsoRequest request;
+  request.what = "cuBLAS 12 or 13";
+  request.env = "TF_RNN_OPS_CUBLAS";
+  // TensorFlow's first, since two versions in one process cost memory twice.
+  request.names = {"libcublas.so.12", "libcublas.so.13"};
+  request.pip_folder = "nvidia/cublas/lib";
+  request.remedy =
+      "Install it (pip install nvidia-cublas-cu12, or tensorflow[and-cuda], which brings it), or "
+      "put its folder on LD_LIBRARY_PATH.";
+  return request;
+}
+
+Status BindCublas(const Dso& dso, CublasApi* api) {
+  std::string missing;
+#define RNN_OPS_BIND(result, name, symbol, parameters)                     \
+  api->name = reinterpret_cast<result(*) parameters>(dso.Symbol(#symbol)); \
+  if (api->name == nullptr) missing += " " #symbol;
+  RNN_OPS_CUBLAS_FUNCTIONS(RNN_OPS_BIND)
+#undef RNN_OPS_BIND
+  if (missing.empty()) return Status();
+  return FailedPrecondition("cuBLAS 12 or 13 is needed, but ", dso.name, " lacks", missing, ".");
+}
+
+Status GetCublas(const CublasApi** api) {
+  *api = &Loaded().api;
+  return Loaded().status;
+}
+
+Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return Status();
+  const std::string expression = call;
+  return Status(CodeOf(status),
+                StrCat("cublas", expression.substr(0, expression.find('(')), " failed with ",
+                       api.GetStatusName(status), " (", static_cast<int>(status), ") in cublas",
+                       expression, ": ", api.GetStatusString(status)));
+}
+
+CublasHandles::Lease::~Lease() {
+  if (owner_ == nullptr) return;
+  std::lock_guard<std::mutex> lock(owner_->mutex_);
+  owner_->idle_[context_].push_back(handle_);
+}
+
+CublasHandles::~CublasHandles() {
+  for (const auto& handles : idle_) {
+    for (cublasHandle_t handle : handles.second) api_.Destroy(handle);
+  }
+}
+
+Status CublasHandles::Acquire(const void* context, Lease* lease) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<cublasHandle_t>& idle = idle_[context];
+    if (!idle.empty()) {
+      lease->handle_ = idle.back();
+      idle.pop_back();
+    }
+  }
+  if (lease->handle_ == nullptr) {
+    RNN_OPS_RETURN_IF_CUBLAS_ERROR(api_, Create(&lease->handle_));
+  }
+  lease->owner_ = this;
+  lease->context_ = context;
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,81 @@
+#include "cc/gpu/driver_api.h"
+
+#include <string>
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+struct LoadedDriver {
+  Dso dso;
+  DriverApi api;
+  Status status;
+};
+
+// Never destroyed: kernels may run while the process exits.
+const LoadedDriver& Loaded() {
+  static const LoadedDriver* const loaded = [] {
+    auto* driver = new LoadedDriver;
+    driver->status = OpenDso(DriverRequest(), &driver->dso);
+    if (driver->status.ok()) driver->status = BindDriver(driver->dso, &driver->api);
+    return driver;
+  }();
+  return *loaded;
+}
+
+}  // namespace
+
+DsoRequest DriverRequest() {
+  DsoRequest request;
+  request.what = "the CUDA driver";
+  request.names = {"libcuda.so.1"};
+  request.remedy = "It comes with NVIDIA's display driver: install that, or use a machine with it.";
+  return request;
+}
+
+Status BindDriver(const Dso& dso, DriverApi* api) {
+  std::string missing;
+#define RNN_OPS_BIND(name, symbol, parameters)                               \
+  api->name = reinterpret_cast<CUresult(*) parameters>(dso.Symbol(#symbol)); \
+  if (api->name == nullptr) missing += " " #symbol;
+  RNN_OPS_CUDA_FUNCTIONS(RNN_OPS_BIND)
+#undef RNN_OPS_BIND
+  if (missing.empty()) return Status();
+  return FailedPrecondition(dso.name, " is too old a CUDA driver: it lacks", missing, ".");
+}
+
+Status GetDriver(const DriverApi** api) {
+  *api = &Loaded().api;
+  return Loaded().status;
+}
+
+Status FromDriver(const DriverApi& api, CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS) return Status();
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (api.GetErrorName(result, &name) != CUDA_SUCCESS || name == nullptr) name = "an unknown error";
+  if (api.GetErrorString(result, &text) != CUDA_SUCCESS || text == nullptr) text = "no description";
+  const std::string expression = call;
+  const Code code = result == CUDA_ERROR_OUT_OF_MEMORY ? Code::kResourceExhausted : Code::kInternal;
+  return Status(
+      code, StrCat("cu", expression.substr(0, expression.find('(')), " failed with ", name, " (",
+                   static_cast<int>(result), ") in cu", expression, ": ", text));
+}
+
+ScopedContext::~ScopedContext() {
+  CUcontext popped = nullptr;
+  if (pushed_on_ != nullptr) pushed_on_->CtxPopCurrent(&popped);
+}
+
+Status ScopedContext::Enter(const DriverApi& api, CUstream stream) {
+  CUcontext current = nullptr;
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api, StreamGetCtx(stream, &context_));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api, CtxGetCurrent(&current));
+  if (current == context_) return Status();
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api, CtxPushCurrent(context_));
+  pushed_on_ = &api;
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops
