@@ -1,0 +1,262 @@
+// Which calls the executor makes, in which order, and that it survives the failure of any of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cc/gpu/fake_cudnn.h"
+#include "tests/cc/gpu/recording_cudnn.h"
+#include "tests/cc/gpu/rnn_runs.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using fake::HostAllocator;
+using fake::HostDeviceOps;
+using fake::Outcome;
+using fake::Recording;
+using fake::RnnCase;
+using fake::SmallCase;
+using fake::Values;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class RnnCallsTest : public ::testing::Test {
+ protected:
+  RnnCallsTest() : ops_(recording_.hook()) { Reset(); }
+
+  void TearDown() override {
+    executor_.reset();
+    EXPECT_EQ(fake::LiveObjects(), 0);
+  }
+
+  // A new executor, which has cached nothing.
+  void Reset(AlgoPolicy policy = AlgoPolicy::kStandard) {
+    executor_.reset();
+    RnnExecutorParts parts;
+    parts.cudnn = &recording_.cudnn();
+    parts.ops = &ops_;
+    parts.policy = policy;
+    parts.time = [](void*, const std::function<Status()>& work, double* seconds) {
+      *seconds = 1;
+      return work();
+    };
+    executor_ = std::make_unique<RnnExecutor>(parts);
+  }
+
+  Outcome Forward(const RnnCase& c) {
+    HostAllocator scratch(recording_.hook());
+    const RnnGpuCall call{0, &stream_, &scratch};
+    return RunForward(executor_.get(), c, fake::MakeInputs(c, false), call);
+  }
+  Outcome Backward(const RnnCase& c, const Outcome& forward) {
+    HostAllocator scratch(recording_.hook());
+    const RnnGpuCall call{0, &stream_, &scratch};
+    return RunBackward(executor_.get(), c, fake::MakeInputs(c, false), forward, call);
+  }
+
+  Recording recording_;
+  const HostDeviceOps ops_;
+  std::unique_ptr<RnnExecutor> executor_;
+  int stream_ = 0;
+};
+
+TEST_F(RnnCallsTest, ASecondForwardCallRepeatsNothing) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.lengths = {4, 4, 4};
+  ASSERT_TRUE(Forward(c).status.ok());
+  recording_.Clear();
+  ASSERT_TRUE(Forward(c).status.ok());
+  EXPECT_THAT(recording_.calls(),
+              ElementsAre("SetStream", "CreateRNNDataDescriptor", "SetRNNDataDescriptor",
+                          "CreateRNNDataDescriptor", "SetRNNDataDescriptor", "GetRNNTempSpaceSizes",
+                          "Allocate", "RNNForward"));
+}
+
+TEST_F(RnnCallsTest, BackwardCopiesTheReserveClearsTheGradientAndTakesDataFirst) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.lengths = {4, 4, 4};
+  const Outcome forward = Forward(c);
+  ASSERT_TRUE(forward.status.ok());
+  recording_.Clear();
+  ASSERT_TRUE(Backward(c, forward).status.ok());
+  EXPECT_THAT(recording_.calls(),
+              ElementsAre("SetStream", "CreateRNNDataDescriptor", "SetRNNDataDescriptor",
+                          "CreateRNNDataDescriptor", "SetRNNDataDescriptor", "GetRNNTempSpaceSizes",
+                          "Allocate", "Allocate", "Copy", "Zero", "RNNBackwardData_v8",
+                          "RNNBackwardWeights_v8"));
+}
+
+TEST_F(RnnCallsTest, RowsWithoutStepsAreMaskedAroundTheCall) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.lengths = {4, 0, 2};
+  ASSERT_TRUE(Forward(c).status.ok());
+  recording_.Clear();
+  ASSERT_TRUE(Forward(c).status.ok());
+  std::vector<std::string> on_memory;
+  for (const std::string& name : recording_.calls()) {
+    if (name != "Allocate" && name.find("Descriptor") == std::string::npos) {
+      on_memory.push_back(name);
+    }
+  }
+  EXPECT_THAT(on_memory,
+              ElementsAre("SetStream", "GetRNNTempSpaceSizes", "CopyFromHost", "MaskSequence",
+                          "ZeroEmptyRows", "Zero", "ZeroEmptyRows", "RNNForward", "MaskSequence",
+                          "CopyEmptyRows", "CopyEmptyRows"));
+}
+
+TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.config.direction = Direction::kBidirectional;
+  c.config.num_layers = 2;
+  c.config.num_proj = 2;
+  ASSERT_TRUE(Forward(c).status.ok());
+  const auto& [rnn, algo, mode, bias, direction, input, type, precision, math, input_size, units,
+               proj, layers, dropout, flags] = LAST_ARGUMENTS(SetRNNDescriptor_v8);
+  EXPECT_NE(rnn, nullptr);
+  EXPECT_EQ(algo, CUDNN_RNN_ALGO_STANDARD);
+  EXPECT_EQ(mode, CUDNN_LSTM);
+  EXPECT_EQ(bias, CUDNN_RNN_DOUBLE_BIAS);
+  EXPECT_EQ(direction, CUDNN_BIDIRECTIONAL);
+  EXPECT_EQ(input, CUDNN_LINEAR_INPUT);
+  EXPECT_EQ(type, CUDNN_DATA_DOUBLE);
+  EXPECT_EQ(precision, CUDNN_DATA_DOUBLE);
+  EXPECT_EQ(math, CUDNN_DEFAULT_MATH);
+  EXPECT_EQ(input_size, 3);
+  EXPECT_EQ(units, 4);
+  EXPECT_EQ(proj, 2);
+  EXPECT_EQ(layers, 2);
+  EXPECT_EQ(dropout, nullptr);
+  EXPECT_EQ(flags, static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
+}
+
+TEST_F(RnnCallsTest, MathTypes) {
+  const std::tuple<Dtype, bool, cudnnMathType_t> expected[] = {
+      {Dtype::kFloat32, false, CUDNN_FMA_MATH},
+      {Dtype::kFloat32, true, CUDNN_DEFAULT_MATH},
+      {Dtype::kFloat64, true, CUDNN_DEFAULT_MATH},
+      {Dtype::kFloat16, false, CUDNN_TENSOR_OP_MATH},
+      {Dtype::kBFloat16, true, CUDNN_TENSOR_OP_MATH}};
+  for (const auto& [dtype, allow_tf32, math] : expected) {
+    RnnCase c = SmallCase(RnnMode::kTanh);
+    c.dtype = dtype;
+    c.allow_tf32 = allow_tf32;
+    ASSERT_TRUE(Forward(c).status.ok());
+    EXPECT_EQ(std::get<8>(LAST_ARGUMENTS(SetRNNDescriptor_v8)), math) << Name(dtype);
+  }
+}
+
+TEST_F(RnnCallsTest, TheStreamIsTheCallers) {
+  ASSERT_TRUE(Forward(SmallCase(RnnMode::kTanh)).status.ok());
+  EXPECT_EQ(static_cast<void*>(std::get<1>(LAST_ARGUMENTS(SetStream))), &stream_);
+}
+
+TEST_F(RnnCallsTest, DropoutIsSeededInForwardAndRestoredInBackward) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.config.num_layers = 2;
+  c.config.dropout = 0.25f;
+  c.dropout_seed = 0x123456789abcdef0;
+  const Outcome forward = Forward(c);
+  ASSERT_TRUE(forward.status.ok()) << forward.status.message();
+  EXPECT_EQ(std::get<2>(LAST_ARGUMENTS(SetDropoutDescriptor)), 0.25f);
+  EXPECT_EQ(std::get<5>(LAST_ARGUMENTS(SetDropoutDescriptor)), c.dropout_seed);
+  recording_.Clear();
+  ASSERT_TRUE(Backward(c, forward).status.ok());
+  EXPECT_THAT(recording_.calls(), ::testing::Contains("RestoreDropoutDescriptor"));
+  EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains("SetDropoutDescriptor")));
+}
+
+TEST_F(RnnCallsTest, OneLayerDrawsNoMasks) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.config.dropout = 0.25f;
+  ASSERT_TRUE(Forward(c).status.ok());
+  EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains("SetDropoutDescriptor")));
+}
+
+TEST_F(RnnCallsTest, ErrorsNameTheFunctionTheExpressionAndCudnnsText) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.lengths = {4, 4, 4};
+  ASSERT_TRUE(Forward(c).status.ok());
+  recording_.FailAt(7);  // RNNForward, as above
+  const Status status = Forward(c).status;
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("cudnnRNNForward failed with "
+                                          "CUDNN_STATUS_EXECUTION_FAILED (5000) in "
+                                          "cudnnRNNForward(handle, descriptors.rnn(),"));
+}
+
+TEST_F(RnnCallsTest, NoMemoryIsResourceExhausted) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.lengths = {4, 4, 4};
+  ASSERT_TRUE(Forward(c).status.ok());
+  recording_.FailAt(6);  // Allocate, as above
+  const Status status = Forward(c).status;
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("cuDNN's work space of 1000 bytes"));
+}
+
+// Lets each fallible call fail in turn. Nothing may leak, and the next call must be right.
+class EveryFailureTest : public RnnCallsTest {
+ protected:
+  // Returns how many calls a forward and a backward pass make.
+  int64_t FailEach(const RnnCase& c, AlgoPolicy policy) {
+    const Values expected = fake::Expected(c), in = fake::MakeInputs(c, false);
+    const double bound = c.dtype == Dtype::kFloat64 ? 1e-13 : 0x1p-6;
+    int64_t failures = 0;
+    for (int64_t number = 0;; ++number) {
+      Reset(policy);
+      recording_.Clear();
+      recording_.FailAt(number);
+      Outcome forward = Forward(c);
+      Outcome backward;
+      if (forward.status.ok()) backward = Backward(c, forward);
+      if (static_cast<int64_t>(recording_.calls().size()) <= number) return failures;
+      recording_.FailAt(-1);
+      const std::string failed = recording_.calls()[number];
+      const Status& status = forward.status.ok() ? backward.status : forward.status;
+      // A candidate that fails may be passed over; that is no failure of the call.
+      failures += status.ok() ? 0 : 1;
+      EXPECT_TRUE(status.ok() || !status.message().empty());
+      if (!status.ok()) {
+        EXPECT_EQ(status.code(), failed == "Allocate" ? Code::kResourceExhausted : Code::kInternal)
+            << failed << ": " << status.message();
+      }
+      ExpectResults(executor_.get(), c, in, expected, bound);
+      executor_.reset();
+      EXPECT_EQ(fake::LiveObjects(), 0) << "after the failure of " << failed;
+      if (HasFailure()) return failures;
+    }
+  }
+};
+
+TEST_F(EveryFailureTest, Plain) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.lengths = {4, 4, 4};
+  EXPECT_GT(FailEach(c, AlgoPolicy::kStandard), 40);
+}
+
+TEST_F(EveryFailureTest, BatchMajorWithEmptyRows) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.config.num_layers = 2;
+  c.config.time_major = false;
+  c.lengths = {4, 0, 2};
+  EXPECT_GT(FailEach(c, AlgoPolicy::kStandard), 80);
+}
+
+TEST_F(EveryFailureTest, ConvertedWithAnotherLayoutOfWeights) {
+  fake::TheQuirks().refuse_bfloat16 = fake::TheQuirks().padded_weights = true;
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kBFloat16;
+  EXPECT_GT(FailEach(c, AlgoPolicy::kStandard), 80);
+  fake::TheQuirks() = fake::Quirks();
+}
+
+TEST_F(EveryFailureTest, Measured) {
+  RnnCase c = SmallCase(RnnMode::kTanh);
+  c.dtype = Dtype::kFloat32;
+  c.lengths = {4, 4, 4};
+  EXPECT_GT(FailEach(c, AlgoPolicy::kAuto), 40);
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,102 @@
+// Masks: the same for the same seed, and the same in backward as in forward.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/cc/gpu/fake_cudnn.h"
+#include "tests/cc/gpu/rnn_runs.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using fake::HostAllocator;
+using fake::HostDeviceOps;
+using fake::Outcome;
+using fake::RnnCase;
+using fake::Values;
+
+class RnnDropoutTest : public ::testing::Test {
+ protected:
+  RnnDropoutTest() : executor_(Parts()) {
+    case_ = fake::SmallCase(RnnMode::kGru);
+    case_.config.num_layers = 3;
+    case_.config.num_units = 8;
+    case_.config.dropout = 0.5f;
+    case_.dropout_seed = 11;
+  }
+
+  RnnExecutorParts Parts() const {
+    RnnExecutorParts parts;
+    parts.cudnn = &cudnn_;
+    parts.ops = &ops_;
+    return parts;
+  }
+
+  Outcome Forward(const RnnCase& c, const Values& in) {
+    return RunForward(&executor_, c, in, {0, nullptr, &scratch_});
+  }
+
+  const CudnnApi cudnn_ = fake::FakeCudnn();
+  const HostDeviceOps ops_;
+  HostAllocator scratch_;
+  RnnExecutor executor_;
+  RnnCase case_;
+};
+
+TEST_F(RnnDropoutTest, TheSeedDecides) {
+  const Values in = fake::MakeInputs(case_, false);
+  const Outcome first = Forward(case_, in);
+  ASSERT_TRUE(first.status.ok()) << first.status.message();
+  EXPECT_EQ(Forward(case_, in).values.y, first.values.y);
+  RnnCase other = case_;
+  other.dropout_seed = 12;
+  EXPECT_NE(Forward(other, in).values.y, first.values.y);
+  RnnCase without = case_;
+  without.config.dropout = 0;
+  EXPECT_NE(Forward(without, in).values.y, first.values.y);
+}
+
+TEST_F(RnnDropoutTest, CallsInBetweenChangeNothing) {
+  const Values in = fake::MakeInputs(case_, false);
+  const Outcome forward = Forward(case_, in);
+  const RnnGpuCall call{0, nullptr, &scratch_};
+  const Outcome first = RunBackward(&executor_, case_, in, forward, call);
+  RnnCase other = case_;
+  other.dropout_seed = 12;
+  ASSERT_TRUE(Forward(other, in).status.ok());
+  const Outcome second = RunBackward(&executor_, case_, in, forward, call);
+  ASSERT_TRUE(second.status.ok()) << second.status.message();
+  EXPECT_EQ(first.values.dparams, second.values.dparams);
+}
+
+// The derivative of sum(y * dy) + sum(h_n * dh_n) by each input, from differences of the forward
+// pass with the same seed.
+TEST_F(RnnDropoutTest, BackwardUsesTheMasksOfForward) {
+  const Values in = fake::MakeInputs(case_, /*zero_padding=*/true);
+  const auto loss = [&](const Values& v) {
+    const Outcome forward = Forward(case_, v);
+    double sum = 0;
+    for (size_t k = 0; k < v.dy.size(); ++k) sum += forward.values.y[k] * v.dy[k];
+    for (size_t k = 0; k < v.dh_n.size(); ++k) sum += forward.values.h_n[k] * v.dh_n[k];
+    return sum;
+  };
+  const Outcome backward =
+      RunBackward(&executor_, case_, in, Forward(case_, in), {0, nullptr, &scratch_});
+  ASSERT_TRUE(backward.status.ok()) << backward.status.message();
+  const double step = 1e-5;
+  const auto check = [&](std::vector<double> Values::* input, const std::vector<double>& gradient) {
+    for (size_t k = 0; k < gradient.size(); k += 7) {
+      Values up = in, down = in;
+      (up.*input)[k] += step;
+      (down.*input)[k] -= step;
+      EXPECT_NEAR((loss(up) - loss(down)) / (2 * step), gradient[k], 1e-8) << k;
+    }
+  };
+  check(&Values::x, backward.values.dx);
+  check(&Values::params, backward.values.dparams);
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops
