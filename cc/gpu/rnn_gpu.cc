@@ -1,0 +1,84 @@
+#include "cc/gpu/rnn_gpu.h"
+
+#include <cstdlib>
+
+#include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/driver_api.h"
+#include "cc/gpu/elementwise.h"
+#include "cc/gpu/rnn_executor.h"
+#include "cc/gpu/stream_timer.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+struct SharedExecutor {
+  Status status;
+  RnnExecutor* executor = nullptr;
+};
+
+Status MakeExecutor(RnnExecutor** executor) {
+  RnnExecutorParts parts;
+  const DriverApi* driver = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(ParseAlgoPolicy(std::getenv("TF_RNN_OPS_CUDNN_ALGO"), &parts.policy));
+  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&parts.ops));
+  RNN_OPS_RETURN_IF_ERROR(GetCudnn(&parts.cudnn));
+  parts.time = [driver](void* stream, const std::function<Status()>& work, double* seconds) {
+    return TimeOnStream(*driver, stream, work, seconds);
+  };
+  *executor = new RnnExecutor(parts);
+  return Status();
+}
+
+// Never destroyed: kernels may run while the process exits, and CUDA may be gone by then.
+Status GetExecutor(RnnExecutor** executor) {
+  static const SharedExecutor* const shared = [] {
+    auto* made = new SharedExecutor;
+    made->status = MakeExecutor(&made->executor);
+    return made;
+  }();
+  *executor = shared->executor;
+  return shared->status;
+}
+
+// Runs a call without steps, which needs no cuDNN. *done: it was one.
+template <typename Args>
+Status RunWithoutSteps(Status (*run)(const DeviceOps&, const Args&, const RnnGpuCall&),
+                       const Args& args, const RnnGpuCall& call, bool* done) {
+  *done = HasNoSteps(args.problem);
+  if (!*done) return Status();
+  const DeviceOps* ops = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
+  return run(*ops, args, call);
+}
+
+}  // namespace
+
+Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
+  bool done = false;
+  RNN_OPS_RETURN_IF_ERROR(RunWithoutSteps(&ForwardWithoutSteps, args, call, &done));
+  if (done) return Status();
+  RnnExecutor* executor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
+  return executor->Forward(args, call);
+}
+
+Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
+  bool done = false;
+  RNN_OPS_RETURN_IF_ERROR(RunWithoutSteps(&BackwardWithoutSteps, args, call, &done));
+  if (done) return Status();
+  RnnExecutor* executor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
+  return executor->Backward(args, call);
+}
+
+Status CudnnVersion(int64_t* version) {
+  const CudnnApi* cudnn = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(GetCudnn(&cudnn));
+  *version = static_cast<int64_t>(cudnn->GetVersion());
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops
