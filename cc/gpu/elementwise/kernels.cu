@@ -1,0 +1,18 @@
+// The entry points. tools/generate_ptx.py compiles this file with NVRTC to kernels_ptx.cc; tests
+// compile it with the host's compiler.
+#include "cc/gpu/elementwise/block_lstm_kernels.h"
+#include "cc/gpu/elementwise/kernel_list.h"
+#include "cc/gpu/elementwise/tensor_kernels.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace elementwise {
+
+#define RNN_OPS_DEFINE(name, Args, function) \
+  RNN_OPS_KERNEL void name(const Args args) { function(args); }
+RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_DEFINE)
+#undef RNN_OPS_DEFINE
+
+}  // namespace elementwise
+}  // namespace gpu
+}  // namespace rnn_ops

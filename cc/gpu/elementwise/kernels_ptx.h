@@ -1,0 +1,15 @@
+// The kernels as PTX, which any driver for Pascal and later compiles when it loads them.
+#ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNELS_PTX_H_
+#define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNELS_PTX_H_
+
+namespace rnn_ops {
+namespace gpu {
+namespace elementwise {
+
+extern const char kKernelsPtx[];
+
+}  // namespace elementwise
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNELS_PTX_H_
