@@ -1,0 +1,54 @@
+"""The minimal headers of cc/gpu say what NVIDIA's say: each check_*_abi.cc must compile."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+# By check: the parts whose headers it includes.
+CHECKS = {
+    "cudnn": ("cudnn", "cuda", "nvcc"),
+}
+
+
+def compile_check(check, includes, folders):
+    """Compiles for errors only; `folders` come before the repository for our own headers."""
+    command = ["g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    for include in includes:
+        command += ["-isystem", str(include / "include")]
+    for folder in (*folders, ROOT):
+        command += ["-I", str(folder)]
+    command.append(str(HERE / f"check_{check}_abi.cc"))
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_every_check_is_listed():
+    assert {p.name for p in HERE.glob("check_*_abi.cc")} == {f"check_{c}_abi.cc" for c in CHECKS}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_prototypes_agree(check, nvidia):
+    done = compile_check(check, nvidia(*CHECKS[check]), [])
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("check", "header", "right", "wrong", "message"),
+    [
+        ("cudnn", "cudnn_min.h", "int batch)", "long batch)", "differs: cudnnBuildRNNDynamic"),
+        ("cudnn", "cudnn_min.h", "V(CUDNN_GRU, 3)", "V(CUDNN_GRU, 4)", "differs: CUDNN_GRU"),
+        ("cudnn", "cudnn_min.h", "GetVersion, (void)", "GetVersions, (void)", "cudnnGetVersions"),
+    ],
+)
+def test_a_difference_is_an_error(check, header, right, wrong, message, nvidia, tmp_path):
+    text = (ROOT / "cc" / "gpu" / header).read_text()
+    assert right in text
+    changed = tmp_path / "cc" / "gpu" / header
+    changed.parent.mkdir(parents=True)
+    changed.write_text(text.replace(right, wrong))
+    done = compile_check(check, nvidia(*CHECKS[check]), [tmp_path])
+    assert done.returncode != 0
+    assert message in done.stderr
