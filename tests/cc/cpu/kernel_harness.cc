@@ -65,12 +65,24 @@ void FillRandom(std::mt19937_64& random, int32_t dtype, double scale, int64_t n,
   for (double& v : *to) v = RoundTo(dtype, uniform(random));
 }
 
+// As dropout's, but with more values, each exact in every dtype.
+void FillMask(std::mt19937_64& random, int64_t n, Vec* to) {
+  constexpr double kFactors[] = {0, 0, 0.75, 1, 1.5};
+  to->resize(n);
+  for (double& v : *to) v = kFactors[random() % 5];
+}
+
 }  // namespace
 
 const Fields<RnnValues> kRnnInputs = {{"x", &RnnValues::x},
                                       {"h0", &RnnValues::h0},
                                       {"c0", &RnnValues::c0},
-                                      {"params", &RnnValues::params}};
+                                      {"params", &RnnValues::params},
+                                      {"kernel", &RnnValues::kernel},
+                                      {"recurrent_kernel", &RnnValues::recurrent_kernel},
+                                      {"bias", &RnnValues::bias},
+                                      {"input_mask", &RnnValues::input_mask},
+                                      {"recurrent_mask", &RnnValues::recurrent_mask}};
 const Fields<RnnValues> kRnnGradientInputs = {
     {"dy", &RnnValues::dy}, {"dh_n", &RnnValues::dh_n}, {"dc_n", &RnnValues::dc_n}};
 const Fields<RnnValues> kRnnOutputs = {
@@ -78,7 +90,10 @@ const Fields<RnnValues> kRnnOutputs = {
 const Fields<RnnValues> kRnnGradients = {{"dx", &RnnValues::dx},
                                          {"dh0", &RnnValues::dh0},
                                          {"dc0", &RnnValues::dc0},
-                                         {"dparams", &RnnValues::dparams}};
+                                         {"dparams", &RnnValues::dparams},
+                                         {"dkernel", &RnnValues::dkernel},
+                                         {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
+                                         {"dbias", &RnnValues::dbias}};
 using V = BlockLstmValues;
 const Fields<V> kBlockInputs = {
     {"x", &V::x},     {"cs_prev", &V::cs_prev}, {"h_prev", &V::h_prev}, {"w", &V::w},
@@ -201,7 +216,12 @@ std::string Describe(const RnnCase& c) {
     << " I=" << p.input_size << " H=" << p.num_units << " P=" << p.num_proj << " L=" << p.num_layers
     << " D=" << p.num_dirs << (p.skip_input ? " skip_input" : "")
     << (p.time_major ? " time major" : " batch major") << (p.is_training ? "" : " inference")
-    << " dropout=" << p.dropout << " lengths";
+    << " dropout=" << p.dropout;
+  if (p.weight_layout == kKerasWeights) {
+    s << " Keras weights, bias rows " << p.bias_rows << (p.input_masked ? ", mask of x" : "")
+      << (p.recurrent_masked ? ", mask of h" : "");
+  }
+  s << " lengths";
   for (int32_t n : c.lengths) s << " " << n;
   return s.str();
 }
@@ -281,8 +301,21 @@ RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inpu
   values.y.assign(n.y, 0), values.h_n.assign(n.h, 0), values.c_n.assign(n.c, 0);
   values.dx.assign(n.x, 0), values.dh0.assign(n.h, 0), values.dc0.assign(n.c, 0);
   values.dparams.assign(n.params, 0);
+  values.dkernel.assign(n.kernel, 0), values.drecurrent_kernel.assign(n.recurrent_kernel, 0);
+  values.dbias.assign(n.bias, 0);
   Provide(kRnnInputs);
   Provide(kRnnGradientInputs);
+}
+
+LayerWeights RnnRun::Layer(const RnnProblem& p) {
+  LayerWeights layer = {};
+  if (p.weight_layout != kKerasWeights) return layer;
+  layer.kernel = At(&RnnValues::kernel);
+  layer.recurrent_kernel = At(&RnnValues::recurrent_kernel);
+  if (p.bias_rows > 0) layer.bias = At(&RnnValues::bias);
+  if (p.input_masked) layer.input_mask = At(&RnnValues::input_mask);
+  if (p.recurrent_masked) layer.recurrent_mask = At(&RnnValues::recurrent_mask);
+  return layer;
 }
 
 int32_t RnnRun::Forward() {
@@ -301,7 +334,9 @@ int32_t RnnRun::Forward() {
   a.x = At(&RnnValues::x);
   a.h0 = At(&RnnValues::h0);
   a.c0 = lstm ? At(&RnnValues::c0) : nullptr;
-  a.params = At(&RnnValues::params);
+  const bool opaque = p.weight_layout == kOpaqueWeights;
+  a.params = opaque ? At(&RnnValues::params) : nullptr;
+  a.layer = Layer(p);
   a.y = At(&RnnValues::y);
   a.h_n = At(&RnnValues::h_n);
   a.c_n = lstm ? At(&RnnValues::c_n) : nullptr;
@@ -343,7 +378,9 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   a.x = At(&RnnValues::x);
   a.h0 = At(&RnnValues::h0);
   a.c0 = lstm ? At(&RnnValues::c0) : nullptr;
-  a.params = At(&RnnValues::params);
+  const bool opaque = p.weight_layout == kOpaqueWeights;
+  a.params = opaque ? At(&RnnValues::params) : nullptr;
+  a.layer = Layer(p);
   a.y = At(&RnnValues::y);
   a.dy = At(&RnnValues::dy);
   a.dh_n = At(&RnnValues::dh_n);
@@ -352,7 +389,10 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   a.dx = At(&RnnValues::dx);
   a.dh0 = At(&RnnValues::dh0);
   a.dc0 = lstm ? At(&RnnValues::dc0) : nullptr;
-  a.dparams = At(&RnnValues::dparams);
+  a.dparams = opaque ? At(&RnnValues::dparams) : nullptr;
+  a.dkernel = opaque ? nullptr : At(&RnnValues::dkernel);
+  a.drecurrent_kernel = opaque ? nullptr : At(&RnnValues::drecurrent_kernel);
+  a.dbias = p.bias_rows > 0 ? At(&RnnValues::dbias) : nullptr;
   const int32_t result = table.rnn_backward(&a);
   EXPECT_TRUE(scratch.GuardsIntact()) << "backward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact() && reserve_->Copy() == reserve_before)
@@ -425,6 +465,11 @@ RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   const double weight = 1.5 / std::sqrt(static_cast<double>(std::max(p.input_size, p.num_units)));
   RnnValues v;
   FillRandom(random, p.dtype, weight, n.params, &v.params);
+  FillRandom(random, p.dtype, weight, n.kernel, &v.kernel);
+  FillRandom(random, p.dtype, weight, n.recurrent_kernel, &v.recurrent_kernel);
+  FillRandom(random, p.dtype, weight, n.bias, &v.bias);
+  FillMask(random, n.input_mask, &v.input_mask);
+  FillMask(random, n.recurrent_mask, &v.recurrent_mask);
   FillRandom(random, p.dtype, 2, n.x, &v.x);
   for (Vec* h : {&v.h0, &v.dh_n}) FillRandom(random, p.dtype, 1, n.h, h);
   for (Vec* cell : {&v.c0, &v.dc_n}) FillRandom(random, p.dtype, 1, n.c, cell);

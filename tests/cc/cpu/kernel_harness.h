@@ -143,6 +143,7 @@ class RnnRun : public Run<RnnValues> {
 
  private:
   int32_t Backward(const KernelTable& table, const RnnCase& c);
+  LayerWeights Layer(const RnnProblem& p);
 
   const KernelTable& table_;
   RnnCase case_;

@@ -255,10 +255,16 @@ void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) 
 }  // namespace
 
 RnnElements ElementsOf(const RnnProblem& p) {
+  if (p.weight_layout == kKerasWeights) return LayerElementsOf(p);
   const int64_t S = p.num_proj ? p.num_proj : p.num_units;
   const int64_t states = p.num_layers * p.num_dirs * p.batch, rows = p.max_time * p.batch;
-  return {rows * p.input_size, rows * p.num_dirs * S, states * S,
-          p.mode == kLstm ? states * p.num_units : 0, LayoutOf(p).size};
+  RnnElements n = {};
+  n.x = rows * p.input_size;
+  n.y = rows * p.num_dirs * S;
+  n.h = states * S;
+  n.c = p.mode == kLstm ? states * p.num_units : 0;
+  n.params = LayoutOf(p).size;
+  return n;
 }
 
 void RunStack(const RnnProblem& p, RnnValues* v) {
@@ -266,6 +272,9 @@ void RunStack(const RnnProblem& p, RnnValues* v) {
   v->y.assign(n.y, 0), v->h_n.assign(n.h, 0), v->c_n.assign(n.c, 0);
   v->dx.assign(n.x, 0), v->dh0.assign(n.h, 0), v->dc0.assign(n.c, 0);
   v->dparams.assign(n.params, 0);
+  v->dkernel.assign(n.kernel, 0), v->drecurrent_kernel.assign(n.recurrent_kernel, 0);
+  v->dbias.assign(n.bias, 0);
+  if (p.weight_layout == kKerasWeights) return RunLayer(p, v);
   const Layout layout = LayoutOf(p);
   for (int64_t b = 0; b < p.batch; ++b) RunRow(p, layout, b, v);
 }

@@ -21,15 +21,23 @@ struct RnnValues {
   Vec dy, dh_n, dc_n;         // inputs of backward
   Vec y, h_n, c_n;            // outputs of forward
   Vec dx, dh0, dc0, dparams;  // outputs of backward
+  // With kKerasWeights, in place of params and dparams.
+  Vec kernel, recurrent_kernel, bias, input_mask, recurrent_mask;
+  Vec dkernel, drecurrent_kernel, dbias;
 };
 
 struct RnnElements {
   int64_t x, y, h, c, params;
+  int64_t kernel, recurrent_kernel, bias, input_mask, recurrent_mask;
 };
 RnnElements ElementsOf(const RnnProblem& problem);
+// The same of a problem with kKerasWeights.
+RnnElements LayerElementsOf(const RnnProblem& problem);
 
 // Fills all outputs.
 void RunStack(const RnnProblem& problem, RnnValues* values);
+// What RunStack does for a problem with kKerasWeights, once the outputs are 0.
+void RunLayer(const RnnProblem& problem, RnnValues* values);
 
 // Tensors of the block LSTM.
 struct BlockLstmValues {

@@ -37,6 +37,20 @@ inline void RandomLengths(std::mt19937_64& random, RnnCase* c) {
   for (int32_t& n : c->lengths) n = static_cast<int32_t>(random() % (c->problem.max_time + 1));
 }
 
+// The weights in Keras's layout, for a problem of one layer.
+inline void UseKerasWeights(int32_t bias_rows, bool input_masked, bool recurrent_masked,
+                            RnnCase* c) {
+  c->problem.weight_layout = kKerasWeights;
+  c->problem.bias_rows = bias_rows;
+  c->problem.input_masked = input_masked;
+  c->problem.recurrent_masked = recurrent_masked;
+}
+
+// With a bias as the mode has it.
+inline void UseKerasWeights(bool input_masked, bool recurrent_masked, RnnCase* c) {
+  UseKerasWeights(c->problem.mode == 3 ? 2 : 1, input_masked, recurrent_masked, c);
+}
+
 // Every feature and every kind of tail: sizes are mostly near multiples of the vector widths.
 inline RnnCase RandomCase(std::mt19937_64& random, int32_t dtype) {
   auto any = [&](std::vector<int64_t> of) { return of[random() % of.size()]; };
@@ -57,6 +71,20 @@ inline RnnCase RandomCase(std::mt19937_64& random, int32_t dtype) {
     p.dropout_key[0] = static_cast<uint32_t>(random());
     p.dropout_key[1] = static_cast<uint32_t>(random());
   }
+  return c;
+}
+
+// The same for one layer with Keras's weights. Also calls short enough that nothing is packed.
+inline RnnCase RandomLayerCase(std::mt19937_64& random, int32_t dtype) {
+  const bool is_short = random() % 4 == 0;
+  RnnCase c = RandomCase(random, dtype);
+  const RnnProblem from = c.problem;
+  c = MakeCase(dtype, from.mode, is_short ? 1 + random() % 2 : from.max_time,
+               is_short ? 1 + random() % 2 : from.batch, from.input_size, from.num_units);
+  c.problem.time_major = from.time_major;
+  UseKerasWeights(from.mode == 3 ? random() % 3 : random() % 2, random() % 5 < 2, random() % 5 < 2,
+                  &c);
+  if (random() % 2 == 0) RandomLengths(random, &c);
   return c;
 }
 

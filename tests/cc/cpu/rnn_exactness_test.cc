@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_harness.h"
@@ -71,8 +72,15 @@ RnnValues SmallIntegers(const RnnCase& c, uint64_t seed) {
   fill(&v.dy, n.y, -3, 3);
   fill(&v.dh_n, n.h, -3, 3);
   const int64_t columns = std::max(c.problem.input_size, c.problem.num_dirs * c.problem.num_units);
-  fill(&v.params, n.params, -columns, columns);
-  for (double& w : v.params) w = std::abs(w) <= 1.5 ? w : 0;
+  for (const auto& [weights, size] : {std::pair<Vec*, int64_t>{&v.params, n.params},
+                                      {&v.kernel, n.kernel},
+                                      {&v.recurrent_kernel, n.recurrent_kernel}}) {
+    fill(weights, size, -columns, columns);
+    for (double& w : *weights) w = std::abs(w) <= 1.5 ? w : 0;
+  }
+  fill(&v.bias, n.bias, -2, 2);
+  fill(&v.input_mask, n.input_mask, -1, 1);
+  fill(&v.recurrent_mask, n.recurrent_mask, -1, 1);
   return v;
 }
 
@@ -86,12 +94,13 @@ double Largest(const RnnValues& values) {
   return largest;
 }
 
-TEST(RnnExactness, LinearArithmeticOnIntegersIsExactEverywhere) {
+void CheckLinearArithmetic(RnnCase (*make)(std::mt19937_64&, int32_t)) {
   std::mt19937_64 random(11);
   int64_t nonzero = 0;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
-    RnnCase c = RandomCase(random, kFloat32);
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    RnnCase c = make(random, kFloat32);
     c.problem.mode = 0;
+    if (c.problem.bias_rows > 0) c.problem.bias_rows = 1;
     c.problem.num_proj = 0;
     c.problem.dropout = 0;
     const RnnValues inputs = SmallIntegers(c, seed);
@@ -122,10 +131,18 @@ TEST(RnnExactness, LinearArithmeticOnIntegersIsExactEverywhere) {
         ExpectSame(kRnnOutputs, swapped, first);
         ExpectSame(kRnnGradients, swapped, first);
       }
-      if (HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
   EXPECT_GT(nonzero, 1000);
+}
+
+TEST(RnnExactness, LinearArithmeticOnIntegersIsExactEverywhere) {
+  CheckLinearArithmetic(RandomCase);
+}
+
+TEST(RnnExactness, LinearLayersOnIntegersAreExactEverywhere) {
+  CheckLinearArithmetic(RandomLayerCase);
 }
 
 // The same bits for 1 to 8 threads and for both layouts, whatever the values.
@@ -175,11 +192,34 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
   }
 }
 
+TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayer) {
+  struct Shape {
+    int64_t batch, steps;
+  };
+  constexpr Shape kShapes[] = {{1, 80}, {2, 45}, {7, 30}, {40, 12}};
+  std::mt19937_64 random(14);
+  for (int32_t mode : kModes) {
+    for (int32_t masks = 0; masks < 4; ++masks) {
+      for (const auto& [batch, steps] : kShapes) {
+        const int32_t dtype = batch == 7 ? kFloat64 : batch == 40 ? kDtypes[masks] : kFloat32;
+        RnnCase c = MakeCase(dtype, mode, steps, batch, 19, 69);
+        UseKerasWeights(masks & 1, masks & 2, &c);
+        if (batch > 2) RandomLengths(random, &c);
+        CheckThreadsAndLayouts(c);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
 // A call too short to pack its weights, with units enough to share.
 TEST(RnnExactness, ThreadsDoNotChangeABitOfAShortCall) {
   for (int32_t mode : kModes) {
     RnnCase c = MakeCase(kFloat32, mode, /*T=*/2, /*B=*/2, /*I=*/mode >= 2 ? 131 : 600, /*H=*/250);
     CheckThreadsAndLayouts(c);
+    RnnCase layer = c;
+    UseKerasWeights(false, false, &layer);
+    CheckThreadsAndLayouts(layer);
     if (mode != 2) continue;
     c.problem.num_proj = 70;
     CheckThreadsAndLayouts(c);
@@ -187,12 +227,14 @@ TEST(RnnExactness, ThreadsDoNotChangeABitOfAShortCall) {
 }
 
 // A row's results do not depend on what is in the other rows.
-TEST(RnnExactness, RowsAreIndependent) {
-  constexpr int64_t T = 6, B = 11, D = 2;
+void CheckRowsAreIndependent(int64_t D, bool layer) {
+  constexpr int64_t T = 6, B = 11;
   std::mt19937_64 random(13);
   for (int32_t mode : kModes) {
     RnnCase c = MakeCase(kFloat32, mode, T, B, 5, 21);
-    c.problem.num_dirs = D;
+    const int64_t G = mode == 2 ? 4 : mode == 3 ? 3 : 1;
+    c.problem.num_dirs = static_cast<int32_t>(D);
+    if (layer) UseKerasWeights(true, true, &c);
     RandomLengths(random, &c);
     const RnnValues inputs = RandomInputs(c, mode);
     for (int64_t b : {0, 4, 10}) {
@@ -200,7 +242,10 @@ TEST(RnnExactness, RowsAreIndependent) {
       RandomLengths(random, &other);
       other.lengths[b] = c.lengths[b];
       RnnValues other_inputs = RandomInputs(c, mode + 100);
-      other_inputs.params = inputs.params;
+      for (auto vec : {&RnnValues::params, &RnnValues::kernel, &RnnValues::recurrent_kernel,
+                       &RnnValues::bias}) {
+        other_inputs.*vec = inputs.*vec;
+      }
       // Row b of a tensor [n, B, size].
       auto copy_row = [&](const RnnValues& from, Vec RnnValues::* vec, int64_t n, RnnValues* to) {
         const int64_t size = static_cast<int64_t>((from.*vec).size()) / (n * B);
@@ -213,6 +258,9 @@ TEST(RnnExactness, RowsAreIndependent) {
         for (auto vec : {&RnnValues::x, &RnnValues::dy}) copy_row(from, vec, T, to);
         for (auto vec : {&RnnValues::h0, &RnnValues::c0, &RnnValues::dh_n, &RnnValues::dc_n}) {
           copy_row(from, vec, D, to);
+        }
+        for (auto vec : {&RnnValues::input_mask, &RnnValues::recurrent_mask}) {
+          copy_row(from, vec, G, to);
         }
       };
       auto copy_results = [&](const RnnValues& from, RnnValues* to) {
@@ -233,6 +281,10 @@ TEST(RnnExactness, RowsAreIndependent) {
     }
   }
 }
+
+TEST(RnnExactness, RowsAreIndependent) { CheckRowsAreIndependent(/*D=*/2, /*layer=*/false); }
+
+TEST(RnnExactness, RowsOfALayerAreIndependent) { CheckRowsAreIndependent(/*D=*/1, /*layer=*/true); }
 
 }  // namespace
 }  // namespace testing

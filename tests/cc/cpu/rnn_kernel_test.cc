@@ -49,11 +49,13 @@ double CheckAgainstReference(const RnnCase& c, uint64_t seed, int32_t num_thread
   return worst / Epsilon(c.problem.dtype);
 }
 
-void CheckRandomProblems(int32_t dtype) {
+using CaseMaker = RnnCase (*)(std::mt19937_64& random, int32_t dtype);
+
+void CheckRandomProblems(CaseMaker make, int32_t dtype) {
   std::mt19937_64 random(dtype);
   double worst = 0;
   for (uint64_t seed = 0; seed < 250 && !::testing::Test::HasFailure(); ++seed) {
-    worst = std::max(worst, CheckAgainstReference(RandomCase(random, dtype), seed, 1 + seed % 3));
+    worst = std::max(worst, CheckAgainstReference(make(random, dtype), seed, 1 + seed % 3));
   }
   std::cout << "worst error in " << DtypeName(dtype) << ": " << worst << " eps\n";
 }
@@ -67,9 +69,13 @@ TEST(RnnKernels, EveryTableOfThisMachineIsThere) {
   }
 }
 
-TEST(RnnKernels, RandomProblemsInFloat64) { CheckRandomProblems(kFloat64); }
+TEST(RnnKernels, RandomProblemsInFloat64) { CheckRandomProblems(RandomCase, kFloat64); }
 
-TEST(RnnKernels, RandomProblemsInFloat32) { CheckRandomProblems(kFloat32); }
+TEST(RnnKernels, RandomProblemsInFloat32) { CheckRandomProblems(RandomCase, kFloat32); }
+
+TEST(RnnKernels, RandomLayersInFloat64) { CheckRandomProblems(RandomLayerCase, kFloat64); }
+
+TEST(RnnKernels, RandomLayersInFloat32) { CheckRandomProblems(RandomLayerCase, kFloat32); }
 
 // Longer than every block of the kernels: depth 512, chunks and reductions of 256 rows.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
@@ -88,6 +94,18 @@ TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
   RnnCase projected = MakeCase(kFloat64, 2, 3, 300, 3, 20);
   projected.problem.num_proj = 18;
   check(projected, 6, 1);
+  for (int32_t mode : kModes) {
+    for (int32_t masks = 0; masks < 4; ++masks) {
+      RnnCase layer = MakeCase(mode % 2 ? kFloat32 : kFloat64, mode, 29, 19, 530, 35);
+      layer.problem.time_major = masks % 2;
+      UseKerasWeights(masks & 1, masks & 2, &layer);
+      if (masks != 1) RandomLengths(random, &layer);
+      check(layer, mode, 1 + masks % 2);
+    }
+    RnnCase wide = MakeCase(kFloat32, mode, 2, 5, 4, 520);
+    UseKerasWeights(true, true, &wide);
+    check(wide, mode, 3);
+  }
   std::cout << "worst error: " << worst << " eps\n";
 }
 
@@ -103,6 +121,11 @@ TEST(RnnKernels, EmptyProblems) {
           c.problem.num_dirs = 2;
           std::fill(c.lengths.begin(), c.lengths.end(), 0);
           CheckAgainstReference(c, 7, 2);
+          c.problem.num_layers = c.problem.num_dirs = 1;
+          for (int masked = 0; masked < 2; ++masked) {
+            UseKerasWeights(masked, masked, &c);
+            CheckAgainstReference(c, 7, 2);
+          }
         }
       }
     }
@@ -112,9 +135,9 @@ TEST(RnnKernels, EmptyProblems) {
 // Arithmetic of float16 and bfloat16 is float32, rounded once at the end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
-  for (int k = 0; k < 30; ++k) {
+  for (int k = 0; k < 60; ++k) {
     const int32_t dtype = k % 2 ? kFloat16 : kBFloat16;
-    const RnnCase c = RandomCase(random, dtype);
+    const RnnCase c = k < 30 ? RandomCase(random, dtype) : RandomLayerCase(random, dtype);
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;
     wide_case.problem.dtype = kFloat32;

@@ -17,8 +17,9 @@ namespace {
 // Nothing of what memory held before the call is in the results.
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
-  for (uint64_t seed = 0; seed < 60; ++seed) {
-    const RnnCase c = RandomCase(random, kDtypes[seed % 4]);
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const int32_t dtype = kDtypes[seed % 4];
+    const RnnCase c = seed < 60 ? RandomCase(random, dtype) : RandomLayerCase(random, dtype);
     const RnnValues inputs = RandomInputs(c, seed);
     for (const KernelTable* table : Tables()) {
       SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
@@ -52,14 +53,19 @@ TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
       c.problem.dropout = 0.25;
       c.problem.dropout_key[0] = 77;
       RandomLengths(random, &c);
-      for (const KernelTable* table : Tables()) {
-        SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
-        RnnRun run(*table, c, RandomInputs(c, mode), {2});
-        ASSERT_EQ(run.Forward(), 0);
-        ASSERT_EQ(run.Backward(), 0);
-        const RnnValues first = run.values;
-        ASSERT_EQ(run.Backward(), 0);
-        ExpectSame(kRnnGradients, run.values, first);
+      RnnCase layer = MakeCase(dtype, mode, 7, 9, 6, 18);
+      UseKerasWeights(true, true, &layer);
+      layer.lengths = c.lengths;
+      for (const RnnCase& problem : {c, layer}) {
+        for (const KernelTable* table : Tables()) {
+          SCOPED_TRACE(std::string(table->isa) + ": " + Describe(problem));
+          RnnRun run(*table, problem, RandomInputs(problem, mode), {2});
+          ASSERT_EQ(run.Forward(), 0);
+          ASSERT_EQ(run.Backward(), 0);
+          const RnnValues first = run.values;
+          ASSERT_EQ(run.Backward(), 0);
+          ExpectSame(kRnnGradients, run.values, first);
+        }
       }
     }
   }
@@ -86,6 +92,22 @@ TEST(RnnMemory, ReserveSpaceOfAnotherProblemIsRefused) {
     for (const auto& [what, other] : others) {
       EXPECT_EQ(run.Backward(other), 1) << table->isa << ": another " << what;
     }
+    EXPECT_EQ(run.Backward(), 0) << table->isa;
+  }
+}
+
+TEST(RnnMemory, ReserveSpaceOfAnotherLayerIsRefused) {
+  RnnCase c = MakeCase(kFloat32, 2, 6, 6, 8, 8);
+  UseKerasWeights(true, true, &c);
+  for (const KernelTable* table : Tables()) {
+    RnnRun run(*table, c, RandomInputs(c, 1));
+    ASSERT_EQ(run.Forward(), 0);
+    for (int masks = 0; masks < 3; ++masks) {
+      RnnCase other = c;
+      UseKerasWeights(masks & 1, masks & 2, &other);
+      EXPECT_EQ(run.Backward(other), 1) << table->isa << ": masks " << masks;
+    }
+    EXPECT_EQ(run.Backward(MakeCase(kFloat32, 2, 6, 6, 8, 8)), 1) << table->isa << ": a stack";
     EXPECT_EQ(run.Backward(), 0) << table->isa;
   }
 }

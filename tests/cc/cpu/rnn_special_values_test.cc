@@ -49,11 +49,12 @@ void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want,
 
 // NaN in one row's input: in that row's outputs from that step on, in no other row, and in the
 // gradients that all rows share.
-TEST(RnnSpecialValues, NanStaysInItsRow) {
+void CheckNanStaysInItsRow(void (*change)(RnnCase*)) {
   for (int32_t mode : kModes) {
     for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
       constexpr int64_t T = 6, B = 9, I = 5, H = 19, kRow = 4, kStep = 2;
-      const RnnCase c = MakeCase(dtype, mode, T, B, I, H);
+      RnnCase c = MakeCase(dtype, mode, T, B, I, H);
+      change(&c);
       const RnnValues clean = RandomInputs(c, mode);
       RnnValues dirty = clean;
       dirty.x[(kStep * B + kRow) * I + 3] = kNan;
@@ -86,11 +87,19 @@ TEST(RnnSpecialValues, NanStaysInItsRow) {
             ASSERT_EQ(got.dh0[at], want.dh0[at]);
           }
         }
-        // d input weight (0, 3) is a sum over all rows that contains NaN.
-        EXPECT_TRUE(std::isnan(got.dparams[3]));
+        // The gradient of a weight of input 3 is a sum over all rows that contains NaN.
+        const bool opaque = c.problem.weight_layout == kOpaqueWeights;
+        const int64_t columns = static_cast<int64_t>(clean.kernel.size()) / I;
+        EXPECT_TRUE(std::isnan(opaque ? got.dparams[3] : got.dkernel[3 * columns]));
       }
     }
   }
+}
+
+TEST(RnnSpecialValues, NanStaysInItsRow) {
+  CheckNanStaysInItsRow([](RnnCase*) {});
+  CheckNanStaysInItsRow([](RnnCase* c) { UseKerasWeights(false, false, c); });
+  CheckNanStaysInItsRow([](RnnCase* c) { UseKerasWeights(true, true, c); });
 }
 
 // Whatever lies beyond a row's length is not read: NaN there is nowhere in the results.
@@ -102,19 +111,25 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
       c.problem.num_dirs = 2;
       c.problem.num_layers = 2;
       RandomLengths(random, &c);
-      const RnnValues clean = RandomInputs(c, mode);
-      RnnValues dirty = clean;
-      for (int64_t row = 0; row < 7 * 8; ++row) {
-        if (row / 8 < c.lengths[row % 8]) continue;
-        std::fill_n(dirty.x.begin() + row * 3, 3, kNan);
-        std::fill_n(dirty.dy.begin() + row * 40, 40, kNan);
-      }
-      for (const KernelTable* table : Tables()) {
-        SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
-        const RnnValues want = RunBoth(*table, c, clean);
-        const RnnValues got = RunBoth(*table, c, dirty);
-        ExpectSame(kRnnOutputs, got, want);
-        ExpectSame(kRnnGradients, got, want);
+      RnnCase layer = MakeCase(dtype, mode, 7, 8, 3, 20);
+      UseKerasWeights(true, true, &layer);
+      layer.lengths = c.lengths;
+      for (const RnnCase& problem : {c, layer}) {
+        const RnnValues clean = RandomInputs(problem, mode);
+        const int64_t outputs = problem.problem.num_dirs * 20;
+        RnnValues dirty = clean;
+        for (int64_t row = 0; row < 7 * 8; ++row) {
+          if (row / 8 < c.lengths[row % 8]) continue;
+          std::fill_n(dirty.x.begin() + row * 3, 3, kNan);
+          std::fill_n(dirty.dy.begin() + row * outputs, outputs, kNan);
+        }
+        for (const KernelTable* table : Tables()) {
+          SCOPED_TRACE(std::string(table->isa) + ": " + Describe(problem));
+          const RnnValues want = RunBoth(*table, problem, clean);
+          const RnnValues got = RunBoth(*table, problem, dirty);
+          ExpectSame(kRnnOutputs, got, want);
+          ExpectSame(kRnnGradients, got, want);
+        }
       }
     }
   }
@@ -122,11 +137,12 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
 
 // An infinite input saturates its gates; gradients that a person would compute as finite are
 // finite, also where H is not a multiple of the vector width.
-TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
+void CheckInfinity(void (*change)(RnnCase*)) {
   for (int32_t mode : {1, 2, 3}) {
     for (int32_t dtype : {kFloat32, kFloat64}) {
       for (int64_t H : {1, 3, 8, 13, 16, 21}) {
-        const RnnCase c = MakeCase(dtype, mode, 3, 6, 4, H);
+        RnnCase c = MakeCase(dtype, mode, 3, 6, 4, H);
+        change(&c);
         RnnValues inputs = RandomInputs(c, mode);
         inputs.x[(1 * 6 + 2) * 4 + 1] = kInf;
         inputs.x[(2 * 6 + 3) * 4 + 1] = -kInf;
@@ -139,19 +155,26 @@ TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
           const RnnValues got = RunBoth(*table, c, inputs);
           ExpectAlike(kRnnOutputs, got, want, Epsilon(dtype));
           ExpectAlike(kRnnGradients, got, want, Epsilon(dtype));
-          if (HasFailure()) return;
+          if (::testing::Test::HasFailure()) return;
         }
       }
     }
   }
 }
 
+TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
+  CheckInfinity([](RnnCase*) {});
+  CheckInfinity([](RnnCase* c) { UseKerasWeights(false, false, c); });
+  CheckInfinity([](RnnCase* c) { UseKerasWeights(false, true, c); });
+}
+
 // Pre-activations of up to 1e30: gates become exactly 0 or 1, and everything stays finite.
-TEST(RnnSpecialValues, HugePreActivationsSaturate) {
+void CheckHugePreActivations(bool layer) {
   for (int32_t mode : {1, 2, 3}) {
     for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
       for (double size : {100.0, 1e4, 1e30}) {
-        const RnnCase c = MakeCase(dtype, mode, 4, 5, 3, 18);
+        RnnCase c = MakeCase(dtype, mode, 4, 5, 3, 18);
+        if (layer) UseKerasWeights(false, true, &c);
         RnnValues inputs = RandomInputs(c, mode);
         for (double& v : inputs.x) v = RoundTo(dtype, v * size);
         RnnValues want = inputs;
@@ -173,6 +196,11 @@ TEST(RnnSpecialValues, HugePreActivationsSaturate) {
       }
     }
   }
+}
+
+TEST(RnnSpecialValues, HugePreActivationsSaturate) {
+  CheckHugePreActivations(/*layer=*/false);
+  CheckHugePreActivations(/*layer=*/true);
 }
 
 // relu does not saturate: an overflow is an infinity in its own row.

@@ -1,0 +1,179 @@
+// LayerRNN: one layer with Keras's layout of the weights and masks for each gate.
+#include <algorithm>
+#include <cmath>
+
+#include "tests/cc/cpu/kernel_reference.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace reference {
+namespace {
+
+enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double SigmoidSlope(double y) { return y * (1 - y); }
+double TanhSlope(double y) { return 1 - y * y; }
+
+int64_t GatesOf(int32_t mode) { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
+
+// One step of one row: from_x = sum of x * mask * W + bias[0], from_h the same with h, R, bias[1].
+struct Step {
+  int64_t row;  // of the sequence tensors
+  Vec h_prev, c_prev, from_x, from_h, gate, c, h;
+};
+
+class Row {
+ public:
+  Row(const RnnProblem& p, int64_t b, RnnValues* v)
+      : p_(p), b_(b), v_(v), G_(GatesOf(p.mode)), I_(p.input_size), H_(p.num_units) {}
+
+  void Run() {
+    const int64_t n = p_.lengths[b_];
+    std::vector<Step> steps(n);
+    Vec h(H_), c(p_.mode == kLstm ? H_ : 0);
+    std::copy_n(v_->h0.begin() + b_ * H_, H_, h.begin());
+    std::copy_n(v_->c0.begin() + b_ * (p_.mode == kLstm ? H_ : 0), c.size(), c.begin());
+    for (int64_t t = 0; t < n; ++t) {
+      Step& s = steps[t];
+      s.row = p_.time_major ? t * p_.batch + b_ : b_ * p_.max_time + t;
+      s.h_prev = h, s.c_prev = c;
+      Forward(&s);
+      h = s.h, c = s.c;
+      std::copy(h.begin(), h.end(), v_->y.begin() + s.row * H_);
+    }
+    std::copy(h.begin(), h.end(), v_->h_n.begin() + b_ * H_);
+    std::copy(c.begin(), c.end(), v_->c_n.begin() + b_ * c.size());
+    if (!p_.is_training) return;
+    Vec dh(H_), dc(c.size());
+    std::copy_n(v_->dh_n.begin() + b_ * H_, H_, dh.begin());
+    std::copy_n(v_->dc_n.begin() + b_ * dc.size(), dc.size(), dc.begin());
+    for (int64_t t = n - 1; t >= 0; --t) Backward(steps[t], &dh, &dc);
+    std::copy(dh.begin(), dh.end(), v_->dh0.begin() + b_ * H_);
+    std::copy(dc.begin(), dc.end(), v_->dc0.begin() + b_ * dc.size());
+  }
+
+ private:
+  double InputMask(int64_t g, int64_t k) const {
+    return p_.input_masked ? v_->input_mask[(g * p_.batch + b_) * I_ + k] : 1;
+  }
+  double RecurrentMask(int64_t g, int64_t k) const {
+    return p_.recurrent_masked ? v_->recurrent_mask[(g * p_.batch + b_) * H_ + k] : 1;
+  }
+  double Bias(int64_t row, int64_t column) const {
+    return row < p_.bias_rows ? v_->bias[row * G_ * H_ + column] : 0;
+  }
+
+  void Forward(Step* s) const {
+    const int64_t columns = G_ * H_;
+    s->from_x.resize(columns), s->from_h.resize(columns), s->gate.resize(columns);
+    s->h.resize(H_), s->c.resize(s->c_prev.size());
+    for (int64_t g = 0; g < G_; ++g) {
+      for (int64_t column = g * H_; column < (g + 1) * H_; ++column) {
+        double from_x = Bias(0, column), from_h = Bias(1, column);
+        for (int64_t k = 0; k < I_; ++k) {
+          from_x += v_->x[s->row * I_ + k] * InputMask(g, k) * v_->kernel[k * columns + column];
+        }
+        for (int64_t k = 0; k < H_; ++k) {
+          from_h += s->h_prev[k] * RecurrentMask(g, k) * v_->recurrent_kernel[k * columns + column];
+        }
+        s->from_x[column] = from_x, s->from_h[column] = from_h;
+      }
+    }
+    for (int64_t u = 0; u < H_; ++u) {
+      auto sum = [&](int64_t g) { return s->from_x[g * H_ + u] + s->from_h[g * H_ + u]; };
+      auto gate = [&](int64_t g) -> double& { return s->gate[g * H_ + u]; };
+      if (p_.mode == kLstm) {  // i, f, c, o
+        gate(0) = Sigmoid(sum(0)), gate(1) = Sigmoid(sum(1));
+        gate(2) = std::tanh(sum(2)), gate(3) = Sigmoid(sum(3));
+        s->c[u] = gate(1) * s->c_prev[u] + gate(0) * gate(2);
+        s->h[u] = gate(3) * std::tanh(s->c[u]);
+      } else if (p_.mode == kGru) {  // z, r, n
+        gate(0) = Sigmoid(sum(0)), gate(1) = Sigmoid(sum(1));
+        gate(2) = std::tanh(s->from_x[2 * H_ + u] + gate(1) * s->from_h[2 * H_ + u]);
+        s->h[u] = gate(0) * s->h_prev[u] + (1 - gate(0)) * gate(2);
+      } else if (p_.mode == kTanh) {
+        s->h[u] = gate(0) = std::tanh(sum(0));
+      } else {
+        s->h[u] = gate(0) = sum(0) > 0 || std::isnan(sum(0)) ? sum(0) : 0;
+      }
+    }
+  }
+
+  // Takes the gradients of h and c that later steps gave and leaves those of the step before.
+  void Backward(const Step& s, Vec* dh, Vec* dc) const {
+    const int64_t columns = G_ * H_;
+    Vec from_x(columns), from_h(columns), before(H_, 0);  // gradients
+    for (int64_t u = 0; u < H_; ++u) {
+      auto gate = [&](int64_t g) { return s.gate[g * H_ + u]; };
+      auto put = [&](int64_t g, double gradient) {
+        from_x[g * H_ + u] = from_h[g * H_ + u] = gradient;
+      };
+      const double dhu = (*dh)[u] + v_->dy[s.row * H_ + u];
+      if (p_.mode == kLstm) {
+        const double tanh_c = std::tanh(s.c[u]);
+        const double dcu = (*dc)[u] + dhu * gate(3) * TanhSlope(tanh_c);
+        put(0, dcu * gate(2) * SigmoidSlope(gate(0)));
+        put(1, dcu * s.c_prev[u] * SigmoidSlope(gate(1)));
+        put(2, dcu * gate(0) * TanhSlope(gate(2)));
+        put(3, dhu * tanh_c * SigmoidSlope(gate(3)));
+        (*dc)[u] = dcu * gate(1);
+      } else if (p_.mode == kGru) {
+        const double dn = dhu * (1 - gate(0)) * TanhSlope(gate(2));
+        put(0, dhu * (s.h_prev[u] - gate(2)) * SigmoidSlope(gate(0)));
+        put(1, dn * s.from_h[2 * H_ + u] * SigmoidSlope(gate(1)));
+        from_x[2 * H_ + u] = dn;
+        from_h[2 * H_ + u] = dn * gate(1);
+        before[u] = dhu * gate(0);
+      } else {
+        put(0, p_.mode == kTanh ? dhu * TanhSlope(gate(0)) : gate(0) > 0 ? dhu : 0);
+      }
+    }
+    for (int64_t column = 0; column < columns; ++column) {
+      const int64_t g = column / H_;
+      if (p_.bias_rows > 0) v_->dbias[column] += from_x[column];
+      if (p_.bias_rows > 1) v_->dbias[columns + column] += from_h[column];
+      for (int64_t k = 0; k < I_; ++k) {
+        const int64_t at = k * columns + column;
+        v_->dx[s.row * I_ + k] += from_x[column] * v_->kernel[at] * InputMask(g, k);
+        v_->dkernel[at] += v_->x[s.row * I_ + k] * InputMask(g, k) * from_x[column];
+      }
+      for (int64_t k = 0; k < H_; ++k) {
+        const int64_t at = k * columns + column;
+        before[k] += from_h[column] * v_->recurrent_kernel[at] * RecurrentMask(g, k);
+        v_->drecurrent_kernel[at] += s.h_prev[k] * RecurrentMask(g, k) * from_h[column];
+      }
+    }
+    *dh = before;
+  }
+
+  const RnnProblem& p_;
+  const int64_t b_;
+  RnnValues* const v_;
+  const int64_t G_, I_, H_;
+};
+
+}  // namespace
+
+RnnElements LayerElementsOf(const RnnProblem& p) {
+  const int64_t G = GatesOf(p.mode), I = p.input_size, H = p.num_units;
+  RnnElements n = {};
+  n.x = p.max_time * p.batch * I;
+  n.y = p.max_time * p.batch * H;
+  n.h = p.batch * H;
+  n.c = p.mode == kLstm ? p.batch * H : 0;
+  n.kernel = I * G * H;
+  n.recurrent_kernel = H * G * H;
+  n.bias = p.bias_rows * G * H;
+  n.input_mask = p.input_masked ? G * p.batch * I : 0;
+  n.recurrent_mask = p.recurrent_masked ? G * p.batch * H : 0;
+  return n;
+}
+
+void RunLayer(const RnnProblem& p, RnnValues* v) {
+  for (int64_t b = 0; b < p.batch; ++b) Row(p, b, v).Run();
+}
+
+}  // namespace reference
+}  // namespace cpu
+}  // namespace rnn_ops
