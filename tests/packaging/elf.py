@@ -14,6 +14,12 @@ def exported_symbols(path):
     return {line.split()[0] for line in lines}
 
 
+def dynamic_symbols(path):
+    """Names that it exports or takes from other libraries, without versions."""
+    lines = _run("nm", "--dynamic", "--format=posix", str(path)).splitlines()
+    return {line.split()[0].split("@")[0] for line in lines}
+
+
 def needed(path):
     """Names of the libraries it is linked to."""
     return set(re.findall(r"\(NEEDED\).*\[(.+)\]", _run("readelf", "--dynamic", "-W", str(path))))

@@ -1,5 +1,7 @@
 """Gates on the shared objects inside the wheel (docs/design.md: one wheel for every CPU)."""
 
+import re
+
 import pytest
 
 import elf
@@ -50,6 +52,14 @@ def test_op_library_needs_tensorflow_and_the_system_only(libraries, name):
     needed = elf.needed(libraries[name])
     assert TENSORFLOW in needed
     assert needed <= SYSTEM | {TENSORFLOW}
+
+
+@pytest.mark.parametrize("name", OP_LIBRARIES)
+def test_op_library_names_no_function_of_nvidias(libraries, name):
+    # TensorFlow exports some of these names; ours are reached through tables alone.
+    names = elf.dynamic_symbols(libraries[name])
+    assert "dlopen" in names
+    assert {n for n in names if re.match(r"(cudnn|cublas|nvrtc|cuda)[A-Z]|cu[A-Z]", n)} == set()
 
 
 @pytest.mark.parametrize("name", VARIANTS)
