@@ -11,8 +11,8 @@ typedef long long Int64;
 
 // T is the element type of the tensors, A that of the arithmetic: float for 16-bit types, else T.
 
-constexpr int kGates = 4;      // i, f, ci, o: the columns of w, b and of gate buffers
-constexpr int kPeepholes = 3;  // wci, wcf, wco
+enum { kGates = 4 };      // i, f, ci, o: the columns of w, b and of gate buffers
+enum { kPeepholes = 3 };  // wci, wcf, wco
 
 // One step of BlockLSTMV2. Runs over [B, H].
 struct BlockLstmForwardStep {

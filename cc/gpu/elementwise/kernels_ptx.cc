@@ -10,8 +10,6 @@ const char kKernelsPtx[] = R"PTX(.version 6.3
 .target sm_60
 .address_size 64
 	// .globl	block_lstm_forward_f32
-.global .align 4 .u32 _ZN41_INTERNAL_00000000_10_kernels_cu_e4af3f4e7rnn_ops3gpu11elementwise6kGatesE = 4;
-.global .align 4 .u32 _ZN41_INTERNAL_00000000_10_kernels_cu_e4af3f4e7rnn_ops3gpu11elementwise10kPeepholesE = 3;
 .visible .entry block_lstm_forward_f32(
 	.param .align 8 .b8 block_lstm_forward_f32_param_0[136]
 )

@@ -1,0 +1,166 @@
+// The gradient of BlockLSTMV2 on a GPU.
+#include <algorithm>
+#include <cstdint>
+
+#include "cc/gpu/block_lstm_call.h"
+#include "cc/gpu/block_lstm_executor.h"
+#include "cc/gpu/elementwise/kernel_args.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using elementwise::kGates;
+using elementwise::kPeepholes;
+
+// Rows that one thread sums, and the most threads for a column.
+constexpr int64_t kSumRows = 32;
+constexpr int64_t kMaxSumChunks = 256;
+
+// The gradients, of at least one step and row.
+class BackwardSteps {
+ public:
+  BackwardSteps(const BlockLstmCall& call, const BlockLstmBackwardArgs& args)
+      : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
+
+  Status Run() {
+    const int64_t B = p_.dims.batch, H = p_.dims.num_units;
+    const int64_t rows = p_.seq_len_max * B;
+    RNN_OPS_RETURN_IF_ERROR(
+        call_.Scratch("the gradients of the gates", rows * kGates * H, p_.dtype, &dgates_));
+    // Where nothing is rounded, the gradients of the states live in the outputs.
+    dh_ = args_.h_prev_grad;
+    dc_ = args_.cs_prev_grad;
+    if (IsNarrow(p_.dtype)) {
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of h", B * H, math_, &dh_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of cs", B * H, math_, &dc_));
+    }
+    for (int64_t t = p_.seq_len_max - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
+    if (IsNarrow(p_.dtype)) {
+      RNN_OPS_RETURN_IF_ERROR(call_.Narrow(args_.cs_prev_grad, dc_, B * H));
+    }
+    RNN_OPS_RETURN_IF_ERROR(InputProducts());
+    RNN_OPS_RETURN_IF_ERROR(RecurrentWeights());
+    return Sums();
+  }
+
+ private:
+  Status Step(int64_t t) const {
+    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
+    const bool last = t == p_.seq_len_max - 1;
+    const int64_t at = t * B * H;
+    const auto in = [this, at](const void* tensor) { return At(tensor, p_.dtype, at); };
+    void* const dgates = At(dgates_, p_.dtype, kGates * at);
+    elementwise::BlockLstmBackwardStep step = {};
+    step.i = in(args_.i), step.f = in(args_.f), step.o = in(args_.o);
+    step.ci = in(args_.ci), step.co = in(args_.co);
+    step.cs = t == 0 ? args_.cs_prev : At(args_.cs, p_.dtype, at - B * H);
+    step.cs_grad = in(args_.cs_grad), step.h_grad = in(args_.h_grad);
+    if (p_.use_peephole) step.wci = args_.wci, step.wcf = args_.wcf, step.wco = args_.wco;
+    step.dh = last ? nullptr : dh_;
+    step.dc = last ? nullptr : dc_;
+    step.dc_prev = dc_;
+    step.dgates = dgates;
+    step.batch = B, step.units = H;
+    RNN_OPS_RETURN_IF_ERROR(call_.Launch(Kernel::block_lstm_backward_f32, B, H, step));
+    // dh = dgates w[I:]'
+    return call_.Multiply(
+        {B, H, kGates * H}, {dgates, kGates * H},
+        Transposed(At(args_.w, p_.dtype, I * kGates * H), kGates * H),
+        {t == 0 ? args_.h_prev_grad : dh_, t == 0 ? p_.dtype : math_, Result::kSet});
+  }
+
+  // dx = dgates w[:I]' and dw[:I] = x' dgates
+  Status InputProducts() const {
+    const int64_t I = p_.dims.input_size, H = p_.dims.num_units;
+    const int64_t rows = p_.seq_len_max * p_.dims.batch;
+    RNN_OPS_RETURN_IF_ERROR(call_.Multiply({rows, I, kGates * H}, {dgates_, kGates * H},
+                                           Transposed(args_.w, kGates * H),
+                                           {args_.x_grad, p_.dtype, Result::kSet}));
+    return call_.Multiply({I, kGates * H, rows}, Transposed(args_.x, I), {dgates_, kGates * H},
+                          {args_.w_grad, p_.dtype, Result::kSet});
+  }
+
+  // dw[I:] = h_prev' dgates, where h_prev of the first step is another tensor than of the rest. So
+  // it takes two products; between them a 16-bit result would be rounded.
+  Status RecurrentWeights() const {
+    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
+    const int64_t rest = (p_.seq_len_max - 1) * B;
+    void* const w_grad = At(args_.w_grad, p_.dtype, I * kGates * H);
+    const bool by_scratch = IsNarrow(p_.dtype) && rest > 0;
+    void* sum = w_grad;
+    if (by_scratch) {
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of w", H * kGates * H, math_, &sum));
+    }
+    const Dtype sum_type = by_scratch ? math_ : p_.dtype;
+    RNN_OPS_RETURN_IF_ERROR(call_.Multiply({H, kGates * H, B}, Transposed(args_.h_prev, H),
+                                           {dgates_, kGates * H}, {sum, sum_type, Result::kSet}));
+    if (rest == 0) return Status();
+    RNN_OPS_RETURN_IF_ERROR(call_.Multiply({H, kGates * H, rest}, Transposed(args_.h, H),
+                                           {At(dgates_, p_.dtype, B * kGates * H), kGates * H},
+                                           {sum, sum_type, Result::kAdd}));
+    return by_scratch ? call_.Narrow(w_grad, sum, H * kGates * H) : Status();
+  }
+
+  // The gradients of b and of the peepholes.
+  Status Sums() const {
+    const int64_t H = p_.dims.num_units;
+    elementwise::BlockLstmSums sums = {};
+    sums.dgates = dgates_;
+    sums.cs = args_.cs;
+    sums.cs_prev = args_.cs_prev;
+    sums.rows = p_.seq_len_max * p_.dims.batch;
+    sums.batch = p_.dims.batch, sums.units = H;
+    sums.chunk_rows = std::max<int64_t>(kSumRows, (sums.rows + kMaxSumChunks - 1) / kMaxSumChunks);
+    sums.chunks = (sums.rows + sums.chunk_rows - 1) / sums.chunk_rows;
+    sums.sums = p_.use_peephole ? kGates + kPeepholes : kGates;
+    RNN_OPS_RETURN_IF_ERROR(
+        call_.Scratch("the sums", sums.chunks * sums.sums * H, math_, &sums.partial));
+    RNN_OPS_RETURN_IF_ERROR(call_.Launch(Kernel::block_lstm_sums_f32, sums.chunks, H, sums));
+    elementwise::BlockLstmFinishSums finish = {};
+    finish.partial = sums.partial;
+    finish.b_grad = args_.b_grad;
+    finish.wci_grad = args_.wci_grad, finish.wcf_grad = args_.wcf_grad;
+    finish.wco_grad = args_.wco_grad;
+    finish.units = H, finish.chunks = sums.chunks, finish.sums = sums.sums;
+    return call_.Launch(Kernel::block_lstm_finish_sums_f32, sums.sums, H, finish);
+  }
+
+  const BlockLstmCall& call_;
+  const BlockLstmBackwardArgs& args_;
+  const BlockLstmProblem& p_;
+  const Dtype math_;
+  void* dgates_ = nullptr;              // [seq_len_max, B, 4*H]
+  void *dh_ = nullptr, *dc_ = nullptr;  // math_ [B, H]
+};
+
+}  // namespace
+
+Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
+                            DeviceAllocator* allocator, void* stream) {
+  const BlockLstmProblem& p = args.problem;
+  const int64_t H = p.dims.num_units;
+  BlockLstmCall call(libraries, p, allocator, stream);
+  RNN_OPS_RETURN_IF_ERROR(call.Enter());
+  const bool empty = p.seq_len_max * p.dims.batch == 0;
+  if (empty) {
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.cs_prev_grad, StepSize(p)));
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.h_prev_grad, StepSize(p)));
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.w_grad, (p.dims.input_size + H) * kGates * H));
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.b_grad, kGates * H));
+  } else {
+    RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
+    RNN_OPS_RETURN_IF_ERROR(BackwardSteps(call, args).Run());
+  }
+  if (empty || !p.use_peephole) {
+    for (void* out : {args.wci_grad, args.wcf_grad, args.wco_grad}) {
+      RNN_OPS_RETURN_IF_ERROR(call.Zero(out, H));
+    }
+  }
+  const int64_t done = p.seq_len_max * p.dims.batch * p.dims.input_size;
+  const int64_t rest = p.dims.max_time * p.dims.batch * p.dims.input_size - done;
+  return call.Zero(At(args.x_grad, p.dtype, done), rest);
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

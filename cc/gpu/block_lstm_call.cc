@@ -1,0 +1,77 @@
+#include "cc/gpu/block_lstm_call.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+// NVIDIA's advice for cublasSetWorkspace().
+constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
+constexpr int64_t kHopperWorkspaceBytes = int64_t{32} << 20;
+constexpr int kHopper = 9;
+
+cudaDataType ToCuda(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFloat64:
+      return CUDA_R_64F;
+    case Dtype::kFloat16:
+      return CUDA_R_16F;
+    case Dtype::kBFloat16:
+      return CUDA_R_16BF;
+    case Dtype::kFloat32:
+      break;
+  }
+  return CUDA_R_32F;
+}
+
+cublasOperation_t Operation(const Factor& factor) {
+  return factor.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+}  // namespace
+
+Status BlockLstmCall::PrepareProducts() {
+  const DriverApi& driver = *libraries_.driver;
+  const CublasApi& cublas = *libraries_.cublas;
+  CUdevice device = 0;
+  int major = 0;
+  RNN_OPS_RETURN_IF_CUDA_ERROR(driver, CtxGetDevice(&device));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(
+      driver, DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  const int64_t bytes = major >= kHopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
+  void* workspace = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(AllocateScratch(allocator_, "cuBLAS's workspace", bytes, &workspace));
+  RNN_OPS_RETURN_IF_ERROR(libraries_.handles->Acquire(place_.context, &handle_));
+  // The stream first: setting it takes the workspace away.
+  RNN_OPS_RETURN_IF_CUBLAS_ERROR(cublas, SetStream(handle_.get(), place_.stream));
+  RNN_OPS_RETURN_IF_CUBLAS_ERROR(
+      cublas, SetWorkspace(handle_.get(), workspace, static_cast<size_t>(bytes)));
+  // A sum that is split among blocks must not be rounded to 16 bits in between.
+  RNN_OPS_RETURN_IF_CUBLAS_ERROR(
+      cublas, SetMathMode(handle_.get(), CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
+  return Status();
+}
+
+// cuBLAS is column-major: it sees every matrix transposed, so it is given c' = b' a'.
+Status BlockLstmCall::Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
+                               const Result& c) const {
+  const bool is_double = problem_.dtype == Dtype::kFloat64;
+  const bool tf32 = problem_.dtype == Dtype::kFloat32 && problem_.allow_tf32;
+  const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F
+                                      : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                : CUBLAS_COMPUTE_32F;
+  // The factors are of the type that is computed in.
+  const double one_d = 1.0, beta_d = c.update == Result::kAdd ? 1.0 : 0.0;
+  const float one_f = 1.0f, beta_f = static_cast<float>(beta_d);
+  const void* const one = is_double ? static_cast<const void*>(&one_d) : &one_f;
+  const void* const beta = is_double ? static_cast<const void*>(&beta_d) : &beta_f;
+  const cudaDataType type = ToCuda(problem_.dtype);
+  RNN_OPS_RETURN_IF_CUBLAS_ERROR(
+      *libraries_.cublas,
+      GemmEx_64(handle_.get(), Operation(b), Operation(a), sizes.columns, sizes.rows, sizes.inner,
+                one, b.data, type, b.row_size, a.data, type, a.row_size, beta, c.data,
+                ToCuda(c.dtype), /*ldc=*/sizes.columns, compute, CUBLAS_GEMM_DEFAULT));
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

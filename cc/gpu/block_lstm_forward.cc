@@ -1,0 +1,102 @@
+// BlockLSTMV2 on a GPU.
+#include <algorithm>
+#include <cstdint>
+
+#include "cc/gpu/block_lstm_call.h"
+#include "cc/gpu/block_lstm_executor.h"
+#include "cc/gpu/elementwise/kernel_args.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using elementwise::kGates;
+
+// The gate buffer: as many steps as fit share one input product.
+constexpr int64_t kGateBytes = int64_t{256} << 20;
+
+// The steps that forward computes, from the gates' products on.
+class ForwardSteps {
+ public:
+  ForwardSteps(const BlockLstmCall& call, const BlockLstmForwardArgs& args)
+      : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
+
+  Status Run() {
+    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
+    const int64_t gate_step = B * kGates * H;
+    const int64_t fit = kGateBytes / (gate_step * SizeOf(math_));
+    const int64_t chunk = std::max<int64_t>(1, std::min(p_.seq_len_max, fit));
+    void* gates = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gates", chunk * gate_step, math_, &gates));
+    if (IsNarrow(p_.dtype)) {
+      RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the state", B * H, math_, &c_state_));
+      RNN_OPS_RETURN_IF_ERROR(call_.Widen(c_state_, args_.cs_prev, B * H));
+    }
+    for (int64_t t0 = 0; t0 < p_.seq_len_max; t0 += chunk) {
+      const int64_t steps = std::min(chunk, p_.seq_len_max - t0);
+      // gates = x w[:I]
+      RNN_OPS_RETURN_IF_ERROR(call_.Multiply({steps * B, kGates * H, I},
+                                             {At(args_.x, p_.dtype, t0 * B * I), I},
+                                             {args_.w, kGates * H}, {gates, math_, Result::kSet}));
+      for (int64_t t = t0; t < t0 + steps; ++t) {
+        RNN_OPS_RETURN_IF_ERROR(Step(t, At(gates, math_, (t - t0) * gate_step)));
+      }
+    }
+    return Status();
+  }
+
+ private:
+  Status Step(int64_t t, void* gates) const {
+    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
+    const int64_t at = t * B * H, before = at - B * H;
+    // gates += h_prev w[I:]
+    const void* h_prev = t == 0 ? args_.h_prev : At(args_.h, p_.dtype, before);
+    RNN_OPS_RETURN_IF_ERROR(call_.Multiply({B, kGates * H, H}, {h_prev, H},
+                                           {At(args_.w, p_.dtype, I * kGates * H), kGates * H},
+                                           {gates, math_, Result::kAdd}));
+    const auto out = [this, at](void* tensor) { return At(tensor, p_.dtype, at); };
+    elementwise::BlockLstmForwardStep step = {};
+    step.gates = gates;
+    step.bias = args_.b;
+    if (p_.use_peephole) step.wci = args_.wci, step.wcf = args_.wcf, step.wco = args_.wco;
+    step.c_prev = c_state_ != nullptr ? c_state_
+                  : t == 0            ? args_.cs_prev
+                                      : At(args_.cs, p_.dtype, before);
+    step.c_state = c_state_;
+    step.i = out(args_.i), step.cs = out(args_.cs), step.f = out(args_.f);
+    step.o = out(args_.o), step.ci = out(args_.ci), step.co = out(args_.co);
+    step.h = out(args_.h);
+    step.batch = B, step.units = H;
+    step.cell_clip = p_.cell_clip;
+    return call_.Launch(Kernel::block_lstm_forward_f32, B, H, step);
+  }
+
+  const BlockLstmCall& call_;
+  const BlockLstmForwardArgs& args_;
+  const BlockLstmProblem& p_;
+  const Dtype math_;
+  void* c_state_ = nullptr;  // [B, H] of 16-bit types: not rounded between steps
+};
+
+}  // namespace
+
+Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmForwardArgs& args,
+                           DeviceAllocator* allocator, void* stream) {
+  const BlockLstmProblem& p = args.problem;
+  if (p.dims.max_time * p.dims.batch == 0) return Status();
+  BlockLstmCall call(libraries, p, allocator, stream);
+  RNN_OPS_RETURN_IF_ERROR(call.Enter());
+  if (p.seq_len_max > 0) {
+    RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
+    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args).Run());
+  }
+  const int64_t done = p.seq_len_max * StepSize(p);
+  const int64_t rest = p.dims.max_time * StepSize(p) - done;
+  for (void* out : {args.i, args.cs, args.f, args.o, args.ci, args.co, args.h}) {
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(At(out, p.dtype, done), rest));
+  }
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

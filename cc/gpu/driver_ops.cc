@@ -1,0 +1,132 @@
+#include "cc/gpu/driver_ops.h"
+
+#include <vector>
+
+#include "cc/gpu/elementwise/kernel_args.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+CUstream ToStream(void* stream) { return static_cast<CUstream>(stream); }
+
+elementwise::MaskRows StateRows(const StateShape& shape, void* to, const void* from,
+                                const int32_t* lengths) {
+  elementwise::MaskRows args = {};
+  args.from = from;
+  args.to = to;
+  args.lengths = lengths;
+  args.outer = shape.pseudo_layers;
+  args.batch = shape.batch;
+  args.width = shape.width;
+  args.time_major = 1;
+  return args;
+}
+
+}  // namespace
+
+template <typename Args>
+Status DriverOps::Launch(void* stream, Kernel kernel, const LaunchDomain& domain,
+                         const Args& args) const {
+  if (domain.rows == 0 || domain.columns == 0) return Status();
+  ScopedContext scope;
+  RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
+  return modules_.Launch({scope.context(), ToStream(stream)}, kernel, domain, args);
+}
+
+Status DriverOps::Zero(void* stream, void* to, int64_t bytes) const {
+  if (bytes == 0) return Status();
+  ScopedContext scope;
+  RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(
+      api_, MemsetD8Async(ToDevicePtr(to), 0, static_cast<size_t>(bytes), ToStream(stream)));
+  return Status();
+}
+
+Status DriverOps::Copy(void* stream, void* to, const void* from, int64_t bytes) const {
+  if (bytes == 0 || to == from) return Status();
+  ScopedContext scope;
+  RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api_, MemcpyDtoDAsync(ToDevicePtr(to), ToDevicePtr(from),
+                                                     static_cast<size_t>(bytes), ToStream(stream)));
+  return Status();
+}
+
+// WHY the copy on the host: the driver has staged pageable memory when it returns, but would read
+// pinned memory, where TensorFlow keeps such tensors, at any time until the stream gets there.
+Status DriverOps::CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const {
+  if (bytes == 0) return Status();
+  ScopedContext scope;
+  RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
+  const char* const first = static_cast<const char*>(host);
+  const std::vector<char> pageable(first, first + bytes);
+  RNN_OPS_RETURN_IF_CUDA_ERROR(
+      api_, MemcpyHtoDAsync(ToDevicePtr(to), pageable.data(), pageable.size(), ToStream(stream)));
+  return Status();
+}
+
+Status DriverOps::Convert(void* stream, void* to, Dtype to_type, const void* from, Dtype from_type,
+                          int64_t size) const {
+  if (to_type == from_type) return Copy(stream, to, from, size * SizeOf(to_type));
+  Kernel kernel = Kernel::kCount;
+  if (from_type == Dtype::kFloat32 && to_type == Dtype::kFloat16) {
+    kernel = Kernel::convert_f32_to_f16;
+  } else if (from_type == Dtype::kFloat16 && to_type == Dtype::kFloat32) {
+    kernel = Kernel::convert_f16_to_f32;
+  } else if (from_type == Dtype::kFloat32 && to_type == Dtype::kBFloat16) {
+    kernel = Kernel::convert_f32_to_bf16;
+  } else if (from_type == Dtype::kBFloat16 && to_type == Dtype::kFloat32) {
+    kernel = Kernel::convert_bf16_to_f32;
+  } else {
+    return Internal("There is no kernel that converts ", Name(from_type), " to ", Name(to_type),
+                    ".");
+  }
+  return Launch(stream, kernel, {1, size}, elementwise::Conversion{from, to, size});
+}
+
+Status DriverOps::SwapLeadingDims(void* stream, Dtype dtype, void* to, const void* from,
+                                  int64_t rows, int64_t columns, int64_t width) const {
+  return Launch(stream, KernelForSize(Kernel::swap_leading_dims_b16, dtype),
+                {rows * columns, width}, elementwise::SwapLeading{from, to, rows, columns, width});
+}
+
+Status DriverOps::MaskSequence(void* stream, Dtype dtype, const SequenceShape& shape, void* to,
+                               const void* from, const int32_t* lengths) const {
+  elementwise::MaskRows args = {};
+  args.from = from;
+  args.to = to;
+  args.lengths = lengths;
+  args.outer = shape.max_time;
+  args.batch = shape.batch;
+  args.width = shape.width;
+  args.time_major = shape.time_major ? 1 : 0;
+  return Launch(stream, KernelForSize(Kernel::mask_sequence_b16, dtype),
+                {shape.max_time * shape.batch, shape.width}, args);
+}
+
+Status DriverOps::CopyEmptyRows(void* stream, Dtype dtype, const StateShape& shape, void* to,
+                                const void* from, const int32_t* lengths) const {
+  return Launch(stream, KernelForSize(Kernel::copy_empty_rows_b16, dtype),
+                {shape.pseudo_layers * shape.batch, shape.width},
+                StateRows(shape, to, from, lengths));
+}
+
+Status DriverOps::ZeroEmptyRows(void* stream, Dtype dtype, const StateShape& shape, void* to,
+                                const void* from, const int32_t* lengths) const {
+  return Launch(stream, KernelForSize(Kernel::zero_empty_rows_b16, dtype),
+                {shape.pseudo_layers * shape.batch, shape.width},
+                StateRows(shape, to, from, lengths));
+}
+
+Status GetDeviceOps(const DeviceOps** ops) {
+  const DriverApi* api = nullptr;
+  KernelModules* modules = nullptr;
+  *ops = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(GetModules(&api, &modules));
+  static const DriverOps* const process_ops = new DriverOps(api, modules);
+  *ops = process_ops;
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,78 @@
+#include "cc/gpu/modules.h"
+
+#include <algorithm>
+
+#include "cc/gpu/elementwise/kernels_ptx.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+constexpr int64_t kWarp = 32;
+constexpr int64_t kMaxThreads = 256;
+constexpr int64_t kMaxBlocksX = 1 << 20;  // the kernels loop over the rest
+constexpr int64_t kMaxBlocksY = 65535;
+
+constexpr const char* kNames[] = {
+#define RNN_OPS_KERNEL_NAME(name, Args, function) #name,
+    RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_KERNEL_NAME)
+#undef RNN_OPS_KERNEL_NAME
+};
+
+const char* NameOf(Kernel kernel) { return kNames[static_cast<int>(kernel)]; }
+
+int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+KernelModules::~KernelModules() {
+  for (const auto& entry : modules_) api_.ModuleUnload(entry.second.module);
+}
+
+Status KernelModules::Find(CUcontext context, Kernel kernel, CUfunction* function) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = modules_.find(context);
+  if (found == modules_.end()) {
+    CUmodule loaded = nullptr;
+    RNN_OPS_RETURN_IF_CUDA_ERROR(api_, ModuleLoadData(&loaded, elementwise::kKernelsPtx));
+    found = modules_.emplace(context, Module()).first;
+    found->second.module = loaded;
+  }
+  CUfunction& cached = found->second.functions[static_cast<int>(kernel)];
+  if (cached == nullptr) {
+    const CUresult result = api_.ModuleGetFunction(&cached, found->second.module, NameOf(kernel));
+    if (result != CUDA_SUCCESS) {
+      cached = nullptr;
+      return FromDriver(api_, result, StrCat("ModuleGetFunction(", NameOf(kernel), ")").c_str());
+    }
+  }
+  *function = cached;
+  return Status();
+}
+
+Status KernelModules::LaunchRaw(const LaunchPlace& place, Kernel kernel, const LaunchDomain& domain,
+                                void* args) {
+  if (domain.rows <= 0 || domain.columns <= 0) return Status();
+  CUfunction function = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(Find(place.context, kernel, &function));
+  const int64_t threads = std::min(kMaxThreads, DivideUp(domain.columns, kWarp) * kWarp);
+  const int64_t blocks_x = std::min(kMaxBlocksX, DivideUp(domain.columns, threads));
+  const int64_t blocks_y = std::min(kMaxBlocksY, domain.rows);
+  void* parameters[] = {args};
+  const CUresult result =
+      api_.LaunchKernel(function, static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y),
+                        /*grid_z=*/1, static_cast<unsigned>(threads), /*block_y=*/1, /*block_z=*/1,
+                        /*shared_bytes=*/0, place.stream, parameters, /*extra=*/nullptr);
+  return FromDriver(api_, result, StrCat("LaunchKernel(", NameOf(kernel), ")").c_str());
+}
+
+Status GetModules(const DriverApi** driver, KernelModules** modules) {
+  RNN_OPS_RETURN_IF_ERROR(GetDriver(driver));
+  // Never destroyed: kernels may run while the process exits.
+  static KernelModules* const process_modules = new KernelModules(*driver);
+  *modules = process_modules;
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops
