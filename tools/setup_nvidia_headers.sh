@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # NVIDIA's headers and NVRTC, which tests compare ours with; building does not need them:
 #   tools/setup_nvidia_headers.sh PYTHON [PART...]
-# PART is cudnn, cuda, nvcc, cublas or nvrtc; all of them by default. Makes .tools/nvidia/PART with its
-# include, lib and bin: of the libraries NVRTC alone, of the programs ptxas alone. What is there
-# already is kept, and only one run at a time works. Downloads: cudnn 69 MB, cuda 4 MB, nvcc 41 MB,
-# cublas 581 MB, nvrtc 90 MB; 6 s on a fast line, done once.
+# PART is cudnn, cuda, nvcc, cccl, cublas or nvrtc; all of them by default. Makes .tools/nvidia/PART
+# with its include, lib and bin: of the libraries NVRTC alone, of the programs ptxas alone. What is
+# there already is kept, and only one run at a time works. Downloads: cudnn 69 MB, cuda 4 MB, nvcc 41 MB,
+# cccl 3 MB, cublas 581 MB, nvrtc 90 MB; 6 s on a fast line, done once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
-[ $# -ge 1 ] || die "usage: tools/setup_nvidia_headers.sh PYTHON [cudnn|cuda|nvcc|cublas|nvrtc ...]"
+[ $# -ge 1 ] || die "usage: tools/setup_nvidia_headers.sh PYTHON [cudnn|cuda|nvcc|cccl|cublas|nvrtc ...]"
 python=$1
 shift
-[ $# -gt 0 ] || set -- cudnn cuda nvcc cublas nvrtc
+[ $# -gt 0 ] || set -- cudnn cuda nvcc cccl cublas nvrtc
 
 # The jit package has all of cuDNN's headers, at a ninth of the size of nvidia-cudnn-cu12.
 wheel_of() {
@@ -20,6 +20,8 @@ wheel_of() {
     cuda) echo nvidia-cuda-runtime-cu12==12.9.79 ;;
     # crt/, which the runtime's headers include
     nvcc) echo nvidia-cuda-nvcc-cu12==12.9.86 ;;
+    # nv/target, which cublas_api.h includes through cuda_fp16.h
+    cccl) echo nvidia-cuda-cccl-cu12==12.9.27 ;;
     cublas) echo nvidia-cublas-cu12==12.9.3.13 ;;
     nvrtc) echo nvidia-cuda-nvrtc-cu12==12.9.86 ;;
     *) die "unknown part $1" ;;

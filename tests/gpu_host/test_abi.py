@@ -10,7 +10,9 @@ ROOT = HERE.parents[1]
 
 # By check: the parts whose headers it includes.
 CHECKS = {
+    "cublas": ("cublas", "cuda", "nvcc", "cccl"),
     "cudnn": ("cudnn", "cuda", "nvcc"),
+    "driver": ("cuda",),
 }
 
 
@@ -41,6 +43,11 @@ def test_the_prototypes_agree(check, nvidia):
         ("cudnn", "cudnn_min.h", "int batch)", "long batch)", "differs: cudnnBuildRNNDynamic"),
         ("cudnn", "cudnn_min.h", "V(CUDNN_GRU, 3)", "V(CUDNN_GRU, 4)", "differs: CUDNN_GRU"),
         ("cudnn", "cudnn_min.h", "GetVersion, (void)", "GetVersions, (void)", "cudnnGetVersions"),
+        ("cublas", "cublas_min.h", "int64_t lda", "int lda", "cublasGemmEx_64"),
+        ("cublas", "cublas_min.h", "CUBLAS_OP_T, 1", "CUBLAS_OP_T, 2", "differs: CUBLAS_OP_T"),
+        ("driver", "driver_min.h", "size_t bytes", "int bytes", "differs: cuMemcpyDtoDAsync_v2"),
+        ("driver", "driver_min.h", "cuEventDestroy_v2", "cuEventDestroy", "cuEventDestroy"),
+        ("driver", "driver_min.h", "OUT_OF_MEMORY, 2", "OUT_OF_MEMORY, 3", "OUT_OF_MEMORY"),
     ],
 )
 def test_a_difference_is_an_error(check, header, right, wrong, message, nvidia, tmp_path):

@@ -1,0 +1,61 @@
+"""The PTX in the library is what its source gives, and ptxas takes it for every architecture."""
+
+import importlib.util
+import re
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+# Pascal, Volta, Turing, Ampere, Ada, Hopper, Blackwell.
+ARCHITECTURES = ["60", "61", "70", "75", "80", "86", "89", "90", "100", "120"]
+
+
+@pytest.fixture(scope="module")
+def generator():
+    path = ROOT / "tools" / "generate_ptx.py"
+    spec = importlib.util.spec_from_file_location("generate_ptx", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def ptx(generator, nvidia):
+    nvidia("nvrtc")
+    return generator.compile_ptx()
+
+
+def test_the_checked_in_text_is_up_to_date(generator, ptx):
+    assert generator.TARGET.read_text() == generator.as_source(ptx), "run tools/generate_ptx.py"
+
+
+def test_every_kernel_has_an_entry(ptx):
+    text = (ROOT / "cc/gpu/elementwise/kernel_list.h").read_text()
+    family = r"K\((\w+_)##suffix,"
+    block, copy = (
+        set(re.findall(family, re.search(rf"#define {macro}(?:.*\\\n)*.*", text)[0]))
+        for macro in ("RNN_OPS_BLOCK_LSTM_KERNELS", "RNN_OPS_COPY_KERNELS")
+    )
+    wanted = {name + suffix for name in block for suffix in ("f32", "f64", "f16", "bf16")}
+    wanted |= {name + suffix for name in copy for suffix in ("b16", "b32", "b64")}
+    wanted |= set(re.findall(r"K\((convert_\w+),", text))
+    assert len(wanted) == 32
+    assert set(re.findall(r"\.visible \.entry (\w+)\(", ptx)) == wanted
+
+
+def test_the_version_is_one_that_old_drivers_take(ptx):
+    assert ptx.startswith(".version 6.3\n.target sm_60\n")
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_ptxas_accepts_it(architecture, ptx, nvidia, tmp_path):
+    (nvcc,) = nvidia("nvcc")
+    path = tmp_path / "kernels.ptx"
+    path.write_text(ptx)
+    command = [nvcc / "bin" / "ptxas", "-v", f"-arch=sm_{architecture}", path, "-o", "/dev/null"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    # Nothing in local memory: a spill would be a loss of speed that nobody sees.
+    assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}
