@@ -128,7 +128,7 @@ def LayerRNNBackprop(
     """Computes the gradient of LayerRNN. tf.GradientTape calls it; few others need to.
 
     Args:
-        input: As given to LayerRNN, like the eight tensors that follow.
+        input: As given to LayerRNN, [T, B, I], like the eight tensors that follow.
         input_h: [B, H].
         input_c: [B, H].
         kernel: [I, G*H].

@@ -8,17 +8,20 @@ import sys
 
 import numpy as np
 
-from support import calls, cases, mutations, subproc
+from support import calls, cases, layer_cases, layer_ops, mutations, subproc
 from support.bad_inputs import raised_by
 
 
 def random_call(ops, rng):
     """A valid call of a random op with a random configuration."""
-    family = rng.integers(3)
+    family = rng.integers(4)
     if family == 0:
         shape = tuple(int(n) for n in rng.integers(1, 9, size=4))
         seq_len_max = int(rng.integers(0, shape[0] + 1))
         found = calls.block_calls(ops, shape, rng, bool(rng.integers(2)), seq_len_max)
+    elif family == 3:
+        case = layer_cases.random_layer_case(str(rng.choice(layer_cases.MODES)), rng, "float32")
+        found = layer_ops.calls(ops, case, bool(rng.integers(2)))
     else:
         spec = cases.random_spec(rng)
         if family == 1:

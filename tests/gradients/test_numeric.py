@@ -1,19 +1,15 @@
 """Registered gradients against central differences through the forward op, float64, every input."""
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
 from reference.block_lstm import GRAD_NAMES
 from reference.spec import RnnSpec
-from support import bounds, cases, tf_ops
+from support import cases, tf_ops
+from support.central_differences import assert_gradients
 
 ops = tf_rnn_ops.raw_ops
-
-STEP = 1e-6
-# Rounding of the loss (about 1e-15) over the step, and the third derivative times its square.
-TOLERANCE = 2e-8
 
 RNN_SPECS = [
     RnnSpec("lstm", 1, 3, 2),
@@ -24,28 +20,6 @@ RNN_SPECS = [
     RnnSpec("rnn_tanh", 2, 3, 2, "bidirectional"),
     RnnSpec("rnn_relu", 2, 3, 2, "bidirectional"),
 ]
-
-
-def _central_differences(loss, values, name):
-    base = values[name].numpy()
-    grad = np.zeros(base.size)
-    for j in range(base.size):
-        sides = []
-        for sign in (1.0, -1.0):
-            moved = base.copy()
-            moved.reshape(-1)[j] += sign * STEP
-            sides.append(float(loss({**values, name: tf.constant(moved)})))
-        grad[j] = (sides[0] - sides[1]) / (2 * STEP)
-    return grad.reshape(base.shape)
-
-
-def _assert_gradients(loss, values):
-    with tf.GradientTape() as tape:
-        tape.watch(values)
-        total = loss(values)
-    for name, grad in tape.gradient(total, values).items():
-        found = bounds.error(f"{name}_grad", grad, _central_differences(loss, values, name))
-        assert found <= TOLERANCE, (name, found)
 
 
 @pytest.mark.parametrize("is_training", [True, False])
@@ -69,7 +43,7 @@ def test_cudnn_rnn(spec, time_major, is_training, rng):
             + tf.reduce_sum(result.output_c * tensors.dc)
         )
 
-    _assert_gradients(loss, values)
+    assert_gradients(loss, values)
 
 
 @pytest.mark.parametrize("seq_len_max", [4, 2, 0])
@@ -84,7 +58,7 @@ def test_block_lstm(use_peephole, seq_len_max, rng):
         result = ops.BlockLSTMV2(seq_len_max=length, **values, use_peephole=use_peephole)
         return tf.reduce_sum(result.cs * case.cs_grad) + tf.reduce_sum(result.h * case.h_grad)
 
-    _assert_gradients(loss, values)
+    assert_gradients(loss, values)
 
 
 def test_inactive_clip_does_not_change_gradients(rng):
@@ -97,4 +71,4 @@ def test_inactive_clip_does_not_change_gradients(rng):
         result = ops.BlockLSTMV2(seq_len_max=length, **values, use_peephole=True, cell_clip=100.0)
         return tf.reduce_sum(result.cs * case.cs_grad) + tf.reduce_sum(result.h * case.h_grad)
 
-    _assert_gradients(loss, values)
+    assert_gradients(loss, values)

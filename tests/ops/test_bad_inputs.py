@@ -18,6 +18,8 @@ OPS = (
     "CudnnRNNParamsToCanonicalV2",
     "BlockLSTMV2",
     "BlockLSTMGradV2",
+    "LayerRNN",
+    "LayerRNNBackprop",
 )
 # Attributes and shape functions raise ValueError while a graph is built.
 ALLOWED = {

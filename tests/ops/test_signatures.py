@@ -18,6 +18,7 @@ NAMES = (
     "BlockLSTMV2",
     "BlockLSTMGradV2",
 )
+OWN_NAMES = ("LayerRNN", "LayerRNNBackprop")
 EXTRA_DTYPES = {"BlockLSTMV2", "BlockLSTMGradV2"}
 
 
@@ -52,6 +53,33 @@ def test_op_definition(name):
             assert attr.allowed_values == their_attrs[attr.name].allowed_values, attr.name
     # Only the op that draws dropout masks has state; TensorFlow marks its backward op as well.
     assert ours.is_stateful == (name == "CudnnRNNV3")
+
+
+@pytest.mark.parametrize("name", OWN_NAMES)
+def test_own_op(name):
+    """The ops that TensorFlow does not have: the function has what the registered op has."""
+    op = op_def_registry.get(f"TfRnnOps>{name}")
+    signature = inspect.signature(getattr(tf_rnn_ops.raw_ops, name)).parameters
+    inputs = [a.name for a in op.input_arg]
+    attrs = {a.name: a for a in op.attr if a.name != "T"}
+    assert list(signature) == [*inputs, *attrs, "name"]
+    for attr in attrs.values():
+        kind = attr.default_value.WhichOneof("value")
+        default = getattr(attr.default_value, kind)
+        default = default.decode() if kind == "s" else default
+        assert signature[attr.name].default == default, attr.name
+    (dtype,) = [a for a in op.attr if a.name == "T"]
+    allowed = {tf.as_dtype(t).name for t in dtype.allowed_values.list.type}
+    assert allowed == {"bfloat16", "float16", "float32", "float64"}
+    outputs = getattr(tf_rnn_ops.raw_ops, f"{name}Output")._fields
+    assert outputs == tuple(a.name for a in op.output_arg)
+    assert not op.is_stateful
+
+
+def test_every_op_of_the_library_is_tested():
+    # Another name is one that these tests would leave out.
+    registered = {n for n in dir(tf_rnn_ops.raw_ops) if n[0].isupper() and not n.endswith("Output")}
+    assert registered == {*NAMES, *OWN_NAMES}
 
 
 def test_results_are_named_and_ordered_as_in_tensorflow():

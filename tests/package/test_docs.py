@@ -18,6 +18,7 @@ EXAMPLES = (
     "tf_rnn_ops._block_lstm_ops",
     "tf_rnn_ops._cudnn_rnn_ops",
     "tf_rnn_ops._cudnn_rnn_params_ops",
+    "tf_rnn_ops._layer_rnn_ops",
     "tf_rnn_ops.keras.cudnn_stack",
     "tf_rnn_ops.params.layout",
 )
@@ -76,9 +77,32 @@ def _block_lstm_tensors():
     }
 
 
+def _layer_rnn_tensors():
+    t, b, i, h, g = (SIZES[letter] for letter in "TBIHG")
+    inputs = {
+        "input": tf.zeros([t, b, i]),
+        "input_h": tf.zeros([b, h]),
+        "input_c": tf.zeros([b, h]),
+        "kernel": tf.zeros([i, g * h]),
+        "recurrent_kernel": tf.zeros([h, g * h]),
+        "bias": tf.zeros([g * h]),
+        "sequence_lengths": tf.fill([b], t),
+        "input_mask": tf.zeros([g, b, i]),
+        "recurrent_mask": tf.zeros([g, b, h]),
+    }
+    outputs = raw_ops.LayerRNN(**inputs)._asdict()
+    gradients = {f"{k}_backprop": outputs[k] for k in ("output", "output_h", "output_c")}
+    back_inputs = {**inputs, **outputs, **gradients}
+    back_outputs = raw_ops.LayerRNNBackprop(**back_inputs)._asdict()
+    return {
+        "LayerRNN": (inputs, outputs),
+        "LayerRNNBackprop": (back_inputs, back_outputs),
+    }
+
+
 @pytest.fixture(scope="module")
 def tensors():
-    return {**_cudnn_rnn_tensors(), **_block_lstm_tensors()}
+    return {**_cudnn_rnn_tensors(), **_block_lstm_tensors(), **_layer_rnn_tensors()}
 
 
 def _stated_shape(doc, name):
@@ -93,6 +117,7 @@ def _stated_shape(doc, name):
 
 # Tensors whose shape the documentation gives in words.
 IN_WORDS = {"params", "params_backprop", "reserve_space", "host_reserved", "seq_len_max"}
+IN_WORDS |= {"bias_backprop"}
 
 
 def _check(doc, tensors_by_name):
@@ -114,6 +139,8 @@ def _check(doc, tensors_by_name):
         ("CudnnRNNBackpropV3", "tf_rnn_ops_cudnn_rnn_backprop_v3", 12),
         ("BlockLSTMV2", "tf_rnn_ops_block_lstmv2", 15),
         ("BlockLSTMGradV2", "tf_rnn_ops_block_lstm_grad_v2", 25),
+        ("LayerRNN", "tf_rnn_ops_layer_rnn", 12),
+        ("LayerRNNBackprop", "tf_rnn_ops_layer_rnn_backprop", 20),
     ),
 )
 def test_shapes_in_op_docs(op, function, least, tensors):
@@ -123,7 +150,15 @@ def test_shapes_in_op_docs(op, function, least, tensors):
 
 
 @pytest.mark.parametrize(
-    "op", ("CudnnRNNV3", "CudnnRNNBackpropV3", "BlockLSTMV2", "BlockLSTMGradV2")
+    "op",
+    (
+        "CudnnRNNV3",
+        "CudnnRNNBackpropV3",
+        "BlockLSTMV2",
+        "BlockLSTMGradV2",
+        "LayerRNN",
+        "LayerRNNBackprop",
+    ),
 )
 def test_shapes_in_docstrings(op, tensors):
     inputs, outputs = tensors[op]

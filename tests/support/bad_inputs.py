@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from reference.spec import RnnSpec
-from support import calls, mutations, subproc
+from support import calls, layer_cases, layer_ops, mutations, subproc
 
 
 def base_calls(ops, rng):
@@ -26,6 +26,14 @@ def base_calls(ops, rng):
         found += calls.params_calls(spec, rng)
     for use_peephole in (True, False):
         found += calls.block_calls(ops, (5, 3, 4, 6), rng, use_peephole)
+    layers = (
+        ("lstm", {}, True),
+        ("gru", {"lengths": None, "input_mask": False}, False),
+        ("rnn_relu", {"bias": False, "recurrent_mask": False}, True),
+    )
+    for mode, given, time_major in layers:
+        case = layer_cases.layer_case(mode, (5, 3, 4, 6), rng, "float32", **given)
+        found += layer_ops.calls(ops, case, time_major)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Calls of the seven ops as data, so that they can be mutated and run eagerly or in a graph."""
+"""Calls of the ops as data, so that they can be mutated and run eagerly or in a graph."""
 
 import copy
 import dataclasses

@@ -13,7 +13,7 @@ def outcomes(model, inputs):
     import tensorflow as tf
 
     arrays = {}
-    for family in ("rnn", "block"):
+    for family in sorted({name.split(".")[0] for name in inputs}):
         prefix = f"{family}."
         values = {
             n.removeprefix(prefix): tf.constant(a)
@@ -23,7 +23,10 @@ def outcomes(model, inputs):
         for kind in ("forward", "gradients"):
             for name, value in getattr(model, f"{family}_{kind}")(values).items():
                 arrays[f"{family}.{kind}.{name}"] = value.numpy()
-        floats = {n: t for n, t in values.items() if t.dtype.is_floating}
+        # Masks have no gradient.
+        floats = {
+            n: t for n, t in values.items() if t.dtype.is_floating and not n.endswith("_mask")
+        }
         with tf.GradientTape() as tape:
             tape.watch(floats)
             result = getattr(model, f"{family}_forward")({**values, **floats})

@@ -62,7 +62,7 @@ def _ignored(call, name):
 
 def _is_time_axis(call, name, shape):
     """Whether `shape` differs from the forward input's only in T."""
-    if (call.op, name) == ("CudnnRNNV3", "input"):
+    if (call.op, name) in (("CudnnRNNV3", "input"), ("LayerRNN", "input")):
         axis = 0 if call.attrs["time_major"] else 1
     elif (call.op, name) == ("BlockLSTMV2", "x"):
         axis = 0
@@ -72,6 +72,18 @@ def _is_time_axis(call, name, shape):
     return len(shape) == len(old) and all(
         s == o for k, (s, o) in enumerate(zip(shape, old)) if k != axis
     )
+
+
+# Those of LayerRNN that [0] stands for the absence of.
+OPTIONAL = ("bias", "sequence_lengths", "input_mask", "recurrent_mask")
+
+
+def _may_be_absent(call, name, shape):
+    """Whether a tensor of LayerRNN goes from or to a shape that stands for another legal call."""
+    if not call.op.startswith("LayerRNN") or name not in OPTIONAL:
+        return False
+    # A vector in place of an absent one may happen to be of the right size.
+    return shape == (0,) or (call.tensors[name].shape == (0,) and len(shape) == 1)
 
 
 # A size that two tensors share is reported for one of them; which one is up to the op.
@@ -99,6 +111,7 @@ def _length_is_for_the_kernel(call, name):
     """Whether a vector's length cannot be checked without values."""
     return (call.op, name) in (
         ("CudnnRNNBackpropV3", "reserve_space"),
+        ("LayerRNNBackprop", "reserve_space"),
         ("CudnnRNNParamsToCanonicalV2", "params"),
     )
 
@@ -112,7 +125,7 @@ def shape_mutations(call):
             yield from _list_mutations(call, name, names)
             continue
         for shape in other_shapes(np.shape(value)):
-            if _is_time_axis(call, name, shape):
+            if _is_time_axis(call, name, shape) or _may_be_absent(call, name, shape):
                 continue
             label = f"{name} {list(np.shape(value))} -> {list(shape)}"
             static = len(shape) != 1 or not _length_is_for_the_kernel(call, name)
@@ -185,6 +198,8 @@ def attribute_mutations(call):
         if name in attrs:
             for value in ("", "bogus", attrs[name].upper()):
                 yield Mutation(f"{name} = {value!r}", call.with_attr(name, value), (name,), True)
+    if call.op.startswith("LayerRNN"):
+        yield from _layer_attribute_mutations(call)
     if "num_proj" not in attrs:
         return
     if attrs["rnn_mode"] == "lstm":
@@ -246,8 +261,23 @@ def _consistent_attribute_mutations(call):
             yield Mutation(f"rnn_mode {mode}", changed, names, True)
 
 
+def _layer_attribute_mutations(call):
+    """Other legal values of an attribute that do not fit the tensors."""
+    names = ("input_c", "kernel", "recurrent_kernel", "bias", "input_mask", "rnn_mode")
+    gates = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+    for mode in gates:
+        if gates[mode] != gates[call.attrs["rnn_mode"]]:
+            yield Mutation(f"rnn_mode {mode}", call.with_attr("rnn_mode", mode), names, True)
+    first, second, _ = call.tensors["input"].shape
+    if first != second:
+        flipped = call.with_attr("time_major", not call.attrs["time_major"])
+        yield Mutation("time_major flipped", flipped, ("input", "sequence_lengths"), True)
+
+
 def reserve_mutations(call, ops):
-    """reserve_space of other calls: CudnnRNNBackpropV3 must know its own."""
+    """reserve_space of other calls: a backward op must know its own."""
+    if call.op == "LayerRNNBackprop":
+        yield from _layer_reserve_mutations(call, ops)
     if call.op != "CudnnRNNBackpropV3":
         return
     names = ("reserve_space",)
@@ -281,6 +311,37 @@ def reserve_mutations(call, ops):
     shorter = inputs["sequence_lengths"] // 2
     result = ops.CudnnRNNV3(**{**inputs, "sequence_lengths": shorter}, **attrs)
     yield mutation("of other lengths", np.asarray(result.reserve_space))
+
+
+def _layer_reserve_mutations(call, ops):
+    own = call.tensors["reserve_space"]
+    inputs = {n: call.tensors[n] for n in ("input", "input_h", "input_c", "kernel")}
+    inputs |= {n: call.tensors[n] for n in ("recurrent_kernel", *OPTIONAL)}
+
+    def mutation(label, value, static=False):
+        changed = call.with_tensor("reserve_space", value)
+        return Mutation(f"reserve_space {label}", changed, ("reserve_space",), static)
+
+    yield mutation("of zeros", np.zeros_like(own))
+    yield mutation("of NaN", np.full_like(own, np.nan))
+    yield mutation("shifted", np.roll(own, 1))
+    yield mutation("of inference", np.float32(0), static=True)
+
+    def of_call(label, **changes):
+        result = ops.LayerRNN(**{**inputs, **changes}, **call.attrs)
+        return mutation(f"of a call with {label}", np.asarray(result.reserve_space))
+
+    nothing = np.zeros(0, np.float32)
+    for name in ("input_mask", "recurrent_mask"):
+        if inputs[name].size:
+            yield of_call(f"no {name}", **{name: nothing})
+    batch = inputs["input_h"].shape[0]
+    axis = 0 if call.attrs["time_major"] else 1
+    steps = inputs["input"].shape[axis]
+    lengths = inputs["sequence_lengths"]
+    full = lengths if lengths.size else np.full(batch, steps, np.int32)
+    yield of_call("other lengths", sequence_lengths=full // 2)
+    yield of_call("more steps", input=np.concatenate([inputs["input"]] * 2, axis))
 
 
 def all_mutations(call, ops):

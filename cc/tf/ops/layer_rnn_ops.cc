@@ -137,7 +137,7 @@ input_mask: What the input is multiplied by for each gate, [G, B, I]; [0] for no
 recurrent_mask: What h is multiplied by for each gate, [G, B, H]; [0] for none.
 output: Every h', [T, B, H]; 0 beyond the length of a row.
 output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
-output_c: The same of the cell states; a scalar 0 unless rnn_mode is lstm.
+output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
 reserve_space: What LayerRNNBackprop needs, a vector; a scalar 0 unless is_training.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.

@@ -1,0 +1,96 @@
+"""The numpy reference of LayerRNN against that of the stack and against central differences."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from reference import layer, layout, rnn
+from reference.spec import RnnSpec
+from support.bounds import error
+from support.layer_cases import MODES, layer_case
+
+PARITY = 1e-13
+NUMERIC = 1e-7
+WITHOUT_MASKS = {"input_mask": False, "recurrent_mask": False}
+# Keras's GRU is z, r, n; the opaque buffer has r, z, n.
+_ORDER = {"gru": [1, 0, 2], "lstm": [0, 1, 2, 3]}
+
+
+def _cell(case):
+    """The same weights as one pseudo-layer of the stack."""
+    order = _ORDER.get(case.rnn_mode, [0])
+
+    def blocks(matrix):
+        return np.stack([np.split(matrix, len(order), axis=-1)[g].T for g in order])
+
+    i = case.inputs
+    bias = i.bias if case.rnn_mode == "gru" else np.stack([i.bias, np.zeros_like(i.bias)])
+    return layout.CellWeights(
+        w=blocks(i.kernel),
+        r=blocks(i.recurrent_kernel),
+        bw=blocks(bias[0]),
+        br=blocks(bias[1]),
+        proj=None,
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_masks_it_is_a_stack_of_one(mode, rng):
+    case = layer_case(mode, (6, 5, 3, 4), rng, **WITHOUT_MASKS)
+    i = case.inputs
+    spec = RnnSpec(mode, 1, 4, 3)
+    params = layout.pack(spec, [_cell(case)])
+    fwd = rnn.forward(spec, i.x, i.h0[None], i.c0[None], params, i.lengths)
+    bwd = rnn.backward(spec, params, fwd.tape, case.dy, case.dh[None], case.dc[None])
+    got = case.reference()
+    assert error("output", got["output"], fwd.output) < PARITY
+    assert error("output_h", got["output_h"], fwd.output_h[0]) < PARITY
+    assert error("input_backprop", got["input_backprop"], bwd.input) < PARITY
+    assert error("input_h_backprop", got["input_h_backprop"], bwd.input_h[0]) < PARITY
+    if mode == "lstm":
+        assert error("output_c", got["output_c"], fwd.output_c[0]) < PARITY
+        assert error("input_c_backprop", got["input_c_backprop"], bwd.input_c[0]) < PARITY
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_masks_that_rows_share_are_factors_of_the_weights(mode, rng):
+    case = layer_case(mode, (6, 5, 3, 4), rng)
+    i = case.inputs
+    for name, matrix in (("input_mask", "kernel"), ("recurrent_mask", "recurrent_kernel")):
+        mask = getattr(i, name)
+        mask[:] = mask[:, :1]
+        scaled = np.concatenate([np.tile(gate[0][:, None], (1, 4)) for gate in mask], axis=1)
+        without = dataclasses.replace(i, **{name: None, matrix: getattr(i, matrix) * scaled})
+        got, _ = layer.forward(mode, i)
+        want, _ = layer.forward(mode, without)
+        for output in want:
+            assert error(output, got[output], want[output]) < PARITY, (name, output)
+
+
+@pytest.mark.parametrize("given", [{}, WITHOUT_MASKS, {"bias": False, "lengths": None}], ids=str)
+@pytest.mark.parametrize("mode", MODES)
+def test_backward_equals_central_differences(mode, given, rng):
+    case = layer_case(mode, (4, 3, 2, 3), rng, **{"lengths": [4, 0, 2], **given})
+    results = case.reference()
+    fields = {"input": "x", "input_h": "h0", "input_c": "c0"}
+    grads = {n.removesuffix("_backprop"): g for n, g in results.items() if "_backprop" in n}
+    assert len(grads) == 4 + (mode == "lstm") + ("bias" not in given)
+
+    def loss(field, array):
+        out, _ = layer.forward(mode, dataclasses.replace(case.inputs, **{field: array}))
+        total = (out["output"] * case.dy).sum() + (out["output_h"] * case.dh).sum()
+        return total + ((out["output_c"] * case.dc).sum() if case.is_lstm else 0.0)
+
+    for name, grad in grads.items():
+        field = fields.get(name, name)
+        base = getattr(case.inputs, field)
+        want = np.zeros(base.size)
+        for k in range(base.size):
+            sides = []
+            for sign in (1, -1):
+                moved = base.copy()
+                moved.reshape(-1)[k] += sign * 1e-6
+                sides.append(loss(field, moved))
+            want[k] = (sides[0] - sides[1]) / 2e-6
+        assert error(f"{name}_backprop", grad, want.reshape(base.shape)) < NUMERIC, name

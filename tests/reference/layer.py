@@ -1,0 +1,130 @@
+"""LayerRNN: one layer in one direction with Keras's weights and a mask for each gate.
+
+Time-major: x [T, B, I], states [B, H], y [T, B, H]. The blocks of H columns of the weights are in
+Keras's order of gates: LSTM i, f, c, o; GRU z, r, n. A row stops at its length.
+
+    x_g = x * input_mask[g]    a_g = x_g W_g + bias_g     h_g = h * recurrent_mask[g]
+    u_g = h_g R_g              (GRU: + bias[1]_g)
+"""
+
+import dataclasses
+import types
+
+import numpy as np
+
+from reference import cells
+from reference.spec import GATES
+
+# Where cells.py has the gates of Keras's blocks: its GRU is r, z, n.
+_ORDER = {"lstm": (0, 1, 2, 3), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
+_CELL = types.SimpleNamespace(proj=None)
+
+
+@dataclasses.dataclass
+class LayerInputs:
+    """The tensors of a call; None where an optional one is not given."""
+
+    x: np.ndarray
+    h0: np.ndarray
+    c0: np.ndarray
+    kernel: np.ndarray
+    recurrent_kernel: np.ndarray
+    bias: np.ndarray | None = None
+    lengths: np.ndarray | None = None
+    input_mask: np.ndarray | None = None
+    recurrent_mask: np.ndarray | None = None
+
+
+def _blocks(matrix, gates):
+    """[K, G*H] as G of [K, H]."""
+    return np.split(matrix, gates, axis=1)
+
+
+def _masked(array, mask, gate, q):
+    return array if mask is None else q(array * mask[gate])
+
+
+def _biases(rnn_mode, bias, columns):
+    zeros = np.zeros(columns)
+    if bias is None:
+        return zeros, zeros
+    return tuple(bias) if rnn_mode == "gru" else (bias, zeros)
+
+
+def _half(array, mask, matrix, bias, rnn_mode, q):
+    """[G, B, H], in the order of cells.py: the masked product of every gate plus its bias."""
+    gates = GATES[rnn_mode]
+    blocks, biases = _blocks(matrix, gates), np.split(bias, gates)
+    parts = [q(q(_masked(array, mask, g, q) @ blocks[g]) + biases[g][None]) for g in range(gates)]
+    return np.stack([parts[g] for g in _ORDER[rnn_mode]])
+
+
+def forward(rnn_mode, inputs, q=cells.exact):
+    """Returns a dict of output, output_h and (LSTM) output_c, and the tape for backward()."""
+    step, _ = cells.STEPS[rnn_mode]
+    steps, batch, _ = inputs.x.shape
+    lengths = np.full(batch, steps) if inputs.lengths is None else inputs.lengths
+    bias_x, bias_h = _biases(rnn_mode, inputs.bias, inputs.kernel.shape[1])
+    h = inputs.h0
+    c = inputs.c0 if rnn_mode == "lstm" else np.zeros_like(h)
+    y, tape = np.zeros((steps, *h.shape)), []
+    for t in range(steps):
+        valid = (t < lengths)[:, None]
+        a = _half(inputs.x[t], inputs.input_mask, inputs.kernel, bias_x, rnn_mode, q)
+        u = _half(h, inputs.recurrent_mask, inputs.recurrent_kernel, bias_h, rnn_mode, q)
+        h_new, c_new, cache = step(a, u, h, c, _CELL, q)
+        tape.append((valid, h, cache))
+        y[t] = np.where(valid, h_new, 0.0)
+        h, c = np.where(valid, h_new, h), np.where(valid, c_new, c)
+    results = {"output": y, "output_h": h}
+    if rnn_mode == "lstm":
+        results["output_c"] = c
+    return results, tape
+
+
+def _half_grad(gradient, array, mask, matrix, matrix_grad, rnn_mode, q):
+    """The gradient of `array` from that of _half's result; adds that of `matrix`."""
+    gates = GATES[rnn_mode]
+    blocks, grads = _blocks(matrix, gates), _blocks(matrix_grad, gates)  # grads are views
+    total = 0.0
+    for k, g in enumerate(_ORDER[rnn_mode]):
+        total = q(total + _masked(q(gradient[k] @ blocks[g].T), mask, g, q))
+        grads[g][:] = q(grads[g] + q(_masked(array, mask, g, q).T @ gradient[k]))
+    return total
+
+
+def _bias_grad(sums, rnn_mode):
+    """[G, H] in the order of cells.py as [G*H] in Keras's."""
+    ordered = [None] * len(sums)
+    for k, g in enumerate(_ORDER[rnn_mode]):
+        ordered[g] = sums[k]
+    return np.concatenate(ordered)
+
+
+def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact):
+    """Gradients of sum(dy * output) + sum(dh * output_h) + sum(dc * output_c), as a dict."""
+    _, step_grad = cells.STEPS[rnn_mode]
+    lstm = rnn_mode == "lstm"
+    dc = dc if lstm else np.zeros_like(dh)
+    dx = np.zeros_like(inputs.x)
+    dw, dr = np.zeros_like(inputs.kernel), np.zeros_like(inputs.recurrent_kernel)
+    sum_x = sum_h = np.zeros((GATES[rnn_mode], dh.shape[1]))
+    for t in reversed(range(len(tape))):
+        valid, h_prev, cache = tape[t]
+        dh_cell, dc_cell = np.where(valid, q(dh + dy[t]), 0.0), np.where(valid, dc, 0.0)
+        da, du, direct, dc_prev, _ = step_grad(dh_cell, dc_cell, cache, _CELL, q)
+        dx[t] = _half_grad(da, inputs.x[t], inputs.input_mask, inputs.kernel, dw, rnn_mode, q)
+        dh_prev = _half_grad(
+            du, h_prev, inputs.recurrent_mask, inputs.recurrent_kernel, dr, rnn_mode, q
+        )
+        sum_x, sum_h = q(sum_x + q(da.sum(axis=1))), q(sum_h + q(du.sum(axis=1)))
+        if direct is not None:
+            dh_prev = q(dh_prev + direct)
+        dh, dc = np.where(valid, dh_prev, dh), np.where(valid, dc_prev, dc)
+    grads = {"input": dx, "input_h": dh, "kernel": dw, "recurrent_kernel": dr}
+    if lstm:
+        grads["input_c"] = dc
+    if inputs.bias is not None:
+        bias = _bias_grad(sum_x, rnn_mode)
+        grads["bias"] = np.stack([bias, _bias_grad(sum_h, rnn_mode)]) if rnn_mode == "gru" else bias
+    return grads
