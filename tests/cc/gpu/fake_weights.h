@@ -1,0 +1,36 @@
+// The weight space of the stand-in.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/cc/gpu/fake_objects.h"
+#include "tests/cc/gpu/fake_rnn.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+// Where the blocks of a pseudo-layer lie in the weight space, in elements; -1: absent.
+struct Place {
+  int64_t input = -1, recurrent = -1, projection = -1, input_bias = -1, recurrent_bias = -1;
+};
+
+struct WeightSpace {
+  std::vector<Place> places;
+  int64_t elements = 0;
+};
+
+WeightSpace PlaceWeights(const cudnnRNNStruct& rnn);
+
+std::vector<Weights> ReadWeights(const cudnnRNNStruct& rnn, const void* memory);
+// Of the shapes of the weights.
+std::vector<Weights> ZeroGradients(const cudnnRNNStruct& rnn);
+void AddWeights(const cudnnRNNStruct& rnn, std::vector<Weights> gradients, void* memory);
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
