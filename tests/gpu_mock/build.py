@@ -12,19 +12,22 @@ import re
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 
-# File of this folder, soname, TensorFlow's list of names, and what a function that is only listed
-# returns: 0 is success, 3 NVML_ERROR_NOT_SUPPORTED.
+# Files of this folder or of the tree, soname, TensorFlow's list of names, and what a function that
+# is only listed returns: 0 is success, 3 NVML_ERROR_NOT_SUPPORTED.
 LIBRARIES = (
-    ("driver.cc", "libcuda.so.1", "cuda.inc", 0),
-    ("runtime.cc", "libcudart.so.12", "cudart.inc", 0),
-    ("nvml.cc", "libnvidia-ml.so.1", "nvml.inc", 3),
-    ("blas.cc", "libcublas.so.12", "cublas.inc", 0),
-    ("empty.cc", "libcublasLt.so.12", None, 0),
-    ("empty.cc", "libcufft.so.11", None, 0),
-    ("empty.cc", "libcusolver.so.11", None, 0),
-    ("empty.cc", "libcusparse.so.12", None, 0),
+    (("driver.cc", "tests/cc/gpu/host_kernels.cc"), "libcuda.so.1", "cuda.inc", 0),
+    (("runtime.cc",), "libcudart.so.12", "cudart.inc", 0),
+    (("nvml.cc",), "libnvidia-ml.so.1", "nvml.inc", 3),
+    (("blas.cc",), "libcublas.so.12", "cublas.inc", 0),
+    (("empty.cc",), "libcublasLt.so.12", None, 0),
+    (("empty.cc",), "libcufft.so.11", None, 0),
+    (("empty.cc",), "libcusolver.so.11", None, 0),
+    (("empty.cc",), "libcusparse.so.12", None, 0),
 )
+# The stand-in for cuDNN of the C++ tests.
+CUDNN = tuple(f"tests/cc/gpu/fake_{part}.cc" for part in ("calls", "cudnn", "rnn", "weights"))
 COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden")
 
 
@@ -40,26 +43,26 @@ def stubs(names, code):
     return "\n".join(lines) + "\n"
 
 
-def build_library(source, soname, listed, code, out):
-    """Compiles one library with a stub for every listed name that the source lacks."""
-    sources = [source]
-    if listed:
-        extra = out / f"{source.stem}_stubs.cc"
-        extra.write_text(stubs(sorted(set(listed) - defined(source)), code))
-        sources.append(extra)
-    command = [*COMPILE, "-shared", f"-I{HERE}", f"-Wl,-soname,{soname}", *map(str, sources)]
-    subprocess.run([*command, "-o", str(out / soname), "-ldl"], check=True)
+def compile_library(sources, soname, out):
+    """Compiles sources into out/soname."""
+    command = [*COMPILE, "-shared", f"-I{HERE}", f"-I{ROOT}", f"-Wl,-soname,{soname}"]
+    subprocess.run([*command, *map(str, sources), "-o", str(out / soname), "-ldl"], check=True)
 
 
 def build(include, out):
     """Builds all libraries into `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    for source, soname, names, code in LIBRARIES:
-        listed = []
+    for files, soname, names, code in LIBRARIES:
+        sources = [HERE / name if (HERE / name).exists() else ROOT / name for name in files]
         if names:
             listed = re.findall(r'"(\w+)"', (include / "xla/tsl/cuda" / names).read_text())
             assert listed, f"{names} lists no name"
-        build_library(HERE / source, soname, listed, code, out)
+            extra = out / f"{sources[0].stem}_stubs.cc"
+            missing = set(listed) - set().union(*map(defined, sources))
+            extra.write_text(stubs(sorted(missing), code))
+            sources.append(extra)
+        compile_library(sources, soname, out)
+    compile_library([ROOT / name for name in CUDNN], "libcudnn.so.9", out)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,16 @@
 #include <string>
 
 #include "mock.h"
+#include "tests/cc/gpu/host_kernels.h"
 
 namespace {
 
+using ::rnn_ops::gpu::fake::FindHostKernel;
+using ::rnn_ops::gpu::fake::HostKernel;
+
 using DevicePtr = unsigned long long;  // CUdeviceptr
 
+constexpr int kNoDevice = 100;
 constexpr int kInvalidDevice = 101;
 constexpr int kNotFound = 500;
 constexpr int kSymbolNotFound = 1;  // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
@@ -25,27 +30,19 @@ thread_local void* current_context = nullptr;
 
 void* NewHandle() { return std::malloc(64); }
 
-// A kernel on the host: one call runs the whole grid.
-using HostKernel = void (*)(const unsigned grid[3], const unsigned block[3], void** arguments);
-
 // TensorFlow also passes handles of the pretend runtime, which lack the mark.
 constexpr uint64_t kFunctionMark = 0x6d6f636b66756e63;
 
 struct Function {
   uint64_t mark = kFunctionMark;
   std::string name;
-  HostKernel host = nullptr;
+  const HostKernel* host = nullptr;
 };
 
-HostKernel FindHostKernel(const char* name) {
-  static void* const library = [] {
-    const char* path = std::getenv("MOCK_CUDA_KERNELS");
-    void* handle = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (path != nullptr && handle == nullptr) std::fprintf(stderr, "[mock] %s\n", dlerror());
-    return handle;
-  }();
-  if (library == nullptr) return nullptr;
-  return reinterpret_cast<HostKernel>(dlsym(library, (std::string("mock_") + name).c_str()));
+// As the real driver, but for this one device.
+bool Hidden() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible != nullptr && visible[0] != '0';
 }
 
 struct Attribute {
@@ -63,7 +60,7 @@ constexpr Attribute kAttributes[] = {
 
 }  // namespace
 
-MOCK_API int cuInit(unsigned) { return mock::Log("cuInit", 0); }
+MOCK_API int cuInit(unsigned) { return mock::Log("cuInit", Hidden() ? kNoDevice : 0); }
 
 MOCK_API int cuDriverGetVersion(int* version) {
   *version = 13000;
@@ -91,7 +88,7 @@ MOCK_API int cuGetProcAddress_v2(const char* name, void** function, int, uint64_
 // ---- Devices and contexts ----
 
 MOCK_API int cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = Hidden() ? 0 : 1;
   return mock::Log("cuDeviceGetCount", 0);
 }
 
@@ -348,12 +345,12 @@ MOCK_API int cuFuncGetAttribute(int* value, int attribute, void*) {
 MOCK_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned, void*,
                             void** arguments, void**) {
+  constexpr int kInvalidValue = 1;
   const auto* kernel = static_cast<const Function*>(function);
   if (kernel->mark != kFunctionMark) return mock::Log("a kernel of the runtime", 0);
   if (kernel->host != nullptr) {
-    const unsigned grid[3] = {grid_x, grid_y, grid_z};
-    const unsigned block[3] = {block_x, block_y, block_z};
-    kernel->host(grid, block, arguments);
+    if (grid_z != 1 || block_y != 1 || block_z != 1) return kInvalidValue;
+    rnn_ops::gpu::fake::RunHostKernel(*kernel->host, {grid_x, grid_y, block_x}, arguments[0]);
   }
   return mock::Log(kernel->name.c_str(), 0);
 }

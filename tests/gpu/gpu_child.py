@@ -1,0 +1,123 @@
+"""Child process of the tests of this folder: python -m gpu.gpu_child WHAT. Prints one line of JSON.
+
+The choices below have to be made before TensorFlow initialises the GPU, or concern what a process
+has loaded, so each runs in a process of its own.
+"""
+
+import concurrent.futures
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+import tf_rnn_ops
+from reference.spec import RnnSpec
+from support import cases, tf_ops
+
+ops = tf_rnn_ops.raw_ops
+
+
+def _case(seed, units=40, steps=12):
+    spec = RnnSpec("lstm", 2, units, 24, "bidirectional")
+    return cases.rnn_case(spec, steps, 9, np.random.default_rng(seed), "float32")
+
+
+def _tensors(case):
+    with tf.device("/CPU:0"):
+        return tf_ops.rnn_tensors(case)
+
+
+def _step(case, tensors, device):
+    """Forward and backward on a device; the bytes of every result."""
+    with tf.device(device):
+        result = ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
+        grads = ops.CudnnRNNBackpropV3(
+            **tensors.inputs(),
+            output=result.output,
+            output_h=result.output_h,
+            output_c=result.output_c,
+            output_backprop=tensors.dy,
+            output_h_backprop=tensors.dh,
+            output_c_backprop=tensors.dc,
+            reserve_space=result.reserve_space,
+            host_reserved=result.host_reserved,
+            **case.spec.attrs(),
+        )
+    return b"".join(value.numpy().tobytes() for value in (result.output, *grads))
+
+
+def streams():
+    """Two logical devices of one GPU have a stream each: their calls overlap, results must not."""
+    (gpu,) = tf.config.list_physical_devices("GPU")[:1]
+    limits = [tf.config.LogicalDeviceConfiguration(memory_limit=400) for _ in range(2)]
+    tf.config.set_logical_device_configuration(gpu, limits)
+    devices = [device.name for device in tf.config.list_logical_devices("GPU")]
+    work = [(case, _tensors(case)) for case in (_case(seed) for seed in range(4))]
+    want = [_step(case, tensors, devices[0]) for case, tensors in work]
+
+    def run(number):
+        case, tensors = work[number % 4]
+        return _step(case, tensors, devices[number // 4 % 2]) == want[number % 4]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        equal = list(pool.map(run, range(64)))
+    return {"devices": len(devices), "calls": len(equal), "equal": sum(equal)}
+
+
+def no_memory():
+    """A call that is too large fails; the process and the next call do not."""
+    (gpu,) = tf.config.list_physical_devices("GPU")[:1]
+    limit = tf.config.LogicalDeviceConfiguration(memory_limit=64)
+    tf.config.set_logical_device_configuration(gpu, [limit])
+    small = _case(0)
+    tensors = _tensors(small)
+    _step(small, tensors, "/GPU:0")
+    large = _case(1, units=256, steps=2000)
+    try:
+        _step(large, _tensors(large), "/GPU:0")
+        error = None
+    except tf.errors.OpError as raised:
+        error = [type(raised).__name__, raised.message]
+    return {"error": error, "bytes_after": len(_step(small, tensors, "/GPU:0"))}
+
+
+def no_cudnn():
+    """What the ops say without cuDNN (TF_RNN_OPS_CUDNN names no file); the CPU must still work."""
+    case = _case(0)
+    tensors = _tensors(case)
+    try:
+        _step(case, tensors, "/GPU:0")
+        error = None
+    except tf.errors.OpError as raised:
+        error = [type(raised).__name__, raised.message]
+    return {"error": error, "bytes_on_the_cpu": len(_step(case, tensors, "/CPU:0"))}
+
+
+def growth():
+    """Memory in use after many calls of changing shapes, and after the same shapes once more."""
+    (gpu,) = tf.config.list_physical_devices("GPU")[:1]
+    tf.config.experimental.set_memory_growth(gpu, True)
+
+    def many(rng):
+        for _ in range(150):
+            mode = str(rng.choice(["lstm", "gru", "rnn_tanh"]))
+            layers, units, steps, batch = (int(n) for n in rng.integers(1, [4, 48, 24, 12]))
+            spec = RnnSpec(mode, layers, units, int(rng.integers(1, 32)), "bidirectional")
+            case = cases.rnn_case(spec, steps, batch, rng, str(rng.choice(["float32", "float16"])))
+            _step(case, _tensors(case), "/GPU:0")
+
+    used = []
+    for seed in (1, 2, 2, 2):
+        many(np.random.default_rng(seed))
+        used.append(tf.config.experimental.get_memory_info("GPU:0")["current"])
+    return {"used": used}
+
+
+def main():
+    what = {"streams": streams, "no_memory": no_memory, "no_cudnn": no_cudnn, "growth": growth}
+    print("\n" + json.dumps(what[sys.argv[1]]()))
+
+
+if __name__ == "__main__":
+    main()

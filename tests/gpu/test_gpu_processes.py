@@ -1,0 +1,40 @@
+"""Streams, memory and missing libraries, each in a process of its own."""
+
+import json
+
+from support import subproc
+
+
+def _child(what, **env):
+    output = subproc.run_module("gpu.gpu_child", what, timeout=550, **env)
+    return json.loads(output.strip().splitlines()[-1])
+
+
+def test_two_streams_do_not_disturb_each_other():
+    found = _child("streams")
+    assert found["devices"] == 2
+    assert found["equal"] == found["calls"] == 64
+
+
+def test_out_of_memory_is_an_error_and_no_more():
+    found = _child("no_memory")
+    kind, message = found["error"]
+    assert kind == "ResourceExhaustedError", message
+    assert found["bytes_after"] > 0
+
+
+def test_memory_does_not_grow_with_the_number_of_shapes_seen():
+    used = _child("growth")["used"]
+    # What is kept after the first shapes is a bounded cache: the same shapes again add nothing.
+    assert used[1] == used[2] == used[3], used
+    assert used[3] < 64 * 2**20, used
+
+
+def test_without_cudnn_the_error_says_what_to_do():
+    missing = "/nowhere/libcudnn.so.9"
+    found = _child("no_cudnn", TF_RNN_OPS_CUDNN=missing)
+    kind, message = found["error"]
+    assert kind == "FailedPreconditionError", message
+    for part in ("cuDNN", missing, "pip install nvidia-cudnn-cu12"):
+        assert part in message
+    assert found["bytes_on_the_cpu"] > 0
