@@ -76,9 +76,7 @@ def _rewrite_file(portable, options, how, inputs):
     result, report = portable.rewrite_graph_def(graph_def, **how)
     _write(options.target, result)
     if options.outputs and not options.no_check:
-        report.compared = portable.check_graph_def(
-            graph_def, result, inputs or {}, options.outputs
-        )
+        report.compared = portable.check_graph_def(graph_def, result, inputs or {}, options.outputs)
     return report
 
 

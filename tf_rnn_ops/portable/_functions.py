@@ -5,7 +5,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
+from tf_rnn_ops.params.layout import GATES
 from tf_rnn_ops.portable import _plain
+from tf_rnn_ops.portable._sizes import LAYER_INPUTS
 
 _PREFIX = "tf_rnn_ops_portable"
 _CALL_ATTRS = ("Tin", "Tout", "f", "config", "config_proto", "executor_type")
@@ -32,19 +34,36 @@ class StandIns:
         self._taken = {function.signature.name for function in library.function}
         self._made = {}
 
-    def plain_forward(self, dtype, layout, num_inputs, time_major, num_outputs):
+    def plain_forward(self, dtype, layout, num_inputs, time_major, is_training, num_outputs):
         """For a forward op, in ordinary ops."""
 
         def forward(x, h0, c0, params, lengths=None):
             if lengths is None:
                 lengths = _full_lengths(x)
             result = _plain.run(layout, x, h0, c0, params, lengths, time_major)
-            reserves = [tf.zeros([], dtype), tf.zeros([], tf.int8)]
+            reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
             return [*result, *reserves][:num_outputs]
 
-        key = (dtype, *_identity(layout), num_inputs, time_major, num_outputs)
+        key = (dtype, *_identity(layout), num_inputs, time_major, is_training, num_outputs)
         specs = _plain_specs(dtype, layout, time_major)[:num_inputs]
         return self._make(key, layout.rnn_mode, forward, specs)
+
+    def plain_layer(self, dtype, layer, time_major, is_training):
+        """For LayerRNN, in ordinary ops; `layer` is a _sizes.Layer."""
+
+        def forward(*tensors):
+            inputs = dict(zip(LAYER_INPUTS, tensors))
+            lengths = inputs.pop("sequence_lengths")
+            shape = tf.shape(inputs["input"])
+            steps, batch = shape[0 if time_major else 1], shape[1 if time_major else 0]
+            # An empty vector means that every row has all steps.
+            lengths = tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
+            inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
+            result = _plain.run_layer(layer.rnn_mode, layer.units, inputs, lengths, time_major)
+            return [*result, _reserve_space(dtype, is_training)]
+
+        key = ("layer", dtype, layer, time_major, is_training)
+        return self._make(key, f"{layer.rnn_mode}_layer", forward, _layer_specs(dtype, layer))
 
     def own_forward(self, dtype, attrs, num_outputs):
         """For CudnnRNN and CudnnRNNV2, in our CudnnRNNV3."""
@@ -123,6 +142,11 @@ class StandIns:
         return names
 
 
+def _reserve_space(dtype, is_training):
+    """Nothing, but of the rank that the op returns: gradients that are taken anew check it."""
+    return tf.zeros([0] if is_training else [], dtype)
+
+
 def _full_lengths(x):
     """The lengths of the first versions, which have none and are time-major."""
     shape = tf.shape(x)
@@ -144,6 +168,27 @@ def _plain_specs(dtype, layout, time_major):
         tf.TensorSpec(c0, dtype),
         tf.TensorSpec([layout.size], dtype),
         tf.TensorSpec([None], tf.int32),
+    ]
+
+
+def _layer_specs(dtype, layer):
+    size, units = layer.input_size, layer.units
+    columns = len(GATES[layer.rnn_mode]) * units
+    shapes = {
+        "input": [None, None, size],
+        "input_h": [None, units],
+        "input_c": [None, units] if layer.rnn_mode == "lstm" else None,
+        "kernel": [size, columns],
+        "recurrent_kernel": [units, columns],
+        "bias": [2, columns] if layer.rnn_mode == "gru" else [columns],
+        "sequence_lengths": [None],
+        "input_mask": [None, None, size],
+        "recurrent_mask": [None, None, units],
+    }
+    shapes.update({name: [0] for name in layer.absent})
+    return [
+        tf.TensorSpec(shapes[name], tf.int32 if name == "sequence_lengths" else dtype)
+        for name in LAYER_INPUTS
     ]
 
 

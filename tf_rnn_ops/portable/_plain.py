@@ -1,4 +1,4 @@
-"""A CudnnRNN op in TensorFlow's ordinary ops, which every host of TensorFlow has."""
+"""CudnnRNN and LayerRNN in TensorFlow's ordinary ops, which every host of TensorFlow has."""
 
 from typing import Any, NamedTuple
 
@@ -23,6 +23,25 @@ class _Cell(NamedTuple):
     bw: Any  # [G*H]
     br: Any  # [G*H]
     projection: Any  # [H, P], or None
+    input_mask: Any = None  # [G, B, I]
+    recurrent_mask: Any = None  # [G, B, H]
+
+    def from_input(self, x, gates):
+        """[T, B, I] to [T, B, G*H]."""
+        if self.w is None:
+            return tf.tile(x, [1, 1, gates]) + self.bw
+        return _product("tbi,ig->tbg", x, self.input_mask, self.w, gates) + self.bw
+
+    def from_state(self, h, gates):
+        """[B, P] to [B, G*H]."""
+        return _product("bi,ig->bg", h, self.recurrent_mask, self.r, gates) + self.br
+
+
+def _product(equation, x, mask, weights, gates):
+    if mask is None:
+        return tf.einsum(equation, x, weights)
+    pairs = zip(tf.unstack(mask, gates), tf.split(weights, gates, axis=-1))
+    return tf.concat([tf.einsum(equation, x * m, w) for m, w in pairs], -1)
 
 
 def run(layout, x, h0, c0, params, lengths, time_major=True):
@@ -56,7 +75,14 @@ def run(layout, x, h0, c0, params, lengths, time_major=True):
             initial = [state[layer * directions + direction] for state in states]
             cell = _cell(layout, params, layer, direction)
             sequence = _reversed(x, lengths) if direction else x
-            output, final = _run_direction(layout, cell, sequence, initial, lengths)
+            output, final = _run_direction(
+                layout.rnn_mode,
+                layout.num_proj or layout.num_units,
+                cell,
+                sequence,
+                initial,
+                lengths,
+            )
             outputs.append(_reversed(output, lengths) if direction else output)
             last.append(final)
         # The next layer reads what the fused op would store in between.
@@ -68,6 +94,54 @@ def run(layout, x, h0, c0, params, lengths, time_major=True):
     return PlainResult(*results) if lstm else PlainResult(*results, tf.zeros([], dtype))
 
 
+def run_layer(rnn_mode, units, inputs, lengths, time_major=True):
+    """Builds a layer with Keras's weights, inside a tf.function.
+
+    Args:
+        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        units: H.
+        inputs: The other tensors by the names that LayerRNN has for them, but for absent ones.
+        lengths: int32 [B].
+        time_major: If not, input and output are [B, T, ...].
+
+    Returns:
+        A PlainResult of the input's dtype.
+    """
+    dtype = inputs["input"].dtype
+    wide = tf.float32 if dtype in (tf.float16, tf.bfloat16) else dtype
+    inputs = {name: tf.cast(tensor, wide) for name, tensor in inputs.items()}
+    gates = len(GATES[rnn_mode])
+
+    def ordered(tensor, axis):
+        # Keras has z, r, h where the cells below have r, z, h.
+        if rnn_mode != "gru" or tensor is None:
+            return tensor
+        z, r, h = tf.split(tensor, 3, axis=axis)
+        return tf.concat([r, z, h], axis)
+
+    bias = ordered(inputs.get("bias", tf.zeros([gates * units], wide)), -1)
+    has_two = bias.shape.rank == 2
+    cell = _Cell(
+        w=ordered(inputs["kernel"], -1),
+        r=ordered(inputs["recurrent_kernel"], -1),
+        bw=bias[0] if has_two else bias,
+        br=bias[1] if has_two else tf.zeros_like(bias),
+        projection=None,
+        input_mask=ordered(inputs.get("input_mask"), 0),
+        recurrent_mask=ordered(inputs.get("recurrent_mask"), 0),
+    )
+    x = inputs["input"]
+    initial = [inputs["input_h"]] + [inputs["input_c"]] * (rnn_mode == "lstm")
+    output, final = _run_direction(
+        rnn_mode, units, cell, x if time_major else tf.transpose(x, [1, 0, 2]), initial, lengths
+    )
+    output = output if time_major else tf.transpose(output, [1, 0, 2])
+    results = [tf.cast(t, dtype) for t in (output, *final)]
+    return (
+        PlainResult(*results) if len(results) == 3 else PlainResult(*results, tf.zeros([], dtype))
+    )
+
+
 def _reversed(x, lengths):
     return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
@@ -75,9 +149,7 @@ def _reversed(x, lengths):
 def _cell(layout, params, layer, direction):
     def take(blocks, source):
         # The gates of one source lie one behind the other.
-        mine = [
-            b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)
-        ]
+        mine = [b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)]
         if not mine or mine[0].size == 0:
             return None
         rows = sum(block.shape[0] for block in mine)
@@ -95,21 +167,16 @@ def _cell(layout, params, layer, direction):
     )
 
 
-def _run_direction(layout, cell, x, initial, lengths):
+def _run_direction(rnn_mode, width, cell, x, initial, lengths):
     """Runs one direction of one layer over [T, B, I]; rows stop at their lengths."""
     steps, batch = tf.shape(x)[0], tf.shape(x)[1]
-    width = layout.num_proj or layout.num_units
-    gates = len(GATES[layout.rnn_mode])
     # All input products at once; only the recurrent ones wait for each other.
-    if cell.w is None:
-        projected = tf.tile(x, [1, 1, gates]) + cell.bw
-    else:
-        projected = tf.einsum("tbi,ig->tbg", x, cell.w) + cell.bw
+    projected = cell.from_input(x, len(GATES[rnn_mode]))
     inputs = tf.TensorArray(x.dtype, steps).unstack(projected)
     outputs = tf.TensorArray(x.dtype, steps, element_shape=[None, width])
 
     def step(t, state, outputs):
-        new = _STEPS[layout.rnn_mode](cell, inputs.read(t), *state)
+        new = _STEPS[rnn_mode](cell, inputs.read(t), *state)
         valid = (t < lengths)[:, None]
         outputs = outputs.write(t, tf.where(valid, new[0], tf.zeros_like(new[0])))
         return t + 1, [tf.where(valid, n, s) for n, s in zip(new, state)], outputs
@@ -125,7 +192,7 @@ def _run_direction(layout, cell, x, initial, lengths):
 
 
 def _lstm_step(cell, xw, h, c):
-    i, f, g, o = tf.split(xw + tf.matmul(h, cell.r) + cell.br, 4, axis=-1)
+    i, f, g, o = tf.split(xw + cell.from_state(h, 4), 4, axis=-1)
     c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
     h = tf.sigmoid(o) * tf.tanh(c)
     if cell.projection is not None:
@@ -135,14 +202,14 @@ def _lstm_step(cell, xw, h, c):
 
 def _gru_step(cell, xw, h):
     xr, xu, xh = tf.split(xw, 3, axis=-1)
-    hr, hu, hh = tf.split(tf.matmul(h, cell.r) + cell.br, 3, axis=-1)
+    hr, hu, hh = tf.split(cell.from_state(h, 3), 3, axis=-1)
     u = tf.sigmoid(xu + hu)
     candidate = tf.tanh(xh + tf.sigmoid(xr + hr) * hh)
     return [(1 - u) * candidate + u * h]
 
 
 def _vanilla_step(activation):
-    return lambda cell, xw, h: [activation(xw + tf.matmul(h, cell.r) + cell.br)]
+    return lambda cell, xw, h: [activation(xw + cell.from_state(h, 1))]
 
 
 _STEPS = {

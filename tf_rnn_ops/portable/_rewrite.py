@@ -1,6 +1,4 @@
-"""Rewrites the CudnnRNN nodes of a GraphDef and of its functions."""
-
-import re
+"""Rewrites the CudnnRNN and LayerRNN nodes of a GraphDef and of its functions."""
 
 import tensorflow as tf
 
@@ -30,6 +28,9 @@ _PARAMS = (
     "CudnnRNNParamsToCanonical",
     "CudnnRNNParamsToCanonicalV2",
 )
+# These are our own: there is nothing to do for them with to='tf_rnn_ops'.
+_LAYER = "LayerRNN"
+_LAYER_BACKPROP = "LayerRNNBackprop"
 # Those of our ops that have TensorFlow's very signature: only the name changes.
 _SAME_SIGNATURE = (
     "CudnnRNNV3",
@@ -41,7 +42,7 @@ _SAME_SIGNATURE = (
 
 
 def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices=False):
-    """Replaces TensorFlow's CudnnRNN ops in a graph.
+    """Replaces TensorFlow's CudnnRNN ops in a graph, and ours.
 
     Args:
         graph_def: A GraphDef; it is not changed.
@@ -81,7 +82,10 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
             if clear_devices:
                 node.device = ""
             name = node.op.removeprefix(_OURS)
-            if name not in (*_FORWARD, *_BACKPROP, *_PARAMS):
+            known = (*_FORWARD, *_BACKPROP, *_PARAMS)
+            if node.op != name:
+                known += (_LAYER, _LAYER_BACKPROP)
+            if name not in known:
                 continue
             if node.op != name and to == "tf_rnn_ops":
                 continue
@@ -102,25 +106,30 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
 
 
 def _to_plain(node, name, shapes, stand_ins, inference, host):
-    if name in _BACKPROP:
+    if name in (*_BACKPROP, _LAYER_BACKPROP):
         raise _sizes.Unknown(
             "it is a gradient; the gradient of ordinary ops is TensorFlow's own, taken anew"
         )
     if name in _PARAMS:
         raise _sizes.Unknown("it handles parameters, which inference does not; use our ops for it")
     training = _attr(node, "is_training", True)
+    how = (_attr(node, "time_major", True), training)
+    dtype = tf.as_dtype(node.attr["T"].type)
+    if name == _LAYER:
+        # Also in training: its masks are tensors, and what draws them stays as it is.
+        outputs = _FORWARD_OUTPUTS[:4]
+        stand_in = stand_ins.plain_layer(dtype, _sizes.layer_of(node, shapes), *how)
+        _replace_by_call(node, stand_in, outputs, host)
+        return "ordinary ops", stand_in.functions
     if training and _attr(node, "dropout", 0.0) > 0 and not inference:
         raise _sizes.Unknown(
             f"it trains with dropout={_attr(node, 'dropout', 0.0):g}, which ordinary ops would "
             "draw differently; take it for inference if that is what it is used for"
         )
-    time_major = _attr(node, "time_major", True)
-    layout = _sizes.layout_of(node, shapes, time_major)
-    dtype = tf.as_dtype(node.attr["T"].type)
+    layout = _sizes.layout_of(node, shapes, how[0])
     outputs = _FORWARD[name]
-    stand_in = stand_ins.plain_forward(
-        dtype, layout, len(_data_inputs(node)), time_major, len(outputs)
-    )
+    num_inputs = len(_data_inputs(node))
+    stand_in = stand_ins.plain_forward(dtype, layout, num_inputs, *how, len(outputs))
     _replace_by_call(node, stand_in, outputs, host)
     return "ordinary ops", stand_in.functions
 
@@ -164,8 +173,9 @@ def _set_second_version_attrs(node):
 def _replace_by_call(node, stand_in, outputs, host):
     # What begins with an underscore is about the node and not about its op.
     kept = {name: value for name, value in node.attr.items() if name.startswith("_")}
-    kept_values = [(name, type(value).FromString(value.SerializeToString()))
-                   for name, value in kept.items()]
+    kept_values = [
+        (name, type(value).FromString(value.SerializeToString())) for name, value in kept.items()
+    ]
     node.op = stand_in.op
     node.attr.clear()
     for name, value in [*kept_values, *stand_in.attrs.items()]:
@@ -195,9 +205,3 @@ def _attr(node, name, default):
     kind = value.WhichOneof("value")
     found = getattr(value, kind)
     return found.decode() if kind == "s" else found
-
-
-def uses_cudnn_rnn(graph_def):
-    """Whether a graph has any node that rewrite_graph_def() may change."""
-    nodes = list(graph_def.node) + [n for f in graph_def.library.function for n in f.node_def]
-    return any(re.fullmatch(rf"({_OURS})?CudnnRNN\w*", node.op) for node in nodes)

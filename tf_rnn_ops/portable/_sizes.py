@@ -1,13 +1,46 @@
 """Finds the sizes of the network behind a node, from the shapes that a graph records."""
 
+from typing import NamedTuple
+
 import tensorflow as tf
 from tensorflow.python.framework import function_def_to_graph, op_def_registry
 
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params.layout import GATES
+
+LAYER_INPUTS = (
+    "input",
+    "input_h",
+    "input_c",
+    "kernel",
+    "recurrent_kernel",
+    "bias",
+    "sequence_lengths",
+    "input_mask",
+    "recurrent_mask",
+)
+# Those for which a vector of no elements stands for none; sequence_lengths is the fourth.
+LAYER_OPTIONAL = ("bias", "input_mask", "recurrent_mask")
 
 
 class Unknown(Exception):
     """The reason why a node cannot be rewritten."""
+
+
+class Layer(NamedTuple):
+    """What a LayerRNN node computes.
+
+    Attributes:
+        rnn_mode: As the attribute.
+        units: H.
+        input_size: I, or None if the graph does not say it.
+        absent: Names of the optional tensors that it is not given.
+    """
+
+    rnn_mode: str
+    units: int
+    input_size: int | None
+    absent: tuple
 
 
 class Shapes:
@@ -183,9 +216,46 @@ def layout_of(node, shapes, time_major):
     return layout
 
 
-def _first_known(axis, *shapes):
+def layer_of(node, shapes):
+    """The Layer of a LayerRNN node.
+
+    Args:
+        node: Its NodeDef.
+        shapes: The Shapes of the graph or function that it is in.
+
+    Returns:
+        A Layer.
+
+    Raises:
+        Unknown: The number of units, or whether an optional tensor is given, is not in the graph.
+    """
+    rnn_mode = node.attr["rnn_mode"].s.decode() if "rnn_mode" in node.attr else "lstm"
+    gates = len(GATES[rnn_mode])
+    of = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, node.input)}
+    units = _first_known(0, of["recurrent_kernel"], rank=2)
+    if units is None:
+        units = _first_known(1, of["input_h"], shapes.of_output(node, 1, "output_h"), rank=2)
+    if units is None:
+        columns = _first_known(1, of["kernel"], of["recurrent_kernel"], rank=2)
+        units = None if columns is None else columns // gates
+    if units is None:
+        raise Unknown("the number of units is not known: the shapes of the weights do not say it")
+    absent = tuple(name for name in LAYER_OPTIONAL if _is_absent(name, of[name]))
+    input_size = _first_known(0, of["kernel"], rank=2) or _first_known(2, of["input"])
+    return Layer(rnn_mode, units, input_size, absent)
+
+
+def _is_absent(name, shape):
+    if shape == [0]:
+        return True
+    if shape is None or shape == [None]:
+        raise Unknown(f"whether {name} is given is not known: its shape does not say it")
+    return False
+
+
+def _first_known(axis, *shapes, rank=3):
     for shape in shapes:
-        if shape is not None and len(shape) == 3 and shape[axis] is not None:
+        if shape is not None and len(shape) == rank and shape[axis] is not None:
             return shape[axis]
     return None
 

@@ -1,0 +1,226 @@
+"""LayerRNN nodes rewritten to ordinary ops, alone and in exported Keras models."""
+
+import graphs
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from test_portable_saved_model import ops_of
+
+import tf_rnn_ops.keras
+from reference.spec import RnnSpec
+from support import cases, layer_ops, subproc, tf_ops
+from support.layer_cases import MODES, layer_case
+from tf_rnn_ops import portable, raw_ops
+
+OUTPUTS = ("output:0", "output_h:0", "output_c:0")
+NOTHING = {"bias": False, "lengths": None, "input_mask": False, "recurrent_mask": False}
+GIVEN = ({}, NOTHING, {"bias": False, "recurrent_mask": False})
+
+
+def _graph(case, time_major=True, shapes=None, is_training=False):
+    """(GraphDef with placeholders named as the inputs, feeds); `shapes` by name in place of ours."""
+    tensors = layer_ops.tensors(case, time_major)
+    graph = tf.Graph()
+    with graph.as_default():
+        inputs = {}
+        for name, value in tensors.items():
+            shape = (shapes or {}).get(name, value.shape.as_list())
+            inputs[name] = tf.compat.v1.placeholder(value.dtype, shape, name)
+        result = raw_ops.LayerRNN(
+            **inputs, rnn_mode=case.rnn_mode, time_major=time_major, is_training=is_training
+        )
+        for name in ("output", "output_h", "output_c"):
+            tf.identity(getattr(result, name), name)
+    return graph.as_graph_def(), {f"{name}:0": t.numpy() for name, t in tensors.items()}
+
+
+def _has_ours(graph_def):
+    return any(op.startswith("TfRnnOps>") for op in graphs.ops_in(graph_def))
+
+
+def _assert_outputs(case, got, time_major=True, tolerance=1e-12):
+    want = case.reference()
+    arrays = [want[name] for name in ("output", "output_h", "output_c") if name in want]
+    arrays[0] = arrays[0] if time_major else np.swapaxes(arrays[0], 0, 1)
+    for a, b in zip(got, arrays):
+        np.testing.assert_allclose(np.asarray(a, np.float64), b, rtol=tolerance, atol=tolerance)
+    if not case.is_lstm:
+        assert got[2].shape == ()
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+@pytest.mark.parametrize("time_major", [True, False])
+@pytest.mark.parametrize("given", GIVEN, ids=str)
+@pytest.mark.parametrize("mode", MODES)
+def test_node(mode, given, time_major, is_training, rng):
+    case = layer_case(mode, (6, 4, 3, 5), rng, **given)
+    graph_def, feeds = _graph(case, time_major, is_training=is_training)
+    result, report = portable.rewrite_graph_def(graph_def)
+    assert report.ok and [c.op for c in report.changed] == ["TfRnnOps>LayerRNN"]
+    assert _has_ours(graph_def) and not _has_ours(result)
+    _assert_outputs(case, graphs.run(result, feeds), time_major)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("mode", MODES)
+def test_types(mode, dtype, rng):
+    case = layer_case(mode, (6, 4, 3, 5), rng, dtype)
+    graph_def, feeds = _graph(case)
+    result, _ = portable.rewrite_graph_def(graph_def)
+    got = graphs.run(result, feeds)
+    assert all(a.dtype == tf.as_dtype(dtype).as_numpy_dtype for a in got)
+    # Sums in float32, rounded once.
+    eps = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24}[dtype]
+    _assert_outputs(case, got, tolerance=16 * eps)
+
+
+@pytest.mark.parametrize("steps,batch", [(0, 3), (3, 0), (1, 1)])
+def test_few_steps_and_rows(steps, batch, rng):
+    case = layer_case("lstm", (steps, batch, 3, 5), rng)
+    graph_def, feeds = _graph(case)
+    result, _ = portable.rewrite_graph_def(graph_def)
+    _assert_outputs(case, graphs.run(result, feeds))
+
+
+def test_sizes_and_lengths_that_only_a_call_knows(rng):
+    shapes = {"input": [None] * 3, "kernel": None, "sequence_lengths": [None]}
+    shapes |= {"input_h": [None] * 2, "input_c": [None] * 2}
+    case = layer_case("lstm", (6, 4, 3, 5), rng)
+    result, report = portable.rewrite_graph_def(_graph(case, shapes=shapes)[0])
+    assert report.ok
+    # One graph for calls with and without lengths.
+    for lengths in ("random", None):
+        case = layer_case("lstm", (6, 4, 3, 5), rng, lengths=lengths)
+        _assert_outputs(case, graphs.run(result, _graph(case)[1]))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "why"),
+    [
+        ({"bias": [None]}, "whether bias is given"),
+        ({"bias": None}, "whether bias is given"),
+        ({"recurrent_mask": None}, "whether recurrent_mask is given"),
+        ({n: None for n in layer_ops.INPUTS}, "number of units"),
+    ],
+    ids=str,
+)
+def test_what_no_shape_says_is_kept(shapes, why, rng):
+    case = layer_case("lstm", (6, 4, 3, 5), rng)
+    graph_def, _ = _graph(case, shapes=shapes)
+    result, report = portable.rewrite_graph_def(graph_def)
+    assert result == graph_def and not report.ok
+    assert why in report.kept[0].why
+
+
+def test_our_op_stays_with_ours_as_target(rng):
+    graph_def, _ = _graph(layer_case("gru", (6, 4, 3, 5), rng))
+    result, report = portable.rewrite_graph_def(graph_def, "tf_rnn_ops")
+    assert result == graph_def and report.ok and not report.changed
+
+
+def test_gradient_is_kept(rng):
+    case = layer_case("lstm", (6, 4, 3, 5), rng)
+    graph = tf.Graph()
+    with graph.as_default():
+        inputs = layer_ops.tensors(case)
+        tf.compat.v1.gradients(raw_ops.LayerRNN(**inputs).output, inputs["kernel"])
+    result, report = portable.rewrite_graph_def(graph.as_graph_def())
+    assert [c.op for c in report.changed] == ["TfRnnOps>LayerRNN"]
+    assert [k.op for k in report.kept] == ["TfRnnOps>LayerRNNBackprop"]
+    assert "gradient" in report.kept[0].why
+    with tf.Graph().as_default():
+        tf.import_graph_def(result)
+
+
+def test_alike_layers_share_a_function(rng):
+    case = layer_case("gru", (6, 4, 5, 5), rng, **NOTHING)
+    inputs = layer_ops.tensors(case)
+    graph = tf.Graph()
+    with graph.as_default():
+        values = {name: tf.constant(t.numpy()) for name, t in inputs.items()}
+        for _ in range(2):
+            values["input"] = raw_ops.LayerRNN(**values, rnn_mode="gru").output
+        values["bias"] = tf.zeros([2, 15], tf.float64)
+        raw_ops.LayerRNN(**values, rnn_mode="gru")
+    result, report = portable.rewrite_graph_def(graph.as_graph_def())
+    assert len(report.changed) == 3
+    calls = [n.attr["f"].func.name for n in result.node if n.op.endswith("PartitionedCall")]
+    assert len(calls) == 3 and len(set(calls)) == 2
+
+
+class _Trained(tf.Module):
+    def __init__(self, op, tensors, weights):
+        self.op = op
+        self.weights = {n: tf.Variable(t) for n, t in tensors.items() if n in weights}
+        self.constants = {n: t for n, t in tensors.items() if n != "input" and n not in weights}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None, 3], tf.float64, "x")])
+    def run(self, x):
+        return {"y": getattr(raw_ops, self.op)(input=x, **self.constants, **self.weights).output}
+
+
+@pytest.mark.parametrize("op", ["LayerRNN", "CudnnRNNV3"])
+def test_a_loaded_model_trains(op, tmp_path, rng):
+    """The gradients that TensorFlow takes anew are those of the op."""
+    case = layer_case("lstm", (6, 4, 3, 5), rng)
+    if op == "LayerRNN":
+        names = ("kernel", "recurrent_kernel", "bias")
+        module = _Trained(op, layer_ops.tensors(case), names)
+    else:
+        names = ("params",)
+        spec = RnnSpec("lstm", 1, 5, 3)
+        stack = cases.rnn_case(spec, 6, 4, rng)
+        module = _Trained(op, tf_ops.rnn_tensors(stack).inputs(), names)
+    tf.saved_model.save(module, str(tmp_path / "ours"), signatures=module.run)
+    x = case.inputs.x
+    report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "plain", inputs={"x": x})
+    assert report.ok and len(report.compared) == 1
+    gradients = []
+    for folder in ("ours", "plain"):
+        model = tf.saved_model.load(str(tmp_path / folder))
+        weights = [model.weights[n] for n in names]
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(model.run(tf.constant(x))["y"] * case.dy)
+        gradients.append(tape.gradient(loss, weights))
+    for ours, plain in zip(*gradients):
+        assert np.any(ours != 0)
+        np.testing.assert_allclose(plain, ours, rtol=1e-12, atol=1e-12)
+
+
+def _keras_model():
+    """Every layer that becomes LayerRNN, behind a mask with gaps."""
+    layers, ours = keras.layers, tf_rnn_ops.keras
+    x = words = keras.Input([None], dtype="int32")
+    x = layers.Embedding(9, 6, mask_zero=True)(x)
+    x = layers.Bidirectional(ours.LSTM(7, return_sequences=True, recurrent_dropout=0.5))(x)
+    x = ours.GRU(5, return_sequences=True, dropout=0.2)(x)
+    x = ours.GRU(4, return_sequences=True, use_bias=False)(x)
+    y, *states = ours.LSTM(6, return_sequences=True, return_state=True)(x)
+    z = ours.SimpleRNN(3, activation="relu", go_backwards=True)(y)
+    return keras.Model(words, [z, *states])
+
+
+def test_an_exported_keras_model_needs_nothing_of_ours(tmp_path, rng):
+    keras.utils.set_random_seed(4)
+    model = _keras_model()
+    words = rng.integers(0, 9, (5, 8)).astype(np.int32)
+    words[2] = 0
+    words[3, 5:] = 0
+    want = model.predict(words, verbose=0)
+    model.export(str(tmp_path / "ours"), verbose=False)
+    report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "plain")
+    assert report.ok, report
+    assert {c.op for c in report.changed} == {"TfRnnOps>LayerRNN"}
+    # Two directions and four layers, for each function of the model.
+    assert len(report.changed) % 6 == 0 and report.changed
+    assert "TfRnnOps>LayerRNN" in ops_of(tmp_path / "ours")
+    assert not any(op.startswith("TfRnnOps>") for op in ops_of(tmp_path / "plain"))
+    np.save(tmp_path / "words.npy", words)
+    subproc.run_module(
+        "portable.serve_plain", tmp_path / "plain", tmp_path / "words.npy", tmp_path / "out.npz"
+    )
+    with np.load(tmp_path / "out.npz") as got:
+        assert len(got.files) == len(want) == 3
+        for k, array in enumerate(want):
+            np.testing.assert_allclose(got[str(k)], array, rtol=1e-5, atol=1e-5)
