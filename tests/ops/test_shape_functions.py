@@ -158,6 +158,92 @@ def test_params_ops_with_sizes_known_at_construction():
                 build()
 
 
+def _layer_inputs(fill, gates=4, bias=None):
+    known = {
+        "input": [T, B, I_SIZE],
+        "input_h": [B, H],
+        "input_c": [B, H] if gates == 4 else [],
+        "kernel": [I_SIZE, gates * H],
+        "recurrent_kernel": [H, gates * H],
+        "bias": bias or [gates * H],
+        "sequence_lengths": [B],
+        "input_mask": [gates, B, I_SIZE],
+        "recurrent_mask": [gates, B, H],
+    }
+    return {
+        name: _placeholder(fill(name, shape), tf.int32 if "lengths" in name else tf.float32)
+        for name, shape in known.items()
+    }
+
+
+LAYER_FILLS = {
+    "known": (lambda name, shape: shape, (T, B, H)),
+    "unknown dimensions": (lambda name, shape: [None] * len(shape), (None, None, None)),
+    "unknown ranks": (lambda name, shape: None, (None, None, None)),
+    "units from the kernel only": (
+        lambda name, shape: [None, shape[1]] if name == "kernel" else None,
+        (None, None, H),
+    ),
+    "units and batch from a mask": (
+        lambda name, shape: shape if name == "recurrent_mask" else None,
+        (None, B, H),
+    ),
+    "nothing optional": (
+        lambda name, shape: (
+            [0] if name in ("bias", "sequence_lengths") or "mask" in name else shape
+        ),
+        (T, B, H),
+    ),
+}
+
+
+@pytest.mark.parametrize("fill,expected", LAYER_FILLS.values(), ids=list(LAYER_FILLS))
+def test_layer(fill, expected):
+    t, b, h = expected
+    with tf.Graph().as_default():
+        result = ops.LayerRNN(**_layer_inputs(fill))
+        assert _as_lists(x.shape for x in result) == [[t, b, h], [b, h], [b, h], [None]]
+        result = ops.LayerRNN(**_layer_inputs(fill), is_training=False)
+        assert result.reserve_space.shape == []
+        inputs = _layer_inputs(fill, 3, [2, 3 * H])
+        result = ops.LayerRNN(**inputs, rnn_mode="gru")
+        assert _as_lists(x.shape for x in result) == [[t, b, h], [b, h], [], [None]]
+
+
+def test_layer_batch_major():
+    with tf.Graph().as_default():
+        inputs = _layer_inputs(lambda name, shape: [B, T, I_SIZE] if name == "input" else shape)
+        assert ops.LayerRNN(**inputs, time_major=False).output.shape == [B, T, H]
+
+
+def test_layer_backprop():
+    rest = ("output", "output_h", "output_c")
+    with tf.Graph().as_default():
+        for fill in (lambda name, shape: shape, lambda name, shape: None):
+            inputs = _layer_inputs(fill)
+            shapes = ([T, B, H], [B, H], [B, H])
+            more = {n: _placeholder(fill(n, s)) for n, s in zip(rest, shapes)}
+            more |= {f"{n}_backprop": _placeholder(s) for n, s in zip(rest, shapes)}
+            grads = ops.LayerRNNBackprop(**inputs, **more, reserve_space=_placeholder([None]))
+            for name, grad in zip(list(inputs)[:6], grads):
+                if name in ("input_h", "input_c"):
+                    assert grad.shape == [B, H]
+                else:
+                    assert _as_lists([grad.shape]) == _as_lists([inputs[name].shape])
+
+
+def test_layer_refuses_what_is_known_when_the_graph_is_built():
+    with tf.Graph().as_default():
+        inputs = _layer_inputs(lambda name, shape: shape)
+        for name, tensor, message in (
+            ("sequence_lengths", tf.constant([T, T + 1, 0]), "sequence_lengths"),
+            ("input_mask", _placeholder([3, B, I_SIZE]), "input_mask must have shape"),
+            ("input", _placeholder([2**58, B, I_SIZE]), "too large"),
+        ):
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+                ops.LayerRNN(**{**inputs, name: tensor})
+
+
 def _block_inputs(fill):
     known = {
         "x": [T, B, I_SIZE],
