@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The GPU core as a shared object, by g++ alone: tests/gpu_core/build.sh OUT. No Bazel, TensorFlow or
+# CUDA toolkit is needed, so a bare GPU machine can do it.
+set -euo pipefail
+[ $# = 1 ] || { echo "usage: tests/gpu_core/build.sh OUT" >&2; exit 1; }
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+core="cc/core/rnn_config.cc cc/core/param_layout.cc"
+# shellcheck disable=SC2086  # a list of words
+g++ -std=c++17 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -I. -Wl,-z,defs \
+  tests/gpu_core/core_api.cc $core $(ls cc/gpu/*.cc cc/gpu/elementwise/*.cc | grep -v block_lstm) \
+  -o "$out/libcore.so" -ldl
+echo "$out/libcore.so"
