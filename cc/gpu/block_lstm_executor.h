@@ -2,6 +2,8 @@
 #ifndef TF_RNN_OPS_CC_GPU_BLOCK_LSTM_EXECUTOR_H_
 #define TF_RNN_OPS_CC_GPU_BLOCK_LSTM_EXECUTOR_H_
 
+#include <cstdint>
+
 #include "cc/core/status.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/cublas_api.h"
@@ -16,6 +18,8 @@ struct BlockLstmLibraries {
   KernelModules* modules = nullptr;
   const CublasApi* cublas = nullptr;
   CublasHandles* handles = nullptr;
+  // Forward's buffer of gates: as many steps as fit share one input product.
+  int64_t gate_bytes = int64_t{256} << 20;
 };
 
 Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmForwardArgs& args,

@@ -12,19 +12,20 @@ namespace {
 
 using elementwise::kGates;
 
-// The gate buffer: as many steps as fit share one input product.
-constexpr int64_t kGateBytes = int64_t{256} << 20;
-
 // The steps that forward computes, from the gates' products on.
 class ForwardSteps {
  public:
-  ForwardSteps(const BlockLstmCall& call, const BlockLstmForwardArgs& args)
-      : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
+  ForwardSteps(const BlockLstmCall& call, const BlockLstmForwardArgs& args, int64_t gate_bytes)
+      : call_(call),
+        args_(args),
+        p_(args.problem),
+        math_(MathType(args.problem.dtype)),
+        gate_bytes_(gate_bytes) {}
 
   Status Run() {
     const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
     const int64_t gate_step = B * kGates * H;
-    const int64_t fit = kGateBytes / (gate_step * SizeOf(math_));
+    const int64_t fit = gate_bytes_ / (gate_step * SizeOf(math_));
     const int64_t chunk = std::max<int64_t>(1, std::min(p_.seq_len_max, fit));
     void* gates = nullptr;
     RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gates", chunk * gate_step, math_, &gates));
@@ -75,6 +76,7 @@ class ForwardSteps {
   const BlockLstmForwardArgs& args_;
   const BlockLstmProblem& p_;
   const Dtype math_;
+  const int64_t gate_bytes_;
   void* c_state_ = nullptr;  // [B, H] of 16-bit types: not rounded between steps
 };
 
@@ -88,7 +90,7 @@ Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmF
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (p.seq_len_max > 0) {
     RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
-    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args).Run());
+    RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args, libraries.gate_bytes).Run());
   }
   const int64_t done = p.seq_len_max * StepSize(p);
   const int64_t rest = p.dims.max_time * StepSize(p) - done;

@@ -109,8 +109,9 @@ inline unsigned short NarrowToHalf(float value) {
   const float size = std::fabs(value);
   if (std::isnan(value)) return 0x7fff;
   if (size >= 65520.0f) return sign | 0x7c00;  // halfway to the number after the largest
+  if (size == 0) return sign;
   int exponent = 0;
-  if (size > 0) std::frexp(size, &exponent);
+  std::frexp(size, &exponent);
   // Multiples of 2^-24 when subnormal, otherwise 11 significant bits; carries run into the
   // exponent.
   const int unit = exponent - 11 < -24 ? -24 : exponent - 11;

@@ -1,0 +1,64 @@
+// Runs the block LSTM's executor on a FakeCuda, and what its results are compared with.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cc/core/status.h"
+#include "cc/gpu/block_lstm_executor.h"
+#include "cc/gpu/dtype.h"
+#include "tests/cc/cpu/kernel_reference.h"
+#include "tests/cc/gpu/fake_cuda.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+using BlockValues = cpu::reference::BlockLstmValues;
+
+struct BlockField {
+  const char* name;
+  std::vector<double> BlockValues::* values;
+};
+extern const std::vector<BlockField> kBlockInputs, kBlockGradientInputs, kBlockOutputs,
+    kBlockGradients;
+
+std::string Describe(const BlockLstmProblem& problem);
+
+double RoundTo(Dtype dtype, double value);
+
+// Inputs and gradients of outputs, representable in the problem's dtype; steps beyond seq_len_max
+// are NaN, since nobody may read them.
+BlockValues MakeBlockInputs(const BlockLstmProblem& problem, uint64_t seed);
+
+// In float64, from the equations.
+BlockValues BlockReference(const BlockLstmProblem& problem, const BlockValues& inputs);
+// The same, but each result of an operation is rounded to the problem's dtype.
+BlockValues NaiveBlockLstm(const BlockLstmProblem& problem, const BlockValues& inputs);
+
+// Everything that one executor keeps between calls.
+struct BlockParts {
+  explicit BlockParts(FakeCuda* cuda) : modules(&cuda->driver()), handles(&cuda->cublas()) {
+    libraries.driver = &cuda->driver();
+    libraries.modules = &modules;
+    libraries.cublas = &cuda->cublas();
+    libraries.handles = &handles;
+  }
+  KernelModules modules;
+  CublasHandles handles;
+  BlockLstmLibraries libraries;
+};
+
+// Forward, and on its results backward, into memory that was NaN. Reads and writes `values`. Stops
+// at an error.
+Status RunBlockLstm(const BlockLstmLibraries& libraries, const BlockLstmProblem& problem,
+                    DeviceAllocator* forward, DeviceAllocator* backward, void* stream,
+                    BlockValues* values);
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_

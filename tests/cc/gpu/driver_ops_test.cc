@@ -1,0 +1,249 @@
+// The device operations on host memory: what they compute, what they call, how they fail.
+#include "cc/gpu/driver_ops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "tests/cc/cpu/narrow_bits.h"
+#include "tests/cc/gpu/fake_cuda.h"
+#include "tests/cc/gpu/fake_memory.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+using fake::FakeCuda;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr Dtype kDtypes[] = {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16};
+const std::vector<int32_t> kLengths = {2, 0, 3, 1, 0};  // B = 5, T = 3
+constexpr int64_t kTime = 3, kBatch = 5, kWidth = 4;
+
+class DriverOpsTest : public ::testing::Test {
+ protected:
+  DriverOpsTest() : modules_(&cuda_.driver()), ops_(&cuda_.driver(), &modules_) {}
+  void TearDown() override { EXPECT_TRUE(cuda_.pushed().empty()); }
+
+  // 1, 2, 3, ...
+  static std::vector<char> Count(Dtype dtype, int64_t size) {
+    std::vector<char> memory(size * SizeOf(dtype));
+    for (int64_t k = 0; k < size; ++k) fake::Write(dtype, memory.data(), k, k + 1);
+    return memory;
+  }
+
+  FakeCuda cuda_;
+  KernelModules modules_;
+  const DriverOps ops_;
+};
+
+void ExpectOk(const Status& status) { EXPECT_TRUE(status.ok()) << status.message(); }
+
+TEST_F(DriverOpsTest, ZeroesAndCopies) {
+  std::vector<char> from = Count(Dtype::kFloat32, 3), to(12, 'x');
+  ExpectOk(ops_.Copy(cuda_.stream(), to.data(), from.data(), 8));
+  EXPECT_EQ(std::string(to.data(), 12), std::string(from.data(), 8) + "xxxx");
+  ExpectOk(ops_.CopyFromHost(cuda_.stream(), to.data(), from.data() + 8, 4));
+  EXPECT_EQ(std::string(to.data(), 4), std::string(from.data() + 8, 4));
+  ExpectOk(ops_.Zero(cuda_.stream(), to.data(), 5));
+  EXPECT_EQ(std::string(to.data(), 5), std::string(5, '\0'));
+  EXPECT_EQ(to[7], from[7]);
+}
+
+// Every value there is, and on the way back every tie and neighbour of a tie.
+TEST_F(DriverOpsTest, ConvertsAsIeee754Says) {
+  for (Dtype dtype : {Dtype::kFloat16, Dtype::kBFloat16}) {
+    std::vector<uint16_t> narrow(65536);
+    std::iota(narrow.begin(), narrow.end(), 0);
+    std::vector<float> wide(narrow.size());
+    ExpectOk(ops_.Convert(cuda_.stream(), wide.data(), Dtype::kFloat32, narrow.data(), dtype,
+                          static_cast<int64_t>(narrow.size())));
+    for (int64_t k = 0; k < 65536; ++k) {
+      const double want = fake::Read(dtype, narrow.data(), k);
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(wide[k])) << k;
+      } else {
+        ASSERT_EQ(wide[k], want) << k;
+        ASSERT_EQ(std::signbit(wide[k]), std::signbit(want)) << k;
+      }
+    }
+    std::vector<float> values = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e-45f, 1e-30f, 3e38f};
+    for (int64_t k = 0; k + 1 < 65536; ++k) {
+      const float middle = (wide[k] + wide[k + 1]) / 2;
+      for (float value :
+           {middle, std::nextafterf(middle, 0.0f), std::nextafterf(middle, INFINITY)}) {
+        values.push_back(value);
+      }
+    }
+    std::vector<uint16_t> got(values.size());
+    ExpectOk(ops_.Convert(cuda_.stream(), got.data(), dtype, values.data(), Dtype::kFloat32,
+                          static_cast<int64_t>(values.size())));
+    for (size_t k = 0; k < values.size(); ++k) {
+      const double v = values[k];
+      const uint16_t want =
+          dtype == Dtype::kFloat16 ? cpu::testing::HalfBits(v) : cpu::testing::BFloat16Bits(v);
+      if (std::isnan(v)) {
+        ASSERT_TRUE(std::isnan(fake::Read(dtype, got.data(), static_cast<int64_t>(k))));
+      } else {
+        ASSERT_EQ(got[k], want) << v;
+      }
+    }
+  }
+}
+
+TEST_F(DriverOpsTest, ConvertBetweenEqualTypesIsACopyAndOthersAreRefused) {
+  double from = 2.5, to = 0;
+  ExpectOk(ops_.Convert(cuda_.stream(), &to, Dtype::kFloat64, &from, Dtype::kFloat64, 1));
+  EXPECT_EQ(to, 2.5);
+  cuda_.Clear();
+  ExpectOk(ops_.Convert(cuda_.stream(), &to, Dtype::kFloat64, &to, Dtype::kFloat64, 1));
+  EXPECT_TRUE(cuda_.calls().empty());
+  const Status status =
+      ops_.Convert(cuda_.stream(), &to, Dtype::kFloat64, &from, Dtype::kFloat32, 1);
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("float32 to float64"));
+}
+
+TEST_F(DriverOpsTest, SwapsLeadingDimensions) {
+  for (Dtype dtype : kDtypes) {
+    const std::vector<char> from = Count(dtype, 3 * 5 * 4);
+    std::vector<char> to(from.size());
+    ExpectOk(ops_.SwapLeadingDims(cuda_.stream(), dtype, to.data(), from.data(), 3, 5, 4));
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < 5; ++j) {
+        for (int64_t k = 0; k < 4; ++k) {
+          ASSERT_EQ(fake::Read(dtype, to.data(), (j * 3 + i) * 4 + k), (i * 5 + j) * 4 + k + 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DriverOpsTest, MasksSequencesInBothLayoutsAndInPlace) {
+  for (Dtype dtype : kDtypes) {
+    for (bool time_major : {true, false}) {
+      for (bool in_place : {true, false}) {
+        std::vector<char> from = Count(dtype, kTime * kBatch * kWidth);
+        fake::Write(dtype, from.data(), (time_major ? 1 : kTime) * kWidth, NAN);  // t 0, b 1
+        std::vector<char> other(from.size());
+        char* const to = in_place ? from.data() : other.data();
+        ExpectOk(ops_.MaskSequence(cuda_.stream(), dtype, {kTime, kBatch, kWidth, time_major}, to,
+                                   from.data(), kLengths.data()));
+        for (int64_t at = 0; at < kTime * kBatch * kWidth; ++at) {
+          const int64_t row = at / kWidth;
+          const int64_t t = time_major ? row / kBatch : row % kTime;
+          const int64_t b = time_major ? row % kBatch : row / kTime;
+          ASSERT_EQ(fake::Read(dtype, to, at), t < kLengths[b] ? at + 1.0 : 0.0) << at;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DriverOpsTest, TakesStatesOfEmptyRowsFromElsewhereOrZeroesThem) {
+  for (Dtype dtype : kDtypes) {
+    const int64_t size = 2 * kBatch * kWidth;
+    const StateShape shape = {2, kBatch, kWidth};
+    const std::vector<char> from = Count(dtype, size);
+    std::vector<char> copied(from.size()), zeroed(from.size(), '\x7f');
+    ExpectOk(ops_.CopyEmptyRows(cuda_.stream(), dtype, shape, copied.data(), from.data(),
+                                kLengths.data()));
+    ExpectOk(ops_.ZeroEmptyRows(cuda_.stream(), dtype, shape, zeroed.data(), from.data(),
+                                kLengths.data()));
+    for (int64_t at = 0; at < size; ++at) {
+      const bool empty = kLengths[at / kWidth % kBatch] == 0;
+      ASSERT_EQ(fake::Read(dtype, copied.data(), at), empty ? at + 1.0 : 0.0) << at;
+      ASSERT_EQ(fake::Read(dtype, zeroed.data(), at), empty ? 0.0 : at + 1.0) << at;
+    }
+  }
+}
+
+TEST_F(DriverOpsTest, NothingToDoCallsNothing) {
+  ExpectOk(ops_.Zero(cuda_.stream(), nullptr, 0));
+  ExpectOk(ops_.Copy(cuda_.stream(), nullptr, nullptr, 0));
+  ExpectOk(ops_.CopyFromHost(cuda_.stream(), nullptr, nullptr, 0));
+  ExpectOk(ops_.Convert(cuda_.stream(), nullptr, Dtype::kFloat16, nullptr, Dtype::kFloat32, 0));
+  ExpectOk(ops_.SwapLeadingDims(cuda_.stream(), Dtype::kFloat32, nullptr, nullptr, 3, 0, 4));
+  ExpectOk(ops_.MaskSequence(cuda_.stream(), Dtype::kFloat32, {0, 5, 4, true}, nullptr, nullptr,
+                             kLengths.data()));
+  EXPECT_TRUE(cuda_.calls().empty());
+}
+
+TEST_F(DriverOpsTest, LoadsTheModuleOnceAndAFunctionOnce) {
+  const std::vector<char> from = Count(Dtype::kFloat32, 60);
+  std::vector<char> to(from.size());
+  for (int k = 0; k < 3; ++k) {
+    ExpectOk(
+        ops_.SwapLeadingDims(cuda_.stream(), Dtype::kFloat32, to.data(), from.data(), 3, 5, 4));
+  }
+  EXPECT_EQ(cuda_.Count("ModuleLoadData"), 1);
+  EXPECT_EQ(cuda_.Count("ModuleGetFunction"), 1);
+  EXPECT_EQ(cuda_.Count("LaunchKernel swap_leading_dims_b32"), 3);
+}
+
+TEST_F(DriverOpsTest, AContextThatIsCurrentIsNotPushed) {
+  ASSERT_EQ(cuda_.driver().CtxPushCurrent(cuda_.context()), CUDA_SUCCESS);
+  cuda_.Clear();
+  char to = 1;
+  ExpectOk(ops_.Zero(cuda_.stream(), &to, 1));
+  EXPECT_THAT(cuda_.calls(), ElementsAre("StreamGetCtx", "CtxGetCurrent", "MemsetD8Async"));
+  CUcontext context = nullptr;
+  cuda_.driver().CtxPopCurrent(&context);
+  EXPECT_EQ(context, cuda_.context());
+}
+
+// Every kernel of the list is found and launched under its own name, for every type.
+TEST_F(DriverOpsTest, EachTypeHasItsKernel) {
+  std::vector<char> memory(1024);
+  const StateShape shape = {1, 1, 1};
+  const SequenceShape sequence = {1, 1, 1, true};
+  const int32_t length = 1;
+  const char* const sizes[] = {"b32", "b64", "b16", "b16"};
+  for (Dtype dtype : kDtypes) {
+    cuda_.Clear();
+    char* const m = memory.data();
+    ExpectOk(ops_.SwapLeadingDims(cuda_.stream(), dtype, m + 512, m, 1, 1, 1));
+    ExpectOk(ops_.MaskSequence(cuda_.stream(), dtype, sequence, m, m, &length));
+    ExpectOk(ops_.CopyEmptyRows(cuda_.stream(), dtype, shape, m, m, &length));
+    ExpectOk(ops_.ZeroEmptyRows(cuda_.stream(), dtype, shape, m, m, &length));
+    const std::string size = sizes[static_cast<int>(dtype)];
+    for (const char* name :
+         {"swap_leading_dims_", "mask_sequence_", "copy_empty_rows_", "zero_empty_rows_"}) {
+      EXPECT_EQ(cuda_.Count("LaunchKernel " + (name + size)), 1) << name << Name(dtype);
+    }
+  }
+}
+
+TEST_F(DriverOpsTest, AFailureNamesFunctionAndKernel) {
+  const std::vector<char> from = Count(Dtype::kFloat32, 60);
+  std::vector<char> to(from.size());
+  const char* const functions[] = {"cuStreamGetCtx",   "cuCtxGetCurrent",     "cuCtxPushCurrent",
+                                   "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel"};
+  int64_t n = 0;
+  for (const char* function : functions) {
+    FakeCuda cuda;
+    KernelModules modules(&cuda.driver());
+    const DriverOps ops(&cuda.driver(), &modules);
+    cuda.FailAt(n++);
+    const Status status =
+        ops.SwapLeadingDims(cuda.stream(), Dtype::kFloat32, to.data(), from.data(), 3, 5, 4);
+    EXPECT_EQ(status.code(), Code::kInternal);
+    EXPECT_THAT(status.message(), HasSubstr(std::string(function) +
+                                            " failed with CUDA_ERROR_NOT_INITIALIZED (3) in "));
+    EXPECT_THAT(status.message(), HasSubstr("text of the driver"));
+    if (n > 4) {
+      EXPECT_THAT(status.message(), HasSubstr("swap_leading_dims_b32"));
+    }
+    EXPECT_TRUE(cuda.pushed().empty());
+  }
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops

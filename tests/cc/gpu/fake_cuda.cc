@@ -1,0 +1,270 @@
+#include "tests/cc/gpu/fake_cuda.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "cc/gpu/dtype.h"
+#include "tests/cc/gpu/fake_memory.h"
+#include "tests/cc/gpu/host_kernels.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+namespace {
+
+FakeCuda* current = nullptr;
+int module_object = 0;
+
+void* ToHost(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
+
+bool ToDtype(cudaDataType type, Dtype* dtype) {
+  switch (type) {
+    case CUDA_R_32F:
+      *dtype = Dtype::kFloat32;
+      return true;
+    case CUDA_R_64F:
+      *dtype = Dtype::kFloat64;
+      return true;
+    case CUDA_R_16F:
+      *dtype = Dtype::kFloat16;
+      return true;
+    case CUDA_R_16BF:
+      *dtype = Dtype::kBFloat16;
+      return true;
+  }
+  return false;
+}
+
+// The combinations of cublasGemmEx()'s table that have factors of one type.
+bool Supported(Dtype factor, Dtype result, cublasComputeType_t compute) {
+  if (factor == Dtype::kFloat64) return result == factor && compute == CUBLAS_COMPUTE_64F;
+  if (compute == CUBLAS_COMPUTE_32F_FAST_TF32) {
+    return factor == Dtype::kFloat32 && result == factor;
+  }
+  return compute == CUBLAS_COMPUTE_32F && (result == factor || result == Dtype::kFloat32);
+}
+
+}  // namespace
+
+struct FakeCalls {
+  static bool Fails(const std::string& name) { return current->Note(name); }
+  static bool IsOurs(const void* stream) { return stream == &current->stream_; }
+  static bool InContext() {
+    return !current->pushed_.empty() && current->pushed_.back() == current->context();
+  }
+
+  // ---- The driver ----
+
+  static CUresult Work(const char* name, CUstream stream) {
+    if (Fails(name)) return CUDA_ERROR_NOT_INITIALIZED;
+    return IsOurs(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  }
+  static CUresult LaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz,
+                               unsigned bx, unsigned by, unsigned bz, unsigned, CUstream stream,
+                               void** parameters, void**) {
+    const auto* kernel = reinterpret_cast<const HostKernel*>(function);
+    const CUresult result = Work((std::string("LaunchKernel ") + kernel->name).c_str(), stream);
+    if (result != CUDA_SUCCESS) return result;
+    const bool fits = gx > 0 && gy > 0 && gy <= 65535 && gz == 1 && bx > 0 && bx <= 1024 &&
+                      by == 1 && bz == 1 && InContext();
+    if (!fits) return CUDA_ERROR_INVALID_VALUE;
+    RunHostKernel(*kernel, {gx, gy, bx}, parameters[0]);
+    return CUDA_SUCCESS;
+  }
+  static CUresult Move(const char* name, CUdeviceptr to, const void* from, size_t bytes,
+                       CUstream stream) {
+    const CUresult result = Work(name, stream);
+    if (result == CUDA_SUCCESS) std::memcpy(ToHost(to), from, bytes);
+    return result;
+  }
+
+  static DriverApi Driver() {
+    DriverApi api;
+    api.GetErrorName = [](CUresult result, const char** name) {
+      *name = result == CUDA_ERROR_NOT_INITIALIZED ? "CUDA_ERROR_NOT_INITIALIZED" : "another error";
+      return CUDA_SUCCESS;
+    };
+    api.GetErrorString = [](CUresult, const char** text) {
+      *text = "text of the driver";
+      return CUDA_SUCCESS;
+    };
+    api.CtxGetCurrent = [](CUcontext* context) {
+      if (Fails("CtxGetCurrent")) return CUDA_ERROR_NOT_INITIALIZED;
+      *context = current->pushed_.empty() ? nullptr : current->pushed_.back();
+      return CUDA_SUCCESS;
+    };
+    api.CtxPushCurrent = [](CUcontext context) {
+      if (Fails("CtxPushCurrent")) return CUDA_ERROR_NOT_INITIALIZED;
+      current->pushed_.push_back(context);
+      return CUDA_SUCCESS;
+    };
+    api.CtxPopCurrent = [](CUcontext* context) {
+      *context = current->pushed_.back();
+      current->pushed_.pop_back();
+      return CUDA_SUCCESS;
+    };
+    api.CtxGetDevice = [](CUdevice* device) {
+      if (Fails("CtxGetDevice")) return CUDA_ERROR_NOT_INITIALIZED;
+      *device = 3;
+      return InContext() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    };
+    api.DeviceGetAttribute = [](int* value, CUdevice_attribute, CUdevice device) {
+      if (Fails("DeviceGetAttribute")) return CUDA_ERROR_NOT_INITIALIZED;
+      *value = current->compute_capability_major;
+      return device == 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    };
+    api.StreamGetCtx = [](CUstream stream, CUcontext* context) {
+      *context = current->context();
+      return Work("StreamGetCtx", stream);
+    };
+    api.ModuleLoadData = [](CUmodule* module, const void* image) {
+      if (Fails("ModuleLoadData")) return CUDA_ERROR_NOT_INITIALIZED;
+      if (std::strncmp(static_cast<const char*>(image), ".version", 8) != 0) {
+        return CUDA_ERROR_INVALID_PTX;
+      }
+      ++current->live_modules_;
+      *module = reinterpret_cast<CUmodule>(&module_object);
+      return InContext() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    };
+    api.ModuleUnload = [](CUmodule) {
+      --current->live_modules_;
+      return CUDA_SUCCESS;
+    };
+    api.ModuleGetFunction = [](CUfunction* function, CUmodule, const char* name) {
+      if (Fails("ModuleGetFunction")) return CUDA_ERROR_NOT_INITIALIZED;
+      const HostKernel* kernel = FindHostKernel(name);
+      *function = reinterpret_cast<CUfunction>(const_cast<HostKernel*>(kernel));
+      return kernel == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
+    };
+    api.LaunchKernel = LaunchKernel;
+    api.MemcpyDtoDAsync = [](CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+      return Move("MemcpyDtoDAsync", to, ToHost(from), bytes, stream);
+    };
+    api.MemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+      return Move("MemcpyHtoDAsync", to, from, bytes, stream);
+    };
+    api.MemsetD8Async = [](CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+      const CUresult result = Work("MemsetD8Async", stream);
+      if (result == CUDA_SUCCESS) std::memset(ToHost(to), value, bytes);
+      return result;
+    };
+    return api;
+  }
+
+  // ---- cuBLAS ----
+
+  static FakeCuda::Handle* Find(cublasHandle_t handle) {
+    auto* found = reinterpret_cast<FakeCuda::Handle*>(handle);
+    return current->handles_.count(found) != 0 ? found : nullptr;
+  }
+
+  static cublasStatus_t GemmEx(cublasHandle_t handle, cublasOperation_t trans_a,
+                               cublasOperation_t trans_b, int64_t m, int64_t n, int64_t k,
+                               const void* alpha, const void* a, cudaDataType a_type, int64_t lda,
+                               const void* b, cudaDataType b_type, int64_t ldb, const void* beta,
+                               void* c, cudaDataType c_type, int64_t ldc,
+                               cublasComputeType_t compute, cublasGemmAlgo_t) {
+    if (Fails("GemmEx_64")) return CUBLAS_STATUS_EXECUTION_FAILED;
+    const FakeCuda::Handle* h = Find(handle);
+    Dtype type, result;
+    if (h == nullptr || !h->has_stream || h->workspace == nullptr || a_type != b_type ||
+        !ToDtype(a_type, &type) || !ToDtype(c_type, &result) || lda < (trans_a ? k : m) ||
+        ldb < (trans_b ? n : k) || ldc < m) {
+      return CUBLAS_STATUS_INVALID_VALUE;
+    }
+    if (!Supported(type, result, compute)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const Dtype scale = compute == CUBLAS_COMPUTE_64F ? Dtype::kFloat64 : Dtype::kFloat32;
+    const double scale_a = Read(scale, alpha, 0), scale_c = Read(scale, beta, 0);
+    current->products_.push_back({a_type, c_type, compute, scale_c, h->math_mode});
+    for (int64_t column = 0; column < n; ++column) {
+      for (int64_t row = 0; row < m; ++row) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; ++i) {
+          sum += Read(type, a, trans_a ? i + row * lda : row + i * lda) *
+                 Read(type, b, trans_b ? column + i * ldb : i + column * ldb);
+        }
+        const int64_t at = row + column * ldc;
+        // As cuBLAS: with beta 0, c is not read.
+        const double before = scale_c == 0 ? 0 : scale_c * Read(result, c, at);
+        Write(result, c, at, scale_a * sum + before);
+      }
+    }
+    return CUBLAS_STATUS_SUCCESS;
+  }
+
+  static CublasApi Cublas() {
+    CublasApi api;
+    api.GetStatusName = [](cublasStatus_t status) {
+      return status == CUBLAS_STATUS_EXECUTION_FAILED ? "CUBLAS_STATUS_EXECUTION_FAILED"
+                                                      : "another status";
+    };
+    api.GetStatusString = [](cublasStatus_t) { return "text of cuBLAS"; };
+    api.Create = [](cublasHandle_t* handle) {
+      if (Fails("Create")) return CUBLAS_STATUS_EXECUTION_FAILED;
+      auto* made = new FakeCuda::Handle;
+      current->handles_.insert(made);
+      *handle = reinterpret_cast<cublasHandle_t>(made);
+      return InContext() ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+    };
+    api.Destroy = [](cublasHandle_t handle) {
+      current->handles_.erase(Find(handle));
+      delete reinterpret_cast<FakeCuda::Handle*>(handle);
+      return CUBLAS_STATUS_SUCCESS;
+    };
+    api.SetStream = [](cublasHandle_t handle, cudaStream_t stream) {
+      if (Fails("SetStream")) return CUBLAS_STATUS_EXECUTION_FAILED;
+      Find(handle)->has_stream = true;
+      Find(handle)->workspace = nullptr;  // as cuBLAS does
+      return IsOurs(stream) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+    };
+    api.SetWorkspace = [](cublasHandle_t handle, void* workspace, size_t bytes) {
+      if (Fails("SetWorkspace")) return CUBLAS_STATUS_EXECUTION_FAILED;
+      Find(handle)->workspace = workspace;
+      current->workspace_bytes_ = bytes;
+      return CUBLAS_STATUS_SUCCESS;
+    };
+    api.SetMathMode = [](cublasHandle_t handle, cublasMath_t mode) {
+      if (Fails("SetMathMode")) return CUBLAS_STATUS_EXECUTION_FAILED;
+      Find(handle)->math_mode = mode;
+      return CUBLAS_STATUS_SUCCESS;
+    };
+    api.GemmEx_64 = GemmEx;
+    return api;
+  }
+};
+
+FakeCuda::FakeCuda() : driver_(FakeCalls::Driver()), cublas_(FakeCalls::Cublas()) {
+  current = this;
+}
+
+FakeCuda::~FakeCuda() { current = nullptr; }
+
+int64_t FakeCuda::Count(const std::string& prefix) const {
+  return std::count_if(calls_.begin(), calls_.end(),
+                       [&prefix](const std::string& call) { return call.rfind(prefix, 0) == 0; });
+}
+
+bool FakeCuda::Note(const std::string& name) {
+  calls_.push_back(name);
+  const bool fails = remaining_ == 0;
+  if (remaining_ >= 0) --remaining_;
+  failed_ = failed_ || fails;
+  return fails;
+}
+
+ExactAllocator::~ExactAllocator() {
+  for (void* block : blocks_) std::free(block);
+}
+
+void* ExactAllocator::Allocate(int64_t bytes) {
+  if (count_++ == fail_at_) return nullptr;
+  void* const block = std::malloc(static_cast<size_t>(bytes));
+  std::memset(block, 0xFF, std::min<size_t>(bytes, 1 << 20));  // NaN in every type
+  blocks_.push_back(block);
+  return block;
+}
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops

@@ -1,0 +1,97 @@
+// A driver and a cuBLAS whose device memory is host memory: launches run the kernels compiled for
+// the host, products are naive and in float64. Every call is noted, and any can be made to fail.
+#ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
+#define TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cc/gpu/cublas_api.h"
+#include "cc/gpu/device_allocator.h"
+#include "cc/gpu/driver_api.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace fake {
+
+// The tables' functions work on the one that exists; used by one thread.
+class FakeCuda {
+ public:
+  FakeCuda();
+  ~FakeCuda();
+  FakeCuda(const FakeCuda&) = delete;
+
+  const DriverApi& driver() const { return driver_; }
+  const CublasApi& cublas() const { return cublas_; }
+
+  // The names of the calls that can fail, a launch with its kernel: "LaunchKernel gates".
+  const std::vector<std::string>& calls() const { return calls_; }
+  int64_t Count(const std::string& prefix) const;  // of calls that begin so
+  void Clear() { calls_.clear(), products_.clear(); }
+  // The call of this number from now on fails, counted from 0; -1: none.
+  void FailAt(int64_t number) { remaining_ = number; }
+  bool failed() const { return failed_; }
+
+  // The stream that work must be enqueued on, and its context, which is not current at first.
+  void* stream() { return &stream_; }
+  CUcontext context() { return reinterpret_cast<CUcontext>(&context_); }
+
+  struct Product {
+    cudaDataType factor_type, result_type;
+    cublasComputeType_t compute;
+    double beta;
+    cublasMath_t math_mode;
+  };
+  const std::vector<Product>& products() const { return products_; }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  int64_t live_modules() const { return live_modules_; }
+  int64_t live_handles() const { return static_cast<int64_t>(handles_.size()); }
+  const std::vector<CUcontext>& pushed() const { return pushed_; }
+
+  int compute_capability_major = 8;
+
+ private:
+  friend struct FakeCalls;
+  // Notes a call; true: it shall fail.
+  bool Note(const std::string& name);
+
+  struct Handle {
+    bool has_stream = false;
+    void* workspace = nullptr;
+    cublasMath_t math_mode = CUBLAS_DEFAULT_MATH;
+  };
+
+  DriverApi driver_;
+  CublasApi cublas_;
+  std::vector<std::string> calls_;
+  int64_t remaining_ = -1;
+  bool failed_ = false;
+  int stream_ = 0, context_ = 0;
+  std::vector<CUcontext> pushed_;
+  int64_t live_modules_ = 0;
+  std::set<Handle*> handles_;
+  std::vector<Product> products_;
+  size_t workspace_bytes_ = 0;
+};
+
+// Device memory of exactly the size asked for. The allocation of number `fail_at` fails.
+class ExactAllocator : public DeviceAllocator {
+ public:
+  explicit ExactAllocator(int64_t fail_at = -1) : fail_at_(fail_at) {}
+  ~ExactAllocator() override;
+  void* Allocate(int64_t bytes) override;
+  int64_t count() const { return count_; }
+
+ private:
+  const int64_t fail_at_;
+  int64_t count_ = 0;
+  std::vector<void*> blocks_;
+};
+
+}  // namespace fake
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
