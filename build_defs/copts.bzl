@@ -45,6 +45,10 @@ ISA_COPTS = {
         "-mavx512cd",
         "-mavx512dq",
         "-mavx512vl",
+        # For the intrinsics of cc/cpu/operand.h, used where the CPU has them. Eigen must not see the
+        # flag: it would convert with instructions that not every CPU of this level has.
+        "-mavx512bf16",
+        "-U__AVX512BF16__",
         "-mprefer-vector-width=512",
         # GCC 12 warns in its own AVX-512 intrinsics, hundreds of times a file.
         "-Wno-maybe-uninitialized",

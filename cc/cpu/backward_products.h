@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cc/cpu/backward_slice.h"
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/model.h"
+#include "cc/cpu/narrow_rows.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/panels.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/vec.h"
@@ -21,41 +24,56 @@ namespace RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kInputGradientRows = 128;
 
-// dx of packed rows [row0, row1): the sum over directions of dgates * W^T.
+// dx where x was added to every gate.
 template <typename T>
-void InputGradient(const BackwardLayer<T>& layer, int64_t row0, int64_t row1) {
+void SkippedInputGradient(const Sizes<T>& s, const T* const* dgates, bool accumulate, int64_t rows,
+                          T* const* dx) {
+  constexpr int V = kLanes<T>;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t u = 0; u < s.blocks; ++u) {
+      const int64_t valid = s.units - u * V;
+      const T* g = dgates[i] + (u * s.gates.buffer + s.gates.input_at) * V;
+      Packet<T> sum = accumulate ? LoadFirst(dx[i] + u * V, valid) : Set<T>(T(0));
+      for (int v = 0; v < s.gates.input.count; ++v) sum = padd(sum, Load(g + v * V));
+      StoreFirst(dx[i] + u * V, sum, valid);
+    }
+  }
+}
+
+// The product of InputGradient with a mask of x for each gate.
+template <typename T>
+void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g, int64_t row0,
+                         int64_t row1) {
+  const T* scale[kInputGradientRows];
+  int64_t batch_of[kInputGradientRows];
+  ForPackedRows(*layer.seq, row0, row1, [&](int64_t row, int64_t, int64_t j) {
+    batch_of[row - row0] = layer.seq->perm[j];
+  });
+  MaskedGateProduct(layer.sizes, /*recurrent=*/false, g, 0, DensePanels<T>(layer.in), scale,
+                    [&](int gate, int64_t i) { return layer.input_masks.row(gate, batch_of[i]); });
+}
+
+// dx of packed rows [row0, row1): the sum over directions of dgates * W^T.
+template <typename T, typename E>
+void InputGradient(const BackwardLayer<T, E>& layer, int64_t row0, int64_t row1) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const int64_t n = row1 - row0;
   T* dx[kInputGradientRows];
-  const T* dgates[kInputGradientRows];
+  const E* dgates[kInputGradientRows];
   ForPackedRows(*layer.seq, row0, row1,
                 [&](int64_t row, int64_t t, int64_t j) { dx[row - row0] = layer.dx.at(t, j); });
-  const T* scale[kInputGradientRows];
-  int64_t batch_of[kInputGradientRows];
-  if (layer.input_masks) {
-    ForPackedRows(*layer.seq, row0, row1, [&](int64_t row, int64_t, int64_t j) {
-      batch_of[row - row0] = layer.seq->perm[j];
-    });
-  }
   for (int d = 0; d < s.num_dirs; ++d) {
     for (int64_t i = 0; i < n; ++i) {
-      dgates[i] = layer.dirs[d].dgates + (row0 + i) * s.gate_row;
+      dgates[i] = layer.dirs[d].dgates + OperandsOf<E>((row0 + i) * s.gate_row);
     }
-    if (layer.skip_input) {
-      // x was added to every gate.
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t u = 0; u < s.blocks; ++u) {
-          const int64_t valid = s.units - u * V;
-          const T* g = dgates[i] + (u * s.gates.buffer + s.gates.input_at) * V;
-          Packet<T> sum = d == 0 ? Set<T>(T(0)) : LoadFirst(dx[i] + u * V, valid);
-          for (int v = 0; v < s.gates.input.count; ++v) sum = padd(sum, Load(g + v * V));
-          StoreFirst(dx[i] + u * V, sum, valid);
-        }
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer.skip_input) {
+        SkippedInputGradient(s, dgates, d > 0, n, dx);
+        continue;
       }
-      continue;
     }
-    RowGemm<T> g;
+    RowGemm<T, E> g;
     g.a = dgates;
     g.c = dx;
     g.rows = n;
@@ -63,11 +81,11 @@ void InputGradient(const BackwardLayer<T>& layer, int64_t row0, int64_t row1) {
     g.columns = layer.in;
     g.panel_stride = 4 * V;
     g.start = d == 0 ? Start::kZero : Start::kAccumulate;
-    if (layer.input_masks) {
-      MaskedGateProduct(
-          s, /*recurrent=*/false, g, 0, DensePanels<T>(layer.in), scale,
-          [&](int gate, int64_t i) { return layer.input_masks.row(gate, batch_of[i]); });
-      continue;
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer.input_masks) {
+        MaskedInputGradient(layer, g, row0, row1);
+        continue;
+      }
     }
     SetGateRuns(s, /*recurrent=*/false, &g);
     GemmDense(g, 0, DensePanels<T>(layer.in));
@@ -114,12 +132,12 @@ WeightTarget<T> OpaqueTarget(const Sizes<T>& s, T* weights, T* biases, int64_t i
 }
 
 // The gradients of the weights and biases of gate panel `panel`.
-template <typename T>
-void GateWeightGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
+template <typename T, typename E>
+void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, int64_t panel,
                         const WeightTarget<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
-  const BackwardDirection<T>& dir = layer.dirs[d];
+  const BackwardDirection<T, E>& dir = layer.dirs[d];
   const int64_t in = to.input.data == nullptr ? 0 : layer.in;
   const int vectors = s.dense ? PanelVectors(s.blocks, panel) : s.gates.buffer;
   const int nx = s.dense ? vectors : s.gates.input.count;
@@ -132,15 +150,23 @@ void GateWeightGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   const ReductionFactor<T> factors[2] = {
       {in, s.gates.input_at, nx, dwx, mask_x && !s.dense},
       {s.hidden, s.gates.recurrent_at, nh, dwh, mask_h && !s.dense}};
-  ReducePanel(*layer.seq, dir.dgates, s.gate_row, panel * 4 * V, vectors, factors, bias,
-              [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
-                if (factor == 0) {
-                  return mask_x ? layer.masked_x + row * in * s.gates.input.count
-                                : layer.x.at(t, j);
-                }
-                return mask_h ? dir.masked_h + row * s.hidden * s.gates.recurrent.count
-                              : layer.HBefore(d, t, j);
-              });
+  if constexpr (std::is_same_v<T, E>) {
+    ReducePanel(*layer.seq, dir.dgates, s.gate_row, panel * 4 * V, vectors, factors, bias,
+                [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
+                  if (factor == 0) {
+                    return mask_x ? layer.operand_x + row * in * s.gates.input.count
+                                  : layer.x.at(t, j);
+                  }
+                  return mask_h ? dir.operand_h + row * s.hidden * s.gates.recurrent.count
+                                : layer.HBefore(d, t, j);
+                });
+  } else {
+    ReducePanel(*layer.seq, dir.dgates, s.gate_row, panel * 4 * V, vectors, factors, bias,
+                [&](int64_t pair, int factor) {
+                  return factor == 0 ? layer.operand_x + pair * RoundUp(in, V)
+                                     : dir.operand_h + pair * s.hidden_padded;
+                });
+  }
 
   // Vector v of the panel is gate `gate` of unit block `block`.
   auto column = [&](const GateOrder& order, int v) {
@@ -185,28 +211,35 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   }
 }
 
-// Masked rows of x and of the h before each step, for the weight gradients.
-template <typename T>
-void MaskBackwardRows(const BackwardLayer<T>& layer, const ParallelFor& parallel) {
+// What the weight gradients read of x and of the h before each step where that is not the rows
+// themselves: masked rows, or pairs of rows.
+template <typename T, typename E>
+void MakeBackwardOperands(const BackwardLayer<T, E>& layer, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
-  if (layer.input_masks) {
-    MaskRows(*layer.seq, layer.input_masks, s.gates.input, layer.masked_x, parallel,
-             [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+  const Sequence& seq = *layer.seq;
+  auto x = [&](int64_t t, int64_t j) { return layer.x.at(t, j); };
+  if constexpr (!std::is_same_v<T, E>) {
+    PairRows(seq, layer.in, layer.operand_x, parallel, x);
+  } else if (layer.input_masks) {
+    MaskRows(seq, layer.input_masks, s.gates.input, layer.operand_x, parallel, x);
   }
-  if (!layer.recurrent_masks) return;
   for (int d = 0; d < s.num_dirs; ++d) {
-    MaskRows(*layer.seq, layer.recurrent_masks, s.gates.recurrent, layer.dirs[d].masked_h, parallel,
-             [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); });
+    auto h = [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); };
+    if constexpr (!std::is_same_v<T, E>) {
+      PairRows(seq, s.hidden, layer.dirs[d].operand_h, parallel, h);
+    } else if (layer.recurrent_masks) {
+      MaskRows(seq, layer.recurrent_masks, s.gates.recurrent, layer.dirs[d].operand_h, parallel, h);
+    }
   }
 }
 
 // The products over all rows: dx and the gradients of weights and biases.
-template <typename T>
-void RunBackwardProducts(const BackwardLayer<T>& layer, const WeightTarget<T>* to,
+template <typename T, typename E>
+void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>* to,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
-  MaskBackwardRows(layer, parallel);
+  MakeBackwardOperands(layer, parallel);
   const int64_t dx_items = CeilDiv(seq.rows, kInputGradientRows);
   const int64_t gate_items = s.panels();
   const int64_t weight_items = gate_items + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
@@ -220,7 +253,7 @@ void RunBackwardProducts(const BackwardLayer<T>& layer, const WeightTarget<T>* t
     const int64_t item = i % weight_items;
     if (item < gate_items) {
       GateWeightGradient(layer, d, item, to[d]);
-    } else {
+    } else if constexpr (std::is_same_v<T, E>) {
       ProjectionGradient(layer, d, item - gate_items, to[d]);
     }
   });

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cc/cpu/cells_backward.h"
 #include "cc/cpu/gate_masks.h"
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/model.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
 #include "cc/cpu/vec.h"
@@ -20,27 +22,27 @@ namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
 // One direction of one layer.
-template <typename T>
+template <typename T, typename E = T>
 struct BackwardDirection {
   // Weights with the gates as K, dense panels.
-  T* input;       // N = in
-  T* recurrent;   // N = S
-  T* projection;  // K = P, N = H
+  E* input;       // N = in
+  E* recurrent;   // N = S
+  E* projection;  // K = P, N = H
   // Gradients of the forward panels, same sizes as PackedWeights.
   PackedWeights<T> gradient;
-  T* dgates;       // [R, gate_row]
+  E* dgates;       // [R, gate_row]
   T* dh;           // [B, hidden_padded]
   T* dc;           // LSTM: [B, padded]
   T* c0;           // LSTM: [B, padded]
   T* dm;           // projection: [B, padded]
   T* dh_total;     // projection: [R, hidden_padded], the whole gradient of h
   T* m;            // projection: [R, padded], h before it is projected
-  T* masked_h;     // with a mask of h: [R, S * G]
+  E* operand_h;    // what its weight gradient reads of h before each step, where that is not h
   const T* gates;  // from the reserve space
   const T* c;
 };
 
-template <typename T>
+template <typename T, typename E = T>
 struct BackwardLayer {
   const Sequence* seq;
   Sizes<T> sizes;
@@ -48,7 +50,7 @@ struct BackwardLayer {
   bool skip_input;
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
-  T* masked_x;  // with a mask of x: [R, I * G]
+  E* operand_x;  // what the weight gradient reads of x, where that is not x
   RowMap<const T> x;
   RowMap<const T> y;
   RowMap<const T> dy;
@@ -56,8 +58,8 @@ struct BackwardLayer {
   StateRows<const T> h0, c0, dh_n, dc_n;
   StateRows<T> dh0, dc0;
   int64_t first_pseudo_layer;
-  BackwardDirection<T> dirs[2];
-  SlicePointers<T> pointers[2];
+  BackwardDirection<T, E> dirs[2];
+  SlicePointers<T, E> pointers[2];
 
   const T* HBefore(int d, int64_t t, int64_t j) const {
     const int64_t before = PreviousStep(*seq, d, t, j);
@@ -67,16 +69,16 @@ struct BackwardLayer {
 };
 
 // The K of a product over rows of dgates: all of it, or GRU's three vectors of each unit block.
-template <typename T>
-void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T>* g) {
-  constexpr int V = kLanes<T>;
+template <typename T, typename E>
+void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T, E>* g) {
+  constexpr int V = kLanes<T> / kPerOperand<E>;
   if (s.mode == kModeGru) {
     g->run = 3 * V;
     g->runs = s.blocks;
     g->run_stride = 4 * V;
     g->a_offset = (recurrent ? s.gates.recurrent_at : s.gates.input_at) * V;
   } else {
-    g->run = s.gate_row;
+    g->run = s.gate_row / kPerOperand<E>;
   }
 }
 
@@ -108,11 +110,11 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
 }
 
 // Sorted rows [j0, j1) of one direction, backwards through time.
-template <typename T>
+template <typename T, typename E = T>
 class BackwardSlice {
  public:
-  BackwardSlice(const BackwardLayer<T>& layer, int dir, int64_t j0, int64_t j1,
-                const SlicePointers<T>& pointers)
+  BackwardSlice(const BackwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
+                const SlicePointers<T, E>& pointers)
       : layer_(layer),
         seq_(*layer.seq),
         s_(layer.sizes),
@@ -177,10 +179,10 @@ class BackwardSlice {
   void HiddenGradient(int64_t t, int64_t panel0, int64_t panel1) {
     const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
     for (int64_t i = 0; i < n; ++i) {
-      p_.x[i] = dir_.dgates + (seq_.start[t] + j0_ + i) * s_.gate_row;
+      p_.x[i] = dir_.dgates + OperandsOf<E>((seq_.start[t] + j0_ + i) * s_.gate_row);
       p_.h[i] = dir_.dh + (j0_ + i) * s_.hidden_padded;
     }
-    RowGemm<T> g;
+    RowGemm<T, E> g;
     g.a = p_.x;
     g.c = p_.h;
     g.rows = n;
@@ -189,17 +191,19 @@ class BackwardSlice {
     g.panel_stride = 4 * kLanes<T>;
     g.start = s_.mode == kModeGru ? Start::kAccumulate : Start::kZero;
     g.few_rows = FewRows(seq_.batch);
-    if (layer_.recurrent_masks) {
-      // Masks end at H, where rows of dh are padded. What dh has there is never used.
-      g.columns = s_.hidden;
-      MaskedGateProduct(s_, /*recurrent=*/true, g, panel0, panel1, p_.masked,
-                        [&](int gate, int64_t i) {
-                          return layer_.recurrent_masks.row(gate, seq_.perm[j0_ + i]);
-                        });
-      return;
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
     }
     SetGateRuns(s_, /*recurrent=*/true, &g);
     GemmDense(g, s_.proj > 0 ? 0 : panel0, s_.proj > 0 ? DensePanels<T>(s_.hidden) : panel1);
+  }
+
+  void MaskedHiddenGradient(RowGemm<T, E> g, int64_t panel0, int64_t panel1) {
+    // Masks end at H, where rows of dh are padded. What dh has there is never used.
+    g.columns = s_.hidden;
+    MaskedGateProduct(s_, /*recurrent=*/true, g, panel0, panel1, p_.a, [&](int gate, int64_t i) {
+      return layer_.recurrent_masks.row(gate, seq_.perm[j0_ + i]);
+    });
   }
 
   // The whole gradient of h, and dm = dh * W_proj^T.
@@ -213,26 +217,28 @@ class BackwardSlice {
       for (int64_t u = 0; u < s_.hidden; u += kLanes<T>) {
         Store(total + u, LoadGradient(dh, dy, u, s_.hidden));
       }
-      p_.x[i] = total;
+      p_.h_prev[i] = total;
       p_.c[i] = dir_.dm + j * s_.padded;
     }
-    RowGemm<T> g;
-    g.a = p_.x;
-    g.c = p_.c;
-    g.rows = n;
-    g.run = s_.proj;
-    g.b = dir_.projection;
-    g.columns = s_.padded;
-    g.panel_stride = 4 * kLanes<T>;
-    g.start = Start::kZero;
-    g.few_rows = FewRows(seq_.batch);
-    GemmDense(g, 0, DensePanels<T>(s_.units));
+    if constexpr (std::is_same_v<T, E>) {
+      RowGemm<T> g;
+      g.a = p_.h_prev;
+      g.c = p_.c;
+      g.rows = n;
+      g.run = s_.proj;
+      g.b = dir_.projection;
+      g.columns = s_.padded;
+      g.panel_stride = 4 * kLanes<T>;
+      g.start = Start::kZero;
+      g.few_rows = FewRows(seq_.batch);
+      GemmDense(g, 0, DensePanels<T>(s_.units));
+    }
   }
 
   void GateGradients(int64_t t, int64_t j, const UnitRange& units) {
     const int64_t row = seq_.start[t] + j;
     const T* gates = dir_.gates + row * s_.gate_row;
-    T* dgates = dir_.dgates + row * s_.gate_row;
+    E* dgates = dir_.dgates + OperandsOf<E>(row * s_.gate_row);
     T* dh = dir_.dh + j * s_.hidden_padded;
     const T* dy = layer_.dy.at(t, j) + y_at_;
     switch (s_.mode) {
@@ -243,34 +249,34 @@ class BackwardSlice {
         const T* c = dir_.c + row * s_.padded;
         T* dc = dir_.dc + j * s_.padded;
         if (s_.proj > 0) {
-          LstmRowBackward<T>(units, gates, c_prev, c, dir_.dm + j * s_.padded, nullptr, dc, dgates,
+          LstmRowBackward<T, E>(units, gates, c_prev, c, dir_.dm + j * s_.padded, nullptr, dc, dgates,
                              dir_.m + row * s_.padded);
         } else {
-          LstmRowBackward<T>(units, gates, c_prev, c, dh, dy, dc, dgates, nullptr);
+          LstmRowBackward<T, E>(units, gates, c_prev, c, dh, dy, dc, dgates, nullptr);
         }
         break;
       }
       case kModeGru:
-        GruRowBackward<T>(units, gates, layer_.HBefore(d_, t, j), dh, dy, dgates);
+        GruRowBackward<T, E>(units, gates, layer_.HBefore(d_, t, j), dh, dy, dgates);
         break;
       case kModeTanh:
-        VanillaRowBackward<T, TanhActivation>(units, layer_.y.at(t, j) + y_at_, dh, dy, dgates);
+        VanillaRowBackward<T, TanhActivation, E>(units, layer_.y.at(t, j) + y_at_, dh, dy, dgates);
         break;
       default:
-        VanillaRowBackward<T, ReluActivation>(units, layer_.y.at(t, j) + y_at_, dh, dy, dgates);
+        VanillaRowBackward<T, ReluActivation, E>(units, layer_.y.at(t, j) + y_at_, dh, dy, dgates);
         break;
     }
   }
 
-  const BackwardLayer<T>& layer_;
+  const BackwardLayer<T, E>& layer_;
   const Sequence& seq_;
   const Sizes<T>& s_;
-  const BackwardDirection<T>& dir_;
+  const BackwardDirection<T, E>& dir_;
   const int d_;
   const int64_t pseudo_layer_;
   const int64_t y_at_;
   const int64_t j0_, j1_;
-  const SlicePointers<T> p_;
+  const SlicePointers<T, E> p_;
   const int64_t steps_;
 };
 

@@ -78,7 +78,7 @@ BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p, in
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
   plan.seq = MakeSequence(arena, p.seq_len, p.batch, /*time_major=*/true, /*lengths=*/nullptr);
   plan.split = BackwardSplit(s, plan.seq.rows, p.input_size, p.batch, num_threads);
-  plan.layer.dirs[0] = TakeBackwardDirection(arena, s, p.input_size, plan.seq.rows, p.batch);
+  plan.layer.dirs[0] = TakeBackwardDirection<T, T>(arena, s, p.input_size, plan.seq.rows, p.batch);
   plan.layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.lanes, p.batch));
   plan.peephole = arena.Take<T>(3 * s.padded);
   return plan;

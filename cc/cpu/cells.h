@@ -140,28 +140,28 @@ struct VanillaCell {
 };
 
 // The recurrent product of one step.
-template <typename T>
+template <typename T, typename E = T>
 struct StepProduct {
-  int64_t rows;      // alive at the step
-  const T* const* a;  // [rows] what the weights multiply: h_prev, or its masked rows
-  int64_t depth;     // K
-  const T* panels;   // packed recurrent weights
-  bool few_rows;     // see MultiplyRows
+  int64_t rows;       // alive at the step
+  const E* const* a;  // [rows] what the weights multiply: h_prev, or what was made of it
+  int64_t depth;      // K in operands
+  const E* panels;    // packed recurrent weights
+  bool few_rows;      // see MultiplyRows
 };
 
 // All rows of a step for panels [panel0, panel1): the recurrent product and the cell. With `Gated`
 // the rows of A are as in GatedRowsOfA.
-template <typename T, bool Gated, typename Cell>
-void RunCell(const Cell& cell, const StepProduct<T>& product, int64_t panel0, int64_t panel1) {
+template <typename T, bool Gated, typename E, typename Cell>
+void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0, int64_t panel1) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
   for (int64_t p = panel0; p < panel1; ++p) {
-    const T* b = product.panels + p * product.depth * NV * V;
+    const E* b = product.panels + p * product.depth * NV * V;
     ForRowTiles<M>(product.rows, [&](int64_t i, auto tile) {
       constexpr int kM = decltype(tile)::value;
       Packet<T> acc[kM][NV];
-      std::conditional_t<Gated, GatedRowsOfA<T, kM, NV>, RowsOfA<T, kM>> a;
+      std::conditional_t<Gated, GatedRowsOfA<E, kM, NV>, RowsOfA<E, kM>> a;
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) {
         a.row[m] = product.a[i + m];

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cc/cpu/cells.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/vec.h"
 
 namespace rnn_ops {
@@ -40,24 +41,28 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadGradient(const T* dh, const T* dy, int64_t uni
 // s'(f); dg = dc * i * tanh'(g); dc_prev = dc * f. dc is updated in place; m, if wanted, gets o *
 // tanh(c). Lanes beyond H are cleared: where an input is infinite they hold inf * 0, and a product
 // of all lanes follows.
-template <typename T>
+template <typename T, typename E>
 void LstmRowBackward(const UnitRange& range, const T* gates, const T* c_prev, const T* c,
-                     const T* dh, const T* dy, T* dc, T* dgates, T* m) {
+                     const T* dh, const T* dy, T* dc, E* dgates, T* m) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
     const T* g = gates + 4 * unit;
-    T* dg = dgates + 4 * unit;
+    const int64_t at = 4 * unit;
     const int64_t n = units - unit;
     const Packet<T> in = Load(g), forget = Load(g + V), candidate = Load(g + 2 * V),
                     out = Load(g + 3 * V);
     const Packet<T> tanh_c = Tanh<T>(Load(c + unit));
     const Packet<T> dhv = LoadGradient(dh, dy, unit, units);
     const Packet<T> dcv = pmadd(pmul(dhv, out), TanhSlope<T>(tanh_c), Load(dc + unit));
-    Store(dg, KeepFirst<T>(pmul(pmul(dcv, candidate), SigmoidSlope<T>(in)), n));
-    Store(dg + V, KeepFirst<T>(pmul(pmul(dcv, Load(c_prev + unit)), SigmoidSlope<T>(forget)), n));
-    Store(dg + 2 * V, KeepFirst<T>(pmul(pmul(dcv, in), TanhSlope<T>(candidate)), n));
-    Store(dg + 3 * V, KeepFirst<T>(pmul(pmul(dhv, tanh_c), SigmoidSlope<T>(out)), n));
+    const Packet<T> previous = Load(c_prev + unit);
+    auto store = [&](int v, const Packet<T>& value) {
+      StoreOperands(dgates, at + v * V, KeepFirst<T>(value, n));
+    };
+    store(0, pmul(pmul(dcv, candidate), SigmoidSlope<T>(in)));
+    store(1, pmul(pmul(dcv, previous), SigmoidSlope<T>(forget)));
+    store(2, pmul(pmul(dcv, in), TanhSlope<T>(candidate)));
+    store(3, pmul(pmul(dhv, tanh_c), SigmoidSlope<T>(out)));
     Store(dc + unit, pmul(dcv, forget));
     if (m != nullptr) Store(m + unit, pmul(out, tanh_c));
   }
@@ -65,36 +70,39 @@ void LstmRowBackward(const UnitRange& range, const T* gates, const T* c_prev, co
 
 // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z); dq = dn * r; dr = dn * q * s'(r);
 // the part of dh_prev that does not pass the weights, dh * z, replaces dh.
-template <typename T>
+template <typename T, typename E>
 void GruRowBackward(const UnitRange& range, const T* gates, const T* h_prev, T* dh, const T* dy,
-                    T* dgates) {
+                    E* dgates) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
     const T* g = gates + 4 * unit;
-    T* dg = dgates + 4 * unit;
+    const int64_t at = 4 * unit;
     const int64_t n = units - unit;
     const Packet<T> candidate = Load(g), reset = Load(g + V), update = Load(g + 2 * V),
                     q = Load(g + 3 * V);
     const Packet<T> dhv = LoadGradient(dh, dy, unit, units);
     const Packet<T> dn = pmul(pmul(dhv, psub(Set<T>(T(1)), update)), TanhSlope<T>(candidate));
     const Packet<T> change = psub(LoadFirst(h_prev + unit, n), candidate);
-    Store(dg, KeepFirst<T>(dn, n));
-    Store(dg + V, KeepFirst<T>(pmul(pmul(dn, q), SigmoidSlope<T>(reset)), n));
-    Store(dg + 2 * V, KeepFirst<T>(pmul(pmul(dhv, change), SigmoidSlope<T>(update)), n));
-    Store(dg + 3 * V, KeepFirst<T>(pmul(dn, reset), n));
+    auto store = [&](int v, const Packet<T>& value) {
+      StoreOperands(dgates, at + v * V, KeepFirst<T>(value, n));
+    };
+    store(0, dn);
+    store(1, pmul(pmul(dn, q), SigmoidSlope<T>(reset)));
+    store(2, pmul(pmul(dhv, change), SigmoidSlope<T>(update)));
+    store(3, pmul(dn, reset));
     Store(dh + unit, pmul(dhv, update));
   }
 }
 
 // dgate = dh * act'(h)
-template <typename T, typename Activation>
-void VanillaRowBackward(const UnitRange& range, const T* h, const T* dh, const T* dy, T* dgates) {
+template <typename T, typename Activation, typename E>
+void VanillaRowBackward(const UnitRange& range, const T* h, const T* dh, const T* dy, E* dgates) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
     const Packet<T> slope = Activation::template Slope<T>(LoadFirst(h + unit, units - unit));
-    Store(dgates + unit, pmul(LoadGradient(dh, dy, unit, units), slope));
+    StoreOperands(dgates, unit, pmul(LoadGradient(dh, dy, unit, units), slope));
   }
 }
 

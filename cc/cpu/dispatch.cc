@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "cc/cpu/variant.h"
@@ -33,6 +34,14 @@ const VariantChoice& Chosen() {
 }  // namespace
 
 const KernelTable& Kernels() { return *Chosen().table; }
+
+bool AllowBf16Products() {
+  static const bool allow = [] {
+    const char* value = std::getenv("TF_RNN_OPS_BF16_PRODUCTS");
+    return value == nullptr || std::strcmp(value, "0") != 0;
+  }();
+  return allow;
+}
 
 const DispatchReport& Dispatch() { return Chosen().report; }
 

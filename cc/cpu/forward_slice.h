@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cc/cpu/cells.h"
 #include "cc/cpu/dot.h"
 #include "cc/cpu/gate_masks.h"
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/model.h"
+#include "cc/cpu/narrow_rows.h"
 #include "cc/cpu/panels.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
@@ -24,18 +26,18 @@ namespace RNN_OPS_ISA_NAMESPACE {
 constexpr int64_t kChunkRows = 256;
 
 // One direction of one layer.
-template <typename T>
+template <typename T, typename E = T>
 struct ForwardDirection {
   WeightSource<T> source;
-  PackedWeights<T> weights;  // only the biases in direct calls
+  PackedWeights<T, E> weights;  // only the biases in direct calls
   T* gates;                  // training: [R, gate_row]; otherwise a ring of chunk rows
   T* c;                      // LSTM. Training: [R, padded]; otherwise [B, padded], updated in place
   T* c0;                     // LSTM: [B, padded]
   T* m;                      // projection: [B, padded], h before it is projected
-  T* masked_h[2];            // with a mask of h: [B, S * G] of even and of odd steps
+  E* operand_h[2];           // with masks or pairs: [B, operand_row] of even and of odd steps
 };
 
-template <typename T>
+template <typename T, typename E = T>
 struct ForwardLayer {
   const Sequence* seq;
   Sizes<T> sizes;
@@ -45,7 +47,8 @@ struct ForwardLayer {
   bool direct;  // the weights are not packed
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
-  const T* masked_x;  // with a mask of x: [R, I * G]
+  int64_t operand_row;  // operands of h that the recurrent product reads; 0: h itself
+  RowMap<const E> operand_x;  // what the input product reads
   RowMap<const T> x;
   RowMap<T> y;  // rows of [D, S]
   StateRows<const T> h0;
@@ -53,17 +56,17 @@ struct ForwardLayer {
   StateRows<T> h_n;
   StateRows<T> c_n;
   int64_t first_pseudo_layer;
-  ForwardDirection<T> dirs[2];
-  SlicePointers<T> pointers[2];
+  ForwardDirection<T, E> dirs[2];
+  SlicePointers<T, E> pointers[2];
 };
 
 // Sorted rows [j0, j1) of one direction, a chunk of steps and a range of panels at a time. Lanes
 // that share a slice (Note [Stages]) each have an object with pointers of their own.
-template <typename T>
+template <typename T, typename E = T>
 class ForwardSlice {
  public:
-  ForwardSlice(const ForwardLayer<T>& layer, int dir, int64_t j0, int64_t j1,
-               const SlicePointers<T>& pointers, T* ring)
+  ForwardSlice(const ForwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
+               const SlicePointers<T, E>& pointers, T* ring)
       : layer_(layer),
         seq_(*layer.seq),
         s_(layer.sizes),
@@ -79,7 +82,8 @@ class ForwardSlice {
         chunk_(std::max<int64_t>(1, kChunkRows / std::max<int64_t>(1, j1 - j0))) {}
 
   int64_t steps() const { return steps_; }  // of the longest row
-  bool masked() const { return static_cast<bool>(layer_.recurrent_masks); }
+  // Whether the recurrent product reads something made of h.
+  bool copies_h() const { return layer_.operand_row > 0; }
 
   // The initial c of the units of panels [panel0, panel1).
   void LoadStates(int64_t panel0, int64_t panel1) {
@@ -99,37 +103,28 @@ class ForwardSlice {
   void Step(int64_t step, int64_t panel0, int64_t panel1) {
     if (step / chunk_ != prepared_chunk_) PrepareChunk(step / chunk_);
     if (step % chunk_ == 0) {
-      if (layer_.direct && !layer_.skip_input) {
-        InputDots(panel0 * BlocksInPanel(), std::min(s_.blocks, panel1 * BlocksInPanel()));
-      } else {
-        InputProduct(panel0, panel1);
-      }
+      PrepareInput(panel0, panel1);
     }
     const int64_t t = TimeOf(step);
     const int64_t n = Alive(t);
     PrepareStep(t, n);
-    if (layer_.recurrent_masks) {
-      for (int64_t i = 0; i < n; ++i) p_.masked[i] = MaskedH(step, i);
-    }
+    for (int64_t i = 0; copies_h() && i < n; ++i) p_.a[i] = OperandH(step, i);
     RunCells(StepRows<T>{p_.h_prev, p_.gates + GateRow(step), p_.c_prev, p_.c, p_.h}, n, panel0,
              panel1);
-    if (layer_.recurrent_masks) {
-      const int64_t panel_units = BlocksInPanel() * kLanes<T>;
-      for (int64_t i = 0; i < n; ++i) {
-        MaskRow(layer_.recurrent_masks, s_.gates.recurrent, seq_.perm[j0_ + i], p_.h[i],
-                panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
-                MaskedH(step + 1, i));
-      }
+    if (!copies_h()) return;
+    const int64_t panel_units = BlocksInPanel() * kLanes<T>;
+    for (int64_t i = 0; i < n; ++i) {
+      CopyH(j0_ + i, p_.h[i], panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
+            OperandH(step + 1, i));
     }
   }
 
-  // The masked rows that the first step of each row reads; before any lane starts.
-  void MaskInitialStates() {
+  // What the product of each row's first step reads; before any lane starts.
+  void CopyInitialStates() {
     for (int64_t j = j0_; j < j1_; ++j) {
-      const int64_t b = seq_.perm[j];
+      const T* h0 = layer_.h0.at(pseudo_layer_, seq_.perm[j]);
       for (int64_t parity = 0; parity < 2; ++parity) {
-        MaskRow(layer_.recurrent_masks, s_.gates.recurrent, b, layer_.h0.at(pseudo_layer_, b), 0,
-                s_.hidden, MaskedH(parity, j - j0_));
+        CopyH(j, h0, 0, s_.hidden, OperandH(parity, j - j0_));
       }
     }
   }
@@ -142,21 +137,20 @@ class ForwardSlice {
       p_.h_prev[i] = dir_.m + (j0_ + i) * s_.padded;
       p_.h[i] = layer_.y.at(t, j0_ + i) + y_at_;
     }
-    if (layer_.direct) {
-      ProjectionDots(n, panel0, panel1);
-      return;
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer_.direct) return ProjectionDots(n, panel0, panel1);
+      RowGemm<T> g;
+      g.a = p_.h_prev;
+      g.c = p_.h;
+      g.rows = n;
+      g.run = s_.units;
+      g.b = dir_.weights.projection;
+      g.columns = s_.proj;
+      g.panel_stride = 4 * kLanes<T>;
+      g.start = Start::kZero;
+      g.few_rows = FewRows(seq_.batch);
+      GemmDense(g, panel0, panel1);
     }
-    RowGemm<T> g;
-    g.a = p_.h_prev;
-    g.c = p_.h;
-    g.rows = n;
-    g.run = s_.units;
-    g.b = dir_.weights.projection;
-    g.columns = s_.proj;
-    g.panel_stride = 4 * kLanes<T>;
-    g.start = Start::kZero;
-    g.few_rows = FewRows(seq_.batch);
-    GemmDense(g, panel0, panel1);
   }
 
   // The final states, once all steps are done.
@@ -183,8 +177,17 @@ class ForwardSlice {
   int64_t BlocksInPanel() const { return s_.dense ? 4 : 1; }
 
   // What the product of a step reads for row j0 + i; lanes write that of the next step meanwhile.
-  T* MaskedH(int64_t step, int64_t i) const {
-    return dir_.masked_h[step % 2] + (j0_ + i) * s_.hidden * s_.gates.recurrent.count;
+  E* OperandH(int64_t step, int64_t i) const {
+    return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
+  }
+
+  // Units [begin, end) of a row of h, masked or rounded; begin is a multiple of V.
+  void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
+    if constexpr (std::is_same_v<T, E>) {
+      MaskRow(layer_.recurrent_masks, s_.gates.recurrent, seq_.perm[j], h, begin, end, out);
+    } else {
+      NarrowRow(h, begin, end, out);
+    }
   }
 
   // Row of the prepared chunk where the step's gates begin: those of the steps visited before it.
@@ -203,10 +206,7 @@ class ForwardSlice {
       const int64_t t = TimeOf(step);
       const int64_t n = Alive(t);
       for (int64_t j = j0_; j < j0_ + n; ++j, ++chunk_rows_) {
-        p_.x[chunk_rows_] =
-            layer_.input_masks
-                ? layer_.masked_x + (seq_.start[t] + j) * layer_.in * s_.gates.input.count
-                : layer_.x.at(t, j);
+        p_.x[chunk_rows_] = layer_.operand_x.at(t, j);
         p_.gates[chunk_rows_] = layer_.keep ? dir_.gates + (seq_.start[t] + j) * s_.gate_row
                                             : ring_ + chunk_rows_ * s_.gate_row;
       }
@@ -232,16 +232,23 @@ class ForwardSlice {
     }
   }
 
-  void InputProduct(int64_t panel0, int64_t panel1) {
-    if (layer_.skip_input) {
-      AddInputToGates(panel0 * BlocksInPanel(), std::min(s_.blocks, panel1 * BlocksInPanel()));
-      return;
+  // The part of the gates that comes from x, for the rows of a chunk.
+  void PrepareInput(int64_t panel0, int64_t panel1) {
+    if constexpr (std::is_same_v<T, E>) {
+      const int64_t block0 = panel0 * BlocksInPanel();
+      const int64_t block1 = std::min(s_.blocks, panel1 * BlocksInPanel());
+      if (layer_.skip_input) return AddInputToGates(block0, block1);
+      if (layer_.direct) return InputDots(block0, block1);
     }
-    RowGemm<T> g;
+    InputProduct(panel0, panel1);
+  }
+
+  void InputProduct(int64_t panel0, int64_t panel1) {
+    RowGemm<T, E> g;
     g.a = p_.x;
     g.c = p_.gates;
     g.rows = chunk_rows_;
-    g.run = layer_.in;
+    g.run = OperandsOf<E>(layer_.in);
     g.b = dir_.weights.input;
     g.bias = dir_.weights.bias;
     g.columns = s_.gate_row;
@@ -249,15 +256,16 @@ class ForwardSlice {
     g.start = Start::kBias;
     if (s_.dense) {
       GemmDense(g, panel0, panel1);
-    } else if (layer_.input_masks) {
-      GatePanels<true>(g, panel0, panel1);
-    } else {
-      GatePanels<false>(g, panel0, panel1);
+      return;
     }
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer_.input_masks) return GatePanels<true>(g, panel0, panel1);
+    }
+    GatePanels<false>(g, panel0, panel1);
   }
 
   template <bool Gated>
-  void GatePanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
+  void GatePanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
     if (s_.mode == kModeGru) {
       GemmPanels<T, 3, Gated>(g, panel0, panel1);
     } else {
@@ -384,21 +392,25 @@ class ForwardSlice {
   }
 
   void RunCells(const StepRows<T>& rows, int64_t n, int64_t panel0, int64_t panel1) {
-    if (layer_.direct) {
-      RunDirectCells(rows, n, panel0 * BlocksInPanel(),
-                     std::min(s_.blocks, panel1 * BlocksInPanel()));
-      return;
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer_.direct) {
+        RunDirectCells(rows, n, panel0 * BlocksInPanel(),
+                       std::min(s_.blocks, panel1 * BlocksInPanel()));
+        return;
+      }
     }
-    const PackedWeights<T>& w = dir_.weights;
-    const bool masked = static_cast<bool>(layer_.recurrent_masks);
-    const StepProduct<T> product = {n, masked ? p_.masked : rows.h_prev, s_.hidden, w.recurrent,
-                                    FewRows(seq_.batch)};
+    const PackedWeights<T, E>& w = dir_.weights;
+    StepProduct<T, E> product = {n, p_.a, OperandsOf<E>(s_.hidden), w.recurrent,
+                                 FewRows(seq_.batch)};
+    if constexpr (std::is_same_v<T, E>) {
+      if (!copies_h()) product.a = rows.h_prev;
+    }
     switch (s_.mode) {
       case kModeLstm:
-        RunGates(masked, LstmCell<T>{rows, s_.units}, product, panel0, panel1);
+        RunGates(LstmCell<T>{rows, s_.units}, product, panel0, panel1);
         break;
       case kModeGru:
-        RunGates(masked, GruCell<T>{rows, s_.units, w.recurrent_bias}, product, panel0, panel1);
+        RunGates(GruCell<T>{rows, s_.units, w.recurrent_bias}, product, panel0, panel1);
         break;
       case kModeTanh:
         RunVanilla<TanhActivation>(rows, product, panel0, panel1);
@@ -410,25 +422,24 @@ class ForwardSlice {
   }
 
   template <typename Cell>
-  void RunGates(bool masked, const Cell& cell, const StepProduct<T>& product, int64_t panel0,
+  void RunGates(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
                 int64_t panel1) {
-    if (masked) {
-      RunCell<T, true>(cell, product, panel0, panel1);
-    } else {
-      RunCell<T, false>(cell, product, panel0, panel1);
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer_.recurrent_masks) return RunCell<T, true>(cell, product, panel0, panel1);
     }
+    RunCell<T, false>(cell, product, panel0, panel1);
   }
 
   // Dense panels: four unit blocks each, the last one narrower.
   template <typename Activation>
-  void RunVanilla(const StepRows<T>& rows, const StepProduct<T>& product, int64_t panel0,
+  void RunVanilla(const StepRows<T>& rows, const StepProduct<T, E>& product, int64_t panel0,
                   int64_t panel1) {
     const int64_t full = s_.blocks / 4;
     RunCell<T, false>(VanillaCell<T, Activation, 4>{rows, s_.units, 0}, product, panel0,
-               std::min(panel1, full));
+                      std::min(panel1, full));
     if (panel1 <= full) return;
-    StepProduct<T> last = product;
-    last.panels += DensePanelOffset<T>(s_.hidden, full);
+    StepProduct<T, E> last = product;
+    last.panels += DensePanelOffset<T>(product.depth, full);
     const int64_t at = 4 * full;
     switch (s_.blocks % 4) {
       case 1:
@@ -445,15 +456,15 @@ class ForwardSlice {
     }
   }
 
-  const ForwardLayer<T>& layer_;
+  const ForwardLayer<T, E>& layer_;
   const Sequence& seq_;
   const Sizes<T>& s_;
-  const ForwardDirection<T>& dir_;
+  const ForwardDirection<T, E>& dir_;
   const int d_;
   const int64_t pseudo_layer_;
   const int64_t y_at_;
   const int64_t j0_, j1_;
-  const SlicePointers<T> p_;
+  const SlicePointers<T, E> p_;
   T* const ring_;
   const int64_t steps_;
   const int64_t chunk_;  // steps
@@ -464,10 +475,10 @@ class ForwardSlice {
 };
 
 // A whole slice by one thread.
-template <typename T>
-void RunForwardSlice(ForwardSlice<T> slice, const Sizes<T>& s) {
+template <typename T, typename E>
+void RunForwardSlice(ForwardSlice<T, E> slice, const Sizes<T>& s) {
   slice.LoadStates(0, s.panels());
-  if (slice.masked()) slice.MaskInitialStates();
+  if (slice.copies_h()) slice.CopyInitialStates();
   for (int64_t step = 0; step < slice.steps(); ++step) {
     slice.Step(step, 0, s.panels());
     if (s.proj > 0) slice.Project(step, 0, DensePanels<T>(s.proj));
@@ -476,8 +487,8 @@ void RunForwardSlice(ForwardSlice<T> slice, const Sizes<T>& s) {
 }
 
 // All rows of a direction, the units shared by the lanes of `stages`.
-template <typename T>
-void RunForwardLane(ForwardSlice<T> slice, const Sizes<T>& s, int64_t lane, int64_t lanes,
+template <typename T, typename E>
+void RunForwardLane(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t lane, int64_t lanes,
                     Stages* stages) {
   const int64_t panels = s.panels();
   const int64_t proj_panels = DensePanels<T>(s.proj);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/cpu/operand.h"
 #include "cc/cpu/vec.h"
 
 namespace rnn_ops {
@@ -65,38 +66,40 @@ struct GatedColumnsOfA {
 };
 
 // acc[v] += a(m, k) * b[v]: one row and one k of a tile.
-template <typename T, int NV, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k, const Packet<T> (&b)[NV],
+template <typename T, typename E, int NV, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k,
+                                     const typename Operand<E>::Vector (&b)[NV],
                                      Packet<T> (&acc)[NV]) {
+  using O = Operand<E>;
   if constexpr (A::kGated) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[v] = pmadd(Set<T>(a.at(m, v, k)), b[v], acc[v]);
+    for (int v = 0; v < NV; ++v) acc[v] = O::MultiplyAdd(O::Set(a.at(m, v, k)), b[v], acc[v]);
   } else {
-    const Packet<T> am = Set<T>(a.at(m, 0, k));
+    const typename O::Vector am = O::Set(a.at(m, 0, k));
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[v] = pmadd(am, b[v], acc[v]);
+    for (int v = 0; v < NV; ++v) acc[v] = O::MultiplyAdd(am, b[v], acc[v]);
   }
 }
 
 // acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...], k in order, one fused step each.
-template <typename T, int M, int NV, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const T* b, int64_t ldb, int64_t depth,
+template <typename T, int M, int NV, typename E, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64_t depth,
                                       Packet<T> (&acc)[M][NV]) {
   constexpr int V = kLanes<T>;
   for (int64_t k = 0; k < depth; ++k, b += ldb) {
     a.Prefetch(k);
-    Packet<T> bv[NV];
+    typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) bv[v] = Load(b + v * V);
+    for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * V);
 #pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) MultiplyRow<T, NV>(a, m, k, bv, acc[m]);
+    for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
   }
 }
 
 // The same with the products of every `U`th k in sums of their own, added up at the end: one or two
 // rows alone have too few sums to hide the latency of an addition.
-template <typename T, int U, int M, int NV, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const T* b, int64_t ldb, int64_t depth,
+template <typename T, int U, int M, int NV, typename E, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, int64_t depth,
                                            Packet<T> (&acc)[M][NV]) {
   constexpr int V = kLanes<T>;
   Packet<T> part[U][M][NV];
@@ -112,19 +115,19 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const T* b, int64_t ldb, 
   for (; k + U <= depth; k += U, b += U * ldb) {
 #pragma GCC unroll 8
     for (int u = 0; u < U; ++u) {
-      Packet<T> bv[NV];
+      typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) bv[v] = Load(b + u * ldb + v * V);
+      for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + u * ldb + v * V);
 #pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) MultiplyRow<T, NV>(a, m, k + u, bv, part[u][m]);
+      for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k + u, bv, part[u][m]);
     }
   }
   for (; k < depth; ++k, b += ldb) {
-    Packet<T> bv[NV];
+    typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) bv[v] = Load(b + v * V);
+    for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * V);
 #pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) MultiplyRow<T, NV>(a, m, k, bv, part[0][m]);
+    for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, part[0][m]);
   }
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -142,8 +145,8 @@ inline bool FewRows(int64_t batch) { return batch <= 2; }
 
 // `few_rows` says that the whole problem has at most two rows a step. It must not depend on how the
 // rows were shared out, because the two orders of summation round differently.
-template <typename T, int M, int NV, typename A>
-EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const T* b, int64_t ldb, int64_t depth,
+template <typename T, int M, int NV, typename E, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64_t depth,
                                       bool few_rows, Packet<T> (&acc)[M][NV]) {
   if constexpr (M <= 2) {
     if (few_rows) {
@@ -184,18 +187,18 @@ EIGEN_ALWAYS_INLINE void ForRowTiles(int64_t rows, F&& fn) {
 enum class Start { kZero, kBias, kAccumulate };
 
 // One product C[i, :] (+)= A[i, :] * B over lists of row pointers.
-template <typename T>
+template <typename T, typename E = T>
 struct RowGemm {
-  const T* const* a;  // [rows] of A
+  const E* const* a;  // [rows] of A
   T* const* c;        // [rows] of C
   int64_t rows;
-  // The K elements of a row of A lie in `runs` runs of `run` elements, `run_stride` apart, from
+  // The K operands of a row of A lie in `runs` runs of `run` operands, `run_stride` apart, from
   // `a_offset` on. (GRU's gradient uses three of the four vectors of each unit block.)
   int64_t run;
   int64_t runs = 1;
   int64_t run_stride = 0;
   int64_t a_offset = 0;
-  const T* b;  // panels [K][nv * V]
+  const E* b;  // panels [K][nv * V]
   // Where the runs lie in a panel of B that has more rows than they use: the first of them, from one
   // run to the next, and all rows. -1: as many as are used.
   int64_t b_first = 0;
@@ -216,8 +219,8 @@ struct RowGemm {
 constexpr int64_t kDepthBlock = 512;
 
 // With `Gated` the rows of A are interleaved, as in GatedRowsOfA.
-template <typename T, int M, int NV, bool Gated>
-void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64_t ldb,
+template <typename T, int M, int NV, bool Gated, typename E>
+void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, int64_t ldb,
               int64_t run0, int64_t run1, int64_t k0, int64_t depth, Start start) {
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
@@ -240,7 +243,7 @@ void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64
     }
   }
   constexpr int kPerK = Gated ? NV : 1;
-  std::conditional_t<Gated, GatedRowsOfA<T, M, NV>, RowsOfA<T, M>> a;
+  std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
   for (int m = 0; m < M; ++m) {
     a.row[m] = g.a[row + m] + (g.a_offset + run0 * g.run_stride + k0) * kPerK;
   }
@@ -250,6 +253,7 @@ void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64
     b += g.run_rows() * ldb;
   }
   if (g.scale != nullptr) {
+#pragma GCC unroll 8
     for (int m = 0; m < M; ++m) {
       const T* scale = g.scale[row + m] + column;
 #pragma GCC unroll 8
@@ -270,13 +274,13 @@ void GemmTile(const RowGemm<T>& g, int64_t row, int64_t panel, const T* b, int64
 
 // Panels [panel0, panel1) of NV vectors each. The last panel of a dense product may be narrower;
 // it is then packed with fewer vectors, see PanelVectors.
-template <typename T, int NV, bool Gated = false>
-void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
+template <typename T, int NV, bool Gated = false, typename E = T>
+void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
   for (int64_t p = panel0; p < panel1; ++p) {
     const int64_t ldb = NV * V;
-    const T* b = g.b + (p * g.panel_depth() + g.b_first) * ldb;
+    const E* b = g.b + (p * g.panel_depth() + g.b_first) * ldb;
     // Blocks of K: whole runs where there are several, otherwise pieces of the one run.
     const int64_t runs_per_block =
         g.runs == 1 ? 1 : std::max<int64_t>(1, kDepthBlock / std::max<int64_t>(1, g.run));
@@ -288,7 +292,7 @@ void GemmPanels(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
       const int64_t run1 = g.runs == 1 ? 1 : std::min(g.runs, run0 + runs_per_block);
       const int64_t k0 = g.runs == 1 ? block * piece : 0;
       const int64_t k = g.runs == 1 ? std::min(piece, g.run - k0) : g.run;
-      const T* bb = b + (run0 * g.run_rows() + k0) * ldb;
+      const E* bb = b + (run0 * g.run_rows() + k0) * ldb;
       const Start start = block == 0 ? g.start : Start::kAccumulate;
       ForRowTiles<M>(g.rows, [&](int64_t i, auto m) {
         GemmTile<T, decltype(m)::value, NV, Gated>(g, i, p, bb, ldb, run0, run1, k0, k, start);
@@ -303,8 +307,8 @@ inline int PanelVectors(int64_t vectors, int64_t p) {
 }
 
 // A dense product: panels [panel0, panel1) of four vectors, the last one narrower.
-template <typename T>
-void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
+template <typename T, typename E>
+void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   constexpr int V = kLanes<T>;
   const int64_t vectors = CeilDiv(g.columns, V);
   const int64_t full = std::min(panel1, vectors / 4);
@@ -312,7 +316,7 @@ void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
   if (panel1 > vectors / 4 && vectors % 4 != 0) {
     // The narrow panel as a product of its own, its panel number 0.
     const int64_t p = vectors / 4;
-    RowGemm<T> last = g;
+    RowGemm<T, E> last = g;
     const int nv = PanelVectors(vectors, p);
     last.b = g.b + p * g.panel_depth() * 4 * V;
     last.bias = g.bias == nullptr ? nullptr : g.bias + p * 4 * V;
@@ -339,8 +343,8 @@ void GemmDense(const RowGemm<T>& g, int64_t panel0, int64_t panel1) {
 // c[m, v] (+)= sum_k rows[k][m] * b[k * ldb + v]: a transposed A against one panel, the product of
 // a weight gradient. c is [m_size][NV * V]. The sum of one call is formed before it is added, so a
 // long reduction cut into calls loses fewer bits. With `Gated` rows are as in GatedColumnsOfA.
-template <typename T, int NV, bool Gated>
-void GemmTransposed(const T* const* rows, int64_t depth, int64_t m_size, const T* b, int64_t ldb,
+template <typename T, int NV, bool Gated, typename E>
+void GemmTransposed(const E* const* rows, int64_t depth, int64_t m_size, const E* b, int64_t ldb,
                     T* c, bool accumulate) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
@@ -353,7 +357,7 @@ void GemmTransposed(const T* const* rows, int64_t depth, int64_t m_size, const T
 #pragma GCC unroll 8
         for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
       }
-      using Columns = std::conditional_t<Gated, GatedColumnsOfA<T, NV>, ColumnsOfA<T>>;
+      using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
       MultiplyTile<T, kM, NV>(Columns{rows, i}, b, ldb, depth, acc);
       T* ci = c + i * NV * V;
 #pragma GCC unroll 8
@@ -369,9 +373,9 @@ void GemmTransposed(const T* const* rows, int64_t depth, int64_t m_size, const T
 }
 
 // The same with the number of vectors known at run time.
-template <typename T>
-void GemmTransposedVectors(int nv, bool gated, const T* const* rows, int64_t depth, int64_t m_size,
-                           const T* b, int64_t ldb, T* c, bool accumulate) {
+template <typename T, typename E>
+void GemmTransposedVectors(int nv, bool gated, const E* const* rows, int64_t depth, int64_t m_size,
+                           const E* b, int64_t ldb, T* c, bool accumulate) {
   if (gated) {
     // Only gate panels are, of LSTM and of GRU.
     if (nv == 4) return GemmTransposed<T, 4, true>(rows, depth, m_size, b, ldb, c, accumulate);

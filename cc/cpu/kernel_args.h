@@ -45,6 +45,9 @@ struct RnnProblem {
   int64_t max_time;        // T
   int64_t batch;           // B
   const int32_t* lengths;  // [B], each in [0, T]
+  // 1: bfloat16 tensors may be multiplied as bfloat16 (sums in float32) where the CPU has
+  // instructions for it; 0: all arithmetic on them is in float32.
+  int32_t bf16_products;
   // The rest is 0 with opaque weights.
   int32_t weight_layout;     // WeightLayout
   int32_t bias_rows;         // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)

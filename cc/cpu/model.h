@@ -9,6 +9,7 @@
 
 #include "cc/cpu/arena.h"
 #include "cc/cpu/kernel_args.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/panels.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/stages.h"
@@ -145,30 +146,33 @@ ParamCursor MakeParamCursor(const RnnProblem& p, const Sizes<T>& s) {
   return cursor;
 }
 
-// The packed weights of a pseudo-layer for the forward pass.
-template <typename T>
+// The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).
+template <typename T, typename E = T>
 struct PackedWeights {
-  T* input;           // gate (or dense) panels [K = in]
-  T* recurrent;       // gate (or dense) panels [K = S]
-  T* projection;      // dense panels [K = H] of P columns
+  E* input;           // gate (or dense) panels [K = in]
+  E* recurrent;       // gate (or dense) panels [K = S]
+  E* projection;      // dense panels [K = H] of P columns
   T* bias;            // [panel][NV][V] for the input product: both biases where they merge
   T* recurrent_bias;  // GRU: [u][V], the recurrent bias of the candidate
 };
 
-template <typename T>
-PackedWeights<T> TakePackedBiases(Arena& arena, const Sizes<T>& s) {
-  PackedWeights<T> w = {};
+template <typename T, typename E = T>
+PackedWeights<T, E> TakePackedBiases(Arena& arena, const Sizes<T>& s) {
+  PackedWeights<T, E> w = {};
   w.bias = arena.Take<T>(s.blocks * s.gates.input.count * kLanes<T>);
   w.recurrent_bias = arena.Take<T>(s.mode == kModeGru ? s.padded : 0);
   return w;
 }
 
-template <typename T>
-PackedWeights<T> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) {
-  PackedWeights<T> w = TakePackedBiases(arena, s);
-  w.input = arena.Take<T>(Area(in, s.blocks * s.gates.input.count * kLanes<T>));
-  w.recurrent = arena.Take<T>(Area(s.hidden, s.blocks * s.gates.recurrent.count * kLanes<T>));
-  w.projection = arena.Take<T>(s.proj > 0 ? DensePanelsSize<T>(s.units, s.proj) : 0);
+template <typename T, typename E = T>
+PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) {
+  PackedWeights<T, E> w = TakePackedBiases<T, E>(arena, s);
+  const int64_t input_columns = s.blocks * s.gates.input.count * kLanes<T>;
+  const int64_t recurrent_columns = s.blocks * s.gates.recurrent.count * kLanes<T>;
+  w.input = arena.Take<E>(Area(OperandsOf<E>(in), input_columns));
+  w.recurrent = arena.Take<E>(Area(OperandsOf<E>(s.hidden), recurrent_columns));
+  w.projection =
+      arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.proj) : 0);
   return w;
 }
 
@@ -178,9 +182,9 @@ int64_t PackItems(const Sizes<T>& s) {
   return s.panels() + (s.proj > 0 ? DensePanels<T>(s.proj) : 0);
 }
 
-template <typename T>
+template <typename T, typename E>
 void PackBias(const Sizes<T>& s, const WeightSource<T>& src, int64_t block,
-              const PackedWeights<T>& w) {
+              const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
   const int64_t n = std::min<int64_t>(V, s.units - block * V);
   const GateOrder& order = s.gates.input;
@@ -203,31 +207,34 @@ void PackBias(const Sizes<T>& s, const WeightSource<T>& src, int64_t block,
   }
 }
 
-template <typename T>
+template <typename T, typename E>
 void PackItem(const Sizes<T>& s, const WeightSource<T>& src, int64_t in, int64_t item,
-              const PackedWeights<T>& w) {
+              const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
   if (item >= s.panels()) {
     const int64_t p = item - s.panels();
     PackDensePanel(src.projection, s.units, s.proj, p,
-                   w.projection + DensePanelOffset<T>(s.units, p));
+                   w.projection + DensePanelOffset<T>(OperandsOf<E>(s.units), p));
     return;
   }
+  const int64_t input_depth = OperandsOf<E>(in);
+  const int64_t recurrent_depth = OperandsOf<E>(s.hidden);
   if (s.dense) {
     if (src.input.data != nullptr) {
-      PackDensePanel(src.input, in, s.units, item, w.input + DensePanelOffset<T>(in, item));
+      PackDensePanel(src.input, in, s.units, item,
+                     w.input + DensePanelOffset<T>(input_depth, item));
     }
     PackDensePanel(src.recurrent, s.hidden, s.units, item,
-                   w.recurrent + DensePanelOffset<T>(s.hidden, item));
+                   w.recurrent + DensePanelOffset<T>(recurrent_depth, item));
     for (int64_t u = 4 * item; u < std::min(4 * item + 4, s.blocks); ++u) PackBias(s, src, u, w);
     return;
   }
   if (src.input.data != nullptr) {
     PackGatePanel(src.input, in, s.units, s.gates.input, item,
-                  w.input + item * in * s.gates.input.count * V);
+                  w.input + item * input_depth * s.gates.input.count * V);
   }
   PackGatePanel(src.recurrent, s.hidden, s.units, s.gates.recurrent, item,
-                w.recurrent + item * s.hidden * s.gates.recurrent.count * V);
+                w.recurrent + item * recurrent_depth * s.gates.recurrent.count * V);
   PackBias(s, src, item, w);
 }
 

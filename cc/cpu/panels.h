@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "cc/cpu/gemm.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/vec.h"
 
 namespace rnn_ops {
@@ -50,6 +51,25 @@ void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst
   }
 }
 
+// The same as pairs of k, rounded to bfloat16.
+template <typename T>
+void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, Pair* dst, int64_t ldb) {
+#if defined(RNN_OPS_ISA_AVX512)
+  constexpr int V = kLanes<float>;
+  alignas(64) float rows[(V + 1) * V];
+  for (int64_t k0 = 0; k0 < depth; k0 += V) {
+    const int64_t size = std::min<int64_t>(V, depth - k0);
+    PackVector(src.At(k0, 0), size, n, rows, V);
+    if (size % 2 != 0) Store(rows + size * V, Set<float>(0.0f));
+    for (int64_t k = 0; k < size; k += 2) {
+      StorePairs(dst + (k0 + k) / 2 * ldb, Load(rows + k * V), Load(rows + (k + 1) * V));
+    }
+  }
+#else
+  (void)src, (void)depth, (void)n, (void)dst, (void)ldb;
+#endif
+}
+
 // The inverse: dst(k, lane) = src[k * ldb + lane] for k < depth, lane < n.
 template <typename T>
 void UnpackVector(const T* src, int64_t ldb, int64_t depth, int64_t n, const MatrixView<T>& dst) {
@@ -76,9 +96,9 @@ struct GateOrder {
 };
 
 // Gate panel u of a matrix whose columns are [gate][H].
-template <typename T>
+template <typename T, typename E>
 void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
-                   const GateOrder& gates, int64_t u, T* panel) {
+                   const GateOrder& gates, int64_t u, E* panel) {
   constexpr int V = kLanes<T>;
   const int64_t n = std::min<int64_t>(V, units - u * V);
   for (int g = 0; g < gates.count; ++g) {
@@ -88,9 +108,9 @@ void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
 }
 
 // Dense panel p of a matrix [depth, columns].
-template <typename T>
+template <typename T, typename E>
 void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t columns, int64_t p,
-                    T* panel) {
+                    E* panel) {
   constexpr int V = kLanes<T>;
   const int nv = PanelVectors(CeilDiv(columns, V), p);
   for (int v = 0; v < nv; ++v) {
@@ -101,22 +121,23 @@ void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t colum
 
 // Dense panel p of a matrix whose rows are [gate][H] in memory and are wanted in the order
 // [unit block][gate][lane], with zeros for lanes beyond H.
-template <typename T>
+template <typename T, typename E>
 void PackDensePanelOfGateRows(const MatrixView<const T>& src, int64_t units, const GateOrder& gates,
-                              int64_t columns, int64_t p, T* panel) {
+                              int64_t columns, int64_t p, E* panel) {
   constexpr int V = kLanes<T>;
   const int nv = PanelVectors(CeilDiv(columns, V), p);
   const int64_t ldb = nv * V;
   for (int64_t u = 0; u < CeilDiv(units, V); ++u) {
     const int64_t valid = std::min<int64_t>(V, units - u * V);
     for (int g = 0; g < gates.count; ++g) {
-      T* dst = panel + (u * gates.count + g) * V * ldb;
+      constexpr int64_t kRows = V / kPerOperand<E>;
+      E* dst = panel + (u * gates.count + g) * kRows * ldb;
       for (int v = 0; v < nv; ++v) {
         const int64_t n0 = (4 * p + v) * V;
         PackVector(src.At(gates.source[g] * units + u * V, n0), valid,
                    std::min<int64_t>(V, columns - n0), dst + v * V, ldb);
       }
-      std::fill(dst + valid * ldb, dst + V * ldb, T(0));
+      std::fill(dst + OperandsOf<E>(valid) * ldb, dst + kRows * ldb, E{});
     }
   }
 }

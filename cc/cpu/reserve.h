@@ -32,8 +32,8 @@ struct ReserveHeader {
 constexpr uint64_t kReserveMagic = 0x7466526e6e4f7073;  // "tfRnnOps"
 constexpr uint32_t kReserveVersion = 1;
 
-// FNV-1a over everything but the key that shapes the content.
-inline uint64_t Fingerprint(const RnnProblem& p) {
+// FNV-1a over everything but the key that shapes the content. `pairs`: see Note [Pairs].
+inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
   uint64_t hash = 0xcbf29ce484222325;
   auto add = [&hash](uint64_t value) {
     for (int i = 0; i < 8; ++i) {
@@ -46,7 +46,7 @@ inline uint64_t Fingerprint(const RnnProblem& p) {
   for (int64_t value : {int64_t{p.dtype}, int64_t{p.mode}, int64_t{p.skip_input},
                         int64_t{p.num_dirs}, int64_t{p.time_major}, int64_t{dropout_bits},
                         int64_t{p.weight_layout}, int64_t{p.input_masked},
-                        int64_t{p.recurrent_masked},
+                        int64_t{p.recurrent_masked}, int64_t{pairs},
                         p.num_layers, p.num_units, p.input_size, p.num_proj, p.max_time, p.batch}) {
     add(static_cast<uint64_t>(value));
   }

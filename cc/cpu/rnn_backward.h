@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cc/cpu/arena.h"
 #include "cc/cpu/backward_products.h"
@@ -18,6 +19,7 @@
 #include "cc/cpu/dropout_rows.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/model.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/panels.h"
 #include "cc/cpu/reserve.h"
 #include "cc/cpu/rnn_forward.h"
@@ -34,45 +36,47 @@ int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
   return DensePanels<T>(in) + DensePanels<T>(s.hidden) + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
 }
 
-template <typename T>
+template <typename T, typename E>
 void BackwardPackItem(const Sizes<T>& s, const WeightSource<T>& src, int64_t in, int64_t item,
-                      const BackwardDirection<T>& dir) {
+                      const BackwardDirection<T, E>& dir) {
   // Sources are (k, gate column); here the gate column is K.
   auto swapped = [](const MatrixView<const T>& m) {
     return MatrixView<const T>{m.data, m.n_stride, m.k_stride};
   };
   const int64_t input_panels = DensePanels<T>(in);
   if (item < input_panels) {
-    const int64_t depth = s.padded * s.gates.input.count;
+    const int64_t depth = OperandsOf<E>(s.padded * s.gates.input.count);
     PackDensePanelOfGateRows(swapped(src.input), s.units, s.gates.input, in, item,
                              dir.input + DensePanelOffset<T>(depth, item));
     return;
   }
   item -= input_panels;
   if (item < DensePanels<T>(s.hidden)) {
-    const int64_t depth = s.padded * s.gates.recurrent.count;
+    const int64_t depth = OperandsOf<E>(s.padded * s.gates.recurrent.count);
     PackDensePanelOfGateRows(swapped(src.recurrent), s.units, s.gates.recurrent, s.hidden, item,
                              dir.recurrent + DensePanelOffset<T>(depth, item));
     return;
   }
   item -= DensePanels<T>(s.hidden);
   PackDensePanel(swapped(src.projection), s.proj, s.units, item,
-                 dir.projection + DensePanelOffset<T>(s.proj, item));
+                 dir.projection + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
 }
 
-template <typename T>
-BackwardDirection<T> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
-                                           int64_t rows, int64_t batch) {
-  BackwardDirection<T> dir = {};
-  dir.input = arena.Take<T>(Area(s.padded * s.gates.input.count, RoundUp(in, kLanes<T>)));
-  dir.recurrent = arena.Take<T>(Area(s.padded * s.gates.recurrent.count, s.hidden_padded));
-  dir.projection = arena.Take<T>(s.proj > 0 ? DensePanelsSize<T>(s.proj, s.units) : 0);
+template <typename T, typename E>
+BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
+                                              int64_t rows, int64_t batch) {
+  const int64_t gate_rows = OperandsOf<E>(s.padded);  // of one gate
+  BackwardDirection<T, E> dir = {};
+  dir.input = arena.Take<E>(Area(gate_rows * s.gates.input.count, RoundUp(in, kLanes<T>)));
+  dir.recurrent = arena.Take<E>(Area(gate_rows * s.gates.recurrent.count, s.hidden_padded));
+  dir.projection =
+      arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.proj), s.units) : 0);
   // The gradient of the projection has panels of units, its forward weights panels of P.
   Sizes<T> without_projection = s;
   without_projection.proj = 0;
   dir.gradient = TakePackedWeights(arena, without_projection, in);
   dir.gradient.projection = arena.Take<T>(Area(s.proj, s.padded));
-  dir.dgates = arena.Take<T>(Area(rows, s.gate_row));
+  dir.dgates = arena.Take<E>(Area(rows, OperandsOf<E>(s.gate_row)));
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
@@ -91,52 +95,58 @@ Split BackwardSplit(const Sizes<T>& s, int64_t rows, int64_t in, int64_t batch,
 }
 
 // The memory of a backward pass, measured or taken.
-template <typename T>
+template <typename T, typename E = T>
 struct BackwardPlan {
   Sizes<T> sizes;
   Sequence seq;
   Split split;
-  BackwardLayer<T> layer;
+  BackwardLayer<T, E> layer;
   T* between[2];  // gradients of the outputs of inner layers
   T* dropped;     // the dropped-out input of a layer
 };
 
-template <typename T>
-BackwardPlan<T> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
-  BackwardPlan<T> plan;
+// Elements of what the weight gradients read in place of x (or h), see MakeBackwardOperands.
+template <typename T, typename E>
+int64_t BackwardOperands(int64_t rows, int64_t width, int gates, bool masked) {
+  if constexpr (!std::is_same_v<T, E>) return Area(CeilDiv(rows, 2), RoundUp(width, kLanes<T>));
+  return masked ? Area(rows, Area(width, gates)) : 0;
+}
+
+template <typename T, typename E>
+BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
+  BackwardPlan<T, E> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = BackwardSplit(s, plan.seq.rows, p.input_size, p.batch, num_threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
-    plan.layer.dirs[d] = TakeBackwardDirection(arena, s, widest, plan.seq.rows, p.batch);
-    plan.layer.pointers[d] = TakeSlicePointers<T>(arena, Area(plan.split.lanes, p.batch));
+    plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch);
+    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.lanes, p.batch));
   }
   const bool inner = p.num_layers > 1;
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
   plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
-  const int64_t x_width = Area(p.input_size, s.gates.input.count);
-  plan.layer.masked_x = arena.Take<T>(p.input_masked ? Area(plan.seq.rows, x_width) : 0);
+  plan.layer.operand_x = arena.Take<E>(
+      BackwardOperands<T, E>(plan.seq.rows, widest, s.gates.input.count, p.input_masked != 0));
   for (int d = 0; d < p.num_dirs; ++d) {
-    const int64_t h_width = Area(s.hidden, s.gates.recurrent.count);
-    plan.layer.dirs[d].masked_h =
-        arena.Take<T>(p.recurrent_masked ? Area(plan.seq.rows, h_width) : 0);
+    plan.layer.dirs[d].operand_h = arena.Take<E>(BackwardOperands<T, E>(
+        plan.seq.rows, s.hidden, s.gates.recurrent.count, p.recurrent_masked != 0));
   }
   return plan;
 }
 
-template <typename T>
+template <typename T, typename E = T>
 RnnSizes BackwardSizes(const RnnProblem& p, int32_t num_threads) {
   Arena arena;
-  const BackwardPlan<T> plan = MakeBackwardPlan<T>(p, num_threads, arena);
+  const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, num_threads, arena);
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
   sizes.reserve_bytes = MakeReserve<T>(nullptr, plan.seq.rows, plan.sizes, p.num_layers).bytes();
   return sizes;
 }
 
-template <typename T>
-void PackBackwardWeights(const BackwardLayer<T>& layer, const WeightSource<T>* src,
+template <typename T, typename E>
+void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<T>* src,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
@@ -148,8 +158,8 @@ void PackBackwardWeights(const BackwardLayer<T>& layer, const WeightSource<T>* s
 
 // The time loops of all directions. make_slice(d, j0, j1, pointers) gives an object with the
 // interface of BackwardSlice.
-template <typename T, typename MakeSlice>
-void RunBackwardRecurrence(const BackwardLayer<T>& layer, const Split& split,
+template <typename T, typename E, typename MakeSlice>
+void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
                            const ParallelFor& parallel, MakeSlice&& make_slice) {
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
@@ -177,11 +187,12 @@ void RunBackwardRecurrence(const BackwardLayer<T>& layer, const Split& split,
   for (int d = 0; d < s.num_dirs; ++d) make_slice(d, 0, seq.batch, layer.pointers[d]).Finish();
 }
 
-template <typename T>
+template <typename T, typename E = T>
 int32_t Backward(const RnnBackwardArgs& args) {
+  constexpr bool kPairs = !std::is_same_v<T, E>;
   RnnProblem p = args.problem;
   Arena arena(args.scratch);
-  BackwardPlan<T> plan = MakeBackwardPlan<T>(p, args.parallel.num_threads, arena);
+  BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, args.parallel.num_threads, arena);
   const Sizes<T>& s = plan.sizes;
   const Sequence& seq = plan.seq;
   const Reserve<T> reserve =
@@ -189,13 +200,13 @@ int32_t Backward(const RnnBackwardArgs& args) {
   ReserveHeader header;
   std::memcpy(&header, args.reserve, sizeof(header));
   if (header.magic != kReserveMagic || header.version != kReserveVersion ||
-      header.vector_bytes != kLanes<T> * sizeof(T) || header.fingerprint != Fingerprint(p)) {
+      header.vector_bytes != kLanes<T> * sizeof(T) || header.fingerprint != Fingerprint(p, kPairs)) {
     return 1;
   }
   p.dropout_key[0] = header.dropout_key[0];
   p.dropout_key[1] = header.dropout_key[1];
 
-  BackwardLayer<T> layer = plan.layer;
+  BackwardLayer<T, E> layer = plan.layer;
   layer.seq = &seq;
   layer.sizes = s;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
@@ -257,8 +268,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
     }
     PackBackwardWeights(layer, src, args.parallel);
     RunBackwardRecurrence(layer, plan.split, args.parallel,
-                          [&](int d, int64_t j0, int64_t j1, const SlicePointers<T>& pointers) {
-                            return BackwardSlice<T>(layer, d, j0, j1, pointers);
+                          [&](int d, int64_t j0, int64_t j1, const SlicePointers<T, E>& pointers) {
+                            return BackwardSlice<T, E>(layer, d, j0, j1, pointers);
                           });
     RunBackwardProducts(layer, to, args.parallel);
     if (l == 0) break;

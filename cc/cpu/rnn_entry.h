@@ -6,6 +6,7 @@
 
 #include "Eigen/Core"
 #include "cc/cpu/narrow.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/rnn_backward.h"
 #include "cc/cpu/rnn_forward.h"
 
@@ -53,9 +54,17 @@ LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<N
   return wide;
 }
 
+// Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). What is rare computes
+// in float32: projection, skip_input, masks.
+inline bool UsesPairs(const RnnProblem& p) {
+  return kHasPairs && p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 && !p.skip_input &&
+         !p.input_masked && !p.recurrent_masked && CpuHasPairs();
+}
+
 template <typename Narrow>
 RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
-  const RnnCounts n = CountsOf(args.problem);
+  RnnCounts n = CountsOf(args.problem);
+  if (UsesPairs(args.problem) && RowsArePairs(args.problem)) n.x = 0;  // read as it is
   RnnForwardArgs wide = args;
   wide.x = w.In(args.x, n.x);
   wide.h0 = w.In(args.h0, n.h);
@@ -99,8 +108,20 @@ struct RnnPass<RnnForwardArgs, Narrow> {
   static RnnForwardArgs Widen(const RnnForwardArgs& a, Widened<Narrow>& w) {
     return WidenForward(a, w);
   }
-  static int32_t Run(const RnnForwardArgs& a) { return Forward<float>(a); }
-  static RnnSizes SizesOf(const RnnProblem& p, int32_t n) { return ForwardSizes<float>(p, n); }
+  static int32_t Run(const RnnForwardArgs& wide, const RnnForwardArgs& narrow) {
+    if constexpr (kHasPairs) {
+      if (UsesPairs(wide.problem)) {
+        return Forward<float, Pair>(wide, static_cast<const Pair*>(narrow.x));
+      }
+    }
+    return Forward<float>(wide);
+  }
+  static RnnSizes SizesOf(const RnnProblem& p, int32_t n) {
+    if constexpr (kHasPairs) {
+      if (UsesPairs(p)) return ForwardSizes<float, Pair>(p, n);
+    }
+    return ForwardSizes<float>(p, n);
+  }
 };
 
 template <typename Narrow>
@@ -108,8 +129,18 @@ struct RnnPass<RnnBackwardArgs, Narrow> {
   static RnnBackwardArgs Widen(const RnnBackwardArgs& a, Widened<Narrow>& w) {
     return WidenBackward(a, w);
   }
-  static int32_t Run(const RnnBackwardArgs& a) { return Backward<float>(a); }
-  static RnnSizes SizesOf(const RnnProblem& p, int32_t n) { return BackwardSizes<float>(p, n); }
+  static int32_t Run(const RnnBackwardArgs& wide, const RnnBackwardArgs&) {
+    if constexpr (kHasPairs) {
+      if (UsesPairs(wide.problem)) return Backward<float, Pair>(wide);
+    }
+    return Backward<float>(wide);
+  }
+  static RnnSizes SizesOf(const RnnProblem& p, int32_t n) {
+    if constexpr (kHasPairs) {
+      if (UsesPairs(p)) return BackwardSizes<float, Pair>(p, n);
+    }
+    return BackwardSizes<float>(p, n);
+  }
 };
 
 template <typename Narrow, typename Args>
@@ -118,7 +149,7 @@ int32_t RunWidened(const Args& args) {
   Widened<Narrow> widened(arena, &args.parallel);
   Args wide = RnnPass<Args, Narrow>::Widen(args, widened);
   wide.scratch = arena.template Take<char>(0);
-  const int32_t result = RnnPass<Args, Narrow>::Run(wide);
+  const int32_t result = RnnPass<Args, Narrow>::Run(wide, args);
   if (result == 0) widened.Round();
   return result;
 }

@@ -12,12 +12,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cc/cpu/arena.h"
 #include "cc/cpu/dropout_rows.h"
 #include "cc/cpu/forward_slice.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/model.h"
+#include "cc/cpu/narrow_rows.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/reserve.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
@@ -34,38 +37,56 @@ inline bool IsDirect(const RnnProblem& p) {
 }
 
 // The memory of a forward pass, measured or taken.
-template <typename T>
+template <typename T, typename E = T>
 struct ForwardPlan {
   Sizes<T> sizes;
   Sequence seq;
   Split split;
-  ForwardLayer<T> layer;  // what all layers share
+  ForwardLayer<T, E> layer;  // what all layers share
   T* ring[2];             // [slices * kChunkRows + B, gate_row], without kept gates
   T* between[2];          // inference: outputs of inner layers
   T* dropped;             // [R, D*S] training with dropout
-  T* masked_x;            // with a mask of x: [R, I * G]
+  E* operand_x;           // what the input product reads where that is not x itself
 };
 
-template <typename T>
-ForwardPlan<T> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
-  ForwardPlan<T> plan;
+// Operands of a row of h that the recurrent product reads; 0: h itself.
+template <typename T, typename E>
+int64_t OperandRowOfH(const RnnProblem& p, const Sizes<T>& s) {
+  if constexpr (!std::is_same_v<T, E>) return NarrowRowOperands(s.hidden);
+  return p.recurrent_masked ? Area(s.hidden, s.gates.recurrent.count) : 0;
+}
+
+// Likewise of a row of a layer's input; `in_operands`: it is in operands already.
+template <typename T, typename E>
+int64_t OperandRowOfX(const RnnProblem& p, const Sizes<T>& s, int64_t in, bool in_operands) {
+  if constexpr (!std::is_same_v<T, E>) return in_operands ? 0 : NarrowRowOperands(in);
+  return p.input_masked ? Area(in, s.gates.input.count) : 0;
+}
+
+// Whether the rows of x in the op's own type can serve as pairs.
+inline bool RowsArePairs(const RnnProblem& p) { return p.input_size % 2 == 0; }
+
+template <typename T, typename E>
+ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
+  constexpr bool kPairs = !std::is_same_v<T, E>;
+  ForwardPlan<T, E> plan;
   Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = SplitOf(s, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels());
   const int64_t ring_rows = plan.split.slices * kChunkRows + p.batch;
   const bool keep_gates = p.is_training && !s.dense;
+  plan.layer.operand_row = OperandRowOfH<T, E>(p, s);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
-    plan.layer.dirs[d].weights =
-        IsDirect(p) ? TakePackedBiases(arena, s) : TakePackedWeights(arena, s, widest);
+    plan.layer.dirs[d].weights = !kPairs && IsDirect(p) ? TakePackedBiases<T, E>(arena, s)
+                                                        : TakePackedWeights<T, E>(arena, s, widest);
     plan.layer.dirs[d].c0 = arena.Take<T>(s.lstm() ? Area(p.batch, s.padded) : 0);
     plan.layer.dirs[d].m = arena.Take<T>(s.proj > 0 ? Area(p.batch, s.padded) : 0);
-    for (T*& rows : plan.layer.dirs[d].masked_h) {
-      const int64_t width = s.hidden * s.gates.recurrent.count;
-      rows = arena.Take<T>(p.recurrent_masked ? Area(p.batch, width) : 0);
+    for (E*& rows : plan.layer.dirs[d].operand_h) {
+      rows = arena.Take<E>(Area(p.batch, plan.layer.operand_row));
     }
     plan.ring[d] = arena.Take<T>(keep_gates ? 0 : Area(ring_rows, s.gate_row));
-    plan.layer.pointers[d] = TakeSlicePointers<T>(arena, Area(plan.split.lanes, ring_rows));
+    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.lanes, ring_rows));
   }
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
   for (T*& rows : plan.between) {
@@ -73,8 +94,9 @@ ForwardPlan<T> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& 
   }
   const bool drops = p.num_layers > 1 && p.is_training && p.dropout > 0;
   plan.dropped = arena.Take<T>(drops ? Area(plan.seq.rows, s.output) : 0);
-  const int64_t masked_width = Area(p.input_size, s.gates.input.count);
-  plan.masked_x = arena.Take<T>(p.input_masked ? Area(plan.seq.rows, masked_width) : 0);
+  const int64_t x_row = std::max(OperandRowOfX<T, E>(p, s, p.input_size, RowsArePairs(p)),
+                                 p.num_layers > 1 ? OperandRowOfX<T, E>(p, s, s.output, false) : 0);
+  plan.operand_x = arena.Take<E>(Area(plan.seq.rows, x_row));
   return plan;
 }
 
@@ -130,10 +152,10 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
   });
 }
 
-template <typename T>
+template <typename T, typename E = T>
 RnnSizes ForwardSizes(const RnnProblem& p, int32_t num_threads) {
   Arena arena;
-  const ForwardPlan<T> plan = MakeForwardPlan<T>(p, num_threads, arena);
+  const ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, num_threads, arena);
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
   sizes.reserve_bytes =
@@ -142,8 +164,8 @@ RnnSizes ForwardSizes(const RnnProblem& p, int32_t num_threads) {
 }
 
 // The time loops of all directions of a layer.
-template <typename T>
-void RunForwardRecurrence(const ForwardLayer<T>& layer, const ForwardPlan<T>& plan,
+template <typename T, typename E>
+void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, E>& plan,
                           const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
@@ -155,7 +177,7 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const ForwardPlan<T>& pl
       const int64_t j0 = SliceBegin(seq, slices, i % slices);
       const int64_t j1 = SliceBegin(seq, slices, i % slices + 1);
       const int64_t at = (i % slices) * kChunkRows + j0;
-      RunForwardSlice(ForwardSlice<T>(layer, d, j0, j1, Shift(layer.pointers[d], at),
+      RunForwardSlice(ForwardSlice<T, E>(layer, d, j0, j1, Shift(layer.pointers[d], at),
                                       layer.keep ? nullptr : plan.ring[d] + at * s.gate_row),
                       s);
     });
@@ -164,11 +186,11 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const ForwardPlan<T>& pl
   Stages stages[2] = {Stages(lanes), Stages(lanes)};
   const int64_t rows = kChunkRows + seq.batch;
   auto slice_of = [&](int d, int64_t lane) {
-    return ForwardSlice<T>(layer, d, 0, seq.batch, Shift(layer.pointers[d], lane * rows),
+    return ForwardSlice<T, E>(layer, d, 0, seq.batch, Shift(layer.pointers[d], lane * rows),
                            plan.ring[d]);
   };
-  if (layer.recurrent_masks) {
-    for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).MaskInitialStates();
+  if (layer.operand_row > 0) {
+    for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).CopyInitialStates();
   }
   Parallel(parallel, s.num_dirs * lanes, [&](int64_t i) {
     // Directions first, so that few threads still spread over both.
@@ -179,8 +201,8 @@ void RunForwardRecurrence(const ForwardLayer<T>& layer, const ForwardPlan<T>& pl
   for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).Finish();
 }
 
-template <typename T>
-void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const ParallelFor& parallel) {
+template <typename T, typename E>
+void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   if (layer.direct) {
     for (int d = 0; d < s.num_dirs; ++d) {
@@ -192,16 +214,38 @@ void PackForwardWeights(const ForwardLayer<T>& layer, int64_t in, const Parallel
   }
   const int64_t items = PackItems(s);
   Parallel(parallel, s.num_dirs * items, [&](int64_t i) {
-    const ForwardDirection<T>& dir = layer.dirs[i / items];
+    const ForwardDirection<T, E>& dir = layer.dirs[i / items];
     PackItem(s, dir.source, in, i % items, dir.weights);
   });
 }
 
-template <typename T>
-int32_t Forward(const RnnForwardArgs& args) {
+// What the input product of a layer reads: masked or rounded rows, or those of x.
+template <typename T, typename E>
+RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer,
+                            const E* narrow_x, E* buffer, const ParallelFor& parallel) {
+  const Sequence& seq = *layer.seq;
+  if constexpr (std::is_same_v<T, E>) {
+    if (!layer.input_masks) return layer.x;
+    MaskRows(seq, layer.input_masks, layer.sizes.gates.input, buffer, parallel,
+             [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+    return PackedRows(seq, static_cast<const E*>(buffer), p.input_size * layer.sizes.gates.count);
+  } else {
+    if (layer.first_pseudo_layer == 0 && RowsArePairs(p)) {
+      return UserRows(seq, narrow_x, p.input_size / 2);
+    }
+    NarrowRows(seq, layer.in, buffer, parallel,
+               [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+    return PackedRows(seq, static_cast<const E*>(buffer), NarrowRowOperands(layer.in));
+  }
+}
+
+// With pairs `narrow_x` is x in bfloat16, and args.x may be null where RowsArePairs.
+template <typename T, typename E = T>
+int32_t Forward(const RnnForwardArgs& args, const E* narrow_x = nullptr) {
+  constexpr bool kPairs = !std::is_same_v<T, E>;
   const RnnProblem& p = args.problem;
   Arena arena(args.scratch);
-  ForwardPlan<T> plan = MakeForwardPlan<T>(p, args.parallel.num_threads, arena);
+  ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, args.parallel.num_threads, arena);
   const Sizes<T>& s = plan.sizes;
   const Sequence& seq = plan.seq;
   Reserve<T> reserve = MakeReserve<T>(args.reserve, seq.rows, s, p.num_layers);
@@ -210,12 +254,12 @@ int32_t Forward(const RnnForwardArgs& args) {
     const ReserveHeader header = {kReserveMagic,
                                   kReserveVersion,
                                   kLanes<T> * sizeof(T),
-                                  Fingerprint(p),
+                                  Fingerprint(p, kPairs),
                                   {p.dropout_key[0], p.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
 
-  ForwardLayer<T> layer = plan.layer;
+  ForwardLayer<T, E> layer = plan.layer;
   layer.seq = &seq;
   layer.sizes = s;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
@@ -223,26 +267,21 @@ int32_t Forward(const RnnForwardArgs& args) {
   layer.h_n = MakeStateRows(p, static_cast<T*>(args.h_n), s.hidden);
   layer.c_n = MakeStateRows(p, static_cast<T*>(args.c_n), s.units);
   layer.keep = p.is_training && !s.dense;
-  layer.direct = IsDirect(p);
+  layer.direct = !kPairs && IsDirect(p);
   layer.input_masks = InputMasks<T>(p, args.layer);
   layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-  layer.masked_x = plan.masked_x;
 
   const RowMap<T> user_y = UserRows(seq, static_cast<T*>(args.y), s.output);
   ZeroPadding(seq, user_y, s.output, args.parallel);
   ParamCursor cursor = MakeParamCursor(p, s);
   const T* params = static_cast<const T*>(args.params);
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
-  if (layer.input_masks) {
-    MaskRows(seq, layer.input_masks, s.gates.input, plan.masked_x, args.parallel,
-             [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
-  }
-
   for (int64_t l = 0; l < p.num_layers; ++l) {
     layer.in = l == 0 ? p.input_size : s.output;
     layer.skip_input = l == 0 && p.skip_input != 0;
     layer.first_pseudo_layer = l * p.num_dirs;
     const int64_t weight_in = layer.skip_input ? 0 : layer.in;
+    layer.operand_x = OperandRows(p, layer, narrow_x, plan.operand_x, args.parallel);
     T* inner = nullptr;
     if (l + 1 == p.num_layers) {
       layer.y = user_y;

@@ -12,34 +12,34 @@ namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
 // Row pointers of one slice: a chunk of input rows and gate rows, and one step of the others.
-template <typename T>
+template <typename T, typename E = T>
 struct SlicePointers {
-  const T** x;
+  const E** x;
   T** gates;
   const T** h_prev;
   const T** c_prev;
   T** c;
   T** h;
-  const T** masked;  // like h_prev, see Note [Gate masks]
+  const E** a;  // what the recurrent weights multiply, where that is not h_prev
 };
 
-template <typename T>
-SlicePointers<T> TakeSlicePointers(Arena& arena, int64_t rows) {
-  SlicePointers<T> p;
-  p.x = arena.Take<const T*>(rows);
+template <typename T, typename E = T>
+SlicePointers<T, E> TakeSlicePointers(Arena& arena, int64_t rows) {
+  SlicePointers<T, E> p;
+  p.x = arena.Take<const E*>(rows);
   p.gates = arena.Take<T*>(rows);
   p.h_prev = arena.Take<const T*>(rows);
   p.c_prev = arena.Take<const T*>(rows);
   p.c = arena.Take<T*>(rows);
   p.h = arena.Take<T*>(rows);
-  p.masked = arena.Take<const T*>(rows);
+  p.a = arena.Take<const E*>(rows);
   return p;
 }
 
-template <typename T>
-SlicePointers<T> Shift(const SlicePointers<T>& p, int64_t rows) {
+template <typename T, typename E>
+SlicePointers<T, E> Shift(const SlicePointers<T, E>& p, int64_t rows) {
   return {p.x + rows, p.gates + rows, p.h_prev + rows, p.c_prev + rows,
-          p.c + rows, p.h + rows,     p.masked + rows};
+          p.c + rows, p.h + rows,     p.a + rows};
 }
 
 }  // namespace RNN_OPS_ISA_NAMESPACE

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "cc/cpu/gemm.h"
+#include "cc/cpu/operand.h"
 #include "cc/cpu/panels.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/vec.h"
@@ -72,6 +73,60 @@ void ReducePanel(const Sequence& seq, const T* gradient, int64_t ld, int64_t at,
     for (int v = 0; v < vectors; ++v) Store(bias + v * V, padd(Load(bias + v * V), sum[v]));
   }
 }
+
+#if defined(RNN_OPS_ISA_AVX512)
+
+// The same with gradient rows [R, ld] of bfloat16, where K is pairs of rows: `rows_of(pair, factor)`
+// gives a row of PairRows.
+template <typename RowsOf>
+void ReducePanel(const Sequence& seq, const Pair* gradient, int64_t ld, int64_t at, int vectors,
+                 const ReductionFactor<float> (&factors)[2], float* bias, RowsOf&& rows_of) {
+  constexpr int V = kLanes<float>;
+  constexpr int64_t kPairs = kReductionRows / 2;
+  alignas(64) Pair block[kPairs * 4 * V];
+  const Pair* rows[2][kPairs];
+  std::fill(bias, bias + vectors * V, 0.0f);
+  auto load = [&](int64_t row, int v) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(
+        reinterpret_cast<const uint16_t*>(gradient) + row * ld + at + v * V));
+  };
+  auto wide = [](const __m256i& v) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+  };
+  const int64_t blocks = std::max<int64_t>(1, CeilDiv(seq.rows, kReductionRows));
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t row0 = i * kReductionRows;
+    const int64_t n = std::min(kReductionRows, seq.rows - row0);
+    Packet<float> sum[4] = {Set(0.0f), Set(0.0f), Set(0.0f), Set(0.0f)};
+    for (int64_t k = 0; k < n; k += 2) {
+      const int64_t ahead = std::min(row0 + k + kPrefetchRows, seq.rows - 1);
+      const uint16_t* next = reinterpret_cast<const uint16_t*>(gradient) + ahead * ld + at;
+      for (int v = 0; v < vectors; v += 2) {
+        __builtin_prefetch(next + v * V);
+        __builtin_prefetch(next + ld + v * V);
+      }
+      for (int v = 0; v < vectors; ++v) {
+        const __m256i first = load(row0 + k, v);
+        const __m256i second = k + 1 < n ? load(row0 + k + 1, v) : _mm256_setzero_si256();
+        _mm512_storeu_si512(block + (k / 2 * vectors + v) * V, Interleave(first, second));
+        sum[v] = padd(sum[v], padd(Packet<float>(wide(first)), Packet<float>(wide(second))));
+      }
+      for (int f = 0; f < 2; ++f) {
+        if (factors[f].columns > 0) rows[f][k / 2] = rows_of((row0 + k) / 2, f);
+      }
+    }
+    for (int f = 0; f < 2; ++f) {
+      const ReductionFactor<float>& factor = factors[f];
+      if (factor.columns == 0) continue;
+      GemmTransposedVectors<float>(factor.vectors, false, rows[f], CeilDiv(n, 2), factor.columns,
+                                   block + factor.first_vector * V, vectors * V, factor.result,
+                                   /*accumulate=*/i > 0);
+    }
+    for (int v = 0; v < vectors; ++v) Store(bias + v * V, padd(Load(bias + v * V), sum[v]));
+  }
+}
+
+#endif
 
 }  // namespace RNN_OPS_ISA_NAMESPACE
 }  // namespace cpu

@@ -34,6 +34,7 @@ cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
   problem.max_time = config.max_time;
   problem.batch = config.batch;
   problem.lengths = call.lengths.flat<int32_t>().data();
+  problem.bf16_products = cpu::AllowBf16Products() ? 1 : 0;
   if (!call.has_layer()) return problem;
   problem.weight_layout = cpu::kKerasWeights;
   problem.bias_rows =

@@ -29,6 +29,7 @@ inline RnnCase MakeCase(int32_t dtype, int32_t mode, int64_t T, int64_t B, int64
   c.problem.batch = B;
   c.problem.input_size = I;
   c.problem.num_units = H;
+  c.problem.bf16_products = 1;
   c.lengths.assign(B, static_cast<int32_t>(T));
   return c;
 }

@@ -132,12 +132,42 @@ TEST(RnnKernels, EmptyProblems) {
   }
 }
 
-// Arithmetic of float16 and bfloat16 is float32, rounded once at the end.
+// With bf16_products the operands of products are rounded too, and nothing else: the error stays
+// that of a few roundings. relu is not among them, whose slope jumps where a rounding changes a sign.
+TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
+  std::mt19937_64 random(6);
+  double worst_output = 0, worst_gradient = 0;
+  for (int64_t k = 0; k < 60; ++k) {
+    RnnCase c = MakeCase(kBFloat16, 1 + k % 3, 1 + random() % 30, 1 + random() % 20,
+                         1 + random() % 70, 1 + random() % 90);
+    c.problem.num_layers = 1 + k % 2;
+    c.problem.num_dirs = 1 + k / 2 % 2;
+    c.problem.time_major = k % 5 != 0;
+    if (k % 3 == 0) RandomLengths(random, &c);
+    const RnnValues inputs = RandomInputs(c, k);
+    const RnnValues want = Expected(c, inputs);
+    SCOPED_TRACE(Describe(c));
+    for (const KernelTable* table : Tables()) {
+      RnnRun run(*table, c, inputs, {1 + static_cast<int32_t>(k % 3)});
+      EXPECT_EQ(run.Forward(), 0);
+      worst_output = std::max(
+          worst_output, ExpectNear(kRnnOutputs, run.values, want, 1.5 * Epsilon(kBFloat16)));
+      EXPECT_EQ(run.Backward(), 0);
+      worst_gradient = std::max(
+          worst_gradient, ExpectNear(kRnnGradients, run.values, want, 2 * Epsilon(kBFloat16)));
+    }
+  }
+  std::cout << "worst errors: " << worst_output / Epsilon(kBFloat16) << " and "
+            << worst_gradient / Epsilon(kBFloat16) << " eps\n";
+}
+
+// Arithmetic of float16 and, without bf16_products, of bfloat16 is float32, rounded once at the end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
   for (int k = 0; k < 60; ++k) {
     const int32_t dtype = k % 2 ? kFloat16 : kBFloat16;
-    const RnnCase c = k < 30 ? RandomCase(random, dtype) : RandomLayerCase(random, dtype);
+    RnnCase c = k < 30 ? RandomCase(random, dtype) : RandomLayerCase(random, dtype);
+    c.problem.bf16_products = 0;
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;
     wide_case.problem.dtype = kFloat32;

@@ -1,0 +1,128 @@
+// What a matrix product multiplies: the type of the arithmetic, or pairs of bfloat16.
+//
+// Note [Pairs]
+// AVX512_BF16 has one instruction that multiplies two neighbours of A with two of B and adds both
+// products to a float32: twice the rate of float32. So A and B of a product are arrays of Pair, 32
+// bits that hold two consecutive k, and everything else (tiles, panels, row pointers) is as for
+// float, with half as many k. An odd K is filled up with zeros on both sides.
+#ifndef TF_RNN_OPS_CC_CPU_OPERAND_H_
+#define TF_RNN_OPS_CC_CPU_OPERAND_H_
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "cc/cpu/vec.h"
+
+#if defined(RNN_OPS_ISA_AVX512)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// Two bfloat16, the first in the lower half.
+struct Pair {
+  uint16_t first;
+  uint16_t second;
+};
+
+// E is T for most products. kPerOperand<E>: values of k that one E holds.
+template <typename E>
+struct Operand {
+  using Vector = Packet<E>;
+  static EIGEN_ALWAYS_INLINE Vector Load(const E* p) { return RNN_OPS_ISA_NAMESPACE::Load(p); }
+  static EIGEN_ALWAYS_INLINE Vector Set(E value) { return RNN_OPS_ISA_NAMESPACE::Set<E>(value); }
+  static EIGEN_ALWAYS_INLINE Vector MultiplyAdd(const Vector& a, const Vector& b,
+                                                const Vector& sum) {
+    return pmadd(a, b, sum);
+  }
+};
+
+template <typename E>
+constexpr int kPerOperand = 1;
+template <>
+constexpr int kPerOperand<Pair> = 2;
+
+// n values of k in whole operands.
+template <typename E>
+constexpr int64_t OperandsOf(int64_t n) {
+  return CeilDiv(n, kPerOperand<E>);
+}
+
+// The vector at element `at` of an array of operands; `at` is a multiple of V.
+template <typename T>
+EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) {
+  Store(base + at, v);
+}
+
+#if defined(RNN_OPS_ISA_AVX512)
+
+constexpr bool kHasPairs = true;
+
+// AVX512_BF16 is not part of the level: to be asked before anything of pairs runs.
+inline bool CpuHasPairs() {
+  static std::atomic<int> known{-1};  // cpuid is slow on a virtual machine
+  int has = known.load(std::memory_order_relaxed);
+  if (has < 0) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    has = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 5)) != 0;
+    known.store(has, std::memory_order_relaxed);
+  }
+  return has != 0;
+}
+
+EIGEN_ALWAYS_INLINE __m256i RoundToBFloat16(const __m512& v) {
+  return (__m256i)_mm512_cvtneps_pbh(v);
+}
+
+template <>
+struct Operand<Pair> {
+  using Vector = __m512i;
+  static EIGEN_ALWAYS_INLINE Vector Load(const Pair* p) { return _mm512_loadu_si512(p); }
+  static EIGEN_ALWAYS_INLINE Vector Set(Pair value) {
+    int bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    return _mm512_set1_epi32(bits);
+  }
+  static EIGEN_ALWAYS_INLINE Packet<float> MultiplyAdd(const Vector& a, const Vector& b,
+                                                       const Packet<float>& sum) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+  }
+};
+
+EIGEN_ALWAYS_INLINE void StoreOperands(Pair* base, int64_t at, const Packet<float>& v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(reinterpret_cast<uint16_t*>(base) + at),
+                      RoundToBFloat16(v));
+}
+
+// Lane i of the result is (first[i], second[i]).
+EIGEN_ALWAYS_INLINE __m512i Interleave(const __m256i& first, const __m256i& second) {
+  return _mm512_or_si512(_mm512_cvtepu16_epi32(first),
+                         _mm512_slli_epi32(_mm512_cvtepu16_epi32(second), 16));
+}
+
+EIGEN_ALWAYS_INLINE void StorePairs(Pair* p, const Packet<float>& first,
+                                    const Packet<float>& second) {
+  _mm512_storeu_si512(p, Interleave(RoundToBFloat16(first), RoundToBFloat16(second)));
+}
+
+#else
+
+constexpr bool kHasPairs = false;
+inline bool CpuHasPairs() { return false; }
+
+#endif
+
+template <typename E>
+constexpr int kOperandLanes = kLanes<E>;
+template <>
+constexpr int kOperandLanes<Pair> = kLanes<float>;
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_OPERAND_H_
