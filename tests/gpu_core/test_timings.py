@@ -1,0 +1,43 @@
+"""The parts of timings.py that need no GPU."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="timings.py compares with PyTorch")
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run_python(*arguments):
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+
+
+def test_the_table_has_the_best_ratio():
+    program = """
+import timings
+case = ["lstm", "float32", 100, 1, 128, 128, 1]
+columns = {
+    policy: [{"case": case, "core": time, "torch": peer}]
+    for policy, time, peer in (("standard", 10.0, 12.0), ("auto", 8.0, 14.0))
+}
+print(timings.table(columns))
+"""
+    done = run_python("-B", "-c", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "| cell | type | T, B, I, H, L | torch | standard | auto | torch / best |",
+        "|---|---|---|---|---|---|---|",
+        "| lstm | float32 | 100, 1, 128, 128, 1 | 13 | 10 | 8 | 1.62 |",
+    ]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU, so it would run")
+@pytest.mark.parametrize("program", ["timings.py", "checks.py"])
+def test_without_a_gpu_they_say_so(program):
+    done = run_python("-B", HERE / program, "libcore.so")
+    assert done.returncode != 0
+    assert "no GPU" in done.stderr

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""How fast the GPU core is beside PyTorch's layers on the same cuDNN, as a Markdown table.
+
+    python3 tests/gpu_core/timings.py build/gpu_core/libcore.so
+
+A column per policy of TF_RNN_OPS_CUDNN_ALGO, each measured in a process of its own. Times are medians
+in microseconds of one forward and backward pass, from events on the stream, host time included
+where the device waits for it. PyTorch's includes its autograd.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+import core
+import torch
+
+from reference.spec import RnnSpec
+
+# T, B, I, H, L
+SHAPES = (
+    (100, 1, 128, 128, 1),
+    (100, 1, 512, 512, 1),
+    (100, 8, 256, 256, 1),
+    (50, 32, 256, 256, 2),
+    (100, 64, 512, 512, 1),
+    (200, 16, 128, 128, 2),
+)
+DTYPES = {"float32": torch.float32, "float16": torch.float16}
+POLICIES = ("standard", "auto")
+
+
+def median_time(step, repeats=30):
+    """Microseconds of step(), after three calls that do not count."""
+    times = []
+    for number in range(repeats + 3):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        step()
+        end.record()
+        end.synchronize()
+        if number >= 3:
+            times.append(start.elapsed_time(end) * 1e3)
+    return statistics.median(times)
+
+
+def time_core(device_core, mode, shape, dtype):
+    steps, batch, inputs, units, layers = shape
+    spec = RnnSpec(mode, layers, units, inputs)
+    arrays = core.random_inputs(spec, steps, batch, dtype)
+    tensors = [None if a is None else torch.from_numpy(a).to("cuda", dtype) for a in arrays]
+    problem = device_core.problem(spec, tensors[0], [steps] * batch)
+
+    def step():
+        outputs = device_core.forward(spec, problem, *tensors[:4])
+        device_core.backward(spec, problem, tensors[:4], outputs, tensors[4:])
+
+    return median_time(step)
+
+
+def time_torch(mode, shape, dtype):
+    steps, batch, inputs, units, layers = shape
+    kind = torch.nn.LSTM if mode == "lstm" else torch.nn.GRU
+    layer = kind(inputs, units, num_layers=layers, device="cuda", dtype=dtype)
+    x = torch.randn(steps, batch, inputs, device="cuda", dtype=dtype, requires_grad=True)
+    dy = torch.randn(steps, batch, units, device="cuda", dtype=dtype)
+    leaves = (x, *layer.parameters())
+    return median_time(lambda: torch.autograd.grad(layer(x)[0], leaves, dy))
+
+
+def measure(library):
+    """Times by case, of this process's policy."""
+    # As in the core, whose problems do not allow TF32 here.
+    torch.backends.cudnn.allow_tf32 = False
+    torch.nn.LSTM(2, 2, device="cuda")(torch.zeros(1, 1, 2, device="cuda"))
+    device_core = core.Core(library)
+    return [
+        {
+            "case": [mode, name, *shape],
+            "core": time_core(device_core, mode, shape, dtype),
+            "torch": time_torch(mode, shape, dtype),
+        }
+        for mode in ("lstm", "gru")
+        for name, dtype in DTYPES.items()
+        for shape in SHAPES
+    ]
+
+
+def measure_with(library, policy):
+    environment = {**os.environ, "TF_RNN_OPS_CUDNN_ALGO": policy}
+    command = [sys.executable, __file__, library, "--json"]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table(columns):
+    """Markdown; `columns` by policy, the rows of all alike."""
+    lines = [
+        "| cell | type | T, B, I, H, L | torch | " + " | ".join(columns) + " | torch / best |",
+        "|---|---|---|---|" + "---|" * (len(columns) + 1),
+    ]
+    for rows in zip(*columns.values()):
+        mode, name, *shape = rows[0]["case"]
+        peer = statistics.median(row["torch"] for row in rows)
+        times = [row["core"] for row in rows]
+        cells = [mode, name, ", ".join(map(str, shape)), f"{peer:.0f}"]
+        cells += [f"{time:.0f}" for time in times] + [f"{peer / min(times):.2f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("library")
+    parser.add_argument("--json", action="store_true", help="this process's policy alone")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("no GPU: PyTorch sees none")
+    if arguments.json:
+        print(json.dumps(measure(arguments.library)))
+        return
+    print(f"{torch.cuda.get_device_name()}, cuDNN {core.Core(arguments.library).cudnn_version()}\n")
+    print(table({policy: measure_with(arguments.library, policy) for policy in POLICIES}))
+
+
+if __name__ == "__main__":
+    main()
