@@ -7,7 +7,8 @@ namespace {
 // NVIDIA's advice for cublasSetWorkspace().
 constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 constexpr int64_t kHopperWorkspaceBytes = int64_t{32} << 20;
-constexpr int kHopper = 9;
+constexpr int kHopper = 9;  // of compute capability, the major part
+constexpr int kAmpere = 8;
 
 cudaDataType ToCuda(Dtype dtype) {
   switch (dtype) {
@@ -29,15 +30,26 @@ cublasOperation_t Operation(const Factor& factor) {
 
 }  // namespace
 
-Status BlockLstmCall::PrepareProducts() {
+Status BlockLstmCall::Enter() {
   const DriverApi& driver = *libraries_.driver;
-  const CublasApi& cublas = *libraries_.cublas;
   CUdevice device = 0;
-  int major = 0;
+  RNN_OPS_RETURN_IF_ERROR(scope_.Enter(driver, place_.stream));
+  place_.context = scope_.context();
   RNN_OPS_RETURN_IF_CUDA_ERROR(driver, CtxGetDevice(&device));
   RNN_OPS_RETURN_IF_CUDA_ERROR(
-      driver, DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-  const int64_t bytes = major >= kHopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
+      driver, DeviceGetAttribute(&compute_capability_major_,
+                                 CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+  return Status();
+}
+
+bool BlockLstmCall::LacksProducts() const {
+  return problem_.dtype == Dtype::kBFloat16 && compute_capability_major_ < kAmpere;
+}
+
+Status BlockLstmCall::PrepareProducts() {
+  const CublasApi& cublas = *libraries_.cublas;
+  const int64_t bytes =
+      compute_capability_major_ >= kHopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
   void* workspace = nullptr;
   RNN_OPS_RETURN_IF_ERROR(AllocateScratch(allocator_, "cuBLAS's workspace", bytes, &workspace));
   RNN_OPS_RETURN_IF_ERROR(libraries_.handles->Acquire(place_.context, &handle_));

@@ -60,11 +60,9 @@ class BlockLstmCall {
   }
 
   // First of all: the stream's context.
-  Status Enter() {
-    RNN_OPS_RETURN_IF_ERROR(scope_.Enter(*libraries_.driver, place_.stream));
-    place_.context = scope_.context();
-    return Status();
-  }
+  Status Enter();
+  // True where cuBLAS has no products of the problem's dtype: bfloat16 before Ampere.
+  bool LacksProducts() const;
 
   // Before Multiply(): a handle with this stream and a workspace.
   Status PrepareProducts();
@@ -115,6 +113,7 @@ class BlockLstmCall {
   DeviceAllocator* const allocator_;
   LaunchPlace place_;
   ScopedContext scope_;
+  int compute_capability_major_ = 0;
   CublasHandles::Lease handle_;
 };
 

@@ -63,6 +63,7 @@ Status KernelModules::LaunchRaw(const LaunchPlace& place, Kernel kernel, const L
       api_.LaunchKernel(function, static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y),
                         /*grid_z=*/1, static_cast<unsigned>(threads), /*block_y=*/1, /*block_z=*/1,
                         /*shared_bytes=*/0, place.stream, parameters, /*extra=*/nullptr);
+  if (result == CUDA_SUCCESS) return Status();
   return FromDriver(api_, result, StrCat("LaunchKernel(", NameOf(kernel), ")").c_str());
 }
 

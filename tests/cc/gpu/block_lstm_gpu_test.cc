@@ -50,8 +50,12 @@ BlockLstmProblem RandomProblem(std::mt19937_64& random, Dtype dtype) {
                  0.5f * static_cast<float>(any({0, -1, 1, 3})));
 }
 
-BlockValues Compute(const BlockLstmProblem& p, const BlockValues& inputs, int64_t gate_bytes = 0) {
+constexpr int kAmpere = 8, kTuring = 7;  // major parts of the compute capability
+
+BlockValues Compute(const BlockLstmProblem& p, const BlockValues& inputs, int64_t gate_bytes = 0,
+                    int compute_capability_major = kAmpere) {
   FakeCuda cuda;
+  cuda.compute_capability_major = compute_capability_major;
   BlockParts parts(&cuda);
   if (gate_bytes > 0) parts.libraries.gate_bytes = gate_bytes;
   BlockValues values = inputs;
@@ -149,6 +153,33 @@ TEST(BlockLstmGpu, NarrowTypesAreBetterThanNaive) {
                 << entry.second.second << "\n";
     }
   }
+}
+
+// Where cuBLAS has no bfloat16: float32 of the same values, rounded.
+TEST(BlockLstmGpu, BFloat16BeforeAmpereIsFloat32Rounded) {
+  std::mt19937_64 random(53);
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    BlockLstmProblem p = RandomProblem(random, Dtype::kBFloat16);
+    SCOPED_TRACE(fake::Describe(p));
+    const BlockValues inputs = fake::MakeBlockInputs(p, seed);
+    const BlockValues got = Compute(p, inputs, /*gate_bytes=*/0, kTuring);
+    BlockValues wide = fake::BlockReference(p, inputs);
+    for (const BlockField& field : fake::kBlockOutputs) {
+      for (double& value : wide.*field.values) value = fake::RoundTo(p.dtype, value);
+      // A float32 error may tip a rounding over.
+      EXPECT_LE(ErrorOf(got.*field.values, wide.*field.values), 1.0 / 256) << field.name;
+    }
+    for (const BlockField& field : fake::kBlockGradients) {
+      EXPECT_LE(ErrorOf(got.*field.values, wide.*field.values), 1.0 / 32) << field.name;
+    }
+  }
+  const BlockLstmProblem empty = Problem(Dtype::kBFloat16, 4, 5, 3, 9, 0, true);
+  const BlockValues got = Compute(empty, fake::MakeBlockInputs(empty, 1), 0, kTuring);
+  EXPECT_THAT(got.h, Each(0.0));
+  EXPECT_THAT(got.w_grad, Each(0.0));
+  const BlockLstmProblem half = Problem(Dtype::kFloat16, 2, 2, 3, 4, 2, true);
+  const BlockValues inputs = fake::MakeBlockInputs(half, 1);
+  EXPECT_EQ(Compute(half, inputs, 0, kTuring).w_grad, Compute(half, inputs).w_grad);
 }
 
 TEST(BlockLstmGpu, EmptyProblemsGiveZeros) {
@@ -277,11 +308,12 @@ TEST(BlockLstmGpu, TheWorkspaceFitsTheArchitecture) {
 }
 
 // Runs with failures until a run has none; returns how many there were.
-int64_t FailEachCall(const BlockLstmProblem& p) {
+int64_t FailEachCall(const BlockLstmProblem& p, int compute_capability_major = kAmpere) {
   const BlockValues inputs = fake::MakeBlockInputs(p, 1);
-  const BlockValues want = Compute(p, inputs);
+  const BlockValues want = Compute(p, inputs, /*gate_bytes=*/0, compute_capability_major);
   for (int64_t n = 0;; ++n) {
     FakeCuda cuda;
+    cuda.compute_capability_major = compute_capability_major;
     {
       BlockParts parts(&cuda);
       BlockValues values = inputs;
@@ -321,6 +353,7 @@ TEST(BlockLstmGpu, EveryCallMayFail) {
   EXPECT_GT(FailEachCall(Problem(Dtype::kBFloat16, 3, 2, 2, 3, 2, false)), 40);
   EXPECT_GT(FailEachCall(Problem(Dtype::kFloat32, 2, 2, 2, 3, 2, true)), 30);
   EXPECT_GT(FailEachCall(Problem(Dtype::kFloat32, 2, 2, 2, 3, 0, true)), 15);
+  EXPECT_GT(FailEachCall(Problem(Dtype::kBFloat16, 2, 2, 2, 3, 2, true), kTuring), 70);
 }
 
 TEST(BlockLstmGpu, OutOfMemoryIsResourceExhausted) {

@@ -173,7 +173,8 @@ struct FakeCalls {
         ldb < (trans_b ? n : k) || ldc < m) {
       return CUBLAS_STATUS_INVALID_VALUE;
     }
-    if (!Supported(type, result, compute)) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const bool too_old = type == Dtype::kBFloat16 && current->compute_capability_major < 8;
+    if (too_old || !Supported(type, result, compute)) return CUBLAS_STATUS_NOT_SUPPORTED;
     const Dtype scale = compute == CUBLAS_COMPUTE_64F ? Dtype::kFloat64 : Dtype::kFloat32;
     const double scale_a = Read(scale, alpha, 0), scale_c = Read(scale, beta, 0);
     current->products_.push_back({a_type, c_type, compute, scale_c, h->math_mode});
