@@ -64,7 +64,7 @@ def forbidden_includes(folder, headers):
 
 
 def cc_files():
-    return sorted(p for p in (ROOT / "cc").rglob("*") if p.suffix in {".h", ".cc"})
+    return sorted(p for p in (ROOT / "cc").rglob("*") if p.suffix in {".h", ".cc", ".cu"})
 
 
 def python_files():
