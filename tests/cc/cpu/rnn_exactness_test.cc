@@ -206,6 +206,11 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayer) {
         UseKerasWeights(masks & 1, masks & 2, &c);
         if (batch > 2) RandomLengths(random, &c);
         CheckThreadsAndLayouts(c);
+        if (masks == 0) {
+          // The only layers that may multiply bfloat16 as it is.
+          c.problem.dtype = kBFloat16;
+          CheckThreadsAndLayouts(c);
+        }
         if (HasFailure()) return;
       }
     }
