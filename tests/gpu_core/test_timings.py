@@ -19,7 +19,7 @@ def run_python(*arguments):
 def test_the_table_has_the_best_ratio():
     program = """
 import timings
-case = ["lstm", "float32", 100, 1, 128, 128, 1]
+case = ["lstm", "float32", 100, 1, 128, 128, 1, 0]
 columns = {
     policy: [{"case": case, "core": time, "torch": peer}]
     for policy, time, peer in (("standard", 10.0, 12.0), ("auto", 8.0, 14.0))
@@ -29,9 +29,9 @@ print(timings.table(columns))
     done = run_python("-B", "-c", program)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "| cell | type | T, B, I, H, L | torch | standard | auto | torch / best |",
+        "| cell | type | T, B, I, H, L, dropout | torch | standard | auto | torch / best |",
         "|---|---|---|---|---|---|---|",
-        "| lstm | float32 | 100, 1, 128, 128, 1 | 13 | 10 | 8 | 1.62 |",
+        "| lstm | float32 | 100, 1, 128, 128, 1, 0 | 13 | 10 | 8 | 1.62 |",
     ]
 
 
