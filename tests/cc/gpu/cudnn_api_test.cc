@@ -71,6 +71,18 @@ TEST_F(DsoTest, TheVariableNamesTheOneFile) {
   EXPECT_THAT(status.message(), ::testing::Not(HasSubstr("libc.so.6")));
 }
 
+// This program lies in tests/cc/gpu, as the library would in site-packages/tf_rnn_ops.
+TEST_F(DsoTest, ThePipPackageBesideOursIsTakenLast) {
+  DsoRequest request = Request();
+  request.names = {"libfakecudnn.so"};
+  request.pip_folder = "gpu";
+  Dso dso;
+  const Status status = OpenDso(request, &dso);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(dso.name, ::testing::EndsWith("/gpu/libfakecudnn.so"));
+  EXPECT_EQ(dso.tried.size(), 2u);
+}
+
 TEST_F(DsoTest, AnEmptyVariableIsNone) {
   DsoRequest request = Request();
   request.names = {"libc.so.6"};
