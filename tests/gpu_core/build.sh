@@ -7,9 +7,11 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-core="cc/core/rnn_config.cc cc/core/param_layout.cc"
+shapes="cc/core/block_lstm_shapes.cc cc/core/dim_solver.cc cc/core/rnn_shapes.cc"
+core="cc/core/rnn_config.cc cc/core/param_layout.cc $shapes"
 # shellcheck disable=SC2086  # a list of words
 g++ -std=c++17 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -I. -Wl,-z,defs \
-  tests/gpu_core/core_api.cc $core $(ls cc/gpu/*.cc cc/gpu/elementwise/*.cc | grep -v block_lstm) \
+  tests/gpu_core/core_api.cc tests/gpu_core/block_lstm_api.cc \
+  $core cc/gpu/*.cc cc/gpu/elementwise/*.cc \
   -o "$out/libcore.so" -ldl
 echo "$out/libcore.so"

@@ -1,0 +1,87 @@
+// The block LSTM of the GPU core behind plain C functions; block_lstm_checks.py is the other half.
+#include <cstdint>
+#include <string>
+
+#include "cc/core/shapes.h"
+#include "cc/gpu/block_lstm_gpu.h"
+
+#define CORE_API extern "C" __attribute__((visibility("default")))
+
+// Mirrored in block_lstm_checks.py.
+struct CoreBlockLstm {
+  int32_t dtype, use_peephole, allow_tf32;
+  float cell_clip;
+  int64_t max_time, batch, input_size, units, seq_len_max;
+  void* stream;
+};
+
+using AllocateFn = void* (*)(int64_t bytes);
+
+namespace {
+
+using rnn_ops::Status;
+namespace gpu = rnn_ops::gpu;
+
+thread_local std::string message;
+
+class CallbackAllocator : public gpu::DeviceAllocator {
+ public:
+  explicit CallbackAllocator(AllocateFn allocate) : allocate_(allocate) {}
+  void* Allocate(int64_t bytes) override { return allocate_(bytes); }
+
+ private:
+  AllocateFn allocate_;
+};
+
+int Report(const Status& status) {
+  message = status.message();
+  return static_cast<int>(status.code());
+}
+
+Status MakeProblem(const CoreBlockLstm& core, gpu::BlockLstmProblem* p) {
+  p->dtype = static_cast<gpu::Dtype>(core.dtype);
+  p->dims.max_time = core.max_time, p->dims.batch = core.batch;
+  p->dims.input_size = core.input_size, p->dims.num_units = core.units;
+  p->seq_len_max = core.seq_len_max;
+  p->use_peephole = core.use_peephole != 0;
+  p->cell_clip = core.cell_clip;
+  p->allow_tf32 = core.allow_tf32 != 0;
+  return rnn_ops::ValidateBlockLstm(p->dims, p->seq_len_max);
+}
+
+}  // namespace
+
+CORE_API const char* core_block_lstm_message() { return message.c_str(); }
+
+// in: x, cs_prev, h_prev, w, wci, wcf, wco, b. out: i, cs, f, o, ci, co, h.
+CORE_API int core_block_lstm_forward(const CoreBlockLstm* core, const void* const in[8],
+                                     void* const out[7], AllocateFn scratch) {
+  CallbackAllocator allocator(scratch);
+  gpu::BlockLstmForwardArgs args = {};
+  const Status valid = MakeProblem(*core, &args.problem);
+  if (!valid.ok()) return Report(valid);
+  args.x = in[0], args.cs_prev = in[1], args.h_prev = in[2], args.w = in[3];
+  args.wci = in[4], args.wcf = in[5], args.wco = in[6], args.b = in[7];
+  args.i = out[0], args.cs = out[1], args.f = out[2], args.o = out[3];
+  args.ci = out[4], args.co = out[5], args.h = out[6];
+  return Report(gpu::BlockLstmForward(args, &allocator, core->stream));
+}
+
+// in: as in forward, then forward's outputs, then cs_grad and h_grad. out: the gradients of the
+// first eight.
+CORE_API int core_block_lstm_backward(const CoreBlockLstm* core, const void* const in[17],
+                                      void* const out[8], AllocateFn scratch) {
+  CallbackAllocator allocator(scratch);
+  gpu::BlockLstmBackwardArgs args = {};
+  const Status valid = MakeProblem(*core, &args.problem);
+  if (!valid.ok()) return Report(valid);
+  args.x = in[0], args.cs_prev = in[1], args.h_prev = in[2], args.w = in[3];
+  args.wci = in[4], args.wcf = in[5], args.wco = in[6], args.b = in[7];
+  args.i = in[8], args.cs = in[9], args.f = in[10], args.o = in[11];
+  args.ci = in[12], args.co = in[13], args.h = in[14];
+  args.cs_grad = in[15], args.h_grad = in[16];
+  args.x_grad = out[0], args.cs_prev_grad = out[1], args.h_prev_grad = out[2];
+  args.w_grad = out[3], args.wci_grad = out[4], args.wcf_grad = out[5], args.wco_grad = out[6];
+  args.b_grad = out[7];
+  return Report(gpu::BlockLstmBackward(args, &allocator, core->stream));
+}

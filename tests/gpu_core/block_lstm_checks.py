@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""The block LSTM of the GPU core against float64, on a GPU, without TensorFlow.
+
+    tests/gpu_core/build.sh build/gpu_core
+    python3 tests/gpu_core/block_lstm_checks.py build/gpu_core/libcore.so
+
+Prints a line per case and "N passed, M failed" at the end; with --time also a table beside
+PyTorch's LSTM. It needs PyTorch with CUDA and numpy. With --pretend, device memory is host memory:
+for a pretended driver and cuBLAS.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import itertools
+import pathlib
+import statistics
+import sys
+
+import numpy as np
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from reference import block_lstm as reference  # noqa: E402
+
+DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3}
+# Largest difference relative to the largest element, or to 1: a few roundings of the outputs.
+BOUNDS = {torch.float64: 1e-12, torch.float32: 5e-6, torch.float16: 8e-3, torch.bfloat16: 6e-2}
+# Products of TF32 keep 10 bits of each factor, as float16 does.
+TF32_BOUND = BOUNDS[torch.float16]
+ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
+
+
+class Problem(ctypes.Structure):
+    """Mirrors CoreBlockLstm of block_lstm_api.cc."""
+
+    _fields_ = [
+        *[(name, ctypes.c_int32) for name in ("dtype", "use_peephole", "allow_tf32")],
+        ("cell_clip", ctypes.c_float),
+        *[(name, ctypes.c_int64) for name in ("max_time", "batch", "input_size", "units")],
+        ("seq_len_max", ctypes.c_int64),
+        ("stream", ctypes.c_void_p),
+    ]
+
+
+class BlockLstm:
+    """The library's two functions, on tensors of one device."""
+
+    def __init__(self, path, device):
+        self.library = ctypes.CDLL(str(path))
+        self.library.core_block_lstm_message.restype = ctypes.c_char_p
+        self.device = device
+
+    def problem(self, x, units, steps=None, **settings):
+        problem = Problem(DTYPES[x.dtype], max_time=x.shape[0], batch=x.shape[1], **settings)
+        problem.input_size, problem.units = x.shape[2], units
+        problem.seq_len_max = x.shape[0] if steps is None else steps
+        if self.device == "cuda":
+            problem.stream = torch.cuda.current_stream().cuda_stream
+        return problem
+
+    def _call(self, name, problem, inputs, shapes):
+        results = [self.full(shape, inputs[0].dtype) for shape in shapes]
+        scratch = []
+
+        def allocate(size):
+            with contextlib.suppress(torch.OutOfMemoryError):
+                scratch.append(torch.empty(size, dtype=torch.uint8, device=self.device))
+                return scratch[-1].data_ptr()
+            return None
+
+        def pointers(tensors):
+            addresses = [t.data_ptr() if t.numel() else None for t in tensors]
+            return (ctypes.c_void_p * len(addresses))(*addresses)
+
+        callback = ALLOCATE(allocate)
+        function = getattr(self.library, name)
+        arguments = ctypes.byref(problem), pointers(inputs), pointers(results), callback
+        if function(*arguments):
+            raise RuntimeError(self.library.core_block_lstm_message().decode())
+        return results
+
+    def full(self, shape, dtype):
+        return torch.full(tuple(shape), float("nan"), dtype=dtype, device=self.device)
+
+    def forward(self, problem, inputs):
+        shape = (problem.max_time, problem.batch, problem.units)
+        return self._call("core_block_lstm_forward", problem, inputs, [shape] * 7)
+
+    def backward(self, problem, inputs, outputs, gradients):
+        tensors = [*inputs, *outputs, *gradients]
+        return self._call("core_block_lstm_backward", problem, tensors, [t.shape for t in inputs])
+
+
+def draw(shape, steps, dtype, seed=0):
+    """Inputs of forward, then cs_grad and h_grad: float64 arrays that `dtype` holds exactly.
+
+    Steps beyond `steps` are NaN, since nobody may read them.
+    """
+    time, batch, width, units = shape
+    rng = np.random.default_rng(seed)
+    weight = 1.5 / np.sqrt(width + units)
+
+    def uniform(*dims, size=1.0):
+        values = torch.from_numpy(rng.uniform(-size, size, dims))
+        return values.to(dtype).double().numpy()
+
+    inputs = [uniform(time, batch, width), uniform(batch, units), uniform(batch, units)]
+    inputs += [uniform(width + units, 4 * units, size=weight), *(uniform(units) for _ in range(3))]
+    inputs.append(uniform(4 * units, size=weight))
+    gradients = [uniform(time, batch, units), uniform(time, batch, units)]
+    for array in (inputs[0], *gradients):
+        array[steps:] = np.nan
+    return inputs, gradients
+
+
+def difference(actual, expected):
+    actual = actual.double().cpu().numpy()
+    if actual.shape != expected.shape or not np.isfinite(actual).all():
+        return float("inf")
+    scale = max(1.0, np.abs(expected).max(initial=0))
+    return float(np.abs(actual - expected).max(initial=0)) / scale
+
+
+class Tally:
+    def __init__(self, block):
+        self.block = block
+        self.passed = self.failed = 0
+
+    def note(self, label, good, text=""):
+        self.passed, self.failed = self.passed + good, self.failed + (not good)
+        print(f"{'ok  ' if good else 'FAIL'} {label} {text}", flush=True)
+
+    def run(self, shape, steps, dtype, arrays, **settings):
+        to_device = lambda a: torch.from_numpy(a).to(self.block.device, dtype)  # noqa: E731
+        inputs, gradients = ([*map(to_device, group)] for group in arrays)
+        problem = self.block.problem(inputs[0], shape[3], steps, **settings)
+        outputs = self.block.forward(problem, inputs)
+        return outputs, self.block.backward(problem, inputs, outputs, gradients)
+
+    def compare(self, shape, steps, dtype, **settings):
+        label = f"{shape} steps={steps} {dtype} {settings}"
+        arrays = draw(shape, steps, dtype)
+        try:
+            outputs, gradients = self.run(shape, steps, dtype, arrays, **settings)
+        except RuntimeError as error:
+            self.note(label, False, str(error))
+            return
+        peephole = settings.get("use_peephole", 0)
+        inputs = reference.BlockLstmInputs(*arrays[0])
+        forward = reference.forward(inputs, steps, settings.get("cell_clip", 0.0), peephole)
+        backward = reference.backward(inputs, forward, *arrays[1], steps, peephole)
+        errors = {n: difference(a, forward[n]) for n, a in zip(reference.FORWARD_NAMES, outputs)}
+        for name, actual in zip(reference.GRAD_NAMES, gradients):
+            errors[f"d{name}"] = difference(actual, backward[name])
+        worst = max(errors, key=errors.get)
+        tf32 = settings.get("allow_tf32", 0) and dtype == torch.float32
+        good = errors[worst] <= (TF32_BOUND if tf32 else BOUNDS[dtype])
+        self.note(label, good, f"{worst} {errors[worst]:.1e}")
+
+
+def sweep(tally):
+    shapes = (
+        (1, 1, 1, 1),
+        (3, 2, 5, 7),
+        (6, 13, 17, 31),
+        (4, 33, 8, 64),
+        (0, 3, 4, 5),
+        (3, 0, 4, 5),
+    )
+    for shape, dtype, peephole, clip in itertools.product(shapes, DTYPES, (0, 1), (0.0, 0.5)):
+        for steps in sorted({0, shape[0] // 2, shape[0]}):
+            tally.compare(shape, steps, dtype, use_peephole=peephole, cell_clip=clip)
+    for dtype in DTYPES:
+        tally.compare((5, 3, 16, 16), 5, dtype, use_peephole=1, allow_tf32=1)
+
+
+def repeats(tally):
+    """The same call gives the same bits."""
+    shape = (20, 64, 128, 256)
+    for dtype in DTYPES:
+        arrays = draw(shape, 20, dtype)
+        results = [tally.run(shape, 20, dtype, arrays, use_peephole=1) for _ in range(3)]
+        flat = [[*outputs, *gradients] for outputs, gradients in results]
+        same = all(torch.equal(a, b) for other in flat[1:] for a, b in zip(flat[0], other))
+        tally.note(f"repeats {dtype}", same)
+
+
+def streams(tally):
+    """Calls that overlap on two streams do not disturb each other."""
+    shape = (50, 16, 64, 128)
+    arrays = draw(shape, 50, torch.float32)
+    want, _ = tally.run(shape, 50, torch.float32, arrays)
+    same = True
+    for _ in range(10):
+        results = []
+        for stream in (torch.cuda.Stream(), torch.cuda.Stream()):
+            with torch.cuda.stream(stream):
+                results.append(tally.run(shape, 50, torch.float32, arrays)[0])
+        torch.cuda.synchronize()
+        same &= all(torch.equal(a, b) for result in results for a, b in zip(result, want))
+    tally.note("two streams", same)
+
+
+def timings(block):
+    """Microseconds of forward and backward, ours and torch.nn.LSTM's on cuDNN."""
+    print("| T, B, I, H | type | ours | torch.nn.LSTM |\n| --- | --- | --- | --- |")
+
+    def median(step):
+        times = []
+        for number in range(23):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            step()
+            end.record()
+            end.synchronize()
+            if number >= 3:
+                times.append(start.elapsed_time(end) * 1e3)
+        return statistics.median(times)
+
+    shapes = ((100, 1, 256, 256), (100, 16, 256, 256), (100, 64, 512, 512), (50, 256, 1024, 1024))
+    for shape, dtype in itertools.product(shapes, (torch.float32, torch.float16)):
+        time, batch, width, units = shape
+        inputs, gradients = (
+            [torch.from_numpy(a).to("cuda", dtype) for a in group]
+            for group in draw(shape, time, dtype)
+        )
+        problem = block.problem(inputs[0], units)
+
+        def ours(inputs=inputs, gradients=gradients, problem=problem):
+            block.backward(problem, inputs, block.forward(problem, inputs), gradients)
+
+        layer = torch.nn.LSTM(width, units, device="cuda", dtype=dtype)
+        x = inputs[0].clone().requires_grad_()
+
+        def theirs(layer=layer, x=x, gradient=gradients[1]):
+            layer(x)[0].backward(gradient)
+
+        sizes = f"{time}, {batch}, {width}, {units}"
+        print(f"| {sizes} | {dtype} | {median(ours):.0f} | {median(theirs):.0f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("library")
+    parser.add_argument("--pretend", action="store_true")
+    parser.add_argument("--time", action="store_true")
+    arguments = parser.parse_args()
+    if not arguments.pretend:
+        if not torch.cuda.is_available():
+            sys.exit("no GPU: PyTorch sees none")
+        # Makes the context and loads PyTorch's cuBLAS, which the core then takes.
+        torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
+    block = BlockLstm(arguments.library, "cpu" if arguments.pretend else "cuda")
+    device = "a pretended GPU" if arguments.pretend else torch.cuda.get_device_name()
+    print(f"{device}, torch {torch.__version__}")
+    tally = Tally(block)
+    sweep(tally)
+    if not arguments.pretend:
+        repeats(tally)
+        streams(tally)
+    if arguments.time:
+        timings(block)
+    print(f"{tally.passed} passed, {tally.failed} failed")
+    sys.exit(bool(tally.failed))
+
+
+if __name__ == "__main__":
+    main()
