@@ -21,7 +21,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h')
 
-.PHONY: help demo test wheel install develop cc-test sanitize lint format bench clean
+.PHONY: help demo test wheel install develop cc-test sanitize exhaustive lint format bench clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -29,6 +29,7 @@ help:
 	@echo "make wheel     the wheel, in dist/"
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers"
+	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
 	@echo "make bench     the benchmarks"
 	@echo "make lint      ruff and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
@@ -58,6 +59,10 @@ cc-test: $(CONFIG)
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=asan //tests/cc/...
+
+exhaustive: $(CONFIG)
+	tools/need_gtest.sh
+	$(BAZEL) test --test_output=all //tests/cc/cpu:activation_exhaustive_test
 
 # From build/, so that the package under test is the installed wheel and not the source tree.
 test: cc-test install

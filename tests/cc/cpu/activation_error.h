@@ -1,0 +1,89 @@
+// What the tests of sigmoid and tanh share: the levels of this machine, exact results, errors.
+#ifndef TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
+#define TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cc/cpu/variant.h"
+#include "gtest/gtest.h"
+#include "tests/cc/cpu/activation_samples.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+struct Level {
+  const char* name;
+  const ActivationSamples* samples;
+};
+
+// The baseline first.
+inline const std::vector<Level>& Levels() {
+  static const auto* const levels = [] {
+    auto* list = new std::vector<Level>;
+    for (Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+      if (isa > DetectIsa()) continue;
+      const std::string path = std::string("./tests/cc/cpu/activations_") + Name(isa) + ".so";
+      void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr) {
+        ADD_FAILURE() << dlerror();
+        continue;
+      }
+      const auto get = reinterpret_cast<decltype(&tf_rnn_ops_activation_samples)>(
+          dlsym(library, "tf_rnn_ops_activation_samples"));
+      list->push_back({Name(isa), get()});
+    }
+    return list;
+  }();
+  return *levels;
+}
+
+// The distance of |x| to the next larger value of T.
+template <typename T>
+double UnitInLastPlace(double x) {
+  using Limits = std::numeric_limits<T>;
+  const int exponent = x == 0 ? Limits::min_exponent : std::ilogb(x) + 1;
+  return std::ldexp(1.0, std::max(exponent, Limits::min_exponent) - Limits::digits);
+}
+
+// Exact results in a type with at least eleven more bits.
+inline double ExactSigmoid(float x) { return 1 / (1 + std::exp(-double{x})); }
+inline double ExactTanh(float x) { return std::tanh(double{x}); }
+inline long double ExactSigmoid(double x) { return 1 / (1 + std::exp(-static_cast<long double>(x))); }
+inline long double ExactTanh(double x) { return std::tanh(static_cast<long double>(x)); }
+
+struct Worst {
+  double error = 0;
+  double at = 0;
+  double absolute = 0;  // below the floor
+};
+
+// Exact results below `floor` in size, near the end of the exponents, count by their absolute
+// error.
+template <typename T, typename Exact>
+Worst Measure(const std::vector<T>& x, const std::vector<Exact>& exact, const std::vector<T>& y,
+              double floor) {
+  Worst worst;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double difference = static_cast<double>(std::abs(y[i] - exact[i]));
+    const auto size = static_cast<double>(std::abs(exact[i]));
+    if (size < floor) {
+      if (!(difference <= worst.absolute)) worst.absolute = difference;
+      continue;
+    }
+    const double error = difference / UnitInLastPlace<T>(size);
+    if (!(error <= worst.error)) worst.error = error, worst.at = static_cast<double>(x[i]);
+  }
+  return worst;
+}
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
