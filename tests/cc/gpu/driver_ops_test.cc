@@ -10,6 +10,7 @@
 #include <numeric>
 #include <string>
 
+#include "cc/gpu/elementwise/kernels_ptx.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/gpu/fake_cuda.h"
 #include "tests/cc/gpu/fake_memory.h"
@@ -217,6 +218,23 @@ TEST_F(DriverOpsTest, EachTypeHasItsKernel) {
          {"swap_leading_dims_", "mask_sequence_", "copy_empty_rows_", "zero_empty_rows_"}) {
       EXPECT_EQ(cuda_.Count("LaunchKernel " + (name + size)), 1) << name << Name(dtype);
     }
+  }
+}
+
+// NVRTC and this compiler give the structs the same size.
+TEST(Ptx, ItsParametersAreAsLargeAsTheStructsOfTheHost) {
+  const std::string ptx = elementwise::kKernelsPtx;
+  const struct {
+    const char* name;
+    size_t size;
+  } kernels[] = {
+#define RNN_OPS_SIZE(name, Args, function) {#name, sizeof(elementwise::Args)},
+      RNN_OPS_ELEMENTWISE_KERNELS(RNN_OPS_SIZE)
+#undef RNN_OPS_SIZE
+  };
+  for (const auto& kernel : kernels) {
+    EXPECT_THAT(ptx, HasSubstr(StrCat(".visible .entry ", kernel.name, "(\n\t.param .align 8 .b8 ",
+                                      kernel.name, "_param_0[", kernel.size, "]\n)")));
   }
 }
 
