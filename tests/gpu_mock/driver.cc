@@ -342,6 +342,11 @@ MOCK_API int cuFuncGetAttribute(int* value, int attribute, void*) {
   return 0;
 }
 
+MOCK_API int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int, size_t) {
+  *blocks = 1;
+  return 0;
+}
+
 MOCK_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned, void*,
                             void** arguments, void**) {

@@ -1,0 +1,40 @@
+"""What the CPU kernels refuse, the GPU kernels refuse with the same error."""
+
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from reference.spec import RnnSpec
+from support import calls, devices, mutations
+
+# Right in size and wrong in content: cuDNN's reserve space is known by its size alone.
+UNSEEN = re.compile(r"reserve_space [^\[]")
+
+
+def _valid_calls(rng):
+    """Made on the device, whose reserve space is its own."""
+    spec = RnnSpec("lstm", 2, 6, 4, "bidirectional", num_proj=3)
+    yield from calls.rnn_calls(devices.ops, spec, 5, 3, rng, True)
+    yield from calls.rnn_calls(devices.ops, RnnSpec("gru", 2, 6, 6), 5, 3, rng, False)
+    yield from calls.params_calls(spec, rng)
+    yield from calls.block_calls(devices.ops, (5, 3, 4, 6), rng)
+
+
+def test_every_mutation_is_refused():
+    devices.require()
+    rng = np.random.default_rng(5)
+    refused = 0
+    with tf.device("/CPU:0"):
+        for call in list(_valid_calls(rng)):
+            with devices.scope():
+                calls.run_eagerly(devices.ops, call)
+            for mutation in mutations.all_mutations(call, devices.ops):
+                if UNSEEN.match(mutation.label):
+                    continue
+                with pytest.raises(tf.errors.InvalidArgumentError) as raised, devices.scope():
+                    calls.run_eagerly(devices.ops, mutation.call)
+                assert mutation.is_named(str(raised.value)), f"{mutation.label}: {raised.value}"
+                refused += 1
+    assert refused > 300
