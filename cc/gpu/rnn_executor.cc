@@ -1,6 +1,7 @@
 #include "cc/gpu/rnn_executor.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "cc/core/param_layout.h"
@@ -35,31 +36,58 @@ Status WrongReserve(int64_t expected, int64_t actual) {
       expected, " bytes, but it has ", actual, " bytes.");
 }
 
-// Note [Dropout states]: each forward call seeds cuDNN's generator anew, so its masks depend on the
-// seed alone and calls on several streams share nothing. cuDNN keeps the masks in the reserve
-// space; backward only has to give the descriptor states of the right size.
-enum class DropoutUse { kSeed, kRestore };
+// Note [Dropout states]: with a generator, its states go on from call to call; without one, each
+// forward call seeds states in scratch. Either way cuDNN keeps the masks in the reserve space, so
+// backward only has to give the descriptor states of the right size.
 
-// The dropout descriptor of one call; null where no mask is drawn.
-Status SetDropout(const CudnnApi& api, const DeviceOps& ops, cudnnHandle_t handle,
-                  const RnnPlanKey& key, DropoutUse use, uint64_t seed, const RnnGpuCall& call,
-                  DropoutDescriptor* dropout) {
+// The dropout descriptor of a forward call; null where no mask is drawn. `lock` is held until the
+// call is enqueued.
+Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnPlanKey& key,
+                         const RnnForwardArgs& args, const RnnGpuCall& call,
+                         std::unique_lock<std::mutex>* lock, DropoutDescriptor* dropout) {
+  if (!key.has_dropout()) return Status();
+  size_t size = 0;
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
+  DropoutGenerator::States in_scratch;
+  DropoutGenerator::States* states = &in_scratch;
+  DeviceAllocator* allocator = call.scratch;
+  if (args.generator != nullptr) {
+    *lock = args.generator->Lock();
+    states = &args.generator->At(call.device, call.stream);
+    allocator = args.generator_memory;
+  }
+  if (states->memory == nullptr) {
+    RNN_OPS_RETURN_IF_ERROR(
+        AllocateScratch(allocator, "dropout states", static_cast<int64_t>(size), &states->memory));
+  }
+  const float rate = key.config.dropout;
+  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
+  if (states->seeded) {
+    RNN_OPS_RETURN_IF_CUDNN_ERROR(
+        api, RestoreDropoutDescriptor(dropout->get(), handle, rate, states->memory, size,
+                                      args.dropout_seed));
+    return Status();
+  }
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, SetDropoutDescriptor(dropout->get(), handle, rate,
+                                                          states->memory, size, args.dropout_seed));
+  states->seeded = true;
+  return Status();
+}
+
+Status SetBackwardDropout(const CudnnApi& api, const DeviceOps& ops, cudnnHandle_t handle,
+                          const RnnPlanKey& key, const RnnGpuCall& call,
+                          DropoutDescriptor* dropout) {
   if (!key.has_dropout()) return Status();
   size_t size = 0;
   RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
   void* states = nullptr;
   RNN_OPS_RETURN_IF_ERROR(
       AllocateScratch(call.scratch, "dropout states", static_cast<int64_t>(size), &states));
-  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
-  if (use == DropoutUse::kSeed) {
-    RNN_OPS_RETURN_IF_CUDNN_ERROR(
-        api, SetDropoutDescriptor(dropout->get(), handle, key.config.dropout, states, size, seed));
-    return Status();
-  }
   RNN_OPS_RETURN_IF_ERROR(ops.Zero(call.stream, states, static_cast<int64_t>(size)));
+  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
   RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api,
-      RestoreDropoutDescriptor(dropout->get(), handle, key.config.dropout, states, size, seed));
+      api, RestoreDropoutDescriptor(dropout->get(), handle, key.config.dropout, states, size,
+                                    /*seed=*/0));
   return Status();
 }
 
@@ -157,8 +185,9 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
   RNN_OPS_RETURN_IF_ERROR(plans_.Get(handle, key, args.params, &plan));
   const WeightMap& weights = plan->weights();
   DropoutDescriptor dropout;
-  RNN_OPS_RETURN_IF_ERROR(SetDropout(api, *parts_.ops, handle, key, DropoutUse::kSeed,
-                                     args.dropout_seed, call, &dropout));
+  std::unique_lock<std::mutex> generator_lock;
+  RNN_OPS_RETURN_IF_ERROR(
+      SetForwardDropout(api, handle, key, args, call, &generator_lock, &dropout));
   RnnStaging staging(*parts_.ops, args.problem, key.compute, call);
   RnnCallDescriptors descriptors;
   RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, staging.lengths(), dropout.get()));
@@ -204,8 +233,7 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   RNN_OPS_RETURN_IF_ERROR(plans_.Get(handle, key, args.params, &plan));
   const WeightMap& weights = plan->weights();
   DropoutDescriptor dropout;
-  RNN_OPS_RETURN_IF_ERROR(SetDropout(api, *parts_.ops, handle, key, DropoutUse::kRestore,
-                                     /*seed=*/0, call, &dropout));
+  RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(api, *parts_.ops, handle, key, call, &dropout));
   RnnStaging staging(*parts_.ops, args.problem, key.compute, call);
   RnnCallDescriptors descriptors;
   RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, staging.lengths(), dropout.get()));
@@ -264,6 +292,7 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
     RecordingAllocator reserve(scratch);
     RnnForwardArgs forward = args;
     forward.reserve = &reserve;
+    forward.generator = nullptr;  // a trial must not change the masks to come
     RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, key));
     if (!key.config.is_training) return Status();
     RnnBackwardArgs backward;

@@ -7,6 +7,7 @@
 #include "cc/core/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
+#include "cc/gpu/dropout_generator.h"
 #include "cc/gpu/dtype.h"
 
 namespace rnn_ops {
@@ -32,7 +33,13 @@ struct RnnGpuCall {
 // Null is allowed where a tensor has no elements, and for c0, c_n, ... without LSTM.
 struct RnnForwardArgs {
   RnnProblem problem;
-  uint64_t dropout_seed = 0;     // decides the mask of this call; used in training with dropout > 0
+  // In training with dropout > 0: decides the masks of this call or, with a generator, of all calls
+  // that use it, in their order.
+  uint64_t dropout_seed = 0;
+  DropoutGenerator* generator = nullptr;
+  // Needed with a generator: asked once for each device and stream. The memory lives as long as the
+  // generator.
+  DeviceAllocator* generator_memory = nullptr;
   const void* x = nullptr;       // [T, B, I] (B first if batch major)
   const void* h0 = nullptr;      // [L*D, B, S] (B first if batch major)
   const void* c0 = nullptr;      // [L*D, B, H] (B first if batch major)

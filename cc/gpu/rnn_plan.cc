@@ -88,6 +88,14 @@ cudnnDataType_t ToCudnn(Dtype dtype) {
   return CUDNN_DATA_FLOAT;
 }
 
+Status MakeNoDropout(const CudnnApi& api, cudnnHandle_t handle, DropoutDescriptor* dropout) {
+  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&no_dropout)"));
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(
+      api, SetDropoutDescriptor(dropout->get(), handle, /*dropout=*/0.0f, /*states=*/nullptr,
+                                /*states_size=*/0, /*seed=*/0));
+  return Status();
+}
+
 Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
                         cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t descriptor) {
   const RnnConfig& c = key.config;
@@ -114,8 +122,9 @@ Status RnnPlan::Make(const CudnnApi& api, cudnnHandle_t handle, const RnnPlanKey
 }
 
 Status RnnPlan::Init(const CudnnApi& api, cudnnHandle_t handle) {
+  RNN_OPS_RETURN_IF_ERROR(MakeNoDropout(api, handle, &no_dropout_));
   RNN_OPS_RETURN_IF_ERROR(rnn_.Create(api, "CreateRNNDescriptor(&rnn)"));
-  RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api, key_, /*dropout=*/nullptr, rnn_.get()));
+  RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api, key_, no_dropout_.get(), rnn_.get()));
   if (key_.algo == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) {
     // Compiles the kernels for this batch size; takes seconds.
     RNN_OPS_RETURN_IF_CUDNN_ERROR(
@@ -180,9 +189,11 @@ Status RnnPlanCache::GetWeightMap(cudnnHandle_t handle, const RnnPlanKey& key, c
   shared.config.is_training = shared.config.time_major = shared.full_length = true;
   *map = maps_.Find(shared);
   if (*map != nullptr) return Status();
+  DropoutDescriptor no_dropout;
+  RNN_OPS_RETURN_IF_ERROR(MakeNoDropout(api_, handle, &no_dropout));
   RnnDescriptor descriptor;
   RNN_OPS_RETURN_IF_ERROR(descriptor.Create(api_, "CreateRNNDescriptor(&descriptor)"));
-  RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api_, shared, /*dropout=*/nullptr, descriptor.get()));
+  RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api_, shared, no_dropout.get(), descriptor.get()));
   auto made = std::make_shared<WeightMap>();
   RNN_OPS_RETURN_IF_ERROR(WeightMap::Make(api_, handle, descriptor.get(), shared.config,
                                           SizeOf(shared.compute), params, made.get()));

@@ -48,7 +48,10 @@ struct RnnPlanKey {
 
 cudnnDataType_t ToCudnn(Dtype dtype);
 
-// Sets all attributes of an RNN descriptor. `dropout` may be null.
+// A descriptor that says that nothing is dropped. (Not every cuDNN takes null for that.)
+Status MakeNoDropout(const CudnnApi& api, cudnnHandle_t handle, DropoutDescriptor* dropout);
+
+// Sets all attributes of an RNN descriptor, which refers to `dropout` from then on.
 Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
                         cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t descriptor);
 
@@ -82,6 +85,7 @@ class RnnPlan {
 
   const RnnPlanKey key_;
   const std::shared_ptr<const WeightMap> weights_;
+  DropoutDescriptor no_dropout_;  // outlives rnn_
   RnnDescriptor rnn_;
   TensorDescriptor h_, c_;
 };

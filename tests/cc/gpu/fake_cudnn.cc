@@ -129,8 +129,8 @@ cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t handle, size_t* size) {
 cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t handle,
                                             float dropout, void* states, size_t size,
                                             unsigned long long) {
-  REQUIRE(handle != nullptr && d != nullptr && states != nullptr && size >= kStatesSize);
-  REQUIRE(dropout >= 0 && dropout <= 1);
+  REQUIRE(handle != nullptr && d != nullptr && dropout >= 0 && dropout <= 1);
+  REQUIRE(dropout == 0 || (states != nullptr && size >= kStatesSize));
   *d = {true, dropout, static_cast<char*>(states)};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -139,7 +139,7 @@ cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_
                                         unsigned long long seed) {
   const cudnnStatus_t status =
       cudnnRestoreDropoutDescriptor(d, handle, dropout, states, size, seed);
-  if (status != CUDNN_STATUS_SUCCESS) return status;
+  if (status != CUDNN_STATUS_SUCCESS || states == nullptr) return status;
   const DropoutStates initial{kStatesMagic, Mix(seed), 0};
   std::memcpy(states, &initial, sizeof(initial));
   return CUDNN_STATUS_SUCCESS;
@@ -155,6 +155,7 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
                                        int32_t hidden_size, int32_t proj_size, int32_t num_layers,
                                        cudnnDropoutDescriptor_t dropout, uint32_t flags) {
   REQUIRE(rnn != nullptr && bias == CUDNN_RNN_DOUBLE_BIAS && flags == CUDNN_RNN_PADDED_IO_ENABLED);
+  REQUIRE(dropout != nullptr && dropout->set);
   REQUIRE(input_size > 0 && hidden_size > 0 && num_layers > 0);
   REQUIRE(proj_size > 0 && proj_size <= hidden_size);
   REQUIRE(input == CUDNN_LINEAR_INPUT || input_size == hidden_size);

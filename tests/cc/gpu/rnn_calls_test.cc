@@ -125,7 +125,7 @@ TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
   EXPECT_EQ(units, 4);
   EXPECT_EQ(proj, 2);
   EXPECT_EQ(layers, 2);
-  EXPECT_EQ(dropout, nullptr);
+  EXPECT_NE(dropout, nullptr);
   EXPECT_EQ(flags, static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
 }
 
@@ -165,11 +165,46 @@ TEST_F(RnnCallsTest, DropoutIsSeededInForwardAndRestoredInBackward) {
   EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains("SetDropoutDescriptor")));
 }
 
+TEST_F(RnnCallsTest, AGeneratorIsSeededOnce) {
+  DropoutGenerator generator;
+  HostAllocator memory;
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.config.num_layers = 2;
+  c.config.dropout = 0.25f;
+  c.generator = &generator;
+  c.generator_memory = &memory;
+  ASSERT_TRUE(Forward(c).status.ok());
+  recording_.Clear();
+  ASSERT_TRUE(Forward(c).status.ok());
+  EXPECT_THAT(recording_.calls(), ::testing::Contains("RestoreDropoutDescriptor"));
+  EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains("SetDropoutDescriptor")));
+}
+
+TEST_F(RnnCallsTest, AGeneratorThatCouldNotBeSeededIsSeededLater) {
+  DropoutGenerator generator;
+  HostAllocator memory;
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.config.num_layers = 2;
+  c.config.dropout = 0.25f;
+  ASSERT_TRUE(Forward(c).status.ok());
+  c.generator = &generator;
+  c.generator_memory = &memory;
+  recording_.Clear();
+  recording_.FailAt(3);  // SetStream, DropoutGetStatesSize, CreateDropoutDescriptor, then this
+  EXPECT_EQ(Forward(c).status.code(), Code::kInternal);
+  EXPECT_EQ(recording_.calls().back(), "SetDropoutDescriptor");
+  recording_.Clear();
+  ASSERT_TRUE(Forward(c).status.ok());
+  EXPECT_THAT(recording_.calls(), ::testing::Contains("SetDropoutDescriptor"));
+  EXPECT_EQ(memory.sizes().size(), 1u);
+}
+
 TEST_F(RnnCallsTest, OneLayerDrawsNoMasks) {
   RnnCase c = SmallCase(RnnMode::kGru);
   c.config.dropout = 0.25f;
   ASSERT_TRUE(Forward(c).status.ok());
-  EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains("SetDropoutDescriptor")));
+  EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains("DropoutGetStatesSize")));
+  EXPECT_EQ(std::get<2>(LAST_ARGUMENTS(SetDropoutDescriptor)), 0.0f);
 }
 
 TEST_F(RnnCallsTest, ErrorsNameTheFunctionTheExpressionAndCudnnsText) {

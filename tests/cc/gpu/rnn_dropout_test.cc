@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <thread>
+#include <vector>
 
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/rnn_runs.h"
@@ -68,6 +71,79 @@ TEST_F(RnnDropoutTest, CallsInBetweenChangeNothing) {
   const Outcome second = RunBackward(&executor_, case_, in, forward, call);
   ASSERT_TRUE(second.status.ok()) << second.status.message();
   EXPECT_EQ(first.values.dparams, second.values.dparams);
+}
+
+TEST_F(RnnDropoutTest, AGeneratorGoesOnFromCallToCall) {
+  const Values in = fake::MakeInputs(case_, false);
+  std::vector<std::vector<double>> runs[2];
+  for (auto& run : runs) {
+    DropoutGenerator generator;
+    HostAllocator memory;
+    RnnCase c = case_;
+    c.generator = &generator;
+    c.generator_memory = &memory;
+    for (int call = 0; call < 3; ++call) {
+      const Outcome forward = Forward(c, in);
+      ASSERT_TRUE(forward.status.ok()) << forward.status.message();
+      run.push_back(forward.values.y);
+      c.dropout_seed += 1;  // of no effect after the first call
+    }
+    EXPECT_EQ(memory.sizes().size(), 1u);
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_EQ(runs[0][0], Forward(case_, in).values.y) << "the first call is as without a generator";
+  EXPECT_NE(runs[0][1], runs[0][0]);
+  EXPECT_NE(runs[0][2], runs[0][1]);
+}
+
+TEST_F(RnnDropoutTest, AGeneratorHasStatesForEachStream) {
+  const Values in = fake::MakeInputs(case_, false);
+  DropoutGenerator generator;
+  HostAllocator memory;
+  RnnCase c = case_;
+  c.generator = &generator;
+  c.generator_memory = &memory;
+  int stream;
+  const Outcome here = Forward(c, in);
+  const Outcome there = RunForward(&executor_, c, in, {0, &stream, &scratch_});
+  EXPECT_EQ(memory.sizes().size(), 2u);
+  EXPECT_EQ(here.values.y, there.values.y);
+}
+
+TEST_F(RnnDropoutTest, BackwardFollowsAGeneratorToo) {
+  const Values in = fake::MakeInputs(case_, false);
+  DropoutGenerator generator;
+  HostAllocator memory;
+  RnnCase c = case_;
+  c.generator = &generator;
+  c.generator_memory = &memory;
+  const RnnGpuCall call{0, nullptr, &scratch_};
+  const Outcome forward = Forward(c, in);
+  ASSERT_TRUE(Forward(c, in).status.ok());  // the generator goes on
+  const Outcome with = RunBackward(&executor_, c, in, forward, call);
+  const Outcome without = RunBackward(&executor_, case_, in, Forward(case_, in), call);
+  EXPECT_EQ(with.values.dparams, without.values.dparams);
+}
+
+TEST_F(RnnDropoutTest, ThreadsShareAGenerator) {
+  const Values in = fake::MakeInputs(case_, false);
+  DropoutGenerator generator;
+  HostAllocator memory;
+  RnnCase c = case_;
+  c.generator = &generator;
+  c.generator_memory = &memory;
+  std::vector<std::vector<double>> results(4);
+  std::vector<std::thread> threads;
+  for (auto& result : results) {
+    threads.emplace_back([&] {
+      HostAllocator scratch;
+      result = RunForward(&executor_, c, in, {0, nullptr, &scratch}).values.y;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(memory.sizes().size(), 1u);
+  EXPECT_EQ(std::set<std::vector<double>>(results.begin(), results.end()).size(), 4u)
+      << "each call has masks of its own";
 }
 
 // The derivative of sum(y * dy) + sum(h_n * dh_n) by each input, from differences of the forward

@@ -138,6 +138,8 @@ Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
   RnnForwardArgs args;
   args.problem = c.Problem();
   args.dropout_seed = c.dropout_seed;
+  args.generator = c.generator;
+  args.generator_memory = c.generator_memory;
   args.x = x.data(), args.h0 = h0.data(), args.c0 = c0.data(), args.params = params.data();
   args.y = y.data(), args.h_n = h_n.data(), args.c_n = c_n.data();
   args.reserve = &reserve;

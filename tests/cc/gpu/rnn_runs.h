@@ -24,6 +24,8 @@ struct RnnCase {
   std::vector<int32_t> lengths;
   bool allow_tf32 = false;
   uint64_t dropout_seed = 0;
+  DropoutGenerator* generator = nullptr;
+  DeviceAllocator* generator_memory = nullptr;
 
   std::string Describe() const;
   RnnProblem Problem() const;
