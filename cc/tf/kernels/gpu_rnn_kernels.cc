@@ -1,7 +1,9 @@
 // CudnnRNNV3 and its gradient on a GPU.
 #include <cstdint>
+#include <vector>
 
 #include "cc/gpu/device_allocator.h"
+#include "cc/gpu/dropout_generator.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/kernels/cudnn_rnn_v3.h"
 #include "cc/tf/kernels/gpu_call.h"
@@ -37,6 +39,26 @@ class ReserveAllocator : public gpu::DeviceAllocator {
   Tensor* tensor_ = nullptr;
 };
 
+// Memory for a generator, kept in `held` as long as the kernel lives. Called under its lock.
+class GeneratorAllocator : public gpu::DeviceAllocator {
+ public:
+  GeneratorAllocator(OpKernelContext* context, std::vector<Tensor>* held)
+      : context_(context), held_(*held) {}
+
+  void* Allocate(int64_t bytes) override {
+    Tensor tensor;
+    const absl::Status status =
+        context_->allocate_temp(tensorflow::DT_UINT8, tensorflow::TensorShape({bytes}), &tensor);
+    if (!status.ok()) return nullptr;
+    held_.push_back(tensor);
+    return tensor.data();
+  }
+
+ private:
+  OpKernelContext* context_;
+  std::vector<Tensor>& held_;
+};
+
 gpu::RnnProblem MakeProblem(const RnnCall& call) {
   gpu::RnnProblem problem;
   problem.config = call.config;
@@ -65,10 +87,13 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
     TempAllocator scratch(context);
     ReserveAllocator reserve(context, call.config);
+    GeneratorAllocator generator_memory(context, &generator_memory_);
 
     gpu::RnnForwardArgs args;
     args.problem = MakeProblem(call);
     args.dropout_seed = (uint64_t{dropout_key.k1} << 32) | dropout_key.k0;
+    args.generator = &generator_;
+    args.generator_memory = &generator_memory;
     args.x = Data(*call.input);
     args.h0 = Data(*call.input_h);
     args.c0 = call.has_c() ? Data(*call.input_c) : nullptr;
@@ -83,6 +108,10 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     if (reserve.tensor() != nullptr) return absl::OkStatus();
     return AllocateNoReserveSpace(context, place, call.config);
   }
+
+ private:
+  mutable gpu::DropoutGenerator generator_;
+  mutable std::vector<Tensor> generator_memory_;  // under the generator's lock
 };
 
 class RnnBackpropGpuKernel : public RnnBackpropKernel {
