@@ -16,10 +16,11 @@ class WorkerError(Exception):
 class Worker:
     """A peer in a process of its own."""
 
-    def __init__(self, name, spec, threads):
+    def __init__(self, name, spec, threads, environment=None):
         self.name = name
         # The package under test is the installed one; only this folder comes from the tree.
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
+        env.update(environment or {})
         command = [sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
         self.process = subprocess.Popen(
             command,
@@ -53,9 +54,15 @@ class Worker:
         """Seconds of each of `runs` runs."""
         return self._ask(do="time", runs=runs)["seconds"]
 
+    def memory(self, problem, training):
+        """What memory.measure says; of use in a fresh process only."""
+        return self._ask(do="memory", problem=problem, training=training)["memory"]
+
     def close(self):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 # The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.

@@ -16,14 +16,15 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("before")
     parser.add_argument("after")
-    parser.add_argument("--peer", default=report.OURS[0])
+    parser.add_argument("--peer", help="of which peer; by default ours")
     args = parser.parse_args(argv)
     before, after = rows(args.before), rows(args.after)
     print(f"{'problem':48s} {'before':>9s} {'after':>9s} {'speed-up':>9s}")
     for key in before:
         if key not in after:
             continue
-        old, new = (report.medians(r[key]).get(args.peer) for r in (before, after))
+        peer = args.peer or report.own(before[key])[0]
+        old, new = (report.medians(r[key]).get(peer) for r in (before, after))
         if old and new:
             name = f"{key[0]} {key[1]} {key[2]}t"
             print(f"{name:48s} {old * 1e3:9.3f} {new * 1e3:9.3f} {old / new:9.2f}")

@@ -20,12 +20,14 @@ class Problem:
     L: int = 1
     D: int = 1
     dtype: str = "float32"
+    dropout: float = 0.0  # of inputs and, by another mask, of states, as Keras drops; training only
 
     @property
     def name(self):
         stack = f" L={self.L} D={self.D}" if (self.L, self.D) != (1, 1) else ""
         dtype = f" {self.dtype}" if self.dtype != "float32" else ""
-        return f"{self.cell} ({self.T},{self.B},{self.I},{self.H}){stack}{dtype}"
+        dropout = f" dropout={self.dropout:g}" if self.dropout else ""
+        return f"{self.cell} ({self.T},{self.B},{self.I},{self.H}){stack}{dtype}{dropout}"
 
     def flops(self, training):
         """Operations of the matrix products; a backward pass has twice those of a forward pass."""
@@ -40,16 +42,21 @@ def parse(line):
     """Reads one line of a shapes file; raises ValueError with the line."""
     words = line.split()
     try:
+        options = dict(w.split("=") for w in words if "=" in w)
+        words = [w for w in words if "=" not in w]
         cell, sizes = words[0], [int(w) for w in words[1:7]]
-        problem = Problem(cell, *sizes, *words[7:8])
-        if cell not in GATES or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8:
+        dropout = float(options.pop("dropout", 0))
+        problem = Problem(cell, *sizes, *words[7:8], dropout=dropout)
+        if cell not in GATES or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8 or options:
             raise ValueError
         if problem.D not in (1, 2) or problem.dtype not in ("float32", "bfloat16"):
             raise ValueError
+        if not 0 <= dropout < 1:
+            raise ValueError
     except (ValueError, IndexError, TypeError):
         raise ValueError(
-            f"not a problem: {line!r}; expected 'cell T B I H [L] [D] [dtype]' with cell one of "
-            f"{', '.join(GATES)} and dtype float32 or bfloat16"
+            f"not a problem: {line!r}; expected 'cell T B I H [L] [D] [dtype] [dropout=RATE]' with "
+            f"cell one of {', '.join(GATES)}, dtype float32 or bfloat16 and 0 <= RATE < 1"
         ) from None
     return problem
 

@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from benchmarks import machine, peers, problems, report
+from benchmarks import machine, memory, peers, problems, report, settings
 from benchmarks.client import ROOT, Worker, WorkerError
 
 SHAPES = pathlib.Path(__file__).resolve().parent / "shapes"
@@ -28,6 +28,7 @@ TURN_SECONDS = 0.06
 # Relative distance between the quartiles from which a problem is measured again.
 SPREAD = 0.15
 # Largest difference between peers, relative to the largest value, that counts as agreement.
+# Of bfloat16 about eight times its eps: states are rounded at every step by some peers.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2}
 
 
@@ -40,12 +41,24 @@ def parse_args(argv):
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output"))
     parser.add_argument("--no-plots", action="store_true")
+    parser.add_argument(
+        "--isa", choices=list(settings.ISA_ENVIRONMENT), help="restrict ours and every peer that can be"
+    )
+    parser.add_argument(
+        "--busy", type=int, default=0, metavar="N",
+        help="measure each problem again with N cores taken by other processes",
+    )
+    parser.add_argument(
+        "--memory", action="store_true", help="peak memory too, each in a process of its own, untimed"
+    )
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
     if unknown:
         parser.error(f"unknown peers {sorted(unknown)}; known: {list(peers.ALL)}")
-    if args.rounds < 5:
-        parser.error("--rounds must be at least 5: medians of fewer say little")
+    if args.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    if not 0 <= args.busy <= len(os.sched_getaffinity(0)):
+        parser.error("--busy must be at most the number of cores")
     return args
 
 
@@ -54,12 +67,12 @@ def shapes_path(name):
     return path if path.exists() else SHAPES / f"{name}.txt"
 
 
-def start_workers(names, threads):
+def start_workers(names, threads, environment):
     """The peers that are present; the others with the reason, which is printed too."""
     workers, absent = [], {}
     for name in names:
         try:
-            workers.append(Worker(name, peers.ALL[name], threads))
+            workers.append(Worker(name, peers.ALL[name], threads, environment))
         except WorkerError as error:
             absent[name] = str(error)
             print(f"  absent: {name}: {error}", flush=True)
@@ -79,9 +92,14 @@ def compare(reference, other, tolerance):
 
 
 def prepare(workers, problem, training, folder):
-    """Workers that can do the problem and agree with the first; the others with the reason."""
-    ready, left_out, reference = [], {}, None
-    for i, worker in enumerate(workers):
+    """Compares all results with those of the first worker, or of float32 where that is there.
+
+    Returns:
+        The workers that can do the problem and agree; the others with the reason; and the largest
+        relative difference of each.
+    """
+    ready, left_out, differences, reference = [], {}, {}, None
+    for i, worker in enumerate(sorted(workers, key=lambda w: w.name != report.FLOAT32)):
         save = folder / f"{i}.npz"
         try:
             worker.prepare(dataclasses.asdict(problem), training, save)
@@ -90,26 +108,29 @@ def prepare(workers, problem, training, folder):
             if reference is None:
                 reference = results
             else:
-                compare(reference, results, TOLERANCE[problem.dtype])
+                differences[worker.name] = compare(reference, results, TOLERANCE[problem.dtype])
             ready.append(worker)
         except WorkerError as error:
             left_out[worker.name] = str(error)
-    return ready, left_out
+    ready.sort(key=workers.index)
+    return ready, left_out, differences
 
 
 def spread(seconds):
+    if len(seconds) < 2:
+        return 0.0
     low, middle, high = statistics.quantiles(seconds, n=4)
     return (high - low) / middle
 
 
-def measure(workers, rounds):
+def measure(workers, rounds, attempts=3):
     """Seconds per run of each worker: one median a round."""
     runs = {}
     for worker in workers:
         worker.time(2)
         runs[worker.name] = max(1, round(TURN_SECONDS / min(worker.time(2))))
     seconds = {worker.name: [] for worker in workers}
-    for attempt in range(3):
+    for _ in range(attempts):
         for _ in range(rounds):
             for worker in workers:
                 seconds[worker.name].append(statistics.median(worker.time(runs[worker.name])))
@@ -119,10 +140,25 @@ def measure(workers, rounds):
     return seconds
 
 
-def peak(threads):
+def measure_memory(workers, problem, training, threads, environment):
+    """Bytes of each worker's peer in a fresh process of its own."""
+    results = {}
+    for worker in workers:
+        fresh = Worker(worker.name, peers.ALL[worker.name], threads, environment)
+        try:
+            results[worker.name] = fresh.memory(dataclasses.asdict(problem), training)
+        except WorkerError as error:
+            results[worker.name] = {"error": str(error)}
+        finally:
+            fresh.close()
+    return results
+
+
+def peak(threads, environment):
     """GFLOP/s of the fastest library's matrix product, in a process of its own."""
     count = str(threads)
     env = dict(os.environ, OPENBLAS_NUM_THREADS=count, OMP_NUM_THREADS=count, PYTHONPATH=str(ROOT))
+    env.update(environment)
     command = [sys.executable, "-m", "benchmarks.machine"]
     done = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
     rate, by = done.stdout.split()
@@ -131,9 +167,9 @@ def peak(threads):
 
 
 def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
-    ready, left_out = prepare(workers, problem, training, folder)
+    ready, left_out, differences = prepare(workers, problem, training, folder)
     seconds = measure(ready, args.rounds) if ready else {}
-    return {
+    row = {
         "problem": dataclasses.asdict(problem),
         "name": problem.name,
         "mode": "training" if training else "inference",
@@ -142,7 +178,17 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
         "gemm_peak": gemm_peak,
         "seconds": seconds,
         "left_out": left_out,
+        "differences": differences,
+        "data_bytes": memory.data_bytes(problem, training),
     }
+    if args.busy and ready:
+        with settings.busy_cores(args.busy):
+            # The spread is part of the result here, so nothing is repeated for it.
+            row["busy_seconds"] = measure(ready, args.rounds, attempts=1)
+    if args.memory:
+        environment = settings.isa_environment(args.isa)
+        row["memory"] = measure_memory(ready, problem, training, threads, environment)
+    return row
 
 
 def main(argv=None):
@@ -150,17 +196,30 @@ def main(argv=None):
     todo = [p for name in args.shapes for p in problems.read(shapes_path(name))]
     modes = {"both": [False, True], "inference": [False], "training": [True]}[args.mode]
     args.output.mkdir(parents=True, exist_ok=True)
-    results = {"machine": machine.describe(), "command": sys.argv[1:], "versions": {}, "rows": []}
+    environment = settings.isa_environment(args.isa)
+    results = {
+        "machine": machine.describe(),
+        "command": sys.argv[1:] if argv is None else argv,
+        "isa": args.isa,
+        "environment": environment,
+        "unrestricted": settings.UNRESTRICTED.get(args.isa, {}),
+        "busy": args.busy,
+        "rounds": args.rounds,
+        "versions": {},
+        "rows": [],
+    }
     with tempfile.TemporaryDirectory() as folder:
         for threads in args.threads:
             print(f"{threads} thread(s)", flush=True)
-            gemm_peak = peak(threads)
-            workers, absent = start_workers(args.peers, threads)
+            gemm_peak = peak(threads, environment)
+            workers, absent = start_workers(args.peers, threads, environment)
             results["versions"].update({w.name: w.version for w in workers})
             results["absent"] = absent
             try:
                 for problem in todo:
                     for training in modes:
+                        if problem.dropout and not training:
+                            continue  # dropout is of training only
                         row = run_problem(
                             workers, problem, training, args, threads, gemm_peak,
                             pathlib.Path(folder),

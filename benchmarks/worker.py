@@ -1,7 +1,7 @@
 """One peer in a process of its own: reads commands as JSON lines, answers in JSON lines.
 
 Commands: {"do": "prepare", "problem": {...}, "training": bool, "save": path}, {"do": "time",
-"runs": n} and {"do": "quit"}. The threads are set once, on the command line, because most libraries
+"runs": n}, {"do": "memory", "problem": {...}, "training": bool} and {"do": "quit"}. The threads are set once, on the command line, because most libraries
 read them at start.
 """
 
@@ -34,7 +34,7 @@ def main():
 
     import numpy as np
 
-    from benchmarks import problems
+    from benchmarks import memory, problems
 
     def answer(**fields):
         answers.write(json.dumps(fields) + "\n")
@@ -65,6 +65,9 @@ def main():
                     peer.run()
                     seconds.append(time.perf_counter() - start)
                 answer(ok=True, seconds=seconds)
+            elif command["do"] == "memory":
+                problem = problems.Problem(**command["problem"])
+                answer(ok=True, memory=memory.measure(peer, problem, command["training"]))
         except Exception as error:
             answer(ok=False, error=f"{type(error).__name__}: {error}".splitlines()[0])
 

@@ -3,12 +3,15 @@
 A module has `make(variant, threads)`, which returns an object with `version`,
 `prepare(problem, x, dy, weights, training)`, `run()` (one forward pass, or one forward and backward
 pass to the gradients of x and of all weights, finished when it returns) and `result()`: "y"
-[T, B, D*H] and, of training, "dx" [T, B, I]. What cannot be done raises Unsupported.
+[T, B, D*H] and, of training, "dx" [T, B, I]. What cannot be done raises Unsupported. It may have
+`own_memory(problem, training)`: bytes by name of what the library itself takes for a call.
 """
 
 # Name of the peer in tables -> module:variant.
 ALL = {
     "tf_rnn_ops": "ours:stack",
+    "tf_rnn_ops float32": "ours:float32",
+    "tf_rnn_ops Keras": "keras_layers:ours",
     "tf_rnn_ops BlockLSTM": "ours:block",
     "TF BlockLSTMV2": "ours:tensorflow",
     "Keras": "keras_layers:plain",

@@ -1,4 +1,4 @@
-"""keras.layers.LSTM, GRU and SimpleRNN on TensorFlow, plain or compiled by XLA."""
+"""keras.layers.LSTM, GRU and SimpleRNN on TensorFlow, plain or compiled by XLA, and our layers."""
 
 import keras
 import numpy as np
@@ -10,7 +10,13 @@ from benchmarks.peers import Unsupported
 def make(variant, threads):
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    return _Keras(jit=variant == "jit")
+    if variant == "ours":
+        import tf_rnn_ops.keras
+
+        version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
+        return _Keras(tf_rnn_ops.keras, version)
+    version = f"keras {keras.__version__}, tensorflow {tf.__version__}"
+    return _Keras(keras.layers, version, jit=variant == "jit")
 
 
 def _gates(cell, matrix):
@@ -21,11 +27,15 @@ def _gates(cell, matrix):
     return np.ascontiguousarray(matrix.T)
 
 
-def _layer(problem, weights):
+def _layer(layers, problem, weights):
     p = problem
-    kinds = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
-    kind = kinds.get(p.cell, keras.layers.SimpleRNN)
+    kinds = {"lstm": layers.LSTM, "gru": layers.GRU}
+    kind = kinds.get(p.cell, layers.SimpleRNN)
     extra = {} if p.cell in kinds else {"activation": p.cell}
+    # The values are set below; the default of the recurrent kernel has no bfloat16.
+    extra.update(kernel_initializer="zeros", recurrent_initializer="zeros")
+    if p.dropout:
+        extra.update(dropout=p.dropout, recurrent_dropout=p.dropout)
 
     def single(**kw):
         return kind(p.H, return_sequences=True, dtype=p.dtype, **kw, **extra)
@@ -44,39 +54,44 @@ def _layer(problem, weights):
 
 
 class _Keras:
-    def __init__(self, jit):
+    def __init__(self, layers, version, jit=False):
+        self.layers = layers
         self.jit = jit
-        self.version = f"keras {keras.__version__}, tensorflow {tf.__version__}"
+        self.version = version
 
     def prepare(self, problem, x, dy, weights, training):
         p = problem
         if p.dtype != "float32" and self.jit:
             raise Unsupported("float32 only with jit")
-        layers = [_layer(p, weights[i * p.D : (i + 1) * p.D]) for i in range(p.L)]
+        layers = [_layer(self.layers, p, weights[i * p.D : (i + 1) * p.D]) for i in range(p.L)]
         x = tf.cast(tf.constant(x.transpose(1, 0, 2)), p.dtype)
         dy = tf.cast(tf.constant(dy.transpose(1, 0, 2)), p.dtype)
         variables = [v.value for layer in layers for v in layer.trainable_variables]
 
-        def forward(x):
+        def forward(x, training):
             for layer in layers:
-                x = layer(x)
+                x = layer(x, training=training)
             return x
 
         def step():
             if not training:
-                return [forward(x)]
+                return [forward(x, False)]
             with tf.GradientTape() as tape:
                 tape.watch(x)
-                y = forward(x)
+                y = forward(x, True)
             return [y] + tape.gradient(y, [x] + variables, dy)
 
         self._step = tf.function(step, jit_compile=self.jit)
+        # Masks differ from library to library, so agreement is that of the results without them.
+        self._without_dropout = tf.function(lambda: forward(x, False)) if p.dropout else None
 
     def run(self):
         self._last = self._step()
         self._last[-1].numpy()
 
     def result(self):
+        if self._without_dropout is not None:
+            return {"y": self._without_dropout().numpy().transpose(1, 0, 2)}
         return {
             n: tf.cast(v, tf.float32).numpy().transpose(1, 0, 2)
             for n, v in zip(["y", "dx"], self._last, strict=False)

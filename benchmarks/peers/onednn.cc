@@ -1,6 +1,10 @@
-// A C interface to one oneDNN recurrent layer, for benchmarks/peers/onednn.py. oneDNN 2.x, as in Debian.
+// A C interface to one oneDNN recurrent layer, for benchmarks/peers/onednn.py. oneDNN 2 (as in
+// Debian) or 3.
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -12,6 +16,7 @@ using dnnl::memory;
 using dnnl::prop_kind;
 using Dims = memory::dims;
 using Tag = memory::format_tag;
+using Type = memory::data_type;
 using Args = std::unordered_map<int, memory>;
 
 constexpr auto kDirection = dnnl::rnn_direction::unidirectional_left2right;
@@ -29,6 +34,8 @@ struct Layer {
   std::vector<Reorder> before_forward, before_backward, after_backward;
   std::unordered_map<int, memory> plain;
   bool training;
+  memory::desc diff_c, diff_w_layer, diff_w_iter;
+  long workspace_bytes = 0, scratchpad_bytes = 0;
 
   memory Take(const memory::desc& desc) {
     memory m(desc, engine);
@@ -40,30 +47,51 @@ struct Layer {
   }
 };
 
-memory::desc Plain(const Dims& dims, Tag tag) {
-  return memory::desc(dims, memory::data_type::f32, tag);
+// Makes the description of a primitive, which is one step from version 3 on. `hint` is the forward
+// one, of a backward primitive.
+template <typename Primitive, typename... Rest>
+typename Primitive::primitive_desc Describe(const dnnl::engine& engine, const Rest&... rest) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(engine, rest...);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(rest...), engine);
+#endif
 }
-memory::desc Any(const Dims& dims) { return Plain(dims, Tag::any); }
+template <typename Primitive, typename Hint, typename... Rest>
+typename Primitive::primitive_desc DescribeBackward(const dnnl::engine& engine, const Hint& hint,
+                                                    const Rest&... rest) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(engine, rest..., hint);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(rest...), engine, hint);
+#endif
+}
+
+// The tensors as the user has them.
+struct Descs {
+  // x [T, B, I], y [T, B, H], h and c [1, 1, B, H], w_layer [1, 1, I, G, H], w_iter [1, 1, H, G, H],
+  // bias [1, 1, G, H].
+  memory::desc x, y, h, c, w_layer, w_iter, bias;
+};
 
 template <typename ForwardPd, typename BackwardPd>
-void Build(Layer* layer, bool has_c, const Dims& x, const Dims& state, const Dims& y,
-           const Dims& w_layer, const Dims& w_iter, const Dims& bias, ForwardPd forward_pd,
+void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd,
            const BackwardPd* backward_pd) {
-  auto data = [&](int arg, const Dims& dims, Tag tag) {
-    layer->plain[arg] = layer->Take(Plain(dims, tag));
+  auto data = [&](int arg, const memory::desc& desc) {
+    layer->plain[arg] = layer->Take(desc);
     layer->forward_args[arg] = layer->plain[arg];
   };
-  data(DNNL_ARG_SRC_LAYER, x, Tag::tnc);
-  data(DNNL_ARG_SRC_ITER, state, Tag::ldnc);
-  data(DNNL_ARG_DST_LAYER, y, Tag::tnc);
-  data(DNNL_ARG_DST_ITER, state, Tag::ldnc);
-  data(DNNL_ARG_BIAS, bias, Tag::ldgo);
+  data(DNNL_ARG_SRC_LAYER, d.x);
+  data(DNNL_ARG_SRC_ITER, d.h);
+  data(DNNL_ARG_DST_LAYER, d.y);
+  data(DNNL_ARG_DST_ITER, d.h);
+  data(DNNL_ARG_BIAS, d.bias);
   if (has_c) {
-    data(DNNL_ARG_SRC_ITER_C, state, Tag::ldnc);
-    data(DNNL_ARG_DST_ITER_C, state, Tag::ldnc);
+    data(DNNL_ARG_SRC_ITER_C, d.c);
+    data(DNNL_ARG_DST_ITER_C, d.c);
   }
-  layer->plain[DNNL_ARG_WEIGHTS_LAYER] = layer->Take(Plain(w_layer, Tag::ldigo));
-  layer->plain[DNNL_ARG_WEIGHTS_ITER] = layer->Take(Plain(w_iter, Tag::ldigo));
+  layer->plain[DNNL_ARG_WEIGHTS_LAYER] = layer->Take(d.w_layer);
+  layer->plain[DNNL_ARG_WEIGHTS_ITER] = layer->Take(d.w_iter);
   auto packed = [&](int arg, const memory::desc& desc, Args* args,
                     std::vector<Layer::Reorder>* reorders) {
     (*args)[arg] = layer->Take(desc);
@@ -74,8 +102,13 @@ void Build(Layer* layer, bool has_c, const Dims& x, const Dims& state, const Dim
   packed(DNNL_ARG_WEIGHTS_ITER, forward_pd.weights_iter_desc(), &layer->forward_args,
          &layer->before_forward);
   layer->forward = dnnl::primitive(forward_pd);
+  layer->scratchpad_bytes = forward_pd.query_s64(dnnl::query::memory_consumption_s64);
   if (backward_pd == nullptr) return;
 
+  layer->workspace_bytes = static_cast<long>(forward_pd.workspace_desc().get_size());
+  layer->scratchpad_bytes =
+      std::max<long>(layer->scratchpad_bytes,
+                     backward_pd->query_s64(dnnl::query::memory_consumption_s64));
   layer->forward_args[DNNL_ARG_WORKSPACE] = layer->Take(forward_pd.workspace_desc());
   layer->backward_args = layer->forward_args;
   packed(DNNL_ARG_WEIGHTS_LAYER, backward_pd->weights_layer_desc(), &layer->backward_args,
@@ -91,15 +124,16 @@ void Build(Layer* layer, bool has_c, const Dims& x, const Dims& state, const Dim
   diff(DNNL_ARG_DIFF_DST_ITER, backward_pd->diff_dst_iter_desc());
   diff(DNNL_ARG_DIFF_BIAS, backward_pd->diff_bias_desc());
   if (has_c) {
-    diff(DNNL_ARG_DIFF_SRC_ITER_C, Plain(state, Tag::ldnc));
-    diff(DNNL_ARG_DIFF_DST_ITER_C, Plain(state, Tag::ldnc));
+    diff(DNNL_ARG_DIFF_SRC_ITER_C, layer->diff_c);
+    diff(DNNL_ARG_DIFF_DST_ITER_C, layer->diff_c);
   }
   for (int arg : {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER}) {
     const int diff_arg = arg == DNNL_ARG_WEIGHTS_LAYER ? DNNL_ARG_DIFF_WEIGHTS_LAYER
                                                        : DNNL_ARG_DIFF_WEIGHTS_ITER;
     diff(diff_arg, arg == DNNL_ARG_WEIGHTS_LAYER ? backward_pd->diff_weights_layer_desc()
                                                  : backward_pd->diff_weights_iter_desc());
-    layer->plain[diff_arg] = layer->Take(layer->plain[arg].get_desc());
+    layer->plain[diff_arg] = layer->Take(arg == DNNL_ARG_WEIGHTS_LAYER ? layer->diff_w_layer
+                                                                       : layer->diff_w_iter);
     layer->after_backward.push_back({layer->backward_args[diff_arg], layer->plain[diff_arg]});
   }
   layer->plain[DNNL_ARG_DIFF_SRC_LAYER] = layer->backward_args[DNNL_ARG_DIFF_SRC_LAYER];
@@ -112,70 +146,93 @@ void Build(Layer* layer, bool has_c, const Dims& x, const Dims& state, const Dim
 extern "C" {
 
 // cell: 0 LSTM, 1 GRU with the reset gate after the product, 2 tanh. Null on error.
-void* rnn_create(int cell, long T, long B, long I, long H, int training) try {
+void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfloat16) try {
   const long gates = cell == 0 ? 4 : cell == 1 ? 3 : 1;
+  const Type type = bfloat16 ? Type::bf16 : Type::f32;
   const Dims x{T, B, I}, y{T, B, H}, state{1, 1, B, H}, w_layer{1, 1, I, gates, H},
       w_iter{1, 1, H, gates, H}, bias{1, 1, cell == 1 ? 4 : gates, H};
-  const auto dx = Plain(x, Tag::tnc), dy = Plain(y, Tag::tnc), ds = Plain(state, Tag::ldnc),
-             db = Plain(bias, Tag::ldgo), wl = Any(w_layer), wi = Any(w_iter);
+  // Biases, cell states and all gradients are float32 also where the rest is bfloat16.
+  const Descs d{{x, type, Tag::tnc},           {y, type, Tag::tnc},
+                {state, type, Tag::ldnc},      {state, Type::f32, Tag::ldnc},
+                {w_layer, type, Tag::ldigo},   {w_iter, type, Tag::ldigo},
+                {bias, Type::f32, Tag::ldgo}};
+  const memory::desc wl(w_layer, type, Tag::any), wi(w_iter, type, Tag::any);
+  const memory::desc dx(x, Type::f32, Tag::tnc), dy(y, Type::f32, Tag::tnc),
+      ds(state, Type::f32, Tag::ldnc), dwl(w_layer, Type::f32, Tag::any),
+      dwi(w_iter, Type::f32, Tag::any);
   const auto kind = training ? prop_kind::forward_training : prop_kind::forward_inference;
-  auto* layer = new Layer;
-  layer->training = training != 0;
   const auto back = prop_kind::backward;
+  auto layer = std::make_unique<Layer>();
+  layer->training = training != 0;
+  layer->diff_c = ds;
+  layer->diff_w_layer = {w_layer, Type::f32, Tag::ldigo};
+  layer->diff_w_iter = {w_iter, Type::f32, Tag::ldigo};
   const auto& e = layer->engine;
   if (cell == 0) {
-    using F = dnnl::lstm_forward;
     using R = dnnl::lstm_backward;
-    F::primitive_desc f(F::desc(kind, kDirection, dx, ds, ds, wl, wi, db, dy, ds, ds), e);
+    const auto f = Describe<dnnl::lstm_forward>(e, kind, kDirection, d.x, d.h, d.c, wl, wi, d.bias,
+                                                d.y, d.h, d.c);
     if (training) {
-      R::primitive_desc r(R::desc(back, kDirection, dx, ds, ds, wl, wi, db, dy, ds, ds, dx, ds, ds,
-                                  wl, wi, db, dy, ds, ds),
-                          e, f);
-      Build(layer, true, x, state, y, w_layer, w_iter, bias, f, &r);
+      const auto r = DescribeBackward<R>(e, f, back, kDirection, d.x, d.h, d.c, wl, wi, d.bias, d.y,
+                                         d.h, d.c, dx, ds, ds, dwl, dwi, d.bias, dy, ds, ds);
+      Build(layer.get(), true, d, f, &r);
     } else {
-      Build<F::primitive_desc, R::primitive_desc>(layer, true, x, state, y, w_layer, w_iter, bias, f,
-                                                  nullptr);
+      Build<decltype(f), R::primitive_desc>(layer.get(), true, d, f, nullptr);
     }
   } else if (cell == 1) {
-    using F = dnnl::lbr_gru_forward;
     using R = dnnl::lbr_gru_backward;
-    F::primitive_desc f(F::desc(kind, kDirection, dx, ds, wl, wi, db, dy, ds), e);
+    const auto f = Describe<dnnl::lbr_gru_forward>(e, kind, kDirection, d.x, d.h, wl, wi, d.bias,
+                                                   d.y, d.h);
     if (training) {
-      R::primitive_desc r(
-          R::desc(back, kDirection, dx, ds, wl, wi, db, dy, ds, dx, ds, wl, wi, db, dy, ds), e, f);
-      Build(layer, false, x, state, y, w_layer, w_iter, bias, f, &r);
+      const auto r = DescribeBackward<R>(e, f, back, kDirection, d.x, d.h, wl, wi, d.bias, d.y, d.h,
+                                         dx, ds, dwl, dwi, d.bias, dy, ds);
+      Build(layer.get(), false, d, f, &r);
     } else {
-      Build<F::primitive_desc, R::primitive_desc>(layer, false, x, state, y, w_layer, w_iter, bias, f,
-                                                  nullptr);
+      Build<decltype(f), R::primitive_desc>(layer.get(), false, d, f, nullptr);
     }
   } else {
-    using F = dnnl::vanilla_rnn_forward;
     using R = dnnl::vanilla_rnn_backward;
     const auto act = dnnl::algorithm::eltwise_tanh;
-    F::primitive_desc f(F::desc(kind, act, kDirection, dx, ds, wl, wi, db, dy, ds), e);
+    const auto f = Describe<dnnl::vanilla_rnn_forward>(e, kind, act, kDirection, d.x, d.h, wl, wi,
+                                                       d.bias, d.y, d.h);
     if (training) {
-      R::primitive_desc r(
-          R::desc(back, act, kDirection, dx, ds, wl, wi, db, dy, ds, dx, ds, wl, wi, db, dy, ds), e,
-          f);
-      Build(layer, false, x, state, y, w_layer, w_iter, bias, f, &r);
+      const auto r = DescribeBackward<R>(e, f, back, act, kDirection, d.x, d.h, wl, wi, d.bias, d.y,
+                                         d.h, dx, ds, dwl, dwi, d.bias, dy, ds);
+      Build(layer.get(), false, d, f, &r);
     } else {
-      Build<F::primitive_desc, R::primitive_desc>(layer, false, x, state, y, w_layer, w_iter, bias, f,
-                                                  nullptr);
+      Build<decltype(f), R::primitive_desc>(layer.get(), false, d, f, nullptr);
     }
   }
-  return layer;
-} catch (const std::exception&) {
+  return layer.release();
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "oneDNN: %s\n", error.what());
   return nullptr;
 }
 
-// The plain tensor of an argument: 0 x, 1 w_layer [I, G, H], 2 w_iter [H, G, H], 3 bias, 4 y, 5 dy, 6 dx.
-float* rnn_data(void* handle, int which) {
+// Copies float32 values from or into the plain tensor of an argument, converting to its type: 0 x,
+// 1 w_layer [I, G, H], 2 w_iter [H, G, H], 3 bias, 4 y, 5 dy, 6 dx.
+void rnn_copy(void* handle, int which, float* values, int into) {
   constexpr int kArgs[] = {DNNL_ARG_SRC_LAYER, DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,
                            DNNL_ARG_BIAS,      DNNL_ARG_DST_LAYER,     DNNL_ARG_DIFF_DST_LAYER,
                            DNNL_ARG_DIFF_SRC_LAYER};
   auto* layer = static_cast<Layer*>(handle);
-  return static_cast<float*>(layer->plain.at(kArgs[which]).get_data_handle());
+  memory& tensor = layer->plain.at(kArgs[which]);
+#if DNNL_VERSION_MAJOR >= 3
+  const Dims dims = tensor.get_desc().get_dims();
+#else
+  const Dims dims = tensor.get_desc().dims();
+#endif
+  const Tag tag = dims.size() == 3 ? Tag::abc : dims.size() == 4 ? Tag::abcd : Tag::abcde;
+  memory user({dims, Type::f32, tag}, layer->engine, values);
+  memory& from = into ? user : tensor;
+  memory& to = into ? tensor : user;
+  dnnl::reorder(from, to).execute(layer->stream, from, to);
+  layer->stream.wait();
 }
+
+// What the library keeps between the passes, and what it takes during one.
+long rnn_workspace_bytes(void* handle) { return static_cast<Layer*>(handle)->workspace_bytes; }
+long rnn_scratchpad_bytes(void* handle) { return static_cast<Layer*>(handle)->scratchpad_bytes; }
 
 // Packs the weights for inference, once: they do not change there.
 void rnn_pack(void* handle) {

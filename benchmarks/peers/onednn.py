@@ -1,6 +1,9 @@
-"""oneDNN's RNN primitives, from Debian's libdnnl-dev, through a small library built on first use."""
+"""oneDNN's RNN primitives, through a small library built on first use.
+
+From Debian's libdnnl-dev, or from the prefix that ONEDNN_ROOT names (with include/ and lib/)."""
 
 import ctypes
+import os
 import pathlib
 import shutil
 import subprocess
@@ -23,10 +26,14 @@ def _build():
         raise Unsupported("no g++")
     source = pathlib.Path(__file__).with_suffix(".cc")
     library = pathlib.Path(tempfile.mkdtemp(prefix="bench_onednn_")) / "libpeer.so"
-    command = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", str(source), "-ldnnl", "-o", str(library)]
+    command = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", str(source), "-o", str(library)]
+    root = os.environ.get("ONEDNN_ROOT")
+    if root:
+        command += [f"-I{root}/include", f"-L{root}/lib", f"-Wl,-rpath,{root}/lib"]
+    command.append("-ldnnl")
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise Unsupported("does not build; is libdnnl-dev installed?")
+        raise Unsupported("does not build; is libdnnl-dev installed, or ONEDNN_ROOT right?")
     return ctypes.CDLL(str(library))
 
 
@@ -34,25 +41,42 @@ class _OneDnn:
     def __init__(self):
         self.lib = _build()
         self.lib.rnn_create.restype = ctypes.c_void_p
-        self.lib.rnn_create.argtypes = [ctypes.c_int] + [ctypes.c_long] * 4 + [ctypes.c_int]
-        self.lib.rnn_data.restype = ctypes.POINTER(ctypes.c_float)
-        self.lib.rnn_data.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        self.lib.rnn_create.argtypes = [ctypes.c_int] + [ctypes.c_long] * 4 + [ctypes.c_int] * 2
+        self.lib.rnn_copy.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+        self.lib.rnn_copy.restype = None
+        for name in ("rnn_workspace_bytes", "rnn_scratchpad_bytes"):
+            getattr(self.lib, name).argtypes = [ctypes.c_void_p]
+            getattr(self.lib, name).restype = ctypes.c_long
         for name in ("rnn_pack", "rnn_run", "rnn_destroy"):
             getattr(self.lib, name).argtypes = [ctypes.c_void_p]
         self.lib.rnn_version.restype = ctypes.c_char_p
         self.version = f"oneDNN {self.lib.rnn_version().decode()}"
         self.handle = None
 
-    def _array(self, which, *shape):
-        return np.ctypeslib.as_array(self.lib.rnn_data(self.handle, which), shape)
+    def _set(self, which, values):
+        values = np.ascontiguousarray(values, np.float32)
+        self.lib.rnn_copy(self.handle, which, values.ctypes.data, 1)
+
+    def _get(self, which, *shape):
+        values = np.empty(shape, np.float32)
+        self.lib.rnn_copy(self.handle, which, values.ctypes.data, 0)
+        return values
+
+    def own_memory(self, problem, training):
+        return {
+            "workspace": self.lib.rnn_workspace_bytes(self.handle),
+            "scratchpad": self.lib.rnn_scratchpad_bytes(self.handle),
+        }
 
     def prepare(self, problem, x, dy, weights, training):
         p = problem
-        if (p.L, p.D, p.dtype) != (1, 1, "float32") or p.cell not in _CELLS:
-            raise Unsupported("one unidirectional float32 layer only")
+        if (p.L, p.D, p.dropout) != (1, 1, 0) or p.cell not in _CELLS:
+            raise Unsupported("one unidirectional layer without dropout only")
         if self.handle:
             self.lib.rnn_destroy(self.handle)
-        self.handle = self.lib.rnn_create(_CELLS[p.cell], p.T, p.B, p.I, p.H, training)
+        self.handle = self.lib.rnn_create(
+            _CELLS[p.cell], p.T, p.B, p.I, p.H, training, p.dtype == "bfloat16"
+        )
         if not self.handle:
             raise Unsupported("oneDNN refused the problem")
         w_ih, w_hh, b_ih, b_hh = weights[0]
@@ -63,20 +87,17 @@ class _OneDnn:
         def columns(w):  # [G*H, n] to [n, G, H]
             return w.reshape(gates, p.H, -1)[order].transpose(2, 0, 1)
 
-        self.x = self._array(_X, p.T, p.B, p.I)
-        self.x[:] = x
-        self._array(_W_LAYER, p.I, gates, p.H)[:] = columns(w_ih)
-        self._array(_W_ITER, p.H, gates, p.H)[:] = columns(w_hh)
+        self._set(_X, x)
+        self._set(_W_LAYER, columns(w_ih))
+        self._set(_W_ITER, columns(w_hh))
         b_ih, b_hh = (b.reshape(gates, p.H)[order] for b in (b_ih, b_hh))
         bias = b_ih + b_hh
         if p.cell == "gru":
             bias = np.concatenate([bias[:2], b_ih[2:], b_hh[2:]])
-        self._array(_BIAS, *bias.shape)[:] = bias
-        self.y = self._array(_Y, p.T, p.B, p.H)
-        self.training = training
+        self._set(_BIAS, bias)
+        self.problem, self.training = p, training
         if training:
-            self._array(_DY, p.T, p.B, p.H)[:] = dy
-            self.dx = self._array(_DX, p.T, p.B, p.I)
+            self._set(_DY, dy)
         else:
             self.lib.rnn_pack(self.handle)
 
@@ -85,4 +106,8 @@ class _OneDnn:
             raise RuntimeError("oneDNN failed")
 
     def result(self):
-        return {"y": self.y.copy(), **({"dx": self.dx.copy()} if self.training else {})}
+        p = self.problem
+        result = {"y": self._get(_Y, p.T, p.B, p.H)}
+        if self.training:
+            result["dx"] = self._get(_DX, p.T, p.B, p.I)
+        return result

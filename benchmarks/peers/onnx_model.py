@@ -12,12 +12,10 @@ _ORDER = {"lstm": [0, 3, 1, 2], "gru": [1, 0, 2], "tanh": [0], "relu": [0]}
 
 
 def build(problem, weights, training):
-    """Serialised model with input x [T, B, I] and output y [T, B, D*H]."""
+    """Serialised float32 model with input x [T, B, I] and output y [T, B, D*H]."""
     p = problem
     if training:
         raise Unsupported("inference only")
-    if p.dtype != "float32":
-        raise Unsupported("the model is written in float32 only")
 
     def gates(values):
         parts = np.split(values, len(_ORDER[p.cell]))

@@ -2,7 +2,7 @@
 
 import onnxruntime
 
-from benchmarks.peers import onnx_model
+from benchmarks.peers import Unsupported, onnx_model
 
 
 def make(variant, threads):
@@ -19,6 +19,8 @@ class _OnnxRuntime:
         self.options.log_severity_level = 3
 
     def prepare(self, problem, x, dy, weights, training):
+        if problem.dtype != "float32":
+            raise Unsupported("its CPU kernels of LSTM, GRU and RNN are float32 only")
         model = onnx_model.build(problem, weights, training)
         self.session = onnxruntime.InferenceSession(
             model, self.options, providers=["CPUExecutionProvider"]

@@ -1,8 +1,12 @@
 """tf_rnn_ops through its ops as users call them, and TensorFlow's own BlockLSTMV2."""
 
+import dataclasses
+import pathlib
+
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import kernel_sizes
 from benchmarks.peers import Unsupported
 
 _MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
@@ -18,7 +22,7 @@ def make(variant, threads):
     version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
     if variant == "block":
         return _Block(tf_rnn_ops.raw_ops, version)
-    return _Stack(tf_rnn_ops.raw_ops, version)
+    return _Stack(tf_rnn_ops.raw_ops, version, threads, as_float32=variant == "float32")
 
 
 class _Peer:
@@ -50,8 +54,28 @@ class _Peer:
 
 
 class _Stack(_Peer):
+    def __init__(self, ops, version, threads, as_float32):
+        super().__init__(ops, version)
+        self.threads = threads
+        self.as_float32 = as_float32
+
+    def own_memory(self, problem, training):
+        import tf_rnn_ops
+
+        package = pathlib.Path(tf_rnn_ops.__file__).parent
+        if self.as_float32:
+            problem = dataclasses.replace(problem, dtype="float32")
+        isa = tf_rnn_ops.cpu_isa()
+        return kernel_sizes.sizes(package, isa, problem, training, self.threads) or {}
+
     def prepare(self, problem, x, dy, weights, training):
         p = problem
+        if p.dropout:
+            raise Unsupported("problems without dropout only")
+        if self.as_float32:
+            if p.dtype == "float32":
+                raise Unsupported("beside other types only")
+            p = dataclasses.replace(p, dtype="float32")
         flat = [w.ravel() for ws in weights for w in ws[:2]] + [b for ws in weights for b in ws[2:]]
         dtype = tf.as_dtype(p.dtype)
         x, params, dy = (tf.cast(v, dtype) for v in (x, np.concatenate(flat), dy))
@@ -76,7 +100,7 @@ class _Stack(_Peer):
 class _Block(_Peer):
     def prepare(self, problem, x, dy, weights, training):
         p = problem
-        if (p.cell, p.L, p.D, p.dtype) != ("lstm", 1, 1, "float32"):
+        if (p.cell, p.L, p.D, p.dtype, p.dropout) != ("lstm", 1, 1, "float32", 0):
             raise Unsupported("one unidirectional float32 LSTM layer only")
         w_ih, w_hh, b_ih, b_hh = weights[0]
         # Columns i, f, ci, o: the order of the shared weights.

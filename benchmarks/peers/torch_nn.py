@@ -2,6 +2,8 @@
 
 import torch
 
+from benchmarks.peers import Unsupported
+
 
 def make(variant, threads):
     torch.set_num_threads(threads)
@@ -13,6 +15,8 @@ class _Torch:
 
     def prepare(self, problem, x, dy, weights, training):
         p = problem
+        if p.dropout:
+            raise Unsupported("problems without dropout only")
         dtype = getattr(torch, p.dtype)
         kinds = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
         extra = {} if p.cell in kinds else {"nonlinearity": p.cell}

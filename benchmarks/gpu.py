@@ -1,0 +1,352 @@
+"""Times the ops on a GPU beside TensorFlow's own CudnnRNNV3 and BlockLSTMV2 and PyTorch's layers.
+
+    python -m benchmarks.gpu [--device GPU:0] [--rounds 7] [--output FOLDER]
+
+Every peer runs in a process of its own, since two builds of cuDNN do not share one; they take turns,
+round by round. A time is that of many calls up to the synchronisation behind the last, per call, as
+in a training loop. With --device CPU:0 it only shows that the driver works.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from benchmarks import problems
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHAPES = ROOT / "benchmarks" / "shapes" / "gpu.txt"
+OURS, BLOCK = "tf_rnn_ops", "tf_rnn_ops BlockLSTM"
+PEERS = (OURS, "TensorFlow CudnnRNNV3", "PyTorch", BLOCK, "TensorFlow BlockLSTMV2")
+# Whom each of ours is compared with.
+RIVALS = {OURS: PEERS[1:3], BLOCK: PEERS[4:]}
+TURN_SECONDS = 0.1
+# Products of TF32 round their operands to 10 bits; both frameworks allow them.
+TOLERANCE = 3e-2
+_MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
+
+
+# ---- In the worker ----
+
+
+class _TensorFlowStep:
+    """Traces one step of our ops or, `stock`, TensorFlow's; `run` only starts it."""
+
+    def __init__(self, device, stock):
+        import tensorflow as tf
+
+        self.tf, self.device = tf, device
+        kind, number = device.split(":")
+        if len(tf.config.list_logical_devices(kind)) <= int(number):
+            raise RuntimeError(f"TensorFlow has registered no {device}")
+        if stock:
+            self.ops = tf.raw_ops
+        else:
+            import tf_rnn_ops
+
+            self.ops = tf_rnn_ops.raw_ops
+
+    def sync(self):
+        self.tf.test.experimental.sync_devices()
+
+    def run(self):
+        self.last = self.step()
+
+    def result(self):
+        values = [self.tf.cast(value, self.tf.float32).numpy() for value in self.last[:2]]
+        return dict(zip(("y", "dx"), values, strict=False))
+
+
+class _Stack(_TensorFlowStep):
+    def prepare(self, p, training):
+        tf = self.tf
+        x, dy, weights = problems.make_data(p)
+        flat = [w.ravel() for ws in weights for w in ws[:2]] + [b for ws in weights for b in ws[2:]]
+        dtype = tf.as_dtype(p.dtype)
+        with tf.device(self.device):
+            x, params, dy = (tf.cast(v, dtype) for v in (x, np.concatenate(flat), dy))
+            h = tf.zeros((p.L * p.D, p.B, p.H), dtype)
+            lengths = tf.fill((p.B,), p.T)
+
+        def forward(x, params):
+            return self.ops.CudnnRNNV3(
+                input=x,
+                input_h=h,
+                input_c=h,
+                params=params,
+                sequence_lengths=lengths,
+                rnn_mode=_MODES[p.cell],
+                direction="bidirectional" if p.D == 2 else "unidirectional",
+                is_training=training,
+            )[0]
+
+        @tf.function
+        def step(x, params):
+            with tf.device(self.device):
+                if not training:
+                    return [forward(x, params)]
+                with tf.GradientTape() as tape:
+                    tape.watch([x, params])
+                    y = forward(x, params)
+                return [y] + tape.gradient(y, [x, params], dy)
+
+        self.step = lambda: step(x, params)
+
+
+class _Block(_TensorFlowStep):
+    def prepare(self, p, training):
+        if (p.cell, p.L, p.D, p.dtype) != ("lstm", 1, 1, "float32"):
+            raise NotImplementedError("one unidirectional float32 LSTM layer only")
+        tf = self.tf
+        x, dy, weights = problems.make_data(p)
+        w_ih, w_hh, b_ih, b_hh = weights[0]
+        with tf.device(self.device):
+            x, dy = tf.constant(x), tf.constant(dy)
+            zeros, peephole = tf.zeros((p.B, p.H)), tf.zeros((p.H,))
+            shared = dict(
+                seq_len_max=tf.constant(p.T, tf.int64),
+                cs_prev=zeros,
+                h_prev=zeros,
+                # Columns i, f, ci, o: the order of the shared weights.
+                w=tf.constant(np.concatenate([w_ih.T, w_hh.T])),
+                wci=peephole,
+                wcf=peephole,
+                wco=peephole,
+                b=tf.constant(b_ih + b_hh),
+                use_peephole=False,
+            )
+            no_cs_grad = tf.zeros_like(dy)
+
+        # The gradient op is called by name: TensorFlow registers that of BlockLSTM for V2.
+        @tf.function
+        def step(x):
+            with tf.device(self.device):
+                result = self.ops.BlockLSTMV2(x=x, cell_clip=0.0, **shared)
+                if not training:
+                    return [result.h]
+                gradients = self.ops.BlockLSTMGradV2(
+                    x=x, cs_grad=no_cs_grad, h_grad=dy, **result._asdict(), **shared
+                )
+                return [result.h, gradients.x_grad, gradients.w_grad, gradients.b_grad]
+
+        self.step = lambda: step(x)
+
+
+class _Torch:
+    def __init__(self, device):
+        import torch
+
+        self.torch = torch
+        self.device = "cuda" if device.startswith("GPU") else "cpu"
+        torch.zeros(1, device=self.device)
+        torch.backends.cuda.matmul.allow_tf32 = True
+
+    def prepare(self, p, training):
+        torch = self.torch
+        x, dy, weights = problems.make_data(p)
+        kinds = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
+        extra = {} if p.cell in kinds else {"nonlinearity": p.cell}
+        place = {"dtype": getattr(torch, p.dtype), "device": self.device}
+        self.module = kinds.get(p.cell, torch.nn.RNN)(
+            p.I, p.H, num_layers=p.L, bidirectional=p.D == 2, **place, **extra
+        )
+        self.module.train(training)
+        with torch.no_grad():
+            flat = [w for ws in weights for w in ws]
+            for to, value in zip(self.module.parameters(), flat, strict=True):
+                to.copy_(torch.from_numpy(value))
+        self.x = torch.from_numpy(x).to(**place).requires_grad_(training)
+        self.dy = torch.from_numpy(dy).to(**place)
+        self.training = training
+
+    def run(self):
+        if not self.training:
+            with self.torch.inference_mode():
+                self.y = self.module(self.x)[0]
+            return
+        self.x.grad = None
+        self.module.zero_grad()
+        self.y = self.module(self.x)[0]
+        self.y.backward(self.dy)
+
+    def sync(self):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
+
+    def result(self):
+        found = {"y": self.y.detach().float().cpu().numpy()}
+        if self.training:
+            found["dx"] = self.x.grad.float().cpu().numpy()
+        return found
+
+
+_MAKE = {
+    PEERS[0]: lambda device: _Stack(device, stock=False),
+    PEERS[1]: lambda device: _Stack(device, stock=True),
+    PEERS[2]: _Torch,
+    PEERS[3]: lambda device: _Block(device, stock=False),
+    PEERS[4]: lambda device: _Block(device, stock=True),
+}
+
+
+def work(name, device):
+    """Answers commands, one line of JSON each, until there are no more."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # libraries print now and then
+    peer = None
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            peer = peer or _MAKE[name](device)
+            if "problem" in command:
+                peer.prepare(problems.parse(command["problem"]), command["training"])
+                peer.run()
+                np.savez(command["save"], **peer.result())
+                answer = {}
+            else:
+                peer.sync()
+                start = time.perf_counter()
+                for _ in range(command["runs"]):
+                    peer.run()
+                peer.sync()
+                answer = {"seconds": (time.perf_counter() - start) / command["runs"]}
+        except Exception as error:  # reported, and left out of the table
+            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:90]}
+        answers.write(json.dumps(answer) + "\n")
+
+
+# ---- In the driver ----
+
+
+class Worker:
+    """A peer in a process of its own. A process that died is a peer that is left out."""
+
+    def __init__(self, name, device):
+        self.name = name
+        command = [sys.executable, "-c", _START, str(ROOT), "--worker", name, "--device", device]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def ask(self, **command):
+        """The answer, always with `error` when there is none."""
+        try:
+            self.process.stdin.write(json.dumps(command) + "\n")
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        return json.loads(line) if line else {"error": f"its process ended: {self.process.wait()}"}
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+# The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
+_START = (
+    "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
+    "from benchmarks.gpu import main; main()"
+)
+
+
+def _agree(folder, names):
+    """The names whose results differ from those of the first one."""
+    results = {name: dict(np.load(folder / f"{PEERS.index(name)}.npz")) for name in names}
+    first = results[names[0]]
+
+    def distance(other):
+        return max(
+            np.abs(first[key] - other[key]).max() / max(1e-6, np.abs(first[key]).max())
+            for key in first
+        )
+
+    return {name: f"results differ by {distance(results[name]):.1e}" for name in names
+            if not distance(results[name]) <= TOLERANCE}
+
+
+def measure(workers, text, training, rounds, folder):
+    """One row: seconds by peer and the reasons of those that are left out."""
+    left_out, ready = {}, []
+    for worker in workers:
+        save = str(folder / f"{PEERS.index(worker.name)}.npz")
+        answer = worker.ask(problem=text, training=training, save=save)
+        if "error" in answer:
+            left_out[worker.name] = answer["error"]
+        else:
+            ready.append(worker)
+    wrong = _agree(folder, [w.name for w in ready]) if ready else {}
+    left_out.update(wrong)
+    ready = [worker for worker in ready if worker.name not in wrong]
+    runs = {}
+    for worker in ready:
+        worker.ask(runs=3)
+        runs[worker.name] = max(1, round(TURN_SECONDS / worker.ask(runs=3)["seconds"]))
+    seconds = {worker.name: [] for worker in ready}
+    for _ in range(rounds):
+        for worker in ready:
+            seconds[worker.name].append(worker.ask(runs=runs[worker.name])["seconds"])
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    problem = problems.parse(text).name
+    mode = "training" if training else "inference"
+    return {"problem": problem, "mode": mode, "seconds": medians, "left_out": left_out}
+
+
+def ratios(row):
+    """How many times faster than the fastest rival ours is, by the name of ours."""
+    found = {}
+    for ours, rivals in RIVALS.items():
+        times = [row["seconds"][name] for name in rivals if name in row["seconds"]]
+        if times and ours in row["seconds"]:
+            found[ours] = min(times) / row["seconds"][ours]
+    return found
+
+
+def markdown(rows):
+    """The table, in microseconds, and the reasons why cells are empty."""
+    head = ["(T,B,I,H)", "mode", *PEERS, "ratio", "ratio BlockLSTM"]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    for row in rows:
+        cells = [f"{row['seconds'][n] * 1e6:.1f}" if n in row["seconds"] else "" for n in PEERS]
+        found = ratios(row)
+        cells += [f"{found[name]:.2f}" if name in found else "" for name in (OURS, BLOCK)]
+        lines.append("| " + " | ".join([row["problem"], row["mode"], *cells]) + " |")
+    reasons = {(n, r) for row in rows for n, r in row["left_out"].items() if "only" not in r}
+    return "\n".join([*lines, "", *(f"- left out: {n}: {r}" for n, r in sorted(reasons))])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="GPU:0")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--shapes", type=pathlib.Path, default=SHAPES)
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output"))
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        work(args.worker, args.device)
+        return
+    args.output.mkdir(parents=True, exist_ok=True)
+    lines = [line.split("#")[0].strip() for line in args.shapes.read_text().splitlines()]
+    workers = [Worker(name, args.device) for name in PEERS]
+    rows = []
+    try:
+        for text in filter(None, lines):
+            for training in (False, True):
+                rows.append(measure(workers, text, training, args.rounds, args.output))
+                print(rows[-1], flush=True)
+                (args.output / "gpu.json").write_text(json.dumps(rows, indent=1))
+    finally:
+        for worker in workers:
+            worker.close()
+    (args.output / "gpu.md").write_text(markdown(rows) + "\n")
+    print(markdown(rows))
+
+
+if __name__ == "__main__":
+    main()

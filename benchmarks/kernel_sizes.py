@@ -1,0 +1,94 @@
+"""Bytes of scratch and reserve space of our kernels, as the kernel table itself gives them.
+
+Mirrors RnnProblem of cc/cpu/kernel_args.h and the head of cc/cpu/kernel_table.h. A test compares
+the reserve space with what the op returns.
+"""
+
+import ctypes
+import pathlib
+
+_VERSION = 2  # kKernelTableVersion
+_MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
+_DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
+
+
+class _Problem(ctypes.Structure):
+    _fields_ = [
+        *((n, ctypes.c_int32) for n in ("dtype", "mode", "skip_input", "num_dirs")),
+        *((n, ctypes.c_int32) for n in ("is_training", "time_major")),
+        ("dropout", ctypes.c_float),
+        ("dropout_key", ctypes.c_uint32 * 2),
+        *((n, ctypes.c_int64) for n in ("num_layers", "num_units", "input_size", "num_proj")),
+        *((n, ctypes.c_int64) for n in ("max_time", "batch")),
+        ("lengths", ctypes.POINTER(ctypes.c_int32)),
+        *((n, ctypes.c_int32) for n in ("bf16_products", "weight_layout", "bias_rows")),
+        *((n, ctypes.c_int32) for n in ("input_masked", "recurrent_masked")),
+    ]
+
+
+class _Sizes(ctypes.Structure):
+    _fields_ = [("scratch_bytes", ctypes.c_int64), ("reserve_bytes", ctypes.c_int64)]
+
+
+_Function = ctypes.CFUNCTYPE(_Sizes, ctypes.POINTER(_Problem), ctypes.c_int32)
+
+
+class _Table(ctypes.Structure):
+    _fields_ = [
+        ("version", ctypes.c_int32),
+        ("struct_size", ctypes.c_int32),
+        ("isa", ctypes.c_char_p),
+        ("vector_bytes", ctypes.c_int32),
+        ("forward_sizes", _Function),
+        ("forward", ctypes.c_void_p),
+        ("backward_sizes", _Function),
+    ]
+
+
+def sizes(package, isa, problem, training, threads):
+    """What one call allocates beside its inputs and outputs.
+
+    Args:
+        package: The folder of tf_rnn_ops.
+        isa: As tf_rnn_ops.cpu_isa() says; "baseline" has no table of its own to ask.
+        problem: A problems.Problem.
+        training: Whether gradients are taken.
+        threads: Number of threads.
+
+    Returns:
+        A dict of forward_scratch, backward_scratch and reserve in bytes, or None for "baseline".
+
+    Raises:
+        RuntimeError: The table has another version than this file.
+    """
+    if isa == "baseline":
+        return None
+    library = ctypes.CDLL(str(pathlib.Path(package) / f"_tf_rnn_ops_{isa}.so"))
+    library.tf_rnn_ops_kernel_table.restype = ctypes.POINTER(_Table)
+    table = library.tf_rnn_ops_kernel_table().contents
+    if table.version != _VERSION:
+        raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSION}")
+    p = problem
+    lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
+    asked = _Problem(
+        dtype=_DTYPES[p.dtype],
+        mode=_MODES[p.cell],
+        num_dirs=p.D,
+        is_training=int(training),
+        time_major=1,
+        num_layers=p.L,
+        num_units=p.H,
+        input_size=p.I,
+        max_time=p.T,
+        batch=p.B,
+        lengths=lengths,
+        bf16_products=int(p.dtype == "bfloat16"),
+    )
+    forward = table.forward_sizes(ctypes.byref(asked), threads)
+    result = {"forward_scratch": forward.scratch_bytes, "reserve": forward.reserve_bytes}
+    if training:
+        backward = table.backward_sizes(ctypes.byref(asked), threads)
+        result["backward_scratch"] = backward.scratch_bytes
+    else:
+        result["reserve"] = 0
+    return result

@@ -1,0 +1,67 @@
+"""Peak resident memory of a peer's worker for one problem.
+
+Measured in a process of its own, which does nothing else: a small problem of the same kind first,
+so that code, thread pools and compilers are resident; then the growth from there to the highest
+resident size while the peer runs the problem three times. The peak of Linux is reset through
+/proc/self/clear_refs just before those runs, so that what it takes to prepare the data does not
+count. Inputs, weights, results and gradients do count, the same for every peer.
+"""
+
+import ctypes
+import dataclasses
+import gc
+
+from benchmarks import problems
+
+RUNS = 3
+
+
+def _status(key):
+    with open("/proc/self/status") as status:
+        for line in status:
+            if line.startswith(key + ":"):
+                return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {key}")
+
+
+def _settle():
+    """Gives freed memory back, so that it does not hide what is taken next."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except AttributeError:
+        pass
+
+
+def _reset_peak():
+    with open("/proc/self/clear_refs", "w") as refs:
+        refs.write("5")
+
+
+def measure(peer, problem, training):
+    """Runs a peer and returns its growth: {"peak": bytes, "kept": bytes, and the peer's own}."""
+    small = dataclasses.replace(problem, T=2, B=min(2, problem.B), I=8, H=8)
+    peer.prepare(small, *problems.make_data(small), training)
+    peer.run()
+    _settle()
+    before = _status("VmRSS")
+    peer.prepare(problem, *problems.make_data(problem), training)
+    _settle()
+    _reset_peak()
+    for _ in range(RUNS):
+        peer.run()
+    result = {"peak": _status("VmHWM") - before, "kept": _status("VmRSS") - before}
+    if hasattr(peer, "own_memory"):
+        result.update(peer.own_memory(problem, training))
+    return result
+
+
+def data_bytes(problem, training):
+    """What every peer must hold: x, the weights and y; in training dy and the gradients as well."""
+    p = problem
+    size = 2 if p.dtype == "bfloat16" else 4
+    weights, width = 0, p.I
+    for _ in range(p.L):
+        weights += p.D * problems.GATES[p.cell] * p.H * (width + p.H + 2)
+        width = p.D * p.H
+    return size * (weights + p.T * p.B * (p.I + p.D * p.H)) * (2 if training else 1)
