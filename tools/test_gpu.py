@@ -1,0 +1,190 @@
+"""Every check and benchmark that needs a GPU, and the report of the run: `make test-gpu`.
+
+    python tools/test_gpu.py [--device GPU:0] [--report docs/gpu-verification.md] [--only NAME ...]
+
+PYTHON's environment has the tf_rnn_ops to test, TensorFlow with its GPU libraries, pytest, and
+PyTorch with CUDA for what is compared with it. A step that fails does not stop the others. With
+--device CPU:0 the steps run on the CPU, which only shows that they can.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- begin report -->", "<!-- end report -->"
+TAIL_LINES = 12
+# Long enough for the slowest step on a GPU, short enough for a machine that is lent by the hour.
+TIMEOUT_SECONDS = 1800
+
+
+class Step:
+    """One command of the run.
+
+    Attributes:
+        name: what --only calls it. command: the arguments, or a reason (str) why there is none.
+        env: what it needs beside the environment of this process.
+    """
+
+    def __init__(self, name, command, **env):
+        self.name, self.command, self.env = name, command, env
+        self.outcome, self.seconds, self.output = "not run", 0.0, ""
+
+    def run(self, folder):
+        if isinstance(self.command, str):
+            self.outcome = self.command
+            return
+        start = time.monotonic()
+        with open(folder / f"{self.name}.log", "w") as log:
+            try:
+                done = subprocess.run(
+                    self.command,
+                    cwd=folder,
+                    env={**os.environ, **self.env},
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    timeout=TIMEOUT_SECONDS,
+                    check=False,
+                )
+                self.outcome = "passed" if done.returncode == 0 else f"FAILED ({done.returncode})"
+            except subprocess.TimeoutExpired:
+                self.outcome = f"FAILED (not finished after {TIMEOUT_SECONDS} s)"
+            except OSError as error:
+                self.outcome = f"FAILED ({error})"
+        self.seconds = time.monotonic() - start
+        self.output = (folder / f"{self.name}.log").read_text(errors="replace")
+
+
+def make_steps(device, folder):
+    """All steps, in order: the quick and telling ones first."""
+    python = sys.executable
+    on_gpu = device.startswith("GPU")
+    tests = ROOT / "tests"
+    place = {"TF_RNN_OPS_TEST_DEVICE": device, "CUDA_VISIBLE_DEVICES": "0" if on_gpu else "-1"}
+    pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    parity = str(tests / "parity" / "test_device_parity.py")
+    core = tests / "gpu_core"
+    library = str(folder / "core" / "libcore.so")
+    torch_has_cuda = _succeeds([python, "-c", "import torch; assert torch.cuda.is_available()"])
+    no_torch = None if torch_has_cuda else "left out: no PyTorch with CUDA here"
+    sanitizer = shutil.which("compute-sanitizer")
+    checked = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9", *pytest, parity]
+    few = ["-k", "(every_configuration and float32) or block_lstm"]
+    benchmark = [python, "-c", _BENCHMARK, str(ROOT), "--device", device, "--output", str(folder)]
+    return [
+        Step("info", [python, "-m", "tf_rnn_ops.info"]),
+        Step("smi", ["nvidia-smi"] if shutil.which("nvidia-smi") else "left out: no nvidia-smi"),
+        Step("core-build", ["bash", str(core / "build.sh"), str(folder / "core")]),
+        Step("core-stack", no_torch or [python, str(core / "checks.py"), library]),
+        Step("core-block", no_torch or [python, str(core / "block_lstm_checks.py"), library]),
+        Step("parity", [*pytest, parity], **place),
+        Step("gpu", [*pytest, str(tests / "gpu")] if on_gpu else "left out: for a GPU", **place),
+        Step("parity-auto", [*pytest, parity], TF_RNN_OPS_CUDNN_ALGO="auto", **place),
+        Step("core-times", no_torch or [python, str(core / "timings.py"), library]),
+        Step("benchmark", benchmark),
+        Step("benchmark-auto", benchmark, TF_RNN_OPS_CUDNN_ALGO="auto"),
+        Step(
+            "sanitizer",
+            [*checked, *few] if sanitizer and on_gpu else "left out: no compute-sanitizer",
+            **place,
+        ),
+    ]
+
+
+# The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
+_BENCHMARK = (
+    "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
+    "from benchmarks.gpu import main; main()"
+)
+# Steps whose whole output belongs into the report.
+_TABLES = {"core-times", "benchmark", "benchmark-auto"}
+
+
+def _succeeds(command):
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _commit():
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def _excerpt(step):
+    """What the report shows of a step: its tables, or the end of what it printed."""
+    lines = step.output.strip().splitlines()
+    if step.name in _TABLES:
+        tables = [line for line in lines if line.startswith(("|", "- "))]
+        return "\n".join(tables) if tables else _fenced(lines[-TAIL_LINES:])
+    whole = step.name in ("info", "smi")
+    return _fenced(lines if whole else lines[-TAIL_LINES:])
+
+
+def _fenced(lines):
+    return "\n".join(["```", *lines, "```"])
+
+
+def report(steps, command, device):
+    """The report as Markdown."""
+    out = [
+        f"Date: {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC. "
+        f"Commit: {_commit()}. Device: {device}. Python {platform.python_version()}.",
+        "",
+        f"Command: `{command}`",
+        "",
+        "| step | outcome | seconds |",
+        "| --- | --- | --- |",
+    ]
+    out += [f"| {step.name} | {step.outcome} | {step.seconds:.0f} |" for step in steps]
+    for step in steps:
+        if step.output:
+            out += ["", f"### {step.name}: {step.outcome}", "", _excerpt(step)]
+    return "\n".join(out) + "\n"
+
+
+def write(path, text):
+    """Puts the report between the marks of a page, or makes the page."""
+    page = path.read_text() if path.exists() else f"{BEGIN}\n{END}\n"
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="GPU:0")
+    parser.add_argument("--report", type=pathlib.Path, default=ROOT / "docs" / "gpu-verification.md")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "test_gpu")
+    parser.add_argument("--only", nargs="*", help="names of steps; default: all")
+    args = parser.parse_args()
+    folder = args.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = make_steps(args.device, folder)
+    unknown = set(args.only or ()) - {step.name for step in steps}
+    if unknown:
+        parser.error(f"unknown steps {sorted(unknown)}; known: {[step.name for step in steps]}")
+    steps = [step for step in steps if not args.only or step.name in args.only]
+    command = " ".join(["python", "tools/test_gpu.py", *sys.argv[1:]])
+    for step in steps:
+        print(f"{step.name} ...", flush=True)
+        step.run(folder)
+        print(f"{step.name}: {step.outcome}, {step.seconds:.0f} s", flush=True)
+        # After each step, so that a machine that goes away leaves what is done.
+        write(args.report, report(steps, command, args.device))
+    failed = [step.name for step in steps if step.outcome.startswith("FAILED")]
+    print(f"report: {args.report}; {len(failed)} step(s) failed: {', '.join(failed) or 'none'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
