@@ -23,6 +23,16 @@ def rnn_cc_test(name, copts = [], deps = [], size = "small", **kwargs):
         **kwargs
     )
 
+def rnn_cc_binary(name, linkopts = [], **kwargs):
+    """A program with the project's flags that needs nothing but the standard libraries."""
+    native.cc_binary(
+        name = name,
+        copts = RNN_COPTS + SANITIZER_COPTS,
+        linkopts = ["-lpthread"] + linkopts,
+        linkstatic = True,
+        **kwargs
+    )
+
 def rnn_isa_object(name, isa, srcs, **kwargs):
     """The kernels of one instruction set as a library, to be linked alone or with its equals.
 

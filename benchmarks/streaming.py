@@ -1,0 +1,209 @@
+"""One step (T=1) with the state carried: what a call costs in TensorFlow, and what of it is ours.
+
+    python -m benchmarks.streaming [--kernels PROGRAM] [--output FILE]
+
+Calls: a tf.function of that signature (x, h and, of LSTM, c in; h and c out) that computes nothing,
+which no op can beat; then the raw ops, our Keras layer and Keras's own, and Keras's cell. Loops: the
+same steps many times inside one tf.function, in a tf.while_loop that carries the state, beside a loop
+that computes nothing, so that the ops are compared without the cost of a call. All variants take
+turns in one process. With --kernels the kernel alone is timed by the program of
+`make bench-kernels`.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+
+
+def parse_args(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cells", nargs="*", choices=["lstm", "gru"], default=["lstm", "gru"])
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--input", type=int, default=128)
+    parser.add_argument("--units", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=500, help="of a loop")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--calls", type=int, default=300, help="calls a round")
+    parser.add_argument("--kernels", type=pathlib.Path, help="bench_kernels, as Bazel built it")
+    parser.add_argument("--output", type=pathlib.Path, help="JSON file")
+    return parser.parse_args(argv)
+
+
+def steps_of(cell, batch, width, units):
+    """The variants: name -> step(x [B, I], *states [B, H]) -> new states; weights shared by all."""
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    import tf_rnn_ops.keras
+    from tf_rnn_ops import raw_ops
+    from tf_rnn_ops.keras import _params
+
+    has_c = cell == "lstm"
+    kind = {"lstm": "LSTM", "gru": "GRU"}[cell]
+    stock = getattr(keras.layers, kind)(units, return_state=True)
+    ours = getattr(tf_rnn_ops.keras, kind)(units, return_state=True)
+    for layer in (stock, ours):
+        layer.build((batch, 1, width))
+    rng = np.random.default_rng(0)
+    weights = [rng.standard_normal(w.shape).astype("f4") * 0.05 for w in stock.get_weights()]
+    stock.set_weights(weights)
+    ours.set_weights(weights)
+    kernel, recurrent, bias = (tf.constant(w) for w in weights)
+    params = getattr(_params, cell)(kernel, recurrent, bias)
+    nothing = tf.zeros([])
+    lengths = tf.ones([batch], tf.int32)
+
+    def empty(x, *states):
+        return [s + 0.0 for s in states]
+
+    def layer_op(x, h, c=nothing):
+        result = raw_ops.LayerRNN(
+            input=x[None], input_h=h, input_c=c, kernel=kernel, recurrent_kernel=recurrent,
+            bias=bias, rnn_mode=cell, is_training=False,
+        )
+        return [result.output_h, result.output_c] if has_c else [result.output_h]
+
+    def stack_op(x, h, c=None):
+        result = raw_ops.CudnnRNNV3(
+            input=x[None], input_h=h[None], input_c=c[None] if has_c else nothing, params=params,
+            sequence_lengths=lengths, rnn_mode=cell, is_training=False,
+        )
+        return [result.output_h[0], result.output_c[0]] if has_c else [result.output_h[0]]
+
+    def layer(of):
+        return lambda x, *states: of(x[:, None], initial_state=list(states))[1:]
+
+    return {
+        "nothing": empty,
+        "tf_rnn_ops LayerRNN": layer_op,
+        "tf_rnn_ops CudnnRNNV3": stack_op,
+        "tf_rnn_ops Keras layer": layer(ours),
+        "Keras layer": layer(stock),
+        "Keras cell": lambda x, *states: stock.cell(x, list(states))[1],
+    }
+
+
+def loop_of(step, count):
+    """A function that runs `step` count times on the same x, carrying the states."""
+    import tensorflow as tf
+
+    def run(x, *states):
+        def body(i, *states):
+            return [i + 1, *step(x, *states)]
+
+        return tf.while_loop(
+            lambda i, *_: i < count, body, [tf.constant(0), *states], parallel_iterations=1
+        )[1:]
+
+    return run
+
+
+def kernel_seconds(args, cell):
+    """The kernel alone, of the best instruction set, by bench_kernels; None without it."""
+    if args.kernels is None:
+        return None
+    shape = f"{cell} 1 {args.batch} {args.input} {args.units}"
+    command = [str(args.kernels), "--threads", str(args.threads), "--rounds", str(args.rounds)]
+    done = subprocess.run([*command, shape], check=True, capture_output=True, text=True)
+    cells = [line.split("|") for line in done.stdout.splitlines() if "| forward |" in line]
+    return float(cells[-1][5]) / 1e3
+
+
+def measure(variants, args, per_call):
+    """Median seconds a step of each variant; they take turns."""
+    calls = {name: max(1, args.calls // per_call) for name in variants}
+    seconds = {name: [] for name in variants}
+    for run in variants.values():
+        run()
+    for _ in range(args.rounds):
+        for name, run in variants.items():
+            start = time.perf_counter()
+            for _ in range(calls[name]):
+                result = run()
+            result[0].numpy()
+            seconds[name].append((time.perf_counter() - start) / calls[name] / per_call)
+    return {name: statistics.median(s) for name, s in seconds.items()}
+
+
+def run_cell(args, cell):
+    import numpy as np
+    import tensorflow as tf
+
+    steps = steps_of(cell, args.batch, args.input, args.units)
+    rng = np.random.default_rng(1)
+
+    def tensor(*shape):
+        return tf.constant(rng.standard_normal(shape).astype("f4") * 0.3)
+
+    inputs = [tensor(args.batch, args.input)]
+    inputs += [tensor(args.batch, args.units) for _ in range(2 if cell == "lstm" else 1)]
+    functions = {name: tf.function(step) for name, step in steps.items()}
+    want = functions["Keras cell"](*inputs)
+    for name, function in functions.items():
+        if name != "nothing":
+            for got, expected in zip(function(*inputs), want, strict=True):
+                np.testing.assert_allclose(got, expected, atol=1e-5, err_msg=name)
+    calls = measure({n: (lambda f=f: f(*inputs)) for n, f in functions.items()}, args, 1)
+    loops = {n: tf.function(loop_of(step, args.steps)) for n, step in steps.items()}
+    looped = measure({n: (lambda f=f: f(*inputs)) for n, f in loops.items()}, args, args.steps)
+    return {
+        "cell": cell,
+        "problem": f"{cell} T=1 B={args.batch} I={args.input} H={args.units}",
+        "kernel": kernel_seconds(args, cell),
+        "call": calls,
+        "loop": looped,
+    }
+
+
+def table(rows):
+    """Markdown, microseconds a step."""
+    out = ["Microseconds a step. 'over nothing': less what the same function without the step takes;",
+           "'Keras layer' and 'Keras cell': their time over the row's.", ""]
+    for row in rows:
+        out += [f"{row['problem']}", ""]
+        if row["kernel"] is not None:
+            share = row["kernel"] / row["call"]["tf_rnn_ops LayerRNN"]
+            out += [f"Kernel alone {row['kernel'] * 1e6:.1f} us, {share:.0%} of the LayerRNN call.", ""]
+        out += ["| | call | over nothing | Keras layer | in a loop | over nothing | Keras cell |",
+                "| --- | --- | --- | --- | --- | --- | --- |"]
+        call, loop = row["call"], row["loop"]
+        for name in call:
+            extra = [call[name] - call["nothing"], loop[name] - loop["nothing"]]
+            out.append(
+                f"| {name} | {call[name] * 1e6:.1f} | {extra[0] * 1e6:.1f} | "
+                f"{call['Keras layer'] / call[name]:.2f} | {loop[name] * 1e6:.1f} | "
+                f"{extra[1] * 1e6:.1f} | {loop['Keras cell'] / loop[name]:.2f} |"
+            )
+        out.append("")
+    return "\n".join(out)
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(args.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    rows = [run_cell(args, cell) for cell in args.cells]
+    text = table(rows)
+    print(text)
+    if args.output:
+        from benchmarks import machine
+
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+        result = {"machine": machine.describe(), "threads": args.threads, "rows": rows}
+        args.output.write_text(json.dumps(result, indent=1))
+        args.output.with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
