@@ -13,6 +13,7 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+GPU_ARGS ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -21,7 +22,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h')
 
-.PHONY: help demo test wheel install develop cc-test sanitize exhaustive lint format bench clean
+.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize exhaustive lint format bench clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -30,6 +31,8 @@ help:
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers"
 	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
+	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
+	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
 	@echo "make bench     the benchmarks"
 	@echo "make lint      ruff and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
@@ -67,6 +70,15 @@ exhaustive: $(CONFIG)
 # From build/, so that the package under test is the installed wheel and not the source tree.
 test: cc-test install
 	cd build && ../$(PY) -m pytest -n $(JOBS) -p no:cacheprovider ../tests $(PYTEST_ARGS)
+	tools/test_gpu_mock.sh $(PY) -n $(JOBS)
+
+# On TensorFlow's GPU build, with a pretend CUDA driver.
+test-gpu-mock: install
+	tools/test_gpu_mock.sh $(PY) -n $(JOBS) $(PYTEST_ARGS)
+
+# On a machine with a GPU: make test-gpu TENSORFLOW='tensorflow[and-cuda]~=2.21.0'
+test-gpu: install
+	cd build && ../$(PY) ../tools/test_gpu.py $(GPU_ARGS)
 
 demo: install
 	$(PY) examples/japanese_vowels/demo.py $(DEMO_ARGS)

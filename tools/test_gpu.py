@@ -107,16 +107,16 @@ _TABLES = {"core-times", "benchmark", "benchmark-auto"}
 
 
 def _succeeds(command):
+    """Whether a Python of this environment can do something."""
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _commit():
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:  # a bare machine has no git
+        return "unknown"
     return done.stdout.strip() or "unknown"
 
 

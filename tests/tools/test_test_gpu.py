@@ -1,0 +1,78 @@
+"""tools/test_gpu.py, the run of the GPU checks: steps, outcomes and the report."""
+
+import importlib.util
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+_SPEC = importlib.util.spec_from_file_location("test_gpu_tool", ROOT / "tools" / "test_gpu.py")
+tool = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(tool)
+
+
+def _step(name, code, **env):
+    return tool.Step(name, [sys.executable, "-c", code], **env)
+
+
+def test_outcomes(tmp_path):
+    steps = [
+        _step("good", "print('seen')"),
+        _step("bad", "print('why'); raise SystemExit(3)"),
+        _step("env", "import os; print(os.environ['WANTED'])", WANTED="given"),
+        tool.Step("absent", "left out: not here"),
+        tool.Step("no-program", [str(tmp_path / "nothing")]),
+    ]
+    for step in steps:
+        step.run(tmp_path)
+    outcomes = {step.name: step.outcome for step in steps}
+    assert outcomes["good"] == outcomes["env"] == "passed"
+    assert outcomes["bad"] == "FAILED (3)"
+    assert outcomes["absent"] == "left out: not here"
+    assert outcomes["no-program"].startswith("FAILED (")
+    assert "given" in steps[2].output
+    text = tool.report(steps, "the command", "GPU:0")
+    assert "| bad | FAILED (3) |" in text and "why" in text and "`the command`" in text
+
+
+def test_a_hanging_step_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(tool, "TIMEOUT_SECONDS", 1)
+    step = _step("slow", "import time; time.sleep(60)")
+    step.run(tmp_path)
+    assert step.outcome == "FAILED (not finished after 1 s)"
+
+
+def test_report_replaces_only_what_is_between_the_marks(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"# Title\n{tool.BEGIN}\nold\n{tool.END}\nafter\n")
+    tool.write(page, "new\n")
+    tool.write(page, "newer\n")
+    assert page.read_text() == f"# Title\n{tool.BEGIN}\nnewer\n{tool.END}\nafter\n"
+    fresh = tmp_path / "fresh.md"
+    tool.write(fresh, "text\n")
+    assert fresh.read_text() == f"{tool.BEGIN}\ntext\n{tool.END}\n"
+
+
+def test_tables_of_a_benchmark_are_kept_whole(tmp_path):
+    rows = "\\n".join(["noise"] + [f"| {k} |" for k in range(40)])
+    step = _step("benchmark", f"print('{rows}')")
+    step.run(tmp_path)
+    text = tool.report([step], "c", "GPU:0")
+    assert "| 0 |" in text and "| 39 |" in text and "noise" not in text
+
+
+@pytest.mark.parametrize("device", ["GPU:0", "CPU:0"])
+def test_steps_name_existing_files(device, tmp_path):
+    steps = {step.name: step for step in tool.make_steps(device, tmp_path)}
+    assert {"info", "core-build", "parity", "gpu", "benchmark", "sanitizer"} <= set(steps)
+    assert steps["parity"].env["TF_RNN_OPS_TEST_DEVICE"] == device
+    for step in steps.values():
+        if not isinstance(step.command, str):
+            paths = [arg for arg in step.command if arg.startswith(str(ROOT))]
+            assert all(pathlib.Path(path).exists() for path in paths), step.name
+
+
+def test_the_page_of_the_report_has_the_marks():
+    page = (ROOT / "docs" / "gpu-verification.md").read_text()
+    assert page.count(tool.BEGIN) == page.count(tool.END) == 1
