@@ -7,7 +7,7 @@ the reserve space with what the op returns.
 import ctypes
 import pathlib
 
-_VERSION = 2  # kKernelTableVersion
+_VERSIONS = (2, 3)  # values of kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -59,15 +59,15 @@ def sizes(package, isa, problem, training, threads):
         A dict of forward_scratch, backward_scratch and reserve in bytes, or None for "baseline".
 
     Raises:
-        RuntimeError: The table has another version than this file.
+        RuntimeError: This file does not know the version of the table.
     """
     if isa == "baseline":
         return None
     library = ctypes.CDLL(str(pathlib.Path(package) / f"_tf_rnn_ops_{isa}.so"))
     library.tf_rnn_ops_kernel_table.restype = ctypes.POINTER(_Table)
     table = library.tf_rnn_ops_kernel_table().contents
-    if table.version != _VERSION:
-        raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSION}")
+    if table.version not in _VERSIONS:
+        raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSIONS}")
     p = problem
     lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
     asked = _Problem(

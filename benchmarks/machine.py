@@ -4,10 +4,19 @@ import ctypes
 import ctypes.util
 import datetime
 import os
+import pathlib
 import platform
+import sys
 import time
 
 import numpy as np
+
+
+def prefer_installed():
+    """Puts the source tree last on the path, so that tf_rnn_ops is the installed one if there is one."""
+    root = pathlib.Path(__file__).resolve().parent.parent
+    rest = [p for p in sys.path if pathlib.Path(p or ".").resolve() != root]
+    sys.path[:] = [*rest, str(root)]
 
 
 def describe():

@@ -18,6 +18,8 @@ import statistics
 import subprocess
 import time
 
+from benchmarks import machine
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
@@ -189,6 +191,7 @@ def table(rows):
 
 def main(argv=None):
     args = parse_args(argv)
+    machine.prefer_installed()
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(args.threads)
@@ -197,8 +200,6 @@ def main(argv=None):
     text = table(rows)
     print(text)
     if args.output:
-        from benchmarks import machine
-
         args.output.parent.mkdir(parents=True, exist_ok=True)
         result = {"machine": machine.describe(), "threads": args.threads, "rows": rows}
         args.output.write_text(json.dumps(result, indent=1))
