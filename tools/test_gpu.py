@@ -9,6 +9,7 @@ PyTorch with CUDA for what is compared with it. A step that fails does not stop 
 
 import argparse
 import datetime
+import importlib.util
 import os
 import pathlib
 import platform
@@ -61,12 +62,29 @@ class Step:
         self.output = (folder / f"{self.name}.log").read_text(errors="replace")
 
 
+def cusolver_cure():
+    """The environment in which pip's TensorFlow finds pip's cuSOLVER; empty where it needs none.
+
+    The run path of TensorFlow 2.21's library lacks that folder, and no GPU registers without it. The
+    step info runs without the cure, so that the report shows whether it is needed.
+    """
+    spec = importlib.util.find_spec("nvidia")
+    for root in spec.submodule_search_locations if spec else ():
+        folder = pathlib.Path(root) / "cusolver" / "lib"
+        if (folder / "libcusolver.so.11").exists():
+            path = os.environ.get("LD_LIBRARY_PATH")
+            return {"LD_LIBRARY_PATH": f"{folder}{os.pathsep}{path}" if path else str(folder)}
+    return {}
+
+
 def make_steps(device, folder):
     """All steps, in order: the quick and telling ones first."""
     python = sys.executable
     on_gpu = device.startswith("GPU")
     tests = ROOT / "tests"
     place = {"TF_RNN_OPS_TEST_DEVICE": device, "CUDA_VISIBLE_DEVICES": "0" if on_gpu else "-1"}
+    cure = cusolver_cure()
+    place.update(cure)
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     parity = str(tests / "parity" / "test_device_parity.py")
     core = tests / "gpu_core"
@@ -87,8 +105,8 @@ def make_steps(device, folder):
         Step("gpu", [*pytest, str(tests / "gpu")] if on_gpu else "left out: for a GPU", **place),
         Step("parity-auto", [*pytest, parity], TF_RNN_OPS_CUDNN_ALGO="auto", **place),
         Step("core-times", no_torch or [python, str(core / "timings.py"), library]),
-        Step("benchmark", benchmark),
-        Step("benchmark-auto", benchmark, TF_RNN_OPS_CUDNN_ALGO="auto"),
+        Step("benchmark", benchmark, **cure),
+        Step("benchmark-auto", benchmark, TF_RNN_OPS_CUDNN_ALGO="auto", **cure),
         Step(
             "sanitizer",
             [*checked, *few] if sanitizer and on_gpu else "left out: no compute-sanitizer",

@@ -73,6 +73,20 @@ def test_steps_name_existing_files(device, tmp_path):
             assert all(pathlib.Path(path).exists() for path in paths), step.name
 
 
+def test_pip_s_cusolver_is_put_on_the_path(tmp_path, monkeypatch):
+    library = tmp_path / "nvidia" / "cusolver" / "lib" / "libcusolver.so.11"
+    library.parent.mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/before")
+    importlib.invalidate_caches()
+    assert tool.cusolver_cure() == {}
+    library.touch()
+    assert tool.cusolver_cure() == {"LD_LIBRARY_PATH": f"{library.parent}:/before"}
+    steps = {step.name: step for step in tool.make_steps("GPU:0", tmp_path)}
+    assert "LD_LIBRARY_PATH" in steps["parity"].env and "LD_LIBRARY_PATH" not in steps["info"].env
+
+
 def test_the_page_of_the_report_has_the_marks():
     page = (ROOT / "docs" / "gpu-verification.md").read_text()
     assert page.count(tool.BEGIN) == page.count(tool.END) == 1
