@@ -90,8 +90,8 @@ struct RnnBackpropCall : RnnCall {
   tensorflow::Tensor* input_backprop = nullptr;
   tensorflow::Tensor* input_h_backprop = nullptr;
   tensorflow::Tensor* input_c_backprop = nullptr;  // without LSTM: a scalar, not yet set to zero
-  tensorflow::Tensor* params_backprop = nullptr;  // null with layer weights
-  tensorflow::Tensor* kernel_backprop = nullptr;  // null without, as the two below
+  tensorflow::Tensor* params_backprop = nullptr;   // null with layer weights
+  tensorflow::Tensor* kernel_backprop = nullptr;   // null without, as the two below
   tensorflow::Tensor* recurrent_kernel_backprop = nullptr;
   tensorflow::Tensor* bias_backprop = nullptr;
 
