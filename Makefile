@@ -13,6 +13,10 @@ JOBS ?= 2
 PYTEST_ARGS ?=
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+# More arguments for the benchmarks beside `make bench`.
+KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
+STREAMING_ARGS ?=
+COSTS_ARGS ?=
 GPU_ARGS ?=
 
 VENV := .venv
@@ -22,7 +26,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h')
 
-.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize exhaustive lint format bench clean
+.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize exhaustive lint format bench bench-kernels bench-streaming bench-costs clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -33,7 +37,8 @@ help:
 	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
 	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
 	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
-	@echo "make bench     the benchmarks"
+	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
+	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes"
 	@echo "make lint      ruff and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
 
@@ -86,6 +91,19 @@ demo: install
 bench: install
 	tools/setup_bench.sh $(PY)
 	$(PY) -m benchmarks.run $(BENCH_ARGS)
+
+KERNELS := bazel-bin/benchmarks/kernels/bench_kernels
+
+bench-kernels: $(CONFIG)
+	$(BAZEL) build //benchmarks/kernels:bench_kernels
+	$(KERNELS) $(KERNELS_ARGS)
+
+bench-streaming: install
+	$(BAZEL) build //benchmarks/kernels:bench_kernels
+	$(PY) -m benchmarks.streaming --kernels $(KERNELS) --output bench_output/streaming.json $(STREAMING_ARGS)
+
+bench-costs: install
+	$(PY) -m benchmarks.shape_costs --output bench_output/shape_costs.json $(COSTS_ARGS)
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

@@ -21,14 +21,18 @@ class Worker:
         # The package under test is the installed one; only this folder comes from the tree.
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
         env.update(environment or {})
-        command = [sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
+        self._command = [sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
+        self._env = env
+        self._start()
+
+    def _start(self):
         self.process = subprocess.Popen(
-            command,
+            self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=env,
+            env=self._env,
             bufsize=1,
         )
         self.version = self._read()["version"]
@@ -43,11 +47,19 @@ class Worker:
         return answer
 
     def _ask(self, **command):
-        self.process.stdin.write(json.dumps(command) + "\n")
+        try:
+            self.process.stdin.write(json.dumps(command) + "\n")
+        except BrokenPipeError:
+            pass  # _read says with what code it ended
         return self._read()
 
     def prepare(self, problem, training, save):
-        """Builds the problem, runs it once and leaves the results in the file `save`."""
+        """Builds the problem, runs it once and leaves the results in the file `save`.
+
+        A process that an earlier problem killed is started again.
+        """
+        if self.process.poll() is not None:
+            self._start()
         self._ask(do="prepare", problem=problem, training=training, save=str(save))
 
     def time(self, runs):
@@ -61,8 +73,6 @@ class Worker:
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
 
 
 # The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
