@@ -24,7 +24,8 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
-CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h')
+CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
+	'benchmarks/*.cc' 'benchmarks/*.h')
 
 .PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize exhaustive lint format bench bench-kernels bench-streaming bench-costs clean
 

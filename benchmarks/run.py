@@ -178,6 +178,7 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
         "gemm_peak": gemm_peak,
         "seconds": seconds,
         "left_out": left_out,
+        "unrestricted": list(settings.UNRESTRICTED.get(args.isa, ())),
         "differences": differences,
         "data_bytes": memory.data_bytes(problem, training),
     }

@@ -1,5 +1,5 @@
-// Times the kernels of every instruction set of this machine, called through the kernel table as the
-// ops call them, without TensorFlow.
+// Times the kernels of every instruction set of this machine, called through the kernel table as
+// the ops call them, without TensorFlow.
 //
 //   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [SHAPES_FILE | "cell T B I H [L] [D]
 //   [dtype]"]...
@@ -179,8 +179,8 @@ void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, 
   const int64_t rows = p.max_time * p.batch, states = LD * p.batch * p.num_units;
   const int64_t num_params = NumParams(p), outputs = rows * p.num_dirs * p.num_units;
   const Buffer x(rows * p.input_size, p.dtype, 1), h0(states, p.dtype, 0.5f),
-      c0(states, p.dtype, 0.5f), params(num_params, p.dtype, 0.05f),
-      dy(outputs, p.dtype, 1), dh(states, p.dtype, 1), dc(states, p.dtype, 1);
+      c0(states, p.dtype, 0.5f), params(num_params, p.dtype, 0.05f), dy(outputs, p.dtype, 1),
+      dh(states, p.dtype, 1), dc(states, p.dtype, 1);
   const Buffer y(outputs * 4), h_n(states * 4), c_n(states * 4), dx(rows * p.input_size * 4),
       dh0(states * 4), dc0(states * 4), dparams(num_params * 4);
 
@@ -312,8 +312,9 @@ int main(int argc, char** argv) {
                  "SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
     return 2;
   }
-  std::printf("| problem | ISA | threads | pass | ms | GFLOP/s | of FMA peak | scratch MB | reserve MB |\n"
-              "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+  std::printf(
+      "| problem | ISA | threads | pass | ms | GFLOP/s | of FMA peak | scratch MB | reserve MB |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const KernelTable* table : Tables(argv[0])) {
     if (!options.isa.empty() && options.isa != table->isa) continue;
     const double peak = FmaPeak(table->vector_bytes);

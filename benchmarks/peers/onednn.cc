@@ -69,8 +69,8 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::engine& engine, 
 
 // The tensors as the user has them.
 struct Descs {
-  // x [T, B, I], y [T, B, H], h and c [1, 1, B, H], w_layer [1, 1, I, G, H], w_iter [1, 1, H, G, H],
-  // bias [1, 1, G, H].
+  // x [T, B, I], y [T, B, H], h and c [1, 1, B, H], w_layer [1, 1, I, G, H], w_iter [1, 1, H, G,
+  // H], bias [1, 1, G, H].
   memory::desc x, y, h, c, w_layer, w_iter, bias;
 };
 
@@ -106,9 +106,8 @@ void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd
   if (backward_pd == nullptr) return;
 
   layer->workspace_bytes = static_cast<long>(forward_pd.workspace_desc().get_size());
-  layer->scratchpad_bytes =
-      std::max<long>(layer->scratchpad_bytes,
-                     backward_pd->query_s64(dnnl::query::memory_consumption_s64));
+  layer->scratchpad_bytes = std::max<long>(
+      layer->scratchpad_bytes, backward_pd->query_s64(dnnl::query::memory_consumption_s64));
   layer->forward_args[DNNL_ARG_WORKSPACE] = layer->Take(forward_pd.workspace_desc());
   layer->backward_args = layer->forward_args;
   packed(DNNL_ARG_WEIGHTS_LAYER, backward_pd->weights_layer_desc(), &layer->backward_args,
@@ -128,12 +127,12 @@ void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd
     diff(DNNL_ARG_DIFF_DST_ITER_C, layer->diff_c);
   }
   for (int arg : {DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER}) {
-    const int diff_arg = arg == DNNL_ARG_WEIGHTS_LAYER ? DNNL_ARG_DIFF_WEIGHTS_LAYER
-                                                       : DNNL_ARG_DIFF_WEIGHTS_ITER;
+    const int diff_arg =
+        arg == DNNL_ARG_WEIGHTS_LAYER ? DNNL_ARG_DIFF_WEIGHTS_LAYER : DNNL_ARG_DIFF_WEIGHTS_ITER;
     diff(diff_arg, arg == DNNL_ARG_WEIGHTS_LAYER ? backward_pd->diff_weights_layer_desc()
                                                  : backward_pd->diff_weights_iter_desc());
-    layer->plain[diff_arg] = layer->Take(arg == DNNL_ARG_WEIGHTS_LAYER ? layer->diff_w_layer
-                                                                       : layer->diff_w_iter);
+    layer->plain[diff_arg] =
+        layer->Take(arg == DNNL_ARG_WEIGHTS_LAYER ? layer->diff_w_layer : layer->diff_w_iter);
     layer->after_backward.push_back({layer->backward_args[diff_arg], layer->plain[diff_arg]});
   }
   layer->plain[DNNL_ARG_DIFF_SRC_LAYER] = layer->backward_args[DNNL_ARG_DIFF_SRC_LAYER];
@@ -152,9 +151,9 @@ void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfl
   const Dims x{T, B, I}, y{T, B, H}, state{1, 1, B, H}, w_layer{1, 1, I, gates, H},
       w_iter{1, 1, H, gates, H}, bias{1, 1, cell == 1 ? 4 : gates, H};
   // Biases, cell states and all gradients are float32 also where the rest is bfloat16.
-  const Descs d{{x, type, Tag::tnc},           {y, type, Tag::tnc},
-                {state, type, Tag::ldnc},      {state, Type::f32, Tag::ldnc},
-                {w_layer, type, Tag::ldigo},   {w_iter, type, Tag::ldigo},
+  const Descs d{{x, type, Tag::tnc},         {y, type, Tag::tnc},
+                {state, type, Tag::ldnc},    {state, Type::f32, Tag::ldnc},
+                {w_layer, type, Tag::ldigo}, {w_iter, type, Tag::ldigo},
                 {bias, Type::f32, Tag::ldgo}};
   const memory::desc wl(w_layer, type, Tag::any), wi(w_iter, type, Tag::any);
   const memory::desc dx(x, Type::f32, Tag::tnc), dy(y, Type::f32, Tag::tnc),
@@ -181,8 +180,8 @@ void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfl
     }
   } else if (cell == 1) {
     using R = dnnl::lbr_gru_backward;
-    const auto f = Describe<dnnl::lbr_gru_forward>(e, kind, kDirection, d.x, d.h, wl, wi, d.bias,
-                                                   d.y, d.h);
+    const auto f =
+        Describe<dnnl::lbr_gru_forward>(e, kind, kDirection, d.x, d.h, wl, wi, d.bias, d.y, d.h);
     if (training) {
       const auto r = DescribeBackward<R>(e, f, back, kDirection, d.x, d.h, wl, wi, d.bias, d.y, d.h,
                                          dx, ds, dwl, dwi, d.bias, dy, ds);
@@ -212,8 +211,8 @@ void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfl
 // Copies float32 values from or into the plain tensor of an argument, converting to its type: 0 x,
 // 1 w_layer [I, G, H], 2 w_iter [H, G, H], 3 bias, 4 y, 5 dy, 6 dx.
 void rnn_copy(void* handle, int which, float* values, int into) {
-  constexpr int kArgs[] = {DNNL_ARG_SRC_LAYER, DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,
-                           DNNL_ARG_BIAS,      DNNL_ARG_DST_LAYER,     DNNL_ARG_DIFF_DST_LAYER,
+  constexpr int kArgs[] = {DNNL_ARG_SRC_LAYER,     DNNL_ARG_WEIGHTS_LAYER, DNNL_ARG_WEIGHTS_ITER,
+                           DNNL_ARG_BIAS,          DNNL_ARG_DST_LAYER,     DNNL_ARG_DIFF_DST_LAYER,
                            DNNL_ARG_DIFF_SRC_LAYER};
   auto* layer = static_cast<Layer*>(handle);
   memory& tensor = layer->plain.at(kArgs[which]);
@@ -249,8 +248,7 @@ int rnn_run(void* handle) try {
   if (layer->training) {
     layer->Run(layer->before_backward);
     // The gradients of weights are added to what is there.
-    for (int arg :
-         {DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_ITER, DNNL_ARG_DIFF_BIAS}) {
+    for (int arg : {DNNL_ARG_DIFF_WEIGHTS_LAYER, DNNL_ARG_DIFF_WEIGHTS_ITER, DNNL_ARG_DIFF_BIAS}) {
       memory& m = layer->backward_args.at(arg);
       std::memset(m.get_data_handle(), 0, m.get_desc().get_size());
     }

@@ -138,6 +138,12 @@ def test_a_worker_that_died_is_reported_and_started_again(tmp_path):
         worker.close()
 
 
+def test_no_ratio_to_a_peer_that_is_not_restricted():
+    seconds = {"tf_rnn_ops": [2.0], "PyTorch": [3.0], "ONNX Runtime": [1.0]}
+    assert report.ratio({"seconds": seconds}) == 0.5
+    assert report.ratio({"seconds": seconds, "unrestricted": ["ONNX Runtime"]}) == 1.5
+
+
 def test_tables_leave_out_what_was_not_measured():
     assert tables.extra({"rows": [{"name": "p", "memory": {}}], "busy": 0}) == []
 
