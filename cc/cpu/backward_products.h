@@ -198,7 +198,8 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
   const BackwardDirection<T>& dir = layer.dirs[d];
   const int vectors = PanelVectors(s.blocks, panel);
   T* result = dir.gradient.projection + panel * s.proj * 4 * V;
-  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, false}, {0, 0, 0, nullptr, false}};
+  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, false},
+                                         {0, 0, 0, nullptr, false}};
   ReducePanel(
       *layer.seq, dir.m, s.padded, panel * 4 * V, vectors, factors, static_cast<T*>(nullptr),
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });

@@ -82,9 +82,9 @@ void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T, E>* g) {
   }
 }
 
-// C (+)= sum over gates of mask * (dgates * W^T), panels [panel0, panel1) of a dense product that is
-// complete but for its K. scale_of(gate, i) gives the mask's row for row i of C; `scale` has room for
-// g.rows pointers.
+// C (+)= sum over gates of mask * (dgates * W^T), panels [panel0, panel1) of a dense product that
+// is complete but for its K. scale_of(gate, i) gives the mask's row for row i of C; `scale` has
+// room for g.rows pointers.
 template <typename T, typename ScaleOf>
 void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t panel0,
                        int64_t panel1, const T** scale, ScaleOf&& scale_of) {
@@ -249,8 +249,8 @@ class BackwardSlice {
         const T* c = dir_.c + row * s_.padded;
         T* dc = dir_.dc + j * s_.padded;
         if (s_.proj > 0) {
-          LstmRowBackward<T, E>(units, gates, c_prev, c, dir_.dm + j * s_.padded, nullptr, dc, dgates,
-                             dir_.m + row * s_.padded);
+          LstmRowBackward<T, E>(units, gates, c_prev, c, dir_.dm + j * s_.padded, nullptr, dc,
+                                dgates, dir_.m + row * s_.padded);
         } else {
           LstmRowBackward<T, E>(units, gates, c_prev, c, dh, dy, dc, dgates, nullptr);
         }

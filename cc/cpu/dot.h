@@ -1,5 +1,5 @@
-// Matrix times vector on weights as they lie in the caller's tensors, for calls so short that packing
-// the weights would cost more than using them.
+// Matrix times vector on weights as they lie in the caller's tensors, for calls so short that
+// packing the weights would cost more than using them.
 #ifndef TF_RNN_OPS_CC_CPU_DOT_H_
 #define TF_RNN_OPS_CC_CPU_DOT_H_
 
@@ -46,8 +46,8 @@ Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t dep
   return sums.packet[0];
 }
 
-// out(c) += sum_k x[k] * w[k * stride + c] for NV vectors of columns, of which n are valid. Vector v
-// of the result is at out + v * out_stride.
+// out(c) += sum_k x[k] * w[k * stride + c] for NV vectors of columns, of which n are valid. Vector
+// v of the result is at out + v * out_stride.
 template <typename T, int NV>
 void AddColumnSums(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
                    int64_t out_stride) {

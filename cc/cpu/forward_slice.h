@@ -28,13 +28,13 @@ constexpr int64_t kChunkRows = 256;
 // One direction of one layer.
 template <typename T, typename E = T>
 struct ForwardDirection {
-  WeightSource<T> source;
+  WeightSource<WeightOf<T, E>> source;
   PackedWeights<T, E> weights;  // only the biases in direct calls
-  T* gates;                  // training: [R, gate_row]; otherwise a ring of chunk rows
-  T* c;                      // LSTM. Training: [R, padded]; otherwise [B, padded], updated in place
-  T* c0;                     // LSTM: [B, padded]
-  T* m;                      // projection: [B, padded], h before it is projected
-  E* operand_h[2];           // with masks or pairs: [B, operand_row] of even and of odd steps
+  T* gates;                     // training: [R, gate_row]; otherwise a ring of chunk rows
+  T* c;             // LSTM. Training: [R, padded]; otherwise [B, padded], updated in place
+  T* c0;            // LSTM: [B, padded]
+  T* m;             // projection: [B, padded], h before it is projected
+  E* operand_h[2];  // with masks or pairs: [B, operand_row] of even and of odd steps
 };
 
 template <typename T, typename E = T>
@@ -47,7 +47,7 @@ struct ForwardLayer {
   bool direct;  // the weights are not packed
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
-  int64_t operand_row;  // operands of h that the recurrent product reads; 0: h itself
+  int64_t operand_row;        // operands of h that the recurrent product reads; 0: h itself
   RowMap<const E> operand_x;  // what the input product reads
   RowMap<const T> x;
   RowMap<T> y;  // rows of [D, S]

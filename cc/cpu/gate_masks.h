@@ -49,11 +49,10 @@ void MaskRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& o
   const int64_t width = masks.size * order.count;
   Parallel(parallel, CeilDiv(seq.rows, kRows), [&](int64_t item) {
     const int64_t row0 = item * kRows;
-    ForPackedRows(seq, row0, std::min(seq.rows, row0 + kRows),
-                  [&](int64_t row, int64_t t, int64_t j) {
-                    MaskRow(masks, order, seq.perm[j], row_of(t, j), 0, masks.size,
-                            out + row * width);
-                  });
+    ForPackedRows(
+        seq, row0, std::min(seq.rows, row0 + kRows), [&](int64_t row, int64_t t, int64_t j) {
+          MaskRow(masks, order, seq.perm[j], row_of(t, j), 0, masks.size, out + row * width);
+        });
   });
 }
 

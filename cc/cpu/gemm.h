@@ -28,8 +28,8 @@ struct RowsOfA {
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
-// A by rows with an A of its own for each of the NV vectors, interleaved: element (m, k) of vector v
-// is row[m][k * NV + v]. See gate_masks.h.
+// A by rows with an A of its own for each of the NV vectors, interleaved: element (m, k) of vector
+// v is row[m][k * NV + v]. See gate_masks.h.
 template <typename T, int M, int NV>
 struct GatedRowsOfA {
   static constexpr bool kGated = true;
@@ -57,9 +57,7 @@ struct GatedColumnsOfA {
   static constexpr bool kGated = true;
   const T* const* rows;
   int64_t column;
-  EIGEN_ALWAYS_INLINE T at(int m, int v, int64_t k) const {
-    return rows[k][(column + m) * NV + v];
-  }
+  EIGEN_ALWAYS_INLINE T at(int m, int v, int64_t k) const { return rows[k][(column + m) * NV + v]; }
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
     __builtin_prefetch(rows[k] + (column + 24) * NV, 0, 2);
   }
@@ -199,8 +197,8 @@ struct RowGemm {
   int64_t run_stride = 0;
   int64_t a_offset = 0;
   const E* b;  // panels [K][nv * V]
-  // Where the runs lie in a panel of B that has more rows than they use: the first of them, from one
-  // run to the next, and all rows. -1: as many as are used.
+  // Where the runs lie in a panel of B that has more rows than they use: the first of them, from
+  // one run to the next, and all rows. -1: as many as are used.
   int64_t b_first = 0;
   int64_t b_run_stride = -1;
   int64_t b_depth = -1;

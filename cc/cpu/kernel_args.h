@@ -76,10 +76,10 @@ struct RnnForwardArgs {
   const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
   const void* params;  // [params_size], with kOpaqueWeights
   LayerWeights layer;
-  void* y;             // [T, B, D*S] (B first if batch major)
-  void* h_n;           // as h0
-  void* c_n;           // as c0; LSTM only
-  void* reserve;       // 64-byte aligned, reserve_bytes; null when not training
+  void* y;        // [T, B, D*S] (B first if batch major)
+  void* h_n;      // as h0
+  void* c_n;      // as c0; LSTM only
+  void* reserve;  // 64-byte aligned, reserve_bytes; null when not training
 };
 
 struct RnnBackwardArgs {

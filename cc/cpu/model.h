@@ -171,8 +171,7 @@ PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t i
   const int64_t recurrent_columns = s.blocks * s.gates.recurrent.count * kLanes<T>;
   w.input = arena.Take<E>(Area(OperandsOf<E>(in), input_columns));
   w.recurrent = arena.Take<E>(Area(OperandsOf<E>(s.hidden), recurrent_columns));
-  w.projection =
-      arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.proj) : 0);
+  w.projection = arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.proj) : 0);
   return w;
 }
 
@@ -183,7 +182,7 @@ int64_t PackItems(const Sizes<T>& s) {
 }
 
 template <typename T, typename E>
-void PackBias(const Sizes<T>& s, const WeightSource<T>& src, int64_t block,
+void PackBias(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_t block,
               const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
   const int64_t n = std::min<int64_t>(V, s.units - block * V);
@@ -191,24 +190,23 @@ void PackBias(const Sizes<T>& s, const WeightSource<T>& src, int64_t block,
   for (int g = 0; g < order.count; ++g) {
     const int64_t at = order.source[g] * s.units + block * V;
     Packet<T> sum = Set<T>(T(0));
-    if (src.input_bias != nullptr) sum = LoadFirst(src.input_bias + at, n);
+    if (src.input_bias != nullptr) sum = LoadBias<T>(src.input_bias + at, n);
     // The candidate's biases stay apart: the reset gate scales the recurrent one only.
     const bool merge = !(s.mode == kModeGru && order.source[g] == 2);
     if (src.recurrent_bias != nullptr && merge) {
-      sum = padd(sum, LoadFirst(src.recurrent_bias + at, n));
+      sum = padd(sum, LoadBias<T>(src.recurrent_bias + at, n));
     }
     Store(w.bias + (block * order.count + g) * V, sum);
   }
   if (s.mode == kModeGru) {
     const int64_t at = 2 * s.units + block * V;
-    Store(w.recurrent_bias + block * V, src.recurrent_bias == nullptr
-                                            ? Set<T>(T(0))
-                                            : LoadFirst(src.recurrent_bias + at, n));
+    Store(w.recurrent_bias + block * V,
+          src.recurrent_bias == nullptr ? Set<T>(T(0)) : LoadBias<T>(src.recurrent_bias + at, n));
   }
 }
 
 template <typename T, typename E>
-void PackItem(const Sizes<T>& s, const WeightSource<T>& src, int64_t in, int64_t item,
+void PackItem(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_t in, int64_t item,
               const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
   if (item >= s.panels()) {

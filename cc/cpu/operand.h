@@ -8,9 +8,11 @@
 #ifndef TF_RNN_OPS_CC_CPU_OPERAND_H_
 #define TF_RNN_OPS_CC_CPU_OPERAND_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cc/cpu/vec.h"
 
@@ -58,7 +60,28 @@ EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) 
   Store(base + at, v);
 }
 
+// The bits of a bfloat16.
+using BFloat16Bits = uint16_t;
+
+// What weights are packed from: the type of the arithmetic, or bfloat16 for pairs.
+template <typename T, typename E>
+using WeightOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
+
+// The first n values of a bias in the type of the arithmetic.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> LoadBias(const T* p, int64_t n) {
+  return LoadFirst(p, n);
+}
+
 #if defined(RNN_OPS_ISA_AVX512)
+
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> LoadBias(const BFloat16Bits* p, int64_t n) {
+  alignas(32) BFloat16Bits bits[kLanes<float>] = {};
+  std::memcpy(bits, p, sizeof(BFloat16Bits) * std::min<int64_t>(kLanes<float>, n));
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<__m256i*>(bits)));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+}
 
 constexpr bool kHasPairs = true;
 
@@ -96,6 +119,10 @@ struct Operand<Pair> {
 EIGEN_ALWAYS_INLINE void StoreOperands(Pair* base, int64_t at, const Packet<float>& v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(reinterpret_cast<uint16_t*>(base) + at),
                       RoundToBFloat16(v));
+}
+
+EIGEN_ALWAYS_INLINE __m256i LoadBits(const BFloat16Bits* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
 
 // Lane i of the result is (first[i], second[i]).

@@ -51,24 +51,42 @@ void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst
   }
 }
 
-// The same as pairs of k, rounded to bfloat16.
-template <typename T>
-void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, Pair* dst, int64_t ldb) {
 #if defined(RNN_OPS_ISA_AVX512)
+
+// The same as pairs of k, from bfloat16.
+inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth, int64_t n,
+                       Pair* dst, int64_t ldb) {
   constexpr int V = kLanes<float>;
-  alignas(64) float rows[(V + 1) * V];
-  for (int64_t k0 = 0; k0 < depth; k0 += V) {
-    const int64_t size = std::min<int64_t>(V, depth - k0);
-    PackVector(src.At(k0, 0), size, n, rows, V);
-    if (size % 2 != 0) Store(rows + size * V, Set<float>(0.0f));
-    for (int64_t k = 0; k < size; k += 2) {
-      StorePairs(dst + (k0 + k) / 2 * ldb, Load(rows + k * V), Load(rows + (k + 1) * V));
+  int64_t k = 0;
+  if (src.n_stride == 1 && n >= V) {
+    for (; k + 2 <= depth; k += 2) {
+      const BFloat16Bits* row = src.data + k * src.k_stride;
+      const __m512i pairs = Interleave(LoadBits(row), LoadBits(row + src.k_stride));
+      _mm512_storeu_si512(dst + k / 2 * ldb, pairs);
+    }
+  } else if (src.k_stride == 1 && n >= V) {
+    // A pair is 32 bits of memory, so the transpose is that of float.
+    for (; k + 2 * V <= depth; k += 2 * V) {
+      Eigen::internal::PacketBlock<Packet<float>, V> block;
+      for (int r = 0; r < V; ++r) {
+        block.packet[r] = _mm512_loadu_ps(src.data + k + r * src.n_stride);
+      }
+      Eigen::internal::ptranspose(block);
+      for (int c = 0; c < V; ++c) _mm512_storeu_ps(dst + (k / 2 + c) * ldb, block.packet[c]);
     }
   }
-#else
-  (void)src, (void)depth, (void)n, (void)dst, (void)ldb;
-#endif
+  for (; k < depth; k += 2) {
+    for (int64_t lane = 0; lane < V; ++lane) {
+      const BFloat16Bits* at = src.data + k * src.k_stride + lane * src.n_stride;
+      Pair pair = {};
+      if (lane < n) pair.first = at[0];
+      if (lane < n && k + 1 < depth) pair.second = at[src.k_stride];
+      dst[k / 2 * ldb + lane] = pair;
+    }
+  }
 }
+
+#endif
 
 // The inverse: dst(k, lane) = src[k * ldb + lane] for k < depth, lane < n.
 template <typename T>
@@ -99,7 +117,7 @@ struct GateOrder {
 template <typename T, typename E>
 void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
                    const GateOrder& gates, int64_t u, E* panel) {
-  constexpr int V = kLanes<T>;
+  constexpr int V = kOperandLanes<E>;
   const int64_t n = std::min<int64_t>(V, units - u * V);
   for (int g = 0; g < gates.count; ++g) {
     PackVector(src.At(0, gates.source[g] * units + u * V), depth, n, panel + g * V,
@@ -111,7 +129,7 @@ void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
 template <typename T, typename E>
 void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t columns, int64_t p,
                     E* panel) {
-  constexpr int V = kLanes<T>;
+  constexpr int V = kOperandLanes<E>;
   const int nv = PanelVectors(CeilDiv(columns, V), p);
   for (int v = 0; v < nv; ++v) {
     const int64_t n0 = (4 * p + v) * V;
@@ -124,7 +142,7 @@ void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t colum
 template <typename T, typename E>
 void PackDensePanelOfGateRows(const MatrixView<const T>& src, int64_t units, const GateOrder& gates,
                               int64_t columns, int64_t p, E* panel) {
-  constexpr int V = kLanes<T>;
+  constexpr int V = kOperandLanes<E>;
   const int nv = PanelVectors(CeilDiv(columns, V), p);
   const int64_t ldb = nv * V;
   for (int64_t u = 0; u < CeilDiv(units, V); ++u) {

@@ -37,12 +37,11 @@ int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
 }
 
 template <typename T, typename E>
-void BackwardPackItem(const Sizes<T>& s, const WeightSource<T>& src, int64_t in, int64_t item,
-                      const BackwardDirection<T, E>& dir) {
+void BackwardPackItem(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_t in,
+                      int64_t item, const BackwardDirection<T, E>& dir) {
   // Sources are (k, gate column); here the gate column is K.
-  auto swapped = [](const MatrixView<const T>& m) {
-    return MatrixView<const T>{m.data, m.n_stride, m.k_stride};
-  };
+  using View = MatrixView<const WeightOf<T, E>>;
+  auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
   const int64_t input_panels = DensePanels<T>(in);
   if (item < input_panels) {
     const int64_t depth = OperandsOf<E>(s.padded * s.gates.input.count);
@@ -146,7 +145,7 @@ RnnSizes BackwardSizes(const RnnProblem& p, int32_t num_threads) {
 }
 
 template <typename T, typename E>
-void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<T>* src,
+void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<WeightOf<T, E>>* src,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
@@ -200,7 +199,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
   ReserveHeader header;
   std::memcpy(&header, args.reserve, sizeof(header));
   if (header.magic != kReserveMagic || header.version != kReserveVersion ||
-      header.vector_bytes != kLanes<T> * sizeof(T) || header.fingerprint != Fingerprint(p, kPairs)) {
+      header.vector_bytes != kLanes<T> * sizeof(T) ||
+      header.fingerprint != Fingerprint(p, kPairs)) {
     return 1;
   }
   p.dropout_key[0] = header.dropout_key[0];
@@ -219,7 +219,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
   layer.dy = UserRows(seq, static_cast<const T*>(args.dy), s.output);
   layer.input_masks = InputMasks<T>(p, args.layer);
   layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-  const T* params = static_cast<const T*>(args.params);
+  using Weight = WeightOf<T, E>;
+  const Weight* params = static_cast<const Weight*>(args.params);  // as in Forward
   T* dparams = static_cast<T*>(args.dparams);
   const RowMap<T> user_dx = UserRows(seq, static_cast<T*>(args.dx), p.input_size);
   ZeroPadding(seq, user_dx, p.input_size, args.parallel);
@@ -249,11 +250,11 @@ int32_t Backward(const RnnBackwardArgs& args) {
       const int64_t in = below == 0 ? (p.skip_input ? 0 : p.input_size) : s.output;
       for (int d = 0; d < p.num_dirs; ++d) cursor.Next(in);
     }
-    WeightSource<T> src[2];
+    WeightSource<Weight> src[2];
     WeightTarget<T> to[2];
     for (int d = 0; d < p.num_dirs; ++d) {
       if (p.weight_layout == kKerasWeights) {
-        src[d] = LayerSource(p, s, args.layer);
+        src[d] = LayerSource<Weight>(p, s, args.layer);
         to[d] = LayerTarget(args, s);
       } else {
         src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,

@@ -64,13 +64,16 @@ inline bool UsesPairs(const RnnProblem& p) {
 template <typename Narrow>
 RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
   RnnCounts n = CountsOf(args.problem);
-  if (UsesPairs(args.problem) && RowsArePairs(args.problem)) n.x = 0;  // read as it is
+  const bool pairs = UsesPairs(args.problem);
+  if (pairs && RowsArePairs(args.problem)) n.x = 0;  // read as it is
   RnnForwardArgs wide = args;
   wide.x = w.In(args.x, n.x);
   wide.h0 = w.In(args.h0, n.h);
   wide.c0 = w.In(args.c0, n.c);
-  wide.params = w.In(args.params, n.params);
-  wide.layer = WidenLayer(args.layer, n, w);
+  if (!pairs) {  // which are packed from bfloat16
+    wide.params = w.In(args.params, n.params);
+    wide.layer = WidenLayer(args.layer, n, w);
+  }
   wide.y = w.Out(args.y, n.y);
   wide.h_n = w.Out(args.h_n, n.h);
   wide.c_n = w.Out(args.c_n, n.c);
@@ -80,12 +83,15 @@ RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
 template <typename Narrow>
 RnnBackwardArgs WidenBackward(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   const RnnCounts n = CountsOf(args.problem);
+  const bool pairs = UsesPairs(args.problem);
   RnnBackwardArgs wide = args;
   wide.x = w.In(args.x, n.x);
   wide.h0 = w.In(args.h0, n.h);
   wide.c0 = w.In(args.c0, n.c);
-  wide.params = w.In(args.params, n.params);
-  wide.layer = WidenLayer(args.layer, n, w);
+  if (!pairs) {  // which are packed from bfloat16
+    wide.params = w.In(args.params, n.params);
+    wide.layer = WidenLayer(args.layer, n, w);
+  }
   wide.y = w.In(args.y, n.y);
   wide.dy = w.In(args.dy, n.y);
   wide.dh_n = w.In(args.dh_n, n.h);

@@ -43,10 +43,10 @@ struct ForwardPlan {
   Sequence seq;
   Split split;
   ForwardLayer<T, E> layer;  // what all layers share
-  T* ring[2];             // [slices * kChunkRows + B, gate_row], without kept gates
-  T* between[2];          // inference: outputs of inner layers
-  T* dropped;             // [R, D*S] training with dropout
-  E* operand_x;           // what the input product reads where that is not x itself
+  T* ring[2];                // [slices * kChunkRows + B, gate_row], without kept gates
+  T* between[2];             // inference: outputs of inner layers
+  T* dropped;                // [R, D*S] training with dropout
+  E* operand_x;              // what the input product reads where that is not x itself
 };
 
 // Operands of a row of h that the recurrent product reads; 0: h itself.
@@ -100,13 +100,13 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
   return plan;
 }
 
-template <typename T>
-WeightSource<T> OpaqueSource(const Sizes<T>& s, const T* weights, const T* biases, int64_t in,
+template <typename T, typename W>
+WeightSource<W> OpaqueSource(const Sizes<T>& s, const W* weights, const W* biases, int64_t in,
                              bool skip_input) {
   const int64_t gate_units = s.gates.count * s.units;
-  WeightSource<T> src;
+  WeightSource<W> src;
   src.input = {skip_input ? nullptr : weights, 1, in};
-  const T* recurrent = weights + (skip_input ? 0 : gate_units * in);
+  const W* recurrent = weights + (skip_input ? 0 : gate_units * in);
   src.recurrent = {recurrent, 1, s.hidden};
   src.projection = {s.proj > 0 ? recurrent + gate_units * s.hidden : nullptr, 1, s.units};
   src.input_bias = biases;
@@ -115,13 +115,13 @@ WeightSource<T> OpaqueSource(const Sizes<T>& s, const T* weights, const T* biase
 }
 
 // The source of a problem with kKerasWeights.
-template <typename T>
-WeightSource<T> LayerSource(const RnnProblem& p, const Sizes<T>& s, const LayerWeights& layer) {
+template <typename W, typename T>
+WeightSource<W> LayerSource(const RnnProblem& p, const Sizes<T>& s, const LayerWeights& layer) {
   const int64_t columns = s.gates.count * s.units;
-  const T* bias = p.bias_rows > 0 ? static_cast<const T*>(layer.bias) : nullptr;
-  WeightSource<T> src;
-  src.input = {static_cast<const T*>(layer.kernel), columns, 1};
-  src.recurrent = {static_cast<const T*>(layer.recurrent_kernel), columns, 1};
+  const W* bias = p.bias_rows > 0 ? static_cast<const W*>(layer.bias) : nullptr;
+  WeightSource<W> src;
+  src.input = {static_cast<const W*>(layer.kernel), columns, 1};
+  src.recurrent = {static_cast<const W*>(layer.recurrent_kernel), columns, 1};
   src.projection = {nullptr, 0, 0};
   src.input_bias = bias;
   src.recurrent_bias = p.bias_rows > 1 ? bias + columns : nullptr;
@@ -178,7 +178,7 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
       const int64_t j1 = SliceBegin(seq, slices, i % slices + 1);
       const int64_t at = (i % slices) * kChunkRows + j0;
       RunForwardSlice(ForwardSlice<T, E>(layer, d, j0, j1, Shift(layer.pointers[d], at),
-                                      layer.keep ? nullptr : plan.ring[d] + at * s.gate_row),
+                                         layer.keep ? nullptr : plan.ring[d] + at * s.gate_row),
                       s);
     });
     return;
@@ -187,7 +187,7 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
   const int64_t rows = kChunkRows + seq.batch;
   auto slice_of = [&](int d, int64_t lane) {
     return ForwardSlice<T, E>(layer, d, 0, seq.batch, Shift(layer.pointers[d], lane * rows),
-                           plan.ring[d]);
+                              plan.ring[d]);
   };
   if (layer.operand_row > 0) {
     for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).CopyInitialStates();
@@ -221,8 +221,8 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Paral
 
 // What the input product of a layer reads: masked or rounded rows, or those of x.
 template <typename T, typename E>
-RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer,
-                            const E* narrow_x, E* buffer, const ParallelFor& parallel) {
+RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer, const E* narrow_x,
+                            E* buffer, const ParallelFor& parallel) {
   const Sequence& seq = *layer.seq;
   if constexpr (std::is_same_v<T, E>) {
     if (!layer.input_masks) return layer.x;
@@ -239,7 +239,8 @@ RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer
   }
 }
 
-// With pairs `narrow_x` is x in bfloat16, and args.x may be null where RowsArePairs.
+// With pairs the weights are in bfloat16, `narrow_x` is x in bfloat16, and args.x may be null where
+// RowsArePairs.
 template <typename T, typename E = T>
 int32_t Forward(const RnnForwardArgs& args, const E* narrow_x = nullptr) {
   constexpr bool kPairs = !std::is_same_v<T, E>;
@@ -274,7 +275,8 @@ int32_t Forward(const RnnForwardArgs& args, const E* narrow_x = nullptr) {
   const RowMap<T> user_y = UserRows(seq, static_cast<T*>(args.y), s.output);
   ZeroPadding(seq, user_y, s.output, args.parallel);
   ParamCursor cursor = MakeParamCursor(p, s);
-  const T* params = static_cast<const T*>(args.params);
+  using Weight = WeightOf<T, E>;
+  const Weight* params = static_cast<const Weight*>(args.params);
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
   for (int64_t l = 0; l < p.num_layers; ++l) {
     layer.in = l == 0 ? p.input_size : s.output;
@@ -290,11 +292,10 @@ int32_t Forward(const RnnForwardArgs& args, const E* narrow_x = nullptr) {
       layer.y = PackedRows(seq, inner, s.output);
     }
     for (int d = 0; d < p.num_dirs; ++d) {
-      layer.dirs[d].source =
-          p.weight_layout == kKerasWeights
-              ? LayerSource(p, s, args.layer)
-              : OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,
-                             layer.skip_input);
+      layer.dirs[d].source = p.weight_layout == kKerasWeights
+                                 ? LayerSource<Weight>(p, s, args.layer)
+                                 : OpaqueSource(s, params + cursor.weights, params + cursor.biases,
+                                                weight_in, layer.skip_input);
       cursor.Next(weight_in);
       if (layer.keep) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);

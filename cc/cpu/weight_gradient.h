@@ -76,8 +76,8 @@ void ReducePanel(const Sequence& seq, const T* gradient, int64_t ld, int64_t at,
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// The same with gradient rows [R, ld] of bfloat16, where K is pairs of rows: `rows_of(pair, factor)`
-// gives a row of PairRows.
+// The same with gradient rows [R, ld] of bfloat16, where K is pairs of rows: `rows_of(pair,
+// factor)` gives a row of PairRows.
 template <typename RowsOf>
 void ReducePanel(const Sequence& seq, const Pair* gradient, int64_t ld, int64_t at, int vectors,
                  const ReductionFactor<float> (&factors)[2], float* bias, RowsOf&& rows_of) {

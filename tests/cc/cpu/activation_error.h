@@ -55,7 +55,9 @@ double UnitInLastPlace(double x) {
 // Exact results in a type with at least eleven more bits.
 inline double ExactSigmoid(float x) { return 1 / (1 + std::exp(-double{x})); }
 inline double ExactTanh(float x) { return std::tanh(double{x}); }
-inline long double ExactSigmoid(double x) { return 1 / (1 + std::exp(-static_cast<long double>(x))); }
+inline long double ExactSigmoid(double x) {
+  return 1 / (1 + std::exp(-static_cast<long double>(x)));
+}
 inline long double ExactTanh(double x) { return std::tanh(static_cast<long double>(x)); }
 
 struct Worst {

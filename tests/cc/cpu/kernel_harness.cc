@@ -87,13 +87,11 @@ const Fields<RnnValues> kRnnGradientInputs = {
     {"dy", &RnnValues::dy}, {"dh_n", &RnnValues::dh_n}, {"dc_n", &RnnValues::dc_n}};
 const Fields<RnnValues> kRnnOutputs = {
     {"y", &RnnValues::y}, {"h_n", &RnnValues::h_n}, {"c_n", &RnnValues::c_n}};
-const Fields<RnnValues> kRnnGradients = {{"dx", &RnnValues::dx},
-                                         {"dh0", &RnnValues::dh0},
-                                         {"dc0", &RnnValues::dc0},
-                                         {"dparams", &RnnValues::dparams},
-                                         {"dkernel", &RnnValues::dkernel},
-                                         {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
-                                         {"dbias", &RnnValues::dbias}};
+const Fields<RnnValues> kRnnGradients = {
+    {"dx", &RnnValues::dx},           {"dh0", &RnnValues::dh0},
+    {"dc0", &RnnValues::dc0},         {"dparams", &RnnValues::dparams},
+    {"dkernel", &RnnValues::dkernel}, {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
+    {"dbias", &RnnValues::dbias}};
 using V = BlockLstmValues;
 const Fields<V> kBlockInputs = {
     {"x", &V::x},     {"cs_prev", &V::cs_prev}, {"h_prev", &V::h_prev}, {"w", &V::w},

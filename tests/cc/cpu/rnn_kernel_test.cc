@@ -133,7 +133,8 @@ TEST(RnnKernels, EmptyProblems) {
 }
 
 // With bf16_products the operands of products are rounded too, and nothing else: the error stays
-// that of a few roundings. relu is not among them, whose slope jumps where a rounding changes a sign.
+// that of a few roundings. relu is not among them, whose slope jumps where a rounding changes a
+// sign.
 TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
   std::mt19937_64 random(6);
   double worst_output = 0, worst_gradient = 0;
@@ -151,8 +152,8 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
     for (const KernelTable* table : Tables()) {
       RnnRun run(*table, c, inputs, {1 + static_cast<int32_t>(k % 3)});
       EXPECT_EQ(run.Forward(), 0);
-      worst_output = std::max(
-          worst_output, ExpectNear(kRnnOutputs, run.values, want, 1.5 * Epsilon(kBFloat16)));
+      worst_output = std::max(worst_output,
+                              ExpectNear(kRnnOutputs, run.values, want, 1.5 * Epsilon(kBFloat16)));
       EXPECT_EQ(run.Backward(), 0);
       worst_gradient = std::max(
           worst_gradient, ExpectNear(kRnnGradients, run.values, want, 2 * Epsilon(kBFloat16)));
@@ -162,7 +163,8 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
             << worst_gradient / Epsilon(kBFloat16) << " eps\n";
 }
 
-// Arithmetic of float16 and, without bf16_products, of bfloat16 is float32, rounded once at the end.
+// Arithmetic of float16 and, without bf16_products, of bfloat16 is float32, rounded once at the
+// end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
   for (int k = 0; k < 60; ++k) {
