@@ -82,7 +82,7 @@ def _dropout(cell, sequences, state):
         if isinstance(mask, list):
             masks["input_mask"] = tf.stack(mask)
         else:
-            sequences = sequences * mask[:, None, :]
+            sequences = drop_inputs(cell, sequences, training=True)
     if cell.recurrent_dropout > 0:
         mask = cell.get_recurrent_dropout_mask(state)
         masks["recurrent_mask"] = tf.stack(mask if isinstance(mask, list) else [mask])
