@@ -131,84 +131,126 @@ WeightTarget<T> OpaqueTarget(const Sizes<T>& s, T* weights, T* biases, int64_t i
   return to;
 }
 
-// The gradients of the weights and biases of gate panel `panel`.
+// Gate panels, or dense panels of units, that one item of work reduces together.
+struct PanelRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// Ranges of panels of the same width: the last dense panel may be narrower.
+class PanelRanges {
+ public:
+  PanelRanges(int64_t panels, bool last_is_narrower, int64_t threads)
+      : panels_(panels),
+        even_(last_is_narrower ? panels - 1 : panels),
+        // Several items a thread.
+        size_(std::max<int64_t>(1, std::min<int64_t>(kReductionPanels, panels / (2 * threads)))) {}
+
+  int64_t count() const { return CeilDiv(even_, size_) + panels_ - even_; }
+  PanelRange at(int64_t i) const {
+    const int64_t begin = std::min(i * size_, even_);
+    return {begin, begin < even_ ? std::min(begin + size_, even_) : panels_};
+  }
+
+ private:
+  const int64_t panels_;
+  const int64_t even_;
+  const int64_t size_;
+};
+
+// The gradients of the weights and biases of gate panels.
 template <typename T, typename E>
-void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, int64_t panel,
+void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRange& range,
                         const WeightTarget<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const BackwardDirection<T, E>& dir = layer.dirs[d];
   const int64_t in = to.input.data == nullptr ? 0 : layer.in;
-  const int vectors = s.dense ? PanelVectors(s.blocks, panel) : s.gates.buffer;
+  const int vectors = s.dense ? PanelVectors(s.blocks, range.begin) : s.gates.buffer;
   const int nx = s.dense ? vectors : s.gates.input.count;
   const int nh = s.dense ? vectors : s.gates.recurrent.count;
-  T* dwx = dir.gradient.input + panel * in * (s.dense ? 4 : nx) * V;
-  T* dwh = dir.gradient.recurrent + panel * s.hidden * (s.dense ? 4 : nh) * V;
-  alignas(64) T bias[4 * V];
+  const int64_t x_size = in * (s.dense ? 4 : nx) * V;
+  const int64_t h_size = s.hidden * (s.dense ? 4 : nh) * V;
+  T* dwx = dir.gradient.input + range.begin * x_size;
+  T* dwh = dir.gradient.recurrent + range.begin * h_size;
+  alignas(64) T bias[kReductionPanels * 4 * V];
   const bool mask_x = static_cast<bool>(layer.input_masks);
   const bool mask_h = static_cast<bool>(layer.recurrent_masks);
+  const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
+                                  vectors};
   const ReductionFactor<T> factors[2] = {
-      {in, s.gates.input_at, nx, dwx, mask_x && !s.dense},
-      {s.hidden, s.gates.recurrent_at, nh, dwh, mask_h && !s.dense}};
+      {in, s.gates.input_at, nx, dwx, x_size, mask_x && !s.dense},
+      {s.hidden, s.gates.recurrent_at, nh, dwh, h_size, mask_h && !s.dense}};
   if constexpr (std::is_same_v<T, E>) {
-    ReducePanel(*layer.seq, dir.dgates, s.gate_row, panel * 4 * V, vectors, factors, bias,
-                [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
-                  if (factor == 0) {
-                    return mask_x ? layer.operand_x + row * in * s.gates.input.count
-                                  : layer.x.at(t, j);
-                  }
-                  return mask_h ? dir.operand_h + row * s.hidden * s.gates.recurrent.count
-                                : layer.HBefore(d, t, j);
-                });
+    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias,
+                 [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
+                   if (factor == 0) {
+                     return mask_x ? layer.operand_x + row * in * s.gates.input.count
+                                   : layer.x.at(t, j);
+                   }
+                   return mask_h ? dir.operand_h + row * s.hidden * s.gates.recurrent.count
+                                 : layer.HBefore(d, t, j);
+                 });
   } else {
-    ReducePanel(*layer.seq, dir.dgates, s.gate_row, panel * 4 * V, vectors, factors, bias,
-                [&](int64_t pair, int factor) {
-                  return factor == 0 ? layer.operand_x + pair * RoundUp(in, V)
-                                     : dir.operand_h + pair * s.hidden_padded;
-                });
+    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias,
+                 [&](int64_t pair, int factor) {
+                   return factor == 0 ? layer.operand_x + pair * RoundUp(in, V)
+                                      : dir.operand_h + pair * s.hidden_padded;
+                 });
   }
 
-  // Vector v of the panel is gate `gate` of unit block `block`.
-  auto column = [&](const GateOrder& order, int v) {
-    return s.dense ? (4 * panel + v) * V : order.source[v] * s.units + panel * V;
-  };
-  auto valid = [&](int v) {
-    return std::min<int64_t>(V, s.units - (s.dense ? 4 * panel + v : panel) * V);
-  };
-  for (int v = 0; v < nx; ++v) {
-    const int64_t col = column(s.gates.input, v);
-    if (in > 0) UnpackVector(dwx + v * V, nx * V, in, valid(v), to.input.At(0, col));
-    if (to.input_bias == nullptr) continue;
-    StoreFirst(to.input_bias + col, Load(bias + (s.gates.input_at + v) * V), valid(v));
-  }
-  for (int v = 0; v < nh; ++v) {
-    const int64_t col = column(s.gates.recurrent, v);
-    UnpackVector(dwh + v * V, nh * V, s.hidden, valid(v), to.recurrent.At(0, col));
-    if (to.recurrent_bias == nullptr) continue;
-    StoreFirst(to.recurrent_bias + col, Load(bias + (s.gates.recurrent_at + v) * V), valid(v));
+  for (int64_t panel = range.begin; panel < range.end; ++panel) {
+    const int64_t q = panel - range.begin;
+    const T* sums = bias + q * vectors * V;
+    // Vector v of the panel is gate `gate` of unit block `block`.
+    auto column = [&](const GateOrder& order, int v) {
+      return s.dense ? (4 * panel + v) * V : order.source[v] * s.units + panel * V;
+    };
+    auto valid = [&](int v) {
+      return std::min<int64_t>(V, s.units - (s.dense ? 4 * panel + v : panel) * V);
+    };
+    for (int v = 0; v < nx; ++v) {
+      const int64_t col = column(s.gates.input, v);
+      if (in > 0) {
+        UnpackVector(dwx + q * x_size + v * V, nx * V, in, valid(v), to.input.At(0, col));
+      }
+      if (to.input_bias == nullptr) continue;
+      StoreFirst(to.input_bias + col, Load(sums + (s.gates.input_at + v) * V), valid(v));
+    }
+    for (int v = 0; v < nh; ++v) {
+      const int64_t col = column(s.gates.recurrent, v);
+      UnpackVector(dwh + q * h_size + v * V, nh * V, s.hidden, valid(v), to.recurrent.At(0, col));
+      if (to.recurrent_bias == nullptr) continue;
+      StoreFirst(to.recurrent_bias + col, Load(sums + (s.gates.recurrent_at + v) * V), valid(v));
+    }
   }
 }
 
-// The gradient of the projection for the dense panel `panel` of units.
+// The gradient of the projection for dense panels of units.
 template <typename T>
-void ProjectionGradient(const BackwardLayer<T>& layer, int d, int64_t panel,
+void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& range,
                         const WeightTarget<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const BackwardDirection<T>& dir = layer.dirs[d];
-  const int vectors = PanelVectors(s.blocks, panel);
-  T* result = dir.gradient.projection + panel * s.proj * 4 * V;
-  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, false},
-                                         {0, 0, 0, nullptr, false}};
-  ReducePanel(
-      *layer.seq, dir.m, s.padded, panel * 4 * V, vectors, factors, static_cast<T*>(nullptr),
+  const int vectors = PanelVectors(s.blocks, range.begin);
+  const int64_t size = s.proj * 4 * V;
+  T* result = dir.gradient.projection + range.begin * size;
+  const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
+                                  vectors};
+  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, size, false},
+                                         {0, 0, 0, nullptr, 0, false}};
+  ReducePanels(
+      *layer.seq, dir.m, s.padded, panels, factors, static_cast<T*>(nullptr),
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });
-  for (int v = 0; v < vectors; ++v) {
-    const int64_t unit = (4 * panel + v) * V;
-    // result(p, unit); the target is addressed as (unit, p).
-    const MatrixView<T> at = to.projection.At(unit, 0);
-    UnpackVector(result + v * V, vectors * V, s.proj, std::min<int64_t>(V, s.units - unit),
-                 MatrixView<T>{at.data, at.n_stride, at.k_stride});
+  for (int64_t panel = range.begin; panel < range.end; ++panel, result += size) {
+    for (int v = 0; v < vectors; ++v) {
+      const int64_t unit = (4 * panel + v) * V;
+      // result(p, unit); the target is addressed as (unit, p).
+      const MatrixView<T> at = to.projection.At(unit, 0);
+      UnpackVector(result + v * V, vectors * V, s.proj, std::min<int64_t>(V, s.units - unit),
+                   MatrixView<T>{at.data, at.n_stride, at.k_stride});
+    }
   }
 }
 
@@ -242,8 +284,11 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>
   const Sequence& seq = *layer.seq;
   MakeBackwardOperands(layer, parallel);
   const int64_t dx_items = CeilDiv(seq.rows, kInputGradientRows);
-  const int64_t gate_items = s.panels();
-  const int64_t weight_items = gate_items + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
+  const int64_t threads = parallel.num_threads;
+  const bool narrower = s.blocks % 4 != 0;
+  const PanelRanges gates(s.panels(), s.dense && narrower, threads);
+  const PanelRanges units(DensePanels<T>(s.units), narrower, threads);
+  const int64_t weight_items = gates.count() + (s.proj > 0 ? units.count() : 0);
   Parallel(parallel, s.num_dirs * weight_items + dx_items, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
       const int64_t row0 = (i - s.num_dirs * weight_items) * kInputGradientRows;
@@ -252,10 +297,10 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>
     }
     const int d = static_cast<int>(i / weight_items);
     const int64_t item = i % weight_items;
-    if (item < gate_items) {
-      GateWeightGradient(layer, d, item, to[d]);
+    if (item < gates.count()) {
+      GateWeightGradient(layer, d, gates.at(item), to[d]);
     } else if constexpr (std::is_same_v<T, E>) {
-      ProjectionGradient(layer, d, item - gate_items, to[d]);
+      ProjectionGradient(layer, d, units.at(item - gates.count()), to[d]);
     }
   });
 }

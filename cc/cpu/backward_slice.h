@@ -191,6 +191,7 @@ class BackwardSlice {
     g.panel_stride = 4 * kLanes<T>;
     g.start = s_.mode == kModeGru ? Start::kAccumulate : Start::kZero;
     g.few_rows = FewRows(seq_.batch);
+    g.reversed = t % 2 != 0;
     if constexpr (std::is_same_v<T, E>) {
       if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
     }

@@ -158,6 +158,7 @@ class BlockLstmBackwardSlice {
     g.panel_stride = 4 * kLanes<T>;
     g.start = Start::kZero;
     g.few_rows = FewRows(problem_.batch);
+    g.reversed = t % 2 != 0;
     GemmDense(g, panel0, panel1);
   }
 

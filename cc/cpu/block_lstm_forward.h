@@ -121,7 +121,8 @@ BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p, int3
                                                  Arena& arena) {
   BlockLstmForwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
-  plan.split = SplitOf(s, Area(p.seq_len, p.batch), p.input_size, p.batch, num_threads, s.panels());
+  plan.split = SplitOf(s, Area(p.seq_len, p.batch), p.input_size, p.batch, num_threads, s.panels(),
+                       kForwardStreamBytes);
   plan.weights = TakePackedWeights(arena, s, p.input_size);
   plan.peephole = arena.Take<T>(3 * s.padded);
   const int64_t rows = plan.split.slices * kChunkRows + p.batch;
@@ -214,8 +215,9 @@ class BlockLstmForwardSlice {
     cell.i = out(args_.i), cell.cs = out(args_.cs), cell.f = out(args_.f);
     cell.o = out(args_.o), cell.ci = out(args_.ci), cell.co = out(args_.co);
     cell.h = out(args_.h);
-    const StepProduct<T> product = {n_, cell.rows.h_prev, s_.units, plan_.weights.recurrent,
-                                    FewRows(problem_.batch)};
+    const StepProduct<T> product = {
+        n_,        cell.rows.h_prev, s_.units, plan_.weights.recurrent, FewRows(problem_.batch),
+        t % 2 != 0};
     RunCell<T, false>(cell, product, panel0, panel1);
   }
 

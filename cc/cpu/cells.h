@@ -147,6 +147,7 @@ struct StepProduct {
   int64_t depth;      // K in operands
   const E* panels;    // packed recurrent weights
   bool few_rows;      // see MultiplyRows
+  bool reversed;      // see PanelOrder
 };
 
 // All rows of a step for panels [panel0, panel1): the recurrent product and the cell. With `Gated`
@@ -156,8 +157,14 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  for (int64_t p = panel0; p < panel1; ++p) {
-    const E* b = product.panels + p * product.depth * NV * V;
+  constexpr int64_t ldb = NV * V;
+  const int64_t tiles = CeilDiv(product.rows, M);
+  const PanelOrder order = {panel0, panel1, product.reversed};
+  for (int64_t q = 0; q < order.count(); ++q) {
+    const int64_t p = order.at(q);
+    const E* b = product.panels + p * product.depth * ldb;
+    const E* next =
+        product.panels + order.at(std::min(q + 1, order.count() - 1)) * product.depth * ldb;
     ForRowTiles<M>(product.rows, [&](int64_t i, auto tile) {
       constexpr int kM = decltype(tile)::value;
       Packet<T> acc[kM][NV];
@@ -167,7 +174,8 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
         a.row[m] = product.a[i + m];
         cell.Init(i + m, p, acc[m]);
       }
-      MultiplyRows<T, kM, NV>(a, b, NV * V, product.depth, product.few_rows, acc);
+      const Ahead ahead = AheadOf(next, product.depth, ldb * sizeof(E), i, product.rows, tiles);
+      MultiplyRows<T, kM, NV>(a, b, ldb, product.depth, product.few_rows, ahead, acc);
 #pragma GCC unroll 8
       for (int m = 0; m < kM; ++m) cell.Finish(i + m, p, acc[m]);
     });

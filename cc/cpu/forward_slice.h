@@ -109,8 +109,8 @@ class ForwardSlice {
     const int64_t n = Alive(t);
     PrepareStep(t, n);
     for (int64_t i = 0; copies_h() && i < n; ++i) p_.a[i] = OperandH(step, i);
-    RunCells(StepRows<T>{p_.h_prev, p_.gates + GateRow(step), p_.c_prev, p_.c, p_.h}, n, panel0,
-             panel1);
+    const StepRows<T> rows = {p_.h_prev, p_.gates + GateRow(step), p_.c_prev, p_.c, p_.h};
+    RunCells(rows, n, {panel0, panel1, step % 2 != 0});
     if (!copies_h()) return;
     const int64_t panel_units = BlocksInPanel() * kLanes<T>;
     for (int64_t i = 0; i < n; ++i) {
@@ -391,7 +391,9 @@ class ForwardSlice {
     }
   }
 
-  void RunCells(const StepRows<T>& rows, int64_t n, int64_t panel0, int64_t panel1) {
+  void RunCells(const StepRows<T>& rows, int64_t n, const PanelOrder& order) {
+    const int64_t panel0 = order.begin;
+    const int64_t panel1 = order.end;
     if constexpr (std::is_same_v<T, E>) {
       if (layer_.direct) {
         RunDirectCells(rows, n, panel0 * BlocksInPanel(),
@@ -400,8 +402,8 @@ class ForwardSlice {
       }
     }
     const PackedWeights<T, E>& w = dir_.weights;
-    StepProduct<T, E> product = {n, p_.a, OperandsOf<E>(s_.hidden), w.recurrent,
-                                 FewRows(seq_.batch)};
+    StepProduct<T, E> product = {
+        n, p_.a, OperandsOf<E>(s_.hidden), w.recurrent, FewRows(seq_.batch), order.reversed};
     if constexpr (std::is_same_v<T, E>) {
       if (!copies_h()) product.a = rows.h_prev;
     }

@@ -79,13 +79,36 @@ EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k,
   }
 }
 
+// What a tile asks of memory while it computes.
+//
+// Note [Fetching ahead]
+// All row tiles pass over one slice of B, which the first of them brings into the second-level
+// cache at the pace of memory while the others leave memory idle. So each tile asks for a part of
+// the slice that comes next, from `at` on, `step` bytes with every k.
+struct Ahead {
+  const char* at;
+  int64_t step;
+  EIGEN_ALWAYS_INLINE void Fetch(int64_t k) const { __builtin_prefetch(at + k * step, 0, 2); }
+};
+struct NothingAhead {
+  EIGEN_ALWAYS_INLINE void Fetch(int64_t) const {}
+};
+
+// The part of the tile that begins at `row` of `rows`; slices have `depth` rows of `row_bytes`.
+inline Ahead AheadOf(const void* next, int64_t depth, int64_t row_bytes, int64_t row, int64_t rows,
+                     int64_t tiles) {
+  const int64_t step = std::min<int64_t>(64, CeilDiv(row_bytes, tiles));
+  return {static_cast<const char*>(next) + row * tiles / rows * depth * step, step};
+}
+
 // acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...], k in order, one fused step each.
-template <typename T, int M, int NV, typename E, typename A>
+template <typename T, int M, int NV, typename E, typename A, typename Next>
 EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64_t depth,
-                                      Packet<T> (&acc)[M][NV]) {
+                                      const Next& next, Packet<T> (&acc)[M][NV]) {
   constexpr int V = kLanes<T>;
   for (int64_t k = 0; k < depth; ++k, b += ldb) {
     a.Prefetch(k);
+    next.Fetch(k);
     typename Operand<E>::Vector bv[NV];
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * V);
@@ -145,7 +168,7 @@ inline bool FewRows(int64_t batch) { return batch <= 2; }
 // rows were shared out, because the two orders of summation round differently.
 template <typename T, int M, int NV, typename E, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64_t depth,
-                                      bool few_rows, Packet<T> (&acc)[M][NV]) {
+                                      bool few_rows, const Ahead& next, Packet<T> (&acc)[M][NV]) {
   if constexpr (M <= 2) {
     if (few_rows) {
       constexpr int U = kVectorRegisters == 32 ? 4 / M : 2 / M;
@@ -153,7 +176,7 @@ EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64
       return;
     }
   }
-  MultiplyTile<T, M, NV>(a, b, ldb, depth, acc);
+  MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
 }
 
 // Calls fn with the run-time m in [1, Max] as a constant.
@@ -180,6 +203,18 @@ EIGEN_ALWAYS_INLINE void ForRowTiles(int64_t rows, F&& fn) {
     row += size;
   }
 }
+
+// The order in which the panels [begin, end) are used. Steps alternate, so that each begins with
+// the weights that the one before has left in cache: in one direction, weights a little larger than
+// the cache would never be found there.
+struct PanelOrder {
+  int64_t begin;
+  int64_t end;
+  bool reversed;
+
+  int64_t count() const { return end - begin; }
+  int64_t at(int64_t i) const { return reversed ? end - 1 - i : begin + i; }
+};
 
 // How C is started.
 enum class Start { kZero, kBias, kAccumulate };
@@ -208,6 +243,7 @@ struct RowGemm {
   Start start;
   const T* const* scale = nullptr;  // [rows] like C: multiplies the product before it is added
   bool few_rows = false;            // see MultiplyRows
+  bool reversed = false;            // the order of the panels
 
   int64_t panel_depth() const { return b_depth < 0 ? run * runs : b_depth; }
   int64_t run_rows() const { return b_run_stride < 0 ? run : b_run_stride; }
@@ -219,7 +255,7 @@ constexpr int64_t kDepthBlock = 512;
 // With `Gated` the rows of A are interleaved, as in GatedRowsOfA.
 template <typename T, int M, int NV, bool Gated, typename E>
 void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, int64_t ldb,
-              int64_t run0, int64_t run1, int64_t k0, int64_t depth, Start start) {
+              int64_t run0, int64_t run1, int64_t k0, int64_t depth, Ahead next, Start start) {
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
   const int64_t column = panel * g.panel_stride;
@@ -246,9 +282,10 @@ void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, in
     a.row[m] = g.a[row + m] + (g.a_offset + run0 * g.run_stride + k0) * kPerK;
   }
   for (int64_t r = run0; r < run1; ++r) {
-    MultiplyRows<T, M, NV>(a, b, ldb, depth, g.few_rows, acc);
+    MultiplyRows<T, M, NV>(a, b, ldb, depth, g.few_rows, next, acc);
     for (int m = 0; m < M; ++m) a.row[m] += g.run_stride * kPerK;
     b += g.run_rows() * ldb;
+    next.at += depth * next.step;
   }
   if (g.scale != nullptr) {
 #pragma GCC unroll 8
@@ -276,24 +313,34 @@ template <typename T, int NV, bool Gated = false, typename E = T>
 void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  for (int64_t p = panel0; p < panel1; ++p) {
-    const int64_t ldb = NV * V;
-    const E* b = g.b + (p * g.panel_depth() + g.b_first) * ldb;
-    // Blocks of K: whole runs where there are several, otherwise pieces of the one run.
-    const int64_t runs_per_block =
-        g.runs == 1 ? 1 : std::max<int64_t>(1, kDepthBlock / std::max<int64_t>(1, g.run));
-    const int64_t piece = g.runs == 1 ? kDepthBlock : g.run;
-    const int64_t blocks =
-        std::max<int64_t>(1, g.runs == 1 ? CeilDiv(g.run, piece) : CeilDiv(g.runs, runs_per_block));
-    for (int64_t block = 0; block < blocks; ++block) {
-      const int64_t run0 = g.runs == 1 ? 0 : block * runs_per_block;
-      const int64_t run1 = g.runs == 1 ? 1 : std::min(g.runs, run0 + runs_per_block);
-      const int64_t k0 = g.runs == 1 ? block * piece : 0;
-      const int64_t k = g.runs == 1 ? std::min(piece, g.run - k0) : g.run;
-      const E* bb = b + (run0 * g.run_rows() + k0) * ldb;
-      const Start start = block == 0 ? g.start : Start::kAccumulate;
+  constexpr int64_t ldb = NV * V;
+  const int64_t tiles = CeilDiv(g.rows, M);
+  const PanelOrder order = {panel0, panel1, g.reversed};
+  // Nothing passes over a block twice where all rows are in one tile.
+  const int64_t block_depth = g.few_rows ? std::max<int64_t>(1, g.run * g.runs) : kDepthBlock;
+  // Blocks of K: whole runs where there are several, otherwise pieces of the one run.
+  const int64_t runs_per_block =
+      g.runs == 1 ? 1 : std::max<int64_t>(1, block_depth / std::max<int64_t>(1, g.run));
+  const int64_t piece = g.runs == 1 ? block_depth : g.run;
+  const int64_t blocks =
+      std::max<int64_t>(1, g.runs == 1 ? CeilDiv(g.run, piece) : CeilDiv(g.runs, runs_per_block));
+  // Blocks outside, panels inside: a block of A stays in cache while the panels pass over it.
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t run0 = g.runs == 1 ? 0 : block * runs_per_block;
+    const int64_t run1 = g.runs == 1 ? 1 : std::min(g.runs, run0 + runs_per_block);
+    const int64_t k0 = g.runs == 1 ? block * piece : 0;
+    const int64_t k = g.runs == 1 ? std::min(piece, g.run - k0) : g.run;
+    const Start start = block == 0 ? g.start : Start::kAccumulate;
+    const int64_t first_row = g.b_first + run0 * g.run_rows() + k0;
+    for (int64_t q = 0; q < order.count(); ++q) {
+      const int64_t p = order.at(q);
+      const int64_t p_next = order.at(std::min(q + 1, order.count() - 1));
+      const E* b = g.b + (p * g.panel_depth() + first_row) * ldb;
+      const E* next = g.b + (p_next * g.panel_depth() + first_row) * ldb;
       ForRowTiles<M>(g.rows, [&](int64_t i, auto m) {
-        GemmTile<T, decltype(m)::value, NV, Gated>(g, i, p, bb, ldb, run0, run1, k0, k, start);
+        const Ahead ahead = AheadOf(next, (run1 - run0) * k, ldb * sizeof(E), i, g.rows, tiles);
+        GemmTile<T, decltype(m)::value, NV, Gated>(g, i, p, b, ldb, run0, run1, k0, k, ahead,
+                                                   start);
       });
     }
   }
@@ -338,56 +385,83 @@ void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   }
 }
 
-// c[m, v] (+)= sum_k rows[k][m] * b[k * ldb + v]: a transposed A against one panel, the product of
-// a weight gradient. c is [m_size][NV * V]. The sum of one call is formed before it is added, so a
-// long reduction cut into calls loses fewer bits. With `Gated` rows are as in GatedColumnsOfA.
-template <typename T, int NV, bool Gated, typename E>
-void GemmTransposed(const E* const* rows, int64_t depth, int64_t m_size, const E* b, int64_t ldb,
-                    T* c, bool accumulate) {
+// Panels of a product with a transposed A, the product of a weight gradient:
+// c_q[m, v] (+)= sum_k rows[k][m] * b_q[k * ldb + v] for panels q below `panels`.
+template <typename T, typename E>
+struct TransposedGemm {
+  const E* const* rows;
+  int64_t depth;
+  int64_t columns;  // of A
+  int panels;
+  const E* b;  // panel q at b + q * b_stride
+  int64_t b_stride;
+  int64_t ldb;
+  T* c;  // panel q at c + q * c_stride, [columns][NV * V]
+  int64_t c_stride;
+  bool accumulate;
+};
+
+// One tile of it: columns [i, i + M) of A.
+template <typename T, int M, int NV, bool Gated, typename E>
+void GemmTransposedTile(const TransposedGemm<T, E>& g, int q, int64_t i) {
   constexpr int V = kLanes<T>;
+  using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
+  Packet<T> acc[M][NV];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
+  }
+  MultiplyTile<T, M, NV>(Columns{g.rows, i}, g.b + q * g.b_stride, g.ldb, g.depth, NothingAhead(),
+                         acc);
+  // The sum of one call is formed before it is added, so that a long reduction cut into calls
+  // loses fewer bits.
+  T* c = g.c + q * g.c_stride + i * NV * V;
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      T* at = c + (m * NV + v) * V;
+      Store(at, g.accumulate ? padd(Load(at), acc[m][v]) : acc[m][v]);
+    }
+  }
+}
+
+// With `Gated` rows are as in GatedColumnsOfA.
+template <typename T, int NV, bool Gated, typename E>
+void GemmTransposed(const TransposedGemm<T, E>& g) {
   constexpr int M = kTileRows<NV>;
-  for (int64_t i = 0; i < m_size; i += M) {
-    WithRows<M>(static_cast<int>(std::min<int64_t>(M, m_size - i)), [&](auto tile) {
-      constexpr int kM = decltype(tile)::value;
-      Packet<T> acc[kM][NV];
-#pragma GCC unroll 8
-      for (int m = 0; m < kM; ++m) {
-#pragma GCC unroll 8
-        for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
+  // The lines of A in a block of columns, a whole row apart, are fetched from afar once for all
+  // panels, and a panel of B passes over the block while it is near.
+  constexpr int64_t kBlock = 8 * M;
+  for (int64_t block = 0; block < g.columns; block += kBlock) {
+    const int64_t end = std::min(g.columns, block + kBlock);
+    for (int q = 0; q < g.panels; ++q) {
+      for (int64_t i = block; i < end; i += M) {
+        WithRows<M>(static_cast<int>(std::min<int64_t>(M, end - i)),
+                    [&](auto m) { GemmTransposedTile<T, decltype(m)::value, NV, Gated>(g, q, i); });
       }
-      using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
-      MultiplyTile<T, kM, NV>(Columns{rows, i}, b, ldb, depth, acc);
-      T* ci = c + i * NV * V;
-#pragma GCC unroll 8
-      for (int m = 0; m < kM; ++m) {
-#pragma GCC unroll 8
-        for (int v = 0; v < NV; ++v) {
-          T* at = ci + (m * NV + v) * V;
-          Store(at, accumulate ? padd(Load(at), acc[m][v]) : acc[m][v]);
-        }
-      }
-    });
+    }
   }
 }
 
 // The same with the number of vectors known at run time.
 template <typename T, typename E>
-void GemmTransposedVectors(int nv, bool gated, const E* const* rows, int64_t depth, int64_t m_size,
-                           const E* b, int64_t ldb, T* c, bool accumulate) {
+void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
   if (gated) {
     // Only gate panels are, of LSTM and of GRU.
-    if (nv == 4) return GemmTransposed<T, 4, true>(rows, depth, m_size, b, ldb, c, accumulate);
-    return GemmTransposed<T, 3, true>(rows, depth, m_size, b, ldb, c, accumulate);
+    if (nv == 4) return GemmTransposed<T, 4, true>(g);
+    return GemmTransposed<T, 3, true>(g);
   }
   switch (nv) {
     case 1:
-      return GemmTransposed<T, 1, false>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 1, false>(g);
     case 2:
-      return GemmTransposed<T, 2, false>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 2, false>(g);
     case 3:
-      return GemmTransposed<T, 3, false>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 3, false>(g);
     default:
-      return GemmTransposed<T, 4, false>(rows, depth, m_size, b, ldb, c, accumulate);
+      return GemmTransposed<T, 4, false>(g);
   }
 }
 

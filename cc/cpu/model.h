@@ -254,10 +254,11 @@ StateRows<T> MakeStateRows(const RnnProblem& p, T* base, int64_t size) {
                       : StateRows<T>{base, size, 1, p.num_layers * p.num_dirs};
 }
 
-// How a pass over `rows` rows is shared out; `panels` as in SplitProblem.
+// How a pass over `rows` rows is shared out; `panels` and `stream_bytes`
+// as in SplitProblem.
 template <typename T>
 Split SplitOf(const Sizes<T>& s, int64_t rows, int64_t in, int64_t batch, int64_t num_threads,
-              int64_t panels) {
+              int64_t panels, int64_t stream_bytes) {
   const int64_t columns = s.padded * s.gates.recurrent.count;
   SplitProblem p;
   p.batch = batch;
@@ -265,6 +266,7 @@ Split SplitOf(const Sizes<T>& s, int64_t rows, int64_t in, int64_t batch, int64_
   p.num_threads = num_threads;
   p.panels = panels;
   p.weight_bytes = Area(Area(s.hidden, columns), static_cast<int64_t>(sizeof(T)));
+  p.stream_bytes = stream_bytes;
   p.multiplies = Area(Area(rows, columns), in + s.hidden);
   return ChooseSplit(p);
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "cc/cpu/arena.h"
@@ -89,7 +90,10 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t rows, int64_t in, int64_t batch,
                     int64_t num_threads) {
-  const Split split = SplitOf(s, rows, in, batch, num_threads, DensePanels<T>(s.units));
+  const int64_t stream_bytes =
+      s.proj > 0 ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
+  const Split split =
+      SplitOf(s, rows, in, batch, num_threads, DensePanels<T>(s.units), stream_bytes);
   return s.proj > 0 ? Split{split.slices, 1} : split;
 }
 

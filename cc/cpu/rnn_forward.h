@@ -72,7 +72,8 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
   ForwardPlan<T, E> plan;
   Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
-  plan.split = SplitOf(s, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels());
+  plan.split = SplitOf(s, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels(),
+                       kForwardStreamBytes);
   const int64_t ring_rows = plan.split.slices * kChunkRows + p.batch;
   const bool keep_gates = p.is_training && !s.dense;
   plan.layer.operand_row = OperandRowOfH<T, E>(p, s);
