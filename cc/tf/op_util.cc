@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cc/tf/cached_memory.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
@@ -121,7 +122,7 @@ absl::Status AllocateScratch(OpKernelContext* context, int64_t bytes, Tensor* ho
     return absl::InvalidArgumentError("The problem needs more scratch memory than 2^62 bytes.");
   }
   RNN_OPS_TF_RETURN_IF_ERROR(
-      context->allocate_temp(tensorflow::DT_UINT8, TensorShape({bytes}), holder));
+      AllocateLargeTemp(context, tensorflow::DT_UINT8, TensorShape({bytes}), holder));
   *data = holder->data();
   return absl::OkStatus();
 }

@@ -14,7 +14,7 @@ EIGEN = ("Eigen/", "unsupported/Eigen/")
 
 # By folder: prefixes of what a file there may include beside the C++ standard library.
 CC_RULES = {
-    "core": ("cc/core/",),
+    "core": ("cc/core/", "sys/mman.h", "unistd.h"),
     "cpu": ("cc/cpu/", "cc/core/", *EIGEN, "cpuid.h", "dlfcn.h", "immintrin.h", "sched.h"),
     # WHY no header of NVIDIA's: building needs none, see cc/gpu/cudnn_min.h.
     "gpu": ("cc/gpu/", "cc/core/", "dlfcn.h"),

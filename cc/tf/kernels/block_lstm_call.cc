@@ -1,5 +1,6 @@
 #include "cc/tf/kernels/block_lstm_call.h"
 
+#include "cc/tf/cached_memory.h"
 #include "cc/tf/op_util.h"
 
 namespace rnn_ops {
@@ -40,7 +41,7 @@ absl::Status BlockLstmForwardCall::Prepare(OpKernelContext* context) {
   RNN_OPS_TF_RETURN_IF_ERROR(Finish(context, this));
   const TensorShape shape({dims.max_time, dims.batch, dims.num_units});
   for (int k = 0; k < BlockLstmOutput::kCount; ++k) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, shape, &outputs[k]));
+    RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, k, shape, &outputs[k]));
   }
   return absl::OkStatus();
 }
@@ -64,7 +65,7 @@ absl::Status BlockLstmGradCall::Prepare(OpKernelContext* context) {
   // Each gradient has the shape of its input, in the same order from x on.
   for (int k = 0; k < BlockLstmGradOutput::kCount; ++k) {
     RNN_OPS_TF_RETURN_IF_ERROR(
-        context->allocate_output(k, context->input(In::kX + k).shape(), &outputs[k]));
+        AllocateLargeOutput(context, k, context->input(In::kX + k).shape(), &outputs[k]));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 // LayerRNN and its gradient: one layer with the weights as Keras keeps them.
 #include "cc/core/dropout.h"
+#include "cc/tf/cached_memory.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_io.h"
@@ -126,12 +127,12 @@ class LayerRnnBackpropKernel : public OpKernel {
     call->input_c = input(In::kInputC);
 
     const auto like = [context](int output, int of, Tensor** tensor) {
-      return context->allocate_output(output, context->input(of).shape(), tensor);
+      return AllocateLargeOutput(context, output, context->input(of).shape(), tensor);
     };
     RNN_OPS_TF_RETURN_IF_ERROR(like(Out::kInputBackprop, In::kInput, &call->input_backprop));
     RNN_OPS_TF_RETURN_IF_ERROR(like(Out::kInputHBackprop, In::kInputH, &call->input_h_backprop));
-    RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(
-        Out::kInputCBackprop, call->has_c() ? call->input_c->shape() : TensorShape({}),
+    RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(
+        context, Out::kInputCBackprop, call->has_c() ? call->input_c->shape() : TensorShape({}),
         &call->input_c_backprop));
     RNN_OPS_TF_RETURN_IF_ERROR(like(Out::kKernelBackprop, In::kKernel, &call->kernel_backprop));
     RNN_OPS_TF_RETURN_IF_ERROR(like(Out::kRecurrentKernelBackprop, In::kRecurrentKernel,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cc/tf/cached_memory.h"
 #include "tensorflow/core/framework/types.h"
 
 namespace rnn_ops {
@@ -59,7 +60,7 @@ absl::Status AllocateOutput(OpKernelContext* context, int index, const PartialSh
                             Tensor** output) {
   TensorShape tensor_shape;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shape, &tensor_shape));
-  return context->allocate_output(index, tensor_shape, output);
+  return AllocateLargeOutput(context, index, tensor_shape, output);
 }
 
 absl::Status RnnForwardCall::Prepare(OpKernelContext* context, const RnnForwardSignature& signature,
@@ -135,12 +136,13 @@ absl::Status RnnBackpropCall::Prepare(OpKernelContext* context,
   input_c = &context->input(S::kInputC);
   params = &context->input(S::kParams);
   RNN_OPS_TF_RETURN_IF_ERROR(
-      context->allocate_output(S::kInputBackprop, input->shape(), &input_backprop));
+      AllocateLargeOutput(context, S::kInputBackprop, input->shape(), &input_backprop));
   RNN_OPS_TF_RETURN_IF_ERROR(
-      context->allocate_output(S::kInputHBackprop, input_h->shape(), &input_h_backprop));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(
-      S::kInputCBackprop, has_c() ? input_c->shape() : TensorShape({}), &input_c_backprop));
-  return context->allocate_output(S::kParamsBackprop, params->shape(), &params_backprop);
+      AllocateLargeOutput(context, S::kInputHBackprop, input_h->shape(), &input_h_backprop));
+  RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, S::kInputCBackprop,
+                                                 has_c() ? input_c->shape() : TensorShape({}),
+                                                 &input_c_backprop));
+  return AllocateLargeOutput(context, S::kParamsBackprop, params->shape(), &params_backprop);
 }
 
 int64_t ReserveElements(tensorflow::DataType dtype, int64_t bytes) {
@@ -158,7 +160,7 @@ absl::Status AllocateReserveSpace(OpKernelContext* context, const RnnConfig& con
     RNN_OPS_TF_RETURN_IF_ERROR(shape.AddDimWithStatus(ReserveElements(
         context->expected_output_dtype(RnnForwardSignature::kReserveSpace), bytes)));
   }
-  return context->allocate_output(RnnForwardSignature::kReserveSpace, shape, reserve_space);
+  return AllocateLargeOutput(context, RnnForwardSignature::kReserveSpace, shape, reserve_space);
 }
 
 absl::Status CheckReserveSpace(const Tensor& reserve_space, int64_t bytes) {

@@ -5,6 +5,7 @@
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
+#include "cc/tf/cached_memory.h"
 #include "cc/tf/op_util.h"
 
 namespace rnn_ops {
@@ -139,8 +140,8 @@ absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall
   Tensor aligned_reserve;
   args.reserve = Data(*call.reserve_space);
   if (reinterpret_cast<uintptr_t>(args.reserve) % 64 != 0) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_temp(
-        call.reserve_space->dtype(), call.reserve_space->shape(), &aligned_reserve));
+    RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeTemp(context, call.reserve_space->dtype(),
+                                                 call.reserve_space->shape(), &aligned_reserve));
     CopyElements(*call.reserve_space, &aligned_reserve);
     args.reserve = Data(aligned_reserve);
   }
