@@ -94,7 +94,7 @@ def BlockLSTMV2(
             wcf=wcf,
             wco=wco,
             b=b,
-            cell_clip=cell_clip,
+            cell_clip=_loader.float_attr(cell_clip),
             use_peephole=use_peephole,
             name=name,
         )

@@ -26,16 +26,18 @@ def make(variant, threads):
 
 
 class _Peer:
-    """Traces `forward(*variables)` and, of training, its gradients."""
+    """Calls `forward(*variables)` eagerly or, in training, with its gradients in a tf.function."""
 
     def __init__(self, ops, version):
         self.ops = ops
         self.version = version
 
     def _trace(self, forward, variables, dy, training):
+        if not training:
+            self._step = lambda: [forward(*variables)]
+            return
+
         def step():
-            if not training:
-                return [forward(*variables)]
             with tf.GradientTape() as tape:
                 tape.watch(variables)
                 y = forward(*variables)

@@ -108,3 +108,27 @@ def test_results_are_named_and_ordered_as_in_tensorflow():
 
 def test_cpu_isa_is_one_of_the_levels():
     assert tf_rnn_ops.cpu_isa() in ("avx512", "avx2", "baseline")
+
+
+def test_eager_calls_take_the_fast_path(monkeypatch):
+    """TensorFlow tries it first and falls back silently where an attribute has another type."""
+    generated = tf_rnn_ops._loader.load()
+
+    def slow(*args, **kwargs):
+        raise AssertionError("the eager call fell back")
+
+    for name in ("cudnn_rnnv3", "block_lstmv2"):
+        monkeypatch.setitem(
+            getattr(generated, f"tf_rnn_ops_{name}_eager_fallback").__globals__,
+            f"tf_rnn_ops_{name}_eager_fallback",
+            slow,
+        )
+    x, state, vector = tf.zeros([1, 1, 1]), tf.zeros([1, 1, 1]), tf.zeros([1])
+    lengths = tf.ones([1], tf.int32)
+    tf_rnn_ops.raw_ops.CudnnRNNV3(
+        input=x, input_h=state, input_c=state, params=tf.zeros([16]), sequence_lengths=lengths
+    )
+    tf_rnn_ops.raw_ops.BlockLSTMV2(
+        seq_len_max=tf.constant(1, tf.int64), x=x, cs_prev=state[0], h_prev=state[0],
+        w=tf.zeros([2, 4]), wci=vector, wcf=vector, wco=vector, b=tf.zeros([4]),
+    )  # fmt: skip
