@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cc/cpu/activations.h"
 #include "cc/cpu/arena.h"
 #include "cc/cpu/cells.h"
 #include "cc/cpu/forward_slice.h"

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/cpu/activations.h"
 #include "cc/cpu/gemm.h"
 #include "cc/cpu/vec.h"
 

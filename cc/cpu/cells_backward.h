@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cc/cpu/activations.h"
 #include "cc/cpu/cells.h"
 #include "cc/cpu/operand.h"
 #include "cc/cpu/vec.h"

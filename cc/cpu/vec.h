@@ -78,23 +78,6 @@ using Eigen::internal::pmin;
 using Eigen::internal::pmul;
 using Eigen::internal::psub;
 
-// 1 / (1 + exp(-x))
-template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> Sigmoid(const Packet<T>& x) {
-  return Eigen::internal::scalar_logistic_op<T>().template packetOp<Packet<T>>(x);
-}
-
-template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> Tanh(const Packet<T>& x) {
-  return Eigen::internal::ptanh(x);
-}
-
-// max(x, 0), and NaN where x is NaN.
-template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
-  return Eigen::internal::pmax<Eigen::PropagateNaN>(x, Set<T>(T(0)));
-}
-
 // dst[c * dst_stride + r] = src[r * src_stride + c] for r, c < V; all of both blocks is touched.
 template <typename T>
 EIGEN_ALWAYS_INLINE void TransposeBlock(const T* src, int64_t src_stride, T* dst,

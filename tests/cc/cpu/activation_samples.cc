@@ -1,5 +1,6 @@
 #include "tests/cc/cpu/activation_samples.h"
 
+#include "cc/cpu/activations.h"
 #include "cc/cpu/vec.h"
 
 namespace {

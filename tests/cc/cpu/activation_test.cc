@@ -7,6 +7,7 @@
 #include <iostream>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -46,7 +47,8 @@ template <typename T>
 struct Function {
   const char* name;
   void (*ActivationSamples::*run)(const T*, T*, int64_t);
-  double bound;  // units in the last place
+  double bound;   // units in the last place
+  double avx512;  // the same of AVX-512
   double floor;
   double absolute;  // below the floor
 };
@@ -61,7 +63,7 @@ void CheckFunction(const Function<T>& function, const std::vector<T>& x, Exact&&
     const Worst worst = Measure(x, exact, y, function.floor);
     std::cout << level.name << " " << function.name << ": " << worst.error << " ulp at " << worst.at
               << "; absolute " << worst.absolute << " below " << function.floor << "\n";
-    EXPECT_LE(worst.error, function.bound)
+    EXPECT_LE(worst.error, level.name == std::string("avx512") ? function.avx512 : function.bound)
         << level.name << " " << function.name << " of " << worst.at;
     EXPECT_LE(worst.absolute, function.absolute) << level.name << " " << function.name;
   }
@@ -69,17 +71,18 @@ void CheckFunction(const Function<T>& function, const std::vector<T>& x, Exact&&
 
 TEST(Activations, Float32) {
   const std::vector<float> x = FloatSamples();
-  CheckFunction<float>({"sigmoid float32", &ActivationSamples::sigmoid_float, 6, 1e-30, 4e-37}, x,
-                       [](float v) { return ExactSigmoid(v); });
-  CheckFunction<float>({"tanh float32", &ActivationSamples::tanh_float, 6, 1e-30, 0}, x,
+  CheckFunction<float>({"sigmoid float32", &ActivationSamples::sigmoid_float, 6, 2.3, 1e-30, 4e-37},
+                       x, [](float v) { return ExactSigmoid(v); });
+  CheckFunction<float>({"tanh float32", &ActivationSamples::tanh_float, 6, 6, 1e-30, 0}, x,
                        [](float v) { return ExactTanh(v); });
 }
 
 TEST(Activations, Float64) {
   const std::vector<double> x = DoubleSamples();
-  CheckFunction<double>({"sigmoid float64", &ActivationSamples::sigmoid_double, 3, 1e-300, 1e-316},
-                        x, [](double v) { return ExactSigmoid(v); });
-  CheckFunction<double>({"tanh float64", &ActivationSamples::tanh_double, 9, 1e-300, 0}, x,
+  CheckFunction<double>(
+      {"sigmoid float64", &ActivationSamples::sigmoid_double, 3, 3, 1e-300, 1e-316}, x,
+      [](double v) { return ExactSigmoid(v); });
+  CheckFunction<double>({"tanh float64", &ActivationSamples::tanh_double, 9, 9, 1e-300, 0}, x,
                         [](double v) { return ExactTanh(v); });
 }
 

@@ -1,0 +1,62 @@
+// The activation functions, on vectors. Their errors are in docs/numerics.md.
+#ifndef TF_RNN_OPS_CC_CPU_ACTIVATIONS_H_
+#define TF_RNN_OPS_CC_CPU_ACTIVATIONS_H_
+
+#include "Eigen/Core"
+#include "cc/cpu/isa.h"
+#include "cc/cpu/vec.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// 1 / (1 + exp(-x))
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> Sigmoid(const Packet<T>& x) {
+  return Eigen::internal::scalar_logistic_op<T>().template packetOp<Packet<T>>(x);
+}
+
+#if defined(RNN_OPS_ISA_AVX512)
+
+// With x = f - r * ln 2 and r a whole number, exp(-x) = 2^r * exp(-f), where |f| < 0.35 and a
+// polynomial of degree 6 has a relative error of 3e-9. Scaling by a power of two overflows to
+// infinity, which needs no other care; NaN passes through both bounds.
+template <>
+EIGEN_ALWAYS_INLINE Packet<float> Sigmoid<float>(const Packet<float>& x) {
+  const __m512 one = _mm512_set1_ps(1.0f);
+  // Beyond them the result is 1, and 0 but for less than the smallest normal number.
+  const __m512 bounded =
+      _mm512_max_ps(_mm512_set1_ps(-104.0f), _mm512_min_ps(_mm512_set1_ps(18.0f), x));
+  const __m512 r = _mm512_roundscale_ps(_mm512_mul_ps(bounded, _mm512_set1_ps(-1.44269504f)),
+                                        _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  // ln 2 in two parts, the first with few bits, so that its product with r is exact.
+  __m512 f = _mm512_fmadd_ps(r, _mm512_set1_ps(0.693359375f), bounded);
+  f = _mm512_fmadd_ps(r, _mm512_set1_ps(-2.12194440e-4f), f);
+  __m512 p = _mm512_set1_ps(1.381422160e-3f);
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(-8.368899114e-3f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(4.166840389e-2f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(-1.666651964e-1f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(4.999999404e-1f));
+  p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(-1.0f));
+  p = _mm512_fmadd_ps(p, f, one);
+  return _mm512_div_ps(one, _mm512_add_ps(one, _mm512_scalef_ps(p, r)));
+}
+
+#endif
+
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> Tanh(const Packet<T>& x) {
+  return Eigen::internal::ptanh(x);
+}
+
+// max(x, 0), and NaN where x is NaN.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
+  return Eigen::internal::pmax<Eigen::PropagateNaN>(x, Set<T>(T(0)));
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_ACTIVATIONS_H_
