@@ -36,6 +36,10 @@ struct BlockLstmCell {
     for (int v = 0; v < 4; ++v) acc[v] = Load(g + v * kLanes<T>);
   }
 
+  EIGEN_ALWAYS_INLINE T* Sums(int64_t row, int64_t u) const {
+    return rows.gates[row] + u * 4 * kLanes<T>;
+  }
+
   EIGEN_ALWAYS_INLINE void Finish(int64_t row, int64_t u, const Packet<T>* acc) const {
     using Eigen::PropagateNaN;
     const int64_t unit = u * kLanes<T>;

@@ -1,13 +1,15 @@
 // The forward step of each cell, run on the accumulators of one register tile.
 //
 // A cell is handed, for row i of the current step and unit block u, the sums of the recurrent
-// product in registers. It reads and writes the row's other values through pointers. Buffers of
-// gates and of c are padded to whole vectors; rows of h have exactly H elements.
+// product in registers. Init gives what the sums start from, Sums where unfinished ones may wait.
+// It reads and writes the row's other values through pointers. Buffers of gates and of c are padded
+// to whole vectors; rows of h have exactly H elements.
 #ifndef TF_RNN_OPS_CC_CPU_CELLS_H_
 #define TF_RNN_OPS_CC_CPU_CELLS_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "cc/cpu/activations.h"
@@ -39,6 +41,10 @@ struct LstmCell {
   EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t u, Packet<T>* acc) const {
     const T* g = rows.gates[i] + u * 4 * kLanes<T>;
     for (int v = 0; v < 4; ++v) acc[v] = Load(g + v * kLanes<T>);
+  }
+
+  EIGEN_ALWAYS_INLINE T* Sums(int64_t i, int64_t u) const {
+    return rows.gates[i] + u * 4 * kLanes<T>;
   }
 
   EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
@@ -75,6 +81,10 @@ struct GruCell {
     acc[0] = Load(g + V);
     acc[1] = Load(g + 2 * V);
     acc[2] = Load(recurrent_bias + u * V);
+  }
+
+  EIGEN_ALWAYS_INLINE T* Sums(int64_t i, int64_t u) const {
+    return rows.gates[i] + (u * 4 + 1) * kLanes<T>;
   }
 
   EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
@@ -131,6 +141,10 @@ struct VanillaCell {
     for (int v = 0; v < NV; ++v) acc[v] = Load(g + v * kLanes<T>);
   }
 
+  EIGEN_ALWAYS_INLINE T* Sums(int64_t i, int64_t p) const {
+    return rows.gates[i] + (first_block + p * NV) * kLanes<T>;
+  }
+
   EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t p, const Packet<T>* acc) const {
     const int64_t first = (first_block + p * NV) * kLanes<T>;
     for (int v = 0; v < NV; ++v) {
@@ -151,35 +165,66 @@ struct StepProduct {
   bool reversed;      // see PanelOrder
 };
 
+// One row tile of RunCell: the products of `depth` operands from k0 on, which begin a sum, end it,
+// or both. Unfinished sums wait in the gate buffer.
+template <typename T, int M, bool Gated, typename E, typename Cell>
+void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, int64_t i, int64_t p,
+                 const E* b, int64_t k0, int64_t depth, const Ahead& ahead) {
+  constexpr int NV = Cell::kVectors;
+  constexpr int V = kLanes<T>;
+  Packet<T> acc[M][NV];
+  std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    a.row[m] = product.a[i + m] + k0 * (Gated ? NV : 1);
+    if (k0 == 0) {
+      cell.Init(i + m, p, acc[m]);
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(i + m, p) + v * V);
+    }
+  }
+  MultiplyRows<T, M, NV>(a, b, NV * V, depth, product.few_rows, ahead, acc);
+  const bool last = k0 + depth == product.depth;
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    if (last) {
+      cell.Finish(i + m, p, acc[m]);
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < NV; ++v) Store(cell.Sums(i + m, p) + v * V, acc[m][v]);
+    }
+  }
+}
+
+// Rows of a panel that stay in the first-level cache while the row tiles pass over them. With 32
+// registers a tile is large enough for the second level to keep up.
+constexpr int64_t kStepDepth = kVectorRegisters == 32 ? std::numeric_limits<int64_t>::max() : 256;
+
 // All rows of a step for panels [panel0, panel1): the recurrent product and the cell. With `Gated`
 // the rows of A are as in GatedRowsOfA.
 template <typename T, bool Gated, typename E, typename Cell>
 void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0, int64_t panel1) {
   constexpr int NV = Cell::kVectors;
-  constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  constexpr int64_t ldb = NV * V;
+  constexpr int64_t ldb = NV * kLanes<T>;
   const int64_t tiles = CeilDiv(product.rows, M);
+  const int64_t block = tiles == 1 ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
   for (int64_t q = 0; q < order.count(); ++q) {
     const int64_t p = order.at(q);
-    const E* b = product.panels + p * product.depth * ldb;
-    const E* next =
+    const E* panel = product.panels + p * product.depth * ldb;
+    const E* next_panel =
         product.panels + order.at(std::min(q + 1, order.count() - 1)) * product.depth * ldb;
-    ForRowTiles<M>(product.rows, [&](int64_t i, auto tile) {
-      constexpr int kM = decltype(tile)::value;
-      Packet<T> acc[kM][NV];
-      std::conditional_t<Gated, GatedRowsOfA<E, kM, NV>, RowsOfA<E, kM>> a;
-#pragma GCC unroll 8
-      for (int m = 0; m < kM; ++m) {
-        a.row[m] = product.a[i + m];
-        cell.Init(i + m, p, acc[m]);
-      }
-      const Ahead ahead = AheadOf(next, product.depth, ldb * sizeof(E), i, product.rows, tiles);
-      MultiplyRows<T, kM, NV>(a, b, ldb, product.depth, product.few_rows, ahead, acc);
-#pragma GCC unroll 8
-      for (int m = 0; m < kM; ++m) cell.Finish(i + m, p, acc[m]);
-    });
+    for (int64_t k0 = 0; k0 < product.depth; k0 += block) {
+      const int64_t depth = std::min(block, product.depth - k0);
+      const E* b = panel + k0 * ldb;
+      const E* next = k0 + depth < product.depth ? b + depth * ldb : next_panel;
+      ForRowTiles<M>(product.rows, [&](int64_t i, auto m) {
+        const Ahead ahead = AheadOf(next, depth, ldb * sizeof(E), i, product.rows, tiles);
+        RunCellTile<T, decltype(m)::value, Gated>(cell, product, i, p, b, k0, depth, ahead);
+      });
+    }
   }
 }
 

@@ -24,7 +24,7 @@ constexpr int64_t kReductionRows = 256;
 constexpr int64_t kPrefetchRows = 12;
 
 // Neighbouring panels reduced together, so that the factors are read once for all of them.
-constexpr int kReductionPanels = 4;
+constexpr int kReductionPanels = kVectorRegisters == 32 ? 4 : 8;
 
 // Panels lie side by side in the gradient's rows, four vectors apart.
 struct ReductionPanels {

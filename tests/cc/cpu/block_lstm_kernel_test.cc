@@ -76,6 +76,9 @@ TEST(BlockLstmKernels, RandomProblems) {
 TEST(BlockLstmKernels, ProblemsLargerThanTheBlocks) {
   CheckAgainstReference({kFloat64, 1, 0.5, 20, 30, 530, 21, 20}, 1);
   CheckAgainstReference({kFloat32, 0, 0.0, 3, 300, 3, 35, 2}, 2);
+  // Weights large enough that threads share the units of many rows.
+  CheckAgainstReference({kFloat32, 1, 0.5, 2, 40, 4, 520, 2}, 3);
+  CheckAgainstReference({kFloat64, 0, 0.0, 2, 40, 4, 520, 2}, 4);
 }
 
 TEST(BlockLstmKernels, EmptyProblems) {

@@ -192,6 +192,18 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
   }
 }
 
+// Threads share the units of many rows where the weights are large.
+TEST(RnnExactness, ThreadsDoNotChangeABitOfLargeWeights) {
+  std::mt19937_64 random(13);
+  for (int32_t mode : {2, 3}) {
+    for (int32_t dtype : {kFloat32, kBFloat16}) {
+      RnnCase c = MakeCase(dtype, mode, /*T=*/4, /*B=*/40, /*I=*/9, /*H=*/264);
+      RandomLengths(random, &c);
+      CheckThreadsAndLayouts(c);
+    }
+  }
+}
+
 TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayer) {
   struct Shape {
     int64_t batch, steps;

@@ -77,7 +77,8 @@ TEST(RnnKernels, RandomLayersInFloat64) { CheckRandomProblems(RandomLayerCase, k
 
 TEST(RnnKernels, RandomLayersInFloat32) { CheckRandomProblems(RandomLayerCase, kFloat32); }
 
-// Longer than every block of the kernels: depth 512, chunks and reductions of 256 rows.
+// Longer than every block of the kernels: depth 256 and 512, chunks and reductions of 256 rows, and
+// weights large enough that threads share the units of many rows.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
   std::mt19937_64 random(3);
   double worst = 0;
@@ -105,6 +106,9 @@ TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
     RnnCase wide = MakeCase(kFloat32, mode, 2, 5, 4, 520);
     UseKerasWeights(true, true, &wide);
     check(wide, mode, 3);
+    // Forwards and, with the 9 MB of an LSTM, backwards.
+    check(MakeCase(kFloat64, mode, 2, 40, 4, 520), mode, 2);
+    check(MakeCase(kFloat32, mode, 2, 40, 4, 520), mode, 1);
   }
   std::cout << "worst error: " << worst << " eps\n";
 }
