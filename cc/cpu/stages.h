@@ -98,10 +98,11 @@ struct SplitProblem {
   int64_t multiplies;    // of one direction, all steps
 };
 
-// Measured on two cores with 1 MB each and 32 MB together: sharing units gained 1 to 3 % forwards
-// from 0.75 MB of weights on and 10 % at 16 MB; backwards it lost 3 % up to 4 MB and gained 1 % at
-// 16 MB.
-constexpr int64_t kForwardStreamBytes = int64_t{1} << 19;
+// Measured on two cores with 1 MB each and 32 MB together: sharing units gained 1 % forwards at 1
+// MB of weights, 3 % at 4 MB and 10 % at 16 MB; backwards it lost 3 % up to 4 MB and gained 1 % at
+// 16 MB. With one core taken by another process threads that meet lose more (at 1 MB 2.6 times the
+// idle time for 1.9), so a small gain is not worth it.
+constexpr int64_t kForwardStreamBytes = int64_t{2} << 20;
 constexpr int64_t kBackwardStreamBytes = int64_t{8} << 20;
 
 inline Split ChooseSplit(const SplitProblem& p) {

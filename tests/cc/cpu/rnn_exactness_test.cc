@@ -197,7 +197,7 @@ TEST(RnnExactness, ThreadsDoNotChangeABitOfLargeWeights) {
   std::mt19937_64 random(13);
   for (int32_t mode : {2, 3}) {
     for (int32_t dtype : {kFloat32, kBFloat16}) {
-      RnnCase c = MakeCase(dtype, mode, /*T=*/4, /*B=*/40, /*I=*/9, /*H=*/264);
+      RnnCase c = MakeCase(dtype, mode, /*T=*/4, /*B=*/40, /*I=*/9, /*H=*/424);
       RandomLengths(random, &c);
       CheckThreadsAndLayouts(c);
     }
