@@ -20,22 +20,22 @@ namespace rnn_ops {
 namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
-// The rows of one step. Pointers of row i start at the row's unit 0.
-template <typename T>
+// The rows of one step. Pointers of row i start at the row's unit 0. Rows of h are written as O.
+template <typename T, typename O = T>
 struct StepRows {
   const T** h_prev;  // [n] rows of S elements
   T** gates;         // [n] in: input products and biases; out: what backward needs
   const T** c_prev;  // [n] LSTM
-  T** c;             // [n] LSTM
-  T** h;             // [n] out
+  T** c;             // [n] LSTM; GRU with rounded h: h itself, which h_prev then points to
+  O** h;             // [n] out
 };
 
 // LSTM: i, f, o = s(.), g = tanh(.); c = f * c_prev + i * g; h = o * tanh(c).
 // Gate buffer: [u][i, f, g, o][V].
-template <typename T>
+template <typename T, typename O = T>
 struct LstmCell {
   static constexpr int kVectors = 4;
-  StepRows<T> rows;
+  StepRows<T, O> rows;
   int64_t units;
 
   EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t u, Packet<T>* acc) const {
@@ -68,10 +68,10 @@ struct LstmCell {
 // h = (1 - z) * n + z * h_prev.
 // Gate buffer: [u][n, r, z, q][V], so that the vectors of the input product (n, r, z) and those of
 // the recurrent product (r, z, q) are each contiguous.
-template <typename T>
+template <typename T, typename O = T>
 struct GruCell {
   static constexpr int kVectors = 3;  // r, z, q
-  StepRows<T> rows;
+  StepRows<T, O> rows;
   int64_t units;
   const T* recurrent_bias;  // [u][V] of q, padded
 
@@ -100,7 +100,9 @@ struct GruCell {
     Store(g + 2 * V, update);
     Store(g + 3 * V, acc[2]);
     // (1 - z) * n + z * h_prev = n + z * (h_prev - n)
-    StoreFirst(rows.h[i] + u * V, pmadd(update, psub(h_prev, candidate), candidate), n);
+    const Packet<T> h = pmadd(update, psub(h_prev, candidate), candidate);
+    if constexpr (!std::is_same_v<T, O>) Store(rows.c[i] + u * V, h);
+    StoreFirst(rows.h[i] + u * V, h, n);
   }
 };
 
@@ -129,10 +131,10 @@ struct ReluActivation {
 };
 
 // h = act(.). The unit blocks of a panel are its NV vectors; gate buffer: [u][V], only an input.
-template <typename T, typename Activation, int NV>
+template <typename T, typename O, typename Activation, int NV>
 struct VanillaCell {
   static constexpr int kVectors = NV;
-  StepRows<T> rows;
+  StepRows<T, O> rows;
   int64_t units;
   int64_t first_block;  // unit block of panel 0
 

@@ -28,12 +28,12 @@ constexpr int64_t kChunkRows = 256;
 // One direction of one layer.
 template <typename T, typename E = T>
 struct ForwardDirection {
-  WeightSource<WeightOf<T, E>> source;
+  WeightSource<TensorOf<T, E>> source;
   PackedWeights<T, E> weights;  // only the biases in direct calls
   T* gates;                     // training: [R, gate_row]; otherwise a ring of chunk rows
   T* c;             // LSTM. Training: [R, padded]; otherwise [B, padded], updated in place
   T* c0;            // LSTM: [B, padded]
-  T* m;             // projection: [B, padded], h before it is projected
+  T* m;             // [B, padded]: h before it is projected, or GRU's h before it is rounded
   E* operand_h[2];  // with masks or pairs: [B, operand_row] of even and of odd steps
 };
 
@@ -51,6 +51,9 @@ struct ForwardLayer {
   RowMap<const E> operand_x;  // what the input product reads
   RowMap<const T> x;
   RowMap<T> y;  // rows of [D, S]
+  // Pairs: written in place of y where its base is not null. Its rows are what the next step's
+  // product reads, so nothing is copied.
+  RowMap<TensorOf<T, E>> rounded_y;
   StateRows<const T> h0;
   StateRows<const T> c0;
   StateRows<T> h_n;
@@ -85,17 +88,10 @@ class ForwardSlice {
   // Whether the recurrent product reads something made of h.
   bool copies_h() const { return layer_.operand_row > 0; }
 
-  // The initial c of the units of panels [panel0, panel1).
+  // The initial states of the units of panels [panel0, panel1) that are updated in place.
   void LoadStates(int64_t panel0, int64_t panel1) {
-    if (!s_.lstm()) return;
-    const int64_t unit0 = panel0 * kLanes<T>;
-    const int64_t unit1 = std::min(s_.units, panel1 * kLanes<T>);
-    for (int64_t j = j0_; j < j1_; ++j) {
-      const T* c0 = layer_.c0.at(pseudo_layer_, seq_.perm[j]);
-      T* row = dir_.c0 + j * s_.padded;
-      std::copy(c0 + unit0, c0 + unit1, row + unit0);
-      std::fill(row + unit1, row + panel1 * kLanes<T>, T(0));
-    }
+    if (s_.lstm()) LoadRows(layer_.c0, panel0, panel1, dir_.c0);
+    if (s_.mode == kModeGru && rounds()) LoadRows(layer_.h0, panel0, panel1, dir_.m);
   }
 
   // One step of the units of panels [panel0, panel1), with the input product of a whole chunk where
@@ -108,9 +104,18 @@ class ForwardSlice {
     const int64_t t = TimeOf(step);
     const int64_t n = Alive(t);
     PrepareStep(t, n);
+    const PanelOrder order = {panel0, panel1, step % 2 != 0};
+    T** gates = p_.gates + GateRow(step);
+    if constexpr (!std::is_same_v<T, E>) {
+      if (rounds()) {
+        PrepareRoundedStep(t, n);
+        RunCells(StepRows<T, TensorOf<T, E>>{p_.h_prev, gates, p_.c_prev, p_.c, p_.rounded_h}, n,
+                 order);
+        return;
+      }
+    }
     for (int64_t i = 0; copies_h() && i < n; ++i) p_.a[i] = OperandH(step, i);
-    const StepRows<T> rows = {p_.h_prev, p_.gates + GateRow(step), p_.c_prev, p_.c, p_.h};
-    RunCells(rows, n, {panel0, panel1, step % 2 != 0});
+    RunCells(StepRows<T>{p_.h_prev, gates, p_.c_prev, p_.c, p_.h}, n, order);
     if (!copies_h()) return;
     const int64_t panel_units = BlocksInPanel() * kLanes<T>;
     for (int64_t i = 0; i < n; ++i) {
@@ -159,9 +164,13 @@ class ForwardSlice {
       const int64_t b = seq_.perm[j];
       const bool empty = seq_.length[j] == 0;
       const int64_t last = empty ? 0 : FinalStep(seq_, d_, j);
-      std::memcpy(layer_.h_n.at(pseudo_layer_, b),
-                  empty ? layer_.h0.at(pseudo_layer_, b) : layer_.y.at(last, j) + y_at_,
-                  sizeof(T) * s_.hidden);
+      T* h_n = layer_.h_n.at(pseudo_layer_, b);
+      if (!empty && rounds()) {
+        WidenRow(layer_.rounded_y.at(last, j) + y_at_, h_n);
+      } else {
+        std::memcpy(h_n, empty ? layer_.h0.at(pseudo_layer_, b) : layer_.y.at(last, j) + y_at_,
+                    sizeof(T) * s_.hidden);
+      }
       if (!s_.lstm()) continue;
       const T* c = empty         ? layer_.c0.at(pseudo_layer_, b)
                    : layer_.keep ? dir_.c + (seq_.start[last] + j) * s_.padded
@@ -173,6 +182,26 @@ class ForwardSlice {
  private:
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? step : steps_ - 1 - step; }
   int64_t Alive(int64_t t) const { return std::min(j1_, seq_.alive(t)) - j0_; }
+
+  // Whether rows of h are written in bfloat16.
+  bool rounds() const { return layer_.rounded_y.base != nullptr; }
+
+  void LoadRows(const StateRows<const T>& states, int64_t panel0, int64_t panel1, T* rows) const {
+    const int64_t unit0 = panel0 * kLanes<T>;
+    const int64_t unit1 = std::min(s_.units, panel1 * kLanes<T>);
+    for (int64_t j = j0_; j < j1_; ++j) {
+      const T* state = states.at(pseudo_layer_, seq_.perm[j]);
+      T* row = rows + j * s_.padded;
+      std::copy(state + unit0, state + unit1, row + unit0);
+      std::fill(row + unit1, row + panel1 * kLanes<T>, T(0));
+    }
+  }
+
+  void WidenRow(const TensorOf<T, E>* row, T* out) const {
+    for (int64_t k = 0; k < s_.hidden; k += kLanes<T>) {
+      StoreFirst(out + k, LoadWide<T>(row + k, s_.hidden - k), s_.hidden - k);
+    }
+  }
 
   int64_t BlocksInPanel() const { return s_.dense ? 4 : 1; }
 
@@ -217,9 +246,11 @@ class ForwardSlice {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = j0_ + i;
       const int64_t before = PreviousStep(seq_, d_, t, j);
-      p_.h_prev[i] =
-          before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
-      p_.h[i] = s_.proj > 0 ? dir_.m + j * s_.padded : layer_.y.at(t, j) + y_at_;
+      if (!rounds()) {
+        p_.h_prev[i] =
+            before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
+        p_.h[i] = s_.proj > 0 ? dir_.m + j * s_.padded : layer_.y.at(t, j) + y_at_;
+      }
       if (!s_.lstm()) continue;
       if (layer_.keep) {
         p_.c_prev[i] =
@@ -229,6 +260,17 @@ class ForwardSlice {
         p_.c[i] = dir_.c0 + j * s_.padded;
         p_.c_prev[i] = p_.c[i];
       }
+    }
+  }
+
+  void PrepareRoundedStep(int64_t t, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = j0_ + i;
+      const int64_t before = PreviousStep(seq_, d_, t, j);
+      p_.a[i] = before < 0 ? OperandH(0, i)
+                           : reinterpret_cast<const E*>(layer_.rounded_y.at(before, j) + y_at_);
+      p_.rounded_h[i] = layer_.rounded_y.at(t, j) + y_at_;
+      if (s_.mode == kModeGru) p_.h_prev[i] = p_.c[i] = dir_.m + j * s_.padded;
     }
   }
 
@@ -383,15 +425,16 @@ class ForwardSlice {
         RunDirect(GruCell<T>{rows, s_.units, dir_.weights.recurrent_bias}, n, block0, block1);
         break;
       case kModeTanh:
-        RunDirect(VanillaCell<T, TanhActivation, 1>{rows, s_.units, 0}, n, block0, block1);
+        RunDirect(VanillaCell<T, T, TanhActivation, 1>{rows, s_.units, 0}, n, block0, block1);
         break;
       default:
-        RunDirect(VanillaCell<T, ReluActivation, 1>{rows, s_.units, 0}, n, block0, block1);
+        RunDirect(VanillaCell<T, T, ReluActivation, 1>{rows, s_.units, 0}, n, block0, block1);
         break;
     }
   }
 
-  void RunCells(const StepRows<T>& rows, int64_t n, const PanelOrder& order) {
+  template <typename O>
+  void RunCells(const StepRows<T, O>& rows, int64_t n, const PanelOrder& order) {
     const int64_t panel0 = order.begin;
     const int64_t panel1 = order.end;
     if constexpr (std::is_same_v<T, E>) {
@@ -409,10 +452,10 @@ class ForwardSlice {
     }
     switch (s_.mode) {
       case kModeLstm:
-        RunGates(LstmCell<T>{rows, s_.units}, product, panel0, panel1);
+        RunGates(LstmCell<T, O>{rows, s_.units}, product, panel0, panel1);
         break;
       case kModeGru:
-        RunGates(GruCell<T>{rows, s_.units, w.recurrent_bias}, product, panel0, panel1);
+        RunGates(GruCell<T, O>{rows, s_.units, w.recurrent_bias}, product, panel0, panel1);
         break;
       case kModeTanh:
         RunVanilla<TanhActivation>(rows, product, panel0, panel1);
@@ -433,11 +476,11 @@ class ForwardSlice {
   }
 
   // Dense panels: four unit blocks each, the last one narrower.
-  template <typename Activation>
-  void RunVanilla(const StepRows<T>& rows, const StepProduct<T, E>& product, int64_t panel0,
+  template <typename Activation, typename O>
+  void RunVanilla(const StepRows<T, O>& rows, const StepProduct<T, E>& product, int64_t panel0,
                   int64_t panel1) {
     const int64_t full = s_.blocks / 4;
-    RunCell<T, false>(VanillaCell<T, Activation, 4>{rows, s_.units, 0}, product, panel0,
+    RunCell<T, false>(VanillaCell<T, O, Activation, 4>{rows, s_.units, 0}, product, panel0,
                       std::min(panel1, full));
     if (panel1 <= full) return;
     StepProduct<T, E> last = product;
@@ -445,13 +488,13 @@ class ForwardSlice {
     const int64_t at = 4 * full;
     switch (s_.blocks % 4) {
       case 1:
-        RunCell<T, false>(VanillaCell<T, Activation, 1>{rows, s_.units, at}, last, 0, 1);
+        RunCell<T, false>(VanillaCell<T, O, Activation, 1>{rows, s_.units, at}, last, 0, 1);
         break;
       case 2:
-        RunCell<T, false>(VanillaCell<T, Activation, 2>{rows, s_.units, at}, last, 0, 1);
+        RunCell<T, false>(VanillaCell<T, O, Activation, 2>{rows, s_.units, at}, last, 0, 1);
         break;
       case 3:
-        RunCell<T, false>(VanillaCell<T, Activation, 3>{rows, s_.units, at}, last, 0, 1);
+        RunCell<T, false>(VanillaCell<T, O, Activation, 3>{rows, s_.units, at}, last, 0, 1);
         break;
       default:
         break;

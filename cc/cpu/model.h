@@ -182,7 +182,7 @@ int64_t PackItems(const Sizes<T>& s) {
 }
 
 template <typename T, typename E>
-void PackBias(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_t block,
+void PackBias(const Sizes<T>& s, const WeightSource<TensorOf<T, E>>& src, int64_t block,
               const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
   const int64_t n = std::min<int64_t>(V, s.units - block * V);
@@ -190,23 +190,23 @@ void PackBias(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_
   for (int g = 0; g < order.count; ++g) {
     const int64_t at = order.source[g] * s.units + block * V;
     Packet<T> sum = Set<T>(T(0));
-    if (src.input_bias != nullptr) sum = LoadBias<T>(src.input_bias + at, n);
+    if (src.input_bias != nullptr) sum = LoadWide<T>(src.input_bias + at, n);
     // The candidate's biases stay apart: the reset gate scales the recurrent one only.
     const bool merge = !(s.mode == kModeGru && order.source[g] == 2);
     if (src.recurrent_bias != nullptr && merge) {
-      sum = padd(sum, LoadBias<T>(src.recurrent_bias + at, n));
+      sum = padd(sum, LoadWide<T>(src.recurrent_bias + at, n));
     }
     Store(w.bias + (block * order.count + g) * V, sum);
   }
   if (s.mode == kModeGru) {
     const int64_t at = 2 * s.units + block * V;
     Store(w.recurrent_bias + block * V,
-          src.recurrent_bias == nullptr ? Set<T>(T(0)) : LoadBias<T>(src.recurrent_bias + at, n));
+          src.recurrent_bias == nullptr ? Set<T>(T(0)) : LoadWide<T>(src.recurrent_bias + at, n));
   }
 }
 
 template <typename T, typename E>
-void PackItem(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_t in, int64_t item,
+void PackItem(const Sizes<T>& s, const WeightSource<TensorOf<T, E>>& src, int64_t in, int64_t item,
               const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
   if (item >= s.panels()) {

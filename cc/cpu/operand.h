@@ -63,20 +63,21 @@ EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) 
 // The bits of a bfloat16.
 using BFloat16Bits = uint16_t;
 
-// What weights are packed from: the type of the arithmetic, or bfloat16 for pairs.
+// The type of tensors beside the arithmetic: that of the arithmetic, or bfloat16 for pairs. Weights
+// are packed from it, and rows of h may be written in it.
 template <typename T, typename E>
-using WeightOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
+using TensorOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
 
-// The first n values of a bias in the type of the arithmetic.
+// The first n values of a tensor in the type of the arithmetic.
 template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> LoadBias(const T* p, int64_t n) {
+EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const T* p, int64_t n) {
   return LoadFirst(p, n);
 }
 
 #if defined(RNN_OPS_ISA_AVX512)
 
 template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> LoadBias(const BFloat16Bits* p, int64_t n) {
+EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const BFloat16Bits* p, int64_t n) {
   alignas(32) BFloat16Bits bits[kLanes<float>] = {};
   std::memcpy(bits, p, sizeof(BFloat16Bits) * std::min<int64_t>(kLanes<float>, n));
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<__m256i*>(bits)));
@@ -119,6 +120,12 @@ struct Operand<Pair> {
 EIGEN_ALWAYS_INLINE void StoreOperands(Pair* base, int64_t at, const Packet<float>& v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(reinterpret_cast<uint16_t*>(base) + at),
                       RoundToBFloat16(v));
+}
+
+// The first n lanes, rounded.
+EIGEN_ALWAYS_INLINE void StoreFirst(BFloat16Bits* p, const Packet<float>& v, int64_t n) {
+  const __mmask16 lanes = n >= 16 ? 0xffff : static_cast<__mmask16>((1u << n) - 1);
+  _mm256_mask_storeu_epi16(p, lanes, RoundToBFloat16(v));
 }
 
 EIGEN_ALWAYS_INLINE __m256i LoadBits(const BFloat16Bits* p) {

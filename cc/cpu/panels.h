@@ -32,17 +32,31 @@ struct MatrixView {
   }
 };
 
+// How far ahead of the block in hand packing asks for what it reads. Weights come from memory or
+// the third-level cache, and their rows lie far apart.
+constexpr int64_t kPackAheadColumns = 64;
+constexpr int64_t kPackAheadRows = 16;
+
 // dst[k * ldb + lane] = src(k, lane) for k < depth, lane < n; zeros in the other lanes.
 template <typename T>
 void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst, int64_t ldb) {
   constexpr int V = kLanes<T>;
   int64_t k = 0;
   if (src.n_stride == 1) {
-    for (; k < depth; ++k) Store(dst + k * ldb, LoadFirst(src.data + k * src.k_stride, n));
+    for (; k < depth; ++k) {
+      __builtin_prefetch(src.data + (k + kPackAheadRows) * src.k_stride);
+      Store(dst + k * ldb, LoadFirst(src.data + k * src.k_stride, n));
+    }
     return;
   }
   if (src.k_stride == 1 && n >= V) {
-    for (; k + V <= depth; k += V) TransposeBlock(src.data + k, src.n_stride, dst + k * ldb, ldb);
+    for (; k + V <= depth; k += V) {
+      // V rows at once are more than the hardware foresees.
+      for (int r = 0; r < V; ++r) {
+        __builtin_prefetch(src.data + r * src.n_stride + k + kPackAheadColumns);
+      }
+      TransposeBlock(src.data + k, src.n_stride, dst + k * ldb, ldb);
+    }
   }
   for (; k < depth; ++k) {
     for (int64_t lane = 0; lane < V; ++lane) {

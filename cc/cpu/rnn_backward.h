@@ -38,10 +38,10 @@ int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
 }
 
 template <typename T, typename E>
-void BackwardPackItem(const Sizes<T>& s, const WeightSource<WeightOf<T, E>>& src, int64_t in,
+void BackwardPackItem(const Sizes<T>& s, const WeightSource<TensorOf<T, E>>& src, int64_t in,
                       int64_t item, const BackwardDirection<T, E>& dir) {
   // Sources are (k, gate column); here the gate column is K.
-  using View = MatrixView<const WeightOf<T, E>>;
+  using View = MatrixView<const TensorOf<T, E>>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
   const int64_t input_panels = DensePanels<T>(in);
   if (item < input_panels) {
@@ -149,7 +149,7 @@ RnnSizes BackwardSizes(const RnnProblem& p, int32_t num_threads) {
 }
 
 template <typename T, typename E>
-void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<WeightOf<T, E>>* src,
+void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<TensorOf<T, E>>* src,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
@@ -223,7 +223,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
   layer.dy = UserRows(seq, static_cast<const T*>(args.dy), s.output);
   layer.input_masks = InputMasks<T>(p, args.layer);
   layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-  using Weight = WeightOf<T, E>;
+  using Weight = TensorOf<T, E>;
   const Weight* params = static_cast<const Weight*>(args.params);  // as in Forward
   T* dparams = static_cast<T*>(args.dparams);
   const RowMap<T> user_dx = UserRows(seq, static_cast<T*>(args.dx), p.input_size);

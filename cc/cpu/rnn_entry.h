@@ -65,7 +65,9 @@ template <typename Narrow>
 RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
   RnnCounts n = CountsOf(args.problem);
   const bool pairs = UsesPairs(args.problem);
-  if (pairs && RowsArePairs(args.problem)) n.x = 0;  // read as it is
+  // What is read and written as it is.
+  if (pairs && RowsArePairs(args.problem.input_size)) n.x = 0;
+  if (pairs && RowsArePairs(args.problem.num_units)) n.y = 0;
   RnnForwardArgs wide = args;
   wide.x = w.In(args.x, n.x);
   wide.h0 = w.In(args.h0, n.h);
@@ -117,7 +119,7 @@ struct RnnPass<RnnForwardArgs, Narrow> {
   static int32_t Run(const RnnForwardArgs& wide, const RnnForwardArgs& narrow) {
     if constexpr (kHasPairs) {
       if (UsesPairs(wide.problem)) {
-        return Forward<float, Pair>(wide, static_cast<const Pair*>(narrow.x));
+        return Forward<float, Pair>(wide, narrow.x, narrow.y);
       }
     }
     return Forward<float>(wide);

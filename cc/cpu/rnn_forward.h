@@ -42,11 +42,12 @@ struct ForwardPlan {
   Sizes<T> sizes;
   Sequence seq;
   Split split;
-  ForwardLayer<T, E> layer;  // what all layers share
-  T* ring[2];                // [slices * kChunkRows + B, gate_row], without kept gates
-  T* between[2];             // inference: outputs of inner layers
-  T* dropped;                // [R, D*S] training with dropout
-  E* operand_x;              // what the input product reads where that is not x itself
+  ForwardLayer<T, E> layer;            // what all layers share
+  T* ring[2];                          // [slices * kChunkRows + B, gate_row], without kept gates
+  T* between[2];                       // inference: outputs of inner layers
+  TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
+  T* dropped;                          // [R, D*S] training with dropout
+  E* operand_x;                        // what the input product reads where that is not x itself
 };
 
 // Operands of a row of h that the recurrent product reads; 0: h itself.
@@ -63,8 +64,14 @@ int64_t OperandRowOfX(const RnnProblem& p, const Sizes<T>& s, int64_t in, bool i
   return p.input_masked ? Area(in, s.gates.input.count) : 0;
 }
 
-// Whether the rows of x in the op's own type can serve as pairs.
-inline bool RowsArePairs(const RnnProblem& p) { return p.input_size % 2 == 0; }
+// Whether rows of n elements in the op's own type can serve as pairs.
+inline bool RowsArePairs(int64_t n) { return n % 2 == 0; }
+
+// Whether h is written in the op's own type at once; inner layers of training keep it as T.
+template <typename T, typename E>
+bool RoundsH(const Sizes<T>& s) {
+  return !std::is_same_v<T, E> && RowsArePairs(s.hidden);
+}
 
 template <typename T, typename E>
 ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
@@ -82,7 +89,8 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
     plan.layer.dirs[d].weights = !kPairs && IsDirect(p) ? TakePackedBiases<T, E>(arena, s)
                                                         : TakePackedWeights<T, E>(arena, s, widest);
     plan.layer.dirs[d].c0 = arena.Take<T>(s.lstm() ? Area(p.batch, s.padded) : 0);
-    plan.layer.dirs[d].m = arena.Take<T>(s.proj > 0 ? Area(p.batch, s.padded) : 0);
+    const bool has_m = s.proj > 0 || (s.mode == kModeGru && RoundsH<T, E>(s));
+    plan.layer.dirs[d].m = arena.Take<T>(has_m ? Area(p.batch, s.padded) : 0);
     for (E*& rows : plan.layer.dirs[d].operand_h) {
       rows = arena.Take<E>(Area(p.batch, plan.layer.operand_row));
     }
@@ -90,13 +98,17 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
     plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.lanes, ring_rows));
   }
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
-  for (T*& rows : plan.between) {
-    rows = arena.Take<T>(inner_in_scratch ? Area(plan.seq.rows, s.output) : 0);
+  const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
+  const bool rounds_inner = inner_in_scratch && RoundsH<T, E>(s);
+  for (T*& rows : plan.between) rows = arena.Take<T>(rounds_inner ? 0 : inner_size);
+  for (TensorOf<T, E>*& rows : plan.rounded_between) {
+    rows = arena.Take<TensorOf<T, E>>(rounds_inner ? inner_size : 0);
   }
   const bool drops = p.num_layers > 1 && p.is_training && p.dropout > 0;
   plan.dropped = arena.Take<T>(drops ? Area(plan.seq.rows, s.output) : 0);
-  const int64_t x_row = std::max(OperandRowOfX<T, E>(p, s, p.input_size, RowsArePairs(p)),
-                                 p.num_layers > 1 ? OperandRowOfX<T, E>(p, s, s.output, false) : 0);
+  const int64_t x_row =
+      std::max(OperandRowOfX<T, E>(p, s, p.input_size, RowsArePairs(p.input_size)),
+               p.num_layers > 1 ? OperandRowOfX<T, E>(p, s, s.output, rounds_inner) : 0);
   plan.operand_x = arena.Take<E>(Area(plan.seq.rows, x_row));
   return plan;
 }
@@ -220,10 +232,11 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Paral
   });
 }
 
-// What the input product of a layer reads: masked or rounded rows, or those of x.
+// What the input product of a layer reads: masked or rounded rows, or those of x; or `ready`, where
+// they are in operands already.
 template <typename T, typename E>
-RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer, const E* narrow_x,
-                            E* buffer, const ParallelFor& parallel) {
+RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer,
+                            const RowMap<const E>& ready, E* buffer, const ParallelFor& parallel) {
   const Sequence& seq = *layer.seq;
   if constexpr (std::is_same_v<T, E>) {
     if (!layer.input_masks) return layer.x;
@@ -231,19 +244,18 @@ RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer
              [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
     return PackedRows(seq, static_cast<const E*>(buffer), p.input_size * layer.sizes.gates.count);
   } else {
-    if (layer.first_pseudo_layer == 0 && RowsArePairs(p)) {
-      return UserRows(seq, narrow_x, p.input_size / 2);
-    }
+    if (ready.base != nullptr) return ready;
     NarrowRows(seq, layer.in, buffer, parallel,
                [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
     return PackedRows(seq, static_cast<const E*>(buffer), NarrowRowOperands(layer.in));
   }
 }
 
-// With pairs the weights are in bfloat16, `narrow_x` is x in bfloat16, and args.x may be null where
-// RowsArePairs.
+// With pairs the weights are in bfloat16 and narrow_x and narrow_y are the op's own tensors; args.x
+// and args.y may be null where their rows are pairs.
 template <typename T, typename E = T>
-int32_t Forward(const RnnForwardArgs& args, const E* narrow_x = nullptr) {
+int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
+                void* narrow_y = nullptr) {
   constexpr bool kPairs = !std::is_same_v<T, E>;
   const RnnProblem& p = args.problem;
   Arena arena(args.scratch);
@@ -273,21 +285,39 @@ int32_t Forward(const RnnForwardArgs& args, const E* narrow_x = nullptr) {
   layer.input_masks = InputMasks<T>(p, args.layer);
   layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
 
-  const RowMap<T> user_y = UserRows(seq, static_cast<T*>(args.y), s.output);
-  ZeroPadding(seq, user_y, s.output, args.parallel);
+  const bool rounds = RoundsH<T, E>(s);
+  const RowMap<T> user_y = UserRows(seq, static_cast<T*>(rounds ? nullptr : args.y), s.output);
+  const RowMap<TensorOf<T, E>> rounded_y =
+      UserRows(seq, static_cast<TensorOf<T, E>*>(rounds ? narrow_y : nullptr), s.output);
+  if (rounds) {
+    ZeroPadding(seq, rounded_y, s.output, args.parallel);
+  } else {
+    ZeroPadding(seq, user_y, s.output, args.parallel);
+  }
   ParamCursor cursor = MakeParamCursor(p, s);
-  using Weight = WeightOf<T, E>;
+  using Weight = TensorOf<T, E>;
   const Weight* params = static_cast<const Weight*>(args.params);
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
+  RowMap<const E> ready = {};
+  if (kPairs && RowsArePairs(p.input_size)) {
+    ready = UserRows(seq, static_cast<const E*>(narrow_x), p.input_size / 2);
+  }
   for (int64_t l = 0; l < p.num_layers; ++l) {
     layer.in = l == 0 ? p.input_size : s.output;
     layer.skip_input = l == 0 && p.skip_input != 0;
     layer.first_pseudo_layer = l * p.num_dirs;
     const int64_t weight_in = layer.skip_input ? 0 : layer.in;
-    layer.operand_x = OperandRows(p, layer, narrow_x, plan.operand_x, args.parallel);
+    layer.operand_x = OperandRows(p, layer, ready, plan.operand_x, args.parallel);
+    ready = {};
     T* inner = nullptr;
+    layer.rounded_y = {};
     if (l + 1 == p.num_layers) {
       layer.y = user_y;
+      layer.rounded_y = rounded_y;
+    } else if (rounds && !p.is_training) {
+      TensorOf<T, E>* rows = plan.rounded_between[l % 2];
+      layer.rounded_y = PackedRows(seq, rows, s.output);
+      ready = PackedRows(seq, reinterpret_cast<const E*>(rows), s.output / 2);
     } else {
       inner = p.is_training ? reserve.LayerOutput(l) : plan.between[l % 2];
       layer.y = PackedRows(seq, inner, s.output);

@@ -6,6 +6,7 @@
 
 #include "cc/cpu/arena.h"
 #include "cc/cpu/isa.h"
+#include "cc/cpu/operand.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -20,6 +21,7 @@ struct SlicePointers {
   const T** c_prev;
   T** c;
   T** h;
+  TensorOf<T, E>** rounded_h;
   const E** a;  // what the recurrent weights multiply, where that is not h_prev
 };
 
@@ -32,14 +34,15 @@ SlicePointers<T, E> TakeSlicePointers(Arena& arena, int64_t rows) {
   p.c_prev = arena.Take<const T*>(rows);
   p.c = arena.Take<T*>(rows);
   p.h = arena.Take<T*>(rows);
+  p.rounded_h = arena.Take<TensorOf<T, E>*>(rows);
   p.a = arena.Take<const E*>(rows);
   return p;
 }
 
 template <typename T, typename E>
 SlicePointers<T, E> Shift(const SlicePointers<T, E>& p, int64_t rows) {
-  return {p.x + rows, p.gates + rows, p.h_prev + rows, p.c_prev + rows,
-          p.c + rows, p.h + rows,     p.a + rows};
+  return {p.x + rows, p.gates + rows, p.h_prev + rows,    p.c_prev + rows,
+          p.c + rows, p.h + rows,     p.rounded_h + rows, p.a + rows};
 }
 
 }  // namespace RNN_OPS_ISA_NAMESPACE
