@@ -78,30 +78,37 @@ Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call)
 
 CublasHandles::Lease::~Lease() {
   if (owner_ == nullptr) return;
-  std::lock_guard<std::mutex> lock(owner_->mutex_);
-  owner_->idle_[context_].push_back(handle_);
+  {
+    std::lock_guard<std::mutex> lock(owner_->mutex_);
+    --place_->taken;
+    if (handle_ != nullptr) place_->idle.push_back(handle_);
+  }
+  owner_->returned_.notify_all();
 }
 
 CublasHandles::~CublasHandles() {
-  for (const auto& handles : idle_) {
-    for (cublasHandle_t handle : handles.second) api_.Destroy(handle);
+  for (const auto& place : places_) {
+    for (cublasHandle_t handle : place.second.idle) api_.Destroy(handle);
   }
 }
 
 Status CublasHandles::Acquire(const void* context, Lease* lease) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<cublasHandle_t>& idle = idle_[context];
-    if (!idle.empty()) {
-      lease->handle_ = idle.back();
-      idle.pop_back();
+    std::unique_lock<std::mutex> lock(mutex_);
+    Place& place = places_[context];
+    returned_.wait(lock, [&place] { return place.taken < kMostPerContext; });
+    ++place.taken;
+    lease->owner_ = this;
+    lease->place_ = &place;
+    if (!place.idle.empty()) {
+      lease->handle_ = place.idle.back();
+      place.idle.pop_back();
+      return Status();
     }
   }
-  if (lease->handle_ == nullptr) {
-    RNN_OPS_RETURN_IF_CUBLAS_ERROR(api_, Create(&lease->handle_));
-  }
-  lease->owner_ = this;
-  lease->context_ = context;
+  cublasHandle_t created = nullptr;
+  RNN_OPS_RETURN_IF_CUBLAS_ERROR(api_, Create(&created));
+  lease->handle_ = created;
   return Status();
 }
 

@@ -2,6 +2,7 @@
 #ifndef TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
 #define TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -33,10 +34,18 @@ Status GetCublas(const CublasApi** api);
 Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call);
 
 // cuBLAS handles: creating one takes milliseconds, and one must not be used by two threads at once.
-// Each context has a list of idle ones, as long as the most calls that ever overlapped. WHY not by
-// stream, too: a user gives the handle a stream and a workspace of its own.
+// Each context has a few, since they hold device memory that the caller's allocator does not have;
+// more calls at once than that take turns. WHY not by stream, too: a user gives the handle a stream
+// and a workspace of its own.
 class CublasHandles {
+  struct Place {
+    std::vector<cublasHandle_t> idle;
+    int taken = 0;
+  };
+
  public:
+  static constexpr int kMostPerContext = 4;
+
   // The exclusive use of a handle, until destroyed.
   class Lease {
    public:
@@ -49,7 +58,7 @@ class CublasHandles {
    private:
     friend class CublasHandles;
     CublasHandles* owner_ = nullptr;
-    const void* context_ = nullptr;
+    Place* place_ = nullptr;
     cublasHandle_t handle_ = nullptr;
   };
 
@@ -58,13 +67,14 @@ class CublasHandles {
   CublasHandles& operator=(const CublasHandles&) = delete;
   ~CublasHandles();  // after every lease
 
-  // `context` is the current one; `lease` is a new one.
+  // `context` is the current one; `lease` is a new one. Waits while all of the context's are taken.
   Status Acquire(const void* context, Lease* lease);
 
  private:
   const CublasApi& api_;
   std::mutex mutex_;
-  std::map<const void*, std::vector<cublasHandle_t>> idle_;
+  std::condition_variable returned_;
+  std::map<const void*, Place> places_;
 };
 
 }  // namespace gpu

@@ -2,11 +2,11 @@
 #ifndef TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
 #define TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "cc/core/status.h"
 #include "cc/gpu/descriptors.h"
@@ -14,9 +14,15 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Creating a handle takes milliseconds, and a handle must not be used by two threads at once. So
-// each (device, stream) has a list of idle ones, as long as the most calls that ever overlapped.
+// Each (device, stream) has one handle, and its calls take turns. WHY one: creating a handle takes
+// milliseconds, it must not be used by two threads at once, and it holds device memory that the
+// caller's allocator does not have. The stream runs the calls one after the other in any case.
 class HandlePool {
+  struct Place {
+    std::unique_ptr<CudnnHandle> handle;  // null: not created yet
+    bool taken = false;
+  };
+
  public:
   // The exclusive use of a handle, until destroyed.
   class Lease {
@@ -25,24 +31,25 @@ class HandlePool {
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease();
-    cudnnHandle_t get() const { return handle_->get(); }
+    cudnnHandle_t get() const { return place_->handle->get(); }
 
    private:
     friend class HandlePool;
     HandlePool* pool_ = nullptr;
-    std::pair<int, void*> place_;
-    std::unique_ptr<CudnnHandle> handle_;
+    Place* place_ = nullptr;
   };
 
   explicit HandlePool(const CudnnApi* api) : api_(*api) {}
 
-  // A handle that enqueues on `stream`, whose context is current. `lease` is a new one.
+  // A handle that enqueues on `stream`, whose context is current; waits for its turn. `lease` is a
+  // new one.
   Status Acquire(int device, void* stream, Lease* lease);
 
  private:
   const CudnnApi& api_;
   std::mutex mutex_;
-  std::map<std::pair<int, void*>, std::vector<std::unique_ptr<CudnnHandle>>> idle_;
+  std::condition_variable returned_;
+  std::map<std::pair<int, void*>, Place> places_;  // what is in a place belongs to who took it
 };
 
 }  // namespace gpu

@@ -89,6 +89,7 @@ std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnPlanKey& key, D
 
 RnnChoiceTable::Key RnnChoiceTable::MakeKey(const RnnPlanKey& key, Dtype dtype) {
   RnnPlanKey general = key;
+  general.stream = nullptr;  // backward may run on another one
   general.algo = CUDNN_RNN_ALGO_STANDARD;
   general.compute = dtype;
   general.allow_tf32 = false;  // forward and backward may see different settings of it
@@ -129,9 +130,13 @@ Status RnnChoiceTable::Choose(const RnnPlanKey& key, Dtype dtype,
     double seconds = 0;
     const Status status = trial(candidate, &seconds);
     if (!status.ok()) {
-      const bool optional = candidate.algo != CUDNN_RNN_ALGO_STANDARD;
-      if (optional || status.code() == Code::kUnimplemented) continue;
-      return status;
+      // WHY whatever the failure: cuDNN has several statuses for what it does not take. Where the
+      // last candidate fails for the same reason, the call itself reports it.
+      const bool standard = candidate.algo == CUDNN_RNN_ALGO_STANDARD;
+      if (found || !standard || status.code() != Code::kResourceExhausted) continue;
+      // A trial takes more memory than the call, which may have enough of it.
+      *choice = candidate;
+      break;
     }
     if (!found || seconds < best) {
       *choice = candidate;

@@ -17,7 +17,7 @@ namespace gpu {
 
 // What TF_RNN_OPS_CUDNN_ALGO asks for.
 enum class AlgoPolicy {
-  kStandard,        // the default: the same results from run to run
+  kStandard,        // the default: never measured, so the same in every run
   kAuto,            // the fastest, measured once for each configuration
   kPersistStatic,   // this one wherever cuDNN takes it, STANDARD elsewhere
   kPersistDynamic,  // likewise
@@ -40,16 +40,15 @@ std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnPlanKey& key, D
 // means something else to another algorithm.
 class RnnChoiceTable {
  public:
-  // Runs the problem once with a candidate and says how long it took. Unimplemented: cuDNN does not
-  // take it.
+  // Runs the problem with a candidate and says how long it took.
   using Trial = std::function<Status(const RnnChoice& candidate, double* seconds)>;
 
   // False when no forward pass has chosen for `key` yet.
   bool Find(const RnnPlanKey& key, Dtype dtype, RnnChoice* choice) const;
 
   // The choice for `key`. When it is new: the first candidate that cuDNN takes or, if `measure`,
-  // the fastest; the last candidate is taken untried where no other was. A persistent algorithm
-  // that fails in any way is passed over.
+  // the fastest; the last candidate is taken untried where no other was. A candidate that fails in
+  // any way is passed over, but the standard algorithm that only lacked memory is taken.
   Status Choose(const RnnPlanKey& key, Dtype dtype, const std::vector<RnnChoice>& candidates,
                 bool measure, const Trial& trial, RnnChoice* choice);
 

@@ -129,6 +129,7 @@ RnnExecutor::RnnExecutor(RnnExecutorParts parts)
 RnnPlanKey RnnExecutor::MakeKey(const RnnProblem& problem, const RnnGpuCall& call) const {
   RnnPlanKey key;
   key.device = call.device;
+  key.stream = call.stream;
   key.config = problem.config;
   key.compute = problem.dtype;
   key.allow_tf32 = problem.allow_tf32;
@@ -157,7 +158,8 @@ Status RnnExecutor::Forward(const RnnForwardArgs& args, const RnnGpuCall& call) 
       choices_.Choose(key, args.problem.dtype, candidates, measure, trial, &choice));
   key.algo = choice.algo;
   key.compute = choice.compute;
-  return RunForward(args, call, handle.get(), key);
+  recycling.Reset();  // the memory of the trials, if any
+  return RunForward(args, {call.device, call.stream, &recycling}, handle.get(), key);
 }
 
 Status RnnExecutor::Backward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
@@ -284,13 +286,22 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
 }
 
 Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                        const RnnPlanKey& key, RecyclingAllocator* scratch, double* seconds) {
+                        RnnPlanKey key, RecyclingAllocator* scratch, double* seconds) {
   constexpr int kTimedRuns = 3;
+  const bool timed = parts_.policy == AlgoPolicy::kAuto;
   const RnnGpuCall trial_call{call.device, call.stream, scratch};
+  RnnForwardArgs tried = args;
+  const std::vector<int32_t> one_step(static_cast<size_t>(key.config.batch), 1);
+  if (!timed) {
+    // Whether cuDNN takes a problem does not depend on its lengths; one step costs the least.
+    key.config.max_time = tried.problem.config.max_time = 1;
+    key.full_length = true;
+    tried.problem.lengths = one_step.data();
+  }
   const auto run = [&]() -> Status {
     scratch->Reset();
     RecordingAllocator reserve(scratch);
-    RnnForwardArgs forward = args;
+    RnnForwardArgs forward = tried;
     forward.reserve = &reserve;
     forward.generator = nullptr;  // a trial must not change the masks to come
     RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, key));
@@ -300,7 +311,7 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
     return RunBackward(backward, trial_call, handle, key);
   };
   RNN_OPS_RETURN_IF_ERROR(run());  // also the warm-up
-  if (parts_.policy != AlgoPolicy::kAuto) return Status();
+  if (!timed) return Status();
   const auto repeat = [&]() -> Status {
     for (int k = 0; k < kTimedRuns; ++k) RNN_OPS_RETURN_IF_ERROR(run());
     return Status();

@@ -51,9 +51,10 @@ class RnnExecutor {
                     const RnnPlanKey& key);
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                      const RnnPlanKey& key);
-  // Forward and, in training, backward into scratch; several times when that is to be timed.
+  // Forward and, in training, backward into scratch: of one step to see whether cuDNN takes it, of
+  // the whole problem several times when that is to be timed.
   Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-             const RnnPlanKey& key, RecyclingAllocator* scratch, double* seconds);
+             RnnPlanKey key, RecyclingAllocator* scratch, double* seconds);
 
   const RnnExecutorParts parts_;
   HandlePool handles_;

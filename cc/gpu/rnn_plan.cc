@@ -184,6 +184,7 @@ Status RnnPlanCache::GetWeightMap(cudnnHandle_t handle, const RnnPlanKey& key, c
                                   std::shared_ptr<const WeightMap>* map) {
   // Where weights lie depends on nothing of these.
   RnnPlanKey shared = key;
+  shared.stream = nullptr;
   shared.config.max_time = shared.config.batch = 0;
   shared.config.dropout = 0.0f;
   shared.config.is_training = shared.config.time_major = shared.full_length = true;

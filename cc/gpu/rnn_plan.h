@@ -21,6 +21,8 @@ namespace gpu {
 // The whole configuration.
 struct RnnPlanKey {
   int device = 0;
+  // Calls on one stream take turns (HandlePool), so no descriptor of a plan meets two threads.
+  const void* stream = nullptr;
   RnnConfig config;                 // batch and max_time included
   Dtype compute = Dtype::kFloat32;  // the type that cuDNN gets
   bool allow_tf32 = false;
@@ -36,13 +38,14 @@ struct RnnPlanKey {
 
  private:
   using FieldTuple =
-      std::tuple<int, RnnMode, InputMode, Direction, int64_t, int64_t, int64_t, int64_t, int64_t,
-                 int64_t, float, bool, bool, Dtype, bool, bool, cudnnRNNAlgo_t>;
+      std::tuple<int, const void*, RnnMode, InputMode, Direction, int64_t, int64_t, int64_t,
+                 int64_t, int64_t, int64_t, float, bool, bool, Dtype, bool, bool, cudnnRNNAlgo_t>;
   static FieldTuple Fields(const RnnPlanKey& key) {
     const RnnConfig& c = key.config;
-    return FieldTuple(key.device, c.mode, c.input_mode, c.direction, c.num_layers, c.num_units,
-                      c.input_size, c.num_proj, c.max_time, c.batch, c.dropout, c.is_training,
-                      c.time_major, key.compute, key.allow_tf32, key.full_length, key.algo);
+    return FieldTuple(key.device, key.stream, c.mode, c.input_mode, c.direction, c.num_layers,
+                      c.num_units, c.input_size, c.num_proj, c.max_time, c.batch, c.dropout,
+                      c.is_training, c.time_major, key.compute, key.allow_tf32, key.full_length,
+                      key.algo);
   }
 };
 

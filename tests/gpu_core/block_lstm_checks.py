@@ -4,19 +4,21 @@
     tests/gpu_core/build.sh build/gpu_core
     python3 tests/gpu_core/block_lstm_checks.py build/gpu_core/libcore.so
 
-Prints a line per case and "N passed, M failed" at the end; with --time also a table beside
-PyTorch's LSTM. It needs PyTorch with CUDA and numpy. With --pretend, device memory is host memory:
+Prints a line per case and "N passed, M failed" at the end; with --time, instead, a table beside
+PyTorch's LSTM, row by row. It needs PyTorch with CUDA and numpy. With --pretend, device memory is host memory:
 for a pretended driver and cuBLAS.
 """
 
 import argparse
 import contextlib
 import ctypes
+import functools
 import itertools
 import pathlib
 import statistics
 import sys
 
+import isolation
 import numpy as np
 import torch
 
@@ -123,44 +125,32 @@ def difference(actual, expected):
     return float(np.abs(actual - expected).max(initial=0)) / scale
 
 
-class Tally:
-    def __init__(self, block):
-        self.block = block
-        self.passed = self.failed = 0
-
-    def note(self, label, good, text=""):
-        self.passed, self.failed = self.passed + good, self.failed + (not good)
-        print(f"{'ok  ' if good else 'FAIL'} {label} {text}", flush=True)
-
-    def run(self, shape, steps, dtype, arrays, **settings):
-        to_device = lambda a: torch.from_numpy(a).to(self.block.device, dtype)  # noqa: E731
-        inputs, gradients = ([*map(to_device, group)] for group in arrays)
-        problem = self.block.problem(inputs[0], shape[3], steps, **settings)
-        outputs = self.block.forward(problem, inputs)
-        return outputs, self.block.backward(problem, inputs, outputs, gradients)
-
-    def compare(self, shape, steps, dtype, **settings):
-        label = f"{shape} steps={steps} {dtype} {settings}"
-        arrays = draw(shape, steps, dtype)
-        try:
-            outputs, gradients = self.run(shape, steps, dtype, arrays, **settings)
-        except RuntimeError as error:
-            self.note(label, False, str(error))
-            return
-        peephole = settings.get("use_peephole", 0)
-        inputs = reference.BlockLstmInputs(*arrays[0])
-        forward = reference.forward(inputs, steps, settings.get("cell_clip", 0.0), peephole)
-        backward = reference.backward(inputs, forward, *arrays[1], steps, peephole)
-        errors = {n: difference(a, forward[n]) for n, a in zip(reference.FORWARD_NAMES, outputs)}
-        for name, actual in zip(reference.GRAD_NAMES, gradients):
-            errors[f"d{name}"] = difference(actual, backward[name])
-        worst = max(errors, key=errors.get)
-        tf32 = settings.get("allow_tf32", 0) and dtype == torch.float32
-        good = errors[worst] <= (TF32_BOUND if tf32 else BOUNDS[dtype])
-        self.note(label, good, f"{worst} {errors[worst]:.1e}")
+def compute(block, shape, steps, dtype, arrays, **settings):
+    """Outputs and gradients, on the device."""
+    to_device = lambda a: torch.from_numpy(a).to(block.device, dtype)  # noqa: E731
+    inputs, gradients = ([*map(to_device, group)] for group in arrays)
+    problem = block.problem(inputs[0], shape[3], steps, **settings)
+    outputs = block.forward(problem, inputs)
+    return outputs, block.backward(problem, inputs, outputs, gradients)
 
 
-def sweep(tally):
+def compare(block, shape, steps, dtype, **settings):
+    arrays = draw(shape, steps, dtype)
+    outputs, gradients = compute(block, shape, steps, dtype, arrays, **settings)
+    peephole = settings.get("use_peephole", 0)
+    inputs = reference.BlockLstmInputs(*arrays[0])
+    forward = reference.forward(inputs, steps, settings.get("cell_clip", 0.0), peephole)
+    backward = reference.backward(inputs, forward, *arrays[1], steps, peephole)
+    errors = {n: difference(a, forward[n]) for n, a in zip(reference.FORWARD_NAMES, outputs)}
+    for name, actual in zip(reference.GRAD_NAMES, gradients):
+        errors[f"d{name}"] = difference(actual, backward[name])
+    worst = max(errors, key=errors.get)
+    tf32 = settings.get("allow_tf32", 0) and dtype == torch.float32
+    good = errors[worst] <= (TF32_BOUND if tf32 else BOUNDS[dtype])
+    return good, f"{worst} {errors[worst]:.1e}"
+
+
+def sweep(block):
     shapes = (
         (1, 1, 1, 1),
         (3, 2, 5, 7),
@@ -169,43 +159,62 @@ def sweep(tally):
         (0, 3, 4, 5),
         (3, 0, 4, 5),
     )
-    for shape, dtype, peephole, clip in itertools.product(shapes, DTYPES, (0, 1), (0.0, 0.5)):
-        for steps in sorted({0, shape[0] // 2, shape[0]}):
-            tally.compare(shape, steps, dtype, use_peephole=peephole, cell_clip=clip)
-    for dtype in DTYPES:
-        tally.compare((5, 3, 16, 16), 5, dtype, use_peephole=1, allow_tf32=1)
+    cases = [
+        (shape, steps, dtype, {"use_peephole": peephole, "cell_clip": clip})
+        for shape, dtype, peephole, clip in itertools.product(shapes, DTYPES, (0, 1), (0.0, 0.5))
+        for steps in sorted({0, shape[0] // 2, shape[0]})
+    ]
+    cases += [((5, 3, 16, 16), 5, t, {"use_peephole": 1, "allow_tf32": 1}) for t in DTYPES]
+    for shape, steps, dtype, settings in cases:
+        label = f"{shape} steps={steps} {dtype} {settings}"
+        yield label, functools.partial(compare, block, shape, steps, dtype, **settings)
 
 
-def repeats(tally):
+def repeats(block, dtype):
     """The same call gives the same bits."""
     shape = (20, 64, 128, 256)
-    for dtype in DTYPES:
-        arrays = draw(shape, 20, dtype)
-        results = [tally.run(shape, 20, dtype, arrays, use_peephole=1) for _ in range(3)]
-        flat = [[*outputs, *gradients] for outputs, gradients in results]
-        same = all(torch.equal(a, b) for other in flat[1:] for a, b in zip(flat[0], other))
-        tally.note(f"repeats {dtype}", same)
+    arrays = draw(shape, 20, dtype)
+    results = [compute(block, shape, 20, dtype, arrays, use_peephole=1) for _ in range(3)]
+    flat = [[*outputs, *gradients] for outputs, gradients in results]
+    return all(torch.equal(a, b) for other in flat[1:] for a, b in zip(flat[0], other)), ""
 
 
-def streams(tally):
+def streams(block):
     """Calls that overlap on two streams do not disturb each other."""
     shape = (50, 16, 64, 128)
     arrays = draw(shape, 50, torch.float32)
-    want, _ = tally.run(shape, 50, torch.float32, arrays)
+    want, _ = compute(block, shape, 50, torch.float32, arrays)
     same = True
     for _ in range(10):
         results = []
         for stream in (torch.cuda.Stream(), torch.cuda.Stream()):
             with torch.cuda.stream(stream):
-                results.append(tally.run(shape, 50, torch.float32, arrays)[0])
+                results.append(compute(block, shape, 50, torch.float32, arrays)[0])
         torch.cuda.synchronize()
         same &= all(torch.equal(a, b) for result in results for a, b in zip(result, want))
-    tally.note("two streams", same)
+    return same, ""
+
+
+def all_checks(block):
+    yield from sweep(block)
+    if block.device == "cuda":
+        for dtype in DTYPES:
+            yield f"repeats {dtype}", functools.partial(repeats, block, dtype)
+        yield "two streams", functools.partial(streams, block)
+
+
+def usable():
+    try:
+        torch.cuda.synchronize()
+        return True
+    except RuntimeError:
+        return False
 
 
 def timings(block):
     """Microseconds of forward and backward, ours and torch.nn.LSTM's on cuDNN."""
-    print("| T, B, I, H | type | ours | torch.nn.LSTM |\n| --- | --- | --- | --- |")
+    torch.backends.cudnn.allow_tf32 = False  # as in the problems here
+    print("| T, B, I, H | type | ours | torch.nn.LSTM |\n| --- | --- | --- | --- |", flush=True)
 
     def median(step):
         times = []
@@ -238,7 +247,11 @@ def timings(block):
             layer(x)[0].backward(gradient)
 
         sizes = f"{time}, {batch}, {width}, {units}"
-        print(f"| {sizes} | {dtype} | {median(ours):.0f} | {median(theirs):.0f} |")
+        print(f"| {sizes} | {dtype} | {median(ours):.0f} | {median(theirs):.0f} |", flush=True)
+
+
+def _always():
+    return True
 
 
 def main():
@@ -246,24 +259,24 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--pretend", action="store_true")
     parser.add_argument("--time", action="store_true")
+    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if not arguments.pretend and not torch.cuda.is_available():
+        sys.exit("no GPU: PyTorch sees none")
+    if arguments.first is None and not arguments.time:
+        sys.exit(isolation.supervise([sys.executable, *sys.argv]))
     if not arguments.pretend:
-        if not torch.cuda.is_available():
-            sys.exit("no GPU: PyTorch sees none")
         # Makes the context and loads PyTorch's cuBLAS, which the core then takes.
         torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
     block = BlockLstm(arguments.library, "cpu" if arguments.pretend else "cuda")
     device = "a pretended GPU" if arguments.pretend else torch.cuda.get_device_name()
-    print(f"{device}, torch {torch.__version__}")
-    tally = Tally(block)
-    sweep(tally)
-    if not arguments.pretend:
-        repeats(tally)
-        streams(tally)
+    print(f"{device}, torch {torch.__version__}", flush=True)
     if arguments.time:
         timings(block)
-    print(f"{tally.passed} passed, {tally.failed} failed")
-    sys.exit(bool(tally.failed))
+    else:
+        isolation.run(
+            all_checks(block), arguments.first, usable if block.device == "cuda" else _always
+        )
 
 
 if __name__ == "__main__":

@@ -9,10 +9,13 @@ With --pretend, device memory is host memory: for a pretended driver and cuDNN.
 """
 
 import argparse
+import concurrent.futures
+import functools
 import itertools
 import sys
 
 import core
+import isolation
 import numpy as np
 import torch
 
@@ -34,31 +37,43 @@ def difference(actual, expected):
     return float(np.abs(actual - expected).max(initial=0)) / scale
 
 
-def run(device_core, spec, arrays, lengths, dtype, *, time_major=True, twice=False, **settings):
-    """All seven results as time-major float64 arrays; with `twice` of a second gradient too."""
-
-    def to_device(array):
+def to_device(device_core, arrays, dtype, time_major=True):
+    def move(array):
         if array is None:
             return None
         tensor = torch.from_numpy(array).to(device_core.device, dtype)
         return tensor if time_major or array.ndim < 3 else tensor.transpose(0, 1).contiguous()
 
-    def back(tensor):
+    return [move(array) for array in arrays]
+
+
+def from_device(tensors, time_major=True):
+    """Time-major float64 arrays."""
+
+    def move(tensor):
         if tensor is None:
             return None
         array = tensor.double().cpu().numpy()
         return array if time_major or array.ndim < 3 else array.swapaxes(0, 1)
 
-    x, h0, c0, params, dy, dh, dc = map(to_device, arrays)
-    problem = device_core.problem(spec, x, lengths, time_major=time_major, **settings)
-    inputs = (x, h0, c0, params)
+    return [move(tensor) for tensor in tensors]
+
+
+def enqueue(device_core, spec, tensors, lengths, *, time_major=True, twice=False, **settings):
+    """All seven results, on the device; with `twice` of a second gradient too."""
+    problem = device_core.problem(spec, tensors[0], lengths, time_major=time_major, **settings)
+    inputs, gradients = tensors[:4], tensors[4:]
     outputs = device_core.forward(spec, problem, *inputs)
-    gradients = device_core.backward(spec, problem, inputs, outputs, (dy, dh, dc))
-    results = [back(t) for t in (*outputs[:3], *gradients)]
-    if twice:
-        again = device_core.backward(spec, problem, inputs, outputs, (dy, dh, dc))
-        results = results[:3] + [back(t) for t in again]
-    return results
+    for _ in range(1 + twice):
+        results = device_core.backward(spec, problem, inputs, outputs, gradients)
+    return [*outputs[:3], *results]
+
+
+def run(device_core, spec, arrays, lengths, dtype, *, time_major=True, **settings):
+    """All seven results as time-major float64 arrays."""
+    tensors = to_device(device_core, arrays, dtype, time_major)
+    results = enqueue(device_core, spec, tensors, lengths, time_major=time_major, **settings)
+    return from_device(results, time_major)
 
 
 def expected(spec, arrays, lengths):
@@ -79,31 +94,25 @@ def expected(spec, arrays, lengths):
     )
 
 
-class Tally:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def note(self, label, good, text=""):
-        self.passed, self.failed = self.passed + good, self.failed + (not good)
-        print(f"{'ok  ' if good else 'FAIL'} {label} {text}", flush=True)
-
-    def compare(self, device_core, label, spec, lengths, dtype, steps=None, **settings):
-        steps = max(lengths) if steps is None else steps
-        arrays = core.random_inputs(spec, steps, len(lengths), dtype)
-        try:
-            actual = run(device_core, spec, arrays, lengths, dtype, **settings)
-        except core.CoreError as error:
-            self.note(label, False, str(error))
-            return
-        errors = [difference(a, e) for a, e in zip(actual, expected(spec, arrays, lengths))]
-        text = " ".join(f"{n} {e:.1e}" for n, e in zip(NAMES, errors))
-        self.note(label, max(errors) <= BOUNDS[dtype], text)
+def compare(device_core, spec, lengths, dtype, *, steps=None, padding=None, **settings):
+    """With `padding` it fills x and dy beyond the rows' ends, where nothing may read it."""
+    steps = max(lengths) if steps is None else steps
+    arrays = core.random_inputs(spec, steps, len(lengths), dtype)
+    want = expected(spec, arrays, lengths)
+    if padding is not None:
+        beyond = np.arange(steps)[:, None, None] >= np.asarray(lengths)[None, :, None]
+        filled = [np.where(beyond, padding, arrays[k]) for k in (0, 4)]
+        arrays = (filled[0], *arrays[1:4], filled[1], *arrays[5:])
+    actual = run(device_core, spec, arrays, lengths, dtype, **settings)
+    errors = [difference(a, e) for a, e in zip(actual, want)]
+    text = " ".join(f"{n} {e:.1e}" for n, e in zip(NAMES, errors))
+    return max(errors) <= BOUNDS[dtype], text
 
 
 LENGTHS = {"full": [6, 6, 6], "mixed": [2, 6, 4], "empty rows": [3, 0, 6]}
 
 
-def sweep(tally, device_core, dtypes):
+def sweep(check, dtypes):
     for mode, direction, layers, dtype, (name, lengths), time_major in itertools.product(
         core.MODES,
         ("unidirectional", "bidirectional"),
@@ -114,24 +123,23 @@ def sweep(tally, device_core, dtypes):
     ):
         spec = RnnSpec(mode, layers, 5, 4, direction)
         label = f"{mode} {direction} L={layers} {dtype} {name} time_major={time_major}"
-        tally.compare(device_core, label, spec, lengths, dtype, time_major=time_major)
+        yield label, check(spec, lengths, dtype, time_major=time_major)
 
 
-def special(tally, device_core, dtypes):
+def special(check, dtypes):
     for dtype in dtypes:
         projecting = RnnSpec("lstm", 2, 5, 4, "bidirectional", num_proj=3)
-        tally.compare(device_core, f"projection {dtype}", projecting, [6, 2, 4], dtype)
+        yield f"projection {dtype}", check(projecting, [6, 2, 4], dtype)
         skipping = RnnSpec("gru", 2, 5, 5, input_mode="skip_input")
-        tally.compare(device_core, f"skip_input {dtype}", skipping, [6, 2, 4], dtype)
+        yield f"skip_input {dtype}", check(skipping, [6, 2, 4], dtype)
         short = RnnSpec("lstm", 1, 5, 4, "bidirectional")
-        tally.compare(device_core, f"longer than any row {dtype}", short, [3, 1, 2], dtype, steps=7)
-        tally.compare(device_core, f"no steps {dtype}", short, [0, 0], dtype, steps=3)
-        tally.compare(device_core, f"second gradient {dtype}", short, [6, 2, 4], dtype, twice=True)
-    wide = RnnSpec("lstm", 2, 128, 64)
-    tally.compare(device_core, "H=128", wide, [20] * 16, torch.float32)
+        yield f"longer than any row {dtype}", check(short, [3, 1, 2], dtype, steps=7)
+        yield f"no steps {dtype}", check(short, [0, 0], dtype, steps=3)
+        yield f"second gradient {dtype}", check(short, [6, 2, 4], dtype, twice=True)
+        yield f"NaN in the padding {dtype}", check(short, [6, 2, 4], dtype, padding=np.nan)
 
 
-def dropout(tally, device_core):
+def dropout(device_core):
     """The same seed gives the same masks; backward uses forward's, seen along one direction."""
     spec, lengths = RnnSpec("gru", 3, 8, 4), [6, 3, 5]
     arrays = core.random_inputs(spec, 6, 3, torch.float64)
@@ -140,10 +148,13 @@ def dropout(tally, device_core):
     def outputs(changed=arrays, seed=11):
         return run(device_core, spec, changed, lengths, torch.float64, seed=seed, **settings)
 
-    first = outputs()
-    same = all(np.array_equal(a, b) for a, b in zip(first, outputs()) if a is not None)
-    tally.note("dropout: the same seed repeats", same)
-    tally.note("dropout: another seed differs", not np.array_equal(first[0], outputs(seed=12)[0]))
+    first = functools.cache(outputs)
+
+    def repeats():
+        return all(np.array_equal(a, b) for a, b in zip(first(), outputs()) if a is not None), ""
+
+    def differs():
+        return not np.array_equal(first()[0], outputs(seed=12)[0]), ""
 
     direction = np.random.default_rng(3).standard_normal(arrays[3].shape)
     inside = np.arange(6)[:, None, None] < np.array(lengths)[None, :, None]
@@ -154,48 +165,77 @@ def dropout(tally, device_core):
         result = outputs(changed)
         return (result[0] * arrays[4] * inside).sum() + (result[1] * arrays[5]).sum()
 
-    step = 1e-5
-    slope = (loss(step) - loss(-step)) / (2 * step)
-    error = abs(slope - (first[6] * direction).sum()) / max(1, abs(slope))
-    tally.note("dropout: gradient along a direction", error < 1e-7, f"{error:.1e}")
+    def gradient():
+        step = 1e-5
+        slope = (loss(step) - loss(-step)) / (2 * step)
+        error = abs(slope - (first()[6] * direction).sum()) / max(1, abs(slope))
+        return error < 1e-7, f"{error:.1e}"
+
+    yield "dropout: the same seed repeats", repeats
+    yield "dropout: another seed differs", differs
+    yield "dropout: gradient along a direction", gradient
 
 
-def streams(tally, device_core):
-    """Calls that overlap on two streams do not disturb each other."""
+def streams(device_core):
+    """Calls of four threads that overlap on streams of their own do not disturb each other."""
     spec, lengths = RnnSpec("lstm", 2, 64, 32), [50] * 8
     arrays = core.random_inputs(spec, 50, 8, torch.float32)
     want = run(device_core, spec, arrays, lengths, torch.float32)
-    same = True
-    for _ in range(10):
-        results = []
-        for stream in (torch.cuda.Stream(), torch.cuda.Stream()):
-            with torch.cuda.stream(stream):
-                results.append(run(device_core, spec, arrays, lengths, torch.float32))
-        same &= all(difference(a, b) < 1e-5 for r in results for a, b in zip(r, want))
-    tally.note("two streams", same)
+    tensors = to_device(device_core, arrays, torch.float32)
+    torch.cuda.synchronize()
+
+    def repeat(stream):
+        with torch.cuda.stream(stream):
+            return [enqueue(device_core, spec, tensors, lengths) for _ in range(10)]
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(repeat, [torch.cuda.Stream() for _ in range(4)]))
+    torch.cuda.synchronize()
+    found = [from_device(result) for of_stream in results for result in of_stream]
+    worst = max(difference(a, b) for result in found for a, b in zip(result, want))
+    return worst < 1e-5, f"{worst:.1e}"
+
+
+def all_checks(device_core, pretend):
+    def check(*args, **kwargs):
+        return functools.partial(compare, device_core, *args, **kwargs)
+
+    # The usual types first, in case the time runs out.
+    for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
+        yield from sweep(check, (dtype,))
+        yield from special(check, (dtype,))
+    yield "H=128", check(RnnSpec("lstm", 2, 128, 64), [20] * 16, torch.float32)
+    yield from dropout(device_core)
+    if not pretend:
+        yield "four streams", functools.partial(streams, device_core)
+
+
+def usable():
+    try:
+        torch.cuda.synchronize()
+        return True
+    except RuntimeError:
+        return False
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library")
     parser.add_argument("--pretend", action="store_true")
+    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if not arguments.pretend and not torch.cuda.is_available():
+        sys.exit("no GPU: PyTorch sees none")
+    if arguments.first is None:
+        sys.exit(isolation.supervise([sys.executable, *sys.argv]))
     if not arguments.pretend:
-        if not torch.cuda.is_available():
-            sys.exit("no GPU: PyTorch sees none")
         # Makes the context current and loads PyTorch's cuDNN, which the core then takes.
         torch.nn.LSTM(2, 2, device="cuda")(torch.zeros(1, 1, 2, device="cuda"))
     device_core = core.Core(arguments.library, "cpu" if arguments.pretend else "cuda")
     device = "a pretended GPU" if arguments.pretend else torch.cuda.get_device_name()
-    print(f"{device}, cuDNN {device_core.cudnn_version()}, torch {torch.__version__}")
-    tally = Tally()
-    sweep(tally, device_core, tuple(BOUNDS))
-    special(tally, device_core, tuple(BOUNDS))
-    dropout(tally, device_core)
-    if not arguments.pretend:
-        streams(tally, device_core)
-    print(f"{tally.passed} passed, {tally.failed} failed")
-    sys.exit(bool(tally.failed))
+    print(f"{device}, cuDNN {device_core.cudnn_version()}, torch {torch.__version__}", flush=True)
+    checks = all_checks(device_core, arguments.pretend)
+    isolation.run(checks, arguments.first, (lambda: True) if arguments.pretend else usable)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_a_wrong_result_fails(libraries):
     assert text.count(clip) == 1
     wrong = libraries / "wrong_checks.py"
     wrong.write_text(text.replace(clip, "0.01"))
-    done = run_checks(libraries, wrong, PYTHONPATH=str(TESTS))
+    done = run_checks(libraries, wrong, PYTHONPATH=f"{TESTS}{os.pathsep}{HERE}")
     assert done.returncode == 1, done.stderr
     assert "FAIL (1, 1, 1, 1) steps=1" in done.stdout
 

@@ -9,6 +9,7 @@ where the device waits for it. PyTorch's includes its autograd.
 """
 
 import argparse
+import itertools
 import json
 import os
 import statistics
@@ -74,44 +75,49 @@ def time_torch(mode, shape, dtype):
 
 
 def measure(library):
-    """Times by case, of this process's policy."""
+    """Yields the times of each case, of this process's policy."""
     # As in the core, whose problems do not allow TF32 here.
     torch.backends.cudnn.allow_tf32 = False
     torch.nn.LSTM(2, 2, device="cuda")(torch.zeros(1, 1, 2, device="cuda"))
     device_core = core.Core(library)
-    return [
-        {
+    for mode, (name, dtype), shape in itertools.product(("lstm", "gru"), DTYPES.items(), SHAPES):
+        yield {
             "case": [mode, name, *shape],
             "core": time_core(device_core, mode, shape, dtype),
             "torch": time_torch(mode, shape, dtype),
         }
-        for mode in ("lstm", "gru")
-        for name, dtype in DTYPES.items()
-        for shape in SHAPES
-    ]
 
 
 def measure_with(library, policy):
+    """The rows of a process with this policy, each printed when it is there: it may not finish."""
     environment = {**os.environ, "TF_RNN_OPS_CUDNN_ALGO": policy}
     command = [sys.executable, __file__, library, "--json"]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    rows = []
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as child:
+        for line in child.stdout:
+            rows.append(json.loads(line))
+            case, times = rows[-1]["case"], (rows[-1]["core"], rows[-1]["torch"])
+            print(f"- {policy} {case}: {times[0]:.0f}, torch {times[1]:.0f}", flush=True)
+    if child.returncode != 0:
+        print(f"- {policy}: its process ended with {child.returncode}", flush=True)
+    return rows
 
 
 def table(columns):
-    """Markdown; `columns` by policy, the rows of all alike."""
+    """Markdown; `columns` by policy, of which any may end early."""
     lines = [
         "| cell | type | T, B, I, H, L, dropout | torch | "
         + " | ".join(columns)
         + " | torch / best |",
         "|---|---|---|---|" + "---|" * (len(columns) + 1),
     ]
-    for rows in zip(*columns.values()):
-        mode, name, *shape = rows[0]["case"]
-        peer = statistics.median(row["torch"] for row in rows)
-        times = [row["core"] for row in rows]
+    for rows in itertools.zip_longest(*columns.values()):
+        found = [row for row in rows if row is not None]
+        mode, name, *shape = found[0]["case"]
+        peer = statistics.median(row["torch"] for row in found)
         cells = [mode, name, ", ".join(map(str, shape)), f"{peer:.0f}"]
-        cells += [f"{time:.0f}" for time in times] + [f"{peer / min(times):.2f}"]
+        cells += ["" if row is None else f"{row['core']:.0f}" for row in rows]
+        cells.append(f"{peer / min(row['core'] for row in found):.2f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -124,10 +130,13 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("no GPU: PyTorch sees none")
     if arguments.json:
-        print(json.dumps(measure(arguments.library)))
+        for row in measure(arguments.library):
+            print(json.dumps(row), flush=True)
         return
-    print(f"{torch.cuda.get_device_name()}, cuDNN {core.Core(arguments.library).cudnn_version()}\n")
-    print(table({policy: measure_with(arguments.library, policy) for policy in POLICIES}))
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}", flush=True)
+    columns = {policy: measure_with(arguments.library, policy) for policy in POLICIES}
+    print(f"\n{table(columns)}")
+    sys.exit(any(len(rows) < len(SHAPES) * len(DTYPES) * 2 for rows in columns.values()))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include "tests/cc/gpu/block_lstm_runs.h"
 #include "tests/cc/gpu/fake_cuda.h"
@@ -403,6 +406,29 @@ TEST(CublasHandles, AreReusedInTheirContextAndNeverShared) {
     EXPECT_EQ(cuda.live_handles(), 3);
   }
   EXPECT_EQ(cuda.live_handles(), 0);
+}
+
+// However many calls overlap, they hold the device memory of a few handles.
+TEST(CublasHandles, AContextHasAFewAndFurtherUsersWait) {
+  FakeCuda cuda;
+  ASSERT_EQ(cuda.driver().CtxPushCurrent(cuda.context()), CUDA_SUCCESS);
+  CublasHandles handles(&cuda.cublas());
+  constexpr int kMost = CublasHandles::kMostPerContext;
+  int context = 0;
+  auto taken = std::make_unique<CublasHandles::Lease[]>(kMost);
+  for (int k = 0; k < kMost; ++k) ASSERT_TRUE(handles.Acquire(&context, &taken[k]).ok());
+  std::atomic<bool> served{false};
+  std::thread further([&] {
+    CublasHandles::Lease lease;
+    EXPECT_TRUE(handles.Acquire(&context, &lease).ok());
+    served = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(served);
+  taken.reset();
+  further.join();
+  EXPECT_TRUE(served);
+  EXPECT_EQ(cuda.Count("Create"), kMost);
 }
 
 }  // namespace

@@ -170,16 +170,27 @@ TEST(RnnChoiceTableTest, BFloat16ThatCudnnRefusesRunsInFloat32) {
       Dtype::kBFloat16);
 }
 
-TEST(RnnChoiceTableTest, AnotherFailureOfTheStandardAlgorithmIsReported) {
+// BAD_PARAM and EXECUTION_FAILED, too, are what a cuDNN may say to a type that it does not know.
+TEST(RnnChoiceTableTest, BFloat16ThatFailsInAnyWayRunsInFloat32) {
   RnnChoiceTable table;
-  Trials trials({{{kStandard, Dtype::kBFloat16}, ResourceExhausted("full")}});
-  const RnnPlanKey key = SmallKey();
-  RnnChoice choice;
-  const Status status = table.Choose(key, Dtype::kBFloat16,
-                                     RnnCandidates(AlgoPolicy::kStandard, key, Dtype::kBFloat16),
-                                     /*measure=*/false, trials.function(kStandard), &choice);
-  EXPECT_EQ(status.code(), Code::kResourceExhausted);
-  EXPECT_FALSE(table.Find(key, Dtype::kBFloat16, &choice));
+  Trials trials({{{kStandard, Dtype::kBFloat16}, Internal("BAD_PARAM")}});
+  const RnnChoice choice = Choose(&table, AlgoPolicy::kStandard, SmallKey(), Dtype::kBFloat16,
+                                  trials.function(kStandard));
+  EXPECT_EQ(choice.compute, Dtype::kFloat32);
+}
+
+TEST(RnnChoiceTableTest, ATrialWithoutMemoryDoesNotRuleOutTheStandardAlgorithm) {
+  for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kAuto}) {
+    RnnChoiceTable table;
+    Trials trials({{{kStatic, Dtype::kBFloat16}, ResourceExhausted("full")},
+                   {{kSmallH, Dtype::kBFloat16}, ResourceExhausted("full")},
+                   {{kDynamic, Dtype::kBFloat16}, ResourceExhausted("full")},
+                   {{kStandard, Dtype::kBFloat16}, ResourceExhausted("full")}});
+    const RnnChoice choice =
+        Choose(&table, policy, SmallKey(), Dtype::kBFloat16, trials.function(kStandard));
+    EXPECT_EQ(choice.algo, kStandard);
+    EXPECT_EQ(choice.compute, Dtype::kBFloat16);
+  }
 }
 
 }  // namespace

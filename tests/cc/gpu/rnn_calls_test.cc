@@ -289,7 +289,8 @@ TEST_F(EveryFailureTest, Measured) {
   RnnCase c = SmallCase(RnnMode::kTanh);
   c.dtype = Dtype::kFloat32;
   c.lengths = {4, 4, 4};
-  EXPECT_GT(FailEach(c, AlgoPolicy::kAuto), 40);
+  // Fewer: a trial that fails is passed over, and its memory serves the call.
+  EXPECT_GE(FailEach(c, AlgoPolicy::kAuto), 20);
 }
 
 }  // namespace

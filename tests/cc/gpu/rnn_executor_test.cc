@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <thread>
 
 #include "tests/cc/gpu/fake_cudnn.h"
@@ -38,6 +39,10 @@ class RnnExecutorTest : public ::testing::Test {
     parts.cudnn = &cudnn_;
     parts.ops = &ops_;
     parts.policy = policy;
+    parts.time = [](void*, const std::function<Status()>& work, double* seconds) {
+      *seconds = 1;
+      return work();
+    };
     executor_ = std::make_unique<RnnExecutor>(parts);
     return executor_.get();
   }
@@ -210,6 +215,40 @@ TEST_F(RnnExecutorTest, AskedForOnceAlsoWhenCandidatesAreTried) {
   c.dtype = Dtype::kFloat32;
   c.lengths = {4, 4, 4};
   EXPECT_EQ(RunForward(executor, c, fake::MakeInputs(c, false), call()).reserve_requests, 1);
+}
+
+// The scratch of a first and of a second forward call, in bytes.
+std::pair<int64_t, int64_t> ScratchOfTwoCalls(RnnExecutor* executor, const RnnCase& c) {
+  int64_t bytes[2];
+  for (int64_t& total : bytes) {
+    HostAllocator scratch;
+    const Outcome forward =
+        RunForward(executor, c, fake::MakeInputs(c, false), {0, nullptr, &scratch});
+    EXPECT_TRUE(forward.status.ok()) << forward.status.message();
+    total = std::accumulate(scratch.sizes().begin(), scratch.sizes().end(), int64_t{0});
+  }
+  return {bytes[0], bytes[1]};
+}
+
+TEST_F(RnnExecutorTest, WhatATrialTakesDoesNotGrowWithTheLength) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kBFloat16;
+  const auto trial_bytes = [&](int32_t steps) {
+    c.config.max_time = steps;
+    c.lengths = {steps, steps - 1, steps};
+    const auto [first, second] = ScratchOfTwoCalls(this->executor(), c);
+    return first - second;
+  };
+  EXPECT_EQ(trial_bytes(40), trial_bytes(4));
+}
+
+TEST_F(RnnExecutorTest, TheCallUsesTheMemoryOfItsTrials) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kFloat32;
+  c.lengths = {4, 4, 4};
+  c.config.is_training = false;  // so a trial is what the call is
+  const auto [first, second] = ScratchOfTwoCalls(executor(AlgoPolicy::kAuto), c);
+  EXPECT_EQ(first, second);
 }
 
 TEST_F(RnnExecutorTest, AReserveSpaceOfAnotherSizeIsRefused) {

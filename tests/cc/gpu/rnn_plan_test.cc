@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "cc/gpu/handle_pool.h"
 #include "cc/gpu/lru_cache.h"
@@ -58,13 +61,43 @@ class HandlePoolTest : public ::testing::Test {
   const CudnnApi cudnn_ = fake::FakeCudnn();
 };
 
-TEST_F(HandlePoolTest, OneUserAtATime) {
+// However many calls overlap, they hold the device memory of one handle.
+TEST_F(HandlePoolTest, UsersOfAStreamTakeTurnsWithItsOneHandle) {
   HandlePool pool(&cudnn_);
+  const int64_t objects = fake::LiveObjects();
   int stream;
-  HandlePool::Lease first, second;
-  ASSERT_TRUE(pool.Acquire(0, &stream, &first).ok());
-  ASSERT_TRUE(pool.Acquire(0, &stream, &second).ok());
-  EXPECT_NE(first.get(), second.get());
+  std::atomic<int> users{0}, most{0};
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 4; ++k) {
+    threads.emplace_back([&] {
+      HandlePool::Lease lease;
+      EXPECT_TRUE(pool.Acquire(0, &stream, &lease).ok());
+      const int now = ++users;
+      if (now > most) most = now;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      --users;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(fake::LiveObjects(), objects + 1);
+}
+
+TEST_F(HandlePoolTest, AFailureLeavesTheTurnToTheNext) {
+  static int creations;
+  creations = 0;
+  CudnnApi failing = cudnn_;
+  failing.Create = [](cudnnHandle_t* handle) {
+    return creations++ == 0 ? CUDNN_STATUS_NOT_INITIALIZED : fake::FakeCudnn().Create(handle);
+  };
+  HandlePool pool(&failing);
+  int stream;
+  {
+    HandlePool::Lease lease;
+    EXPECT_FALSE(pool.Acquire(0, &stream, &lease).ok());
+  }
+  HandlePool::Lease lease;
+  EXPECT_TRUE(pool.Acquire(0, &stream, &lease).ok());
 }
 
 TEST_F(HandlePoolTest, AHandleIsUsedAgainOnItsDeviceAndStreamAlone) {
@@ -109,6 +142,7 @@ TEST_F(RnnPlanTest, EveryFieldOfTheKeyTellsPlansApart) {
     keys.push_back(key);
   };
   with([](RnnPlanKey* k) { k->device = 1; });
+  with([](RnnPlanKey* k) { k->stream = k; });
   with([](RnnPlanKey* k) { k->config.mode = RnnMode::kGru; });
   with([](RnnPlanKey* k) { k->config.input_mode = InputMode::kSkip; });
   with([](RnnPlanKey* k) { k->config.direction = Direction::kBidirectional; });
