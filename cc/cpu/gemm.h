@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "cc/cpu/operand.h"
@@ -49,6 +50,15 @@ struct ColumnsOfA {
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
     __builtin_prefetch(rows[k] + column + 24, 0, 2);
   }
+};
+
+// The same from a copy with rows of LD elements: element (m, k) is at_column[k * LD + m].
+template <typename T, int LD>
+struct DenseColumnsOfA {
+  static constexpr bool kGated = false;
+  const T* at_column;
+  EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return at_column[k * LD + m]; }
+  EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
 // The same of interleaved rows, as in GatedRowsOfA.
@@ -385,6 +395,12 @@ void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   }
 }
 
+// Rows that a weight gradient reduces at a time. With 16 registers tiles are small and read A
+// often: blocks of its columns are copied, whose rows, often 4 KiB apart, would fall on few sets of
+// the caches, and fewer rows let the copy and a panel of B share the first level.
+constexpr bool kCopiesColumns = kVectorRegisters == 16;
+constexpr int64_t kReductionRows = kCopiesColumns ? 128 : 256;
+
 // Panels of a product with a transposed A, the product of a weight gradient:
 // c_q[m, v] (+)= sum_k rows[k][m] * b_q[k * ldb + v] for panels q below `panels`.
 template <typename T, typename E>
@@ -401,19 +417,17 @@ struct TransposedGemm {
   bool accumulate;
 };
 
-// One tile of it: columns [i, i + M) of A.
-template <typename T, int M, int NV, bool Gated, typename E>
-void GemmTransposedTile(const TransposedGemm<T, E>& g, int q, int64_t i) {
+// One tile of it: columns [i, i + M) of A, which `a` reads.
+template <typename T, int M, int NV, typename E, typename A>
+void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i) {
   constexpr int V = kLanes<T>;
-  using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
   Packet<T> acc[M][NV];
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
   }
-  MultiplyTile<T, M, NV>(Columns{g.rows, i}, g.b + q * g.b_stride, g.ldb, g.depth, NothingAhead(),
-                         acc);
+  MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride, g.ldb, g.depth, NothingAhead(), acc);
   // The sum of one call is formed before it is added, so that a long reduction cut into calls
   // loses fewer bits.
   T* c = g.c + q * g.c_stride + i * NV * V;
@@ -427,21 +441,60 @@ void GemmTransposedTile(const TransposedGemm<T, E>& g, int q, int64_t i) {
   }
 }
 
+// fn(q, i, m as a constant) for each tile of columns [begin, end) of A and each panel q.
+template <int M, typename T, typename E, typename F>
+EIGEN_ALWAYS_INLINE void ForTransposedTiles(const TransposedGemm<T, E>& g, int64_t begin,
+                                            int64_t end, F&& fn) {
+  for (int q = 0; q < g.panels; ++q) {
+    for (int64_t i = begin; i < end; i += M) {
+      WithRows<M>(static_cast<int>(std::min<int64_t>(M, end - i)), [&](auto m) { fn(q, i, m); });
+    }
+  }
+}
+
+// Copies columns [begin, end) of A, at most LD, to rows of LD.
+template <int LD, typename T, typename E>
+void CopyColumns(const TransposedGemm<T, E>& g, int64_t begin, int64_t end, E* copy) {
+  constexpr int64_t kAhead = 12;  // the hardware does not foresee steps from row to row
+  constexpr int64_t kLine = 64 / sizeof(E);
+  for (int64_t k = 0; k < g.depth; ++k) {
+    const E* ahead = g.rows[std::min(k + kAhead, g.depth - 1)];
+    for (int64_t i = begin; i < end; i += kLine) __builtin_prefetch(ahead + i);
+    __builtin_prefetch(ahead + end - 1);
+    if (end - begin == LD) {
+      std::memcpy(copy + k * LD, g.rows[k] + begin, sizeof(E) * LD);
+    } else {
+      std::copy(g.rows[k] + begin, g.rows[k] + end, copy + k * LD);
+    }
+  }
+}
+
 // With `Gated` rows are as in GatedColumnsOfA.
 template <typename T, int NV, bool Gated, typename E>
 void GemmTransposed(const TransposedGemm<T, E>& g) {
   constexpr int M = kTileRows<NV>;
+  if constexpr (kCopiesColumns && !Gated) {
+    constexpr int LD = 16 * M;
+    alignas(64) E copy[kReductionRows * LD];
+    for (int64_t block = 0; block < g.columns; block += LD) {
+      const int64_t end = std::min(g.columns, block + LD);
+      CopyColumns<LD>(g, block, end, copy);
+      ForTransposedTiles<M>(g, block, end, [&](int q, int64_t i, auto m) {
+        GemmTransposedTile<T, decltype(m)::value, NV>(g, DenseColumnsOfA<E, LD>{copy + (i - block)},
+                                                      q, i);
+      });
+    }
+    return;
+  }
+  using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
   // The lines of A in a block of columns, a whole row apart, are fetched from afar once for all
   // panels, and a panel of B passes over the block while it is near.
   constexpr int64_t kBlock = 8 * M;
   for (int64_t block = 0; block < g.columns; block += kBlock) {
     const int64_t end = std::min(g.columns, block + kBlock);
-    for (int q = 0; q < g.panels; ++q) {
-      for (int64_t i = block; i < end; i += M) {
-        WithRows<M>(static_cast<int>(std::min<int64_t>(M, end - i)),
-                    [&](auto m) { GemmTransposedTile<T, decltype(m)::value, NV, Gated>(g, q, i); });
-      }
-    }
+    ForTransposedTiles<M>(g, block, end, [&](int q, int64_t i, auto m) {
+      GemmTransposedTile<T, decltype(m)::value, NV>(g, Columns{g.rows, i}, q, i);
+    });
   }
 }
 

@@ -19,7 +19,6 @@ namespace rnn_ops {
 namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
-constexpr int64_t kReductionRows = 256;
 // A column of panels is read at a stride that the hardware does not foresee.
 constexpr int64_t kPrefetchRows = 12;
 
