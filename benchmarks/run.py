@@ -2,8 +2,9 @@
 
 Every peer runs in a process of its own. For each problem the results are compared first, then the
 peers take turns, round by round, so that a disturbance hits all of them alike; a problem whose
-measurements spread too far gets more rounds. Packing of weights and transposes that a user would
-pay for are inside the timing.
+measurements spread too far gets more rounds. A turn begins with a run that is not counted, because
+the caches hold what another process left. Packing of weights and transposes that a user would pay
+for are inside the timing.
 """
 
 import argparse

@@ -9,7 +9,6 @@ PyTorch's LSTM, row by row. It needs PyTorch with CUDA and numpy. With --pretend
 for a pretended driver and cuBLAS.
 """
 
-import argparse
 import contextlib
 import ctypes
 import functools
@@ -20,6 +19,7 @@ import sys
 
 import isolation
 import numpy as np
+import program
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -203,14 +203,6 @@ def all_checks(block):
         yield "two streams", functools.partial(streams, block)
 
 
-def usable():
-    try:
-        torch.cuda.synchronize()
-        return True
-    except RuntimeError:
-        return False
-
-
 def timings(block):
     """Microseconds of forward and backward, ours and torch.nn.LSTM's on cuDNN."""
     torch.backends.cudnn.allow_tf32 = False  # as in the problems here
@@ -250,33 +242,20 @@ def timings(block):
         print(f"| {sizes} | {dtype} | {median(ours):.0f} | {median(theirs):.0f} |", flush=True)
 
 
-def _always():
-    return True
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library")
-    parser.add_argument("--pretend", action="store_true")
+    parser = program.parser(__doc__.splitlines()[0])
     parser.add_argument("--time", action="store_true")
-    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if not arguments.pretend and not torch.cuda.is_available():
-        sys.exit("no GPU: PyTorch sees none")
-    if arguments.first is None and not arguments.time:
-        sys.exit(isolation.supervise([sys.executable, *sys.argv]))
+    device, name, usable = program.start(arguments, isolated=not arguments.time)
     if not arguments.pretend:
         # Makes the context and loads PyTorch's cuBLAS, which the core then takes.
         torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
-    block = BlockLstm(arguments.library, "cpu" if arguments.pretend else "cuda")
-    device = "a pretended GPU" if arguments.pretend else torch.cuda.get_device_name()
-    print(f"{device}, torch {torch.__version__}", flush=True)
+    block = BlockLstm(arguments.library, device)
+    print(f"{name}, torch {torch.__version__}", flush=True)
     if arguments.time:
         timings(block)
     else:
-        isolation.run(
-            all_checks(block), arguments.first, usable if block.device == "cuda" else _always
-        )
+        isolation.run(all_checks(block), arguments.first, usable)
 
 
 if __name__ == "__main__":

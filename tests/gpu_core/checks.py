@@ -8,15 +8,14 @@ Prints a line per case and "N passed, M failed" at the end. It needs PyTorch wit
 With --pretend, device memory is host memory: for a pretended driver and cuDNN.
 """
 
-import argparse
 import concurrent.futures
 import functools
 import itertools
-import sys
 
 import core
 import isolation
 import numpy as np
+import program
 import torch
 
 from reference import rnn as reference
@@ -210,32 +209,15 @@ def all_checks(device_core, pretend):
         yield "four streams", functools.partial(streams, device_core)
 
 
-def usable():
-    try:
-        torch.cuda.synchronize()
-        return True
-    except RuntimeError:
-        return False
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library")
-    parser.add_argument("--pretend", action="store_true")
-    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if not arguments.pretend and not torch.cuda.is_available():
-        sys.exit("no GPU: PyTorch sees none")
-    if arguments.first is None:
-        sys.exit(isolation.supervise([sys.executable, *sys.argv]))
+    arguments = program.parser(__doc__.splitlines()[0]).parse_args()
+    device, name, usable = program.start(arguments)
     if not arguments.pretend:
         # Makes the context current and loads PyTorch's cuDNN, which the core then takes.
         torch.nn.LSTM(2, 2, device="cuda")(torch.zeros(1, 1, 2, device="cuda"))
-    device_core = core.Core(arguments.library, "cpu" if arguments.pretend else "cuda")
-    device = "a pretended GPU" if arguments.pretend else torch.cuda.get_device_name()
-    print(f"{device}, cuDNN {device_core.cudnn_version()}, torch {torch.__version__}", flush=True)
-    checks = all_checks(device_core, arguments.pretend)
-    isolation.run(checks, arguments.first, (lambda: True) if arguments.pretend else usable)
+    device_core = core.Core(arguments.library, device)
+    print(f"{name}, cuDNN {device_core.cudnn_version()}, torch {torch.__version__}", flush=True)
+    isolation.run(all_checks(device_core, arguments.pretend), arguments.first, usable)
 
 
 if __name__ == "__main__":

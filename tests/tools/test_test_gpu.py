@@ -2,7 +2,10 @@
 
 import importlib.util
 import pathlib
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -41,6 +44,64 @@ def test_a_hanging_step_is_stopped(tmp_path, monkeypatch):
     step = _step("slow", "import time; time.sleep(60)")
     step.run(tmp_path)
     assert step.outcome == "FAILED (not finished after 1 s)"
+
+
+def _ended(pid):
+    """Whether a process is gone, or only waits for its parent to notice."""
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state in "ZX"
+
+
+_WITH_A_CHILD = """
+import pathlib, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+pathlib.Path("child.new").write_text(str(child.pid))
+pathlib.Path("child.new").rename("child")
+time.sleep({})
+"""
+
+
+def _wait_for(condition):
+    for _ in range(200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("seconds", [60, 0])
+def test_what_a_step_started_ends_with_it(tmp_path, monkeypatch, seconds):
+    monkeypatch.setattr(tool, "TIMEOUT_SECONDS", 2)
+    step = _step("parent", _WITH_A_CHILD.format(seconds))
+    step.run(tmp_path)
+    assert step.outcome == ("passed" if seconds == 0 else "FAILED (not finished after 2 s)")
+    assert _wait_for(lambda: _ended((tmp_path / "child").read_text()))
+
+
+def test_stopping_the_run_stops_the_step(tmp_path):
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import test_gpu as t\n"
+        f"child = [sys.executable, '-c', {_WITH_A_CHILD.format(60)!r}]\n"
+        "t.make_steps = lambda device, folder: [t.Step('parent', child)]\n"
+        f"sys.argv = ['test_gpu.py', '--folder', {str(tmp_path)!r}, '--report', {str(tmp_path / 'r.md')!r}]\n"
+        "sys.exit(t.main())"
+    )
+    run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+    assert _wait_for((tmp_path / "child").exists)
+    run.terminate()
+    assert run.wait(20) == 128 + signal.SIGTERM
+    assert _wait_for(lambda: _ended((tmp_path / "child").read_text()))
+
+
+def test_every_failure_is_in_the_report(tmp_path):
+    lines = ["FAIL early check", "FAILED tests/x.py::y", "ERROR tests/z.py", *map(str, range(50))]
+    step = _step("parity", f"print('\\n'.join({lines!r})); raise SystemExit(1)")
+    step.run(tmp_path)
+    text = tool.report([step], "c", "GPU:0")
+    assert all(line in text for line in lines[:3]) and "\n49\n" in text and "\n20\n" not in text
 
 
 def test_report_replaces_only_what_is_between_the_marks(tmp_path):
