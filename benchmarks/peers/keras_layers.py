@@ -87,7 +87,7 @@ class _Keras:
 
     def run(self):
         self._last = self._step()
-        self._last[-1].numpy()
+        np.asarray(self._last[-1])  # waits for it; .numpy() would copy it
 
     def result(self):
         if self._without_dropout is not None:

@@ -47,7 +47,7 @@ class _Peer:
 
     def run(self):
         self._last = self._step()
-        self._last[-1].numpy()
+        np.asarray(self._last[-1])  # waits for it; .numpy() would copy it
 
     def result(self):
         names = ["y", "dx"]
