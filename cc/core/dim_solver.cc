@@ -4,7 +4,7 @@ namespace rnn_ops {
 namespace {
 
 std::string ToString(const DimTerm& term) {
-  if (term.letter == nullptr) return term.text;
+  if (term.letter == nullptr) return term.factor == 0 ? term.text : std::to_string(term.factor);
   if (term.factor == 1) return term.letter->letter;
   return StrCat(term.factor, "*", term.letter->letter);
 }
@@ -57,7 +57,12 @@ Status MergeShape(const char* tensor, const PartialShape& shape,
   size_t k = 0;
   for (const DimTerm& term : terms) {
     const int64_t dim = shape.dims[k++];
-    if (dim < 0 || term.letter == nullptr) continue;
+    if (dim < 0) continue;
+    if (term.letter == nullptr) {
+      if (term.factor == 0 || dim == term.factor) continue;
+      return mismatch(
+          StrCat(", whose dimension ", k - 1, " is ", dim, " instead of ", term.factor));
+    }
     DimLetter& letter = *term.letter;
     if (dim % term.factor != 0) {
       return mismatch(StrCat(", and ", dim, " is not a multiple of ", term.factor));

@@ -26,7 +26,8 @@ struct DimLetter {
   bool known() const { return value >= 0; }
 };
 
-// One dimension of a tensor: factor * letter, or any size (no letter), shown as `text`.
+// One dimension of a tensor: factor * letter; or, without a letter, exactly `factor`, or any size
+// (0), shown as `text`.
 struct DimTerm {
   DimLetter* letter;
   int64_t factor = 1;
@@ -35,10 +36,11 @@ struct DimTerm {
   DimTerm(DimLetter* letter, int64_t factor = 1)  // NOLINT: implicit, for lists of letters
       : letter(letter), factor(factor) {}
   static DimTerm Any(const char* text) {
-    DimTerm term(nullptr);
+    DimTerm term(nullptr, 0);
     term.text = text;
     return term;
   }
+  static DimTerm Exactly(int64_t size) { return DimTerm(nullptr, size); }
 };
 
 // Requires `shape` to have the rank of `terms` and merges its dimensions into the letters.

@@ -14,8 +14,6 @@ class LayerRnnSolver {
     config.mode = attrs.mode;
     gates_.value = config.num_gates();
     gates_.source = "rnn_mode";
-    rows_of_bias_.value = 2;
-    rows_of_bias_.source = "rnn_mode";
   }
 
   Status MergeInputs(const LayerRnnInputShapes& in) {
@@ -27,7 +25,7 @@ class LayerRnnSolver {
     RNN_OPS_RETURN_IF_ERROR(
         MergeShape("recurrent_kernel", in.recurrent_kernel, {&units_, {&units_, gates}}));
     if (attrs_.mode == RnnMode::kGru) {
-      RNN_OPS_RETURN_IF_ERROR(Optional("bias", in.bias, {&rows_of_bias_, {&units_, gates}}));
+      RNN_OPS_RETURN_IF_ERROR(Optional("bias", in.bias, {DimTerm::Exactly(2), {&units_, gates}}));
     } else {
       RNN_OPS_RETURN_IF_ERROR(Optional("bias", in.bias, {{&units_, gates}}));
     }
@@ -94,7 +92,6 @@ class LayerRnnSolver {
   DimLetter input_size_{"I", 1};
   DimLetter units_{"H", 1};
   DimLetter gates_{"G", 1};
-  DimLetter rows_of_bias_{"2", 2};
 };
 
 }  // namespace

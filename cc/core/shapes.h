@@ -1,5 +1,6 @@
-// The one place that knows the shapes of every tensor of every op. Shape functions call it with
-// partly unknown shapes, kernels with complete ones, so both refuse the same inputs.
+// The one place that knows the shapes of the tensors of the ops that run an RNN (those of the
+// parameter ops are in cc/tf/params_util.h). Shape functions call it with partly unknown shapes,
+// kernels with complete ones, so both refuse the same inputs.
 #ifndef TF_RNN_OPS_CC_CORE_SHAPES_H_
 #define TF_RNN_OPS_CC_CORE_SHAPES_H_
 
@@ -36,7 +37,7 @@ struct RnnBackpropShapes {
   RnnInputShapes in;
   PartialShape output, output_h, output_c;
   PartialShape output_backprop, output_h_backprop, output_c_backprop;
-  PartialShape reserve_space, host_reserved;
+  PartialShape reserve_space;
 };
 
 // Sizes found so far, kUnknownDim where unknown.

@@ -131,9 +131,13 @@ Team::~Team() {
 
 void Team::CallHelpers() {
   // Counted beforehand: a closure that runs at once, inside schedule_, is not called for again.
-  int missing = state_->max_helpers - state_->helpers.load(std::memory_order_seq_cst);
+  std::atomic<int>& helpers = state_->helpers;
+  int missing = state_->max_helpers - helpers.load(std::memory_order_seq_cst);
   for (; missing > 0; --missing) {
-    state_->helpers.fetch_add(1, std::memory_order_relaxed);
+    int k = helpers.load(std::memory_order_relaxed);
+    do {
+      if (k >= state_->max_helpers) return;  // one that was leaving has come back, see Leave()
+    } while (!helpers.compare_exchange_weak(k, k + 1, std::memory_order_relaxed));
     schedule_([state = state_] { state->Help(); });
   }
 }

@@ -33,6 +33,9 @@ class Arena {
     return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base_) + offset);
   }
 
+  // Bytes of arrays taken elsewhere, a multiple of the alignment. They were measured to fit.
+  void Skip(int64_t bytes) { used_ += bytes; }
+
   bool measuring() const { return base_ == nullptr; }
   // Bytes taken, or -1 when they exceed 2^62.
   int64_t bytes() const { return overflow_ ? -1 : used_; }

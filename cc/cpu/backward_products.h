@@ -181,8 +181,9 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
   const ReductionFactor<T> factors[2] = {
       {in, s.gates.input_at, nx, dwx, x_size, mask_x && !s.dense},
       {s.hidden, s.gates.recurrent_at, nh, dwh, h_size, mask_h && !s.dense}};
+  E* const space = dir.reduction + range.begin * ReductionSpace<T, E>(layer.seq->rows);
   if constexpr (std::is_same_v<T, E>) {
-    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias,
+    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
                  [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
                    if (factor == 0) {
                      return mask_x ? layer.operand_x + row * in * s.gates.input.count
@@ -192,7 +193,7 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
                                  : layer.HBefore(d, t, j);
                  });
   } else {
-    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias,
+    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
                  [&](int64_t pair, int factor) {
                    return factor == 0 ? layer.operand_x + pair * RoundUp(in, V)
                                       : dir.operand_h + pair * s.hidden_padded;
@@ -240,8 +241,10 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& 
                                   vectors};
   const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, size, false},
                                          {0, 0, 0, nullptr, 0, false}};
+  T* const space =
+      dir.reduction + (s.panels() + range.begin) * ReductionSpace<T, T>(layer.seq->rows);
   ReducePanels(
-      *layer.seq, dir.m, s.padded, panels, factors, static_cast<T*>(nullptr),
+      *layer.seq, dir.m, s.padded, panels, factors, static_cast<T*>(nullptr), space,
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });
   for (int64_t panel = range.begin; panel < range.end; ++panel, result += size) {
     for (int v = 0; v < vectors; ++v) {

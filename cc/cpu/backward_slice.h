@@ -30,14 +30,15 @@ struct BackwardDirection {
   E* projection;  // K = P, N = H
   // Gradients of the forward panels, same sizes as PackedWeights.
   PackedWeights<T> gradient;
-  E* dgates;       // [R, gate_row]
-  T* dh;           // [B, hidden_padded]
-  T* dc;           // LSTM: [B, padded]
-  T* c0;           // LSTM: [B, padded]
-  T* dm;           // projection: [B, padded]
-  T* dh_total;     // projection: [R, hidden_padded], the whole gradient of h
-  T* m;            // projection: [R, padded], h before it is projected
-  E* operand_h;    // what its weight gradient reads of h before each step, where that is not h
+  E* dgates;     // [R, gate_row]
+  E* reduction;  // ReductionSpace() of each gate panel, then of each dense panel of the projection
+  T* dh;         // [B, hidden_padded]
+  T* dc;         // LSTM: [B, padded]
+  T* c0;         // LSTM: [B, padded]
+  T* dm;         // projection: [B, padded]
+  T* dh_total;   // projection: [R, hidden_padded], the whole gradient of h
+  T* m;          // projection: [R, padded], h before it is projected
+  E* operand_h;  // what its weight gradient reads of h before each step, where that is not h
   const T* gates;  // from the reserve space
   const T* c;
 };

@@ -30,7 +30,8 @@ struct BlockLstmRow {
 };
 
 // do = dh * co * s'(o); dc += dh * o * tanh'(c) + do * w_co; di, df, dci as in LstmRowBackward;
-// dc_prev = dc * f + di * w_ci + df * w_cf. The clip is not differentiated, as in TensorFlow.
+// dc_prev = dc * f + di * w_ci + df * w_cf. The clip is not differentiated, as in TensorFlow. Lanes
+// beyond H as in LstmRowBackward.
 template <typename T, bool Peephole>
 void BlockLstmRowBackward(const UnitRange& range, const BlockLstmRow<T>& r) {
   constexpr int V = kLanes<T>;
@@ -54,10 +55,10 @@ void BlockLstmRowBackward(const UnitRange& range, const BlockLstmRow<T>& r) {
       dc_prev = pmadd(d_forget, Load(r.wcf + unit), dc_prev);
     }
     T* dg = r.dgates + 4 * unit;
-    Store(dg, d_in);
-    Store(dg + V, d_forget);
-    Store(dg + 2 * V, pmul(pmul(dc, in), TanhSlope<T>(candidate)));
-    Store(dg + 3 * V, d_out);
+    Store(dg, KeepFirst<T>(d_in, n));
+    Store(dg + V, KeepFirst<T>(d_forget, n));
+    Store(dg + 2 * V, KeepFirst<T>(pmul(pmul(dc, in), TanhSlope<T>(candidate)), n));
+    Store(dg + 3 * V, KeepFirst<T>(d_out, n));
     Store(r.dc + unit, dc_prev);
   }
 }

@@ -163,7 +163,7 @@ struct StepProduct {
   const E* const* a;  // [rows] what the weights multiply: h_prev, or what was made of it
   int64_t depth;      // K in operands
   const E* panels;    // packed recurrent weights
-  bool few_rows;      // see MultiplyRows
+  int few_rows;       // see MultiplyRows
   bool reversed;      // see PanelOrder
 };
 

@@ -96,14 +96,16 @@ void GruRowBackward(const UnitRange& range, const T* gates, const T* h_prev, T* 
   }
 }
 
-// dgate = dh * act'(h)
+// dgate = dh * act'(h); lanes beyond H as in LstmRowBackward.
 template <typename T, typename Activation, typename E>
 void VanillaRowBackward(const UnitRange& range, const T* h, const T* dh, const T* dy, E* dgates) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
-    const Packet<T> slope = Activation::template Slope<T>(LoadFirst(h + unit, units - unit));
-    StoreOperands(dgates, unit, pmul(LoadGradient(dh, dy, unit, units), slope));
+    const int64_t n = units - unit;
+    const Packet<T> slope = Activation::template Slope<T>(LoadFirst(h + unit, n));
+    const Packet<T> dgate = pmul(LoadGradient(dh, dy, unit, units), slope);
+    StoreOperands(dgates, unit, KeepFirst<T>(dgate, n));
   }
 }
 

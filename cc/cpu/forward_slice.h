@@ -31,8 +31,8 @@ struct ForwardDirection {
   WeightSource<TensorOf<T, E>> source;
   PackedWeights<T, E> weights;  // only the biases in direct calls
   T* gates;                     // training: [R, gate_row]; otherwise a ring of chunk rows
-  T* c;             // LSTM. Training: [R, padded]; otherwise [B, padded], updated in place
-  T* c0;            // LSTM: [B, padded]
+  T* c;                         // LSTM in training: [R, padded]
+  T* c0;                        // LSTM: [B, padded], the first c; without training updated in place
   T* m;             // [B, padded]: h before it is projected, or GRU's h before it is rounded
   E* operand_h[2];  // with masks or pairs: [B, operand_row] of even and of odd steps
 };

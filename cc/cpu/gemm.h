@@ -172,19 +172,21 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, 
   }
 }
 
-inline bool FewRows(int64_t batch) { return batch <= 2; }
+// The rows of a step of the whole problem where they are one or two, otherwise 0: the order of
+// summation, and so the rounding, goes by it. It must not go by how many rows are still alive or
+// how they were shared out.
+inline int FewRows(int64_t batch) { return batch <= 2 ? static_cast<int>(batch) : 0; }
 
-// `few_rows` says that the whole problem has at most two rows a step. It must not depend on how the
-// rows were shared out, because the two orders of summation round differently.
+// `few_rows` is FewRows() of the problem.
 template <typename T, int M, int NV, typename E, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64_t depth,
-                                      bool few_rows, const Ahead& next, Packet<T> (&acc)[M][NV]) {
+                                      int few_rows, const Ahead& next, Packet<T> (&acc)[M][NV]) {
+  constexpr int kSums = kVectorRegisters == 32 ? 4 : 2;  // for each column
+  if constexpr (M == 1) {
+    if (few_rows == 1) return MultiplyTileSplit<T, kSums, M, NV>(a, b, ldb, depth, acc);
+  }
   if constexpr (M <= 2) {
-    if (few_rows) {
-      constexpr int U = kVectorRegisters == 32 ? 4 / M : 2 / M;
-      MultiplyTileSplit<T, U, M, NV>(a, b, ldb, depth, acc);
-      return;
-    }
+    if (few_rows == 2) return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, ldb, depth, acc);
   }
   MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
 }
@@ -252,7 +254,7 @@ struct RowGemm {
   int64_t panel_stride;     // columns of C from one panel to the next
   Start start;
   const T* const* scale = nullptr;  // [rows] like C: multiplies the product before it is added
-  bool few_rows = false;            // see MultiplyRows
+  int few_rows = 0;                 // see MultiplyRows
   bool reversed = false;            // the order of the panels
 
   int64_t panel_depth() const { return b_depth < 0 ? run * runs : b_depth; }
@@ -474,7 +476,8 @@ template <typename T, int NV, bool Gated, typename E>
 void GemmTransposed(const TransposedGemm<T, E>& g) {
   constexpr int M = kTileRows<NV>;
   if constexpr (kCopiesColumns && !Gated) {
-    constexpr int LD = 16 * M;
+    constexpr int LD = 48;  // a multiple of every M
+    static_assert(LD % M == 0);
     alignas(64) E copy[kReductionRows * LD];
     for (int64_t block = 0; block < g.columns; block += LD) {
       const int64_t end = std::min(g.columns, block + LD);

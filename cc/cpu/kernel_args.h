@@ -1,5 +1,6 @@
 // The arguments of the CPU kernels: plain data only, because they cross the boundary between the
-// main library and the shared object of an instruction set (docs/design.md, section 4).
+// main library and the shared object of an instruction set (docs/design.md, "One wheel for every
+// CPU").
 #ifndef TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
 #define TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
 
@@ -13,7 +14,6 @@ enum KernelDtype : int32_t {
   kFloat64 = 1,
   kFloat16 = 2,
   kBFloat16 = 3,
-  kNumKernelDtypes = 4,
 };
 
 // Threads as a callback: runs fn(arg, i) for each i in [0, n), then returns.

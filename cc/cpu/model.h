@@ -1,5 +1,5 @@
-// What the kernels derive from a problem: sizes in vectors, gate orders, memory of the reserve
-// space, and the packed weights of a pseudo-layer.
+// What the kernels derive from a problem: sizes in vectors, gate orders, and the packed weights of
+// a pseudo-layer.
 #ifndef TF_RNN_OPS_CC_CPU_MODEL_H_
 #define TF_RNN_OPS_CC_CPU_MODEL_H_
 
@@ -122,9 +122,9 @@ struct ParamCursor {
   int64_t total = 0;  // elements of the whole buffer
 
   // `in` is the pseudo-layer's input size, 0 where it has no input weights.
-  void Next(int64_t in) {
-    weights += Weights(in);
-    biases += 2 * gate_units;
+  void Next(int64_t in, int64_t count = 1) {
+    weights += count * Weights(in);
+    biases += count * 2 * gate_units;
   }
   int64_t Weights(int64_t in) const { return gate_units * (in + hidden) + proj_elements; }
 

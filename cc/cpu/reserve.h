@@ -63,10 +63,9 @@ struct Reserve {
   int64_t num_layers;
 
   struct PseudoLayer {
-    T* gates;  // null for the vanilla modes
-    T* c;      // null unless LSTM
+    T* gates;  // nothing for the vanilla modes
+    T* c;      // nothing unless LSTM
   };
-  // Walks the buffer from the start; cheap, so nothing is kept.
   PseudoLayer At(int64_t pseudo_layer) const;
   T* LayerOutput(int64_t layer) const;
   int64_t bytes() const;
@@ -80,6 +79,12 @@ struct Reserve {
   Arena Walk(F&& fn) const;
   int64_t GateElements() const { return sizes->dense ? 0 : Area(rows, sizes->gate_row); }
   int64_t CElements() const { return sizes->lstm() ? Area(rows, sizes->padded) : 0; }
+  int64_t PseudoLayerBytes() const {
+    Arena one;
+    one.Take<T>(GateElements());
+    one.Take<T>(CElements());
+    return one.bytes();
+  }
 };
 
 template <typename T>
@@ -96,24 +101,20 @@ Reserve<T> MakeReserve(void* base, int64_t rows, const Sizes<T>& sizes, int64_t 
 template <typename T>
 typename Reserve<T>::PseudoLayer Reserve<T>::At(int64_t pseudo_layer) const {
   Arena walk = arena;
+  walk.Skip(pseudo_layer * PseudoLayerBytes());
   PseudoLayer found{};
-  for (int64_t i = 0; i <= pseudo_layer; ++i) {
-    found.gates = walk.Take<T>(GateElements());
-    found.c = walk.Take<T>(CElements());
-  }
+  found.gates = walk.Take<T>(GateElements());
+  found.c = walk.Take<T>(CElements());
   return found;
 }
 
 template <typename T>
 T* Reserve<T>::LayerOutput(int64_t layer) const {
+  Arena one;
+  one.Take<T>(Area(rows, sizes->output));
   Arena walk = arena;
-  for (int64_t i = 0; i < num_layers * sizes->num_dirs; ++i) {
-    walk.Take<T>(GateElements());
-    walk.Take<T>(CElements());
-  }
-  T* output = nullptr;
-  for (int64_t l = 0; l <= layer; ++l) output = walk.Take<T>(Area(rows, sizes->output));
-  return output;
+  walk.Skip(num_layers * sizes->num_dirs * PseudoLayerBytes() + layer * one.bytes());
+  return walk.Take<T>(Area(rows, sizes->output));
 }
 
 template <typename T>

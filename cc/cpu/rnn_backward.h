@@ -77,6 +77,8 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   dir.gradient = TakePackedWeights(arena, without_projection, in);
   dir.gradient.projection = arena.Take<T>(Area(s.proj, s.padded));
   dir.dgates = arena.Take<E>(Area(rows, OperandsOf<E>(s.gate_row)));
+  const int64_t panels = s.panels() + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
+  dir.reduction = arena.Take<E>(Area(panels, ReductionSpace<T, E>(rows)));
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
@@ -250,9 +252,9 @@ int32_t Backward(const RnnBackwardArgs& args) {
       }
     }
     ParamCursor cursor = MakeParamCursor(p, s);
-    for (int64_t below = 0; below < l; ++below) {
-      const int64_t in = below == 0 ? (p.skip_input ? 0 : p.input_size) : s.output;
-      for (int d = 0; d < p.num_dirs; ++d) cursor.Next(in);
+    if (l > 0) {
+      cursor.Next(p.skip_input ? 0 : p.input_size, p.num_dirs);
+      cursor.Next(s.output, (l - 1) * p.num_dirs);
     }
     WeightSource<Weight> src[2];
     WeightTarget<T> to[2];

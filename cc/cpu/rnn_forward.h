@@ -2,7 +2,8 @@
 //
 // Note [Forward schedule]
 // Per layer: the weights are packed once, then every direction and slice of the batch runs its
-// whole sequence without synchronisation. A slice alternates between the input product of a chunk
+// whole sequence without synchronisation, or, where threads share the units, meeting at each step
+// (stages.h). A slice alternates between the input product of a chunk
 // of steps (about kChunkRows rows, so that its gate rows are still in cache) and the recurrence
 // over them. Calls of at most kDirectRows rows (streaming) leave the weights as they are: see
 // dot.h.

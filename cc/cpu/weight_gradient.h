@@ -43,6 +43,18 @@ struct ReductionFactor {
   bool gated;             // the factor's rows are interleaved, see Note [Gate masks]
 };
 
+// Rows of a block in operands E, for a reduction over `rows` rows.
+template <typename T, typename E>
+int64_t ReductionBlock(int64_t rows) {
+  return CeilDiv(std::min(kReductionRows, rows), kPerOperand<E>);
+}
+
+// Operands that ReducePanels copies a block of one panel to.
+template <typename T, typename E>
+int64_t ReductionSpace(int64_t rows) {
+  return ReductionBlock<T, E>(rows) * 4 * kLanes<T>;
+}
+
 template <typename T>
 void AddSums(const ReductionPanels& panels, const Packet<T> (&sum)[kReductionPanels][4], T* bias) {
   for (int q = 0; q < panels.count; ++q) {
@@ -54,15 +66,15 @@ void AddSums(const ReductionPanels& panels, const Packet<T> (&sum)[kReductionPan
 
 // For panels of rows [R, ld] of `gradient`, computes result[k] = sum over rows of row_k * gradient
 // for both factors, and the sums of the gradient itself in `bias` [count][vectors * V] (may be
-// null). `rows_of(row, t, j, factor)` gives the factor's row.
+// null). `rows_of(row, t, j, factor)` gives the factor's row. `space` has ReductionSpace() for each
+// panel.
 template <typename T, typename RowsOf>
 void ReducePanels(const Sequence& seq, const T* gradient, int64_t ld, const ReductionPanels& panels,
-                  const ReductionFactor<T> (&factors)[2], T* bias, RowsOf&& rows_of) {
+                  const ReductionFactor<T> (&factors)[2], T* bias, T* space, RowsOf&& rows_of) {
   constexpr int V = kLanes<T>;
   constexpr int64_t kPanelColumns = 4 * V;
-  alignas(64) T copied[kReductionPanels * kReductionRows * 4 * V];
   const int vectors = panels.vectors;
-  const int64_t block_size = kReductionRows * vectors * V;
+  const int64_t block_size = ReductionBlock<T, T>(seq.rows) * vectors * V;
   const T* rows[2][kReductionRows];
   if (bias != nullptr) std::fill(bias, bias + panels.count * vectors * V, T(0));
   const int64_t blocks = std::max<int64_t>(1, CeilDiv(seq.rows, kReductionRows));
@@ -78,7 +90,7 @@ void ReducePanels(const Sequence& seq, const T* gradient, int64_t ld, const Redu
       const T* ahead = gradient + std::min(row + kPrefetchRows, seq.rows - 1) * ld + panels.at;
       const T* from = gradient + row * ld + panels.at;
       for (int q = 0; q < panels.count; ++q) {
-        T* to = copied + q * block_size + k * vectors * V;
+        T* to = space + q * block_size + k * vectors * V;
         for (int v = 0; v < vectors; ++v) {
           __builtin_prefetch(ahead + q * kPanelColumns + v * V);
           const Packet<T> value = Load(from + q * kPanelColumns + v * V);
@@ -95,7 +107,7 @@ void ReducePanels(const Sequence& seq, const T* gradient, int64_t ld, const Redu
       if (factor.columns == 0) continue;
       GemmTransposedVectors<T, T>(
           factor.vectors, factor.gated,
-          {rows[f], n, factor.columns, panels.count, copied + factor.first_vector * V, block_size,
+          {rows[f], n, factor.columns, panels.count, space + factor.first_vector * V, block_size,
            vectors * V, factor.result, factor.result_stride, /*accumulate=*/i > 0});
     }
     if (bias != nullptr) AddSums(panels, sum, bias);
@@ -109,13 +121,12 @@ void ReducePanels(const Sequence& seq, const T* gradient, int64_t ld, const Redu
 template <typename RowsOf>
 void ReducePanels(const Sequence& seq, const Pair* gradient, int64_t ld,
                   const ReductionPanels& panels, const ReductionFactor<float> (&factors)[2],
-                  float* bias, RowsOf&& rows_of) {
+                  float* bias, Pair* space, RowsOf&& rows_of) {
   constexpr int V = kLanes<float>;
   constexpr int64_t kPanelColumns = 4 * V;
   constexpr int64_t kPairs = kReductionRows / 2;
-  alignas(64) Pair copied[kReductionPanels * kPairs * 4 * V];
   const int vectors = panels.vectors;
-  const int64_t block_size = kPairs * vectors * V;
+  const int64_t block_size = ReductionBlock<float, Pair>(seq.rows) * vectors * V;
   const Pair* rows[2][kPairs];
   std::fill(bias, bias + panels.count * vectors * V, 0.0f);
   const auto* elements = reinterpret_cast<const uint16_t*>(gradient);
@@ -142,7 +153,7 @@ void ReducePanels(const Sequence& seq, const Pair* gradient, int64_t ld,
           __builtin_prefetch(next + v * V);
           __builtin_prefetch(next + ld + v * V);
         }
-        Pair* to = copied + q * block_size + k / 2 * vectors * V;
+        Pair* to = space + q * block_size + k / 2 * vectors * V;
         for (int v = 0; v < vectors; ++v) {
           const __m256i first = load(from + v * V);
           const __m256i second = k + 1 < n ? load(from + ld + v * V) : _mm256_setzero_si256();
@@ -160,7 +171,7 @@ void ReducePanels(const Sequence& seq, const Pair* gradient, int64_t ld,
       if (factor.columns == 0) continue;
       GemmTransposedVectors<float, Pair>(
           factor.vectors, false,
-          {rows[f], CeilDiv(n, 2), factor.columns, panels.count, copied + factor.first_vector * V,
+          {rows[f], CeilDiv(n, 2), factor.columns, panels.count, space + factor.first_vector * V,
            block_size, vectors * V, factor.result, factor.result_stride, /*accumulate=*/i > 0});
     }
     AddSums(panels, sum, bias);

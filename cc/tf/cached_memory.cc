@@ -69,7 +69,8 @@ bool IsMalloc(Allocator* allocator) { return allocator->Name() == "cpu"; }
 bool MayBeCached(OpKernelContext* context, AllocatorAttributes attributes) {
   AllocatorAttributes on_host;
   on_host.set_on_host(true);
-  return context->device()->attributes().device_type() == tensorflow::DEVICE_CPU &&
+  // WHY not attributes(): where Grappler folds constants the device is one that aborts on it.
+  return context->device()->device_type() == tensorflow::DEVICE_CPU &&
          attributes.IsEqualOrLessRestrictiveThan(on_host) && attributes.scope_id == 0 &&
          !context->track_allocations() && IsMalloc(context->get_allocator(attributes));
 }

@@ -3,6 +3,7 @@
 #define TF_RNN_OPS_CC_TF_OP_UTIL_H_
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -113,6 +114,16 @@ absl::Status AllocateScratch(tensorflow::OpKernelContext* context, int64_t bytes
                              tensorflow::Tensor* holder, void** data);
 
 inline const void* Data(const tensorflow::Tensor& tensor) { return tensor.tensor_data().data(); }
+
+// The element of a tensor whose shape is []. WHY not Tensor::scalar(): it aborts where the memory
+// is not aligned, as that of slices and DLPack need not be.
+template <typename V>
+V ScalarOf(const tensorflow::Tensor& tensor) {
+  V value;
+  std::memcpy(&value, Data(tensor), sizeof(value));
+  return value;
+}
+
 inline void* MutableData(tensorflow::Tensor* tensor) { return tensor->data(); }
 
 // Zero has the all-zero bit pattern in every type of these ops.

@@ -32,7 +32,7 @@ absl::Status ReadRnnSize(const char* name, const Tensor& tensor, int64_t* size) 
     return absl::InvalidArgumentError(
         StrCat(name, " must be a scalar, but its shape is ", tensor.shape().DebugString(), "."));
   }
-  *size = tensor.scalar<int32_t>()();
+  *size = ScalarOf<int32_t>(tensor);
   if (*size >= 1) return absl::OkStatus();
   return absl::InvalidArgumentError(StrCat(name, " must be at least 1, but it is ", *size, "."));
 }
@@ -59,10 +59,11 @@ absl::Status CheckCanonicalCounts(const RnnConfig& config, const CanonicalCounts
   if (given.weights == expected.weights && given.biases == expected.biases) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      StrCat("num_layers = ", config.num_layers, " with these attributes has ", expected.weights,
-             " weights and ", expected.biases, " biases, but the op has ", given.weights,
-             " weights and ", given.biases, " biases."));
+  return absl::InvalidArgumentError(StrCat(
+      "The numbers of weights and biases (num_params_weights and num_params_biases; num_params ",
+      "in TensorFlow's first versions) must be ", expected.weights, " and ", expected.biases,
+      " for num_layers = ", config.num_layers, " with these attributes, but they are ",
+      given.weights, " and ", given.biases, "."));
 }
 
 absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape) {

@@ -121,3 +121,20 @@ def test_clip_saturates_the_state(rng):
     cs = tf_ops.to_float64(tf_ops.block_forward(ops, case).cs)
     assert np.max(np.abs(cs)) == 0.125
     assert tf.reduce_all(tf.abs(cs) <= 0.125)
+
+
+@pytest.mark.parametrize("units", [1, 3, 16])
+def test_infinite_gradient_goes_where_the_reference_has_it(units, rng):
+    """Also where the units do not fill a vector: lanes beside them must not turn it into NaN."""
+    case = cases.block_case(4, 3, 2, units, rng, "float64")
+    for name in ("x", "w", "b", "cs_prev", "h_prev"):  # so that no two infinities cancel
+        setattr(case.inputs, name, np.abs(getattr(case.inputs, name)) + 0.1)
+    case.h_grad[3, 1] = np.inf
+    case.cs_grad[...] = 0.0
+    result = tf_ops.block_forward(ops, case)
+    _, want = case.reference()
+    got = tf_ops.block_arrays(result, tf_ops.block_backward(ops, case, result))
+    x_grad = want["x"]
+    assert np.isinf(x_grad[3, 1]).all()
+    np.testing.assert_array_equal(np.isposinf(got["x_grad"]), np.isposinf(x_grad))
+    np.testing.assert_array_equal(np.isnan(got["x_grad"]), np.isnan(x_grad))

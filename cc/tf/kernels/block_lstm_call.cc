@@ -30,7 +30,7 @@ BlockLstmInputShapes InputShapes(OpKernelContext* context) {
 // After the shapes: what needs the value of seq_len_max, which InferBlockLstm has made a scalar.
 absl::Status Finish(OpKernelContext* context, BlockLstmCall* call) {
   RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(context->input_dtype(BlockLstmInput::kX), &call->dtype));
-  call->seq_len_max = context->input(BlockLstmInput::kSeqLenMax).scalar<int64_t>()();
+  call->seq_len_max = ScalarOf<int64_t>(context->input(BlockLstmInput::kSeqLenMax));
   return ToTf(ValidateBlockLstm(call->dims, call->seq_len_max));
 }
 

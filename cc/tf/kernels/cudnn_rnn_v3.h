@@ -21,7 +21,6 @@ inline RnnBackpropSignature CudnnRnnBackpropV3Signature() {
   signature.attrs.is_training = false;  // the op has no such attribute
   signature.sequence_lengths = CudnnRnnBackpropV3Input::kSequenceLengths;
   signature.output = CudnnRnnBackpropV3Input::kOutput;
-  signature.host_reserved = CudnnRnnBackpropV3Input::kHostReserved;
   return signature;
 }
 

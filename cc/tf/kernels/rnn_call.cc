@@ -124,10 +124,6 @@ absl::Status RnnBackpropCall::Prepare(OpKernelContext* context,
   shapes.output_h_backprop = FromTf(output_h_backprop->shape());
   shapes.output_c_backprop = FromTf(output_c_backprop->shape());
   shapes.reserve_space = FromTf(reserve_space->shape());
-  // Nothing reads host_reserved, so the stock ops' shape of it does not matter.
-  shapes.host_reserved = signature.host_reserved == kAbsent
-                             ? PartialShape::Of({})
-                             : FromTf(context->input(signature.host_reserved).shape());
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeRnnConfig(attrs, shapes, &config)));
   RNN_OPS_TF_RETURN_IF_ERROR(TakeLengths(context, signature.sequence_lengths, this));
 

@@ -37,7 +37,6 @@ struct RnnBackpropSignature {
   int sequence_lengths = kAbsent;
   // Of seven inputs in a row: output, output_h, output_c, their three gradients, reserve_space.
   int output = 4;
-  int host_reserved = kAbsent;
 };
 
 // Fills what a call of any op needs to know about the problem.

@@ -14,7 +14,10 @@ using ::tensorflow::shape_inference::InferenceContext;
 
 BlockLstmInputShapes InputShapes(InferenceContext* c) {
   BlockLstmInputShapes shapes;
-  shapes.seq_len_max = FromTf(c, c->input(BlockLstmInput::kSeqLenMax));
+  // A constant's value may be known where its shape is not.
+  const Tensor* length = c->input_tensor(BlockLstmInput::kSeqLenMax);
+  shapes.seq_len_max =
+      length == nullptr ? FromTf(c, c->input(BlockLstmInput::kSeqLenMax)) : FromTf(length->shape());
   shapes.x = FromTf(c, c->input(BlockLstmInput::kX));
   shapes.cs_prev = FromTf(c, c->input(BlockLstmInput::kCsPrev));
   shapes.h_prev = FromTf(c, c->input(BlockLstmInput::kHPrev));
@@ -32,7 +35,7 @@ absl::Status CheckConstantLength(InferenceContext* c, const BlockLstmDims& dims)
   const bool known = dims.max_time != kUnknownDim && dims.batch != kUnknownDim &&
                      dims.input_size != kUnknownDim && dims.num_units != kUnknownDim;
   if (length == nullptr || !known) return absl::OkStatus();
-  return ToTf(ValidateBlockLstm(dims, length->scalar<int64_t>()()));
+  return ToTf(ValidateBlockLstm(dims, ScalarOf<int64_t>(*length)));
 }
 
 absl::Status ForwardShape(InferenceContext* c) {

@@ -62,7 +62,6 @@ absl::Status BackpropShape(InferenceContext* c) {
   shapes.output_h_backprop = FromTf(c, c->input(In::kOutputHBackprop));
   shapes.output_c_backprop = FromTf(c, c->input(In::kOutputCBackprop));
   shapes.reserve_space = FromTf(c, c->input(In::kReserveSpace));
-  shapes.host_reserved = FromTf(c, c->input(In::kHostReserved));
   RnnDims dims;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnnBackprop(attrs, shapes, &dims)));
   RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));

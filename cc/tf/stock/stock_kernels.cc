@@ -43,11 +43,9 @@ RnnBackpropSignature BackpropSignature(Version version) {
   if (version == Version::kV3) {
     signature.sequence_lengths = CudnnRnnBackpropV3Input::kSequenceLengths;
     signature.output = CudnnRnnBackpropV3Input::kOutput;
-    signature.host_reserved = CudnnRnnBackpropV3Input::kHostReserved;
     return signature;
   }
   signature.output = BackpropInputBeforeV3::kOutput;
-  if (version == Version::kV2) signature.host_reserved = BackpropInputBeforeV3::kHostReserved;
   return signature;
 }
 

@@ -226,8 +226,12 @@ TEST(LayerRnnShapes, GatesAndBiasAreThoseOfTheMode) {
   in.bias = Shape({9});
   ExpectInvalid(InferLayerRnn(Attrs(RnnMode::kGru), in, &dims),
                 {"bias must have shape [2, 3*H]", "[9]"});
-  in.bias = Shape({3, 9});
-  ExpectInvalid(InferLayerRnn(Attrs(RnnMode::kGru), in, &dims), {"bias must", "2 according to"});
+  for (int64_t rows : {1, 3}) {
+    in.bias = Shape({rows, 9});
+    ExpectInvalid(
+        InferLayerRnn(Attrs(RnnMode::kGru), in, &dims),
+        {"bias must", ("whose dimension 0 is " + std::to_string(rows) + " instead of 2").c_str()});
+  }
   in = Inputs(RnnMode::kTanh);
   in.recurrent_mask = Shape({4, 2, 3});
   ExpectInvalid(InferLayerRnn(Attrs(RnnMode::kTanh), in, &dims),

@@ -27,7 +27,6 @@ RnnBackpropShapes BackpropInputs() {
   s.output = s.output_backprop = Shape({7, 2, 3});
   s.output_h = s.output_h_backprop = s.output_c = s.output_c_backprop = Shape({2, 2, 3});
   s.reserve_space = Shape({100});
-  s.host_reserved = Shape({});
   return s;
 }
 
@@ -281,9 +280,6 @@ TEST(RnnShapes, BackpropTensors) {
   RnnBackpropShapes s = BackpropInputs();
   s.reserve_space = Shape({});
   ExpectInvalid(InferRnnBackprop({}, s, &dims), {"reserve_space", "is_training=False"});
-  s = BackpropInputs();
-  s.host_reserved = Shape({5, 5});
-  EXPECT_TRUE(InferRnnBackprop({}, s, &dims).ok());
   // What the forward op refuses, the backward op refuses too.
   s = BackpropInputs();
   s.in.sequence_lengths = Shape({3});

@@ -168,6 +168,36 @@ TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
   CheckInfinity([](RnnCase* c) { UseKerasWeights(false, true, c); });
 }
 
+// An infinite gradient goes where the mathematics takes it, also where H is not a multiple of the
+// vector width. Nothing is negative, so no two infinities cancel.
+TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
+  for (int32_t mode : {0, 1}) {
+    for (int32_t dtype : {kFloat32, kFloat64}) {
+      for (int64_t H : {1, 3, 8, 13, 16, 21}) {
+        RnnCase c = MakeCase(dtype, mode, 4, 3, 2, H);
+        RnnValues inputs = RandomInputs(c, mode);
+        for (auto vec : {&RnnValues::x, &RnnValues::h0, &RnnValues::params, &RnnValues::dy}) {
+          for (double& v : inputs.*vec) v = RoundTo(dtype, std::abs(v) + 0.25);
+        }
+        for (double& w : inputs.params) w = RoundTo(dtype, w / static_cast<double>(H));
+        std::fill_n(inputs.dy.begin() + (3 * 3 + 1) * H, H, kInf);
+        RnnValues want = inputs;
+        RnnProblem p = c.problem;
+        p.lengths = c.lengths.data();
+        reference::RunStack(p, &want);
+        ASSERT_TRUE(std::isinf(want.dx[1 * 2])) << Describe(c);
+        for (const KernelTable* table : Tables()) {
+          SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
+          const RnnValues got = RunBoth(*table, c, inputs);
+          ExpectAlike(kRnnOutputs, got, want, 4 * Epsilon(dtype));
+          ExpectAlike(kRnnGradients, got, want, 4 * Epsilon(dtype));
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 // Pre-activations of up to 1e30: gates become exactly 0 or 1, and everything stays finite.
 void CheckHugePreActivations(bool layer) {
   for (int32_t mode : {1, 2, 3}) {
