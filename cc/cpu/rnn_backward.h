@@ -68,7 +68,12 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   const int64_t gate_rows = OperandsOf<E>(s.padded);  // of one gate
   BackwardDirection<T, E> dir = {};
   dir.input = arena.Take<E>(Area(gate_rows * s.gates.input.count, RoundUp(in, kLanes<T>)));
-  dir.recurrent = arena.Take<E>(Area(gate_rows * s.gates.recurrent.count, s.hidden_padded));
+  // The recurrent weights have served when the weight gradients need space.
+  const int64_t panels = s.panels() + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
+  const int64_t weights = Area(gate_rows * s.gates.recurrent.count, s.hidden_padded);
+  const int64_t space = Area(panels, ReductionSpace<T, E>(rows));
+  dir.recurrent = arena.Take<E>(weights < 0 || space < 0 ? -1 : std::max(weights, space));
+  dir.reduction = dir.recurrent;
   dir.projection =
       arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.proj), s.units) : 0);
   // The gradient of the projection has panels of units, its forward weights panels of P.
@@ -77,8 +82,6 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   dir.gradient = TakePackedWeights(arena, without_projection, in);
   dir.gradient.projection = arena.Take<T>(Area(s.proj, s.padded));
   dir.dgates = arena.Take<E>(Area(rows, OperandsOf<E>(s.gate_row)));
-  const int64_t panels = s.panels() + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
-  dir.reduction = arena.Take<E>(Area(panels, ReductionSpace<T, E>(rows)));
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
