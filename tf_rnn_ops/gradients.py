@@ -109,6 +109,30 @@ def _block_lstm_v2_gradient(op, *gradients):
     return (None, *result)
 
 
+def _refuse_second(forward, remedy):
+    """Registers a gradient for a gradient op that says what to do instead."""
+
+    def refuse(op, *gradients):
+        del gradients
+        raise LookupError(
+            f"{op.type} has no gradient: {forward} has first derivatives only. {remedy}"
+        )
+
+    return refuse
+
+
+_LAYERS = (
+    "For a gradient of a gradient give LSTM or GRU use_cudnn=False, SimpleRNN or PeepholeLSTM "
+    "unroll=True."
+)
+for _backprop, _forward, _remedy in (
+    ("CudnnRNNBackpropV3", "CudnnRNNV3", f"{_LAYERS} The layers named Cudnn... have no such path."),
+    ("LayerRNNBackprop", "LayerRNN", _LAYERS),
+    ("BlockLSTMGradV2", "BlockLSTMV2", _LAYERS),
+):
+    tf.RegisterGradient(f"TfRnnOps>{_backprop}")(_refuse_second(_forward, _remedy))
+
+
 def _attribute(op, name):
     value = op.get_attr(name)
     return value.decode() if isinstance(value, bytes) else value

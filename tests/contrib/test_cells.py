@@ -126,6 +126,23 @@ def test_saved_model_of_keras(mode, rng, tmp_path):
     np.testing.assert_array_equal(loaded(x), model(x))
 
 
+@pytest.mark.parametrize("seed", [None, 5])
+def test_initial_kernels_differ(seed):
+    initializer = tf.keras.initializers.RandomNormal(seed=seed)
+    cell = contrib.CudnnCompatibleGRUCell(UNITS, kernel_initializer=initializer)
+    cell.build((None, UNITS))
+    kernels = [w.numpy().ravel() for w in cell.trainable_weights if "kernel" in w.name]
+    kernels = np.concatenate(kernels)
+    assert len(np.unique(kernels)) == kernels.size == 6 * UNITS * UNITS
+
+
+@pytest.mark.parametrize("mode", CELLS)
+def test_a_number_of_numpy(mode):
+    layer = tf.keras.layers.RNN(CELLS[mode](np.int64(UNITS)))
+    assert tuple(layer(tf.ones([2, 5, INPUTS])).shape) == (2, UNITS)
+    assert type(layer.cell.get_config()["num_units"]) is int
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="num_units must be a positive integer, but it is 0"):
         contrib.CudnnCompatibleGRUCell(0)

@@ -295,3 +295,15 @@ def test_saved_model_of_a_module_with_a_saveable(rng, tmp_path):
     np.testing.assert_allclose(
         loaded.run(x), old_models.call(model, x, module.params), rtol=0, atol=1e-14
     )
+
+
+def test_a_variable_of_keras(rng, tmp_path):
+    model = old_models.make("gru", "bidirectional")
+    buffer = old_models.random_buffer(model, rng)
+    params = tf.keras.Variable(buffer, dtype="float64")
+    x = rng.standard_normal((5, 2, INPUTS))
+    want = old_models.call(model, x, buffer)
+    path = tf.train.Checkpoint(rnn=old_models.saveable(model, params)).save(str(tmp_path / "kept"))
+    params.assign(tf.zeros_like(buffer))
+    tf.train.Checkpoint(rnn=old_models.saveable(model, params)).restore(path).assert_consumed()
+    np.testing.assert_allclose(old_models.call(model, x, params.value), want, rtol=0, atol=1e-14)

@@ -1,5 +1,7 @@
 """What the tests of the Keras layers share."""
 
+import importlib
+
 import keras
 import pytest
 
@@ -25,8 +27,11 @@ def op_name(request, monkeypatch):
 
 @pytest.fixture
 def gpu_in_sight(monkeypatch):
-    """The layers believe that TensorFlow sees a GPU."""
+    """The layers believe that TensorFlow sees a GPU, and so does Keras."""
     monkeypatch.setattr("tf_rnn_ops.keras._environment.has_gpu", lambda: True)
+    # A function of the same name hides the module from setattr with a path.
+    module = importlib.import_module("keras.src.backend.tensorflow.rnn")
+    monkeypatch.setattr(module, "_is_gpu_available", lambda: True)
 
 
 @pytest.fixture

@@ -92,6 +92,11 @@ def test_calls_and_blocks():
     with pytest.raises(KeyError), accelerate():
         raise KeyError
     assert untouched()
+    with accelerate() as token:
+        with token:
+            pass
+        assert not untouched()
+    assert untouched()
 
 
 def test_blocks_in_threads(rng, op_calls):

@@ -11,6 +11,7 @@ import stock_stack
 import tensorflow as tf
 
 from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM, CudnnRNNTanh
+from tf_rnn_ops.params import to_keras
 
 MODES = tuple(stock_stack.LAYERS)
 DIRECTIONS = ("unidirectional", "bidirectional")
@@ -384,3 +385,50 @@ def test_bad_inputs(rng):
         CudnnGRU(UNITS)(x, initial_state=np.zeros((BATCH, 2, UNITS), np.float32))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"sequence_lengths\[0\]"):
         CudnnLSTM(UNITS)(x, sequence_lengths=np.full(BATCH, TIME + 1))
+
+
+@pytest.mark.parametrize("how", ("eager", "model"))
+def test_takes_the_mask_of_a_layer_before_it_beside_states(how, rng):
+    ours, _ = _pair("gru", "unidirectional", 1, rng)
+    stock = keras.layers.GRU(UNITS, return_sequences=True, dtype="float64")
+    stock.build((None, None, INPUTS))
+    stock.set_weights(to_keras(ours.layout, ours.get_weights()[0])[0])
+    x = np.where(MASK[..., None], _inputs(rng), 0.0)
+    state = rng.standard_normal((BATCH, 1, UNITS))
+    masking = keras.layers.Masking(dtype="float64")
+    if how == "eager":
+        got = ours(masking(x), initial_state=tf.constant(state))
+    else:
+        inputs = [keras.Input(a.shape[1:], dtype="float64") for a in (x, state)]
+        outputs = ours(masking(inputs[0]), initial_state=inputs[1])
+        got = keras.Model(inputs, outputs).predict([x, state], verbose=0)
+    want = stock(x, mask=MASK, initial_state=tf.constant(state[:, 0]))
+    # predict takes the input as float32.
+    np.testing.assert_allclose(np.asarray(got)[MASK], want.numpy()[MASK], rtol=0, atol=1e-6)
+    assert not np.asarray(got)[~MASK].any()
+
+
+def test_an_initializer_with_a_seed_generator_draws_each_matrix_anew():
+    initializer = keras.initializers.RandomNormal(seed=keras.random.SeedGenerator(5))
+    layer = CudnnRNNTanh(
+        UNITS, 2, kernel_initializer=initializer, recurrent_initializer=initializer
+    )
+    layer.build((None, None, INPUTS))
+    weights = layer.get_weights()[0][: -4 * UNITS]
+    assert len(np.unique(weights)) == weights.size
+
+
+class _Constant(keras.initializers.Initializer):
+    """Has arguments but no get_config."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, shape, dtype=None):
+        return tf.fill(shape, tf.cast(self.value, dtype))
+
+
+def test_an_initializer_that_cannot_be_copied():
+    layer = CudnnGRU(UNITS, kernel_initializer=_Constant(0.75))
+    layer.build((None, None, INPUTS))
+    assert (layer.get_weights()[0][: 3 * UNITS * INPUTS] == 0.75).all()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras
+from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
 OURS = (tf_rnn_ops.keras.LSTM, tf_rnn_ops.keras.GRU, tf_rnn_ops.keras.SimpleRNN)
 STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
@@ -220,6 +221,17 @@ def test_layers_that_keras_does_not_have():
     with pytest.raises(ValueError, match="PeepholeLSTM, which has no counterpart in keras.layers"):
         tf_rnn_ops.keras.convert(model, to="keras")
     assert type(tf_rnn_ops.keras.convert(model).layers[0]) is tf_rnn_ops.keras.PeepholeLSTM
+
+
+def test_our_classes_do_not_stay_unseen():
+    class Mine(tf_rnn_ops.keras.LSTM):
+        pass
+
+    cell = keras.layers.RNN(PeepholeLSTMCell(4))
+    for layer, name in ((Mine(4), "Mine"), (cell, "PeepholeLSTMCell")):
+        with pytest.raises(ValueError, match=f"is a {name}, .* but no subclass of them"):
+            tf_rnn_ops.keras.convert(layer, to="keras")
+        assert type(tf_rnn_ops.keras.convert(layer)) is type(layer)
 
 
 def test_bad_arguments():

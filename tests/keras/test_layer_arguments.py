@@ -39,6 +39,13 @@ RECURRENT_DROPOUT = [
 ]
 
 
+def ops_of(function, *arguments):
+    """The ops of a tf.function's graph and of what it calls."""
+    graph_def = function.get_concrete_function(*arguments).graph.as_graph_def()
+    nodes = list(graph_def.node) + [n for f in graph_def.library.function for n in f.node_def]
+    return {node.op for node in nodes}
+
+
 def identify(value):
     return "-".join(map(str, value)) if isinstance(value, dict) else None
 
@@ -286,9 +293,55 @@ def test_one_time_step_in_a_graph_takes_the_loop_where_there_is_a_gpu(
 ):
     stock, ours = compare.pair("LSTM")
     x = compare.values(rng)[0][:, :1]
-    got = tf.function(ours)(x)
+    run = tf.function(ours)
+    assert not any("Cudnn" in op for op in ops_of(run, x))
+    got = run(x)
     for one, other in zip(got, stock(x)):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-15)
     assert op_calls == []
     np.testing.assert_allclose(ours(x)[0], got[0], rtol=0, atol=1e-15)
     assert op_calls == ["CudnnRNNV3"]
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU"])
+@pytest.mark.parametrize("why", ["xla", "dropout of everything"])
+def test_the_loop_is_no_cudnn_where_there_is_a_gpu(name, why, rng, op_calls, gpu_in_sight):
+    """Keras's own inner_loop would put TensorFlow's CudnnRNNV3 into the graph."""
+    arguments = {"dropout": 1.0} if why == "dropout of everything" else {}
+    _, ours = compare.pair(name, **arguments)
+    stock, _ = compare.pair(name, use_cudnn=False, **arguments)
+    stock.set_weights(ours.get_weights())
+    x, states = compare.values(rng)
+    states = states[: compare.number_of_states(name)]
+
+    def run(x, *states):
+        return ours(x, initial_state=list(states), training=True)
+
+    run = tf.function(run, jit_compile=why == "xla")
+    assert not any("Cudnn" in op for op in ops_of(run, x, *states))
+    assert op_calls == []
+    want = stock(x, initial_state=states, training=True)
+    for one, other in zip(run(x, *states), want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", compare.NAMES)
+def test_any_number_of_initial_states(name, count, rng, op_calls):
+    """What stock Keras takes and what it refuses."""
+    stock, ours = compare.pair(name)
+    x, states = compare.values(rng)
+    states = (states * 2)[:count]
+    found = []
+    for layer in (stock, ours):
+        try:
+            found.append(layer(x, initial_state=states))
+        except Exception as error:
+            found.append(type(error))
+    if isinstance(found[0], type):
+        assert found[1] is found[0]
+    else:
+        for one, other in zip(*found, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-14)
+    # Of the states of a GRU Keras takes the first.
+    assert bool(op_calls) is (name == "GRU" or count == compare.number_of_states(name))

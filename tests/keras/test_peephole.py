@@ -169,3 +169,43 @@ def test_stateful(rng):
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         PeepholeLSTM(**arguments)
+
+
+def test_an_empty_batch_with_a_mask(op_calls):
+    layer = make(return_sequences=True)
+    x = np.zeros((0, compare.TIME, compare.INPUT))
+    mask = np.zeros((0, compare.TIME), bool)
+    for got, want in zip(layer(x, mask=mask), loop_of(layer)(x, mask=mask), strict=True):
+        assert got.shape == want.shape
+    assert op_calls == ["BlockLSTMV2"]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_another_number_of_states(count, rng, op_calls):
+    """What Keras's loop makes of it."""
+    layer = make()
+    x, states = compare.values(rng)
+    states = (states * 2)[:count]
+    with pytest.raises(Exception) as caught:
+        layer(x, initial_state=states)
+    with pytest.raises(Exception) as wanted:
+        loop_of(layer)(x, initial_state=states)
+    assert caught.type is wanted.type and op_calls == []
+
+
+def test_arguments_of_every_keras_layer(rng):
+    layer = PeepholeLSTM(4, input_shape=(5, 3), implementation=1, activity_regularizer="l2")
+    assert layer.cell.implementation == 1 and layer.activity_regularizer is not None
+    model = keras.Sequential([layer])
+    assert model.built and model.input_shape == (None, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "seed", [None, 5, "generator"], ids=["unseeded", "seeded", "seed generator"]
+)
+def test_initial_peepholes_differ(seed):
+    seed = keras.random.SeedGenerator(5) if seed == "generator" else seed
+    layer = PeepholeLSTM(8, peephole_initializer=keras.initializers.RandomNormal(seed=seed))
+    layer.build((None, None, 3))
+    peepholes = np.stack(layer.get_weights()[3:])
+    assert len(np.unique(peepholes)) == peepholes.size

@@ -36,6 +36,21 @@ def test_reading_an_onnx_model(rng):
     assert op_runs.same_bits(params.from_onnx(names["nodes"]).params, buffer)
 
 
+def test_reading_an_onnx_model_with_peepholes(rng):
+    onnx = pytest.importorskip("onnx")
+    layout = params.Layout("lstm", 1, 4, 3)
+    nodes = params.to_onnx(layout, rng.standard_normal(layout.size).astype("float32"))
+    model = onnx_models.make(onnx, nodes)
+    peepholes = rng.standard_normal((1, 12)).astype("float32")
+    model.graph.initializer.append(onnx.numpy_helper.from_array(peepholes, "P0"))
+    model.graph.node[0].input.extend(["", "", "", "P0"])
+    onnx.checker.check_model(model)
+    names = {"model": model, "params": params}
+    _run(BLOCKS[-1:], names)
+    with pytest.raises(ValueError, match="peephole"):
+        params.from_onnx(names["nodes"])
+
+
 @pytest.mark.parametrize("module", [keras_weights, onnx_weights, torch_weights])
 def test_docstrings(module):
     result = doctest.testmod(module)

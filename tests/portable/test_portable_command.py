@@ -61,3 +61,10 @@ def test_errors_are_one_line(frozen, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4, lines
     assert all(line.startswith("python -m tf_rnn_ops.portable: ") for line in lines)
+
+
+def test_a_failed_check_leaves_no_file(frozen):
+    arguments = [frozen / "graph.pb", frozen / "new.pb", "--inputs", frozen / "inputs.npz"]
+    assert command.main([*map(str, arguments), "--outputs", "typo:0"]) == 2
+    assert not (frozen / "new.pb").exists()
+    assert command.main([*map(str, arguments), "--outputs", *graphs.OUTPUTS]) == 0

@@ -12,6 +12,7 @@ from reference.spec import RnnSpec
 from support import cases, layer_ops, subproc, tf_ops
 from support.layer_cases import MODES, layer_case
 from tf_rnn_ops import portable, raw_ops
+from tf_rnn_ops.portable import __main__ as command
 
 OUTPUTS = ("output:0", "output_h:0", "output_c:0")
 NOTHING = {"bias": False, "lengths": None, "input_mask": False, "recurrent_mask": False}
@@ -224,3 +225,16 @@ def test_an_exported_keras_model_needs_nothing_of_ours(tmp_path, rng):
         assert len(got.files) == len(want) == 3
         for k, array in enumerate(want):
             np.testing.assert_allclose(got[str(k)], array, rtol=1e-5, atol=1e-5)
+
+
+def test_a_peephole_layer_is_kept_and_said_to_be(tmp_path, capsys):
+    model = keras.Sequential([keras.Input((5, 3)), tf_rnn_ops.keras.PeepholeLSTM(4)])
+    model.export(str(tmp_path / "ours"), verbose=False)
+    assert command.main([str(tmp_path / "ours"), str(tmp_path / "plain")]) == 1
+    out = capsys.readouterr().out
+    assert "TfRnnOps>BlockLSTMV2, because it is our own op" in out
+    report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "again")
+    assert not report.ok and not report.changed
+    assert {kept.op for kept in report.kept} == {"TfRnnOps>BlockLSTMV2"}
+    # Nothing is to be done where our ops are the target.
+    assert portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "same", "tf_rnn_ops").ok

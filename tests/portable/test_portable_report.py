@@ -152,6 +152,12 @@ def test_the_check_finds_a_difference(rng):
         ([1, 2], [1, 2], True),
         ([1, 2], [1, 3], False),
         ([1, 2], [1.0, 2.0], False),
+        ([float("inf"), -float("inf"), 2.0], [float("inf"), -float("inf"), 2.0], True),
+        ([float("inf"), 2.0], [float("inf"), 2.001], False),
+        ([float("inf"), 2.0], [-float("inf"), 2.0], False),
+        ([float("inf"), 2.0], [1.0, 2.0], False),
+        ([1.0, 2.0], [float("inf"), 2.0], False),
+        ([float("inf"), 2.0], [float("nan"), 2.0], False),
     ],
 )
 def test_comparison(before, after, ok):

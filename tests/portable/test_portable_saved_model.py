@@ -76,6 +76,26 @@ def test_rewriting_twice_keeps_names_apart(nested, tmp_path):
     assert report.ok and not report.changed and len(report.compared) == 3
 
 
+def test_a_failed_check_leaves_nothing(nested, tmp_path):
+    with pytest.raises(ValueError, match="'typo'"):
+        portable.rewrite_saved_model(nested, tmp_path / "new", inputs={"typo": np.zeros(3)})
+    assert not (tmp_path / "new").exists()
+    assert portable.rewrite_saved_model(nested, tmp_path / "new").ok
+
+
+class _Named(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "names")])
+    def run(self, names):
+        return {"lengths": tf.strings.length(names)}
+
+
+def test_the_check_has_strings(tmp_path):
+    module = _Named()
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.run)
+    report = portable.rewrite_saved_model(tmp_path / "model", tmp_path / "new")
+    assert report.ok and len(report.compared) == 1
+
+
 def test_refusals(nested, tmp_path):
     with pytest.raises(FileNotFoundError, match="saved_model.pb"):
         portable.rewrite_saved_model(tmp_path / "nowhere", tmp_path / "new")

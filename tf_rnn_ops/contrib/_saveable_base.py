@@ -8,6 +8,11 @@ import tensorflow as tf
 from tensorflow.python.training.saving import saveable_object
 
 
+def as_variables(variables):
+    """A list of tf.Variables: those themselves, and what keras.Variables hold."""
+    return [v if isinstance(v, tf.Variable) else getattr(v, "value", v) for v in variables]
+
+
 class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracking.Trackable):
     """Saves tensors computed from variables, and sets the variables from the tensors read.
 
@@ -23,7 +28,7 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
             name: Name of the object, which must differ from others in the same Saver.
             variables: The variables; the tensors have the type and the device of the first.
         """
-        self._variables = list(variables)
+        self._variables = variables = as_variables(variables)
         dtype, device = variables[0].dtype.base_dtype, variables[0].device
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:

@@ -1,7 +1,10 @@
 """Cells whose results equal the op's, for tf.keras.layers.RNN and for whatever steps by itself."""
 
+import operator
+
 import tensorflow as tf
 
+from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.contrib import _formats
 
 
@@ -24,9 +27,9 @@ class _CompatibleCell(tf.keras.layers.Layer):
         del reuse
         if not hasattr(num_units, "__index__") or num_units.__index__() < 1:
             raise ValueError(f"num_units must be a positive integer, but it is {num_units!r}.")
-        self.num_units = num_units
+        self.num_units = operator.index(num_units)
         self.kernel_initializer = tf.keras.initializers.get(kernel_initializer)
-        self.output_size = num_units
+        self.output_size = self.num_units
 
     def build(self, input_shape):
         width = input_shape[-1]
@@ -39,9 +42,11 @@ class _CompatibleCell(tf.keras.layers.Layer):
             (cell.weight_names, cell.weight_shapes(width, self.num_units)),
             (cell.bias_names, cell.bias_shapes(self.num_units)),
         ):
-            for name, shape in zip(names, shapes, strict=True):
+            for k, (name, shape) in enumerate(zip(names, shapes, strict=True)):
                 self._tensors[name] = self.add_weight(
-                    name=name.replace("/", "_"), shape=shape, initializer=self._initializer(name)
+                    name=name.replace("/", "_"),
+                    shape=shape,
+                    initializer=nth_use(self._initializer(name), k),
                 )
 
     def canonical_variables(self, layer=0, direction="unidirectional", backward=False, scope=None):
@@ -88,7 +93,7 @@ class CudnnCompatibleLSTMCell(_CompatibleCell):
 
     def __init__(self, num_units, reuse=None, kernel_initializer="glorot_uniform", **kwargs):
         super().__init__(num_units, reuse, kernel_initializer, **kwargs)
-        self.state_size = [num_units, num_units]
+        self.state_size = [self.num_units, self.num_units]
         self._tensors = {}
 
     def call(self, inputs, states):
@@ -120,7 +125,7 @@ class CudnnCompatibleGRUCell(_CompatibleCell):
 
     def __init__(self, num_units, reuse=None, kernel_initializer="glorot_uniform", **kwargs):
         super().__init__(num_units, reuse, kernel_initializer, **kwargs)
-        self.state_size = num_units
+        self.state_size = self.num_units
         self._tensors = {}
 
     def call(self, inputs, states):

@@ -78,7 +78,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             )
         self._params_to_canonical = given["params_to_canonical"]
         self._canonical_to_params = given["canonical_to_params"]
-        self._variables = list(given["param_variables"])
+        self._variables = _saveable_base.as_variables(given["param_variables"])
         self._as_cells = has_model and (
             self._model.direction == "unidirectional" and self._model.rnn_mode in ("lstm", "gru")
         )

@@ -51,7 +51,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         ]
         scope = getattr(scope, "name", scope)
         prefix = f"{scope}/" if scope else ""
-        self._variables = [opaque_params]
+        self._variables = _saveable_base.as_variables([opaque_params])
         super().__init__([prefix + n for n in self._names()], name, self._variables)
 
     def to_tensors(self):

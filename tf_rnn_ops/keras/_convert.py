@@ -3,6 +3,7 @@
 import contextlib
 
 import keras
+import tensorflow as tf
 
 from tf_rnn_ops.keras import _carry, _environment
 from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
@@ -12,7 +13,7 @@ _CLASSES = {
     "tf_rnn_ops": dict(_PAIRS),
     "keras": {ours: stock for stock, ours in _PAIRS},
 }
-_PACKAGE = __name__.rsplit(".", 1)[0]
+_PACKAGE = __name__.split(".")[0]
 
 
 def convert(model, to="tf_rnn_ops"):
@@ -20,8 +21,8 @@ def convert(model, to="tf_rnn_ops"):
 
     The copy has the same structure, names, weights, states and seeds, and predicts the same. A
     compiled model is compiled again with the same optimizer (with its state), loss and metrics. The
-    given model does not change. Layers of other classes, subclasses of Keras's included, stay what
-    they are: see explain.
+    copy is made in the scope of the model's distribution strategy. The given model does not change.
+    Layers of other classes, subclasses of Keras's included, stay what they are: see explain.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
@@ -33,7 +34,8 @@ def convert(model, to="tf_rnn_ops"):
 
     Raises:
         TypeError: model is not a Keras 3 model or layer.
-        ValueError: to is unknown, the model cannot be copied, or Keras has no such layer.
+        ValueError: to is unknown, the model, its optimizer or a metric cannot be copied, or to is
+            'keras' and a layer is of this package, or a subclass of such, that Keras does not have.
 
     Example:
         >>> import keras
@@ -52,13 +54,20 @@ def convert(model, to="tf_rnn_ops"):
     if to == "keras":
         _refuse_layers_without_stock_twin(model)
 
+    with _scope(model):
+        return _copy(model, _CLASSES[to])
+
+
+def _copy(model, classes):
+    """The copy, with the recurrent layers changed as `classes` says."""
+
     def copy_layer(layer):
         if isinstance(layer, keras.layers.Lambda):
             return layer  # It has no weights, and Keras refuses to load functions from a config.
-        copy = _from_config(layer)
+        copy = _carry.through_config("layer", layer)
         # A functional model also has operations that are no layers, such as keras.ops.add.
         if isinstance(copy, keras.layers.Layer):
-            _switch_classes(copy, _CLASSES[to])
+            _switch_classes(copy, classes)
         return copy
 
     if _has_known_constructor(model):
@@ -95,22 +104,12 @@ def _new_inputs(model):
             batch_shape=tensor.shape,
             dtype=tensor.dtype,
             sparse=tensor.sparse,
+            ragged=getattr(tensor, "ragged", False),
             name=layer.name,
             optional=getattr(layer, "optional", False),
         )
 
     return keras.tree.map_structure(new_input, model.input)
-
-
-def _from_config(layer):
-    try:
-        return type(layer).from_config(layer.get_config())
-    except (NotImplementedError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"The layer {layer.name!r} of class {type(layer).__name__} cannot be copied through "
-            f"get_config and from_config: {error} Give the class a get_config, or do without a "
-            f"copy: {_carry.ACCELERATE}"
-        ) from error
 
 
 def _switch_classes(layer, classes):
@@ -128,14 +127,22 @@ def _switch_classes(layer, classes):
 def _refuse_layers_without_stock_twin(model):
     for layer in model._flatten_layers():
         cls = type(layer)
-        ours = cls.__module__.startswith(_PACKAGE) and not isinstance(
-            layer, (keras.layers.LSTMCell, *_CLASSES["keras"])
-        )
-        if ours:
+        # A user's subclass of ours needs this package as much.
+        ours = any(base.__module__.split(".")[0] == _PACKAGE for base in cls.__mro__)
+        if ours and cls not in _CLASSES["keras"]:
             raise ValueError(
                 f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in "
-                "keras.layers; to='keras' can convert LSTM, GRU and SimpleRNN."
+                "keras.layers; to='keras' can convert LSTM, GRU and SimpleRNN, but no subclass of "
+                "them."
             )
+
+
+def _scope(model):
+    """The scope of the model's distribution strategy, unless the caller is in one."""
+    strategy = getattr(model, "_distribute_strategy", None)
+    if strategy is None or tf.distribute.has_strategy():
+        return contextlib.nullcontext()
+    return strategy.scope()
 
 
 @contextlib.contextmanager

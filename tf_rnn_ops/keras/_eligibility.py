@@ -112,6 +112,8 @@ def _shape_reason(cell, sequences, states, mask):
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"
+    if len(states) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
+        return "the number of initial states is not that of the cell"
     for state in states:
         if not _fits(tuple(state.shape), (shape[0], cell.units)):
             return "an initial state does not have the shape [batch, units]"

@@ -28,12 +28,13 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         return_sequences), and the list of final states [B, H].
     """
     states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+    if isinstance(layer, keras.layers.GRU):
+        states = states[:1]  # as Keras's GRU, which takes more and does without them
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
     if _eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
-        cudnn_auto = getattr(layer, "use_cudnn", "auto") == "auto"
-        if training and cudnn_auto and _eligibility.drops_by_gate(layer):
-            # WHY: Keras 3.15 mistakes the list of masks for one mask and raises, unless it is told
-            # use_cudnn=False, which skips to this.
+        if getattr(layer, "use_cudnn", "auto") == "auto":
+            # Keras's own method takes cuDNN where there is a GPU, also for what has a reason here:
+            # in XLA, which cannot compile it, and with masks for each gate, at which it raises.
             return keras.layers.RNN.inner_loop(layer, sequences, states, one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 

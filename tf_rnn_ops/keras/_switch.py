@@ -1,10 +1,11 @@
-"""Whether accelerate() is in force: a set of tokens, so that threads and nesting do not matter."""
+"""Whether accelerate() is in force: tokens, so that threads and nesting do not matter."""
 
+import collections
 import threading
 
 lock = threading.RLock()
 _permanent = set()
-_scoped = set()
+_scoped = collections.Counter()  # a token may be entered again inside its own block
 
 
 def active():
@@ -22,13 +23,15 @@ def enter(token):
     """Puts a token in force until `leave`; `clear` does not touch it."""
     with lock:
         _permanent.discard(token)
-        _scoped.add(token)
+        _scoped[token] += 1
 
 
 def leave(token):
     """Ends what `enter` began."""
     with lock:
-        _scoped.discard(token)
+        _scoped.subtract([token])
+        if _scoped[token] <= 0:
+            del _scoped[token]
 
 
 def clear():

@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
+from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.params import Layout
 
 _PACKAGE = "tf_rnn_ops"
@@ -139,6 +140,9 @@ class _CudnnStack(keras.layers.Layer):
         """
         batch = tf.shape(inputs)[1 if self.time_major else 0]
         time = tf.shape(inputs)[0 if self.time_major else 1]
+        if mask is None:
+            # Keras fills in `mask` only for calls with a single tensor.
+            mask = getattr(inputs, "_keras_mask", None)
         if sequence_lengths is None:
             sequence_lengths = self._lengths_from_mask(mask, batch, time)
         training = bool(training)
@@ -260,13 +264,8 @@ def _matrices(blocks):
 
 
 def _draw(initializer, index, shape, dtype):
-    """Draws one matrix. An initializer repeats itself, so each use gets one of its own."""
-    if isinstance(initializer, keras.initializers.Initializer):
-        config = initializer.get_config()
-        if isinstance(config.get("seed"), int):
-            config["seed"] += index
-        initializer = type(initializer).from_config(config)
-    return tf.convert_to_tensor(initializer(shape, dtype=dtype))
+    """Draws one matrix."""
+    return tf.convert_to_tensor(nth_use(initializer, index)(shape, dtype=dtype))
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)

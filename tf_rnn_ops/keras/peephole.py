@@ -1,5 +1,7 @@
 """PeepholeLSTM: an LSTM with peepholes on BlockLSTMV2."""
 
+import inspect
+
 import keras
 import tensorflow as tf
 
@@ -9,18 +11,9 @@ from tf_rnn_ops.keras._masks import MaskedSteps
 from tf_rnn_ops.keras.layers import jit_property
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
-_LAYER_ARGUMENTS = (
-    "activity_regularizer",
-    "autocast",
-    "go_backwards",
-    "name",
-    "return_sequences",
-    "return_state",
-    "stateful",
-    "unroll",
-    "zero_output_for_mask",
-)
 _BOTH = ("dtype", "trainable")
+# All others are the layer's. LSTMCell takes implementation without naming it.
+_CELL_ARGUMENTS = {*inspect.signature(keras.layers.LSTMCell).parameters, "implementation", *_BOTH}
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -64,8 +57,7 @@ class PeepholeLSTM(keras.layers.RNN):
         Raises:
             ValueError: An argument is not as above.
         """
-        layer = {name: kwargs.pop(name) for name in _LAYER_ARGUMENTS if name in kwargs}
-        layer.update({name: kwargs[name] for name in _BOTH if name in kwargs})
+        layer = {n: value for n, value in kwargs.items() if n in _BOTH or n not in _CELL_ARGUMENTS}
         cell = PeepholeLSTMCell(
             units,
             cell_clip=cell_clip,
@@ -73,7 +65,7 @@ class PeepholeLSTM(keras.layers.RNN):
             peephole_regularizer=peephole_regularizer,
             peephole_constraint=peephole_constraint,
             name="peephole_lstm_cell",
-            **kwargs,
+            **{n: value for n, value in kwargs.items() if n in _CELL_ARGUMENTS},
         )
         super().__init__(cell, **layer)
         self.input_spec = keras.layers.InputSpec(ndim=3)
@@ -117,7 +109,10 @@ class PeepholeLSTM(keras.layers.RNN):
             for name in ("kernel", "recurrent_kernel", "bias")
             + ("peephole_i", "peephole_f", "peephole_o")
         }
-        time = tf.shape(sequences)[1] if steps is None else tf.reduce_max(steps.lengths)
+        if steps is None:
+            time = tf.shape(sequences)[1]
+        else:
+            time = tf.maximum(tf.reduce_max(steps.lengths), 0)  # an empty batch has no maximum
         bias = weight["bias"]
         result = raw_ops.BlockLSTMV2(
             seq_len_max=tf.cast(time, tf.int64),

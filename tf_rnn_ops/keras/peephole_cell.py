@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 
+from tf_rnn_ops._initializers import nth_use
+
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class PeepholeLSTMCell(keras.layers.LSTMCell):
@@ -50,11 +52,11 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
     def build(self, input_shape):
         """Creates the weights: those of LSTMCell, then peephole_i, peephole_f and peephole_o."""
         super().build(input_shape)
-        for gate in "ifo":
+        for k, gate in enumerate("ifo"):
             weight = self.add_weight(
                 shape=(self.units,),
                 name=f"peephole_{gate}",
-                initializer=self.peephole_initializer,
+                initializer=nth_use(self.peephole_initializer, k),
                 regularizer=self.peephole_regularizer,
                 constraint=self.peephole_constraint,
             )

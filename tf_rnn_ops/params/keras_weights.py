@@ -26,7 +26,8 @@ def from_keras(weights, rnn_mode=None):
     """Makes the buffer of CudnnRNNV3 from the weights of a stack of Keras layers.
 
     The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Of a GRU only
-    reset_after=True has the formula of the op. Activations must be Keras's defaults.
+    reset_after=True has the formula of the op. Activations must be Keras's defaults, or relu for a
+    SimpleRNN with rnn_mode='rnn_relu'.
 
     Args:
         weights: For each layer what get_weights() returns: [kernel, recurrent_kernel, bias], without

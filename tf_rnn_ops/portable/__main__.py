@@ -72,11 +72,13 @@ def main(argv=None):
 
 
 def _rewrite_file(portable, options, how, inputs):
+    if options.target.exists():
+        raise FileExistsError(f"{options.target} exists.")
     graph_def = _read(options.source)
     result, report = portable.rewrite_graph_def(graph_def, **how)
-    _write(options.target, result)
     if options.outputs and not options.no_check:
         report.compared = portable.check_graph_def(graph_def, result, inputs or {}, options.outputs)
+    _write(options.target, result)
     return report
 
 
@@ -101,8 +103,6 @@ def _read(path):
 def _write(path, graph_def):
     from google.protobuf import text_format
 
-    if path.exists():
-        raise FileExistsError(f"{path} exists.")
     if _is_text(path):
         path.write_text(text_format.MessageToString(graph_def))
     else:

@@ -22,7 +22,7 @@ def check_saved_model(source, target, inputs=None, seed=0):
         source: Folder of the first.
         target: Folder of the second.
         inputs: Arrays by name of the signatures' arguments. An argument without one gets random
-            numbers, or ones if it is not of a floating type.
+            numbers, empty strings, or ones if it is of another type.
         seed: Of those random numbers.
 
     Returns:
@@ -88,9 +88,10 @@ def compare(name, before, after):
     if a.size == 0:
         return Comparison(name, 0.0, 0.0)
     # NaN stays NaN and is refused, unless both models have it in the same places.
-    both = np.isnan(a) & np.isnan(b)
-    error = float(np.max(np.where(both, 0.0, np.abs(a - b))))
-    scale = max(1.0, float(np.max(np.where(both, 0.0, np.abs(a)))))
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):  # inf - inf
+        error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
+    scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0))))
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
 
 
@@ -102,4 +103,6 @@ def _argument(inputs, name, spec, rng):
     shape = [_OPEN if size is None else size for size in spec.shape.as_list()]
     if spec.dtype.is_floating:
         return tf.cast(tf.constant(rng.uniform(-1, 1, shape)), spec.dtype)
+    if spec.dtype == tf.string:
+        return tf.fill(shape, "")
     return tf.ones(shape, spec.dtype)

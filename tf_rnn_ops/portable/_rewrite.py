@@ -28,6 +28,7 @@ _PARAMS = (
     "CudnnRNNParamsToCanonical",
     "CudnnRNNParamsToCanonicalV2",
 )
+_NO_STAND_IN = "it is our own op, and nothing here puts ordinary ops in its place"
 # These are our own: there is nothing to do for them with to='tf_rnn_ops'.
 _LAYER = "LayerRNN"
 _LAYER_BACKPROP = "LayerRNNBackprop"
@@ -47,7 +48,8 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
     Args:
         graph_def: A GraphDef; it is not changed.
         to: What with. 'tensorflow': ordinary ops, which need no plug-in (forward ops only, and ours
-            too if the graph has any). 'tf_rnn_ops': our ops, gradient and parameter ops included.
+            too if the graph has any, but not BlockLSTMV2). 'tf_rnn_ops': our ops, gradient and
+            parameter ops included.
         inference: With to='tensorflow', take every node as one of inference, also if it has
             is_training=True and dropout. Without it, such a node is kept.
         clear_devices: Also remove the devices of all nodes, so that a session needs no soft
@@ -85,11 +87,13 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
             known = (*_FORWARD, *_BACKPROP, *_PARAMS)
             if node.op != name:
                 known += (_LAYER, _LAYER_BACKPROP)
-            if name not in known:
-                continue
             if node.op != name and to == "tf_rnn_ops":
                 continue
             op = node.op
+            if name not in known:
+                if op != name:
+                    report.kept.append(Kept(place, node.name, op, _NO_STAND_IN))
+                continue
             try:
                 if to == "tensorflow":
                     became, functions = _to_plain(node, name, shapes, stand_ins, inference, host)

@@ -37,7 +37,7 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: `to` is not one of the two.
+        ValueError: `to` is not one of the two, or `inputs` does not fit. No error leaves a target.
     """
     source, target = pathlib.Path(source), pathlib.Path(target)
     if not (source / _GRAPH_FILE).is_file():
@@ -54,10 +54,17 @@ def rewrite_saved_model(
         _list_ops(meta_graph)
         report.changed += part.changed
         report.kept += part.kept
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(_FINGERPRINT))
-    (target / _GRAPH_FILE).write_bytes(model.SerializeToString())
-    if check:
-        report.compared = _check.check_saved_model(source, target, inputs)
+    try:
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(_FINGERPRINT))
+        (target / _GRAPH_FILE).write_bytes(model.SerializeToString())
+        if check:
+            report.compared = _check.check_saved_model(source, target, inputs)
+    except FileExistsError:  # somebody else was faster
+        raise
+    except BaseException:
+        # What is left would stand in the way of the next try.
+        shutil.rmtree(target, ignore_errors=True)
+        raise
     return report
 
 

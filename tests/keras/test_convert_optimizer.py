@@ -1,0 +1,115 @@
+"""convert: the copy of a compiled model trains as the model would have."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras
+
+
+@pytest.fixture
+def x(rng):
+    return rng.normal(size=(4, 6, 3)).astype("float32")
+
+
+@pytest.fixture
+def y(rng):
+    return rng.normal(size=(4, 2)).astype("float32")
+
+
+def compiled(optimizer="adam", **arguments):
+    layers = [keras.layers.LSTM(4), keras.layers.Dense(2)]
+    model = keras.Sequential([keras.Input((None, 3)), *layers])
+    model.compile(optimizer, "mse", **arguments)
+    return model
+
+
+def assert_same_variables(got, want, atol=0):
+    for one, other in zip(got.variables, want.variables, strict=True):
+        assert one.name == other.name
+        np.testing.assert_allclose(one.numpy(), other.numpy(), atol=atol, rtol=0)
+
+
+def assert_train_the_same(models, x, y):
+    for model in models:
+        model.fit(x, y, epochs=3, verbose=0)
+    assert_same_variables(*models, atol=1e-5)
+
+
+@pytest.mark.parametrize("auto_scale_loss", [False, True])
+def test_loss_scaling(x, y, auto_scale_loss):
+    keras.config.set_dtype_policy("mixed_float16")
+    model = compiled(auto_scale_loss=auto_scale_loss)
+    model.fit(x, y, verbose=0)
+    copy = tf_rnn_ops.keras.convert(model)
+    scaled = isinstance(copy.optimizer, keras.optimizers.LossScaleOptimizer)
+    assert scaled == auto_scale_loss and type(copy.optimizer) is type(model.optimizer)
+    assert_same_variables(copy.optimizer, model.optimizer)
+
+
+def test_layers_frozen_after_compile(x, y):
+    model = compiled(keras.optimizers.SGD(0.1, momentum=0.9))
+    model.fit(x, y, verbose=0)
+    model.layers[0].trainable = False
+    copy = tf_rnn_ops.keras.convert(model)
+    assert [v.path for v in copy.trainable_variables] == [v.path for v in model.trainable_variables]
+    assert_same_variables(copy.optimizer, model.optimizer)
+    # Keras freezes a layer in what it has not traced yet.
+    model.make_train_function(force=True)
+    assert_train_the_same((model, copy), x, y)
+
+
+def test_layers_unfrozen_after_compile(x, y):
+    model = compiled(keras.optimizers.SGD(0.1, momentum=0.9))
+    model.layers[0].trainable = False
+    model.compile(model.optimizer, "mse")
+    model.fit(x, y, verbose=0)
+    model.layers[0].trainable = True
+    copy = tf_rnn_ops.keras.convert(model)
+    assert_same_variables(copy.optimizer, model.optimizer)
+
+
+def test_an_optimizer_of_two_models(x, y):
+    model, other = compiled(), compiled()
+    model.optimizer.build(model.trainable_variables + other.trainable_variables)
+    with pytest.raises(ValueError, match="variables that are not of the model.*accelerate"):
+        tf_rnn_ops.keras.convert(model)
+
+
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_variables_without_weight_decay(x, y, trained, scaled):
+    optimizer = keras.optimizers.AdamW(0.01, weight_decay=5.0)
+    model = compiled(keras.optimizers.LossScaleOptimizer(optimizer) if scaled else optimizer)
+    optimizer.exclude_from_weight_decay([model.layers[1].kernel], ["bias", "recurrent"])
+    if trained:
+        model.fit(x, y, verbose=0)
+    assert_train_the_same((model, tf_rnn_ops.keras.convert(model)), x, y)
+
+
+class Schedule(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        return 0.1
+
+
+class Metric(keras.metrics.Metric):
+    def __init__(self, something):
+        super().__init__(name="metric")
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        pass
+
+    def result(self):
+        return 0.0
+
+
+def test_parts_without_a_config():
+    for arguments, match in (
+        (
+            {"optimizer": keras.optimizers.SGD(Schedule())},
+            "convert: the optimizer 'sgd.*accelerate",
+        ),
+        ({"metrics": [Metric(1)]}, "convert: the metric 'metric' of class Metric .*accelerate"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            tf_rnn_ops.keras.convert(compiled(**arguments))
