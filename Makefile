@@ -27,14 +27,15 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize exhaustive lint format bench bench-kernels bench-streaming bench-costs clean
+.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
 	@echo "make test      everything: C++ tests, the wheel and its gate, the Python tests on the wheel"
 	@echo "make wheel     the wheel, in dist/"
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
-	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers"
+	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
+	@echo "               make tsan: what threads share, with the thread sanitizer"
 	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
 	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
 	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
@@ -68,6 +69,12 @@ cc-test: $(CONFIG)
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --config=asan //tests/cc/...
+
+# What threads share. The kernels themselves are in it through concurrent calls of small problems.
+tsan: $(CONFIG)
+	tools/need_gtest.sh
+	$(BAZEL) test --config=tsan //tests/cc/core/... //tests/cc/cpu:dispatch_test \
+		//tests/cc/cpu:concurrent_kernels_test
 
 exhaustive: $(CONFIG)
 	tools/need_gtest.sh

@@ -13,11 +13,11 @@ def rnn_cc_library(name, copts = [], **kwargs):
     )
 
 def rnn_cc_test(name, copts = [], deps = [], size = "small", **kwargs):
-    """A GoogleTest binary with the project's flags."""
+    """A GoogleTest binary with the project's flags, which checks preconditions (cc/core/check.h)."""
     native.cc_test(
         name = name,
         size = size,
-        copts = RNN_COPTS + copts + SANITIZER_COPTS,
+        copts = RNN_COPTS + ["-DRNN_OPS_DCHECK"] + copts + SANITIZER_COPTS,
         linkstatic = True,
         deps = deps + ["//third_party/gtest:gtest_main"],
         **kwargs

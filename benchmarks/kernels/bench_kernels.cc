@@ -20,6 +20,7 @@
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
+#include "cc/cpu/team_parallel_for.h"
 #include "cc/cpu/variant.h"
 
 namespace {
@@ -134,12 +135,7 @@ class Threads {
     team_.reset();
     for (std::thread& helper : helpers_) helper.join();
   }
-  ParallelFor Get() {
-    return {team_.get(), team_->num_threads(),
-            [](void* team, int64_t n, void (*fn)(void*, int64_t), void* arg) {
-              static_cast<Team*>(team)->For(n, fn, arg);
-            }};
-  }
+  ParallelFor Get() { return ParallelForOf(team_.get()); }
 
  private:
   std::vector<std::thread> helpers_;

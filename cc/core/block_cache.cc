@@ -1,7 +1,7 @@
 #include "cc/core/block_cache.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cc/core/checked_math.h"
+#include "cc/core/machine_limits.h"
 
 namespace rnn_ops {
 namespace {
@@ -158,8 +159,8 @@ void BlockCache::Unmap(Blocks* blocks) {
   blocks->clear();
 }
 
-int64_t CacheLimit(const char* megabytes, int64_t physical_bytes) {
-  const int64_t usual = physical_bytes / 8;
+int64_t CacheLimit(const char* megabytes, int64_t available_bytes) {
+  const int64_t usual = available_bytes / 8;
   if (megabytes == nullptr || *megabytes == '\0') return usual;
   if (megabytes[std::strspn(megabytes, "0123456789")] != '\0') return usual;
   const int64_t value = std::strtoll(megabytes, nullptr, 10);  // the largest where it does not fit
@@ -167,13 +168,18 @@ int64_t CacheLimit(const char* megabytes, int64_t physical_bytes) {
   return value < kSizeLimit / kMebibyte ? value * kMebibyte : kSizeLimit;
 }
 
+// The child of a fork has one thread, so it would wait for ever for a mutex that another had. Its
+// inherited tensors are returned to the cache as in the parent.
+void BlockCache::BeforeFork() { mutex_.lock(); }
+void BlockCache::AfterFork() { mutex_.unlock(); }
+
 // Never destroyed: tensors may outlive the static objects of a process that exits.
 BlockCache& ProcessBlockCache() {
   static BlockCache* const cache = [] {
-    const int64_t pages = sysconf(_SC_PHYS_PAGES);
-    const int64_t page = sysconf(_SC_PAGESIZE);
-    const int64_t physical = pages > 0 && page > 0 ? pages * page : 0;
-    return new BlockCache(CacheLimit(std::getenv("TF_RNN_OPS_CACHE_MB"), physical));
+    pthread_atfork([] { ProcessBlockCache().BeforeFork(); },
+                   [] { ProcessBlockCache().AfterFork(); },
+                   [] { ProcessBlockCache().AfterFork(); });
+    return new BlockCache(CacheLimit(std::getenv("TF_RNN_OPS_CACHE_MB"), AvailableMemory()));
   }();
   return *cache;
 }

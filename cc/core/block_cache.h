@@ -26,6 +26,10 @@ class BlockCache {
   // Ends the use of a block that Take() gave. Other pointers are ignored.
   void Return(void* data);
 
+  // Around a fork, in the parent, and AfterFork in the child too.
+  void BeforeFork();
+  void AfterFork();
+
   int64_t kept_bytes() const;
   int64_t in_use_bytes() const;
 
@@ -53,8 +57,8 @@ class BlockCache {
 };
 
 // In bytes: what TF_RNN_OPS_CACHE_MB, null where not set, makes of the limit: that many MiB, or an
-// eighth of the physical memory where it is not a number.
-int64_t CacheLimit(const char* megabytes, int64_t physical_bytes);
+// eighth of the memory available where it is not a number.
+int64_t CacheLimit(const char* megabytes, int64_t available_bytes);
 
 // One for each shared object that links this file, so the two op libraries have one each.
 BlockCache& ProcessBlockCache();

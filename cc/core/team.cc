@@ -1,27 +1,22 @@
 #include "cc/core/team.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
 
+#include "cc/core/check.h"
+#include "cc/core/float_environment.h"
+#include "cc/core/wait.h"
+
 namespace rnn_ops {
 namespace {
 
-// A helper without work spins this long, then also offers its core to others, then goes back to the
-// pool. A spin round trip costs under a microsecond, waking a thread about ten.
-constexpr std::chrono::microseconds kSpinFor{30};
-constexpr std::chrono::microseconds kStayFor{300};
-constexpr int kPausesPerClockRead = 32;
-constexpr int kPausesBeforeYield = 2000;
-
-void Pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
+// A helper without work spins this long for the next job before it goes back to the pool, where
+// waking it again costs the caller a system call. It does not sleep here: while it waits, the pool
+// has one thread less.
+constexpr std::chrono::microseconds kStayFor{200};
 
 }  // namespace
 
@@ -41,7 +36,8 @@ void Pause() {
 //
 // Visibility: the caller publishes with a releasing store, and every later swap continues its
 // release sequence, so a swap with acquire sees fn, arg, n and all that the caller wrote before. An
-// item's writes are released by the increment of `done` and acquired by the waiting caller.
+// item's writes are released by the increment of `done`; who makes it n has acquired them all and
+// sets `jobs_done`, on which the caller waits.
 //
 // A helper that leaves for want of work counts itself out first and looks at `unclaimed` once more,
 // while the caller publishes first and counts the helpers then, all four sequentially consistent.
@@ -52,15 +48,14 @@ void Pause() {
 struct Team::State {
   alignas(64) std::atomic<int64_t> unclaimed{0};
   alignas(64) std::atomic<int64_t> done{0};
-  alignas(64) std::atomic<int> helpers{0};  // asked for and not gone again
+  WaitableWord jobs_done;
+  alignas(64) std::atomic<int64_t> helpers{0};  // scheduled, and not yet back in the pool
   std::atomic<bool> finished{false};
-  const int max_helpers;
   const std::thread::id owner = std::this_thread::get_id();
+  uint32_t job = 0;
   void (*fn)(void*, int64_t) = nullptr;
   void* arg = nullptr;
   int64_t n = 0;
-
-  explicit State(int max_helpers) : max_helpers(max_helpers) {}
 
   // Runs one item, if there is one to claim.
   bool RunOne() {
@@ -68,101 +63,83 @@ struct Team::State {
     while (k > 0) {
       if (unclaimed.compare_exchange_weak(k, k - 1, std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
-        fn(arg, n - k);
-        done.fetch_add(1, std::memory_order_release);
+        const int64_t items = n;
+        const uint32_t number = job;
+        fn(arg, items - k);
+        if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == items) jobs_done.Set(number);
         return true;
       }
     }
     return false;
   }
 
-  // True when the helper is not needed any more and has been counted out.
+  // Counts the helper out. False when a job came meanwhile, for which it is counted in again.
   bool Leave() {
-    int k = helpers.fetch_sub(1, std::memory_order_seq_cst) - 1;
+    helpers.fetch_sub(1, std::memory_order_seq_cst);
     if (unclaimed.load(std::memory_order_seq_cst) == 0) return true;
-    while (k < max_helpers) {
-      if (helpers.compare_exchange_weak(k, k + 1, std::memory_order_relaxed)) return false;
-    }
-    return true;  // another one has been asked for instead
+    helpers.fetch_add(1, std::memory_order_relaxed);
+    return false;
   }
 
-  // Works until the Team is gone or nothing has come for kStayFor.
+  // Works until the Team is gone or no job has come for kStayFor.
   void Help() {
-    using Clock = std::chrono::steady_clock;
     // A pool that is full may run the closure at once, on the thread that should do the real work.
     if (std::this_thread::get_id() == owner) {
       helpers.fetch_sub(1, std::memory_order_relaxed);
       return;
     }
-    auto idle_since = Clock::now();
-    while (!finished.load(std::memory_order_relaxed)) {
-      if (RunOne()) {
-        while (RunOne()) {
-        }
-        idle_since = Clock::now();
+    const ScopedFloatEnvironment environment;
+    for (;;) {
+      while (RunOne()) {
       }
-      for (int k = 0; k < kPausesPerClockRead; ++k) {
-        if (unclaimed.load(std::memory_order_relaxed) > 0) break;
-        Pause();
+      Spin spin(kStayFor);
+      while (unclaimed.load(std::memory_order_relaxed) == 0) {
+        if (finished.load(std::memory_order_relaxed)) return;
+        if (!spin.Again() && Leave()) return;
       }
-      if (unclaimed.load(std::memory_order_relaxed) > 0) continue;
-      const auto idle = Clock::now() - idle_since;
-      if (idle > kStayFor) {
-        if (Leave()) return;
-        idle_since = Clock::now();
-      }
-      if (idle > kSpinFor) std::this_thread::yield();
     }
   }
 };
 
-Team::Team(int num_threads, const Schedule& schedule)
-    : num_threads_(schedule && num_threads > 1 ? num_threads : 1) {
-  if (num_threads_ == 1) return;
-  schedule_ = schedule;
-  state_ = std::make_shared<State>(num_threads_ - 1);
-  CallHelpers();
-}
+Team::Team(int num_threads, Schedule schedule)
+    : num_threads_(schedule ? std::max(1, num_threads) : 1), schedule_(std::move(schedule)) {}
 
 Team::~Team() {
   // No item is running: For() has waited for all of its own.
   if (state_ != nullptr) state_->finished.store(true, std::memory_order_relaxed);
 }
 
-void Team::CallHelpers() {
+void Team::CallHelpers(int64_t wanted) {
+  std::atomic<int64_t>& helpers = state_->helpers;
   // Counted beforehand: a closure that runs at once, inside schedule_, is not called for again.
-  std::atomic<int>& helpers = state_->helpers;
-  int missing = state_->max_helpers - helpers.load(std::memory_order_seq_cst);
-  for (; missing > 0; --missing) {
-    int k = helpers.load(std::memory_order_relaxed);
-    do {
-      if (k >= state_->max_helpers) return;  // one that was leaving has come back, see Leave()
-    } while (!helpers.compare_exchange_weak(k, k + 1, std::memory_order_relaxed));
+  for (int64_t k = helpers.load(std::memory_order_seq_cst); k < wanted; ++k) {
+    helpers.fetch_add(1, std::memory_order_relaxed);
     schedule_([state = state_] { state->Help(); });
   }
 }
 
-void Team::For(int64_t n, void (*fn)(void* arg, int64_t i), void* arg) {
-  if (num_threads_ == 1 || n <= 1) {
+void Team::For(int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i), void* arg) {
+  const int64_t threads = std::min({n, worth_threads, static_cast<int64_t>(num_threads_)});
+  if (threads <= 1) {
     for (int64_t i = 0; i < n; ++i) fn(arg, i);
     return;
   }
+  if (state_ == nullptr) state_ = std::make_shared<State>();
   State& state = *state_;
+  RNN_DCHECK(state.unclaimed.load() == 0);
   state.fn = fn;
   state.arg = arg;
   state.n = n;
+  const uint32_t job = ++state.job;
   state.done.store(0, std::memory_order_relaxed);
   state.unclaimed.store(n, std::memory_order_seq_cst);
-  CallHelpers();  // those that have left in a long gap between two jobs
+  CallHelpers(threads - 1);
   while (state.RunOne()) {
   }
   // Only claimed items are missing: each is being run by a thread that has started.
-  for (int k = 0; state.done.load(std::memory_order_acquire) != n; ++k) {
-    if (k < kPausesBeforeYield) {
-      Pause();
-    } else {
-      std::this_thread::yield();
-    }
+  Spin spin(kSpinFor);
+  while (state.jobs_done.Load() != job) {
+    if (!spin.Again()) state.jobs_done.SleepWhile(job - 1);
   }
 }
 

@@ -14,9 +14,8 @@ class Team {
   // Hands a closure to the pool; the closure may run at any later time or never.
   using Schedule = std::function<void(std::function<void()>)>;
 
-  // At most `num_threads` threads, the caller included. Schedules num_threads - 1 helpers at once,
-  // and again before a later job those that went back to the pool because nothing came for a while.
-  Team(int num_threads, const Schedule& schedule);
+  // At most `num_threads` threads, the caller included. Nothing is scheduled yet.
+  Team(int num_threads, Schedule schedule);
   // Dismisses the helpers. None is inside an item, and none is waited for.
   ~Team();
   Team(const Team&) = delete;
@@ -25,16 +24,17 @@ class Team {
   int num_threads() const { return num_threads_; }
 
   // Runs fn(arg, i) for each i in [0, n), items claimed one by one; returns when all are done and
-  // their writes are visible to the caller. Not reentrant.
-  void For(int64_t n, void (*fn)(void* arg, int64_t i), void* arg);
+  // their writes are visible to the caller. Schedules as many helpers as are missing for
+  // `worth_threads` threads, the caller included; 1: the caller does it alone. Not reentrant.
+  void For(int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i), void* arg);
 
  private:
   struct State;
-  void CallHelpers();
+  void CallHelpers(int64_t wanted);
 
-  int num_threads_;
-  Schedule schedule_;
-  std::shared_ptr<State> state_;
+  const int num_threads_;
+  const Schedule schedule_;
+  std::shared_ptr<State> state_;  // once there is a job for more than one thread
 };
 
 }  // namespace rnn_ops

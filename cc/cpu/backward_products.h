@@ -292,7 +292,9 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>
   const PanelRanges gates(s.panels(), s.dense && narrower, threads);
   const PanelRanges units(DensePanels<T>(s.units), narrower, threads);
   const int64_t weight_items = gates.count() + (s.proj > 0 ? units.count() : 0);
-  Parallel(parallel, s.num_dirs * weight_items + dx_items, [&](int64_t i) {
+  const int64_t ns =
+      NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_row), layer.in + s.hidden));
+  Parallel(parallel, s.num_dirs * weight_items + dx_items, WorthThreads(ns), [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
       const int64_t row0 = (i - s.num_dirs * weight_items) * kInputGradientRows;
       InputGradient(layer, row0, std::min(seq.rows, row0 + kInputGradientRows));

@@ -164,7 +164,7 @@ class BackwardSlice {
       std::copy(src + begin, src + end, dst + begin);
       std::fill(dst + end, dst + RoundUp(end, kLanes<T>), T(0));
     };
-    // With projection h is not in units; the slice then has only one lane.
+    // With projection h is not in units; the slice then has only one share.
     const UnitRange hidden = s_.proj > 0 ? UnitRange{0, s_.hidden, s_.hidden} : units;
     for (int64_t j = j0_; j < j1_; ++j) {
       const int64_t b = seq_.perm[j];

@@ -78,9 +78,9 @@ BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p, in
   BlockLstmBackwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
   plan.seq = MakeSequence(arena, p.seq_len, p.batch, /*time_major=*/true, /*lengths=*/nullptr);
-  plan.split = BackwardSplit(s, plan.seq.rows, p.input_size, p.batch, num_threads);
+  plan.split = BackwardSplit(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, num_threads);
   plan.layer.dirs[0] = TakeBackwardDirection<T, T>(arena, s, p.input_size, plan.seq.rows, p.batch);
-  plan.layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.lanes, p.batch));
+  plan.layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.shares, p.batch));
   plan.peephole = arena.Take<T>(3 * s.padded);
   return plan;
 }
@@ -265,7 +265,9 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
                         });
   RunBackwardProducts(layer, &to, args.parallel);
   if (p.use_peephole) {
-    Parallel(args.parallel, s.blocks, [&](int64_t u) { PeepholeGradient(args, plan, u); });
+    const int64_t ns = NsToMove(Area(plan.seq.rows, s.gate_row) * int64_t{sizeof(T)});
+    Parallel(args.parallel, s.blocks, WorthThreads(ns),
+             [&](int64_t u) { PeepholeGradient(args, plan, u); });
   }
   return 0;
 }

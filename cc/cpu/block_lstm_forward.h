@@ -14,7 +14,6 @@
 #include "cc/cpu/model.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
-#include "cc/cpu/stages.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -126,13 +125,13 @@ BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p, int3
                                                  Arena& arena) {
   BlockLstmForwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
-  plan.split = SplitOf(s, Area(p.seq_len, p.batch), p.input_size, p.batch, num_threads, s.panels(),
+  plan.split = SplitOf(s, p.seq_len, Area(p.seq_len, p.batch), p.input_size, p.batch, num_threads, s.panels(),
                        kForwardStreamBytes);
   plan.weights = TakePackedWeights(arena, s, p.input_size);
   plan.peephole = arena.Take<T>(3 * s.padded);
   const int64_t rows = plan.split.slices * kChunkRows + p.batch;
   plan.ring = arena.Take<T>(Area(rows, s.gate_row));
-  plan.pointers = TakeSlicePointers<T>(arena, Area(plan.split.lanes, rows));
+  plan.pointers = TakeSlicePointers<T>(arena, Area(plan.split.shares, rows));
   return plan;
 }
 
@@ -143,7 +142,7 @@ int64_t BlockLstmForwardBytes(const BlockLstmProblem& p, int32_t num_threads) {
   return arena.bytes();
 }
 
-// Rows [b0, b1) of the batch, a step and a range of panels at a time; lanes as in ForwardSlice.
+// Rows [b0, b1) of the batch, a step and a range of panels at a time; workers as in ForwardSlice.
 template <typename T>
 class BlockLstmForwardSlice {
  public:
@@ -244,9 +243,9 @@ void RunBlockLstmRecurrence(const BlockLstmForwardArgs& args, const BlockLstmFor
   const BlockLstmProblem& p = args.problem;
   const Sizes<T>& s = plan.sizes;
   const int64_t slices = plan.split.slices;
-  const int64_t lanes = plan.split.lanes;
-  if (lanes == 1) {
-    Parallel(args.parallel, slices, [&](int64_t i) {
+  const int64_t shares = plan.split.shares;
+  if (shares == 1) {
+    Parallel(args.parallel, slices, plan.split.worth_threads, [&](int64_t i) {
       const int64_t b0 = p.batch * i / slices;
       const int64_t at = i * kChunkRows + b0;
       BlockLstmForwardSlice<T> slice(args, plan, b0, p.batch * (i + 1) / slices,
@@ -255,12 +254,12 @@ void RunBlockLstmRecurrence(const BlockLstmForwardArgs& args, const BlockLstmFor
     });
     return;
   }
-  Stages stages(lanes);
-  Parallel(args.parallel, lanes, [&](int64_t lane) {
+  Stages stages(shares);
+  Parallel(args.parallel, shares, plan.split.worth_threads, [&](int64_t worker) {
     BlockLstmForwardSlice<T> slice(args, plan, 0, p.batch,
-                                   Shift(plan.pointers, lane * (kChunkRows + p.batch)), plan.ring);
-    stages.Run(lane, slice.steps(), [&](int64_t t, int64_t chunk) {
-      slice.Step(t, s.panels() * chunk / lanes, s.panels() * (chunk + 1) / lanes);
+                                   Shift(plan.pointers, worker * (kChunkRows + p.batch)), plan.ring);
+    stages.Run(worker, slice.steps(), [&](int64_t t, int64_t share) {
+      slice.Step(t, s.panels() * share / shares, s.panels() * (share + 1) / shares);
     });
   });
 }
@@ -274,7 +273,7 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   const Sizes<T>& s = plan.sizes;
   const WeightSource<T> src =
       BlockLstmSource(p, static_cast<const T*>(args.w), static_cast<const T*>(args.b));
-  Parallel(args.parallel, PackItems(s),
+  Parallel(args.parallel, PackItems(s), WorthThreads(NsToMove(PackedBytes<T, T>(s, p.input_size))),
            [&](int64_t i) { PackItem(s, src, p.input_size, i, plan.weights); });
   if (p.use_peephole) PadPeepholes<T>(args.wci, args.wcf, args.wco, s, plan.peephole);
   RunBlockLstmRecurrence(args, plan);

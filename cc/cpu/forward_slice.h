@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cc/core/stages.h"
 #include "cc/cpu/cells.h"
 #include "cc/cpu/dot.h"
 #include "cc/cpu/gate_masks.h"
@@ -16,7 +17,6 @@
 #include "cc/cpu/panels.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
-#include "cc/cpu/stages.h"
 #include "cc/cpu/vec.h"
 
 namespace rnn_ops {
@@ -63,7 +63,7 @@ struct ForwardLayer {
   SlicePointers<T, E> pointers[2];
 };
 
-// Sorted rows [j0, j1) of one direction, a chunk of steps and a range of panels at a time. Lanes
+// Sorted rows [j0, j1) of one direction, a chunk of steps and a range of panels at a time. Workers
 // that share a slice (Note [Stages]) each have an object with pointers of their own.
 template <typename T, typename E = T>
 class ForwardSlice {
@@ -124,7 +124,7 @@ class ForwardSlice {
     }
   }
 
-  // What the product of each row's first step reads; before any lane starts.
+  // What the product of each row's first step reads; before any worker starts.
   void CopyInitialStates() {
     for (int64_t j = j0_; j < j1_; ++j) {
       const T* h0 = layer_.h0.at(pseudo_layer_, seq_.perm[j]);
@@ -205,7 +205,7 @@ class ForwardSlice {
 
   int64_t BlocksInPanel() const { return s_.dense ? 4 : 1; }
 
-  // What the product of a step reads for row j0 + i; lanes write that of the next step meanwhile.
+  // What the product of a step reads for row j0 + i; workers write that of the next step meanwhile.
   E* OperandH(int64_t step, int64_t i) const {
     return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
   }
@@ -531,21 +531,21 @@ void RunForwardSlice(ForwardSlice<T, E> slice, const Sizes<T>& s) {
   slice.Finish();
 }
 
-// All rows of a direction, the units shared by the lanes of `stages`.
+// All rows of a direction, in shares of the units.
 template <typename T, typename E>
-void RunForwardLane(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t lane, int64_t lanes,
-                    Stages* stages) {
+void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worker, int64_t shares,
+                      Stages* stages) {
   const int64_t panels = s.panels();
   const int64_t proj_panels = DensePanels<T>(s.proj);
   const int64_t per_step = s.proj > 0 ? 2 : 1;
-  stages->Run(lane, slice.steps() * per_step, [&](int64_t stage, int64_t chunk) {
+  stages->Run(worker, slice.steps() * per_step, [&](int64_t stage, int64_t share) {
     const int64_t step = stage / per_step;
     if (stage % per_step == 1) {
-      slice.Project(step, proj_panels * chunk / lanes, proj_panels * (chunk + 1) / lanes);
+      slice.Project(step, proj_panels * share / shares, proj_panels * (share + 1) / shares);
       return;
     }
-    const int64_t panel0 = panels * chunk / lanes;
-    const int64_t panel1 = panels * (chunk + 1) / lanes;
+    const int64_t panel0 = panels * share / shares;
+    const int64_t panel1 = panels * (share + 1) / shares;
     if (step == 0) slice.LoadStates(panel0, panel1);
     slice.Step(step, panel0, panel1);
   });

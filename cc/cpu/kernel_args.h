@@ -16,11 +16,13 @@ enum KernelDtype : int32_t {
   kBFloat16 = 3,
 };
 
-// Threads as a callback: runs fn(arg, i) for each i in [0, n), then returns.
+// Threads as a callback: runs fn(arg, i) for each i in [0, n), then returns. Threads that sleep are
+// woken for as many as the job is worth, the caller included; at 1 the caller runs it alone.
 struct ParallelFor {
   void* context;
   int32_t num_threads;
-  void (*run)(void* context, int64_t n, void (*fn)(void* arg, int64_t i), void* arg);
+  void (*run)(void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
+              void* arg);
 };
 
 enum WeightLayout : int32_t {

@@ -8,11 +8,11 @@
 #include <type_traits>
 
 #include "cc/cpu/arena.h"
+#include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/operand.h"
 #include "cc/cpu/panels.h"
 #include "cc/cpu/sequence.h"
-#include "cc/cpu/stages.h"
 #include "cc/cpu/vec.h"
 
 namespace rnn_ops {
@@ -28,12 +28,14 @@ inline int64_t Area(int64_t a, int64_t b) {
   return product;
 }
 
+// fn(i) for each i in [0, n); `worth_threads` as in ParallelFor, from heuristics.h.
 template <typename F>
-void Parallel(const ParallelFor& parallel, int64_t n, F&& fn) {
+void Parallel(const ParallelFor& parallel, int64_t n, int64_t worth_threads, F&& fn) {
   if (n <= 0) return;
   using Fn = std::remove_reference_t<F>;
   parallel.run(
-      parallel.context, n, [](void* arg, int64_t i) { (*static_cast<Fn*>(arg))(i); },
+      parallel.context, n, worth_threads,
+      [](void* arg, int64_t i) { (*static_cast<Fn*>(arg))(i); },
       const_cast<void*>(static_cast<const void*>(&fn)));
 }
 
@@ -175,6 +177,13 @@ PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t i
   return w;
 }
 
+// Bytes of the packed matrices of one pseudo-layer.
+template <typename T, typename E>
+int64_t PackedBytes(const Sizes<T>& s, int64_t in) {
+  const int64_t rows = OperandsOf<E>(in) + OperandsOf<E>(s.hidden);
+  return (rows * s.gate_row + s.padded * s.proj) * static_cast<int64_t>(sizeof(E));
+}
+
 // Items of work that pack one pseudo-layer.
 template <typename T>
 int64_t PackItems(const Sizes<T>& s) {
@@ -254,16 +263,17 @@ StateRows<T> MakeStateRows(const RnnProblem& p, T* base, int64_t size) {
                       : StateRows<T>{base, size, 1, p.num_layers * p.num_dirs};
 }
 
-// How a pass over `rows` rows is shared out; `panels` and `stream_bytes`
-// as in SplitProblem.
+// How a pass over the rows of a sequence is shared out; `panels` and `stream_bytes` as in
+// SplitProblem.
 template <typename T>
-Split SplitOf(const Sizes<T>& s, int64_t rows, int64_t in, int64_t batch, int64_t num_threads,
-              int64_t panels, int64_t stream_bytes) {
+Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
+              int64_t num_threads, int64_t panels, int64_t stream_bytes) {
   const int64_t columns = s.padded * s.gates.recurrent.count;
   SplitProblem p;
   p.batch = batch;
   p.num_dirs = s.num_dirs;
   p.num_threads = num_threads;
+  p.steps = steps;
   p.panels = panels;
   p.weight_bytes = Area(Area(s.hidden, columns), static_cast<int64_t>(sizeof(T)));
   p.stream_bytes = stream_bytes;

@@ -31,7 +31,8 @@ template <typename RowOf>
 void NarrowRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& parallel,
                 RowOf&& row_of) {
   constexpr int64_t kRows = 64;
-  Parallel(parallel, CeilDiv(seq.rows, kRows), [&](int64_t item) {
+  const int64_t ns = NsToMove(seq.rows * width * static_cast<int64_t>(sizeof(float)));
+  Parallel(parallel, CeilDiv(seq.rows, kRows), WorthThreads(ns), [&](int64_t item) {
     const int64_t row0 = item * kRows;
     ForPackedRows(seq, row0, std::min(seq.rows, row0 + kRows),
                   [&](int64_t row, int64_t t, int64_t j) {
@@ -48,7 +49,8 @@ void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& 
   constexpr int64_t kRows = 64;
   constexpr int V = kLanes<float>;
   const int64_t ld = RoundUp(width, V);
-  Parallel(parallel, CeilDiv(seq.rows, kRows), [&](int64_t item) {
+  const int64_t ns = NsToMove(seq.rows * width * static_cast<int64_t>(sizeof(float)));
+  Parallel(parallel, CeilDiv(seq.rows, kRows), WorthThreads(ns), [&](int64_t item) {
     const int64_t row0 = item * kRows;
     const int64_t row1 = std::min(seq.rows, row0 + kRows);
     const float* first = nullptr;

@@ -14,6 +14,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "cc/core/stages.h"
 #include "cc/cpu/arena.h"
 #include "cc/cpu/backward_products.h"
 #include "cc/cpu/backward_slice.h"
@@ -26,7 +27,6 @@
 #include "cc/cpu/rnn_forward.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
-#include "cc/cpu/stages.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -93,13 +93,13 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
 
 // With projection the gradient of h is not in units, so units are not shared.
 template <typename T>
-Split BackwardSplit(const Sizes<T>& s, int64_t rows, int64_t in, int64_t batch,
+Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     int64_t num_threads) {
   const int64_t stream_bytes =
       s.proj > 0 ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
   const Split split =
-      SplitOf(s, rows, in, batch, num_threads, DensePanels<T>(s.units), stream_bytes);
-  return s.proj > 0 ? Split{split.slices, 1} : split;
+      SplitOf(s, steps, rows, in, batch, num_threads, DensePanels<T>(s.units), stream_bytes);
+  return s.proj > 0 ? Split{split.slices, 1, s.num_dirs * split.slices} : split;
 }
 
 // The memory of a backward pass, measured or taken.
@@ -125,11 +125,11 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Ar
   BackwardPlan<T, E> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
-  plan.split = BackwardSplit(s, plan.seq.rows, p.input_size, p.batch, num_threads);
+  plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, num_threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
     plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch);
-    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.lanes, p.batch));
+    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
   }
   const bool inner = p.num_layers > 1;
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
@@ -159,7 +159,8 @@ void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<Te
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
-  Parallel(parallel, s.num_dirs * items, [&](int64_t i) {
+  const int64_t ns = NsToMove(s.num_dirs * PackedBytes<T, E>(s, in));
+  Parallel(parallel, s.num_dirs * items, WorthThreads(ns), [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
   });
 }
@@ -172,8 +173,8 @@ void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
   const int64_t panels = DensePanels<T>(s.units);
-  if (split.lanes == 1) {
-    Parallel(parallel, s.num_dirs * split.slices, [&](int64_t i) {
+  if (split.shares == 1) {
+    Parallel(parallel, s.num_dirs * split.slices, split.worth_threads, [&](int64_t i) {
       const int d = static_cast<int>(i / split.slices);
       const int64_t j0 = SliceBegin(seq, split.slices, i % split.slices);
       const int64_t j1 = SliceBegin(seq, split.slices, i % split.slices + 1);
@@ -183,13 +184,13 @@ void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
     });
     return;
   }
-  Stages stages[2] = {Stages(split.lanes), Stages(split.lanes)};
-  Parallel(parallel, s.num_dirs * split.lanes, [&](int64_t i) {
+  Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
+  Parallel(parallel, s.num_dirs * split.shares, split.worth_threads, [&](int64_t i) {
     const int d = static_cast<int>(i % s.num_dirs);
-    const int64_t lane = i / s.num_dirs;
-    auto slice = make_slice(d, 0, seq.batch, Shift(layer.pointers[d], lane * seq.batch));
-    stages[d].Run(lane, slice.stages(), [&](int64_t stage, int64_t chunk) {
-      slice.Run(stage, panels * chunk / split.lanes, panels * (chunk + 1) / split.lanes);
+    const int64_t worker = i / s.num_dirs;
+    auto slice = make_slice(d, 0, seq.batch, Shift(layer.pointers[d], worker * seq.batch));
+    stages[d].Run(worker, slice.stages(), [&](int64_t stage, int64_t share) {
+      slice.Run(stage, panels * share / split.shares, panels * (share + 1) / split.shares);
     });
   });
   for (int d = 0; d < s.num_dirs; ++d) make_slice(d, 0, seq.batch, layer.pointers[d]).Finish();

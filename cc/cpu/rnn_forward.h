@@ -15,6 +15,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cc/core/stages.h"
 #include "cc/cpu/arena.h"
 #include "cc/cpu/dropout_rows.h"
 #include "cc/cpu/forward_slice.h"
@@ -25,7 +26,6 @@
 #include "cc/cpu/reserve.h"
 #include "cc/cpu/sequence.h"
 #include "cc/cpu/slice_pointers.h"
-#include "cc/cpu/stages.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -80,7 +80,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
   ForwardPlan<T, E> plan;
   Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
-  plan.split = SplitOf(s, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels(),
+  plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels(),
                        kForwardStreamBytes);
   const int64_t ring_rows = plan.split.slices * kChunkRows + p.batch;
   const bool keep_gates = p.is_training && !s.dense;
@@ -96,7 +96,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
       rows = arena.Take<E>(Area(p.batch, plan.layer.operand_row));
     }
     plan.ring[d] = arena.Take<T>(keep_gates ? 0 : Area(ring_rows, s.gate_row));
-    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.lanes, ring_rows));
+    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
   }
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
   const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
@@ -159,7 +159,9 @@ template <typename T>
 void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
                  const ParallelFor& parallel) {
   if (seq.rows == seq.max_time * seq.batch) return;
-  Parallel(parallel, seq.batch, [&](int64_t j) {
+  const int64_t padding = seq.max_time * seq.batch - seq.rows;
+  const int64_t ns = NsToMove(padding * columns * static_cast<int64_t>(sizeof(T)));
+  Parallel(parallel, seq.batch, WorthThreads(ns), [&](int64_t j) {
     for (int64_t t = seq.length[j]; t < seq.max_time; ++t) {
       std::memset(y.at(t, j), 0, sizeof(T) * columns);
     }
@@ -184,9 +186,10 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
   const int64_t slices = plan.split.slices;
-  const int64_t lanes = plan.split.lanes;
-  if (lanes == 1) {
-    Parallel(parallel, s.num_dirs * slices, [&](int64_t i) {
+  const int64_t shares = plan.split.shares;
+  const int64_t worth = plan.split.worth_threads;
+  if (shares == 1) {
+    Parallel(parallel, s.num_dirs * slices, worth, [&](int64_t i) {
       const int d = static_cast<int>(i / slices);
       const int64_t j0 = SliceBegin(seq, slices, i % slices);
       const int64_t j1 = SliceBegin(seq, slices, i % slices + 1);
@@ -197,20 +200,20 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
     });
     return;
   }
-  Stages stages[2] = {Stages(lanes), Stages(lanes)};
+  Stages stages[2] = {Stages(shares), Stages(shares)};
   const int64_t rows = kChunkRows + seq.batch;
-  auto slice_of = [&](int d, int64_t lane) {
-    return ForwardSlice<T, E>(layer, d, 0, seq.batch, Shift(layer.pointers[d], lane * rows),
+  auto slice_of = [&](int d, int64_t worker) {
+    return ForwardSlice<T, E>(layer, d, 0, seq.batch, Shift(layer.pointers[d], worker * rows),
                               plan.ring[d]);
   };
   if (layer.operand_row > 0) {
     for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).CopyInitialStates();
   }
-  Parallel(parallel, s.num_dirs * lanes, [&](int64_t i) {
+  Parallel(parallel, s.num_dirs * shares, worth, [&](int64_t i) {
     // Directions first, so that few threads still spread over both.
     const int d = static_cast<int>(i % s.num_dirs);
-    const int64_t lane = i / s.num_dirs;
-    RunForwardLane(slice_of(d, lane), s, lane, lanes, &stages[d]);
+    const int64_t worker = i / s.num_dirs;
+    RunForwardShares(slice_of(d, worker), s, worker, shares, &stages[d]);
   });
   for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).Finish();
 }
@@ -227,7 +230,8 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Paral
     return;
   }
   const int64_t items = PackItems(s);
-  Parallel(parallel, s.num_dirs * items, [&](int64_t i) {
+  const int64_t ns = NsToMove(s.num_dirs * PackedBytes<T, E>(s, in));
+  Parallel(parallel, s.num_dirs * items, WorthThreads(ns), [&](int64_t i) {
     const ForwardDirection<T, E>& dir = layer.dirs[i / items];
     PackItem(s, dir.source, in, i % items, dir.weights);
   });

@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "cc/core/machine_limits.h"
 #include "cc/tf/cached_memory.h"
 #include "tensorflow/core/framework/allocator.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
-#include "tsl/platform/threadpool.h"
+#include "tensorflow/core/util/work_sharder.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
@@ -94,28 +95,25 @@ absl::Status ToKernelDtype(DataType dtype, cpu::KernelDtype* result) {
   }
 }
 
-PoolParallelFor::PoolParallelFor(OpKernelContext* context) {
-  const auto* workers = context->device()->tensorflow_cpu_worker_threads();
-  pool_ = workers->workers;
-  num_threads_ = pool_ == nullptr ? 1 : std::max(1, pool_->NumThreads());
+namespace {
+
+// How many threads of TensorFlow's pool an op may keep busy, its caller included.
+int NumThreads(const tsl::thread::ThreadPool* pool) {
+  if (pool == nullptr) return 1;
+  // The last is of what runs the op: tf.data's max_intra_op_parallelism sets it.
+  return std::max(1, std::min({pool->NumThreads(), AvailableCpus(),
+                               tensorflow::GetPerThreadMaxParallelism()}));
 }
 
-cpu::ParallelFor PoolParallelFor::callback() { return {this, num_threads_, &Run}; }
+}  // namespace
 
-void PoolParallelFor::Run(void* context, int64_t n, void (*fn)(void* arg, int64_t i), void* arg) {
-  auto* self = static_cast<PoolParallelFor*>(context);
-  if (n <= 1 || self->num_threads_ == 1) {
-    for (int64_t i = 0; i < n; ++i) fn(arg, i);
-    return;
-  }
-  if (!self->team_) {
-    tsl::thread::ThreadPool* pool = self->pool_;
-    self->team_.emplace(self->num_threads_, [pool](std::function<void()> closure) {
-      pool->Schedule(std::move(closure));
-    });
-  }
-  self->team_->For(n, fn, arg);
-}
+PoolParallelFor::PoolParallelFor(OpKernelContext* context)
+    : PoolParallelFor(context->device()->tensorflow_cpu_worker_threads()->workers) {}
+
+PoolParallelFor::PoolParallelFor(tsl::thread::ThreadPool* pool)
+    : team_(NumThreads(pool), [pool](std::function<void()> closure) {
+        pool->Schedule(std::move(closure));
+      }) {}
 
 absl::Status AllocateScratch(OpKernelContext* context, int64_t bytes, Tensor* holder, void** data) {
   if (bytes < 0) {

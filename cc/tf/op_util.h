@@ -4,18 +4,20 @@
 
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "cc/core/float_environment.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
+#include "cc/cpu/team_parallel_for.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tsl/platform/threadpool.h"
 
 #define RNN_OPS_TF_RETURN_IF_ERROR(expr)                     \
   do {                                                       \
@@ -89,24 +91,21 @@ absl::Status ReadLayerRnnAttrs(Context* context, bool has_is_training, RnnAttrs*
 // InvalidArgument for a type that the kernels do not have.
 absl::Status ToKernelDtype(tensorflow::DataType dtype, cpu::KernelDtype* result);
 
-// TensorFlow's worker pool as the kernels' parallel_for. Borrows threads on the first loop with
-// more than one item, so that a small problem costs no wake-up. Lives for one call.
+// TensorFlow's worker pool as the kernels' parallel_for, and the floating point environment in which
+// all of its threads, the caller included, compute. Lives for one call, on the caller's stack.
 class PoolParallelFor {
  public:
   explicit PoolParallelFor(tensorflow::OpKernelContext* context);
-  PoolParallelFor(const PoolParallelFor&) = delete;
-  PoolParallelFor& operator=(const PoolParallelFor&) = delete;
 
-  int num_threads() const { return num_threads_; }
+  int num_threads() const { return team_.num_threads(); }
   // Valid as long as this object.
-  cpu::ParallelFor callback();
+  cpu::ParallelFor callback() { return cpu::ParallelForOf(&team_); }
 
  private:
-  static void Run(void* context, int64_t n, void (*fn)(void* arg, int64_t i), void* arg);
+  explicit PoolParallelFor(tsl::thread::ThreadPool* pool);
 
-  tsl::thread::ThreadPool* pool_;
-  int num_threads_;
-  std::optional<Team> team_;
+  ScopedFloatEnvironment environment_;
+  Team team_;
 };
 
 // Allocates `bytes` of 64-byte aligned scratch that lives as long as `holder`.

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "cc/core/float_environment.h"
+
 namespace rnn_ops {
 namespace {
 
@@ -67,7 +69,7 @@ class Pool {
 // Runs `fn` as a job's item.
 template <typename Fn>
 void For(Team* team, int64_t n, Fn fn) {
-  team->For(n, [](void* arg, int64_t i) { (*static_cast<Fn*>(arg))(i); }, &fn);
+  team->For(n, n, [](void* arg, int64_t i) { (*static_cast<Fn*>(arg))(i); }, &fn);
 }
 
 // Plain, unsynchronised memory: a lost, doubled or stale item changes a sum, and a missing
@@ -123,6 +125,67 @@ TEST(Team, WithoutAPoolTheCallerWorksAlone) {
   Team none(0, [](Closure) { FAIL() << "a team of one asks for nobody"; });
   EXPECT_EQ(none.num_threads(), 1);
   RunJobs(&none, 100);
+}
+
+TEST(Team, AsksForNoMoreHelpersThanAJobIsWorth) {
+  int scheduled = 0;
+  Team team(8, [&scheduled](Closure) { ++scheduled; });
+  const auto nothing = [](void*, int64_t) {};
+  team.For(100, 1, nothing, nullptr);
+  EXPECT_EQ(scheduled, 0) << "the caller alone";
+  team.For(100, 3, nothing, nullptr);
+  EXPECT_EQ(scheduled, 2);
+  team.For(2, 100, nothing, nullptr);
+  EXPECT_EQ(scheduled, 2) << "one helper is worth two items, and two were asked already";
+  team.For(100, 100, nothing, nullptr);
+  EXPECT_EQ(scheduled, 7);
+}
+
+TEST(Team, ALongItemOfAHelperIsWaitedFor) {
+  Pool pool(1);
+  Team team(2, pool.schedule());
+  for (int job = 0; job < 5; ++job) {
+    std::atomic<int> inside{0};
+    std::atomic<int> ended{0};
+    const std::thread::id caller = std::this_thread::get_id();
+    For(&team, 2, [&](int64_t) {
+      inside.fetch_add(1);
+      while (inside.load() < 2) std::this_thread::yield();
+      if (std::this_thread::get_id() != caller) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      ended.fetch_add(1);
+    });
+    EXPECT_EQ(ended.load(), 2);
+  }
+}
+
+// The smallest denormal number, halved and doubled, by all threads of a team and by its caller.
+TEST(Team, HelpersFlushDenormals) {
+  Pool pool(3);
+  Team team(4, pool.schedule());
+  const ScopedFloatEnvironment environment;
+  volatile float tiny = 1e-38f;
+  std::vector<float> got(4, 1.0f);
+  std::atomic<int> inside{0};
+  For(&team, 4, [&](int64_t i) {
+    inside.fetch_add(1);
+    while (inside.load() < 4) std::this_thread::yield();
+    const float tenth = tiny * 0.1f;
+    got[i] = tenth * 1e10f;
+  });
+  EXPECT_EQ(got, std::vector<float>(4, 0.0f));
+}
+
+TEST(FloatEnvironment, IsThatOfBeforeAfterwards) {
+  volatile float tiny = 1e-38f;
+  {
+    const ScopedFloatEnvironment environment;
+    volatile float tenth = tiny * 0.1f;
+    EXPECT_EQ(tenth * 1e10f, 0.0f);
+  }
+  volatile float tenth = tiny * 0.1f;
+  EXPECT_GT(tenth * 1e10f, 0.0f);
 }
 
 TEST(Team, HelpersThatNeverStart) {

@@ -200,12 +200,7 @@ TeamOfThreads::~TeamOfThreads() {
   for (std::thread& helper : helpers_) helper.join();
 }
 
-ParallelFor TeamOfThreads::Get() {
-  return {team_.get(), team_->num_threads(),
-          [](void* team, int64_t n, void (*fn)(void*, int64_t), void* arg) {
-            static_cast<Team*>(team)->For(n, fn, arg);
-          }};
-}
+ParallelFor TeamOfThreads::Get() { return ParallelForOf(team_.get()); }
 
 std::string Describe(const RnnCase& c) {
   const RnnProblem& p = c.problem;

@@ -1,0 +1,33 @@
+// How much of the machine this process may use.
+#ifndef TF_RNN_OPS_CC_CORE_MACHINE_LIMITS_H_
+#define TF_RNN_OPS_CC_CORE_MACHINE_LIMITS_H_
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace rnn_ops {
+
+// What the control groups of this process, and all groups above them, allow.
+struct CgroupLimits {
+  double cpus = std::numeric_limits<double>::infinity();  // CPU time a second of time
+  int64_t memory_bytes = std::numeric_limits<int64_t>::max();
+};
+
+// Reads versions 1 and 2 of control groups, below `root` in place of / (for tests). What cannot be
+// read or understood limits nothing.
+CgroupLimits ReadCgroupLimits(const std::string& root = "");
+
+// CPUs that threads of this process can keep busy: those it may run on, or fewer where its control
+// groups grant less CPU time, rounded down; at least 1. Read once.
+//
+// WHY: TensorFlow sizes its pools by the CPUs of the machine, also in a container that may use two
+// of 64. Threads that meet at every step then wait for threads that the kernel does not run.
+int AvailableCpus();
+
+// Bytes of physical memory, or fewer where the control groups allow less; 0 where unknown.
+int64_t AvailableMemory();
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_MACHINE_LIMITS_H_

@@ -1,0 +1,109 @@
+// Every decision on how many threads a job gets and how they share it, as pure functions of sizes.
+//
+// Figures without a date and a CPU beside them are a model: nobody has measured them.
+#ifndef TF_RNN_OPS_CC_CPU_HEURISTICS_H_
+#define TF_RNN_OPS_CC_CPU_HEURISTICS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "cc/core/stages.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+// ---- What work costs one thread, in nanoseconds ----
+// Rough on purpose: they only have to tell microseconds from milliseconds.
+
+// Converting, copying or packing so many bytes.
+inline int64_t NsToMove(int64_t bytes) { return bytes / 8; }
+
+// Drawing so many random numbers for dropout.
+inline int64_t NsToDraw(int64_t numbers) { return 2 * numbers; }
+
+// So many multiplications of a matrix product.
+inline int64_t NsToMultiply(int64_t multiplies) { return multiplies / 40; }
+
+// ---- How many threads a job is worth ----
+
+// A sleeping thread starts 10 to 30 us after it was called, and calling costs the caller 3 us.
+constexpr int64_t kNsWorthAThread = 20000;
+
+// At least 1.
+inline int64_t WorthThreads(int64_t ns) { return std::max(int64_t{1}, ns / kNsWorthAThread); }
+
+// For a job whose items are long by construction.
+constexpr int64_t kWorthAllThreads = std::numeric_limits<int64_t>::max();
+
+// ---- How a recurrence is shared out ----
+
+// By rows of the batch, without any synchronisation, or by units, with a meeting at every step
+// (Note [Stages]), where there are too few rows or where every thread would stream more weights at
+// each step than its share of the caches holds.
+struct Split {
+  int64_t slices;         // of the batch
+  int64_t shares;         // of the units; above 1 only with one slice
+  int64_t worth_threads;  // for all directions together
+};
+
+struct SplitProblem {
+  int64_t batch;
+  int64_t num_dirs;
+  int64_t num_threads;
+  int64_t steps;         // T
+  int64_t panels;        // units can be shared in pieces of a panel
+  int64_t weight_bytes;  // read at every step
+  int64_t stream_bytes;  // units are shared where the weights are larger
+  int64_t multiplies;    // of one direction, all steps
+};
+
+// Measured on two cores of a Zen 5 with 1 MB each and 32 MB together, 2026-09: sharing units gained
+// 1 % forwards at 1 MB of weights, 3 % at 4 MB and 10 % at 16 MB; backwards it lost 3 % up to 4 MB
+// and gained 1 % at 16 MB. With one core taken by another process threads that meet lose more (at 1
+// MB 2.6 times the idle time for 1.9), so a small gain is not worth it.
+constexpr int64_t kForwardStreamBytes = int64_t{2} << 20;
+constexpr int64_t kBackwardStreamBytes = int64_t{8} << 20;
+
+// Rows that keep the registers of a tile busy, more where every slice streams weights that do not
+// fit its core's second-level cache.
+inline int64_t RowsOfSlice(int64_t weight_bytes) {
+  return weight_bytes > (int64_t{1} << 20) ? 16 : 4;
+}
+
+// A meeting of two threads. A model beyond two: each adds to one counter, one after another.
+inline int64_t NsToMeet(int64_t threads) { return threads <= 1 ? 0 : 300 + 60 * threads; }
+
+// The pieces that `panels` panels are cut into for at most `most` threads, with `step_ns` of work
+// in all of them at each step: the fewest with which a step is as short as it can be.
+inline int64_t ChooseShares(int64_t most, int64_t panels, int64_t step_ns) {
+  int64_t best = 1;
+  int64_t best_ns = step_ns;
+  for (int64_t k = 2; k <= std::min({most, panels, Stages::kMaxShares}); ++k) {
+    const int64_t longest = (panels + k - 1) / k;
+    const int64_t ns = step_ns * longest / panels + NsToMeet(k);
+    if (ns < best_ns) best = k, best_ns = ns;
+  }
+  return best;
+}
+
+inline Split ChooseSplit(const SplitProblem& p) {
+  const int64_t total_ns = NsToMultiply(p.multiplies);
+  const int64_t wanted =
+      std::min((p.num_threads + p.num_dirs - 1) / p.num_dirs, WorthThreads(total_ns));
+  if (wanted <= 1) return {1, 1, WorthThreads(p.num_dirs * total_ns)};
+  const int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.weight_bytes));
+  const bool fits = p.weight_bytes <= p.stream_bytes;
+  if (fits && slices == wanted) return {slices, 1, p.num_dirs * slices};
+  const int64_t step_ns = total_ns / std::max(int64_t{1}, p.steps);
+  const int64_t shares = ChooseShares(wanted, p.panels, step_ns);
+  if (fits && slices > 1 && step_ns / slices <= step_ns / shares + NsToMeet(shares)) {
+    return {slices, 1, p.num_dirs * slices};
+  }
+  return {1, shares, p.num_dirs * shares};
+}
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_HEURISTICS_H_

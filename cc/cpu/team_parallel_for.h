@@ -1,0 +1,23 @@
+// A team's threads as the kernels take them.
+#ifndef TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
+#define TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
+
+#include <cstdint>
+
+#include "cc/core/team.h"
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+// Valid as long as the team.
+inline ParallelFor ParallelForOf(Team* team) {
+  return {team, team->num_threads(),
+          [](void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
+             void* arg) { static_cast<Team*>(context)->For(n, worth_threads, fn, arg); }};
+}
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_

@@ -1,0 +1,130 @@
+#include "cc/core/machine_limits.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace rnn_ops {
+namespace {
+
+constexpr double kNoCpuLimit = std::numeric_limits<double>::infinity();
+constexpr int64_t kNoMemoryLimit = std::numeric_limits<int64_t>::max();
+
+// A folder in place of / that holds the files of a system.
+class MachineLimitsTest : public ::testing::Test {
+ protected:
+  MachineLimitsTest() {
+    const char* folder = std::getenv("TEST_TMPDIR");
+    std::string pattern = std::string(folder == nullptr ? "/tmp" : folder) + "/rootXXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+
+  void Write(const std::string& path, const std::string& text) {
+    for (size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+      mkdir((root_ + path.substr(0, slash)).c_str(), 0755);
+    }
+    std::ofstream(root_ + path) << text;
+  }
+
+  void Expect(double cpus, int64_t memory) {
+    const CgroupLimits limits = ReadCgroupLimits(root_);
+    EXPECT_EQ(limits.cpus, cpus);
+    EXPECT_EQ(limits.memory_bytes, memory);
+  }
+
+  std::string root_;
+};
+
+constexpr char kMountsV2[] =
+    "22 28 0:21 / /proc rw,nosuid - proc proc rw\n"
+    "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev - cgroup2 cgroup2 rw,nsdelegate\n";
+
+// In a container: the hierarchies are mounted from the container's own group.
+constexpr char kMountsV1InContainer[] =
+    "40 39 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro shared:5 - cgroup cgroup rw,cpu,cpuacct\n"
+    "41 39 0:31 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
+    "42 39 0:32 /docker/abc /sys/fs/cgroup/cpuset ro - cgroup cgroup rw,cpuset\n";
+
+TEST_F(MachineLimitsTest, NothingToReadLimitsNothing) { Expect(kNoCpuLimit, kNoMemoryLimit); }
+
+TEST_F(MachineLimitsTest, Version2) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "0::/kubepods/pod1/c1\n");
+  Write("/sys/fs/cgroup/kubepods/pod1/c1/cpu.max", "150000 100000\n");
+  Write("/sys/fs/cgroup/kubepods/pod1/c1/memory.max", "1073741824\n");
+  Expect(1.5, 1 << 30);
+}
+
+TEST_F(MachineLimitsTest, AGroupAboveMayAllowLess) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "0::/pod/c1\n");
+  Write("/sys/fs/cgroup/pod/c1/cpu.max", "max 100000\n");
+  Write("/sys/fs/cgroup/pod/c1/memory.max", "max\n");
+  Write("/sys/fs/cgroup/pod/cpu.max", "400000 100000\n");
+  Write("/sys/fs/cgroup/pod/memory.max", "2147483648\n");
+  Expect(4, int64_t{2} << 30);
+}
+
+// With a namespace of its own a container sees its group as the top.
+TEST_F(MachineLimitsTest, Version2SeenFromInside) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/cpu.max", "200000 100000\n");
+  Expect(2, kNoMemoryLimit);
+}
+
+TEST_F(MachineLimitsTest, Version1InAContainer) {
+  Write("/proc/self/mountinfo", kMountsV1InContainer);
+  Write("/proc/self/cgroup", "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc/job\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "300000\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n");
+  Expect(0.5, 1 << 29);
+}
+
+TEST_F(MachineLimitsTest, Version1WithoutLimits) {
+  Write("/proc/self/mountinfo", kMountsV1InContainer);
+  Write("/proc/self/cgroup", "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  Expect(kNoCpuLimit, kNoMemoryLimit);
+}
+
+// Where both versions are mounted, a controller of version 1 is not one of version 2.
+TEST_F(MachineLimitsTest, BothVersions) {
+  Write("/proc/self/mountinfo",
+        std::string(kMountsV1InContainer) +
+            "50 39 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+  Write("/proc/self/cgroup", "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n0::/x\n");
+  Write("/sys/fs/cgroup/unified/x/cpu.max", "100000 100000\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "700000\n");
+  Write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  Expect(7, kNoMemoryLimit);
+}
+
+TEST_F(MachineLimitsTest, WhatIsNoNumberLimitsNothing) {
+  Write("/proc/self/mountinfo", std::string("\nnonsense\n1 2 3\n") + kMountsV2);
+  Write("/proc/self/cgroup", "garbage\n::\n0::/c\n");
+  for (const char* text : {"", "x y", "-5 100000", "100000", "100000 0", "nan nan"}) {
+    Write("/sys/fs/cgroup/c/cpu.max", text);
+    Write("/sys/fs/cgroup/c/memory.max", "12x");
+    SCOPED_TRACE(text);
+    Expect(kNoCpuLimit, kNoMemoryLimit);
+  }
+}
+
+TEST(ThisMachine, HasACpuAndMemory) {
+  EXPECT_GE(AvailableCpus(), 1);
+  EXPECT_GT(AvailableMemory(), 1 << 20);
+}
+
+}  // namespace
+}  // namespace rnn_ops

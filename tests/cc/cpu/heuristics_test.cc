@@ -1,0 +1,110 @@
+#include "cc/cpu/heuristics.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace rnn_ops {
+namespace cpu {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+// One layer in one direction with G = 4 in float32 on 16 lanes, all lengths T.
+SplitProblem Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, int64_t threads) {
+  SplitProblem p;
+  p.batch = batch;
+  p.num_dirs = 1;
+  p.num_threads = threads;
+  p.steps = steps;
+  p.panels = (units + 15) / 16;
+  p.weight_bytes = 16 * units * units;
+  p.stream_bytes = kForwardStreamBytes;
+  p.multiplies = steps * batch * 4 * units * (input + units);
+  return p;
+}
+
+void Expect(const SplitProblem& p, int64_t slices, int64_t shares) {
+  const Split split = ChooseSplit(p);
+  EXPECT_EQ(split.slices, slices);
+  EXPECT_EQ(split.shares, shares);
+}
+
+TEST(WorthThreads, GrowsWithTheWork) {
+  EXPECT_EQ(WorthThreads(0), 1);
+  EXPECT_EQ(WorthThreads(kNsWorthAThread), 1);
+  EXPECT_EQ(WorthThreads(2 * kNsWorthAThread), 2);
+  EXPECT_EQ(WorthThreads(10 * kNsWorthAThread), 10);
+}
+
+TEST(ChooseSplit, OneThread) { Expect(Lstm(100, 32, 256, 256, 1), 1, 1); }
+
+TEST(ChooseSplit, TooLittleWorkForASecondThread) {
+  Expect(Lstm(1, 1, 64, 64, 2), 1, 1);
+  Expect(Lstm(10, 1, 64, 64, 16), 1, 1);
+  Expect(Lstm(1, 1, 0, 1, 64), 1, 1);
+}
+
+// 64 units of one row are 0.4 us of work a step: less than a meeting.
+TEST(ChooseSplit, StepsShorterThanAMeeting) { Expect(Lstm(1000, 1, 64, 64, 2), 1, 1); }
+
+TEST(ChooseSplit, FewRowsShareUnits) {
+  Expect(Lstm(100, 1, 128, 256, 2), 1, 2);
+  Expect(Lstm(100, 4, 256, 256, 2), 1, 2);
+}
+
+TEST(ChooseSplit, ManyRowsAreSliced) {
+  Expect(Lstm(100, 8, 64, 128, 2), 2, 1);
+  Expect(Lstm(100, 32, 256, 256, 2), 2, 1);
+  Expect(Lstm(100, 128, 256, 256, 16), 16, 1);
+}
+
+TEST(ChooseSplit, LargeWeightsShareUnits) { Expect(Lstm(100, 64, 512, 1024, 2), 1, 2); }
+
+// 16 panels on 12 threads: no step is shorter than with 8.
+TEST(ChooseSplit, NoMorePiecesThanMakeAStepShorter) {
+  Expect(Lstm(100, 1, 256, 256, 12), 1, 8);
+}
+
+TEST(ChooseSplit, MoreThreadsThanPanels) {
+  SplitProblem p = Lstm(100, 1, 64, 1024, 64);
+  p.panels = 3;
+  Expect(p, 1, 3);
+}
+
+TEST(ChooseSplit, NeverMorePiecesThanThreads) {
+  for (int64_t threads = 1; threads <= 64; ++threads) {
+    for (int64_t batch : {1, 3, 8, 32, 200}) {
+      for (int64_t units : {1, 16, 200, 1024}) {
+        for (int64_t steps : {1, 10, 500}) {
+          const Split split = ChooseSplit(Lstm(steps, batch, 64, units, threads));
+          EXPECT_GE(split.slices, 1);
+          EXPECT_GE(split.shares, 1);
+          EXPECT_LE(split.slices * split.shares, threads);
+          EXPECT_LE(split.slices, batch);
+          EXPECT_TRUE(split.slices == 1 || split.shares == 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(ChooseSplit, DirectionsShareTheThreads) {
+  SplitProblem p = Lstm(100, 32, 256, 256, 4);
+  p.num_dirs = 2;
+  const Split split = ChooseSplit(p);
+  EXPECT_EQ(split.slices, 2);
+  EXPECT_EQ(split.worth_threads, 4);
+}
+
+// Sizes whose products left int64 are refused later; the decision must not divide by zero.
+TEST(ChooseSplit, OverflownSizes) {
+  SplitProblem p = Lstm(0, 0, 0, 16, 8);
+  p.multiplies = -1;
+  p.weight_bytes = -1;
+  Expect(p, 1, 1);
+}
+
+}  // namespace
+}  // namespace cpu
+}  // namespace rnn_ops
