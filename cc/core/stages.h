@@ -104,8 +104,9 @@ class Stages {
 
   const int64_t shares_;
   const std::chrono::nanoseconds late_after_;
-  WaitableWord stage_;  // that runs
-  alignas(64) std::atomic<int64_t> done_{0};  // shares of it
+  // One cache line, in the core of who runs the last share when it raises the stage.
+  alignas(64) std::atomic<int64_t> done_{0};  // shares of the stage that runs
+  WaitableWord stage_;                        // that runs
   alignas(64) std::atomic<uint64_t> present_{0};
   Next next_[kMaxShares];
 };

@@ -39,12 +39,12 @@ class Spin {
  public:
   explicit Spin(std::chrono::nanoseconds limit) : limit_(limit) {}
 
-  // Pauses once. False when the limit has passed since the first call.
+  // Pauses once. False when the limit has passed, at first not before some pauses.
   bool Again() {
     CpuRelax();
-    if (pauses_++ % kPausesPerClockRead != 0) return true;
+    if (++pauses_ % kPausesPerClockRead != 0) return true;
     const auto now = std::chrono::steady_clock::now();
-    if (pauses_ == 1) deadline_ = now + limit_;
+    if (pauses_ == kPausesPerClockRead) deadline_ = now + limit_;
     return now < deadline_;
   }
 
@@ -83,7 +83,7 @@ class WaitableWord {
             0);
   }
 
-  alignas(64) std::atomic<uint32_t> value_{0};
+  std::atomic<uint32_t> value_{0};
   std::atomic<int32_t> sleepers_{0};
   static_assert(sizeof(std::atomic<uint32_t>) == 4 && std::atomic<uint32_t>::is_always_lock_free,
                 "The kernel waits on the 32 bits themselves.");
