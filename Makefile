@@ -17,6 +17,7 @@ BENCH_ARGS ?=
 KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
 STREAMING_ARGS ?=
 COSTS_ARGS ?=
+THREADS_ARGS ?=
 GPU_ARGS ?=
 
 VENV := .venv
@@ -27,7 +28,7 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs clean
+.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -40,7 +41,8 @@ help:
 	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
 	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
 	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
-	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes"
+	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes;"
+	@echo "               bench-threads: more threads than CPUs"
 	@echo "make lint      ruff and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
 
@@ -112,6 +114,10 @@ bench-streaming: install
 
 bench-costs: install
 	$(PY) -m benchmarks.shape_costs --output bench_output/shape_costs.json $(COSTS_ARGS)
+
+bench-threads: install
+	tools/setup_bench.sh $(PY)
+	$(PY) -m benchmarks.threads $(THREADS_ARGS)
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

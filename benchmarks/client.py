@@ -14,14 +14,22 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A peer in a process of its own."""
+    """A peer in a process of its own.
 
-    def __init__(self, name, spec, threads, environment=None):
+    Args:
+      name: What tables call it.
+      spec: What the worker imports: a module of benchmarks.peers and, behind a colon, a variant.
+      threads: Its threads.
+      environment: Variables on top of this process's.
+      prefix: A command that runs its arguments, such as that of benchmarks.quota.
+    """
+
+    def __init__(self, name, spec, threads, environment=None, prefix=()):
         self.name = name
         # The package under test is the installed one; only this folder comes from the tree.
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
         env.update(environment or {})
-        self._command = [sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
+        self._command = [*prefix, sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
         self._env = env
         self._start()
 

@@ -1,0 +1,143 @@
+"""More threads than CPUs: what a call takes when a library has more threads than it has CPUs.
+
+    python -m benchmarks.threads [SHAPES ...] [--output FILE]
+
+Two settings. "idle": all CPUs of this machine, with as many threads, 8 and 32. "quota": a control
+group with the time of one CPU, as a container has, with 1 and 16 threads; left out where no group
+can be made. Every peer and number of threads is a process of its own, and all of a setting take
+turns. A ratio is the time over that of the same peer with the first number of threads.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import statistics
+import tempfile
+
+from benchmarks import machine, peers, problems
+from benchmarks.client import Worker, WorkerError
+from benchmarks.quota import cpu_quota
+from benchmarks.run import shapes_path
+
+PEERS = ("tf_rnn_ops", "oneDNN", "PyTorch", "ONNX Runtime")
+TURN_SECONDS = 0.1
+
+
+def parse_args(argv):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("shapes", nargs="*", default=["threads"])
+    parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output/threads.json"))
+    args = parser.parse_args(argv)
+    unknown = set(args.peers) - set(peers.ALL)
+    if unknown:
+        parser.error(f"unknown peers {sorted(unknown)}; known: {list(peers.ALL)}")
+    return args
+
+
+@dataclasses.dataclass
+class Runner:
+    """One peer with one number of threads."""
+
+    peer: str
+    threads: int
+    worker: Worker
+    seconds: list
+
+
+def start(names, counts, prefix):
+    """A runner for each peer that is here and each number of threads."""
+    runners = []
+    for name in names:
+        for threads in counts:
+            try:
+                worker = Worker(name, peers.ALL[name], threads, prefix=prefix)
+            except WorkerError as error:
+                print(f"  absent: {name}: {error}", flush=True)
+                break
+            runners.append(Runner(name, threads, worker, []))
+    return runners
+
+
+def measure(runners, problem, training, rounds, folder):
+    """Seconds of each call of each runner that can do the problem."""
+    ready = []
+    for runner in runners:
+        runner.seconds = []
+        try:
+            runner.worker.prepare(dataclasses.asdict(problem), training, folder / "result.npz")
+            ready.append(runner)
+        except WorkerError as error:
+            print(f"  left out: {runner.peer}: {error}", flush=True)
+    calls = {}
+    for runner in ready:
+        calls[id(runner)] = max(1, round(TURN_SECONDS / statistics.median(runner.worker.time(3))))
+    for _ in range(rounds):
+        for runner in ready:
+            runner.seconds += runner.worker.time(min(200, calls[id(runner)]))
+    return ready
+
+
+def row_of(runner, base):
+    """What is published of one runner: milliseconds, and the ratio to `base`."""
+    ordered = sorted(runner.seconds)
+    median = statistics.median(ordered)
+    return {
+        "peer": runner.peer,
+        "threads": runner.threads,
+        "median_ms": median * 1e3,
+        "p95_ms": ordered[int(0.95 * (len(ordered) - 1))] * 1e3,
+        "ratio": median / statistics.median(base.seconds),
+    }
+
+
+def line(setting, problem, mode, row):
+    return (f"| {setting} | {problem} | {mode} | {row['peer']} | {row['threads']} | "
+            f"{row['median_ms']:.3g} | {row['p95_ms']:.3g} | {row['ratio']:.2f} |")
+
+
+HEAD = ("| setting | problem | mode | library | threads | median ms | 95 % ms | over fewest threads |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |")
+
+
+def main(argv=None):
+    args = parse_args(argv)
+    todo = [p for name in args.shapes for p in problems.read(shapes_path(name))]
+    cpus = len(os.sched_getaffinity(0))
+    results = {"machine": machine.describe(), "rows": []}
+    lines = [HEAD]
+    print(HEAD)
+    with tempfile.TemporaryDirectory() as folder, cpu_quota(1) as one_cpu:
+        settings = {"idle": ([cpus, 8, 32], [])}
+        if one_cpu is None:
+            print("no control group can be made here: the quota is left out")
+        else:
+            settings["quota of 1 CPU"] = ([1, 16], one_cpu)
+        for setting, (counts, prefix) in settings.items():
+            runners = start(args.peers, counts, prefix)
+            try:
+                for problem in todo:
+                    for training in (False, True):
+                        mode = "training" if training else "inference"
+                        for runner in measure(runners, problem, training, args.rounds,
+                                              pathlib.Path(folder)):
+                            base = next(r for r in runners if r.peer == runner.peer and r.seconds)
+                            row = row_of(runner, base)
+                            results["rows"].append(
+                                {"setting": setting, "problem": problem.name, "mode": mode, **row}
+                            )
+                            lines.append(line(setting, problem.name, mode, row))
+                            print(lines[-1], flush=True)
+            finally:
+                for runner in runners:
+                    runner.worker.close()
+    args.output.parent.mkdir(parents=True, exist_ok=True)
+    args.output.write_text(json.dumps(results, indent=1))
+    args.output.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
