@@ -10,7 +10,7 @@ namespace rnn_ops {
 namespace cpu {
 
 // Raise it with every change of this table or of kernel_args.h.
-constexpr int32_t kKernelTableVersion = 3;
+constexpr int32_t kKernelTableVersion = 4;
 
 // No function throws, allocates what the caller frees, or keeps a pointer. The caller has validated
 // every argument. A return value of 0 is success; 1: the reserve space is not of this problem.
@@ -24,6 +24,8 @@ struct KernelTable {
   int32_t (*rnn_forward)(const RnnForwardArgs* args);
   RnnSizes (*rnn_backward_sizes)(const RnnProblem* problem, int32_t num_threads);
   int32_t (*rnn_backward)(const RnnBackwardArgs* args);
+  RnnPackSizes (*rnn_pack_sizes)(const RnnProblem* problem);
+  int32_t (*rnn_pack)(const RnnPackArgs* args);
 
   int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem, int32_t num_threads);
   int32_t (*block_lstm_forward)(const BlockLstmForwardArgs* args);
