@@ -287,14 +287,14 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>
   const Sequence& seq = *layer.seq;
   MakeBackwardOperands(layer, parallel);
   const int64_t dx_items = CeilDiv(seq.rows, kInputGradientRows);
-  const int64_t threads = parallel.num_threads;
+  const int64_t threads = parallel.threads.count;
   const bool narrower = s.blocks % 4 != 0;
   const PanelRanges gates(s.panels(), s.dense && narrower, threads);
   const PanelRanges units(DensePanels<T>(s.units), narrower, threads);
   const int64_t weight_items = gates.count() + (s.proj > 0 ? units.count() : 0);
   const int64_t ns =
       NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_row), layer.in + s.hidden));
-  Parallel(parallel, s.num_dirs * weight_items + dx_items, WorthThreads(ns), [&](int64_t i) {
+  Parallel(parallel, s.num_dirs * weight_items + dx_items, ns, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
       const int64_t row0 = (i - s.num_dirs * weight_items) * kInputGradientRows;
       InputGradient(layer, row0, std::min(seq.rows, row0 + kInputGradientRows));

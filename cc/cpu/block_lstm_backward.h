@@ -73,12 +73,12 @@ struct BlockLstmBackwardPlan {
 };
 
 template <typename T>
-BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p, int32_t num_threads,
+BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads,
                                                    Arena& arena) {
   BlockLstmBackwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
   plan.seq = MakeSequence(arena, p.seq_len, p.batch, /*time_major=*/true, /*lengths=*/nullptr);
-  plan.split = BackwardSplit(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, num_threads);
+  plan.split = BackwardSplit(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, threads);
   plan.layer.dirs[0] = TakeBackwardDirection<T, T>(arena, s, p.input_size, plan.seq.rows, p.batch);
   plan.layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.shares, p.batch));
   plan.peephole = arena.Take<T>(3 * s.padded);
@@ -86,9 +86,9 @@ BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p, in
 }
 
 template <typename T>
-int64_t BlockLstmBackwardBytes(const BlockLstmProblem& p, int32_t num_threads) {
+int64_t BlockLstmBackwardBytes(const BlockLstmProblem& p, const ThreadBudget& threads) {
   Arena arena;
-  MakeBlockLstmBackwardPlan<T>(p, num_threads, arena);
+  MakeBlockLstmBackwardPlan<T>(p, threads, arena);
   return arena.bytes();
 }
 
@@ -223,7 +223,7 @@ template <typename T>
 int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   const BlockLstmProblem& p = args.problem;
   Arena arena(args.scratch);
-  BlockLstmBackwardPlan<T> plan = MakeBlockLstmBackwardPlan<T>(p, args.parallel.num_threads, arena);
+  BlockLstmBackwardPlan<T> plan = MakeBlockLstmBackwardPlan<T>(p, args.parallel.threads, arena);
   const Sizes<T>& s = plan.sizes;
   if (p.use_peephole) {
     PadPeepholes<T>(args.wci, args.wcf, args.wco, s, plan.peephole);
@@ -266,7 +266,7 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   RunBackwardProducts(layer, &to, args.parallel);
   if (p.use_peephole) {
     const int64_t ns = NsToMove(Area(plan.seq.rows, s.gate_row) * int64_t{sizeof(T)});
-    Parallel(args.parallel, s.blocks, WorthThreads(ns),
+    Parallel(args.parallel, s.blocks, ns,
              [&](int64_t u) { PeepholeGradient(args, plan, u); });
   }
   return 0;

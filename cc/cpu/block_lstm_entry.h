@@ -68,12 +68,12 @@ BlockLstmBackwardArgs WidenBlockLstm(const BlockLstmBackwardArgs& args, Widened<
 }
 
 template <typename T>
-int64_t BytesOf(const BlockLstmForwardArgs& args, int32_t num_threads) {
-  return BlockLstmForwardBytes<T>(args.problem, num_threads);
+int64_t BytesOf(const BlockLstmForwardArgs& args, const ThreadBudget& threads) {
+  return BlockLstmForwardBytes<T>(args.problem, threads);
 }
 template <typename T>
-int64_t BytesOf(const BlockLstmBackwardArgs& args, int32_t num_threads) {
-  return BlockLstmBackwardBytes<T>(args.problem, num_threads);
+int64_t BytesOf(const BlockLstmBackwardArgs& args, const ThreadBudget& threads) {
+  return BlockLstmBackwardBytes<T>(args.problem, threads);
 }
 template <typename T>
 int32_t Run(const BlockLstmForwardArgs& args) {
@@ -85,11 +85,11 @@ int32_t Run(const BlockLstmBackwardArgs& args) {
 }
 
 template <typename Narrow, typename Args>
-int64_t WidenedBlockLstmBytes(const Args& args, int32_t num_threads) {
+int64_t WidenedBlockLstmBytes(const Args& args, const ThreadBudget& threads) {
   Arena arena;
   Widened<Narrow> widened(arena, nullptr);
   WidenBlockLstm(args, widened);
-  const int64_t bytes = BytesOf<float>(args, num_threads);
+  const int64_t bytes = BytesOf<float>(args, threads);
   return arena.bytes() < 0 || bytes < 0 ? -1 : arena.bytes() + bytes;
 }
 
@@ -105,18 +105,18 @@ int32_t RunWidenedBlockLstm(const Args& args) {
 }
 
 template <typename Args>
-int64_t BlockLstmScratch(const BlockLstmProblem& p, int32_t num_threads) {
+int64_t BlockLstmScratch(const BlockLstmProblem& p, const ThreadBudget& threads) {
   Args args = {};
   args.problem = p;
   switch (p.dtype) {
     case kFloat64:
-      return BytesOf<double>(args, num_threads);
+      return BytesOf<double>(args, threads);
     case kFloat16:
-      return WidenedBlockLstmBytes<Eigen::half>(args, num_threads);
+      return WidenedBlockLstmBytes<Eigen::half>(args, threads);
     case kBFloat16:
-      return WidenedBlockLstmBytes<Eigen::bfloat16>(args, num_threads);
+      return WidenedBlockLstmBytes<Eigen::bfloat16>(args, threads);
     default:
-      return BytesOf<float>(args, num_threads);
+      return BytesOf<float>(args, threads);
   }
 }
 
@@ -134,12 +134,12 @@ int32_t RunBlockLstm(const Args& args) {
   }
 }
 
-inline int64_t BlockLstmForwardScratch(const BlockLstmProblem* p, int32_t num_threads) {
-  return BlockLstmScratch<BlockLstmForwardArgs>(*p, num_threads);
+inline int64_t BlockLstmForwardScratch(const BlockLstmProblem* p, const ThreadBudget* threads) {
+  return BlockLstmScratch<BlockLstmForwardArgs>(*p, *threads);
 }
 inline int32_t BlockLstmForward(const BlockLstmForwardArgs* args) { return RunBlockLstm(*args); }
-inline int64_t BlockLstmBackwardScratch(const BlockLstmProblem* p, int32_t num_threads) {
-  return BlockLstmScratch<BlockLstmBackwardArgs>(*p, num_threads);
+inline int64_t BlockLstmBackwardScratch(const BlockLstmProblem* p, const ThreadBudget* threads) {
+  return BlockLstmScratch<BlockLstmBackwardArgs>(*p, *threads);
 }
 inline int32_t BlockLstmBackward(const BlockLstmBackwardArgs* args) { return RunBlockLstm(*args); }
 

@@ -121,11 +121,11 @@ struct BlockLstmForwardPlan {
 };
 
 template <typename T>
-BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p, int32_t num_threads,
+BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads,
                                                  Arena& arena) {
   BlockLstmForwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
-  plan.split = SplitOf(s, p.seq_len, Area(p.seq_len, p.batch), p.input_size, p.batch, num_threads, s.panels(),
+  plan.split = SplitOf(s, p.seq_len, Area(p.seq_len, p.batch), p.input_size, p.batch, threads, s.panels(),
                        kForwardStreamBytes);
   plan.weights = TakePackedWeights(arena, s, p.input_size);
   plan.peephole = arena.Take<T>(3 * s.padded);
@@ -136,9 +136,9 @@ BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p, int3
 }
 
 template <typename T>
-int64_t BlockLstmForwardBytes(const BlockLstmProblem& p, int32_t num_threads) {
+int64_t BlockLstmForwardBytes(const BlockLstmProblem& p, const ThreadBudget& threads) {
   Arena arena;
-  MakeBlockLstmForwardPlan<T>(p, num_threads, arena);
+  MakeBlockLstmForwardPlan<T>(p, threads, arena);
   return arena.bytes();
 }
 
@@ -245,7 +245,7 @@ void RunBlockLstmRecurrence(const BlockLstmForwardArgs& args, const BlockLstmFor
   const int64_t slices = plan.split.slices;
   const int64_t shares = plan.split.shares;
   if (shares == 1) {
-    Parallel(args.parallel, slices, plan.split.worth_threads, [&](int64_t i) {
+    Parallel(args.parallel, slices, plan.split.ns, [&](int64_t i) {
       const int64_t b0 = p.batch * i / slices;
       const int64_t at = i * kChunkRows + b0;
       BlockLstmForwardSlice<T> slice(args, plan, b0, p.batch * (i + 1) / slices,
@@ -255,7 +255,7 @@ void RunBlockLstmRecurrence(const BlockLstmForwardArgs& args, const BlockLstmFor
     return;
   }
   Stages stages(shares);
-  Parallel(args.parallel, shares, plan.split.worth_threads, [&](int64_t worker) {
+  Parallel(args.parallel, shares, plan.split.ns, [&](int64_t worker) {
     BlockLstmForwardSlice<T> slice(args, plan, 0, p.batch,
                                    Shift(plan.pointers, worker * (kChunkRows + p.batch)), plan.ring);
     stages.Run(worker, slice.steps(), [&](int64_t t, int64_t share) {
@@ -269,11 +269,11 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   const BlockLstmProblem& p = args.problem;
   Arena arena(args.scratch);
   const BlockLstmForwardPlan<T> plan =
-      MakeBlockLstmForwardPlan<T>(p, args.parallel.num_threads, arena);
+      MakeBlockLstmForwardPlan<T>(p, args.parallel.threads, arena);
   const Sizes<T>& s = plan.sizes;
   const WeightSource<T> src =
       BlockLstmSource(p, static_cast<const T*>(args.w), static_cast<const T*>(args.b));
-  Parallel(args.parallel, PackItems(s), WorthThreads(NsToMove(PackedBytes<T, T>(s, p.input_size))),
+  Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, T>(s, p.input_size)),
            [&](int64_t i) { PackItem(s, src, p.input_size, i, plan.weights); });
   if (p.use_peephole) PadPeepholes<T>(args.wci, args.wcf, args.wco, s, plan.peephole);
   RunBlockLstmRecurrence(args, plan);

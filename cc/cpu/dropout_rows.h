@@ -25,7 +25,7 @@ void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t c
   const uint32_t threshold = DropThreshold(p.dropout);
   const T scale = T(1) / (T(1) - static_cast<T>(p.dropout));
   const int64_t ns = NsToDraw(seq.rows * columns);
-  Parallel(parallel, CeilDiv(seq.rows, kRowsPerItem), WorthThreads(ns), [&](int64_t item) {
+  Parallel(parallel, CeilDiv(seq.rows, kRowsPerItem), ns, [&](int64_t item) {
     const int64_t row0 = item * kRowsPerItem;
     const int64_t row1 = std::min(seq.rows, row0 + kRowsPerItem);
     ForPackedRows(seq, row0, row1, [&](int64_t row, int64_t t, int64_t j) {

@@ -48,7 +48,7 @@ void MaskRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& o
   constexpr int64_t kRows = 64;
   const int64_t width = masks.size * order.count;
   const int64_t ns = NsToMove(seq.rows * width * static_cast<int64_t>(sizeof(T)));
-  Parallel(parallel, CeilDiv(seq.rows, kRows), WorthThreads(ns), [&](int64_t item) {
+  Parallel(parallel, CeilDiv(seq.rows, kRows), ns, [&](int64_t item) {
     const int64_t row0 = item * kRows;
     ForPackedRows(
         seq, row0, std::min(seq.rows, row0 + kRows), [&](int64_t row, int64_t t, int64_t j) {

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "cc/core/stages.h"
+#include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -27,14 +27,17 @@ inline int64_t NsToMultiply(int64_t multiplies) { return multiplies / 40; }
 
 // ---- How many threads a job is worth ----
 
-// A sleeping thread starts 10 to 30 us after it was called, and calling costs the caller 3 us.
-constexpr int64_t kNsWorthAThread = 20000;
+// What threads cost where nothing else is known. A sleeping thread starts 10 to 50 us after it was
+// called, and calling costs the caller 3 us: 2 cores of an Emerald Rapids in a virtual machine,
+// 2026-11. A meeting of two threads costs 0.4 us there; that each further one costs as much again
+// is a model.
+constexpr int32_t kWakeNs = 20000;
+constexpr int32_t kMeetNs = 200;
 
 // At least 1.
-inline int64_t WorthThreads(int64_t ns) { return std::max(int64_t{1}, ns / kNsWorthAThread); }
-
-// For a job whose items are long by construction.
-constexpr int64_t kWorthAllThreads = std::numeric_limits<int64_t>::max();
+inline int64_t WorthThreads(const ThreadBudget& threads, int64_t ns) {
+  return std::max(int64_t{1}, ns / std::max(1, threads.wake_ns));
+}
 
 // ---- How a recurrence is shared out ----
 
@@ -42,15 +45,15 @@ constexpr int64_t kWorthAllThreads = std::numeric_limits<int64_t>::max();
 // (Note [Stages]), where there are too few rows or where every thread would stream more weights at
 // each step than its share of the caches holds.
 struct Split {
-  int64_t slices;         // of the batch
-  int64_t shares;         // of the units; above 1 only with one slice
-  int64_t worth_threads;  // for all directions together
+  int64_t slices;  // of the batch
+  int64_t shares;  // of the units; above 1 only with one slice
+  int64_t ns;      // of all directions, for one thread
 };
 
 struct SplitProblem {
   int64_t batch;
   int64_t num_dirs;
-  int64_t num_threads;
+  ThreadBudget threads;
   int64_t steps;         // T
   int64_t panels;        // units can be shared in pieces of a panel
   int64_t weight_bytes;  // read at every step
@@ -71,36 +74,35 @@ inline int64_t RowsOfSlice(int64_t weight_bytes) {
   return weight_bytes > (int64_t{1} << 20) ? 16 : 4;
 }
 
-// A meeting of two threads. A model beyond two: each adds to one counter, one after another.
-inline int64_t NsToMeet(int64_t threads) { return threads <= 1 ? 0 : 300 + 60 * threads; }
-
 // The pieces that `panels` panels are cut into for at most `most` threads, with `step_ns` of work
 // in all of them at each step: the fewest with which a step is as short as it can be.
-inline int64_t ChooseShares(int64_t most, int64_t panels, int64_t step_ns) {
+inline int64_t ChooseShares(int64_t most, int64_t meet_ns, int64_t panels, int64_t step_ns) {
   int64_t best = 1;
   int64_t best_ns = step_ns;
   for (int64_t k = 2; k <= std::min({most, panels, Stages::kMaxShares}); ++k) {
     const int64_t longest = (panels + k - 1) / k;
-    const int64_t ns = step_ns * longest / panels + NsToMeet(k);
+    const int64_t ns = step_ns * longest / panels + meet_ns * k;
     if (ns < best_ns) best = k, best_ns = ns;
   }
   return best;
 }
 
 inline Split ChooseSplit(const SplitProblem& p) {
-  const int64_t total_ns = NsToMultiply(p.multiplies);
-  const int64_t wanted =
-      std::min((p.num_threads + p.num_dirs - 1) / p.num_dirs, WorthThreads(total_ns));
-  if (wanted <= 1) return {1, 1, WorthThreads(p.num_dirs * total_ns)};
+  const int64_t dir_ns = NsToMultiply(p.multiplies);
+  const int64_t ns = p.num_dirs * dir_ns;
+  const int64_t wanted = std::min((p.threads.count + p.num_dirs - 1) / p.num_dirs,
+                                  WorthThreads(p.threads, dir_ns));
+  if (wanted <= 1) return {1, 1, ns};
   const int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.weight_bytes));
   const bool fits = p.weight_bytes <= p.stream_bytes;
-  if (fits && slices == wanted) return {slices, 1, p.num_dirs * slices};
-  const int64_t step_ns = total_ns / std::max(int64_t{1}, p.steps);
-  const int64_t shares = ChooseShares(wanted, p.panels, step_ns);
-  if (fits && slices > 1 && step_ns / slices <= step_ns / shares + NsToMeet(shares)) {
-    return {slices, 1, p.num_dirs * slices};
+  if (fits && slices == wanted) return {slices, 1, ns};
+  const int64_t step_ns = dir_ns / std::max(int64_t{1}, p.steps);
+  const int64_t shares = ChooseShares(wanted, p.threads.meet_ns, p.panels, step_ns);
+  if (fits && slices > 1 &&
+      step_ns / slices <= step_ns / shares + p.threads.meet_ns * shares) {
+    return {slices, 1, ns};
   }
-  return {1, shares, p.num_dirs * shares};
+  return {1, shares, ns};
 }
 
 }  // namespace cpu

@@ -16,11 +16,18 @@ enum KernelDtype : int32_t {
   kBFloat16 = 3,
 };
 
+// The threads of a call, and what they cost.
+struct ThreadBudget {
+  int32_t count;    // the caller included
+  int32_t wake_ns;  // work below which one more thread is not worth waking
+  int32_t meet_ns;  // of a meeting at the end of a step, for each thread that takes part
+};
+
 // Threads as a callback: runs fn(arg, i) for each i in [0, n), then returns. Threads that sleep are
 // woken for as many as the job is worth, the caller included; at 1 the caller runs it alone.
 struct ParallelFor {
   void* context;
-  int32_t num_threads;
+  ThreadBudget threads;
   void (*run)(void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
               void* arg);
 };
@@ -55,6 +62,8 @@ struct RnnProblem {
   int32_t bias_rows;         // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
   int32_t input_masked;      // 1: input_mask is given
   int32_t recurrent_masked;  // 1: recurrent_mask is given
+  // With any layout. 1: the weights come as rnn_pack left them; only in inference.
+  int32_t weights_packed;
 };
 
 // The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.
@@ -78,10 +87,22 @@ struct RnnForwardArgs {
   const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
   const void* params;  // [params_size], with kOpaqueWeights
   LayerWeights layer;
-  void* y;        // [T, B, D*S] (B first if batch major)
-  void* h_n;      // as h0
-  void* c_n;      // as c0; LSTM only
-  void* reserve;  // 64-byte aligned, reserve_bytes; null when not training
+  const void* packed;  // in place of params and layer with weights_packed; 64-byte aligned
+  void* y;             // [T, B, D*S] (B first if batch major)
+  void* h_n;           // as h0
+  void* c_n;           // as c0; LSTM only
+  void* reserve;       // 64-byte aligned, reserve_bytes; null when not training
+};
+
+// Packing the weights of inference apart from a call. T, B, the lengths and is_training of the
+// problem do not matter.
+struct RnnPackArgs {
+  RnnProblem problem;
+  ParallelFor parallel;
+  void* scratch;       // 64-byte aligned, rnn_pack_sizes().scratch_bytes
+  const void* params;  // with kOpaqueWeights
+  LayerWeights layer;  // with kKerasWeights; the masks are not read
+  void* packed;        // 64-byte aligned, rnn_pack_sizes().packed_bytes
 };
 
 struct RnnBackwardArgs {
@@ -112,6 +133,18 @@ struct RnnBackwardArgs {
 struct RnnSizes {
   int64_t scratch_bytes;
   int64_t reserve_bytes;
+};
+
+// What packed weights hold.
+enum PackedElement : int32_t {
+  kPackedArithmetic = 0,     // the type of the arithmetic
+  kPackedBFloat16Pairs = 1,  // two bfloat16 each
+};
+
+struct RnnPackSizes {
+  int64_t scratch_bytes;
+  int64_t packed_bytes;
+  int32_t element;  // PackedElement
 };
 
 // BlockLSTMV2. Steps t >= seq_len are not computed; their outputs are set to zero.

@@ -20,14 +20,16 @@ struct KernelTable {
   const char* isa;      // "baseline", "avx2", "avx512"
   int32_t vector_bytes;
 
-  RnnSizes (*rnn_forward_sizes)(const RnnProblem* problem, int32_t num_threads);
+  RnnSizes (*rnn_forward_sizes)(const RnnProblem* problem, const ThreadBudget* threads);
   int32_t (*rnn_forward)(const RnnForwardArgs* args);
-  RnnSizes (*rnn_backward_sizes)(const RnnProblem* problem, int32_t num_threads);
+  RnnSizes (*rnn_backward_sizes)(const RnnProblem* problem, const ThreadBudget* threads);
   int32_t (*rnn_backward)(const RnnBackwardArgs* args);
+  RnnPackSizes (*rnn_pack_sizes)(const RnnProblem* problem);
+  int32_t (*rnn_pack)(const RnnPackArgs* args);
 
-  int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem, int32_t num_threads);
+  int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem, const ThreadBudget* threads);
   int32_t (*block_lstm_forward)(const BlockLstmForwardArgs* args);
-  int64_t (*block_lstm_backward_scratch)(const BlockLstmProblem* problem, int32_t num_threads);
+  int64_t (*block_lstm_backward_scratch)(const BlockLstmProblem* problem, const ThreadBudget* threads);
   int32_t (*block_lstm_backward)(const BlockLstmBackwardArgs* args);
 };
 

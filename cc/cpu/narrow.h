@@ -19,7 +19,7 @@ constexpr int64_t kConvertElements = 1 << 15;
 template <typename From, typename To>
 void Convert(const From* from, To* to, int64_t n, const ParallelFor& parallel) {
   const int64_t ns = NsToMove(n * static_cast<int64_t>(sizeof(From) + sizeof(To)));
-  Parallel(parallel, CeilDiv(n, kConvertElements), WorthThreads(ns), [&](int64_t item) {
+  Parallel(parallel, CeilDiv(n, kConvertElements), ns, [&](int64_t item) {
     const int64_t begin = item * kConvertElements;
     const int64_t size = std::min(kConvertElements, n - begin);
     Eigen::Map<Eigen::Array<To, Eigen::Dynamic, 1>>(to + begin, size) =

@@ -32,7 +32,7 @@ void NarrowRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor
                 RowOf&& row_of) {
   constexpr int64_t kRows = 64;
   const int64_t ns = NsToMove(seq.rows * width * static_cast<int64_t>(sizeof(float)));
-  Parallel(parallel, CeilDiv(seq.rows, kRows), WorthThreads(ns), [&](int64_t item) {
+  Parallel(parallel, CeilDiv(seq.rows, kRows), ns, [&](int64_t item) {
     const int64_t row0 = item * kRows;
     ForPackedRows(seq, row0, std::min(seq.rows, row0 + kRows),
                   [&](int64_t row, int64_t t, int64_t j) {
@@ -50,7 +50,7 @@ void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& 
   constexpr int V = kLanes<float>;
   const int64_t ld = RoundUp(width, V);
   const int64_t ns = NsToMove(seq.rows * width * static_cast<int64_t>(sizeof(float)));
-  Parallel(parallel, CeilDiv(seq.rows, kRows), WorthThreads(ns), [&](int64_t item) {
+  Parallel(parallel, CeilDiv(seq.rows, kRows), ns, [&](int64_t item) {
     const int64_t row0 = item * kRows;
     const int64_t row1 = std::min(seq.rows, row0 + kRows);
     const float* first = nullptr;

@@ -94,12 +94,12 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
 // With projection the gradient of h is not in units, so units are not shared.
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
-                    int64_t num_threads) {
+                    const ThreadBudget& threads) {
   const int64_t stream_bytes =
       s.proj > 0 ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
   const Split split =
-      SplitOf(s, steps, rows, in, batch, num_threads, DensePanels<T>(s.units), stream_bytes);
-  return s.proj > 0 ? Split{split.slices, 1, s.num_dirs * split.slices} : split;
+      SplitOf(s, steps, rows, in, batch, threads, DensePanels<T>(s.units), stream_bytes);
+  return s.proj > 0 ? Split{split.slices, 1, split.ns} : split;
 }
 
 // The memory of a backward pass, measured or taken.
@@ -121,11 +121,11 @@ int64_t BackwardOperands(int64_t rows, int64_t width, int gates, bool masked) {
 }
 
 template <typename T, typename E>
-BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
+BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& threads, Arena& arena) {
   BackwardPlan<T, E> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
-  plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, num_threads);
+  plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
     plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch);
@@ -144,9 +144,9 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, int32_t num_threads, Ar
 }
 
 template <typename T, typename E = T>
-RnnSizes BackwardSizes(const RnnProblem& p, int32_t num_threads) {
+RnnSizes BackwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
   Arena arena;
-  const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, num_threads, arena);
+  const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, threads, arena);
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
   sizes.reserve_bytes = MakeReserve<T>(nullptr, plan.seq.rows, plan.sizes, p.num_layers).bytes();
@@ -159,8 +159,8 @@ void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<Te
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
-  const int64_t ns = NsToMove(s.num_dirs * PackedBytes<T, E>(s, in));
-  Parallel(parallel, s.num_dirs * items, WorthThreads(ns), [&](int64_t i) {
+  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in));
+  Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
   });
 }
@@ -174,7 +174,7 @@ void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
   const Sequence& seq = *layer.seq;
   const int64_t panels = DensePanels<T>(s.units);
   if (split.shares == 1) {
-    Parallel(parallel, s.num_dirs * split.slices, split.worth_threads, [&](int64_t i) {
+    Parallel(parallel, s.num_dirs * split.slices, split.ns, [&](int64_t i) {
       const int d = static_cast<int>(i / split.slices);
       const int64_t j0 = SliceBegin(seq, split.slices, i % split.slices);
       const int64_t j1 = SliceBegin(seq, split.slices, i % split.slices + 1);
@@ -185,7 +185,7 @@ void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
     return;
   }
   Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
-  Parallel(parallel, s.num_dirs * split.shares, split.worth_threads, [&](int64_t i) {
+  Parallel(parallel, s.num_dirs * split.shares, split.ns, [&](int64_t i) {
     const int d = static_cast<int>(i % s.num_dirs);
     const int64_t worker = i / s.num_dirs;
     auto slice = make_slice(d, 0, seq.batch, Shift(layer.pointers[d], worker * seq.batch));
@@ -201,7 +201,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
   constexpr bool kPairs = !std::is_same_v<T, E>;
   RnnProblem p = args.problem;
   Arena arena(args.scratch);
-  BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, args.parallel.num_threads, arena);
+  BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, args.parallel.threads, arena);
   const Sizes<T>& s = plan.sizes;
   const Sequence& seq = plan.seq;
   const Reserve<T> reserve =
@@ -267,8 +267,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
         src[d] = LayerSource<Weight>(p, s, args.layer);
         to[d] = LayerTarget(args, s);
       } else {
-        src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,
-                              layer.skip_input);
+        src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in);
         to[d] = OpaqueTarget(s, dparams + cursor.weights, dparams + cursor.biases, weight_in,
                              layer.skip_input);
       }

@@ -9,6 +9,7 @@
 #include "cc/cpu/operand.h"
 #include "cc/cpu/rnn_backward.h"
 #include "cc/cpu/rnn_forward.h"
+#include "cc/cpu/rnn_pack.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -72,7 +73,7 @@ RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
   wide.x = w.In(args.x, n.x);
   wide.h0 = w.In(args.h0, n.h);
   wide.c0 = w.In(args.c0, n.c);
-  if (!pairs) {  // which are packed from bfloat16
+  if (!pairs && !args.problem.weights_packed) {  // pairs are packed from bfloat16
     wide.params = w.In(args.params, n.params);
     wide.layer = WidenLayer(args.layer, n, w);
   }
@@ -108,6 +109,17 @@ RnnBackwardArgs WidenBackward(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   return wide;
 }
 
+template <typename Narrow>
+RnnPackArgs WidenPack(const RnnPackArgs& args, Widened<Narrow>& w) {
+  RnnPackArgs wide = args;
+  if (UsesPairs(args.problem)) return wide;
+  RnnCounts n = CountsOf(args.problem);
+  n.input_mask = n.recurrent_mask = 0;
+  wide.params = w.In(args.params, n.params);
+  wide.layer = WidenLayer(args.layer, n, w);
+  return wide;
+}
+
 template <typename Args, typename Narrow>
 struct RnnPass;
 
@@ -124,7 +136,7 @@ struct RnnPass<RnnForwardArgs, Narrow> {
     }
     return Forward<float>(wide);
   }
-  static RnnSizes SizesOf(const RnnProblem& p, int32_t n) {
+  static RnnSizes SizesOf(const RnnProblem& p, const ThreadBudget& n) {
     if constexpr (kHasPairs) {
       if (UsesPairs(p)) return ForwardSizes<float, Pair>(p, n);
     }
@@ -143,12 +155,24 @@ struct RnnPass<RnnBackwardArgs, Narrow> {
     }
     return Backward<float>(wide);
   }
-  static RnnSizes SizesOf(const RnnProblem& p, int32_t n) {
+  static RnnSizes SizesOf(const RnnProblem& p, const ThreadBudget& n) {
     if constexpr (kHasPairs) {
       if (UsesPairs(p)) return BackwardSizes<float, Pair>(p, n);
     }
     return BackwardSizes<float>(p, n);
   }
+};
+
+template <typename Narrow>
+struct RnnPass<RnnPackArgs, Narrow> {
+  static RnnPackArgs Widen(const RnnPackArgs& a, Widened<Narrow>& w) { return WidenPack(a, w); }
+  static int32_t Run(const RnnPackArgs& wide, const RnnPackArgs&) {
+    if constexpr (kHasPairs) {
+      if (UsesPairs(wide.problem)) return Pack<float, Pair>(wide), 0;
+    }
+    return Pack<float>(wide), 0;
+  }
+  static RnnSizes SizesOf(const RnnProblem&, const ThreadBudget&) { return {}; }
 };
 
 template <typename Narrow, typename Args>
@@ -163,13 +187,13 @@ int32_t RunWidened(const Args& args) {
 }
 
 template <typename Narrow, typename Args>
-RnnSizes WidenedSizes(const RnnProblem& p, int32_t num_threads) {
+RnnSizes WidenedSizes(const RnnProblem& p, const ThreadBudget& threads) {
   Arena arena;
   Widened<Narrow> widened(arena, nullptr);
   Args args = {};
   args.problem = p;
   RnnPass<Args, Narrow>::Widen(args, widened);
-  RnnSizes sizes = RnnPass<Args, Narrow>::SizesOf(p, num_threads);
+  RnnSizes sizes = RnnPass<Args, Narrow>::SizesOf(p, threads);
   if (arena.bytes() < 0 || sizes.scratch_bytes < 0) {
     sizes.scratch_bytes = -1;
   } else {
@@ -178,16 +202,16 @@ RnnSizes WidenedSizes(const RnnProblem& p, int32_t num_threads) {
   return sizes;
 }
 
-inline RnnSizes RnnForwardSizes(const RnnProblem* p, int32_t num_threads) {
+inline RnnSizes RnnForwardSizes(const RnnProblem* p, const ThreadBudget* threads) {
   switch (p->dtype) {
     case kFloat64:
-      return ForwardSizes<double>(*p, num_threads);
+      return ForwardSizes<double>(*p, *threads);
     case kFloat16:
-      return WidenedSizes<Eigen::half, RnnForwardArgs>(*p, num_threads);
+      return WidenedSizes<Eigen::half, RnnForwardArgs>(*p, *threads);
     case kBFloat16:
-      return WidenedSizes<Eigen::bfloat16, RnnForwardArgs>(*p, num_threads);
+      return WidenedSizes<Eigen::bfloat16, RnnForwardArgs>(*p, *threads);
     default:
-      return ForwardSizes<float>(*p, num_threads);
+      return ForwardSizes<float>(*p, *threads);
   }
 }
 
@@ -204,16 +228,16 @@ inline int32_t RnnForward(const RnnForwardArgs* args) {
   }
 }
 
-inline RnnSizes RnnBackwardSizes(const RnnProblem* p, int32_t num_threads) {
+inline RnnSizes RnnBackwardSizes(const RnnProblem* p, const ThreadBudget* threads) {
   switch (p->dtype) {
     case kFloat64:
-      return BackwardSizes<double>(*p, num_threads);
+      return BackwardSizes<double>(*p, *threads);
     case kFloat16:
-      return WidenedSizes<Eigen::half, RnnBackwardArgs>(*p, num_threads);
+      return WidenedSizes<Eigen::half, RnnBackwardArgs>(*p, *threads);
     case kBFloat16:
-      return WidenedSizes<Eigen::bfloat16, RnnBackwardArgs>(*p, num_threads);
+      return WidenedSizes<Eigen::bfloat16, RnnBackwardArgs>(*p, *threads);
     default:
-      return BackwardSizes<float>(*p, num_threads);
+      return BackwardSizes<float>(*p, *threads);
   }
 }
 
@@ -227,6 +251,45 @@ inline int32_t RnnBackward(const RnnBackwardArgs* args) {
       return RunWidened<Eigen::bfloat16>(*args);
     default:
       return Backward<float>(*args);
+  }
+}
+
+inline RnnPackSizes RnnPackedSizes(const RnnProblem* p) {
+  RnnPackSizes sizes = {};
+  switch (p->dtype) {
+    case kFloat64:
+      sizes.packed_bytes = PackedBytes<double>(*p);
+      return sizes;
+    case kFloat16:
+      sizes.scratch_bytes = WidenedSizes<Eigen::half, RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
+      break;
+    case kBFloat16:
+      sizes.scratch_bytes = WidenedSizes<Eigen::bfloat16, RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
+      break;
+    default:
+      break;
+  }
+  if constexpr (kHasPairs) {
+    if (UsesPairs(*p)) {
+      sizes.packed_bytes = PackedBytes<float, Pair>(*p);
+      sizes.element = kPackedBFloat16Pairs;
+      return sizes;
+    }
+  }
+  sizes.packed_bytes = PackedBytes<float>(*p);
+  return sizes;
+}
+
+inline int32_t RnnPack(const RnnPackArgs* args) {
+  switch (args->problem.dtype) {
+    case kFloat64:
+      return Pack<double>(*args), 0;
+    case kFloat16:
+      return RunWidened<Eigen::half>(*args);
+    case kBFloat16:
+      return RunWidened<Eigen::bfloat16>(*args);
+    default:
+      return Pack<float>(*args), 0;
   }
 }
 

@@ -1,12 +1,11 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed once, then every direction and slice of the batch runs its
+// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then every direction and slice of the batch runs its
 // whole sequence without synchronisation, or, where threads share the units, meeting at each step
 // (stages.h). A slice alternates between the input product of a chunk
 // of steps (about kChunkRows rows, so that its gate rows are still in cache) and the recurrence
-// over them. Calls of at most kDirectRows rows (streaming) leave the weights as they are: see
-// dot.h.
+// over them. Calls of at most kDirectRows rows (streaming) do not pack: see dot.h.
 #ifndef TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
 #define TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
 
@@ -34,7 +33,8 @@ namespace RNN_OPS_ISA_NAMESPACE {
 constexpr int64_t kDirectRows = 4;
 
 inline bool IsDirect(const RnnProblem& p) {
-  return Area(p.max_time, p.batch) <= kDirectRows && !p.input_masked && !p.recurrent_masked;
+  return Area(p.max_time, p.batch) <= kDirectRows && !p.input_masked && !p.recurrent_masked &&
+         !p.weights_packed;
 }
 
 // The memory of a forward pass, measured or taken.
@@ -75,20 +75,23 @@ bool RoundsH(const Sizes<T>& s) {
 }
 
 template <typename T, typename E>
-ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Arena& arena) {
+ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, const ThreadBudget& threads, Arena& arena) {
   constexpr bool kPairs = !std::is_same_v<T, E>;
   ForwardPlan<T, E> plan;
   Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
-  plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, num_threads, s.panels(),
+  plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
                        kForwardStreamBytes);
   const int64_t ring_rows = plan.split.slices * kChunkRows + p.batch;
   const bool keep_gates = p.is_training && !s.dense;
   plan.layer.operand_row = OperandRowOfH<T, E>(p, s);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
-    plan.layer.dirs[d].weights = !kPairs && IsDirect(p) ? TakePackedBiases<T, E>(arena, s)
-                                                        : TakePackedWeights<T, E>(arena, s, widest);
+    if (!p.weights_packed) {
+      plan.layer.dirs[d].weights = !kPairs && IsDirect(p)
+                                       ? TakePackedBiases<T, E>(arena, s)
+                                       : TakePackedWeights<T, E>(arena, s, widest);
+    }
     plan.layer.dirs[d].c0 = arena.Take<T>(s.lstm() ? Area(p.batch, s.padded) : 0);
     const bool has_m = s.proj > 0 || (s.mode == kModeGru && RoundsH<T, E>(s));
     plan.layer.dirs[d].m = arena.Take<T>(has_m ? Area(p.batch, s.padded) : 0);
@@ -114,34 +117,6 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
   return plan;
 }
 
-template <typename T, typename W>
-WeightSource<W> OpaqueSource(const Sizes<T>& s, const W* weights, const W* biases, int64_t in,
-                             bool skip_input) {
-  const int64_t gate_units = s.gates.count * s.units;
-  WeightSource<W> src;
-  src.input = {skip_input ? nullptr : weights, 1, in};
-  const W* recurrent = weights + (skip_input ? 0 : gate_units * in);
-  src.recurrent = {recurrent, 1, s.hidden};
-  src.projection = {s.proj > 0 ? recurrent + gate_units * s.hidden : nullptr, 1, s.units};
-  src.input_bias = biases;
-  src.recurrent_bias = biases + gate_units;
-  return src;
-}
-
-// The source of a problem with kKerasWeights.
-template <typename W, typename T>
-WeightSource<W> LayerSource(const RnnProblem& p, const Sizes<T>& s, const LayerWeights& layer) {
-  const int64_t columns = s.gates.count * s.units;
-  const W* bias = p.bias_rows > 0 ? static_cast<const W*>(layer.bias) : nullptr;
-  WeightSource<W> src;
-  src.input = {static_cast<const W*>(layer.kernel), columns, 1};
-  src.recurrent = {static_cast<const W*>(layer.recurrent_kernel), columns, 1};
-  src.projection = {nullptr, 0, 0};
-  src.input_bias = bias;
-  src.recurrent_bias = p.bias_rows > 1 ? bias + columns : nullptr;
-  return src;
-}
-
 template <typename T>
 GateMasks<T> InputMasks(const RnnProblem& p, const LayerWeights& layer) {
   if (!p.input_masked) return {};
@@ -161,7 +136,7 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
   if (seq.rows == seq.max_time * seq.batch) return;
   const int64_t padding = seq.max_time * seq.batch - seq.rows;
   const int64_t ns = NsToMove(padding * columns * static_cast<int64_t>(sizeof(T)));
-  Parallel(parallel, seq.batch, WorthThreads(ns), [&](int64_t j) {
+  Parallel(parallel, seq.batch, ns, [&](int64_t j) {
     for (int64_t t = seq.length[j]; t < seq.max_time; ++t) {
       std::memset(y.at(t, j), 0, sizeof(T) * columns);
     }
@@ -169,9 +144,9 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
 }
 
 template <typename T, typename E = T>
-RnnSizes ForwardSizes(const RnnProblem& p, int32_t num_threads) {
+RnnSizes ForwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
   Arena arena;
-  const ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, num_threads, arena);
+  const ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, threads, arena);
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
   sizes.reserve_bytes =
@@ -187,9 +162,9 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
   const Sequence& seq = *layer.seq;
   const int64_t slices = plan.split.slices;
   const int64_t shares = plan.split.shares;
-  const int64_t worth = plan.split.worth_threads;
+  const int64_t ns = plan.split.ns;
   if (shares == 1) {
-    Parallel(parallel, s.num_dirs * slices, worth, [&](int64_t i) {
+    Parallel(parallel, s.num_dirs * slices, ns, [&](int64_t i) {
       const int d = static_cast<int>(i / slices);
       const int64_t j0 = SliceBegin(seq, slices, i % slices);
       const int64_t j1 = SliceBegin(seq, slices, i % slices + 1);
@@ -209,7 +184,7 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
   if (layer.operand_row > 0) {
     for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).CopyInitialStates();
   }
-  Parallel(parallel, s.num_dirs * shares, worth, [&](int64_t i) {
+  Parallel(parallel, s.num_dirs * shares, ns, [&](int64_t i) {
     // Directions first, so that few threads still spread over both.
     const int d = static_cast<int>(i % s.num_dirs);
     const int64_t worker = i / s.num_dirs;
@@ -230,8 +205,8 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Paral
     return;
   }
   const int64_t items = PackItems(s);
-  const int64_t ns = NsToMove(s.num_dirs * PackedBytes<T, E>(s, in));
-  Parallel(parallel, s.num_dirs * items, WorthThreads(ns), [&](int64_t i) {
+  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in));
+  Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     const ForwardDirection<T, E>& dir = layer.dirs[i / items];
     PackItem(s, dir.source, in, i % items, dir.weights);
   });
@@ -264,7 +239,7 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   constexpr bool kPairs = !std::is_same_v<T, E>;
   const RnnProblem& p = args.problem;
   Arena arena(args.scratch);
-  ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, args.parallel.num_threads, arena);
+  ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, args.parallel.threads, arena);
   const Sizes<T>& s = plan.sizes;
   const Sequence& seq = plan.seq;
   Reserve<T> reserve = MakeReserve<T>(args.reserve, seq.rows, s, p.num_layers);
@@ -299,9 +274,8 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   } else {
     ZeroPadding(seq, user_y, s.output, args.parallel);
   }
-  ParamCursor cursor = MakeParamCursor(p, s);
-  using Weight = TensorOf<T, E>;
-  const Weight* params = static_cast<const Weight*>(args.params);
+  WeightSources<T, E> sources(p, s, args.params, args.layer);
+  Arena packed(const_cast<void*>(args.packed));  // which is only read
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
   RowMap<const E> ready = {};
   if (kPairs && RowsArePairs(p.input_size)) {
@@ -328,18 +302,18 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
       layer.y = PackedRows(seq, inner, s.output);
     }
     for (int d = 0; d < p.num_dirs; ++d) {
-      layer.dirs[d].source = p.weight_layout == kKerasWeights
-                                 ? LayerSource<Weight>(p, s, args.layer)
-                                 : OpaqueSource(s, params + cursor.weights, params + cursor.biases,
-                                                weight_in, layer.skip_input);
-      cursor.Next(weight_in);
+      if (p.weights_packed) {
+        layer.dirs[d].weights = TakePackedWeights<T, E>(packed, s, weight_in);
+      } else {
+        layer.dirs[d].source = sources.Next(weight_in);
+      }
       if (layer.keep) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);
         layer.dirs[d].gates = kept.gates;
         layer.dirs[d].c = kept.c;
       }
     }
-    PackForwardWeights(layer, weight_in, args.parallel);
+    if (!p.weights_packed) PackForwardWeights(layer, weight_in, args.parallel);
     RunForwardRecurrence(layer, plan, args.parallel);
     if (l + 1 == p.num_layers) break;
     if (p.is_training && p.dropout > 0) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cc/core/team.h"
+#include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops {
@@ -12,7 +13,8 @@ namespace cpu {
 
 // Valid as long as the team.
 inline ParallelFor ParallelForOf(Team* team) {
-  return {team, team->num_threads(),
+  return {team,
+          {team->num_threads(), kWakeNs, kMeetNs},
           [](void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
              void* arg) { static_cast<Team*>(context)->For(n, worth_threads, fn, arg); }};
 }

@@ -50,7 +50,7 @@ class BlockLstmCpuKernel : public BlockLstmKernel {
     args.parallel = parallel.callback();
     Tensor scratch;
     RNN_OPS_TF_RETURN_IF_ERROR(AllocateScratch(
-        context, kernels.block_lstm_forward_scratch(&args.problem, parallel.num_threads()),
+        context, kernels.block_lstm_forward_scratch(&args.problem, &args.parallel.threads),
         &scratch, &args.scratch));
     SetForwardPointers(context, call, &args);
     return FromKernel(kernels.block_lstm_forward(&args));
@@ -74,7 +74,7 @@ class BlockLstmGradCpuKernel : public BlockLstmGradKernel {
     args.parallel = parallel.callback();
     Tensor scratch;
     RNN_OPS_TF_RETURN_IF_ERROR(AllocateScratch(
-        context, kernels.block_lstm_backward_scratch(&args.problem, parallel.num_threads()),
+        context, kernels.block_lstm_backward_scratch(&args.problem, &args.parallel.threads),
         &scratch, &args.scratch));
     SetGradPointers(context, call, &args);
     return FromKernel(kernels.block_lstm_backward(&args));

@@ -15,7 +15,7 @@ SplitProblem Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, in
   SplitProblem p;
   p.batch = batch;
   p.num_dirs = 1;
-  p.num_threads = threads;
+  p.threads = {static_cast<int32_t>(threads), kWakeNs, kMeetNs};
   p.steps = steps;
   p.panels = (units + 15) / 16;
   p.weight_bytes = 16 * units * units;
@@ -31,10 +31,16 @@ void Expect(const SplitProblem& p, int64_t slices, int64_t shares) {
 }
 
 TEST(WorthThreads, GrowsWithTheWork) {
-  EXPECT_EQ(WorthThreads(0), 1);
-  EXPECT_EQ(WorthThreads(kNsWorthAThread), 1);
-  EXPECT_EQ(WorthThreads(2 * kNsWorthAThread), 2);
-  EXPECT_EQ(WorthThreads(10 * kNsWorthAThread), 10);
+  const ThreadBudget threads = {4, 1000, 0};
+  EXPECT_EQ(WorthThreads(threads, 0), 1);
+  EXPECT_EQ(WorthThreads(threads, 1999), 1);
+  EXPECT_EQ(WorthThreads(threads, 2000), 2);
+  EXPECT_EQ(WorthThreads(threads, 10000), 10) << "of how many there are it knows nothing";
+}
+
+TEST(WorthThreads, WithoutCosts) {
+  EXPECT_EQ(WorthThreads({4, 0, 0}, 7), 7);
+  EXPECT_EQ(WorthThreads({4, 0, 0}, -1), 1);
 }
 
 TEST(ChooseSplit, OneThread) { Expect(Lstm(100, 32, 256, 256, 1), 1, 1); }
@@ -94,7 +100,7 @@ TEST(ChooseSplit, DirectionsShareTheThreads) {
   p.num_dirs = 2;
   const Split split = ChooseSplit(p);
   EXPECT_EQ(split.slices, 2);
-  EXPECT_EQ(split.worth_threads, 4);
+  EXPECT_EQ(split.ns, 2 * NsToMultiply(p.multiplies));
 }
 
 // Sizes whose products left int64 are refused later; the decision must not divide by zero.

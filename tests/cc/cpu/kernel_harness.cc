@@ -200,7 +200,13 @@ TeamOfThreads::~TeamOfThreads() {
   for (std::thread& helper : helpers_) helper.join();
 }
 
-ParallelFor TeamOfThreads::Get() { return ParallelForOf(team_.get()); }
+ParallelFor TeamOfThreads::Get() {
+  ParallelFor parallel = ParallelForOf(team_.get());
+  // As if threads cost nothing, so that small problems are shared too.
+  parallel.threads.wake_ns = 1;
+  parallel.threads.meet_ns = 0;
+  return parallel;
+}
 
 std::string Describe(const RnnCase& c) {
   const RnnProblem& p = c.problem;
@@ -311,18 +317,47 @@ LayerWeights RnnRun::Layer(const RnnProblem& p) {
   return layer;
 }
 
-int32_t RnnRun::Forward() {
+int32_t RnnRun::Forward() { return Forward(/*packed=*/nullptr); }
+
+int32_t RnnRun::ForwardPacked() {
+  RnnPackArgs a = {};
+  a.problem = case_.problem;
+  // Neither the shape of the input nor its lengths may matter.
+  a.problem.max_time = a.problem.batch = -1;
+  a.problem.lengths = nullptr;
+  const RnnPackSizes sizes = table_.rnn_pack_sizes(&a.problem);
+  GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
+  GuardedBuffer packed(sizes.packed_bytes, options_.fill);
+  TeamOfThreads team(options_.num_threads);
+  a.parallel = team.Get();
+  a.scratch = scratch.data();
+  a.params = a.problem.weight_layout == kOpaqueWeights ? At(&RnnValues::params) : nullptr;
+  a.layer = Layer(a.problem);
+  a.layer.input_mask = a.layer.recurrent_mask = nullptr;
+  a.packed = packed.data();
+  EXPECT_EQ(table_.rnn_pack(&a), 0);
+  EXPECT_TRUE(scratch.GuardsIntact()) << "packing wrote beyond its scratch";
+  EXPECT_TRUE(packed.GuardsIntact()) << "packing wrote beyond its result";
+  const std::vector<unsigned char> before = packed.Copy();
+  const int32_t result = Forward(packed.data());
+  EXPECT_TRUE(packed.Copy() == before) << "forward wrote to the packed weights";
+  return result;
+}
+
+int32_t RnnRun::Forward(void* packed) {
   ProvideOutputs(kRnnOutputs);
   RnnProblem p = case_.problem;
   p.lengths = case_.lengths.data();
-  const RnnSizes sizes = table_.rnn_forward_sizes(&p, options_.num_threads);
+  p.weights_packed = packed != nullptr;
+  TeamOfThreads team(options_.num_threads);
+  const ParallelFor parallel = team.Get();
+  const RnnSizes sizes = table_.rnn_forward_sizes(&p, &parallel.threads);
   GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
   reserve_ = std::make_unique<GuardedBuffer>(sizes.reserve_bytes, options_.fill);
-  TeamOfThreads team(options_.num_threads);
   const bool lstm = p.mode == 2;
   RnnForwardArgs a = {};
   a.problem = p;
-  a.parallel = team.Get();
+  a.parallel = parallel;
   a.scratch = scratch.data();
   a.x = At(&RnnValues::x);
   a.h0 = At(&RnnValues::h0);
@@ -330,6 +365,10 @@ int32_t RnnRun::Forward() {
   const bool opaque = p.weight_layout == kOpaqueWeights;
   a.params = opaque ? At(&RnnValues::params) : nullptr;
   a.layer = Layer(p);
+  a.packed = packed;
+  if (packed != nullptr) {
+    a.params = a.layer.kernel = a.layer.recurrent_kernel = a.layer.bias = nullptr;
+  }
   a.y = At(&RnnValues::y);
   a.h_n = At(&RnnValues::h_n);
   a.c_n = lstm ? At(&RnnValues::c_n) : nullptr;
@@ -356,17 +395,18 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   ProvideOutputs(kRnnGradients);
   RnnProblem p = c.problem;
   p.lengths = c.lengths.data();
-  const RnnSizes sizes = table.rnn_backward_sizes(&p, options_.num_threads);
+  TeamOfThreads team(options_.num_threads);
+  const ParallelFor parallel = team.Get();
+  const RnnSizes sizes = table.rnn_backward_sizes(&p, &parallel.threads);
   GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
   const std::vector<unsigned char> reserve_before = reserve_->Copy();
-  TeamOfThreads team(options_.num_threads);
   const bool lstm = p.mode == 2;
   RnnBackwardArgs a = {};
   a.problem = p;
   // Backward must take the key from the reserve space.
   a.problem.dropout_key[0] = 12345;
   a.problem.dropout_key[1] = 67890;
-  a.parallel = team.Get();
+  a.parallel = parallel;
   a.scratch = scratch.data();
   a.x = At(&RnnValues::x);
   a.h0 = At(&RnnValues::h0);
@@ -412,11 +452,12 @@ BlockLstmRun::BlockLstmRun(const KernelTable& table, const BlockLstmProblem& p,
 
 void BlockLstmRun::Forward() {
   ProvideOutputs(kBlockOutputs);
-  GuardedBuffer scratch(table_.block_lstm_forward_scratch(&problem_, options_.num_threads),
-                        options_.fill);
   TeamOfThreads team(options_.num_threads);
+  const ParallelFor parallel = team.Get();
+  GuardedBuffer scratch(table_.block_lstm_forward_scratch(&problem_, &parallel.threads),
+                        options_.fill);
   BlockLstmForwardArgs a = {
-      problem_,   team.Get(),  scratch.data(), At(&V::x),   At(&V::cs_prev), At(&V::h_prev),
+      problem_,   parallel,  scratch.data(), At(&V::x),   At(&V::cs_prev), At(&V::h_prev),
       At(&V::w),  At(&V::wci), At(&V::wcf),    At(&V::wco), At(&V::b),       At(&V::i),
       At(&V::cs), At(&V::f),   At(&V::o),      At(&V::ci),  At(&V::co),      At(&V::h)};
   EXPECT_EQ(table_.block_lstm_forward(&a), 0);
@@ -431,12 +472,13 @@ void BlockLstmRun::SetOutputs(const BlockLstmValues& from) {
 
 void BlockLstmRun::Backward() {
   ProvideOutputs(kBlockGradients);
-  GuardedBuffer scratch(table_.block_lstm_backward_scratch(&problem_, options_.num_threads),
-                        options_.fill);
   TeamOfThreads team(options_.num_threads);
+  const ParallelFor parallel = team.Get();
+  GuardedBuffer scratch(table_.block_lstm_backward_scratch(&problem_, &parallel.threads),
+                        options_.fill);
   BlockLstmBackwardArgs a = {};
   a.problem = problem_;
-  a.parallel = team.Get();
+  a.parallel = parallel;
   a.scratch = scratch.data();
   a.x = At(&V::x), a.cs_prev = At(&V::cs_prev), a.h_prev = At(&V::h_prev), a.w = At(&V::w);
   a.wci = At(&V::wci), a.wcf = At(&V::wcf), a.wco = At(&V::wco), a.b = At(&V::b);
