@@ -167,6 +167,32 @@ void Line(const Shape& shape, const KernelTable& table, int threads, const char*
   std::fflush(stdout);
 }
 
+// Packing alone, and a forward pass on weights that were packed before.
+void RunPacked(RnnForwardArgs f, const KernelTable& table, int threads, int rounds,
+               const Shape& shape, double peak) {
+  const RnnPackSizes sizes = table.rnn_pack_sizes(&f.problem);
+  const Buffer packed(sizes.packed_bytes), scratch(sizes.scratch_bytes);
+  Threads team(threads);
+  RnnPackArgs pack = {};
+  pack.problem = f.problem;
+  pack.parallel = team.Get();
+  pack.scratch = scratch.get();
+  pack.params = f.params;
+  pack.packed = packed.get();
+  const double packing = Time(rounds, [&] { table.rnn_pack(&pack); });
+  Line(shape, table, threads, "packing", packing, 0, peak, sizes.scratch_bytes, 0);
+
+  f.problem.weights_packed = 1;
+  const int64_t bytes = table.rnn_forward_sizes(&f.problem, threads).scratch_bytes;
+  const Buffer forward_scratch(bytes);
+  f.parallel = pack.parallel;
+  f.scratch = forward_scratch.get();
+  f.params = nullptr;
+  f.packed = packed.get();
+  const double seconds = Time(rounds, [&] { table.rnn_forward(&f); });
+  Line(shape, table, threads, "forward, packed", seconds, Flops(f.problem), peak, bytes, 0);
+}
+
 void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, double peak) {
   RnnProblem p = shape.problem;
   const std::vector<int32_t> lengths(p.batch, static_cast<int32_t>(p.max_time));
@@ -202,7 +228,10 @@ void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, 
       Line(shape, table, threads, training ? "forward, training" : "forward", seconds, Flops(p),
            peak, sizes.scratch_bytes, training ? sizes.reserve_bytes : 0);
     }
-    if (!training) continue;
+    if (!training) {
+      RunPacked(f, table, threads, rounds, shape, peak);
+      continue;
+    }
     const RnnSizes back = table.rnn_backward_sizes(&p, threads);
     const Buffer back_scratch(back.scratch_bytes);
     RnnBackwardArgs b = {};

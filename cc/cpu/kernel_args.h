@@ -55,6 +55,8 @@ struct RnnProblem {
   int32_t bias_rows;         // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
   int32_t input_masked;      // 1: input_mask is given
   int32_t recurrent_masked;  // 1: recurrent_mask is given
+  // With any layout. 1: the weights come as rnn_pack left them; only in inference.
+  int32_t weights_packed;
 };
 
 // The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.
@@ -78,10 +80,22 @@ struct RnnForwardArgs {
   const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
   const void* params;  // [params_size], with kOpaqueWeights
   LayerWeights layer;
-  void* y;        // [T, B, D*S] (B first if batch major)
-  void* h_n;      // as h0
-  void* c_n;      // as c0; LSTM only
-  void* reserve;  // 64-byte aligned, reserve_bytes; null when not training
+  const void* packed;  // in place of params and layer with weights_packed; 64-byte aligned
+  void* y;             // [T, B, D*S] (B first if batch major)
+  void* h_n;           // as h0
+  void* c_n;           // as c0; LSTM only
+  void* reserve;       // 64-byte aligned, reserve_bytes; null when not training
+};
+
+// Packing the weights of inference apart from a call. T, B, the lengths and is_training of the
+// problem do not matter.
+struct RnnPackArgs {
+  RnnProblem problem;
+  ParallelFor parallel;
+  void* scratch;       // 64-byte aligned, rnn_pack_sizes().scratch_bytes
+  const void* params;  // with kOpaqueWeights
+  LayerWeights layer;  // with kKerasWeights; the masks are not read
+  void* packed;        // 64-byte aligned, rnn_pack_sizes().packed_bytes
 };
 
 struct RnnBackwardArgs {
@@ -112,6 +126,18 @@ struct RnnBackwardArgs {
 struct RnnSizes {
   int64_t scratch_bytes;
   int64_t reserve_bytes;
+};
+
+// What packed weights hold.
+enum PackedElement : int32_t {
+  kPackedArithmetic = 0,     // the type of the arithmetic
+  kPackedBFloat16Pairs = 1,  // two bfloat16 each
+};
+
+struct RnnPackSizes {
+  int64_t scratch_bytes;
+  int64_t packed_bytes;
+  int32_t element;  // PackedElement
 };
 
 // BlockLSTMV2. Steps t >= seq_len are not computed; their outputs are set to zero.

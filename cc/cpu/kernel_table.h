@@ -24,6 +24,8 @@ struct KernelTable {
   int32_t (*rnn_forward)(const RnnForwardArgs* args);
   RnnSizes (*rnn_backward_sizes)(const RnnProblem* problem, int32_t num_threads);
   int32_t (*rnn_backward)(const RnnBackwardArgs* args);
+  RnnPackSizes (*rnn_pack_sizes)(const RnnProblem* problem);
+  int32_t (*rnn_pack)(const RnnPackArgs* args);
 
   int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem, int32_t num_threads);
   int32_t (*block_lstm_forward)(const BlockLstmForwardArgs* args);

@@ -148,6 +148,64 @@ ParamCursor MakeParamCursor(const RnnProblem& p, const Sizes<T>& s) {
   return cursor;
 }
 
+template <typename T, typename W>
+WeightSource<W> OpaqueSource(const Sizes<T>& s, const W* weights, const W* biases, int64_t in) {
+  const int64_t gate_units = s.gates.count * s.units;
+  WeightSource<W> src;
+  src.input = {in > 0 ? weights : nullptr, 1, in};
+  const W* recurrent = weights + gate_units * in;
+  src.recurrent = {recurrent, 1, s.hidden};
+  src.projection = {s.proj > 0 ? recurrent + gate_units * s.hidden : nullptr, 1, s.units};
+  src.input_bias = biases;
+  src.recurrent_bias = biases + gate_units;
+  return src;
+}
+
+// The source of a problem with kKerasWeights.
+template <typename W, typename T>
+WeightSource<W> LayerSource(const RnnProblem& p, const Sizes<T>& s, const LayerWeights& layer) {
+  const int64_t columns = s.gates.count * s.units;
+  const W* bias = p.bias_rows > 0 ? static_cast<const W*>(layer.bias) : nullptr;
+  WeightSource<W> src;
+  src.input = {static_cast<const W*>(layer.kernel), columns, 1};
+  src.recurrent = {static_cast<const W*>(layer.recurrent_kernel), columns, 1};
+  src.projection = {nullptr, 0, 0};
+  src.input_bias = bias;
+  src.recurrent_bias = p.bias_rows > 1 ? bias + columns : nullptr;
+  return src;
+}
+
+// The sources of all pseudo-layers in order, for products on operands E (Note [Pairs]).
+template <typename T, typename E = T>
+class WeightSources {
+ public:
+  WeightSources(const RnnProblem& p, const Sizes<T>& s, const void* params,
+                const LayerWeights& layer)
+      : problem_(p),
+        sizes_(s),
+        params_(static_cast<const Weight*>(params)),
+        layer_(layer),
+        cursor_(MakeParamCursor(p, s)) {}
+
+  // `in` as for ParamCursor::Next.
+  WeightSource<TensorOf<T, E>> Next(int64_t in) {
+    if (problem_.weight_layout == kKerasWeights) {
+      return LayerSource<Weight>(problem_, sizes_, layer_);
+    }
+    const ParamCursor at = cursor_;
+    cursor_.Next(in);
+    return OpaqueSource(sizes_, params_ + at.weights, params_ + at.biases, in);
+  }
+
+ private:
+  using Weight = TensorOf<T, E>;
+  const RnnProblem& problem_;
+  const Sizes<T>& sizes_;
+  const Weight* const params_;
+  const LayerWeights& layer_;
+  ParamCursor cursor_;
+};
+
 // The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).
 template <typename T, typename E = T>
 struct PackedWeights {

@@ -267,8 +267,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
         src[d] = LayerSource<Weight>(p, s, args.layer);
         to[d] = LayerTarget(args, s);
       } else {
-        src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in,
-                              layer.skip_input);
+        src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in);
         to[d] = OpaqueTarget(s, dparams + cursor.weights, dparams + cursor.biases, weight_in,
                              layer.skip_input);
       }

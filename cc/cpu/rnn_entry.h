@@ -9,6 +9,7 @@
 #include "cc/cpu/operand.h"
 #include "cc/cpu/rnn_backward.h"
 #include "cc/cpu/rnn_forward.h"
+#include "cc/cpu/rnn_pack.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -72,7 +73,7 @@ RnnForwardArgs WidenForward(const RnnForwardArgs& args, Widened<Narrow>& w) {
   wide.x = w.In(args.x, n.x);
   wide.h0 = w.In(args.h0, n.h);
   wide.c0 = w.In(args.c0, n.c);
-  if (!pairs) {  // which are packed from bfloat16
+  if (!pairs && !args.problem.weights_packed) {  // pairs are packed from bfloat16
     wide.params = w.In(args.params, n.params);
     wide.layer = WidenLayer(args.layer, n, w);
   }
@@ -105,6 +106,17 @@ RnnBackwardArgs WidenBackward(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   wide.dkernel = w.Out(args.dkernel, n.kernel);
   wide.drecurrent_kernel = w.Out(args.drecurrent_kernel, n.recurrent_kernel);
   wide.dbias = w.Out(args.dbias, n.bias);
+  return wide;
+}
+
+template <typename Narrow>
+RnnPackArgs WidenPack(const RnnPackArgs& args, Widened<Narrow>& w) {
+  RnnPackArgs wide = args;
+  if (UsesPairs(args.problem)) return wide;
+  RnnCounts n = CountsOf(args.problem);
+  n.input_mask = n.recurrent_mask = 0;
+  wide.params = w.In(args.params, n.params);
+  wide.layer = WidenLayer(args.layer, n, w);
   return wide;
 }
 
@@ -149,6 +161,18 @@ struct RnnPass<RnnBackwardArgs, Narrow> {
     }
     return BackwardSizes<float>(p, n);
   }
+};
+
+template <typename Narrow>
+struct RnnPass<RnnPackArgs, Narrow> {
+  static RnnPackArgs Widen(const RnnPackArgs& a, Widened<Narrow>& w) { return WidenPack(a, w); }
+  static int32_t Run(const RnnPackArgs& wide, const RnnPackArgs&) {
+    if constexpr (kHasPairs) {
+      if (UsesPairs(wide.problem)) return Pack<float, Pair>(wide), 0;
+    }
+    return Pack<float>(wide), 0;
+  }
+  static RnnSizes SizesOf(const RnnProblem&, int32_t) { return {}; }
 };
 
 template <typename Narrow, typename Args>
@@ -227,6 +251,45 @@ inline int32_t RnnBackward(const RnnBackwardArgs* args) {
       return RunWidened<Eigen::bfloat16>(*args);
     default:
       return Backward<float>(*args);
+  }
+}
+
+inline RnnPackSizes RnnPackedSizes(const RnnProblem* p) {
+  RnnPackSizes sizes = {};
+  switch (p->dtype) {
+    case kFloat64:
+      sizes.packed_bytes = PackedBytes<double>(*p);
+      return sizes;
+    case kFloat16:
+      sizes.scratch_bytes = WidenedSizes<Eigen::half, RnnPackArgs>(*p, 1).scratch_bytes;
+      break;
+    case kBFloat16:
+      sizes.scratch_bytes = WidenedSizes<Eigen::bfloat16, RnnPackArgs>(*p, 1).scratch_bytes;
+      break;
+    default:
+      break;
+  }
+  if constexpr (kHasPairs) {
+    if (UsesPairs(*p)) {
+      sizes.packed_bytes = PackedBytes<float, Pair>(*p);
+      sizes.element = kPackedBFloat16Pairs;
+      return sizes;
+    }
+  }
+  sizes.packed_bytes = PackedBytes<float>(*p);
+  return sizes;
+}
+
+inline int32_t RnnPack(const RnnPackArgs* args) {
+  switch (args->problem.dtype) {
+    case kFloat64:
+      return Pack<double>(*args), 0;
+    case kFloat16:
+      return RunWidened<Eigen::half>(*args);
+    case kBFloat16:
+      return RunWidened<Eigen::bfloat16>(*args);
+    default:
+      return Pack<float>(*args), 0;
   }
 }
 

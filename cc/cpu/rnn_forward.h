@@ -1,12 +1,11 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed once, then every direction and slice of the batch runs its
+// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then every direction and slice of the batch runs its
 // whole sequence without synchronisation, or, where threads share the units, meeting at each step
 // (stages.h). A slice alternates between the input product of a chunk
 // of steps (about kChunkRows rows, so that its gate rows are still in cache) and the recurrence
-// over them. Calls of at most kDirectRows rows (streaming) leave the weights as they are: see
-// dot.h.
+// over them. Calls of at most kDirectRows rows (streaming) do not pack: see dot.h.
 #ifndef TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
 #define TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
 
@@ -34,7 +33,8 @@ namespace RNN_OPS_ISA_NAMESPACE {
 constexpr int64_t kDirectRows = 4;
 
 inline bool IsDirect(const RnnProblem& p) {
-  return Area(p.max_time, p.batch) <= kDirectRows && !p.input_masked && !p.recurrent_masked;
+  return Area(p.max_time, p.batch) <= kDirectRows && !p.input_masked && !p.recurrent_masked &&
+         !p.weights_packed;
 }
 
 // The memory of a forward pass, measured or taken.
@@ -87,8 +87,11 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
   plan.layer.operand_row = OperandRowOfH<T, E>(p, s);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
-    plan.layer.dirs[d].weights = !kPairs && IsDirect(p) ? TakePackedBiases<T, E>(arena, s)
-                                                        : TakePackedWeights<T, E>(arena, s, widest);
+    if (!p.weights_packed) {
+      plan.layer.dirs[d].weights = !kPairs && IsDirect(p)
+                                       ? TakePackedBiases<T, E>(arena, s)
+                                       : TakePackedWeights<T, E>(arena, s, widest);
+    }
     plan.layer.dirs[d].c0 = arena.Take<T>(s.lstm() ? Area(p.batch, s.padded) : 0);
     const bool has_m = s.proj > 0 || (s.mode == kModeGru && RoundsH<T, E>(s));
     plan.layer.dirs[d].m = arena.Take<T>(has_m ? Area(p.batch, s.padded) : 0);
@@ -112,34 +115,6 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, int32_t num_threads, Aren
                p.num_layers > 1 ? OperandRowOfX<T, E>(p, s, s.output, rounds_inner) : 0);
   plan.operand_x = arena.Take<E>(Area(plan.seq.rows, x_row));
   return plan;
-}
-
-template <typename T, typename W>
-WeightSource<W> OpaqueSource(const Sizes<T>& s, const W* weights, const W* biases, int64_t in,
-                             bool skip_input) {
-  const int64_t gate_units = s.gates.count * s.units;
-  WeightSource<W> src;
-  src.input = {skip_input ? nullptr : weights, 1, in};
-  const W* recurrent = weights + (skip_input ? 0 : gate_units * in);
-  src.recurrent = {recurrent, 1, s.hidden};
-  src.projection = {s.proj > 0 ? recurrent + gate_units * s.hidden : nullptr, 1, s.units};
-  src.input_bias = biases;
-  src.recurrent_bias = biases + gate_units;
-  return src;
-}
-
-// The source of a problem with kKerasWeights.
-template <typename W, typename T>
-WeightSource<W> LayerSource(const RnnProblem& p, const Sizes<T>& s, const LayerWeights& layer) {
-  const int64_t columns = s.gates.count * s.units;
-  const W* bias = p.bias_rows > 0 ? static_cast<const W*>(layer.bias) : nullptr;
-  WeightSource<W> src;
-  src.input = {static_cast<const W*>(layer.kernel), columns, 1};
-  src.recurrent = {static_cast<const W*>(layer.recurrent_kernel), columns, 1};
-  src.projection = {nullptr, 0, 0};
-  src.input_bias = bias;
-  src.recurrent_bias = p.bias_rows > 1 ? bias + columns : nullptr;
-  return src;
 }
 
 template <typename T>
@@ -299,9 +274,8 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   } else {
     ZeroPadding(seq, user_y, s.output, args.parallel);
   }
-  ParamCursor cursor = MakeParamCursor(p, s);
-  using Weight = TensorOf<T, E>;
-  const Weight* params = static_cast<const Weight*>(args.params);
+  WeightSources<T, E> sources(p, s, args.params, args.layer);
+  Arena packed(const_cast<void*>(args.packed));  // which is only read
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
   RowMap<const E> ready = {};
   if (kPairs && RowsArePairs(p.input_size)) {
@@ -328,18 +302,18 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
       layer.y = PackedRows(seq, inner, s.output);
     }
     for (int d = 0; d < p.num_dirs; ++d) {
-      layer.dirs[d].source = p.weight_layout == kKerasWeights
-                                 ? LayerSource<Weight>(p, s, args.layer)
-                                 : OpaqueSource(s, params + cursor.weights, params + cursor.biases,
-                                                weight_in, layer.skip_input);
-      cursor.Next(weight_in);
+      if (p.weights_packed) {
+        layer.dirs[d].weights = TakePackedWeights<T, E>(packed, s, weight_in);
+      } else {
+        layer.dirs[d].source = sources.Next(weight_in);
+      }
       if (layer.keep) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);
         layer.dirs[d].gates = kept.gates;
         layer.dirs[d].c = kept.c;
       }
     }
-    PackForwardWeights(layer, weight_in, args.parallel);
+    if (!p.weights_packed) PackForwardWeights(layer, weight_in, args.parallel);
     RunForwardRecurrence(layer, plan, args.parallel);
     if (l + 1 == p.num_layers) break;
     if (p.is_training && p.dropout > 0) {

@@ -311,10 +311,38 @@ LayerWeights RnnRun::Layer(const RnnProblem& p) {
   return layer;
 }
 
-int32_t RnnRun::Forward() {
+int32_t RnnRun::Forward() { return Forward(/*packed=*/nullptr); }
+
+int32_t RnnRun::ForwardPacked() {
+  RnnPackArgs a = {};
+  a.problem = case_.problem;
+  // Neither the shape of the input nor its lengths may matter.
+  a.problem.max_time = a.problem.batch = -1;
+  a.problem.lengths = nullptr;
+  const RnnPackSizes sizes = table_.rnn_pack_sizes(&a.problem);
+  GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
+  GuardedBuffer packed(sizes.packed_bytes, options_.fill);
+  TeamOfThreads team(options_.num_threads);
+  a.parallel = team.Get();
+  a.scratch = scratch.data();
+  a.params = a.problem.weight_layout == kOpaqueWeights ? At(&RnnValues::params) : nullptr;
+  a.layer = Layer(a.problem);
+  a.layer.input_mask = a.layer.recurrent_mask = nullptr;
+  a.packed = packed.data();
+  EXPECT_EQ(table_.rnn_pack(&a), 0);
+  EXPECT_TRUE(scratch.GuardsIntact()) << "packing wrote beyond its scratch";
+  EXPECT_TRUE(packed.GuardsIntact()) << "packing wrote beyond its result";
+  const std::vector<unsigned char> before = packed.Copy();
+  const int32_t result = Forward(packed.data());
+  EXPECT_TRUE(packed.Copy() == before) << "forward wrote to the packed weights";
+  return result;
+}
+
+int32_t RnnRun::Forward(void* packed) {
   ProvideOutputs(kRnnOutputs);
   RnnProblem p = case_.problem;
   p.lengths = case_.lengths.data();
+  p.weights_packed = packed != nullptr;
   const RnnSizes sizes = table_.rnn_forward_sizes(&p, options_.num_threads);
   GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
   reserve_ = std::make_unique<GuardedBuffer>(sizes.reserve_bytes, options_.fill);
@@ -330,6 +358,10 @@ int32_t RnnRun::Forward() {
   const bool opaque = p.weight_layout == kOpaqueWeights;
   a.params = opaque ? At(&RnnValues::params) : nullptr;
   a.layer = Layer(p);
+  a.packed = packed;
+  if (packed != nullptr) {
+    a.params = a.layer.kernel = a.layer.recurrent_kernel = a.layer.bias = nullptr;
+  }
   a.y = At(&RnnValues::y);
   a.h_n = At(&RnnValues::h_n);
   a.c_n = lstm ? At(&RnnValues::c_n) : nullptr;

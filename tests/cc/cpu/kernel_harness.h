@@ -127,6 +127,8 @@ class RnnRun : public Run<RnnValues> {
   RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
          const RunOptions& options = {});
   int32_t Forward();
+  // Inference on weights that were packed before, and nothing else of them.
+  int32_t ForwardPacked();
   // After Forward. Any number of times.
   int32_t Backward() { return Backward(case_); }
   // With the reserve space of this run's forward pass, but another problem of the same size.
@@ -142,6 +144,7 @@ class RnnRun : public Run<RnnValues> {
   std::vector<unsigned char> ReserveBytes() const;
 
  private:
+  int32_t Forward(void* packed);
   int32_t Backward(const KernelTable& table, const RnnCase& c);
   LayerWeights Layer(const RnnProblem& p);
 

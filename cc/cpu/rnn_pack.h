@@ -1,0 +1,57 @@
+// Packing the weights of inference once, apart from the calls that use them.
+//
+// Note [Packed weights]
+// The PackedWeights of every pseudo-layer in order, in the type of the operands, as the forward
+// pass packs them at each call that gets plain weights. They depend on the cell, the sizes of the
+// stack and the vectors of the instruction set, not on T and B, nor on whether the plain weights
+// were a buffer of params or Keras's.
+#ifndef TF_RNN_OPS_CC_CPU_RNN_PACK_H_
+#define TF_RNN_OPS_CC_CPU_RNN_PACK_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "cc/cpu/arena.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/model.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// fn(weights, columns of the layer's input that have weights) for every pseudo-layer.
+template <typename T, typename E, typename F>
+void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn) {
+  for (int64_t l = 0; l < p.num_layers; ++l) {
+    const int64_t in = l > 0 ? s.output : p.skip_input ? 0 : p.input_size;
+    for (int d = 0; d < p.num_dirs; ++d) fn(TakePackedWeights<T, E>(arena, s, in), in);
+  }
+}
+
+template <typename T, typename E = T>
+int64_t PackedBytes(const RnnProblem& p) {
+  Arena arena;
+  ForEachPacked<T, E>(p, MakeSizes<T>(p), arena, [](const PackedWeights<T, E>&, int64_t) {});
+  return arena.bytes();
+}
+
+template <typename T, typename E = T>
+void Pack(const RnnPackArgs& args) {
+  const RnnProblem& p = args.problem;
+  const Sizes<T> s = MakeSizes<T>(p);
+  // Of the gaps between the arrays: old memory would show in an output of the op.
+  std::memset(args.packed, 0, PackedBytes<T, E>(p));
+  WeightSources<T, E> sources(p, s, args.params, args.layer);
+  Arena arena(args.packed);
+  ForEachPacked<T, E>(p, s, arena, [&](const PackedWeights<T, E>& weights, int64_t in) {
+    const WeightSource<TensorOf<T, E>> source = sources.Next(in);
+    Parallel(args.parallel, PackItems(s),
+             [&](int64_t item) { PackItem(s, source, in, item, weights); });
+  });
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_RNN_PACK_H_
