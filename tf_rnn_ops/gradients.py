@@ -13,22 +13,38 @@ def _or_zeros(gradient, output):
 @tf.RegisterGradient("TfRnnOps>CudnnRNNV3")
 def _cudnn_rnn_v3_gradient(op, *gradients):
     """Gradients for input, input_h, input_c, params and (none) sequence_lengths."""
-    model = {
-        name: _attribute(op, name)
-        for name in ("rnn_mode", "input_mode", "direction", "num_proj", "time_major")
-    }
-    inputs = dict(
-        zip(("input", "input_h", "input_c", "params", "sequence_lengths"), op.inputs, strict=True)
-    )
-    random = {name: op.get_attr(name) for name in ("dropout", "seed", "seed2")}
-    outputs = op.outputs
     if not op.get_attr("is_training"):
-        # Inference keeps nothing for backward, so run it once more. It is without dropout.
-        random = {"dropout": 0.0, "seed": 0, "seed2": 0}
-        outputs = raw_ops.CudnnRNNV3(**inputs, **model, **random, is_training=True)
+        return _cudnn_inference_gradient(op, op.inputs, gradients)
+    random = {name: op.get_attr(name) for name in ("dropout", "seed", "seed2")}
+    return _cudnn_backprop(op, op.inputs, op.outputs, random, gradients)
+
+
+@tf.RegisterGradient("TfRnnOps>CudnnRNNV3Packed")
+def _cudnn_rnn_v3_packed_gradient(op, *gradients):
+    """As that of CudnnRNNV3 in inference; none for `packed`."""
+    return (*_cudnn_inference_gradient(op, op.inputs[:5], gradients), None)
+
+
+def _cudnn_inference_gradient(op, inputs, gradients):
+    """Inference keeps nothing for backward, so run it once more. It is without dropout."""
+    random = {"dropout": 0.0, "seed": 0, "seed2": 0}
+    names = ("input", "input_h", "input_c", "params", "sequence_lengths")
+    outputs = raw_ops.CudnnRNNV3(
+        **dict(zip(names, inputs, strict=True)), **_cudnn_model(op), **random, is_training=True
+    )
+    return _cudnn_backprop(op, inputs, outputs, random, gradients)
+
+
+def _cudnn_backprop(op, inputs, outputs, random, gradients):
+    input, input_h, input_c, params, sequence_lengths = inputs
     output, output_h, output_c, reserve_space, host_reserved = outputs
+    model = _cudnn_model(op)
     result = raw_ops.CudnnRNNBackpropV3(
-        **inputs,
+        input=input,
+        input_h=input_h,
+        input_c=input_c,
+        params=params,
+        sequence_lengths=sequence_lengths,
         output=output,
         output_h=output_h,
         output_c=output_c,
@@ -42,7 +58,7 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
     )
     # Without a cell state input_c may have any shape, and its gradient must have the same.
     has_c = model["rnn_mode"] == "lstm"
-    input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(inputs["input_c"])
+    input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(input_c)
     return (
         result.input_backprop,
         result.input_h_backprop,
@@ -50,6 +66,11 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
         result.params_backprop,
         None,
     )
+
+
+def _cudnn_model(op):
+    names = ("rnn_mode", "input_mode", "direction", "num_proj", "time_major")
+    return {name: _attribute(op, name) for name in names}
 
 
 @tf.RegisterGradient("TfRnnOps>LayerRNN")
@@ -63,6 +84,21 @@ def _layer_rnn_gradient(op, *gradients):
     if not op.get_attr("is_training"):
         # As for CudnnRNNV3.
         outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
+    return _layer_backprop(inputs, model, outputs, gradients)
+
+
+@tf.RegisterGradient("TfRnnOps>LayerRNNPacked")
+def _layer_rnn_packed_gradient(op, *gradients):
+    """As that of LayerRNN in inference; none for `packed`."""
+    names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
+    inputs = dict(zip((*names, "sequence_lengths"), op.inputs[:7], strict=True))
+    model = {name: _attribute(op, name) for name in ("rnn_mode", "time_major")}
+    outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
+    inputs |= {name: tf.zeros([0], inputs["input"].dtype) for name in ("input_mask", "recurrent_mask")}
+    return (*_layer_backprop(inputs, model, outputs, gradients)[:7], None)
+
+
+def _layer_backprop(inputs, model, outputs, gradients):
     output, output_h, output_c, reserve_space = outputs
     result = raw_ops.LayerRNNBackprop(
         **inputs,
@@ -78,6 +114,10 @@ def _layer_rnn_gradient(op, *gradients):
     has_c = model["rnn_mode"] == "lstm"
     input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(inputs["input_c"])
     return (*result._replace(input_c_backprop=input_c_backprop), None, None, None)
+
+
+for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
+    tf.no_gradient(f"TfRnnOps>{_op}")
 
 
 @tf.RegisterGradient("TfRnnOps>BlockLSTMV2")

@@ -1,6 +1,7 @@
 """The ops under the names of tf.raw_ops, with its signatures, defaults and order of results.
 
-LayerRNN and LayerRNNBackprop are our own: one layer with the weights as Keras keeps them.
+LayerRNN and LayerRNNBackprop are our own: one layer with the weights as Keras keeps them. So are the
+four ops whose names begin with Pack or end in Packed: inference with weights that are packed once.
 
 Each function takes its arguments by keyword only, as tf.raw_ops does: tensors, tf.Variable, numpy
 arrays, Python numbers and lists. Bad values raise tf.errors.InvalidArgumentError in eager mode and
@@ -34,6 +35,14 @@ from tf_rnn_ops._layer_rnn_ops import (
     LayerRNNBackpropOutput,
     LayerRNNOutput,
 )
+from tf_rnn_ops._packed_rnn_ops import (
+    CudnnRNNV3Packed,
+    CudnnRNNV3PackedOutput,
+    LayerRNNPacked,
+    LayerRNNPackedOutput,
+    PackCudnnRNNParams,
+    PackLayerRNN,
+)
 
 __all__ = [
     "BlockLSTMGradV2",
@@ -48,8 +57,14 @@ __all__ = [
     "CudnnRNNParamsToCanonicalV2Output",
     "CudnnRNNV3",
     "CudnnRNNV3Output",
+    "CudnnRNNV3Packed",
+    "CudnnRNNV3PackedOutput",
     "LayerRNN",
     "LayerRNNBackprop",
     "LayerRNNBackpropOutput",
     "LayerRNNOutput",
+    "LayerRNNPacked",
+    "LayerRNNPackedOutput",
+    "PackCudnnRNNParams",
+    "PackLayerRNN",
 ]

@@ -16,6 +16,12 @@ struct CudnnRnnV3Output {
   enum { kOutput, kOutputH, kOutputC, kReserveSpace, kHostReserved };
 };
 
+// The inputs of CudnnRNNV3Packed are those of CudnnRNNV3, then kPacked; its outputs the first
+// three.
+struct CudnnRnnV3PackedInput {
+  enum { kPacked = CudnnRnnV3Input::kSequenceLengths + 1 };
+};
+
 struct CudnnRnnBackpropV3Input {
   enum {
     kInput,
@@ -64,6 +70,16 @@ struct LayerRnnInput {
 
 struct LayerRnnOutput {
   enum { kOutput, kOutputH, kOutputC, kReserveSpace };
+};
+
+// The inputs of LayerRNNPacked are those of LayerRNN up to kSequenceLengths, then kPacked; its
+// outputs those of LayerRNN but reserve_space.
+struct LayerRnnPackedInput {
+  enum { kPacked = LayerRnnInput::kSequenceLengths + 1 };
+};
+
+struct PackLayerRnnInput {
+  enum { kKernel, kRecurrentKernel, kBias };
 };
 
 struct LayerRnnBackpropOutput {

@@ -44,6 +44,7 @@ absl::Status ToTf(const PartialShape& shape, tensorflow::TensorShape* result);
 
 // Which of the later attributes an op has: TensorFlow's first versions lack some.
 struct RnnAttrSet {
+  bool dropout = true;  // with its seeds
   bool num_proj = true;
   bool is_training = true;
   bool time_major = true;
@@ -59,9 +60,11 @@ absl::Status ReadRnnAttrs(Context* context, const RnnAttrSet& has, RnnAttrs* att
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs->mode)));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseInputMode(input_mode, &attrs->input_mode)));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseDirection(direction, &attrs->direction)));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("dropout", &attrs->dropout));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed", &attrs->seed));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed2", &attrs->seed2));
+  if (has.dropout) {
+    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("dropout", &attrs->dropout));
+    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed", &attrs->seed));
+    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed2", &attrs->seed2));
+  }
   if (has.num_proj) {
     RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_proj", &attrs->num_proj));
   }

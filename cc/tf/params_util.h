@@ -26,6 +26,26 @@ struct RnnSizeInputs {
 // is the problem; otherwise it is some smallest completion.
 absl::Status MakeParamsConfig(const RnnAttrs& attrs, const RnnSizeInputs& sizes, RnnConfig* config);
 
+// The network of PackCudnnRNNParams, whose attributes say all of it. `Context` as for ReadRnnAttrs.
+template <typename Context>
+absl::Status ReadPackAttrs(Context* context, RnnConfig* config) {
+  RnnAttrSet has;
+  has.dropout = has.is_training = has.time_major = false;
+  RnnAttrs attrs;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, has, &attrs));
+  attrs.is_training = false;
+  RnnSizeInputs sizes;
+  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_layers", &sizes.num_layers));
+  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_units", &sizes.num_units));
+  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("input_size", &sizes.input_size));
+  if (!sizes.known()) {
+    return absl::InvalidArgumentError(
+        StrCat("num_layers, num_units and input_size must be at least 1, but they are ",
+               sizes.num_layers, ", ", sizes.num_units, " and ", sizes.input_size, "."));
+  }
+  return MakeParamsConfig(attrs, sizes, config);
+}
+
 // Reads one of the three sizes: a scalar of at least 1. `name` is for the message.
 absl::Status ReadRnnSize(const char* name, const tensorflow::Tensor& tensor, int64_t* size);
 

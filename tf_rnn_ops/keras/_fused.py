@@ -1,7 +1,8 @@
 """The inner loop of Keras's recurrent layers as one op.
 
-On a CPU that is LayerRNN, which reads the weights as they are. Where TensorFlow sees a GPU it is
-CudnnRNNV3, which runs on either.
+On a CPU that is LayerRNN, which reads the weights as they are; in inference LayerRNNPacked, with
+weights that are packed when they have changed. Where TensorFlow sees a GPU it is CudnnRNNV3, which
+runs on either.
 """
 
 import keras
@@ -49,7 +50,23 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
 
 def as_tensor(weight, dtype):
     """A Keras variable as a tensor; None stays None."""
-    return None if weight is None else keras.ops.convert_to_tensor(weight, dtype=dtype)
+    if weight is None:
+        return None
+    # Keras returns the variable itself where its dtype is the one.
+    return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
+
+
+def can_keep_packed(variable, weights):
+    """Whether packed weights of a Keras variable can be kept from call to call.
+
+    Args:
+        variable: The Keras variable.
+        weights: Its value as the op gets it.
+
+    Returns:
+        Whether `weights` is that value itself. One that is cast is another tensor at each call.
+    """
+    return keras.backend.standardize_dtype(variable.dtype) == weights.dtype.name
 
 
 def drop_inputs(cell, sequences, training):
@@ -102,19 +119,25 @@ def _layer(cell, sequences, states, steps, masks, is_training):
     kernel, recurrent_kernel, bias = _weights(cell)
     rnn_mode = _eligibility.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
-    result = raw_ops.LayerRNN(
-        input=sequences,
-        input_h=states[0],
-        input_c=states[1] if has_c else tf.zeros([], sequences.dtype),
-        kernel=kernel,
-        recurrent_kernel=recurrent_kernel,
-        bias=() if bias is None else bias,
-        sequence_lengths=() if steps is None else steps.lengths,
-        rnn_mode=rnn_mode,
-        is_training=is_training,
-        time_major=False,
-        **masks,
-    )
+    weights = {
+        "kernel": kernel,
+        "recurrent_kernel": recurrent_kernel,
+        "bias": () if bias is None else bias,
+        "rnn_mode": rnn_mode,
+    }
+    inputs = {
+        "input": sequences,
+        "input_h": states[0],
+        "input_c": states[1] if has_c else tf.zeros([], sequences.dtype),
+        "sequence_lengths": () if steps is None else steps.lengths,
+        "time_major": False,
+    }
+    if not is_training and can_keep_packed(cell.kernel, kernel):
+        assert not masks, "masks are of training"
+        packed = raw_ops.PackLayerRNN(**weights, keep=True)
+        result = raw_ops.LayerRNNPacked(**inputs, **weights, packed=packed)
+    else:
+        result = raw_ops.LayerRNN(**inputs, **weights, **masks, is_training=is_training)
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 
 _PACKAGE = "tf_rnn_ops"
@@ -147,27 +148,57 @@ class _CudnnStack(keras.layers.Layer):
             sequence_lengths = self._lengths_from_mask(mask, batch, time)
         training = bool(training)
         input_h, input_c = self._initial_states(initial_state, inputs, batch)
-        result = raw_ops.CudnnRNNV3(
-            input=inputs,
-            input_h=input_h,
-            input_c=input_c,
-            params=tf.convert_to_tensor(self.params),
-            sequence_lengths=tf.cast(sequence_lengths, tf.int32),
-            rnn_mode=self.rnn_mode,
-            input_mode=self.input_mode,
-            direction=self.direction,
-            dropout=self.dropout if training else 0.0,
-            seed=self._seed,
-            num_proj=self.num_proj,
-            is_training=training,
-            time_major=self.time_major,
-        )
+        tensors = {
+            "input": inputs,
+            "input_h": input_h,
+            "input_c": input_c,
+            "params": tf.convert_to_tensor(self.params),
+            "sequence_lengths": tf.cast(sequence_lengths, tf.int32),
+        }
+        result = self._train(tensors) if training else self._infer(tensors)
         output = result.output if self.return_sequences else self._last_output(result.output_h)
         if not self.return_state:
             return output
         if self.rnn_mode == "lstm":
             return output, result.output_h, result.output_c
         return output, result.output_h
+
+    @property
+    def _network(self):
+        """The attributes that all ops of the network have."""
+        return {
+            "rnn_mode": self.rnn_mode,
+            "input_mode": self.input_mode,
+            "direction": self.direction,
+            "num_proj": self.num_proj,
+        }
+
+    def _train(self, tensors):
+        return raw_ops.CudnnRNNV3(
+            **tensors,
+            **self._network,
+            dropout=self.dropout,
+            seed=self._seed,
+            time_major=self.time_major,
+        )
+
+    def _infer(self, tensors):
+        params = tensors["params"]
+        if not can_keep_packed(self.params, params):
+            return raw_ops.CudnnRNNV3(
+                **tensors, **self._network, is_training=False, time_major=self.time_major
+            )
+        packed = raw_ops.PackCudnnRNNParams(
+            params=params,
+            num_layers=self.num_layers,
+            num_units=self.num_units,
+            input_size=self.layout.input_size,
+            keep=True,
+            **self._network,
+        )
+        return raw_ops.CudnnRNNV3Packed(
+            **tensors, **self._network, packed=packed, time_major=self.time_major
+        )
 
     def _lengths_from_mask(self, mask, batch, time):
         if mask is None:

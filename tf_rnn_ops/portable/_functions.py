@@ -48,7 +48,7 @@ class StandIns:
         specs = _plain_specs(dtype, layout, time_major)[:num_inputs]
         return self._make(key, layout.rnn_mode, forward, specs)
 
-    def plain_layer(self, dtype, layer, time_major, is_training):
+    def plain_layer(self, dtype, layer, num_inputs, time_major, is_training, num_outputs):
         """For LayerRNN, in ordinary ops; `layer` is a _sizes.Layer."""
 
         def forward(*tensors):
@@ -60,10 +60,11 @@ class StandIns:
             lengths = tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
             inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
             result = _plain.run_layer(layer.rnn_mode, layer.units, inputs, lengths, time_major)
-            return [*result, _reserve_space(dtype, is_training)]
+            return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 
-        key = ("layer", dtype, layer, time_major, is_training)
-        return self._make(key, f"{layer.rnn_mode}_layer", forward, _layer_specs(dtype, layer))
+        key = ("layer", dtype, layer, num_inputs, time_major, is_training, num_outputs)
+        specs = _layer_specs(dtype, layer)[:num_inputs]
+        return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
 
     def own_forward(self, dtype, attrs, num_outputs):
         """For CudnnRNN and CudnnRNNV2, in our CudnnRNNV3."""

@@ -31,7 +31,11 @@ _PARAMS = (
 _NO_STAND_IN = "it is our own op, and nothing here puts ordinary ops in its place"
 # These are our own: there is nothing to do for them with to='tf_rnn_ops'.
 _LAYER = "LayerRNN"
+_LAYER_PACKED = "LayerRNNPacked"
 _LAYER_BACKPROP = "LayerRNNBackprop"
+_CUDNN_PACKED = "CudnnRNNV3Packed"
+# Their result is what the last input of the two ops above is.
+_PACKING = ("PackCudnnRNNParams", "PackLayerRNN")
 # Those of our ops that have TensorFlow's very signature: only the name changes.
 _SAME_SIGNATURE = (
     "CudnnRNNV3",
@@ -86,8 +90,8 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
             name = node.op.removeprefix(_OURS)
             known = (*_FORWARD, *_BACKPROP, *_PARAMS)
             if node.op != name:
-                known += (_LAYER, _LAYER_BACKPROP)
-            if node.op != name and to == "tf_rnn_ops":
+                known += (_LAYER, _LAYER_PACKED, _LAYER_BACKPROP, _CUDNN_PACKED)
+            if node.op != name and (to == "tf_rnn_ops" or name in _PACKING):
                 continue
             op = node.op
             if name not in known:
@@ -104,6 +108,8 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
                 continue
             added += functions
             report.changed.append(Change(place, node.name, op, became))
+        if to == "tensorflow":
+            _drop_packing(host, nodes, place, report)
     if added:
         result.library.function.extend(added)
     return result, report
@@ -116,14 +122,18 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
         )
     if name in _PARAMS:
         raise _sizes.Unknown("it handles parameters, which inference does not; use our ops for it")
-    training = _attr(node, "is_training", True)
+    training = name not in (_LAYER_PACKED, _CUDNN_PACKED) and _attr(node, "is_training", True)
     how = (_attr(node, "time_major", True), training)
     dtype = tf.as_dtype(node.attr["T"].type)
-    if name == _LAYER:
+    is_packed = name in (_LAYER_PACKED, _CUDNN_PACKED)
+    num_inputs = len(_data_inputs(node)) - is_packed
+    if name in (_LAYER, _LAYER_PACKED):
         # Also in training: its masks are tensors, and what draws them stays as it is.
-        outputs = _FORWARD_OUTPUTS[:4]
-        stand_in = stand_ins.plain_layer(dtype, _sizes.layer_of(node, shapes), *how)
+        outputs = _FORWARD_OUTPUTS[: 3 if is_packed else 4]
+        layer = _sizes.layer_of(node, shapes)
+        stand_in = stand_ins.plain_layer(dtype, layer, num_inputs, *how, len(outputs))
         _replace_by_call(node, stand_in, outputs, host)
+        del node.input[num_inputs : num_inputs + is_packed]
         return "ordinary ops", stand_in.functions
     if training and _attr(node, "dropout", 0.0) > 0 and not inference:
         raise _sizes.Unknown(
@@ -131,11 +141,24 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
             "draw differently; take it for inference if that is what it is used for"
         )
     layout = _sizes.layout_of(node, shapes, how[0])
-    outputs = _FORWARD[name]
-    num_inputs = len(_data_inputs(node))
+    outputs = _FORWARD_OUTPUTS[:3] if is_packed else _FORWARD[name]
     stand_in = stand_ins.plain_forward(dtype, layout, num_inputs, *how, len(outputs))
     _replace_by_call(node, stand_in, outputs, host)
+    del node.input[num_inputs : num_inputs + is_packed]
     return "ordinary ops", stand_in.functions
+
+
+def _drop_packing(host, nodes, place, report):
+    """Removes the nodes that pack weights for what has become ordinary ops."""
+    used = {ref.removeprefix("^").split(":")[0] for node in nodes for ref in node.input}
+    if host is not None:
+        used |= {ref.split(":")[0] for ref in host.ret.values()}
+    for node in [n for n in nodes if n.op.removeprefix(_OURS) in _PACKING]:
+        if node.name in used:
+            report.kept.append(Kept(place, node.name, node.op, "an op that was kept reads it"))
+        else:
+            report.changed.append(Change(place, node.name, node.op, "nothing, since nobody reads it"))
+            nodes.remove(node)
 
 
 def _to_ours(node, name, stand_ins, host):

@@ -217,7 +217,7 @@ def layout_of(node, shapes, time_major):
 
 
 def layer_of(node, shapes):
-    """The Layer of a LayerRNN node.
+    """The Layer of a LayerRNN or LayerRNNPacked node.
 
     Args:
         node: Its NodeDef.
@@ -231,7 +231,8 @@ def layer_of(node, shapes):
     """
     rnn_mode = node.attr["rnn_mode"].s.decode() if "rnn_mode" in node.attr else "lstm"
     gates = len(GATES[rnn_mode])
-    of = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, node.input)}
+    refs = node.input[:7] if node.op.endswith("Packed") else node.input
+    of = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
     units = _first_known(0, of["recurrent_kernel"], rank=2)
     if units is None:
         units = _first_known(1, of["input_h"], shapes.of_output(node, 1, "output_h"), rank=2)
@@ -240,7 +241,8 @@ def layer_of(node, shapes):
         units = None if columns is None else columns // gates
     if units is None:
         raise Unknown("the number of units is not known: the shapes of the weights do not say it")
-    absent = tuple(name for name in LAYER_OPTIONAL if _is_absent(name, of[name]))
+    # LayerRNNPacked has no masks.
+    absent = tuple(n for n in LAYER_OPTIONAL if n not in of or _is_absent(n, of[n]))
     input_size = _first_known(0, of["kernel"], rank=2) or _first_known(2, of["input"])
     return Layer(rnn_mode, units, input_size, absent)
 

@@ -1,4 +1,4 @@
-// Where CudnnRNNV3 and its gradient have their tensors, on every device.
+// Where CudnnRNNV3, CudnnRNNV3Packed and their gradient have their tensors, on every device.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 
@@ -16,6 +16,15 @@ inline RnnForwardSignature CudnnRnnV3Signature() {
   return signature;
 }
 
+inline RnnForwardSignature CudnnRnnV3PackedSignature() {
+  RnnForwardSignature signature;
+  signature.attrs.dropout = false;
+  signature.attrs.is_training = false;
+  signature.sequence_lengths = CudnnRnnV3Input::kSequenceLengths;
+  signature.packed = CudnnRnnV3PackedInput::kPacked;
+  return signature;
+}
+
 inline RnnBackpropSignature CudnnRnnBackpropV3Signature() {
   RnnBackpropSignature signature;
   signature.attrs.is_training = false;  // the op has no such attribute
@@ -30,6 +39,13 @@ class CudnnRnnV3Kernel : public DeviceKernel {
  public:
   explicit CudnnRnnV3Kernel(tensorflow::OpKernelConstruction* context)
       : DeviceKernel(context, CudnnRnnV3Signature()) {}
+};
+
+template <typename DeviceKernel>
+class CudnnRnnV3PackedKernel : public DeviceKernel {
+ public:
+  explicit CudnnRnnV3PackedKernel(tensorflow::OpKernelConstruction* context)
+      : DeviceKernel(context, CudnnRnnV3PackedSignature()) {}
 };
 
 template <typename DeviceKernel>

@@ -1,4 +1,4 @@
-// CudnnRNNV3 and its gradient on a GPU.
+// CudnnRNNV3 and its gradient on a GPU, and CudnnRNNV3Packed, which there reads the plain weights.
 #include <cstdint>
 #include <vector>
 
@@ -105,7 +105,7 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
 
     if (!call.has_c()) RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, call.output_c));
-    if (reserve.tensor() != nullptr) return absl::OkStatus();
+    if (reserve.tensor() != nullptr || call.packed != nullptr) return absl::OkStatus();
     return AllocateNoReserveSpace(context, place, call.config);
   }
 
@@ -149,6 +149,26 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
   }
 };
 
+// What CudnnRNNV3Packed takes for none.
+class PackNothingKernel : public tensorflow::OpKernel {
+ public:
+  using OpKernel::OpKernel;
+  void Compute(OpKernelContext* context) override {
+    Tensor* packed = nullptr;
+    OP_REQUIRES_OK(context,
+                   context->allocate_output(0, tensorflow::TensorShape({int64_t{0}}), &packed));
+  }
+};
+
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackCudnnRNNParams")
+                            .Device(tensorflow::DEVICE_GPU)
+                            .HostMemory("packed"),
+                        PackNothingKernel);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3Packed")
+                            .Device(tensorflow::DEVICE_GPU)
+                            .HostMemory("sequence_lengths")
+                            .HostMemory("packed"),
+                        CudnnRnnV3PackedKernel<RnnForwardGpuKernel>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")

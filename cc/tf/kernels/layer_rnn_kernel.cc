@@ -1,4 +1,4 @@
-// LayerRNN and its gradient: one layer with the weights as Keras keeps them.
+// LayerRNN, LayerRNNPacked and their gradient: one layer with the weights as Keras keeps them.
 #include "cc/core/dropout.h"
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/kernels/rnn_call.h"
@@ -18,7 +18,9 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using In = LayerRnnInput;
 
-LayerRnnInputShapes InputShapes(OpKernelContext* context) {
+enum class Masks { kInputs, kNone };  // where an op has its masks
+
+LayerRnnInputShapes InputShapes(OpKernelContext* context, Masks masks) {
   const auto shape = [context](int index) { return FromTf(context->input(index).shape()); };
   LayerRnnInputShapes shapes;
   shapes.input = shape(In::kInput);
@@ -28,8 +30,12 @@ LayerRnnInputShapes InputShapes(OpKernelContext* context) {
   shapes.recurrent_kernel = shape(In::kRecurrentKernel);
   shapes.bias = shape(In::kBias);
   shapes.sequence_lengths = shape(In::kSequenceLengths);
-  shapes.input_mask = shape(In::kInputMask);
-  shapes.recurrent_mask = shape(In::kRecurrentMask);
+  if (masks == Masks::kNone) {
+    shapes.input_mask = shapes.recurrent_mask = PartialShape::Of({0});
+  } else {
+    shapes.input_mask = shape(In::kInputMask);
+    shapes.recurrent_mask = shape(In::kRecurrentMask);
+  }
   return shapes;
 }
 
@@ -41,7 +47,7 @@ const Tensor* Optional(OpKernelContext* context, int index) {
 
 // After the shapes were checked: all that forward and backward have in common.
 absl::Status TakeInputs(OpKernelContext* context, const RnnAttrs& attrs, const RnnDims& dims,
-                        RnnCall* call) {
+                        Masks masks, RnnCall* call) {
   RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(context->input_dtype(In::kInput), &call->dtype));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeLayerRnnConfig(attrs, dims, &call->config)));
   const bool lengths = Optional(context, In::kSequenceLengths) != nullptr;
@@ -50,15 +56,19 @@ absl::Status TakeInputs(OpKernelContext* context, const RnnAttrs& attrs, const R
   call->layer.kernel = &context->input(In::kKernel);
   call->layer.recurrent_kernel = &context->input(In::kRecurrentKernel);
   call->layer.bias = Optional(context, In::kBias);
+  if (masks == Masks::kNone) return absl::OkStatus();
   call->layer.input_mask = Optional(context, In::kInputMask);
   call->layer.recurrent_mask = Optional(context, In::kRecurrentMask);
   return absl::OkStatus();
 }
 
+// LayerRNN, and with `packed` LayerRNNPacked.
+template <bool packed>
 class LayerRnnKernel : public OpKernel {
  public:
   explicit LayerRnnKernel(OpKernelConstruction* context) : OpKernel(context) {
-    OP_REQUIRES_OK(context, ReadLayerRnnAttrs(context, /*has_is_training=*/true, &attrs_));
+    OP_REQUIRES_OK(context, ReadLayerRnnAttrs(context, /*has_is_training=*/!packed, &attrs_));
+    if (packed) attrs_.is_training = false;
   }
 
   void Compute(OpKernelContext* context) override {
@@ -71,8 +81,10 @@ class LayerRnnKernel : public OpKernel {
   absl::Status Prepare(OpKernelContext* context, RnnForwardCall* call) const {
     using Out = LayerRnnOutput;
     RnnDims dims;
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs_, InputShapes(context), &dims)));
-    RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs(context, attrs_, dims, call));
+    constexpr Masks kMasks = packed ? Masks::kNone : Masks::kInputs;
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs_, InputShapes(context, kMasks), &dims)));
+    RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs(context, attrs_, dims, kMasks, call));
+    if (packed) call->packed = &context->input(LayerRnnPackedInput::kPacked);
     call->input = &context->input(In::kInput);
     call->input_h = &context->input(In::kInputH);
     call->input_c = &context->input(In::kInputC);
@@ -111,7 +123,7 @@ class LayerRnnBackpropKernel : public OpKernel {
     call->output_c_backprop = input(In::kOutputCBackprop);
     call->reserve_space = input(In::kReserveSpace);
     LayerRnnBackpropShapes shapes;
-    shapes.in = InputShapes(context);
+    shapes.in = InputShapes(context, Masks::kInputs);
     shapes.output = FromTf(call->output->shape());
     shapes.output_h = FromTf(call->output_h->shape());
     shapes.output_c = FromTf(call->output_c->shape());
@@ -121,7 +133,7 @@ class LayerRnnBackpropKernel : public OpKernel {
     shapes.reserve_space = FromTf(call->reserve_space->shape());
     RnnDims dims;
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnnBackprop(attrs_, shapes, &dims)));
-    RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs(context, attrs_, dims, call));
+    RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs(context, attrs_, dims, Masks::kInputs, call));
     call->input = input(In::kInput);
     call->input_h = input(In::kInputH);
     call->input_c = input(In::kInputC);
@@ -143,7 +155,10 @@ class LayerRnnBackpropKernel : public OpKernel {
   RnnAttrs attrs_;
 };
 
-REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNN").Device(tensorflow::DEVICE_CPU), LayerRnnKernel);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNN").Device(tensorflow::DEVICE_CPU),
+                        LayerRnnKernel</*packed=*/false>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNPacked").Device(tensorflow::DEVICE_CPU),
+                        LayerRnnKernel</*packed=*/true>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNBackprop").Device(tensorflow::DEVICE_CPU),
                         LayerRnnBackpropKernel);
 

@@ -79,6 +79,7 @@ absl::Status RnnForwardCall::Prepare(OpKernelContext* context, const RnnForwardS
   input_h = &context->input(S::kInputH);
   input_c = &context->input(S::kInputC);
   params = &context->input(S::kParams);
+  if (signature.packed != kAbsent) packed = &context->input(signature.packed);
   RNN_OPS_TF_RETURN_IF_ERROR(
       AllocateOutput(context, S::kOutput, RnnOutputShape(attrs, dims), &output));
   RNN_OPS_TF_RETURN_IF_ERROR(

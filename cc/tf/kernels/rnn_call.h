@@ -25,6 +25,7 @@ struct RnnForwardSignature {
 
   RnnAttrSet attrs;
   int sequence_lengths = kAbsent;  // input
+  int packed = kAbsent;            // input; an op that has it does inference, without reserve_space
   int host_reserved = kAbsent;     // output
   int64_t host_reserved_size = 0;  // of a training op; 0: a scalar. A scalar without training.
 };
@@ -65,6 +66,7 @@ struct RnnForwardCall : RnnCall {
   const tensorflow::Tensor* input_h = nullptr;
   const tensorflow::Tensor* input_c = nullptr;
   const tensorflow::Tensor* params = nullptr;
+  const tensorflow::Tensor* packed = nullptr;  // null: the op has no such input
   tensorflow::Tensor* output = nullptr;
   tensorflow::Tensor* output_h = nullptr;
   tensorflow::Tensor* output_c = nullptr;  // without LSTM: a scalar, not yet set to zero
@@ -72,6 +74,12 @@ struct RnnForwardCall : RnnCall {
   // Everything but reserve_space. host_reserved is complete afterwards.
   absl::Status Prepare(tensorflow::OpKernelContext* context, const RnnForwardSignature& signature,
                        const RnnAttrs& attrs);
+};
+
+// A call of an op that packs weights, after its inputs were checked. T and B of config are 0.
+struct RnnPackCall : RnnCall {
+  const tensorflow::Tensor* params = nullptr;
+  bool keep = false;
 };
 
 struct RnnBackpropCall : RnnCall {

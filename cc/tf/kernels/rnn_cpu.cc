@@ -1,11 +1,15 @@
 #include "cc/tf/kernels/rnn_cpu.h"
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
+#include "cc/cpu/packed_header.h"
 #include "cc/tf/cached_memory.h"
+#include "cc/tf/kernels/kept_weights.h"
 #include "cc/tf/op_util.h"
 
 namespace rnn_ops {
@@ -13,6 +17,7 @@ namespace tf_kernels {
 
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
 
 namespace {
 
@@ -34,7 +39,7 @@ cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
   problem.num_proj = config.num_proj;
   problem.max_time = config.max_time;
   problem.batch = config.batch;
-  problem.lengths = call.lengths.flat<int32_t>().data();
+  problem.lengths = call.lengths.NumElements() > 0 ? call.lengths.flat<int32_t>().data() : nullptr;
   problem.bf16_products = cpu::AllowBf16Products() ? 1 : 0;
   if (!call.has_layer()) return problem;
   problem.weight_layout = cpu::kKerasWeights;
@@ -45,17 +50,54 @@ cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
   return problem;
 }
 
+// The data of a tensor, or of a copy in `aligned`: a caller may hand in a slice, whose data need not
+// be aligned as the kernels want.
+absl::Status AlignedData(OpKernelContext* context, const Tensor& tensor, Tensor* aligned,
+                         const void** data) {
+  *data = Data(tensor);
+  if (reinterpret_cast<uintptr_t>(*data) % 64 == 0) return absl::OkStatus();
+  RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeTemp(context, tensor.dtype(), tensor.shape(), aligned));
+  CopyElements(tensor, aligned);
+  *data = Data(*aligned);
+  return absl::OkStatus();
+}
+
 cpu::LayerWeights MakeLayer(const RnnCall::Layer& layer) {
   const auto data = [](const Tensor* tensor) { return tensor ? Data(*tensor) : nullptr; };
   return {data(layer.kernel), data(layer.recurrent_kernel), data(layer.bias),
           data(layer.input_mask), data(layer.recurrent_mask)};
 }
 
+// The panels of a tensor of packed weights, or null where the plain weights are to be read: packed
+// is empty, or for other kernels than those of this machine.
+absl::Status TakePanels(OpKernelContext* context, const Tensor& packed,
+                        const cpu::RnnProblem& problem, Tensor* aligned, const void** panels) {
+  *panels = nullptr;
+  if (packed.dims() != 1) {
+    return absl::InvalidArgumentError(
+        StrCat("packed must be a vector, but its shape is ", packed.shape().DebugString(), "."));
+  }
+  if (packed.NumElements() == 0) return absl::OkStatus();
+  const cpu::KernelTable& kernels = cpu::Kernels();
+  const cpu::RnnPackSizes sizes = kernels.rnn_pack_sizes(&problem);
+  bool usable = false;
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      ToTf(cpu::CheckPacked(cpu::MakePackedHeader(problem, kernels.vector_bytes, sizes.element),
+                            sizes.packed_bytes, Data(packed), packed.NumElements(), &usable)));
+  if (!usable) return absl::OkStatus();
+  const void* data = nullptr;
+  RNN_OPS_TF_RETURN_IF_ERROR(AlignedData(context, packed, aligned, &data));
+  *panels = static_cast<const char*>(data) + cpu::kPackedHeaderBytes;
+  return absl::OkStatus();
+}
+
 // With no step to run, the initial states are the final ones and reserve_space is empty.
 absl::Status RunEmptyForward(OpKernelContext* context, const RnnForwardCall& call) {
-  Tensor* reserve = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(AllocateReserveSpace(context, call.config, /*bytes=*/0, &reserve));
-  SetZero(reserve);
+  if (call.packed == nullptr) {
+    Tensor* reserve = nullptr;
+    RNN_OPS_TF_RETURN_IF_ERROR(AllocateReserveSpace(context, call.config, /*bytes=*/0, &reserve));
+    SetZero(reserve);
+  }
   SetZero(call.output);
   CopyElements(*call.input_h, call.output_h);
   if (call.has_c()) CopyElements(*call.input_c, call.output_c);
@@ -89,24 +131,31 @@ absl::Status FromKernel(int32_t code) {
 absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& call,
                                 DropoutKey dropout_key) {
   if (!call.has_c()) SetZero(call.output_c);
-  if (call.empty()) return RunEmptyForward(context, call);
-
   const cpu::KernelTable& kernels = cpu::Kernels();
   PoolParallelFor parallel(context);
   cpu::RnnForwardArgs args{};
   args.problem = MakeProblem(call, dropout_key);
+  Tensor aligned_packed;
+  if (call.packed != nullptr) {
+    RNN_OPS_TF_RETURN_IF_ERROR(
+        TakePanels(context, *call.packed, args.problem, &aligned_packed, &args.packed));
+    args.problem.weights_packed = args.packed != nullptr ? 1 : 0;
+  }
+  if (call.empty()) return RunEmptyForward(context, call);
   args.parallel = parallel.callback();
   const cpu::RnnSizes sizes = kernels.rnn_forward_sizes(&args.problem, parallel.num_threads());
 
   Tensor* reserve = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateReserveSpace(context, call.config, sizes.reserve_bytes, &reserve));
+  if (call.packed == nullptr) {
+    RNN_OPS_TF_RETURN_IF_ERROR(
+        AllocateReserveSpace(context, call.config, sizes.reserve_bytes, &reserve));
+  }
   if (call.config.is_training) {
     // The rounding up to whole elements leaves bytes that no kernel writes.
     const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - sizes.reserve_bytes;
     std::memset(static_cast<char*>(reserve->data()) + sizes.reserve_bytes, 0, padding);
     args.reserve = reserve->data();
-  } else {
+  } else if (reserve != nullptr) {
     SetZero(reserve);
   }
   Tensor scratch;
@@ -124,6 +173,46 @@ absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& 
   return FromKernel(kernels.rnn_forward(&args));
 }
 
+absl::Status PackRnnWeightsOnCpu(OpKernelContext* context, const RnnPackCall& call) {
+  const cpu::KernelTable& kernels = cpu::Kernels();
+  cpu::RnnPackArgs args{};
+  args.problem = MakeProblem(call, DropoutKey());
+  const cpu::RnnPackSizes sizes = kernels.rnn_pack_sizes(&args.problem);
+  const cpu::PackedHeader header =
+      cpu::MakePackedHeader(args.problem, kernels.vector_bytes, sizes.element);
+  std::vector<Tensor> weights;
+  for (const Tensor* tensor :
+       {call.params, call.layer.kernel, call.layer.recurrent_kernel, call.layer.bias}) {
+    if (tensor != nullptr) weights.push_back(*tensor);
+  }
+  if (call.keep) {
+    Tensor kept;
+    if (KeptWeights::OfProcess().Find(weights, header, &kept)) {
+      context->set_output(0, kept);
+      return absl::OkStatus();
+    }
+  }
+
+  if (sizes.packed_bytes < 0) {
+    return absl::InvalidArgumentError("The packed weights would need more than 2^62 bytes.");
+  }
+  Tensor* packed = nullptr;
+  RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(
+      context, 0, TensorShape({cpu::kPackedHeaderBytes + sizes.packed_bytes}), &packed));
+  Tensor scratch;
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      AllocateScratch(context, sizes.scratch_bytes, &scratch, &args.scratch));
+  PoolParallelFor parallel(context);
+  args.parallel = parallel.callback();
+  args.params = call.has_layer() ? nullptr : Data(*call.params);
+  args.layer = MakeLayer(call.layer);
+  args.packed = static_cast<char*>(packed->data()) + cpu::kPackedHeaderBytes;
+  cpu::WritePackedHeader(header, packed->data());
+  RNN_OPS_TF_RETURN_IF_ERROR(FromKernel(kernels.rnn_pack(&args)));
+  if (call.keep) KeptWeights::OfProcess().Keep(std::move(weights), *packed);
+  return absl::OkStatus();
+}
+
 absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall& call) {
   if (!call.has_c()) SetZero(call.input_c_backprop);
   if (call.empty()) return RunEmptyBackprop(call);
@@ -136,15 +225,9 @@ absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall
   const cpu::RnnSizes sizes = kernels.rnn_backward_sizes(&args.problem, parallel.num_threads());
   RNN_OPS_TF_RETURN_IF_ERROR(CheckReserveSpace(*call.reserve_space, sizes.reserve_bytes));
 
-  // A caller may hand in a slice of a tensor, whose data need not be aligned as the kernels want.
   Tensor aligned_reserve;
-  args.reserve = Data(*call.reserve_space);
-  if (reinterpret_cast<uintptr_t>(args.reserve) % 64 != 0) {
-    RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeTemp(context, call.reserve_space->dtype(),
-                                                 call.reserve_space->shape(), &aligned_reserve));
-    CopyElements(*call.reserve_space, &aligned_reserve);
-    args.reserve = Data(aligned_reserve);
-  }
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      AlignedData(context, *call.reserve_space, &aligned_reserve, &args.reserve));
   Tensor scratch;
   RNN_OPS_TF_RETURN_IF_ERROR(
       AllocateScratch(context, sizes.scratch_bytes, &scratch, &args.scratch));

@@ -12,9 +12,12 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// Also allocates and fills reserve_space.
+// Also allocates and fills reserve_space, where the op has one.
 absl::Status RunRnnForwardOnCpu(tensorflow::OpKernelContext* context, const RnnForwardCall& call,
                                 DropoutKey dropout_key);
+
+// Sets output 0: what `packed` of a forward call is. Of the call's inputs only weights are read.
+absl::Status PackRnnWeightsOnCpu(tensorflow::OpKernelContext* context, const RnnPackCall& call);
 
 absl::Status RunRnnBackpropOnCpu(tensorflow::OpKernelContext* context, const RnnBackpropCall& call);
 

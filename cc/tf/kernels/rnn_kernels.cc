@@ -13,6 +13,7 @@ RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context,
                                    const RnnForwardSignature& signature)
     : OpKernel(context), signature_(signature) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
+  if (signature_.packed != kAbsent) attrs_.is_training = false;
 }
 
 void RnnForwardKernel::Compute(OpKernelContext* context) {

@@ -1,0 +1,49 @@
+// Packed weights that are kept from call to call.
+//
+// Note [Kept weights]
+// TensorFlow does not write to the memory of a resource variable's value while another tensor
+// refers to it: assign replaces the value, and assign_add, optimizers and scatter updates copy it
+// first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
+// training_op_helpers.h). Constants never change. So whoever holds the tensors that were packed
+// knows from the address alone that tensors given later have the same content. An entry holds its
+// weights for that reason. Once nobody else does, these weights cannot come again: the next call
+// that packs drops the entry.
+#ifndef TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
+#define TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
+
+#include <mutex>
+#include <vector>
+
+#include "cc/cpu/packed_header.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+// Thread-safe.
+class KeptWeights {
+ public:
+  // The one that the kernels use; never destroyed.
+  static KeptWeights& OfProcess();
+
+  // Whether the packed weights of these very tensors are kept for `header`; sets *packed.
+  bool Find(const std::vector<tensorflow::Tensor>& weights, const cpu::PackedHeader& header,
+            tensorflow::Tensor* packed);
+
+  // Does nothing for memory that is not TensorFlow's own, which its owner may write to.
+  void Keep(std::vector<tensorflow::Tensor> weights, const tensorflow::Tensor& packed);
+
+ private:
+  struct Entry {
+    std::vector<tensorflow::Tensor> weights;
+    tensorflow::Tensor packed;
+  };
+
+  std::mutex mutex_;
+  std::vector<Entry> entries_;  // no two have a tensor in common
+};
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_

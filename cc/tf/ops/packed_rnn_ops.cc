@@ -1,0 +1,260 @@
+// Packing the weights of inference, and the ops that take them packed.
+#include <string>
+
+#include "cc/core/shapes.h"
+#include "cc/tf/op_io.h"
+#include "cc/tf/op_util.h"
+#include "cc/tf/params_util.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+namespace {
+
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+absl::Status CheckPackedShape(InferenceContext* c, int index) {
+  ShapeHandle unused;
+  if (c->WithRank(c->input(index), 1, &unused).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("packed must be a vector, but its shape is ", c->DebugString(c->input(index)), "."));
+}
+
+// Where the values are known when the graph is built, they are checked then.
+absl::Status CheckConstantLengths(InferenceContext* c, int index, const RnnDims& dims) {
+  const tensorflow::Tensor* lengths = c->input_tensor(index);
+  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
+  return ToTf(ValidateSequenceLengths(static_cast<const int32_t*>(Data(*lengths)),
+                                      lengths->NumElements(), dims.max_time));
+}
+
+absl::Status PackCudnnRnnParamsShape(InferenceContext* c) {
+  RnnConfig config;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadPackAttrs(c, &config));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckParamsShape(config, FromTf(c, c->input(0))));
+  c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
+  return absl::OkStatus();
+}
+
+absl::Status PackLayerRnnShape(InferenceContext* c) {
+  using In = PackLayerRnnInput;
+  RnnAttrs attrs;
+  std::string rnn_mode;
+  RNN_OPS_TF_RETURN_IF_ERROR(c->GetAttr("rnn_mode", &rnn_mode));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs.mode)));
+  LayerRnnInputShapes shapes;  // those of a call are unknown
+  shapes.kernel = FromTf(c, c->input(In::kKernel));
+  shapes.recurrent_kernel = FromTf(c, c->input(In::kRecurrentKernel));
+  shapes.bias = FromTf(c, c->input(In::kBias));
+  RnnDims dims;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, shapes, &dims)));
+  c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
+  return absl::OkStatus();
+}
+
+absl::Status CudnnRnnV3PackedShape(InferenceContext* c) {
+  using In = CudnnRnnV3Input;
+  using Out = CudnnRnnV3Output;
+  RnnAttrSet has;
+  has.dropout = has.is_training = false;
+  RnnAttrs attrs;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
+  RnnInputShapes shapes;
+  shapes.input = FromTf(c, c->input(In::kInput));
+  shapes.input_h = FromTf(c, c->input(In::kInputH));
+  shapes.input_c = FromTf(c, c->input(In::kInputC));
+  shapes.params = FromTf(c, c->input(In::kParams));
+  shapes.sequence_lengths = FromTf(c, c->input(In::kSequenceLengths));
+  RnnDims dims;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, shapes, &dims)));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckPackedShape(c, CudnnRnnV3PackedInput::kPacked));
+  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
+  c->set_output(Out::kOutputH, ToTf(c, RnnOutputHShape(attrs, dims)));
+  c->set_output(Out::kOutputC, ToTf(c, RnnOutputCShape(attrs, dims)));
+  return absl::OkStatus();
+}
+
+absl::Status LayerRnnPackedShape(InferenceContext* c) {
+  using In = LayerRnnInput;
+  using Out = LayerRnnOutput;
+  RnnAttrs attrs;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/false, &attrs));
+  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
+  LayerRnnInputShapes shapes;
+  shapes.input = shape(In::kInput);
+  shapes.input_h = shape(In::kInputH);
+  shapes.input_c = shape(In::kInputC);
+  shapes.kernel = shape(In::kKernel);
+  shapes.recurrent_kernel = shape(In::kRecurrentKernel);
+  shapes.bias = shape(In::kBias);
+  shapes.sequence_lengths = shape(In::kSequenceLengths);
+  RnnDims dims;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, shapes, &dims)));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckPackedShape(c, LayerRnnPackedInput::kPacked));
+  const PartialShape state = PartialShape::Of({dims.batch, dims.num_units});
+  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
+  c->set_output(Out::kOutputH, ToTf(c, state));
+  c->set_output(Out::kOutputC,
+                attrs.mode == RnnMode::kLstm ? ToTf(c, state) : c->Scalar());
+  return absl::OkStatus();
+}
+
+REGISTER_OP("TfRnnOps>PackCudnnRNNParams")
+    .Input("params: T")
+    .Output("packed: uint8")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("num_layers: int")
+    .Attr("num_units: int")
+    .Attr("input_size: int")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("input_mode: {'linear_input', 'skip_input', 'auto_select'} = 'linear_input'")
+    .Attr("direction: {'unidirectional', 'bidirectional'} = 'unidirectional'")
+    .Attr("num_proj: int = 0")
+    .Attr("keep: bool = false")
+    .SetShapeFn(PackCudnnRnnParamsShape)
+    .Doc(R"doc(
+Packs the parameters of CudnnRNNV3 as the CPU kernels read them, for CudnnRNNV3Packed.
+
+CudnnRNNV3 does so at every call. The result is a vector of bytes: a header, which says of which
+network and for which kernels it is, and the weights. Its content differs between kinds of CPU and
+between versions of this library.
+
+Raises InvalidArgument, when the graph is built where shapes are known then, for params of another
+size than the network has and for attributes that CudnnRNNV3 refuses.
+
+params: The opaque buffer, a vector.
+packed: A vector; empty on a GPU, where nothing is packed.
+num_layers: L, at least 1.
+num_units: H, at least 1.
+input_size: I, at least 1.
+rnn_mode: As in CudnnRNNV3, like the attributes below up to num_proj.
+input_mode: As in CudnnRNNV3.
+direction: As in CudnnRNNV3.
+num_proj: As in CudnnRNNV3.
+keep: Whether to keep the result, and params with it, in this process for as long as something else
+  refers to that tensor, and to return it again for it. Only for the value of a resource variable
+  and for a constant: their memory does not change while a tensor refers to it.
+)doc");
+
+REGISTER_OP("TfRnnOps>PackLayerRNN")
+    .Input("kernel: T")
+    .Input("recurrent_kernel: T")
+    .Input("bias: T")
+    .Output("packed: uint8")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("keep: bool = false")
+    .SetShapeFn(PackLayerRnnShape)
+    .Doc(R"doc(
+Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
+
+LayerRNN does so at every call. The result is a vector of bytes: a header, which says of which layer
+and for which kernels it is, and the weights. Its content differs between kinds of CPU and between
+versions of this library.
+
+Raises InvalidArgument, when the graph is built where shapes are known then, for weights that
+LayerRNN refuses.
+
+kernel: [I, G*H].
+recurrent_kernel: [H, G*H].
+bias: [G*H], for gru [2, G*H], or [0] for none.
+packed: A vector.
+rnn_mode: As in LayerRNN.
+keep: Whether to keep the result, and the weights with it, in this process for as long as something
+  else refers to each of these tensors, and to return it again for them. Only for the values of
+  resource variables and for constants: their memory does not change while a tensor refers to it.
+)doc");
+
+REGISTER_OP("TfRnnOps>CudnnRNNV3Packed")
+    .Input("input: T")
+    .Input("input_h: T")
+    .Input("input_c: T")
+    .Input("params: T")
+    .Input("sequence_lengths: int32")
+    .Input("packed: uint8")
+    .Output("output: T")
+    .Output("output_h: T")
+    .Output("output_c: T")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("input_mode: {'linear_input', 'skip_input', 'auto_select'} = 'linear_input'")
+    .Attr("direction: {'unidirectional', 'bidirectional'} = 'unidirectional'")
+    .Attr("num_proj: int = 0")
+    .Attr("time_major: bool = true")
+    .SetShapeFn(CudnnRnnV3PackedShape)
+    .Doc(R"doc(
+Inference of CudnnRNNV3 with parameters that were packed before.
+
+Computes what CudnnRNNV3 does with is_training=False, to the bit but for calls of at most 4 rows
+(T*B), which CudnnRNNV3 sums in another order. Letters as there. Where `packed` is of another kind
+of CPU or another version of this library, or empty, params are read instead and packed for the
+call; on a GPU always. That `packed` was made of these params is not checked.
+
+Raises InvalidArgument for all that CudnnRNNV3 refuses, and for a `packed` of another network, a
+truncated one, and any other bytes.
+
+input: [T, B, I], of type T.
+input_h: Initial hidden states, [L*D, B, S].
+input_c: Initial cell states, [L*D, B, H] for rnn_mode 'lstm'. Ignored otherwise: any shape.
+params: The opaque buffer.
+sequence_lengths: [B], each in [0, T].
+packed: What PackCudnnRNNParams returned for params and these attributes; [0] for none.
+output: [T, B, D*S].
+output_h: Final hidden states, [L*D, B, S].
+output_c: Final cell states, [L*D, B, H] for rnn_mode 'lstm'; otherwise a scalar 0.
+rnn_mode: As in CudnnRNNV3, like every other attribute.
+input_mode: As in CudnnRNNV3.
+direction: As in CudnnRNNV3.
+num_proj: As in CudnnRNNV3.
+time_major: As in CudnnRNNV3.
+)doc");
+
+REGISTER_OP("TfRnnOps>LayerRNNPacked")
+    .Input("input: T")
+    .Input("input_h: T")
+    .Input("input_c: T")
+    .Input("kernel: T")
+    .Input("recurrent_kernel: T")
+    .Input("bias: T")
+    .Input("sequence_lengths: int32")
+    .Input("packed: uint8")
+    .Output("output: T")
+    .Output("output_h: T")
+    .Output("output_c: T")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("time_major: bool = true")
+    .SetShapeFn(LayerRnnPackedShape)
+    .Doc(R"doc(
+Inference of LayerRNN, without masks, with weights that were packed before.
+
+Computes what LayerRNN does with is_training=False, to the bit but for calls of at most 4 rows
+(T*B), which LayerRNN sums in another order. Letters as there. Where `packed` is of another kind of
+CPU or another version of this library, or empty, the plain weights are read instead and packed for
+the call. That `packed` was made of these weights is not checked.
+
+Raises InvalidArgument for all that LayerRNN refuses, and for a `packed` of another layer, a
+truncated one, and any other bytes.
+
+input: [T, B, I], of type T.
+input_h: Initial hidden states, [B, H].
+input_c: Initial cell states, [B, H]; any shape, and ignored, unless rnn_mode is lstm.
+kernel: [I, G*H].
+recurrent_kernel: [H, G*H].
+bias: [G*H], for gru [2, G*H], or [0] for none.
+sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
+packed: What PackLayerRNN returned for these weights; [0] for none.
+output: Every h', [T, B, H]; 0 beyond the length of a row.
+output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
+output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
+rnn_mode: As in LayerRNN.
+time_major: As in LayerRNN.
+)doc");
+
+}  // namespace
+}  // namespace tf_kernels
+}  // namespace rnn_ops

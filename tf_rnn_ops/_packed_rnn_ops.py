@@ -1,0 +1,256 @@
+"""Packing the weights of inference once, and the ops that take them. See tf_rnn_ops.raw_ops."""
+
+from typing import Any, NamedTuple
+
+from tf_rnn_ops import _loader
+
+_ops = _loader.load()
+
+
+class CudnnRNNV3PackedOutput(NamedTuple):
+    """The results of CudnnRNNV3Packed."""
+
+    output: Any
+    output_h: Any
+    output_c: Any
+
+
+class LayerRNNPackedOutput(NamedTuple):
+    """The results of LayerRNNPacked."""
+
+    output: Any
+    output_h: Any
+    output_c: Any
+
+
+def PackCudnnRNNParams(
+    *,
+    params,
+    num_layers,
+    num_units,
+    input_size,
+    rnn_mode="lstm",
+    input_mode="linear_input",
+    direction="unidirectional",
+    num_proj=0,
+    keep=False,
+    name=None,
+):
+    """Packs the parameters of CudnnRNNV3 as the CPU kernels read them, for CudnnRNNV3Packed.
+
+    CudnnRNNV3 packs them at every call, which short calls spend most of their time on. On a GPU
+    nothing is packed. Without gradient.
+
+    Args:
+        params: The opaque buffer, [params_size], of type bfloat16, half, float32 or float64.
+        num_layers: L, a Python int, as the two below.
+        num_units: H.
+        input_size: I.
+        rnn_mode: As in CudnnRNNV3, like the attributes below up to num_proj.
+        input_mode: As in CudnnRNNV3.
+        direction: As in CudnnRNNV3.
+        num_proj: As in CudnnRNNV3.
+        keep: Whether the process keeps the result, and params with it, as long as something else
+            refers to that tensor, and returns it again for it. Only for the value of a tf.Variable
+            or a constant: their memory does not change while a tensor refers to it.
+        name: Name of the op in a graph.
+
+    Returns:
+        A vector of bytes, for the kind of CPU of this machine and this version of the library.
+
+    Raises:
+        tf.errors.InvalidArgumentError: params has not the size that the attributes ask for, or an
+            attribute is not as above.
+    """
+    return _ops.tf_rnn_ops_pack_cudnn_rnn_params(
+        params=params,
+        num_layers=num_layers,
+        num_units=num_units,
+        input_size=input_size,
+        rnn_mode=rnn_mode,
+        input_mode=input_mode,
+        direction=direction,
+        num_proj=num_proj,
+        keep=keep,
+        name=name,
+    )
+
+
+def PackLayerRNN(*, kernel, recurrent_kernel, bias=(), rnn_mode="lstm", keep=False, name=None):
+    """Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
+
+    LayerRNN packs them at every call, which short calls spend most of their time on. Without
+    gradient.
+
+    Args:
+        kernel: [I, G*H], of type bfloat16, half, float32 or float64.
+        recurrent_kernel: [H, G*H].
+        bias: [G*H], for 'gru' [2, G*H]; empty for none.
+        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        keep: Whether the process keeps the result, and the weights with it, as long as something
+            else refers to each of these tensors, and returns it again for them. Only for the values
+            of tf.Variables and constants: their memory does not change while a tensor refers to it.
+        name: Name of the op in a graph.
+
+    Returns:
+        A vector of bytes, for the kind of CPU of this machine and this version of the library.
+
+    Raises:
+        tf.errors.InvalidArgumentError: A shape or attribute is not as above.
+    """
+    return _ops.tf_rnn_ops_pack_layer_rnn(
+        kernel=kernel,
+        recurrent_kernel=recurrent_kernel,
+        bias=bias,
+        rnn_mode=rnn_mode,
+        keep=keep,
+        name=name,
+    )
+
+
+def CudnnRNNV3Packed(
+    *,
+    input,
+    input_h,
+    input_c,
+    params,
+    sequence_lengths,
+    packed,
+    rnn_mode="lstm",
+    input_mode="linear_input",
+    direction="unidirectional",
+    num_proj=0,
+    time_major=True,
+    name=None,
+):
+    """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed before.
+
+    The results are those of CudnnRNNV3 with is_training=False, to the bit but for calls of at most
+    4 rows (T*B). params is read where `packed` cannot be: on a GPU, and where it was made on another
+    kind of CPU or by another version. That `packed` was made of params is not checked.
+
+    Differentiable as CudnnRNNV3 with is_training=False is.
+
+    Args:
+        input: [T, B, I], of type bfloat16, half, float32 or float64.
+        input_h: Initial hidden states, [L*D, B, S].
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'; anything, such as 0, otherwise.
+        params: All weights and biases, [params_size].
+        sequence_lengths: int32 [B], each in [0, T].
+        packed: What PackCudnnRNNParams returned for params and these attributes.
+        rnn_mode: As in CudnnRNNV3, like each attribute below.
+        input_mode: As in CudnnRNNV3.
+        direction: As in CudnnRNNV3.
+        num_proj: As in CudnnRNNV3.
+        time_major: As in CudnnRNNV3.
+        name: Name of the op in a graph.
+
+    Returns:
+        A CudnnRNNV3PackedOutput: output [T, B, D*S]; output_h [L*D, B, S]; output_c [L*D, B, H], or
+        a scalar 0 without 'lstm'.
+
+    Raises:
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` is
+            of another network.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> params = tf.zeros(
+        ...     raw_ops.CudnnRNNParamsSize(
+        ...         num_layers=1, num_units=3, input_size=2, T=tf.float32, S=tf.int32))
+        >>> packed = raw_ops.PackCudnnRNNParams(
+        ...     params=params, num_layers=1, num_units=3, input_size=2)
+        >>> result = raw_ops.CudnnRNNV3Packed(
+        ...     input=tf.ones([5, 4, 2]), input_h=tf.zeros([1, 4, 3]), input_c=tf.zeros([1, 4, 3]),
+        ...     params=params, sequence_lengths=[5, 3, 1, 0], packed=packed)
+        >>> tuple(result.output.shape)
+        (5, 4, 3)
+    """
+    return CudnnRNNV3PackedOutput(
+        *_ops.tf_rnn_ops_cudnn_rnnv3_packed(
+            input=input,
+            input_h=input_h,
+            input_c=input_c,
+            params=params,
+            sequence_lengths=sequence_lengths,
+            packed=packed,
+            rnn_mode=rnn_mode,
+            input_mode=input_mode,
+            direction=direction,
+            num_proj=num_proj,
+            time_major=time_major,
+            name=name,
+        )
+    )
+
+
+def LayerRNNPacked(
+    *,
+    input,
+    input_h,
+    input_c,
+    kernel,
+    recurrent_kernel,
+    packed,
+    bias=(),
+    sequence_lengths=(),
+    rnn_mode="lstm",
+    time_major=True,
+    name=None,
+):
+    """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed before.
+
+    The results are those of LayerRNN with is_training=False, to the bit but for calls of at most 4
+    rows (T*B). The plain weights are read where `packed` cannot be: where it was made on another
+    kind of CPU or by another version. That `packed` was made of these weights is not checked.
+
+    Differentiable as LayerRNN with is_training=False is.
+
+    Args:
+        input: [T, B, I], of type bfloat16, half, float32 or float64.
+        input_h: Initial hidden states, [B, H].
+        input_c: Initial cell states, [B, H]; ignored unless rnn_mode is 'lstm'.
+        kernel: [I, G*H].
+        recurrent_kernel: [H, G*H].
+        packed: What PackLayerRNN returned for these weights.
+        bias: [G*H], for 'gru' [2, G*H]; empty for none.
+        sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
+        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        time_major: Whether the first dimension of input and output is time; otherwise the batch is.
+        name: Name of the op in a graph.
+
+    Returns:
+        A LayerRNNPackedOutput: output [T, B, H], output_h [B, H] and output_c [B, H] (a scalar 0
+        unless 'lstm').
+
+    Raises:
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` is
+            of another layer.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> weights = {"kernel": tf.ones([2, 4 * 3]), "recurrent_kernel": tf.ones([3, 4 * 3])}
+        >>> packed = raw_ops.PackLayerRNN(**weights)
+        >>> result = raw_ops.LayerRNNPacked(
+        ...     input=tf.ones([5, 4, 2]), input_h=tf.zeros([4, 3]), input_c=tf.zeros([4, 3]),
+        ...     packed=packed, **weights)
+        >>> tuple(result.output.shape)
+        (5, 4, 3)
+    """
+    return LayerRNNPackedOutput(
+        *_ops.tf_rnn_ops_layer_rnn_packed(
+            input=input,
+            input_h=input_h,
+            input_c=input_c,
+            kernel=kernel,
+            recurrent_kernel=recurrent_kernel,
+            bias=bias,
+            sequence_lengths=sequence_lengths,
+            packed=packed,
+            rnn_mode=rnn_mode,
+            time_major=time_major,
+            name=name,
+        )
+    )
