@@ -36,14 +36,14 @@ def gpu_in_sight(monkeypatch):
 
 @pytest.fixture
 def op_calls(monkeypatch):
-    """A list that gets the name of every forward op that the layers call."""
+    """A list that gets the name of every forward op that the layers call, packed weights or not."""
     from tf_rnn_ops import raw_ops
 
     calls = []
-    for name in ("CudnnRNNV3", "LayerRNN", "BlockLSTMV2"):
+    for name in ("CudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked", "BlockLSTMV2"):
 
         def counted(*, _name=name, _op=getattr(raw_ops, name), **arguments):
-            calls.append(_name)
+            calls.append(_name.removesuffix("Packed"))
             return _op(**arguments)
 
         monkeypatch.setattr(raw_ops, name, counted)

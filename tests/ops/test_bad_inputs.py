@@ -20,6 +20,8 @@ OPS = (
     "BlockLSTMGradV2",
     "LayerRNN",
     "LayerRNNBackprop",
+    "CudnnRNNV3Packed",
+    "LayerRNNPacked",
 )
 # Attributes and shape functions raise ValueError while a graph is built.
 ALLOWED = {

@@ -232,6 +232,56 @@ def test_layer_backprop():
                     assert _as_lists([grad.shape]) == _as_lists([inputs[name].shape])
 
 
+PACKED_FILLS = {name: fill for name, fill in LAYER_FILLS.items() if "mask" not in name}
+
+
+@pytest.mark.parametrize("fill,expected", PACKED_FILLS.values(), ids=list(PACKED_FILLS))
+def test_packed_layer(fill, expected):
+    t, b, h = expected
+    with tf.Graph().as_default():
+        for gates, mode, bias in ((4, "lstm", None), (3, "gru", [2, 3 * H])):
+            inputs = _layer_inputs(fill, gates, bias)
+            inputs = {n: x for n, x in inputs.items() if "mask" not in n}
+            weights = {n: inputs[n] for n in ("kernel", "recurrent_kernel", "bias")}
+            packed = ops.PackLayerRNN(**weights, rnn_mode=mode)
+            assert packed.shape.as_list() == [None] and packed.dtype == tf.uint8
+            result = ops.LayerRNNPacked(**inputs, packed=packed, rnn_mode=mode)
+            c = [b, h] if mode == "lstm" else []
+            assert _as_lists(x.shape for x in result) == [[t, b, h], [b, h], c]
+
+
+def test_packed_ops_refuse_what_is_known_when_the_graph_is_built():
+    with tf.Graph().as_default():
+        inputs = _layer_inputs(lambda name, shape: shape)
+        inputs = {n: x for n, x in inputs.items() if "mask" not in n}
+        inputs["packed"] = _placeholder([None], tf.uint8)
+        for name, tensor, message in (
+            ("sequence_lengths", tf.constant([T, T + 1, 0]), "sequence_lengths"),
+            ("packed", _placeholder([None, None], tf.uint8), "packed must be a vector"),
+        ):
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+                ops.LayerRNNPacked(**{**inputs, name: tensor})
+        kernel, recurrent = inputs["kernel"], inputs["recurrent_kernel"]
+        for weights, message in (
+            ({"kernel": _placeholder([3, 4 * H + 1])}, "kernel"),
+            ({"kernel": _placeholder([3, 4 * H + 4])}, "recurrent_kernel"),
+            ({"recurrent_kernel": _placeholder([H + 1, 4 * H])}, "recurrent_kernel"),
+            ({"bias": _placeholder([2, 4 * H])}, "bias"),
+        ):
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+                ops.PackLayerRNN(**{"kernel": kernel, "recurrent_kernel": recurrent, **weights})
+        sizes = {"num_layers": 1, "num_units": 3, "input_size": 2}
+        for params, attrs, message in (
+            (_placeholder([83]), {}, "params must be a vector of 84 elements"),
+            (_placeholder([None]), {"num_units": 0}, "num_units"),
+            (_placeholder([None]), {"input_size": -1}, "input_size"),
+            (_placeholder([None]), {"num_proj": 4}, "num_proj"),
+            (_placeholder([None]), {"num_layers": 2**62}, "too large"),
+        ):
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+                ops.PackCudnnRNNParams(params=params, **{**sizes, **attrs})
+
+
 def test_layer_refuses_what_is_known_when_the_graph_is_built():
     with tf.Graph().as_default():
         inputs = _layer_inputs(lambda name, shape: shape)

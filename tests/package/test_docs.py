@@ -19,6 +19,7 @@ EXAMPLES = (
     "tf_rnn_ops._cudnn_rnn_ops",
     "tf_rnn_ops._cudnn_rnn_params_ops",
     "tf_rnn_ops._layer_rnn_ops",
+    "tf_rnn_ops._packed_rnn_ops",
     "tf_rnn_ops.keras.cudnn_stack",
     "tf_rnn_ops.params.layout",
 )
@@ -49,7 +50,10 @@ def _cudnn_rnn_tensors():
     gradients = {f"{k}_backprop": outputs[k] for k in ("output", "output_h", "output_c")}
     back_inputs = {**inputs, **outputs, **gradients}
     back_outputs = raw_ops.CudnnRNNBackpropV3(**back_inputs, **attrs)._asdict()
+    packed = {"packed": tf.zeros([0], tf.uint8)}
+    packed_outputs = raw_ops.CudnnRNNV3Packed(**inputs, **packed, **attrs)._asdict()
     return {
+        "CudnnRNNV3Packed": ({**inputs, **packed}, packed_outputs),
         "CudnnRNNV3": (inputs, outputs),
         "CudnnRNNBackpropV3": (back_inputs, back_outputs),
     }
@@ -94,7 +98,11 @@ def _layer_rnn_tensors():
     gradients = {f"{k}_backprop": outputs[k] for k in ("output", "output_h", "output_c")}
     back_inputs = {**inputs, **outputs, **gradients}
     back_outputs = raw_ops.LayerRNNBackprop(**back_inputs)._asdict()
+    packed_inputs = {n: t for n, t in inputs.items() if not n.endswith("_mask")}
+    packed_inputs["packed"] = tf.zeros([0], tf.uint8)
+    packed_outputs = raw_ops.LayerRNNPacked(**packed_inputs)._asdict()
     return {
+        "LayerRNNPacked": (packed_inputs, packed_outputs),
         "LayerRNN": (inputs, outputs),
         "LayerRNNBackprop": (back_inputs, back_outputs),
     }
@@ -117,7 +125,7 @@ def _stated_shape(doc, name):
 
 # Tensors whose shape the documentation gives in words.
 IN_WORDS = {"params", "params_backprop", "reserve_space", "host_reserved", "seq_len_max"}
-IN_WORDS |= {"bias_backprop"}
+IN_WORDS |= {"bias_backprop", "packed"}
 
 
 def _check(doc, tensors_by_name):
@@ -141,6 +149,8 @@ def _check(doc, tensors_by_name):
         ("BlockLSTMGradV2", "tf_rnn_ops_block_lstm_grad_v2", 25),
         ("LayerRNN", "tf_rnn_ops_layer_rnn", 12),
         ("LayerRNNBackprop", "tf_rnn_ops_layer_rnn_backprop", 20),
+        ("CudnnRNNV3Packed", "tf_rnn_ops_cudnn_rnnv3_packed", 7),
+        ("LayerRNNPacked", "tf_rnn_ops_layer_rnn_packed", 10),
     ),
 )
 def test_shapes_in_op_docs(op, function, least, tensors):
@@ -158,6 +168,8 @@ def test_shapes_in_op_docs(op, function, least, tensors):
         "BlockLSTMGradV2",
         "LayerRNN",
         "LayerRNNBackprop",
+        "CudnnRNNV3Packed",
+        "LayerRNNPacked",
     ),
 )
 def test_shapes_in_docstrings(op, tensors):

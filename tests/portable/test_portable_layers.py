@@ -212,10 +212,10 @@ def test_an_exported_keras_model_needs_nothing_of_ours(tmp_path, rng):
     model.export(str(tmp_path / "ours"), verbose=False)
     report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "plain")
     assert report.ok, report
-    assert {c.op for c in report.changed} == {"TfRnnOps>LayerRNN"}
-    # Two directions and four layers, for each function of the model.
-    assert len(report.changed) % 6 == 0 and report.changed
-    assert "TfRnnOps>LayerRNN" in ops_of(tmp_path / "ours")
+    ours = {"TfRnnOps>PackLayerRNN", "TfRnnOps>LayerRNNPacked"}
+    assert {c.op for c in report.changed} == ours <= set(ops_of(tmp_path / "ours"))
+    # Two directions and four layers, packed and run, for each function of the model.
+    assert len(report.changed) % 12 == 0 and report.changed
     assert not any(op.startswith("TfRnnOps>") for op in ops_of(tmp_path / "plain"))
     np.save(tmp_path / "words.npy", words)
     subproc.run_module(

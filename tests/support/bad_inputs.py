@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from reference.spec import RnnSpec
-from support import calls, layer_cases, layer_ops, mutations, subproc
+from support import calls, layer_cases, layer_ops, mutations, packed_calls, subproc
 
 
 def base_calls(ops, rng):
@@ -23,6 +23,7 @@ def base_calls(ops, rng):
     found = []
     for spec, time_major in specs:
         found += calls.rnn_calls(ops, spec, 5, 3, rng, time_major)
+        found.append(packed_calls.of_rnn(ops, spec, found[-2]))
         found += calls.params_calls(spec, rng)
     for use_peephole in (True, False):
         found += calls.block_calls(ops, (5, 3, 4, 6), rng, use_peephole)
@@ -34,6 +35,7 @@ def base_calls(ops, rng):
     for mode, given, time_major in layers:
         case = layer_cases.layer_case(mode, (5, 3, 4, 6), rng, "float32", **given)
         found += layer_ops.calls(ops, case, time_major)
+        found.append(packed_calls.of_layer(ops, found[-2]))
     return found
 
 

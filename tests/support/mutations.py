@@ -62,7 +62,8 @@ def _ignored(call, name):
 
 def _is_time_axis(call, name, shape):
     """Whether `shape` differs from the forward input's only in T."""
-    if (call.op, name) in (("CudnnRNNV3", "input"), ("LayerRNN", "input")):
+    ops = ("CudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked")
+    if call.op in ops and name == "input":
         axis = 0 if call.attrs["time_major"] else 1
     elif (call.op, name) == ("BlockLSTMV2", "x"):
         axis = 0
@@ -79,7 +80,9 @@ OPTIONAL = ("bias", "sequence_lengths", "input_mask", "recurrent_mask")
 
 
 def _may_be_absent(call, name, shape):
-    """Whether a tensor of LayerRNN goes from or to a shape that stands for another legal call."""
+    """Whether a tensor goes from or to a shape that stands for another legal call."""
+    if name == "packed":
+        return shape == (0,)
     if not call.op.startswith("LayerRNN") or name not in OPTIONAL:
         return False
     # A vector in place of an absent one may happen to be of the right size.
@@ -112,6 +115,8 @@ def _length_is_for_the_kernel(call, name):
     return (call.op, name) in (
         ("CudnnRNNBackpropV3", "reserve_space"),
         ("LayerRNNBackprop", "reserve_space"),
+        ("CudnnRNNV3Packed", "packed"),
+        ("LayerRNNPacked", "packed"),
         ("CudnnRNNParamsToCanonicalV2", "params"),
     )
 
@@ -240,6 +245,7 @@ def _consistent_attribute_mutations(call):
         "input_mode",
         "input_c",
         "reserve_space",
+        "packed",
     )
     other = {"unidirectional": "bidirectional", "bidirectional": "unidirectional"}
     width = call.tensors["input_h"].shape[-1]

@@ -26,11 +26,16 @@ bool SharesMemory(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
+// WHY not Tensor::RefCountIsOne(): it is false for what came from numpy, whoever holds it.
+bool IsLastHolder(Tensor& tensor) {
+  tensorflow::TensorBuffer* buffer = tensorflow::DMAHelper::buffer(&tensor);
+  return buffer->RefCountIsOne() && buffer->root_buffer()->RefCountIsOne();
+}
+
 // Whether the counts of references to these tensors will tell when nobody else holds them.
 bool CanKeep(const std::vector<Tensor>& weights) {
   for (size_t i = 0; i < weights.size(); ++i) {
-    const tensorflow::TensorBuffer* buffer = tensorflow::DMAHelper::buffer(&weights[i]);
-    if (buffer == nullptr || !buffer->OwnsMemory()) return false;
+    if (tensorflow::DMAHelper::buffer(&weights[i]) == nullptr) return false;
     for (size_t k = 0; k < i; ++k) {
       if (weights[i].SharesBufferWith(weights[k])) return false;
     }
@@ -62,13 +67,12 @@ bool KeptWeights::Find(const std::vector<Tensor>& weights, const cpu::PackedHead
 void KeptWeights::Keep(std::vector<Tensor> weights, const Tensor& packed) {
   std::vector<Entry> dropped;  // freed without the lock
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto stale = [&](const Entry& entry) {
+  const auto stale = [&](Entry& entry) {
     return SharesMemory(entry.weights, weights) ||
-           std::any_of(entry.weights.begin(), entry.weights.end(),
-                       [](const Tensor& tensor) { return tensor.RefCountIsOne(); });
+           std::any_of(entry.weights.begin(), entry.weights.end(), IsLastHolder);
   };
   const auto end = std::stable_partition(entries_.begin(), entries_.end(),
-                                         [&](const Entry& entry) { return !stale(entry); });
+                                         [&](Entry& entry) { return !stale(entry); });
   std::move(end, entries_.end(), std::back_inserter(dropped));
   entries_.erase(end, entries_.end());
   if (CanKeep(weights)) entries_.push_back({std::move(weights), packed});

@@ -4,7 +4,9 @@
 // TensorFlow does not write to the memory of a resource variable's value while another tensor
 // refers to it: assign replaces the value, and assign_add, optimizers and scatter updates copy it
 // first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
-// training_op_helpers.h). Constants never change. So whoever holds the tensors that were packed
+// training_op_helpers.h). Constants never change. A variable that is given a numpy array gets a copy
+// of it. (One that shares memory with another library, through DLPack, must not be written to from
+// there; TensorFlow's own optimisations count on that too.) So whoever holds the tensors that were packed
 // knows from the address alone that tensors given later have the same content. An entry holds its
 // weights for that reason. Once nobody else does, these weights cannot come again: the next call
 // that packs drops the entry.
@@ -30,7 +32,7 @@ class KeptWeights {
   bool Find(const std::vector<tensorflow::Tensor>& weights, const cpu::PackedHeader& header,
             tensorflow::Tensor* packed);
 
-  // Does nothing for memory that is not TensorFlow's own, which its owner may write to.
+  // Does nothing for tensors that share memory with each other.
   void Keep(std::vector<tensorflow::Tensor> weights, const tensorflow::Tensor& packed);
 
  private:

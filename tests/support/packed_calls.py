@@ -1,0 +1,33 @@
+"""The calls of other files with weights packed before."""
+
+from support.calls import Call
+
+MASKS = ("input_mask", "recurrent_mask")
+
+
+def pack_params(ops, spec, params, **attrs):
+    """PackCudnnRNNParams for a reference.spec.RnnSpec."""
+    return ops.PackCudnnRNNParams(
+        params=params,
+        num_layers=spec.layers,
+        num_units=spec.units,
+        input_size=spec.input_size,
+        **spec.attrs(),
+        **attrs,
+    )
+
+
+def of_rnn(ops, spec, call):
+    """CudnnRNNV3Packed for a Call of CudnnRNNV3."""
+    packed = pack_params(ops, spec, call.tensors["params"]).numpy()
+    attrs = {n: v for n, v in call.attrs.items() if n not in ("dropout", "is_training")}
+    return Call("CudnnRNNV3Packed", {**call.tensors, "packed": packed}, attrs)
+
+
+def of_layer(ops, call):
+    """LayerRNNPacked for a Call of LayerRNN, without its masks."""
+    tensors = {n: t for n, t in call.tensors.items() if n not in MASKS}
+    weights = {n: tensors[n] for n in ("kernel", "recurrent_kernel", "bias")}
+    packed = ops.PackLayerRNN(**weights, rnn_mode=call.attrs["rnn_mode"]).numpy()
+    attrs = {n: v for n, v in call.attrs.items() if n != "is_training"}
+    return Call("LayerRNNPacked", {**tensors, "packed": packed}, attrs)
