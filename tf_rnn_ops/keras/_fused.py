@@ -56,17 +56,12 @@ def as_tensor(weight, dtype):
     return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
-def can_keep_packed(variable, weights):
-    """Whether packed weights of a Keras variable can be kept from call to call.
+def can_keep_packed(layer):
+    """Whether what a layer or cell packs can be kept from call to call.
 
-    Args:
-        variable: The Keras variable.
-        weights: Its value as the op gets it.
-
-    Returns:
-        Whether `weights` is that value itself. One that is cast is another tensor at each call.
+    That is where the op gets the value of the variables: one that is cast is another at each call.
     """
-    return keras.backend.standardize_dtype(variable.dtype) == weights.dtype.name
+    return layer.variable_dtype == layer.compute_dtype
 
 
 def drop_inputs(cell, sequences, training):
@@ -132,7 +127,7 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "sequence_lengths": () if steps is None else steps.lengths,
         "time_major": False,
     }
-    if not is_training and can_keep_packed(cell.kernel, kernel):
+    if not is_training and can_keep_packed(cell):
         assert not masks, "masks are of training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
         result = raw_ops.LayerRNNPacked(**inputs, **weights, packed=packed)

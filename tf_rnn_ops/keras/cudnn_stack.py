@@ -183,13 +183,12 @@ class _CudnnStack(keras.layers.Layer):
         )
 
     def _infer(self, tensors):
-        params = tensors["params"]
-        if not can_keep_packed(self.params, params):
+        if not can_keep_packed(self):
             return raw_ops.CudnnRNNV3(
                 **tensors, **self._network, is_training=False, time_major=self.time_major
             )
         packed = raw_ops.PackCudnnRNNParams(
-            params=params,
+            params=tensors["params"],
             num_layers=self.num_layers,
             num_units=self.num_units,
             input_size=self.layout.input_size,
