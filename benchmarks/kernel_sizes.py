@@ -7,7 +7,7 @@ the reserve space with what the op returns.
 import ctypes
 import pathlib
 
-_VERSIONS = (2, 3, 4)  # values of kKernelTableVersion with these structures; 4 has weights_packed
+_VERSIONS = (2, 3, 4, 5)  # values of kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
