@@ -7,7 +7,7 @@ the reserve space with what the op returns.
 import ctypes
 import pathlib
 
-_VERSIONS = (2, 3)  # values of kKernelTableVersion with these structures
+_VERSIONS = (2, 3, 4, 5)  # values of kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -22,7 +22,7 @@ class _Problem(ctypes.Structure):
         *((n, ctypes.c_int64) for n in ("max_time", "batch")),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
         *((n, ctypes.c_int32) for n in ("bf16_products", "weight_layout", "bias_rows")),
-        *((n, ctypes.c_int32) for n in ("input_masked", "recurrent_masked")),
+        *((n, ctypes.c_int32) for n in ("input_masked", "recurrent_masked", "weights_packed")),
     ]
 
 

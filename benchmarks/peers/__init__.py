@@ -11,6 +11,7 @@ pass to the gradients of x and of all weights, finished when it returns) and `re
 ALL = {
     "tf_rnn_ops": "ours:stack",
     "tf_rnn_ops float32": "ours:float32",
+    "tf_rnn_ops packed": "ours:packed",
     "tf_rnn_ops Keras": "keras_layers:ours",
     "tf_rnn_ops BlockLSTM": "ours:block",
     "TF BlockLSTMV2": "ours:tensorflow",

@@ -1,6 +1,7 @@
 """tf_rnn_ops through its ops as users call them, and TensorFlow's own BlockLSTMV2."""
 
 import dataclasses
+import functools
 import pathlib
 
 import numpy as np
@@ -22,6 +23,8 @@ def make(variant, threads):
     version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
     if variant == "block":
         return _Block(tf_rnn_ops.raw_ops, version)
+    if variant == "packed":
+        return _Packed(tf_rnn_ops.raw_ops, version, threads)
     return _Stack(tf_rnn_ops.raw_ops, version, threads, as_float32=variant == "float32")
 
 
@@ -56,7 +59,7 @@ class _Peer:
 
 
 class _Stack(_Peer):
-    def __init__(self, ops, version, threads, as_float32):
+    def __init__(self, ops, version, threads, as_float32=False):
         super().__init__(ops, version)
         self.threads = threads
         self.as_float32 = as_float32
@@ -84,19 +87,42 @@ class _Stack(_Peer):
         h = tf.zeros((p.L * p.D, p.B, p.H), dtype)
         lengths = tf.fill((p.B,), p.T)
 
+        network = {
+            "rnn_mode": _MODES[p.cell],
+            "direction": "bidirectional" if p.D == 2 else "unidirectional",
+        }
+        call = self._op(p, params, network, training)
+
         def forward(x, params):
-            return self.ops.CudnnRNNV3(
+            return call(
                 input=x,
                 input_h=h,
                 input_c=h if p.cell == "lstm" else tf.zeros((), dtype),
                 params=params,
                 sequence_lengths=lengths,
-                rnn_mode=_MODES[p.cell],
-                direction="bidirectional" if p.D == 2 else "unidirectional",
-                is_training=training,
+                **network,
             )[0]
 
         self._trace(forward, [x, params], dy, training)
+
+    def _op(self, problem, params, network, training):
+        """What a run calls."""
+        return functools.partial(self.ops.CudnnRNNV3, is_training=training)
+
+
+class _Packed(_Stack):
+    """Inference with weights that were packed before, as oneDNN's are."""
+
+    def _op(self, problem, params, network, training):
+        if training:
+            raise Unsupported("inference only")
+        sizes = {
+            "num_layers": problem.L,
+            "num_units": problem.H,
+            "input_size": problem.I,
+        }
+        packed = self.ops.PackCudnnRNNParams(params=params, **sizes, **network)
+        return functools.partial(self.ops.CudnnRNNV3Packed, packed=packed)
 
 
 class _Block(_Peer):

@@ -10,18 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define RNN_DCHECK(condition)                                                             \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
+#define RNN_DCHECK(condition)                                                                 \
+  do {                                                                                        \
+    if (!(condition)) {                                                                       \
       std::fprintf(stderr, "%s:%d: RNN_DCHECK failed: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                       \
-    }                                                                                     \
+      std::abort();                                                                           \
+    }                                                                                         \
   } while (false)
 
 #else
 
-#define RNN_DCHECK(condition)       \
-  do {                              \
+#define RNN_DCHECK(condition)        \
+  do {                               \
     if (false && (condition)) break; \
   } while (false)
 

@@ -20,9 +20,7 @@ class ScopedFloatEnvironment {
     __builtin_ia32_ldmxcsr(0x1f80 | 0x8000 | 0x0040);
   }
   // The flags of what happened meanwhile stay, as after any computation.
-  ~ScopedFloatEnvironment() {
-    __builtin_ia32_ldmxcsr(before_ | (__builtin_ia32_stmxcsr() & 0x3f));
-  }
+  ~ScopedFloatEnvironment() { __builtin_ia32_ldmxcsr(before_ | (__builtin_ia32_stmxcsr() & 0x3f)); }
 #elif defined(__aarch64__)
   ScopedFloatEnvironment() {
     asm volatile("mrs %0, fpcr" : "=r"(before_));

@@ -48,7 +48,7 @@ constexpr std::chrono::microseconds kStayFor{200};
 struct Team::State {
   alignas(64) std::atomic<int64_t> unclaimed{0};
   alignas(64) std::atomic<int64_t> done{0};
-  WaitableWord jobs_done;  // the last one
+  WaitableWord jobs_done;                       // the last one
   alignas(64) std::atomic<int64_t> helpers{0};  // scheduled, and not yet back in the pool
   std::atomic<bool> finished{false};
   const std::thread::id owner = std::this_thread::get_id();

@@ -73,8 +73,8 @@ struct BlockLstmBackwardPlan {
 };
 
 template <typename T>
-BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads,
-                                                   Arena& arena) {
+BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p,
+                                                   const ThreadBudget& threads, Arena& arena) {
   BlockLstmBackwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
   plan.seq = MakeSequence(arena, p.seq_len, p.batch, /*time_major=*/true, /*lengths=*/nullptr);
@@ -266,8 +266,7 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   RunBackwardProducts(layer, &to, args.parallel);
   if (p.use_peephole) {
     const int64_t ns = NsToMove(Area(plan.seq.rows, s.gate_row) * int64_t{sizeof(T)});
-    Parallel(args.parallel, s.blocks, ns,
-             [&](int64_t u) { PeepholeGradient(args, plan, u); });
+    Parallel(args.parallel, s.blocks, ns, [&](int64_t u) { PeepholeGradient(args, plan, u); });
   }
   return 0;
 }

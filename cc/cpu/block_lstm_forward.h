@@ -121,12 +121,12 @@ struct BlockLstmForwardPlan {
 };
 
 template <typename T>
-BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads,
-                                                 Arena& arena) {
+BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p,
+                                                 const ThreadBudget& threads, Arena& arena) {
   BlockLstmForwardPlan<T> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(kModeLstm, p.num_units, 0, 1);
-  plan.split = SplitOf(s, p.seq_len, Area(p.seq_len, p.batch), p.input_size, p.batch, threads, s.panels(),
-                       kForwardStreamBytes);
+  plan.split = SplitOf(s, p.seq_len, Area(p.seq_len, p.batch), p.input_size, p.batch, threads,
+                       s.panels(), kForwardStreamBytes);
   plan.weights = TakePackedWeights(arena, s, p.input_size);
   plan.peephole = arena.Take<T>(3 * s.padded);
   const int64_t rows = plan.split.slices * kChunkRows + p.batch;
@@ -256,8 +256,8 @@ void RunBlockLstmRecurrence(const BlockLstmForwardArgs& args, const BlockLstmFor
   }
   Stages stages(shares);
   Parallel(args.parallel, shares, plan.split.ns, [&](int64_t worker) {
-    BlockLstmForwardSlice<T> slice(args, plan, 0, p.batch,
-                                   Shift(plan.pointers, worker * (kChunkRows + p.batch)), plan.ring);
+    BlockLstmForwardSlice<T> slice(
+        args, plan, 0, p.batch, Shift(plan.pointers, worker * (kChunkRows + p.batch)), plan.ring);
     stages.Run(worker, slice.steps(), [&](int64_t t, int64_t share) {
       slice.Step(t, s.panels() * share / shares, s.panels() * (share + 1) / shares);
     });
@@ -268,8 +268,7 @@ template <typename T>
 int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   const BlockLstmProblem& p = args.problem;
   Arena arena(args.scratch);
-  const BlockLstmForwardPlan<T> plan =
-      MakeBlockLstmForwardPlan<T>(p, args.parallel.threads, arena);
+  const BlockLstmForwardPlan<T> plan = MakeBlockLstmForwardPlan<T>(p, args.parallel.threads, arena);
   const Sizes<T>& s = plan.sizes;
   const WeightSource<T> src =
       BlockLstmSource(p, static_cast<const T*>(args.w), static_cast<const T*>(args.b));

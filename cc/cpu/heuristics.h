@@ -90,16 +90,15 @@ inline int64_t ChooseShares(int64_t most, int64_t meet_ns, int64_t panels, int64
 inline Split ChooseSplit(const SplitProblem& p) {
   const int64_t dir_ns = NsToMultiply(p.multiplies);
   const int64_t ns = p.num_dirs * dir_ns;
-  const int64_t wanted = std::min((p.threads.count + p.num_dirs - 1) / p.num_dirs,
-                                  WorthThreads(p.threads, dir_ns));
+  const int64_t wanted =
+      std::min((p.threads.count + p.num_dirs - 1) / p.num_dirs, WorthThreads(p.threads, dir_ns));
   if (wanted <= 1) return {1, 1, ns};
   const int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.weight_bytes));
   const bool fits = p.weight_bytes <= p.stream_bytes;
   if (fits && slices == wanted) return {slices, 1, ns};
   const int64_t step_ns = dir_ns / std::max(int64_t{1}, p.steps);
   const int64_t shares = ChooseShares(wanted, p.threads.meet_ns, p.panels, step_ns);
-  if (fits && slices > 1 &&
-      step_ns / slices <= step_ns / shares + p.threads.meet_ns * shares) {
+  if (fits && slices > 1 && step_ns / slices <= step_ns / shares + p.threads.meet_ns * shares) {
     return {slices, 1, ns};
   }
   return {1, shares, ns};

@@ -10,7 +10,7 @@ namespace rnn_ops {
 namespace cpu {
 
 // Raise it with every change of this table or of kernel_args.h.
-constexpr int32_t kKernelTableVersion = 4;
+constexpr int32_t kKernelTableVersion = 5;
 
 // No function throws, allocates what the caller frees, or keeps a pointer. The caller has validated
 // every argument. A return value of 0 is success; 1: the reserve space is not of this problem.
@@ -27,9 +27,11 @@ struct KernelTable {
   RnnPackSizes (*rnn_pack_sizes)(const RnnProblem* problem);
   int32_t (*rnn_pack)(const RnnPackArgs* args);
 
-  int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem, const ThreadBudget* threads);
+  int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem,
+                                        const ThreadBudget* threads);
   int32_t (*block_lstm_forward)(const BlockLstmForwardArgs* args);
-  int64_t (*block_lstm_backward_scratch)(const BlockLstmProblem* problem, const ThreadBudget* threads);
+  int64_t (*block_lstm_backward_scratch)(const BlockLstmProblem* problem,
+                                         const ThreadBudget* threads);
   int32_t (*block_lstm_backward)(const BlockLstmBackwardArgs* args);
 };
 

@@ -121,7 +121,8 @@ int64_t BackwardOperands(int64_t rows, int64_t width, int gates, bool masked) {
 }
 
 template <typename T, typename E>
-BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& threads, Arena& arena) {
+BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& threads,
+                                    Arena& arena) {
   BackwardPlan<T, E> plan;
   const Sizes<T> s = plan.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);

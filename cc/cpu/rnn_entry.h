@@ -258,25 +258,27 @@ inline RnnPackSizes RnnPackedSizes(const RnnProblem* p) {
   RnnPackSizes sizes = {};
   switch (p->dtype) {
     case kFloat64:
-      sizes.packed_bytes = PackedBytes<double>(*p);
+      sizes.packed_bytes = AllPackedBytes<double>(*p);
       return sizes;
     case kFloat16:
-      sizes.scratch_bytes = WidenedSizes<Eigen::half, RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
+      sizes.scratch_bytes =
+          WidenedSizes<Eigen::half, RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
       break;
     case kBFloat16:
-      sizes.scratch_bytes = WidenedSizes<Eigen::bfloat16, RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
+      sizes.scratch_bytes =
+          WidenedSizes<Eigen::bfloat16, RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
       break;
     default:
       break;
   }
   if constexpr (kHasPairs) {
     if (UsesPairs(*p)) {
-      sizes.packed_bytes = PackedBytes<float, Pair>(*p);
+      sizes.packed_bytes = AllPackedBytes<float, Pair>(*p);
       sizes.element = kPackedBFloat16Pairs;
       return sizes;
     }
   }
-  sizes.packed_bytes = PackedBytes<float>(*p);
+  sizes.packed_bytes = AllPackedBytes<float>(*p);
   return sizes;
 }
 

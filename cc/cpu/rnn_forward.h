@@ -1,9 +1,9 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then every direction and slice of the batch runs its
-// whole sequence without synchronisation, or, where threads share the units, meeting at each step
-// (stages.h). A slice alternates between the input product of a chunk
+// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then every direction and
+// slice of the batch runs its whole sequence without synchronisation, or, where threads share the
+// units, meeting at each step (stages.h). A slice alternates between the input product of a chunk
 // of steps (about kChunkRows rows, so that its gate rows are still in cache) and the recurrence
 // over them. Calls of at most kDirectRows rows (streaming) do not pack: see dot.h.
 #ifndef TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_

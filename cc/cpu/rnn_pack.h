@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "cc/cpu/arena.h"
+#include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/model.h"
 
@@ -28,8 +29,9 @@ void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn)
   }
 }
 
+// Bytes of all of them.
 template <typename T, typename E = T>
-int64_t PackedBytes(const RnnProblem& p) {
+int64_t AllPackedBytes(const RnnProblem& p) {
   Arena arena;
   ForEachPacked<T, E>(p, MakeSizes<T>(p), arena, [](const PackedWeights<T, E>&, int64_t) {});
   return arena.bytes();
@@ -40,7 +42,7 @@ void Pack(const RnnPackArgs& args) {
   const RnnProblem& p = args.problem;
   const Sizes<T> s = MakeSizes<T>(p);
   // Of the gaps between the arrays: old memory would show in an output of the op.
-  std::memset(args.packed, 0, PackedBytes<T, E>(p));
+  std::memset(args.packed, 0, AllPackedBytes<T, E>(p));
   WeightSources<T, E> sources(p, s, args.params, args.layer);
   Arena arena(args.packed);
   ForEachPacked<T, E>(p, s, arena, [&](const PackedWeights<T, E>& weights, int64_t in) {

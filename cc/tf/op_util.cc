@@ -101,8 +101,8 @@ namespace {
 int NumThreads(const tsl::thread::ThreadPool* pool) {
   if (pool == nullptr) return 1;
   // The last is of what runs the op: tf.data's max_intra_op_parallelism sets it.
-  return std::max(1, std::min({pool->NumThreads(), AvailableCpus(),
-                               tensorflow::GetPerThreadMaxParallelism()}));
+  return std::max(
+      1, std::min({pool->NumThreads(), AvailableCpus(), tensorflow::GetPerThreadMaxParallelism()}));
 }
 
 }  // namespace
@@ -111,9 +111,8 @@ PoolParallelFor::PoolParallelFor(OpKernelContext* context)
     : PoolParallelFor(context->device()->tensorflow_cpu_worker_threads()->workers) {}
 
 PoolParallelFor::PoolParallelFor(tsl::thread::ThreadPool* pool)
-    : team_(NumThreads(pool), [pool](std::function<void()> closure) {
-        pool->Schedule(std::move(closure));
-      }) {}
+    : team_(NumThreads(pool),
+            [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }) {}
 
 absl::Status AllocateScratch(OpKernelContext* context, int64_t bytes, Tensor* holder, void** data) {
   if (bytes < 0) {

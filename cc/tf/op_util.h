@@ -94,8 +94,9 @@ absl::Status ReadLayerRnnAttrs(Context* context, bool has_is_training, RnnAttrs*
 // InvalidArgument for a type that the kernels do not have.
 absl::Status ToKernelDtype(tensorflow::DataType dtype, cpu::KernelDtype* result);
 
-// TensorFlow's worker pool as the kernels' parallel_for, and the floating point environment in which
-// all of its threads, the caller included, compute. Lives for one call, on the caller's stack.
+// TensorFlow's worker pool as the kernels' parallel_for, and the floating point environment in
+// which all of its threads, the caller included, compute. Lives for one call, on the caller's
+// stack.
 class PoolParallelFor {
  public:
   explicit PoolParallelFor(tensorflow::OpKernelContext* context);

@@ -160,10 +160,9 @@ class PackNothingKernel : public tensorflow::OpKernel {
   }
 };
 
-REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackCudnnRNNParams")
-                            .Device(tensorflow::DEVICE_GPU)
-                            .HostMemory("packed"),
-                        PackNothingKernel);
+REGISTER_KERNEL_BUILDER(
+    Name("TfRnnOps>PackCudnnRNNParams").Device(tensorflow::DEVICE_GPU).HostMemory("packed"),
+    PackNothingKernel);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3Packed")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")

@@ -4,12 +4,12 @@
 // TensorFlow does not write to the memory of a resource variable's value while another tensor
 // refers to it: assign replaces the value, and assign_add, optimizers and scatter updates copy it
 // first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
-// training_op_helpers.h). Constants never change. A variable that is given a numpy array gets a copy
-// of it. (One that shares memory with another library, through DLPack, must not be written to from
-// there; TensorFlow's own optimisations count on that too.) So whoever holds the tensors that were packed
-// knows from the address alone that tensors given later have the same content. An entry holds its
-// weights for that reason. Once nobody else does, these weights cannot come again: the next call
-// that packs drops the entry.
+// training_op_helpers.h). Constants never change. A variable that is given a numpy array gets a
+// copy of it. (One that shares memory with another library, through DLPack, must not be written to
+// from there; TensorFlow's own optimisations count on that too.) So whoever holds the tensors that
+// were packed knows from the address alone that tensors given later have the same content. An entry
+// holds its weights for that reason. Once nobody else does, these weights cannot come again: the
+// next call that packs drops the entry.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
 

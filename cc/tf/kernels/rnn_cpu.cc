@@ -50,8 +50,8 @@ cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
   return problem;
 }
 
-// The data of a tensor, or of a copy in `aligned`: a caller may hand in a slice, whose data need not
-// be aligned as the kernels want.
+// The data of a tensor, or of a copy in `aligned`: a caller may hand in a slice, whose data need
+// not be aligned as the kernels want.
 absl::Status AlignedData(OpKernelContext* context, const Tensor& tensor, Tensor* aligned,
                          const void** data) {
   *data = Data(tensor);

@@ -98,8 +98,7 @@ absl::Status LayerRnnPackedShape(InferenceContext* c) {
   const PartialShape state = PartialShape::Of({dims.batch, dims.num_units});
   c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
   c->set_output(Out::kOutputH, ToTf(c, state));
-  c->set_output(Out::kOutputC,
-                attrs.mode == RnnMode::kLstm ? ToTf(c, state) : c->Scalar());
+  c->set_output(Out::kOutputC, attrs.mode == RnnMode::kLstm ? ToTf(c, state) : c->Scalar());
   return absl::OkStatus();
 }
 

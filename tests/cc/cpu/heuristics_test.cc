@@ -68,9 +68,7 @@ TEST(ChooseSplit, ManyRowsAreSliced) {
 TEST(ChooseSplit, LargeWeightsShareUnits) { Expect(Lstm(100, 64, 512, 1024, 2), 1, 2); }
 
 // 16 panels on 12 threads: no step is shorter than with 8.
-TEST(ChooseSplit, NoMorePiecesThanMakeAStepShorter) {
-  Expect(Lstm(100, 1, 256, 256, 12), 1, 8);
-}
+TEST(ChooseSplit, NoMorePiecesThanMakeAStepShorter) { Expect(Lstm(100, 1, 256, 256, 12), 1, 8); }
 
 TEST(ChooseSplit, MoreThreadsThanPanels) {
   SplitProblem p = Lstm(100, 1, 64, 1024, 64);

@@ -457,7 +457,7 @@ void BlockLstmRun::Forward() {
   GuardedBuffer scratch(table_.block_lstm_forward_scratch(&problem_, &parallel.threads),
                         options_.fill);
   BlockLstmForwardArgs a = {
-      problem_,   parallel,  scratch.data(), At(&V::x),   At(&V::cs_prev), At(&V::h_prev),
+      problem_,   parallel,    scratch.data(), At(&V::x),   At(&V::cs_prev), At(&V::h_prev),
       At(&V::w),  At(&V::wci), At(&V::wcf),    At(&V::wco), At(&V::b),       At(&V::i),
       At(&V::cs), At(&V::f),   At(&V::o),      At(&V::ci),  At(&V::co),      At(&V::h)};
   EXPECT_EQ(table_.block_lstm_forward(&a), 0);

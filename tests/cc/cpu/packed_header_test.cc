@@ -24,7 +24,9 @@ RnnProblem Problem() {
   return p;
 }
 
-PackedHeader Header() { return MakePackedHeader(Problem(), /*vector_bytes=*/64, kPackedArithmetic); }
+PackedHeader Header() {
+  return MakePackedHeader(Problem(), /*vector_bytes=*/64, kPackedArithmetic);
+}
 
 std::vector<char> Packed(const PackedHeader& header, int64_t panels = kPanels) {
   std::vector<char> bytes(kPackedHeaderBytes + panels, 0x55);
@@ -71,7 +73,8 @@ TEST(PackedHeader, ThatOfOtherKernelsIsLeftAlone) {
       EXPECT_TRUE(outcome.status.ok());
       EXPECT_FALSE(outcome.usable);
     }
-    const Outcome pairs = Check(Packed(MakePackedHeader(Problem(), 64, kPackedBFloat16Pairs), panels));
+    const Outcome pairs =
+        Check(Packed(MakePackedHeader(Problem(), 64, kPackedBFloat16Pairs), panels));
     EXPECT_TRUE(pairs.status.ok());
     EXPECT_FALSE(pairs.usable);
   }
