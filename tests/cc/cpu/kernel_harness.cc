@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 
+#include "cc/cpu/team_parallel_for.h"
 #include "cc/cpu/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/narrow_bits.h"

@@ -14,6 +14,8 @@ namespace cpu {
 namespace testing {
 namespace {
 
+constexpr ThreadBudget kThreads = {2, 1, 0};
+
 // Nothing of what memory held before the call is in the results.
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
@@ -147,11 +149,11 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
         const RnnCase c = MakeCase(dtype, mode, T, 3, 1, H);
         RnnProblem p = c.problem;
         p.lengths = c.lengths.data();
-        EXPECT_EQ(table->rnn_forward_sizes(&p, 2).reserve_bytes, -1) << Describe(c);
-        EXPECT_EQ(table->rnn_backward_sizes(&p, 2).scratch_bytes, -1) << Describe(c);
+        EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, -1) << Describe(c);
+        EXPECT_EQ(table->rnn_backward_sizes(&p, &kThreads).scratch_bytes, -1) << Describe(c);
       }
       const BlockLstmProblem b = {dtype, 0, 0.0, T, 3, 1, H, T};
-      EXPECT_EQ(table->block_lstm_backward_scratch(&b, 2), -1);
+      EXPECT_EQ(table->block_lstm_backward_scratch(&b, &kThreads), -1);
     }
   }
 }
@@ -164,9 +166,9 @@ TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
       RnnProblem p = c.problem;
       p.lengths = c.lengths.data();
-      EXPECT_EQ(table->rnn_forward_sizes(&p, 1).reserve_bytes, 64 + kValues[mode] * 80 * 64 * 4);
+      EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, 64 + kValues[mode] * 80 * 64 * 4);
       p.is_training = 0;
-      EXPECT_EQ(table->rnn_forward_sizes(&p, 1).reserve_bytes, 0);
+      EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, 0);
     }
   }
 }

@@ -15,8 +15,9 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
-RnnSizes Sizes(const RnnProblem*, int32_t) { return {0, 0}; }
-int64_t Scratch(const BlockLstmProblem*, int32_t) { return 0; }
+RnnSizes Sizes(const RnnProblem*, const ThreadBudget*) { return {0, 0}; }
+RnnPackSizes PackSizes(const RnnProblem*) { return {0, 0, 0}; }
+int64_t Scratch(const BlockLstmProblem*, const ThreadBudget*) { return 0; }
 
 template <typename Args>
 int32_t Run(const Args*) {
@@ -32,6 +33,8 @@ KernelTable TableOf(const char* isa) {
           Run<RnnForwardArgs>,
           Sizes,
           Run<RnnBackwardArgs>,
+          PackSizes,
+          Run<RnnPackArgs>,
           Scratch,
           Run<BlockLstmForwardArgs>,
           Scratch,
