@@ -230,8 +230,15 @@ class Worker:
     def __init__(self, name, device):
         self.name = name
         command = [sys.executable, "-c", _START, str(ROOT), "--worker", name, "--device", device]
+        # The peers share one GPU. Without this the first TensorFlow reserves all of its memory.
+        environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
 
     def ask(self, **command):

@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 
-from benchmarks import compare, problems, report, run  # noqa: E402
+from benchmarks import client, compare, gpu, problems, report, run  # noqa: E402
 
 
 def test_reads_every_shapes_file():
@@ -41,6 +41,26 @@ def test_disagreement_is_left_out():
         run.compare({"y": [1.0, 2.0]}, {"y": [1.0, 2.1]}, 1e-3)
     with pytest.raises(run.WorkerError, match="results differ"):
         run.compare({"y": [1.0]}, {"y": [float("nan")]}, 1e-3)
+
+
+_TELL = """
+import json, os
+print(json.dumps({"ok": True, "version": dict(os.environ)}), flush=True)
+"""
+
+
+def test_peers_on_a_gpu_share_its_memory(monkeypatch):
+    monkeypatch.setattr(gpu, "_START", _TELL)
+    worker = gpu.Worker("a peer", "GPU:0")
+    assert worker.ask()["version"]["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+    worker.close()
+
+
+def test_peers_on_a_cpu_leave_the_gpu_alone(monkeypatch):
+    monkeypatch.setattr(client, "_START", _TELL)
+    worker = client.Worker("a peer", "spec", 1)
+    assert worker.version["CUDA_VISIBLE_DEVICES"] == "-1"
+    worker.close()
 
 
 def test_small_run(tmp_path):

@@ -24,7 +24,7 @@ def test_outcomes(tmp_path):
         _step("good", "print('seen')"),
         _step("bad", "print('why'); raise SystemExit(3)"),
         _step("env", "import os; print(os.environ['WANTED'])", WANTED="given"),
-        tool.Step("absent", "left out: not here"),
+        tool.Step("absent", ["nothing"], lambda: "not here"),
         tool.Step("no-program", [str(tmp_path / "nothing")]),
     ]
     for step in steps:
@@ -129,9 +129,25 @@ def test_steps_name_existing_files(device, tmp_path):
     assert {"info", "core-build", "parity", "gpu", "benchmark", "sanitizer"} <= set(steps)
     assert steps["parity"].env["TF_RNN_OPS_TEST_DEVICE"] == device
     for step in steps.values():
-        if not isinstance(step.command, str):
-            paths = [arg for arg in step.command if arg.startswith(str(ROOT))]
-            assert all(pathlib.Path(path).exists() for path in paths), step.name
+        paths = [arg for arg in step.command if arg.startswith(str(ROOT))]
+        assert all(pathlib.Path(path).exists() for path in paths), step.name
+
+
+def test_every_tensorflow_of_a_test_takes_only_the_memory_it_needs(tmp_path):
+    for step in tool.make_steps("GPU:0", tmp_path):
+        if "TF_RNN_OPS_TEST_DEVICE" in step.env:
+            assert step.env["TF_FORCE_GPU_ALLOW_GROWTH"] == "true", step.name
+
+
+def test_pytorch_is_imported_only_for_steps_that_need_it(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(tool, "_no_torch", lambda: asked.append(1) or "a slow answer")
+    steps = {step.name: step for step in tool.make_steps("GPU:0", tmp_path)}
+    assert asked == []
+    steps["smi"].run(tmp_path)
+    assert asked == []
+    steps["core-times"].run(tmp_path)
+    assert asked == [1] and steps["core-times"].outcome == "left out: a slow answer"
 
 
 def test_pip_s_cusolver_is_put_on_the_path(tmp_path, monkeypatch):
