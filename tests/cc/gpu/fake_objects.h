@@ -39,6 +39,7 @@ struct cudnnRNNDataStruct {
 };
 struct cudnnRNNStruct {
   bool set = false;
+  bool padded_io = true;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   rnn_ops::gpu::fake::RnnSize size{};
@@ -52,6 +53,7 @@ namespace fake {
 
 using Vec = std::vector<double>;
 
+constexpr int kMostSteps = 65535;
 constexpr size_t kStatesSize = 520;
 constexpr size_t kWorkSize = 1000;
 constexpr int64_t kReserveHeader = 4;  // doubles: magic, phase, algo, size

@@ -32,15 +32,7 @@ class RnnCallsTest : public ::testing::Test {
   // A new executor, which has cached nothing.
   void Reset(AlgoPolicy policy = AlgoPolicy::kStandard) {
     executor_.reset();
-    RnnExecutorParts parts;
-    parts.cudnn = &recording_.cudnn();
-    parts.ops = &ops_;
-    parts.policy = policy;
-    parts.time = [](void*, const std::function<Status()>& work, double* seconds) {
-      *seconds = 1;
-      return work();
-    };
-    executor_ = std::make_unique<RnnExecutor>(parts);
+    executor_ = std::make_unique<RnnExecutor>(fake::HostParts(&recording_.cudnn(), &ops_, policy));
   }
 
   Outcome Forward(const RnnCase& c) {
@@ -72,6 +64,51 @@ TEST_F(RnnCallsTest, ASecondForwardCallRepeatsNothing) {
                           "Allocate", "RNNForward"));
 }
 
+// Neither the number of steps nor the stream, nor training, costs a descriptor of a network.
+TEST_F(RnnCallsTest, OtherCallsOfANetworkMakeNoPlan) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.dtype = Dtype::kFloat32;
+  c.lengths = {4, 4, 4};
+  for (AlgoPolicy policy : {AlgoPolicy::kHeuristic, AlgoPolicy::kPersistDynamic}) {
+    Reset(policy);
+    ASSERT_TRUE(Forward(c).status.ok());
+    recording_.Clear();
+    RnnCase longer = c;
+    longer.config.max_time = 6;
+    longer.lengths = {6, 6, 6};
+    ASSERT_TRUE(Forward(longer).status.ok());
+    int other_stream = 0;
+    HostAllocator scratch(recording_.hook());
+    const Values in = fake::MakeInputs(c, false);
+    ASSERT_TRUE(RunForward(executor_.get(), c, in, {0, &other_stream, &scratch}).status.ok());
+    c.config.is_training = false;
+    ASSERT_TRUE(Forward(c).status.ok());
+    c.config.is_training = true;
+    for (const char* made : {"SetRNNDescriptor_v8", "BuildRNNDynamic"}) {
+      EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains(made)));
+    }
+  }
+}
+
+// The stand-in's reserve space has another size for each algorithm.
+TEST_F(RnnCallsTest, BackwardGetsForwardsReserveSpaceWhateverItsOwnAlgorithm) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kFloat32;
+  c.config.num_units = 150;  // too many for SMALL_H in backward
+  c.lengths = {4, 4, 4};
+  size_t sizes[2];
+  for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kHeuristic}) {
+    Reset(policy);
+    const Outcome forward = Forward(c);
+    ASSERT_TRUE(Backward(c, forward).status.ok());
+    const size_t in_forward = std::get<18>(LAST_ARGUMENTS(RNNForward));
+    const size_t in_backward = std::get<20>(LAST_ARGUMENTS(RNNBackwardData_v8));
+    EXPECT_EQ(in_forward, in_backward);
+    sizes[policy == AlgoPolicy::kHeuristic] = in_forward;
+  }
+  EXPECT_NE(sizes[0], sizes[1]);
+}
+
 TEST_F(RnnCallsTest, BackwardCopiesTheReserveClearsTheGradientAndTakesDataFirst) {
   RnnCase c = SmallCase(RnnMode::kGru);
   c.lengths = {4, 4, 4};
@@ -98,10 +135,9 @@ TEST_F(RnnCallsTest, RowsWithoutStepsAreMaskedAroundTheCall) {
       on_memory.push_back(name);
     }
   }
-  EXPECT_THAT(on_memory,
-              ElementsAre("SetStream", "GetRNNTempSpaceSizes", "CopyFromHost", "MaskSequence",
-                          "ZeroEmptyRows", "Zero", "ZeroEmptyRows", "RNNForward", "MaskSequence",
-                          "CopyEmptyRows", "CopyEmptyRows"));
+  EXPECT_THAT(on_memory, ElementsAre("SetStream", "GetRNNTempSpaceSizes", "CopyFromHost",
+                                     "MaskSequence", "ZeroEmptyRows", "ZeroEmptyRows", "RNNForward",
+                                     "MaskSequence", "CopyEmptyRows", "CopyEmptyRows"));
 }
 
 TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
@@ -129,13 +165,29 @@ TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
   EXPECT_EQ(flags, static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
 }
 
+TEST_F(RnnCallsTest, PaddedIoIsOffOnlyWhereNotNeeded) {
+  RnnExecutorParts parts = fake::HostParts(&recording_.cudnn(), &ops_, AlgoPolicy::kStandard);
+  parts.padded_io = PaddedIo::kIfNeeded;
+  executor_ = std::make_unique<RnnExecutor>(parts);
+  const auto flags = [&](bool time_major, std::vector<int32_t> lengths) {
+    RnnCase c = SmallCase(RnnMode::kLstm);
+    c.config.time_major = time_major;
+    c.lengths = std::move(lengths);
+    c.config.batch = 3;
+    EXPECT_TRUE(Forward(c).status.ok());
+    return std::get<14>(LAST_ARGUMENTS(SetRNNDescriptor_v8));
+  };
+  EXPECT_EQ(flags(true, {4, 2, 3}), static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
+  EXPECT_EQ(flags(true, {4, 4, 4}), static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_DISABLED));
+}
+
 TEST_F(RnnCallsTest, MathTypes) {
   const std::tuple<Dtype, bool, cudnnMathType_t> expected[] = {
       {Dtype::kFloat32, false, CUDNN_FMA_MATH},
       {Dtype::kFloat32, true, CUDNN_DEFAULT_MATH},
       {Dtype::kFloat64, true, CUDNN_DEFAULT_MATH},
       {Dtype::kFloat16, false, CUDNN_TENSOR_OP_MATH},
-      {Dtype::kBFloat16, true, CUDNN_TENSOR_OP_MATH}};
+      {Dtype::kBFloat16, false, CUDNN_DEFAULT_MATH}};
   for (const auto& [dtype, allow_tf32, math] : expected) {
     RnnCase c = SmallCase(RnnMode::kTanh);
     c.dtype = dtype;
@@ -283,6 +335,15 @@ TEST_F(EveryFailureTest, ConvertedWithAnotherLayoutOfWeights) {
   c.dtype = Dtype::kBFloat16;
   EXPECT_GT(FailEach(c, AlgoPolicy::kStandard), 80);
   fake::TheQuirks() = fake::Quirks();
+}
+
+TEST_F(EveryFailureTest, AnotherAlgorithmInBackward) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kFloat32;
+  c.config.num_units = 130;
+  c.config.max_time = 2;
+  c.lengths = {2, 2, 2};
+  EXPECT_GE(FailEach(c, AlgoPolicy::kHeuristic), 20);
 }
 
 TEST_F(EveryFailureTest, Measured) {
