@@ -205,6 +205,25 @@ Status RnnExecutor::Backward(const RnnBackwardArgs& args, const RnnGpuCall& call
   return RunBackward(args, call, handle.get(), choice);
 }
 
+Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+                                    cudnnHandle_t handle, const RnnChoice& choice,
+                                    const RnnCallDescriptors& descriptors,
+                                    const std::vector<int>& lengths, const void* params,
+                                    int64_t* bytes) {
+  *bytes = descriptors.reserve_bytes();
+  if (!problem.config.is_training || choice.forward == choice.backward) return Status();
+  for (Pass pass : {Pass::kForward, Pass::kBackward}) {
+    RnnPlan::Pointer plan;
+    RnnCallDescriptors others;
+    RNN_OPS_RETURN_IF_ERROR(GetPlan(problem, call, handle, choice, pass, params, &plan));
+    if (plan.get() == &descriptors.plan()) continue;
+    RNN_OPS_RETURN_IF_ERROR(
+        others.Init(*parts_.cudnn, handle, plan, problem.config, lengths, descriptors.dropout()));
+    *bytes = std::max(*bytes, others.reserve_bytes());
+  }
+  return Status();
+}
+
 Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& call,
                                cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
@@ -224,8 +243,11 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
   RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
   void* reserve = nullptr;
   if (c.is_training) {
-    RNN_OPS_RETURN_IF_ERROR(AllocateScratch(args.reserve, "reserve_space",
-                                            ReserveBytes(descriptors.reserve_bytes()), &reserve));
+    int64_t needed = 0;
+    RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
+                                            staging.lengths(), args.params, &needed));
+    RNN_OPS_RETURN_IF_ERROR(
+        AllocateScratch(args.reserve, "reserve_space", ReserveBytes(needed), &reserve));
   }
 
   RNN_OPS_RETURN_IF_ERROR(staging.Init());
@@ -256,20 +278,6 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
   return staging.Finish();
 }
 
-Status RnnExecutor::GetReserveBytes(const RnnBackwardArgs& args, const RnnGpuCall& call,
-                                    cudnnHandle_t handle, const RnnChoice& choice,
-                                    const std::vector<int>& lengths,
-                                    cudnnDropoutDescriptor_t dropout, int64_t* bytes) {
-  RnnPlan::Pointer plan;
-  RnnCallDescriptors descriptors;
-  RNN_OPS_RETURN_IF_ERROR(
-      GetPlan(args.problem, call, handle, choice, Pass::kForward, args.params, &plan));
-  RNN_OPS_RETURN_IF_ERROR(
-      descriptors.Init(*parts_.cudnn, handle, plan, args.problem.config, lengths, dropout));
-  *bytes = descriptors.reserve_bytes();
-  return Status();
-}
-
 Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call,
                                 cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
@@ -283,12 +291,9 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   RnnStaging staging(*parts_.ops, args.problem, choice.compute, call);
   RnnCallDescriptors descriptors;
   RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, c, staging.lengths(), dropout.get()));
-  // Forward's, also where backward takes another algorithm.
-  int64_t reserve_bytes = descriptors.reserve_bytes();
-  if (choice.forward != choice.backward) {
-    RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args, call, handle, choice, staging.lengths(),
-                                            dropout.get(), &reserve_bytes));
-  }
+  int64_t reserve_bytes = 0;
+  RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
+                                          staging.lengths(), args.params, &reserve_bytes));
   if (args.reserve_bytes != ReserveBytes(reserve_bytes)) {
     return WrongReserve(ReserveBytes(reserve_bytes), args.reserve_bytes);
   }

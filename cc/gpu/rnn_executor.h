@@ -70,10 +70,10 @@ class RnnExecutor {
                     const RnnChoice& choice);
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                      const RnnChoice& choice);
-  // The size of the reserve space that the forward pass of `choice` wrote. `dropout`: backward's.
-  Status GetReserveBytes(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                         const RnnChoice& choice, const std::vector<int>& lengths,
-                         cudnnDropoutDescriptor_t dropout, int64_t* bytes);
+  // The reserve space that both passes of `choice` need, of a call that has these `descriptors`.
+  Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
+                         const RnnChoice& choice, const RnnCallDescriptors& descriptors,
+                         const std::vector<int>& lengths, const void* params, int64_t* bytes);
   // Forward and, in training, backward into scratch: of one step to see whether cuDNN takes it, of
   // the whole problem several times where `seconds` are asked for.
   Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,

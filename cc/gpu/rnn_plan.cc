@@ -168,8 +168,8 @@ Status RnnCallDescriptors::Init(const CudnnApi& api, cudnnHandle_t handle, RnnPl
   plan_ = std::move(plan);
   const RnnPlanKey& key = plan_->key();
   forward_mode_ = config.is_training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
-  with_dropout_ = dropout != nullptr;
-  if (with_dropout_) {
+  dropout_ = dropout;
+  if (dropout != nullptr) {
     RNN_OPS_RETURN_IF_ERROR(own_rnn_.Create(api, "CreateRNNDescriptor(&own_rnn)"));
     RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api, key, dropout, own_rnn_.get()));
   }

@@ -104,7 +104,8 @@ class RnnCallDescriptors {
               cudnnDropoutDescriptor_t dropout);
 
   const RnnPlan& plan() const { return *plan_; }
-  cudnnRNNDescriptor_t rnn() const { return with_dropout_ ? own_rnn_.get() : plan_->rnn(); }
+  cudnnRNNDescriptor_t rnn() const { return dropout_ != nullptr ? own_rnn_.get() : plan_->rnn(); }
+  cudnnDropoutDescriptor_t dropout() const { return dropout_; }
   cudnnForwardMode_t forward_mode() const { return forward_mode_; }
   cudnnRNNDataDescriptor_t x() const { return x_.get(); }
   cudnnRNNDataDescriptor_t y() const { return y_.get(); }
@@ -114,7 +115,7 @@ class RnnCallDescriptors {
  private:
   RnnPlan::Pointer plan_;
   cudnnForwardMode_t forward_mode_ = CUDNN_FWD_MODE_INFERENCE;
-  bool with_dropout_ = false;
+  cudnnDropoutDescriptor_t dropout_ = nullptr;
   RnnDescriptor own_rnn_;
   RnnDataDescriptor x_, y_;
   size_t work_size_ = 0;
