@@ -204,7 +204,7 @@ def _commit():
     return done.stdout.strip() or "unknown"
 
 
-_SHARE = re.compile(r"^([\d.e+-]+|inf) of the bound: ")
+_SHARE = re.compile(r"^(\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf) of the bound: ")
 _FAILURE = re.compile(r"^(FAIL|ERROR )|\bFAILED ")
 
 

@@ -110,7 +110,10 @@ def test_every_failure_is_in_the_report(tmp_path):
 
 
 def test_shares_of_bounds_are_in_the_report_the_largest_first(tmp_path):
-    lines = [*(f"{k / 100:.2g} of the bound: test_{k}" for k in range(50)), "inf of the bound: test_x"]
+    lines = [
+        *(f"{k / 100:.2g} of the bound: test_{k}" for k in range(50)),
+        "inf of the bound: test_x",
+    ]
     step = _step("parity", f"print('\\n'.join({lines!r})); print('40 passed')")
     step.run(tmp_path)
     shown = tool.report([step], "c", "GPU:0").splitlines()
@@ -180,7 +183,9 @@ def _text(path):
 
 
 def test_without_tensorflow_nothing_else_is_tried(tmp_path):
-    run = _rehearse(tmp_path, "[step('import', 'import nothing_of_this_name'), step('x', 'print(1)')]")
+    run = _rehearse(
+        tmp_path, "[step('import', 'import nothing_of_this_name'), step('x', 'print(1)')]"
+    )
     output, _ = run.communicate(timeout=30)
     assert run.returncode == 1
     assert "nothing else can run" in output
