@@ -58,26 +58,23 @@ def matrix_checks(device_core):
 
 
 def measure(device_core, shape, math, on_gpu):
+    """Values, then times. A way that fails has `error` in its cell and fails the check."""
     mode, steps, batch, width, units, layers = shape
     name, dtype, tf32 = math
     spec = RnnSpec(mode, layers, units, width)
     torch.backends.cudnn.allow_tf32 = tf32
-    shares = _errors(device_core, spec, batch, dtype, tf32)
+    errors = {}
+    shares = _shares(device_core, spec, batch, dtype, tf32, errors)
     arrays = core.random_inputs(spec, steps, batch, dtype, weight=checks.weight_of(spec))
     tensors = checks.to_device(device_core, arrays, dtype)
     call = core.TimedCall(device_core, spec, tensors, 2**30 if on_gpu else 2**26)
-    peer = torch_peer(mode, (steps, batch, width, units, layers), dtype, device_core.device)
+    peer = torch_peer(mode, shape[1:], dtype, device_core.device)
     runs, repeats = (10, 5) if on_gpu else (2, 1)
+    worst = max(shares.values(), default=0.0)
     rows = []
     for training in (False, True):
         settings = {"training": training, "allow_tf32": int(tf32)}
-        times = {}
-        for way, choice in WAYS:
-            if choice.get("keeps_reserve") and not training:
-                continue
-            call.seconds(1, **settings, **choice)  # makes plans and choices
-            found = [call.seconds(runs, **settings, **choice) for _ in range(repeats)]
-            times[way] = statistics.median(found)
+        times = _times(call, runs, repeats, settings, errors)
         theirs = peer(training, runs, repeats)
         cells = [
             mode,
@@ -85,17 +82,36 @@ def measure(device_core, shape, math, on_gpu):
             name,
             "training" if training else "inference",
         ]
-        cells += [f"{theirs * 1e6:.0f}"]
-        cells += [f"{times[way] * 1e6:.0f}" if way in times else "-" for way, _ in WAYS]
-        cells += [f"{theirs / times['heuristic']:.2f}", f"{max(shares.values()):.2g}"]
+        cells += [f"{theirs * 1e6:.0f}", *(_microseconds(times.get(way)) for way, _ in WAYS)]
+        ours = times.get("heuristic")
+        cells += [f"{theirs / ours:.2f}" if ours else "-", f"{worst:.2g}"]
         rows.append("| " + " | ".join(cells) + " |")
-    text = ", ".join(f"{way} {share:.2g}" for way, share in shares.items())
-    worst = max(shares.values())
-    return worst <= 1, f"{worst:.2g} of the bound; {text} {' '.join(rows)}"
+    text = ", ".join([f"{way} {share:.2g}" for way, share in shares.items()])
+    text += "".join(f"; {way}: {error}" for way, error in errors.items())
+    return worst <= 1 and not errors, f"{worst:.2g} of the bound; {text} {' '.join(rows)}"
 
 
-def _errors(device_core, spec, batch, dtype, tf32):
-    """The largest error of each way as a share of the bound, over a few steps."""
+def _microseconds(seconds):
+    return "-" if seconds is None else "error" if seconds == 0 else f"{seconds * 1e6:.0f}"
+
+
+def _times(call, runs, repeats, settings, errors):
+    """Seconds by way; 0 for one that fails, whose error is added to `errors`."""
+    times = {}
+    for way, choice in WAYS:
+        if choice.get("keeps_reserve") and not settings["training"]:
+            continue
+        try:
+            call.seconds(1, **settings, **choice)  # makes plans and choices
+            found = [call.seconds(runs, **settings, **choice) for _ in range(repeats)]
+            times[way] = statistics.median(found)
+        except core.CoreError as error:
+            errors[way], times[way] = error, 0
+    return times
+
+
+def _shares(device_core, spec, batch, dtype, tf32, errors):
+    """The largest error of each way as a share of its bound, over a few steps."""
     lengths = [CHECKED_STEPS] * batch
     weight = checks.weight_of(spec)
     arrays = core.random_inputs(spec, CHECKED_STEPS, batch, dtype, weight=weight)
@@ -103,7 +119,14 @@ def _errors(device_core, spec, batch, dtype, tf32):
     bound = TF32_BOUND if tf32 else checks.BOUNDS[dtype]
     found = {}
     for way, choice in WAYS:
-        choice = {k: v for k, v in choice.items() if k != "keeps_reserve"}
-        got = checks.run(device_core, spec, arrays, lengths, dtype, allow_tf32=int(tf32), **choice)
+        if "keeps_reserve" in choice:
+            continue  # checks.run() always keeps it
+        try:
+            got = checks.run(
+                device_core, spec, arrays, lengths, dtype, allow_tf32=int(tf32), **choice
+            )
+        except core.CoreError as error:
+            errors[way] = error
+            continue
         found[way] = max(checks.difference(a, e) for a, e in zip(got, want)) / bound
     return found

@@ -22,6 +22,16 @@ sys.modules["torch"] = importlib.import_module("torch")
 """
 
 
+def copy_of(source, folder, changed):
+    """run.py of a copy of the programs, some of them changed."""
+    for path in source.glob("*.py"):
+        text = changed.get(path.name, path.read_text())
+        text = text.replace("pathlib.Path(__file__).resolve().parents[1]", repr(str(source.parent)))
+        text = text.replace("HERE.parents[1]", f"pathlib.Path({str(source.parents[1])!r})")
+        (folder / path.name).write_text(text)
+    return folder / "run.py"
+
+
 def counts(done):
     """Passed and failed, from the last line."""
     words = done.stdout.splitlines()[-1].replace(",", "").split()
@@ -58,6 +68,19 @@ def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     head = next(line for line in text.splitlines() if line.startswith("| cell |"))
     assert rows[0].count("|") == head.count("|")
     assert "| float16 | 3, 2, 5, 7 |" in text
+
+
+def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
+    page = tmp_path / "page.md"
+    text = (HERE / "matrix.py").read_text()
+    wrong = text.replace('{"algo": "persist_static"}', '{"algo": "no_such"}')
+    assert text != wrong
+    script = copy_of(HERE, tmp_path, {"matrix.py": wrong})
+    done = rehearse("--only", "matrix", "--report", page, script=script)
+    assert done.returncode == 1
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| lstm |")]
+    assert len(rows) == 8 and all(row.count("| error |") == 1 for row in rows)
+    assert "TF_RNN_OPS_CUDNN_ALGO must be one of" in page.read_text()
 
 
 def test_the_head_of_the_table_is_that_of_its_rows():
@@ -104,18 +127,10 @@ def test_a_wrong_result_fails_and_is_named(rehearse, tmp_path):
     text = (HERE / "block_lstm_checks.py").read_text()
     clip = 'settings.get("cell_clip", 0.0)'
     assert text.count(clip) == 1
-    for path in HERE.glob("*.py"):
-        (tmp_path / path.name).write_text(path.read_text())
-    (tmp_path / "block_lstm_checks.py").write_text(text.replace(clip, "0.01"))
-    for name in ("core.py", "block_lstm_checks.py", "run.py"):
-        copy = tmp_path / name
-        copy.write_text(
-            copy.read_text()
-            .replace("pathlib.Path(__file__).resolve().parents[1]", f"{str(HERE.parent)!r}")
-            .replace("HERE.parents[1]", f"pathlib.Path({str(HERE.parents[1])!r})")
-        )
+    wrong = text.replace(clip, "0.01")
+    script = copy_of(HERE, tmp_path, {"block_lstm_checks.py": wrong})
     page = tmp_path / "page.md"
-    done = rehearse("--only", "block", "--report", page, script=tmp_path / "run.py")
+    done = rehearse("--only", "block", "--report", page, script=script)
     assert done.returncode == 1, done.stderr
     assert "FAIL block float32 (1, 1, 1, 1) steps=1" in page.read_text()
     assert counts(done)[1] > 0

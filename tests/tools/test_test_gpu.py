@@ -111,6 +111,7 @@ def test_every_failure_is_in_the_report(tmp_path):
 
 def test_shares_of_bounds_are_in_the_report_the_largest_first(tmp_path):
     lines = [
+        ".0.9 of the bound: not a line of its own",
         *(f"{k / 100:.2g} of the bound: test_{k}" for k in range(50)),
         "inf of the bound: test_x",
     ]
