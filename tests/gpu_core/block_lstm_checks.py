@@ -218,9 +218,8 @@ def time_block(block, shape, dtype, runs=10, repeats=5):
     problem = block.problem(inputs[0], units)
     outputs = block.forward(problem, inputs)
     results = [torch.empty_like(t) for t in inputs]
-    scratch = torch.empty(2**30 if block.device == "cuda" else 2**26, dtype=torch.uint8).to(
-        block.device
-    )
+    scratch_bytes = 2**30 if block.device == "cuda" else 2**26
+    scratch = torch.empty(scratch_bytes, dtype=torch.uint8, device=block.device)
 
     def addresses(tensors):
         return (ctypes.c_void_p * len(tensors))(*[t.data_ptr() for t in tensors])
