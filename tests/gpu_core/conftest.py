@@ -39,9 +39,12 @@ def libraries(tmp_path_factory):
 
 @pytest.fixture
 def rehearse(libraries):
-    """A function that runs run.py on the stand-ins: (arguments, **environment)."""
+    """A function that runs run.py on the stand-ins: (arguments, **environment).
 
-    def run(*arguments, script=HERE / "run.py", timeout=280, **variables):
+    It returns what subprocess.run gives or, without `wait`, the process.
+    """
+
+    def run(*arguments, script=HERE / "run.py", wait=True, **variables):
         environment = {
             **os.environ,
             "LD_LIBRARY_PATH": str(libraries),
@@ -49,12 +52,12 @@ def rehearse(libraries):
             **variables,
         }
         command = [sys.executable, "-B", script, "--pretend", "--library", libraries / "libcore.so"]
-        return subprocess.run(
-            [*map(str, command), *map(str, arguments)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+        command = [*map(str, command), *map(str, arguments)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen(command, env=environment, text=True, **pipes)
+        if not wait:
+            return process
+        output, errors = process.communicate()
+        return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
     return run

@@ -88,38 +88,46 @@ def test_the_head_of_the_table_is_that_of_its_rows():
     subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)
 
 
-@pytest.mark.parametrize("seconds", [3, 12])
-def test_a_run_that_is_cut_off_has_its_page(rehearse, tmp_path, seconds):
-    """A deadline within the start of a slow PyTorch, and one behind it."""
-    (tmp_path / "slow" / "torch").mkdir(parents=True)
-    (tmp_path / "slow" / "torch" / "__init__.py").write_text(SLOW_TORCH.format(seconds=5))
+def slow_torch(folder, seconds):
+    """A folder for PYTHONPATH in which the import of PyTorch takes a while."""
+    (folder / "slow" / "torch").mkdir(parents=True)
+    (folder / "slow" / "torch" / "__init__.py").write_text(SLOW_TORCH.format(seconds=seconds))
+    return str(folder / "slow")
+
+
+def test_a_deadline_within_the_import_of_pytorch(rehearse, tmp_path):
     page, log = tmp_path / "page.md", tmp_path / "log"
     start = time.monotonic()
     done = rehearse(
-        *("--seconds", seconds, "--report", page, "--log", log),
-        PYTHONPATH=str(tmp_path / "slow"),
+        *("--seconds", 3, "--report", page, "--log", log), PYTHONPATH=slow_torch(tmp_path, 120)
     )
-    assert time.monotonic() - start < seconds + 5
+    assert time.monotonic() - start < 60
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-1].endswith("failed, cut off"), done.stdout[-2000:]
-    assert "the time is over, in: " in page.read_text() + log.read_text()
-    passed, failed = counts(done)
-    assert failed == 0
-    assert (passed > 0) == (seconds > 5)
-    assert ("| stack float32 |" in page.read_text()) == (seconds > 5)
+    lines = ["the time is over, in: the start of a process", "0 passed, 0 failed, cut off"]
+    assert done.stdout.splitlines() == log.read_text().splitlines() == lines
+    assert "Last line: 0 passed, 0 failed, cut off" in page.read_text()
+
+
+def test_a_run_that_is_taken_away_leaves_its_page(rehearse, tmp_path):
+    """With a slow PyTorch, within a deadline; nothing is written at the end only."""
+    page = tmp_path / "page.md"
+    run = rehearse(
+        *("--seconds", 250, "--report", page), wait=False, PYTHONPATH=slow_torch(tmp_path, 5)
+    )
+    for _ in range(1200):
+        if page.exists() and "| stack float32 |" in page.read_text():
+            break
+        time.sleep(0.1)
+    run.kill()
+    run.communicate()
+    text = page.read_text()
+    assert "| stack float32 |" in text and "Last line: ok   stack float32" in text
+    assert "Device: a pretended GPU" in text and text.endswith("<!-- end core -->\n")
 
 
 def test_pytorch_is_not_imported_by_the_parent():
     program = "import sys, run; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
     subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)
-
-
-def test_a_page_survives_the_end_of_the_run(rehearse, tmp_path):
-    """What a machine that is taken away leaves: nothing is written at the end only."""
-    page = tmp_path / "page.md"
-    with pytest.raises(subprocess.TimeoutExpired):
-        rehearse("--report", page, timeout=10)
-    assert "| stack float32 |" in page.read_text()
 
 
 def test_a_wrong_result_fails_and_is_named(rehearse, tmp_path):
