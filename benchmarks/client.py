@@ -28,6 +28,7 @@ class Worker:
         self.name = name
         # The package under test is the installed one; only this folder comes from the tree.
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
+        env["CUDA_VISIBLE_DEVICES"] = "-1"  # a GPU would take the ops, and each process its memory
         env.update(environment or {})
         self._command = [*prefix, sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
         self._env = env

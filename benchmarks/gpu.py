@@ -1,6 +1,6 @@
 """Times the ops on a GPU beside TensorFlow's own CudnnRNNV3 and BlockLSTMV2 and PyTorch's layers.
 
-    python -m benchmarks.gpu [--device GPU:0] [--rounds 7] [--output FOLDER]
+    python -m benchmarks.gpu [--device GPU:0] [--rounds 7] [--peers NAME ...] [--output FOLDER]
 
 Every peer runs in a process of its own, since two builds of cuDNN do not share one; they take turns,
 round by round. A time is that of many calls up to the synchronisation behind the last, per call, as
@@ -225,14 +225,31 @@ def work(name, device):
 
 
 class Worker:
-    """A peer in a process of its own. A process that died is a peer that is left out."""
+    """A peer in a process of its own. One that died is left out, and started for the next row."""
 
     def __init__(self, name, device):
-        self.name = name
-        command = [sys.executable, "-c", _START, str(ROOT), "--worker", name, "--device", device]
+        self.name, self.device = name, device
+        self._start()
+
+    def _start(self):
+        command = [sys.executable, "-c", _START, str(ROOT)]
+        command += ["--worker", self.name, "--device", self.device]
+        # The peers share one GPU. Without this the first TensorFlow reserves all of its memory.
+        environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
+
+    def prepare(self, **command):
+        """Builds a problem, in a new process where the last one has ended."""
+        if self.process.poll() is not None:
+            self._start()
+        return self.ask(**command)
 
     def ask(self, **command):
         """The answer, always with `error` when there is none."""
@@ -275,7 +292,7 @@ def measure(workers, text, training, rounds, folder):
     left_out, ready = {}, []
     for worker in workers:
         save = str(folder / f"{PEERS.index(worker.name)}.npz")
-        answer = worker.ask(problem=text, training=training, save=save)
+        answer = worker.prepare(problem=text, training=training, save=save)
         if "error" in answer:
             left_out[worker.name] = answer["error"]
         else:
@@ -307,15 +324,24 @@ def ratios(row):
     return found
 
 
+_HEAD = ["(T,B,I,H)", "mode", *PEERS, "ratio", "ratio BlockLSTM"]
+
+
+def _line(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def table_row(row):
+    """A row of the table, in microseconds."""
+    cells = [f"{row['seconds'][n] * 1e6:.1f}" if n in row["seconds"] else "" for n in PEERS]
+    found = ratios(row)
+    cells += [f"{found[name]:.2f}" if name in found else "" for name in (OURS, BLOCK)]
+    return _line([row["problem"], row["mode"], *cells])
+
+
 def markdown(rows):
-    """The table, in microseconds, and the reasons why cells are empty."""
-    head = ["(T,B,I,H)", "mode", *PEERS, "ratio", "ratio BlockLSTM"]
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    for row in rows:
-        cells = [f"{row['seconds'][n] * 1e6:.1f}" if n in row["seconds"] else "" for n in PEERS]
-        found = ratios(row)
-        cells += [f"{found[name]:.2f}" if name in found else "" for name in (OURS, BLOCK)]
-        lines.append("| " + " | ".join([row["problem"], row["mode"], *cells]) + " |")
+    """The table and the reasons why cells are empty."""
+    lines = [_line(_HEAD), _line(["---"] * len(_HEAD)), *map(table_row, rows)]
     reasons = {(n, r) for row in rows for n, r in row["left_out"].items() if "only" not in r}
     return "\n".join([*lines, "", *(f"- left out: {n}: {r}" for n, r in sorted(reasons))])
 
@@ -326,6 +352,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--shapes", type=pathlib.Path, default=SHAPES)
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output"))
+    parser.add_argument("--peers", nargs="+", default=PEERS, choices=PEERS, metavar="NAME")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
@@ -333,19 +360,23 @@ def main():
         return
     args.output.mkdir(parents=True, exist_ok=True)
     lines = [line.split("#")[0].strip() for line in args.shapes.read_text().splitlines()]
-    workers = [Worker(name, args.device) for name in PEERS]
+    workers = [Worker(name, args.device) for name in args.peers]
     rows = []
+    # Complete at every moment: a run that is cut off has the rows so far.
+    print(markdown(rows).strip(), flush=True)
     try:
         for text in filter(None, lines):
             for training in (False, True):
                 rows.append(measure(workers, text, training, args.rounds, args.output))
-                print(rows[-1], flush=True)
+                print(table_row(rows[-1]), flush=True)
                 (args.output / "gpu.json").write_text(json.dumps(rows, indent=1))
+                (args.output / "gpu.md").write_text(markdown(rows) + "\n")
     finally:
         for worker in workers:
             worker.close()
-    (args.output / "gpu.md").write_text(markdown(rows) + "\n")
-    print(markdown(rows))
+    print("\n".join(line for line in markdown(rows).splitlines() if line.startswith("- ")))
+    if not any(row["seconds"].get(OURS) for row in rows):
+        sys.exit("tf_rnn_ops ran no problem")
 
 
 if __name__ == "__main__":

@@ -1,70 +1,102 @@
 """Every check and benchmark that needs a GPU, and the report of the run: `make test-gpu`.
 
-    python tools/test_gpu.py [--device GPU:0] [--report docs/gpu-verification.md] [--only NAME ...]
+    python tools/test_gpu.py [--device GPU:0] [--seconds 540] [--report PAGE] [--only NAME ...]
 
 PYTHON's environment has the tf_rnn_ops to test, TensorFlow with its GPU libraries, pytest, and
-PyTorch with CUDA for what is compared with it. A step that fails does not stop the others. With
---device CPU:0 the steps run on the CPU, which only shows that they can.
+PyTorch with CUDA for what is compared with it. A step that fails does not stop the others, and each
+has at most its own limit and what is left of --seconds. The report is written before and after each
+step and every few seconds within one, so a machine that goes away leaves what is done. With --device
+CPU:0 the steps run on the CPU, which only shows that they can.
 """
 
 import argparse
 import datetime
+import functools
 import importlib.util
 import os
 import pathlib
 import platform
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 
+import verification_page
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- begin report -->", "<!-- end report -->"
+PART = "tensorflow"
 TAIL_LINES = 12
 MOST_FAILURES = 100
+MOST_SHARES = 20
 # Several times what a step should take, so only one that hangs meets it.
 TIMEOUT_SECONDS = 600
-SLOW = {"sanitizer": 1800}
+# Between two reports within a step.
+REPORT_SECONDS = 5
+# A step is not worth starting with less than this.
+FEWEST_SECONDS = 5
 
 
 class Step:
     """One command of the run.
 
     Attributes:
-        name: what --only calls it. command: the arguments, or a reason (str) why there is none.
+        name: what --only calls it. command: the arguments. missing: a function that returns why the
+        step is left out, or None; it is called at the step's turn, since it may take seconds.
         env: what it needs beside the environment of this process.
     """
 
-    def __init__(self, name, command, **env):
-        self.name, self.command, self.env = name, command, env
+    def __init__(self, name, command, missing=None, **env):
+        self.name, self.command, self.missing, self.env = name, command, missing, env
         self.outcome, self.seconds, self.output = "not run", 0.0, ""
 
-    def run(self, folder):
-        if isinstance(self.command, str):
-            self.outcome = self.command
+    def run(self, folder, seconds=TIMEOUT_SECONDS, progress=lambda: None):
+        """Runs for at most `seconds`; calls progress() now and then."""
+        reason = self.missing() if self.missing else None
+        if reason:
+            self.outcome = f"left out: {reason}"
             return
         start = time.monotonic()
-        limit = SLOW.get(self.name, TIMEOUT_SECONDS)
-        with open(folder / f"{self.name}.log", "w") as log:
+        log = folder / f"{self.name}.log"
+
+        def note():
+            self.seconds = time.monotonic() - start
+            self.output = log.read_text(errors="replace")
+
+        def tick():
+            self.outcome = "running"
+            note()
+            progress()
+
+        with open(log, "w") as output:
             try:
-                status = _run_group(self.command, limit, folder, {**os.environ, **self.env}, log)
+                status = _run_group(
+                    self.command, seconds, folder, {**os.environ, **self.env}, output, tick
+                )
                 self.outcome = "passed" if status == 0 else f"FAILED ({status})"
             except subprocess.TimeoutExpired:
-                self.outcome = f"FAILED (not finished after {limit} s)"
+                self.outcome = f"FAILED (not finished after {seconds:.0f} s)"
             except OSError as error:
                 self.outcome = f"FAILED ({error})"
-        self.seconds = time.monotonic() - start
-        self.output = (folder / f"{self.name}.log").read_text(errors="replace")
+        note()
 
 
-def _run_group(command, limit, folder, env, log):
+def _run_group(command, limit, folder, env, log, tick):
     """The command's exit status. Whatever happens, none of its processes goes on using the GPU."""
+    end = time.monotonic() + limit
     process = subprocess.Popen(
         command, cwd=folder, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
     )
     try:
-        return process.wait(limit)
+        while True:
+            tick()
+            left = end - time.monotonic()
+            try:
+                return process.wait(max(0, min(left, REPORT_SECONDS)))
+            except subprocess.TimeoutExpired:
+                if left <= REPORT_SECONDS:
+                    raise
     finally:
         try:
             os.killpg(process.pid, signal.SIGKILL)
@@ -88,56 +120,79 @@ def cusolver_cure():
     return {}
 
 
-def make_steps(device, folder):
-    """All steps, in order: the quick and telling ones first."""
+def make_steps(device, folder, page=None, short=False):
+    """All steps, in order: the quick and telling ones first.
+
+    Args:
+        device: where the ops run.
+        folder: for logs and results.
+        page: where the core's own report goes; None: nowhere.
+        short: time is short, so the benchmark is.
+    """
     python = sys.executable
     on_gpu = device.startswith("GPU")
     tests = ROOT / "tests"
-    place = {"TF_RNN_OPS_TEST_DEVICE": device, "CUDA_VISIBLE_DEVICES": "0" if on_gpu else "-1"}
     cure = cusolver_cure()
-    place.update(cure)
+    place = {
+        "TF_RNN_OPS_TEST_DEVICE": device,
+        "CUDA_VISIBLE_DEVICES": "0" if on_gpu else "-1",
+        # Tests start further processes on the GPU, which need memory too.
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        **cure,
+    }
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     parity = str(tests / "parity" / "test_device_parity.py")
-    core = tests / "gpu_core"
-    library = str(folder / "core" / "libcore.so")
-    torch_has_cuda = _succeeds([python, "-c", "import torch; assert torch.cuda.is_available()"])
-    no_torch = None if torch_has_cuda else "left out: no PyTorch with CUDA here"
-    sanitizer = shutil.which("compute-sanitizer")
-    checked = [sanitizer, "--tool", "memcheck", "--error-exitcode", "9", *pytest, parity]
-    few = ["-k", "(every_configuration and float32) or block_lstm"]
+    core = [python, str(tests / "gpu_core" / "run.py")]
+    core += ["--library", str(folder / "core" / "libcore.so")]
+    core_report = ["--report", str(page)] if page else []
+    # Without TensorFlow, and our own kernels alone: everything else would take many minutes.
+    checked = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
+    checked += ["--target-processes", "all", "--kernel-regex", "kns=block_lstm"]
+    checked += [*core, "--only", "block"]
     benchmark = [python, "-c", _BENCHMARK, str(ROOT), "--device", device, "--output", str(folder)]
+    if short:
+        benchmark += ["--rounds", "3", "--peers", *_STACK_PEERS]
+
+    def not_on_gpu():
+        return None if on_gpu else "for a GPU"
+
     return [
+        Step("import", [python, "-c", _IMPORT], CUDA_VISIBLE_DEVICES="-1"),
+        Step("smi", ["nvidia-smi"], _no_program("nvidia-smi")),
+        Step("one-op", [*pytest, parity, "-k", "working_sizes and lstm"], **place),
         Step("info", [python, "-m", "tf_rnn_ops.info"]),
-        Step("smi", ["nvidia-smi"] if shutil.which("nvidia-smi") else "left out: no nvidia-smi"),
-        Step("core-build", ["bash", str(core / "build.sh"), str(folder / "core")]),
-        Step("core-stack", no_torch or [python, str(core / "checks.py"), library]),
-        Step("core-block", no_torch or [python, str(core / "block_lstm_checks.py"), library]),
         Step("parity", [*pytest, parity], **place),
-        Step("gpu", [*pytest, str(tests / "gpu")] if on_gpu else "left out: for a GPU", **place),
-        Step("parity-auto", [*pytest, parity], TF_RNN_OPS_CUDNN_ALGO="auto", **place),
-        Step("core-times", no_torch or [python, str(core / "timings.py"), library]),
         Step("benchmark", benchmark, **cure),
-        Step("benchmark-auto", benchmark, TF_RNN_OPS_CUDNN_ALGO="auto", **cure),
-        Step(
-            "sanitizer",
-            [*checked, *few] if sanitizer and on_gpu else "left out: no compute-sanitizer",
-            **place,
-        ),
+        Step("gpu", [*pytest, str(tests / "gpu")], not_on_gpu, **place),
+        Step("parity-standard", [*pytest, parity], TF_RNN_OPS_CUDNN_ALGO="standard", **place),
+        Step("core", [*core, *core_report], _no_torch),
+        Step("sanitizer", checked, lambda: _no_torch() or _no_program("compute-sanitizer")()),
     ]
 
 
+_IMPORT = "import tensorflow, tf_rnn_ops; print('TensorFlow', tensorflow.__version__)"
+# Of benchmarks/gpu.py, without the BlockLSTM ops.
+_STACK_PEERS = ("tf_rnn_ops", "TensorFlow CudnnRNNV3", "PyTorch")
 # The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
 _BENCHMARK = (
     "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
     "from benchmarks.gpu import main; main()"
 )
 # Steps whose whole output belongs into the report.
-_TABLES = {"core-times", "benchmark", "benchmark-auto"}
+_TABLES = {"benchmark"}
 
 
-def _succeeds(command):
-    """Whether a Python of this environment can do something."""
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+@functools.cache
+def _no_torch():
+    """Why the core's programs cannot run. Slow: it imports PyTorch, in a process of its own."""
+    command = [sys.executable, "-c", "import torch; assert torch.cuda.is_available()"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    return None if done.returncode == 0 else "no PyTorch with CUDA here"
+
+
+def _no_program(name):
+    """A function that says why a program cannot run."""
+    return lambda: None if shutil.which(name) else f"no {name} here"
 
 
 def _commit():
@@ -149,6 +204,10 @@ def _commit():
     return done.stdout.strip() or "unknown"
 
 
+_SHARE = re.compile(r"^(\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf) of the bound: ")
+_FAILURE = re.compile(r"^(FAIL|ERROR )|\bFAILED ")
+
+
 def _excerpt(step):
     """What the report shows of a step: its tables, or the end of what it printed."""
     lines = step.output.strip().splitlines()
@@ -157,9 +216,12 @@ def _excerpt(step):
         return "\n".join(tables) if tables else _fenced(lines[-TAIL_LINES:])
     if step.name in ("info", "smi"):
         return _fenced(lines)
-    # Each failure's line, wherever it is: those of the core's checks and those of pytest's summary.
-    earlier = [line for line in lines[:-TAIL_LINES] if line.startswith(("FAIL", "ERROR "))]
-    return _fenced(earlier[:MOST_FAILURES] + lines[-TAIL_LINES:])
+    # Each failure's line, wherever it is, and how near the others came to their bounds.
+    shares = [line for line in lines if _SHARE.match(line)]
+    shares.sort(key=lambda line: -float(_SHARE.match(line)[1]))
+    others = [line for line in lines if not _SHARE.match(line)]
+    earlier = [line for line in others[:-TAIL_LINES] if _FAILURE.search(line)]
+    return _fenced([*shares[:MOST_SHARES], *earlier[:MOST_FAILURES], *others[-TAIL_LINES:]])
 
 
 def _fenced(lines):
@@ -184,39 +246,45 @@ def report(steps, command, device):
     return "\n".join(out) + "\n"
 
 
-def write(path, text):
-    """Puts the report between the marks of a page, or makes the page."""
-    page = path.read_text() if path.exists() else f"{BEGIN}\n{END}\n"
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="GPU:0")
-    parser.add_argument("--report", type=pathlib.Path, default=ROOT / "docs" / "gpu-verification.md")
+    parser.add_argument("--seconds", type=float, help="for all steps; default: no limit")
+    parser.add_argument(
+        "--report", type=pathlib.Path, default=ROOT / "docs" / "gpu-verification.md"
+    )
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "test_gpu")
     parser.add_argument("--only", nargs="*", help="names of steps; default: all")
     args = parser.parse_args()
+    end = time.monotonic() + (args.seconds or float("inf"))
     # Steps are in groups of their own: whoever stops this process must stop them too.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    folder = args.folder.resolve()
+    folder, page = args.folder.resolve(), args.report.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    steps = make_steps(args.device, folder)
+    steps = make_steps(args.device, folder, page, short=args.seconds is not None)
     unknown = set(args.only or ()) - {step.name for step in steps}
     if unknown:
         parser.error(f"unknown steps {sorted(unknown)}; known: {[step.name for step in steps]}")
     steps = [step for step in steps if not args.only or step.name in args.only]
     command = " ".join(["python", "tools/test_gpu.py", *sys.argv[1:]])
+
+    def progress():
+        verification_page.write(page, PART, report(steps, command, args.device))
+
     for step in steps:
-        print(f"{step.name} ...", flush=True)
-        step.run(folder)
+        left = end - time.monotonic()
+        if left < FEWEST_SECONDS:
+            step.outcome = "not run: the time was over"
+        else:
+            print(f"{step.name} ...", flush=True)
+            step.run(folder, min(left, TIMEOUT_SECONDS), progress)
         print(f"{step.name}: {step.outcome}, {step.seconds:.0f} s", flush=True)
-        # After each step, so that a machine that goes away leaves what is done.
-        write(args.report, report(steps, command, args.device))
+        progress()
+        if step.name == "import" and step.outcome != "passed":
+            print("Without TensorFlow nothing else can run.", flush=True)
+            break
     failed = [step.name for step in steps if step.outcome.startswith("FAILED")]
-    print(f"report: {args.report}; {len(failed)} step(s) failed: {', '.join(failed) or 'none'}")
+    print(f"report: {page}; {len(failed)} step(s) failed: {', '.join(failed) or 'none'}")
     return 1 if failed else 0
 
 

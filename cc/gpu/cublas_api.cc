@@ -44,7 +44,7 @@ DsoRequest CublasRequest() {
   request.env = "TF_RNN_OPS_CUBLAS";
   // TensorFlow's first, since two versions in one process cost memory twice.
   request.names = {"libcublas.so.12", "libcublas.so.13"};
-  request.pip_folder = "nvidia/cublas/lib";
+  request.pip_folders = {"nvidia/cublas/lib", "nvidia/cu13/lib"};  // of CUDA 12 and 13
   request.remedy =
       "Install it (pip install nvidia-cublas-cu12, or tensorflow[and-cuda], which brings it), or "
       "put its folder on LD_LIBRARY_PATH.";

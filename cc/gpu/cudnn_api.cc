@@ -49,7 +49,7 @@ DsoRequest CudnnRequest() {
   request.what = "cuDNN 9";
   request.env = "TF_RNN_OPS_CUDNN";
   request.names = {"libcudnn.so.9"};
-  request.pip_folder = "nvidia/cudnn/lib";
+  request.pip_folders = {"nvidia/cudnn/lib"};
   request.remedy =
       "Install it (pip install nvidia-cudnn-cu12, or tensorflow[and-cuda], which brings it), or "
       "put "

@@ -51,9 +51,11 @@ bool OpenFirst(const DsoRequest& request, Dso* dso) {
     if (Open(name, dso)) return true;
   }
   const std::string packages = SitePackages();
-  if (packages.empty() || request.pip_folder == nullptr) return false;
-  for (const char* name : request.names) {
-    if (Open(StrCat(packages, "/", request.pip_folder, "/", name), dso)) return true;
+  if (packages.empty()) return false;
+  for (const char* folder : request.pip_folders) {
+    for (const char* name : request.names) {
+      if (Open(StrCat(packages, "/", folder, "/", name), dso)) return true;
+    }
   }
   return false;
 }

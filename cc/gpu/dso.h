@@ -12,11 +12,11 @@ namespace gpu {
 
 // How one library is found.
 struct DsoRequest {
-  const char* what = nullptr;        // for the text of errors: "cuDNN 9"
-  const char* env = nullptr;         // a variable that names the one file to open, or null
-  std::vector<const char*> names;    // sonames, best first
-  const char* pip_folder = nullptr;  // where its pip package has it, under site-packages, or null
-  const char* remedy = nullptr;      // how to get it, as a sentence
+  const char* what = nullptr;            // for the text of errors: "cuDNN 9"
+  const char* env = nullptr;             // a variable that names the one file to open, or null
+  std::vector<const char*> names;        // sonames, best first
+  std::vector<const char*> pip_folders;  // where its pip packages have it, under site-packages
+  const char* remedy = nullptr;          // how to get it, as a sentence
 };
 
 // An open library. It is never closed: what it has started may run until the process ends.

@@ -1,18 +1,22 @@
 #include "cc/gpu/rnn_algorithms.h"
 
+#include <algorithm>
 #include <string_view>
+#include <tuple>
+
+#include "cc/gpu/rnn_heuristics.h"
+#include "cc/gpu/rnn_plan.h"
 
 namespace rnn_ops {
 namespace gpu {
 namespace {
 
-// Beyond these, persistent kernels do not exist or do not pay, so they are not tried. cuDNN has the
-// last word on what remains.
+// Beyond these, persistent kernels do not exist or do not pay, so a policy that asks for one does
+// not try them. cuDNN has the last word on what remains.
 constexpr int64_t kMostPersistentRows = 256;
 constexpr int64_t kMostPersistentUnits = 1024;
-constexpr int64_t kMostSmallH = 384;
 
-// No measurement for a configuration after this many: shapes that keep changing would never stop
+// No measurement for a problem after this many: shapes that keep changing would never stop
 // measuring.
 constexpr size_t kMostMeasured = 4096;
 
@@ -20,6 +24,7 @@ constexpr struct {
   const char* name;
   AlgoPolicy policy;
 } kPolicies[] = {
+    {"heuristic", AlgoPolicy::kHeuristic},
     {"standard", AlgoPolicy::kStandard},
     {"auto", AlgoPolicy::kAuto},
     {"persist_static", AlgoPolicy::kPersistStatic},
@@ -27,30 +32,39 @@ constexpr struct {
     {"small_h", AlgoPolicy::kSmallH},
 };
 
-bool Wants(AlgoPolicy policy, AlgoPolicy algo) {
-  return policy == algo || policy == AlgoPolicy::kAuto;
+RnnChoice SmallH(const RnnConfig& c, Dtype compute) {
+  const bool backward = c.num_units <= MostSmallUnits(c.mode, Pass::kBackward);
+  return {CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H,
+          backward ? CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H : CUDNN_RNN_ALGO_STANDARD, compute};
 }
 
 // The persistent algorithms that `key` may be tried with.
-std::vector<cudnnRNNAlgo_t> PersistentAlgos(AlgoPolicy policy, const RnnPlanKey& key,
-                                            Dtype compute) {
+std::vector<RnnChoice> PersistentChoices(AlgoPolicy policy, const RnnChoiceKey& key, Dtype compute,
+                                         const DeviceTraits& gpu) {
   const RnnConfig& c = key.config;
-  // WHY full_length: persistent kernels over rows of different lengths are not tried on any GPU
-  // yet.
-  const bool may_persist = c.num_proj == 0 && key.full_length && c.batch <= kMostPersistentRows &&
-                           c.num_units <= kMostPersistentUnits;
-  std::vector<cudnnRNNAlgo_t> result;
-  if (!may_persist) return result;
-  if (Wants(policy, AlgoPolicy::kPersistStatic) && compute != Dtype::kFloat64) {
-    result.push_back(CUDNN_RNN_ALGO_PERSIST_STATIC);
+  // cuDNN refuses them for rows of different lengths and with projection.
+  if (!key.full_length || c.num_proj > 0 || policy == AlgoPolicy::kStandard) return {};
+  if (policy == AlgoPolicy::kHeuristic) {
+    const RnnChoice choice = {FastestAlgo(c, compute, gpu, Pass::kForward),
+                              FastestAlgo(c, compute, gpu, Pass::kBackward), compute};
+    if (choice.standard()) return {};
+    return {choice};
   }
-  if (Wants(policy, AlgoPolicy::kSmallH) && compute != Dtype::kFloat64 &&
-      c.num_units <= kMostSmallH) {
-    result.push_back(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H);
+  if (c.batch > kMostPersistentRows || c.num_units > kMostPersistentUnits) return {};
+  const auto wants = [policy](AlgoPolicy algo) {
+    return policy == algo || policy == AlgoPolicy::kAuto;
+  };
+  std::vector<RnnChoice> result;
+  if (wants(AlgoPolicy::kPersistStatic) && compute != Dtype::kFloat64) {
+    result.push_back({CUDNN_RNN_ALGO_PERSIST_STATIC, CUDNN_RNN_ALGO_PERSIST_STATIC, compute});
+  }
+  if (wants(AlgoPolicy::kSmallH) && compute != Dtype::kFloat64 &&
+      c.num_units <= MostSmallUnits(c.mode, Pass::kForward)) {
+    result.push_back(SmallH(c, compute));
   }
   // With dropout each call has a descriptor of its own, and this algorithm compiles for each.
-  if (Wants(policy, AlgoPolicy::kPersistDynamic) && !key.has_dropout()) {
-    result.push_back(CUDNN_RNN_ALGO_PERSIST_DYNAMIC);
+  if (policy == AlgoPolicy::kPersistDynamic && !HasDropout(c)) {
+    result.push_back({CUDNN_RNN_ALGO_PERSIST_DYNAMIC, CUDNN_RNN_ALGO_PERSIST_DYNAMIC, compute});
   }
   return result;
 }
@@ -64,7 +78,7 @@ int64_t RoundUpToPowerOfTwo(int64_t value) {
 }  // namespace
 
 Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy) {
-  *policy = AlgoPolicy::kStandard;
+  *policy = AlgoPolicy::kHeuristic;
   if (text == nullptr || *text == '\0') return Status();
   std::string names;
   for (const auto& known : kPolicies) {
@@ -78,65 +92,95 @@ Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy) {
                          "'.");
 }
 
-std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnPlanKey& key, Dtype dtype) {
-  std::vector<RnnChoice> result;
-  for (cudnnRNNAlgo_t algo : PersistentAlgos(policy, key, dtype)) result.push_back({algo, dtype});
-  result.push_back({CUDNN_RNN_ALGO_STANDARD, dtype});
+std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
+                                     const DeviceTraits& gpu) {
+  std::vector<Dtype> types = {key.dtype};
   // cuDNN takes bfloat16 from 9.14 on, and only on some GPUs.
-  if (dtype == Dtype::kBFloat16) result.push_back({CUDNN_RNN_ALGO_STANDARD, Dtype::kFloat32});
+  if (key.dtype == Dtype::kBFloat16) types.push_back(Dtype::kFloat32);
+  std::vector<RnnChoice> result;
+  for (Dtype compute : types) {
+    for (const RnnChoice& choice : PersistentChoices(policy, key, compute, gpu)) {
+      result.push_back(choice);
+    }
+    result.push_back({CUDNN_RNN_ALGO_STANDARD, CUDNN_RNN_ALGO_STANDARD, compute});
+  }
   return result;
 }
 
-RnnChoiceTable::Key RnnChoiceTable::MakeKey(const RnnPlanKey& key, Dtype dtype) {
-  RnnPlanKey general = key;
-  general.stream = nullptr;  // backward may run on another one
-  general.algo = CUDNN_RNN_ALGO_STANDARD;
-  general.compute = dtype;
-  general.allow_tf32 = false;  // forward and backward may see different settings of it
-  // One measurement serves all lengths of about this size.
-  general.config.max_time = RoundUpToPowerOfTwo(key.config.max_time);
-  return Key(general, dtype);
+bool RnnChoiceTable::Before::operator()(const RnnChoiceKey& a, const RnnChoiceKey& b) const {
+  const auto fields = [](const RnnChoiceKey& k) {
+    const RnnConfig& c = k.config;
+    return std::tie(k.device, c.mode, c.input_mode, c.direction, c.num_layers, c.num_units,
+                    c.input_size, c.num_proj, c.max_time, c.batch, c.dropout, c.is_training,
+                    c.time_major, k.dtype, k.full_length);
+  };
+  return fields(a) < fields(b);
 }
 
-bool RnnChoiceTable::Find(const RnnPlanKey& key, Dtype dtype, RnnChoice* choice) const {
+// Whether cuDNN takes an algorithm does not depend on the number of steps, nor, for STANDARD, on
+// the number of rows. So the table has as many entries as a program has networks and, where a
+// persistent algorithm is a candidate, sizes of batches.
+RnnChoiceKey RnnChoiceTable::Generalize(RnnChoiceKey key,
+                                        const std::vector<RnnChoice>& candidates) const {
+  int64_t& steps = key.config.max_time;
+  // One measurement serves all lengths of about this size.
+  steps = policy_ == AlgoPolicy::kAuto ? RoundUpToPowerOfTwo(steps) : 0;
+  if (std::all_of(candidates.begin(), candidates.end(),
+                  [](const RnnChoice& c) { return c.standard(); })) {
+    steps = key.config.batch = 0;
+  }
+  return key;
+}
+
+bool RnnChoiceTable::Lookup(const RnnChoiceKey& general, RnnChoice* choice) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = choices_.find(MakeKey(key, dtype));
+  const auto found = choices_.find(general);
   if (found == choices_.end()) return false;
   *choice = found->second;
   return true;
 }
 
-Status RnnChoiceTable::Choose(const RnnPlanKey& key, Dtype dtype,
-                              const std::vector<RnnChoice>& candidates, bool measure,
-                              const Trial& trial, RnnChoice* choice) {
-  if (candidates.size() == 1) {
-    *choice = candidates[0];
-    return Status();
-  }
-  if (Find(key, dtype, choice)) return Status();
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    measure = measure && choices_.size() < kMostMeasured;
-  }
+bool RnnChoiceTable::Find(const RnnChoiceKey& key, const DeviceTraits& gpu,
+                          RnnChoice* choice) const {
+  const std::vector<RnnChoice> candidates = RnnCandidates(policy_, key, gpu);
+  *choice = candidates[0];
+  return candidates.size() == 1 || Lookup(Generalize(key, candidates), choice);
+}
+
+void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
+                            RnnChoice* choice) {
+  const std::vector<RnnChoice> candidates = RnnCandidates(policy_, key, gpu);
+  *choice = candidates[0];
+  if (candidates.size() == 1) return;
+  const RnnChoiceKey general = Generalize(key, candidates);
+  if (Lookup(general, choice)) return;
+  Decide(candidates, trial, choice);
+  std::lock_guard<std::mutex> lock(mutex_);
+  // Of two threads that tried at once, the first one's choice holds.
+  *choice = choices_.emplace(general, *choice).first->second;
+}
+
+void RnnChoiceTable::Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
+                            RnnChoice* choice) const {
+  const bool measure = policy_ == AlgoPolicy::kAuto && size() < kMostMeasured;
   bool found = false;
   double best = 0;
   for (const RnnChoice& candidate : candidates) {
-    const bool converts = candidate.compute != dtype;  // a last resort, never the faster one
-    if (found && (!measure || converts)) break;
+    // Another type is a last resort, never the faster one.
+    if (found && (!measure || candidate.compute != choice->compute)) return;
     if (!found && &candidate == &candidates.back()) {
       *choice = candidate;  // nothing left to compare it with
-      break;
+      return;
     }
     double seconds = 0;
-    const Status status = trial(candidate, &seconds);
+    const Status status = trial(candidate, measure ? &seconds : nullptr);
     if (!status.ok()) {
       // WHY whatever the failure: cuDNN has several statuses for what it does not take. Where the
       // last candidate fails for the same reason, the call itself reports it.
-      const bool standard = candidate.algo == CUDNN_RNN_ALGO_STANDARD;
-      if (found || !standard || status.code() != Code::kResourceExhausted) continue;
+      if (found || !candidate.standard() || status.code() != Code::kResourceExhausted) continue;
       // A trial takes more memory than the call, which may have enough of it.
       *choice = candidate;
-      break;
+      return;
     }
     if (!found || seconds < best) {
       *choice = candidate;
@@ -144,10 +188,11 @@ Status RnnChoiceTable::Choose(const RnnPlanKey& key, Dtype dtype,
     }
     found = true;
   }
+}
+
+size_t RnnChoiceTable::size() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  // Of two threads that tried at once, the first one's choice holds.
-  *choice = choices_.emplace(MakeKey(key, dtype), *choice).first->second;
-  return Status();
+  return choices_.size();
 }
 
 }  // namespace gpu

@@ -1,4 +1,4 @@
-// Which of cuDNN's algorithms, and which type inside, a configuration runs with.
+// Which of cuDNN's algorithms, and which type inside, a problem runs with.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
 #define TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
 
@@ -7,57 +7,86 @@
 #include <mutex>
 #include <vector>
 
+#include "cc/core/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_min.h"
+#include "cc/gpu/device_traits.h"
 #include "cc/gpu/dtype.h"
-#include "cc/gpu/rnn_plan.h"
 
 namespace rnn_ops {
 namespace gpu {
 
-// What TF_RNN_OPS_CUDNN_ALGO asks for.
+// What TF_RNN_OPS_CUDNN_ALGO asks for. All but kAuto give the same in every run.
 enum class AlgoPolicy {
-  kStandard,        // the default: never measured, so the same in every run
-  kAuto,            // the fastest, measured once for each configuration
+  kHeuristic,       // the default: rnn_heuristics.h
+  kStandard,        // always this one, as TensorFlow's own ops
+  kAuto,            // the fastest of all but PERSIST_DYNAMIC, measured once for each problem
   kPersistStatic,   // this one wherever cuDNN takes it, STANDARD elsewhere
-  kPersistDynamic,  // likewise
+  kPersistDynamic,  // likewise; cuDNN compiles it for each network, which takes seconds
   kSmallH,          // likewise
 };
 
-// "standard", "auto", "persist_static", "persist_dynamic" or "small_h"; null and "" mean standard.
+// One of "heuristic", "standard", "auto", "persist_static", "persist_dynamic" and "small_h"; null
+// and "" mean heuristic.
 Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy);
 
-struct RnnChoice {
-  cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
-  Dtype compute = Dtype::kFloat32;
+// A problem as far as a choice depends on it.
+struct RnnChoiceKey {
+  int device = 0;
+  RnnConfig config;
+  Dtype dtype = Dtype::kFloat32;  // of the tensors
+  bool full_length = true;        // every row has T steps
 };
 
-// All that may be chosen, the one to prefer without a measurement first. The last one is
-// {STANDARD, float32} for 16-bit tensors that cuDNN may refuse, otherwise {STANDARD, dtype}.
-std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnPlanKey& key, Dtype dtype);
+struct RnnChoice {
+  cudnnRNNAlgo_t forward = CUDNN_RNN_ALGO_STANDARD;
+  cudnnRNNAlgo_t backward = CUDNN_RNN_ALGO_STANDARD;
+  Dtype compute = Dtype::kFloat32;
 
-// The choices made so far. Never forgotten: backward must use forward's, because the reserve space
+  bool standard() const {
+    return forward == CUDNN_RNN_ALGO_STANDARD && backward == CUDNN_RNN_ALGO_STANDARD;
+  }
+};
+
+// All that may be chosen, the one to prefer without a measurement first. The last one is STANDARD,
+// in float32 for bfloat16 tensors, since cuDNN may refuse those, otherwise in the tensors' type.
+std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
+                                     const DeviceTraits& gpu);
+
+// The choices made so far. Never forgotten: backward must know forward's, because the reserve space
 // means something else to another algorithm.
 class RnnChoiceTable {
  public:
-  // Runs the problem with a candidate and says how long it took.
+  // Runs the problem with a candidate. `seconds`: how long it took, null where nobody asks.
   using Trial = std::function<Status(const RnnChoice& candidate, double* seconds)>;
 
-  // False when no forward pass has chosen for `key` yet.
-  bool Find(const RnnPlanKey& key, Dtype dtype, RnnChoice* choice) const;
+  explicit RnnChoiceTable(AlgoPolicy policy) : policy_(policy) {}
 
-  // The choice for `key`. When it is new: the first candidate that cuDNN takes or, if `measure`,
-  // the fastest; the last candidate is taken untried where no other was. A candidate that fails in
-  // any way is passed over, but the standard algorithm that only lacked memory is taken.
-  Status Choose(const RnnPlanKey& key, Dtype dtype, const std::vector<RnnChoice>& candidates,
-                bool measure, const Trial& trial, RnnChoice* choice);
+  // What Choose() gave. False when no forward pass has chosen for `key` yet.
+  bool Find(const RnnChoiceKey& key, const DeviceTraits& gpu, RnnChoice* choice) const;
+
+  // The choice for `key`. When it is new: the first candidate that cuDNN takes or, with kAuto, the
+  // fastest; the last candidate is taken untried where no other was. A candidate that fails in any
+  // way is passed over, but the standard algorithm that only lacked memory is taken.
+  void Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
+              RnnChoice* choice);
+
+  size_t size() const;
 
  private:
-  using Key = std::pair<RnnPlanKey, Dtype>;
-  static Key MakeKey(const RnnPlanKey& key, Dtype dtype);
+  struct Before {
+    bool operator()(const RnnChoiceKey& a, const RnnChoiceKey& b) const;
+  };
 
+  // The key of all problems that share a choice.
+  RnnChoiceKey Generalize(RnnChoiceKey key, const std::vector<RnnChoice>& candidates) const;
+  bool Lookup(const RnnChoiceKey& general, RnnChoice* choice) const;
+  void Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
+              RnnChoice* choice) const;
+
+  const AlgoPolicy policy_;
   mutable std::mutex mutex_;
-  std::map<Key, RnnChoice> choices_;
+  std::map<RnnChoiceKey, RnnChoice, Before> choices_;
 };
 
 }  // namespace gpu

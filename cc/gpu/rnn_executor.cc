@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "cc/core/param_layout.h"
+#include "cc/gpu/rnn_dropout.h"
 #include "cc/gpu/rnn_staging.h"
 
 namespace rnn_ops {
@@ -23,10 +25,20 @@ int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
   return c.max_time * c.batch * width * SizeOf(problem.dtype);
 }
 
-// Never 0, and whole elements of every type.
-int64_t ReserveBytes(const RnnCallDescriptors& descriptors) {
+// The size of reserve_space for what cuDNN needs: never 0, and whole elements of every type.
+int64_t ReserveBytes(int64_t needed) {
   constexpr int64_t kUnit = 256;
-  return (descriptors.reserve_bytes() / kUnit + 1) * kUnit;
+  return (needed / kUnit + 1) * kUnit;
+}
+
+bool IsFull(const RnnProblem& problem) {
+  const int32_t* const end = problem.lengths + problem.config.batch;
+  return std::all_of(problem.lengths, end,
+                     [&](int32_t length) { return length == problem.config.max_time; });
+}
+
+RnnChoiceKey ChoiceKey(const RnnProblem& problem, const RnnGpuCall& call) {
+  return {call.device, problem.config, problem.dtype, IsFull(problem)};
 }
 
 Status WrongReserve(int64_t expected, int64_t actual) {
@@ -34,61 +46,6 @@ Status WrongReserve(int64_t expected, int64_t actual) {
       "reserve_space must be what the forward op with is_training=True returned on this device for "
       "these inputs and attributes: ",
       expected, " bytes, but it has ", actual, " bytes.");
-}
-
-// Note [Dropout states]: with a generator, its states go on from call to call; without one, each
-// forward call seeds states in scratch. Either way cuDNN keeps the masks in the reserve space, so
-// backward only has to give the descriptor states of the right size.
-
-// The dropout descriptor of a forward call; null where no mask is drawn. `lock` is held until the
-// call is enqueued.
-Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnPlanKey& key,
-                         const RnnForwardArgs& args, const RnnGpuCall& call,
-                         std::unique_lock<std::mutex>* lock, DropoutDescriptor* dropout) {
-  if (!key.has_dropout()) return Status();
-  size_t size = 0;
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
-  DropoutGenerator::States in_scratch;
-  DropoutGenerator::States* states = &in_scratch;
-  DeviceAllocator* allocator = call.scratch;
-  if (args.generator != nullptr) {
-    *lock = args.generator->Lock();
-    states = &args.generator->At(call.device, call.stream);
-    allocator = args.generator_memory;
-  }
-  if (states->memory == nullptr) {
-    RNN_OPS_RETURN_IF_ERROR(
-        AllocateScratch(allocator, "dropout states", static_cast<int64_t>(size), &states->memory));
-  }
-  const float rate = key.config.dropout;
-  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
-  if (states->seeded) {
-    RNN_OPS_RETURN_IF_CUDNN_ERROR(
-        api, RestoreDropoutDescriptor(dropout->get(), handle, rate, states->memory, size,
-                                      args.dropout_seed));
-    return Status();
-  }
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, SetDropoutDescriptor(dropout->get(), handle, rate,
-                                                          states->memory, size, args.dropout_seed));
-  states->seeded = true;
-  return Status();
-}
-
-Status SetBackwardDropout(const CudnnApi& api, const DeviceOps& ops, cudnnHandle_t handle,
-                          const RnnPlanKey& key, const RnnGpuCall& call,
-                          DropoutDescriptor* dropout) {
-  if (!key.has_dropout()) return Status();
-  size_t size = 0;
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
-  void* states = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(
-      AllocateScratch(call.scratch, "dropout states", static_cast<int64_t>(size), &states));
-  RNN_OPS_RETURN_IF_ERROR(ops.Zero(call.stream, states, static_cast<int64_t>(size)));
-  RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api, RestoreDropoutDescriptor(dropout->get(), handle, key.config.dropout, states, size,
-                                    /*seed=*/0));
-  return Status();
 }
 
 }  // namespace
@@ -123,83 +80,122 @@ Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
   return ops.Copy(call.stream, args.dc0, args.dc_n, StateBytes(args.problem, c.num_units));
 }
 
-RnnExecutor::RnnExecutor(RnnExecutorParts parts)
-    : parts_(std::move(parts)), handles_(parts_.cudnn), plans_(parts_.cudnn, parts_.cached_plans) {}
+Status ParsePaddedIo(const char* text, PaddedIo* padded_io) {
+  const std::string_view given = text == nullptr ? "" : text;
+  *padded_io = given == "if_needed" ? PaddedIo::kIfNeeded : PaddedIo::kAlways;
+  if (given.empty() || given == "always" || given == "if_needed") return Status();
+  return InvalidArgument(
+      "TF_RNN_OPS_CUDNN_PADDED_IO must be one of 'always', 'if_needed', but it is '", given, "'.");
+}
 
-RnnPlanKey RnnExecutor::MakeKey(const RnnProblem& problem, const RnnGpuCall& call) const {
+RnnExecutor::RnnExecutor(RnnExecutorParts parts)
+    : parts_(std::move(parts)),
+      handles_(parts_.cudnn),
+      plans_(parts_.cudnn, parts_.cached_plans),
+      choices_(parts_.policy) {}
+
+Status RnnExecutor::GetTraits(const RnnGpuCall& call, DeviceTraits* traits) {
+  std::lock_guard<std::mutex> lock(traits_mutex_);
+  const auto found = traits_.find(call.device);
+  if (found != traits_.end()) {
+    *traits = found->second;
+    return Status();
+  }
+  RNN_OPS_RETURN_IF_ERROR(parts_.traits(call.stream, traits));
+  traits_.emplace(call.device, *traits);
+  return Status();
+}
+
+Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
+                            const RnnChoice& choice, Pass pass, const void* params,
+                            RnnPlan::Pointer* plan) {
+  const bool needs_padded_io = !problem.config.time_major || !IsFull(problem);
   RnnPlanKey key;
   key.device = call.device;
-  key.stream = call.stream;
-  key.config = problem.config;
-  key.compute = problem.dtype;
+  key.network = NetworkOf(problem.config);
+  key.compute = choice.compute;
   key.allow_tf32 = problem.allow_tf32;
-  const int32_t* const end = problem.lengths + problem.config.batch;
-  key.full_length = std::all_of(problem.lengths, end,
-                                [&](int32_t length) { return length == problem.config.max_time; });
-  return key;
+  key.padded_io = parts_.padded_io == PaddedIo::kAlways || needs_padded_io;
+  key.algo = pass == Pass::kForward ? choice.forward : choice.backward;
+  return plans_.Get(handle, key, params, plan);
 }
 
 Status RnnExecutor::Forward(const RnnForwardArgs& args, const RnnGpuCall& call) {
   if (HasNoSteps(args.problem)) return ForwardWithoutSteps(*parts_.ops, args, call);
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem.config));
+  DeviceTraits traits;
+  RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
-  RnnPlanKey key = MakeKey(args.problem, call);
-  const std::vector<RnnChoice> candidates = RnnCandidates(parts_.policy, key, args.problem.dtype);
-  const bool measure = parts_.policy == AlgoPolicy::kAuto;
   RecyclingAllocator recycling(call.scratch);
   const auto trial = [&](const RnnChoice& candidate, double* seconds) {
-    RnnPlanKey tried = key;
-    tried.algo = candidate.algo;
-    tried.compute = candidate.compute;
-    return Try(args, call, handle.get(), tried, &recycling, seconds);
+    return Try(args, call, handle.get(), candidate, &recycling, seconds);
   };
   RnnChoice choice;
-  RNN_OPS_RETURN_IF_ERROR(
-      choices_.Choose(key, args.problem.dtype, candidates, measure, trial, &choice));
-  key.algo = choice.algo;
-  key.compute = choice.compute;
+  choices_.Choose(ChoiceKey(args.problem, call), traits, trial, &choice);
   recycling.Reset();  // the memory of the trials, if any
-  return RunForward(args, {call.device, call.stream, &recycling}, handle.get(), key);
+  return RunForward(args, {call.device, call.stream, &recycling}, handle.get(), choice);
 }
 
 Status RnnExecutor::Backward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
   if (HasNoSteps(args.problem)) return BackwardWithoutSteps(*parts_.ops, args, call);
-  HandlePool::Lease handle;
-  RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
-  RnnPlanKey key = MakeKey(args.problem, call);
-  const std::vector<RnnChoice> candidates = RnnCandidates(parts_.policy, key, args.problem.dtype);
-  RnnChoice choice = candidates[0];
-  if (candidates.size() > 1 && !choices_.Find(key, args.problem.dtype, &choice)) {
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem.config));
+  DeviceTraits traits;
+  RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
+  RnnChoice choice;
+  if (!choices_.Find(ChoiceKey(args.problem, call), traits, &choice)) {
     return InvalidArgument(
         "reserve_space must come from a forward op with is_training=True that ran in this process "
         "on this device for these inputs and attributes, but none has run.");
   }
-  key.algo = choice.algo;
-  key.compute = choice.compute;
-  return RunBackward(args, call, handle.get(), key);
+  HandlePool::Lease handle;
+  RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
+  return RunBackward(args, call, handle.get(), choice);
+}
+
+Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+                                    cudnnHandle_t handle, const RnnChoice& choice,
+                                    const RnnCallDescriptors& descriptors,
+                                    const std::vector<int>& lengths, const void* params,
+                                    int64_t* bytes) {
+  *bytes = descriptors.reserve_bytes();
+  if (!problem.config.is_training || choice.forward == choice.backward) return Status();
+  for (Pass pass : {Pass::kForward, Pass::kBackward}) {
+    RnnPlan::Pointer plan;
+    RnnCallDescriptors others;
+    RNN_OPS_RETURN_IF_ERROR(GetPlan(problem, call, handle, choice, pass, params, &plan));
+    if (plan.get() == &descriptors.plan()) continue;
+    RNN_OPS_RETURN_IF_ERROR(
+        others.Init(*parts_.cudnn, handle, plan, problem.config, lengths, descriptors.dropout()));
+    *bytes = std::max(*bytes, others.reserve_bytes());
+  }
+  return Status();
 }
 
 Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& call,
-                               cudnnHandle_t handle, const RnnPlanKey& key) {
+                               cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
   const RnnConfig& c = args.problem.config;
   RnnPlan::Pointer plan;
-  RNN_OPS_RETURN_IF_ERROR(plans_.Get(handle, key, args.params, &plan));
+  RNN_OPS_RETURN_IF_ERROR(
+      GetPlan(args.problem, call, handle, choice, Pass::kForward, args.params, &plan));
   const WeightMap& weights = plan->weights();
   DropoutDescriptor dropout;
   std::unique_lock<std::mutex> generator_lock;
-  RNN_OPS_RETURN_IF_ERROR(
-      SetForwardDropout(api, handle, key, args, call, &generator_lock, &dropout));
-  RnnStaging staging(*parts_.ops, args.problem, key.compute, call);
+  RNN_OPS_RETURN_IF_ERROR(SetForwardDropout(api, handle, args, call, &generator_lock, &dropout));
+  RnnStaging staging(*parts_.ops, args.problem, choice.compute, call);
   RnnCallDescriptors descriptors;
-  RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, staging.lengths(), dropout.get()));
+  RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, c, staging.lengths(), dropout.get()));
 
   void* work = nullptr;
   RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
   void* reserve = nullptr;
   if (c.is_training) {
+    int64_t needed = 0;
+    RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
+                                            staging.lengths(), args.params, &needed));
     RNN_OPS_RETURN_IF_ERROR(
-        AllocateScratch(args.reserve, "reserve_space", ReserveBytes(descriptors), &reserve));
+        AllocateScratch(args.reserve, "reserve_space", ReserveBytes(needed), &reserve));
   }
 
   RNN_OPS_RETURN_IF_ERROR(staging.Init());
@@ -208,7 +204,7 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
   RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.h0, c.hidden_size(), &h0));
   RNN_OPS_RETURN_IF_ERROR(staging.ParamsIn(weights, args.params, &params));
   void *y, *h_n, *c_n = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(staging.SequenceOut(args.y, c.output_size(), &y));
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceOut(args.y, c.output_size(), Padding::kZeroByCudnn, &y));
   RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.h_n, args.h0, c.hidden_size(), &h_n));
   if (IsLstm(args.problem)) {
     RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.c0, c.num_units, &c0));
@@ -217,38 +213,49 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
 
   // Note [Device lengths]: from 8.9.1 on cuDNN takes the lengths from the data descriptors alone,
   // and devSeqLengths shall be null.
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api,
-      RNNForward(handle, descriptors.rnn(), plan->forward_mode(), /*device_lengths=*/nullptr,
-                 descriptors.x(), x, descriptors.y(), y, plan->h(), h0, h_n, plan->c(), c0, c_n,
-                 static_cast<size_t>(weights.cudnn_bytes()), params,
-                 static_cast<size_t>(descriptors.work_bytes()), work,
-                 static_cast<size_t>(c.is_training ? descriptors.reserve_bytes() : 0), reserve));
+  {
+    const auto lock = plan->Lock();
+    RNN_OPS_RETURN_IF_CUDNN_ERROR(
+        api,
+        RNNForward(handle, descriptors.rnn(), descriptors.forward_mode(),
+                   /*device_lengths=*/nullptr, descriptors.x(), x, descriptors.y(), y, plan->h(),
+                   h0, h_n, plan->c(), c0, c_n, static_cast<size_t>(weights.cudnn_bytes()), params,
+                   static_cast<size_t>(descriptors.work_bytes()), work,
+                   static_cast<size_t>(c.is_training ? descriptors.reserve_bytes() : 0), reserve));
+  }
   return staging.Finish();
 }
 
 Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call,
-                                cudnnHandle_t handle, const RnnPlanKey& key) {
+                                cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
   const RnnConfig& c = args.problem.config;
   RnnPlan::Pointer plan;
-  RNN_OPS_RETURN_IF_ERROR(plans_.Get(handle, key, args.params, &plan));
+  RNN_OPS_RETURN_IF_ERROR(
+      GetPlan(args.problem, call, handle, choice, Pass::kBackward, args.params, &plan));
   const WeightMap& weights = plan->weights();
   DropoutDescriptor dropout;
-  RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(api, *parts_.ops, handle, key, call, &dropout));
-  RnnStaging staging(*parts_.ops, args.problem, key.compute, call);
+  RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(api, handle, args, call, &dropout));
+  RnnStaging staging(*parts_.ops, args.problem, choice.compute, call);
   RnnCallDescriptors descriptors;
-  RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, staging.lengths(), dropout.get()));
-  if (args.reserve_bytes != ReserveBytes(descriptors)) {
-    return WrongReserve(ReserveBytes(descriptors), args.reserve_bytes);
+  RNN_OPS_RETURN_IF_ERROR(descriptors.Init(api, handle, plan, c, staging.lengths(), dropout.get()));
+  int64_t reserve_bytes = 0;
+  RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
+                                          staging.lengths(), args.params, &reserve_bytes));
+  if (args.reserve_bytes != ReserveBytes(reserve_bytes)) {
+    return WrongReserve(ReserveBytes(reserve_bytes), args.reserve_bytes);
   }
 
   void* work = nullptr;
   RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
-  // WHY a copy: cuDNN writes to it, and a second gradient on one tape needs it as forward left it.
-  void* reserve = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(staging.Scratch("a copy of reserve_space", args.reserve_bytes, &reserve));
-  RNN_OPS_RETURN_IF_ERROR(parts_.ops->Copy(call.stream, reserve, args.reserve, args.reserve_bytes));
+  void* reserve = args.reserve;
+  if (args.keeps_reserve) {
+    // cuDNN writes to it, and a second gradient on one tape needs it as forward left it.
+    RNN_OPS_RETURN_IF_ERROR(
+        staging.Scratch("a copy of reserve_space", args.reserve_bytes, &reserve));
+    RNN_OPS_RETURN_IF_ERROR(
+        parts_.ops->Copy(call.stream, reserve, args.reserve, args.reserve_bytes));
+  }
 
   RNN_OPS_RETURN_IF_ERROR(staging.Init());
   const void *x, *h0, *c0 = nullptr, *params, *y, *dy, *dh_n, *dc_n = nullptr;
@@ -259,7 +266,7 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   RNN_OPS_RETURN_IF_ERROR(staging.SequenceIn(args.dy, c.output_size(), &dy));
   RNN_OPS_RETURN_IF_ERROR(staging.StateIn(args.dh_n, c.hidden_size(), &dh_n));
   void *dx, *dh0, *dc0 = nullptr, *dparams;
-  RNN_OPS_RETURN_IF_ERROR(staging.SequenceOut(args.dx, c.input_size, &dx));
+  RNN_OPS_RETURN_IF_ERROR(staging.SequenceOut(args.dx, c.input_size, Padding::kLeftByCudnn, &dx));
   RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.dh0, args.dh_n, c.hidden_size(), &dh0));
   RNN_OPS_RETURN_IF_ERROR(staging.ParamsOut(weights, args.dparams, &dparams));
   if (IsLstm(args.problem)) {
@@ -270,32 +277,33 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
 
   const size_t weight_size = static_cast<size_t>(weights.cudnn_bytes());
   const size_t work_size = static_cast<size_t>(descriptors.work_bytes());
-  const size_t reserve_size = static_cast<size_t>(descriptors.reserve_bytes());
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api,
-      RNNBackwardData_v8(handle, descriptors.rnn(), /*device_lengths=*/nullptr, descriptors.y(), y,
-                         dy, descriptors.x(), dx, plan->h(), h0, dh_n, dh0, plan->c(), c0, dc_n,
-                         dc0, weight_size, params, work_size, work, reserve_size, reserve));
-  // After the data: it reads what that left in the reserve space.
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api, RNNBackwardWeights_v8(handle, descriptors.rnn(), CUDNN_WGRAD_MODE_ADD,
-                                 /*device_lengths=*/nullptr, descriptors.x(), x, plan->h(), h0,
-                                 descriptors.y(), y, weight_size, dparams, work_size, work,
-                                 reserve_size, reserve));
+  const size_t reserve_size = static_cast<size_t>(reserve_bytes);
+  {
+    const auto lock = plan->Lock();
+    RNN_OPS_RETURN_IF_CUDNN_ERROR(
+        api,
+        RNNBackwardData_v8(handle, descriptors.rnn(), /*device_lengths=*/nullptr, descriptors.y(),
+                           y, dy, descriptors.x(), dx, plan->h(), h0, dh_n, dh0, plan->c(), c0,
+                           dc_n, dc0, weight_size, params, work_size, work, reserve_size, reserve));
+    // After the data: it reads what that left in the reserve space.
+    RNN_OPS_RETURN_IF_CUDNN_ERROR(
+        api, RNNBackwardWeights_v8(handle, descriptors.rnn(), CUDNN_WGRAD_MODE_ADD,
+                                   /*device_lengths=*/nullptr, descriptors.x(), x, plan->h(), h0,
+                                   descriptors.y(), y, weight_size, dparams, work_size, work,
+                                   reserve_size, reserve));
+  }
   return staging.Finish();
 }
 
 Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                        RnnPlanKey key, RecyclingAllocator* scratch, double* seconds) {
+                        const RnnChoice& choice, RecyclingAllocator* scratch, double* seconds) {
   constexpr int kTimedRuns = 3;
-  const bool timed = parts_.policy == AlgoPolicy::kAuto;
   const RnnGpuCall trial_call{call.device, call.stream, scratch};
   RnnForwardArgs tried = args;
-  const std::vector<int32_t> one_step(static_cast<size_t>(key.config.batch), 1);
-  if (!timed) {
+  const std::vector<int32_t> one_step(static_cast<size_t>(args.problem.config.batch), 1);
+  if (seconds == nullptr) {
     // Whether cuDNN takes a problem does not depend on its lengths; one step costs the least.
-    key.config.max_time = tried.problem.config.max_time = 1;
-    key.full_length = true;
+    tried.problem.config.max_time = 1;
     tried.problem.lengths = one_step.data();
   }
   const auto run = [&]() -> Status {
@@ -304,14 +312,14 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
     RnnForwardArgs forward = tried;
     forward.reserve = &reserve;
     forward.generator = nullptr;  // a trial must not change the masks to come
-    RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, key));
-    if (!key.config.is_training) return Status();
+    RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, choice));
+    if (!args.problem.config.is_training) return Status();
     RnnBackwardArgs backward;
     RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
-    return RunBackward(backward, trial_call, handle, key);
+    return RunBackward(backward, trial_call, handle, choice);
   };
   RNN_OPS_RETURN_IF_ERROR(run());  // also the warm-up
-  if (!timed) return Status();
+  if (seconds == nullptr) return Status();
   const auto repeat = [&]() -> Status {
     for (int k = 0; k < kTimedRuns; ++k) RNN_OPS_RETURN_IF_ERROR(run());
     return Status();

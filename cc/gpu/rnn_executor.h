@@ -4,13 +4,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
 
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/device_traits.h"
 #include "cc/gpu/elementwise.h"
 #include "cc/gpu/handle_pool.h"
 #include "cc/gpu/rnn_algorithms.h"
 #include "cc/gpu/rnn_gpu.h"
+#include "cc/gpu/rnn_heuristics.h"
 #include "cc/gpu/rnn_plan.h"
 #include "cc/gpu/rnn_trial.h"
 
@@ -26,11 +31,23 @@ Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
 Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
                             const RnnGpuCall& call);
 
+// Whether cuDNN is told that rows may end at different steps (TF_RNN_OPS_CUDNN_PADDED_IO).
+enum class PaddedIo {
+  kAlways,    // the default
+  kIfNeeded,  // not where all rows have T steps and lie time-major, as TensorFlow's own ops
+};
+
+// "always" or "if_needed"; null and "" mean always.
+Status ParsePaddedIo(const char* text, PaddedIo* padded_io);
+
 // What an executor works with; everything outlives it.
 struct RnnExecutorParts {
   const CudnnApi* cudnn = nullptr;
   const DeviceOps* ops = nullptr;
-  AlgoPolicy policy = AlgoPolicy::kStandard;
+  AlgoPolicy policy = AlgoPolicy::kHeuristic;
+  PaddedIo padded_io = PaddedIo::kAlways;
+  // The traits of the device of a stream.
+  std::function<Status(void* stream, DeviceTraits* traits)> traits;
   // Enqueues `work` on the stream and waits for it; *seconds: how long the device took. Used by
   // AlgoPolicy::kAuto alone.
   std::function<Status(void* stream, const std::function<Status()>& work, double* seconds)> time;
@@ -46,20 +63,28 @@ class RnnExecutor {
   Status Backward(const RnnBackwardArgs& args, const RnnGpuCall& call);
 
  private:
-  RnnPlanKey MakeKey(const RnnProblem& problem, const RnnGpuCall& call) const;
+  Status GetTraits(const RnnGpuCall& call, DeviceTraits* traits);
+  Status GetPlan(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
+                 const RnnChoice& choice, Pass pass, const void* params, RnnPlan::Pointer* plan);
   Status RunForward(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                    const RnnPlanKey& key);
+                    const RnnChoice& choice);
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                     const RnnPlanKey& key);
+                     const RnnChoice& choice);
+  // The reserve space that both passes of `choice` need, of a call that has these `descriptors`.
+  Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
+                         const RnnChoice& choice, const RnnCallDescriptors& descriptors,
+                         const std::vector<int>& lengths, const void* params, int64_t* bytes);
   // Forward and, in training, backward into scratch: of one step to see whether cuDNN takes it, of
-  // the whole problem several times when that is to be timed.
+  // the whole problem several times where `seconds` are asked for.
   Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-             RnnPlanKey key, RecyclingAllocator* scratch, double* seconds);
+             const RnnChoice& choice, RecyclingAllocator* scratch, double* seconds);
 
   const RnnExecutorParts parts_;
   HandlePool handles_;
   RnnPlanCache plans_;
   RnnChoiceTable choices_;
+  std::mutex traits_mutex_;
+  std::map<int, DeviceTraits> traits_;  // by device
 };
 
 }  // namespace gpu

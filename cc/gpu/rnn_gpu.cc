@@ -1,12 +1,9 @@
 #include "cc/gpu/rnn_gpu.h"
 
-#include <cstdlib>
-
 #include "cc/gpu/cudnn_api.h"
-#include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise.h"
 #include "cc/gpu/rnn_executor.h"
-#include "cc/gpu/stream_timer.h"
+#include "cc/gpu/rnn_libraries.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -19,14 +16,7 @@ struct SharedExecutor {
 
 Status MakeExecutor(RnnExecutor** executor) {
   RnnExecutorParts parts;
-  const DriverApi* driver = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(ParseAlgoPolicy(std::getenv("TF_RNN_OPS_CUDNN_ALGO"), &parts.policy));
-  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
-  RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&parts.ops));
-  RNN_OPS_RETURN_IF_ERROR(GetCudnn(&parts.cudnn));
-  parts.time = [driver](void* stream, const std::function<Status()>& work, double* seconds) {
-    return TimeOnStream(*driver, stream, work, seconds);
-  };
+  RNN_OPS_RETURN_IF_ERROR(FindRnnParts(&parts));
   *executor = new RnnExecutor(parts);
   return Status();
 }

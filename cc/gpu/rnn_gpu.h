@@ -58,12 +58,14 @@ struct RnnBackwardArgs {
   const void* h0 = nullptr;
   const void* c0 = nullptr;
   const void* params = nullptr;
-  const void* y = nullptr;        // what forward wrote
-  const void* dy = nullptr;       // as y
-  const void* dh_n = nullptr;     // as h_n
-  const void* dc_n = nullptr;     // as c_n
-  const void* reserve = nullptr;  // not written, so a second backward is right
+  const void* y = nullptr;     // what forward wrote
+  const void* dy = nullptr;    // as y
+  const void* dh_n = nullptr;  // as h_n
+  const void* dc_n = nullptr;  // as c_n
+  void* reserve = nullptr;
   int64_t reserve_bytes = 0;
+  // Whether somebody may read `reserve` again, as a second backward does. If so it is not written.
+  bool keeps_reserve = true;
   void* dx = nullptr;       // as x
   void* dh0 = nullptr;      // as h0
   void* dc0 = nullptr;      // as c0
@@ -71,8 +73,9 @@ struct RnnBackwardArgs {
 };
 
 // Enqueue the whole call on the stream and fill every output, T = 0, B = 0 and rows of length 0
-// included. They do not wait for the device, but for the first call of a configuration when
-// TF_RNN_OPS_CUDNN_ALGO=auto measures it.
+// included. They do not wait for the device, but for the first call of a problem when
+// TF_RNN_OPS_CUDNN_ALGO=auto measures it. The first call of a network may run it once more, with
+// one step, to see whether cuDNN takes an algorithm.
 //
 // FailedPrecondition where the driver or cuDNN cannot be opened (what was tried and the package to
 // install are in the text), ResourceExhausted where an allocator has no memory, InvalidArgument for

@@ -22,50 +22,44 @@ cudnnRNNMode_t ToCudnn(RnnMode mode) {
 }
 
 // Note [Math types]: DEFAULT_MATH lets cuDNN use TF32 for float32 products, FMA_MATH forbids it.
-// 16-bit products run on tensor cores with float32 sums; float64 has nothing to choose.
+// float16 products run on tensor cores with float32 sums. bfloat16 takes DEFAULT_MATH, as in
+// PyTorch, whose combination it is the one that is known to run. float64 has nothing to choose.
 cudnnMathType_t MathType(const RnnPlanKey& key) {
   switch (key.compute) {
     case Dtype::kFloat32:
       return key.allow_tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
-    case Dtype::kFloat64:
-      return CUDNN_DEFAULT_MATH;
     case Dtype::kFloat16:
+      return CUDNN_TENSOR_OP_MATH;
+    case Dtype::kFloat64:
     case Dtype::kBFloat16:
       break;
   }
-  return CUDNN_TENSOR_OP_MATH;
+  return CUDNN_DEFAULT_MATH;
 }
 
 cudnnDataType_t MathPrecision(Dtype compute) {
   return compute == Dtype::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }
 
-Status CheckInt32(const RnnConfig& c) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const std::pair<const char*, int64_t> sizes[] = {
-      {"The number of time steps", c.max_time},
-      {"The batch size", c.batch},
-      {"The input size", c.input_size},
-      {"num_units", c.num_units},
-      {"The number of layers and directions", c.num_pseudo_layers()},
-      {"The output size", c.output_size()},
-      // Strides of states are int32 too.
-      {"The batch size times num_units", c.batch * c.num_units},
-  };
-  for (const auto& [what, size] : sizes) {
-    if (size > kMost) {
-      return InvalidArgument(what, " must be below 2^31 on a GPU, since cuDNN takes 32-bit sizes, ",
-                             "but it is ", size, ".");
-    }
-  }
+// The descriptor of a sequence of `width` columns.
+Status SetSequence(const CudnnApi& api, const RnnConfig& config, Dtype compute, int64_t width,
+                   const std::vector<int>& lengths, cudnnRNNDataDescriptor_t descriptor) {
+  double zero = 0;  // of any type: all of its bits are zero
+  const cudnnRNNDataLayout_t layout = config.time_major
+                                          ? CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED
+                                          : CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED;
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(
+      api, SetRNNDataDescriptor(descriptor, ToCudnn(compute), layout,
+                                static_cast<int>(config.max_time), static_cast<int>(config.batch),
+                                static_cast<int>(width), lengths.data(), &zero));
   return Status();
 }
 
 // States [L*D, B, width].
 Status SetStates(const CudnnApi& api, const RnnPlanKey& key, int64_t width,
                  cudnnTensorDescriptor_t descriptor) {
-  const int w = static_cast<int>(width), batch = static_cast<int>(key.config.batch);
-  const int dims[3] = {static_cast<int>(key.config.num_pseudo_layers()), batch, w};
+  const int w = static_cast<int>(width), batch = static_cast<int>(key.network.batch);
+  const int dims[3] = {static_cast<int>(key.network.num_pseudo_layers()), batch, w};
   const int strides[3] = {batch * w, w, 1};
   RNN_OPS_RETURN_IF_CUDNN_ERROR(
       api, SetTensorNdDescriptor(descriptor, ToCudnn(key.compute), 3, dims, strides));
@@ -73,6 +67,38 @@ Status SetStates(const CudnnApi& api, const RnnPlanKey& key, int64_t width,
 }
 
 }  // namespace
+
+Status CheckSizes(const RnnConfig& c) {
+  constexpr int64_t kInt32 = std::numeric_limits<int32_t>::max();
+  const struct {
+    const char* what;
+    int64_t size, most;
+  } sizes[] = {
+      // Found by asking cuDNN 9.3 and 9.19: 65536 is refused, without a text.
+      {"The number of time steps", c.max_time, 65535},
+      {"The batch size", c.batch, kInt32},
+      {"The input size", c.input_size, kInt32},
+      {"num_units", c.num_units, kInt32},
+      {"The number of layers and directions", c.num_pseudo_layers(), kInt32},
+      {"The output size", c.output_size(), kInt32},
+      // Strides of states are int32 too.
+      {"The batch size times num_units", c.batch * c.num_units, kInt32},
+  };
+  for (const auto& [what, size, most] : sizes) {
+    if (size > most) {
+      return InvalidArgument(what, " must be at most ", most,
+                             " on a GPU, the most that cuDNN takes,", " but it is ", size, ".");
+    }
+  }
+  return Status();
+}
+
+RnnConfig NetworkOf(RnnConfig config) {
+  config.max_time = 0;
+  config.dropout = 0.0f;
+  config.is_training = config.time_major = true;
+  return config;
+}
 
 cudnnDataType_t ToCudnn(Dtype dtype) {
   switch (dtype) {
@@ -98,7 +124,7 @@ Status MakeNoDropout(const CudnnApi& api, cudnnHandle_t handle, DropoutDescripto
 
 Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
                         cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t descriptor) {
-  const RnnConfig& c = key.config;
+  const RnnConfig& c = key.network;
   RNN_OPS_RETURN_IF_CUDNN_ERROR(
       api,
       SetRNNDescriptor_v8(
@@ -109,7 +135,7 @@ Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
           static_cast<int32_t>(c.input_size), static_cast<int32_t>(c.num_units),
           // WHY not num_proj: cuDNN says "no projection" by the hidden size.
           static_cast<int32_t>(c.hidden_size()), static_cast<int32_t>(c.num_layers), dropout,
-          CUDNN_RNN_PADDED_IO_ENABLED));
+          key.padded_io ? CUDNN_RNN_PADDED_IO_ENABLED : CUDNN_RNN_PADDED_IO_DISABLED));
   return Status();
 }
 
@@ -128,43 +154,34 @@ Status RnnPlan::Init(const CudnnApi& api, cudnnHandle_t handle) {
   if (key_.algo == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) {
     // Compiles the kernels for this batch size; takes seconds.
     RNN_OPS_RETURN_IF_CUDNN_ERROR(
-        api, BuildRNNDynamic(handle, rnn_.get(), static_cast<int>(key_.config.batch)));
+        api, BuildRNNDynamic(handle, rnn_.get(), static_cast<int>(key_.network.batch)));
   }
   RNN_OPS_RETURN_IF_ERROR(h_.Create(api, "CreateTensorDescriptor(&h)"));
-  RNN_OPS_RETURN_IF_ERROR(SetStates(api, key_, key_.config.hidden_size(), h_.get()));
+  RNN_OPS_RETURN_IF_ERROR(SetStates(api, key_, key_.network.hidden_size(), h_.get()));
   RNN_OPS_RETURN_IF_ERROR(c_.Create(api, "CreateTensorDescriptor(&c)"));
-  return SetStates(api, key_, key_.config.num_units, c_.get());
-}
-
-Status RnnPlan::SetSequence(const CudnnApi& api, int64_t width, const std::vector<int>& lengths,
-                            cudnnRNNDataDescriptor_t descriptor) const {
-  double zero = 0;  // of any type: all of its bits are zero
-  const cudnnRNNDataLayout_t layout = key_.config.time_major
-                                          ? CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED
-                                          : CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED;
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api, SetRNNDataDescriptor(descriptor, ToCudnn(key_.compute), layout,
-                                static_cast<int>(key_.config.max_time),
-                                static_cast<int>(key_.config.batch), static_cast<int>(width),
-                                lengths.data(), &zero));
-  return Status();
+  return SetStates(api, key_, key_.network.num_units, c_.get());
 }
 
 Status RnnCallDescriptors::Init(const CudnnApi& api, cudnnHandle_t handle, RnnPlan::Pointer plan,
-                                const std::vector<int>& lengths, cudnnDropoutDescriptor_t dropout) {
+                                const RnnConfig& config, const std::vector<int>& lengths,
+                                cudnnDropoutDescriptor_t dropout) {
   plan_ = std::move(plan);
-  const RnnConfig& config = plan_->key().config;
-  with_dropout_ = dropout != nullptr;
-  if (with_dropout_) {
+  const RnnPlanKey& key = plan_->key();
+  forward_mode_ = config.is_training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
+  dropout_ = dropout;
+  if (dropout != nullptr) {
     RNN_OPS_RETURN_IF_ERROR(own_rnn_.Create(api, "CreateRNNDescriptor(&own_rnn)"));
-    RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api, plan_->key(), dropout, own_rnn_.get()));
+    RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api, key, dropout, own_rnn_.get()));
   }
   RNN_OPS_RETURN_IF_ERROR(x_.Create(api, "CreateRNNDataDescriptor(&x)"));
-  RNN_OPS_RETURN_IF_ERROR(plan_->SetSequence(api, config.input_size, lengths, x_.get()));
+  RNN_OPS_RETURN_IF_ERROR(
+      SetSequence(api, config, key.compute, config.input_size, lengths, x_.get()));
   RNN_OPS_RETURN_IF_ERROR(y_.Create(api, "CreateRNNDataDescriptor(&y)"));
-  RNN_OPS_RETURN_IF_ERROR(plan_->SetSequence(api, config.output_size(), lengths, y_.get()));
-  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, GetRNNTempSpaceSizes(handle, rnn(), plan_->forward_mode(),
-                                                          x_.get(), &work_size_, &reserve_size_));
+  RNN_OPS_RETURN_IF_ERROR(
+      SetSequence(api, config, key.compute, config.output_size(), lengths, y_.get()));
+  const auto lock = plan_->Lock();
+  RNN_OPS_RETURN_IF_CUDNN_ERROR(api, GetRNNTempSpaceSizes(handle, rnn(), forward_mode_, x_.get(),
+                                                          &work_size_, &reserve_size_));
   return Status();
 }
 
@@ -172,7 +189,6 @@ Status RnnPlanCache::Get(cudnnHandle_t handle, const RnnPlanKey& key, const void
                          RnnPlan::Pointer* plan) {
   *plan = plans_.Find(key);
   if (*plan != nullptr) return Status();
-  RNN_OPS_RETURN_IF_ERROR(CheckInt32(key.config));
   std::shared_ptr<const WeightMap> weights;
   RNN_OPS_RETURN_IF_ERROR(GetWeightMap(handle, key, params, &weights));
   RNN_OPS_RETURN_IF_ERROR(RnnPlan::Make(api_, handle, key, std::move(weights), plan));
@@ -182,12 +198,8 @@ Status RnnPlanCache::Get(cudnnHandle_t handle, const RnnPlanKey& key, const void
 
 Status RnnPlanCache::GetWeightMap(cudnnHandle_t handle, const RnnPlanKey& key, const void* params,
                                   std::shared_ptr<const WeightMap>* map) {
-  // Where weights lie depends on nothing of these.
   RnnPlanKey shared = key;
-  shared.stream = nullptr;
-  shared.config.max_time = shared.config.batch = 0;
-  shared.config.dropout = 0.0f;
-  shared.config.is_training = shared.config.time_major = shared.full_length = true;
+  shared.network.batch = 0;  // where weights lie does not depend on it
   *map = maps_.Find(shared);
   if (*map != nullptr) return Status();
   DropoutDescriptor no_dropout;
@@ -196,7 +208,7 @@ Status RnnPlanCache::GetWeightMap(cudnnHandle_t handle, const RnnPlanKey& key, c
   RNN_OPS_RETURN_IF_ERROR(descriptor.Create(api_, "CreateRNNDescriptor(&descriptor)"));
   RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api_, shared, no_dropout.get(), descriptor.get()));
   auto made = std::make_shared<WeightMap>();
-  RNN_OPS_RETURN_IF_ERROR(WeightMap::Make(api_, handle, descriptor.get(), shared.config,
+  RNN_OPS_RETURN_IF_ERROR(WeightMap::Make(api_, handle, descriptor.get(), shared.network,
                                           SizeOf(shared.compute), params, made.get()));
   *map = maps_.Insert(shared, std::move(made));
   return Status();

@@ -1,9 +1,10 @@
-// What cuDNN has to know about a problem, made once and used by every call of the same problem.
+// What cuDNN has to know about a network, made once and used by every call of the same network.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
 #define TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <tuple>
 #include <vector>
 
@@ -18,34 +19,37 @@
 namespace rnn_ops {
 namespace gpu {
 
-// The whole configuration.
+// Masks are drawn: between layers, so not with one layer.
+inline bool HasDropout(const RnnConfig& c) {
+  return c.is_training && c.dropout > 0.0f && c.num_layers > 1;
+}
+
+// InvalidArgument for a size that cuDNN does not take.
+Status CheckSizes(const RnnConfig& config);
+
+// `config` without what differs between calls of one network: time steps, layout, dropout,
+// training.
+RnnConfig NetworkOf(RnnConfig config);
+
+// What an RNN descriptor is made from. It says nothing of time steps, lengths, streams, dropout and
+// training, so one plan, and one compilation of PERSIST_DYNAMIC, serves all of these.
 struct RnnPlanKey {
   int device = 0;
-  // Calls on one stream take turns (HandlePool), so no descriptor of a plan meets two threads.
-  const void* stream = nullptr;
-  RnnConfig config;                 // batch and max_time included
+  RnnConfig network;                // NetworkOf() the call's config
   Dtype compute = Dtype::kFloat32;  // the type that cuDNN gets
   bool allow_tf32 = false;
-  bool full_length = true;  // every row has T steps
+  // Of CUDNN_RNN_PADDED_IO: needed unless rows have the same length and lie time-major.
+  bool padded_io = true;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
 
-  // Masks are drawn: between layers, so not with one layer.
-  bool has_dropout() const {
-    return config.is_training && config.dropout > 0.0f && config.num_layers > 1;
-  }
-
-  bool operator<(const RnnPlanKey& other) const { return Fields(*this) < Fields(other); }
-
- private:
-  using FieldTuple =
-      std::tuple<int, const void*, RnnMode, InputMode, Direction, int64_t, int64_t, int64_t,
-                 int64_t, int64_t, int64_t, float, bool, bool, Dtype, bool, bool, cudnnRNNAlgo_t>;
-  static FieldTuple Fields(const RnnPlanKey& key) {
-    const RnnConfig& c = key.config;
-    return FieldTuple(key.device, key.stream, c.mode, c.input_mode, c.direction, c.num_layers,
-                      c.num_units, c.input_size, c.num_proj, c.max_time, c.batch, c.dropout,
-                      c.is_training, c.time_major, key.compute, key.allow_tf32, key.full_length,
-                      key.algo);
+  bool operator<(const RnnPlanKey& other) const {
+    const auto fields = [](const RnnPlanKey& k) {
+      const RnnConfig& n = k.network;
+      return std::tie(k.device, n.mode, n.input_mode, n.direction, n.num_layers, n.num_units,
+                      n.input_size, n.num_proj, n.batch, k.compute, k.allow_tf32, k.padded_io,
+                      k.algo);
+    };
+    return fields(*this) < fields(other);
   }
 };
 
@@ -63,7 +67,6 @@ class RnnPlan {
  public:
   using Pointer = std::shared_ptr<const RnnPlan>;
 
-  // Every size must fit int32: InvalidArgument otherwise.
   static Status Make(const CudnnApi& api, cudnnHandle_t handle, const RnnPlanKey& key,
                      std::shared_ptr<const WeightMap> weights, Pointer* plan);
 
@@ -72,14 +75,11 @@ class RnnPlan {
   cudnnRNNDescriptor_t rnn() const { return rnn_.get(); }  // without dropout
   cudnnTensorDescriptor_t h() const { return h_.get(); }
   cudnnTensorDescriptor_t c() const { return c_.get(); }
-  cudnnForwardMode_t forward_mode() const {
-    return key_.config.is_training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE;
-  }
 
-  // The descriptor of a sequence of `width` columns, for rows of these lengths, each at least 1.
-  // Padding of an output becomes zero.
-  Status SetSequence(const CudnnApi& api, int64_t width, const std::vector<int>& lengths,
-                     cudnnRNNDataDescriptor_t descriptor) const;
+  // To be held while a function of cuDNN has one of the descriptors. WHY: calls on different
+  // streams share a plan, and cuDNN does not promise that an RNN descriptor may be in two threads
+  // at once. Those functions enqueue and return.
+  std::unique_lock<std::mutex> Lock() const { return std::unique_lock<std::mutex>(mutex_); }
 
  private:
   RnnPlan(const RnnPlanKey& key, std::shared_ptr<const WeightMap> weights)
@@ -88,20 +88,25 @@ class RnnPlan {
 
   const RnnPlanKey key_;
   const std::shared_ptr<const WeightMap> weights_;
+  mutable std::mutex mutex_;
   DropoutDescriptor no_dropout_;  // outlives rnn_
   RnnDescriptor rnn_;
   TensorDescriptor h_, c_;
 };
 
-// What depends on the lengths and the dropout states of one call. Sizes are bytes.
+// What depends on the steps, the lengths and the dropout states of one call. Sizes are bytes.
 class RnnCallDescriptors {
  public:
-  // `dropout` is null without dropout. It must be set before: sizes depend on it.
+  // `plan` fits `config`. `lengths`: each at least 1. `dropout` is null without dropout; it must be
+  // set before, since sizes depend on it. Padding of an output becomes zero.
   Status Init(const CudnnApi& api, cudnnHandle_t handle, RnnPlan::Pointer plan,
-              const std::vector<int>& lengths, cudnnDropoutDescriptor_t dropout);
+              const RnnConfig& config, const std::vector<int>& lengths,
+              cudnnDropoutDescriptor_t dropout);
 
   const RnnPlan& plan() const { return *plan_; }
-  cudnnRNNDescriptor_t rnn() const { return with_dropout_ ? own_rnn_.get() : plan_->rnn(); }
+  cudnnRNNDescriptor_t rnn() const { return dropout_ != nullptr ? own_rnn_.get() : plan_->rnn(); }
+  cudnnDropoutDescriptor_t dropout() const { return dropout_; }
+  cudnnForwardMode_t forward_mode() const { return forward_mode_; }
   cudnnRNNDataDescriptor_t x() const { return x_.get(); }
   cudnnRNNDataDescriptor_t y() const { return y_.get(); }
   int64_t work_bytes() const { return static_cast<int64_t>(work_size_); }
@@ -109,14 +114,15 @@ class RnnCallDescriptors {
 
  private:
   RnnPlan::Pointer plan_;
-  bool with_dropout_ = false;
+  cudnnForwardMode_t forward_mode_ = CUDNN_FWD_MODE_INFERENCE;
+  cudnnDropoutDescriptor_t dropout_ = nullptr;
   RnnDescriptor own_rnn_;
   RnnDataDescriptor x_, y_;
   size_t work_size_ = 0;
   size_t reserve_size_ = 0;
 };
 
-// The plans used last, and the weight maps of their configurations.
+// The plans used last, and the weight maps of their networks.
 class RnnPlanCache {
  public:
   RnnPlanCache(const CudnnApi* api, size_t capacity)

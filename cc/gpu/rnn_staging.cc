@@ -111,14 +111,15 @@ Status RnnStaging::ParamsIn(const WeightMap& map, const void* user, const void**
   return map.ToCudnn(ops_, call_.stream, source, placed);
 }
 
-Status RnnStaging::SequenceOut(void* user, int64_t width, void** cudnns) {
+Status RnnStaging::SequenceOut(void* user, int64_t width, Padding padding, void** cudnns) {
   const int64_t bytes = SequenceSize(width) * SizeOf(compute_);
   *cudnns = user;
   if (converts()) {
     RNN_OPS_RETURN_IF_ERROR(Scratch("a sequence to convert", bytes, cudnns));
   }
-  // WHY: cuDNN's documentation promises zeros behind the end of a row for y alone.
-  if (!full_) RNN_OPS_RETURN_IF_ERROR(ops_.Zero(call_.stream, *cudnns, bytes));
+  if (!full_ && padding == Padding::kLeftByCudnn) {
+    RNN_OPS_RETURN_IF_ERROR(ops_.Zero(call_.stream, *cudnns, bytes));
+  }
   sequences_.push_back({user, *cudnns, nullptr, width});
   return Status();
 }

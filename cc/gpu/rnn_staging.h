@@ -13,6 +13,9 @@
 namespace rnn_ops {
 namespace gpu {
 
+// What becomes of the steps behind a row's end: cuDNN's documentation promises zeros for y alone.
+enum class Padding { kZeroByCudnn, kLeftByCudnn };
+
 // A tensor is handed through as it is wherever cuDNN takes it. A copy is made where the type
 // differs, where batch-major states [B, L*D, S] have to become [L*D, B, S], where the weights lie
 // elsewhere, and where a row has length 0.
@@ -41,7 +44,7 @@ class RnnStaging {
   Status ParamsIn(const WeightMap& map, const void* user, const void** cudnns);
 
   // *cudnns: where cuDNN shall write. Finish() brings it to `user`.
-  Status SequenceOut(void* user, int64_t width, void** cudnns);
+  Status SequenceOut(void* user, int64_t width, Padding padding, void** cudnns);
   // Rows of length 0 take their values from `initial`, of the shape of `user`.
   Status StateOut(void* user, const void* initial, int64_t width, void** cudnns);
   // Zero at first, since cuDNN adds to it. `map` lives until Finish().

@@ -38,7 +38,7 @@ class RecordingAllocator : public DeviceAllocator {
     bytes_ = bytes;
     return memory_ = base_->Allocate(bytes);
   }
-  const void* memory() const { return memory_; }
+  void* memory() const { return memory_; }
   int64_t bytes() const { return bytes_; }
 
  private:

@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
 
-from benchmarks import compare, problems, report, run  # noqa: E402
+from benchmarks import client, compare, gpu, problems, report, run  # noqa: E402
 
 
 def test_reads_every_shapes_file():
@@ -41,6 +41,60 @@ def test_disagreement_is_left_out():
         run.compare({"y": [1.0, 2.0]}, {"y": [1.0, 2.1]}, 1e-3)
     with pytest.raises(run.WorkerError, match="results differ"):
         run.compare({"y": [1.0]}, {"y": [float("nan")]}, 1e-3)
+
+
+_TELL = """
+import json, os
+print(json.dumps({"ok": True, "version": dict(os.environ)}), flush=True)
+"""
+
+
+def test_peers_on_a_gpu_share_its_memory(monkeypatch):
+    monkeypatch.setattr(gpu, "_START", _TELL)
+    worker = gpu.Worker("a peer", "GPU:0")
+    assert worker.ask()["version"]["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+    worker.close()
+
+
+_DIE_ONCE = """
+import pathlib, sys
+mark = pathlib.Path({mark!r})
+first = not mark.exists()
+mark.touch()
+sys.stdin.readline()
+if not first:
+    print('{{}}', flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_peer_that_died_is_started_for_the_next_problem(monkeypatch, tmp_path):
+    monkeypatch.setattr(gpu, "_START", _DIE_ONCE.format(mark=str(tmp_path / "mark")))
+    worker = gpu.Worker("a peer", "GPU:0")
+    assert worker.prepare()["error"] == "its process ended: 0"
+    assert worker.prepare() == {}
+    worker.close()
+
+
+def test_gpu_benchmark_on_a_cpu(tmp_path):
+    """Its rows come as they are measured, and a run without any of ours fails."""
+    shapes = tmp_path / "shapes.txt"
+    shapes.write_text("lstm 3 2 4 4\n")
+    command = [sys.executable, "-m", "benchmarks.gpu", "--device", "CPU:0", "--rounds", "1"]
+    command += ["--shapes", str(shapes), "--output", str(tmp_path), "--peers"]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    env = dict(os.environ, PYTHONPATH=path)
+    for peer, status in ((gpu.OURS, 0), ("TensorFlow CudnnRNNV3", 1)):
+        done = subprocess.run([*command, peer], env=env, capture_output=True, text=True)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert done.stdout.count("| lstm (3,2,4,4) |") == 2
+
+
+def test_peers_on_a_cpu_leave_the_gpu_alone(monkeypatch):
+    monkeypatch.setattr(client, "_START", _TELL)
+    worker = client.Worker("a peer", "spec", 1)
+    assert worker.version["CUDA_VISIBLE_DEVICES"] == "-1"
+    worker.close()
 
 
 def test_small_run(tmp_path):

@@ -145,8 +145,53 @@ def growth():
     return {"used": used}
 
 
+def reserve():
+    """The most memory of a step whose reserve space only its gradient reads, or its caller too."""
+    (gpu,) = tf.config.list_physical_devices("GPU")[:1]
+    tf.config.experimental.set_memory_growth(gpu, True)
+    case = _case(0, units=64, steps=200)
+    tensors = _tensors(case)
+
+    def step(kept):
+        @tf.function
+        def run():
+            with tf.device("/GPU:0"):
+                result = ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
+                grads = ops.CudnnRNNBackpropV3(
+                    **tensors.inputs(),
+                    output=result.output,
+                    output_h=result.output_h,
+                    output_c=result.output_c,
+                    output_backprop=tensors.dy,
+                    output_h_backprop=tensors.dh,
+                    output_c_backprop=tensors.dc,
+                    reserve_space=result.reserve_space,
+                    host_reserved=result.host_reserved,
+                    **case.spec.attrs(),
+                )
+            return (*grads, result.reserve_space) if kept else tuple(grads)
+
+        run()
+        tf.config.experimental.reset_memory_stats("GPU:0")
+        results = run()
+        peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+        return peak, results
+
+    used, results = step(kept=False)
+    kept, results_kept = step(kept=True)
+    equal = [a.numpy().tobytes() == b.numpy().tobytes() for a, b in zip(results, results_kept)]
+    bytes_reserved = int(np.prod(results_kept[-1].shape)) * results_kept[-1].dtype.size
+    return {"used": used, "kept": kept, "reserve": bytes_reserved, "equal": equal}
+
+
 def main():
-    what = {"streams": streams, "no_memory": no_memory, "no_cudnn": no_cudnn, "growth": growth}
+    what = {
+        "streams": streams,
+        "no_memory": no_memory,
+        "no_cudnn": no_cudnn,
+        "growth": growth,
+        "reserve": reserve,
+    }
     print("\n" + json.dumps(what[sys.argv[1]]()))
 
 

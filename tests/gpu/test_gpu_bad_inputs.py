@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from reference.spec import RnnSpec
-from support import calls, devices, mutations
+from support import calls, cases, devices, mutations, tf_ops
 
 # Right in size and wrong in content: cuDNN's reserve space is known by its size alone.
 UNSEEN = re.compile(r"reserve_space [^\[]")
@@ -38,3 +38,12 @@ def test_every_mutation_is_refused():
                 assert mutation.is_named(str(raised.value)), f"{mutation.label}: {raised.value}"
                 refused += 1
     assert refused > 300
+
+
+def test_more_steps_than_cudnn_takes():
+    devices.require()
+    case = cases.rnn_case(RnnSpec("gru", 1, 2, 1), 65536, 1, np.random.default_rng(1), "float32")
+    with tf.device("/CPU:0"), pytest.raises(tf.errors.InvalidArgumentError) as raised:
+        tf_ops.rnn_forward(devices.ops, case)
+    assert "time steps must be at most 65535 on a GPU" in str(raised.value)
+    assert "65536" in str(raised.value)

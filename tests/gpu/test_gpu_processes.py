@@ -30,6 +30,13 @@ def test_memory_does_not_grow_with_the_number_of_shapes_seen():
     assert used[3] < 64 * 2**20, used
 
 
+def test_reserve_space_is_copied_only_for_another_reader():
+    found = _child("reserve")
+    assert all(found["equal"])
+    # The copy is the difference; blocks of TensorFlow's allocator are rounded up.
+    assert found["kept"] - found["used"] > 0.9 * found["reserve"] > 2**20, found
+
+
 def test_without_cudnn_the_error_says_what_to_do():
     missing = "/nowhere/libcudnn.so.9"
     found = _child("no_cudnn", TF_RNN_OPS_CUDNN=missing)

@@ -4,6 +4,7 @@
 
 #include "cc/core/shapes.h"
 #include "cc/gpu/block_lstm_gpu.h"
+#include "tests/gpu_core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 
@@ -15,23 +16,15 @@ struct CoreBlockLstm {
   void* stream;
 };
 
-using AllocateFn = void* (*)(int64_t bytes);
-
 namespace {
 
 using rnn_ops::Status;
+using rnn_ops::gpu::AllocateFn;
+using rnn_ops::gpu::BlockAllocator;
+using rnn_ops::gpu::CallbackAllocator;
 namespace gpu = rnn_ops::gpu;
 
 thread_local std::string message;
-
-class CallbackAllocator : public gpu::DeviceAllocator {
- public:
-  explicit CallbackAllocator(AllocateFn allocate) : allocate_(allocate) {}
-  void* Allocate(int64_t bytes) override { return allocate_(bytes); }
-
- private:
-  AllocateFn allocate_;
-};
 
 int Report(const Status& status) {
   message = status.message();
@@ -49,32 +42,24 @@ Status MakeProblem(const CoreBlockLstm& core, gpu::BlockLstmProblem* p) {
   return rnn_ops::ValidateBlockLstm(p->dims, p->seq_len_max);
 }
 
-}  // namespace
-
-CORE_API const char* core_block_lstm_message() { return message.c_str(); }
-
 // in: x, cs_prev, h_prev, w, wci, wcf, wco, b. out: i, cs, f, o, ci, co, h.
-CORE_API int core_block_lstm_forward(const CoreBlockLstm* core, const void* const in[8],
-                                     void* const out[7], AllocateFn scratch) {
-  CallbackAllocator allocator(scratch);
+Status Forward(const CoreBlockLstm& core, const void* const in[8], void* const out[7],
+               gpu::DeviceAllocator* scratch) {
   gpu::BlockLstmForwardArgs args = {};
-  const Status valid = MakeProblem(*core, &args.problem);
-  if (!valid.ok()) return Report(valid);
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
   args.x = in[0], args.cs_prev = in[1], args.h_prev = in[2], args.w = in[3];
   args.wci = in[4], args.wcf = in[5], args.wco = in[6], args.b = in[7];
   args.i = out[0], args.cs = out[1], args.f = out[2], args.o = out[3];
   args.ci = out[4], args.co = out[5], args.h = out[6];
-  return Report(gpu::BlockLstmForward(args, &allocator, core->stream));
+  return gpu::BlockLstmForward(args, scratch, core.stream);
 }
 
 // in: as in forward, then forward's outputs, then cs_grad and h_grad. out: the gradients of the
 // first eight.
-CORE_API int core_block_lstm_backward(const CoreBlockLstm* core, const void* const in[17],
-                                      void* const out[8], AllocateFn scratch) {
-  CallbackAllocator allocator(scratch);
+Status Backward(const CoreBlockLstm& core, const void* const in[17], void* const out[8],
+                gpu::DeviceAllocator* scratch) {
   gpu::BlockLstmBackwardArgs args = {};
-  const Status valid = MakeProblem(*core, &args.problem);
-  if (!valid.ok()) return Report(valid);
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
   args.x = in[0], args.cs_prev = in[1], args.h_prev = in[2], args.w = in[3];
   args.wci = in[4], args.wcf = in[5], args.wco = in[6], args.b = in[7];
   args.i = in[8], args.cs = in[9], args.f = in[10], args.o = in[11];
@@ -83,5 +68,39 @@ CORE_API int core_block_lstm_backward(const CoreBlockLstm* core, const void* con
   args.x_grad = out[0], args.cs_prev_grad = out[1], args.h_prev_grad = out[2];
   args.w_grad = out[3], args.wci_grad = out[4], args.wcf_grad = out[5], args.wco_grad = out[6];
   args.b_grad = out[7];
-  return Report(gpu::BlockLstmBackward(args, &allocator, core->stream));
+  return gpu::BlockLstmBackward(args, scratch, core.stream);
+}
+
+}  // namespace
+
+CORE_API const char* core_block_lstm_message() { return message.c_str(); }
+
+CORE_API int core_block_lstm_forward(const CoreBlockLstm* core, const void* const in[8],
+                                     void* const out[7], AllocateFn scratch) {
+  CallbackAllocator allocator(scratch);
+  return Report(Forward(*core, in, out, &allocator));
+}
+
+CORE_API int core_block_lstm_backward(const CoreBlockLstm* core, const void* const in[17],
+                                      void* const out[8], AllocateFn scratch) {
+  CallbackAllocator allocator(scratch);
+  return Report(Backward(*core, in, out, &allocator));
+}
+
+// The device's seconds of one step, forward and, if `training`, backward, of `runs` in a row.
+// in: as in backward. gradients: its outputs.
+CORE_API int core_block_lstm_time(const CoreBlockLstm* core, const void* const in[17],
+                                  void* const gradients[8], void* scratch, int64_t scratch_bytes,
+                                  int32_t training, int32_t runs, double* seconds) {
+  BlockAllocator allocator(scratch, scratch_bytes);
+  void* outputs[7];
+  for (int k = 0; k < 7; ++k) outputs[k] = const_cast<void*>(in[8 + k]);
+  const auto step = [&]() -> Status {
+    allocator.Reset();
+    RNN_OPS_RETURN_IF_ERROR(Forward(*core, in, outputs, &allocator));
+    if (training == 0) return Status();
+    allocator.Reset();
+    return Backward(*core, in, gradients, &allocator);
+  };
+  return Report(gpu::TimeRuns(core->stream, runs, step, seconds));
 }

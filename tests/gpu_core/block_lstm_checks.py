@@ -1,13 +1,4 @@
-#!/usr/bin/env python3
-"""The block LSTM of the GPU core against float64, on a GPU, without TensorFlow.
-
-    tests/gpu_core/build.sh build/gpu_core
-    python3 tests/gpu_core/block_lstm_checks.py build/gpu_core/libcore.so
-
-Prints a line per case and "N passed, M failed" at the end; with --time, instead, a table beside
-PyTorch's LSTM, row by row. It needs PyTorch with CUDA and numpy. With --pretend, device memory is host memory:
-for a pretended driver and cuBLAS.
-"""
+"""The block LSTM of the GPU core against float64, and its times beside PyTorch's. Run by run.py."""
 
 import contextlib
 import ctypes
@@ -17,12 +8,13 @@ import pathlib
 import statistics
 import sys
 
-import isolation
 import numpy as np
-import program
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from checks import TYPES, verdict  # noqa: E402
+from peer import torch_peer  # noqa: E402
 
 from reference import block_lstm as reference  # noqa: E402
 
@@ -144,10 +136,8 @@ def compare(block, shape, steps, dtype, **settings):
     errors = {n: difference(a, forward[n]) for n, a in zip(reference.FORWARD_NAMES, outputs)}
     for name, actual in zip(reference.GRAD_NAMES, gradients):
         errors[f"d{name}"] = difference(actual, backward[name])
-    worst = max(errors, key=errors.get)
     tf32 = settings.get("allow_tf32", 0) and dtype == torch.float32
-    good = errors[worst] <= (TF32_BOUND if tf32 else BOUNDS[dtype])
-    return good, f"{worst} {errors[worst]:.1e}"
+    return verdict(errors, TF32_BOUND if tf32 else BOUNDS[dtype])
 
 
 def sweep(block):
@@ -166,7 +156,7 @@ def sweep(block):
     ]
     cases += [((5, 3, 16, 16), 5, t, {"use_peephole": 1, "allow_tf32": 1}) for t in DTYPES]
     for shape, steps, dtype, settings in cases:
-        label = f"{shape} steps={steps} {dtype} {settings}"
+        label = f"{TYPES[dtype]} {shape} steps={steps} {settings}"
         yield label, functools.partial(compare, block, shape, steps, dtype, **settings)
 
 
@@ -195,68 +185,58 @@ def streams(block):
     return same, ""
 
 
-def all_checks(block):
-    yield from sweep(block)
+def block_checks(block):
+    checks = list(sweep(block))
     if block.device == "cuda":
         for dtype in DTYPES:
-            yield f"repeats {dtype}", functools.partial(repeats, block, dtype)
-        yield "two streams", functools.partial(streams, block)
+            checks.append((f"{TYPES[dtype]} repeats", functools.partial(repeats, block, dtype)))
+        checks.append(("float32 two streams", functools.partial(streams, block)))
+    for label, check in checks:
+        yield f"block {label}", check
 
 
-def timings(block):
-    """Microseconds of forward and backward, ours and torch.nn.LSTM's on cuDNN."""
-    torch.backends.cudnn.allow_tf32 = False  # as in the problems here
-    print("| T, B, I, H | type | ours | torch.nn.LSTM |\n| --- | --- | --- | --- |", flush=True)
-
-    def median(step):
-        times = []
-        for number in range(23):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            step()
-            end.record()
-            end.synchronize()
-            if number >= 3:
-                times.append(start.elapsed_time(end) * 1e3)
-        return statistics.median(times)
-
-    shapes = ((100, 1, 256, 256), (100, 16, 256, 256), (100, 64, 512, 512), (50, 256, 1024, 1024))
-    for shape, dtype in itertools.product(shapes, (torch.float32, torch.float16)):
-        time, batch, width, units = shape
-        inputs, gradients = (
-            [torch.from_numpy(a).to("cuda", dtype) for a in group]
-            for group in draw(shape, time, dtype)
-        )
-        problem = block.problem(inputs[0], units)
-
-        def ours(inputs=inputs, gradients=gradients, problem=problem):
-            block.backward(problem, inputs, block.forward(problem, inputs), gradients)
-
-        layer = torch.nn.LSTM(width, units, device="cuda", dtype=dtype)
-        x = inputs[0].clone().requires_grad_()
-
-        def theirs(layer=layer, x=x, gradient=gradients[1]):
-            layer(x)[0].backward(gradient)
-
-        sizes = f"{time}, {batch}, {width}, {units}"
-        print(f"| {sizes} | {dtype} | {median(ours):.0f} | {median(theirs):.0f} |", flush=True)
+# T, B, I, H
+TIMED = ((100, 1, 256, 256), (100, 16, 256, 256), (100, 64, 512, 512), (50, 256, 1024, 1024))
+PRETENDED = ((3, 2, 5, 7),)
 
 
-def main():
-    parser = program.parser(__doc__.splitlines()[0])
-    parser.add_argument("--time", action="store_true")
-    arguments = parser.parse_args()
-    device, name, usable = program.start(arguments, isolated=not arguments.time)
-    if not arguments.pretend:
-        # Makes the context and loads PyTorch's cuBLAS, which the core then takes.
-        torch.ones(2, 2, device="cuda") @ torch.ones(2, 2, device="cuda")
-    block = BlockLstm(arguments.library, device)
-    print(f"{name}, torch {torch.__version__}", flush=True)
-    if arguments.time:
-        timings(block)
-    else:
-        isolation.run(all_checks(block), arguments.first, usable)
+def block_times(block):
+    """A row of the report for each shape and type."""
+    for shape, dtype in itertools.product(
+        TIMED if block.device == "cuda" else PRETENDED, (torch.float32, torch.float16)
+    ):
+        label = f"block-times {TYPES[dtype]} {shape}"
+        yield label, functools.partial(time_block, block, shape, dtype)
 
 
-if __name__ == "__main__":
-    main()
+def time_block(block, shape, dtype, runs=10, repeats=5):
+    steps, batch, width, units = shape
+    inputs, gradients = (
+        [torch.from_numpy(a).to(block.device, dtype) for a in group]
+        for group in draw(shape, steps, dtype)
+    )
+    problem = block.problem(inputs[0], units)
+    outputs = block.forward(problem, inputs)
+    results = [torch.empty_like(t) for t in inputs]
+    scratch_bytes = 2**30 if block.device == "cuda" else 2**26
+    scratch = torch.empty(scratch_bytes, dtype=torch.uint8, device=block.device)
+
+    def addresses(tensors):
+        return (ctypes.c_void_p * len(tensors))(*[t.data_ptr() for t in tensors])
+
+    def ours(training):
+        seconds = ctypes.c_double()
+        arguments = [ctypes.byref(problem), addresses([*inputs, *outputs, *gradients])]
+        arguments += [addresses(results), ctypes.c_void_p(scratch.data_ptr())]
+        arguments += [ctypes.c_int64(scratch.numel()), training, runs, ctypes.byref(seconds)]
+        if block.library.core_block_lstm_time(*arguments):
+            raise RuntimeError(block.library.core_block_lstm_message().decode())
+        return seconds.value
+
+    peer = torch_peer("lstm", (steps, batch, width, units, 1), dtype, block.device)
+    cells = [TYPES[dtype], ", ".join(map(str, shape))]
+    for training in (False, True):
+        ours(training)  # the warm-up
+        mine = statistics.median(ours(training) for _ in range(repeats))
+        cells += [f"{mine * 1e6:.0f}", f"{peer(training, runs, repeats) * 1e6:.0f}"]
+    return True, "| " + " | ".join(cells) + " |"

@@ -9,9 +9,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 shapes="cc/core/block_lstm_shapes.cc cc/core/dim_solver.cc cc/core/rnn_shapes.cc"
 core="cc/core/rnn_config.cc cc/core/param_layout.cc $shapes"
+objects=$(mktemp -d)
+trap 'rm -rf "$objects"' EXIT
 # shellcheck disable=SC2086  # a list of words
-g++ -std=c++17 -O2 -Wall -Wextra -fPIC -shared -fvisibility=hidden -I. -Wl,-z,defs \
-  tests/gpu_core/core_api.cc tests/gpu_core/block_lstm_api.cc \
-  $core cc/gpu/*.cc cc/gpu/elementwise/*.cc \
-  -o "$out/libcore.so" -ldl
+printf '%s\n' tests/gpu_core/core_api.cc tests/gpu_core/block_lstm_api.cc $core cc/gpu/*.cc \
+  cc/gpu/elementwise/*.cc |
+  xargs -P "$(nproc)" -I {} sh -c 'g++ -std=c++17 -O2 -Wall -Wextra -fPIC -fvisibility=hidden -I. \
+    -c "$1" -o "$2/$(echo "$1" | tr / _).o"' sh {} "$objects"
+g++ -shared -Wl,-z,defs "$objects"/*.o -o "$out/libcore.so" -ldl
 echo "$out/libcore.so"

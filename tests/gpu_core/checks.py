@@ -1,21 +1,17 @@
-#!/usr/bin/env python3
-"""The GPU core against float64 references, on a GPU, without TensorFlow.
+"""The stacks of the GPU core against float64 references. Run by run.py.
 
-    tests/gpu_core/build.sh build/gpu_core
-    python3 tests/gpu_core/checks.py build/gpu_core/libcore.so
-
-Prints a line per case and "N passed, M failed" at the end. It needs PyTorch with CUDA and numpy.
-With --pretend, device memory is host memory: for a pretended driver and cuDNN.
+A check is a label and a function that returns whether the result is good and a text. The text of
+a comparison begins with its error as a share of its bound, which the report collects.
 """
 
 import concurrent.futures
+import ctypes
 import functools
 import itertools
+import os
 
 import core
-import isolation
 import numpy as np
-import program
 import torch
 
 from reference import rnn as reference
@@ -24,6 +20,8 @@ from reference.spec import RnnSpec
 # Largest difference relative to the largest element, or to 1. cuDNN keeps 16-bit types between
 # steps, so they are coarse.
 BOUNDS = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 2e-2, torch.bfloat16: 1.5e-1}
+TYPES = {torch.float32: "float32", torch.float16: "float16"}
+TYPES.update({torch.bfloat16: "bfloat16", torch.float64: "float64"})
 NAMES = ("y", "h_n", "c_n", "dx", "dh0", "dc0", "dparams")
 
 
@@ -34,6 +32,13 @@ def difference(actual, expected):
         return float("inf")
     scale = max(1.0, float(np.abs(expected).max(initial=0)))
     return float(np.abs(actual - expected).max(initial=0)) / scale
+
+
+def verdict(errors, bound):
+    """Whether the largest of the errors, by name, is within the bound, and the text that says so."""
+    worst = max(errors, key=errors.get)
+    text = " ".join(f"{name} {error:.1e}" for name, error in errors.items())
+    return errors[worst] <= bound, f"{errors[worst] / bound:.2g} of the bound; {text}"
 
 
 def to_device(device_core, arrays, dtype, time_major=True):
@@ -96,46 +101,65 @@ def expected(spec, arrays, lengths):
 def compare(device_core, spec, lengths, dtype, *, steps=None, padding=None, **settings):
     """With `padding` it fills x and dy beyond the rows' ends, where nothing may read it."""
     steps = max(lengths) if steps is None else steps
-    arrays = core.random_inputs(spec, steps, len(lengths), dtype)
+    arrays = core.random_inputs(spec, steps, len(lengths), dtype, weight=weight_of(spec))
     want = expected(spec, arrays, lengths)
     if padding is not None:
         beyond = np.arange(steps)[:, None, None] >= np.asarray(lengths)[None, :, None]
         filled = [np.where(beyond, padding, arrays[k]) for k in (0, 4)]
         arrays = (filled[0], *arrays[1:4], filled[1], *arrays[5:])
     actual = run(device_core, spec, arrays, lengths, dtype, **settings)
-    errors = [difference(a, e) for a, e in zip(actual, want)]
-    text = " ".join(f"{n} {e:.1e}" for n, e in zip(NAMES, errors))
-    return max(errors) <= BOUNDS[dtype], text
+    errors = {n: difference(a, e) for n, a, e in zip(NAMES, actual, want)}
+    return verdict(errors, BOUNDS[dtype])
+
+
+def weight_of(spec):
+    """The size of weights that keeps gates and gradients of order 1."""
+    return min(0.8, 2.0 / np.sqrt(spec.units + spec.input_size))
 
 
 LENGTHS = {"full": [6, 6, 6], "mixed": [2, 6, 4], "empty rows": [3, 0, 6]}
+# Rows of one length may take a persistent kernel; any others always run as STANDARD.
+ALGOS = {"full": ("heuristic", "standard"), "mixed": ("standard",), "empty rows": ("standard",)}
 
 
-def sweep(check, dtypes):
-    for mode, direction, layers, dtype, (name, lengths), time_major in itertools.product(
+def sweep(check):
+    for mode, direction, layers, (name, lengths), time_major in itertools.product(
         core.MODES,
         ("unidirectional", "bidirectional"),
         (1, 2),
-        dtypes,
         LENGTHS.items(),
         (True, False),
     ):
         spec = RnnSpec(mode, layers, 5, 4, direction)
-        label = f"{mode} {direction} L={layers} {dtype} {name} time_major={time_major}"
-        yield label, check(spec, lengths, dtype, time_major=time_major)
+        for algo in ALGOS[name]:
+            label = f"{mode} {direction} L={layers} {name} time_major={time_major} {algo}"
+            yield label, check(spec, lengths, time_major=time_major, algo=algo)
 
 
-def special(check, dtypes):
-    for dtype in dtypes:
-        projecting = RnnSpec("lstm", 2, 5, 4, "bidirectional", num_proj=3)
-        yield f"projection {dtype}", check(projecting, [6, 2, 4], dtype)
-        skipping = RnnSpec("gru", 2, 5, 5, input_mode="skip_input")
-        yield f"skip_input {dtype}", check(skipping, [6, 2, 4], dtype)
-        short = RnnSpec("lstm", 1, 5, 4, "bidirectional")
-        yield f"longer than any row {dtype}", check(short, [3, 1, 2], dtype, steps=7)
-        yield f"no steps {dtype}", check(short, [0, 0], dtype, steps=3)
-        yield f"second gradient {dtype}", check(short, [6, 2, 4], dtype, twice=True)
-        yield f"NaN in the padding {dtype}", check(short, [6, 2, 4], dtype, padding=np.nan)
+def special(check):
+    projecting = RnnSpec("lstm", 2, 5, 4, "bidirectional", num_proj=3)
+    yield "projection", check(projecting, [6, 2, 4])
+    skipping = RnnSpec("gru", 2, 5, 5, input_mode="skip_input")
+    yield "skip_input", check(skipping, [6, 2, 4])
+    short = RnnSpec("lstm", 1, 5, 4, "bidirectional")
+    yield "longer than any row", check(short, [3, 1, 2], steps=7)
+    yield "no steps", check(short, [0, 0], steps=3)
+    yield "second gradient", check(short, [6, 2, 4], twice=True)
+    yield "NaN in the padding", check(short, [6, 2, 4], padding=np.nan)
+    yield "padded I/O off", check(short, [6, 6, 6], padded_io="if_needed")
+
+
+def algorithms(check):
+    """Sizes at which the heuristic takes each of its pairs of algorithms."""
+    for mode, units in (("lstm", 128), ("lstm", 160), ("gru", 160), ("rnn_tanh", 320)):
+        for layers in (1, 2):
+            spec = RnnSpec(mode, layers, units, 32)
+            yield f"heuristic {mode} H={units} L={layers}", check(spec, [8] * 4)
+    for mode in ("lstm", "gru", "rnn_relu"):
+        for rows in (8, 20):
+            spec = RnnSpec(mode, 1, 256, 128)
+            for algo in ("persist_static", "small_h", "heuristic"):
+                yield f"{algo} {mode} H=256 B={rows}", check(spec, [5] * rows, algo=algo)
 
 
 def dropout(device_core):
@@ -175,17 +199,17 @@ def dropout(device_core):
     yield "dropout: gradient along a direction", gradient
 
 
-def streams(device_core):
+def streams(device_core, algo):
     """Calls of four threads that overlap on streams of their own do not disturb each other."""
     spec, lengths = RnnSpec("lstm", 2, 64, 32), [50] * 8
     arrays = core.random_inputs(spec, 50, 8, torch.float32)
-    want = run(device_core, spec, arrays, lengths, torch.float32)
+    want = run(device_core, spec, arrays, lengths, torch.float32, algo=algo)
     tensors = to_device(device_core, arrays, torch.float32)
     torch.cuda.synchronize()
 
     def repeat(stream):
         with torch.cuda.stream(stream):
-            return [enqueue(device_core, spec, tensors, lengths) for _ in range(10)]
+            return [enqueue(device_core, spec, tensors, lengths, algo=algo) for _ in range(10)]
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results = list(pool.map(repeat, [torch.cuda.Stream() for _ in range(4)]))
@@ -195,30 +219,46 @@ def streams(device_core):
     return worst < 1e-5, f"{worst:.1e}"
 
 
-def all_checks(device_core, pretend):
-    def check(*args, **kwargs):
-        return functools.partial(compare, device_core, *args, **kwargs)
+def most_steps(path):
+    """Whether the cuDNN of this process still refuses 65536 steps, as CheckSizes() assumes."""
+    cudnn = ctypes.CDLL(path)
+    lengths = (ctypes.c_int * 1)(1)
 
-    # The usual types first, in case the time runs out.
+    def status(steps):
+        descriptor = ctypes.c_void_p()
+        cudnn.cudnnCreateRNNDataDescriptor(ctypes.byref(descriptor))
+        # float32, time-major, one row of one element.
+        found = cudnn.cudnnSetRNNDataDescriptor(descriptor, 0, 0, steps, 1, 1, lengths, None)
+        cudnn.cudnnDestroyRNNDataDescriptor(descriptor)
+        return found
+
+    found = status(65535), status(65536)
+    return found[0] == 0 and found[1] != 0, f"65535 steps: status {found[0]}, 65536: {found[1]}"
+
+
+def stack_checks(device_core):
+    """Every configuration in every type, the usual types first in case the time runs out."""
+
+    def of(dtype, checks):
+        for label, check in checks:
+            yield f"stack {TYPES[dtype]} {label}", check
+
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
-        yield from sweep(check, (dtype,))
-        yield from special(check, (dtype,))
-    yield "H=128", check(RnnSpec("lstm", 2, 128, 64), [20] * 16, torch.float32)
-    yield from dropout(device_core)
-    if not pretend:
-        yield "four streams", functools.partial(streams, device_core)
+
+        def check(spec, lengths, dtype=dtype, **settings):
+            return functools.partial(compare, device_core, spec, lengths, dtype, **settings)
+
+        yield from of(dtype, sweep(check))
+        yield from of(dtype, special(check))
+        if dtype != torch.float64:
+            yield from of(dtype, algorithms(check))
+    yield from of(torch.float64, dropout(device_core))
+    path = os.environ.get("TF_RNN_OPS_CUDNN", "libcudnn.so.9")
+    yield "stack limits of cuDNN", functools.partial(most_steps, path)
 
 
-def main():
-    arguments = program.parser(__doc__.splitlines()[0]).parse_args()
-    device, name, usable = program.start(arguments)
-    if not arguments.pretend:
-        # Makes the context current and loads PyTorch's cuDNN, which the core then takes.
-        torch.nn.LSTM(2, 2, device="cuda")(torch.zeros(1, 1, 2, device="cuda"))
-    device_core = core.Core(arguments.library, device)
-    print(f"{name}, cuDNN {device_core.cudnn_version()}, torch {torch.__version__}", flush=True)
-    isolation.run(all_checks(device_core, arguments.pretend), arguments.first, usable)
-
-
-if __name__ == "__main__":
-    main()
+def stream_checks(device_core):
+    """Last of all: persistent kernels of several streams may wait for each other for ever."""
+    for algo in ("standard", "heuristic"):
+        if device_core.device == "cuda":
+            yield f"streams four, {algo}", functools.partial(streams, device_core, algo)

@@ -38,6 +38,7 @@ class CoreRnn(ctypes.Structure):
         ("dropout", ctypes.c_float),
         ("stream", ctypes.c_void_p),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
+        *[(name, ctypes.c_char_p) for name in ("algo", "padded_io")],
     ]
 
 
@@ -73,17 +74,28 @@ class Core:
         self.library.core_message.restype = ctypes.c_char_p
         self.device = device
 
-    def _check(self, code):
+    def check(self, code):
         if code:
             raise CoreError(code, self.library.core_message().decode())
 
     def cudnn_version(self):
         version = ctypes.c_int64()
-        self._check(self.library.core_cudnn_version(ctypes.byref(version)))
+        self.check(self.library.core_cudnn_version(ctypes.byref(version)))
         return version.value
 
     def problem(self, spec: RnnSpec, x, lengths, *, time_major=True, training=True, **settings):
-        """The struct of a call; keep it as long as the call needs it."""
+        """The struct of a call; keep it as long as the call needs it.
+
+        Args:
+            spec: RnnSpec.
+            x: the input tensor.
+            lengths: of the rows.
+            time_major: whether the first dimension of x is time.
+            training: whether backward follows.
+            settings: further fields; `algo` and `padded_io` as the environment variables
+                TF_RNN_OPS_CUDNN_ALGO and TF_RNN_OPS_CUDNN_PADDED_IO, which they replace.
+        """
+        settings = {k: v.encode() if isinstance(v, str) else v for k, v in settings.items()}
         steps, batch = x.shape[:2] if time_major else (x.shape[1], x.shape[0])
         rnn = CoreRnn(
             mode=MODES[spec.rnn_mode],
@@ -117,7 +129,7 @@ class Core:
         c_n = empty(*states, spec.units) if spec.is_lstm else None
         scratch, reserve = _Memory(self.device), _Memory(self.device)
         tensors = (ctypes.c_void_p * 7)(*map(_pointer, (x, h0, c0, params, y, h_n, c_n)))
-        self._check(
+        self.check(
             self.library.core_forward(
                 ctypes.byref(rnn), tensors, scratch.callback, reserve.callback
             )
@@ -137,12 +149,13 @@ class Core:
         """
         y, _, _, reserve = outputs
         results = [None if t is None else torch.full_like(t, float("nan")) for t in inputs]
-        tensors = (*inputs, y, *gradients, reserve, *results)
+        tensors = (*inputs, y, *gradients, *results)
         scratch = _Memory(self.device)
-        self._check(
+        self.check(
             self.library.core_backward(
                 ctypes.byref(rnn),
-                (ctypes.c_void_p * 13)(*map(_pointer, tensors)),
+                (ctypes.c_void_p * 12)(*map(_pointer, tensors)),
+                ctypes.c_void_p(_pointer(reserve)),
                 ctypes.c_int64(0 if reserve is None else reserve.numel()),
                 scratch.callback,
             )
@@ -150,12 +163,55 @@ class Core:
         return results
 
 
-def random_inputs(spec, steps, batch, dtype, seed=0):
+class TimedCall:
+    """One problem with all of its memory, for calls in a row without Python between them.
+
+    Args:
+        device_core: Core.
+        spec: RnnSpec.
+        tensors: x, h0, c0, params, dy, dh_n, dc_n on the device.
+        scratch_bytes: for the work space, and for the reserve space once more.
+    """
+
+    def __init__(self, device_core, spec, tensors, scratch_bytes):
+        x, h0, c0, params, dy, dh_n, dc_n = tensors
+        self.core, self.spec, self.x = device_core, spec, x
+        y, h_n, c_n = (None if t is None else torch.empty_like(t) for t in (dy, dh_n, dc_n))
+        gradients = [None if t is None else torch.empty_like(t) for t in tensors[:4]]
+        self.tensors = (x, h0, c0, params, y, h_n, c_n, dy, dh_n, dc_n, *gradients)
+        self.addresses = (ctypes.c_void_p * 14)(*map(_pointer, self.tensors))
+        self.blocks = [
+            torch.empty(scratch_bytes, dtype=torch.uint8, device=device_core.device)
+            for _ in range(2)
+        ]
+
+    def seconds(self, runs, *, training, keeps_reserve=False, **settings):
+        """Seconds of one call, of `runs` in a row; `training` calls include backward."""
+        steps, batch = self.x.shape[:2]
+        rnn = self.core.problem(self.spec, self.x, [steps] * batch, training=training, **settings)
+        found = ctypes.c_double()
+        blocks = []
+        for block in self.blocks:
+            blocks += [ctypes.c_void_p(block.data_ptr()), ctypes.c_int64(block.numel())]
+        self.core.check(
+            self.core.library.core_time(
+                ctypes.byref(rnn),
+                self.addresses,
+                *blocks,
+                ctypes.c_int32(keeps_reserve),
+                ctypes.c_int32(runs),
+                ctypes.byref(found),
+            )
+        )
+        return found.value
+
+
+def random_inputs(spec, steps, batch, dtype, seed=0, weight=0.8):
     """x, h0, c0, params, dy, dh_n, dc_n: time-major float64 arrays that `dtype` holds exactly."""
     rng = np.random.default_rng(seed)
 
-    def draw(*shape):
-        values = torch.from_numpy(rng.uniform(-0.8, 0.8, shape))
+    def draw(*shape, size=0.8):
+        values = torch.from_numpy(rng.uniform(-size, size, shape))
         return values.to(dtype).double().numpy()
 
     states = (spec.state_rows, batch)
@@ -164,7 +220,7 @@ def random_inputs(spec, steps, batch, dtype, seed=0):
         draw(steps, batch, spec.input_size),
         draw(*states, spec.output_units),
         c(),
-        draw(layout.params_size(spec)),
+        draw(layout.params_size(spec), size=weight),
         draw(steps, batch, spec.output_size),
         draw(*states, spec.output_units),
         c(),

@@ -1,10 +1,17 @@
 // The GPU core behind plain C functions, for a machine that has a GPU and PyTorch but no
 // TensorFlow. core.py is its other half.
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "cc/core/param_layout.h"
+#include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_gpu.h"
+#include "cc/gpu/rnn_libraries.h"
+#include "tests/gpu_core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 
@@ -16,26 +23,45 @@ struct CoreRnn {
   float dropout;
   void* stream;
   const int32_t* lengths;
+  const char* algo;       // as TF_RNN_OPS_CUDNN_ALGO; null: what the environment says
+  const char* padded_io;  // as TF_RNN_OPS_CUDNN_PADDED_IO; likewise
 };
-
-// Device memory of a number of bytes; null: there is none.
-using AllocateFn = void* (*)(int64_t bytes);
 
 namespace {
 
 using rnn_ops::Status;
+using rnn_ops::gpu::AllocateFn;
+using rnn_ops::gpu::BlockAllocator;
+using rnn_ops::gpu::CallbackAllocator;
 namespace gpu = rnn_ops::gpu;
 
 thread_local std::string message;
 
-class CallbackAllocator : public gpu::DeviceAllocator {
- public:
-  explicit CallbackAllocator(AllocateFn allocate) : allocate_(allocate) {}
-  void* Allocate(int64_t bytes) override { return allocate_(bytes); }
-
- private:
-  AllocateFn allocate_;
+// One executor for each way to choose an algorithm, so that one process can compare them.
+struct Executors {
+  std::mutex mutex;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<gpu::RnnExecutor>> made;
 };
+
+Status GetExecutor(const CoreRnn& core, gpu::RnnExecutor** executor) {
+  // Never destroyed: kernels may run while the process exits.
+  static Executors* const executors = new Executors;
+  const std::string algo = core.algo == nullptr ? "" : core.algo;
+  const std::string padded_io = core.padded_io == nullptr ? "" : core.padded_io;
+  std::lock_guard<std::mutex> lock(executors->mutex);
+  std::unique_ptr<gpu::RnnExecutor>& made = executors->made[{algo, padded_io}];
+  if (made == nullptr) {
+    gpu::RnnExecutorParts parts;
+    RNN_OPS_RETURN_IF_ERROR(gpu::FindRnnParts(&parts));
+    if (!algo.empty()) RNN_OPS_RETURN_IF_ERROR(gpu::ParseAlgoPolicy(core.algo, &parts.policy));
+    if (!padded_io.empty()) {
+      RNN_OPS_RETURN_IF_ERROR(gpu::ParsePaddedIo(core.padded_io, &parts.padded_io));
+    }
+    made = std::make_unique<gpu::RnnExecutor>(parts);
+  }
+  *executor = made.get();
+  return Status();
+}
 
 int Report(const Status& status) {
   message = status.message();
@@ -68,32 +94,85 @@ CORE_API const char* core_message() { return message.c_str(); }
 
 CORE_API int core_cudnn_version(int64_t* version) { return Report(gpu::CudnnVersion(version)); }
 
+namespace {
+
 // tensors: x, h0, c0, params, y, h_n, c_n.
+Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator* scratch,
+               gpu::DeviceAllocator* reserve) {
+  gpu::RnnForwardArgs args;
+  gpu::RnnExecutor* executor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
+  args.dropout_seed = core.seed;
+  args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
+  args.y = tensors[4], args.h_n = tensors[5], args.c_n = tensors[6];
+  args.reserve = reserve;
+  return executor->Forward(args, {core.device, core.stream, scratch});
+}
+
+struct Reserve {
+  void* memory;
+  int64_t bytes;
+  bool keeps;
+};
+
+// tensors: x, h0, c0, params, y, dy, dh_n, dc_n, dx, dh0, dc0, dparams.
+Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& reserve,
+                gpu::DeviceAllocator* scratch) {
+  gpu::RnnBackwardArgs args;
+  gpu::RnnExecutor* executor = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(GetExecutor(core, &executor));
+  args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
+  args.y = tensors[4], args.dy = tensors[5], args.dh_n = tensors[6], args.dc_n = tensors[7];
+  args.reserve = reserve.memory;
+  args.reserve_bytes = reserve.bytes;
+  args.keeps_reserve = reserve.keeps;
+  args.dx = tensors[8], args.dh0 = tensors[9], args.dc0 = tensors[10];
+  args.dparams = tensors[11];
+  return executor->Backward(args, {core.device, core.stream, scratch});
+}
+
+// The memory of a timed call; core.training says whether backward belongs to it.
+struct TimedMemory {
+  void* const* tensors;  // x, h0, c0, params, y, h_n, c_n, dy, dh_n, dc_n, dx, dh0, dc0, dparams
+  BlockAllocator scratch, reserve;
+  bool keeps_reserve;
+};
+
+Status Step(const CoreRnn& core, TimedMemory* m) {
+  void* const* t = m->tensors;
+  m->scratch.Reset();
+  m->reserve.Reset();
+  RNN_OPS_RETURN_IF_ERROR(Forward(core, t, &m->scratch, &m->reserve));
+  if (core.training == 0) return Status();
+  void* const backward[12] = {t[0], t[1], t[2],  t[3],  t[4],  t[7],
+                              t[8], t[9], t[10], t[11], t[12], t[13]};
+  m->scratch.Reset();
+  return Backward(core, backward, {m->reserve.block(), m->reserve.used(), m->keeps_reserve},
+                  &m->scratch);
+}
+
+}  // namespace
+
 CORE_API int core_forward(const CoreRnn* core, void* const tensors[7], AllocateFn scratch,
                           AllocateFn reserve) {
   CallbackAllocator scratch_allocator(scratch), reserve_allocator(reserve);
-  gpu::RnnForwardArgs args;
-  const Status valid = MakeProblem(*core, &args.problem);
-  if (!valid.ok()) return Report(valid);
-  args.dropout_seed = core->seed;
-  args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
-  args.y = tensors[4], args.h_n = tensors[5], args.c_n = tensors[6];
-  args.reserve = &reserve_allocator;
-  return Report(gpu::RnnForward(args, {core->device, core->stream, &scratch_allocator}));
+  return Report(Forward(*core, tensors, &scratch_allocator, &reserve_allocator));
 }
 
-// tensors: x, h0, c0, params, y, dy, dh_n, dc_n, reserve, dx, dh0, dc0, dparams.
-CORE_API int core_backward(const CoreRnn* core, void* const tensors[13], int64_t reserve_bytes,
-                           AllocateFn scratch) {
+CORE_API int core_backward(const CoreRnn* core, void* const tensors[12], void* reserve,
+                           int64_t reserve_bytes, AllocateFn scratch) {
   CallbackAllocator scratch_allocator(scratch);
-  gpu::RnnBackwardArgs args;
-  const Status valid = MakeProblem(*core, &args.problem);
-  if (!valid.ok()) return Report(valid);
-  args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
-  args.y = tensors[4], args.dy = tensors[5], args.dh_n = tensors[6], args.dc_n = tensors[7];
-  args.reserve = tensors[8];
-  args.reserve_bytes = reserve_bytes;
-  args.dx = tensors[9], args.dh0 = tensors[10], args.dc0 = tensors[11];
-  args.dparams = tensors[12];
-  return Report(gpu::RnnBackward(args, {core->device, core->stream, &scratch_allocator}));
+  return Report(
+      Backward(*core, tensors, {reserve, reserve_bytes, /*keeps=*/true}, &scratch_allocator));
+}
+
+// The device's seconds of one step, of `runs` steps in a row.
+CORE_API int core_time(const CoreRnn* core, void* const tensors[14], void* scratch,
+                       int64_t scratch_bytes, void* reserve, int64_t reserve_bytes,
+                       int32_t keeps_reserve, int32_t runs, double* seconds) {
+  TimedMemory memory{
+      tensors, {scratch, scratch_bytes}, {reserve, reserve_bytes}, keeps_reserve != 0};
+  return Report(gpu::TimeRuns(core->stream, runs, [&] { return Step(*core, &memory); }, seconds));
 }

@@ -1,14 +1,17 @@
 """Runs checks in a child process, which is replaced when it hangs, crashes or loses its GPU.
 
 So such a check fails alone: the ones behind it still run. What is found is printed as it is found.
+This file needs nothing but Python, so that the parent starts at once.
 """
 
 import queue
 import subprocess
 import sys
 import threading
+import time
 
 BEGIN = "begin"
+GOOD, BAD = "ok  ", "FAIL"
 LOST = 3  # exit status of a child whose device no longer answers
 # The first check includes starting Python and the GPU.
 FIRST_SECONDS, NEXT_SECONDS = 120, 30
@@ -32,7 +35,7 @@ def run(checks, first, usable):
         except Exception as error:  # a failure like any other
             good, text = False, f"{type(error).__name__}: {error}"
         text = " ".join(text.split())
-        print(f"{'ok  ' if good else 'FAIL'} {label} {text}", flush=True)
+        print(f"{GOOD if good else BAD} {label} {text}", flush=True)
         if not good and not usable():
             sys.exit(LOST)
 
@@ -52,63 +55,93 @@ class _Child:
 
     def next_line(self, seconds):
         """None at the end. Raises queue.Empty when there is none in time."""
-        return self.lines.get(timeout=seconds)
+        return self.lines.get(timeout=max(0, seconds))
 
     def kill(self):
         self.process.kill()
         return self.process.wait()
 
 
-class _Count:
-    def __init__(self):
+class Supervisor:
+    """Runs `command --first N`, again where it was lost, until all checks have run.
+
+    Args:
+        command: the child's arguments.
+        listen: called with each line that is worth keeping, as soon as it is there.
+        seconds: for everything; None: no limit.
+        first_seconds: without a line, up to the end of a child's first check.
+        next_seconds: likewise for any other.
+
+    Attributes:
+        passed, failed: numbers of checks.
+        cut: whether the time was over before the checks were.
+    """
+
+    def __init__(
+        self,
+        command,
+        listen=lambda line: print(line, flush=True),
+        seconds=None,
+        first_seconds=FIRST_SECONDS,
+        next_seconds=NEXT_SECONDS,
+    ):
+        self.command, self.listen = command, listen
+        self.first_seconds, self.next_seconds = first_seconds, next_seconds
+        self.end = time.monotonic() + seconds if seconds else float("inf")
         self.passed = self.failed = 0
+        self.cut = False
 
-    def note(self, line):
-        good = line.startswith("ok  ")
-        self.passed, self.failed = self.passed + good, self.failed + (not good)
-        print(line, flush=True)
-
-
-def _follow(child, number, count, first_seconds, next_seconds):
-    """Counts what a child finds. Returns the number of the check to go on with, or None."""
-    label, seconds = None, first_seconds
-    while True:
-        try:
-            line = child.next_line(seconds)
-        except queue.Empty:
-            child.kill()
-            count.note(f"FAIL {label or 'start'} stopped: no answer for {seconds} s")
-            return None if label is None else number + 1
-        if line is None:
-            break
-        if line.startswith(f"{BEGIN} "):
-            number, label = line.split(" ", 2)[1:]
-            number = int(number)
-        elif line.startswith(("ok  ", "FAIL")):
-            count.note(line)
-            label, seconds = None, next_seconds
+    def run(self):
+        """Returns an exit status."""
+        number = 0
+        for _ in range(MOST_CHILDREN):
+            child = _Child([*self.command, "--first", str(number)])
+            try:
+                number = self._follow(child, number)
+            finally:
+                child.kill()
+            if number is None:
+                break
         else:
-            print(line, flush=True)
-    status = child.process.wait()
-    if label is not None:
-        count.note(f"FAIL {label} its process ended with {status}")
-        return number + 1
-    if status == LOST:
-        return number + 1
-    if status != 0:
-        count.note(f"FAIL start: the process ended with {status}")
-    return None
+            self._note(f"{BAD} the rest: not run, {MOST_CHILDREN} processes were lost")
+        self.listen(f"{self.passed} passed, {self.failed} failed" + ", cut off" * self.cut)
+        return int(self.failed > 0 or self.cut)
 
+    def _note(self, line):
+        good = line.startswith(GOOD)
+        self.passed, self.failed = self.passed + good, self.failed + (not good)
+        self.listen(line)
 
-def supervise(command, first_seconds=FIRST_SECONDS, next_seconds=NEXT_SECONDS):
-    """In the parent: runs `command --first N` until all checks have run. Returns an exit status."""
-    count, number = _Count(), 0
-    for _ in range(MOST_CHILDREN):
-        child = _Child([*command, "--first", str(number)])
-        number = _follow(child, number, count, first_seconds, next_seconds)
-        if number is None:
-            break
-    else:
-        count.note(f"FAIL the rest: not run, {MOST_CHILDREN} processes were lost")
-    print(f"{count.passed} passed, {count.failed} failed")
-    return int(count.failed > 0)
+    def _follow(self, child, number):
+        """Counts what a child finds. Returns the number of the check to go on with, or None."""
+        label, seconds = None, self.first_seconds
+        while True:
+            left = self.end - time.monotonic()
+            try:
+                line = child.next_line(min(seconds, left))
+            except queue.Empty:
+                if left < seconds:
+                    self.cut = True
+                    self.listen(f"the time is over, in: {label or 'the start of a process'}")
+                    return None
+                self._note(f"{BAD} {label or 'start'} stopped: no answer for {seconds} s")
+                return None if label is None else number + 1
+            if line is None:
+                break
+            if line.startswith(f"{BEGIN} "):
+                number, label = line.split(" ", 2)[1:]
+                number = int(number)
+            elif line.startswith((GOOD, BAD)):
+                self._note(line)
+                label, seconds = None, self.next_seconds
+            else:
+                self.listen(line)
+        status = child.process.wait()
+        if label is not None:
+            self._note(f"{BAD} {label} its process ended with {status}")
+            return number + 1
+        if status == LOST:
+            return number + 1
+        if status != 0:
+            self._note(f"{BAD} start: the process ended with {status}")
+        return None

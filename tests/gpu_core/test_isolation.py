@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -33,13 +34,16 @@ if "--first" in sys.argv:
     print("a device")
     isolation.run(checks, int(sys.argv[-1]), lambda: {usable})
 else:
-    sys.exit(isolation.supervise([sys.executable, *sys.argv], first_seconds=10, next_seconds=2))
+    command = [sys.executable, *sys.argv]
+    limits = {{"first_seconds": 10, "next_seconds": 2, "seconds": {seconds}}}
+    sys.exit(isolation.Supervisor(command, **limits).run())
 """
 
 
-def supervise(folder, checks, usable="True", start="pass"):
+def supervise(folder, checks, usable="True", start="pass", seconds=None):
     program = folder / "program.py"
-    program.write_text(PROGRAM.format(checks=checks, usable=usable, start=start))
+    text = PROGRAM.format(checks=checks, usable=usable, start=start, seconds=seconds)
+    program.write_text(text)
     return subprocess.run(
         [sys.executable, "-B", program],
         capture_output=True,
@@ -96,3 +100,15 @@ def test_a_child_that_does_not_start_is_a_failure(tmp_path, start):
     done = supervise(tmp_path, "fine,", start=start)
     assert done.returncode == 1
     assert len(found(done)) == 1 and "start" in found(done)[0]
+
+
+def test_the_deadline_stops_a_check_and_is_no_failure_of_it(tmp_path):
+    begin = time.monotonic()
+    done = supervise(tmp_path, "fine, hangs, fine", seconds=1.5)
+    assert time.monotonic() - begin < 10
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1:] == [
+        "ok   fine as it should be",
+        "the time is over, in: hangs",
+        "1 passed, 0 failed, cut off",
+    ]

@@ -29,6 +29,10 @@ BACKWARD_16BIT_EPS = 1.0
 NAIVE_FACTOR_FORWARD = 2.0
 NAIVE_FACTOR_BACKWARD = 4.0
 
+# Errors as shares of their bounds that the running test has found; tests/parity/conftest.py prints
+# the largest on a GPU.
+reported = []
+
 _FORWARD_FLOOR = 0.1
 _GRADIENT_FLOOR = 1.0
 

@@ -10,6 +10,12 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+sys.path.append(str(ROOT))
+import verification_page  # noqa: E402
+
+from benchmarks.gpu import PEERS  # noqa: E402
+
 _SPEC = importlib.util.spec_from_file_location("test_gpu_tool", ROOT / "tools" / "test_gpu.py")
 tool = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(tool)
@@ -24,7 +30,7 @@ def test_outcomes(tmp_path):
         _step("good", "print('seen')"),
         _step("bad", "print('why'); raise SystemExit(3)"),
         _step("env", "import os; print(os.environ['WANTED'])", WANTED="given"),
-        tool.Step("absent", "left out: not here"),
+        tool.Step("absent", ["nothing"], lambda: "not here"),
         tool.Step("no-program", [str(tmp_path / "nothing")]),
     ]
     for step in steps:
@@ -39,11 +45,11 @@ def test_outcomes(tmp_path):
     assert "| bad | FAILED (3) |" in text and "why" in text and "`the command`" in text
 
 
-def test_a_hanging_step_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(tool, "TIMEOUT_SECONDS", 1)
-    step = _step("slow", "import time; time.sleep(60)")
-    step.run(tmp_path)
+def test_a_hanging_step_is_stopped(tmp_path):
+    step = _step("slow", "print('begun', flush=True); import time; time.sleep(60)")
+    step.run(tmp_path, seconds=1)
     assert step.outcome == "FAILED (not finished after 1 s)"
+    assert "begun" in step.output
 
 
 def _ended(pid):
@@ -73,10 +79,9 @@ def _wait_for(condition):
 
 
 @pytest.mark.parametrize("seconds", [60, 0])
-def test_what_a_step_started_ends_with_it(tmp_path, monkeypatch, seconds):
-    monkeypatch.setattr(tool, "TIMEOUT_SECONDS", 2)
+def test_what_a_step_started_ends_with_it(tmp_path, seconds):
     step = _step("parent", _WITH_A_CHILD.format(seconds))
-    step.run(tmp_path)
+    step.run(tmp_path, seconds=2)
     assert step.outcome == ("passed" if seconds == 0 else "FAILED (not finished after 2 s)")
     assert _wait_for(lambda: _ended((tmp_path / "child").read_text()))
 
@@ -85,7 +90,7 @@ def test_stopping_the_run_stops_the_step(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import test_gpu as t\n"
         f"child = [sys.executable, '-c', {_WITH_A_CHILD.format(60)!r}]\n"
-        "t.make_steps = lambda device, folder: [t.Step('parent', child)]\n"
+        "t.make_steps = lambda *args, **settings: [t.Step('parent', child)]\n"
         f"sys.argv = ['test_gpu.py', '--folder', {str(tmp_path)!r}, '--report', {str(tmp_path / 'r.md')!r}]\n"
         "sys.exit(t.main())"
     )
@@ -104,15 +109,99 @@ def test_every_failure_is_in_the_report(tmp_path):
     assert all(line in text for line in lines[:3]) and "\n49\n" in text and "\n20\n" not in text
 
 
+def test_shares_of_bounds_are_in_the_report_the_largest_first(tmp_path):
+    lines = [
+        ".0.9 of the bound: not a line of its own",
+        *(f"{k / 100:.2g} of the bound: test_{k}" for k in range(50)),
+        "inf of the bound: test_x",
+    ]
+    step = _step("parity", f"print('\\n'.join({lines!r})); print('40 passed')")
+    step.run(tmp_path)
+    shown = tool.report([step], "c", "GPU:0").splitlines()
+    begin = shown.index("inf of the bound: test_x")
+    assert shown[begin + 1] == "0.49 of the bound: test_49"
+    assert "40 passed" in shown and "0.05 of the bound: test_5" not in shown
+
+
 def test_report_replaces_only_what_is_between_the_marks(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"# Title\n{tool.BEGIN}\nold\n{tool.END}\nafter\n")
-    tool.write(page, "new\n")
-    tool.write(page, "newer\n")
-    assert page.read_text() == f"# Title\n{tool.BEGIN}\nnewer\n{tool.END}\nafter\n"
+    page.write_text("# Title\n<!-- begin a -->\nold\n<!-- end a -->\nafter\n")
+    verification_page.write(page, "a", "new\n")
+    verification_page.write(page, "a", "newer\n")
+    assert page.read_text() == "# Title\n<!-- begin a -->\nnewer\n<!-- end a -->\nafter\n"
     fresh = tmp_path / "fresh.md"
-    tool.write(fresh, "text\n")
-    assert fresh.read_text() == f"{tool.BEGIN}\ntext\n{tool.END}\n"
+    verification_page.write(fresh, "a", "text\n")
+    assert fresh.read_text() == "<!-- begin a -->\ntext\n<!-- end a -->\n"
+
+
+# ---- Short of time ----
+
+
+def _rehearse(folder, steps, *arguments):
+    """Runs the tool with other steps; `steps` is Python that makes them."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import test_gpu as t\n"
+        "t.REPORT_SECONDS = 0.2\n"
+        "def step(name, code): return t.Step(name, [sys.executable, '-c', code])\n"
+        f"t.make_steps = lambda *args, **settings: {steps}\n"
+        f"sys.argv = ['test_gpu.py', '--folder', {str(folder)!r}, '--report', {str(folder / 'r.md')!r},"
+        f" *{list(map(str, arguments))!r}]\n"
+        "sys.exit(t.main())"
+    )
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+def test_one_deadline_for_all_steps(tmp_path):
+    steps = (
+        "[step('import', 'print(1)'), step('slow', 'import time; print(\\'| a row |\\', flush=True);"
+        " time.sleep(60)'), step('late', 'print(2)')]"
+    )
+    start = time.monotonic()
+    run = _rehearse(tmp_path, steps, "--seconds", 12)
+    assert run.wait(60) == 1
+    assert time.monotonic() - start < 40
+    page = (tmp_path / "r.md").read_text()
+    assert "| import | passed |" in page
+    assert "| slow | FAILED (not finished after " in page and "| a row |" in page
+    assert "| late | not run: the time was over |" in page
+
+
+def test_a_run_that_is_killed_has_its_page(tmp_path):
+    steps = (
+        "[step('import', 'print(1)'), step('parity', 'import time; print(\\'FAILED x\\', flush=True);"
+        " time.sleep(60)')]"
+    )
+    run = _rehearse(tmp_path, steps)
+    assert _wait_for(lambda: "FAILED x" in _text(tmp_path / "r.md"))
+    run.kill()
+    run.wait()
+    page = (tmp_path / "r.md").read_text()
+    assert "| import | passed |" in page and "| parity | running |" in page
+
+
+def _text(path):
+    return path.read_text() if path.exists() else ""
+
+
+def test_without_tensorflow_nothing_else_is_tried(tmp_path):
+    run = _rehearse(
+        tmp_path, "[step('import', 'import nothing_of_this_name'), step('x', 'print(1)')]"
+    )
+    output, _ = run.communicate(timeout=30)
+    assert run.returncode == 1
+    assert "nothing else can run" in output
+    page = (tmp_path / "r.md").read_text()
+    assert "nothing_of_this_name" in page and "| x | not run |" in page
+
+
+def test_the_import_comes_first_and_the_benchmark_is_short(tmp_path):
+    steps = tool.make_steps("GPU:0", tmp_path, short=True)
+    names = [step.name for step in steps]
+    assert names[0] == "import" and names.index("one-op") < names.index("parity")
+    assert names.index("parity") < names.index("benchmark") < names.index("gpu")
+    benchmark = steps[names.index("benchmark")].command
+    assert benchmark[benchmark.index("--rounds") + 1] == "3"
+    assert set(benchmark[benchmark.index("--peers") + 1 :]) <= set(PEERS)
 
 
 def test_tables_of_a_benchmark_are_kept_whole(tmp_path):
@@ -126,12 +215,29 @@ def test_tables_of_a_benchmark_are_kept_whole(tmp_path):
 @pytest.mark.parametrize("device", ["GPU:0", "CPU:0"])
 def test_steps_name_existing_files(device, tmp_path):
     steps = {step.name: step for step in tool.make_steps(device, tmp_path)}
-    assert {"info", "core-build", "parity", "gpu", "benchmark", "sanitizer"} <= set(steps)
+    assert {"import", "info", "core", "parity", "gpu", "benchmark", "sanitizer"} <= set(steps)
     assert steps["parity"].env["TF_RNN_OPS_TEST_DEVICE"] == device
     for step in steps.values():
-        if not isinstance(step.command, str):
-            paths = [arg for arg in step.command if arg.startswith(str(ROOT))]
-            assert all(pathlib.Path(path).exists() for path in paths), step.name
+        made = step.command[step.command.index("--library") + 1] if step.name == "core" else None
+        paths = [arg for arg in step.command if arg.startswith(str(ROOT)) and arg != made]
+        assert all(pathlib.Path(path).exists() for path in paths), step.name
+
+
+def test_every_tensorflow_of_a_test_takes_only_the_memory_it_needs(tmp_path):
+    for step in tool.make_steps("GPU:0", tmp_path):
+        if "TF_RNN_OPS_TEST_DEVICE" in step.env:
+            assert step.env["TF_FORCE_GPU_ALLOW_GROWTH"] == "true", step.name
+
+
+def test_pytorch_is_imported_only_for_steps_that_need_it(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(tool, "_no_torch", lambda: asked.append(1) or "a slow answer")
+    steps = {step.name: step for step in tool.make_steps("GPU:0", tmp_path)}
+    assert asked == []
+    steps["smi"].run(tmp_path)
+    assert asked == []
+    steps["core"].run(tmp_path)
+    assert asked == [1] and steps["core"].outcome == "left out: a slow answer"
 
 
 def test_pip_s_cusolver_is_put_on_the_path(tmp_path, monkeypatch):
@@ -148,6 +254,7 @@ def test_pip_s_cusolver_is_put_on_the_path(tmp_path, monkeypatch):
     assert "LD_LIBRARY_PATH" in steps["parity"].env and "LD_LIBRARY_PATH" not in steps["info"].env
 
 
-def test_the_page_of_the_report_has_the_marks():
+def test_the_page_has_the_marks_of_both_parts():
     page = (ROOT / "docs" / "gpu-verification.md").read_text()
-    assert page.count(tool.BEGIN) == page.count(tool.END) == 1
+    for part in ("core", tool.PART):
+        assert page.count(f"<!-- begin {part} -->") == page.count(f"<!-- end {part} -->") == 1

@@ -1,5 +1,6 @@
 // CudnnRNNV3 and its gradient on a GPU, and CudnnRNNV3Packed, which there reads the plain weights.
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "cc/gpu/device_allocator.h"
@@ -9,6 +10,7 @@
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
+#include "cc/tf/op_io.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -114,6 +116,15 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
   mutable std::vector<Tensor> generator_memory_;  // under the generator's lock
 };
 
+// The input itself where no one else can read it any more, so that cuDNN may write to it, as it
+// does; otherwise null.
+std::unique_ptr<Tensor> TakeReserveSpace(OpKernelContext* context, const Tensor& reserve_space) {
+  return context->forward_input(CudnnRnnBackpropV3Input::kReserveSpace,
+                                OpKernelContext::Params::kNoReservation, reserve_space.dtype(),
+                                reserve_space.shape(), tensorflow::DEVICE_MEMORY,
+                                tensorflow::AllocatorAttributes());
+}
+
 class RnnBackpropGpuKernel : public RnnBackpropKernel {
  public:
   using RnnBackpropKernel::RnnBackpropKernel;
@@ -137,8 +148,10 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
     args.dy = Data(*call.output_backprop);
     args.dh_n = Data(*call.output_h_backprop);
     args.dc_n = call.has_c() ? Data(*call.output_c_backprop) : nullptr;
-    args.reserve = Data(*call.reserve_space);
+    const std::unique_ptr<Tensor> last_use = TakeReserveSpace(context, *call.reserve_space);
+    args.reserve = call.reserve_space->data();
     args.reserve_bytes = static_cast<int64_t>(call.reserve_space->TotalBytes());
+    args.keeps_reserve = last_use == nullptr;
     args.dx = MutableData(call.input_backprop);
     args.dh0 = MutableData(call.input_h_backprop);
     args.dc0 = call.has_c() ? MutableData(call.input_c_backprop) : nullptr;

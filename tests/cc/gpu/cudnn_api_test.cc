@@ -22,7 +22,7 @@ DsoRequest Request() {
   request.what = "the library of this test";
   request.env = kVariable;
   request.names = {"libnowhere.so.7", "libnowhere.so.6"};
-  request.pip_folder = "nvidia/nowhere/lib";
+  request.pip_folders = {"nvidia/nowhere/lib"};
   request.remedy = "Install the package nowhere.";
   return request;
 }
@@ -75,12 +75,12 @@ TEST_F(DsoTest, TheVariableNamesTheOneFile) {
 TEST_F(DsoTest, ThePipPackageBesideOursIsTakenLast) {
   DsoRequest request = Request();
   request.names = {"libfakecudnn.so"};
-  request.pip_folder = "gpu";
+  request.pip_folders = {"nowhere", "gpu"};
   Dso dso;
   const Status status = OpenDso(request, &dso);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_THAT(dso.name, ::testing::EndsWith("/gpu/libfakecudnn.so"));
-  EXPECT_EQ(dso.tried.size(), 2u);
+  EXPECT_EQ(dso.tried.size(), 3u);
 }
 
 TEST_F(DsoTest, AnEmptyVariableIsNone) {

@@ -75,14 +75,35 @@ cudnnStatus_t CheckCall(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, const in
           static_cast<size_t>(PlaceWeights(*rnn).elements * SizeOf(ToDtype(rnn->type))));
   REQUIRE(work_size == kWorkSize && work != nullptr);
   REQUIRE(rnn->algo != CUDNN_RNN_ALGO_PERSIST_DYNAMIC || rnn->built_for == x->batch);
+  const bool full = std::all_of(x->lengths.begin(), x->lengths.end(),
+                                [&](int length) { return length == x->max_time; });
+  REQUIRE(rnn->padded_io || (full && x->layout == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED));
+  if (rnn->algo != CUDNN_RNN_ALGO_STANDARD && !full) {
+    BadParam("persistent kernels take rows of one length");
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  }
   std::memset(work, 0x5a, work_size);
   return CUDNN_STATUS_SUCCESS;
 }
 
+// NOT_SUPPORTED for sizes that PERSIST_STATIC_SMALL_H lacks.
+cudnnStatus_t CheckSmallH(const cudnnRNNStruct& rnn, int64_t most_with_gates,
+                          int64_t most_without) {
+  const bool gates = rnn.size.mode == kLstm || rnn.size.mode == kGru;
+  if (rnn.algo != CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H ||
+      rnn.size.hidden <= (gates ? most_with_gates : most_without)) {
+    return CUDNN_STATUS_SUCCESS;
+  }
+  BadParam("too many units for this algorithm");
+  return CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 cudnnStatus_t CheckReserve(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x,
                            const double* reserve, size_t size, Phase phase) {
-  REQUIRE(reserve != nullptr && size == ReserveSize(rnn, x));
-  REQUIRE(reserve[0] == kMagic && reserve[2] == rnn.algo && reserve[3] == size);
+  REQUIRE(reserve != nullptr && reserve[0] == kMagic);
+  REQUIRE(size >= ReserveSize(rnn, x) && size >= static_cast<size_t>(reserve[3]));
+  const bool from_small_h = reserve[2] == CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H;
+  REQUIRE(reserve[2] == rnn.algo || (from_small_h && !TheQuirks().one_reserve));
   REQUIRE(reserve[1] == phase);
   return CUDNN_STATUS_SUCCESS;
 }
@@ -134,8 +155,8 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn,
                               const void* hx, void* hy, cudnnTensorDescriptor_t cd, const void* cx,
                               void* cy, size_t weight_size, const void* weights, size_t work_size,
                               void* work, size_t reserve_size, void* reserve) {
-  const cudnnStatus_t status =
-      CheckCall(handle, rnn, lengths, xd, yd, hd, weight_size, work_size, work);
+  cudnnStatus_t status = CheckCall(handle, rnn, lengths, xd, yd, hd, weight_size, work_size, work);
+  if (status == CUDNN_STATUS_SUCCESS) status = CheckSmallH(*rnn, 192, 384);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   const bool lstm = rnn->size.mode == kLstm, training = mode == CUDNN_FWD_MODE_TRAINING;
   REQUIRE(x != nullptr && y != nullptr && hx != nullptr && hy != nullptr && weights != nullptr);
@@ -183,6 +204,7 @@ cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t
                                       size_t weight_size, const void* weights, size_t work_size,
                                       void* work, size_t reserve_size, void* reserve) {
   cudnnStatus_t status = CheckCall(handle, rnn, lengths, xd, yd, hd, weight_size, work_size, work);
+  if (status == CUDNN_STATUS_SUCCESS) status = CheckSmallH(*rnn, 128, 256);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   const bool lstm = rnn->size.mode == kLstm;
   REQUIRE(y != nullptr && dy != nullptr && dx != nullptr && hx != nullptr && dhy != nullptr);

@@ -51,6 +51,7 @@ Quirks& TheQuirks() {
     result->padded_weights = is_set("FAKE_CUDNN_PADDED_WEIGHTS");
     result->refuse_bfloat16 = is_set("FAKE_CUDNN_REFUSE_BFLOAT16");
     result->refuse_persistent = is_set("FAKE_CUDNN_REFUSE_PERSISTENT");
+    result->one_reserve = is_set("FAKE_CUDNN_ONE_RESERVE");
     result->no_skip_bias = is_set("FAKE_CUDNN_NO_SKIP_BIAS");
     return result;
   }();
@@ -154,7 +155,8 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
                                        cudnnMathType_t math, int32_t input_size,
                                        int32_t hidden_size, int32_t proj_size, int32_t num_layers,
                                        cudnnDropoutDescriptor_t dropout, uint32_t flags) {
-  REQUIRE(rnn != nullptr && bias == CUDNN_RNN_DOUBLE_BIAS && flags == CUDNN_RNN_PADDED_IO_ENABLED);
+  REQUIRE(rnn != nullptr && bias == CUDNN_RNN_DOUBLE_BIAS);
+  REQUIRE(flags == CUDNN_RNN_PADDED_IO_ENABLED || flags == CUDNN_RNN_PADDED_IO_DISABLED);
   REQUIRE(dropout != nullptr && dropout->set);
   REQUIRE(input_size > 0 && hidden_size > 0 && num_layers > 0);
   REQUIRE(proj_size > 0 && proj_size <= hidden_size);
@@ -172,6 +174,7 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
   rnn->set = true;
+  rnn->padded_io = flags == CUDNN_RNN_PADDED_IO_ENABLED;
   rnn->algo = algo;
   rnn->type = type;
   rnn->size = {static_cast<Mode>(mode),
@@ -197,6 +200,10 @@ cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t d, cudnnDataTyp
                                         cudnnRNNDataLayout_t layout, int max_time, int batch,
                                         int width, const int lengths[], void* fill) {
   REQUIRE(d != nullptr && max_time > 0 && batch > 0 && width > 0);
+  if (max_time > kMostSteps) {
+    last_error.clear();  // as cuDNN: no reason given
+    return CUDNN_STATUS_NOT_SUPPORTED;
+  }
   // cuDNN's own answer to a length of 0 is not known; the harshest is this.
   REQUIRE(std::all_of(lengths, lengths + batch, [=](int n) { return n > 0 && n <= max_time; }));
   *d = {type, layout, max_time, batch, width, {lengths, lengths + batch}, fill != nullptr};

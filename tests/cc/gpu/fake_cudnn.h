@@ -21,6 +21,7 @@ struct Quirks {
   bool padded_weights = false;     // each block at a multiple of 128 bytes, another order
   bool refuse_bfloat16 = false;    // as before 9.14
   bool refuse_persistent = false;  // all algorithms but STANDARD, in RNNForward
+  bool one_reserve = false;        // no algorithm reads what another one wrote
   bool no_skip_bias = false;       // no input bias where the input is skipped
 };
 Quirks& TheQuirks();

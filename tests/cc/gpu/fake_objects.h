@@ -39,6 +39,7 @@ struct cudnnRNNDataStruct {
 };
 struct cudnnRNNStruct {
   bool set = false;
+  bool padded_io = true;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   rnn_ops::gpu::fake::RnnSize size{};
@@ -52,6 +53,7 @@ namespace fake {
 
 using Vec = std::vector<double>;
 
+constexpr int kMostSteps = 65535;
 constexpr size_t kStatesSize = 520;
 constexpr size_t kWorkSize = 1000;
 constexpr int64_t kReserveHeader = 4;  // doubles: magic, phase, algo, size
@@ -93,8 +95,10 @@ inline bool IsSequence(cudnnRNNDataDescriptor_t d, const cudnnRNNStruct& rnn, in
 
 inline size_t ReserveSize(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x) {
   const Tape tape(rnn.size, x.max_time, x.batch);
-  // Sizes differ between the algorithms, and are no round numbers.
-  return (kReserveHeader + tape.doubles() + 8 * rnn.algo + 1) * sizeof(double);
+  // Sizes differ between the algorithms, and are no round numbers. STANDARD needs less for one step
+  // and more for many.
+  const int64_t extra = rnn.algo == CUDNN_RNN_ALGO_STANDARD ? 5 * x.max_time : 8 * rnn.algo;
+  return (kReserveHeader + tape.doubles() + extra + 1) * sizeof(double);
 }
 
 }  // namespace fake

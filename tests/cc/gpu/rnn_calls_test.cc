@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/cc/gpu/fake_cudnn.h"
 #include "tests/cc/gpu/recording_cudnn.h"
 #include "tests/cc/gpu/rnn_runs.h"
@@ -32,15 +34,7 @@ class RnnCallsTest : public ::testing::Test {
   // A new executor, which has cached nothing.
   void Reset(AlgoPolicy policy = AlgoPolicy::kStandard) {
     executor_.reset();
-    RnnExecutorParts parts;
-    parts.cudnn = &recording_.cudnn();
-    parts.ops = &ops_;
-    parts.policy = policy;
-    parts.time = [](void*, const std::function<Status()>& work, double* seconds) {
-      *seconds = 1;
-      return work();
-    };
-    executor_ = std::make_unique<RnnExecutor>(parts);
+    executor_ = std::make_unique<RnnExecutor>(fake::HostParts(&recording_.cudnn(), &ops_, policy));
   }
 
   Outcome Forward(const RnnCase& c) {
@@ -72,6 +66,55 @@ TEST_F(RnnCallsTest, ASecondForwardCallRepeatsNothing) {
                           "Allocate", "RNNForward"));
 }
 
+// Neither the number of steps nor the stream, nor training, costs a descriptor of a network.
+TEST_F(RnnCallsTest, OtherCallsOfANetworkMakeNoPlan) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  c.dtype = Dtype::kFloat32;
+  c.lengths = {4, 4, 4};
+  for (AlgoPolicy policy : {AlgoPolicy::kHeuristic, AlgoPolicy::kPersistDynamic}) {
+    Reset(policy);
+    ASSERT_TRUE(Forward(c).status.ok());
+    recording_.Clear();
+    RnnCase longer = c;
+    longer.config.max_time = 6;
+    longer.lengths = {6, 6, 6};
+    ASSERT_TRUE(Forward(longer).status.ok());
+    int other_stream = 0;
+    HostAllocator scratch(recording_.hook());
+    const Values in = fake::MakeInputs(c, false);
+    ASSERT_TRUE(RunForward(executor_.get(), c, in, {0, &other_stream, &scratch}).status.ok());
+    c.config.is_training = false;
+    ASSERT_TRUE(Forward(c).status.ok());
+    c.config.is_training = true;
+    for (const char* made : {"SetRNNDescriptor_v8", "BuildRNNDynamic"}) {
+      EXPECT_THAT(recording_.calls(), ::testing::Not(::testing::Contains(made)));
+    }
+  }
+}
+
+// In the stand-in SMALL_H needs more reserve space than STANDARD for a few steps, less for many.
+TEST_F(RnnCallsTest, ReserveSpaceIsLargeEnoughForTheAlgorithmsOfBothPasses) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kFloat32;
+  c.config.num_units = 150;  // too many for SMALL_H in backward
+  for (int32_t steps : {4, 40}) {
+    c.config.max_time = steps;
+    c.lengths = {steps, steps, steps};
+    size_t needs[2], given = 0;
+    for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kHeuristic}) {
+      Reset(policy);
+      const Outcome forward = Forward(c);
+      needs[policy == AlgoPolicy::kHeuristic] = std::get<18>(LAST_ARGUMENTS(RNNForward));
+      const Status status = Backward(c, forward).status;
+      ASSERT_TRUE(status.ok()) << status.message();
+      given = std::get<20>(LAST_ARGUMENTS(RNNBackwardData_v8));
+      EXPECT_GE(forward.reserve.size(), given);
+    }
+    EXPECT_EQ(needs[1] > needs[0], steps == 4);
+    EXPECT_EQ(given, std::max(needs[0], needs[1]));
+  }
+}
+
 TEST_F(RnnCallsTest, BackwardCopiesTheReserveClearsTheGradientAndTakesDataFirst) {
   RnnCase c = SmallCase(RnnMode::kGru);
   c.lengths = {4, 4, 4};
@@ -98,10 +141,9 @@ TEST_F(RnnCallsTest, RowsWithoutStepsAreMaskedAroundTheCall) {
       on_memory.push_back(name);
     }
   }
-  EXPECT_THAT(on_memory,
-              ElementsAre("SetStream", "GetRNNTempSpaceSizes", "CopyFromHost", "MaskSequence",
-                          "ZeroEmptyRows", "Zero", "ZeroEmptyRows", "RNNForward", "MaskSequence",
-                          "CopyEmptyRows", "CopyEmptyRows"));
+  EXPECT_THAT(on_memory, ElementsAre("SetStream", "GetRNNTempSpaceSizes", "CopyFromHost",
+                                     "MaskSequence", "ZeroEmptyRows", "ZeroEmptyRows", "RNNForward",
+                                     "MaskSequence", "CopyEmptyRows", "CopyEmptyRows"));
 }
 
 TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
@@ -129,13 +171,29 @@ TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
   EXPECT_EQ(flags, static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
 }
 
+TEST_F(RnnCallsTest, PaddedIoIsOffOnlyWhereNotNeeded) {
+  RnnExecutorParts parts = fake::HostParts(&recording_.cudnn(), &ops_, AlgoPolicy::kStandard);
+  parts.padded_io = PaddedIo::kIfNeeded;
+  executor_ = std::make_unique<RnnExecutor>(parts);
+  const auto flags = [&](bool time_major, std::vector<int32_t> lengths) {
+    RnnCase c = SmallCase(RnnMode::kLstm);
+    c.config.time_major = time_major;
+    c.lengths = std::move(lengths);
+    c.config.batch = 3;
+    EXPECT_TRUE(Forward(c).status.ok());
+    return std::get<14>(LAST_ARGUMENTS(SetRNNDescriptor_v8));
+  };
+  EXPECT_EQ(flags(true, {4, 2, 3}), static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
+  EXPECT_EQ(flags(true, {4, 4, 4}), static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_DISABLED));
+}
+
 TEST_F(RnnCallsTest, MathTypes) {
   const std::tuple<Dtype, bool, cudnnMathType_t> expected[] = {
       {Dtype::kFloat32, false, CUDNN_FMA_MATH},
       {Dtype::kFloat32, true, CUDNN_DEFAULT_MATH},
       {Dtype::kFloat64, true, CUDNN_DEFAULT_MATH},
       {Dtype::kFloat16, false, CUDNN_TENSOR_OP_MATH},
-      {Dtype::kBFloat16, true, CUDNN_TENSOR_OP_MATH}};
+      {Dtype::kBFloat16, false, CUDNN_DEFAULT_MATH}};
   for (const auto& [dtype, allow_tf32, math] : expected) {
     RnnCase c = SmallCase(RnnMode::kTanh);
     c.dtype = dtype;
@@ -283,6 +341,15 @@ TEST_F(EveryFailureTest, ConvertedWithAnotherLayoutOfWeights) {
   c.dtype = Dtype::kBFloat16;
   EXPECT_GT(FailEach(c, AlgoPolicy::kStandard), 80);
   fake::TheQuirks() = fake::Quirks();
+}
+
+TEST_F(EveryFailureTest, AnotherAlgorithmInBackward) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kFloat32;
+  c.config.num_units = 130;
+  c.config.max_time = 2;
+  c.lengths = {2, 2, 2};
+  EXPECT_GE(FailEach(c, AlgoPolicy::kHeuristic), 20);
 }
 
 TEST_F(EveryFailureTest, Measured) {

@@ -21,19 +21,12 @@ using fake::Values;
 
 class RnnDropoutTest : public ::testing::Test {
  protected:
-  RnnDropoutTest() : executor_(Parts()) {
+  RnnDropoutTest() : executor_(fake::HostParts(&cudnn_, &ops_, AlgoPolicy::kStandard)) {
     case_ = fake::SmallCase(RnnMode::kGru);
     case_.config.num_layers = 3;
     case_.config.num_units = 8;
     case_.config.dropout = 0.5f;
     case_.dropout_seed = 11;
-  }
-
-  RnnExecutorParts Parts() const {
-    RnnExecutorParts parts;
-    parts.cudnn = &cudnn_;
-    parts.ops = &ops_;
-    return parts;
   }
 
   Outcome Forward(const RnnCase& c, const Values& in) {

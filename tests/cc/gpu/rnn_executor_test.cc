@@ -35,15 +35,7 @@ class RnnExecutorTest : public ::testing::Test {
   }
 
   RnnExecutor* executor(AlgoPolicy policy = AlgoPolicy::kStandard) {
-    RnnExecutorParts parts;
-    parts.cudnn = &cudnn_;
-    parts.ops = &ops_;
-    parts.policy = policy;
-    parts.time = [](void*, const std::function<Status()>& work, double* seconds) {
-      *seconds = 1;
-      return work();
-    };
-    executor_ = std::make_unique<RnnExecutor>(parts);
+    executor_ = std::make_unique<RnnExecutor>(fake::HostParts(&cudnn_, &ops_, policy));
     return executor_.get();
   }
 
@@ -276,10 +268,7 @@ TEST_F(RnnExecutorTest, BackwardNeedsTheChoiceOfForward) {
 
 TEST_F(RnnExecutorTest, WithoutStepsCudnnIsNotNeeded) {
   const CudnnApi nothing;  // any call of it crashes
-  RnnExecutorParts parts;
-  parts.cudnn = &nothing;
-  parts.ops = &ops_;
-  RnnExecutor executor(parts);
+  RnnExecutor executor(fake::HostParts(&nothing, &ops_, AlgoPolicy::kStandard));
   for (bool time_major : {true, false}) {
     for (int which = 0; which < 3; ++which) {
       RnnCase c = SmallCase(RnnMode::kLstm);
@@ -308,17 +297,118 @@ TEST_F(RnnExecutorTest, AMissingBiasOfSkippedInputIsAnErrorThatSaysSo) {
   }
 }
 
-TEST_F(RnnExecutorTest, SizesBeyondInt32AreRefused) {
-  RnnPlanCache cache(&cudnn_, 4);
-  RnnPlanKey key;
-  key.config = SmallCase(RnnMode::kGru).config;
-  key.config.input_size = int64_t{1} << 31;
-  CudnnHandle handle;
-  ASSERT_TRUE(handle.Create(cudnn_, "Create").ok());
-  RnnPlan::Pointer plan;
-  const Status status = cache.Get(handle.get(), key, &key, &plan);
+TEST_F(RnnExecutorTest, SizesThatCudnnDoesNotTakeAreRefused) {
+  RnnExecutor* executor = this->executor();
+  const auto expect_refused = [&](const RnnConfig& config, const char* text) {
+    const std::vector<int32_t> lengths(config.batch, 1);
+    RnnForwardArgs forward;
+    RnnBackwardArgs backward;
+    forward.problem.config = backward.problem.config = config;
+    forward.problem.lengths = backward.problem.lengths = lengths.data();
+    for (const Status& status :
+         {executor->Forward(forward, call()), executor->Backward(backward, call())}) {
+      EXPECT_EQ(status.code(), Code::kInvalidArgument);
+      EXPECT_NE(status.message().find(text), std::string::npos) << status.message();
+    }
+  };
+  RnnConfig wide = SmallCase(RnnMode::kGru).config;
+  wide.input_size = int64_t{1} << 31;
+  expect_refused(wide, "The input size must be at most 2147483647 on a GPU");
+  RnnConfig many = SmallCase(RnnMode::kGru).config;
+  many.max_time = 65536;
+  expect_refused(many,
+                 "The number of time steps must be at most 65535 on a GPU, the most that cuDNN "
+                 "takes, but it is 65536.");
+}
+
+TEST_F(RnnExecutorTest, TheMostStepsThatCudnnTakesRun) {
+  RnnCase c = SmallCase(RnnMode::kTanh);
+  c.config.max_time = 65535;
+  c.config.batch = 1;
+  c.config.num_units = c.config.input_size = 1;
+  c.lengths = {65535};
+  EXPECT_TRUE(RunForward(executor(), c, fake::MakeInputs(c, false), call()).status.ok());
+}
+
+// All sizes around the ends of the kernels for few units, forward and backward.
+TEST_F(RnnExecutorTest, TheHeuristicRunsEverySize) {
+  for (bool one_reserve : {false, true}) {
+    fake::TheQuirks().one_reserve = one_reserve;
+    RnnExecutor* executor = this->executor(AlgoPolicy::kHeuristic);
+    for (const auto& [mode, units] : {std::pair<RnnMode, int64_t>{RnnMode::kLstm, 4},
+                                      {RnnMode::kLstm, 129},
+                                      {RnnMode::kGru, 193},
+                                      {RnnMode::kTanh, 257}}) {
+      for (int64_t layers : {1, 2}) {
+        RnnCase c = SmallCase(mode);
+        c.dtype = Dtype::kFloat32;
+        c.config.max_time = 2;
+        c.config.num_units = units;
+        c.config.num_layers = layers;
+        c.lengths = {2, 2, 2};
+        Check(executor, c, 0x1p-20);
+        c.lengths = {2, 1, 2};
+        Check(executor, c, 0x1p-20);
+      }
+    }
+  }
+}
+
+TEST_F(RnnExecutorTest, TheHeuristicWithDropoutUsesTheMasksOfForward) {
+  RnnCase c = SmallCase(RnnMode::kLstm);
+  c.dtype = Dtype::kFloat32;
+  c.config.num_units = 150;  // another algorithm in backward
+  c.config.num_layers = 2;
+  c.config.dropout = 0.5f;
+  c.lengths = {4, 4, 4};
+  const Values in = fake::MakeInputs(c, false);
+  Outcome outcomes[2];
+  for (int which : {0, 1}) {
+    RnnExecutor* executor =
+        this->executor(which == 0 ? AlgoPolicy::kHeuristic : AlgoPolicy::kStandard);
+    const Outcome forward = RunForward(executor, c, in, call());
+    outcomes[which] = RunBackward(executor, c, in, forward, call());
+    ASSERT_TRUE(outcomes[which].status.ok()) << outcomes[which].status.message();
+  }
+  EXPECT_EQ(outcomes[0].values.dparams, outcomes[1].values.dparams);
+}
+
+TEST_F(RnnExecutorTest, ReserveSpaceThatNobodyReadsAgainIsNotCopied) {
+  RnnCase c = SmallCase(RnnMode::kGru);
+  const Values in = fake::MakeInputs(c, false);
+  RnnExecutor* executor = this->executor();
+  const Outcome forward = RunForward(executor, c, in, call());
+  const Outcome kept = RunBackward(executor, c, in, forward, call());
+  HostAllocator scratch;
+  const Outcome used =
+      RunBackward(executor, c, in, forward, {0, nullptr, &scratch}, /*keeps_reserve=*/false);
+  ASSERT_TRUE(used.status.ok()) << used.status.message();
+  EXPECT_EQ(used.values.dparams, kept.values.dparams);
+  EXPECT_NE(used.reserve, forward.reserve);
+  for (int64_t bytes : scratch.sizes()) {
+    EXPECT_LT(bytes, static_cast<int64_t>(forward.reserve.size()));
+  }
+}
+
+TEST_F(RnnExecutorTest, PaddedIoOnlyIfNeeded) {
+  RnnExecutorParts parts = fake::HostParts(&cudnn_, &ops_, AlgoPolicy::kHeuristic);
+  ASSERT_TRUE(ParsePaddedIo("if_needed", &parts.padded_io).ok());
+  executor_ = std::make_unique<RnnExecutor>(parts);
+  // The stand-in refuses a call without it where it is needed.
+  for (const RnnCase& c : Sweep()) Check(executor_.get(), c);
+}
+
+TEST(PaddedIoTest, Names) {
+  PaddedIo padded_io = PaddedIo::kIfNeeded;
+  for (const char* name : {static_cast<const char*>(nullptr), "", "always"}) {
+    ASSERT_TRUE(ParsePaddedIo(name, &padded_io).ok());
+    EXPECT_EQ(padded_io, PaddedIo::kAlways);
+  }
+  ASSERT_TRUE(ParsePaddedIo("if_needed", &padded_io).ok());
+  EXPECT_EQ(padded_io, PaddedIo::kIfNeeded);
+  const Status status = ParsePaddedIo("never", &padded_io);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_NE(status.message().find("input size"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("TF_RNN_OPS_CUDNN_PADDED_IO"), std::string::npos);
 }
 
 TEST_F(RnnExecutorTest, ThreadsAndStreamsShareAnExecutor) {

@@ -27,6 +27,12 @@ RnnConfig SmallConfig() {
   return config;
 }
 
+RnnPlanKey SmallKey() {
+  RnnPlanKey key;
+  key.network = NetworkOf(SmallConfig());
+  return key;
+}
+
 TEST(LruCacheTest, KeepsWhatWasUsedLast) {
   LruCache<int, int> cache(2);
   const auto value = [](int v) { return std::make_shared<const int>(v); };
@@ -133,8 +139,7 @@ class RnnPlanTest : public ::testing::Test {
 };
 
 TEST_F(RnnPlanTest, EveryFieldOfTheKeyTellsPlansApart) {
-  RnnPlanKey base;
-  base.config = SmallConfig();
+  const RnnPlanKey base = SmallKey();
   std::vector<RnnPlanKey> keys = {base};
   const auto with = [&](auto change) {
     RnnPlanKey key = base;
@@ -142,37 +147,43 @@ TEST_F(RnnPlanTest, EveryFieldOfTheKeyTellsPlansApart) {
     keys.push_back(key);
   };
   with([](RnnPlanKey* k) { k->device = 1; });
-  with([](RnnPlanKey* k) { k->stream = k; });
-  with([](RnnPlanKey* k) { k->config.mode = RnnMode::kGru; });
-  with([](RnnPlanKey* k) { k->config.input_mode = InputMode::kSkip; });
-  with([](RnnPlanKey* k) { k->config.direction = Direction::kBidirectional; });
-  with([](RnnPlanKey* k) { k->config.num_layers = 2; });
-  with([](RnnPlanKey* k) { k->config.num_units = 5; });
-  with([](RnnPlanKey* k) { k->config.input_size = 4; });
-  with([](RnnPlanKey* k) { k->config.num_proj = 2; });
-  with([](RnnPlanKey* k) { k->config.max_time = 6; });
-  with([](RnnPlanKey* k) { k->config.batch = 3; });
-  with([](RnnPlanKey* k) { k->config.dropout = 0.5f; });
-  with([](RnnPlanKey* k) { k->config.is_training = false; });
-  with([](RnnPlanKey* k) { k->config.time_major = false; });
+  with([](RnnPlanKey* k) { k->network.mode = RnnMode::kGru; });
+  with([](RnnPlanKey* k) { k->network.input_mode = InputMode::kSkip; });
+  with([](RnnPlanKey* k) { k->network.direction = Direction::kBidirectional; });
+  with([](RnnPlanKey* k) { k->network.num_layers = 2; });
+  with([](RnnPlanKey* k) { k->network.num_units = 5; });
+  with([](RnnPlanKey* k) { k->network.input_size = 4; });
+  with([](RnnPlanKey* k) { k->network.num_proj = 2; });
+  with([](RnnPlanKey* k) { k->network.batch = 3; });
   with([](RnnPlanKey* k) { k->compute = Dtype::kFloat64; });
   with([](RnnPlanKey* k) { k->allow_tf32 = true; });
-  with([](RnnPlanKey* k) { k->full_length = false; });
+  with([](RnnPlanKey* k) { k->padded_io = false; });
   with([](RnnPlanKey* k) { k->algo = CUDNN_RNN_ALGO_PERSIST_STATIC; });
   EXPECT_EQ(std::set<RnnPlanKey>(keys.begin(), keys.end()).size(), keys.size());
 }
 
-TEST_F(RnnPlanTest, TheSamePlanForTheSameProblemAndABound) {
+TEST_F(RnnPlanTest, CallsOfOneNetworkShareItsPlan) {
+  RnnConfig config = SmallConfig();
+  const RnnConfig network = NetworkOf(config);
+  config.max_time = 100;
+  config.dropout = 0.5f;
+  config.is_training = config.time_major = false;
+  RnnPlanKey one = SmallKey(), other = SmallKey();
+  one.network = network;
+  other.network = NetworkOf(config);
+  EXPECT_FALSE(one < other || other < one);
+}
+
+TEST_F(RnnPlanTest, TheSamePlanForTheSameNetworkAndABound) {
   RnnPlanCache cache(&cudnn_, 3);
-  RnnPlanKey key;
-  key.config = SmallConfig();
+  RnnPlanKey key = SmallKey();
   RnnPlan::Pointer first, again;
   ASSERT_TRUE(Get(&cache, key, &first).ok());
   ASSERT_TRUE(Get(&cache, key, &again).ok());
   EXPECT_EQ(first, again);
   const int64_t objects = fake::LiveObjects();
-  for (int64_t time = 6; time < 50; ++time) {
-    key.config.max_time = time;
+  for (int64_t batch = 6; batch < 50; ++batch) {
+    key.network.batch = batch;
     ASSERT_TRUE(Get(&cache, key, &again).ok());
   }
   EXPECT_EQ(cache.size(), 3u);
@@ -180,41 +191,37 @@ TEST_F(RnnPlanTest, TheSamePlanForTheSameProblemAndABound) {
   EXPECT_LE(fake::LiveObjects(), objects + 12);
 }
 
-TEST_F(RnnPlanTest, PlansOfOneConfigurationShareTheWeightMap) {
+TEST_F(RnnPlanTest, PlansOfAllBatchesShareTheWeightMap) {
   RnnPlanCache cache(&cudnn_, 4);
-  RnnPlanKey key;
-  key.config = SmallConfig();
+  RnnPlanKey key = SmallKey();
   RnnPlan::Pointer first, second;
   ASSERT_TRUE(Get(&cache, key, &first).ok());
-  key.config.max_time = 9;
-  key.config.batch = 7;
+  key.network.batch = 7;
   ASSERT_TRUE(Get(&cache, key, &second).ok());
   EXPECT_EQ(&first->weights(), &second->weights());
-  key.config.num_units = 5;
+  key.network.num_units = 5;
   ASSERT_TRUE(Get(&cache, key, &second).ok());
   EXPECT_NE(&first->weights(), &second->weights());
 }
 
 TEST_F(RnnPlanTest, TheDocumentedLayoutNeedsNoCopies) {
   RnnPlanCache cache(&cudnn_, 4);
-  RnnPlanKey key;
-  key.config = SmallConfig();
-  key.config.num_layers = 2;
-  key.config.direction = Direction::kBidirectional;
+  RnnPlanKey key = SmallKey();
+  key.network.num_layers = 2;
+  key.network.direction = Direction::kBidirectional;
   RnnPlan::Pointer plan;
   ASSERT_TRUE(Get(&cache, key, &plan).ok());
   EXPECT_TRUE(plan->weights().identical());
   ASSERT_EQ(plan->weights().runs().size(), 1u);
-  EXPECT_EQ(plan->weights().our_bytes(), ParamsSize(key.config) * 4);
+  EXPECT_EQ(plan->weights().our_bytes(), ParamsSize(key.network) * 4);
   EXPECT_EQ(plan->weights().cudnn_bytes(), plan->weights().our_bytes());
 }
 
 TEST_F(RnnPlanTest, AnotherLayoutIsCopiedThereAndBack) {
   fake::TheQuirks().padded_weights = true;
   RnnPlanCache cache(&cudnn_, 4);
-  RnnPlanKey key;
-  key.config = SmallConfig();
-  key.config.num_layers = 2;
+  RnnPlanKey key = SmallKey();
+  key.network.num_layers = 2;
   RnnPlan::Pointer plan;
   ASSERT_TRUE(Get(&cache, key, &plan).ok());
   const WeightMap& map = plan->weights();

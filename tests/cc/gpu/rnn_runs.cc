@@ -129,6 +129,22 @@ Values Expected(const RnnCase& c) {
   return v;
 }
 
+RnnExecutorParts HostParts(const CudnnApi* cudnn, const DeviceOps* ops, AlgoPolicy policy) {
+  RnnExecutorParts parts;
+  parts.cudnn = cudnn;
+  parts.ops = ops;
+  parts.policy = policy;
+  parts.traits = [](void*, DeviceTraits* traits) {
+    *traits = {/*major=*/9, /*minor=*/0, /*multiprocessors=*/132};
+    return Status();
+  };
+  parts.time = [](void*, const std::function<Status()>& work, double* seconds) {
+    *seconds = 1;
+    return work();
+  };
+  return parts;
+}
+
 Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
                    const RnnGpuCall& call) {
   Buffer x(c.dtype, in.x), h0(c.dtype, in.h0), c0(c.dtype, in.c0), params(c.dtype, in.params);
@@ -155,7 +171,7 @@ Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
 }
 
 Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
-                    const Outcome& forward, const RnnGpuCall& call) {
+                    const Outcome& forward, const RnnGpuCall& call, bool keeps_reserve) {
   Buffer x(c.dtype, in.x), h0(c.dtype, in.h0), c0(c.dtype, in.c0), params(c.dtype, in.params);
   Buffer y(c.dtype, forward.values.y), dy(c.dtype, in.dy), dh_n(c.dtype, in.dh_n);
   Buffer dc_n(c.dtype, in.dc_n);
@@ -174,6 +190,7 @@ Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
     args.reserve = memory;
   }
   args.reserve_bytes = reserve_bytes;
+  args.keeps_reserve = keeps_reserve;
   args.dx = dx.data(), args.dh0 = dh0.data(), args.dc0 = dc0.data();
   args.dparams = dparams.data();
   Outcome result;

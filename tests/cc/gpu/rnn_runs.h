@@ -41,6 +41,9 @@ Values MakeInputs(const RnnCase& c, bool zero_padding);
 // The results by the reference of the CPU's tests.
 Values Expected(const RnnCase& c);
 
+// An executor on host memory pretends to run on this GPU; its clock says that all runs take 1 s.
+RnnExecutorParts HostParts(const CudnnApi* cudnn, const DeviceOps* ops, AlgoPolicy policy);
+
 // What a call leaves: its outputs and its reserve space.
 struct Outcome {
   Status status;
@@ -54,7 +57,7 @@ Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
                    const RnnGpuCall& call);
 // `forward`: what RunForward gave.
 Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
-                    const Outcome& forward, const RnnGpuCall& call);
+                    const Outcome& forward, const RnnGpuCall& call, bool keeps_reserve = true);
 
 // The largest difference of an element, relative to the largest element of the tensor or 1; NaN
 // counts as infinite unless both are NaN.

@@ -1,0 +1,32 @@
+#include "cc/gpu/rnn_libraries.h"
+
+#include <cstdlib>
+
+#include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/device_traits.h"
+#include "cc/gpu/driver_api.h"
+#include "cc/gpu/elementwise.h"
+#include "cc/gpu/stream_timer.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+Status FindRnnParts(RnnExecutorParts* parts) {
+  const DriverApi* driver = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(ParseAlgoPolicy(std::getenv("TF_RNN_OPS_CUDNN_ALGO"), &parts->policy));
+  RNN_OPS_RETURN_IF_ERROR(
+      ParsePaddedIo(std::getenv("TF_RNN_OPS_CUDNN_PADDED_IO"), &parts->padded_io));
+  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&parts->ops));
+  RNN_OPS_RETURN_IF_ERROR(GetCudnn(&parts->cudnn));
+  parts->traits = [driver](void* stream, DeviceTraits* traits) {
+    return GetDeviceTraits(*driver, stream, traits);
+  };
+  parts->time = [driver](void* stream, const std::function<Status()>& work, double* seconds) {
+    return TimeOnStream(*driver, stream, work, seconds);
+  };
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops

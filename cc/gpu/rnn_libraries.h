@@ -1,0 +1,17 @@
+// What the process has for an executor of the CudnnRNN family.
+#ifndef TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_
+#define TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_
+
+#include "cc/core/status.h"
+#include "cc/gpu/rnn_executor.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// The driver, cuDNN, and what TF_RNN_OPS_CUDNN_ALGO and TF_RNN_OPS_CUDNN_PADDED_IO say.
+Status FindRnnParts(RnnExecutorParts* parts);
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_

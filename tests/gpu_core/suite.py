@@ -1,0 +1,57 @@
+"""The child of run.py: imports PyTorch, and runs the checks of some sections."""
+
+import argparse
+import sys
+
+import isolation
+import torch
+from block_lstm_checks import BlockLstm, block_checks, block_times
+from checks import stack_checks, stream_checks
+from core import Core
+from matrix import matrix_checks
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library")
+    parser.add_argument("--pretend", action="store_true")
+    parser.add_argument("--sections", nargs="+")
+    parser.add_argument("--first", type=int, default=0)
+    arguments = parser.parse_args()
+    if not arguments.pretend and not torch.cuda.is_available():
+        sys.exit("no GPU: PyTorch sees none")
+    device = "cpu" if arguments.pretend else "cuda"
+    if device == "cuda":
+        # Makes the context and loads PyTorch's cuDNN and cuBLAS, which the core then takes.
+        torch.nn.LSTM(2, 2, device=device)(torch.zeros(1, 1, 2, device=device))
+        torch.ones(2, 2, device=device) @ torch.ones(2, 2, device=device)
+    core = Core(arguments.library, device)
+    block = BlockLstm(arguments.library, device)
+    makers = {
+        "stack": lambda: stack_checks(core),
+        "block": lambda: block_checks(block),
+        "matrix": lambda: matrix_checks(core),
+        "block-times": lambda: block_times(block),
+        "streams": lambda: stream_checks(core),
+    }
+    name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"
+    # Without cuDNN the block LSTM can still be checked, and the error is that of each stack.
+    needs_cudnn = any(section not in ("block", "block-times") for section in arguments.sections)
+    cudnn = f", cuDNN {core.cudnn_version()}" if needs_cudnn else ""
+    print(f"device: {name}{cudnn}, PyTorch {torch.__version__}", flush=True)
+    checks = (check for section in arguments.sections for check in makers[section]())
+    isolation.run(checks, arguments.first, lambda: _answers(device))
+
+
+def _answers(device):
+    if device != "cuda":
+        return True
+    try:
+        torch.cuda.synchronize()
+        return True
+    except RuntimeError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

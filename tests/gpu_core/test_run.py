@@ -1,0 +1,175 @@
+"""run.py on a pretended driver, cuBLAS and cuDNN: what it would do on a GPU, it does."""
+
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("torch", reason="run.py takes its memory from PyTorch")
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# In front of PyTorch, as a cold disk: its import takes a while.
+SLOW_TORCH = """
+import importlib, pathlib, sys, time
+time.sleep({seconds})
+here = str(pathlib.Path(__file__).resolve().parents[1])
+sys.path.remove(here)
+del sys.modules["torch"]
+sys.modules["torch"] = importlib.import_module("torch")
+"""
+
+
+def copy_of(source, folder, changed):
+    """run.py of a copy of the programs, some of them changed."""
+    for path in source.glob("*.py"):
+        text = changed.get(path.name, path.read_text())
+        text = text.replace("pathlib.Path(__file__).resolve().parents[1]", repr(str(source.parent)))
+        text = text.replace("HERE.parents[1]", f"pathlib.Path({str(source.parents[1])!r})")
+        (folder / path.name).write_text(text)
+    return folder / "run.py"
+
+
+def counts(done):
+    """Passed and failed, from the last line."""
+    words = done.stdout.splitlines()[-1].replace(",", "").split()
+    assert words[1] == "passed" and words[3] == "failed", done.stdout[-3000:] + done.stderr[-3000:]
+    return int(words[0]), int(words[2])
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{}, {"FAKE_CUDNN_PADDED_WEIGHTS": "1", "FAKE_CUDNN_REFUSE_BFLOAT16": "1"}],
+    ids=["plain", "other layout, no bfloat16"],
+)
+def test_stacks(rehearse, variables):
+    done = rehearse("--only", "stack", **variables)
+    passed, failed = counts(done)
+    assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
+    assert passed > 500
+
+
+def test_the_whole_run_fills_the_page(rehearse, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Title\n<!-- begin core -->\nold\n<!-- end core -->\nafter\n")
+    done = rehearse("--only", "block", "matrix", "block-times", "streams", "--report", page)
+    passed, failed = counts(done)
+    assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
+    assert passed > 200
+    text = page.read_text()
+    assert text.startswith("# Title\n") and text.endswith("after\n") and "old" not in text
+    assert "Device: a pretended GPU, cuDNN 99900" in text
+    assert "| block float32 | " in text and "| matrix bfloat16 | " in text
+    rows = [line for line in text.splitlines() if line.startswith("| lstm | 3, 2, 5, 7, 1 |")]
+    assert len(rows) == 8  # inference and training of each math type
+    assert len({row.count("|") for row in rows}) == 1
+    head = next(line for line in text.splitlines() if line.startswith("| cell |"))
+    assert rows[0].count("|") == head.count("|")
+    assert "| float16 | 3, 2, 5, 7 |" in text
+
+
+def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
+    page = tmp_path / "page.md"
+    text = (HERE / "matrix.py").read_text()
+    wrong = text.replace('{"algo": "persist_static"}', '{"algo": "no_such"}')
+    assert text != wrong
+    script = copy_of(HERE, tmp_path, {"matrix.py": wrong})
+    done = rehearse("--only", "matrix", "--report", page, script=script)
+    assert done.returncode == 1
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| lstm |")]
+    assert len(rows) == 8 and all(row.count("| error |") == 1 for row in rows)
+    assert "TF_RNN_OPS_CUDNN_ALGO must be one of" in page.read_text()
+
+
+def test_the_head_of_the_table_is_that_of_its_rows():
+    program = "import matrix, run; assert ' | '.join(matrix.HEAD) == run.MATRIX_HEAD"
+    subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)
+
+
+def slow_torch(folder, seconds):
+    """A folder for PYTHONPATH in which the import of PyTorch takes a while."""
+    (folder / "slow" / "torch").mkdir(parents=True)
+    (folder / "slow" / "torch" / "__init__.py").write_text(SLOW_TORCH.format(seconds=seconds))
+    return str(folder / "slow")
+
+
+def test_a_deadline_within_the_import_of_pytorch(rehearse, tmp_path):
+    page, log = tmp_path / "page.md", tmp_path / "log"
+    start = time.monotonic()
+    done = rehearse(
+        *("--seconds", 3, "--report", page, "--log", log), PYTHONPATH=slow_torch(tmp_path, 120)
+    )
+    assert time.monotonic() - start < 60
+    assert done.returncode == 1
+    lines = ["the time is over, in: the start of a process", "0 passed, 0 failed, cut off"]
+    assert done.stdout.splitlines() == log.read_text().splitlines() == lines
+    assert "Last line: 0 passed, 0 failed, cut off" in page.read_text()
+
+
+def test_a_run_that_is_taken_away_leaves_its_page(rehearse, tmp_path):
+    """With a slow PyTorch, within a deadline; nothing is written at the end only."""
+    page = tmp_path / "page.md"
+    run = rehearse(
+        *("--seconds", 250, "--report", page), wait=False, PYTHONPATH=slow_torch(tmp_path, 5)
+    )
+    for _ in range(1200):
+        if page.exists() and "| stack float32 |" in page.read_text():
+            break
+        time.sleep(0.1)
+    run.kill()
+    run.communicate()
+    text = page.read_text()
+    assert "| stack float32 |" in text and "Last line: ok   stack float32" in text
+    assert "Device: a pretended GPU" in text and text.endswith("<!-- end core -->\n")
+
+
+def test_pytorch_is_not_imported_by_the_parent():
+    program = "import sys, run; sys.exit('torch' in sys.modules or 'numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)
+
+
+def test_a_wrong_result_fails_and_is_named(rehearse, tmp_path):
+    # As if the library did not clip.
+    text = (HERE / "block_lstm_checks.py").read_text()
+    clip = 'settings.get("cell_clip", 0.0)'
+    assert text.count(clip) == 1
+    wrong = text.replace(clip, "0.01")
+    script = copy_of(HERE, tmp_path, {"block_lstm_checks.py": wrong})
+    page = tmp_path / "page.md"
+    done = rehearse("--only", "block", "--report", page, script=script)
+    assert done.returncode == 1, done.stderr
+    assert "FAIL block float32 (1, 1, 1, 1) steps=1" in page.read_text()
+    assert counts(done)[1] > 0
+
+
+def test_without_cudnn_the_error_says_what_to_do(rehearse):
+    done = rehearse("--only", "stack", TF_RNN_OPS_CUDNN="/no/such/library.so")
+    assert done.returncode == 1
+    assert "/no/such/library.so" in done.stderr
+    assert "pip install nvidia-cudnn-cu12" in done.stderr
+
+
+def test_without_cublas_the_error_says_what_to_do(rehearse):
+    done = rehearse("--only", "block", TF_RNN_OPS_CUBLAS="/no/such/library.so")
+    assert done.returncode == 1
+    assert "/no/such/library.so" in done.stdout
+    assert "pip install nvidia-cublas-cu12" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["TF_RNN_OPS_CUDNN_ALGO", "TF_RNN_OPS_CUDNN_PADDED_IO"])
+def test_a_wrong_switch_is_refused(rehearse, name):
+    done = rehearse("--only", "stack", **{name: "fastest"})
+    assert done.returncode == 1
+    assert f"{name} must be one of" in done.stdout
+
+
+def test_without_a_gpu_it_says_so():
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU, so it would run")
+    command = [sys.executable, "-B", HERE / "run.py", "--library", __file__]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "no GPU" in done.stderr

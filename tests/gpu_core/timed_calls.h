@@ -1,0 +1,67 @@
+// What the two C interfaces of the GPU core share: memory for a call, and calls timed in a row.
+#ifndef TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
+#define TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "cc/core/status.h"
+#include "cc/gpu/device_allocator.h"
+#include "cc/gpu/driver_api.h"
+#include "cc/gpu/stream_timer.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// Device memory of a number of bytes; null: there is none.
+using AllocateFn = void* (*)(int64_t bytes);
+
+class CallbackAllocator : public DeviceAllocator {
+ public:
+  explicit CallbackAllocator(AllocateFn allocate) : allocate_(allocate) {}
+  void* Allocate(int64_t bytes) override { return allocate_(bytes); }
+
+ private:
+  AllocateFn allocate_;
+};
+
+// Hands out pieces of one block, so that nothing of Python runs while calls are timed.
+class BlockAllocator : public DeviceAllocator {
+ public:
+  BlockAllocator(void* block, int64_t bytes) : block_(static_cast<char*>(block)), bytes_(bytes) {}
+  void* Allocate(int64_t bytes) override {
+    constexpr int64_t kAlignment = 256;
+    const int64_t next = used_ + (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    if (next > bytes_) return nullptr;
+    void* const memory = block_ + used_;
+    used_ = next;
+    return memory;
+  }
+  void* block() const { return block_; }
+  int64_t used() const { return used_; }
+  void Reset() { used_ = 0; }
+
+ private:
+  char* const block_;
+  const int64_t bytes_;
+  int64_t used_ = 0;
+};
+
+// The device's seconds of one step, of `runs` steps in a row on a stream.
+inline Status TimeRuns(void* stream, int32_t runs, const std::function<Status()>& step,
+                       double* seconds) {
+  const DriverApi* driver = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  const auto work = [&]() -> Status {
+    for (int32_t run = 0; run < runs; ++run) RNN_OPS_RETURN_IF_ERROR(step());
+    return Status();
+  };
+  RNN_OPS_RETURN_IF_ERROR(TimeOnStream(*driver, stream, work, seconds));
+  *seconds /= runs;
+  return Status();
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
