@@ -1,8 +1,26 @@
-"""Registers the gradients of the ops with TensorFlow. Nothing to call here."""
+"""Registers the gradients of the ops with TensorFlow."""
+
+import contextlib
 
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
+
+
+def _gradient_of(op_type):
+    """Registers a function as the gradient of an op, once: a module may be loaded again."""
+
+    def register(function):
+        with contextlib.suppress(KeyError):
+            tf.RegisterGradient(f"TfRnnOps>{op_type}")(function)
+        return function
+
+    return register
+
+
+def _attribute(op, name):
+    value = op.get_attr(name)
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _or_zeros(gradient, output):
@@ -10,7 +28,7 @@ def _or_zeros(gradient, output):
     return tf.zeros_like(output) if gradient is None else gradient
 
 
-@tf.RegisterGradient("TfRnnOps>CudnnRNNV3")
+@_gradient_of("CudnnRNNV3")
 def _cudnn_rnn_v3_gradient(op, *gradients):
     """Gradients for input, input_h, input_c, params and (none) sequence_lengths."""
     model = {
@@ -52,7 +70,7 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
     )
 
 
-@tf.RegisterGradient("TfRnnOps>LayerRNN")
+@_gradient_of("LayerRNN")
 def _layer_rnn_gradient(op, *gradients):
     """Gradients for the input, the states and the weights; none for lengths and masks."""
     names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
@@ -80,7 +98,7 @@ def _layer_rnn_gradient(op, *gradients):
     return (*result._replace(input_c_backprop=input_c_backprop), None, None, None)
 
 
-@tf.RegisterGradient("TfRnnOps>BlockLSTMV2")
+@_gradient_of("BlockLSTMV2")
 def _block_lstm_v2_gradient(op, *gradients):
     """Gradients for every input but seq_len_max, from those of cs and h as in TensorFlow."""
     seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b = op.inputs
@@ -110,7 +128,7 @@ def _block_lstm_v2_gradient(op, *gradients):
 
 
 def _refuse_second(forward, remedy):
-    """Registers a gradient for a gradient op that says what to do instead."""
+    """A gradient of a gradient op that says what to do instead."""
 
     def refuse(op, *gradients):
         del gradients
@@ -125,14 +143,7 @@ _LAYERS = (
     "For a gradient of a gradient give LSTM or GRU use_cudnn=False, SimpleRNN or PeepholeLSTM "
     "unroll=True."
 )
-for _backprop, _forward, _remedy in (
-    ("CudnnRNNBackpropV3", "CudnnRNNV3", f"{_LAYERS} The layers named Cudnn... have no such path."),
-    ("LayerRNNBackprop", "LayerRNN", _LAYERS),
-    ("BlockLSTMGradV2", "BlockLSTMV2", _LAYERS),
-):
-    tf.RegisterGradient(f"TfRnnOps>{_backprop}")(_refuse_second(_forward, _remedy))
-
-
-def _attribute(op, name):
-    value = op.get_attr(name)
-    return value.decode() if isinstance(value, bytes) else value
+_STACKS = f"{_LAYERS} The layers named Cudnn... have no such path."
+_gradient_of("CudnnRNNBackpropV3")(_refuse_second("CudnnRNNV3", _STACKS))
+_gradient_of("LayerRNNBackprop")(_refuse_second("LayerRNN", _LAYERS))
+_gradient_of("BlockLSTMGradV2")(_refuse_second("BlockLSTMV2", _LAYERS))
