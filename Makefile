@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 # The flavour of TensorFlow to build and test with.
-TENSORFLOW ?= tensorflow-cpu~=2.21.0
+TENSORFLOW ?= $(shell . tools/common.sh && tensorflow_requirement)
 JOBS ?= 2
 # More arguments for pytest: make test PYTEST_ARGS="-k dropout"
 PYTEST_ARGS ?=
@@ -28,12 +28,13 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo test test-gpu test-gpu-mock wheel wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
 	@echo "make test      everything: C++ tests, the wheel and its gate, the Python tests on the wheel"
 	@echo "make wheel     the wheel, in dist/"
+	@echo "make wheel-any the Python files alone, for machines that no library fits, in build/any/"
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
 	@echo "               make tsan: what threads share, with the thread sanitizer"
@@ -43,7 +44,7 @@ help:
 	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
 	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes;"
 	@echo "               bench-threads: more threads than CPUs"
-	@echo "make lint      ruff and clang-format, changing nothing;  make format: changing"
+	@echo "make lint      ruff, mypy and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
 
 $(READY): tools/setup_venv.sh tools/requirements-dev.txt
@@ -55,6 +56,11 @@ $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 
 wheel: $(CONFIG)
 	./pip_pkg.sh
+
+# The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
+wheel-any: $(READY)
+	rm -rf build/lib build/any
+	TF_RNN_OPS_PURE=1 $(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/any .
 
 # The wheel without its gate, which `make test` runs with the other Python tests.
 install: $(CONFIG)
@@ -121,6 +127,7 @@ bench-threads: install
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror $(CC_FILES)
 
 format: $(READY)

@@ -1,8 +1,9 @@
-"""Adds the shared objects that Bazel builds to the wheel; the rest is in pyproject.toml."""
+"""Adds to pyproject.toml what is computed, and to the wheel the shared objects that Bazel builds."""
 
 import importlib.util
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 
@@ -12,6 +13,12 @@ from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
 PACKAGE = "tf_rnn_ops"
+VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "_versions.py"))
+TENSORFLOW = f"~={VERSIONS['TENSORFLOW']}.0"
+# Where the files of this version can be read, with a slash at the end; None: nowhere in public.
+REPOSITORY = None
+# For machines that no library fits: the Python files alone, in a wheel for any of them.
+PURE = os.environ.get("TF_RNN_OPS_PURE") == "1"
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> None:
@@ -35,6 +42,8 @@ class BuildWithNative(build_py):
 
     def run(self):
         super().run()
+        if PURE:
+            return
         # pip_pkg.sh has configured already, for the Python that its caller chose.
         if not os.environ.get("TF_RNN_OPS_CONFIGURED"):
             _configure()
@@ -43,20 +52,34 @@ class BuildWithNative(build_py):
 
 
 class NativeDistribution(Distribution):
-    """Tells setuptools that there is native code, so that the wheel has a platform tag."""
+    """Tells setuptools whether there is native code, so that the wheel has a platform tag."""
 
     def has_ext_modules(self):
-        return True
+        return not PURE
 
 
 class AnyPythonWheel(bdist_wheel):
     """The libraries use no Python ABI: one wheel for every Python 3."""
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", "any" if PURE else super().get_tag()[2]
+
+
+def _readme() -> str:
+    for_index = runpy.run_path(str(ROOT / "tools" / "readme.py"))["for_index"]
+    return for_index((ROOT / "README.md").read_text(), REPOSITORY)
 
 
 setup(
+    version=VERSIONS["VERSION"],
+    long_description=_readme(),
+    long_description_content_type="text/markdown",
+    # TensorFlow is the user's choice of flavour. A missing one is said at import.
+    extras_require={
+        "cpu": [f"tensorflow-cpu{TENSORFLOW}"],
+        "gpu": [f"tensorflow[and-cuda]{TENSORFLOW}"],
+    },
+    project_urls={} if REPOSITORY is None else {"Source": REPOSITORY},
     distclass=NativeDistribution,
     cmdclass={"build_py": BuildWithNative, "bdist_wheel": AnyPythonWheel},
 )

@@ -1,25 +1,35 @@
 """TensorFlow's CudnnRNN and BlockLSTM ops for every CPU, with their gradients.
 
-Importing the package registers the ops, so that a SavedModel which uses them can be loaded.
+Importing the package registers the ops, so that a SavedModel which uses them can be loaded. Where no
+library fits the machine or its TensorFlow, the import warns and the package does without the ops.
 """
 
 import importlib
+import warnings
+from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops import _loader
+from tf_rnn_ops._versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
-__version__ = "0.1.0"
+if _loader.unavailable() is None:
+    from tf_rnn_ops import _gradients  # noqa: F401  (registers them)
+else:
+    warnings.warn(
+        f"{_loader.unavailable()} Without it the Keras layers run Keras's loop, tf_rnn_ops.params "
+        "converts weights, and the ops raise an error.",
+        stacklevel=2,
+    )
+from tf_rnn_ops import raw_ops  # noqa: E402
 
-if not _loader.running_info():
-    _loader.load()
-    from tf_rnn_ops import gradients as _gradients  # noqa: F401  (registers them)
-    from tf_rnn_ops import raw_ops
+if TYPE_CHECKING:
+    from tf_rnn_ops import contrib, info, keras, params, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
 _SUBMODULES = ("contrib", "info", "keras", "params", "portable", "raw_ops")
 
 
-def get_lib():
+def get_lib() -> str:
     """Returns the path of the library of ops, for tf.load_op_library or TF_LoadLibrary.
 
     Returns:
@@ -28,7 +38,7 @@ def get_lib():
     return _loader.library_path()
 
 
-def cpu_isa():
+def cpu_isa() -> str:
     """Returns the instruction set that the CPU kernels use in this process.
 
     The environment variable TF_RNN_OPS_CPU_ISA, set before the first op runs, asks for a lower one.
@@ -44,13 +54,13 @@ def cpu_isa():
     return _loader.cpu_isa()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_SUBMODULES})
 
 

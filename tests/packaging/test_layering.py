@@ -14,6 +14,7 @@ EIGEN = ("Eigen/", "unsupported/Eigen/")
 
 # By folder: prefixes of what a file there may include beside the C++ standard library.
 CC_RULES = {
+    "compat": ("dlfcn.h", "pthread.h"),
     "core": ("cc/core/", "sys/mman.h", "unistd.h"),
     "cpu": ("cc/cpu/", "cc/core/", *EIGEN, "cpuid.h", "dlfcn.h", "immintrin.h", "sched.h"),
     # WHY no header of NVIDIA's: building needs none, see cc/gpu/cudnn_min.h.
@@ -36,13 +37,18 @@ ANY = None
 _RAW_OPS_PARTS = {"_block_lstm_ops", "_cudnn_rnn_ops", "_cudnn_rnn_params_ops", "_layer_rnn_ops"}
 PY_RULES = {
     "__init__": (ANY, {"numpy", "tensorflow"}),
-    "_loader": (set(), {"numpy", "tensorflow"}),
+    "_loader": ({"_versions"}, {"numpy", "tensorflow"}),
+    "_versions": (set(), set()),
     "_initializers": (set(), set()),
     "raw_ops": (_RAW_OPS_PARTS, set()),
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
-    "gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
+    "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
-    "keras": ({"_initializers", "keras", "raw_ops", "params"}, {"keras", "numpy", "tensorflow"}),
+    "keras": (
+        {"_initializers", "_loader", "keras", "raw_ops", "params"},
+        {"keras", "matplotlib", "numpy", "tensorflow"},
+    ),
+    "compare": ({"keras"}, {"keras", "numpy"}),
     "contrib": ({"_initializers", "contrib", "raw_ops", "params"}, {"numpy", "tensorflow"}),
     "stock": ({"_loader"}, {"numpy", "tensorflow"}),
     "portable": ({"__init__", "params", "portable", "raw_ops"}, {"google", "numpy", "tensorflow"}),

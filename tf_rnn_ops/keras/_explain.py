@@ -1,20 +1,23 @@
 """explain: which recurrent layers of a model run as one op, and why the others do not."""
 
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops import _loader
 from tf_rnn_ops.keras import _eligibility, _environment, _switch
+from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.peephole import PeepholeLSTM
 
 _OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
-_PACKAGE = __name__.rsplit(".", 1)[0]
+_STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
 OP = "op"
 LOOP = "loop"
 LOOP_IN_TRAINING = "op, loop in training"
+NOTHING = "none"  # a stack without the ops
 
 
 class Explanation(NamedTuple):
@@ -23,8 +26,8 @@ class Explanation(NamedTuple):
     Attributes:
         layer: Names of the layers around it and its own, such as 'bidirectional/forward_lstm'.
         kind: Its class.
-        path: 'op', 'loop' or 'op, loop in training'.
-        why: Why the loop runs; empty if it does not.
+        path: 'op', 'loop' or 'op, loop in training'; 'none' for a stack where the ops are not loaded.
+        why: Why the op does not run; empty if it does.
     """
 
     layer: str
@@ -33,7 +36,9 @@ class Explanation(NamedTuple):
     why: str
 
 
-def explain(model, print_fn=print):
+def explain(
+    model: keras.layers.Layer, print_fn: Callable[[str], Any] | None = print
+) -> list[Explanation]:
     """Prints a table of the recurrent layers of a model: layer, class, path taken, why.
 
     Args:
@@ -88,13 +93,14 @@ def _recurrent_layers(model):
 
 def _is_stack(layer):
     """Whether it is one of the Cudnn* layers, which have no loop to fall back on."""
-    return type(layer).__module__.startswith(_PACKAGE) and hasattr(layer, "rnn_mode")
+    return isinstance(layer, _STACKS)
 
 
 def _path(layer, compiled):
     """Returns the path and why."""
     if _is_stack(layer):
-        return OP, ""
+        reason = _loader.unavailable()
+        return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
     if not isinstance(layer, (*_OURS, *_STOCK)):
         return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
     reason = _eligibility.loop_reason(layer)

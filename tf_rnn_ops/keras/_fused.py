@@ -8,7 +8,7 @@ runs on either.
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import _loader, raw_ops
 from tf_rnn_ops.keras import _eligibility, _params
 from tf_rnn_ops.keras._masks import MaskedSteps
 
@@ -28,6 +28,8 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         The last output [B, H], the outputs [B, T, H] (or the last output as [B, 1, H] without
         return_sequences), and the list of final states [B, H].
     """
+    if _loader.unavailable() is not None:
+        return loop(sequences, initial_state, mask, training=training)
     states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
     if isinstance(layer, keras.layers.GRU):
         states = states[:1]  # as Keras's GRU, which takes more and does without them
@@ -41,7 +43,7 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
 
     dtype = layer.cell.compute_dtype
     sequences = tf.cast(sequences, dtype)
-    states = [tf.cast(state, dtype) for state in states]
+    states = of_every_row(states, sequences)
     steps, sequences, masks = _arrange(layer, sequences, states, one_mask, training)
     run = _layer if _eligibility.takes_layer_op(layer.cell) else _packed
     output, new_states = run(layer.cell, sequences, states, steps, masks, bool(training))
@@ -62,6 +64,26 @@ def can_keep_packed(layer):
     That is where the op gets the value of the variables: one that is cast is another at each call.
     """
     return layer.variable_dtype == layer.compute_dtype
+
+
+def of_every_row(states, sequences):
+    """The initial states in the type of the sequences; one row stands for all, as in Keras's loop."""
+    states = [tf.cast(state, sequences.dtype) for state in states]
+    batch = sequences.shape[0]
+
+    def has_every_row(state):
+        if None not in (state.shape[0], batch):
+            return state.shape[0] == batch
+        # What Keras fills with zeros has; to broadcast it costs a short call a tenth of its time.
+        return state.shape[0] is None and state.op.type == "Fill"
+
+    return [
+        state
+        if has_every_row(state)
+        # Only the rows: a wrong number of units is an error of the op.
+        else tf.broadcast_to(state, [tf.shape(sequences)[0], tf.shape(state)[1]])
+        for state in states
+    ]
 
 
 def drop_inputs(cell, sequences, training):

@@ -5,10 +5,12 @@ import operator
 import random
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.keras import _eligibility, _masks
 from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 
@@ -18,11 +20,12 @@ _PACKAGE = "tf_rnn_ops"
 class _CudnnStack(keras.layers.Layer):
     """What the four layers share; CudnnLSTM explains the arguments."""
 
-    rnn_mode = None  # set by the classes below
+    rnn_mode: str  # set by the classes below
 
     def __init__(
         self,
-        num_units,
+        units,
+        *,
         num_layers=1,
         direction="unidirectional",
         dropout=0.0,
@@ -39,7 +42,9 @@ class _CudnnStack(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.num_units = num_units
+        if not isinstance(units, (int, np.integer)) or units < 1:
+            raise ValueError(f"units must be a positive integer, but it is {units!r}.")
+        self.units = int(units)
         self.num_layers = num_layers
         self.direction = direction
         self.dropout = float(dropout)
@@ -48,7 +53,7 @@ class _CudnnStack(keras.layers.Layer):
         self.input_mode = input_mode
         self.num_proj = num_proj
         # The size of the input is not known yet; this one is legal with every input_mode.
-        self._make_layout(input_size=num_units)
+        self._make_layout(input_size=self.units)
         self.return_sequences = bool(return_sequences)
         self.return_state = bool(return_state)
         self.time_major = bool(time_major)
@@ -56,10 +61,13 @@ class _CudnnStack(keras.layers.Layer):
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = bool(unit_forget_bias)
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            raise ValueError(f"seed must be an integer or None, but it is {seed!r}.")
         self.seed = seed
         self._seed = random.randint(0, 2**31 - 1) if seed is None else int(seed)
         self.supports_masking = True
         self.supports_jit = False  # XLA does not know the op
+        self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property
     def num_directions(self):
@@ -69,7 +77,7 @@ class _CudnnStack(keras.layers.Layer):
     @property
     def hidden_size(self):
         """S: the size of a hidden state."""
-        return self.num_proj or self.num_units
+        return self.num_proj or self.units
 
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] is None:
@@ -88,7 +96,7 @@ class _CudnnStack(keras.layers.Layer):
         return Layout(
             self.rnn_mode,
             self.num_layers,
-            self.num_units,
+            self.units,
             input_size,
             input_mode=self.input_mode,
             direction=self.direction,
@@ -131,21 +139,28 @@ class _CudnnStack(keras.layers.Layer):
                 the cell states [B, L*D, H], with the first two dimensions swapped if time_major.
                 State k*D + d belongs to layer k and direction d.
             sequence_lengths: Integers [B] in [0, T]: valid steps of each row. Overrides the mask.
-            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row.
+            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
+                third dimension of size 1 may follow.
             training: Whether to drop out.
 
         Returns:
             The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond a
             row's length; otherwise [B, D*S], the last layer's final hidden states, forward and
             backward. With return_state a tuple of it and the final states, shaped as initial_state.
+
+        Raises:
+            ValueError: initial_state has the wrong number of tensors or a wrong shape.
+            tf.errors.InvalidArgumentError: inputs are no numbers, a length is not in [0, T], or the
+                mask has another shape or is not True first and then False.
         """
-        batch = tf.shape(inputs)[1 if self.time_major else 0]
-        time = tf.shape(inputs)[0 if self.time_major else 1]
         if mask is None:
             # Keras fills in `mask` only for calls with a single tensor.
             mask = getattr(inputs, "_keras_mask", None)
+        inputs = self._in_compute_dtype(inputs)
+        batch = tf.shape(inputs)[1 if self.time_major else 0]
+        time = tf.shape(inputs)[0 if self.time_major else 1]
         if sequence_lengths is None:
-            sequence_lengths = self._lengths_from_mask(mask, batch, time)
+            sequence_lengths = self._lengths_from_mask(mask, inputs, batch, time)
         training = bool(training)
         input_h, input_c = self._initial_states(initial_state, inputs, batch)
         tensors = {
@@ -190,7 +205,7 @@ class _CudnnStack(keras.layers.Layer):
         packed = raw_ops.PackCudnnRNNParams(
             params=tensors["params"],
             num_layers=self.num_layers,
-            num_units=self.num_units,
+            num_units=self.units,
             input_size=self.layout.input_size,
             keep=True,
             **self._network,
@@ -199,10 +214,18 @@ class _CudnnStack(keras.layers.Layer):
             **tensors, **self._network, packed=packed, time_major=self.time_major
         )
 
-    def _lengths_from_mask(self, mask, batch, time):
+    def _in_compute_dtype(self, inputs):
+        if not _eligibility.is_numeric(inputs.dtype):
+            raise tf.errors.InvalidArgumentError(
+                None, None, f"inputs must be numbers, but their type is {inputs.dtype.name}."
+            )
+        return tf.cast(inputs, self.compute_dtype)
+
+    def _lengths_from_mask(self, mask, inputs, batch, time):
         if mask is None:
             return tf.fill([batch], time)
-        mask = tf.cast(tf.transpose(mask) if self.time_major else mask, tf.bool)
+        mask = _masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
+        mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)))
         check = tf.debugging.Assert(
@@ -214,7 +237,7 @@ class _CudnnStack(keras.layers.Layer):
 
     def _initial_states(self, states, inputs, batch):
         """Returns input_h and input_c of the op."""
-        sizes = [self.hidden_size, self.num_units][: 2 if self.rnn_mode == "lstm" else 1]
+        sizes = [self.hidden_size, self.units][: 2 if self.rnn_mode == "lstm" else 1]
         count = self.num_layers * self.num_directions
         if states is None:
             lead = [count, batch] if self.time_major else [batch, count]
@@ -257,7 +280,7 @@ class _CudnnStack(keras.layers.Layer):
         lead = (count, batch) if self.time_major else (batch, count)
         states = [(*lead, self.hidden_size)]
         if self.rnn_mode == "lstm":
-            states.append((*lead, self.num_units))
+            states.append((*lead, self.units))
         return (output, *states)
 
     def compute_mask(self, inputs, previous_mask):
@@ -270,7 +293,7 @@ class _CudnnStack(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
-            "num_units": self.num_units,
+            "units": self.units,
             "num_layers": self.num_layers,
             "direction": self.direction,
             "dropout": self.dropout,
@@ -285,6 +308,15 @@ class _CudnnStack(keras.layers.Layer):
             "unit_forget_bias": self.unit_forget_bias,
             "seed": self.seed,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        if "go_backwards" in config:  # from keras.layers.Bidirectional
+            raise ValueError(
+                f"Bidirectional cannot wrap {cls.__name__}; use "
+                f"{cls.__name__}(..., direction='bidirectional')."
+            )
+        return super().from_config(config)
 
 
 def _matrices(blocks):
@@ -302,11 +334,11 @@ def _draw(initializer, index, shape, dtype):
 class CudnnLSTM(_CudnnStack):
     """A stack of LSTM layers in one op, with all its parameters in one opaque weight.
 
-    Letters: T time steps, B batch, I input size, H num_units, L num_layers, D directions, S the size
+    Letters: T time steps, B batch, I input size, H units, L num_layers, D directions, S the size
     of a hidden state (num_proj if that is set, otherwise H).
 
     Args:
-        num_units: H, at least 1.
+        units: H, at least 1. All other arguments are given by name.
         num_layers: L, at least 1. Layer k reads the output of layer k - 1.
         direction: 'unidirectional', or 'bidirectional' for a second direction in each layer.
         dropout: Fraction, in [0, 1), of what one layer hands to the next that is dropped in
@@ -325,6 +357,12 @@ class CudnnLSTM(_CudnnStack):
         seed: For dropout. None takes one from Python's `random`, which keras.utils.set_random_seed
             seeds.
         **kwargs: name, dtype and the like, as for every Keras layer.
+
+    There are no regularizers, constraints, use_bias, stateful, go_backwards or recurrent_dropout.
+
+    Attributes:
+        params: The weight, a vector in the order of docs/param-layout.md.
+        layout: A tf_rnn_ops.params.Layout of it, for tf_rnn_ops.params; both exist once it is built.
 
     Example:
         >>> import keras

@@ -1,6 +1,9 @@
 """Weights of Keras's LSTM, GRU and SimpleRNN layers."""
 
+from typing import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params._cells import (
     Cell,
@@ -22,7 +25,7 @@ from tf_rnn_ops.params.layout import Layout
 _ORDER = {1: (0,), 3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
-def from_keras(weights, rnn_mode=None):
+def from_keras(weights: Sequence, rnn_mode: str | None = None) -> Converted:
     """Makes the buffer of CudnnRNNV3 from the weights of a stack of Keras layers.
 
     The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Of a GRU only
@@ -52,7 +55,8 @@ def from_keras(weights, rnn_mode=None):
     """
     layers = _as_layers(weights)
     num_dirs = 2 if len(layers[0]) in (4, 6) else 1
-    cells, units, gates, input_size = [], None, None, None
+    cells: list[Cell] = []
+    units = gates = input_size = 0
     for k, layer in enumerate(layers):
         per_cell = len(layer) // num_dirs
         if len(layer) not in (2 * num_dirs, 3 * num_dirs):
@@ -64,7 +68,7 @@ def from_keras(weights, rnn_mode=None):
             where = f"layer {k}" + (", backward" if d else ", forward" if num_dirs == 2 else "")
             arrays = layer[per_cell * d : per_cell * (d + 1)]
             recurrent = as_array(f"recurrent_kernel of {where}", arrays[1], rank=2)
-            if units is None:
+            if not cells:
                 units = recurrent.shape[0]
                 gates = gate_count(f"recurrent_kernel of {where}", recurrent.shape[1], units)
                 input_size = as_array(f"kernel of {where}", arrays[0], rank=2).shape[0]
@@ -80,7 +84,7 @@ def from_keras(weights, rnn_mode=None):
     return Converted(layout, from_cells(layout, cells))
 
 
-def to_keras(layout, params, use_bias=True):
+def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[list[np.ndarray]]:
     """Makes the weights of a stack of Keras layers; the inverse of from_keras.
 
     An LSTM or SimpleRNN of Keras has one bias, which is the sum of the two. Coming back, the sum is

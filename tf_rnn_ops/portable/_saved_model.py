@@ -1,7 +1,10 @@
 """Rewrites a SavedModel: a new folder with a new graph and the files of the old one."""
 
+import os
 import pathlib
 import shutil
+import tempfile
+from typing import Any, Mapping
 
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
@@ -15,8 +18,14 @@ _FINGERPRINT = "fingerprint.pb"
 
 
 def rewrite_saved_model(
-    source, target, to="tensorflow", inference=False, clear_devices=False, check=True, inputs=None
-):
+    source: str | os.PathLike,
+    target: str | os.PathLike,
+    to: str = "tensorflow",
+    inference: bool = False,
+    clear_devices: bool = False,
+    check: bool = True,
+    inputs: Mapping[str, Any] | None = None,
+) -> Report:
     """Writes a SavedModel anew without TensorFlow's CudnnRNN ops.
 
     Variables, assets and signatures stay as they are. A model that tf.saved_model.load() reads can
@@ -54,17 +63,17 @@ def rewrite_saved_model(
         _list_ops(meta_graph)
         report.changed += part.changed
         report.kept += part.kept
-    try:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(_FINGERPRINT))
-        (target / _GRAPH_FILE).write_bytes(model.SerializeToString())
+    # A model that aborts in the check must not leave a target behind.
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
+        unchecked = pathlib.Path(folder) / target.name
+        shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
+        (unchecked / _GRAPH_FILE).write_bytes(model.SerializeToString())
         if check:
-            report.compared = _check.check_saved_model(source, target, inputs)
-    except FileExistsError:  # somebody else was faster
-        raise
-    except BaseException:
-        # What is left would stand in the way of the next try.
-        shutil.rmtree(target, ignore_errors=True)
-        raise
+            report.compared = _check.check_saved_model(source, unchecked, inputs)
+        if target.exists():
+            raise FileExistsError(f"{target} was written by another process in the meantime.")
+        unchecked.rename(target)
     return report
 
 
