@@ -1,12 +1,14 @@
 """The command line: python -m tf_rnn_ops.portable."""
 
 import graphs
+import keras
 import nested_model
 import numpy as np
 import pytest
 import tensorflow as tf
 from google.protobuf import text_format
 
+import tf_rnn_ops.keras
 from reference.spec import RnnSpec
 from support import cases, subproc
 from tf_rnn_ops.portable import __main__ as command
@@ -61,6 +63,37 @@ def test_errors_are_one_line(frozen, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4, lines
     assert all(line.startswith("python -m tf_rnn_ops.portable: ") for line in lines)
+
+
+def test_bad_inputs_are_one_line(frozen, capsys):
+    (frozen / "text.npz").write_text("no arrays")
+    np.save(frozen / "one.npy", np.zeros(3))
+    np.savez(frozen / "wrong.npz", **{"input:0": np.zeros(3, "f")})
+    np.savez(frozen / "empty.npz")
+    np.savez(frozen / "typo.npz", **{"typo:0": np.zeros(3, "f")})
+    for name in ("none.npz", "typo.npz", "text.npz", "one.npy", "wrong.npz", "empty.npz"):
+        arguments = [frozen / "graph.pb", frozen / "new.pb", "--inputs", frozen / name]
+        arguments += ["--outputs", "output:0"]
+        assert command.main([str(a) for a in arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("python -m tf_rnn_ops.portable: "), line
+        assert not (frozen / "new.pb").exists()
+
+
+def test_a_stateful_keras_model(tmp_path, rng, capsys):
+    layer = tf_rnn_ops.keras.LSTM(4, stateful=True)
+    model = keras.Sequential([keras.Input(batch_shape=(2, None, 3)), layer])
+    model.export(str(tmp_path / "model"), verbose=False)
+    arguments = [str(tmp_path / "model"), str(tmp_path / "new")]
+    # Keras exports an open batch size, and the check makes up another one than the states have.
+    assert command.main(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--inputs" in line
+    assert not (tmp_path / "new").exists()
+    signature = tf.saved_model.load(arguments[0]).signatures["serving_default"]
+    (name,) = signature.structured_input_signature[1]
+    np.savez(tmp_path / "inputs.npz", **{name: rng.standard_normal((2, 5, 3)).astype("f")})
+    assert command.main([*arguments, "--inputs", str(tmp_path / "inputs.npz")]) == 0
 
 
 def test_a_failed_check_leaves_no_file(frozen):

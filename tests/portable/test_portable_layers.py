@@ -227,6 +227,29 @@ def test_an_exported_keras_model_needs_nothing_of_ours(tmp_path, rng):
             np.testing.assert_allclose(got[str(k)], array, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_an_exported_mixed_precision_model_runs(policy, tmp_path, rng):
+    layers = [
+        tf_rnn_ops.keras.LSTM(4, return_sequences=True, dtype=policy),
+        tf_rnn_ops.keras.GRU(4, return_sequences=True, dtype=policy),
+        tf_rnn_ops.keras.SimpleRNN(4, dtype=policy),
+    ]
+    model = keras.Sequential([keras.Input((None, 3)), *layers])
+    x = rng.standard_normal((2, 5, 3)).astype(np.float32)
+    want = model.predict(x, verbose=0).astype(np.float32)
+    model.export(str(tmp_path / "ours"), verbose=False)
+    np.save(tmp_path / "x.npy", x)
+    # Each in a process of its own: what goes wrong here aborts.
+    subproc.run_module("tf_rnn_ops.portable", tmp_path / "ours", tmp_path / "plain")
+    subproc.run_module(
+        "portable.serve_plain", tmp_path / "plain", tmp_path / "x.npy", tmp_path / "out.npz"
+    )
+    with np.load(tmp_path / "out.npz") as got:
+        eps = {"mixed_float16": 2.0**-11, "mixed_bfloat16": 2.0**-8}[policy]
+        tolerance = 8 * eps * np.max(np.abs(want))
+        np.testing.assert_allclose(got["0"], want, rtol=0, atol=tolerance)
+
+
 def test_a_peephole_layer_is_kept_and_said_to_be(tmp_path, capsys):
     model = keras.Sequential([keras.Input((5, 3)), tf_rnn_ops.keras.PeepholeLSTM(4)])
     model.export(str(tmp_path / "ours"), verbose=False)

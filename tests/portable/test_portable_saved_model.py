@@ -83,6 +83,19 @@ def test_a_failed_check_leaves_nothing(nested, tmp_path):
     assert portable.rewrite_saved_model(nested, tmp_path / "new").ok
 
 
+def test_the_target_appears_after_the_check(nested, tmp_path, monkeypatch):
+    seen = []
+
+    def check(source, target, inputs):
+        seen.append((target / "saved_model.pb").is_file())
+        assert not (tmp_path / "new").exists()  # a check that aborts leaves no target
+        return []
+
+    monkeypatch.setattr(portable._check, "check_saved_model", check)
+    assert portable.rewrite_saved_model(nested, tmp_path / "new").ok
+    assert seen == [True] and sorted(p.name for p in tmp_path.iterdir()) == ["model", "new"]
+
+
 class _Named(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "names")])
     def run(self, names):

@@ -2,7 +2,9 @@
 
 import argparse
 import pathlib
+import pickle
 import sys
+import zipfile
 
 import numpy as np
 
@@ -51,13 +53,13 @@ def main(argv=None):
     options = parser.parse_args(argv)
     from tf_rnn_ops import portable
 
-    inputs = dict(np.load(options.inputs)) if options.inputs else None
     how = {
         "to": options.to,
         "inference": options.inference,
         "clear_devices": options.clear_devices,
     }
     try:
+        inputs = _load(options.inputs) if options.inputs else None
         if options.source.is_dir():
             report = portable.rewrite_saved_model(
                 options.source, options.target, **how, check=not options.no_check, inputs=inputs
@@ -65,10 +67,21 @@ def main(argv=None):
         else:
             report = _rewrite_file(portable, options, how, inputs)
     except (OSError, ValueError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(report)
     return 0 if report.ok else 1
+
+
+def _load(path):
+    try:
+        file = np.load(path)
+    except (EOFError, ValueError, pickle.UnpicklingError, zipfile.BadZipFile):
+        file = None
+    if not isinstance(file, np.lib.npyio.NpzFile):
+        raise ValueError(f"{path} is not a .npz file, which np.savez writes.")
+    with file:
+        return dict(file)
 
 
 def _rewrite_file(portable, options, how, inputs):

@@ -1,5 +1,7 @@
 """Compares two models on the same input."""
 
+import contextlib
+
 import numpy as np
 import tensorflow as tf
 
@@ -11,6 +13,7 @@ _TOLERANCES = {tf.float64: 1e-10, tf.float32: 1e-4, tf.float16: 1e-2, tf.bfloat1
 # The size of every dimension that a signature leaves open: one, since which of them have to agree
 # it does not say.
 _OPEN = 3
+_WHICH = ("original", "rewritten")
 
 
 def check_saved_model(source, target, inputs=None, seed=0):
@@ -29,7 +32,8 @@ def check_saved_model(source, target, inputs=None, seed=0):
         A list of Comparison, one for each output of each signature.
 
     Raises:
-        ValueError: `inputs` has a name that no signature has, or lacks one whose shape is unknown.
+        ValueError: `inputs` has a name that no signature has, or lacks one whose shape is unknown, or
+            a model does not run on the arguments.
     """
     tf_rnn_ops.enable_stock_ops()
     models = [tf.saved_model.load(str(folder)) for folder in (source, target)]
@@ -45,7 +49,10 @@ def check_saved_model(source, target, inputs=None, seed=0):
         specs = signature.structured_input_signature[1]
         rng = np.random.default_rng(seed)
         arguments = {key: _argument(inputs, key, spec, rng) for key, spec in specs.items()}
-        results = [model.signatures[name](**arguments) for model in models]
+        results = []
+        for model, which in zip(models, _WHICH):
+            with _explained(f"The {which} model's signature {name!r} does not run on", arguments):
+                results.append(model.signatures[name](**arguments))
         for output in sorted(results[0]):
             pair = [result[output] for result in results]
             found.append(compare(f"{name}: {output}", *pair))
@@ -63,15 +70,19 @@ def check_graph_def(source, target, inputs, outputs):
 
     Returns:
         A list of Comparison, one for each output.
+
+    Raises:
+        ValueError: A tensor is not in the graphs, or a graph does not run on the inputs.
     """
     tf_rnn_ops.enable_stock_ops()
     results = []
-    for graph_def in (source, target):
+    for graph_def, which in zip((source, target), _WHICH):
         graph = tf.Graph()
         with graph.as_default():
             tf.import_graph_def(graph_def, name="")
             config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
-            with tf.compat.v1.Session(graph=graph, config=config) as session:
+            session = tf.compat.v1.Session(graph=graph, config=config)
+            with session, _explained(f"The {which} graph does not run on", inputs):
                 results.append(session.run(list(outputs), dict(inputs)))
     return [compare(name, *pair) for name, *pair in zip(outputs, *results)]
 
@@ -93,6 +104,20 @@ def compare(name, before, after):
         error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
     scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0))))
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
+
+
+@contextlib.contextmanager
+def _explained(what, arguments):
+    """Turns TensorFlow's errors into a ValueError that says what was run."""
+    try:
+        yield
+    except (tf.errors.OpError, KeyError, TypeError) as error:
+        shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
+        reason = getattr(error, "message", None) or error
+        raise ValueError(
+            f"{what} {shapes or 'no inputs'}: {reason} Give arrays that fit in `inputs` "
+            "(--inputs FILE.npz of the command), or do without the check (--no-check)."
+        ) from error
 
 
 def _argument(inputs, name, spec, rng):

@@ -19,18 +19,21 @@ class StandIn(NamedTuple):
     Attributes:
         op: PartitionedCall or StatefulPartitionedCall.
         attrs: Its attributes, by name.
-        functions: The FunctionDefs that it needs.
     """
 
     op: str
     attrs: dict
-    functions: list
 
 
 class StandIns:
-    """Makes stand-ins, one for all nodes that are alike, with names that are free in a library."""
+    """Makes stand-ins, one for all nodes that are alike, with names that are free in a library.
+
+    Attributes:
+        functions: The FunctionDefs that the stand-ins made so far need.
+    """
 
     def __init__(self, library):
+        self.functions = []
         self._taken = {function.signature.name for function in library.function}
         self._made = {}
 
@@ -112,8 +115,6 @@ class StandIns:
     def _make(self, key, label, function, specs):
         if key not in self._made:
             self._made[key] = self._trace(label, function, specs)
-        else:
-            self._made[key] = self._made[key]._replace(functions=[])
         return self._made[key]
 
     def _trace(self, label, function, specs):
@@ -130,7 +131,10 @@ class StandIns:
             function_def.signature.name = names[function_def.signature.name]
             for node in function_def.node_def:
                 _rename(node.attr.values(), names)
-        return StandIn(call.op, attrs, list(graph_def.library.function))
+            if function_def.signature.name == attrs["f"].func.name:
+                _put_in_scope(function_def)
+        self.functions += graph_def.library.function
+        return StandIn(call.op, attrs)
 
     def _free_names(self, label, main, functions):
         number = 0
@@ -191,6 +195,27 @@ def _layer_specs(dtype, layer):
         tf.TensorSpec(shapes[name], tf.int32 if name == "sequence_lengths" else dtype)
         for name in LAYER_INPUTS
     ]
+
+
+def _put_in_scope(function_def):
+    """Puts the nodes into a name scope of their own.
+
+    TensorFlow inlines a call: its nodes are then named CALL/NODE. The graph may have nodes under
+    CALL/ already, such as the casts of a wrapper, and two nodes of one name abort the process.
+    """
+
+    def in_scope(ref):
+        control = ref.startswith("^")
+        name, *rest = ref.removeprefix("^").split(":")
+        return "^" * control + ":".join([scoped.get(name, name), *rest])
+
+    scoped = {node.name: f"{_PREFIX}/{node.name}" for node in function_def.node_def}
+    for node in function_def.node_def:
+        node.name = scoped[node.name]
+        node.input[:] = [in_scope(ref) for ref in node.input]
+    for returned in (function_def.ret, function_def.control_ret):
+        for name, ref in dict(returned).items():
+            returned[name] = in_scope(ref)
 
 
 def _rename(attrs, names):

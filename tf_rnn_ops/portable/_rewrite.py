@@ -78,7 +78,6 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
     result.CopyFrom(graph_def)
     report = Report()
     stand_ins = _functions.StandIns(graph_def.library)
-    added = []
     hosts = [(None, result.node)] + [(f, f.node_def) for f in result.library.function]
     originals = [None, *graph_def.library.function]
     for (host, nodes), original in zip(hosts, originals):
@@ -100,18 +99,17 @@ def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices
                 continue
             try:
                 if to == "tensorflow":
-                    became, functions = _to_plain(node, name, shapes, stand_ins, inference, host)
+                    became = _to_plain(node, name, shapes, stand_ins, inference, host)
                 else:
-                    became, functions = _to_ours(node, name, stand_ins, host)
+                    became = _to_ours(node, name, stand_ins, host)
             except _sizes.Unknown as reason:
                 report.kept.append(Kept(place, node.name, op, str(reason)))
                 continue
-            added += functions
             report.changed.append(Change(place, node.name, op, became))
         if to == "tensorflow":
             _drop_packing(host, nodes, place, report)
-    if added:
-        result.library.function.extend(added)
+    if stand_ins.functions:  # extend([]) would give a graph without functions an empty library
+        result.library.function.extend(stand_ins.functions)
     return result, report
 
 
@@ -134,7 +132,7 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
         stand_in = stand_ins.plain_layer(dtype, layer, num_inputs, *how, len(outputs))
         _replace_by_call(node, stand_in, outputs, host)
         del node.input[num_inputs : num_inputs + is_packed]
-        return "ordinary ops", stand_in.functions
+        return "ordinary ops"
     if training and _attr(node, "dropout", 0.0) > 0 and not inference:
         raise _sizes.Unknown(
             f"it trains with dropout={_attr(node, 'dropout', 0.0):g}, which ordinary ops would "
@@ -145,7 +143,7 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
     stand_in = stand_ins.plain_forward(dtype, layout, num_inputs, *how, len(outputs))
     _replace_by_call(node, stand_in, outputs, host)
     del node.input[num_inputs : num_inputs + is_packed]
-    return "ordinary ops", stand_in.functions
+    return "ordinary ops"
 
 
 def _drop_packing(host, nodes, place, report):
@@ -164,11 +162,11 @@ def _drop_packing(host, nodes, place, report):
 def _to_ours(node, name, stand_ins, host):
     if name in _SAME_SIGNATURE:
         node.op = _OURS + name
-        return node.op, []
+        return node.op
     if name in _PARAMS:
         node.op = f"{_OURS}{name}V2"
         _set_second_version_attrs(node)
-        return node.op, []
+        return node.op
     dtype = tf.as_dtype(node.attr["T"].type)
     names = ["rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2"]
     if name in _FORWARD:
@@ -185,7 +183,7 @@ def _to_ours(node, name, stand_ins, host):
         stand_in = stand_ins.own_backprop(dtype, attrs, len(_data_inputs(node)))
         inner = f"{_OURS}CudnnRNNBackpropV3"
     _replace_by_call(node, stand_in, outputs, host)
-    return f"a call of {inner}", stand_in.functions
+    return f"a call of {inner}"
 
 
 def _set_second_version_attrs(node):

@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import tempfile
 
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
@@ -54,17 +55,17 @@ def rewrite_saved_model(
         _list_ops(meta_graph)
         report.changed += part.changed
         report.kept += part.kept
-    try:
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(_FINGERPRINT))
-        (target / _GRAPH_FILE).write_bytes(model.SerializeToString())
+    # A model that aborts in the check must not leave a target behind.
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
+        unchecked = pathlib.Path(folder) / target.name
+        shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
+        (unchecked / _GRAPH_FILE).write_bytes(model.SerializeToString())
         if check:
-            report.compared = _check.check_saved_model(source, target, inputs)
-    except FileExistsError:  # somebody else was faster
-        raise
-    except BaseException:
-        # What is left would stand in the way of the next try.
-        shutil.rmtree(target, ignore_errors=True)
-        raise
+            report.compared = _check.check_saved_model(source, unchecked, inputs)
+        if target.exists():
+            raise FileExistsError(f"{target} was written by another process in the meantime.")
+        unchecked.rename(target)
     return report
 
 
