@@ -359,6 +359,7 @@ BAD_ARGUMENTS = (
     ({"input_mode": "none"}, "input_mode must be 'linear_input', 'skip_input' or 'auto_select'"),
     ({"num_proj": -1}, "num_proj must be at least 0"),
     ({"num_proj": 5}, "num_proj must be at most num_units"),
+    ({"seed": keras.random.SeedGenerator(1)}, "seed must be an integer or None"),
 )
 
 
@@ -375,8 +376,12 @@ def test_only_an_lstm_has_a_projection():
 
 def test_bad_inputs(rng):
     x = _inputs(rng, np.float32)
-    with pytest.raises(ValueError, match="three dimensions"):
-        CudnnLSTM(UNITS)(x[0])
+    for bad in (x[0], x[None]):
+        with pytest.raises(ValueError, match="expected ndim=3"):
+            CudnnLSTM(UNITS)(bad)
+    for bad in (x.astype("complex64"), np.full(x.shape, "a")):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="inputs must be numbers, but"):
+            CudnnLSTM(UNITS)(bad)
     with pytest.raises(ValueError, match="needs an input_size equal to num_units"):
         CudnnLSTM(UNITS, input_mode="skip_input")(x)
     with pytest.raises(ValueError, match=r"must be 2 tensor\(s\)"):
@@ -432,3 +437,43 @@ def test_an_initializer_that_cannot_be_copied():
     layer = CudnnGRU(UNITS, kernel_initializer=_Constant(0.75))
     layer.build((None, None, INPUTS))
     assert (layer.get_weights()[0][: 3 * UNITS * INPUTS] == 0.75).all()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float16", "float64"])
+def test_inputs_of_another_type(dtype, rng):
+    x = (rng.uniform(-2, 2, (BATCH, TIME, INPUTS)) > 0).astype(dtype)
+    layer = CudnnGRU(UNITS)
+    got = layer(x)
+    assert got.dtype == tf.float32
+    np.testing.assert_array_equal(got, layer(x.astype("float32")))
+    model = keras.Sequential([keras.Input((None, INPUTS), dtype=dtype), layer])
+    np.testing.assert_array_equal(model(x), got)
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_forms_of_masks(time_major, known, rng):
+    layer = CudnnLSTM(UNITS, time_major=time_major, dtype="float64")
+    x, mask = _inputs(rng), MASK
+    if time_major:
+        x, mask = x.transpose(1, 0, 2), mask.T
+    want = layer(x, sequence_lengths=LENGTHS)
+
+    def run(x, mask):
+        if known:
+            return layer(x, mask=mask)
+        specs = [tf.TensorSpec([None, None, INPUTS], x.dtype), tf.TensorSpec([None] * mask.ndim)]
+        call = tf.function(lambda x, mask: layer(x, mask=mask), input_signature=specs)
+        return call(x, mask.astype("float32"))
+
+    np.testing.assert_array_equal(run(x, mask), want)
+    np.testing.assert_array_equal(run(x, mask[:, :, None]), want)
+    one_time = mask[:1] if time_major else mask[:, :1]
+    for bad in (mask.T, mask[:, :-1], mask[:-1], one_time, mask.reshape(-1, 1), mask[0]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have"):
+            run(x, bad)
+
+
+def test_bidirectional_names_the_argument_to_use():
+    with pytest.raises(ValueError, match="direction='bidirectional'"):
+        keras.layers.Bidirectional(CudnnLSTM(UNITS))

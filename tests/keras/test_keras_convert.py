@@ -1,5 +1,6 @@
 """convert: copies of models that predict the same, and nothing half-converted."""
 
+import re
 import types
 
 import keras
@@ -214,6 +215,13 @@ def test_models_that_cannot_be_copied(x):
             tf_rnn_ops.keras.convert(model)
         assert type(model.rnn) is keras.layers.LSTM
         np.testing.assert_array_equal(model(x), before)
+
+
+def test_a_function_without_a_name_gives_a_short_error():
+    model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4, activation=lambda x: x)])
+    with pytest.raises(ValueError, match="the layer 'lstm.*accelerate") as caught:
+        tf_rnn_ops.keras.convert(model)
+    assert len(str(caught.value)) < 500 and not re.search(r"[A-Za-z0-9+/]{40}", str(caught.value))
 
 
 def test_layers_that_keras_does_not_have():

@@ -258,18 +258,93 @@ def test_bad_input_raises_what_keras_raises(name, rng):
         type(ours)(0)
 
 
-@pytest.mark.parametrize("name", compare.NAMES)
-def test_mask_of_wrong_size_in_a_graph(name, rng):
-    _, ours = compare.pair(name)
+def _dynamic(layer, **more):
+    """The layer in a graph that knows no sizes but that of the features, and ranks."""
+    specs = {name: tf.TensorSpec([None] * rank, dtype) for name, (rank, dtype) in more.items()}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None, compare.INPUT], "float64"), specs])
+    def run(x, more):
+        return layer(x, **more)
+
+    return run
+
+
+@pytest.mark.parametrize("name", [*compare.NAMES, "PeepholeLSTM"])
+def test_masks_of_any_size_in_a_graph(name, rng, op_calls):
+    """A mask [B, T], or [1, T] for all rows; another size is refused, as by Keras."""
+    if name == "PeepholeLSTM":
+        ours = tf_rnn_ops.keras.PeepholeLSTM(compare.UNITS, dtype="float64", return_state=True)
+        ours.build((None, None, compare.INPUT))
+        stock = keras.layers.RNN(ours.cell, return_state=True, dtype="float64")
+    else:
+        stock, ours = compare.pair(name)
     x, _ = compare.values(rng)
-    signature = [
-        tf.TensorSpec([None, None, compare.INPUT], x.dtype),
-        tf.TensorSpec([None, None], tf.bool),
-    ]
-    run = tf.function(lambda x, mask: ours(x, mask=mask)[0], input_signature=signature)
-    for shape in ((compare.BATCH, compare.TIME - 1), (1, compare.TIME), (compare.BATCH, 1)):
+    steps = compare.TIME
+    for extra in ((), (1,)):
+        run = _dynamic(ours, mask=(2 + len(extra), tf.bool))
+        for rows in (compare.MASKS["holes"], compare.MASKS["holes"][:1]):
+            mask = rows.reshape(rows.shape + extra)
+            want = stock(x, mask=tf.broadcast_to(rows, (compare.BATCH, steps)))
+            for got, one in zip(run(x, {"mask": mask}), want, strict=True):
+                np.testing.assert_allclose(got, one, rtol=0, atol=1e-14)
+        assert op_calls and not any("Cudnn" in op for op in op_calls)
+        bad = [(compare.BATCH, 1), (1, 1), (steps, compare.BATCH), (2, 15), (3, 10), (2, steps)]
+        for shape in (*bad, (compare.BATCH, steps - 1), (compare.BATCH, steps + 1)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have"):
+                run(x, {"mask": np.ones(shape + extra, bool)})
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        run(x, {"mask": np.ones((compare.BATCH, steps, 2), bool)})
+
+
+@pytest.mark.parametrize("name", [*compare.NAMES, "PeepholeLSTM"])
+def test_states_of_one_row_in_a_graph(name, rng, op_calls):
+    """Keras's loop takes initial states [1, H] for all rows."""
+    ours = getattr(tf_rnn_ops.keras, name)(compare.UNITS, dtype="float64", return_state=True)
+    ours.build((None, None, compare.INPUT))
+    x, states = compare.values(rng)
+    count = 2 if "LSTM" in name else 1
+    specs = [tf.TensorSpec([None, None], "float64")] * count
+    x_spec = tf.TensorSpec([None, None, compare.INPUT], "float64")
+
+    @tf.function(input_signature=[x_spec, specs])
+    def run(x, states):
+        with tf.GradientTape() as tape:
+            tape.watch(states)
+            results = ours(x, initial_state=states)
+            loss = tf.reduce_sum(tf.sin(results[0]))
+        return results, tape.gradient(loss, states)
+
+    one = [state[:1] for state in states[:count]]
+    every = [tf.repeat(state, compare.BATCH, axis=0) for state in one]
+    got, gradients = run(x, one)
+    want, wanted = run(x, every)
+    assert len(set(op_calls)) == 1
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(a, tf.reduce_sum(b, 0, keepdims=True), rtol=0, atol=1e-13)
+    for shape in ((2, compare.UNITS), (compare.BATCH, 1), (1, compare.UNITS + 1)):
         with pytest.raises(tf.errors.InvalidArgumentError):
-            run(x, np.ones(shape, bool))
+            run(x, [tf.zeros(shape, "float64")] * count)
+
+
+@pytest.mark.parametrize("kind", ["complex", "string", "no features"])
+@pytest.mark.parametrize("name", compare.NAMES)
+def test_inputs_that_the_op_does_not_take_are_left_to_keras(name, kind, op_calls):
+    x = {
+        "complex": tf.ones((2, 5, 3), "complex64"),
+        "string": tf.fill((2, 5, 3), "1"),
+        "no features": tf.ones((2, 5, 0)),
+    }[kind]
+    stock, ours = (getattr(module, name)(4) for module in (keras.layers, tf_rnn_ops.keras))
+    found = []
+    for layer in (stock, ours):
+        try:
+            found.append(tuple(layer(x).shape))
+        except Exception as error:
+            found.append(type(error))
+    assert found[0] == found[1] and op_calls == []
+    assert (found[0] == (2, 4)) is (kind == "no features")
 
 
 def test_use_cudnn_true_refuses_what_the_op_cannot(rng):

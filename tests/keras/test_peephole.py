@@ -4,6 +4,7 @@ import compare_layers as compare
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from reference import block_lstm
 from tf_rnn_ops.keras import PeepholeLSTM, PeepholeLSTMCell, explain
@@ -209,3 +210,28 @@ def test_initial_peepholes_differ(seed):
     layer.build((None, None, 3))
     peepholes = np.stack(layer.get_weights()[3:])
     assert len(np.unique(peepholes)) == peepholes.size
+
+
+@pytest.mark.parametrize("sequences", [True, False])
+def test_no_time_steps(sequences, rng, op_calls):
+    layer = make(return_sequences=sequences)
+    states = [tf.constant(rng.standard_normal((2, compare.UNITS))) for _ in range(2)]
+    x = np.zeros((2, 0, compare.INPUT))
+    spec = tf.TensorSpec([None, None, compare.INPUT], "float64")
+    output, *new_states = tf.function(
+        lambda x: layer(x, initial_state=states), input_signature=[spec]
+    )(x)
+    assert op_calls == ["BlockLSTMV2"]
+    for new, old in zip(new_states, states, strict=True):
+        np.testing.assert_array_equal(new, old)
+    want = np.zeros((2, 0, compare.UNITS)) if sequences else states[0]
+    np.testing.assert_array_equal(output, want)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "string"])
+def test_inputs_that_are_no_numbers(dtype, op_calls):
+    x = tf.fill((2, 5, 3), "1") if dtype == "string" else tf.ones((2, 5, 3), dtype)
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        PeepholeLSTM(4)(x)
+    assert op_calls == []
+    assert PeepholeLSTM(4)(tf.ones((2, 5, 0))).shape == (2, 4)

@@ -1,6 +1,7 @@
 """Carries weights, states and what compile was told from a model to its copy."""
 
 import tempfile
+import textwrap
 
 import keras
 import numpy as np
@@ -21,9 +22,11 @@ def through_config(kind, thing):
     try:
         return type(thing).from_config(thing.get_config())
     except (NotImplementedError, TypeError, ValueError) as error:
+        # Keras quotes whole configs, and in them the byte code of lambdas.
+        reason = textwrap.shorten(str(error), 160, placeholder=" ...")
         raise ValueError(
             f"convert: the {kind} {thing.name!r} of class {type(thing).__name__} cannot be copied "
-            f"through get_config and from_config: {error} Give its class, and those of what it "
+            f"through get_config and from_config: {reason} Give its class, and those of what it "
             f"holds, a get_config that fits, or do without a copy: {ACCELERATE}"
         ) from error
 

@@ -85,7 +85,14 @@ def call_reason(layer, sequences, states, mask, training):
         reason = single_step_reason(layer.cell, sequences.shape[1])
         if reason is not None:
             return reason
+    if not is_numeric(sequences.dtype):
+        return f"the op does not take an input of {sequences.dtype.name}"
     return _shape_reason(layer.cell, sequences, states, mask)
+
+
+def is_numeric(dtype):
+    """Whether a cast to the op's type loses nothing but precision."""
+    return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
 def single_step_reason(cell, time):
@@ -112,6 +119,8 @@ def _shape_reason(cell, sequences, states, mask):
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"
+    if shape[2] == 0:
+        return "the input has no features"
     if len(states) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
         return "the number of initial states is not that of the cell"
     for state in states:

@@ -41,7 +41,7 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
 
     dtype = layer.cell.compute_dtype
     sequences = tf.cast(sequences, dtype)
-    states = [tf.cast(state, dtype) for state in states]
+    states = of_every_row(states, sequences)
     steps, sequences, masks = _arrange(layer, sequences, states, one_mask, training)
     run = _layer if _eligibility.takes_layer_op(layer.cell) else _packed
     output, new_states = run(layer.cell, sequences, states, steps, masks, bool(training))
@@ -62,6 +62,19 @@ def can_keep_packed(layer):
     That is where the op gets the value of the variables: one that is cast is another at each call.
     """
     return layer.variable_dtype == layer.compute_dtype
+
+
+def of_every_row(states, sequences):
+    """The initial states in the type of the sequences; one row stands for all, as in Keras's loop."""
+    states = [tf.cast(state, sequences.dtype) for state in states]
+    batch = sequences.shape[0]
+    return [
+        state
+        if state.shape[0] == batch and batch is not None
+        # Only the rows: a wrong number of units is an error of the op.
+        else tf.broadcast_to(state, [tf.shape(sequences)[0], tf.shape(state)[1]])
+        for state in states
+    ]
 
 
 def drop_inputs(cell, sequences, training):

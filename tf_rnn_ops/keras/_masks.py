@@ -8,6 +8,41 @@ them with a length, and spreads the outputs out again.
 import tensorflow as tf
 
 
+def as_booleans(mask, sequences, batch_axis=0):
+    """Brings a mask into one form.
+
+    Args:
+        mask: [B, T] or [B, T, 1]; what is not 0 or False is valid. One row stands for all.
+        sequences: [B, T, I].
+        batch_axis: 1 if both have time first.
+
+    Returns:
+        [B, T] of bool, or [T, B].
+
+    Raises:
+        tf.errors.InvalidArgumentError: The mask has another shape, here or when the graph runs.
+    """
+    mask = tf.cast(mask, tf.bool)
+    if mask.shape.rank == 3:
+        mask = tf.squeeze(mask, 2)
+    if mask.shape.is_fully_defined() and mask.shape == sequences.shape[:2]:
+        return mask
+    if mask.shape.rank != 2:
+        raise tf.errors.InvalidArgumentError(
+            None, None, f"mask must have two dimensions, but its shape is {mask.shape}."
+        )
+    wanted, given = tf.shape(sequences)[:2], tf.shape(mask)
+    one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (given == 1)
+    fits = tf.reduce_all((given == wanted) | one_for_all)
+    check = tf.debugging.Assert(
+        fits, ["mask must have the first two sizes of the input,", wanted, "but it has", given]
+    )
+    with tf.control_dependencies([] if check is None else [check]):
+        mask = tf.broadcast_to(mask, wanted)
+    mask.set_shape(sequences.shape[:2])
+    return mask
+
+
 class MaskedSteps:
     """How the valid steps of every row are packed, for one mask and one direction of time.
 
@@ -21,15 +56,13 @@ class MaskedSteps:
         """Prepares the indices.
 
         Args:
-            mask: [B, T] or [B, T, 1]; what is not 0 or False is valid.
+            mask: See as_booleans.
             sequences: [B, T, I], for its shape.
             go_backwards: Whether to process the last time first.
             zero_output_for_mask: Whether the output of a masked step is 0 rather than the previous
                 output.
         """
-        # The shape of the sequences, so that a mask of another size is an error and not broadcast.
-        mask = tf.reshape(tf.cast(mask, tf.bool), tf.shape(sequences)[:2])
-        mask.set_shape(sequences.shape[:2])
+        mask = as_booleans(mask, sequences)
         self._go_backwards = go_backwards
         self._zero = zero_output_for_mask
         self._mask = tf.reverse(mask, [1]) if go_backwards else mask  # by step

@@ -5,10 +5,12 @@ import operator
 import random
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.keras import _eligibility, _masks
 from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 
@@ -56,10 +58,13 @@ class _CudnnStack(keras.layers.Layer):
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = bool(unit_forget_bias)
+        if seed is not None and not isinstance(seed, (int, np.integer)):
+            raise ValueError(f"seed must be an integer or None, but it is {seed!r}.")
         self.seed = seed
         self._seed = random.randint(0, 2**31 - 1) if seed is None else int(seed)
         self.supports_masking = True
         self.supports_jit = False  # XLA does not know the op
+        self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property
     def num_directions(self):
@@ -131,7 +136,8 @@ class _CudnnStack(keras.layers.Layer):
                 the cell states [B, L*D, H], with the first two dimensions swapped if time_major.
                 State k*D + d belongs to layer k and direction d.
             sequence_lengths: Integers [B] in [0, T]: valid steps of each row. Overrides the mask.
-            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row.
+            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
+                third dimension of size 1 may follow.
             training: Whether to drop out.
 
         Returns:
@@ -139,13 +145,14 @@ class _CudnnStack(keras.layers.Layer):
             row's length; otherwise [B, D*S], the last layer's final hidden states, forward and
             backward. With return_state a tuple of it and the final states, shaped as initial_state.
         """
-        batch = tf.shape(inputs)[1 if self.time_major else 0]
-        time = tf.shape(inputs)[0 if self.time_major else 1]
         if mask is None:
             # Keras fills in `mask` only for calls with a single tensor.
             mask = getattr(inputs, "_keras_mask", None)
+        inputs = self._in_compute_dtype(inputs)
+        batch = tf.shape(inputs)[1 if self.time_major else 0]
+        time = tf.shape(inputs)[0 if self.time_major else 1]
         if sequence_lengths is None:
-            sequence_lengths = self._lengths_from_mask(mask, batch, time)
+            sequence_lengths = self._lengths_from_mask(mask, inputs, batch, time)
         training = bool(training)
         input_h, input_c = self._initial_states(initial_state, inputs, batch)
         tensors = {
@@ -199,10 +206,18 @@ class _CudnnStack(keras.layers.Layer):
             **tensors, **self._network, packed=packed, time_major=self.time_major
         )
 
-    def _lengths_from_mask(self, mask, batch, time):
+    def _in_compute_dtype(self, inputs):
+        if not _eligibility.is_numeric(inputs.dtype):
+            raise tf.errors.InvalidArgumentError(
+                None, None, f"inputs must be numbers, but their type is {inputs.dtype.name}."
+            )
+        return tf.cast(inputs, self.compute_dtype)
+
+    def _lengths_from_mask(self, mask, inputs, batch, time):
         if mask is None:
             return tf.fill([batch], time)
-        mask = tf.cast(tf.transpose(mask) if self.time_major else mask, tf.bool)
+        mask = _masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
+        mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)))
         check = tf.debugging.Assert(
@@ -285,6 +300,15 @@ class _CudnnStack(keras.layers.Layer):
             "unit_forget_bias": self.unit_forget_bias,
             "seed": self.seed,
         }
+
+    @classmethod
+    def from_config(cls, config):
+        if "go_backwards" in config:  # from keras.layers.Bidirectional
+            raise ValueError(
+                f"Bidirectional cannot wrap {cls.__name__}; use "
+                f"{cls.__name__}(..., direction='bidirectional')."
+            )
+        return super().from_config(config)
 
 
 def _matrices(blocks):

@@ -83,7 +83,7 @@ class PeepholeLSTM(keras.layers.RNN):
 
         dtype = self.cell.compute_dtype
         sequences = _fused.drop_inputs(self.cell, tf.cast(sequences, dtype), training)
-        initial_h, initial_c = (tf.cast(state, dtype) for state in initial_state)
+        initial_h, initial_c = _fused.of_every_row(initial_state, sequences)
         steps = None
         if one_mask is not None:
             steps = MaskedSteps(one_mask, sequences, self.go_backwards, self.zero_output_for_mask)
@@ -94,7 +94,7 @@ class PeepholeLSTM(keras.layers.RNN):
 
         h, c = self._block_lstm(sequences, initial_h, initial_c, steps)
         if steps is None:
-            last_h, last_c = h[:, -1], c[:, -1]
+            last_h, last_c = _last(h, initial_h), _last(c, initial_c)
         else:
             last_h = steps.at_last_valid(h, initial_h)
             last_c = steps.at_last_valid(c, initial_c)
@@ -142,3 +142,10 @@ class PeepholeLSTM(keras.layers.RNN):
     def from_config(cls, config):
         """Creates a layer from what get_config returned."""
         return cls(**config)
+
+
+def _last(states, initial):
+    """The state after the last step; the initial one where there is no step."""
+    if states.shape[1]:
+        return states[:, -1]
+    return tf.concat([initial[:, None], states[:, -1:]], axis=1)[:, -1]
