@@ -12,8 +12,7 @@ __version__ = "0.1.0"
 
 if not _loader.running_info():
     _loader.load()
-    from tf_rnn_ops import gradients as _gradients  # noqa: F401  (registers them)
-    from tf_rnn_ops import raw_ops
+    from tf_rnn_ops import _gradients, raw_ops  # noqa: F401
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
 _SUBMODULES = ("contrib", "info", "keras", "params", "portable", "raw_ops")

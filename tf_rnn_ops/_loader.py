@@ -35,27 +35,25 @@ def import_tensorflow():
     Raises:
         ImportError: TensorFlow is not installed, cannot be imported, or is of another version.
     """
-    wanted = f"'tensorflow>={SUPPORTED_TENSORFLOW}.0,<{SUPPORTED_TENSORFLOW}.99'"
     try:
         import tensorflow as tf
     except ImportError as error:
         raise ImportError(
             f"tf_rnn_ops needs TensorFlow {SUPPORTED_TENSORFLOW}, which cannot be imported "
-            f"({error}). Install it with: pip install {wanted}, or tensorflow-cpu for a machine "
-            "without a GPU."
+            f"({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or 'tf_rnn_ops[gpu]' for a "
+            "machine with a GPU."
         ) from error
     version = getattr(tf, "__version__", "unknown")
     if version.split(".")[:2] != SUPPORTED_TENSORFLOW.split("."):
         raise ImportError(
             f"This build of tf_rnn_ops works with TensorFlow {SUPPORTED_TENSORFLOW}, but "
-            f"TensorFlow {version} is installed. Install the right one with: pip install {wanted}."
+            f"TensorFlow {version} is installed. Install the right one with: pip install 'tf_rnn_ops[cpu]'."
         )
     return tf
 
 
-@functools.lru_cache(maxsize=None)
-def load():
-    """Loads the library into TensorFlow.
+def load_library(path):
+    """Loads a shared library of ops or kernels into TensorFlow.
 
     Returns:
         The module of functions that TensorFlow generates for its ops.
@@ -65,18 +63,24 @@ def load():
             not fit.
     """
     tf = import_tensorflow()
-    if not _LIBRARY.exists():
+    if not path.exists():
         raise ImportError(
-            f"{_LIBRARY} does not exist, so tf_rnn_ops has not been built. In a source tree, run "
+            f"{path} does not exist, so tf_rnn_ops has not been built. In a source tree, run "
             "`make develop`; otherwise install the wheel again."
         )
     try:
-        return tf.load_op_library(str(_LIBRARY))
+        return tf.load_op_library(str(path))
     except (tf.errors.OpError, RuntimeError) as error:
         raise ImportError(
-            f"TensorFlow {tf.__version__} cannot load {_LIBRARY}: {error}. It was built for another "
+            f"TensorFlow {tf.__version__} cannot load {path}: {error}. It was built for another "
             "build of TensorFlow or another C++ library; install the wheel for this one."
         ) from error
+
+
+@functools.lru_cache(maxsize=None)
+def load():
+    """Loads the library of ops; see load_library."""
+    return load_library(_LIBRARY)
 
 
 def float_attr(value):

@@ -49,19 +49,7 @@ def enable_stock_ops():
 
 @functools.lru_cache(maxsize=None)
 def _load():
-    tf = _loader.import_tensorflow()
-    if not _LIBRARY.exists():
-        raise ImportError(
-            f"{_LIBRARY} does not exist, so tf_rnn_ops has not been built. In a source tree, run "
-            "`make develop`; otherwise install the wheel again."
-        )
-    try:
-        tf.load_op_library(str(_LIBRARY))
-    except (tf.errors.OpError, RuntimeError) as error:
-        raise ImportError(
-            f"TensorFlow {tf.__version__} cannot load {_LIBRARY}: {error}. It was built for another "
-            "build of TensorFlow or another C++ library; install the wheel for this one."
-        ) from error
+    _loader.load_library(_LIBRARY)
     names = ctypes.CDLL(str(_LIBRARY)).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
     names.argtypes = []

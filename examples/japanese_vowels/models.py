@@ -2,7 +2,6 @@
 
 import keras
 import numpy as np
-import tensorflow as tf
 
 import tf_rnn_ops
 import vowels
@@ -78,26 +77,9 @@ def copy_weights(stock, ours):
         stock: a model of `build_stock`.
         ours: a model of `build_ours`.
     """
-    weights, biases = [], []
-    for name in STOCK_NAMES:
-        layer = stock.get_layer(name)
-        for one_direction in (layer.forward_layer, layer.backward_layer):
-            kernel, recurrent_kernel, bias = one_direction.get_weights()
-            # Both sides order the gates i, f, c, o; the op's matrices are [H, in].
-            for matrix in (kernel, recurrent_kernel):
-                weights += [part.T for part in np.split(matrix, 4, axis=1)]
-            # The op adds an input bias and a recurrent bias, Keras has the sum.
-            biases += np.split(bias, 4) + np.split(np.zeros_like(bias), 4)
-    params = tf_rnn_ops.raw_ops.CudnnRNNCanonicalToParamsV2(
-        num_layers=LAYERS,
-        num_units=UNITS,
-        input_size=vowels.NUM_CEPSTRA,
-        weights=[tf.constant(matrix) for matrix in weights],
-        biases=[tf.constant(part) for part in biases],
-        rnn_mode="lstm",
-        direction="bidirectional",
-    )
-    ours.get_layer("cudnn_lstm").set_weights([params.numpy()])
+    stack = [stock.get_layer(name).get_weights() for name in STOCK_NAMES]
+    converted = tf_rnn_ops.params.from_keras(stack)
+    ours.get_layer("cudnn_lstm").set_weights([converted.params])
     ours.get_layer("logits").set_weights(stock.get_layer("logits").get_weights())
 
 

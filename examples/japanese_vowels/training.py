@@ -55,8 +55,6 @@ def fit(model, train, epochs, seed, label):
         optimizer=keras.optimizers.Adam(schedule, clipnorm=GRADIENT_NORM),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
-        # Custom ops have no XLA kernel, and Keras's own choice for these LSTMs is no XLA, too.
-        jit_compile=False,
     )
     progress = ProgressBar(label, epochs)
     history = model.fit(

@@ -148,3 +148,17 @@ def test_bad_arguments():
         contrib.CudnnCompatibleGRUCell(0)
     with pytest.raises(ValueError, match="size of the input must be known"):
         contrib.CudnnCompatibleLSTMCell(2).build((None, None))
+
+
+def test_variables_of_keras_2():
+    """Its weights are tf.Variables, whose `value` is a method."""
+    cell = contrib.CudnnCompatibleGRUCell(UNITS)
+    cell.build((None, INPUTS))
+    cell._tensors = {name: tf.Variable(weight.value) for name, weight in cell._tensors.items()}
+    assert list(cell.canonical_variables().values()) == list(cell._tensors.values())
+
+
+def test_another_backend_is_refused(monkeypatch):
+    monkeypatch.setattr(tf.keras.backend, "backend", lambda: "jax")
+    with pytest.raises(RuntimeError, match="KERAS_BACKEND=tensorflow"):
+        contrib.CudnnCompatibleLSTMCell(UNITS)

@@ -1,13 +1,15 @@
 """accelerate and restore: stock layers on the op, and off it again."""
 
+import sys
 import threading
+import types
+import warnings
 
 import compare_layers as compare
 import keras
 import numpy as np
 import pytest
 
-import tf_rnn_ops.keras
 from tf_rnn_ops.keras import accelerate, explain, restore
 
 LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
@@ -179,8 +181,17 @@ def test_our_layers_do_not_mind(rng, op_calls):
     assert op_calls == ["LayerRNN"] * 2
 
 
-def test_keras_2_is_refused(monkeypatch):
+def test_keras_2_in_the_same_process(monkeypatch, rng, op_calls):
+    """tensorflow_hub and others import tf_keras beside models of Keras 3."""
+    monkeypatch.setitem(sys.modules, "tf_keras", types.ModuleType("tf_keras"))
+    stock, _ = compare.pair("LSTM")
+    x, _ = compare.values(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with accelerate():
+            stock(x)
+    assert op_calls == ["LayerRNN"]
     monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")
-    with pytest.raises(RuntimeError, match="Keras 2"):
-        tf_rnn_ops.keras.accelerate()
-    assert untouched()
+    with pytest.warns(UserWarning, match="Keras 3 only"), accelerate():
+        stock(x)
+    assert op_calls == ["LayerRNN"] * 2 and untouched()

@@ -30,7 +30,11 @@ def _pair(mode, direction, layers, rng, return_sequences=True):
     stock(np.zeros((1, 1, INPUTS)))
     stock_stack.randomize(stack, rng)
     ours = stock_stack.LAYERS[mode](
-        UNITS, layers, direction, return_sequences=return_sequences, dtype="float64"
+        UNITS,
+        num_layers=layers,
+        direction=direction,
+        return_sequences=return_sequences,
+        dtype="float64",
     )
     ours.build((None, None, INPUTS))
     ours.set_weights([stock_stack.opaque_params(mode, stack, UNITS, INPUTS, direction)])
@@ -101,7 +105,7 @@ def test_refuses_a_mask_with_holes(hole, time_major, rng):
 @pytest.mark.parametrize("cls", (CudnnLSTM, CudnnGRU))
 def test_states_continue_a_sequence(cls, time_major, rng):
     layer = cls(
-        UNITS, 2, return_sequences=True, return_state=True, time_major=time_major, dtype="float64"
+        UNITS, num_layers=2, return_sequences=True, return_state=True, time_major=time_major, dtype="float64"
     )
     x = _inputs(rng)
     if time_major:
@@ -120,8 +124,8 @@ def test_states_continue_a_sequence(cls, time_major, rng):
 @pytest.mark.parametrize("return_sequences", (False, True))
 def test_time_major_is_the_same_network(return_sequences, rng):
     options = {"return_sequences": return_sequences, "return_state": True, "dtype": "float64"}
-    batch_major = CudnnLSTM(UNITS, 2, "bidirectional", num_proj=3, **options)
-    time_major = CudnnLSTM(UNITS, 2, "bidirectional", num_proj=3, time_major=True, **options)
+    batch_major = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", num_proj=3, **options)
+    time_major = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", num_proj=3, time_major=True, **options)
     x = _inputs(rng)
     want = batch_major(x, mask=MASK)
     time_major.build((None, None, INPUTS))
@@ -139,8 +143,8 @@ def test_time_major_is_the_same_network(return_sequences, rng):
 def test_announced_shapes_are_the_real_ones(num_proj, time_major, return_sequences, return_state):
     layer = CudnnLSTM(
         UNITS,
-        2,
-        "bidirectional",
+        num_layers=2,
+        direction="bidirectional",
         num_proj=num_proj,
         time_major=time_major,
         return_sequences=return_sequences,
@@ -170,7 +174,7 @@ def test_skip_input(mode, rng):
 
 def test_initial_weights():
     keras.utils.set_random_seed(3)
-    layer = CudnnLSTM(8, 2, "bidirectional")
+    layer = CudnnLSTM(8, num_layers=2, direction="bidirectional")
     layer.build((None, None, 6))
     params = layer.get_weights()[0]
     sizes = [(32, 6), (32, 8)] * 2 + [(32, 16), (32, 8)] * 2
@@ -193,7 +197,7 @@ def test_initial_weights():
 def test_initial_weights_follow_the_seed():
     def build(seed, **options):
         keras.utils.set_random_seed(seed)
-        layer = CudnnGRU(UNITS, 2, **options)
+        layer = CudnnGRU(UNITS, num_layers=2, **options)
         layer.build((None, None, INPUTS))
         return layer.get_weights()[0]
 
@@ -204,8 +208,8 @@ def test_initial_weights_follow_the_seed():
 def test_a_seeded_initializer_draws_each_matrix_anew():
     layer = CudnnRNNTanh(
         UNITS,
-        2,
-        "bidirectional",
+        num_layers=2,
+        direction="bidirectional",
         kernel_initializer=keras.initializers.RandomNormal(seed=5),
         recurrent_initializer=keras.initializers.RandomNormal(seed=5),
     )
@@ -216,15 +220,15 @@ def test_a_seeded_initializer_draws_each_matrix_anew():
 
 def test_dropout_acts_between_layers_in_training_only(rng):
     x = _inputs(rng, np.float32)
-    layer = CudnnGRU(UNITS, 2, dropout=0.5, seed=1)
+    layer = CudnnGRU(UNITS, num_layers=2, dropout=0.5, seed=1)
     np.testing.assert_array_equal(layer(x), layer(x))
     assert not np.array_equal(layer(x, training=True), layer(x, training=True))
-    single = CudnnGRU(UNITS, 1, dropout=0.5, seed=1)
+    single = CudnnGRU(UNITS, num_layers=1, dropout=0.5, seed=1)
     np.testing.assert_allclose(single(x, training=True), single(x), rtol=0, atol=1e-6)
 
 
 def test_tf_function_with_unknown_sizes(rng):
-    layer = CudnnLSTM(UNITS, 2, "bidirectional", return_sequences=True)
+    layer = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", return_sequences=True)
     layer.build((None, None, INPUTS))
     traces = []
 
@@ -254,7 +258,7 @@ def test_tf_function_with_unknown_sizes(rng):
 def _model(cls, **options):
     frames = keras.Input((None, INPUTS), name="frames")
     lengths = keras.Input((), dtype="int32", name="lengths")
-    x = cls(UNITS, 2, "bidirectional", dropout=0.1, **options)(frames, sequence_lengths=lengths)
+    x = cls(UNITS, num_layers=2, direction="bidirectional", dropout=0.1, **options)(frames, sequence_lengths=lengths)
     return keras.Model({"frames": frames, "lengths": lengths}, keras.layers.Dense(1)(x))
 
 
@@ -279,8 +283,8 @@ def test_fit_learns(cls, rng):
 def test_config_round_trip(cls):
     layer = cls(
         3,
-        2,
-        "bidirectional",
+        num_layers=2,
+        direction="bidirectional",
         dropout=0.25,
         input_mode="auto_select",
         return_sequences=True,
@@ -334,8 +338,8 @@ def test_weights_file_and_export(tmp_path, rng):
 )
 def test_mixed_precision(policy, dtype, eps, rng):
     x = _inputs(rng, np.float32)
-    mixed = CudnnLSTM(UNITS, 2, "bidirectional", return_sequences=True, dtype=policy)
-    full = CudnnLSTM(UNITS, 2, "bidirectional", return_sequences=True)
+    mixed = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", return_sequences=True, dtype=policy)
+    full = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", return_sequences=True)
     want = full(x)
     mixed.build(x.shape)
     mixed.set_weights(full.get_weights())
@@ -350,8 +354,8 @@ def test_mixed_precision(policy, dtype, eps, rng):
 
 
 BAD_ARGUMENTS = (
-    ({"num_units": 0}, "num_units must be at least 1"),
-    ({"num_units": 2.5}, "num_units must be an integer"),
+    ({"units": 0}, "units must be a positive integer, but it is 0"),
+    ({"units": 2.5}, "units must be a positive integer, but it is 2.5"),
     ({"num_layers": 0}, "num_layers must be at least 1"),
     ({"direction": "both"}, "direction must be 'unidirectional' or 'bidirectional'"),
     ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
@@ -366,7 +370,14 @@ BAD_ARGUMENTS = (
 @pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS)
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
-        CudnnLSTM(**{"num_units": UNITS, **arguments})
+        CudnnLSTM(**{"units": UNITS, **arguments})
+
+
+def test_arguments_but_the_first_have_names():
+    """tf_rnn_ops.contrib.CudnnLSTM has the number of layers first."""
+    with pytest.raises(TypeError, match="positional argument"):
+        CudnnLSTM(2, 64)
+    assert CudnnLSTM(units=UNITS).get_config()["units"] == UNITS
 
 
 def test_only_an_lstm_has_a_projection():
@@ -416,7 +427,7 @@ def test_takes_the_mask_of_a_layer_before_it_beside_states(how, rng):
 def test_an_initializer_with_a_seed_generator_draws_each_matrix_anew():
     initializer = keras.initializers.RandomNormal(seed=keras.random.SeedGenerator(5))
     layer = CudnnRNNTanh(
-        UNITS, 2, kernel_initializer=initializer, recurrent_initializer=initializer
+        UNITS, num_layers=2, kernel_initializer=initializer, recurrent_initializer=initializer
     )
     layer.build((None, None, INPUTS))
     weights = layer.get_weights()[0][: -4 * UNITS]

@@ -53,6 +53,18 @@ def test_one_time_step(gpu_in_sight):
     assert row.path == "loop" and "one time step" in row.why
 
 
+def test_subclasses():
+    class MyStack(tf_rnn_ops.keras.CudnnLSTM):
+        pass
+
+    class MyLSTM(tf_rnn_ops.keras.LSTM):
+        pass
+
+    model = keras.Sequential([keras.Input((None, 3)), MyStack(2, return_sequences=True), MyLSTM(2)])
+    rows = explain(model, print_fn=None)
+    assert [(row.kind, row.path) for row in rows] == [("MyStack", "op"), ("MyLSTM", "op")]
+
+
 def test_nothing_to_explain(capsys):
     assert explain(keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])) == []
     assert capsys.readouterr().out == "There is no recurrent layer.\n"
@@ -67,3 +79,12 @@ def test_print_fn():
 def test_bad_model():
     with pytest.raises(TypeError, match="model must be a Keras model or layer, but it is a int"):
         explain(3)
+
+
+def test_a_gpu_that_is_hidden_later(monkeypatch):
+    devices = ["a GPU"]
+    monkeypatch.setattr("tensorflow.config.get_visible_devices", lambda kind: devices)
+    layer = tf_rnn_ops.keras.LSTM(2, recurrent_dropout=0.5)
+    assert explain(layer, print_fn=None)[0].path == "op, loop in training"
+    devices.clear()
+    assert explain(layer, print_fn=None)[0].path == "op"

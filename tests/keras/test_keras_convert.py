@@ -140,6 +140,22 @@ def test_a_compiled_model_goes_on_training(x):
         np.testing.assert_allclose(histories[1][name], histories[0][name], rtol=1e-4)
 
 
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_xla(activation, x):
+    """An explicit jit_compile=True stays where the copy can be compiled; else Keras warns."""
+    layer = keras.layers.LSTM(2, activation=activation)
+    model = keras.Sequential([keras.Input((None, x.shape[-1])), layer])
+    model.compile("sgd", "mse", jit_compile=True)
+    if activation == "tanh":  # on the op
+        with pytest.warns(UserWarning, match="jit_compile"):
+            converted = tf_rnn_ops.keras.convert(model)
+        assert converted.jit_compile is False
+        return
+    converted = tf_rnn_ops.keras.convert(model)
+    assert converted.jit_compile is True
+    assert tf_rnn_ops.keras.convert(converted, to="keras").jit_compile is True
+
+
 def test_what_configs_leave_out():
     layer = keras.layers.LSTM(3, use_cudnn=False, implementation=1, stateful=True, dropout=0.5)
     layer.trainable = False

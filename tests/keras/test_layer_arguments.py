@@ -239,6 +239,29 @@ def test_same_arguments_config_and_weights(name):
     assert keras.saving.get_registered_name(type(ours)) == f"tf_rnn_ops>{name}"
 
 
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "PeepholeLSTM"])
+def test_options_of_the_path_are_saved(name, tmp_path):
+    """Keras leaves them out, and there they choose nothing but speed."""
+    cls = getattr(tf_rnn_ops.keras, name)
+    options = {"implementation": 1}
+    if name != "PeepholeLSTM":
+        options["use_cudnn"] = False
+    model = keras.Sequential([keras.Input((None, 3)), keras.layers.Bidirectional(cls(4, **options))])
+    model.save(tmp_path / "model.keras")
+    clones = [
+        keras.saving.load_model(tmp_path / "model.keras"),
+        keras.models.clone_model(model),
+        tf_rnn_ops.keras.convert(model),
+        keras.models.model_from_json(model.to_json()),
+    ]
+    for clone in clones:
+        for layer in (clone.layers[0].forward_layer, clone.layers[0].backward_layer):
+            assert layer.cell.implementation == 1
+            assert getattr(layer, "use_cudnn", False) is False
+    plain = cls(4).get_config()
+    assert "use_cudnn" not in plain and "implementation" not in plain
+
+
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_bad_input_raises_what_keras_raises(name, rng):
     stock, ours = compare.pair(name)

@@ -1,5 +1,6 @@
 """What importing the package does when something is missing, and `python -m tf_rnn_ops.info`."""
 
+import importlib
 import os
 import pathlib
 import shutil
@@ -88,6 +89,11 @@ def test_variants_are_optional(copied_package):
     result = _run("-c", script, path=copied_package.parent)
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == [str(copied_package / "__init__.py"), "baseline"]
+
+
+def test_gradients_may_be_loaded_again():
+    """As notebooks do with autoreload."""
+    importlib.reload(tf_rnn_ops._gradients)
 
 
 def test_get_lib_is_a_file():

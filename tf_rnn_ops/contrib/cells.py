@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.contrib import _formats
+from tf_rnn_ops.contrib._saveable_base import as_variables
 
 
 class _CompatibleCell(tf.keras.layers.Layer):
@@ -22,7 +23,14 @@ class _CompatibleCell(tf.keras.layers.Layer):
 
         Raises:
             ValueError: num_units is not a positive integer.
+            RuntimeError: Keras does not run on TensorFlow.
         """
+        backend = tf.keras.backend.backend()
+        if backend != "tensorflow":
+            raise RuntimeError(
+                f"{type(self).__name__} needs Keras on TensorFlow, but its backend is {backend!r}. "
+                "Set the environment variable KERAS_BACKEND=tensorflow before keras is imported."
+            )
         super().__init__(**kwargs)
         del reuse
         if not hasattr(num_units, "__index__") or num_units.__index__() < 1:
@@ -65,7 +73,8 @@ class _CompatibleCell(tf.keras.layers.Layer):
             layer, _formats.FORMATS[self._rnn_mode].cell_name, direction, backward
         )
         prefix = f"{scope}/{prefix}" if scope else prefix
-        return {f"{prefix}/{name}": weight.value for name, weight in self._tensors.items()}
+        variables = as_variables(self._tensors.values())
+        return {f"{prefix}/{name}": v for name, v in zip(self._tensors, variables, strict=True)}
 
     def get_config(self):
         return {

@@ -32,15 +32,15 @@ def accelerate():
     """Makes stock keras.layers.LSTM, GRU and SimpleRNN run as one op, also inside Bidirectional.
 
     In force until restore(), or, as a context manager, until the end of the block. Concerns layers
-    that exist already as well as new ones, and their subclasses. Call it before `model.compile`:
-    functions that Keras has traced stay as they are, and a model that was compiled for XLA keeps
-    Keras's loop. Calling it twice does no harm.
+    that exist already as well as new ones, and their subclasses, in all threads of the process. Call
+    it before `model.compile`: functions that Keras has traced stay as they are, and a model that was
+    compiled for XLA keeps Keras's loop. Calling it twice does no harm.
+
+    The op has no second derivative: a layer that needs one, for a gradient penalty say, needs
+    use_cudnn=False.
 
     Returns:
         A context manager, which may be ignored.
-
-    Raises:
-        RuntimeError: This process uses tf_keras (Keras 2).
 
     Example:
         >>> import keras
@@ -51,7 +51,7 @@ def accelerate():
         >>> tuple(y.shape)
         (2, 4)
     """
-    _environment.refuse_legacy_flag()
+    _environment.warn_of_legacy_flag()
     token = Acceleration()
     with _switch.lock:
         _switch.add(token)

@@ -124,8 +124,9 @@ def recompile(model, copy):
         copy.compile_from_config(model.get_compile_config())
         return
     arguments = dict(model._compile_config.config)
-    # Whether XLA can compile the model is another question for other layers.
-    arguments["jit_compile"] = "auto"
+    if not arguments.get("jit_compile"):
+        # Keras keeps no difference between False and what "auto" came to for the other layers.
+        arguments["jit_compile"] = "auto"
     for name in ("metrics", "weighted_metrics"):
         arguments[name] = _fresh_metrics(arguments.get(name))
     optimizer = getattr(model, "optimizer", None)

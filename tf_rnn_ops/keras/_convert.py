@@ -21,7 +21,8 @@ def convert(model, to="tf_rnn_ops"):
 
     The copy has the same structure, names, weights, states and seeds, and predicts the same. A
     compiled model is compiled again with the same optimizer (with its state), loss and metrics. The
-    copy is made in the scope of the model's distribution strategy. The given model does not change.
+    copy is made in the scope of the model's distribution strategy. The given model does not change,
+    but no other thread may train it in the meantime.
     Layers of other classes, subclasses of Keras's included, stay what they are: see explain.
 
     Args:

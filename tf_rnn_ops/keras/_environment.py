@@ -1,8 +1,7 @@
-"""Says early and in words when the Keras at hand is not one these layers can work with."""
+"""Checks that the installed Keras is supported."""
 
-import functools
 import os
-import sys
+import warnings
 
 import keras
 import tensorflow as tf
@@ -37,9 +36,8 @@ def check():
             )
 
 
-@functools.cache
 def has_gpu():
-    """Whether TensorFlow may place ops on a GPU; it cannot change its mind once it has started."""
+    """Whether TensorFlow may place ops on a GPU; tf.config may still change it."""
     return bool(tf.config.get_visible_devices("GPU"))
 
 
@@ -58,12 +56,14 @@ def refuse_keras_2(thing, argument):
         )
 
 
-def refuse_legacy_flag():
-    """Raises RuntimeError if tf.keras is Keras 2 in this process, whose layers nobody patches."""
-    flag = os.environ.get("TF_USE_LEGACY_KERAS", "").lower()
-    if flag in ("1", "true") or "tf_keras" in sys.modules:
-        raise RuntimeError(
-            "This process uses tf_keras (Keras 2): TF_USE_LEGACY_KERAS is set or tf_keras is "
-            "imported. tf_rnn_ops.keras.accelerate() speeds up Keras 3 only; unset the variable or "
-            "do without tf_keras."
+def warn_of_legacy_flag():
+    """Warns if tf.keras is Keras 2 in this process, whose layers nobody patches.
+
+    That tf_keras is imported says nothing: tensorflow_hub imports it beside models of Keras 3.
+    """
+    if os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true"):
+        warnings.warn(
+            "TF_USE_LEGACY_KERAS is set, so tf.keras is Keras 2. tf_rnn_ops.keras.accelerate() "
+            "speeds up models of Keras 3 only: those built with `import keras`.",
+            stacklevel=3,
         )

@@ -5,12 +5,13 @@ from typing import NamedTuple
 import keras
 
 from tf_rnn_ops.keras import _eligibility, _environment, _switch
+from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.peephole import PeepholeLSTM
 
 _OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
-_PACKAGE = __name__.rsplit(".", 1)[0]
+_STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
 OP = "op"
 LOOP = "loop"
@@ -88,7 +89,7 @@ def _recurrent_layers(model):
 
 def _is_stack(layer):
     """Whether it is one of the Cudnn* layers, which have no loop to fall back on."""
-    return type(layer).__module__.startswith(_PACKAGE) and hasattr(layer, "rnn_mode")
+    return isinstance(layer, _STACKS)
 
 
 def _path(layer, compiled):

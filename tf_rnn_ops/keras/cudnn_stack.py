@@ -24,7 +24,8 @@ class _CudnnStack(keras.layers.Layer):
 
     def __init__(
         self,
-        num_units,
+        units,
+        *,
         num_layers=1,
         direction="unidirectional",
         dropout=0.0,
@@ -41,7 +42,9 @@ class _CudnnStack(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.num_units = num_units
+        if not isinstance(units, (int, np.integer)) or units < 1:
+            raise ValueError(f"units must be a positive integer, but it is {units!r}.")
+        self.units = int(units)
         self.num_layers = num_layers
         self.direction = direction
         self.dropout = float(dropout)
@@ -50,7 +53,7 @@ class _CudnnStack(keras.layers.Layer):
         self.input_mode = input_mode
         self.num_proj = num_proj
         # The size of the input is not known yet; this one is legal with every input_mode.
-        self._make_layout(input_size=num_units)
+        self._make_layout(input_size=self.units)
         self.return_sequences = bool(return_sequences)
         self.return_state = bool(return_state)
         self.time_major = bool(time_major)
@@ -74,7 +77,7 @@ class _CudnnStack(keras.layers.Layer):
     @property
     def hidden_size(self):
         """S: the size of a hidden state."""
-        return self.num_proj or self.num_units
+        return self.num_proj or self.units
 
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] is None:
@@ -93,7 +96,7 @@ class _CudnnStack(keras.layers.Layer):
         return Layout(
             self.rnn_mode,
             self.num_layers,
-            self.num_units,
+            self.units,
             input_size,
             input_mode=self.input_mode,
             direction=self.direction,
@@ -144,6 +147,11 @@ class _CudnnStack(keras.layers.Layer):
             The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond a
             row's length; otherwise [B, D*S], the last layer's final hidden states, forward and
             backward. With return_state a tuple of it and the final states, shaped as initial_state.
+
+        Raises:
+            ValueError: initial_state has the wrong number of tensors or a wrong shape.
+            tf.errors.InvalidArgumentError: inputs are no numbers, a length is not in [0, T], or the
+                mask has another shape or is not True first and then False.
         """
         if mask is None:
             # Keras fills in `mask` only for calls with a single tensor.
@@ -197,7 +205,7 @@ class _CudnnStack(keras.layers.Layer):
         packed = raw_ops.PackCudnnRNNParams(
             params=tensors["params"],
             num_layers=self.num_layers,
-            num_units=self.num_units,
+            num_units=self.units,
             input_size=self.layout.input_size,
             keep=True,
             **self._network,
@@ -229,7 +237,7 @@ class _CudnnStack(keras.layers.Layer):
 
     def _initial_states(self, states, inputs, batch):
         """Returns input_h and input_c of the op."""
-        sizes = [self.hidden_size, self.num_units][: 2 if self.rnn_mode == "lstm" else 1]
+        sizes = [self.hidden_size, self.units][: 2 if self.rnn_mode == "lstm" else 1]
         count = self.num_layers * self.num_directions
         if states is None:
             lead = [count, batch] if self.time_major else [batch, count]
@@ -272,7 +280,7 @@ class _CudnnStack(keras.layers.Layer):
         lead = (count, batch) if self.time_major else (batch, count)
         states = [(*lead, self.hidden_size)]
         if self.rnn_mode == "lstm":
-            states.append((*lead, self.num_units))
+            states.append((*lead, self.units))
         return (output, *states)
 
     def compute_mask(self, inputs, previous_mask):
@@ -285,7 +293,7 @@ class _CudnnStack(keras.layers.Layer):
     def get_config(self):
         return {
             **super().get_config(),
-            "num_units": self.num_units,
+            "units": self.units,
             "num_layers": self.num_layers,
             "direction": self.direction,
             "dropout": self.dropout,
@@ -326,11 +334,11 @@ def _draw(initializer, index, shape, dtype):
 class CudnnLSTM(_CudnnStack):
     """A stack of LSTM layers in one op, with all its parameters in one opaque weight.
 
-    Letters: T time steps, B batch, I input size, H num_units, L num_layers, D directions, S the size
+    Letters: T time steps, B batch, I input size, H units, L num_layers, D directions, S the size
     of a hidden state (num_proj if that is set, otherwise H).
 
     Args:
-        num_units: H, at least 1.
+        units: H, at least 1. All other arguments are given by name.
         num_layers: L, at least 1. Layer k reads the output of layer k - 1.
         direction: 'unidirectional', or 'bidirectional' for a second direction in each layer.
         dropout: Fraction, in [0, 1), of what one layer hands to the next that is dropped in
@@ -349,6 +357,12 @@ class CudnnLSTM(_CudnnStack):
         seed: For dropout. None takes one from Python's `random`, which keras.utils.set_random_seed
             seeds.
         **kwargs: name, dtype and the like, as for every Keras layer.
+
+    There are no regularizers, constraints, use_bias, stateful, go_backwards or recurrent_dropout.
+
+    Attributes:
+        params: The weight, a vector in the order of docs/param-layout.md.
+        layout: A tf_rnn_ops.params.Layout of it, for tf_rnn_ops.params; both exist once it is built.
 
     Example:
         >>> import keras

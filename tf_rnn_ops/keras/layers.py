@@ -27,6 +27,23 @@ def jit_property():
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
 
 
+def path_options(layer):
+    """The options that choose the path, as far as they differ from the default.
+
+    Keras leaves them out of its configs. Here a layer without them may lose its second derivative, or
+    drop other inputs.
+    """
+    options = {}
+    use_cudnn = getattr(layer, "use_cudnn", "auto")
+    if use_cudnn != "auto":
+        options["use_cudnn"] = use_cudnn
+    # recurrent_dropout sets it to 1 by itself.
+    default = 1 if layer.cell.recurrent_dropout else 2
+    if getattr(layer.cell, "implementation", default) != default:
+        options["implementation"] = layer.cell.implementation
+    return options
+
+
 class _OneOp:
     """What the three layers override."""
 
@@ -35,6 +52,10 @@ class _OneOp:
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""
         return _fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
+
+    def get_config(self):
+        """Returns the arguments of the constructor, those included that Keras leaves out."""
+        return {**super().get_config(), **path_options(self)}
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)

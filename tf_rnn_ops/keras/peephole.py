@@ -8,7 +8,7 @@ import tensorflow as tf
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras import _eligibility, _fused
 from tf_rnn_ops.keras._masks import MaskedSteps
-from tf_rnn_ops.keras.layers import jit_property
+from tf_rnn_ops.keras.layers import jit_property, path_options
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
 _BOTH = ("dtype", "trainable")
@@ -136,7 +136,7 @@ class PeepholeLSTM(keras.layers.RNN):
         cell = self.cell.get_config()
         for name in ("name", "dtype", "trainable"):
             cell.pop(name, None)
-        return {**cell, **config}
+        return {**cell, **config, **path_options(self)}
 
     @classmethod
     def from_config(cls, config):

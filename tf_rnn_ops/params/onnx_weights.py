@@ -35,7 +35,8 @@ class OnnxNode(NamedTuple):
         B: Input biases and then recurrent biases, [D, 2*G*H]; None for 0.
         P: Peephole weights of an LSTM, which must be None.
         attributes: hidden_size, direction, activations, linear_before_reset and so on, where they
-            are given. Strings may be bytes.
+            are given. Strings may be bytes. `layout` (batch or time first) and `activation_alpha`
+            (of no activation here) do not concern the weights and are ignored.
     """
 
     op_type: str

@@ -1,8 +1,26 @@
-"""Registers the gradients of the ops with TensorFlow. Nothing to call here."""
+"""Registers the gradients of the ops with TensorFlow."""
+
+import contextlib
 
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
+
+
+def _gradient_of(op_type):
+    """Registers a function as the gradient of an op, once: a module may be loaded again."""
+
+    def register(function):
+        with contextlib.suppress(KeyError):
+            tf.RegisterGradient(f"TfRnnOps>{op_type}")(function)
+        return function
+
+    return register
+
+
+def _attribute(op, name):
+    value = op.get_attr(name)
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _or_zeros(gradient, output):
@@ -10,7 +28,7 @@ def _or_zeros(gradient, output):
     return tf.zeros_like(output) if gradient is None else gradient
 
 
-@tf.RegisterGradient("TfRnnOps>CudnnRNNV3")
+@_gradient_of("CudnnRNNV3")
 def _cudnn_rnn_v3_gradient(op, *gradients):
     """Gradients for input, input_h, input_c, params and (none) sequence_lengths."""
     if not op.get_attr("is_training"):
@@ -19,7 +37,7 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
     return _cudnn_backprop(op, op.inputs, op.outputs, random, gradients)
 
 
-@tf.RegisterGradient("TfRnnOps>CudnnRNNV3Packed")
+@_gradient_of("CudnnRNNV3Packed")
 def _cudnn_rnn_v3_packed_gradient(op, *gradients):
     """As that of CudnnRNNV3 in inference; none for `packed`."""
     return (*_cudnn_inference_gradient(op, op.inputs[:5], gradients), None)
@@ -73,7 +91,7 @@ def _cudnn_model(op):
     return {name: _attribute(op, name) for name in names}
 
 
-@tf.RegisterGradient("TfRnnOps>LayerRNN")
+@_gradient_of("LayerRNN")
 def _layer_rnn_gradient(op, *gradients):
     """Gradients for the input, the states and the weights; none for lengths and masks."""
     names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
@@ -87,7 +105,7 @@ def _layer_rnn_gradient(op, *gradients):
     return _layer_backprop(inputs, model, outputs, gradients)
 
 
-@tf.RegisterGradient("TfRnnOps>LayerRNNPacked")
+@_gradient_of("LayerRNNPacked")
 def _layer_rnn_packed_gradient(op, *gradients):
     """As that of LayerRNN in inference; none for `packed`."""
     names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
@@ -117,10 +135,11 @@ def _layer_backprop(inputs, model, outputs, gradients):
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
-    tf.no_gradient(f"TfRnnOps>{_op}")
+    with contextlib.suppress(KeyError):  # as above
+        tf.no_gradient(f"TfRnnOps>{_op}")
 
 
-@tf.RegisterGradient("TfRnnOps>BlockLSTMV2")
+@_gradient_of("BlockLSTMV2")
 def _block_lstm_v2_gradient(op, *gradients):
     """Gradients for every input but seq_len_max, from those of cs and h as in TensorFlow."""
     seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b = op.inputs
@@ -150,7 +169,7 @@ def _block_lstm_v2_gradient(op, *gradients):
 
 
 def _refuse_second(forward, remedy):
-    """Registers a gradient for a gradient op that says what to do instead."""
+    """A gradient of a gradient op that says what to do instead."""
 
     def refuse(op, *gradients):
         del gradients
@@ -165,14 +184,7 @@ _LAYERS = (
     "For a gradient of a gradient give LSTM or GRU use_cudnn=False, SimpleRNN or PeepholeLSTM "
     "unroll=True."
 )
-for _backprop, _forward, _remedy in (
-    ("CudnnRNNBackpropV3", "CudnnRNNV3", f"{_LAYERS} The layers named Cudnn... have no such path."),
-    ("LayerRNNBackprop", "LayerRNN", _LAYERS),
-    ("BlockLSTMGradV2", "BlockLSTMV2", _LAYERS),
-):
-    tf.RegisterGradient(f"TfRnnOps>{_backprop}")(_refuse_second(_forward, _remedy))
-
-
-def _attribute(op, name):
-    value = op.get_attr(name)
-    return value.decode() if isinstance(value, bytes) else value
+_STACKS = f"{_LAYERS} The layers named Cudnn... have no such path."
+_gradient_of("CudnnRNNBackpropV3")(_refuse_second("CudnnRNNV3", _STACKS))
+_gradient_of("LayerRNNBackprop")(_refuse_second("LayerRNN", _LAYERS))
+_gradient_of("BlockLSTMGradV2")(_refuse_second("BlockLSTMV2", _LAYERS))
