@@ -91,7 +91,7 @@ def rnn_op_library(name, exports, deps, **kwargs):
         linkopts = SHARED_LINKOPTS + TF_LINKOPTS + ["-Wl,--version-script=$(location %s)" % exports],
         linkshared = True,
         linkstatic = True,
-        deps = deps,
+        deps = deps + ["//cc/compat:old_libc"],
         **kwargs
     )
 

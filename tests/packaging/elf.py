@@ -25,6 +25,21 @@ def needed(path):
     return set(re.findall(r"\(NEEDED\).*\[(.+)\]", _run("readelf", "--dynamic", "-W", str(path))))
 
 
+def needed_versions(path):
+    """{(name, version): symbols} of what it takes from other libraries, such as ('GLIBC', (2, 27))."""
+    found = {}
+    for line in _run("nm", "--dynamic", "--undefined-only", "--format=posix", str(path)).splitlines():
+        match = re.match(r"(\S+?)@@?([A-Z]+)_([0-9.]+)\b", line)
+        if match:
+            symbol, name, version = match.groups()
+            found.setdefault((name, _numbers(version)), set()).add(symbol)
+    return found
+
+
+def _numbers(version):
+    return tuple(map(int, version.split(".")))
+
+
 def run_paths(path):
     """Its RPATH and RUNPATH entries."""
     dynamic = _run("readelf", "--dynamic", "-W", str(path))

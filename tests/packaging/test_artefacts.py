@@ -72,6 +72,19 @@ def test_no_run_path(libraries, name):
     assert elf.run_paths(libraries[name]) == []
 
 
+# Those of manylinux_2_27, TensorFlow 2.21's own tag.
+NEWEST = {"GLIBC": (2, 27), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
+
+
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *VARIANTS])
+def test_symbol_versions(libraries, name):
+    """cc/compat/old_libc.cc replaces what the linker would take in a newer version."""
+    needed = elf.needed_versions(libraries[name])
+    assert needed and {library for library, _ in needed} <= set(NEWEST)
+    too_new = {key: sorted(names) for key, names in needed.items() if key[1] > NEWEST[key[0]]}
+    assert not too_new
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variant_has_no_static_constructors(libraries, name):
     # They would run before anyone has asked cpuid whether this machine can.

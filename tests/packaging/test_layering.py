@@ -14,6 +14,7 @@ EIGEN = ("Eigen/", "unsupported/Eigen/")
 
 # By folder: prefixes of what a file there may include beside the C++ standard library.
 CC_RULES = {
+    "compat": ("dlfcn.h", "pthread.h"),
     "core": ("cc/core/", "sys/mman.h", "unistd.h"),
     "cpu": ("cc/cpu/", "cc/core/", *EIGEN, "cpuid.h", "dlfcn.h", "immintrin.h", "sched.h"),
     # WHY no header of NVIDIA's: building needs none, see cc/gpu/cudnn_min.h.
@@ -40,7 +41,7 @@ PY_RULES = {
     "_initializers": (set(), set()),
     "raw_ops": (_RAW_OPS_PARTS, set()),
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
-    "gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
+    "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
     "keras": ({"_initializers", "keras", "raw_ops", "params"}, {"keras", "numpy", "tensorflow"}),
     "contrib": ({"_initializers", "contrib", "raw_ops", "params"}, {"numpy", "tensorflow"}),

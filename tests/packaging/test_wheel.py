@@ -3,6 +3,7 @@
 import email
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -23,6 +24,14 @@ def test_tag_is_manylinux_for_any_python(wheel):
     python, abi, platform = wheel.stem.split("-")[-3:]
     assert (python, abi) == ("py3", "none")
     assert platform.startswith("manylinux") and platform.endswith("x86_64")
+
+
+def test_tag_is_no_newer_than_that_of_tensorflow(wheel):
+    """manylinux_2_27 for TensorFlow 2.21: pip of an older system would refuse a newer one."""
+    tags = wheel.stem.split("-")[-1].split(".")
+    versions = [tuple(map(int, re.findall(r"manylinux_(\d+)_(\d+)_", tag)[0])) for tag in tags
+                if tag.startswith("manylinux_")]
+    assert versions and min(versions) <= (2, 27)
 
 
 def test_tag_is_what_auditwheel_finds(wheel):
