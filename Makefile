@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 # The flavour of TensorFlow to build and test with.
-TENSORFLOW ?= tensorflow-cpu~=2.21.0
+TENSORFLOW ?= $(shell . tools/common.sh && tensorflow_requirement)
 JOBS ?= 2
 # More arguments for pytest: make test PYTEST_ARGS="-k dropout"
 PYTEST_ARGS ?=

@@ -45,7 +45,7 @@ find_python() {
 
 find_tensorflow() {
   tf_lines=$("$python" "$here/tools/tf_info.py") ||
-    die "run: $python -m pip install 'tensorflow-cpu~=2.21.0'"
+    die "run: $python -m pip install '$(cd "$here" && tensorflow_requirement)'"
 }
 
 find_bazelisk() {

@@ -1,8 +1,9 @@
-"""Adds the shared objects that Bazel builds to the wheel; the rest is in pyproject.toml."""
+"""Adds to pyproject.toml what is computed, and to the wheel the shared objects that Bazel builds."""
 
 import importlib.util
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 
@@ -12,6 +13,10 @@ from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
 PACKAGE = "tf_rnn_ops"
+VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "_versions.py"))
+TENSORFLOW = f"~={VERSIONS['TENSORFLOW']}.0"
+# Where the files of this version can be read, with a slash at the end; None: nowhere in public.
+REPOSITORY = None
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> None:
@@ -56,7 +61,21 @@ class AnyPythonWheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+def _readme() -> str:
+    for_index = runpy.run_path(str(ROOT / "tools" / "readme.py"))["for_index"]
+    return for_index((ROOT / "README.md").read_text(), REPOSITORY)
+
+
 setup(
+    version=VERSIONS["VERSION"],
+    long_description=_readme(),
+    long_description_content_type="text/markdown",
+    # TensorFlow is the user's choice of flavour. A missing one is said at import.
+    extras_require={
+        "cpu": [f"tensorflow-cpu{TENSORFLOW}"],
+        "gpu": [f"tensorflow[and-cuda]{TENSORFLOW}"],
+    },
+    project_urls={} if REPOSITORY is None else {"Source": REPOSITORY},
     distclass=NativeDistribution,
     cmdclass={"build_py": BuildWithNative, "bdist_wheel": AnyPythonWheel},
 )

@@ -6,9 +6,8 @@ Importing the package registers the ops, so that a SavedModel which uses them ca
 import importlib
 
 from tf_rnn_ops import _loader
+from tf_rnn_ops._versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
-
-__version__ = "0.1.0"
 
 if not _loader.running_info():
     _loader.load()
@@ -18,7 +17,7 @@ if not _loader.running_info():
 _SUBMODULES = ("contrib", "info", "keras", "params", "portable", "raw_ops")
 
 
-def get_lib():
+def get_lib() -> str:
     """Returns the path of the library of ops, for tf.load_op_library or TF_LoadLibrary.
 
     Returns:
@@ -27,7 +26,7 @@ def get_lib():
     return _loader.library_path()
 
 
-def cpu_isa():
+def cpu_isa() -> str:
     """Returns the instruction set that the CPU kernels use in this process.
 
     The environment variable TF_RNN_OPS_CPU_ISA, set before the first op runs, asks for a lower one.

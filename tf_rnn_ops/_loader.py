@@ -7,8 +7,8 @@ import sys
 
 import numpy
 
-# The library uses TensorFlow's C++ interface, which changes with every minor version.
-SUPPORTED_TENSORFLOW = "2.21"
+from tf_rnn_ops._versions import TENSORFLOW
+
 _LIBRARY = pathlib.Path(__file__).resolve().with_name("_tf_rnn_ops.so")
 
 
@@ -39,14 +39,14 @@ def import_tensorflow():
         import tensorflow as tf
     except ImportError as error:
         raise ImportError(
-            f"tf_rnn_ops needs TensorFlow {SUPPORTED_TENSORFLOW}, which cannot be imported "
+            f"tf_rnn_ops needs TensorFlow {TENSORFLOW}, which cannot be imported "
             f"({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or 'tf_rnn_ops[gpu]' for a "
             "machine with a GPU."
         ) from error
     version = getattr(tf, "__version__", "unknown")
-    if version.split(".")[:2] != SUPPORTED_TENSORFLOW.split("."):
+    if version.split(".")[:2] != TENSORFLOW.split("."):
         raise ImportError(
-            f"This build of tf_rnn_ops works with TensorFlow {SUPPORTED_TENSORFLOW}, but "
+            f"This build of tf_rnn_ops works with TensorFlow {TENSORFLOW}, but "
             f"TensorFlow {version} is installed. Install the right one with: pip install 'tf_rnn_ops[cpu]'."
         )
     return tf

@@ -16,7 +16,7 @@ _CUDNN_NAMES = ("libcudnn.so.9",)
 _CUDNN_FOLDERS = ("/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 
 
-def collect():
+def collect() -> list[tuple[str, str]]:
     """Collects the facts.
 
     Returns:
@@ -24,8 +24,8 @@ def collect():
 
     Example:
         >>> import tf_rnn_ops.info
-        >>> dict(tf_rnn_ops.info.collect())["tf_rnn_ops"]
-        '0.1.0'
+        >>> dict(tf_rnn_ops.info.collect())["tf_rnn_ops"] == tf_rnn_ops.__version__
+        True
     """
     facts = [
         ("tf_rnn_ops", _try(_package_version)),
@@ -49,7 +49,7 @@ def collect():
     return facts
 
 
-def main():
+def main() -> int:
     """Prints the facts and returns 0."""
     facts = collect()
     width = max(len(title) for title, _ in facts)

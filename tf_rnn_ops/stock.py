@@ -11,7 +11,7 @@ _LIBRARY = pathlib.Path(__file__).resolve().with_name("_tf_rnn_ops_stock.so")
 _lock = threading.Lock()
 
 
-def get_stock_lib():
+def get_stock_lib() -> str:
     """Returns the path of the library that enable_stock_ops() loads.
 
     A host without Python loads it with TF_LoadLibrary or dlopen; see docs/serving.md.
@@ -22,7 +22,7 @@ def get_stock_lib():
     return str(_LIBRARY)
 
 
-def enable_stock_ops():
+def enable_stock_ops() -> list[str]:
     """Lets graphs with TensorFlow's own CudnnRNN ops run on the CPU.
 
     Call it before the graph is loaded or traced. An op that has a CPU kernel already is left alone.

@@ -6,12 +6,15 @@ downloaded for the build.
 """
 
 import os
+import pathlib
+import runpy
 import sysconfig
 
 from setuptools.build_meta import *  # noqa: F403  (the hooks of PEP 517)
 from setuptools.build_meta import get_requires_for_build_wheel as _requires
 
-TENSORFLOW = "tensorflow-cpu~=2.21.0"
+_VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "_versions.py"
+TENSORFLOW = f"tensorflow-cpu~={runpy.run_path(str(_VERSIONS))['TENSORFLOW']}.0"
 
 
 def get_requires_for_build_wheel(config_settings=None):

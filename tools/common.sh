@@ -14,6 +14,11 @@ apt_install() {
   { apt-get update -q && apt-get install -q -y --no-install-recommends "$@"; } >&2 </dev/null
 }
 
+# The requirement for pip of the TensorFlow that the sources fit.
+tensorflow_requirement() {
+  sed -n 's/^TENSORFLOW = "\(.*\)"$/tensorflow-cpu~=\1.0/p' tf_rnn_ops/_versions.py
+}
+
 # Whether configure.sh has run, and the TensorFlow that it found is still there.
 is_configured() {
   local include

@@ -1,12 +1,15 @@
 """Prints where the TensorFlow of this Python is, as KEY=value lines, for configure.sh."""
 
 import os
+import pathlib
+import runpy
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # else it says that they are on
 
-SUPPORTED = "2.21"
+_VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "_versions.py"
+SUPPORTED = runpy.run_path(str(_VERSIONS))["TENSORFLOW"]
 
 
 def main() -> int:

@@ -37,7 +37,8 @@ ANY = None
 _RAW_OPS_PARTS = {"_block_lstm_ops", "_cudnn_rnn_ops", "_cudnn_rnn_params_ops", "_layer_rnn_ops"}
 PY_RULES = {
     "__init__": (ANY, {"numpy", "tensorflow"}),
-    "_loader": (set(), {"numpy", "tensorflow"}),
+    "_loader": ({"_versions"}, {"numpy", "tensorflow"}),
+    "_versions": (set(), set()),
     "_initializers": (set(), set()),
     "raw_ops": (_RAW_OPS_PARTS, set()),
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},

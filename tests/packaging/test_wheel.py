@@ -4,6 +4,7 @@ import email
 import os
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 import sysconfig
@@ -48,14 +49,18 @@ def test_tag_is_what_auditwheel_finds(wheel):
     assert f'"{tag}"' in found
 
 
+def _versions():
+    return runpy.run_path(str(ROOT / "tf_rnn_ops" / "_versions.py"))
+
+
 def test_no_hard_dependency_on_a_tensorflow(metadata):
     requirements = metadata.get_all("Requires-Dist")
     assert [r for r in requirements if "extra ==" not in r] == ["numpy"]
     by_extra = {r.split("extra ==")[1].strip(" \"'"): r.split(";")[0].strip() for r in requirements
                 if "extra ==" in r}
     assert by_extra == {
-        "cpu": "tensorflow-cpu~=2.21.0",
-        "gpu": "tensorflow[and-cuda]~=2.21.0",
+        "cpu": f"tensorflow-cpu~={_versions()['TENSORFLOW']}.0",
+        "gpu": f"tensorflow[and-cuda]~={_versions()['TENSORFLOW']}.0",
     }
 
 
@@ -70,8 +75,29 @@ def test_every_python_file_of_the_source_is_in_the_wheel(unpacked):
     assert modules(unpacked) == modules(ROOT)
 
 
-def test_the_licence_is_in_the_wheel(unpacked):
-    assert list(unpacked.glob("tf_rnn_ops-*.dist-info/licenses/LICENSE"))
+def test_the_licences_are_in_the_wheel(unpacked):
+    (folder,) = unpacked.glob("tf_rnn_ops-*.dist-info/licenses")
+    assert {path.name for path in folder.iterdir()} == {"LICENSE", "NOTICE"}
+    assert "Eigen, Mozilla Public License 2.0" in (folder / "NOTICE").read_text()
+
+
+def test_what_an_index_shows(metadata):
+    assert metadata["Version"] == _versions()["VERSION"]
+    assert metadata["Author"] and metadata["License-Expression"] == "Apache-2.0"
+    classifiers = metadata.get_all("Classifier")
+    assert any(c.startswith("Development Status") for c in classifiers)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    links = re.findall(r"\]\(([^)\s]+)\)", metadata.get_payload())
+    assert all(re.match(r"https://|#", link) for link in links), links
+
+
+@pytest.mark.parametrize("address", [None, "https://example.org/tree/"])
+def test_links_of_the_readme_for_an_index(address):
+    for_index = runpy.run_path(str(ROOT / "tools" / "readme.py"))["for_index"]
+    text = "[a](docs/a.md#b) and [c](https://d.org/e) or [f](#g)"
+    rest = " and [c](https://d.org/e) or [f](#g)"
+    want = "a" if address is None else "[a](https://example.org/tree/docs/a.md#b)"
+    assert for_index(text, address) == want + rest
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tf_rnn_ops.params.layout import GATES
+from tf_rnn_ops.params.layout import GATES, Layout
 
 
 class Converted(NamedTuple):
@@ -15,7 +15,7 @@ class Converted(NamedTuple):
         params: The buffer, a vector: `params` of CudnnRNNV3.
     """
 
-    layout: Any
+    layout: Layout
     params: np.ndarray
 
 

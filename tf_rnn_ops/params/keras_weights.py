@@ -1,6 +1,9 @@
 """Weights of Keras's LSTM, GRU and SimpleRNN layers."""
 
+from typing import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params._cells import (
     Cell,
@@ -22,7 +25,7 @@ from tf_rnn_ops.params.layout import Layout
 _ORDER = {1: (0,), 3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
-def from_keras(weights, rnn_mode=None):
+def from_keras(weights: Sequence, rnn_mode: str | None = None) -> Converted:
     """Makes the buffer of CudnnRNNV3 from the weights of a stack of Keras layers.
 
     The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Of a GRU only
@@ -43,7 +46,10 @@ def from_keras(weights, rnn_mode=None):
         ValueError: An array has the wrong shape or type, or their number is wrong.
 
     Example:
-        >>> import numpy as np
+        >>> from typing import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
         >>> from tf_rnn_ops import params
         >>> kernel, recurrent, bias = np.ones([2, 12]), np.ones([3, 12]), np.zeros(12)
         >>> converted = params.from_keras([kernel, recurrent, bias])
@@ -80,7 +86,9 @@ def from_keras(weights, rnn_mode=None):
     return Converted(layout, from_cells(layout, cells))
 
 
-def to_keras(layout, params, use_bias=True):
+def to_keras(
+    layout: Layout, params: ArrayLike, use_bias: bool = True
+) -> list[list[np.ndarray]]:
     """Makes the weights of a stack of Keras layers; the inverse of from_keras.
 
     An LSTM or SimpleRNN of Keras has one bias, which is the sum of the two. Coming back, the sum is

@@ -4,9 +4,10 @@ The mirror of cc/core/param_layout; docs/param-layout.md is the description of b
 """
 
 import operator
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 # The gates of each mode, in the order of the buffer.
 GATES = {
@@ -36,10 +37,10 @@ class Block(NamedTuple):
     source: str
     gate: str
     offset: int
-    shape: tuple
+    shape: tuple[int, ...]
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of elements; 0 where layer 0 has no input weights."""
         size = 1
         for dim in self.shape:
@@ -47,7 +48,7 @@ class Block(NamedTuple):
         return size
 
     @property
-    def end(self):
+    def end(self) -> int:
         """Where the next block begins."""
         return self.offset + self.size
 
@@ -84,14 +85,14 @@ class Layout:
 
     def __init__(
         self,
-        rnn_mode,
-        num_layers,
-        num_units,
-        input_size,
-        input_mode="linear_input",
-        direction="unidirectional",
-        num_proj=0,
-    ):
+        rnn_mode: str,
+        num_layers: int,
+        num_units: int,
+        input_size: int,
+        input_mode: str = "linear_input",
+        direction: str = "unidirectional",
+        num_proj: int = 0,
+    ) -> None:
         """Computes the layout.
 
         Args:
@@ -118,7 +119,7 @@ class Layout:
         self.weights, self.biases = self._blocks()
         self.size = self.biases[-1].end
 
-    def pack(self, weights, biases):
+    def pack(self, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> np.ndarray:
         """Joins canonical tensors into a buffer.
 
         Args:
@@ -140,7 +141,7 @@ class Layout:
             raise ValueError(f"All weights and biases must have one dtype, but they have {names}.")
         return np.concatenate([piece.ravel() for piece in pieces if piece.size])
 
-    def unpack(self, buffer):
+    def unpack(self, buffer: ArrayLike) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Splits a buffer into canonical tensors.
 
         Args:

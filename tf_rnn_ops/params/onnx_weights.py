@@ -1,8 +1,9 @@
 """LSTM, GRU and RNN nodes of ONNX, without importing onnx."""
 
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params._cells import (
     Cell,
@@ -47,7 +48,7 @@ class OnnxNode(NamedTuple):
     attributes: Mapping = {}
 
 
-def from_onnx(nodes):
+def from_onnx(nodes: OnnxNode | Sequence[OnnxNode]) -> Converted:
     """Makes the buffer of CudnnRNNV3 from ONNX nodes.
 
     Exact to the bit.
@@ -97,7 +98,7 @@ def from_onnx(nodes):
     return Converted(layout, from_cells(layout, cells))
 
 
-def to_onnx(layout, params):
+def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     """Makes ONNX nodes, one for each layer; the inverse of from_onnx.
 
     Exact to the bit. Where the op skips the input weights, W is the identity for every gate.

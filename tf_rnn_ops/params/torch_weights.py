@@ -20,7 +20,9 @@ from tf_rnn_ops.params.layout import Layout
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
 
 
-def from_torch(state_dict, rnn_mode=None, prefix=""):
+def from_torch(
+    state_dict: Mapping[str, Any], rnn_mode: str | None = None, prefix: str = ""
+) -> Converted:
     """Makes the buffer of CudnnRNNV3 from the weights of torch.nn.LSTM, GRU or RNN.
 
     Exact to the bit. The gates of PyTorch are those of the op in the same order.
@@ -101,7 +103,9 @@ def from_torch(state_dict, rnn_mode=None, prefix=""):
     return Converted(layout, from_cells(layout, cells))
 
 
-def to_torch(layout, params, prefix="", bias=True):
+def to_torch(
+    layout: Layout, params: ArrayLike, prefix: str = "", bias: bool = True
+) -> dict[str, np.ndarray]:
     """Makes a state dict for torch.nn.LSTM, GRU or RNN; the inverse of from_torch.
 
     Exact to the bit. Where the op skips the input weights, weight_ih_l0 is the identity for every

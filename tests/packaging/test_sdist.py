@@ -1,0 +1,49 @@
+"""The source distribution: pip builds from it the wheel that the repository gives."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sdist")
+    script = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", script, str(folder)], check=True, cwd=ROOT)
+    (archive,) = folder.glob("tf_rnn_ops-*.tar.gz")
+    return archive
+
+
+def test_nothing_that_was_built_is_in_it(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {pathlib.PurePosixPath(*pathlib.PurePosixPath(n).parts[1:]) for n in archive.getnames()}
+    assert pathlib.PurePosixPath("tools/build_backend.py") in names
+    assert pathlib.PurePosixPath("cc/compat/old_libc.cc") in names
+    assert not {n for n in names if n.suffix in (".so", ".pyc") or n.parts[:1] == ("bazel-bin",)}
+
+
+def test_pip_builds_the_wheel_from_it(sdist, unpacked, tmp_path):
+    """In this environment, which has what an isolated build would download."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    local = ROOT / ".tools" / "node_modules" / ".bin" / "bazelisk"
+    if local.exists():
+        environment.setdefault("BAZELISK", str(local))
+    # Bazel keeps its output there, and its server ends soon after.
+    environment["TEST_TMPDIR"] = str(tmp_path / "bazel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(sdist)], check=True, env=environment)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name for name in archive.namelist() if name.startswith("tf_rnn_ops/")}
+    assert files == {
+        str(path.relative_to(unpacked))
+        for path in (unpacked / "tf_rnn_ops").rglob("*")
+        if path.is_file()
+    }
