@@ -43,7 +43,7 @@ help:
 	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
 	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes;"
 	@echo "               bench-threads: more threads than CPUs"
-	@echo "make lint      ruff and clang-format, changing nothing;  make format: changing"
+	@echo "make lint      ruff, mypy and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
 
 $(READY): tools/setup_venv.sh tools/requirements-dev.txt
@@ -121,6 +121,7 @@ bench-threads: install
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror $(CC_FILES)
 
 format: $(READY)

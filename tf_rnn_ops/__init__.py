@@ -4,6 +4,7 @@ Importing the package registers the ops, so that a SavedModel which uses them ca
 """
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops import _loader
 from tf_rnn_ops._versions import VERSION as __version__
@@ -12,6 +13,9 @@ from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 if not _loader.running_info():
     _loader.load()
     from tf_rnn_ops import _gradients, raw_ops  # noqa: F401
+
+if TYPE_CHECKING:
+    from tf_rnn_ops import contrib, info, keras, params, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
 _SUBMODULES = ("contrib", "info", "keras", "params", "portable", "raw_ops")
@@ -42,13 +46,13 @@ def cpu_isa() -> str:
     return _loader.cpu_isa()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_SUBMODULES})
 
 

@@ -46,7 +46,7 @@ def BlockLSTMV2(
     cell_clip=0,
     use_peephole=False,
     name=None,
-):
+) -> BlockLSTMV2Output:
     """Runs one LSTM layer over a batch of sequences and returns every intermediate value.
 
     Differentiable in every input but seq_len_max, from the gradients of cs and h alone: those of the
@@ -123,7 +123,7 @@ def BlockLSTMGradV2(
     h_grad,
     use_peephole,
     name=None,
-):
+) -> BlockLSTMGradV2Output:
     """Computes the gradient of BlockLSTMV2. tf.GradientTape calls it; few others need to.
 
     Args:

@@ -43,7 +43,7 @@ def CudnnRNNV3(
     is_training=True,
     time_major=True,
     name=None,
-):
+) -> CudnnRNNV3Output:
     """Runs a recurrent network of any number of layers over a batch of sequences.
 
     Differentiable in input, input_h, input_c and params, also with is_training=False: backward then
@@ -133,7 +133,7 @@ def CudnnRNNBackpropV3(
     num_proj=0,
     time_major=True,
     name=None,
-):
+) -> CudnnRNNBackpropV3Output:
     """Computes the gradient of CudnnRNNV3. tf.GradientTape calls it; few others need to.
 
     Args:

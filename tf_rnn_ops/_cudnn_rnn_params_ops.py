@@ -29,7 +29,7 @@ def CudnnRNNParamsSize(
     seed2=0,
     num_proj=0,
     name=None,
-):
+) -> Any:
     """Computes the number of elements of the `params` of CudnnRNNV3.
 
     Args:
@@ -93,7 +93,7 @@ def CudnnRNNCanonicalToParamsV2(
     seed2=0,
     num_proj=0,
     name=None,
-):
+) -> Any:
     """Puts canonical weights and biases together into the `params` of CudnnRNNV3.
 
     Args:
@@ -154,7 +154,7 @@ def CudnnRNNParamsToCanonicalV2(
     seed2=0,
     num_proj=0,
     name=None,
-):
+) -> CudnnRNNParamsToCanonicalV2Output:
     """Takes the `params` of CudnnRNNV3 apart into canonical weights and biases.
 
     Args:

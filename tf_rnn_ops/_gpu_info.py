@@ -75,10 +75,8 @@ def run_path(library):
     data = pathlib.Path(library).read_bytes()
     if data[:4] != b"\x7fELF" or data[4] != 2:
         raise ValueError(f"{library} is no 64-bit ELF file")
-    header_at, header_size, headers = (
-        *struct.unpack_from("<Q", data, 32),
-        *struct.unpack_from("<HH", data, 54),
-    )
+    (header_at,) = struct.unpack_from("<Q", data, 32)
+    header_size, headers = struct.unpack_from("<HH", data, 54)
     segments = [
         struct.unpack_from("<IIQQQQ", data, header_at + k * header_size) for k in range(headers)
     ]

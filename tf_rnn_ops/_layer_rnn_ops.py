@@ -42,7 +42,7 @@ def LayerRNN(
     is_training=True,
     time_major=True,
     name=None,
-):
+) -> LayerRNNOutput:
     """Runs one recurrent layer in one direction, with the weights as Keras keeps them.
 
     What the Keras layers of this package call on a CPU. G is the number of gates: lstm 4, in the order
@@ -124,7 +124,7 @@ def LayerRNNBackprop(
     rnn_mode="lstm",
     time_major=True,
     name=None,
-):
+) -> LayerRNNBackpropOutput:
     """Computes the gradient of LayerRNN. tf.GradientTape calls it; few others need to.
 
     Args:

@@ -216,3 +216,13 @@ def test_result_types_name_every_output():
     )
     result = raw_ops.BlockLSTMV2(**_block_lstm_tensors()["BlockLSTMV2"][0])
     assert np.array_equal(result.h, result[6]) and np.array_equal(result.cs, result[1])
+
+
+@pytest.mark.parametrize("name", ["params", "portable", "raw_ops", "stock", "info"])
+def test_public_functions_say_what_they_return(name):
+    module = importlib.import_module(f"tf_rnn_ops.{name}")
+    public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    functions = [f for n in public if inspect.isfunction(f := getattr(module, n))]
+    assert functions
+    for function in functions:
+        assert inspect.signature(function).return_annotation is not inspect.Signature.empty, function

@@ -10,7 +10,7 @@ from tf_rnn_ops.contrib._saveable_base import as_variables
 
 
 class _CompatibleCell(tf.keras.layers.Layer):
-    _rnn_mode = None  # set by the classes below
+    _rnn_mode: str  # set by the classes below
 
     def __init__(self, num_units, reuse=None, kernel_initializer="glorot_uniform", **kwargs):
         """Creates a cell.

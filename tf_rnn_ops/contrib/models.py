@@ -44,7 +44,7 @@ def check_configuration(num_layers, num_units, input_size, input_mode, direction
 class CudnnRNNModel:
     """What the four models share; use CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu."""
 
-    _rnn_mode = None  # set by the classes below
+    _rnn_mode: str  # set by the classes below
 
     def __init__(
         self,

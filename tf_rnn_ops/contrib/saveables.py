@@ -8,7 +8,7 @@ from tf_rnn_ops.contrib.models import check_configuration
 class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
     """What the four saveables share; use the one of the model."""
 
-    _rnn_mode = None  # set by the classes below
+    _rnn_mode: str  # set by the classes below
 
     def __init__(
         self,

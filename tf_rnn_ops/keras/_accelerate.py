@@ -10,7 +10,7 @@ from tf_rnn_ops.keras.layers import jit_property
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
 # What our attributes on Keras's classes stand in for: {(class, name): the class's own attribute}.
-_replaced = {}
+_replaced: dict = {}
 
 
 class Acceleration:
@@ -28,7 +28,7 @@ class Acceleration:
             _unpatch_if_unused()
 
 
-def accelerate():
+def accelerate() -> Acceleration:
     """Makes stock keras.layers.LSTM, GRU and SimpleRNN run as one op, also inside Bidirectional.
 
     In force until restore(), or, as a context manager, until the end of the block. Concerns layers
@@ -59,7 +59,7 @@ def accelerate():
     return token
 
 
-def restore():
+def restore() -> None:
     """Undoes accelerate(), however often it was called; `with` blocks still run to their end."""
     with _switch.lock:
         _switch.clear()

@@ -1,6 +1,7 @@
 """convert: the same model on the layers of this package, or back on Keras's."""
 
 import contextlib
+from typing import TypeVar
 
 import keras
 import tensorflow as tf
@@ -13,10 +14,11 @@ _CLASSES = {
     "tf_rnn_ops": dict(_PAIRS),
     "keras": {ours: stock for stock, ours in _PAIRS},
 }
+_Model = TypeVar("_Model", bound=keras.layers.Layer)
 _PACKAGE = __name__.split(".")[0]
 
 
-def convert(model, to="tf_rnn_ops"):
+def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     """Copies a model with every LSTM, GRU and SimpleRNN replaced, wherever they are nested.
 
     The copy has the same structure, names, weights, states and seeds, and predicts the same. A

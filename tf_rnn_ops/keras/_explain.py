@@ -1,6 +1,6 @@
 """explain: which recurrent layers of a model run as one op, and why the others do not."""
 
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import keras
 
@@ -34,7 +34,9 @@ class Explanation(NamedTuple):
     why: str
 
 
-def explain(model, print_fn=print):
+def explain(
+    model: keras.layers.Layer, print_fn: Callable[[str], Any] | None = print
+) -> list[Explanation]:
     """Prints a table of the recurrent layers of a model: layer, class, path taken, why.
 
     Args:

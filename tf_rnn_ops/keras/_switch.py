@@ -4,8 +4,10 @@ import collections
 import threading
 
 lock = threading.RLock()
-_permanent = set()
-_scoped = collections.Counter()  # a token may be entered again inside its own block
+_permanent: set = set()
+_scoped: collections.Counter = (
+    collections.Counter()
+)  # a token may be entered again inside its own block
 
 
 def active():

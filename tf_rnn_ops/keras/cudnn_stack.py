@@ -20,7 +20,7 @@ _PACKAGE = "tf_rnn_ops"
 class _CudnnStack(keras.layers.Layer):
     """What the four layers share; CudnnLSTM explains the arguments."""
 
-    rnn_mode = None  # set by the classes below
+    rnn_mode: str  # set by the classes below
 
     def __init__(
         self,

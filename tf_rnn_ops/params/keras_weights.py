@@ -46,10 +46,7 @@ def from_keras(weights: Sequence, rnn_mode: str | None = None) -> Converted:
         ValueError: An array has the wrong shape or type, or their number is wrong.
 
     Example:
-        >>> from typing import Sequence
-
-import numpy as np
-from numpy.typing import ArrayLike
+        >>> import numpy as np
         >>> from tf_rnn_ops import params
         >>> kernel, recurrent, bias = np.ones([2, 12]), np.ones([3, 12]), np.zeros(12)
         >>> converted = params.from_keras([kernel, recurrent, bias])
@@ -58,7 +55,8 @@ from numpy.typing import ArrayLike
     """
     layers = _as_layers(weights)
     num_dirs = 2 if len(layers[0]) in (4, 6) else 1
-    cells, units, gates, input_size = [], None, None, None
+    cells: list[Cell] = []
+    units = gates = input_size = 0
     for k, layer in enumerate(layers):
         per_cell = len(layer) // num_dirs
         if len(layer) not in (2 * num_dirs, 3 * num_dirs):
@@ -70,7 +68,7 @@ from numpy.typing import ArrayLike
             where = f"layer {k}" + (", backward" if d else ", forward" if num_dirs == 2 else "")
             arrays = layer[per_cell * d : per_cell * (d + 1)]
             recurrent = as_array(f"recurrent_kernel of {where}", arrays[1], rank=2)
-            if units is None:
+            if not cells:
                 units = recurrent.shape[0]
                 gates = gate_count(f"recurrent_kernel of {where}", recurrent.shape[1], units)
                 input_size = as_array(f"kernel of {where}", arrays[0], rank=2).shape[0]
@@ -86,9 +84,7 @@ from numpy.typing import ArrayLike
     return Converted(layout, from_cells(layout, cells))
 
 
-def to_keras(
-    layout: Layout, params: ArrayLike, use_bias: bool = True
-) -> list[list[np.ndarray]]:
+def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[list[np.ndarray]]:
     """Makes the weights of a stack of Keras layers; the inverse of from_keras.
 
     An LSTM or SimpleRNN of Keras has one bias, which is the sum of the two. Coming back, the sum is

@@ -158,10 +158,11 @@ class Layout:
             raise ValueError(
                 f"The buffer must have shape ({self.size},), but its shape is {buffer.shape}."
             )
-        return tuple(
+        weights, biases = (
             [buffer[block.offset : block.end].reshape(block.shape) for block in blocks]
             for blocks in (self.weights, self.biases)
         )
+        return weights, biases
 
     def _checked_projection(self, num_proj):
         num_proj = _at_least("num_proj", num_proj, 0)

@@ -1,8 +1,10 @@
 """State dicts of PyTorch's LSTM, GRU and RNN modules, without importing torch."""
 
 import re
+from typing import Any, Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params._cells import (
     Cell,
@@ -50,7 +52,7 @@ def from_torch(
         ('gru', (63,))
     """
     tensors = _select(state_dict, prefix)
-    found = [_NAME.fullmatch(name).groups() for name in tensors]
+    found = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
     num_layers = 1 + max(int(layer) for _, layer, _ in found)
     suffixes = ["", "_reverse"] if any(reverse for _, _, reverse in found) else [""]
     has_bias = any(kind.startswith("bias") for kind, _, _ in found)

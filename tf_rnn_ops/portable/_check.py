@@ -1,6 +1,8 @@
 """Compares two models on the same input."""
 
 import contextlib
+import os
+from typing import Any, Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -16,7 +18,12 @@ _OPEN = 3
 _WHICH = ("original", "rewritten")
 
 
-def check_saved_model(source, target, inputs=None, seed=0):
+def check_saved_model(
+    source: str | os.PathLike,
+    target: str | os.PathLike,
+    inputs: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> list[Comparison]:
     """Runs every signature of two SavedModels on the same input.
 
     The original needs kernels for TensorFlow's own ops, so this calls enable_stock_ops().
@@ -59,7 +66,9 @@ def check_saved_model(source, target, inputs=None, seed=0):
     return found
 
 
-def check_graph_def(source, target, inputs, outputs):
+def check_graph_def(
+    source: Any, target: Any, inputs: Mapping[str, Any], outputs: Iterable[str]
+) -> list[Comparison]:
     """Runs two GraphDefs on the same input.
 
     Args:

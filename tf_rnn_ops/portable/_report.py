@@ -52,7 +52,7 @@ class Comparison:
     tolerance: float
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         """Whether the error is within the tolerance. NaN is not."""
         return self.error <= self.tolerance
 
@@ -67,12 +67,12 @@ class Report:
         compared: A list of Comparison, empty unless a check was asked for.
     """
 
-    changed: list = dataclasses.field(default_factory=list)
-    kept: list = dataclasses.field(default_factory=list)
-    compared: list = dataclasses.field(default_factory=list)
+    changed: list[Change] = dataclasses.field(default_factory=list)
+    kept: list[Kept] = dataclasses.field(default_factory=list)
+    compared: list[Comparison] = dataclasses.field(default_factory=list)
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         """Whether nothing was kept and every comparison is within its tolerance."""
         return not self.kept and all(c.ok for c in self.compared)
 

@@ -1,5 +1,7 @@
 """Rewrites the CudnnRNN and LayerRNN nodes of a GraphDef and of its functions."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tf_rnn_ops.portable import _functions, _sizes
@@ -46,7 +48,9 @@ _SAME_SIGNATURE = (
 )
 
 
-def rewrite_graph_def(graph_def, to="tensorflow", inference=False, clear_devices=False):
+def rewrite_graph_def(
+    graph_def: Any, to: str = "tensorflow", inference: bool = False, clear_devices: bool = False
+) -> tuple[Any, Report]:
     """Replaces TensorFlow's CudnnRNN ops in a graph, and ours.
 
     Args:

@@ -1,8 +1,10 @@
 """Rewrites a SavedModel: a new folder with a new graph and the files of the old one."""
 
+import os
 import pathlib
 import shutil
 import tempfile
+from typing import Any, Mapping
 
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
@@ -16,8 +18,14 @@ _FINGERPRINT = "fingerprint.pb"
 
 
 def rewrite_saved_model(
-    source, target, to="tensorflow", inference=False, clear_devices=False, check=True, inputs=None
-):
+    source: str | os.PathLike,
+    target: str | os.PathLike,
+    to: str = "tensorflow",
+    inference: bool = False,
+    clear_devices: bool = False,
+    check: bool = True,
+    inputs: Mapping[str, Any] | None = None,
+) -> Report:
     """Writes a SavedModel anew without TensorFlow's CudnnRNN ops.
 
     Variables, assets and signatures stay as they are. A model that tf.saved_model.load() reads can
