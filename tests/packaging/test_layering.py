@@ -44,7 +44,11 @@ PY_RULES = {
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
-    "keras": ({"_initializers", "keras", "raw_ops", "params"}, {"keras", "numpy", "tensorflow"}),
+    "keras": (
+        {"_initializers", "keras", "raw_ops", "params"},
+        {"keras", "matplotlib", "numpy", "tensorflow"},
+    ),
+    "compare": ({"keras"}, {"keras", "numpy"}),
     "contrib": ({"_initializers", "contrib", "raw_ops", "params"}, {"numpy", "tensorflow"}),
     "stock": ({"_loader"}, {"numpy", "tensorflow"}),
     "portable": ({"__init__", "params", "portable", "raw_ops"}, {"google", "numpy", "tensorflow"}),

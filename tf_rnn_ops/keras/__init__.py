@@ -5,6 +5,7 @@ from tf_rnn_ops.keras import _environment
 _environment.check()
 
 from tf_rnn_ops.keras._accelerate import Acceleration, accelerate, restore  # noqa: E402
+from tf_rnn_ops.keras._compare import ModelComparison, Timing, compare  # noqa: E402
 from tf_rnn_ops.keras._convert import convert  # noqa: E402
 from tf_rnn_ops.keras._explain import Explanation, explain  # noqa: E402
 from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
@@ -26,10 +27,13 @@ __all__ = [
     "Explanation",
     "GRU",
     "LSTM",
+    "ModelComparison",
     "PeepholeLSTM",
     "PeepholeLSTMCell",
     "SimpleRNN",
+    "Timing",
     "accelerate",
+    "compare",
     "convert",
     "explain",
     "restore",

@@ -1,0 +1,144 @@
+"""compare: a model on Keras's layers and on ours, and its command."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras
+from tf_rnn_ops import compare as command
+from tf_rnn_ops.keras import _compare, compare
+
+
+@pytest.fixture
+def model():
+    inputs = keras.Input((None, 3))
+    x = keras.layers.Bidirectional(keras.layers.LSTM(4, return_sequences=True))(inputs)
+    x = keras.layers.GRU(4, name="gru")(x)
+    model = keras.Model(inputs, keras.layers.Dense(2, activation="softmax")(x))
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+
+
+@pytest.fixture
+def x(rng):
+    return rng.standard_normal((2, 5, 3)).astype(np.float32)
+
+
+def test_times_outputs_and_paths(model, x, capsys):
+    before = [w.copy() for w in model.get_weights()]
+    found = compare(model, x, np.zeros(2, "int32"), repeats=3)
+    assert [t.what for t in found.timings] == ["inference", "training step"]
+    assert all(t.keras_ms > 0 and t.ours_ms > 0 for t in found.timings)
+    assert found.timings[0].ratio == found.timings[0].keras_ms / found.timings[0].ours_ms
+    assert 0 <= found.difference < 1e-6 < found.largest <= 1
+    assert [row.path for row in found.layers] == ["op"] * 3
+    out = capsys.readouterr().out
+    assert str(found) in out and "6/6" in out  # the progress bar
+    assert "training step" in out and "forward_lstm" in out
+    # The given model has not been trained.
+    for weight, old in zip(model.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(weight, old)
+
+
+@pytest.mark.parametrize("to", ["tf_rnn_ops", "keras"])
+def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypatch, capsys):
+    seen = []
+
+    def take_turns(models, step, repeats, done):
+        seen.append([type(one.get_layer("gru")) for one in models])
+        return 6.0, 3.0
+
+    monkeypatch.setattr(_compare, "_take_turns", take_turns)
+    found = compare(tf_rnn_ops.keras.convert(model, to), x, print_fn=None)
+    assert seen == [[keras.layers.GRU, tf_rnn_ops.keras.GRU]]
+    assert found.timings[0].ratio == 2.0
+    assert "6.00 ms" in str(found) and "2.00 x" in str(found)
+    assert capsys.readouterr().out == ""
+
+
+def test_calls_take_turns():
+    calls = []
+    _compare._take_turns("ab", calls.append, 2, lambda: None)
+    assert "".join(calls) == "aabb" + "ba" + "ab"
+
+
+def test_a_difference_is_seen(model, x, monkeypatch):
+    def other_weights(model, to="tf_rnn_ops"):
+        copy = tf_rnn_ops.keras.convert(model, to)
+        if to == "keras":
+            copy.set_weights([w + 0.1 for w in copy.get_weights()])
+        return copy
+
+    monkeypatch.setattr(_compare, "convert", other_weights)
+    assert compare(model, x, repeats=1, print_fn=None).difference > 1e-3
+
+
+def test_plot(model, x, tmp_path):
+    pytest.importorskip("matplotlib")
+    compare(model, x, repeats=1, plot=tmp_path / "times.png", print_fn=None)
+    assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_bad_arguments(model, x):
+    with pytest.raises(TypeError, match="model must be a Keras 3 model, but it is a LSTM"):
+        compare(keras.layers.LSTM(2), x)
+    with pytest.raises(ValueError, match="repeats must be at least 1, but it is 0"):
+        compare(model, x, repeats=0)
+    bare = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(2)])
+    with pytest.raises(ValueError, match="the model is not compiled"):
+        compare(bare, x, np.zeros((2, 2)))
+
+
+def test_command(model, tmp_path, capsys):
+    path = str(tmp_path / "model.keras")
+    model.save(path)
+    assert command.main([path, "--batch", "3", "--time", "4", "--repeats", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "training step" in out and "gru" in out
+
+
+def test_command_on_words_and_without_compile(tmp_path, capsys):
+    inputs = {
+        "words": keras.Input((None,), dtype="int32", name="words"),
+        "x": keras.Input((2,), name="x"),
+    }
+    y = keras.layers.LSTM(3)(keras.layers.Embedding(5, 3, mask_zero=True)(inputs["words"]))
+    model = keras.Model(inputs, keras.layers.Concatenate()([y, inputs["x"]]))
+    path = str(tmp_path / "model.keras")
+    model.save(path)
+    assert command.main([path, "--batch", "2", "--time", "4", "--repeats", "1"]) == 0
+    assert "training step" in capsys.readouterr().out
+
+
+@keras.saving.register_keras_serializable("test_compare")
+class Own(keras.Model):
+    """A class of a user's own: no file says what it takes."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.rnn = keras.layers.LSTM(2)
+
+    def build(self, input_shape):
+        self.rnn.build(input_shape)
+
+    def call(self, x):
+        return self.rnn(x)
+
+
+def test_command_on_a_sequential_model(tmp_path, capsys):
+    model = keras.Sequential([keras.Input((7, 3)), tf_rnn_ops.keras.LSTM(2)])
+    model.save(tmp_path / "model.keras")
+    assert command.main([str(tmp_path / "model.keras"), "--repeats", "1"]) == 0
+    assert "inference" in capsys.readouterr().out
+
+
+def test_errors_of_the_command_are_one_line(tmp_path, capsys):
+    stack = keras.Sequential([keras.Input((None, 3)), tf_rnn_ops.keras.CudnnLSTM(2)])
+    stack.save(tmp_path / "stack.keras")
+    own = Own()
+    own(np.ones((1, 2, 3), "float32"))
+    own.save(tmp_path / "own.keras")
+    for name in ("none.keras", "stack.keras", "own.keras"):
+        assert command.main([str(tmp_path / name), "--repeats", "1"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("python -m tf_rnn_ops.compare: ")

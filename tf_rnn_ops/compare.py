@@ -1,0 +1,82 @@
+"""`python -m tf_rnn_ops.compare MODEL.keras`: a saved model on Keras's layers and on ours."""
+
+import argparse
+import sys
+
+import numpy as np
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Loads a model, makes a batch up for it, and prints what compare() finds.
+
+    Args:
+        argv: The arguments; those of the process if None.
+
+    Returns:
+        The exit status: 2 if the model cannot be loaded or compared.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops.compare",
+        description="Time a saved Keras model on Keras's layers and on those of tf_rnn_ops.",
+        epilog="The batch is random, and so are the targets of the training step. A model that was "
+        "saved without compile trains with SGD on the mean squared error.",
+    )
+    parser.add_argument("model", help="a file that model.save() wrote")
+    parser.add_argument("--batch", type=int, default=32, help="rows, where the model is open (32)")
+    parser.add_argument("--time", type=int, default=100, help="other open sizes (100)")
+    parser.add_argument("--repeats", type=int, default=20, help="calls of each model (20)")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture of the times")
+    options = parser.parse_args(argv)
+
+    import keras
+
+    from tf_rnn_ops.keras import compare
+
+    try:
+        model = keras.saving.load_model(options.model)
+        if not model.compiled:
+            model.compile("sgd", "mean_squared_error")
+        x = keras.tree.map_structure(
+            lambda tensor: _made_up(tensor, options.batch, options.time), _inputs(model)
+        )
+        y = keras.tree.map_structure(_target_like(model), model.predict_on_batch(x))
+        compare(model, x, y, repeats=options.repeats, plot=options.plot)
+    except (ImportError, OSError, TypeError, ValueError) as error:
+        print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _inputs(model):
+    """The symbolic inputs of a model, in its own structure."""
+    if len(getattr(model, "inputs", None) or ()) == 1:
+        return model.inputs[0]
+    try:
+        return model.input
+    except AttributeError:
+        raise ValueError(
+            "The file does not say what the inputs of the model are, since its class is the user's. "
+            "Call tf_rnn_ops.keras.compare(model, x, y) in Python."
+        ) from None
+
+
+def _made_up(tensor, batch, time):
+    """An array for an input of the model; of integers, which may be words, ones."""
+    shape = [batch, *[time] * (len(tensor.shape) - 1)]
+    shape = [size if known is None else known for known, size in zip(tensor.shape, shape)]
+    if "float" in tensor.dtype:
+        return np.random.default_rng(0).uniform(-1, 1, shape).astype(tensor.dtype)
+    return np.ones(shape, tensor.dtype)
+
+
+def _target_like(model):
+    """Makes targets of outputs: the outputs themselves, or for a sparse loss the first class."""
+    loss = model.loss
+    name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", ""))
+    if "sparse" in str(name):
+        return lambda output: np.zeros(output.shape[:-1], "int32")
+    return np.asarray
+
+
+if __name__ == "__main__":
+    sys.exit(main())
