@@ -28,12 +28,13 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo test test-gpu test-gpu-mock wheel install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo test test-gpu test-gpu-mock wheel wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
 	@echo "make test      everything: C++ tests, the wheel and its gate, the Python tests on the wheel"
 	@echo "make wheel     the wheel, in dist/"
+	@echo "make wheel-any the Python files alone, for machines that no library fits, in build/any/"
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
 	@echo "               make tsan: what threads share, with the thread sanitizer"
@@ -55,6 +56,11 @@ $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 
 wheel: $(CONFIG)
 	./pip_pkg.sh
+
+# The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
+wheel-any: $(READY)
+	rm -rf build/lib build/any
+	TF_RNN_OPS_PURE=1 $(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/any .
 
 # The wheel without its gate, which `make test` runs with the other Python tests.
 install: $(CONFIG)

@@ -17,6 +17,8 @@ VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "_versions.py"))
 TENSORFLOW = f"~={VERSIONS['TENSORFLOW']}.0"
 # Where the files of this version can be read, with a slash at the end; None: nowhere in public.
 REPOSITORY = None
+# For machines that no library fits: the Python files alone, in a wheel for any of them.
+PURE = os.environ.get("TF_RNN_OPS_PURE") == "1"
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> None:
@@ -40,6 +42,8 @@ class BuildWithNative(build_py):
 
     def run(self):
         super().run()
+        if PURE:
+            return
         # pip_pkg.sh has configured already, for the Python that its caller chose.
         if not os.environ.get("TF_RNN_OPS_CONFIGURED"):
             _configure()
@@ -48,17 +52,17 @@ class BuildWithNative(build_py):
 
 
 class NativeDistribution(Distribution):
-    """Tells setuptools that there is native code, so that the wheel has a platform tag."""
+    """Tells setuptools whether there is native code, so that the wheel has a platform tag."""
 
     def has_ext_modules(self):
-        return True
+        return not PURE
 
 
 class AnyPythonWheel(bdist_wheel):
     """The libraries use no Python ABI: one wheel for every Python 3."""
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", "any" if PURE else super().get_tag()[2]
 
 
 def _readme() -> str:

@@ -1,18 +1,26 @@
 """TensorFlow's CudnnRNN and BlockLSTM ops for every CPU, with their gradients.
 
-Importing the package registers the ops, so that a SavedModel which uses them can be loaded.
+Importing the package registers the ops, so that a SavedModel which uses them can be loaded. Where no
+library fits the machine or its TensorFlow, the import warns and the package does without the ops.
 """
 
 import importlib
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops import _loader
 from tf_rnn_ops._versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
-if not _loader.running_info():
-    _loader.load()
-    from tf_rnn_ops import _gradients, raw_ops  # noqa: F401
+if _loader.unavailable() is None:
+    from tf_rnn_ops import _gradients  # noqa: F401  (registers them)
+else:
+    warnings.warn(
+        f"{_loader.unavailable()} Without it the Keras layers run Keras's loop, tf_rnn_ops.params "
+        "converts weights, and the ops raise an error.",
+        stacklevel=2,
+    )
+from tf_rnn_ops import raw_ops  # noqa: E402
 
 if TYPE_CHECKING:
     from tf_rnn_ops import contrib, info, keras, params, portable

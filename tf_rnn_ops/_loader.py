@@ -3,27 +3,21 @@
 import ctypes
 import functools
 import pathlib
-import sys
+import platform
+import struct
 
 import numpy
 
 from tf_rnn_ops._versions import TENSORFLOW
 
+# What there are libraries for.
+_MACHINE = ("Linux", "x86_64")
 _LIBRARY = pathlib.Path(__file__).resolve().with_name("_tf_rnn_ops.so")
 
 
 def library_path():
     """Returns the path of the library as a string; it need not exist."""
     return str(_LIBRARY)
-
-
-def running_info():
-    """Tells whether this process is `python -m tf_rnn_ops.info`.
-
-    That command explains why loading fails, so the package must not fail before it starts.
-    """
-    argv = sys.orig_argv
-    return any(pair == ("-m", "tf_rnn_ops.info") for pair in zip(argv, argv[1:]))
 
 
 def import_tensorflow():
@@ -46,8 +40,8 @@ def import_tensorflow():
     version = getattr(tf, "__version__", "unknown")
     if version.split(".")[:2] != TENSORFLOW.split("."):
         raise ImportError(
-            f"This build of tf_rnn_ops works with TensorFlow {TENSORFLOW}, but "
-            f"TensorFlow {version} is installed. Install the right one with: pip install 'tf_rnn_ops[cpu]'."
+            f"This build of tf_rnn_ops works with TensorFlow {TENSORFLOW}, but TensorFlow {version} "
+            "is installed. Install the right one with: pip install 'tf_rnn_ops[cpu]'."
         )
     return tf
 
@@ -63,11 +57,18 @@ def load_library(path):
             not fit.
     """
     tf = import_tensorflow()
+    machine = platform.system(), platform.machine()
+    if not path.exists() and machine != _MACHINE:
+        raise ImportError(
+            f"tf_rnn_ops has no kernels for {' on '.join(machine)}, only for {' on '.join(_MACHINE)}."
+        )
     if not path.exists():
         raise ImportError(
             f"{path} does not exist, so tf_rnn_ops has not been built. In a source tree, run "
             "`make develop`; otherwise install the wheel again."
         )
+    if _is_cut_off(path):  # the dynamic linker would crash
+        raise ImportError(f"{path} is cut off or no shared object: install the wheel again.")
     try:
         return tf.load_op_library(str(path))
     except (tf.errors.OpError, RuntimeError) as error:
@@ -77,10 +78,50 @@ def load_library(path):
         ) from error
 
 
+def _is_cut_off(path):
+    """Whether the table of sections, which ends a 64-bit ELF file, is not all there."""
+    with path.open("rb") as file:
+        header = file.read(64)
+    if len(header) < 64 or header[:5] != b"\x7fELF\x02":
+        return True
+    (table_at,) = struct.unpack_from("<Q", header, 40)
+    entry_size, entries = struct.unpack_from("<HH", header, 58)
+    return table_at + entry_size * entries > path.stat().st_size
+
+
 @functools.lru_cache(maxsize=None)
 def load():
     """Loads the library of ops; see load_library."""
     return load_library(_LIBRARY)
+
+
+@functools.lru_cache(maxsize=None)
+def unavailable():
+    """Says why there are no ops in this process.
+
+    Returns:
+        A sentence, or None if the library is loaded.
+    """
+    try:
+        load()
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+class _NoOps:
+    """Stands for the module of load(): calling an op says why there is none."""
+
+    def __getattr__(self, name):
+        def call(*args, **kwargs):
+            raise RuntimeError(f"The ops of tf_rnn_ops are not loaded. {unavailable()}")
+
+        return call
+
+
+def ops():
+    """Returns the module of load(), or one whose functions raise RuntimeError with the reason."""
+    return load() if unavailable() is None else _NoOps()
 
 
 def float_attr(value):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import tf_rnn_ops
@@ -29,9 +30,31 @@ def _run(*arguments, path=None, **environment):
     )
 
 
-def _last_line(result):
-    assert result.returncode == 1, result.stderr
-    return result.stderr.strip().splitlines()[-1]
+def _warning(result):
+    """The one warning of an import that succeeds."""
+    assert result.returncode == 0, result.stderr
+    (line,) = [text for text in result.stderr.splitlines() if "UserWarning: " in text]
+    return line.split("UserWarning: ")[1]
+
+
+# What needs neither TensorFlow nor the library.
+WITHOUT_OPS = """
+import tf_rnn_ops
+import tf_rnn_ops
+assert tf_rnn_ops.params.Layout("gru", 1, 3, 2).size == 63
+try:
+    tf_rnn_ops.raw_ops.LayerRNN(
+        input=1, input_h=1, input_c=1, kernel=1, recurrent_kernel=1
+    )
+except RuntimeError as error:
+    assert "The ops of tf_rnn_ops are not loaded." in str(error), error
+else:
+    raise AssertionError("the op ran")
+try:
+    tf_rnn_ops.enable_stock_ops()
+except ImportError as error:
+    pass
+"""
 
 
 @pytest.fixture
@@ -57,30 +80,110 @@ def copied_package(tmp_path):
 
 def test_tensorflow_is_missing(fake_tensorflow):
     path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
-    line = _last_line(_run("-c", "import tf_rnn_ops", path=path))
-    assert line.startswith("ImportError: tf_rnn_ops needs TensorFlow 2.21")
-    assert "pip install" in line
+    line = _warning(_run("-c", WITHOUT_OPS, path=path))
+    assert line.startswith("tf_rnn_ops needs TensorFlow 2.21") and "pip install" in line
 
 
 @pytest.mark.parametrize("version", ("2.20.0", "2.22.0-rc1", "3.21.0", "2.2.1"))
 def test_tensorflow_of_another_version(version, fake_tensorflow):
     path = fake_tensorflow(f"__version__ = {version!r}")
-    line = _last_line(_run("-c", "import tf_rnn_ops", path=path))
-    assert line.startswith("ImportError: This build of tf_rnn_ops works with TensorFlow 2.21")
+    line = _warning(_run("-c", WITHOUT_OPS, path=path))
+    assert line.startswith("This build of tf_rnn_ops works with TensorFlow 2.21")
     assert version in line and "pip install" in line
 
 
 def test_library_is_missing(copied_package):
-    line = _last_line(_run("-c", "import tf_rnn_ops", path=copied_package.parent))
-    assert line.startswith("ImportError") and "_tf_rnn_ops.so does not exist" in line
-    assert "make develop" in line
+    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+    assert "_tf_rnn_ops.so does not exist" in line and "make develop" in line
 
 
-def test_library_is_broken(copied_package):
-    (copied_package / "_tf_rnn_ops.so").write_bytes(b"not a library")
-    result = _run("-c", "import tf_rnn_ops", path=copied_package.parent)
-    assert result.returncode == 1
-    assert "ImportError: TensorFlow 2.21" in result.stderr and "cannot load" in result.stderr
+def test_another_machine(copied_package):
+    script = (
+        "import platform; platform.system = lambda: 'Darwin'; platform.machine = lambda: 'arm64'"
+    )
+    line = _warning(_run("-c", script + WITHOUT_OPS, path=copied_package.parent))
+    assert line.startswith(
+        "tf_rnn_ops has no kernels for Darwin on arm64, only for Linux on x86_64."
+    )
+
+
+def _write_foreign(path):
+    """An ELF file for another processor, complete as far as its header says."""
+    header = bytearray(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes())
+    header[18:20] = (183).to_bytes(2, "little")  # AArch64
+    path.write_bytes(header)
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (lambda path: path.write_bytes(b"not a library"), "cut off or no shared object"),
+        (lambda path: path.write_bytes(b""), "cut off or no shared object"),
+        (
+            lambda path: path.write_bytes(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()[:-9999]),
+            "cut off or no shared object",
+        ),
+        (_write_foreign, "cannot load"),
+    ],
+    ids=["text", "empty", "truncated", "another processor"],
+)
+def test_library_is_broken(write, message, copied_package):
+    write(copied_package / "_tf_rnn_ops.so")
+    assert message in _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+
+
+KERAS_WITHOUT_OPS = """
+import sys
+import numpy as np
+import keras
+import tf_rnn_ops.keras
+
+x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
+mask = np.arange(5) < np.array([[5], [2]])
+for name in ("LSTM", "GRU", "SimpleRNN"):
+    stock = getattr(keras.layers, name)(4)
+    ours = getattr(tf_rnn_ops.keras, name)(4)
+    want = stock(x, mask=mask)
+    ours.build(x.shape)
+    ours.set_weights(stock.get_weights())
+    np.testing.assert_array_equal(ours(x, mask=mask), want)
+    (row,) = tf_rnn_ops.keras.explain(ours, print_fn=None)
+    assert row.path == "loop" and row.why.startswith("the ops are not loaded: "), row
+    assert ours.supports_jit
+assert tf_rnn_ops.keras.PeepholeLSTM(4)(x).shape == (2, 4)
+with tf_rnn_ops.keras.accelerate():
+    np.testing.assert_array_equal(stock(x, mask=mask), want)
+
+# What was saved where the ops are.
+model = keras.saving.load_model(sys.argv[1])
+np.testing.assert_allclose(model.predict(x, verbose=0), np.load(sys.argv[2]), atol=1e-6)
+model.compile("sgd", "mse")
+model.fit(x, np.zeros((2, 4)), verbose=0)
+assert type(tf_rnn_ops.keras.convert(model, to="keras").layers[0]) is keras.layers.LSTM
+
+stack = tf_rnn_ops.keras.CudnnLSTM(4)
+(row,) = tf_rnn_ops.keras.explain(stack, print_fn=None)
+assert row.path == "none" and "not loaded" in row.why
+try:
+    stack(x)
+except RuntimeError as error:
+    assert "The ops of tf_rnn_ops are not loaded." in str(error)
+else:
+    raise AssertionError("the stack ran")
+"""
+
+
+def test_keras_layers_without_the_library(copied_package, tmp_path):
+    import keras
+
+    import tf_rnn_ops.keras
+
+    x = np.random.default_rng(0).normal(size=(2, 5, 3)).astype("float32")
+    model = keras.Sequential([keras.Input((None, 3)), tf_rnn_ops.keras.LSTM(4)])
+    model.save(tmp_path / "model.keras")
+    np.save(tmp_path / "want.npy", model.predict(x, verbose=0))
+    arguments = [str(tmp_path / name) for name in ("model.keras", "want.npy")]
+    _warning(_run("-c", KERAS_WITHOUT_OPS, *arguments, path=copied_package.parent))
 
 
 def test_variants_are_optional(copied_package):

@@ -45,7 +45,7 @@ PY_RULES = {
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
     "keras": (
-        {"_initializers", "keras", "raw_ops", "params"},
+        {"_initializers", "_loader", "keras", "raw_ops", "params"},
         {"keras", "matplotlib", "numpy", "tensorflow"},
     ),
     "compare": ({"keras"}, {"keras", "numpy"}),

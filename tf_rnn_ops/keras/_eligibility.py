@@ -4,6 +4,7 @@ import keras
 import tensorflow as tf
 from tensorflow.python.ops import control_flow_util
 
+from tf_rnn_ops import _loader
 from tf_rnn_ops.keras import _environment
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
@@ -23,6 +24,8 @@ def loop_reason(layer):
     Returns:
         A sentence, or None if the op can run.
     """
+    if _loader.unavailable() is not None:
+        return f"the ops are not loaded: {_loader.unavailable()}"
     cell = getattr(layer, "cell", None)
     # Exactly these classes: a subclass of a cell may compute anything.
     if type(cell) not in _CELL_REASONS:

@@ -4,6 +4,7 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops import _loader
 from tf_rnn_ops.keras import _eligibility, _environment, _switch
 from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
@@ -16,6 +17,7 @@ _STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 OP = "op"
 LOOP = "loop"
 LOOP_IN_TRAINING = "op, loop in training"
+NOTHING = "none"  # a stack without the ops
 
 
 class Explanation(NamedTuple):
@@ -24,8 +26,8 @@ class Explanation(NamedTuple):
     Attributes:
         layer: Names of the layers around it and its own, such as 'bidirectional/forward_lstm'.
         kind: Its class.
-        path: 'op', 'loop' or 'op, loop in training'.
-        why: Why the loop runs; empty if it does not.
+        path: 'op', 'loop' or 'op, loop in training'; 'none' for a stack where the ops are not loaded.
+        why: Why the op does not run; empty if it does.
     """
 
     layer: str
@@ -97,7 +99,8 @@ def _is_stack(layer):
 def _path(layer, compiled):
     """Returns the path and why."""
     if _is_stack(layer):
-        return OP, ""
+        reason = _loader.unavailable()
+        return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
     if not isinstance(layer, (*_OURS, *_STOCK)):
         return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
     reason = _eligibility.loop_reason(layer)

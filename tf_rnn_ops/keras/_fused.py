@@ -8,7 +8,7 @@ runs on either.
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import _loader, raw_ops
 from tf_rnn_ops.keras import _eligibility, _params
 from tf_rnn_ops.keras._masks import MaskedSteps
 
@@ -28,6 +28,8 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         The last output [B, H], the outputs [B, T, H] (or the last output as [B, 1, H] without
         return_sequences), and the list of final states [B, H].
     """
+    if _loader.unavailable() is not None:
+        return loop(sequences, initial_state, mask, training=training)
     states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
     if isinstance(layer, keras.layers.GRU):
         states = states[:1]  # as Keras's GRU, which takes more and does without them

@@ -66,7 +66,7 @@ def main(argv=None):
             )
         else:
             report = _rewrite_file(portable, options, how, inputs)
-    except (OSError, ValueError) as error:
+    except (ImportError, OSError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(report)
