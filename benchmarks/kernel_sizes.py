@@ -1,13 +1,13 @@
 """Bytes of scratch and reserve space of our kernels, as the kernel table itself gives them.
 
-Mirrors RnnProblem of cc/cpu/kernel_args.h and the head of cc/cpu/kernel_table.h. A test compares
+Mirrors RnnProblem and ThreadBudget of cc/cpu/kernel_args.h and the head of cc/cpu/kernel_table.h. A test compares
 the reserve space with what the op returns.
 """
 
 import ctypes
 import pathlib
 
-_VERSIONS = (2, 3, 4, 5)  # values of kKernelTableVersion with these structures
+_VERSION = 5  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -30,7 +30,13 @@ class _Sizes(ctypes.Structure):
     _fields_ = [("scratch_bytes", ctypes.c_int64), ("reserve_bytes", ctypes.c_int64)]
 
 
-_Function = ctypes.CFUNCTYPE(_Sizes, ctypes.POINTER(_Problem), ctypes.c_int32)
+class _Threads(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_int32) for n in ("count", "wake_ns", "meet_ns")]
+
+
+# What cc/cpu/heuristics.h has for wake_ns and meet_ns.
+_WAKE_NS, _MEET_NS = 20000, 300
+_Function = ctypes.CFUNCTYPE(_Sizes, ctypes.POINTER(_Problem), ctypes.POINTER(_Threads))
 
 
 class _Table(ctypes.Structure):
@@ -66,8 +72,9 @@ def sizes(package, isa, problem, training, threads):
     library = ctypes.CDLL(str(pathlib.Path(package) / f"_tf_rnn_ops_{isa}.so"))
     library.tf_rnn_ops_kernel_table.restype = ctypes.POINTER(_Table)
     table = library.tf_rnn_ops_kernel_table().contents
-    if table.version not in _VERSIONS:
-        raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSIONS}")
+    if table.version != _VERSION:
+        raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSION}")
+    budget = ctypes.byref(_Threads(threads, _WAKE_NS, _MEET_NS))
     p = problem
     lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
     asked = _Problem(
@@ -84,10 +91,10 @@ def sizes(package, isa, problem, training, threads):
         lengths=lengths,
         bf16_products=int(p.dtype == "bfloat16"),
     )
-    forward = table.forward_sizes(ctypes.byref(asked), threads)
+    forward = table.forward_sizes(ctypes.byref(asked), budget)
     result = {"forward_scratch": forward.scratch_bytes, "reserve": forward.reserve_bytes}
     if training:
-        backward = table.backward_sizes(ctypes.byref(asked), threads)
+        backward = table.backward_sizes(ctypes.byref(asked), budget)
         result["backward_scratch"] = backward.scratch_bytes
     else:
         result["reserve"] = 0

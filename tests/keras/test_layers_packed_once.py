@@ -14,7 +14,9 @@ LAYERS = {
     "LSTM": lambda **a: tf_rnn_ops.keras.LSTM(UNITS, **a),
     "GRU": lambda **a: tf_rnn_ops.keras.GRU(UNITS, **a),
     "SimpleRNN": lambda **a: tf_rnn_ops.keras.SimpleRNN(UNITS, use_bias=False, **a),
-    "CudnnLSTM": lambda **a: tf_rnn_ops.keras.CudnnLSTM(UNITS, 2, "bidirectional", **a),
+    "CudnnLSTM": lambda **a: tf_rnn_ops.keras.CudnnLSTM(
+        UNITS, num_layers=2, direction="bidirectional", **a
+    ),
     "CudnnGRU": lambda **a: tf_rnn_ops.keras.CudnnGRU(UNITS, **a),
 }
 PACKING = ("PackLayerRNN", "PackCudnnRNNParams")
