@@ -125,7 +125,8 @@ def test_eager_calls_take_the_fast_path(monkeypatch):
     def slow(*args, **kwargs):
         raise AssertionError("the eager call fell back")
 
-    for name in ("cudnn_rnnv3", "block_lstmv2"):
+    names = ("cudnn_rnnv3", "block_lstmv2", "layer_rnn", "pack_layer_rnn", "layer_rnn_packed")
+    for name in names:
         monkeypatch.setitem(
             getattr(generated, f"tf_rnn_ops_{name}_eager_fallback").__globals__,
             f"tf_rnn_ops_{name}_eager_fallback",
@@ -140,3 +141,9 @@ def test_eager_calls_take_the_fast_path(monkeypatch):
         seq_len_max=tf.constant(1, tf.int64), x=x, cs_prev=state[0], h_prev=state[0],
         w=tf.zeros([2, 4]), wci=vector, wcf=vector, wco=vector, b=tf.zeros([4]),
     )  # fmt: skip
+    # Without what is optional.
+    weights = {"kernel": tf.zeros([1, 4]), "recurrent_kernel": tf.zeros([1, 4])}
+    inputs = {"input": x, "input_h": state[0], "input_c": state[0], **weights}
+    packed = tf_rnn_ops.raw_ops.PackLayerRNN(**weights)
+    tf_rnn_ops.raw_ops.LayerRNNPacked(**inputs, packed=packed)
+    tf_rnn_ops.raw_ops.LayerRNN(**inputs)
