@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from tf_rnn_ops import _loader
 
-_ops = _loader.load()
+_ops = _loader.ops()
 
 
 class CudnnRNNV3PackedOutput(NamedTuple):

@@ -22,8 +22,11 @@ inline int64_t NsToMove(int64_t bytes) { return bytes / 8; }
 // Drawing so many random numbers for dropout.
 inline int64_t NsToDraw(int64_t numbers) { return 2 * numbers; }
 
-// So many multiplications of a matrix product.
+// So many multiplications of a matrix product whose factors are in the core's cache.
 inline int64_t NsToMultiply(int64_t multiplies) { return multiplies / 40; }
+
+// Reading so many bytes of weights that the core's cache does not hold yet.
+inline int64_t NsToStream(int64_t bytes) { return bytes / 32; }
 
 // ---- How many threads a job is worth ----
 
@@ -56,9 +59,10 @@ struct SplitProblem {
   int64_t num_dirs;
   ThreadBudget threads;
   int64_t steps;         // T
-  int64_t panels;        // units can be shared in pieces of a panel
-  int64_t weight_bytes;  // read at every step
-  int64_t stream_bytes;  // units are shared where the weights are larger
+  int64_t panels;           // units can be shared in pieces of a panel
+  int64_t recurrent_bytes;  // weights that are read at every step
+  int64_t weight_bytes;     // all of one direction
+  int64_t stream_bytes;     // units are shared where the recurrent weights are larger
   int64_t multiplies;    // of one direction, all steps
 };
 
@@ -71,8 +75,8 @@ constexpr int64_t kBackwardStreamBytes = int64_t{8} << 20;
 
 // Rows that keep the registers of a tile busy, more where every slice streams weights that do not
 // fit its core's second-level cache.
-inline int64_t RowsOfSlice(int64_t weight_bytes) {
-  return weight_bytes > (int64_t{1} << 20) ? 16 : 4;
+inline int64_t RowsOfSlice(int64_t recurrent_bytes) {
+  return recurrent_bytes > (int64_t{1} << 20) ? 16 : 4;
 }
 
 // The pieces that `panels` panels are cut into for at most `most` threads, with `step_ns` of work
@@ -89,13 +93,13 @@ inline int64_t ChooseShares(int64_t most, int64_t meet_ns, int64_t panels, int64
 }
 
 inline Split ChooseSplit(const SplitProblem& p) {
-  const int64_t dir_ns = NsToMultiply(p.multiplies);
+  const int64_t dir_ns = NsToMultiply(p.multiplies) + NsToStream(p.weight_bytes);
   const int64_t ns = p.num_dirs * dir_ns;
   const int64_t wanted =
       std::min((p.threads.count + p.num_dirs - 1) / p.num_dirs, WorthThreads(p.threads, dir_ns));
   if (wanted <= 1) return {1, 1, ns};
-  const int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.weight_bytes));
-  const bool fits = p.weight_bytes <= p.stream_bytes;
+  const int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.recurrent_bytes));
+  const bool fits = p.recurrent_bytes <= p.stream_bytes;
   if (fits && slices == wanted) return {slices, 1, ns};
   const int64_t step_ns = dir_ns / std::max(int64_t{1}, p.steps);
   const int64_t shares = ChooseShares(wanted, p.threads.meet_ns, p.panels, step_ns);

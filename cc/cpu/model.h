@@ -333,7 +333,8 @@ Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_
   p.threads = threads;
   p.steps = steps;
   p.panels = panels;
-  p.weight_bytes = Area(Area(s.hidden, columns), static_cast<int64_t>(sizeof(T)));
+  p.recurrent_bytes = Area(Area(s.hidden, columns), static_cast<int64_t>(sizeof(T)));
+  p.weight_bytes = Area(Area(in + s.hidden, columns), static_cast<int64_t>(sizeof(T)));
   p.stream_bytes = stream_bytes;
   p.multiplies = Area(Area(rows, columns), in + s.hidden);
   return ChooseSplit(p);

@@ -18,7 +18,8 @@ SplitProblem Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, in
   p.threads = {static_cast<int32_t>(threads), kWakeNs, kMeetNs};
   p.steps = steps;
   p.panels = (units + 15) / 16;
-  p.weight_bytes = 16 * units * units;
+  p.recurrent_bytes = 16 * units * units;
+  p.weight_bytes = 16 * (input + units) * units;
   p.stream_bytes = kForwardStreamBytes;
   p.multiplies = steps * batch * 4 * units * (input + units);
   return p;
@@ -59,6 +60,9 @@ TEST(ChooseSplit, FewRowsShareUnits) {
   Expect(Lstm(100, 4, 256, 256, 2), 1, 2);
 }
 
+// One step of one row reads 2 MB of weights: two cores read it in half the time.
+TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 256, 256, 2), 1, 2); }
+
 TEST(ChooseSplit, ManyRowsAreSliced) {
   Expect(Lstm(100, 8, 64, 128, 2), 2, 1);
   Expect(Lstm(100, 32, 256, 256, 2), 2, 1);
@@ -98,14 +102,13 @@ TEST(ChooseSplit, DirectionsShareTheThreads) {
   p.num_dirs = 2;
   const Split split = ChooseSplit(p);
   EXPECT_EQ(split.slices, 2);
-  EXPECT_EQ(split.ns, 2 * NsToMultiply(p.multiplies));
+  EXPECT_EQ(split.ns, 2 * (NsToMultiply(p.multiplies) + NsToStream(p.weight_bytes)));
 }
 
 // Sizes whose products left int64 are refused later; the decision must not divide by zero.
 TEST(ChooseSplit, OverflownSizes) {
   SplitProblem p = Lstm(0, 0, 0, 16, 8);
-  p.multiplies = -1;
-  p.weight_bytes = -1;
+  p.multiplies = p.recurrent_bytes = p.weight_bytes = -1;
   Expect(p, 1, 1);
 }
 
