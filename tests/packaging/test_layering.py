@@ -34,7 +34,13 @@ CC_RULES = {
 
 # By module of tf_rnn_ops: which of its modules it may import, and which other packages.
 ANY = None
-_RAW_OPS_PARTS = {"_block_lstm_ops", "_cudnn_rnn_ops", "_cudnn_rnn_params_ops", "_layer_rnn_ops"}
+_RAW_OPS_PARTS = {
+    "_block_lstm_ops",
+    "_cudnn_rnn_ops",
+    "_cudnn_rnn_params_ops",
+    "_layer_rnn_ops",
+    "_packed_rnn_ops",
+}
 PY_RULES = {
     "__init__": (ANY, {"numpy", "tensorflow"}),
     "_loader": ({"_versions"}, {"numpy", "tensorflow"}),
