@@ -112,7 +112,9 @@ def _layer_rnn_packed_gradient(op, *gradients):
     inputs = dict(zip((*names, "sequence_lengths"), op.inputs[:7], strict=True))
     model = {name: _attribute(op, name) for name in ("rnn_mode", "time_major")}
     outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
-    inputs |= {name: tf.zeros([0], inputs["input"].dtype) for name in ("input_mask", "recurrent_mask")}
+    inputs |= {
+        name: tf.zeros([0], inputs["input"].dtype) for name in ("input_mask", "recurrent_mask")
+    }
     return (*_layer_backprop(inputs, model, outputs, gradients)[:7], None)
 
 

@@ -35,7 +35,7 @@ def PackCudnnRNNParams(
     num_proj=0,
     keep=False,
     name=None,
-):
+) -> Any:
     """Packs the parameters of CudnnRNNV3 as the CPU kernels read them, for CudnnRNNV3Packed.
 
     CudnnRNNV3 packs them at every call, which short calls spend most of their time on. On a GPU
@@ -76,7 +76,9 @@ def PackCudnnRNNParams(
     )
 
 
-def PackLayerRNN(*, kernel, recurrent_kernel, bias=(), rnn_mode="lstm", keep=False, name=None):
+def PackLayerRNN(
+    *, kernel, recurrent_kernel, bias=(), rnn_mode="lstm", keep=False, name=None
+) -> Any:
     """Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
 
     LayerRNN packs them at every call, which short calls spend most of their time on. Without
@@ -122,7 +124,7 @@ def CudnnRNNV3Packed(
     num_proj=0,
     time_major=True,
     name=None,
-):
+) -> CudnnRNNV3PackedOutput:
     """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed before.
 
     The results are those of CudnnRNNV3 with is_training=False, to the bit but for calls of at most
@@ -198,7 +200,7 @@ def LayerRNNPacked(
     rnn_mode="lstm",
     time_major=True,
     name=None,
-):
+) -> LayerRNNPackedOutput:
     """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed before.
 
     The results are those of LayerRNN with is_training=False, to the bit but for calls of at most 4

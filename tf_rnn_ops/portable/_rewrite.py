@@ -159,7 +159,9 @@ def _drop_packing(host, nodes, place, report):
         if node.name in used:
             report.kept.append(Kept(place, node.name, node.op, "an op that was kept reads it"))
         else:
-            report.changed.append(Change(place, node.name, node.op, "nothing, since nobody reads it"))
+            report.changed.append(
+                Change(place, node.name, node.op, "nothing, since nobody reads it")
+            )
             nodes.remove(node)
 
 
