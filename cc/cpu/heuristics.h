@@ -58,12 +58,12 @@ struct SplitProblem {
   int64_t batch;
   int64_t num_dirs;
   ThreadBudget threads;
-  int64_t steps;         // T
+  int64_t steps;            // T
   int64_t panels;           // units can be shared in pieces of a panel
   int64_t recurrent_bytes;  // weights that are read at every step
   int64_t weight_bytes;     // all of one direction
   int64_t stream_bytes;     // units are shared where the recurrent weights are larger
-  int64_t multiplies;    // of one direction, all steps
+  int64_t multiplies;       // of one direction, all steps
 };
 
 // Measured on two cores of a Zen 5 with 1 MB each and 32 MB together, 2026-09: sharing units gained

@@ -15,8 +15,16 @@ EIGEN = ("Eigen/", "unsupported/Eigen/")
 # By folder: prefixes of what a file there may include beside the C++ standard library.
 CC_RULES = {
     "compat": ("dlfcn.h", "pthread.h"),
-    "core": ("cc/core/", "sys/mman.h", "unistd.h"),
-    "cpu": ("cc/cpu/", "cc/core/", *EIGEN, "cpuid.h", "dlfcn.h", "immintrin.h", "sched.h"),
+    "core": (
+        "cc/core/",
+        "linux/futex.h",
+        "pthread.h",
+        "sched.h",
+        "sys/mman.h",
+        "sys/syscall.h",
+        "unistd.h",
+    ),
+    "cpu": ("cc/cpu/", "cc/core/", *EIGEN, "cpuid.h", "dlfcn.h", "immintrin.h"),
     # WHY no header of NVIDIA's: building needs none, see cc/gpu/cudnn_min.h.
     "gpu": ("cc/gpu/", "cc/core/", "dlfcn.h"),
     "tf": (
@@ -27,6 +35,7 @@ CC_RULES = {
         "cc/cpu/kernel_args.h",
         "cc/cpu/kernel_table.h",
         "cc/cpu/packed_header.h",
+        "cc/cpu/team_parallel_for.h",
         *TENSORFLOW,
         *EIGEN,
         "dlfcn.h",

@@ -166,7 +166,8 @@ TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
       RnnProblem p = c.problem;
       p.lengths = c.lengths.data();
-      EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, 64 + kValues[mode] * 80 * 64 * 4);
+      EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes,
+                64 + kValues[mode] * 80 * 64 * 4);
       p.is_training = 0;
       EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, 0);
     }
