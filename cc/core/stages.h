@@ -34,7 +34,7 @@ class Stages {
 
   // A claim follows the end of the stage before at once, so an owner that has not claimed its share
   // after this time has lost its core.
-  static constexpr std::chrono::microseconds kLateAfter{20};
+  static constexpr std::chrono::microseconds kLateAfter{60};
 
   explicit Stages(int64_t shares, std::chrono::nanoseconds late_after = kLateAfter)
       : shares_(shares), late_after_(late_after) {

@@ -258,7 +258,7 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   to.input_bias = static_cast<T*>(args.b_grad);
   to.recurrent_bias = nullptr;
 
-  PackBackwardWeights(layer, &src, args.parallel);
+  PackBackwardWeights(layer, &src, plan.split, args.parallel);
   RunBackwardRecurrence(layer, plan.split, args.parallel,
                         [&](int, int64_t b0, int64_t b1, const SlicePointers<T>& pointers) {
                           return BlockLstmBackwardSlice<T>(args, plan, b0, b1, pointers);

@@ -272,7 +272,7 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   const Sizes<T>& s = plan.sizes;
   const WeightSource<T> src =
       BlockLstmSource(p, static_cast<const T*>(args.w), static_cast<const T*>(args.b));
-  Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, T>(s, p.input_size)),
+  Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, T>(s, p.input_size)) + plan.split.ns,
            [&](int64_t i) { PackItem(s, src, p.input_size, i, plan.weights); });
   if (p.use_peephole) PadPeepholes<T>(args.wci, args.wcf, args.wco, s, plan.peephole);
   RunBlockLstmRecurrence(args, plan);

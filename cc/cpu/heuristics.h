@@ -35,7 +35,7 @@ inline int64_t NsToStream(int64_t bytes) { return bytes / 32; }
 // it costs the caller 3 us. Two threads that meet at every step of (100,1,64,64) lose 0.3 us a step
 // against one, so a meeting costs at least 0.6 us. That each further thread costs as much again is
 // a model.
-constexpr int32_t kWakeNs = 20000;
+constexpr int32_t kWakeNs = 40000;
 constexpr int32_t kMeetNs = 300;
 
 // At least 1.

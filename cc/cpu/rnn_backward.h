@@ -156,11 +156,12 @@ RnnSizes BackwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
 
 template <typename T, typename E>
 void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<TensorOf<T, E>>* src,
-                         const ParallelFor& parallel) {
+                         const Split& split, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
-  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in));
+  // Whoever is woken for packing stays for the recurrence.
+  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
   });
@@ -277,7 +278,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
       layer.dirs[d].gates = kept.gates;
       layer.dirs[d].c = kept.c;
     }
-    PackBackwardWeights(layer, src, args.parallel);
+    PackBackwardWeights(layer, src, plan.split, args.parallel);
     RunBackwardRecurrence(layer, plan.split, args.parallel,
                           [&](int d, int64_t j0, int64_t j1, const SlicePointers<T, E>& pointers) {
                             return BackwardSlice<T, E>(layer, d, j0, j1, pointers);

@@ -194,7 +194,8 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, 
 }
 
 template <typename T, typename E>
-void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const ParallelFor& parallel) {
+void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split& split,
+                        const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   if (layer.direct) {
     for (int d = 0; d < s.num_dirs; ++d) {
@@ -205,7 +206,8 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Paral
     return;
   }
   const int64_t items = PackItems(s);
-  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in));
+  // Whoever is woken for packing stays for the recurrence.
+  const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     const ForwardDirection<T, E>& dir = layer.dirs[i / items];
     PackItem(s, dir.source, in, i % items, dir.weights);
@@ -313,7 +315,7 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
         layer.dirs[d].c = kept.c;
       }
     }
-    if (!p.weights_packed) PackForwardWeights(layer, weight_in, args.parallel);
+    if (!p.weights_packed) PackForwardWeights(layer, weight_in, plan.split, args.parallel);
     RunForwardRecurrence(layer, plan, args.parallel);
     if (l + 1 == p.num_layers) break;
     if (p.is_training && p.dropout > 0) {
