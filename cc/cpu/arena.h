@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cc/core/check.h"
 #include "cc/cpu/isa.h"
 
 namespace rnn_ops {
@@ -34,7 +35,10 @@ class Arena {
   }
 
   // Bytes of arrays taken elsewhere, a multiple of the alignment. They were measured to fit.
-  void Skip(int64_t bytes) { used_ += bytes; }
+  void Skip(int64_t bytes) {
+    RNN_DCHECK(bytes >= 0 && bytes % kAlignment == 0);
+    used_ += bytes;
+  }
 
   bool measuring() const { return base_ == nullptr; }
   // Bytes taken, or -1 when they exceed 2^62.

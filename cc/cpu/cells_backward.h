@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cc/core/check.h"
 #include "cc/cpu/activations.h"
 #include "cc/cpu/cells.h"
 #include "cc/cpu/operand.h"
@@ -47,6 +48,7 @@ void LstmRowBackward(const UnitRange& range, const T* gates, const T* c_prev, co
                      const T* dh, const T* dy, T* dc, E* dgates, T* m) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
+  RNN_DCHECK(range.begin % V == 0 && range.end <= units);
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
     const T* g = gates + 4 * unit;
     const int64_t at = 4 * unit;
@@ -76,6 +78,7 @@ void GruRowBackward(const UnitRange& range, const T* gates, const T* h_prev, T* 
                     E* dgates) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
+  RNN_DCHECK(range.begin % V == 0 && range.end <= units);
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
     const T* g = gates + 4 * unit;
     const int64_t at = 4 * unit;
@@ -101,6 +104,7 @@ template <typename T, typename Activation, typename E>
 void VanillaRowBackward(const UnitRange& range, const T* h, const T* dh, const T* dy, E* dgates) {
   constexpr int V = kLanes<T>;
   const int64_t units = range.size;
+  RNN_DCHECK(range.begin % V == 0 && range.end <= units);
   for (int64_t unit = range.begin; unit < range.end; unit += V) {
     const int64_t n = units - unit;
     const Packet<T> slope = Activation::template Slope<T>(LoadFirst(h + unit, n));

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
+#include "cc/core/check.h"
 #include "cc/cpu/arena.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/model.h"
@@ -46,6 +47,7 @@ class Widened {
   float* Out(void* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
     if (arena_.measuring() || tensor == nullptr) return nullptr;
+    RNN_DCHECK(num_outputs_ < kMaxOutputs);
     outputs_[num_outputs_++] = {wide, static_cast<Narrow*>(tensor), n};
     return wide;
   }
@@ -56,6 +58,8 @@ class Widened {
   }
 
  private:
+  static constexpr int kMaxOutputs = 8;  // BlockLSTM's gradient has the most
+
   struct Output {
     const float* wide;
     Narrow* narrow;
@@ -63,7 +67,7 @@ class Widened {
   };
   Arena& arena_;
   const ParallelFor* parallel_;
-  Output outputs_[8];
+  Output outputs_[kMaxOutputs];
   int num_outputs_ = 0;
 };
 

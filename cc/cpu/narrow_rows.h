@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cc/core/check.h"
 #include "cc/cpu/model.h"
 #include "cc/cpu/operand.h"
 #include "cc/cpu/sequence.h"
@@ -21,6 +22,7 @@ constexpr int64_t NarrowRowOperands(int64_t n) { return RoundUp(n, kLanes<float>
 
 // Elements [begin, end) of a row; begin is a multiple of V, and what follows end up to one is zero.
 inline void NarrowRow(const float* row, int64_t begin, int64_t end, Pair* out) {
+  RNN_DCHECK(begin % kLanes<float> == 0);
   for (int64_t k = begin; k < end; k += kLanes<float>) {
     StoreOperands(out, k, LoadFirst(row + k, end - k));
   }

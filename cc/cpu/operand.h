@@ -14,6 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cc/core/check.h"
 #include "cc/cpu/vec.h"
 
 #if defined(RNN_OPS_ISA_AVX512)
@@ -57,6 +58,7 @@ constexpr int64_t OperandsOf(int64_t n) {
 // The vector at element `at` of an array of operands; `at` is a multiple of V.
 template <typename T>
 EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) {
+  RNN_DCHECK(at % kLanes<T> == 0);
   Store(base + at, v);
 }
 

@@ -75,6 +75,13 @@ absl::Status ToTf(const PartialShape& shape, TensorShape* result) {
   return TensorShape::BuildTensorShape(shape.dims, result);
 }
 
+absl::Status CheckConstantLengths(InferenceContext* c, int index, const RnnDims& dims) {
+  const Tensor* lengths = c->input_tensor(index);
+  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
+  return ToTf(ValidateSequenceLengths(static_cast<const int32_t*>(Data(*lengths)),
+                                      lengths->NumElements(), dims.max_time));
+}
+
 absl::Status ToKernelDtype(DataType dtype, cpu::KernelDtype* result) {
   switch (dtype) {
     case tensorflow::DT_FLOAT:

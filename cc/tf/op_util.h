@@ -40,6 +40,10 @@ tensorflow::shape_inference::ShapeHandle ToTf(tensorflow::shape_inference::Infer
 // `shape` must be fully known.
 absl::Status ToTf(const PartialShape& shape, tensorflow::TensorShape* result);
 
+// Checks sequence_lengths, input `index`, where its values are known when the graph is built.
+absl::Status CheckConstantLengths(tensorflow::shape_inference::InferenceContext* c, int index,
+                                  const RnnDims& dims);
+
 // ---- Attributes ----
 
 // Which of the later attributes an op has: TensorFlow's first versions lack some.

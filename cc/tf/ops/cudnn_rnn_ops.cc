@@ -22,21 +22,13 @@ RnnInputShapes InputShapes(InferenceContext* c) {
   return shapes;
 }
 
-// Where the values are known when the graph is built, they are checked then.
-absl::Status CheckConstantLengths(InferenceContext* c, const RnnDims& dims) {
-  const tensorflow::Tensor* lengths = c->input_tensor(CudnnRnnV3Input::kSequenceLengths);
-  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
-  return ToTf(ValidateSequenceLengths(lengths->flat<int32_t>().data(), lengths->NumElements(),
-                                      dims.max_time));
-}
-
 absl::Status ForwardShape(InferenceContext* c) {
   using Out = CudnnRnnV3Output;
   RnnAttrs attrs;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, RnnAttrSet(), &attrs));
   RnnDims dims;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, InputShapes(c), &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, CudnnRnnV3Input::kSequenceLengths, dims));
   c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
   c->set_output(Out::kOutputH, ToTf(c, RnnOutputHShape(attrs, dims)));
   c->set_output(Out::kOutputC, ToTf(c, RnnOutputCShape(attrs, dims)));
@@ -64,7 +56,7 @@ absl::Status BackpropShape(InferenceContext* c) {
   shapes.reserve_space = FromTf(c, c->input(In::kReserveSpace));
   RnnDims dims;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnnBackprop(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, CudnnRnnV3Input::kSequenceLengths, dims));
 
   const PartialShape input = attrs.time_major
                                  ? PartialShape::Of({dims.max_time, dims.batch, dims.input_size})

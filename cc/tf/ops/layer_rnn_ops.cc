@@ -27,14 +27,6 @@ LayerRnnInputShapes InputShapes(InferenceContext* c) {
   return shapes;
 }
 
-// Where the values are known when the graph is built, they are checked then.
-absl::Status CheckConstantLengths(InferenceContext* c, const RnnDims& dims) {
-  const tensorflow::Tensor* lengths = c->input_tensor(In::kSequenceLengths);
-  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
-  return ToTf(ValidateSequenceLengths(lengths->flat<int32_t>().data(), lengths->NumElements(),
-                                      dims.max_time));
-}
-
 PartialShape State(const RnnDims& dims) { return PartialShape::Of({dims.batch, dims.num_units}); }
 
 PartialShape CellState(const RnnAttrs& attrs, const RnnDims& dims) {
@@ -47,7 +39,7 @@ absl::Status ForwardShape(InferenceContext* c) {
   RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/true, &attrs));
   RnnDims dims;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, InputShapes(c), &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
   c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
   c->set_output(Out::kOutputH, ToTf(c, State(dims)));
   c->set_output(Out::kOutputC, ToTf(c, CellState(attrs, dims)));
@@ -72,7 +64,7 @@ absl::Status BackpropShape(InferenceContext* c) {
   shapes.reserve_space = shape(In::kReserveSpace);
   RnnDims dims;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnnBackprop(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, dims));
+  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
   c->set_output(Out::kInputBackprop, c->input(In::kInput));
   c->set_output(Out::kInputHBackprop, ToTf(c, State(dims)));
   c->set_output(Out::kInputCBackprop, ToTf(c, CellState(attrs, dims)));

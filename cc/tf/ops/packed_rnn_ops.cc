@@ -22,14 +22,6 @@ absl::Status CheckPackedShape(InferenceContext* c, int index) {
       StrCat("packed must be a vector, but its shape is ", c->DebugString(c->input(index)), "."));
 }
 
-// Where the values are known when the graph is built, they are checked then.
-absl::Status CheckConstantLengths(InferenceContext* c, int index, const RnnDims& dims) {
-  const tensorflow::Tensor* lengths = c->input_tensor(index);
-  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
-  return ToTf(ValidateSequenceLengths(static_cast<const int32_t*>(Data(*lengths)),
-                                      lengths->NumElements(), dims.max_time));
-}
-
 absl::Status PackCudnnRnnParamsShape(InferenceContext* c) {
   RnnConfig config;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadPackAttrs(c, &config));

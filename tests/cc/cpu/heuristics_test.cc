@@ -60,8 +60,8 @@ TEST(ChooseSplit, FewRowsShareUnits) {
   Expect(Lstm(100, 4, 256, 256, 2), 1, 2);
 }
 
-// One step of one row reads 2 MB of weights: two cores read it in half the time.
-TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 256, 256, 2), 1, 2); }
+// One step of one row reads 8 MB of weights: two cores read them in half the time.
+TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 512, 512, 2), 1, 2); }
 
 TEST(ChooseSplit, ManyRowsAreSliced) {
   Expect(Lstm(100, 8, 64, 128, 2), 2, 1);

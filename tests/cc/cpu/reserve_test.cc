@@ -1,0 +1,105 @@
+#include "cc/cpu/reserve.h"
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+namespace {
+
+RnnProblem Problem(const std::vector<int32_t>& lengths) {
+  RnnProblem p = {};
+  p.dtype = kFloat32;
+  p.mode = kModeLstm;
+  p.num_dirs = 2;
+  p.is_training = 1;
+  p.time_major = 1;
+  p.num_layers = 3;
+  p.num_units = 7;
+  p.input_size = 5;
+  p.max_time = 4;
+  p.batch = static_cast<int64_t>(lengths.size());
+  p.lengths = lengths.data();
+  return p;
+}
+
+// Every array of the space is written with a number of its own; none may be lost.
+TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
+  for (int32_t mode : {kModeTanh, kModeLstm, kModeGru}) {
+    const std::vector<int32_t> lengths = {4, 2, 1};
+    RnnProblem p = Problem(lengths);
+    p.mode = mode;
+    const Sizes<float> sizes = MakeSizes<float>(p);
+    const int64_t rows = 7;
+    const int64_t bytes = MakeReserve<float>(nullptr, rows, sizes, p.num_layers).bytes();
+    std::vector<double> memory(bytes / 8 + 16, -1);
+    auto* base = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~63);
+    const Reserve<float> reserve = MakeReserve<float>(base, rows, sizes, p.num_layers);
+    reserve.ClearGaps();
+    float number = 1;
+    std::vector<std::pair<float*, int64_t>> arrays;
+    for (int64_t i = 0; i < p.num_layers * p.num_dirs; ++i) {
+      const auto kept = reserve.At(i);
+      if (!sizes.dense) arrays.push_back({kept.gates, rows * sizes.gate_row});
+      if (sizes.lstm()) arrays.push_back({kept.c, rows * sizes.padded});
+    }
+    for (int64_t l = 0; l + 1 < p.num_layers; ++l) {
+      arrays.push_back({reserve.LayerOutput(l), rows * sizes.output});
+    }
+    for (const auto& [data, n] : arrays) {
+      ASSERT_GE(reinterpret_cast<char*>(data), base + 64);
+      ASSERT_LE(reinterpret_cast<char*>(data + n), base + bytes);
+      std::fill(data, data + n, number++);
+    }
+    number = 1;
+    for (const auto& [data, n] : arrays) {
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(data[i], number);
+      ++number;
+    }
+  }
+}
+
+TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
+  const std::vector<int32_t> lengths = {4, 2, 1}, others = {4, 1, 2};
+  const RnnProblem p = Problem(lengths);
+  std::set<uint64_t> seen = {Fingerprint(p, false)};
+  const auto add = [&](auto change) {
+    RnnProblem q = p;
+    change(q);
+    EXPECT_TRUE(seen.insert(Fingerprint(q, false)).second);
+  };
+  EXPECT_TRUE(seen.insert(Fingerprint(p, true)).second);
+  add([](RnnProblem& q) { q.dtype = kFloat64; });
+  add([](RnnProblem& q) { q.mode = kModeGru; });
+  add([](RnnProblem& q) { q.skip_input = 1; });
+  add([](RnnProblem& q) { q.num_dirs = 1; });
+  add([](RnnProblem& q) { q.time_major = 0; });
+  add([](RnnProblem& q) { q.dropout = 0.5f; });
+  add([](RnnProblem& q) { q.weight_layout = kKerasWeights; });
+  add([](RnnProblem& q) { q.input_masked = 1; });
+  add([](RnnProblem& q) { q.recurrent_masked = 1; });
+  add([](RnnProblem& q) { q.num_layers = 2; });
+  add([](RnnProblem& q) { q.num_units = 8; });
+  add([](RnnProblem& q) { q.input_size = 6; });
+  add([](RnnProblem& q) { q.num_proj = 3; });
+  add([](RnnProblem& q) { q.max_time = 5; });
+  add([](RnnProblem& q) { q.batch = 2; });
+  add([&](RnnProblem& q) { q.lengths = others.data(); });
+}
+
+TEST(Fingerprint, DoesNotDependOnTheDropoutKey) {
+  const std::vector<int32_t> lengths = {1};
+  RnnProblem p = Problem(lengths);
+  const uint64_t before = Fingerprint(p, false);
+  p.dropout_key[0] = 17;
+  EXPECT_EQ(Fingerprint(p, false), before);
+}
+
+}  // namespace
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
