@@ -136,9 +136,9 @@ def _layer_backprop(inputs, model, outputs, gradients):
     return (*result._replace(input_c_backprop=input_c_backprop), None, None, None)
 
 
-with contextlib.suppress(KeyError):  # as in _gradient_of
-    tf.no_gradient("TfRnnOps>PackCudnnRNNParams")
-    tf.no_gradient("TfRnnOps>PackLayerRNN")
+for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
+    with contextlib.suppress(KeyError):  # as in _gradient_of
+        tf.no_gradient(f"TfRnnOps>{_op}")
 
 
 @_gradient_of("BlockLSTMV2")

@@ -50,9 +50,10 @@ def PackCudnnRNNParams(
         input_mode: As in CudnnRNNV3.
         direction: As in CudnnRNNV3.
         num_proj: As in CudnnRNNV3.
-        keep: Whether the process keeps the result, and params with it, as long as something else
-            refers to that tensor, and returns it again for it. Only for the value of a tf.Variable
-            or a constant: their memory does not change while a tensor refers to it.
+        keep: Whether the process keeps the result and params, and returns the result again when it
+            gets the same tensor. Only for the value of a resource variable or a constant, whose
+            memory does not change while a tensor refers to it. They are dropped at the first
+            packing with keep after nothing else refers to params.
         name: Name of the op in a graph.
 
     Returns:
@@ -89,9 +90,10 @@ def PackLayerRNN(
         recurrent_kernel: [H, G*H].
         bias: [G*H], for 'gru' [2, G*H]; empty for none.
         rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
-        keep: Whether the process keeps the result, and the weights with it, as long as something
-            else refers to each of these tensors, and returns it again for them. Only for the values
-            of tf.Variables and constants: their memory does not change while a tensor refers to it.
+        keep: Whether the process keeps the result and the weights, and returns the result again
+            when it gets the same tensors. Only for the values of resource variables and constants,
+            whose memory does not change while a tensor refers to it. They are dropped at the first
+            packing with keep after nothing else refers to one of the weights.
         name: Name of the op in a graph.
 
     Returns:

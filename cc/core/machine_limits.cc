@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 namespace rnn_ops {
@@ -70,12 +72,15 @@ std::vector<std::string> GroupFolders(const std::string& root, const Hierarchy& 
   std::string group = GroupOfProcess(root, hierarchy, controller);
   const std::string top = hierarchy.top == "/" ? "" : hierarchy.top;
   // In a container the path may begin above what is mounted, or name a group not seen at all.
-  if (group.compare(0, top.size(), top) == 0) group.erase(0, top.size());
+  const bool below = group.compare(0, top.size(), top) == 0 &&
+                     (group.size() == top.size() || group[top.size()] == '/');
+  if (below) group.erase(0, top.size());
   const std::string base = root + hierarchy.mount_point;
   std::vector<std::string> folders;
-  while (group.size() > 1) {
+  for (size_t slash = group.rfind('/'); slash != std::string::npos && group.size() > 1;
+       slash = group.rfind('/')) {
     folders.push_back(base + group);
-    group.erase(group.rfind('/'));
+    group.erase(slash);
   }
   folders.push_back(base);
   return folders;
@@ -117,10 +122,18 @@ int64_t MemoryOf(const std::string& folder, bool version2) {
   return bytes > 0 && bytes < kLargest ? static_cast<int64_t>(bytes) : CgroupLimits().memory_bytes;
 }
 
+// CPUs that some thread of this process may run on: the thread that asks may be pinned to one.
 int CpusOfAffinity() {
-  cpu_set_t set;  // of up to 1024 CPUs; a machine with more makes the call fail
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return static_cast<int>(std::max(int64_t{1}, int64_t{sysconf(_SC_NPROCESSORS_ONLN)}));
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    cpu_set_t set;  // of up to 1024 CPUs; a machine with more makes the call fail
+    const pid_t thread = std::atoi(task.path().filename().c_str());
+    if (sched_getaffinity(thread, sizeof(set), &set) == 0) CPU_OR(&all, &all, &set);
+  }
+  const int online = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  return CPU_COUNT(&all) > 0 ? CPU_COUNT(&all) : online;
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ CgroupLimits ReadCgroupLimits(const std::string& root = "");
 // CPUs that threads of this process can keep busy: those it may run on, or fewer where its control
 // groups grant less CPU time, rounded down; at least 1. Read once.
 //
-// WHY: TensorFlow sizes its pools by the CPUs of the machine, also in a container that may use two
-// of 64. Threads that meet at every step then wait for threads that the kernel does not run.
+// WHY: TensorFlow sizes its pools without a look at the quota, so a container that may use two CPUs
+// of 64 has 64 threads, and a program may ask for more threads than there are CPUs. Threads that
+// meet at every step then wait for threads that the kernel does not run.
 int AvailableCpus();
 
 // Bytes of physical memory, or fewer where the control groups allow less; 0 where unknown.

@@ -39,6 +39,7 @@ CC_RULES = {
         *TENSORFLOW,
         *EIGEN,
         "dlfcn.h",
+        "pthread.h",
     ),
 }
 

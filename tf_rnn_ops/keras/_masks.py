@@ -27,7 +27,7 @@ def as_booleans(mask, sequences, batch_axis=0):
         mask = tf.squeeze(mask, 2)
     if mask.shape.is_fully_defined() and mask.shape == sequences.shape[:2]:
         return mask
-    if mask.shape.rank != 2:
+    if mask.shape.rank not in (None, 2):
         raise tf.errors.InvalidArgumentError(
             None, None, f"mask must have two dimensions, but its shape is {mask.shape}."
         )

@@ -1,5 +1,7 @@
 #include "cc/tf/kernels/kept_weights.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -15,8 +17,11 @@ using ::tensorflow::Tensor;
 
 namespace {
 
+// WHY the buffer and not the address alone: a numpy array that is given to an op is wrapped in a
+// new buffer at each call, and may have been written to between two of them.
 bool Same(const Tensor& a, const Tensor& b) {
-  return Data(a) == Data(b) && a.dtype() == b.dtype() && a.shape() == b.shape();
+  return a.SharesBufferWith(b) && Data(a) == Data(b) && a.dtype() == b.dtype() &&
+         a.shape() == b.shape();
 }
 
 bool SharesMemory(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
@@ -46,7 +51,12 @@ bool CanKeep(const std::vector<Tensor>& weights) {
 }  // namespace
 
 KeptWeights& KeptWeights::OfProcess() {
-  static KeptWeights* const kept = new KeptWeights();
+  static KeptWeights* const kept = [] {
+    // The child of a fork has one thread, so it would wait for ever for a mutex that another had.
+    pthread_atfork([] { OfProcess().mutex_.lock(); }, [] { OfProcess().mutex_.unlock(); },
+                   [] { OfProcess().mutex_.unlock(); });
+    return new KeptWeights();
+  }();
   return *kept;
 }
 

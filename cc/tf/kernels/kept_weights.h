@@ -5,11 +5,15 @@
 // refers to it: assign replaces the value, and assign_add, optimizers and scatter updates copy it
 // first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
 // training_op_helpers.h). Constants never change. A variable that is given a numpy array gets a
-// copy of it. (One that shares memory with another library, through DLPack, must not be written to
-// from there; TensorFlow's own optimisations count on that too.) So whoever holds the tensors that
-// were packed knows from the address alone that tensors given later have the same content. An entry
-// holds its weights for that reason. Once nobody else does, these weights cannot come again: the
-// next call that packs drops the entry.
+// copy of it. (A tensor that shares memory with another library, through DLPack, must not be
+// written to from there; TensorFlow's own optimisations count on that too.) So a tensor that refers
+// to the buffer of an entry has the content that was packed, as long as the entry refers to that
+// buffer too. Once nobody else refers to it, these weights cannot come again, and the next call
+// that packs and keeps drops the entry.
+//
+// A variable that was ever updated sparsely (scatter, slice assignment, sparse gradients) gives a
+// copy at each reading from then on. Its weights are packed at each call. Entries that share a
+// tensor replace each other.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
 

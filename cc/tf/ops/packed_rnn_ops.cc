@@ -126,9 +126,10 @@ rnn_mode: As in CudnnRNNV3, like the attributes below up to num_proj.
 input_mode: As in CudnnRNNV3.
 direction: As in CudnnRNNV3.
 num_proj: As in CudnnRNNV3.
-keep: Whether to keep the result, and params with it, in this process for as long as something else
-  refers to that tensor, and to return it again for it. Only for the value of a resource variable
-  and for a constant: their memory does not change while a tensor refers to it.
+keep: Whether to keep the result and params in this process, and to return the result again for the
+  same tensor. Only for the value of a resource variable and for a constant, whose memory does not
+  change while a tensor refers to it. They are dropped at the first packing with keep after nothing
+  else refers to params.
 )doc");
 
 REGISTER_OP("TfRnnOps>PackLayerRNN")
@@ -155,9 +156,10 @@ recurrent_kernel: [H, G*H].
 bias: [G*H], for gru [2, G*H], or [0] for none.
 packed: A vector.
 rnn_mode: As in LayerRNN.
-keep: Whether to keep the result, and the weights with it, in this process for as long as something
-  else refers to each of these tensors, and to return it again for them. Only for the values of
-  resource variables and for constants: their memory does not change while a tensor refers to it.
+keep: Whether to keep the result and the weights in this process, and to return the result again for
+  the same tensors. Only for the values of resource variables and for constants, whose memory does
+  not change while a tensor refers to it. They are dropped at the first packing with keep after
+  nothing else refers to one of the weights.
 )doc");
 
 REGISTER_OP("TfRnnOps>CudnnRNNV3Packed")

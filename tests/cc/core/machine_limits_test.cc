@@ -110,6 +110,16 @@ TEST_F(MachineLimitsTest, BothVersions) {
   Expect(7, kNoMemoryLimit);
 }
 
+// A group beside the one that is mounted, whose name only begins alike, and paths of no form.
+TEST_F(MachineLimitsTest, PathsThatAreNotSeenHere) {
+  Write("/proc/self/mountinfo", kMountsV1InContainer);
+  for (const char* path : {"/docker/abcd", "c1", "", "/", "//"}) {
+    SCOPED_TRACE(path);
+    Write("/proc/self/cgroup", std::string("3:cpu,cpuacct:") + path + "\n");
+    Expect(kNoCpuLimit, kNoMemoryLimit);
+  }
+}
+
 TEST_F(MachineLimitsTest, WhatIsNoNumberLimitsNothing) {
   Write("/proc/self/mountinfo", std::string("\nnonsense\n1 2 3\n") + kMountsV2);
   Write("/proc/self/cgroup", "garbage\n::\n0::/c\n");
