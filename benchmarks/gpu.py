@@ -267,7 +267,8 @@ class Worker:
 
 # The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
 _START = (
-    "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
+    "import sys; root = sys.argv.pop(1); "
+    "sys.path = [p for p in sys.path if p not in ('', root)] + [root]; "
     "from benchmarks.gpu import main; main()"
 )
 
