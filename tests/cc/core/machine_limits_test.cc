@@ -18,8 +18,7 @@ constexpr int64_t kNoMemoryLimit = std::numeric_limits<int64_t>::max();
 class MachineLimitsTest : public ::testing::Test {
  protected:
   MachineLimitsTest() {
-    const char* folder = std::getenv("TEST_TMPDIR");
-    std::string pattern = std::string(folder == nullptr ? "/tmp" : folder) + "/rootXXXXXX";
+    std::string pattern = ::testing::TempDir() + "/rootXXXXXX";
     root_ = mkdtemp(pattern.data());
   }
 
