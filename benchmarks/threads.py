@@ -24,7 +24,8 @@ from benchmarks.run import shapes_path
 
 PEERS = ("tf_rnn_ops", "oneDNN", "PyTorch", "ONNX Runtime")
 TURN_SECONDS = 0.1
-# ONNX Runtime's threads spin for some 60 ms after a call; 32 of them on two CPUs for a second.
+# Threads of the turn before may still spin: behind 32 of ONNX Runtime's on two CPUs, and a rest of
+# 0.2 s, calls of 0.8 ms took 30.
 REST_SECONDS = 2
 
 

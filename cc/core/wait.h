@@ -2,9 +2,10 @@
 //
 // Note [Waiting]
 // A thread that waits first spins, because the thread it waits for is usually done within a
-// microsecond and a sleep with its wake-up costs 5 to 50. After a bounded time it sleeps: what it
+// microsecond and a sleep with its wake-up takes many. After a bounded time it sleeps: what it
 // waits for has then lost its CPU, and a spinning thread keeps that CPU (or, in a container, the
-// CPU quota) from it. Bounds are times and not numbers of pauses, since one pause lasts 5 to 50 ns.
+// CPU quota) from it. Bounds are times and not numbers of pauses, since a pause is not equally long
+// on all CPUs.
 #ifndef TF_RNN_OPS_CC_CORE_WAIT_H_
 #define TF_RNN_OPS_CC_CORE_WAIT_H_
 
@@ -20,7 +21,8 @@
 
 namespace rnn_ops {
 
-// How long a thread spins before it sleeps. Twice the longest wake-up that was measured.
+// How long a thread spins before it sleeps: longer than a sleep with its wake-up is expected to
+// take.
 constexpr std::chrono::microseconds kSpinFor{100};
 
 // Tells the CPU that the thread spins.
