@@ -1,14 +1,13 @@
 #include "cc/core/machine_limits.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <system_error>
 #include <vector>
 
 namespace rnn_ops {
@@ -126,11 +125,15 @@ int64_t MemoryOf(const std::string& folder, bool version2) {
 int CpusOfAffinity() {
   cpu_set_t all;
   CPU_ZERO(&all);
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    cpu_set_t set;  // of up to 1024 CPUs; a machine with more makes the call fail
-    const pid_t thread = std::atoi(task.path().filename().c_str());
-    if (sched_getaffinity(thread, sizeof(set), &set) == 0) CPU_OR(&all, &all, &set);
+  // opendir, because std::filesystem needs a newer libstdc++ than TensorFlow does.
+  if (DIR* tasks = opendir("/proc/self/task")) {
+    while (const dirent* task = readdir(tasks)) {
+      const pid_t thread = std::atoi(task->d_name);
+      if (thread <= 0) continue;  // "." and ".."
+      cpu_set_t set;  // of up to 1024 CPUs; a machine with more makes the call fail
+      if (sched_getaffinity(thread, sizeof(set), &set) == 0) CPU_OR(&all, &all, &set);
+    }
+    closedir(tasks);
   }
   const int online = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   return CPU_COUNT(&all) > 0 ? CPU_COUNT(&all) : online;
