@@ -28,7 +28,7 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo test test-gpu test-gpu-mock wheel wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test test-gpu test-gpu-mock wheel wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -44,6 +44,7 @@ help:
 	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
 	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes;"
 	@echo "               bench-threads: more threads than CPUs"
+	@echo "make docs      the API reference, out of the docstrings, in build/docs/"
 	@echo "make lint      ruff, mypy and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
 
@@ -124,6 +125,11 @@ bench-costs: install
 bench-threads: install
 	tools/setup_bench.sh $(PY)
 	$(PY) -m benchmarks.threads $(THREADS_ARGS)
+
+# Beside .venv, which pdoc would not be needed in for anything else.
+docs: develop
+	$(PY) -m pip install --quiet --upgrade --target build/pdoc pdoc
+	PYTHONPATH=.:build/pdoc $(PY) -m pdoc --docformat google --output-directory build/docs tf_rnn_ops
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .

@@ -1,4 +1,4 @@
-"""Turns measurements into lines, tables and plots."""
+"""Turns measurements into lines and tables."""
 
 import statistics
 
@@ -125,41 +125,3 @@ def markdown(results):
             cells.append("" if value is None else f"{value:.2f}")
         out.append("| " + " | ".join(cells) + " |")
     return "\n".join(out + tables.extra(results)) + "\n"
-
-
-def plots(results, folder):
-    """One bar chart a mode and number of threads: time relative to ours, on a log scale."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    groups = {}
-    for row in results["rows"]:
-        if own(row)[0]:
-            groups.setdefault((row["mode"], row["threads"]), []).append(row)
-    names = peers_of(results)
-    colors = dict(zip(names, plt.get_cmap("tab10").colors, strict=False))
-    for (mode, threads), rows in groups.items():
-        shown = [n for n in names if any(n in row["seconds"] for row in rows)]
-        width = 0.8 / len(shown)
-        figure, axis = plt.subplots(figsize=(1.6 * len(rows) + 3, 4.5))
-        for i, name in enumerate(shown):
-            places, heights = [], []
-            for k, row in enumerate(rows):
-                times = medians(row)
-                if name in times:
-                    places.append(k + (i - len(shown) / 2 + 0.5) * width)
-                    heights.append(times[name] / own(row)[1])
-            axis.bar(places, heights, width, label=name, color=colors[name])
-        axis.axhline(1, color="black", linewidth=0.8)
-        axis.set_yscale("log")
-        axis.set_ylabel("time relative to tf_rnn_ops")
-        axis.set_xticks(range(len(rows)), [row["name"].replace(" ", "\n", 1) for row in rows])
-        axis.set_title(f"{mode}, {threads} thread{'s' if threads > 1 else ''} (lower is faster)")
-        axis.legend(fontsize=8, ncols=2)
-        axis.spines[["top", "right"]].set_visible(False)
-        figure.tight_layout()
-        for kind in ("svg", "png"):
-            figure.savefig(folder / f"{mode}_{threads}.{kind}", dpi=120)
-        plt.close(figure)

@@ -20,7 +20,7 @@ import time
 
 import numpy as np
 
-from benchmarks import machine, memory, peers, problems, report, settings
+from benchmarks import machine, memory, peers, plots, problems, report, settings
 from benchmarks.client import ROOT, Worker, WorkerError
 
 SHAPES = pathlib.Path(__file__).resolve().parent / "shapes"
@@ -234,7 +234,7 @@ def main(argv=None):
                     worker.close()
     (args.output / "results.md").write_text(report.markdown(results))
     if not args.no_plots:
-        report.plots(results, args.output)
+        plots.draw(results, args.output)
     print(f"written: {args.output}/results.json, results.md" + ("" if args.no_plots else " and plots"))
 
 
