@@ -17,6 +17,7 @@ CC_RULES = {
     "compat": ("dlfcn.h", "pthread.h"),
     "core": (
         "cc/core/",
+        "dirent.h",
         "linux/futex.h",
         "pthread.h",
         "sched.h",
