@@ -1,0 +1,586 @@
+#include "tests/cc/cpu/piece_checks.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cc/cpu/dot.h"
+#include "cc/cpu/gate_masks.h"
+#include "cc/cpu/gemm.h"
+#include "cc/cpu/narrow_rows.h"
+#include "cc/cpu/operand.h"
+#include "cc/cpu/panels.h"
+#include "cc/cpu/sequence.h"
+#include "cc/cpu/vec.h"
+#include "cc/cpu/weight_gradient.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+namespace {
+
+// What is in memory that nothing may write, or that nothing may read.
+constexpr double kUntouched = 77;
+
+class Checker {
+ public:
+  explicit Checker(void (*fail)(const char*)) : fail_(fail) {}
+
+  template <typename A, typename B>
+  void Equal(const std::vector<A>& got, const std::vector<B>& want, const std::string& what) {
+    values_ += static_cast<int64_t>(want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      const double g = static_cast<double>(got[i]), w = static_cast<double>(want[i]);
+      if (g == w || failures_ >= 20) continue;
+      char text[400];
+      std::snprintf(text, sizeof(text), "%s: element %d is %g instead of %g", what.c_str(),
+                    static_cast<int>(i), g, w);
+      fail_(text);
+      ++failures_;
+      return;
+    }
+  }
+  int64_t values() const { return values_; }
+
+ private:
+  void (*fail_)(const char*);
+  int failures_ = 0;
+  int64_t values_ = 0;
+};
+
+template <typename... Parts>
+std::string Text(const Parts&... parts) {
+  std::string text;
+  auto add = [&text](const auto& part) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(part)>>) {
+      text += std::to_string(part);
+    } else {
+      text += part;
+    }
+    text += ' ';
+  };
+  (add(parts), ...);
+  return text;
+}
+
+// Element (i, k) of a factor, by a hash: whole numbers from -2 to 2.
+double Value(int64_t seed, int64_t i, int64_t k) {
+  uint64_t x = static_cast<uint64_t>(seed * 1000003 + i * 10007 + k);
+  x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9;
+  return static_cast<double>((x >> 40) % 5) - 2;
+}
+
+// The operand that holds the values k * kPerOperand<E> on of fn.
+template <typename E, typename F>
+E MakeOperand(int64_t k, F&& fn) {
+  if constexpr (std::is_same_v<E, Pair>) {
+    auto bits = [](double v) {
+      const float f = static_cast<float>(v);
+      uint32_t b;
+      std::memcpy(&b, &f, sizeof(b));
+      return static_cast<uint16_t>(b >> 16);
+    };
+    return {bits(fn(2 * k)), bits(fn(2 * k + 1))};
+  } else {
+    return static_cast<E>(fn(k));
+  }
+}
+
+// ---- Products ----
+
+// One product, with the shapes that RowGemm can describe.
+struct Product {
+  int64_t rows, run, runs, columns;
+  Start start;
+  bool scaled;
+  int few_rows;
+  bool reversed;
+};
+
+// C of a product whose panels have `nv` vectors, `stride` columns of C apart. A's rows have their
+// runs `run + 2` apart from element 1 on, and B's panels have rows that no run uses.
+template <typename T, typename E, bool Gated, typename RunPanels>
+void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool narrow_last,
+                  RunPanels&& run_panels) {
+  constexpr int V = kLanes<T>;
+  constexpr int kPer = kPerOperand<E>;
+  const int64_t panels = CeilDiv(p.columns, stride);
+  const bool split_runs = p.runs > 1;
+  const int64_t a_stride = split_runs ? p.run + 2 : 0, a_offset = split_runs ? 1 : 0;
+  const int64_t b_first = split_runs ? 1 : 0, b_stride = split_runs ? p.run + 1 : p.run;
+  const int64_t b_depth = b_first + b_stride * p.runs;
+  const int per_k = Gated ? nv : 1;
+  const int64_t a_row = a_offset + std::max(a_stride, p.run) * p.runs;
+
+  // The value of A in row i, its k-th number, as vector v sees it; likewise of B.
+  auto a_value = [&](int64_t i, int64_t k, int v) { return Value(1 + (Gated ? v : 0), i, k); };
+  auto b_value = [&](int64_t k, int64_t column) { return Value(9, k, column); };
+
+  std::vector<E> a(p.rows * a_row * per_k);
+  std::vector<const E*> a_rows(p.rows);
+  for (int64_t i = 0; i < p.rows; ++i) {
+    a_rows[i] = a.data() + i * a_row * per_k;
+    for (int64_t k = 0; k < a_row; ++k) {
+      for (int v = 0; v < per_k; ++v) {
+        a[(i * a_row + k) * per_k + v] =
+            MakeOperand<E>(k, [&](int64_t at) { return a_value(i, at, v); });
+      }
+    }
+  }
+  // A dense product's last panel is as narrow as its columns.
+  auto vectors_of = [&](int64_t panel) {
+    return narrow_last ? PanelVectors(CeilDiv(p.columns, V), panel) : nv;
+  };
+  std::vector<E> b;
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    for (int64_t k = 0; k < b_depth; ++k) {
+      for (int64_t x = 0; x < vectors_of(panel) * V; ++x) {
+        b.push_back(MakeOperand<E>(k, [&](int64_t at) { return b_value(at, panel * stride + x); }));
+      }
+    }
+  }
+  const int64_t ldc = p.columns + 3;
+  std::vector<T> c(p.rows * ldc, T(kUntouched)), bias(panels * nv * V), scale(p.rows * ldc);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<T>(Value(3, 0, i));
+  for (size_t i = 0; i < scale.size(); ++i) scale[i] = static_cast<T>(Value(4, 0, i));
+  std::vector<T> want = c;
+  std::vector<T*> c_rows(p.rows);
+  std::vector<const T*> scale_rows(p.rows);
+  for (int64_t i = 0; i < p.rows; ++i) {
+    c_rows[i] = c.data() + i * ldc;
+    scale_rows[i] = scale.data() + i * ldc;
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      const int64_t n = std::min<int64_t>(vectors_of(panel) * V, p.columns - panel * stride);
+      for (int64_t x = 0; x < n; ++x) {
+        const int64_t column = panel * stride + x;
+        double sum = 0;
+        for (int64_t r = 0; r < p.runs; ++r) {
+          for (int64_t k = 0; k < p.run * kPer; ++k) {
+            sum += a_value(i, (a_offset + r * a_stride) * kPer + k, static_cast<int>(x / V)) *
+                   b_value((b_first + r * b_stride) * kPer + k, column);
+          }
+        }
+        T& at = want[i * ldc + column];
+        if (p.scaled) sum *= scale[i * ldc + column];
+        if (p.start == Start::kBias) sum += bias[panel * nv * V + x];
+        if (p.start == Start::kAccumulate) sum += at;
+        at = static_cast<T>(sum);
+      }
+    }
+  }
+  RowGemm<T, E> g;
+  g.a = a_rows.data();
+  g.c = c_rows.data();
+  g.rows = p.rows;
+  g.run = p.run;
+  g.b = b.data();
+  if (split_runs) {
+    g.runs = p.runs;
+    g.run_stride = a_stride;
+    g.a_offset = a_offset;
+    g.b_first = b_first;
+    g.b_run_stride = b_stride;
+    g.b_depth = b_depth;
+  }
+  g.bias = bias.data();
+  g.columns = p.columns;
+  g.panel_stride = stride;
+  g.start = p.start;
+  if (p.scaled) g.scale = scale_rows.data();
+  g.few_rows = p.few_rows;
+  g.reversed = p.reversed;
+  run_panels(g, panels);
+  check.Equal(c, want,
+              Text("product of", sizeof(T), "bytes, operand", kPer, "nv", nv, "gated", Gated,
+                   "rows", p.rows, "run", p.run, "runs", p.runs, "columns", p.columns, "start",
+                   static_cast<int>(p.start), "scaled", p.scaled, "few rows", p.few_rows));
+}
+
+// fn(product) for every kind of tail in rows and K; columns are the caller's.
+template <int NV, typename F>
+void ForProducts(F&& fn) {
+  constexpr int M = kTileRows<NV>;
+  for (const int64_t rows : {1, 2, 3, M - 1, M, M + 1, 2 * M + 1}) {
+    for (const int64_t run : {1, 2, 5, 32, 517}) {
+      if (rows < 1 || (run > 32 && rows > M + 1)) continue;
+      for (const Start start : {Start::kZero, Start::kBias, Start::kAccumulate}) {
+        const int few_rows = rows <= 2 ? static_cast<int>(run % 2 ? rows : 2) : 0;
+        fn(Product{rows, run, 1, 0, start, false, few_rows, run % 2 == 0});
+        fn(Product{rows, run, 1, 0, start, false, 0, false});
+      }
+    }
+  }
+}
+
+template <typename T, typename E, int NV, bool Gated>
+void CheckPanelsOf(Checker& check) {
+  constexpr int V = kLanes<T>;
+  ForProducts<NV>([&](Product p) {
+    // A gate row may have one vector more than the product, as GRU's.
+    for (const int64_t stride : {NV * V, (NV + 1) * V}) {
+      p.columns = 3 * stride;
+      CheckProduct<T, E, Gated>(
+          check, p, NV, stride, /*narrow_last=*/false,
+          [](const RowGemm<T, E>& g, int64_t n) { GemmPanels<T, NV, Gated>(g, 0, n); });
+    }
+  });
+}
+
+template <typename T, typename E>
+void CheckDenseProducts(Checker& check) {
+  constexpr int V = kLanes<T>;
+  auto dense = [&](const Product& p) {
+    CheckProduct<T, E, false>(check, p, 4, 4 * V, /*narrow_last=*/true,
+                              [](const RowGemm<T, E>& g, int64_t n) { GemmDense(g, 0, n); });
+  };
+  for (int64_t columns = 1; columns <= 9 * V; columns += columns < V + 2 ? 1 : V / 2 + 1) {
+    ForProducts<4>([&](Product p) {
+      if (p.run > 5 && columns > V) return;
+      p.columns = columns;
+      dense(p);
+    });
+    for (const Start start : {Start::kZero, Start::kAccumulate}) {
+      for (const int64_t runs : {2, 3, 7}) {
+        for (const bool scaled : {false, true}) {
+          dense({5, 3 * V, runs, columns, start, scaled, 0, runs == 3});
+          dense({2, 3 * V, runs, columns, start, scaled, 2, false});
+        }
+      }
+      dense({7, 600, 1, columns, start, /*scaled=*/false, 0, false});
+      // More rows than the narrow panel takes at a time.
+      if (columns <= V + 1) dense({300, 2, 1, columns, start, /*scaled=*/true, 0, false});
+    }
+  }
+}
+
+// ---- Weight gradients ----
+
+// Packed rows of a batch whose rows have different lengths.
+struct Rows {
+  explicit Rows(const std::vector<int32_t>& lengths) {
+    const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+    const int64_t batch = static_cast<int64_t>(lengths.size());
+    Arena measure;
+    MakeSequence(measure, longest, batch, true, lengths.data());
+    memory.reset(new unsigned char[measure.bytes() + 64]);
+    unsigned char* base = memory.get();
+    base += -reinterpret_cast<uintptr_t>(base) % 64;
+    Arena arena(base);
+    seq = MakeSequence(arena, longest, batch, true, lengths.data());
+  }
+  std::unique_ptr<unsigned char[]> memory;
+  Sequence seq;
+};
+
+// result[k][v * V + lane] = sum over rows of factor(row, k) * gradient(row, column), for a factor
+// that meets vectors [first, first + n) of every panel.
+template <typename T, typename E>
+void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors, int first, int n,
+                    int64_t width, bool gated) {
+  constexpr int V = kLanes<T>;
+  constexpr bool kPairs = !std::is_same_v<T, E>;
+  const int64_t R = seq.rows, ld = panels * 4 * V, per = gated ? n : 1;
+  auto gradient_value = [&](int64_t row, int64_t column) { return Value(5, row, column); };
+  auto factor_value = [&](int64_t row, int64_t k, int v) {
+    return Value(6 + (gated ? v : 0), row, k);
+  };
+  // Rows of the gradient are whole; pairs of the factor are made of two rows.
+  std::vector<E> gradient(CeilDiv(R * ld, kPerOperand<E>));
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    gradient[i] = MakeOperand<E>(i, [&](int64_t at) { return gradient_value(at / ld, at % ld); });
+  }
+  const int64_t factor_rows = CeilDiv(R, kPerOperand<E>);
+  const int64_t factor_ld = RoundUp(width, V) * per;
+  std::vector<E> factor(factor_rows * factor_ld);
+  for (int64_t row = 0; row < factor_rows; ++row) {
+    for (int64_t k = 0; k < width * per; ++k) {
+      factor[row * factor_ld + k] = MakeOperand<E>(row, [&](int64_t at) {
+        return at < R ? factor_value(at, k / per, static_cast<int>(k % per)) : 0;
+      });
+    }
+  }
+  const int64_t size = width * n * V;
+  std::vector<T> result(panels * size, T(kUntouched)), want(panels * size);
+  std::vector<T> bias(panels * vectors * V, T(kUntouched)), want_bias(bias.size());
+  for (int q = 0; q < panels; ++q) {
+    for (int64_t x = 0; x < vectors * V; ++x) {
+      double sum = 0;
+      for (int64_t row = 0; row < R; ++row) sum += gradient_value(row, q * 4 * V + x);
+      want_bias[q * vectors * V + x] = static_cast<T>(sum);
+    }
+    for (int64_t k = 0; k < width; ++k) {
+      for (int64_t x = 0; x < n * V; ++x) {
+        double sum = 0;
+        for (int64_t row = 0; row < R; ++row) {
+          sum += factor_value(row, k, static_cast<int>(x / V)) *
+                 gradient_value(row, q * 4 * V + first * V + x);
+        }
+        want[q * size + k * n * V + x] = static_cast<T>(sum);
+      }
+    }
+  }
+  std::vector<E> space(panels * ReductionSpace<T, E>(R) + V);
+  const ReductionFactor<T> factors[2] = {{0, 0, 0, nullptr, 0, false},
+                                         {width, first, n, result.data(), size, gated}};
+  const ReductionPanels range = {0, panels, vectors};
+  if constexpr (kPairs) {
+    ReducePanels(seq, gradient.data(), ld, range, factors, bias.data(), space.data(),
+                 [&](int64_t pair, int) { return factor.data() + pair * factor_ld; });
+  } else {
+    ReducePanels(seq, gradient.data(), ld, range, factors, bias.data(), space.data(),
+                 [&](int64_t row, int64_t, int64_t, int) -> const T* {
+                   return factor.data() + row * factor_ld;
+                 });
+  }
+  const std::string what =
+      Text("weight gradient of", sizeof(T), "bytes, operand", kPerOperand<E>, "rows", R, "panels",
+           panels, "vectors", vectors, "from", first, "of", n, "width", width, "gated", gated);
+  check.Equal(result, want, what);
+  check.Equal(bias, want_bias, what + "bias");
+}
+
+template <typename T, typename E>
+void CheckReductions(Checker& check) {
+  struct {
+    int vectors, first, n;
+    bool gated;
+  } const kShapes[] = {{1, 0, 1, false}, {2, 0, 2, false}, {3, 0, 3, false}, {4, 0, 4, false},
+                       {4, 0, 3, false}, {4, 1, 3, false}, {4, 0, 4, true},  {4, 1, 3, true}};
+  for (const std::vector<int32_t>& lengths :
+       {std::vector<int32_t>{1}, {3, 0, 2}, {2, 5, 1, 5}, std::vector<int32_t>(65, 4)}) {
+    const Rows rows(lengths);
+    for (const auto& s : kShapes) {
+      if (s.gated && !std::is_same_v<T, E>) continue;
+      for (const int panels : {1, 2, kReductionPanels}) {
+        if (panels > 1 && s.vectors < 4) continue;
+        for (const int64_t width : {1, 5, 8, 49}) {
+          CheckReduction<T, E>(check, rows.seq, panels, s.vectors, s.first, s.n, width, s.gated);
+        }
+      }
+    }
+  }
+}
+
+// ---- Packing ----
+
+// A matrix of [gate][units] columns, or of rows, by any strides; packed, and what the format says.
+template <typename T, typename E, typename W>
+void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed) {
+  constexpr int V = kLanes<T>;
+  constexpr int kPer = kPerOperand<E>;
+  const GateOrder order = {3, {2, 0, 1, 0}};
+  const int64_t columns = 3 * units;
+  const std::string what =
+      Text(sizeof(T), "bytes, operand", kPer, "depth", depth, "units", units, transposed);
+  std::vector<W> data(depth * columns);
+  auto value = [](int64_t k, int64_t n) { return Value(2, k, n); };
+  auto fill = [](double v) {
+    if constexpr (std::is_same_v<W, T>) {
+      return static_cast<W>(v);
+    } else {
+      return MakeOperand<Pair>(0, [&](int64_t) { return v; }).first;
+    }
+  };
+  const MatrixView<const W> m = transposed ? MatrixView<const W>{data.data(), 1, depth}
+                                           : MatrixView<const W>{data.data(), columns, 1};
+  for (int64_t k = 0; k < depth; ++k) {
+    for (int64_t n = 0; n < columns; ++n) {
+      data[k * m.k_stride + n * m.n_stride] = fill(value(k, n));
+    }
+  }
+  // Panels as numbers: element (k, x) of a panel [K][nv * V] of operands.
+  auto numbers = [](const std::vector<E>& panel, int64_t ldb) {
+    std::vector<double> all;
+    for (size_t at = 0; at < panel.size(); at += ldb) {
+      for (int i = 0; i < kPer; ++i) {
+        for (int64_t x = 0; x < ldb; ++x) {
+          if constexpr (std::is_same_v<E, Pair>) {
+            const uint32_t bits = uint32_t{i ? panel[at + x].second : panel[at + x].first} << 16;
+            float f;
+            std::memcpy(&f, &bits, sizeof(f));
+            all.push_back(f);
+          } else {
+            all.push_back(panel[at + x]);
+          }
+        }
+      }
+    }
+    return all;
+  };
+  const int64_t operands = OperandsOf<E>(depth);
+  for (int64_t u = 0; u < CeilDiv(units, V); ++u) {
+    std::vector<E> panel(operands * 3 * V);
+    PackGatePanel(m, depth, units, order, u, panel.data());
+    std::vector<double> want;
+    for (int64_t k = 0; k < operands * kPer; ++k) {
+      for (int64_t x = 0; x < 3 * V; ++x) {
+        const int64_t unit = u * V + x % V;
+        want.push_back(k < depth && unit < units ? value(k, order.source[x / V] * units + unit)
+                                                 : 0);
+      }
+    }
+    check.Equal(numbers(panel, 3 * V), want, "gate panel of " + what);
+  }
+  for (int64_t p = 0; p < DensePanels<T>(columns); ++p) {
+    const int nv = PanelVectors(CeilDiv(columns, V), p);
+    std::vector<E> panel(operands * nv * V);
+    PackDensePanel(m, depth, columns, p, panel.data());
+    std::vector<double> want;
+    for (int64_t k = 0; k < operands * kPer; ++k) {
+      for (int64_t x = 0; x < nv * V; ++x) {
+        const int64_t n = p * 4 * V + x;
+        want.push_back(k < depth && n < columns ? value(k, n) : 0);
+      }
+    }
+    check.Equal(numbers(panel, nv * V), want, "dense panel of " + what);
+  }
+  // The same matrix with the gates as K.
+  const MatrixView<const W> swapped = {m.data, m.n_stride, m.k_stride};
+  for (int64_t p = 0; p < DensePanels<T>(depth); ++p) {
+    const int nv = PanelVectors(CeilDiv(depth, V), p);
+    std::vector<E> panel(OperandsOf<E>(RoundUp(units, V)) * 3 * nv * V);
+    PackDensePanelOfGateRows(swapped, units, order, depth, p, panel.data());
+    std::vector<double> want;
+    for (int64_t k = 0; k < RoundUp(units, V) * 3; ++k) {
+      const int64_t unit = k / (3 * V) * V + k % V;
+      for (int64_t x = 0; x < nv * V; ++x) {
+        const int64_t n = p * 4 * V + x;
+        want.push_back(unit < units && n < depth ? value(n, order.source[k / V % 3] * units + unit)
+                                                 : 0);
+      }
+    }
+    check.Equal(numbers(panel, nv * V), want, "panel of gate rows of " + what);
+  }
+  if constexpr (std::is_same_v<T, W>) {
+    // And back.
+    std::vector<T> packed(depth * V), back(data.size(), T(kUntouched)), want(back);
+    const int64_t n = std::min<int64_t>(V, columns);
+    PackVector(m, depth, n, packed.data(), V);
+    UnpackVector(packed.data(), V, depth, n, MatrixView<T>{back.data(), m.k_stride, m.n_stride});
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t x = 0; x < n; ++x) {
+        want[k * m.k_stride + x * m.n_stride] = static_cast<T>(value(k, x));
+      }
+    }
+    check.Equal(back, want, "unpacked vector of " + what);
+  }
+}
+
+template <typename T, typename E, typename W>
+void CheckPackings(Checker& check) {
+  constexpr int V = kLanes<T>;
+  for (const int64_t depth : {1, 2, 3, V - 1, V, V + 1, 2 * V, 4 * V + 3}) {
+    for (const int64_t units : {1, 2, V - 1, V, V + 1, 2 * V, 4 * V + 1}) {
+      for (const bool transposed : {false, true}) {
+        CheckPacking<T, E, W>(check, depth, std::max<int64_t>(1, units), transposed);
+      }
+    }
+  }
+}
+
+// ---- Rows ----
+
+template <typename T>
+void CheckVectors(Checker& check) {
+  constexpr int V = kLanes<T>;
+  std::vector<T> row(2 * V);
+  for (int i = 0; i < 2 * V; ++i) row[i] = static_cast<T>(i + 1);
+  for (int64_t n = 1; n <= V + 1; ++n) {
+    std::vector<T> loaded(V), kept(V), stored(2 * V, T(kUntouched)), want(V);
+    Store(loaded.data(), LoadFirst(row.data(), n));
+    Store(kept.data(), KeepFirst<T>(Load(row.data()), n));
+    StoreFirst(stored.data(), Load(row.data()), n);
+    for (int i = 0; i < V; ++i) want[i] = i < n ? row[i] : T(0);
+    check.Equal(loaded, want, Text("LoadFirst", n));
+    check.Equal(kept, want, Text("KeepFirst", n));
+    for (int i = 0; i < V; ++i) want[i] = i < n ? row[i] : T(kUntouched);
+    want.resize(2 * V, T(kUntouched));
+    check.Equal(stored, want, Text("StoreFirst", n));
+  }
+}
+
+// The products on weights as they lie.
+template <typename T>
+void CheckDots(Checker& check) {
+  constexpr int V = kLanes<T>;
+  for (const int64_t depth : {1, 3, V, V + 1, 5 * V + 2}) {
+    std::vector<T> x(depth);
+    for (int64_t k = 0; k < depth; ++k) x[k] = static_cast<T>(Value(1, 0, k));
+    for (int64_t n = 1; n <= 11 * V; n += n < V ? 1 : V - 1) {
+      std::vector<T> w(n * depth);
+      for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<T>(Value(2, 0, i));
+      // By rows of w: V of them at most.
+      std::vector<T> dots(V), want_dots(V);
+      Store(dots.data(), DotRows(w.data(), depth, std::min<int64_t>(n, V), x.data(), depth));
+      for (int64_t r = 0; r < std::min<int64_t>(n, V); ++r) {
+        for (int64_t k = 0; k < depth; ++k) want_dots[r] += w[r * depth + k] * x[k];
+      }
+      check.Equal(dots, want_dots, Text("DotRows", n, depth));
+      // By columns, vectors of the result two apart.
+      std::vector<T> out(CeilDiv(n, V) * 2 * V, T(1)), want = out;
+      AddColumns(w.data(), n, n, x.data(), depth, out.data(), 2 * V);
+      for (int64_t c = 0; c < n; ++c) {
+        for (int64_t k = 0; k < depth; ++k) want[c / V * 2 * V + c % V] += x[k] * w[k * n + c];
+      }
+      check.Equal(out, want, Text("AddColumns", n, depth));
+    }
+  }
+}
+
+template <typename T>
+void CheckMasks(Checker& check) {
+  const GateOrder order = {3, {2, 0, 1, 0}};
+  constexpr int64_t kBatch = 2, kSize = 11;
+  std::vector<T> mask(3 * kBatch * kSize), row(kSize);
+  for (size_t i = 0; i < mask.size(); ++i) mask[i] = static_cast<T>(Value(1, 0, i));
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<T>(Value(2, 0, i));
+  std::vector<T> out(kSize * 3, T(kUntouched)), want = out;
+  MaskRow(GateMasks<T>{mask.data(), kBatch, kSize}, order, 1, row.data(), 3, 10, out.data());
+  for (int64_t k = 3; k < 10; ++k) {
+    for (int v = 0; v < 3; ++v) {
+      want[k * 3 + v] = row[k] * mask[(order.source[v] * kBatch + 1) * kSize + k];
+    }
+  }
+  check.Equal(out, want, "MaskRow");
+}
+
+template <typename T>
+void CheckAll(Checker& check) {
+  CheckVectors<T>(check);
+  CheckDots<T>(check);
+  CheckMasks<T>(check);
+  CheckPackings<T, T, T>(check);
+  CheckPanelsOf<T, T, 3, false>(check);
+  CheckPanelsOf<T, T, 4, false>(check);
+  CheckPanelsOf<T, T, 3, true>(check);
+  CheckPanelsOf<T, T, 4, true>(check);
+  CheckDenseProducts<T, T>(check);
+  CheckReductions<T, T>(check);
+}
+
+}  // namespace
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+__attribute__((visibility("default"))) int64_t
+tf_rnn_ops_check_pieces(void (*fail)(const char* message)) {
+  namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
+  isa::Checker check(fail);
+  isa::CheckAll<float>(check);
+  isa::CheckAll<double>(check);
+  if constexpr (isa::kHasPairs) {
+    if (isa::CpuHasPairs()) {
+      isa::CheckPackings<float, isa::Pair, uint16_t>(check);
+      isa::CheckPanelsOf<float, isa::Pair, 3, false>(check);
+      isa::CheckPanelsOf<float, isa::Pair, 4, false>(check);
+      isa::CheckDenseProducts<float, isa::Pair>(check);
+      isa::CheckReductions<float, isa::Pair>(check);
+    }
+  }
+  return check.values();
+}
