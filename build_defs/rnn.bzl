@@ -50,7 +50,7 @@ def rnn_isa_object(name, isa, srcs, **kwargs):
         **kwargs
     )
 
-def rnn_isa_library(name, isa, srcs, exports, deps = [], **kwargs):
+def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
     """The kernels of one instruction set as a shared object of their own.
 
     WHY a shared object: objects of two levels in one link share the weak symbols of inlined
@@ -61,6 +61,7 @@ def rnn_isa_library(name, isa, srcs, exports, deps = [], **kwargs):
       isa: A key of ISA_COPTS.
       srcs: The sources, the same for every level.
       exports: The version script.
+      copts: Flags after those of the level.
       deps: Header-only libraries.
       **kwargs: Passed to cc_binary.
     """
@@ -68,7 +69,7 @@ def rnn_isa_library(name, isa, srcs, exports, deps = [], **kwargs):
         name = name,
         srcs = srcs,
         additional_linker_inputs = [exports],
-        copts = RNN_COPTS + ISA_COPTS[isa] + SANITIZER_COPTS,
+        copts = RNN_COPTS + ISA_COPTS[isa] + copts + SANITIZER_COPTS,
         linkopts = VARIANT_LINKOPTS + ["-Wl,--version-script=$(location %s)" % exports],
         linkshared = True,
         linkstatic = True,
