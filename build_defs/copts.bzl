@@ -45,7 +45,7 @@ ISA_COPTS = {
         "-mavx512cd",
         "-mavx512dq",
         "-mavx512vl",
-        # For the intrinsics of cc/cpu/operand.h, used where the CPU has them. Eigen must not see the
+        # For the intrinsics of cc/cpu/simd/operand.h, used where the CPU has them. Eigen must not see the
         # flag: it would convert with instructions that not every CPU of this level has.
         "-mavx512bf16",
         "-U__AVX512BF16__",

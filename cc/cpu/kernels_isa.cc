@@ -1,9 +1,9 @@
 // The kernel table of one instruction set. Compiled once per level; see build_defs.
-#include "cc/cpu/block_lstm_entry.h"
-#include "cc/cpu/isa.h"
 #include "cc/cpu/kernel_table.h"
-#include "cc/cpu/rnn_entry.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/pass/block_lstm_entry.h"
+#include "cc/cpu/pass/rnn_entry.h"
+#include "cc/cpu/simd/isa.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace {
 

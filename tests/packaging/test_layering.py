@@ -157,7 +157,7 @@ def test_imports(path):
         ("cpu", "tensorflow/core/framework/op.h"),
         ("gpu", "cc/cpu/dispatch.h"),
         ("gpu", "cudnn.h"),
-        ("tf", "cc/cpu/gemm.h"),
+        ("tf", "cc/cpu/product/gemm.h"),
     ],
 )
 def test_the_rules_refuse(folder, header):

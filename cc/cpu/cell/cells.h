@@ -4,17 +4,17 @@
 // product in registers. Init gives what the sums start from, Sums where unfinished ones may wait.
 // It reads and writes the row's other values through pointers. Buffers of gates and of c are padded
 // to whole vectors; rows of h have exactly H elements.
-#ifndef TF_RNN_OPS_CC_CPU_CELLS_H_
-#define TF_RNN_OPS_CC_CPU_CELLS_H_
+#ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
+#define TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
-#include "cc/cpu/activations.h"
-#include "cc/cpu/gemm.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/simd/activations.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -249,4 +249,4 @@ void RunCellOn(const Cell& cell, int64_t rows, int64_t panel0, int64_t panel1, P
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_CELLS_H_
+#endif  // TF_RNN_OPS_CC_CPU_CELL_CELLS_H_

@@ -1,15 +1,15 @@
 // The backward step of each cell: from the gradient of h to that of the gates' pre-activations, for
 // a range of units of one row. Notation as in cells.h; d(.) is the gradient of the loss.
-#ifndef TF_RNN_OPS_CC_CPU_CELLS_BACKWARD_H_
-#define TF_RNN_OPS_CC_CPU_CELLS_BACKWARD_H_
+#ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_BACKWARD_H_
+#define TF_RNN_OPS_CC_CPU_CELL_CELLS_BACKWARD_H_
 
 #include <cstdint>
 
 #include "cc/core/check.h"
-#include "cc/cpu/activations.h"
-#include "cc/cpu/cells.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/cell/cells.h"
+#include "cc/cpu/simd/activations.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -117,4 +117,4 @@ void VanillaRowBackward(const UnitRange& range, const T* h, const T* dh, const T
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_CELLS_BACKWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_CELL_CELLS_BACKWARD_H_

@@ -1,22 +1,22 @@
 // The products over all rows that follow the time loop backwards: dx and the gradients of the
 // weights.
-#ifndef TF_RNN_OPS_CC_CPU_BACKWARD_PRODUCTS_H_
-#define TF_RNN_OPS_CC_CPU_BACKWARD_PRODUCTS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "cc/cpu/backward_slice.h"
-#include "cc/cpu/gemm.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/narrow_rows.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/vec.h"
-#include "cc/cpu/weight_gradient.h"
+#include "cc/cpu/pass/backward_slice.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/weight_gradient.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -314,4 +314,4 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_BACKWARD_PRODUCTS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_

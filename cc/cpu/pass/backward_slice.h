@@ -1,21 +1,21 @@
 // A slice of the batch, or a share of its units, back through the time steps of one layer and
 // direction.
-#ifndef TF_RNN_OPS_CC_CPU_BACKWARD_SLICE_H_
-#define TF_RNN_OPS_CC_CPU_BACKWARD_SLICE_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include "cc/cpu/cells_backward.h"
-#include "cc/cpu/gate_masks.h"
-#include "cc/cpu/gemm.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/slice_pointers.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/cell/cells_backward.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -286,4 +286,4 @@ class BackwardSlice {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_BACKWARD_SLICE_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_

@@ -1,18 +1,18 @@
 // The gradient of BlockLSTMV2, on the same parts as the backward pass of the stack.
-#ifndef TF_RNN_OPS_CC_CPU_BLOCK_LSTM_BACKWARD_H_
-#define TF_RNN_OPS_CC_CPU_BLOCK_LSTM_BACKWARD_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_BACKWARD_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_BACKWARD_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/arena.h"
-#include "cc/cpu/block_lstm_forward.h"
-#include "cc/cpu/cells_backward.h"
+#include "cc/cpu/cell/cells_backward.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/rnn_backward.h"
-#include "cc/cpu/sequence.h"
+#include "cc/cpu/pass/block_lstm_forward.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/rnn_backward.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/sequence.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -275,4 +275,4 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_BLOCK_LSTM_BACKWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_BACKWARD_H_

@@ -1,13 +1,13 @@
 // The table entries of the block LSTM: picks the type of the arithmetic.
-#ifndef TF_RNN_OPS_CC_CPU_BLOCK_LSTM_ENTRY_H_
-#define TF_RNN_OPS_CC_CPU_BLOCK_LSTM_ENTRY_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_ENTRY_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_ENTRY_H_
 
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "cc/cpu/block_lstm_backward.h"
-#include "cc/cpu/block_lstm_forward.h"
-#include "cc/cpu/narrow.h"
+#include "cc/cpu/pass/block_lstm_backward.h"
+#include "cc/cpu/pass/block_lstm_forward.h"
+#include "cc/cpu/rows/narrow.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -147,4 +147,4 @@ inline int32_t BlockLstmBackward(const BlockLstmBackwardArgs* args) { return Run
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_BLOCK_LSTM_ENTRY_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_ENTRY_H_

@@ -1,19 +1,19 @@
 // BlockLSTMV2: one LSTM layer with peepholes and clipping whose gates are all outputs.
-#ifndef TF_RNN_OPS_CC_CPU_BLOCK_LSTM_FORWARD_H_
-#define TF_RNN_OPS_CC_CPU_BLOCK_LSTM_FORWARD_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_FORWARD_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_FORWARD_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/activations.h"
-#include "cc/cpu/arena.h"
-#include "cc/cpu/cells.h"
-#include "cc/cpu/forward_slice.h"
+#include "cc/cpu/cell/cells.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/slice_pointers.h"
+#include "cc/cpu/pass/forward_slice.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/activations.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -288,4 +288,4 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_BLOCK_LSTM_FORWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_FORWARD_H_

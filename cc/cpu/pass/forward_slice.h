@@ -1,6 +1,6 @@
 // A slice of the batch, or a share of its units, through the time steps of one layer and direction.
-#ifndef TF_RNN_OPS_CC_CPU_FORWARD_SLICE_H_
-#define TF_RNN_OPS_CC_CPU_FORWARD_SLICE_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
+#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -8,16 +8,16 @@
 #include <type_traits>
 
 #include "cc/core/stages.h"
-#include "cc/cpu/cells.h"
-#include "cc/cpu/dot.h"
-#include "cc/cpu/gate_masks.h"
-#include "cc/cpu/gemm.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/narrow_rows.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/slice_pointers.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/cell/cells.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/product/dot.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -555,4 +555,4 @@ void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worke
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_FORWARD_SLICE_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_

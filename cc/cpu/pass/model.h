@@ -1,19 +1,19 @@
 // What the kernels derive from a problem: sizes in vectors, gate orders, and the packed weights of
 // a pseudo-layer.
-#ifndef TF_RNN_OPS_CC_CPU_MODEL_H_
-#define TF_RNN_OPS_CC_CPU_MODEL_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_MODEL_H_
+#define TF_RNN_OPS_CC_CPU_PASS_MODEL_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
-#include "cc/cpu/arena.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -356,4 +356,4 @@ inline int64_t SliceBegin(const Sequence& seq, int64_t slices, int64_t s) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_MODEL_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_MODEL_H_

@@ -7,15 +7,15 @@
 // So a cell costs 5 values for LSTM, 4 for GRU, 0 for tanh and relu, plus one where a layer
 // follows. Everything else that backward needs is recomputed. The header ties it to its problem, so
 // that the reserve space of another call is refused; its content may change with every version.
-#ifndef TF_RNN_OPS_CC_CPU_RESERVE_H_
-#define TF_RNN_OPS_CC_CPU_RESERVE_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
+#define TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/arena.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/sequence.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/sequence.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -149,4 +149,4 @@ void Reserve<T>::ClearGaps() const {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_RESERVE_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_

@@ -5,8 +5,8 @@
 // a step turns dh into the gradients of the gates (kept for all rows) and those, through the
 // recurrent weights, into dh of the step before. Then dx, by blocks of rows, and the weight
 // gradients, by panels, are products over all rows at once.
-#ifndef TF_RNN_OPS_CC_CPU_RNN_BACKWARD_H_
-#define TF_RNN_OPS_CC_CPU_RNN_BACKWARD_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_
+#define TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -15,18 +15,18 @@
 #include <type_traits>
 
 #include "cc/core/stages.h"
-#include "cc/cpu/arena.h"
-#include "cc/cpu/backward_products.h"
-#include "cc/cpu/backward_slice.h"
-#include "cc/cpu/dropout_rows.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/reserve.h"
-#include "cc/cpu/rnn_forward.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/slice_pointers.h"
+#include "cc/cpu/pass/backward_products.h"
+#include "cc/cpu/pass/backward_slice.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/reserve.h"
+#include "cc/cpu/pass/rnn_forward.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/dropout_rows.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -298,4 +298,4 @@ int32_t Backward(const RnnBackwardArgs& args) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_RNN_BACKWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_

@@ -1,15 +1,15 @@
 // The table entries of the stack: picks the type of the arithmetic.
-#ifndef TF_RNN_OPS_CC_CPU_RNN_ENTRY_H_
-#define TF_RNN_OPS_CC_CPU_RNN_ENTRY_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_ENTRY_H_
+#define TF_RNN_OPS_CC_CPU_PASS_RNN_ENTRY_H_
 
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "cc/cpu/narrow.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/rnn_backward.h"
-#include "cc/cpu/rnn_forward.h"
-#include "cc/cpu/rnn_pack.h"
+#include "cc/cpu/pass/rnn_backward.h"
+#include "cc/cpu/pass/rnn_forward.h"
+#include "cc/cpu/pass/rnn_pack.h"
+#include "cc/cpu/rows/narrow.h"
+#include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -299,4 +299,4 @@ inline int32_t RnnPack(const RnnPackArgs* args) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_RNN_ENTRY_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_ENTRY_H_

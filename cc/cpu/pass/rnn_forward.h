@@ -6,8 +6,8 @@
 // units, meeting at each step (stages.h). A slice alternates between the input product of a chunk
 // of steps (about kChunkRows rows, so that its gate rows are still in cache) and the recurrence
 // over them. Calls of at most kDirectRows rows (streaming) do not pack: see dot.h.
-#ifndef TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
-#define TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
+#define TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -15,16 +15,16 @@
 #include <type_traits>
 
 #include "cc/core/stages.h"
-#include "cc/cpu/arena.h"
-#include "cc/cpu/dropout_rows.h"
-#include "cc/cpu/forward_slice.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/narrow_rows.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/reserve.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/slice_pointers.h"
+#include "cc/cpu/pass/forward_slice.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/reserve.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/dropout_rows.h"
+#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -332,4 +332,4 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_RNN_FORWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_

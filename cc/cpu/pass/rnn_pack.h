@@ -5,16 +5,16 @@
 // pass packs them at each call that gets plain weights. They depend on the cell, the sizes of the
 // stack and the vectors of the instruction set, not on T and B, nor on whether the plain weights
 // were a buffer of params or Keras's.
-#ifndef TF_RNN_OPS_CC_CPU_RNN_PACK_H_
-#define TF_RNN_OPS_CC_CPU_RNN_PACK_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
+#define TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/arena.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/arena.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -56,4 +56,4 @@ void Pack(const RnnPackArgs& args) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_RNN_PACK_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_

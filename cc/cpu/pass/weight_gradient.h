@@ -3,17 +3,17 @@
 // Note [Deterministic reductions]
 // A panel is always reduced by one thread over blocks of kReductionRows rows in order, whatever the
 // number of threads and the panels it goes with, so sums are the same to the bit.
-#ifndef TF_RNN_OPS_CC_CPU_WEIGHT_GRADIENT_H_
-#define TF_RNN_OPS_CC_CPU_WEIGHT_GRADIENT_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHT_GRADIENT_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHT_GRADIENT_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/gemm.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -184,4 +184,4 @@ void ReducePanels(const Sequence& seq, const Pair* gradient, int64_t ld,
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_WEIGHT_GRADIENT_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHT_GRADIENT_H_

@@ -1,12 +1,12 @@
 // Matrix times vector on weights as they lie in the caller's tensors, for calls so short that
 // packing the weights would cost more than using them.
-#ifndef TF_RNN_OPS_CC_CPU_DOT_H_
-#define TF_RNN_OPS_CC_CPU_DOT_H_
+#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_
+#define TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/vec.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -93,4 +93,4 @@ void AddColumns(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_DOT_H_
+#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_

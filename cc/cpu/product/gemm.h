@@ -1,14 +1,14 @@
 // Matrix products on packed weights. See Note [Panels] in panels.h for the format of B.
-#ifndef TF_RNN_OPS_CC_CPU_GEMM_H_
-#define TF_RNN_OPS_CC_CPU_GEMM_H_
+#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_
+#define TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include "cc/cpu/operand.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -525,4 +525,4 @@ void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_GEMM_H_
+#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_

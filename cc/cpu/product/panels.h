@@ -7,15 +7,15 @@
 //   Dense panels: four vectors of consecutive columns; the last panel has the 1 to 4 that remain.
 // Rows of gate buffers follow the same order: [unit block][gate][lane]. A product over such rows
 // (the gradients) has its K in that order; rows of units beyond H are zeros.
-#ifndef TF_RNN_OPS_CC_CPU_PANELS_H_
-#define TF_RNN_OPS_CC_CPU_PANELS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_
+#define TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/gemm.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -194,4 +194,4 @@ int64_t DensePanelOffset(int64_t depth, int64_t p) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_PANELS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_

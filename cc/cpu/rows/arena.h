@@ -1,13 +1,13 @@
 // Cuts one block of memory into arrays. Without a block it only measures, so a size and its use are
 // computed by the same code.
-#ifndef TF_RNN_OPS_CC_CPU_ARENA_H_
-#define TF_RNN_OPS_CC_CPU_ARENA_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "cc/core/check.h"
-#include "cc/cpu/isa.h"
+#include "cc/cpu/simd/isa.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -55,4 +55,4 @@ class Arena {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_ARENA_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_

@@ -1,14 +1,14 @@
 // Dropout between layers, on packed rows.
-#ifndef TF_RNN_OPS_CC_CPU_DROPOUT_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_DROPOUT_ROWS_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_
 
 #include <algorithm>
 #include <cstdint>
 
 #include "cc/core/dropout.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/sequence.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/sequence.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -50,4 +50,4 @@ void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t c
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_DROPOUT_ROWS_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_

@@ -5,15 +5,15 @@
 // With a mask of its own for each gate a row of A is a row for each vector of a panel. The rows are
 // interleaved, [K][NV], so that a register tile still reads one short piece of A for every k (see
 // GatedRowsOfA). The vanilla modes have one gate: then masked rows are rows like others.
-#ifndef TF_RNN_OPS_CC_CPU_GATE_MASKS_H_
-#define TF_RNN_OPS_CC_CPU_GATE_MASKS_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/model.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/sequence.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/sequence.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -61,4 +61,4 @@ void MaskRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& o
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_GATE_MASKS_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_

@@ -1,15 +1,15 @@
 // Tensors of 16-bit types: widened to float32 before the arithmetic, rounded once after it.
-#ifndef TF_RNN_OPS_CC_CPU_NARROW_H_
-#define TF_RNN_OPS_CC_CPU_NARROW_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_
 
 #include <algorithm>
 #include <cstdint>
 
 #include "Eigen/Core"
 #include "cc/core/check.h"
-#include "cc/cpu/arena.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/model.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/arena.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -75,4 +75,4 @@ class Widened {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_NARROW_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_

@@ -1,15 +1,15 @@
 // Rows of float32 as pairs of bfloat16, see Note [Pairs].
-#ifndef TF_RNN_OPS_CC_CPU_NARROW_ROWS_H_
-#define TF_RNN_OPS_CC_CPU_NARROW_ROWS_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_NARROW_ROWS_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_NARROW_ROWS_H_
 
 #include <algorithm>
 #include <cstdint>
 
 #include "cc/core/check.h"
-#include "cc/cpu/model.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -81,4 +81,4 @@ void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& 
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_NARROW_ROWS_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_NARROW_ROWS_H_

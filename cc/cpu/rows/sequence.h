@@ -5,14 +5,14 @@
 // row start[t] + j is sorted row j at step t; padding is never touched, so work is proportional to
 // the sum of the lengths. Both directions use the same order: at step t exactly the rows with
 // length > t take part, which makes the backward direction start at each row's own last step.
-#ifndef TF_RNN_OPS_CC_CPU_SEQUENCE_H_
-#define TF_RNN_OPS_CC_CPU_SEQUENCE_H_
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/arena.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -146,4 +146,4 @@ inline int64_t FinalStep(const Sequence& seq, int dir, int64_t j) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_SEQUENCE_H_
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_

@@ -1,10 +1,10 @@
 // The activation functions, on vectors. Their errors are in docs/numerics.md.
-#ifndef TF_RNN_OPS_CC_CPU_ACTIVATIONS_H_
-#define TF_RNN_OPS_CC_CPU_ACTIVATIONS_H_
+#ifndef TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
+#define TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
 
 #include "Eigen/Core"
-#include "cc/cpu/isa.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/simd/isa.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -59,4 +59,4 @@ EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_ACTIVATIONS_H_
+#endif  // TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_

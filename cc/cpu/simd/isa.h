@@ -1,7 +1,7 @@
 // Names the instruction set that this translation unit is compiled for. Everything that depends on
 // it lives in RNN_OPS_ISA_NAMESPACE, so objects of two levels never share a symbol.
-#ifndef TF_RNN_OPS_CC_CPU_ISA_H_
-#define TF_RNN_OPS_CC_CPU_ISA_H_
+#ifndef TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
+#define TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 
 #if defined(RNN_OPS_ISA_AVX512)
 #define RNN_OPS_ISA_NAMESPACE isa_avx512
@@ -14,4 +14,4 @@
 #define RNN_OPS_ISA_STRING "baseline"
 #endif
 
-#endif  // TF_RNN_OPS_CC_CPU_ISA_H_
+#endif  // TF_RNN_OPS_CC_CPU_SIMD_ISA_H_

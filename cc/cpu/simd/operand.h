@@ -5,8 +5,8 @@
 // products to a float32: twice the rate of float32. So A and B of a product are arrays of Pair, 32
 // bits that hold two consecutive k, and everything else (tiles, panels, row pointers) is as for
 // float, with half as many k. An odd K is filled up with zeros on both sides.
-#ifndef TF_RNN_OPS_CC_CPU_OPERAND_H_
-#define TF_RNN_OPS_CC_CPU_OPERAND_H_
+#ifndef TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
+#define TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
 
 #include <algorithm>
 #include <atomic>
@@ -15,7 +15,7 @@
 #include <type_traits>
 
 #include "cc/core/check.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/simd/vec.h"
 
 #if defined(RNN_OPS_ISA_AVX512)
 #include <cpuid.h>
@@ -161,4 +161,4 @@ constexpr int kOperandLanes<Pair> = kLanes<float>;
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_OPERAND_H_
+#endif  // TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_

@@ -1,11 +1,11 @@
 // The vector primitives of every kernel: Eigen's packets at the width of the instruction set.
-#ifndef TF_RNN_OPS_CC_CPU_VEC_H_
-#define TF_RNN_OPS_CC_CPU_VEC_H_
+#ifndef TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
+#define TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "cc/cpu/isa.h"
+#include "cc/cpu/simd/isa.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -92,4 +92,4 @@ EIGEN_ALWAYS_INLINE void TransposeBlock(const T* src, int64_t src_stride, T* dst
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_VEC_H_
+#endif  // TF_RNN_OPS_CC_CPU_SIMD_VEC_H_

@@ -1,7 +1,7 @@
 #include "tests/cc/cpu/activation_samples.h"
 
-#include "cc/cpu/activations.h"
-#include "cc/cpu/vec.h"
+#include "cc/cpu/simd/activations.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace {
 

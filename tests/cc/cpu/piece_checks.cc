@@ -7,15 +7,15 @@
 #include <type_traits>
 #include <vector>
 
-#include "cc/cpu/dot.h"
-#include "cc/cpu/gate_masks.h"
-#include "cc/cpu/gemm.h"
-#include "cc/cpu/narrow_rows.h"
-#include "cc/cpu/operand.h"
-#include "cc/cpu/panels.h"
-#include "cc/cpu/sequence.h"
-#include "cc/cpu/vec.h"
-#include "cc/cpu/weight_gradient.h"
+#include "cc/cpu/pass/weight_gradient.h"
+#include "cc/cpu/product/dot.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops {
 namespace cpu {

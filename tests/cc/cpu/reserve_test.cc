@@ -1,4 +1,4 @@
-#include "cc/cpu/reserve.h"
+#include "cc/cpu/pass/reserve.h"
 
 #include <cstdint>
 #include <set>

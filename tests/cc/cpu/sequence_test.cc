@@ -1,4 +1,4 @@
-#include "cc/cpu/sequence.h"
+#include "cc/cpu/rows/sequence.h"
 
 #include <cstdint>
 #include <random>

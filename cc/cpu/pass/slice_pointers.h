@@ -1,12 +1,12 @@
 // Row pointers that a slice of the batch fills for its products.
-#ifndef TF_RNN_OPS_CC_CPU_SLICE_POINTERS_H_
-#define TF_RNN_OPS_CC_CPU_SLICE_POINTERS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_
 
 #include <cstdint>
 
-#include "cc/cpu/arena.h"
-#include "cc/cpu/isa.h"
-#include "cc/cpu/operand.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/simd/isa.h"
+#include "cc/cpu/simd/operand.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -49,4 +49,4 @@ SlicePointers<T, E> Shift(const SlicePointers<T, E>& p, int64_t rows) {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_SLICE_POINTERS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_
