@@ -1,4 +1,4 @@
-"""Runs the code of docs/migration-keras.md, the docstrings' examples, and the example."""
+"""Runs the code of the pages on Keras, the docstrings' examples, and the example."""
 
 import doctest
 import pathlib
@@ -11,17 +11,19 @@ import pytest
 from support import subproc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "migration-keras.md"
+PAGES = {"keras.md": 6, "migration-keras.md": 3}  # and the number of their pieces of code
 EXAMPLE = ROOT / "examples" / "keras_dropin" / "dropin.py"
 
 
-def test_the_page_runs(tmp_path, monkeypatch):
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 8
+@pytest.mark.parametrize("name", PAGES)
+def test_page_runs(name, tmp_path, monkeypatch):
+    page = ROOT / "docs" / name
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    assert len(blocks) >= PAGES[name]
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
     for block in blocks:  # one after the other, as a reader would
-        exec(compile(block, str(PAGE), "exec"), names)
+        exec(compile(block, str(page), "exec"), names)
 
 
 def test_docstrings():
