@@ -11,8 +11,6 @@ import subprocess
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-
 TARGET = 0.97
 EPOCHS = 60
 SEED = 1
@@ -64,6 +62,7 @@ def _run(options):
     began = time.perf_counter()
     train, test = _load_data(options)
     output = _make_folder(options.output)
+    _send_log_to(output / "tensorflow.log")
     models, training, plots = _import_modules()
 
     import keras
@@ -99,7 +98,7 @@ def _run(options):
     built[OURS].save(model_path)
     if not options.holdout:
         _check_saved(model_path, options.data, logits[OURS])
-    print(f"wrote {model_path.name}, loss.png and confusion.png to {output.resolve()}")
+    print(f"wrote {model_path.name}, loss.png, confusion.png and tensorflow.log to {output.resolve()}")
     print(f"took {time.perf_counter() - began:.0f} s")
     return 0
 
@@ -122,6 +121,14 @@ def _make_folder(path):
     except OSError as error:
         raise DemoError(f"cannot use the output folder {path}: {error}") from error
     return path
+
+
+def _send_log_to(path):
+    """Keeps what TensorFlow's C++ code writes to stderr in a file; Python's stderr stays."""
+    sys.stderr.flush()
+    sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
+    with path.open("w") as log:
+        os.dup2(log.fileno(), 2)
 
 
 def _import_modules():

@@ -24,6 +24,7 @@ def row(text, label):
 def test_succeeds(finished):
     process, _ = finished
     assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
     assert "270 training and 370 test utterances, 7 to 29 frames, 2 epochs" in process.stdout
 
 
@@ -64,6 +65,10 @@ def test_plots(finished):
     for name in ("loss.png", "confusion.png"):
         assert (finished[1] / name).read_bytes().startswith(PNG)
     assert str(finished[1]) in finished[0].stdout
+
+
+def test_the_log_of_tensorflow_is_in_a_file(finished):
+    assert (finished[1] / "tensorflow.log").is_file()
 
 
 def test_target_is_judged_only_after_a_full_training(finished):
