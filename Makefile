@@ -28,12 +28,13 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo docs test test-gpu test-gpu-mock wheel wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test test-gpu test-gpu-mock wheel release wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
 	@echo "make test      everything: C++ tests, the wheel and its gate, the Python tests on the wheel"
-	@echo "make wheel     the wheel, in dist/"
+	@echo "make wheel     the wheel for the TensorFlow at hand, in dist/"
+	@echo "make release   the wheel for every supported TensorFlow, in build/release/"
 	@echo "make wheel-any the Python files alone, for machines that no library fits, in build/any/"
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
@@ -57,6 +58,10 @@ $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 
 wheel: $(CONFIG)
 	./pip_pkg.sh
+
+# The wheel for every supported TensorFlow, in build/release/. Beside dist/, which has one wheel.
+release: $(CONFIG)
+	./pip_pkg.sh --release
 
 # The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
 wheel-any: $(READY)

@@ -48,6 +48,19 @@ find_tensorflow() {
     die "run: $python -m pip install '$(cd "$here" && tensorflow_requirement)'"
 }
 
+# The kernels take Eigen from the newest TensorFlow, whichever one they are built for: older ones lack
+# functions, and the kernels are then the same for all.
+find_kernel_eigen() {
+  local newest found=$tf_lines
+  newest=$(cd "$here" && tensorflow_versions | tail -n 1)
+  case $tf_lines in
+    TF_VERSION=$newest.*) ;;
+    *) found=$("$python" "$here/tools/fetch_tensorflow.py" "$newest" "$(uname -m)") ||
+      die "no Eigen of TensorFlow $newest, which the kernels need" ;;
+  esac
+  tf_lines+=$'\n'KERNEL_EIGEN_DIR=$(sed -n 's/^TF_INCLUDE_DIR=//p' <<<"$found")
+}
+
 find_bazelisk() {
   [ -n "${BAZELISK:-}" ] && return
   command -v bazelisk >/dev/null && return
@@ -74,6 +87,7 @@ bazel_version() {
 
 find_python
 find_tensorflow
+find_kernel_eigen
 need g++ g++
 find_bazelisk
 find_bazel

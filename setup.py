@@ -14,11 +14,12 @@ from setuptools.command.build_py import build_py
 ROOT = pathlib.Path(__file__).resolve().parent
 PACKAGE = "tf_rnn_ops"
 VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "_versions.py"))
-TENSORFLOW = f"~={VERSIONS['TENSORFLOW']}.0"
 # Where the files of this version can be read, with a slash at the end; None: nowhere in public.
 REPOSITORY = None
 # For machines that no library fits: the Python files alone, in a wheel for any of them.
 PURE = os.environ.get("TF_RNN_OPS_PURE") == "1"
+# What TensorFlows to build for, such as "2.20 2.21"; empty: for the configured one. See pip_pkg.sh.
+TENSORFLOWS = os.environ.get("TF_RNN_OPS_TENSORFLOWS", "").split()
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> None:
@@ -48,7 +49,7 @@ class BuildWithNative(build_py):
         if not os.environ.get("TF_RNN_OPS_CONFIGURED"):
             _configure()
         target = ROOT / PACKAGE if self.editable_mode else pathlib.Path(self.build_lib) / PACKAGE
-        _run(str(ROOT / "tools" / "build_native.sh"), str(target))
+        _run(str(ROOT / "tools" / "build_native.sh"), str(target), *TENSORFLOWS)
 
 
 class NativeDistribution(Distribution):
@@ -65,6 +66,16 @@ class AnyPythonWheel(bdist_wheel):
         return "py3", "none", "any" if PURE else super().get_tag()[2]
 
 
+def _tensorflow_range() -> str:
+    """Such as '>=2.18,<2.22'."""
+    major, minor = VERSIONS["TENSORFLOW"][-1].split(".")
+    return f">={VERSIONS['TENSORFLOW'][0]},<{major}.{int(minor) + 1}"
+
+
+def _requirements(tensorflow: str) -> list[str]:
+    return [f"{tensorflow}{_tensorflow_range()}", f"keras{VERSIONS['KERAS']}"]
+
+
 def _readme() -> str:
     for_index = runpy.run_path(str(ROOT / "tools" / "readme.py"))["for_index"]
     return for_index((ROOT / "README.md").read_text(), REPOSITORY)
@@ -76,8 +87,8 @@ setup(
     long_description_content_type="text/markdown",
     # TensorFlow is the user's choice of flavour. A missing one is said at import.
     extras_require={
-        "cpu": [f"tensorflow-cpu{TENSORFLOW}"],
-        "gpu": [f"tensorflow[and-cuda]{TENSORFLOW}"],
+        "cpu": _requirements("tensorflow-cpu"),
+        "gpu": _requirements("tensorflow[and-cuda]"),
     },
     project_urls={} if REPOSITORY is None else {"Source": REPOSITORY},
     distclass=NativeDistribution,

@@ -1,6 +1,6 @@
 """The macros that BUILD files use instead of the native rules."""
 
-load("@tf//:tf.bzl", "TF_LINKOPTS")
+load("@tf//:tf.bzl", "TF_LINKOPTS", "TF_MAJOR", "TF_MINOR")
 load("//build_defs:copts.bzl", "ISA_COPTS", "RNN_COPTS", "SANITIZER_COPTS", "SHARED_LINKOPTS", "VARIANT_LINKOPTS")
 
 def rnn_cc_library(name, copts = [], **kwargs):
@@ -33,19 +33,43 @@ def rnn_cc_binary(name, linkopts = [], **kwargs):
         **kwargs
     )
 
-def rnn_isa_object(name, isa, srcs, **kwargs):
-    """The kernels of one instruction set as a library, to be linked alone or with its equals.
+def rnn_isa_object(name, isa, srcs, symbol, deps, **kwargs):
+    """The kernels of one instruction set as one object, to be linked into a library or a program.
+
+    WHY one object with one symbol: what it is linked with has weak symbols of inlined templates
+    too, compiled for another level or with another TensorFlow's Eigen, and the linker would keep
+    one copy for both.
 
     Args:
       name: Target name.
       isa: A key of ISA_COPTS.
       srcs: The sources to compile for that level.
+      symbol: The one function that stays visible.
+      deps: Header-only libraries, which users of the target do not see.
       **kwargs: Passed to cc_library.
     """
     rnn_cc_library(
-        name = name,
+        name = name + "_open",
         srcs = srcs,
         copts = ISA_COPTS[isa],
+        alwayslink = True,
+        deps = deps,
+    )
+    native.genrule(
+        name = name + "_sealed",
+        srcs = [name + "_open"],
+        outs = [name + ".o"],
+        cmd = " && ".join([
+            "$(CC) -r -Wl,--force-group-allocation -Wl,--whole-archive $(SRCS) -o $@.open",
+            "$$($(CC) -print-prog-name=objcopy) --keep-global-symbol=%s $@.open $@" % symbol,
+            "rm $@.open",
+        ]),
+        toolchains = ["@bazel_tools//tools/cpp:current_cc_toolchain"],
+    )
+    native.cc_library(
+        name = name,
+        srcs = [name + ".o"],
+        linkstatic = True,
         alwayslink = True,
         **kwargs
     )
@@ -77,17 +101,21 @@ def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
+def op_library_file(name):
+    """The file of an op library: its name tells which TensorFlow it was built for."""
+    return "%s.tf%d.%d.so" % (name, TF_MAJOR, TF_MINOR)
+
 def rnn_op_library(name, exports, deps, **kwargs):
     """A shared object for tf.load_op_library, linked to libtensorflow_framework alone.
 
     Args:
-      name: File name, ending in .so.
+      name: Name without the ending; the file is op_library_file(name).
       exports: The version script.
       deps: Libraries with alwayslink, whose static registrations make the ops.
       **kwargs: Passed to cc_binary.
     """
     native.cc_binary(
-        name = name,
+        name = op_library_file(name),
         additional_linker_inputs = [exports, "@tf//:library"],
         linkopts = SHARED_LINKOPTS + TF_LINKOPTS + ["-Wl,--version-script=$(location %s)" % exports],
         linkshared = True,

@@ -33,7 +33,10 @@ def get_lib() -> str:
     """Returns the path of the library of ops, for tf.load_op_library or TF_LoadLibrary.
 
     Returns:
-        A string.
+        A string: the library for the installed TensorFlow.
+
+    Raises:
+        ImportError: TensorFlow is missing.
     """
     return _loader.library_path()
 

@@ -10,44 +10,64 @@ import numpy
 
 from tf_rnn_ops._versions import TENSORFLOW
 
-# What there are libraries for.
-_MACHINE = ("Linux", "x86_64")
-_LIBRARY = pathlib.Path(__file__).resolve().with_name("_tf_rnn_ops.so")
+_FOLDER = pathlib.Path(__file__).resolve().parent
+# The library of our own ops. Each library has a file for each TensorFlow: NAME.tf2.21.so.
+_OPS = "_tf_rnn_ops"
+# The processors that there are libraries for, with their numbers in an ELF file.
+_ELF_MACHINES = {"x86_64": 62}
 
 
-def library_path():
-    """Returns the path of the library as a string; it need not exist."""
-    return str(_LIBRARY)
+def supported_tensorflows():
+    """Returns the minor versions of TensorFlow that this installation has libraries for."""
+    prefix = f"{_OPS}.tf"
+    found = [path.name[len(prefix) : -len(".so")] for path in _FOLDER.glob(f"{prefix}*.so")]
+    return sorted(found, key=lambda minor: [int(part) for part in minor.split(".")])
+
+
+def _any_of(versions):
+    """Such as '2.18, 2.19 or 2.20'."""
+    *most, last = versions
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _minor(tf):
+    return ".".join(getattr(tf, "__version__", "unknown").split(".")[:2])
 
 
 def import_tensorflow():
-    """Imports TensorFlow.
+    """Imports TensorFlow, of any version.
 
     Returns:
         The module.
 
     Raises:
-        ImportError: TensorFlow is not installed, cannot be imported, or is of another version.
+        ImportError: TensorFlow is not installed, or cannot be imported.
     """
     try:
         import tensorflow as tf
     except ImportError as error:
         raise ImportError(
-            f"tf_rnn_ops needs TensorFlow {TENSORFLOW}, which cannot be imported "
-            f"({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or 'tf_rnn_ops[gpu]' for a "
-            "machine with a GPU."
+            f"tf_rnn_ops needs TensorFlow {_any_of(supported_tensorflows() or TENSORFLOW)}, which "
+            f"cannot be imported ({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or "
+            "'tf_rnn_ops[gpu]' for a machine with a GPU."
         ) from error
-    version = getattr(tf, "__version__", "unknown")
-    if version.split(".")[:2] != TENSORFLOW.split("."):
-        raise ImportError(
-            f"This build of tf_rnn_ops works with TensorFlow {TENSORFLOW}, but TensorFlow {version} "
-            "is installed. Install the right one with: pip install 'tf_rnn_ops[cpu]'."
-        )
     return tf
 
 
-def load_library(path):
-    """Loads a shared library of ops or kernels into TensorFlow.
+def library_path(name=_OPS):
+    """Returns the path of a library for the installed TensorFlow as a string; it need not exist.
+
+    Raises:
+        ImportError: TensorFlow is missing.
+    """
+    return str(_FOLDER / f"{name}.tf{_minor(import_tensorflow())}.so")
+
+
+def load_library(name):
+    """Loads a library of ops or kernels into TensorFlow.
+
+    Args:
+        name: The name of its file without the ending, such as '_tf_rnn_ops_stock'.
 
     Returns:
         The module of functions that TensorFlow generates for its ops.
@@ -57,18 +77,10 @@ def load_library(path):
             not fit.
     """
     tf = import_tensorflow()
-    machine = platform.system(), platform.machine()
-    if not path.exists() and machine != _MACHINE:
-        raise ImportError(
-            f"tf_rnn_ops has no kernels for {' on '.join(machine)}, only for {' on '.join(_MACHINE)}."
-        )
+    path = pathlib.Path(library_path(name))
     if not path.exists():
-        raise ImportError(
-            f"{path} does not exist, so tf_rnn_ops has not been built. In a source tree, run "
-            "`make develop`; otherwise install the wheel again."
-        )
-    if _is_cut_off(path):  # the dynamic linker would crash
-        raise ImportError(f"{path} is cut off or no shared object: install the wheel again.")
+        raise ImportError(_why_missing(tf, path))
+    _check_file(path)
     try:
         return tf.load_op_library(str(path))
     except (tf.errors.OpError, RuntimeError) as error:
@@ -78,21 +90,60 @@ def load_library(path):
         ) from error
 
 
-def _is_cut_off(path):
-    """Whether the table of sections, which ends a 64-bit ELF file, is not all there."""
+def _why_missing(tf, path):
+    """Why there is no library at `path`, and what to do."""
+    system, machine = platform.system(), platform.machine()
+    built = supported_tensorflows()
+    if not built and (system != "Linux" or machine not in _ELF_MACHINES):
+        return (
+            f"tf_rnn_ops has no kernels for {system} on {machine}, only for Linux on "
+            f"{_any_of(list(_ELF_MACHINES))}."
+        )
+    if built and _minor(tf) not in built:
+        return (
+            f"This build of tf_rnn_ops works with TensorFlow {_any_of(built)}, but TensorFlow "
+            f"{getattr(tf, '__version__', 'unknown')} is installed. Install one that fits with: "
+            f"pip install 'tensorflow-cpu~={built[-1]}.0'."
+        )
+    return (
+        f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. In "
+        "a source tree, run `make develop`; otherwise install the wheel again."
+    )
+
+
+def _check_file(path):
+    """Refuses what the dynamic linker would crash on or explain badly.
+
+    Raises:
+        ImportError: The file is cut off, no ELF file of 64 bits, or for another processor.
+    """
     with path.open("rb") as file:
         header = file.read(64)
+    if not _is_complete(header, path.stat().st_size):
+        raise ImportError(f"{path} is cut off or no shared object: install the wheel again.")
+    (machine,) = struct.unpack_from("<H", header, 18)
+    wanted = _ELF_MACHINES.get(platform.machine(), machine)
+    if machine != wanted:
+        names = {number: name for name, number in _ELF_MACHINES.items()}
+        raise ImportError(
+            f"{path} is for {names.get(machine, 'another processor')}, but this machine is "
+            f"{platform.machine()}: install the wheel for {platform.machine()}."
+        )
+
+
+def _is_complete(header, size):
+    """Whether the table of sections, which ends a 64-bit ELF file, is within the file."""
     if len(header) < 64 or header[:5] != b"\x7fELF\x02":
-        return True
+        return False
     (table_at,) = struct.unpack_from("<Q", header, 40)
     entry_size, entries = struct.unpack_from("<HH", header, 58)
-    return table_at + entry_size * entries > path.stat().st_size
+    return table_at + entry_size * entries <= size
 
 
 @functools.lru_cache(maxsize=None)
 def load():
     """Loads the library of ops; see load_library."""
-    return load_library(_LIBRARY)
+    return load_library(_OPS)
 
 
 @functools.lru_cache(maxsize=None)
@@ -155,7 +206,7 @@ def optional_lengths(value):
 @functools.lru_cache(maxsize=None)
 def _c_library():
     load()
-    library = ctypes.CDLL(str(_LIBRARY))
+    library = ctypes.CDLL(library_path())
     for name in ("tf_rnn_ops_cpu_isa", "tf_rnn_ops_cpu_isa_reason"):
         function = getattr(library, name)
         function.restype = ctypes.c_char_p

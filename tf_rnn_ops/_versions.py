@@ -1,5 +1,8 @@
-"""The one place for the version of this package and for the TensorFlow that it works with."""
+"""The one place for the version of this package and for the TensorFlow and Keras that it works with."""
 
 VERSION = "0.1.0"
-# The libraries use TensorFlow's C++ interface, which changes with every minor version.
-TENSORFLOW = "2.21"
+# Minor versions, oldest first: `make release` builds libraries for each, since TensorFlow's C++
+# interface changes with every one. The last is the one to develop with.
+TENSORFLOW = ("2.18", "2.19", "2.20", "2.21")
+# A range for pip: what docs/compatibility.md says was tried.
+KERAS = ">=3.5,<4"

@@ -2,12 +2,11 @@
 
 import ctypes
 import functools
-import pathlib
 import threading
 
 from tf_rnn_ops import _loader
 
-_LIBRARY = pathlib.Path(__file__).resolve().with_name("_tf_rnn_ops_stock.so")
+_LIBRARY = "_tf_rnn_ops_stock"
 _lock = threading.Lock()
 
 
@@ -17,9 +16,12 @@ def get_stock_lib() -> str:
     A host without Python loads it with TF_LoadLibrary or dlopen; see docs/serving.md.
 
     Returns:
-        A string.
+        A string: the library for the installed TensorFlow.
+
+    Raises:
+        ImportError: TensorFlow is missing.
     """
-    return str(_LIBRARY)
+    return _loader.library_path(_LIBRARY)
 
 
 def enable_stock_ops() -> list[str]:
@@ -50,7 +52,7 @@ def enable_stock_ops() -> list[str]:
 @functools.lru_cache(maxsize=None)
 def _load():
     _loader.load_library(_LIBRARY)
-    names = ctypes.CDLL(str(_LIBRARY)).tf_rnn_ops_stock_ops
+    names = ctypes.CDLL(get_stock_lib()).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
     names.argtypes = []
     return tuple(names().decode().split())

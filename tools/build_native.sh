@@ -1,18 +1,54 @@
 #!/usr/bin/env bash
-# Builds the shared objects and copies them into a folder: tools/build_native.sh FOLDER
+# Builds the shared objects and copies them into a folder.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
-[ $# = 1 ] || die "usage: tools/build_native.sh FOLDER"
+[ $# -ge 1 ] || die "usage: tools/build_native.sh FOLDER [TENSORFLOW...]
+  builds for the configured TensorFlow; or the libraries of ops for each of those named, such as
+  2.20, and the kernels, which know nothing of TensorFlow, once, with the Eigen of the last"
 mkdir -p "$1"
 target=$(cd "$1" && pwd)
+shift
 cd "$here"
 is_configured || ./configure.sh
+python=$(configured python)
 
-tools/bazelisk.sh build //:native_files //:native_manifest
-while read -r file; do
-  # Renamed into place: a process that has the old file loaded keeps it.
-  cp -fL "$file" "$target/.${file##*/}.new"
-  chmod 755 "$target/.${file##*/}.new"
-  mv -f "$target/.${file##*/}.new" "$target/${file##*/}"
-done <"$(tools/bazelisk.sh info bazel-bin 2>/dev/null)/native_manifest.txt"
+# build GROUP...: the groups of files that the root BUILD declares, with the options set below.
+build() {
+  tools/bazelisk.sh build "${options[@]}" "$@" "${@/%/_list}"
+  local bin group file
+  bin=$(tools/bazelisk.sh info "${options[@]}" bazel-bin 2>/dev/null)
+  for group; do
+    while read -r file; do
+      # Renamed into place: a process that has the old file loaded keeps it.
+      cp -fL "$bin/${file#*/bin/}" "$target/.${file##*/}.new"
+      chmod 755 "$target/.${file##*/}.new"
+      mv -f "$target/.${file##*/}.new" "$target/${file##*/}"
+    done <"$bin/$group.txt"
+  done
+}
+
+# choose TENSORFLOW: sets options to build for it, in a folder of its own, so that changing between
+# versions compiles nothing again. The configured one is built as without naming it.
+choose() {
+  options=()
+  [ "$(configured TF_VERSION | cut -d. -f1-2)" != "$1" ] || return 0
+  local lines line
+  lines=$("$python" tools/fetch_tensorflow.py "$1" "$(uname -m)")
+  while read -r line; do
+    options+=("--repo_env=$line")
+  done <<<"$lines"
+  options+=("--platform_suffix=-tf$(sed -n 's/^TF_VERSION=//p' <<<"$lines")" "--experimental_convenience_symlinks=ignore")
+}
+
+options=()
+if [ $# = 0 ]; then
+  build op_libraries kernel_libraries
+else
+  for version; do
+    echo "for TensorFlow $version"
+    choose "$version"
+    build op_libraries
+  done
+  build kernel_libraries
+fi

@@ -14,14 +14,24 @@ apt_install() {
   { apt-get update -q && apt-get install -q -y --no-install-recommends "$@"; } >&2 </dev/null
 }
 
-# The requirement for pip of the TensorFlow that the sources fit.
+# The minor versions of TensorFlow that the sources fit, oldest first, one a line.
+tensorflow_versions() {
+  sed -n '/^TENSORFLOW = /s/[^"]*"\([^"]*\)"[^"]*/\1\n/gp' tf_rnn_ops/_versions.py | sed '/^$/d'
+}
+
+# The requirement for pip of the TensorFlow to develop with: the newest.
 tensorflow_requirement() {
-  sed -n 's/^TENSORFLOW = "\(.*\)"$/tensorflow-cpu~=\1.0/p' tf_rnn_ops/_versions.py
+  echo "tensorflow-cpu~=$(tensorflow_versions | tail -n 1).0"
+}
+
+# configured KEY: what configure.sh found, such as TF_VERSION or python.
+configured() {
+  sed -n -e "s/^common --repo_env=$1=\"\(.*\)\"\$/\1/p" -e "s/^# $1=//p" .tf_configure.bazelrc 2>/dev/null
 }
 
 # Whether configure.sh has run, and the TensorFlow that it found is still there.
 is_configured() {
   local include
-  include=$(sed -n 's/^common --repo_env=TF_INCLUDE_DIR="\(.*\)"$/\1/p' .tf_configure.bazelrc 2>/dev/null)
+  include=$(configured TF_INCLUDE_DIR)
   [ -n "$include" ] && [ -d "$include" ]
 }

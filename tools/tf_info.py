@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import platform
 import runpy
 import sys
 
@@ -19,9 +20,9 @@ def main() -> int:
     except ImportError as error:
         print(f"{sys.executable} has no usable TensorFlow: {error}", file=sys.stderr)
         return 1
-    if tf.__version__.split(".")[:2] != SUPPORTED.split("."):
+    if ".".join(tf.__version__.split(".")[:2]) not in SUPPORTED:
         print(
-            f"TensorFlow {tf.__version__} found, {SUPPORTED} is what this version builds against",
+            f"TensorFlow {tf.__version__} found; tf_rnn_ops builds for {', '.join(SUPPORTED)}",
             file=sys.stderr,
         )
         return 1
@@ -29,6 +30,7 @@ def main() -> int:
     library = next(flag[len("-l:") :] for flag in link_flags if flag.startswith("-l:"))
     defines = [flag[2:] for flag in tf.sysconfig.get_compile_flags() if flag.startswith("-D")]
     print(f"TF_VERSION={tf.__version__}")
+    print(f"TF_MACHINE={platform.machine()}")
     print(f"TF_INCLUDE_DIR={tf.sysconfig.get_include()}")
     print(f"TF_LIBRARY_DIR={tf.sysconfig.get_lib()}")
     print(f"TF_LIBRARY_NAME={library}")

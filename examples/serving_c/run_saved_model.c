@@ -2,7 +2,7 @@
 //
 //   run_saved_model LIBRARY MODEL_DIR OUTPUT NAME=DIM,DIM,...[:VALUE] ...
 //
-// LIBRARY is _tf_rnn_ops_stock.so for a model with TensorFlow's own ops, _tf_rnn_ops.so for one
+// LIBRARY is _tf_rnn_ops_stock.tf*.so for a model with TensorFlow's own ops, _tf_rnn_ops.tf*.so for one
 // with ours. OUTPUT and NAME are names of tensors in the graph, such as serving_default_x:0 and
 // StatefulPartitionedCall:0; `saved_model_cli show` prints them. Every input is filled with VALUE
 // (1 unless given): float32, or int32 with the suffix i, as in lengths:0=2:5i. Prints the shape and

@@ -9,10 +9,18 @@ import sys
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tf_rnn_ops
 
 PACKAGE = pathlib.Path(tf_rnn_ops.__file__).resolve().parent
+MINOR = ".".join(tf.__version__.split(".")[:2])
+LIBRARY = f"_tf_rnn_ops.tf{MINOR}.so"
+# What this installation has libraries for, in words: '2.20 or 2.21'.
+ANY_OF = " or ".join(
+    ", ".join(sorted(path.name.split(".tf")[1][:-3] for path in PACKAGE.glob("_tf_rnn_ops.tf*.so")))
+    .rsplit(", ", 1)
+)
 
 
 def _run(*arguments, path=None, **environment):
@@ -81,20 +89,21 @@ def copied_package(tmp_path):
 def test_tensorflow_is_missing(fake_tensorflow):
     path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
     line = _warning(_run("-c", WITHOUT_OPS, path=path))
-    assert line.startswith("tf_rnn_ops needs TensorFlow 2.21") and "pip install" in line
+    assert line.startswith(f"tf_rnn_ops needs TensorFlow {ANY_OF}, which cannot be imported")
+    assert "pip install" in line
 
 
-@pytest.mark.parametrize("version", ("2.20.0", "2.22.0-rc1", "3.21.0", "2.2.1"))
+@pytest.mark.parametrize("version", ("2.17.1", "2.99.0-rc1", "3.21.0", "2.2.1"))
 def test_tensorflow_of_another_version(version, fake_tensorflow):
     path = fake_tensorflow(f"__version__ = {version!r}")
     line = _warning(_run("-c", WITHOUT_OPS, path=path))
-    assert line.startswith("This build of tf_rnn_ops works with TensorFlow 2.21")
+    assert line.startswith(f"This build of tf_rnn_ops works with TensorFlow {ANY_OF}, but")
     assert version in line and "pip install" in line
 
 
 def test_library_is_missing(copied_package):
     line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
-    assert "_tf_rnn_ops.so does not exist" in line and "make develop" in line
+    assert f"{LIBRARY} does not exist" in line and "make develop" in line
 
 
 def test_another_machine(copied_package):
@@ -123,12 +132,12 @@ def _write_foreign(path):
             lambda path: path.write_bytes(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()[:-9999]),
             "cut off or no shared object",
         ),
-        (_write_foreign, "cannot load"),
+        (_write_foreign, "this machine is"),
     ],
     ids=["text", "empty", "truncated", "another processor"],
 )
 def test_library_is_broken(write, message, copied_package):
-    write(copied_package / "_tf_rnn_ops.so")
+    write(copied_package / LIBRARY)
     assert message in _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
 
 
@@ -186,8 +195,28 @@ def test_keras_layers_without_the_library(copied_package, tmp_path):
     _warning(_run("-c", KERAS_WITHOUT_OPS, *arguments, path=copied_package.parent))
 
 
+def test_a_library_of_another_tensorflow_is_not_taken(copied_package):
+    shutil.copy(PACKAGE / LIBRARY, copied_package / "_tf_rnn_ops.tf2.17.so")
+    shutil.copy(PACKAGE / LIBRARY, copied_package / "_tf_rnn_ops.tf2.9.so")
+    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+    assert line.startswith(
+        "This build of tf_rnn_ops works with TensorFlow 2.9 or 2.17, but TensorFlow "
+        f"{tf.__version__} is installed. Install one that fits with: "
+        "pip install 'tensorflow-cpu~=2.17.0'."
+    )
+
+
+def test_a_missing_stock_library(copied_package):
+    shutil.copy(PACKAGE / LIBRARY, copied_package)
+    script = "import tf_rnn_ops; tf_rnn_ops.enable_stock_ops()"
+    result = _run("-c", script, path=copied_package.parent)
+    assert result.stderr.splitlines()[-1].startswith("ImportError: ")
+    assert f"_tf_rnn_ops_stock.tf{MINOR}.so does not exist" in result.stderr
+    assert "install the wheel again" in result.stderr
+
+
 def test_variants_are_optional(copied_package):
-    shutil.copy(PACKAGE / "_tf_rnn_ops.so", copied_package)
+    shutil.copy(PACKAGE / LIBRARY, copied_package)
     script = "import tf_rnn_ops; print(tf_rnn_ops.__file__, tf_rnn_ops.cpu_isa())"
     result = _run("-c", script, path=copied_package.parent)
     assert result.returncode == 0, result.stderr
@@ -200,7 +229,7 @@ def test_gradients_may_be_loaded_again():
 
 
 def test_get_lib_is_a_file():
-    assert pathlib.Path(tf_rnn_ops.get_lib()) == PACKAGE / "_tf_rnn_ops.so"
+    assert pathlib.Path(tf_rnn_ops.get_lib()) == PACKAGE / LIBRARY
     assert pathlib.Path(tf_rnn_ops.get_lib()).is_file()
 
 
@@ -210,7 +239,7 @@ def test_info_names_everything():
     facts = dict(line.split("  ", 1) for line in result.stdout.splitlines())
     facts = {title: text.strip() for title, text in facts.items()}
     assert facts["tf_rnn_ops"] == tf_rnn_ops.__version__
-    assert facts["TensorFlow"].startswith("2.21.")
+    assert facts["TensorFlow"].startswith(f"{MINOR}.")
     assert facts["Library of ops"] == tf_rnn_ops.get_lib()
     assert facts["CPU instruction set"].startswith("baseline (")
     assert "within an op" in facts["Threads"]

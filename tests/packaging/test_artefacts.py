@@ -1,14 +1,21 @@
 """Gates on the shared objects inside the wheel (docs/design.md: one wheel for every CPU)."""
 
+import os
 import re
 
 import pytest
+import tensorflow as tf
 
 import elf
 
-MAIN = "_tf_rnn_ops.so"
-STOCK = "_tf_rnn_ops_stock.so"
-OP_LIBRARIES = [MAIN, STOCK]
+# ./pip_pkg.sh --release names what it builds for; any other wheel is for the TensorFlow at hand.
+TENSORFLOWS = [
+    re.search(r"\d+\.\d+", version)[0]
+    for version in os.environ.get("TF_RNN_OPS_TENSORFLOWS", "").split() or [tf.__version__]
+]
+MAIN = [f"_tf_rnn_ops.tf{version}.so" for version in TENSORFLOWS]
+STOCK = [f"_tf_rnn_ops_stock.tf{version}.so" for version in TENSORFLOWS]
+OP_LIBRARIES = [*MAIN, *STOCK]
 VARIANTS = ["_tf_rnn_ops_avx2.so", "_tf_rnn_ops_avx512.so"]
 TENSORFLOW = "libtensorflow_framework.so.2"
 SYSTEM = {
@@ -31,15 +38,17 @@ def test_wheel_has_the_expected_libraries(libraries):
     assert set(libraries) == {*OP_LIBRARIES, *VARIANTS}
 
 
-def test_main_library_exports_only_the_c_api(libraries):
-    assert elf.exported_symbols(libraries[MAIN]) == {
+@pytest.mark.parametrize("name", MAIN)
+def test_main_library_exports_only_the_c_api(libraries, name):
+    assert elf.exported_symbols(libraries[name]) == {
         "tf_rnn_ops_cpu_isa",
         "tf_rnn_ops_cpu_isa_reason",
     }
 
 
-def test_stock_library_exports_one_symbol(libraries):
-    assert elf.exported_symbols(libraries[STOCK]) == {"tf_rnn_ops_stock_ops"}
+@pytest.mark.parametrize("name", STOCK)
+def test_stock_library_exports_one_symbol(libraries, name):
+    assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_stock_ops"}
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -80,4 +80,4 @@ def test_a_wheel_for_any_machine(sdist, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == ["63", "loop"]
-    assert run.stderr.count("UserWarning") == 1 and "_tf_rnn_ops.so does not exist" in run.stderr
+    assert run.stderr.count("UserWarning") == 1 and ".so does not exist" in run.stderr

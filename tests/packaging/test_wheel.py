@@ -56,12 +56,24 @@ def _versions():
 def test_no_hard_dependency_on_a_tensorflow(metadata):
     requirements = metadata.get_all("Requires-Dist")
     assert [r for r in requirements if "extra ==" not in r] == ["numpy"]
-    by_extra = {r.split("extra ==")[1].strip(" \"'"): r.split(";")[0].strip() for r in requirements
-                if "extra ==" in r}
+    by_extra = {"cpu": set(), "gpu": set()}
+    for requirement in requirements:
+        if "extra ==" in requirement:
+            wanted, extra = requirement.split("; extra ==")
+            by_extra[extra.strip(" \"'")].add(wanted)
+    first, last = (_versions()["TENSORFLOW"][i] for i in (0, -1))
+    major, minor = last.split(".")
+    tensorflow = f"<{major}.{int(minor) + 1},>={first}"
+    keras = "keras" + ",".join(reversed(_versions()["KERAS"].split(",")))
     assert by_extra == {
-        "cpu": f"tensorflow-cpu~={_versions()['TENSORFLOW']}.0",
-        "gpu": f"tensorflow[and-cuda]~={_versions()['TENSORFLOW']}.0",
+        "cpu": {f"tensorflow-cpu{tensorflow}", keras},
+        "gpu": {f"tensorflow[and-cuda]{tensorflow}", keras},
     }
+
+
+def test_size(wheel):
+    """docs/building.md says how large the wheels are; an index and its users want less than 10 MB."""
+    assert wheel.stat().st_size < 10_000_000
 
 
 def test_every_python_file_of_the_source_is_in_the_wheel(unpacked):

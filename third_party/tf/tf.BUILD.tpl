@@ -1,4 +1,4 @@
-# Visibility is the layering rule: TensorFlow for cc/tf alone, Eigen for cc/cpu and cc/tf.
+# Visibility is the layering rule: TensorFlow for cc/tf alone, Eigen for cc/cpu.
 
 cc_library(
     name = "headers",
@@ -27,15 +27,15 @@ cc_library(
     deps = [":eigen"],
 )
 
+# The one that TensorFlow's headers include.
 cc_library(
     name = "eigen",
     hdrs = glob(["eigen/**"]),
     includes = ["eigen"],
-    visibility = [
-        "@//cc/cpu:__subpackages__",
-        "@//tests/cc/cpu:__subpackages__",
-    ],
 )
+
+# The one that our kernels include.
+%{kernel_eigen}
 
 # Linked by name (see tf.bzl), not as a library of Bazel's, which would write a run path of the
 # build tree into the wheel.

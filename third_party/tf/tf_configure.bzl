@@ -4,9 +4,28 @@ _INCLUDE_DIR = "TF_INCLUDE_DIR"
 _LIBRARY_DIR = "TF_LIBRARY_DIR"
 _LIBRARY_NAME = "TF_LIBRARY_NAME"
 _DEFINES = "TF_DEFINES"
+_KERNEL_EIGEN_DIR = "KERNEL_EIGEN_DIR"
+_VERSION = "TF_VERSION"
+_MACHINE = "TF_MACHINE"
 
 # Seen by every file that includes TensorFlow. Eigen stands apart: see //third_party/tf:tf.BUILD.tpl.
 _EIGEN_FOLDERS = ["Eigen", "unsupported"]
+
+_SAME_EIGEN = """
+alias(
+    name = "kernel_eigen",
+    actual = ":eigen",
+    visibility = ["@//cc/cpu:__pkg__"],
+)
+"""
+_OTHER_EIGEN = """
+cc_library(
+    name = "kernel_eigen",
+    hdrs = glob(["kernel_eigen/**"]),
+    includes = ["kernel_eigen"],
+    visibility = ["@//cc/cpu:__pkg__"],
+)
+"""
 
 def _required(repository_ctx, variable):
     value = repository_ctx.os.environ.get(variable, "")
@@ -25,20 +44,32 @@ def _tf_configure_impl(repository_ctx):
     for entry in include_dir.readdir():
         folder = "eigen" if entry.basename in _EIGEN_FOLDERS else "include"
         repository_ctx.symlink(entry, folder + "/" + entry.basename)
+    kernel_eigen = repository_ctx.path(_required(repository_ctx, _KERNEL_EIGEN_DIR))
+    same_eigen = kernel_eigen == include_dir
+    if not same_eigen:
+        repository_ctx.symlink(kernel_eigen.get_child("Eigen"), "kernel_eigen/Eigen")
     repository_ctx.symlink(library, "lib/" + library_name)
     defines = [d for d in repository_ctx.os.environ.get(_DEFINES, "").split(",") if d]
     repository_ctx.template(
         "BUILD",
         Label("//third_party/tf:tf.BUILD.tpl"),
-        {"%{defines}": repr(defines), "%{library}": library_name},
+        {
+            "%{defines}": repr(defines),
+            "%{kernel_eigen}": (_SAME_EIGEN if same_eigen else _OTHER_EIGEN).strip(),
+            "%{library}": library_name,
+        },
     )
-    repository_ctx.file(
-        "tf.bzl",
-        "TF_LINKOPTS = %r\n" % ["-L" + str(repository_ctx.path("lib")), "-l:" + library_name],
-    )
+    linkopts = ["-L" + str(repository_ctx.path("lib")), "-l:" + library_name]
+    major, minor = _required(repository_ctx, _VERSION).split(".")[:2]
+    repository_ctx.file("tf.bzl", "\n".join([
+        "TF_LINKOPTS = %r" % linkopts,
+        "TF_MAJOR, TF_MINOR = %d, %d" % (int(major), int(minor)),
+        "TF_MACHINE = %r" % _required(repository_ctx, _MACHINE),
+        "",
+    ]))
 
 tf_configure = repository_rule(
     implementation = _tf_configure_impl,
-    environ = [_INCLUDE_DIR, _LIBRARY_DIR, _LIBRARY_NAME, _DEFINES],
+    environ = [_INCLUDE_DIR, _LIBRARY_DIR, _LIBRARY_NAME, _DEFINES, _VERSION, _MACHINE, _KERNEL_EIGEN_DIR],
     local = True,
 )

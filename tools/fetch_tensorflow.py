@@ -1,0 +1,83 @@
+"""Unpacks what building needs of a TensorFlow that is not installed, and describes it.
+
+    python tools/fetch_tensorflow.py 2.20 x86_64
+
+The wheel comes from the configured package index: its headers and libtensorflow_framework go to
+.tools/tensorflow. No Python has to be able to import it, so any TensorFlow and any machine will do.
+Prints KEY=value lines for Bazel, as tools/tf_info.py does for an installed TensorFlow.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+TARGET = pathlib.Path(__file__).resolve().parents[1] / ".tools" / "tensorflow"
+LIBRARY = "libtensorflow_framework.so.2"
+# One Python that every supported TensorFlow has a wheel for. The libraries use no Python ABI.
+PYTHON = ("3.12", "cp312")
+PLATFORMS = ("manylinux_2_27", "manylinux2014")
+# What tf.sysconfig.get_compile_flags() says of the wheels.
+DEFINES = "_GLIBCXX_USE_CXX11_ABI=1"
+
+
+def requirement(version, machine):
+    """What pip calls it: a minor version, or a full requirement such as tf-nightly-cpu==2.22.0.dev1."""
+    if "=" in version:
+        return version
+    package = "tensorflow-cpu" if machine == "x86_64" else "tensorflow"
+    return f"{package}~={version}.0"
+
+
+def download(wanted, machine, folder):
+    """Returns the path of the wheel."""
+    version, abi = PYTHON
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
+    command += ["--no-deps", "--only-binary=:all:", "--implementation=cp"]
+    command += [f"--python-version={version}", f"--abi={abi}", f"--dest={folder}"]
+    command += [f"--platform={platform}_{machine}" for platform in PLATFORMS]
+    if subprocess.run([*command, wanted]).returncode:
+        sys.exit(f"cannot download {wanted} for {machine}: is a package index reachable?")
+    (wheel,) = pathlib.Path(folder).glob("*.whl")
+    return wheel
+
+
+def unpack(wheel, folder):
+    """Writes the headers, the library and the version into `folder`, all or nothing."""
+    new = folder.with_name(folder.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.startswith("tensorflow/include/") or name == f"tensorflow/{LIBRARY}":
+                archive.extract(name, new)
+    if not (new / "tensorflow" / LIBRARY).is_file():
+        sys.exit(f"{wheel.name} has no {LIBRARY}")
+    (new / "version").write_text(wheel.name.split("-")[1])
+    new.rename(folder)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("version", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905")
+    parser.add_argument("machine", choices=("x86_64", "aarch64"))
+    options = parser.parse_args()
+    wanted = requirement(options.version, options.machine)
+    folder = TARGET / f"{wanted}-{options.machine}"
+    if not folder.exists():
+        TARGET.mkdir(parents=True, exist_ok=True)
+        print(f"downloading {wanted} for {options.machine}", file=sys.stderr)
+        with tempfile.TemporaryDirectory(dir=TARGET) as downloads:
+            unpack(download(wanted, options.machine, downloads), folder)
+    print(f"TF_VERSION={(folder / 'version').read_text()}")
+    print(f"TF_MACHINE={options.machine}")
+    print(f"TF_INCLUDE_DIR={folder}/tensorflow/include")
+    print(f"TF_LIBRARY_DIR={folder}/tensorflow")
+    print(f"TF_LIBRARY_NAME={LIBRARY}")
+    print(f"TF_DEFINES={DEFINES}")
+
+
+if __name__ == "__main__":
+    main()
