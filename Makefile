@@ -18,6 +18,8 @@ KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
 STREAMING_ARGS ?=
 COSTS_ARGS ?=
 THREADS_ARGS ?=
+# What `make problems` runs. It goes on where it stopped.
+PROBLEMS_ARGS ?= --set ci --seconds 600
 GPU_ARGS ?=
 
 VENV := .venv
@@ -28,7 +30,7 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo docs test test-gpu test-gpu-mock wheel release wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test problems test-gpu test-gpu-mock wheel release wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -40,6 +42,8 @@ help:
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
 	@echo "               make tsan: what threads share, with the thread sanitizer"
 	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
+	@echo "make problems  random problems of all ops against references: PROBLEMS_ARGS='--set night"
+	@echo "               --seconds 600'; see tests/problem/README.md"
 	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
 	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
 	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
@@ -93,6 +97,11 @@ tsan: $(CONFIG)
 exhaustive: $(CONFIG)
 	tools/need_gtest.sh
 	$(BAZEL) test --test_output=all //tests/cc/cpu:activation_exhaustive_test
+
+problems: develop
+	tools/need_gtest.sh
+	$(BAZEL) build //tests/cc/cpu:problems_test
+	PYTHONPATH=. $(PY) -m tests.problem $(PROBLEMS_ARGS)
 
 # From build/, so that the package under test is the installed wheel and not the source tree.
 test: cc-test install

@@ -45,10 +45,11 @@ def emit(record):
     print(MARK + json.dumps(record), flush=True)
 
 
-def collect(module, *args, timeout=240, max_deaths=8):
+def collect(module, *args, timeout=240, max_deaths=8, **env):
     """Runs a child that emits "start" and "outcome" per case, and restarts it after a crash.
 
-    The child gets the number of the case to begin with as its last argument.
+    The child gets the number of the case to begin with as its last argument, and `env` as
+    environment() has it.
 
     Returns:
         A list with the outcome of every case; a crash is {"died": exit status, "label": ...}.
@@ -57,7 +58,7 @@ def collect(module, *args, timeout=240, max_deaths=8):
     while True:
         done = subprocess.run(
             [sys.executable, "-m", module, *map(str, args), str(begin)],
-            env=environment(),
+            env=environment(**env),
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -52,7 +52,7 @@ double CheckAgainstReference(const BlockLstmProblem& p, uint64_t seed) {
   const double tolerance = 32 * Epsilon(p.dtype);
   double worst = 0;
   for (const KernelTable* table : Tables()) {
-    SCOPED_TRACE(std::string(table->isa) + " seed " + std::to_string(seed) + ": " + Describe(p));
+    SCOPED_TRACE(std::string(table->isa) + ": " + Describe(p) + " seed=" + std::to_string(seed));
     RunOptions options;
     options.num_threads = 1 + seed % 3;
     const Values got = RunBoth(*table, p, inputs, options);

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
-#include <sstream>
 
 #include "cc/cpu/team_parallel_for.h"
 #include "cc/cpu/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/narrow_bits.h"
+#include "tests/cc/cpu/problem_line.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -60,17 +59,49 @@ double FromBytes(int32_t dtype, const unsigned char* from) {
 
 int64_t Bytes(int32_t dtype) { return dtype == kFloat64 ? 8 : dtype == kFloat32 ? 4 : 2; }
 
-void FillRandom(std::mt19937_64& random, int32_t dtype, double scale, int64_t n, Vec* to) {
-  std::uniform_real_distribution<double> uniform(-scale, scale);
-  to->resize(n);
-  for (double& v : *to) v = RoundTo(dtype, uniform(random));
-}
+// Draws the numbers of a problem, tensor by tensor.
+class Draw {
+ public:
+  Draw(int32_t dtype, uint64_t seed) : dtype_(dtype), seed_(seed) {}
 
-// As dropout's, but with more values, each exact in every dtype.
-void FillMask(std::mt19937_64& random, int64_t n, Vec* to) {
-  constexpr double kFactors[] = {0, 0, 0.75, 1, 1.5};
-  to->resize(n);
-  for (double& v : *to) v = kFactors[random() % 5];
+  Vec Uniform(const char* tensor, double scale, int64_t n) const {
+    Vec v(n);
+    for (int64_t k = 0; k < n; ++k) {
+      const double unit = static_cast<double>(ProblemWord(seed_, tensor, k) >> 11) * 0x1p-53;
+      v[k] = RoundTo(dtype_, scale * (2 * unit - 1));
+    }
+    return v;
+  }
+
+  // As dropout's, but without a rate with more values, each exact in every dtype.
+  Vec Mask(const char* tensor, double rate, int64_t n) const {
+    constexpr double kFactors[] = {0, 0, 0.75, 1, 1.5};
+    Vec v(n);
+    for (int64_t k = 0; k < n; ++k) {
+      const uint64_t word = ProblemWord(seed_, tensor, k);
+      const bool kept = static_cast<double>(word >> 11) * 0x1p-53 >= rate;
+      v[k] = rate == 0 ? kFactors[word % 5] : kept ? RoundTo(dtype_, 1 / (1 - rate)) : 0;
+    }
+    return v;
+  }
+
+ private:
+  int32_t dtype_;
+  uint64_t seed_;
+};
+
+// [a, b, inner] to [b, a, inner].
+Vec Transposed(const Vec& v, int64_t a, int64_t b) {
+  Vec out(v.size());
+  const int64_t inner = a * b == 0 ? 0 : static_cast<int64_t>(v.size()) / (a * b);
+  for (int64_t i = 0; i < a; ++i) {
+    for (int64_t j = 0; j < b; ++j) {
+      for (int64_t k = 0; k < inner; ++k) {
+        out[(j * a + i) * inner + k] = v[(i * b + j) * inner + k];
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -209,29 +240,25 @@ ParallelFor TeamOfThreads::Get() {
   return parallel;
 }
 
-std::string Describe(const RnnCase& c) {
-  const RnnProblem& p = c.problem;
-  std::ostringstream s;
-  s << DtypeName(p.dtype) << " " << ModeName(p.mode) << " T=" << p.max_time << " B=" << p.batch
-    << " I=" << p.input_size << " H=" << p.num_units << " P=" << p.num_proj << " L=" << p.num_layers
-    << " D=" << p.num_dirs << (p.skip_input ? " skip_input" : "")
-    << (p.time_major ? " time major" : " batch major") << (p.is_training ? "" : " inference")
-    << " dropout=" << p.dropout;
-  if (p.weight_layout == kKerasWeights) {
-    s << " Keras weights, bias rows " << p.bias_rows << (p.input_masked ? ", mask of x" : "")
-      << (p.recurrent_masked ? ", mask of h" : "");
-  }
-  s << " lengths";
-  for (int32_t n : c.lengths) s << " " << n;
-  return s.str();
-}
+std::string Describe(const RnnCase& c) { return LineOf(c.problem, c.lengths); }
+std::string Describe(const BlockLstmProblem& p) { return LineOf(p); }
 
-std::string Describe(const BlockLstmProblem& p) {
-  std::ostringstream s;
-  s << DtypeName(p.dtype) << " T=" << p.max_time << " B=" << p.batch << " I=" << p.input_size
-    << " H=" << p.num_units << " seq_len=" << p.seq_len << " clip=" << p.cell_clip
-    << (p.use_peephole ? " peephole" : "");
-  return s.str();
+// Between time-major and batch-major; `major` is the present layout of the values.
+RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values) {
+  const RnnProblem& p = c.problem;
+  RnnValues out = values;
+  auto swap = [&](Vec RnnValues::* vec, int64_t n) {
+    out.*vec =
+        time_major ? Transposed(values.*vec, n, p.batch) : Transposed(values.*vec, p.batch, n);
+  };
+  for (auto vec : {&RnnValues::x, &RnnValues::y, &RnnValues::dy, &RnnValues::dx}) {
+    swap(vec, p.max_time);
+  }
+  for (auto vec : {&RnnValues::h0, &RnnValues::c0, &RnnValues::h_n, &RnnValues::c_n,
+                   &RnnValues::dh0, &RnnValues::dc0, &RnnValues::dh_n, &RnnValues::dc_n}) {
+    swap(vec, p.num_layers * p.num_dirs);
+  }
+  return out;
 }
 
 template <typename Values>
@@ -497,33 +524,38 @@ void BlockLstmRun::Backward() {
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   const RnnProblem& p = c.problem;
   const reference::RnnElements n = reference::ElementsOf(p);
-  std::mt19937_64 random(seed);
+  const Draw draw(p.dtype, seed);
   const double weight = 1.5 / std::sqrt(static_cast<double>(std::max(p.input_size, p.num_units)));
   RnnValues v;
-  FillRandom(random, p.dtype, weight, n.params, &v.params);
-  FillRandom(random, p.dtype, weight, n.kernel, &v.kernel);
-  FillRandom(random, p.dtype, weight, n.recurrent_kernel, &v.recurrent_kernel);
-  FillRandom(random, p.dtype, weight, n.bias, &v.bias);
-  FillMask(random, n.input_mask, &v.input_mask);
-  FillMask(random, n.recurrent_mask, &v.recurrent_mask);
-  FillRandom(random, p.dtype, 2, n.x, &v.x);
-  for (Vec* h : {&v.h0, &v.dh_n}) FillRandom(random, p.dtype, 1, n.h, h);
-  for (Vec* cell : {&v.c0, &v.dc_n}) FillRandom(random, p.dtype, 1, n.c, cell);
-  FillRandom(random, p.dtype, 1, n.y, &v.dy);
-  return v;
+  v.params = draw.Uniform("params", weight, n.params);
+  v.kernel = draw.Uniform("kernel", weight, n.kernel);
+  v.recurrent_kernel = draw.Uniform("recurrent_kernel", weight, n.recurrent_kernel);
+  v.bias = draw.Uniform("bias", weight, n.bias);
+  // The rate of dropout is that of the masks where there are any.
+  v.input_mask = draw.Mask("input_mask", p.dropout, n.input_mask);
+  v.recurrent_mask = draw.Mask("recurrent_mask", p.dropout, n.recurrent_mask);
+  v.x = draw.Uniform("x", 2, n.x);
+  v.h0 = draw.Uniform("h0", 1, n.h), v.dh_n = draw.Uniform("dh_n", 1, n.h);
+  v.c0 = draw.Uniform("c0", 1, n.c), v.dc_n = draw.Uniform("dc_n", 1, n.c);
+  v.dy = draw.Uniform("dy", 1, n.y);
+  return p.time_major ? v : OtherLayout(c, true, v);
 }
 
 BlockLstmValues RandomInputs(const BlockLstmProblem& p, uint64_t seed) {
-  std::mt19937_64 random(seed);
+  const Draw draw(p.dtype, seed);
   const int64_t rows = p.max_time * p.batch, I = p.input_size, H = p.num_units;
   const double weight = 1.5 / std::sqrt(static_cast<double>(I + H));
   BlockLstmValues v;
-  FillRandom(random, p.dtype, weight, (I + H) * 4 * H, &v.w);
-  FillRandom(random, p.dtype, weight, 4 * H, &v.b);
-  for (Vec* peephole : {&v.wci, &v.wcf, &v.wco}) FillRandom(random, p.dtype, 1, H, peephole);
-  FillRandom(random, p.dtype, 2, rows * I, &v.x);
-  for (Vec* state : {&v.cs_prev, &v.h_prev}) FillRandom(random, p.dtype, 1, p.batch * H, state);
-  for (Vec* grad : {&v.cs_grad, &v.h_grad}) FillRandom(random, p.dtype, 1, rows * H, grad);
+  v.w = draw.Uniform("w", weight, (I + H) * 4 * H);
+  v.b = draw.Uniform("b", weight, 4 * H);
+  v.wci = draw.Uniform("wci", 1, H);
+  v.wcf = draw.Uniform("wcf", 1, H);
+  v.wco = draw.Uniform("wco", 1, H);
+  v.x = draw.Uniform("x", 2, rows * I);
+  v.cs_prev = draw.Uniform("cs_prev", 1, p.batch * H);
+  v.h_prev = draw.Uniform("h_prev", 1, p.batch * H);
+  v.cs_grad = draw.Uniform("cs_grad", 1, rows * H);
+  v.h_grad = draw.Uniform("h_grad", 1, rows * H);
   return v;
 }
 

@@ -84,6 +84,7 @@ struct RnnCase {
   RnnProblem problem = {};       // without lengths
   std::vector<int32_t> lengths;  // [B]
 };
+// Its line of tests/problem/README.md.
 std::string Describe(const RnnCase& c);
 std::string Describe(const BlockLstmProblem& p);
 
@@ -167,9 +168,11 @@ class BlockLstmRun : public Run<BlockLstmValues> {
   BlockLstmProblem problem_;
 };
 
-// Random inputs in the problem's dtype, of a size at which the functions neither saturate nor
-// vanish.
+// The numbers of the line that Describe gives with seed=SEED (tests/problem/README.md), in the
+// problem's dtype; of a size at which the functions neither saturate nor vanish.
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed);
+// Between time-major and batch-major; `time_major` is the present layout of the values.
+RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values);
 BlockLstmValues RandomInputs(const BlockLstmProblem& p, uint64_t seed);
 
 // |got - want| <= tolerance * max(1, the largest |want| of the tensor), for each field. Returns the

@@ -212,6 +212,9 @@ void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) 
         Step& step = steps[pl][t];
         step.x = sequence[t], step.h_prev = h, step.c_prev = c;
         Cell(p, layout.pseudo_layers[pl], v->params).Forward(&step);
+        for (int64_t g = 0; p.mode == kRelu && g < H; ++g) {
+          v->nearest = std::min(v->nearest, std::abs(step.from_x[g] + step.from_h[g]));
+        }
         h = step.h, c = step.c;
         Put(h, d * S, &output[t]);
       }

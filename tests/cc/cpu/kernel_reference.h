@@ -5,6 +5,7 @@
 #define TF_RNN_OPS_TESTS_CC_CPU_KERNEL_REFERENCE_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "cc/cpu/kernel_args.h"
@@ -24,6 +25,8 @@ struct RnnValues {
   // With kKerasWeights, in place of params and dparams.
   Vec kernel, recurrent_kernel, bias, input_mask, recurrent_mask;
   Vec dkernel, drecurrent_kernel, dbias;
+  // Of relu, from the reference: how near to zero a pre-activation came, where slopes jump.
+  double nearest = std::numeric_limits<double>::infinity();
 };
 
 struct RnnElements {

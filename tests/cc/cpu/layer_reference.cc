@@ -96,6 +96,7 @@ class Row {
         s->h[u] = gate(0) = std::tanh(sum(0));
       } else {
         s->h[u] = gate(0) = sum(0) > 0 || std::isnan(sum(0)) ? sum(0) : 0;
+        v_->nearest = std::min(v_->nearest, std::abs(sum(0)));
       }
     }
   }

@@ -24,38 +24,6 @@ RnnValues RunBoth(const KernelTable& table, const RnnCase& c, const RnnValues& i
   return run.values;
 }
 
-// [a, b, inner] to [b, a, inner].
-Vec Transposed(const Vec& v, int64_t a, int64_t b) {
-  Vec out(v.size());
-  const int64_t inner = a * b == 0 ? 0 : static_cast<int64_t>(v.size()) / (a * b);
-  for (int64_t i = 0; i < a; ++i) {
-    for (int64_t j = 0; j < b; ++j) {
-      for (int64_t k = 0; k < inner; ++k) {
-        out[(j * a + i) * inner + k] = v[(i * b + j) * inner + k];
-      }
-    }
-  }
-  return out;
-}
-
-// Between time-major and batch-major; `major` is the present layout of the values.
-RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values) {
-  const RnnProblem& p = c.problem;
-  RnnValues out = values;
-  auto swap = [&](Vec RnnValues::* vec, int64_t n) {
-    out.*vec =
-        time_major ? Transposed(values.*vec, n, p.batch) : Transposed(values.*vec, p.batch, n);
-  };
-  for (auto vec : {&RnnValues::x, &RnnValues::y, &RnnValues::dy, &RnnValues::dx}) {
-    swap(vec, p.max_time);
-  }
-  for (auto vec : {&RnnValues::h0, &RnnValues::c0, &RnnValues::h_n, &RnnValues::c_n,
-                   &RnnValues::dh0, &RnnValues::dc0, &RnnValues::dh_n, &RnnValues::dc_n}) {
-    swap(vec, p.num_layers * p.num_dirs);
-  }
-  return out;
-}
-
 // Small integers; weights in {-1, 0, 1}, about three to a row, so that every sum is exact in
 // float32.
 RnnValues SmallIntegers(const RnnCase& c, uint64_t seed) {

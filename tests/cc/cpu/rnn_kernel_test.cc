@@ -31,7 +31,7 @@ double CheckAgainstReference(const RnnCase& c, uint64_t seed, int32_t num_thread
   const RnnValues inputs = RandomInputs(c, seed);
   const RnnValues want = Expected(c, inputs);
   for (const KernelTable* table : Tables()) {
-    SCOPED_TRACE(std::string(table->isa) + " seed " + std::to_string(seed) + ": " + Describe(c));
+    SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c) + " seed=" + std::to_string(seed));
     RnnRun run(*table, c, inputs, {num_threads});
     const double tolerance = Tolerance(c.problem.dtype);
     EXPECT_EQ(run.Forward(), 0);

@@ -1,0 +1,232 @@
+#include "tests/cc/cpu/problem_line.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+
+#include "cc/core/dropout.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace testing {
+namespace {
+
+const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru"};
+const std::vector<std::string> kTypes = {"float32", "float64", "float16", "bfloat16"};
+const std::vector<std::string> kMasks = {"none", "input", "recurrent", "both"};
+
+// The words of a line, taken out as they are read.
+class Words {
+ public:
+  explicit Words(const std::string& line) {
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      if (equals == std::string::npos) {
+        error_ = word + ": expected key=value";
+      } else if (!words_.emplace(word.substr(0, equals), word.substr(equals + 1)).second) {
+        error_ = word + ": the key is there twice";
+      }
+    }
+  }
+
+  std::string Text(const std::string& key, const std::string& otherwise) {
+    const auto found = words_.find(key);
+    if (found == words_.end()) return otherwise;
+    const std::string text = found->second;
+    words_.erase(found);
+    return text;
+  }
+
+  // The number of the value among `values`; the first is the default unless `otherwise` is given.
+  int32_t OneOf(const std::string& key, const std::vector<std::string>& values,
+                int32_t otherwise = 0) {
+    const std::string text = Text(key, values[otherwise]);
+    const auto at = std::find(values.begin(), values.end(), text);
+    if (at == values.end()) error_ = key + " is " + text;
+    return static_cast<int32_t>(at - values.begin());
+  }
+
+  int64_t Number(const std::string& key, int64_t otherwise, int64_t smallest) {
+    const std::string text = Text(key, std::to_string(otherwise));
+    char* end = nullptr;
+    const int64_t number = std::strtoll(text.c_str(), &end, 10);
+    if (text.empty() || *end != 0 || number < smallest) error_ = key + " is " + text;
+    return number;
+  }
+
+  double Real(const std::string& key) {
+    const std::string text = Text(key, "0");
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != 0 || !(number >= 0)) error_ = key + " is " + text;
+    return number;
+  }
+
+  void Refuse(const std::string& error) { error_ = error; }
+
+  std::string Error() const {
+    if (!error_.empty()) return error_;
+    return words_.empty() ? "" : "the op has no " + words_.begin()->first;
+  }
+
+ private:
+  std::map<std::string, std::string> words_;
+  std::string error_;
+};
+
+std::vector<int32_t> Lengths(const std::string& text, int64_t rows, int64_t steps, uint64_t seed,
+                             Words* words) {
+  std::vector<int32_t> lengths(rows, static_cast<int32_t>(steps));
+  if (text == "full") return lengths;
+  if (text == "random") {
+    for (int64_t b = 0; b < rows; ++b) {
+      lengths[b] = static_cast<int32_t>(ProblemWord(seed, "lengths", b) % (steps + 1));
+    }
+    return lengths;
+  }
+  std::istringstream numbers(text);
+  int64_t count = 0;
+  bool fits = true;
+  for (std::string number; fits && std::getline(numbers, number, ','); ++count) {
+    const int64_t n = std::atoll(number.c_str());
+    fits = count < rows && 0 <= n && n <= steps;
+    if (fits) lengths[count] = static_cast<int32_t>(n);
+  }
+  if (!fits || count != rows) words->Refuse("lengths is " + text);
+  return lengths;
+}
+
+void ParseStack(Words* words, ProblemLine* line) {
+  RnnProblem& p = line->rnn;
+  const int64_t inputs = p.input_size, units = p.num_units;
+  p.num_proj = words->Number("P", 0, 0);
+  if (p.num_proj > units || (p.num_proj > 0 && p.mode != 2)) words->Refuse("P does not fit");
+  if (p.num_proj == units) p.num_proj = 0;
+  p.num_layers = words->Number("L", 1, 1);
+  p.num_dirs = static_cast<int32_t>(words->Number("D", 1, 1));
+  if (p.num_dirs > 2) words->Refuse("D is above 2");
+  const int32_t mode = words->OneOf("input", {"linear", "skip", "auto"});
+  if (mode == 1 && inputs != units) words->Refuse("input is skip, but I is not H");
+  p.skip_input = mode > 0 && inputs == units;
+}
+
+void ParseLayer(Words* words, ProblemLine* line) {
+  RnnProblem& p = line->rnn;
+  p.num_layers = p.num_dirs = 1;
+  p.weight_layout = kKerasWeights;
+  const int32_t mask = words->OneOf("mask", kMasks);
+  p.input_masked = mask % 2;
+  p.recurrent_masked = mask / 2;
+  p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : p.mode == 3 ? 2 : 1;
+  if (p.dropout > 0 && mask == 0) words->Refuse("dropout without a mask");
+}
+
+}  // namespace
+
+uint64_t ProblemWord(uint64_t seed, const std::string& tensor, uint64_t k) {
+  constexpr uint64_t kStep = 0x9E3779B97F4A7C15u;
+  const auto mix = [](uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  };
+  uint64_t name = 0xCBF29CE484222325u;
+  for (unsigned char byte : tensor) name = (name ^ byte) * 0x100000001B3u;
+  return mix((mix(seed + kStep) ^ name) + kStep * (k + 1));
+}
+
+std::string ParseProblem(const std::string& text, ProblemLine* line) {
+  *line = ProblemLine();
+  Words words(text);
+  const std::string op = words.Text("op", "CudnnRNNV3");
+  const int64_t T = words.Number("T", 1, 0), B = words.Number("B", 1, 0);
+  const int64_t I = words.Number("I", 1, 1), H = words.Number("H", 1, 1);
+  const int32_t type = words.OneOf("type", kTypes);
+  line->run = static_cast<ProblemRun>(words.OneOf("run", {"training", "inference", "packed"}));
+  line->isa = words.Text("isa", "");
+  line->threads = static_cast<int32_t>(words.Number("threads", 0, 0));
+  line->seed = words.Number("seed", 0, 0);
+  const std::string lengths = words.Text("lengths", "full");
+  if (op == "BlockLSTMV2") {
+    line->is_block = true;
+    const int32_t peephole = words.OneOf("peephole", {"no", "yes"});
+    const double clip = static_cast<float>(words.Real("clip"));
+    const std::vector<int32_t> seq_len = Lengths(lengths, 1, T, line->seed, &words);
+    line->block = {type, peephole, clip, T, B, I, H, seq_len[0]};
+    return words.Error();
+  }
+  RnnProblem& p = line->rnn;
+  p.dtype = type;
+  p.mode = words.OneOf("cell", kCells, /*otherwise=*/2);
+  p.max_time = T, p.batch = B, p.input_size = I, p.num_units = H;
+  p.is_training = line->run == ProblemRun::kTraining;
+  p.time_major = words.OneOf("order", {"time", "batch"}) == 0;
+  p.bf16_products = 1;
+  p.dropout = static_cast<float>(words.Real("dropout"));
+  if (p.dropout >= 1) words.Refuse("dropout is not below 1");
+  const DropoutKey key = MakeDropoutKey(static_cast<int64_t>(line->seed), 0, 0);
+  p.dropout_key[0] = key.k0, p.dropout_key[1] = key.k1;
+  line->lengths = Lengths(lengths, B, T, line->seed, &words);
+  if (op == "CudnnRNNV3") {
+    ParseStack(&words, line);
+  } else if (op == "LayerRNN") {
+    ParseLayer(&words, line);
+  } else {
+    words.Refuse("op is " + op);
+  }
+  return words.Error();
+}
+
+std::vector<std::string> ProblemLines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
+  const bool layer = p.weight_layout == kKerasWeights;
+  std::ostringstream s;
+  s << "op=" << (layer ? "LayerRNN" : "CudnnRNNV3") << " cell=" << kCells[p.mode]
+    << " T=" << p.max_time << " B=" << p.batch << " I=" << p.input_size << " H=" << p.num_units;
+  if (p.num_proj > 0) s << " P=" << p.num_proj;
+  if (p.num_layers != 1) s << " L=" << p.num_layers;
+  if (p.num_dirs != 1) s << " D=" << p.num_dirs;
+  if (p.dtype != kFloat32) s << " type=" << kTypes[p.dtype];
+  if (p.skip_input) s << " input=skip";
+  if (std::any_of(lengths.begin(), lengths.end(), [&](int32_t n) { return n != p.max_time; })) {
+    for (size_t b = 0; b < lengths.size(); ++b) s << (b == 0 ? " lengths=" : ",") << lengths[b];
+  }
+  const int32_t mask = p.input_masked + 2 * p.recurrent_masked;
+  if (mask != 0) s << " mask=" << kMasks[mask];
+  if (layer && p.bias_rows == 0) s << " bias=no";
+  if (p.dropout > 0) s << " dropout=" << p.dropout;
+  if (!p.time_major) s << " order=batch";
+  if (!p.is_training) s << " run=inference";
+  std::ostringstream rest;
+  if (layer && p.mode == 3 && p.bias_rows == 1) rest << " bias_rows=1";
+  if (!p.bf16_products && p.dtype == kBFloat16) rest << " bf16_products=0";
+  if (p.dropout > 0) rest << " dropout_key=" << p.dropout_key[0] << "," << p.dropout_key[1];
+  if (!rest.str().empty()) s << " #" << rest.str();
+  return s.str();
+}
+
+std::string LineOf(const BlockLstmProblem& p) {
+  std::ostringstream s;
+  s << "op=BlockLSTMV2 T=" << p.max_time << " B=" << p.batch << " I=" << p.input_size
+    << " H=" << p.num_units;
+  if (p.dtype != kFloat32) s << " type=" << kTypes[p.dtype];
+  if (p.seq_len != p.max_time) s << " lengths=" << p.seq_len;
+  if (p.cell_clip > 0) s << " clip=" << p.cell_clip;
+  if (p.use_peephole) s << " peephole=yes";
+  return s.str();
+}
+
+}  // namespace testing
+}  // namespace cpu
+}  // namespace rnn_ops

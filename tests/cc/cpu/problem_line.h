@@ -1,0 +1,46 @@
+// Problems as lines of text: tests/problem/README.md has the grammar.
+#ifndef TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
+#define TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace testing {
+
+enum class ProblemRun { kTraining, kInference, kPacked };
+
+// One line. Of `rnn` and `block` the one that is_block says.
+struct ProblemLine {
+  bool is_block = false;
+  RnnProblem rnn = {};  // without lengths
+  BlockLstmProblem block = {};
+  std::vector<int32_t> lengths;  // [B], of rnn
+  ProblemRun run = ProblemRun::kTraining;
+  std::string isa;      // empty: any
+  int32_t threads = 0;  // 0: any
+  uint64_t seed = 0;
+};
+
+// Reads a line. Returns what is wrong with it, or nothing.
+std::string ParseProblem(const std::string& line, ProblemLine* result);
+
+// The lines of a text without comments and blank lines.
+std::vector<std::string> ProblemLines(const std::string& text);
+
+// The line of a problem. What the grammar has no key for follows as a comment.
+std::string LineOf(const RnnProblem& problem, const std::vector<int32_t>& lengths);
+std::string LineOf(const BlockLstmProblem& problem);
+
+// The random word of element k of a tensor: README.md, "Numbers".
+uint64_t ProblemWord(uint64_t seed, const std::string& tensor, uint64_t k);
+
+}  // namespace testing
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_

@@ -1,0 +1,75 @@
+// The grammar in C++. tests/problem/test_grammar.py has the same cases for Python.
+#include "tests/cc/cpu/problem_line.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace testing {
+namespace {
+
+std::string Printed(const std::string& text) {
+  ProblemLine line;
+  const std::string error = ParseProblem(text, &line);
+  if (!error.empty()) return "not a problem: " + error;
+  return line.is_block ? LineOf(line.block) : LineOf(line.rnn, line.lengths);
+}
+
+TEST(ProblemLine, IsPrintedInOneOrderWithoutDefaults) {
+  EXPECT_EQ(Printed("H=5 L=2 T=3 cell=gru B=2 I=4 D=2 type=float64 order=batch lengths=3,1"),
+            "op=CudnnRNNV3 cell=gru T=3 B=2 I=4 H=5 L=2 D=2 type=float64 lengths=3,1 order=batch");
+  EXPECT_EQ(Printed("op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 mask=both bias=no run=inference"),
+            "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 mask=both bias=no run=inference");
+  EXPECT_EQ(Printed("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
+            "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes");
+  EXPECT_EQ(Printed("T=3 B=2 I=4 H=4 P=4 input=auto"),
+            "op=CudnnRNNV3 cell=lstm T=3 B=2 I=4 H=4 input=skip");
+}
+
+TEST(ProblemLine, RefusesWhatIsNoProblem) {
+  for (const char* text : {"lstm",
+                           "H=0",
+                           "H=",
+                           "H=x",
+                           "T=-1",
+                           "H=2 H=2",
+                           "cell=rnn",
+                           "type=int8",
+                           "P=3 H=2",
+                           "P=1 H=2 cell=gru",
+                           "D=3",
+                           "input=skip I=2 H=3",
+                           "op=LayerRNN L=2",
+                           "op=BlockLSTMV2 mask=both",
+                           "mask=both",
+                           "lengths=3 T=2",
+                           "lengths=1,2 B=3 T=2",
+                           "lengths=1,2,1 B=2 T=2",
+                           "dropout=1",
+                           "op=LayerRNN dropout=0.5",
+                           "op=Other",
+                           "run=backwards",
+                           "sizes=3"}) {
+    EXPECT_EQ(Printed(text).rfind("not a problem", 0), 0u) << text;
+  }
+}
+
+TEST(ProblemLine, NumbersFollowFromTheLine) {
+  // The same in tests/problem/test_grammar.py.
+  EXPECT_EQ(ProblemWord(7, "x", 0), 0x2BF6377441CBC71Fu);
+  ProblemLine line;
+  ASSERT_EQ(ParseProblem("T=9 B=4 lengths=random seed=7", &line), "");
+  EXPECT_EQ(line.lengths, (std::vector<int32_t>{9, 9, 2, 7}));
+}
+
+TEST(ProblemLine, CommentsAndBlankLinesAreLeftOut) {
+  EXPECT_EQ(ProblemLines("# a\n\nT=1 # b\n  \nT=2"), (std::vector<std::string>{"T=1 ", "T=2"}));
+}
+
+}  // namespace
+}  // namespace testing
+}  // namespace cpu
+}  // namespace rnn_ops

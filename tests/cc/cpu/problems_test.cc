@@ -1,0 +1,235 @@
+// Checks the problems of tests/problem/README.md on the kernels alone: for every instruction set of
+// this machine, values against the scalar reference, and the same bits for every number of threads,
+// on a repetition, in the other layout, in inference and with packed weights.
+//
+//   problems_test FILE | LINE...
+//
+// Prints "problem<TAB>ok, failed or undecided<TAB>LINE" for each line. Undecided: a pre-activation
+// of relu is so near to zero that rounding decides on its slope, so gradients were not compared
+// with the reference.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/kernel_reference.h"
+#include "tests/cc/cpu/problem_line.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace testing {
+namespace {
+
+std::vector<std::string>* lines = new std::vector<std::string>;
+
+constexpr int32_t kThreads[] = {1, 2, 3, 8};
+// Of relu, in eps of the arithmetic.
+constexpr double kNearZero = 64;
+
+double ArithmeticEpsilon(int32_t dtype) { return Epsilon(dtype == kFloat64 ? kFloat64 : kFloat32); }
+
+// See docs/numerics.md.
+double OutputTolerance(int32_t dtype) {
+  const double eps = dtype == kFloat16 ? 0.51 : dtype == kBFloat16 ? 1.5 : 32;
+  return eps * Epsilon(dtype);
+}
+double GradientTolerance(int32_t dtype) {
+  const double eps = dtype == kFloat16 ? 1 : dtype == kBFloat16 ? 2 : 32;
+  return eps * Epsilon(dtype);
+}
+
+std::vector<const KernelTable*> TablesOf(const ProblemLine& line) {
+  std::vector<const KernelTable*> tables;
+  for (const KernelTable* table : Tables()) {
+    if (line.isa.empty() || line.isa == table->isa) tables.push_back(table);
+  }
+  EXPECT_FALSE(tables.empty()) << "this machine has no " << line.isa;
+  return tables;
+}
+
+// Another fill at each run: what memory held before must not matter.
+std::vector<RunOptions> OptionsOf(const ProblemLine& line) {
+  std::vector<RunOptions> options;
+  unsigned char fill = 0xFF;
+  for (int32_t threads : kThreads) {
+    options.push_back({line.threads > 0 ? line.threads : threads, fill});
+    fill = static_cast<unsigned char>(fill * 5 + 0x42);
+  }
+  return options;
+}
+
+RnnValues RunOnce(const KernelTable& table, const RnnCase& c, const RnnValues& inputs, bool packed,
+                  const RunOptions& options) {
+  RnnRun run(table, c, inputs, options);
+  EXPECT_EQ(packed ? run.ForwardPacked() : run.Forward(), 0);
+  if (c.problem.is_training) {
+    EXPECT_EQ(run.Backward(), 0);
+  }
+  return run.values;
+}
+
+void ExpectSameRun(const RnnValues& got, const RnnValues& want) {
+  ExpectSame(kRnnOutputs, got, want);
+  ExpectSame(kRnnGradients, got, want);
+}
+
+// Returns whether gradients could be compared with the reference.
+bool CheckRnn(const ProblemLine& line) {
+  RnnCase c;
+  c.problem = line.rnn;
+  c.lengths = line.lengths;
+  const RnnProblem& p = c.problem;
+  const bool packed = line.run == ProblemRun::kPacked;
+  const RnnValues inputs = RandomInputs(c, line.seed);
+  RnnValues want = inputs;
+  RnnProblem with_lengths = p;
+  with_lengths.lengths = c.lengths.data();
+  reference::RunStack(with_lengths, &want);
+  const bool decided = p.mode != 0 || want.nearest > kNearZero * ArithmeticEpsilon(p.dtype);
+
+  RnnCase other = c;
+  other.problem.time_major = !p.time_major;
+  const RnnValues other_inputs = OtherLayout(c, p.time_major, inputs);
+  RnnCase inference = c;
+  inference.problem.is_training = 0;
+  // Dropout between the layers is of training alone; of LayerRNN it is only the rate of the masks.
+  const bool dropped = p.dropout > 0 && p.weight_layout == kOpaqueWeights;
+  // The shortest calls do not pack and sum in another order.
+  const bool packing_is_exact = p.max_time * p.batch > 4;
+  for (const KernelTable* table : TablesOf(line)) {
+    RnnValues first;
+    for (const RunOptions& options : OptionsOf(line)) {
+      SCOPED_TRACE(std::string(" isa=") + table->isa +
+                   " threads=" + std::to_string(options.num_threads));
+      const RnnValues got = RunOnce(*table, c, inputs, packed, options);
+      if (!first.params.empty() || !first.kernel.empty()) {
+        ExpectSameRun(got, first);
+        continue;
+      }
+      first = got;
+      ExpectNear(kRnnOutputs, got, want, OutputTolerance(p.dtype));
+      if (decided) ExpectNear(kRnnGradients, got, want, GradientTolerance(p.dtype));
+    }
+    SCOPED_TRACE(std::string(" isa=") + table->isa);
+    const RunOptions options = OptionsOf(line)[1];
+    {
+      SCOPED_TRACE("in the other layout");
+      const RnnValues got = RunOnce(*table, other, other_inputs, packed, options);
+      ExpectSameRun(OtherLayout(other, other.problem.time_major, got), first);
+    }
+    if (!dropped && (!packed || packing_is_exact)) {
+      SCOPED_TRACE("in inference on plain weights");
+      ExpectSame(kRnnOutputs, RunOnce(*table, inference, inputs, false, options), first);
+    }
+  }
+  return decided;
+}
+
+BlockLstmValues RunOnce(const KernelTable& table, const BlockLstmProblem& p,
+                        const BlockLstmValues& inputs, const RunOptions& options) {
+  BlockLstmRun run(table, p, inputs, options);
+  run.Forward();
+  run.Backward();
+  return run.values;
+}
+
+// The gradients of a 16-bit op are those of float32 at the outputs that the op is given, rounded.
+void ExpectRounded(const KernelTable& table, const BlockLstmProblem& p,
+                   const BlockLstmValues& inputs, const BlockLstmValues& got) {
+  BlockLstmProblem wide = p;
+  wide.dtype = kFloat32;
+  BlockLstmRun run(table, wide, inputs);
+  run.Forward();
+  run.SetOutputs(got);
+  run.Backward();
+  BlockLstmValues want = run.values;
+  for (const auto& field : kBlockGradients) {
+    for (double& v : want.*field.vec) v = RoundTo(p.dtype, v);
+  }
+  ExpectSame(kBlockGradients, got, want);
+}
+
+void CheckBlock(const ProblemLine& line) {
+  const BlockLstmProblem& p = line.block;
+  const BlockLstmValues inputs = RandomInputs(p, line.seed);
+  BlockLstmValues want = inputs;
+  reference::RunBlockLstm(p, &want);
+  const bool narrow = p.dtype == kFloat16 || p.dtype == kBFloat16;
+  for (const KernelTable* table : TablesOf(line)) {
+    BlockLstmValues first;
+    for (const RunOptions& options : OptionsOf(line)) {
+      SCOPED_TRACE(std::string(" isa=") + table->isa +
+                   " threads=" + std::to_string(options.num_threads));
+      const BlockLstmValues got = RunOnce(*table, p, inputs, options);
+      if (!first.w.empty()) {
+        ExpectSame(kBlockOutputs, got, first);
+        ExpectSame(kBlockGradients, got, first);
+        continue;
+      }
+      first = got;
+      ExpectNear(kBlockOutputs, got, want, OutputTolerance(p.dtype));
+      if (narrow) {
+        ExpectRounded(*table, p, inputs, got);
+      } else {
+        ExpectNear(kBlockGradients, got, want, GradientTolerance(p.dtype));
+      }
+    }
+  }
+}
+
+class Failures : public ::testing::EmptyTestEventListener {
+ public:
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    count += result.failed();
+  }
+  int64_t count = 0;
+};
+Failures* failures = new Failures;
+
+void CheckLine(const std::string& text) {
+  SCOPED_TRACE(text);
+  ProblemLine line;
+  const std::string error = ParseProblem(text, &line);
+  ASSERT_EQ(error, "") << "not a problem: " << text;
+  const int64_t before = failures->count;
+  bool decided = true;
+  if (line.is_block) {
+    CheckBlock(line);
+  } else {
+    decided = CheckRnn(line);
+  }
+  const char* verdict = failures->count > before ? "failed" : decided ? "ok" : "undecided";
+  std::printf("problem\t%s\t%s\n", verdict, text.c_str());
+  std::fflush(stdout);
+}
+
+TEST(Problems, OfTheArguments) {
+  ASSERT_FALSE(lines->empty()) << "expected a file or lines";
+  for (const std::string& line : *lines) CheckLine(line);
+}
+
+}  // namespace
+
+void ReadArguments(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::ifstream file(argv[i]);
+    const std::string text =
+        file ? std::string(std::istreambuf_iterator<char>(file), {}) : std::string(argv[i]);
+    for (const std::string& line : ProblemLines(text)) lines->push_back(line);
+  }
+}
+
+}  // namespace testing
+}  // namespace cpu
+}  // namespace rnn_ops
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  ::testing::UnitTest::GetInstance()->listeners().Append(rnn_ops::cpu::testing::failures);
+  rnn_ops::cpu::testing::ReadArguments(argc, argv);
+  return RUN_ALL_TESTS();
+}

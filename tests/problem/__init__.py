@@ -1,0 +1,1 @@
+"""Problems of the ops as lines of text; see README.md."""

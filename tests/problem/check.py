@@ -1,0 +1,107 @@
+"""What must hold for a problem: the values of the reference, and the same bits again and again."""
+
+import dataclasses
+
+import numpy as np
+
+from problem import ops, values
+from problem.grammar import BLOCK, LAYER, STACK
+from reference import dropout, rounding
+from support import bounds, tf_ops
+
+# A rounding may change the sign of a pre-activation of relu that is nearer to zero than this, in
+# eps of the arithmetic, and with it a slope from 0 to 1. Then no gradient has one right value.
+_RELU_EPS = 64.0
+
+
+@dataclasses.dataclass
+class Expected:
+    """What the reference says: the arrays, and whether the gradients among them have one value."""
+
+    arrays: dict
+    decided: bool = True
+
+
+def _arithmetic_eps(dtype):
+    return rounding.eps("float64" if dtype == "float64" else "float32")
+
+
+def _decided(problem, pre_activations):
+    """pre_activations: of every step, with the valid rows."""
+    if problem.cell != "relu":
+        return True
+    limit = _RELU_EPS * _arithmetic_eps(problem.type)
+    return not any(np.any(np.abs(a[valid[:, 0]]) < limit) for valid, a in pre_activations)
+
+
+def reference(problem, case):
+    """The Expected of a problem."""
+    if problem.op == BLOCK:
+        return Expected(tf_ops.block_reference_arrays(*case.reference()))
+    if problem.op == LAYER:
+        from reference import layer
+
+        outputs, tape = layer.forward(case.rnn_mode, case.inputs)
+        grads = layer.backward(case.rnn_mode, case.inputs, tape, case.dy, case.dh, case.dc)
+        arrays = {**outputs, **{f"{name}_backprop": grad for name, grad in grads.items()}}
+        return Expected(arrays, _decided(problem, [(v, cache[0]) for v, _, cache in tape]))
+    key = dropout.key(problem.seed, 0, 0)
+    masks = dropout.masks(case.spec, problem.dropout, problem.T, problem.B, key)
+    forward, backward = case.reference(masks)
+    steps = [step for _, tape in forward.tape for step in tape]
+    arrays = tf_ops.rnn_reference_arrays(case, forward, backward)
+    return Expected(arrays, _decided(problem, [(v, cache[0]) for _, v, _, cache in steps]))
+
+
+def limit(problem, name):
+    """The bound on the error of one array; see support/bounds.py."""
+    if problem.type in ("float32", "float64"):
+        return bounds.limit(name, problem.type)
+    gradient = bounds.is_gradient(name)
+    eps = bounds.BACKWARD_16BIT_EPS if gradient else bounds.ROUNDED_ONCE_EPS
+    if problem.type == "bfloat16":
+        eps = 2.0 if gradient else 1.5  # with products in bfloat16; docs/numerics.md
+    return eps * rounding.eps(problem.type)
+
+
+def assert_close(problem, got, want, what, factor=1.0):
+    """Arrays of two dicts under the bounds of the problem's type; of the names of `got`."""
+    for name, array in got.items():
+        found, allowed = bounds.error(name, array, want[name]), factor * limit(problem, name)
+        assert found <= allowed, f"{what}: {name}: error {found:.3e}, allowed {allowed:.3e}"
+
+
+def assert_same(got, want, what):
+    """The same bits, in the arrays that both have."""
+    for name in got.keys() & want.keys():
+        same = got[name].tobytes() == want[name].tobytes()
+        assert same, f"{what}: {name}: {np.sum(got[name] != want[name])} numbers differ"
+
+
+def without_gradients(arrays):
+    return {name: array for name, array in arrays.items() if not bounds.is_gradient(name)}
+
+
+def check(problem):
+    """Raises AssertionError with what does not hold; returns (case, arrays, Expected)."""
+    case = values.case(problem)
+    expected = reference(problem, case)
+    got = ops.run(problem, case)
+    if problem.op == BLOCK and problem.run == "training":
+        # Of the outputs that the gradient op is given: 16-bit ones are rounded.
+        grads = case.reference_backward(got)
+        expected.arrays |= {f"{name}_grad": grad for name, grad in grads.items()}
+    assert_close(
+        problem, got if expected.decided else without_gradients(got), expected.arrays, "reference"
+    )
+    assert_same(ops.run(problem, case), got, "repeated")
+    if problem.op != BLOCK:
+        other = "batch" if problem.order == "time" else "time"
+        assert_same(ops.run(problem, case, other), got, f"{other} major")
+    if problem.run == "training" and not (problem.op == STACK and problem.dropout):
+        inference = problem.replace(run="inference", dropout=0.0)
+        assert_same(ops.run(inference, case), got, "inference")
+    if problem.run == "packed" and problem.T * problem.B > 4:
+        # Shorter calls of the plain ops do not pack and sum in another order.
+        assert_same(ops.run(problem.replace(run="inference"), case), got, "not packed")
+    return case, got, expected

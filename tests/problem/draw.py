@@ -1,0 +1,134 @@
+"""Draws the sets of problems. Problem k of a set depends on the seed of the set and k alone."""
+
+import itertools
+
+from problem.grammar import BLOCK, CELLS, GATES, LAYER, STACK, TYPES, Problem
+from problem.values import words
+
+# How many problems, and how many one process runs.
+SETS = {"smoke": (300, 100), "ci": (5000, 250), "night": (200000, 500)}
+
+# Around the vector widths of all instruction sets, the heights of their tiles and the pairs of
+# bfloat16; then beyond the blocks of the products.
+_UNITS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 47, 48, 63, 64, 65, 70, 96, 130)
+_BATCH = (1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 11, 12, 16, 17, 33, 70)
+_STEPS = (1, 1, 2, 2, 3, 4, 5, 6, 7, 9, 13, 29)
+_BLOCKS = (257, 300, 391, 520)
+# Multiplications of one pass. The references take some 10 ns for each.
+_LARGEST = 1_500_000
+
+
+class _Dice:
+    def __init__(self, seed, number):
+        self._words = iter(words(seed * 2**32 + number, "problem", 64).tolist())
+
+    def below(self, count):
+        return next(self._words) % count
+
+    def one_of(self, values):
+        return values[self.below(len(values))]
+
+    def chance(self, percent):
+        return self.below(100) < percent
+
+    def size(self, values, largest):
+        """One of the values in most cases, otherwise any size up to the largest."""
+        return self.one_of(values) if self.chance(70) else 1 + self.below(largest)
+
+
+def _lengths(dice, op, steps, batch):
+    rows = 1 if op == BLOCK else batch
+    kind = dice.below(10)
+    if kind < 4 or not 0 < rows <= 8:
+        return "full" if kind % 2 else "random"
+    if kind < 8:
+        return dice.one_of(("full", "random"))
+    numbers = [steps if dice.chance(20) else dice.below(steps + 1) for _ in range(rows)]
+    return ",".join(str(n * (kind == 8)) for n in numbers)  # all 0 where kind is 9
+
+
+def multiplications(p):
+    """Of one pass of a problem."""
+    gates = 4 if p.op == BLOCK else GATES[p.cell]
+    per_row = 0
+    for layer in range(p.L):
+        per_row += p.D * gates * p.H * ((p.D * p.H if layer else p.I) + p.H)
+    return p.T * p.B * per_row
+
+
+def _draw(dice):
+    op = dice.one_of((STACK,) * 5 + (LAYER,) * 3 + (BLOCK,) * 2)
+    steps, batch = dice.size(_STEPS, 20), dice.size(_BATCH, 40)
+    inputs, units = dice.size(_UNITS, 70), dice.size(_UNITS, 70)
+    if dice.chance(5):
+        steps, batch = steps * dice.below(2), batch * dice.below(2)
+    if dice.chance(4):
+        inputs, units, steps = dice.one_of(_BLOCKS), dice.one_of(_UNITS), 1 + steps % 3
+    elif dice.chance(4):
+        inputs, units, steps = dice.one_of(_UNITS), dice.one_of(_BLOCKS), 1 + steps % 2
+    keys = {"op": op, "T": steps, "B": batch, "I": inputs, "H": units}
+    keys["type"] = dice.one_of(TYPES + ("float32",))
+    keys["run"] = dice.one_of(("training",) * 3 + ("inference", "packed"))
+    keys["seed"] = dice.below(1000)
+    if op != BLOCK:
+        keys["cell"] = dice.one_of(CELLS + ("lstm",))
+        keys["order"] = dice.one_of(("time", "batch"))
+    elif keys["run"] == "packed":
+        keys["run"] = "inference"
+    if op == STACK:
+        keys["L"], keys["D"] = dice.one_of((1, 1, 2, 3)), dice.one_of((1, 2))
+        keys["input"] = dice.one_of(("linear",) * 4 + ("skip", "auto"))
+        if keys["input"] == "skip" or keys["input"] == "auto" and dice.chance(50):
+            keys["I"] = units
+        if keys["cell"] == "lstm" and dice.chance(40):
+            keys["P"] = dice.one_of((1, units, 1 + dice.below(units)))
+        if keys["run"] == "training" and dice.chance(30):
+            keys["dropout"] = dice.one_of((0.1, 0.375, 0.9))
+    if op == LAYER:
+        keys["bias"] = dice.one_of(("yes", "yes", "no"))
+        if keys["run"] != "packed":
+            keys["mask"] = dice.one_of(("none", "none", "input", "recurrent", "both"))
+    if op == BLOCK:
+        keys["peephole"], keys["clip"] = dice.one_of(("yes", "no")), dice.one_of((0.0, 0.5, 1.5))
+    keys["lengths"] = _lengths(dice, op, steps, batch)
+    return Problem(**keys)
+
+
+def problem(seed, number):
+    """Problem `number` of the set with this seed."""
+    found = _draw(_Dice(seed, number))
+    # What is too large loses rows; T stays, which lengths may name.
+    while multiplications(found) > _LARGEST and found.B > 1:
+        lengths = found.lengths if found.op == BLOCK or "," not in found.lengths else "random"
+        found = found.replace(B=found.B // 2, lengths=lengths)
+    return found
+
+
+def problems(name, seed=0):
+    """The problems of a set."""
+    return (problem(seed, number) for number in range(SETS[name][0]))
+
+
+def _choices(p):
+    """The keys of a problem that have few values, and what its sizes are like."""
+    found = {key: getattr(p, key) for key in ("op", "type", "run", "order", "D", "L")}
+    if p.op != BLOCK:
+        found["cell"] = p.cell
+    if p.op == STACK:
+        found |= {"input": p.input, "projection": bool(p.P), "dropout": bool(p.dropout)}
+    if p.op == LAYER:
+        found |= {"mask": p.mask, "bias": p.bias}
+    if p.op == BLOCK:
+        found |= {"peephole": p.peephole, "clip": bool(p.clip)}
+    found["lengths"] = p.lengths if p.lengths in ("full", "random") else "given"
+    found["rows"] = "none" if p.T * p.B == 0 else "few" if p.T * p.B <= 4 else "many"
+    return found
+
+
+def coverage(drawn):
+    """How many problems have each pair of choices: a dict of (key, value, key, value)."""
+    counts = {}
+    for p in drawn:
+        for pair in itertools.combinations(sorted(_choices(p).items()), 2):
+            counts[pair] = counts.get(pair, 0) + 1
+    return counts

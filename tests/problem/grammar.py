@@ -1,0 +1,128 @@
+"""The grammar of README.md: one line for one problem. Imports the standard library alone."""
+
+import dataclasses
+
+CELLS = ("lstm", "gru", "tanh", "relu")
+GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
+TYPES = ("float32", "float64", "float16", "bfloat16")
+ISAS = ("baseline", "avx2", "avx512")
+
+STACK, LAYER, BLOCK = "CudnnRNNV3", "LayerRNN", "BlockLSTMV2"
+_RNN = (STACK, LAYER)
+_ALL = (STACK, LAYER, BLOCK)
+
+
+def _key(default, ops, one_of=None, smallest=None):
+    """A field: its default, the ops that have it, and its values or the smallest one."""
+    rules = {"ops": ops, "one_of": one_of, "smallest": smallest}
+    return dataclasses.field(default=default, metadata=rules)
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """A valid call. The fields are the keys of the line, in the order in which they are printed."""
+
+    op: str = _key(STACK, _ALL, one_of=_ALL)
+    cell: str = _key("lstm", _RNN, one_of=CELLS)
+    T: int = _key(1, _ALL, smallest=0)
+    B: int = _key(1, _ALL, smallest=0)
+    I: int = _key(1, _ALL, smallest=1)  # noqa: E741 - the project's letter for the input size
+    H: int = _key(1, _ALL, smallest=1)
+    P: int = _key(0, (STACK,), smallest=0)
+    L: int = _key(1, (STACK,), smallest=1)
+    D: int = _key(1, (STACK,), one_of=(1, 2))
+    type: str = _key("float32", _ALL, one_of=TYPES)
+    input: str = _key("linear", (STACK,), one_of=("linear", "skip", "auto"))
+    lengths: str = _key("full", _ALL)
+    mask: str = _key("none", (LAYER,), one_of=("none", "input", "recurrent", "both"))
+    bias: str = _key("yes", (LAYER,), one_of=("yes", "no"))
+    dropout: float = _key(0.0, _RNN, smallest=0)
+    clip: float = _key(0.0, (BLOCK,), smallest=0)
+    peephole: str = _key("no", (BLOCK,), one_of=("yes", "no"))
+    order: str = _key("time", _RNN, one_of=("time", "batch"))
+    run: str = _key("training", _ALL, one_of=("training", "inference", "packed"))
+    isa: str = _key("", _ALL, one_of=ISAS)
+    threads: int = _key(0, _ALL, smallest=1)
+    seed: int = _key(0, _ALL, smallest=0)
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value, rules = getattr(self, field.name), field.metadata
+            if value == field.default:
+                continue
+            if self.op in _ALL and self.op not in rules["ops"]:
+                raise ValueError(f"{self.op} has no {field.name}")
+            if rules["one_of"] and value not in rules["one_of"]:
+                expected = ", ".join(map(str, rules["one_of"]))
+                raise ValueError(f"{field.name} is {value}, expected one of {expected}")
+            if rules["smallest"] is not None and not value >= rules["smallest"]:
+                raise ValueError(f"{field.name} is {value}, expected {rules['smallest']} or more")
+        self._check_lengths()
+        if self.P and (self.cell != "lstm" or self.P > self.H):
+            raise ValueError(f"P is {self.P}, expected 0 to H = {self.H} with an lstm, otherwise 0")
+        if self.input == "skip" and self.I != self.H:
+            raise ValueError(f"input is skip, expected I = H, but they are {self.I} and {self.H}")
+        if self.dropout and not (self.dropout < 1 and self.run == "training"):
+            raise ValueError(f"dropout is {self.dropout}, expected below 1, in training")
+        if self.dropout and self.op == LAYER and self.mask == "none":
+            raise ValueError(f"dropout is {self.dropout}, expected 0 without a mask")
+        if self.run == "packed" and (self.op == BLOCK or self.mask != "none"):
+            raise ValueError("run is packed, expected an op without masks and not BlockLSTMV2")
+
+    def _check_lengths(self):
+        if self.lengths in ("full", "random"):
+            return
+        numbers = self.lengths.split(",")
+        count = 1 if self.op == BLOCK else self.B
+        in_range = all(n.isdecimal() and int(n) <= self.T for n in numbers)
+        if len(numbers) != count or not in_range:
+            raise ValueError(
+                f"lengths is {self.lengths}, expected full, random or {count} numbers from 0 to "
+                f"T = {self.T}"
+            )
+
+    def __str__(self):
+        words = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            always = field.name in ("op", "cell", "T", "B", "I", "H")
+            if self.op in field.metadata["ops"] and (always or value != field.default):
+                words.append(f"{field.name}={value:g}" if field.type is float else
+                             f"{field.name}={value}")
+        return " ".join(words)
+
+    def replace(self, **changes):
+        return dataclasses.replace(self, **changes)
+
+
+_TYPES = {field.name: field.type for field in dataclasses.fields(Problem)}
+
+
+def parse(line, kind=Problem):
+    """Reads one line.
+
+    Args:
+        line: Words key=value in any order.
+        kind: Problem or a subclass of it.
+
+    Raises:
+        ValueError: The line is no problem; the message has the line and what was expected.
+    """
+    values = {}
+    try:
+        for word in line.split():
+            key, equals, value = word.partition("=")
+            if not equals or key not in _TYPES:
+                raise ValueError(f"{word}: expected key=value with a key of {', '.join(_TYPES)}")
+            if key in values:
+                raise ValueError(f"{key} is there twice")
+            values[key] = _TYPES[key](value)
+        return kind(**values)
+    except ValueError as error:
+        raise ValueError(f"not a problem: {line!r}: {error}") from None
+
+
+def read(text, kind=Problem):
+    """The problems of a text, one a line; what follows a # is a comment."""
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
+    return [parse(line, kind) for line in lines if line]

@@ -1,0 +1,313 @@
+"""Laws that relate two calls of the ops, so that no reference is needed.
+
+Each law takes the problem, its numbers (a case) and its results, calls the ops on other numbers
+that follow from them, and compares. Laws that say "same" compare bits; the others allow the errors
+of both calls.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from problem import ops
+from problem.check import assert_close, assert_same, without_gradients
+from problem.grammar import BLOCK, LAYER, STACK
+from reference import layout
+from reference.rounding import rounder
+
+# Both sides of a law have errors of their own.
+_TWO_CALLS = 2.0
+
+
+@dataclasses.dataclass
+class Subject:
+    """A problem whose results are known."""
+
+    problem: object
+    case: object
+    got: dict
+    decided: bool  # whether its gradients have one value; see check.py
+
+    @property
+    def short(self):
+        """Whether the plain ops sum in another order than in longer calls; docs/numerics.md."""
+        return self.problem.T * self.problem.B <= 4
+
+    def compare(self, got, want, what):
+        if not self.decided:
+            got = without_gradients(got)
+        assert_close(self.problem, got, want, what, _TWO_CALLS)
+
+
+# ---- The three kinds of cases ----
+
+
+def _tensors(case):
+    """What holds the inputs of a case."""
+    return case if hasattr(case, "params") else case.inputs
+
+
+def _changed(case, **arrays):
+    """The case with other arrays, wherever it keeps them."""
+    own = {f.name for f in dataclasses.fields(case)}
+    inside = {name: a for name, a in arrays.items() if name not in own}
+    outside = {name: a for name, a in arrays.items() if name in own}
+    if inside:
+        outside["inputs"] = dataclasses.replace(case.inputs, **inside)
+    return dataclasses.replace(case, **outside)
+
+
+def _lengths(case, steps, batch):
+    """[B]; of BlockLSTMV2 the one length for all."""
+    if hasattr(case, "seq_len_max"):
+        return np.full(batch, case.seq_len_max)
+    found = _tensors(case).lengths
+    return np.full(batch, steps) if found is None else found
+
+
+# Where the rows of the batch are in each array of a case.
+_ROW_AXES = {
+    STACK: {"x": 1, "h0": 1, "c0": 1, "lengths": 0, "dy": 1, "dh": 1, "dc": 1},
+    LAYER: {"x": 1, "h0": 0, "c0": 0, "lengths": 0, "input_mask": 1, "recurrent_mask": 1,
+            "dy": 1, "dh": 0, "dc": 0},
+    BLOCK: {"x": 1, "cs_prev": 0, "h_prev": 0, "cs_grad": 1, "h_grad": 1},
+}  # fmt: skip
+_UPSTREAM = {STACK: ("dy", "dh", "dc"), LAYER: ("dy", "dh", "dc"), BLOCK: ("cs_grad", "h_grad")}
+_WEIGHT_GRADIENTS = {
+    "params_backprop", "kernel_backprop", "recurrent_kernel_backprop", "bias_backprop",
+    "w_grad", "b_grad", "wci_grad", "wcf_grad", "wco_grad",
+}  # fmt: skip
+
+
+def _array(case, name):
+    return getattr(case, name) if hasattr(case, name) else getattr(_tensors(case), name)
+
+
+def _result_row_axis(op, name):
+    if name in _WEIGHT_GRADIENTS:
+        return None
+    if op == LAYER:
+        return 0 if name.startswith(("output_h", "output_c", "input_h", "input_c")) else 1
+    return 0 if name in ("cs_prev_grad", "h_prev_grad") else 1
+
+
+# ---- The laws ----
+
+
+def rows_in_another_order(s):
+    """The rows of the batch may change places: each gives the same bits elsewhere."""
+    op, batch = s.problem.op, s.problem.B
+    order = np.roll(np.arange(batch)[::-1], batch // 2)
+    arrays = {}
+    for name, axis in _ROW_AXES[op].items():
+        array = _array(s.case, name)
+        if array is not None:
+            arrays[name] = np.take(array, order, axis)
+    got = ops.run(s.problem, _changed(s.case, **arrays))
+    moved = {n: _result_row_axis(op, n) for n in got}
+    want = {n: np.take(s.got[n], order, a) for n, a in moved.items() if a is not None}
+    assert_same(got, want, "rows in another order")
+    sums = {n: got[n] for n, axis in moved.items() if axis is None}
+    s.compare(sums, s.got, "rows in another order")
+
+
+def padding(s):
+    """Steps beyond the length of every row change nothing, NaN or not."""
+    p, extra = s.problem, 3
+    longer = {}
+    for name in ("x", "dy", "cs_grad", "h_grad"):
+        if hasattr(s.case, name) or hasattr(_tensors(s.case), name):
+            array = _array(s.case, name)
+            beyond = np.full((extra, *array.shape[1:]), np.nan)
+            longer[name] = np.concatenate([array, beyond])
+    if p.op != BLOCK:
+        longer["lengths"] = _lengths(s.case, p.T, p.B).astype(np.int32)
+    got = ops.run(p, _changed(s.case, **longer))
+    for name, array in got.items():
+        if array.shape != s.got[name].shape:
+            assert not np.any(array[p.T :]), f"padding: {name}: numbers beyond every length"
+            got[name] = array[: p.T]
+    if s.short and (p.T + extra) * p.B > 4:
+        s.compare(got, s.got, "padding")
+    else:
+        assert_same(got, s.got, "padding")
+
+
+def cut_in_time(s):
+    """Two calls, the second on the states that the first leaves, are one."""
+    p = s.problem
+    cut = p.T // 2
+    lengths = _lengths(s.case, p.T, p.B)
+    halves = []
+    for low, high in ((0, cut), (cut, p.T)):
+        arrays = {"x": _array(s.case, "x")[low:high]}
+        for name in ("dy", "cs_grad", "h_grad"):
+            if hasattr(s.case, name):
+                arrays[name] = getattr(s.case, name)[low:high]
+        part = (np.clip(lengths, low, high) - low).astype(np.int32)
+        if p.op == BLOCK:
+            arrays["seq_len_max"] = min(max(s.case.seq_len_max, low), high) - low
+        else:
+            arrays["lengths"] = part
+        halves.append(_changed(s.case, **arrays))
+    first, second = halves
+    forward = ops.run(p.replace(run="inference"), first)
+    names = _state_names(p)
+    carried = {case_name: _last(forward, result, p, cut, first)
+               for case_name, result, _, _ in names}
+    after = ops.run(p, _changed(second, **carried))
+    if p.run == "training":
+        before = ops.run(p, _changed(first, **_passed_back(p, first, after, names, cut)))
+    else:
+        before = forward
+    got = {}
+    for name, array in s.got.items():
+        if name in _WEIGHT_GRADIENTS:
+            got[name] = before[name] + after[name]
+        elif array.ndim and array.shape[0] == p.T and _is_sequence(p, name):
+            got[name] = np.concatenate([before[name], after[name]])
+        elif name in ("output_h", "output_c"):
+            got[name] = after[name]
+        else:
+            got[name] = before[name]
+    # 16-bit states are rounded where they are carried over.
+    wide = p.type in ("float32", "float64")
+    (s.compare if wide else _roughly)(got, s.got, "cut in time", **({} if wide else {"s": s}))
+
+
+def _roughly(got, want, what, s):
+    if not s.decided or s.problem.cell == "relu":
+        got = without_gradients(got)
+    assert_close(s.problem, got, want, what, 16.0)
+
+
+def _is_sequence(p, name):
+    if p.op == BLOCK:
+        return not name.endswith("_grad") or name == "x_grad"
+    return name in ("output", "input_backprop")
+
+
+def _state_names(p):
+    """(array of the case, result that is carried, gradient of the case, gradient of the state)."""
+    if p.op == BLOCK:
+        return [
+            ("cs_prev", "cs", "cs_grad", "cs_prev_grad"),
+            ("h_prev", "h", "h_grad", "h_prev_grad"),
+        ]
+    found = [("h0", "output_h", "dh", "input_h_backprop")]
+    if p.cell == "lstm":
+        found.append(("c0", "output_c", "dc", "input_c_backprop"))
+    return found
+
+
+def _last(results, name, p, cut, first):
+    """The state after the first half."""
+    if p.op != BLOCK:
+        return results[name]
+    if first.seq_len_max == 0:
+        return first.inputs.cs_prev if name == "cs" else first.inputs.h_prev
+    return results[name][first.seq_len_max - 1]
+
+
+def _passed_back(p, first, after, names, cut):
+    """The upstream gradients of the first half: what the second half says of its first states."""
+    if p.op != BLOCK:
+        return {grad: after[of_state] for _, _, grad, of_state in names}
+    arrays = {}
+    for _, _, grad, of_state in names:
+        array = getattr(first, grad).copy()
+        if first.seq_len_max == cut > 0:
+            array[cut - 1] = rounder(p.type)(array[cut - 1] + after[of_state])
+        arrays[grad] = array
+    return arrays
+
+
+def _reversed(array, lengths):
+    """Each row backwards, up to its length."""
+    found = np.zeros_like(array)
+    for b, n in enumerate(lengths):
+        found[:n, b] = array[:n, b][::-1]
+    return found
+
+
+def layer_by_layer(s):
+    """A stack is its layers and directions run alone, the backward ones on reversed sequences."""
+    p, case = s.problem, s.case
+    weights = layout.unpack(case.spec, case.params)
+    lengths = case.lengths
+    width = case.spec.output_units
+    one = p.replace(L=1, D=1, dropout=0.0, run="inference", lengths="full", input="linear", I=1)
+    x, h_n, c_n, output = case.x, [], [], None
+    for layer in range(p.L):
+        outputs = []
+        for d in range(p.D):
+            k = layer * p.D + d
+            spec = dataclasses.replace(
+                case.spec, layers=1, direction="unidirectional", input_size=x.shape[2],
+                input_mode=case.spec.input_mode if layer == 0 else "linear_input",
+            )  # fmt: skip
+            part = dataclasses.replace(
+                case, spec=spec, params=layout.pack(spec, [weights[k]]),
+                x=_reversed(x, lengths) if d else x, h0=case.h0[k : k + 1], c0=case.c0[k : k + 1],
+            )  # fmt: skip
+            got = ops.run(one, part)
+            outputs.append(_reversed(got["output"], lengths) if d else got["output"])
+            h_n.append(got["output_h"])
+            c_n.append(got.get("output_c"))
+        output = x = np.concatenate(outputs, axis=2)
+    assert output.shape[2] == p.D * width
+    got = {"output": output, "output_h": np.concatenate(h_n)}
+    if p.cell == "lstm":
+        got["output_c"] = np.concatenate(c_n)
+    # 16-bit outputs are rounded between the layers.
+    assert_close(p, got, s.got, "layer by layer", 16.0 if "16" in p.type else _TWO_CALLS * p.L)
+
+
+def scaled_gradients(s):
+    """Upstream gradients times 4 give gradients times 4, to the bit."""
+    arrays = {name: 4.0 * getattr(s.case, name) for name in _UPSTREAM[s.problem.op]}
+    got = ops.run(s.problem, _changed(s.case, **arrays))
+    want = {n: a if n in without_gradients(s.got) else 4.0 * a for n, a in s.got.items()}
+    assert_same(got, want, "gradients times 4")
+
+
+def wider_type(s):
+    """float32 is float64 but for its roundings; a 16-bit type is float32 rounded once."""
+    p = s.problem
+    wide = p.replace(type="float64" if p.type == "float32" else "float32")
+    got = ops.run(wide, dataclasses.replace(s.case, dtype=wide.type))
+    if p.type == "float32":
+        s.compare(s.got, got, "float64")
+        return
+    # Gradients differ by more: backward of the 16-bit op is given the rounded outputs.
+    rounded = {n: rounder(p.type)(a) for n, a in without_gradients(got).items()}
+    if p.type == "float16":
+        assert_same(without_gradients(s.got), rounded, "float32, rounded once")
+    else:  # with products in bfloat16 close only
+        assert_close(p, without_gradients(s.got), rounded, "float32, rounded once", _TWO_CALLS)
+
+
+def applicable(problem):
+    """The laws that say something about a problem."""
+    laws = [rows_in_another_order] if problem.B > 1 and not problem.dropout else []
+    between_layers = problem.op == STACK and problem.dropout
+    if problem.T and problem.B and not between_layers:
+        laws.append(padding)
+        if problem.D == 1 and problem.T > 1 and problem.run != "packed":
+            laws.append(cut_in_time)
+    if problem.op == STACK and problem.L * problem.D > 1 and not between_layers and problem.T:
+        laws.append(layer_by_layer)
+    if problem.run == "training" and problem.type in ("float32", "float64"):
+        laws.append(scaled_gradients)
+    if problem.type != "float64":
+        laws.append(wider_type)
+    return laws
+
+
+def check(problem, case, got, decided, only=None):
+    """Raises AssertionError; checks all laws that apply, or the one of number `only`."""
+    laws = applicable(problem)
+    if only is not None and laws:
+        laws = [laws[only % len(laws)]]
+    for law in laws:
+        law(Subject(problem, case, got, decided))

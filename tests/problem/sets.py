@@ -1,0 +1,177 @@
+"""Runs problems in child processes, by lines or by sets, and keeps a record of what was run."""
+
+import dataclasses
+import datetime
+import json
+import pathlib
+import subprocess
+import tempfile
+import time
+
+from problem import draw
+from problem.grammar import ISAS, parse
+from support import subproc
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The kernels alone, every instruction set and number of threads: tests/cc/cpu/problems_test.cc.
+KERNELS = ROOT / "bazel-bin/tests/cc/cpu/problems_test"
+THREADS = (1, 2, 3, 8)
+RUNNERS = ("ops", "kernels")
+
+
+@dataclasses.dataclass
+class Setting:
+    """In what the Python ops run a problem."""
+
+    isa: str = ""  # "": the best
+    threads: int = 0  # 0: TensorFlow's own number
+
+
+def run_ops(lines, setting, laws="one"):
+    """Checks problems through the Python ops; returns an outcome for each, see worker.py."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "problems.txt"
+        file.write_text("\n".join(lines))
+        isa = {"TF_RNN_OPS_CPU_ISA": setting.isa} if setting.isa else {}
+        outcomes = subproc.collect(
+            "problem.worker", file, setting.threads, laws, timeout=3600, **isa
+        )
+    for outcome in outcomes:
+        if "died" in outcome:
+            outcome |= {"failed": f"the process died with {outcome['died']}", "decided": True}
+        if outcome["failed"]:
+            where = {"isa": setting.isa, "threads": setting.threads}
+            outcome["label"] = str(parse(outcome["label"]).replace(**where))
+    return outcomes
+
+
+def run_kernels(lines):
+    """Checks problems on the kernels alone; returns an outcome for each, as run_ops()."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "problems.txt"
+        file.write_text("\n".join(lines))
+        # The variants are found from the working directory.
+        done = subprocess.run(
+            [str(KERNELS), str(file)], cwd=ROOT / "bazel-bin", capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+    found = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("problem\t")]
+    outcomes = [
+        {"label": label, "failed": "" if verdict != "failed" else "on the kernels",
+         "decided": verdict != "undecided"}
+        for _, verdict, label in found
+    ]  # fmt: skip
+    if len(outcomes) < len(lines):  # it stopped at one
+        message = f"the kernels ended with {done.returncode}: {done.stderr[-2000:]}"
+        outcomes.append({"label": lines[len(outcomes)], "failed": message, "decided": True})
+    elif done.returncode:
+        outcomes[-1]["log"] = done.stdout[-20000:]
+    return outcomes
+
+
+def run_lines(lines, runners=RUNNERS):
+    """Checks problems in the setting that each names, with all laws; returns the outcomes."""
+    outcomes = []
+    for line in lines:
+        problem = parse(line)
+        if "ops" in runners:
+            outcomes += run_ops([str(problem)], Setting(problem.isa, problem.threads), "all")
+        if "kernels" in runners and KERNELS.exists():
+            outcomes += run_kernels([str(problem)])
+    return outcomes
+
+
+def settings():
+    """(instruction set, threads) in the order in which blocks take them, each pair in turn."""
+    import tf_rnn_ops
+
+    isas = ISAS[: ISAS.index(tf_rnn_ops.cpu_isa()) + 1]
+    pairs = len(isas) * len(THREADS)
+    return [Setting(isas[k % len(isas)], THREADS[k % len(THREADS)]) for k in range(pairs)]
+
+
+def _version():
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _records(state):
+    if state is None or not state.exists():
+        return []
+    return [json.loads(line) for line in state.read_text().splitlines()]
+
+
+def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=print):
+    """Runs a set block by block, those of `state` left out.
+
+    Args:
+        name: A key of draw.SETS.
+        seed: Of the set.
+        runners: Of RUNNERS.
+        seconds: No block begins after so many.
+        state: File with a line of JSON for each block that was run, or None.
+        report: Called with a line of text for each block.
+
+    Returns:
+        The records of all blocks, those of earlier runs too.
+    """
+    count, block_size = draw.SETS[name]
+    records = _records(state)
+    done = {(r["runner"], r["block"]) for r in records}
+    version, begin, all_settings = _version(), time.monotonic(), settings()
+    todo = [(r, b) for b in range(-(-count // block_size)) for r in runners if (r, b) not in done]
+    for runner, block in todo:
+        if seconds is not None and time.monotonic() - begin > seconds:
+            break
+        numbers = range(block * block_size, min(count, (block + 1) * block_size))
+        lines = [str(draw.problem(seed, k)) for k in numbers]
+        setting, started = all_settings[block % len(all_settings)], time.monotonic()
+        outcomes = run_ops(lines, setting) if runner == "ops" else run_kernels(lines)
+        record = {
+            "set": name, "seed": seed, "runner": runner, "block": block, "problems": len(lines),
+            "isa": setting.isa if runner == "ops" else "all",
+            "threads": setting.threads if runner == "ops" else "all",
+            "undecided": sum(not o["decided"] for o in outcomes),
+            "failed": [o for o in outcomes if o["failed"]],
+            "seconds": round(time.monotonic() - started, 1),
+            "date": datetime.date.today().isoformat(), "version": version,
+        }  # fmt: skip
+        records.append(record)
+        if state is not None:
+            state.parent.mkdir(parents=True, exist_ok=True)
+            with state.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+        report(f"{runner} block {block}: {len(lines)} problems in {record['seconds']} s, "
+               f"{len(record['failed'])} failed")
+    return records
+
+
+def failures(records):
+    """A line of text for each problem that failed."""
+    return [f"{r['runner']}: {o['label']}: {o['failed']}" for r in records for o in r["failed"]]
+
+
+def summary(records):
+    """What the records of one set cover, as lines of text."""
+    found = []
+    for runner in RUNNERS:
+        mine = [r for r in records if r["runner"] == runner]
+        if not mine:
+            continue
+        name, seed = mine[0]["set"], mine[0]["seed"]
+        size = draw.SETS[name][1]
+        drawn = (
+            draw.problem(seed, k)
+            for r in mine
+            for k in range(r["block"] * size, r["block"] * size + r["problems"])
+        )
+        pairs = draw.coverage(drawn)
+        found.append(
+            f"{runner}: {sum(r['problems'] for r in mine)} of {draw.SETS[name][0]} problems of "
+            f"{name} (seed {seed}), {len(pairs)} pairs of choices, the rarest "
+            f"{min(pairs.values())} times, {sum(r['seconds'] for r in mine):.0f} s, "
+            f"{mine[0]['date']} to {mine[-1]['date']}; "
+            f"{sum(r['undecided'] for r in mine)} gradients of relu undecided, "
+            f"{sum(len(r['failed']) for r in mine)} failed"
+        )
+    return found

@@ -1,0 +1,88 @@
+"""The checks and the laws find faults: each is given results that are wrong in one way."""
+
+import numpy as np
+import pytest
+
+from problem import check, laws, ops
+from problem.grammar import parse
+
+LINES = [
+    "cell=lstm T=7 B=5 I=4 H=9 P=4 lengths=random seed=2",
+    "cell=gru T=6 B=4 I=5 H=7 L=2 D=2 type=float16",
+    "op=LayerRNN cell=tanh T=7 B=5 I=4 H=9 mask=both",
+    "op=BlockLSTMV2 T=6 B=3 I=4 H=5 lengths=5 peephole=yes",
+]
+
+
+def _laws_of(lines):
+    return [(line, law) for line in lines for law in laws.applicable(parse(line))]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_right_passes(line):
+    case, got, expected = check.check(parse(line))
+    laws.check(parse(line), case, got, expected.decided)
+
+
+def test_every_law_is_among_the_lines():
+    found = {law.__name__ for _, law in _laws_of(LINES)}
+    assert found == {
+        "rows_in_another_order", "padding", "cut_in_time", "layer_by_layer", "scaled_gradients",
+        "wider_type",
+    }  # fmt: skip
+
+
+def _wrong(results, kind):
+    """Results with one number changed."""
+    results = {name: array.copy() for name, array in results.items()}
+    name = {"output": next(iter(results)), "last": list(results)[-1]}[kind]
+    results[name].reshape(-1)[results[name].size // 2] += 0.25
+    return results
+
+
+@pytest.mark.parametrize("line,law", _laws_of(LINES), ids=lambda x: getattr(x, "__name__", x))
+def test_each_law_finds_a_wrong_number(line, law):
+    problem = parse(line)
+    case, got, _ = check.check(problem)
+    found = 0
+    for kind in ("output", "last"):
+        subject = laws.Subject(problem, case, _wrong(got, kind), True)
+        try:
+            law(subject)
+        except AssertionError:
+            found += 1
+    # The laws of the forward pass do not look at gradients.
+    assert found == 2 or found == 1 and law in (laws.layer_by_layer, laws.wider_type)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_reference_finds_a_wrong_number(line, monkeypatch):
+    run = ops.run
+    for kind in ("output", "last"):
+        monkeypatch.setattr(ops, "run", lambda *args: _wrong(run(*args), kind))
+        with pytest.raises(AssertionError, match="reference"):
+            check.check(parse(line))
+
+
+@pytest.mark.parametrize("call,what", [(2, "repeated"), (3, "batch major"), (4, "inference")])
+def test_a_last_bit_that_differs_is_found(call, what, monkeypatch):
+    run, calls = ops.run, []
+
+    def other_bits(*args):
+        calls.append(args)
+        results = run(*args)
+        if len(calls) == call:
+            results["output"] = np.nextafter(results["output"], 2)
+        return results
+
+    monkeypatch.setattr(ops, "run", other_bits)
+    with pytest.raises(AssertionError, match=what):
+        check.check(parse(LINES[0]))
+
+
+def test_a_relu_near_zero_is_undecided():
+    problem = parse("cell=relu T=2 B=2 I=1 H=1 type=float64")
+    assert check.check(problem)[2].decided
+    pre = [(np.array([[True], [True]]), np.array([[1e-15], [0.5]]))]
+    assert not check._decided(problem, pre)
+    assert check._decided(problem.replace(cell="tanh"), pre)

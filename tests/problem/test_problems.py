@@ -1,0 +1,70 @@
+"""The smoke set through the Python ops; `make problems` runs the larger sets."""
+
+import json
+
+import pytest
+
+from problem import draw, sets
+
+
+def test_smoke():
+    records = sets.run_set("smoke", runners=("ops",))
+    assert sum(r["problems"] for r in records) == draw.SETS["smoke"][0]
+    assert not sets.failures(records), "\n".join(sets.failures(records))
+
+
+def test_a_line_names_its_setting():
+    (outcome,) = sets.run_lines(["T=3 B=2 I=4 H=5 isa=baseline threads=1"], runners=("ops",))
+    assert outcome["failed"] == ""
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """A set of two blocks, and what its blocks were run in."""
+    calls = []
+
+    def run_ops(lines, setting, laws="one"):
+        calls.append(setting)
+        return [
+            {"label": line, "failed": "x" * (k == 1), "decided": True}
+            for k, line in enumerate(lines)
+        ]
+
+    monkeypatch.setitem(draw.SETS, "tiny", (7, 4))
+    monkeypatch.setattr(sets, "run_ops", run_ops)
+    return calls
+
+
+def test_a_set_goes_on_where_it_stopped(tiny, tmp_path):
+    state = tmp_path / "state.jsonl"
+    whole = sets.run_set("tiny", state=state, report=lambda line: None)
+    assert [r["problems"] for r in whole] == [4, 3]
+    assert tiny[0] != tiny[1]
+    # As if it had been stopped after the first block.
+    state.write_text(state.read_text().splitlines()[0] + "\n")
+    again = sets.run_set("tiny", state=state, report=lambda line: None)
+    assert len(tiny) == 3
+    assert [r["block"] for r in again] == [0, 1]
+    assert len(state.read_text().splitlines()) == 2
+    assert json.loads(state.read_text().splitlines()[1])["failed"] == again[1]["failed"]
+
+
+def test_no_block_begins_after_the_time(tiny):
+    assert sets.run_set("tiny", seconds=-1) == []
+
+
+def test_failures_and_summary_have_the_lines_and_the_counts(tiny):
+    records = sets.run_set("tiny", report=lambda line: None)
+    assert [line.split()[1] for line in sets.failures(records)] == ["op=" + _op(1), "op=" + _op(5)]
+    (line,) = sets.summary(records)
+    assert "7 of 7 problems of tiny (seed 0)" in line and line.endswith("2 failed")
+
+
+def _op(number):
+    return draw.problem(0, number).op
+
+
+def test_every_pair_of_instruction_set_and_threads_has_its_turn():
+    pairs = [(s.isa, s.threads) for s in sets.settings()]
+    assert len(set(pairs)) == len(pairs)
+    assert {threads for _, threads in pairs} == set(sets.THREADS)

@@ -1,0 +1,149 @@
+"""The numbers of a problem, which follow from its line alone (README.md, "Numbers").
+
+tests/cc/cpu/problem_values.cc draws the same numbers in C++.
+"""
+
+import numpy as np
+
+from problem.grammar import BLOCK, GATES, LAYER
+from reference import layout
+from reference.block_lstm import BlockLstmInputs
+from reference.layer import LayerInputs
+from reference.rounding import rounder
+from reference.spec import RnnSpec
+from support.cases import BlockCase, RnnCase
+from support.layer_cases import LayerCase
+
+_STEP = 0x9E3779B97F4A7C15
+_MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
+_MASK = np.array([0.0, 0.0, 0.75, 1.0, 1.5])
+
+
+def mix(z):
+    """The finaliser of SplitMix64 on an array of uint64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def words(seed, name, count):
+    """The random words of a tensor."""
+    key = 0xCBF29CE484222325  # FNV-1a of the name
+    for byte in name.encode():
+        key = ((key ^ byte) * 0x100000001B3) % 2**64
+    key = mix(np.array([(seed + _STEP) % 2**64], np.uint64)) ^ np.uint64(key)
+    return mix(key + np.uint64(_STEP) * np.arange(1, count + 1, dtype=np.uint64))
+
+
+class _Draw:
+    def __init__(self, problem):
+        self.seed, self.dropout = problem.seed, problem.dropout
+        self.round = rounder(problem.type)
+
+    def uniform(self, name, scale, *shape):
+        units = (words(self.seed, name, int(np.prod(shape))) >> np.uint64(11)) * 2.0**-53
+        return self.round(scale * (2 * units - 1)).reshape(shape)
+
+    def mask(self, name, *shape):
+        drawn = words(self.seed, name, int(np.prod(shape)))
+        if not self.dropout:
+            return _MASK[drawn % np.uint64(5)].reshape(shape)
+        kept = (drawn >> np.uint64(11)) * 2.0**-53 >= self.dropout
+        return self.round(np.where(kept, 1 / (1 - self.dropout), 0.0)).reshape(shape)
+
+
+def lengths(problem):
+    """The length of each row; of BlockLSTMV2 one for all rows."""
+    count = 1 if problem.op == BLOCK else problem.B
+    if problem.lengths == "full":
+        return np.full(count, problem.T, np.int32)
+    if problem.lengths == "random":
+        drawn = words(problem.seed, "lengths", count) % np.uint64(problem.T + 1)
+        return drawn.astype(np.int32)
+    return np.array([int(n) for n in problem.lengths.split(",")], np.int32)
+
+
+def spec(problem):
+    return RnnSpec(
+        rnn_mode=_MODES[problem.cell],
+        layers=problem.L,
+        units=problem.H,
+        input_size=problem.I,
+        direction="bidirectional" if problem.D == 2 else "unidirectional",
+        input_mode={"linear": "linear_input", "skip": "skip_input", "auto": "auto_select"}[
+            problem.input
+        ],
+        num_proj=problem.P,
+    )
+
+
+def _stack(p, draw):
+    s = spec(p)
+    weight = 1.5 / np.sqrt(max(p.I, p.H))
+    state = (s.state_rows, p.B)
+    return RnnCase(
+        spec=s,
+        dtype=p.type,
+        x=draw.uniform("x", 2, p.T, p.B, p.I),
+        h0=draw.uniform("h0", 1, *state, s.output_units),
+        c0=draw.uniform("c0", 1, *state, p.H),
+        params=draw.uniform("params", weight, layout.params_size(s)),
+        lengths=lengths(p),
+        dy=draw.uniform("dy", 1, p.T, p.B, s.output_size),
+        dh=draw.uniform("dh_n", 1, *state, s.output_units),
+        dc=draw.uniform("dc_n", 1, *state, p.H),
+    )
+
+
+def _layer(p, draw):
+    gates = GATES[p.cell]
+    weight, columns = 1.5 / np.sqrt(max(p.I, p.H)), gates * p.H
+    bias = (2, columns) if p.cell == "gru" else (columns,)
+    x_masked, h_masked = p.mask in ("input", "both"), p.mask in ("recurrent", "both")
+    return LayerCase(
+        rnn_mode=_MODES[p.cell],
+        dtype=p.type,
+        inputs=LayerInputs(
+            x=draw.uniform("x", 2, p.T, p.B, p.I),
+            h0=draw.uniform("h0", 1, p.B, p.H),
+            c0=draw.uniform("c0", 1, p.B, p.H),
+            kernel=draw.uniform("kernel", weight, p.I, columns),
+            recurrent_kernel=draw.uniform("recurrent_kernel", weight, p.H, columns),
+            bias=draw.uniform("bias", weight, *bias) if p.bias == "yes" else None,
+            lengths=None if p.lengths == "full" else lengths(p),
+            input_mask=draw.mask("input_mask", gates, p.B, p.I) if x_masked else None,
+            recurrent_mask=draw.mask("recurrent_mask", gates, p.B, p.H) if h_masked else None,
+        ),
+        dy=draw.uniform("dy", 1, p.T, p.B, p.H),
+        dh=draw.uniform("dh_n", 1, p.B, p.H),
+        dc=draw.uniform("dc_n", 1, p.B, p.H),
+    )
+
+
+def _block(p, draw):
+    weight = 1.5 / np.sqrt(p.I + p.H)
+    return BlockCase(
+        dtype=p.type,
+        inputs=BlockLstmInputs(
+            x=draw.uniform("x", 2, p.T, p.B, p.I),
+            cs_prev=draw.uniform("cs_prev", 1, p.B, p.H),
+            h_prev=draw.uniform("h_prev", 1, p.B, p.H),
+            w=draw.uniform("w", weight, p.I + p.H, 4 * p.H),
+            wci=draw.uniform("wci", 1, p.H),
+            wcf=draw.uniform("wcf", 1, p.H),
+            wco=draw.uniform("wco", 1, p.H),
+            b=draw.uniform("b", weight, 4 * p.H),
+        ),
+        cs_grad=draw.uniform("cs_grad", 1, p.T, p.B, p.H),
+        h_grad=draw.uniform("h_grad", 1, p.T, p.B, p.H),
+        seq_len_max=int(lengths(p)[0]),
+        # The attribute is a float32.
+        cell_clip=float(np.float32(p.clip)),
+        use_peephole=p.peephole == "yes",
+    )
+
+
+def case(problem):
+    """The problem as a case of support/, time-major, in float64 arrays exact in its type."""
+    make = {LAYER: _layer, BLOCK: _block}.get(problem.op, _stack)
+    return make(problem, _Draw(problem))
