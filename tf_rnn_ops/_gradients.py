@@ -37,6 +37,13 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
     return _cudnn_backprop(op, op.inputs, op.outputs, random, gradients)
 
 
+@_gradient_of("StatelessCudnnRNNV3")
+def _stateless_cudnn_rnn_v3_gradient(op, *gradients):
+    """As that of CudnnRNNV3 in training; none for the seed, whose masks reserve_space has."""
+    random = {"dropout": op.get_attr("dropout")}
+    return (*_cudnn_backprop(op, op.inputs[:5], op.outputs, random, gradients), None)
+
+
 @_gradient_of("CudnnRNNV3Packed")
 def _cudnn_rnn_v3_packed_gradient(op, *gradients):
     """As that of CudnnRNNV3 in inference; none for `packed`."""

@@ -1,7 +1,8 @@
 """The ops under the names of tf.raw_ops, with its signatures, defaults and order of results.
 
 LayerRNN and LayerRNNBackprop are our own: one layer with the weights as Keras keeps them. So are the
-four ops whose names begin with Pack or end in Packed: inference with weights that are packed once.
+four ops whose names begin with Pack or end in Packed: inference with weights that are packed once;
+and StatelessCudnnRNNV3: CudnnRNNV3 with the seed of its dropout as a tensor.
 
 Each function takes its arguments by keyword only, as tf.raw_ops does: tensors, tf.Variable, numpy
 arrays, Python numbers and lists. Bad values raise tf.errors.InvalidArgumentError in eager mode and
@@ -43,6 +44,7 @@ from tf_rnn_ops._packed_rnn_ops import (
     PackCudnnRNNParams,
     PackLayerRNN,
 )
+from tf_rnn_ops._stateless_rnn_ops import StatelessCudnnRNNV3, StatelessCudnnRNNV3Output
 
 __all__ = [
     "BlockLSTMGradV2",
@@ -67,4 +69,6 @@ __all__ = [
     "LayerRNNPackedOutput",
     "PackCudnnRNNParams",
     "PackLayerRNN",
+    "StatelessCudnnRNNV3",
+    "StatelessCudnnRNNV3Output",
 ]

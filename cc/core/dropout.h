@@ -33,9 +33,9 @@ inline void Philox4x32(DropoutKey key, const uint32_t counter[4], uint32_t out[4
   out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-// The smallest random word that is kept: an element is dropped when its word is below it.
-inline uint32_t DropThreshold(float rate) {
-  return static_cast<uint32_t>(static_cast<double>(rate) * 4294967296.0);
+// An element is dropped when its random word is below it: 2^32, above all words, for a rate of 1.
+inline uint64_t DropThreshold(float rate) {
+  return static_cast<uint64_t>(static_cast<double>(rate) * 4294967296.0);
 }
 
 }  // namespace rnn_ops

@@ -32,8 +32,8 @@ Status AtLeast(const char* what, int64_t value, int64_t least) {
 
 // Written so that NaN is refused.
 Status CheckDropout(float dropout) {
-  if (dropout >= 0.0f && dropout < 1.0f) return Status();
-  return InvalidArgument("dropout must be in [0, 1), but it is ", dropout, ".");
+  if (dropout >= 0.0f && dropout <= 1.0f) return Status();
+  return InvalidArgument("dropout must be in [0, 1], but it is ", dropout, ".");
 }
 
 Status CheckNumProj(RnnMode mode, int64_t num_proj) {

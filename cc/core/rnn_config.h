@@ -35,7 +35,7 @@ struct RnnAttrs {
   bool is_training = true;
   bool time_major = true;
 
-  // What can be checked without any size: dropout in [0, 1), num_proj >= 0 and only with LSTM.
+  // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM.
   Status Validate() const;
 };
 

@@ -24,7 +24,8 @@ class RnnSolver {
     RNN_OPS_RETURN_IF_ERROR(HiddenState("input_h", in.input_h));
     RNN_OPS_RETURN_IF_ERROR(CellState("input_c", in.input_c));
     RNN_OPS_RETURN_IF_ERROR(RequireRank("params", in.params, 1));
-    return MergeShape("sequence_lengths", in.sequence_lengths, {&batch_});
+    RNN_OPS_RETURN_IF_ERROR(MergeShape("sequence_lengths", in.sequence_lengths, {&batch_}));
+    return MergeShape("seed", in.seed, {DimTerm::Exactly(2)});
   }
 
   Status MergeOutputs(const RnnBackpropShapes& in) {

@@ -31,6 +31,7 @@ struct RnnInputShapes {
   PartialShape input_c;           // LSTM: as input_h with H; ignored (any rank) otherwise
   PartialShape params;            // [size]
   PartialShape sequence_lengths;  // [B]
+  PartialShape seed;              // [2]; unknown for an op without this input
 };
 
 struct RnnBackpropShapes {

@@ -16,6 +16,11 @@ struct CudnnRnnV3Output {
   enum { kOutput, kOutputH, kOutputC, kReserveSpace, kHostReserved };
 };
 
+// The inputs of StatelessCudnnRNNV3 are those of CudnnRNNV3, then kSeed; its outputs the same.
+struct StatelessCudnnRnnV3Input {
+  enum { kSeed = CudnnRnnV3Input::kSequenceLengths + 1 };
+};
+
 // The inputs of CudnnRNNV3Packed are those of CudnnRNNV3, then kPacked; its outputs the first
 // three.
 struct CudnnRnnV3PackedInput {

@@ -48,7 +48,8 @@ absl::Status CheckConstantLengths(tensorflow::shape_inference::InferenceContext*
 
 // Which of the later attributes an op has: TensorFlow's first versions lack some.
 struct RnnAttrSet {
-  bool dropout = true;  // with its seeds
+  bool dropout = true;
+  bool seeds = true;  // only with dropout
   bool num_proj = true;
   bool is_training = true;
   bool time_major = true;
@@ -66,6 +67,8 @@ absl::Status ReadRnnAttrs(Context* context, const RnnAttrSet& has, RnnAttrs* att
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseDirection(direction, &attrs->direction)));
   if (has.dropout) {
     RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("dropout", &attrs->dropout));
+  }
+  if (has.dropout && has.seeds) {
     RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed", &attrs->seed));
     RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed2", &attrs->seed2));
   }

@@ -358,12 +358,12 @@ BAD_ARGUMENTS = (
     ({"units": 2.5}, "units must be a positive integer, but it is 2.5"),
     ({"num_layers": 0}, "num_layers must be at least 1"),
     ({"direction": "both"}, "direction must be 'unidirectional' or 'bidirectional'"),
-    ({"dropout": 1.0}, r"dropout must be in \[0, 1\)"),
-    ({"dropout": float("nan")}, r"dropout must be in \[0, 1\)"),
+    ({"dropout": 1.001}, r"dropout must be in \[0, 1\]"),
+    ({"dropout": float("nan")}, r"dropout must be in \[0, 1\]"),
     ({"input_mode": "none"}, "input_mode must be 'linear_input', 'skip_input' or 'auto_select'"),
     ({"num_proj": -1}, "num_proj must be at least 0"),
     ({"num_proj": 5}, "num_proj must be at most num_units"),
-    ({"seed": keras.random.SeedGenerator(1)}, "seed must be an integer or None"),
+    ({"seed": 1.5}, "seed must be an integer, a keras.random.SeedGenerator or None"),
 )
 
 

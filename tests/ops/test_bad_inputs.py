@@ -12,6 +12,7 @@ from support import subproc
 
 OPS = (
     "CudnnRNNV3",
+    "StatelessCudnnRNNV3",
     "CudnnRNNBackpropV3",
     "CudnnRNNParamsSize",
     "CudnnRNNCanonicalToParamsV2",

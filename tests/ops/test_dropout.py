@@ -1,4 +1,4 @@
-"""Dropout between layers.
+"""Dropout between layers, with seeds that are attributes. See test_stateless_dropout.py as well.
 
 The masks become visible through a stack of ReLU layers with unit input matrices and no recurrence:
 on an input of ones, the output of a stack is the product of the masks of its layers.
@@ -171,6 +171,47 @@ def test_gradient_equals_directional_derivative(mode, rng):
 
     for analytic, numeric in run():
         np.testing.assert_allclose(analytic, numeric, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
+def test_a_rate_of_one_drops_everything(dtype, rng):
+    """Also what is not finite."""
+    _, tensors = _identity_inputs(8, 6, 4, 3, dtype)
+    spec = RnnSpec("rnn_relu", 3, 8, 8)
+    inputs = tensors.inputs()
+    huge = np.full(inputs["input"].shape, np.inf)
+    for x in (inputs["input"], tf.cast(huge, inputs["input"].dtype)):
+        inputs["input"] = x
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            output = ops.CudnnRNNV3(**inputs, **spec.attrs(), dropout=1.0).output
+        gradient = tape.gradient(output, inputs["input"])
+        assert not np.any(output) and not np.any(gradient)
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh"])
+def test_after_a_rate_of_one_a_layer_sees_zeros(mode, rng):
+    spec = RnnSpec(mode, 2, 6, 3)
+    case = cases.rnn_case(spec, 5, 4, rng, lengths=[5, 0, 3, 2])
+    got = tf_ops.rnn_forward(ops, case, dropout=1.0)
+    weights = layout.unpack(spec, case.params)
+    last = RnnSpec(mode, 1, 6, 6)
+    alone = cases.RnnCase(
+        **{
+            **case.__dict__,
+            "spec": last,
+            "x": np.zeros((5, 4, 6)),
+            "h0": case.h0[1:],
+            "c0": case.c0[1:],
+            "params": layout.pack(last, weights[1:]),
+        }
+    )
+    want = tf_ops.rnn_forward(ops, alone)
+    np.testing.assert_allclose(got.output, want.output, rtol=0, atol=1e-14)
+    gradients = tf_ops.rnn_backward(ops, case, got, dropout=1.0)
+    assert all(np.isfinite(g).all() for g in gradients)
+    whole = tf_ops.rnn_forward(ops, case, is_training=False, dropout=1.0)
+    np.testing.assert_array_equal(whole.output, tf_ops.rnn_forward(ops, case, is_training=False).output)
 
 
 def test_dropout_changes_nothing_in_a_single_layer_or_at_inference(rng):

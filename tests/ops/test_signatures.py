@@ -18,7 +18,13 @@ NAMES = (
     "BlockLSTMV2",
     "BlockLSTMGradV2",
 )
-OWN_NAMES = ("LayerRNN", "LayerRNNBackprop", "CudnnRNNV3Packed", "LayerRNNPacked")
+OWN_NAMES = (
+    "LayerRNN",
+    "LayerRNNBackprop",
+    "CudnnRNNV3Packed",
+    "LayerRNNPacked",
+    "StatelessCudnnRNNV3",
+)
 # Whose result is one tensor.
 PACKING_NAMES = ("PackCudnnRNNParams", "PackLayerRNN")
 EXTRA_DTYPES = {"BlockLSTMV2", "BlockLSTMGradV2"}

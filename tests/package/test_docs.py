@@ -21,6 +21,7 @@ EXAMPLES = (
     "tf_rnn_ops._cudnn_rnn_params_ops",
     "tf_rnn_ops._layer_rnn_ops",
     "tf_rnn_ops._packed_rnn_ops",
+    "tf_rnn_ops._stateless_rnn_ops",
     "tf_rnn_ops.keras.cudnn_stack",
     "tf_rnn_ops.params.layout",
 )
@@ -53,7 +54,9 @@ def _cudnn_rnn_tensors():
     back_outputs = raw_ops.CudnnRNNBackpropV3(**back_inputs, **attrs)._asdict()
     packed = {"packed": tf.zeros([0], tf.uint8)}
     packed_outputs = raw_ops.CudnnRNNV3Packed(**inputs, **packed, **attrs)._asdict()
+    seed = {"seed": tf.constant([3, 1], tf.int64)}
     return {
+        "StatelessCudnnRNNV3": ({**inputs, **seed}, outputs),
         "CudnnRNNV3Packed": ({**inputs, **packed}, packed_outputs),
         "CudnnRNNV3": (inputs, outputs),
         "CudnnRNNBackpropV3": (back_inputs, back_outputs),
@@ -152,6 +155,7 @@ def _check(doc, tensors_by_name):
         ("LayerRNNBackprop", "tf_rnn_ops_layer_rnn_backprop", 20),
         ("CudnnRNNV3Packed", "tf_rnn_ops_cudnn_rnnv3_packed", 7),
         ("LayerRNNPacked", "tf_rnn_ops_layer_rnn_packed", 10),
+        ("StatelessCudnnRNNV3", "tf_rnn_ops_stateless_cudnn_rnnv3", 8),
     ),
 )
 def test_shapes_in_op_docs(op, function, least, tensors):
@@ -171,6 +175,7 @@ def test_shapes_in_op_docs(op, function, least, tensors):
         "LayerRNNBackprop",
         "CudnnRNNV3Packed",
         "LayerRNNPacked",
+        "StatelessCudnnRNNV3",
     ),
 )
 def test_shapes_in_docstrings(op, tensors):

@@ -84,13 +84,14 @@ def _numpy(tensor):
 
 
 def rnn_calls(ops, spec, steps, batch, rng, time_major=True, dropout=0.0):
-    """Valid calls of CudnnRNNV3 and CudnnRNNBackpropV3 for one float32 problem."""
+    """Valid calls of StatelessCudnnRNNV3, CudnnRNNV3 and its gradient for one float32 problem."""
     case = cases.rnn_case(spec, steps, batch, rng, "float32")
     attrs = {**spec.attrs(), "time_major": time_major, "dropout": dropout}
     tensors = tf_ops.rnn_tensors(case, time_major)
     inputs = {n: _numpy(t) for n, t in tensors.inputs().items()}
     result = ops.CudnnRNNV3(**inputs, **attrs)
     forward = Call("CudnnRNNV3", inputs, {**attrs, "is_training": True})
+    stateless = Call("StatelessCudnnRNNV3", {**inputs, "seed": np.array([3, 1])}, attrs)
     backward = Call(
         "CudnnRNNBackpropV3",
         {
@@ -106,7 +107,7 @@ def rnn_calls(ops, spec, steps, batch, rng, time_major=True, dropout=0.0):
         },
         attrs,
     )
-    return [forward, backward]
+    return [stateless, forward, backward]
 
 
 def params_calls(spec, rng):

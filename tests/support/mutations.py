@@ -62,7 +62,7 @@ def _ignored(call, name):
 
 def _is_time_axis(call, name, shape):
     """Whether `shape` differs from the forward input's only in T."""
-    ops = ("CudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked")
+    ops = ("CudnnRNNV3", "StatelessCudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked")
     if call.op in ops and name == "input":
         axis = 0 if call.attrs["time_major"] else 1
     elif (call.op, name) == ("BlockLSTMV2", "x"):
@@ -194,7 +194,7 @@ def value_mutations(call):
 
 def attribute_mutations(call):
     attrs = call.attrs
-    for value in (-0.1, 1.0, 1.5, float("nan"), float("inf"), -float("inf")):
+    for value in (-0.1, 1.001, 1.5, float("nan"), float("inf"), -float("inf")):
         if "dropout" in attrs:
             yield Mutation(
                 f"dropout = {value}", call.with_attr("dropout", value), ("dropout",), True

@@ -76,8 +76,8 @@ class CudnnRNNModel:
             ValueError: An argument is wrong.
         """
         check_configuration(num_layers, num_units, input_size, input_mode, direction)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), but it is {dropout!r}.")
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
         self._num_layers = num_layers
         self._num_units = num_units
         self._input_size = input_size

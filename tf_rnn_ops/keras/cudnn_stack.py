@@ -1,8 +1,8 @@
 """Layers that run a whole recurrent stack, all layers and directions, in one CudnnRNNV3."""
 
+import functools
 import itertools
 import operator
-import random
 
 import keras
 import numpy as np
@@ -10,11 +10,12 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras import _eligibility, _masks
+from tf_rnn_ops.keras import _eligibility, _masks, _seeds
 from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 
 _PACKAGE = "tf_rnn_ops"
+_SEED_STATE = "seed_state"  # its name in files of weights
 
 
 class _CudnnStack(keras.layers.Layer):
@@ -48,8 +49,8 @@ class _CudnnStack(keras.layers.Layer):
         self.num_layers = num_layers
         self.direction = direction
         self.dropout = float(dropout)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be in [0, 1), but it is {dropout}.")
+        if not 0 <= self.dropout <= 1:
+            raise ValueError(f"dropout must be in [0, 1], but it is {dropout}.")
         self.input_mode = input_mode
         self.num_proj = num_proj
         # The size of the input is not known yet; this one is legal with every input_mode.
@@ -61,10 +62,12 @@ class _CudnnStack(keras.layers.Layer):
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = bool(unit_forget_bias)
-        if seed is not None and not isinstance(seed, (int, np.integer)):
-            raise ValueError(f"seed must be an integer or None, but it is {seed!r}.")
-        self.seed = seed
-        self._seed = random.randint(0, 2**31 - 1) if seed is None else int(seed)
+        self.seed = _seeds.checked(seed)
+        # Without dropout between layers there is no state.
+        drops = self.dropout > 0 and self.num_layers > 1
+        self.seed_generator = _seeds.generator(self.seed) if drops else None
+        if drops:  # tf.train.Checkpoint does not look into generators
+            self._seed_state = self.seed_generator.state.value
         self.supports_masking = True
         self.supports_jit = False  # XLA does not know the op
         self.input_spec = keras.layers.InputSpec(ndim=3)
@@ -130,7 +133,15 @@ class _CudnnStack(keras.layers.Layer):
             pieces += bias
         return tf.concat([tf.reshape(piece, [-1]) for piece in pieces], axis=0)
 
-    def call(self, inputs, initial_state=None, sequence_lengths=None, mask=None, training=None):
+    def call(
+        self,
+        inputs,
+        initial_state=None,
+        sequence_lengths=None,
+        mask=None,
+        training=None,
+        dropout_seed=None,
+    ):
         """Runs the stack.
 
         Args:
@@ -142,6 +153,9 @@ class _CudnnStack(keras.layers.Layer):
             mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
                 third dimension of size 1 may follow.
             training: Whether to drop out.
+            dropout_seed: Integers [2] that select what this call drops. None takes the next of
+                seed_generator. In tf.recompute_grad, which calls a function once more in backward,
+                draw it outside: seed_generator.next().
 
         Returns:
             The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond a
@@ -170,7 +184,7 @@ class _CudnnStack(keras.layers.Layer):
             "params": tf.convert_to_tensor(self.params),
             "sequence_lengths": tf.cast(sequence_lengths, tf.int32),
         }
-        result = self._train(tensors) if training else self._infer(tensors)
+        result = self._train(tensors, dropout_seed) if training else self._infer(tensors)
         output = result.output if self.return_sequences else self._last_output(result.output_h)
         if not self.return_state:
             return output
@@ -188,14 +202,25 @@ class _CudnnStack(keras.layers.Layer):
             "num_proj": self.num_proj,
         }
 
-    def _train(self, tensors):
-        return raw_ops.CudnnRNNV3(
+    def _train(self, tensors, seed):
+        if self.seed_generator is None:
+            return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
+        seed = _seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
+        return raw_ops.StatelessCudnnRNNV3(
             **tensors,
             **self._network,
+            seed=seed,
             dropout=self.dropout,
-            seed=self._seed,
             time_major=self.time_major,
         )
+
+    def rematerialized_call(self, fn, *args, **kwargs):
+        """Lets keras.RematScope compute again with the same seed; see keras.Operation."""
+        drops = self.seed_generator is not None and kwargs.get("training")
+        if drops and "dropout_seed" not in kwargs:
+            seed = _seeds.draw(self.seed_generator)
+            fn = functools.partial(fn, dropout_seed=seed)
+        return super().rematerialized_call(fn, *args, **kwargs)
 
     def _infer(self, tensors):
         if not can_keep_packed(self):
@@ -269,6 +294,17 @@ class _CudnnStack(keras.layers.Layer):
             output_h = output_h[:, last:]
         return tf.reshape(output_h, [-1, self.num_directions * self.hidden_size])
 
+    def save_own_variables(self, store):
+        super().save_own_variables(store)
+        # Keras does not save the states of generators.
+        if self.seed_generator is not None:
+            store[_SEED_STATE] = self.seed_generator.state
+
+    def load_own_variables(self, store):
+        if self.seed_generator is not None and _SEED_STATE in store.keys():
+            self.seed_generator.state.assign(store[_SEED_STATE])
+        super().load_own_variables({n: store[n] for n in store.keys() if n != _SEED_STATE})
+
     def compute_output_shape(self, input_shape):
         input_shape = tuple(input_shape)
         batch = input_shape[1 if self.time_major else 0]
@@ -306,7 +342,7 @@ class _CudnnStack(keras.layers.Layer):
             "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
             "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "unit_forget_bias": self.unit_forget_bias,
-            "seed": self.seed,
+            "seed": _seeds.to_config(self.seed),
         }
 
     @classmethod
@@ -341,7 +377,7 @@ class CudnnLSTM(_CudnnStack):
         units: H, at least 1. All other arguments are given by name.
         num_layers: L, at least 1. Layer k reads the output of layer k - 1.
         direction: 'unidirectional', or 'bidirectional' for a second direction in each layer.
-        dropout: Fraction, in [0, 1), of what one layer hands to the next that is dropped in
+        dropout: Fraction, in [0, 1], of what one layer hands to the next that is dropped in
             training. Without effect for one layer.
         input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which needs
             I == H; or 'auto_select', which is 'skip_input' if I == H.
@@ -354,8 +390,8 @@ class CudnnLSTM(_CudnnStack):
         recurrent_initializer: For the recurrent weights, as a matrix [S, G*H].
         bias_initializer: For the input biases [G*H]; the recurrent biases start at 0.
         unit_forget_bias: Whether the input bias of an LSTM's forget gate starts at 1.
-        seed: For dropout. None takes one from Python's `random`, which keras.utils.set_random_seed
-            seeds.
+        seed: For dropout: an integer; None for one from Python's `random`, which
+            keras.utils.set_random_seed seeds; or a keras.random.SeedGenerator.
         **kwargs: name, dtype and the like, as for every Keras layer.
 
     There are no regularizers, constraints, use_bias, stateful, go_backwards or recurrent_dropout.
@@ -363,6 +399,9 @@ class CudnnLSTM(_CudnnStack):
     Attributes:
         params: The weight, a vector in the order of docs/param-layout.md.
         layout: A tf_rnn_ops.params.Layout of it, for tf_rnn_ops.params; both exist once it is built.
+        seed_generator: The keras.random.SeedGenerator of dropout, whose state is a variable of the
+            layer and in its checkpoints; None without dropout between layers. Each replica of a
+            tf.distribute strategy drops other elements.
 
     Example:
         >>> import keras

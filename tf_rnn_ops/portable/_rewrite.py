@@ -36,6 +36,7 @@ _LAYER = "LayerRNN"
 _LAYER_PACKED = "LayerRNNPacked"
 _LAYER_BACKPROP = "LayerRNNBackprop"
 _CUDNN_PACKED = "CudnnRNNV3Packed"
+_STATELESS = "StatelessCudnnRNNV3"
 # Their result is what the last input of the two ops above is.
 _PACKING = ("PackCudnnRNNParams", "PackLayerRNN")
 # Those of our ops that have TensorFlow's very signature: only the name changes.
@@ -93,7 +94,7 @@ def rewrite_graph_def(
             name = node.op.removeprefix(_OURS)
             known = (*_FORWARD, *_BACKPROP, *_PARAMS)
             if node.op != name:
-                known += (_LAYER, _LAYER_PACKED, _LAYER_BACKPROP, _CUDNN_PACKED)
+                known += (_LAYER, _LAYER_PACKED, _LAYER_BACKPROP, _CUDNN_PACKED, _STATELESS)
             if node.op != name and (to == "tf_rnn_ops" or name in _PACKING):
                 continue
             op = node.op
@@ -128,14 +129,15 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
     how = (_attr(node, "time_major", True), training)
     dtype = tf.as_dtype(node.attr["T"].type)
     is_packed = name in (_LAYER_PACKED, _CUDNN_PACKED)
-    num_inputs = len(_data_inputs(node)) - is_packed
+    has_more = is_packed or name == _STATELESS  # packed weights or a seed, which come last
+    num_inputs = len(_data_inputs(node)) - has_more
     if name in (_LAYER, _LAYER_PACKED):
         # Also in training: its masks are tensors, and what draws them stays as it is.
         outputs = _FORWARD_OUTPUTS[: 3 if is_packed else 4]
         layer = _sizes.layer_of(node, shapes)
         stand_in = stand_ins.plain_layer(dtype, layer, num_inputs, *how, len(outputs))
         _replace_by_call(node, stand_in, outputs, host)
-        del node.input[num_inputs : num_inputs + is_packed]
+        del node.input[num_inputs : num_inputs + has_more]
         return "ordinary ops"
     if training and _attr(node, "dropout", 0.0) > 0 and not inference:
         raise _sizes.Unknown(
@@ -143,10 +145,10 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
             "draw differently; take it for inference if that is what it is used for"
         )
     layout = _sizes.layout_of(node, shapes, how[0])
-    outputs = _FORWARD_OUTPUTS[:3] if is_packed else _FORWARD[name]
+    outputs = _FORWARD_OUTPUTS[:3] if is_packed else _FORWARD.get(name, _FORWARD_OUTPUTS)
     stand_in = stand_ins.plain_forward(dtype, layout, num_inputs, *how, len(outputs))
     _replace_by_call(node, stand_in, outputs, host)
-    del node.input[num_inputs : num_inputs + is_packed]
+    del node.input[num_inputs : num_inputs + has_more]
     return "ordinary ops"
 
 

@@ -22,8 +22,8 @@ void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t c
               const T* src, T* dst, const ParallelFor& parallel) {
   constexpr int64_t kRowsPerItem = 64;
   const DropoutKey key = {p.dropout_key[0], p.dropout_key[1]};
-  const uint32_t threshold = DropThreshold(p.dropout);
-  const T scale = T(1) / (T(1) - static_cast<T>(p.dropout));
+  const uint64_t threshold = DropThreshold(p.dropout);
+  const T scale = p.dropout < 1 ? T(1) / (T(1) - static_cast<T>(p.dropout)) : T(0);
   const int64_t ns = NsToDraw(seq.rows * columns);
   Parallel(parallel, CeilDiv(seq.rows, kRowsPerItem), ns, [&](int64_t item) {
     const int64_t row0 = item * kRowsPerItem;

@@ -8,6 +8,8 @@ namespace {
 
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3").Device(tensorflow::DEVICE_CPU),
                         CudnnRnnV3Kernel<RnnForwardCpuKernel>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>StatelessCudnnRNNV3").Device(tensorflow::DEVICE_CPU),
+                        StatelessCudnnRnnV3Kernel<RnnForwardCpuKernel>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3Packed").Device(tensorflow::DEVICE_CPU),
                         CudnnRnnV3PackedKernel<RnnForwardCpuKernel>);
 

@@ -1,4 +1,4 @@
-// Where CudnnRNNV3, CudnnRNNV3Packed and their gradient have their tensors, on every device.
+// Where CudnnRNNV3, its siblings and their gradient have their tensors, on every device.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 
@@ -13,6 +13,14 @@ inline RnnForwardSignature CudnnRnnV3Signature() {
   RnnForwardSignature signature;
   signature.sequence_lengths = CudnnRnnV3Input::kSequenceLengths;
   signature.host_reserved = CudnnRnnV3Output::kHostReserved;
+  return signature;
+}
+
+inline RnnForwardSignature StatelessCudnnRnnV3Signature() {
+  RnnForwardSignature signature = CudnnRnnV3Signature();
+  signature.attrs.seeds = false;
+  signature.attrs.is_training = false;  // it is always for training
+  signature.seed = StatelessCudnnRnnV3Input::kSeed;
   return signature;
 }
 
@@ -39,6 +47,13 @@ class CudnnRnnV3Kernel : public DeviceKernel {
  public:
   explicit CudnnRnnV3Kernel(tensorflow::OpKernelConstruction* context)
       : DeviceKernel(context, CudnnRnnV3Signature()) {}
+};
+
+template <typename DeviceKernel>
+class StatelessCudnnRnnV3Kernel : public DeviceKernel {
+ public:
+  explicit StatelessCudnnRnnV3Kernel(tensorflow::OpKernelConstruction* context)
+      : DeviceKernel(context, StatelessCudnnRnnV3Signature()) {}
 };
 
 template <typename DeviceKernel>

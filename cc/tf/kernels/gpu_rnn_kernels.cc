@@ -1,4 +1,5 @@
-// CudnnRNNV3 and its gradient on a GPU, and CudnnRNNV3Packed, which there reads the plain weights.
+// CudnnRNNV3, its siblings and their gradient on a GPU. There CudnnRNNV3Packed reads the plain
+// weights.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -94,8 +95,11 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     gpu::RnnForwardArgs args;
     args.problem = MakeProblem(call);
     args.dropout_seed = (uint64_t{dropout_key.k1} << 32) | dropout_key.k0;
-    args.generator = &generator_;
-    args.generator_memory = &generator_memory;
+    // A seed that is an input belongs to this call alone.
+    if (call.seed == nullptr) {
+      args.generator = &generator_;
+      args.generator_memory = &generator_memory;
+    }
     args.x = Data(*call.input);
     args.h0 = Data(*call.input_h);
     args.c0 = call.has_c() ? Data(*call.input_c) : nullptr;
@@ -186,6 +190,12 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3")
                             .HostMemory("sequence_lengths")
                             .HostMemory("host_reserved"),
                         CudnnRnnV3Kernel<RnnForwardGpuKernel>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>StatelessCudnnRNNV3")
+                            .Device(tensorflow::DEVICE_GPU)
+                            .HostMemory("sequence_lengths")
+                            .HostMemory("seed")
+                            .HostMemory("host_reserved"),
+                        StatelessCudnnRnnV3Kernel<RnnForwardGpuKernel>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNBackpropV3")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")

@@ -70,6 +70,10 @@ absl::Status RnnForwardCall::Prepare(OpKernelContext* context, const RnnForwardS
 
   RnnInputShapes shapes = CommonInputShapes(context);
   shapes.sequence_lengths = LengthsShape(context, signature.sequence_lengths, attrs.time_major);
+  if (signature.seed != kAbsent) {
+    seed = &context->input(signature.seed);
+    shapes.seed = FromTf(seed->shape());
+  }
   RnnDims dims;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, shapes, &dims)));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeRnnConfig(attrs, shapes, &config)));

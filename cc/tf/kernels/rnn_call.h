@@ -25,6 +25,7 @@ struct RnnForwardSignature {
 
   RnnAttrSet attrs;
   int sequence_lengths = kAbsent;  // input
+  int seed = kAbsent;              // input; without it the attributes seed and seed2
   int packed = kAbsent;            // input; an op that has it does inference, without reserve_space
   int host_reserved = kAbsent;     // output
   int64_t host_reserved_size = 0;  // of a training op; 0: a scalar. A scalar without training.
@@ -66,7 +67,8 @@ struct RnnForwardCall : RnnCall {
   const tensorflow::Tensor* input_h = nullptr;
   const tensorflow::Tensor* input_c = nullptr;
   const tensorflow::Tensor* params = nullptr;
-  const tensorflow::Tensor* packed = nullptr;  // null: the op has no such input
+  const tensorflow::Tensor* seed = nullptr;    // [2], on the host; null: the op has no such input
+  const tensorflow::Tensor* packed = nullptr;  // likewise
   tensorflow::Tensor* output = nullptr;
   tensorflow::Tensor* output_h = nullptr;
   tensorflow::Tensor* output_c = nullptr;  // without LSTM: a scalar, not yet set to zero

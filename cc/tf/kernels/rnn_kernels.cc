@@ -1,5 +1,7 @@
 #include "cc/tf/kernels/rnn_kernels.h"
 
+#include <cstring>
+
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"
 
@@ -21,10 +23,19 @@ void RnnForwardKernel::Compute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
   DropoutKey key;
   if (attrs_.is_training && attrs_.dropout > 0) {
-    key = MakeDropoutKey(attrs_.seed, attrs_.seed2,
-                         dropout_calls_.fetch_add(1, std::memory_order_relaxed));
+    key = NextDropoutKey(call);
   }
   OP_REQUIRES_OK(context, Run(context, call, key));
+}
+
+DropoutKey RnnForwardKernel::NextDropoutKey(const RnnForwardCall& call) {
+  if (call.seed == nullptr) {
+    return MakeDropoutKey(attrs_.seed, attrs_.seed2,
+                          dropout_calls_.fetch_add(1, std::memory_order_relaxed));
+  }
+  int64_t seed[2];
+  std::memcpy(seed, Data(*call.seed), sizeof(seed));
+  return MakeDropoutKey(seed[0], seed[1], /*call=*/0);
 }
 
 RnnBackpropKernel::RnnBackpropKernel(OpKernelConstruction* context,

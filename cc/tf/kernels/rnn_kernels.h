@@ -27,9 +27,12 @@ class RnnForwardKernel : public tensorflow::OpKernel {
                            DropoutKey dropout_key) const = 0;
 
  private:
+  DropoutKey NextDropoutKey(const RnnForwardCall& call);
+
   const RnnForwardSignature signature_;
   RnnAttrs attrs_;
-  // The only state: each training call with dropout takes the next number for its mask.
+  // The only state: without a seed among the inputs, each training call with dropout takes the next
+  // number for its mask.
   std::atomic<uint64_t> dropout_calls_{0};
 };
 

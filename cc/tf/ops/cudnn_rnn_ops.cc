@@ -1,4 +1,5 @@
-// CudnnRNNV3 and its gradient: the signatures of TensorFlow's ops of that name.
+// CudnnRNNV3 and its gradient, with the signatures of TensorFlow's ops of that name, and
+// StatelessCudnnRNNV3.
 #include "cc/core/shapes.h"
 #include "cc/tf/op_io.h"
 #include "cc/tf/op_util.h"
@@ -22,12 +23,13 @@ RnnInputShapes InputShapes(InferenceContext* c) {
   return shapes;
 }
 
-absl::Status ForwardShape(InferenceContext* c) {
+absl::Status ForwardShape(InferenceContext* c, const RnnAttrSet& has,
+                          const RnnInputShapes& shapes) {
   using Out = CudnnRnnV3Output;
   RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, RnnAttrSet(), &attrs));
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
   RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, InputShapes(c), &dims)));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, shapes, &dims)));
   RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, CudnnRnnV3Input::kSequenceLengths, dims));
   c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
   c->set_output(Out::kOutputH, ToTf(c, RnnOutputHShape(attrs, dims)));
@@ -36,6 +38,18 @@ absl::Status ForwardShape(InferenceContext* c) {
                 attrs.is_training ? c->Vector(InferenceContext::kUnknownDim) : c->Scalar());
   c->set_output(Out::kHostReserved, c->Scalar());
   return absl::OkStatus();
+}
+
+absl::Status CudnnRnnV3Shape(InferenceContext* c) {
+  return ForwardShape(c, RnnAttrSet(), InputShapes(c));
+}
+
+absl::Status StatelessCudnnRnnV3Shape(InferenceContext* c) {
+  RnnAttrSet has;
+  has.seeds = has.is_training = false;
+  RnnInputShapes shapes = InputShapes(c);
+  shapes.seed = FromTf(c, c->input(StatelessCudnnRnnV3Input::kSeed));
+  return ForwardShape(c, has, shapes);
 }
 
 absl::Status BackpropShape(InferenceContext* c) {
@@ -91,7 +105,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNV3")
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
     .SetIsStateful()
-    .SetShapeFn(ForwardShape)
+    .SetShapeFn(CudnnRnnV3Shape)
     .Doc(R"doc(
 Runs a recurrent network of any number of layers over a batch of sequences.
 
@@ -118,7 +132,7 @@ Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
 Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
 rank or size than below, a length outside [0, T], I or H of 0, 'skip_input' with I != H, num_proj
-outside [0, H] or without 'lstm', dropout outside [0, 1), and sizes beyond 2^62 bytes.
+outside [0, H] or without 'lstm', dropout outside [0, 1], and sizes beyond 2^62 bytes.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [L*D, B, S].
@@ -139,13 +153,61 @@ input_mode: 'linear_input' multiplies the input of the first layer by weights; '
   to every gate as it is, without weights, and needs I == H; 'auto_select' is 'skip_input' if I == H
   and otherwise 'linear_input'.
 direction: 'bidirectional' adds a second set of cells to each layer that reads time backwards.
-dropout: Probability, in [0, 1), that an element between two layers is set to 0; the others are
+dropout: Probability, in [0, 1], that an element between two layers is set to 0; the others are
   divided by 1 - dropout. Only with is_training and between layers: no effect if L is 1.
 seed: With seed2 and the number of the call, selects the elements to drop.
 seed2: See seed. All 64 bits of both count.
 num_proj: Size of the projection of the hidden state, in [0, H], for 'lstm' only. 0 means none.
 is_training: Whether to fill reserve_space and to apply dropout.
 time_major: Whether time is the first dimension of input and output, and batch the second.
+)doc");
+
+// WHY an op of its own: CudnnRNNV3 has TensorFlow's signature, in which the seeds are attributes.
+REGISTER_OP("TfRnnOps>StatelessCudnnRNNV3")
+    .Input("input: T")
+    .Input("input_h: T")
+    .Input("input_c: T")
+    .Input("params: T")
+    .Input("sequence_lengths: int32")
+    .Input("seed: int64")
+    .Output("output: T")
+    .Output("output_h: T")
+    .Output("output_c: T")
+    .Output("reserve_space: T")
+    .Output("host_reserved: int8")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr("input_mode: {'linear_input', 'skip_input', 'auto_select'} = 'linear_input'")
+    .Attr("direction: {'unidirectional', 'bidirectional'} = 'unidirectional'")
+    .Attr("dropout: float = 0.0")
+    .Attr("num_proj: int = 0")
+    .Attr("time_major: bool = true")
+    .SetShapeFn(StatelessCudnnRnnV3Shape)
+    .Doc(R"doc(
+CudnnRNNV3 in training with the seed of dropout as a tensor: a function of its inputs.
+
+Two calls with equal inputs and attributes drop the same elements. Letters, maths and the effect of
+time_major are those of CudnnRNNV3, and CudnnRNNBackpropV3 is its gradient too.
+
+Raises InvalidArgument for all that CudnnRNNV3 refuses and for a seed of another shape.
+
+input: [T, B, I], of type T.
+input_h: Initial hidden states, [L*D, B, S].
+input_c: Initial cell states, [L*D, B, H] for rnn_mode 'lstm'. Ignored otherwise: any shape.
+params: The opaque buffer.
+sequence_lengths: [B], each in [0, T].
+seed: [2]: selects the elements to drop. All 64 bits of both count. On a GPU it is read on the host.
+output: [T, B, D*S]: the hidden states of the last layer, forward and then backward.
+output_h: Final hidden states, [L*D, B, S].
+output_c: Final cell states, [L*D, B, H] for rnn_mode 'lstm'; otherwise a scalar 0.
+reserve_space: What the gradient op needs, a vector of unspecified content.
+host_reserved: A scalar 0, there for the gradient op.
+rnn_mode: As in CudnnRNNV3, like every other attribute.
+input_mode: As in CudnnRNNV3.
+direction: As in CudnnRNNV3.
+dropout: As in CudnnRNNV3.
+num_proj: As in CudnnRNNV3.
+time_major: As in CudnnRNNV3.
 )doc");
 
 // WHY not stateful, as TensorFlow's is: it has no state, so it may be pruned and run in parallel.
@@ -180,8 +242,8 @@ REGISTER_OP("TfRnnOps>CudnnRNNBackpropV3")
     .Doc(R"doc(
 The gradient of CudnnRNNV3 with respect to input, input_h, input_c and params.
 
-Takes the inputs, outputs and attributes of a call of CudnnRNNV3 with is_training=True, and the
-gradients of output, output_h and output_c. Letters and the effect of time_major as there. Backward
+Takes the inputs, outputs and attributes of a call of CudnnRNNV3 with is_training=True, or of
+StatelessCudnnRNNV3, and the gradients of output, output_h and output_c. Letters and the effect of time_major as there. Backward
 uses the dropout mask of that very call, which reserve_space holds. It does not write to
 reserve_space, so that any number of calls may use the same one.
 

@@ -61,6 +61,7 @@ TEST(DropThreshold, IsTheRate) {
   EXPECT_EQ(DropThreshold(0.5f), 0x80000000u);
   EXPECT_EQ(DropThreshold(0.25f), 0x40000000u);
   EXPECT_EQ(DropThreshold(std::nextafter(1.0f, 0.0f)), 0xFFFFFF00u);
+  EXPECT_EQ(DropThreshold(1.0f), uint64_t{1} << 32);  // more than any word
 }
 
 // With 4 * kCounters words the share of dropped ones is within 5 standard deviations of the rate.

@@ -61,11 +61,11 @@ TEST(RnnConfig, NamesAndParsersAreInverse) {
 TEST(RnnConfig, AttributesAreChecked) {
   RnnAttrs attrs;
   EXPECT_TRUE(attrs.Validate().ok());
-  for (float dropout : {-0.1f, 1.0f, 1.5f, std::nanf(""), INFINITY}) {
+  for (float dropout : {-0.1f, std::nextafter(1.0f, 2.0f), 1.5f, std::nanf(""), INFINITY}) {
     attrs.dropout = dropout;
-    ExpectInvalid(attrs.Validate(), {"dropout", "[0, 1)"});
+    ExpectInvalid(attrs.Validate(), {"dropout", "[0, 1]"});
   }
-  attrs.dropout = 0.999f;
+  attrs.dropout = 1.0f;
   EXPECT_TRUE(attrs.Validate().ok());
   attrs.num_proj = -1;
   ExpectInvalid(attrs.Validate(), {"num_proj", "-1"});

@@ -18,7 +18,8 @@ PartialShape Shape(std::vector<int64_t> dims) { return PartialShape::Of(std::mov
 // T = 7, B = 2, I = 5, H = 3, L = 2, one direction, LSTM: all shapes complete.
 RnnInputShapes Inputs() {
   const int64_t params = 4 * 3 * (5 + 3 + 2) + 4 * 3 * (3 + 3 + 2);
-  return {Shape({7, 2, 5}), Shape({2, 2, 3}), Shape({2, 2, 3}), Shape({params}), Shape({2})};
+  return {Shape({7, 2, 5}), Shape({2, 2, 3}), Shape({2, 2, 3}),
+          Shape({params}),  Shape({2}),       PartialShape::Unknown()};
 }
 
 RnnBackpropShapes BackpropInputs() {
@@ -320,10 +321,23 @@ TEST(RnnShapes, Overflow) {
 
 TEST(RnnShapes, AttributesAreCheckedFirst) {
   RnnAttrs attrs;
-  attrs.dropout = 1.0f;
+  attrs.dropout = 1.5f;
   RnnDims dims;
   ExpectInvalid(InferRnn(attrs, UnknownInputs(), &dims), {"dropout"});
   ExpectInvalid(InferRnnBackprop(attrs, RnnBackpropShapes(), &dims), {"dropout"});
+}
+
+TEST(RnnShapes, SeedOfAStatelessOp) {
+  RnnDims dims;
+  RnnInputShapes in = UnknownInputs();
+  for (const PartialShape& seed : {PartialShape::Unknown(), Shape({kU}), Shape({2})}) {
+    in.seed = seed;
+    EXPECT_TRUE(InferRnn({}, in, &dims).ok());
+  }
+  for (const PartialShape& seed : {Shape({}), Shape({1}), Shape({3}), Shape({1, 2})}) {
+    in.seed = seed;
+    ExpectInvalid(InferRnn({}, in, &dims), {"seed must have shape [2]"});
+  }
 }
 
 TEST(RnnShapes, SequenceLengths) {

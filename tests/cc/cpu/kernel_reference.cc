@@ -176,6 +176,7 @@ class Cell {
 // What dropout multiplies an element of the output of `layer` by; see DropRows in cc/cpu.
 double DropoutFactor(const RnnProblem& p, int64_t layer, int64_t t, int64_t b, int64_t column) {
   if (p.dropout == 0 || !p.is_training) return 1;
+  if (p.dropout == 1) return 0;
   const uint32_t counter[4] = {static_cast<uint32_t>(column / 4), static_cast<uint32_t>(layer),
                                static_cast<uint32_t>(t * p.batch + b), 0};
   uint32_t word[4];

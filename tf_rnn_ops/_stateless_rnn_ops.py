@@ -1,0 +1,91 @@
+"""CudnnRNNV3 with the seed of its dropout as a tensor. See tf_rnn_ops.raw_ops."""
+
+from typing import Any, NamedTuple
+
+from tf_rnn_ops import _loader
+
+_ops = _loader.ops()
+
+
+class StatelessCudnnRNNV3Output(NamedTuple):
+    """The results of StatelessCudnnRNNV3: those of CudnnRNNV3."""
+
+    output: Any
+    output_h: Any
+    output_c: Any
+    reserve_space: Any
+    host_reserved: Any
+
+
+def StatelessCudnnRNNV3(
+    *,
+    input,
+    input_h,
+    input_c,
+    params,
+    sequence_lengths,
+    seed,
+    rnn_mode="lstm",
+    input_mode="linear_input",
+    direction="unidirectional",
+    dropout=0,
+    num_proj=0,
+    time_major=True,
+    name=None,
+) -> StatelessCudnnRNNV3Output:
+    """CudnnRNNV3 in training, with the seed of dropout as a tensor: a function of its inputs.
+
+    CudnnRNNV3 takes its seeds as attributes, as TensorFlow's op does, and counts its calls. This op
+    counts nothing: two calls with equal inputs drop the same elements, in any graph and process.
+    Differentiable in input, input_h, input_c and params.
+
+    Args:
+        input: [T, B, I], of type bfloat16, half, float32 or float64.
+        input_h: Initial hidden states, [L*D, B, S], layer by layer and within it forward, backward.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'; anything, such as 0, otherwise.
+        params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
+        sequence_lengths: int32 [B], each in [0, T].
+        seed: int64 [2]; all bits count. On a GPU it is read on the host.
+        rnn_mode: As in CudnnRNNV3, like each attribute below.
+        input_mode: As in CudnnRNNV3.
+        direction: As in CudnnRNNV3.
+        dropout: As in CudnnRNNV3.
+        num_proj: As in CudnnRNNV3.
+        time_major: As in CudnnRNNV3.
+        name: Name of the op in a graph.
+
+    Returns:
+        A StatelessCudnnRNNV3Output: output [T, B, D*S]; output_h [L*D, B, S]; output_c [L*D, B, H],
+        or a scalar 0 without 'lstm'; reserve_space, a vector for the gradient op; host_reserved, a
+        scalar 0.
+
+    Raises:
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> state = tf.zeros([2, 4, 3])
+        >>> result = raw_ops.StatelessCudnnRNNV3(
+        ...     input=tf.ones([5, 4, 2]), input_h=state, input_c=state, params=tf.zeros([180]),
+        ...     sequence_lengths=[5, 3, 1, 0], seed=[1, 2], dropout=0.5)
+        >>> tuple(result.output.shape)
+        (5, 4, 3)
+    """
+    return StatelessCudnnRNNV3Output(
+        *_ops.tf_rnn_ops_stateless_cudnn_rnnv3(
+            input=input,
+            input_h=input_h,
+            input_c=input_c,
+            params=params,
+            sequence_lengths=sequence_lengths,
+            seed=seed,
+            rnn_mode=rnn_mode,
+            input_mode=input_mode,
+            direction=direction,
+            dropout=_loader.float_attr(dropout),
+            num_proj=num_proj,
+            time_major=time_major,
+            name=name,
+        )
+    )

@@ -1,0 +1,50 @@
+"""The seeds of dropout, drawn from Keras's generators."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def checked(seed):
+    """Returns the argument `seed` of a layer: None, an int or a keras.random.SeedGenerator.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+    if isinstance(seed, dict):  # from a config
+        seed = keras.saving.deserialize_keras_object(seed)
+    if isinstance(seed, np.integer):
+        return int(seed)
+    if seed is None or isinstance(seed, (int, keras.random.SeedGenerator)):
+        return seed
+    raise ValueError(
+        f"seed must be an integer, a keras.random.SeedGenerator or None, but it is {seed!r}."
+    )
+
+
+def to_config(seed):
+    """The inverse of `checked` for get_config."""
+    if isinstance(seed, keras.random.SeedGenerator):
+        return keras.saving.serialize_keras_object(seed)
+    return seed
+
+
+def generator(seed):
+    """The generator that a layer draws from. Its state is a variable of the layer that holds it."""
+    if isinstance(seed, keras.random.SeedGenerator):
+        return seed
+    return keras.random.SeedGenerator(seed)
+
+
+def draw(seeds):
+    """Draws the seed of one call of StatelessCudnnRNNV3, int64 [2].
+
+    The replicas of a tf.distribute strategy have equal states; each gets a seed of its own.
+    """
+    seed = tf.cast(seeds.next(), tf.int64)
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return seed
+    # The second element counts the calls, far below 2^32 of them.
+    replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
+    return seed + tf.stack([tf.zeros_like(replica), replica * 2**32])
