@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tf_rnn_ops import contrib
-from tf_rnn_ops.contrib import cells, models, saveables
+from tf_rnn_ops.contrib import cells, layers, models, saveables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "migration-contrib.md"
@@ -20,16 +20,18 @@ PAGE = ROOT / "docs" / "migration-contrib.md"
 def test_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 8
     exec(compile("\n".join(blocks), str(PAGE), "exec"), names := {"__name__": "page"})
-    # The layer of the last block computes what the model of the first two did.
+    # The layers of the last blocks compute what the model of the first two did.
     model = contrib.CudnnLSTM(2, 64, 20, "linear_input", "bidirectional")
     params = model.canonical_to_params(names["weights"], names["biases"])
     want = model(names["x"], names["state"], names["state"], params, is_training=False)[0]
-    np.testing.assert_allclose(names["layer"](names["x"]), want, rtol=0, atol=1e-6)
+    for outputs in (names["outputs"], names["keras_layer"](names["x"])):
+        np.testing.assert_allclose(outputs, want, rtol=0, atol=1e-6)
+    assert names["gradient"][0].shape == params.shape
 
 
-@pytest.mark.parametrize("module", [cells, models, saveables])
+@pytest.mark.parametrize("module", [cells, layers, models, saveables])
 def test_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

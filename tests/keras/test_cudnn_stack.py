@@ -105,7 +105,12 @@ def test_refuses_a_mask_with_holes(hole, time_major, rng):
 @pytest.mark.parametrize("cls", (CudnnLSTM, CudnnGRU))
 def test_states_continue_a_sequence(cls, time_major, rng):
     layer = cls(
-        UNITS, num_layers=2, return_sequences=True, return_state=True, time_major=time_major, dtype="float64"
+        UNITS,
+        num_layers=2,
+        return_sequences=True,
+        return_state=True,
+        time_major=time_major,
+        dtype="float64",
     )
     x = _inputs(rng)
     if time_major:
@@ -125,7 +130,9 @@ def test_states_continue_a_sequence(cls, time_major, rng):
 def test_time_major_is_the_same_network(return_sequences, rng):
     options = {"return_sequences": return_sequences, "return_state": True, "dtype": "float64"}
     batch_major = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", num_proj=3, **options)
-    time_major = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", num_proj=3, time_major=True, **options)
+    time_major = CudnnLSTM(
+        UNITS, num_layers=2, direction="bidirectional", num_proj=3, time_major=True, **options
+    )
     x = _inputs(rng)
     want = batch_major(x, mask=MASK)
     time_major.build((None, None, INPUTS))
@@ -258,7 +265,9 @@ def test_tf_function_with_unknown_sizes(rng):
 def _model(cls, **options):
     frames = keras.Input((None, INPUTS), name="frames")
     lengths = keras.Input((), dtype="int32", name="lengths")
-    x = cls(UNITS, num_layers=2, direction="bidirectional", dropout=0.1, **options)(frames, sequence_lengths=lengths)
+    x = cls(UNITS, num_layers=2, direction="bidirectional", dropout=0.1, **options)(
+        frames, sequence_lengths=lengths
+    )
     return keras.Model({"frames": frames, "lengths": lengths}, keras.layers.Dense(1)(x))
 
 
@@ -338,7 +347,9 @@ def test_weights_file_and_export(tmp_path, rng):
 )
 def test_mixed_precision(policy, dtype, eps, rng):
     x = _inputs(rng, np.float32)
-    mixed = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", return_sequences=True, dtype=policy)
+    mixed = CudnnLSTM(
+        UNITS, num_layers=2, direction="bidirectional", return_sequences=True, dtype=policy
+    )
     full = CudnnLSTM(UNITS, num_layers=2, direction="bidirectional", return_sequences=True)
     want = full(x)
     mixed.build(x.shape)

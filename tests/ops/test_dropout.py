@@ -211,7 +211,9 @@ def test_after_a_rate_of_one_a_layer_sees_zeros(mode, rng):
     gradients = tf_ops.rnn_backward(ops, case, got, dropout=1.0)
     assert all(np.isfinite(g).all() for g in gradients)
     whole = tf_ops.rnn_forward(ops, case, is_training=False, dropout=1.0)
-    np.testing.assert_array_equal(whole.output, tf_ops.rnn_forward(ops, case, is_training=False).output)
+    np.testing.assert_array_equal(
+        whole.output, tf_ops.rnn_forward(ops, case, is_training=False).output
+    )
 
 
 def test_dropout_changes_nothing_in_a_single_layer_or_at_inference(rng):

@@ -76,7 +76,16 @@ def _mask_tensor(seed):
 
 
 def test_every_part_of_the_seed_counts():
-    seeds = ((1, 2), (2, 1), (1, 3), (1, -2), (-1, 2), (1 + 2**32, 2), (1, 2 + 2**32), (1 + 2**63 - 2, 2))
+    seeds = (
+        (1, 2),
+        (2, 1),
+        (1, 3),
+        (1, -2),
+        (-1, 2),
+        (1 + 2**32, 2),
+        (1, 2 + 2**32),
+        (1 + 2**63 - 2, 2),
+    )
     dropped = [(_mask(seed) == 0).astype(np.float64) for seed in seeds]
     for j in range(len(dropped)):
         assert abs(dropped[j].mean() - 0.5) < SIGMAS * 0.5 / np.sqrt(dropped[j].size)

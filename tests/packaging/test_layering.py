@@ -52,22 +52,27 @@ _RAW_OPS_PARTS = {
     "_cudnn_rnn_params_ops",
     "_layer_rnn_ops",
     "_packed_rnn_ops",
+    "_stateless_rnn_ops",
 }
 PY_RULES = {
     "__init__": (ANY, {"numpy", "tensorflow"}),
     "_loader": ({"_versions"}, {"numpy", "tensorflow"}),
     "_versions": (set(), set()),
     "_initializers": (set(), set()),
+    "_seeds": (set(), {"keras", "numpy", "tensorflow"}),
     "raw_ops": (_RAW_OPS_PARTS, set()),
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
     "keras": (
-        {"_initializers", "_loader", "keras", "raw_ops", "params"},
+        {"_initializers", "_loader", "_seeds", "keras", "raw_ops", "params"},
         {"keras", "matplotlib", "numpy", "tensorflow"},
     ),
     "compare": ({"keras"}, {"keras", "numpy"}),
-    "contrib": ({"_initializers", "contrib", "raw_ops", "params"}, {"numpy", "tensorflow"}),
+    "contrib": (
+        {"_initializers", "_seeds", "contrib", "raw_ops", "params"},
+        {"numpy", "tensorflow"},
+    ),
     "stock": ({"_loader"}, {"numpy", "tensorflow"}),
     "portable": ({"__init__", "params", "portable", "raw_ops"}, {"google", "numpy", "tensorflow"}),
     "info": ({"__init__", "_gpu_info", "_loader"}, {"numpy", "tensorflow"}),
@@ -169,7 +174,9 @@ def test_relative_imports_are_resolved(tmp_path, monkeypatch):
     path = tmp_path / "tf_rnn_ops" / "params" / "layout.py"
     path.parent.mkdir(parents=True)
     (tmp_path / "tf_rnn_ops" / "raw_ops.py").touch()
-    path.write_text("import numpy as np\nfrom .. import raw_ops\nfrom . import gates\nimport keras\n")
+    path.write_text(
+        "import numpy as np\nfrom .. import raw_ops\nfrom . import gates\nimport keras\n"
+    )
     own, other = imports(path)
     assert (own, other) == ({"raw_ops", "params"}, {"numpy", "keras"})
     assert forbidden_imports("params", own, other) == {"raw_ops", "keras"}

@@ -102,15 +102,26 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
         return [name.replace("/", "|").replace(".", ",") for name in self.tensor_names]
 
 
-def check_shape(tensor, shape, name):
+def check_shape(tensor, shape, name, configurations=""):
     """Returns the tensor, which fails when used unless it has the shape.
 
     Its shape is often not known before the checkpoint is read, so the check is an operation.
+
+    Args:
+        tensor: The tensor.
+        shape: The shape that it must have.
+        name: Its name in the checkpoint.
+        configurations: More for the message, a string tensor.
+
+    Returns:
+        A tensor of that shape.
     """
     wanted = ", ".join(map(str, shape))
     found = tf.strings.reduce_join(tf.as_string(tf.shape(tensor)), separator=", ")
     text = f"The checkpoint has {name} with another shape than the [{wanted}] of this model: ["
-    check = tf.debugging.Assert(tf.equal(found, wanted), [tf.strings.join([text, found, "]"])])
+    check = tf.debugging.Assert(
+        tf.equal(found, wanted), [tf.strings.join([text, found, "]. ", configurations])]
+    )
     with tf.control_dependencies([check] if check is not None else []):
         return tf.reshape(tensor, shape)
 

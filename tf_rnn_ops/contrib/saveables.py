@@ -1,5 +1,7 @@
 """Canonical checkpoints as TensorFlow 1 wrote them up to its end: the weights of equivalent cells."""
 
+import tensorflow as tf
+
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats, _saveable_base
 from tf_rnn_ops.contrib.models import check_configuration
@@ -72,8 +74,12 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         shapes = [s for w in self._widths for s in self._format.weight_shapes(w, self._num_units)]
         shapes += [s for _ in self._widths for s in self._format.bias_shapes(self._num_units)]
         tensors = [
-            _saveable_base.check_shape(*what)
-            for what in zip(tensors, shapes, self.tensor_names, strict=True)
+            _saveable_base.check_shape(
+                tensor, shape, name, self._configurations(tensor, shape, has_inputs=k == 0)
+            )
+            for k, (tensor, shape, name) in enumerate(
+                zip(tensors, shapes, self.tensor_names, strict=True)
+            )
         ]
         per_cell = len(self._format.weight_names)
         of_cells = [tensors[k : k + per_cell] for k in range(0, len(tensors), per_cell)]
@@ -85,6 +91,24 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             **self._attributes(), weights=weights, biases=biases
         )
         return _saveable_base.assign_all(self._variables, [params])
+
+    def _configurations(self, tensor, shape, has_inputs):
+        """That of the model and, as far as the tensor tells, that of the checkpoint."""
+        found = tf.concat([[0, 0], tf.shape(tensor)], axis=0)  # whatever its rank is
+        units = found[-1] // (shape[-1] // self._num_units)
+        of_checkpoint = ["num_units = ", tf.as_string(units)]
+        if has_inputs:
+            of_checkpoint += [" and input_size = ", tf.as_string(found[-2] - units)]
+        return tf.strings.join(
+            [
+                f"This model is of rnn_mode = '{self._rnn_mode}' with num_units = {self._num_units}, "
+                f"input_size = {self._input_size}, num_layers = {self._num_layers}, input_mode = "
+                f"'{self._input_mode}' and direction = '{self._direction}'; the checkpoint is of a "
+                "model with ",
+                *of_checkpoint,
+                ".",
+            ]
+        )
 
     def _names(self):
         prefixes = [

@@ -8,9 +8,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras import _eligibility, _masks, _seeds
+from tf_rnn_ops.keras import _eligibility, _masks
 from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 

@@ -1,0 +1,55 @@
+"""The object graph that TensorFlow 1.15 gave a layer in a tf.train.Checkpoint.
+
+```
+layer --"cell-0"--> cell --"kernel"--> a part of the buffer, as a variable of that shape
+      |                 +--"bias"----> another
+      +--"cell-1"--> ...
+      +--"kernel", "bias": those of cell-0 once more, where it is the only one
+```
+
+So the cells of TensorFlow 1 and its layers read each other's checkpoints.
+"""
+
+import tensorflow as tf
+
+from tf_rnn_ops.contrib import _saveable_base
+
+
+class _Part(tf.__internal__.tracking.Trackable):
+    """One tensor of a saveable under the key of a variable.
+
+    Parts are restored one after the other, so each leaves the others as they are.
+    """
+
+    def __init__(self, saveable, index):
+        self._saveable = saveable
+        self._index = index
+
+    def _serialize_to_tensors(self):
+        return {"VARIABLE_VALUE": self._saveable.to_tensors()[self._index]}
+
+    def _restore_from_tensors(self, restored_tensors):
+        tensors = self._saveable.to_tensors()
+        tensors[self._index] = restored_tensors["VARIABLE_VALUE"]
+        return self._saveable.assign(tensors)
+
+
+def children(saveable):
+    """The dependencies of a layer whose cells have one kernel and one bias each.
+
+    Args:
+        saveable: A CudnnLSTMSaveable, or that of a tanh or relu layer.
+
+    Returns:
+        A dict of names to trackable objects.
+    """
+    assert isinstance(saveable, _saveable_base.TransformedSaveable)
+    count = len(saveable.tensor_names) // 2  # all kernels come first
+    found = {}
+    for k in range(count):
+        cell = tf.__internal__.tracking.AutoTrackable()
+        cell.bias, cell.kernel = _Part(saveable, count + k), _Part(saveable, k)
+        if count == 1:
+            found |= {"kernel": cell.kernel, "bias": cell.bias}
+        found[f"cell-{k}"] = cell
+    return found

@@ -1,0 +1,391 @@
+"""The layers of TensorFlow 1's tf.contrib.cudnn_rnn: CudnnLSTM and its siblings with variables.
+
+They are tf.Modules, and work eagerly, in tf.function and in the graphs of tf.compat.v1.
+"""
+
+import operator
+
+import tensorflow as tf
+
+from tf_rnn_ops import _seeds, raw_ops
+from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.contrib import _cell_parts, saveables
+from tf_rnn_ops.contrib.models import check_configuration
+from tf_rnn_ops.params import Layout
+
+_DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
+
+
+# What a checkpoint sees is not the attributes: see _trackable_children.
+_untracked = tf.__internal__.tracking.no_automatic_dependency_tracking
+
+
+class _CudnnRNN(tf.Module):
+    """What the four layers share; CudnnLSTM explains the arguments."""
+
+    _rnn_mode: str  # set by the classes below, as the next two
+    _base_name: str
+    _saveable_cls: type
+
+    @_untracked
+    def __init__(
+        self,
+        num_layers,
+        num_units,
+        input_mode="linear_input",
+        direction="unidirectional",
+        dropout=0.0,
+        seed=None,
+        dtype=tf.float32,
+        kernel_initializer=None,
+        bias_initializer=None,
+        name=None,
+    ):
+        super().__init__()
+        # The size of the input is not known yet; this one is legal with every input_mode.
+        check_configuration(num_layers, num_units, num_units, input_mode, direction)
+        self._num_layers = operator.index(num_layers)
+        self._num_units = operator.index(num_units)
+        self._input_mode = input_mode
+        self._direction = direction
+        self._dropout = float(dropout)
+        if not 0 <= self._dropout <= 1:
+            raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
+        self._dtype = tf.as_dtype(dtype)
+        if self._dtype not in _DTYPES:
+            names = ", ".join(one.name for one in _DTYPES)
+            raise ValueError(f"dtype must be one of {names}, but it is {self._dtype.name}.")
+        self._kernel_initializer = kernel_initializer
+        self._bias_initializer = bias_initializer
+        self._seed = _seeds.checked(seed)
+        self._drops = self._dropout > 0 and self._num_layers > 1
+        self.seed_generator = self._seed_state = None
+        if self._drops and tf.executing_eagerly():
+            self.seed_generator = _seeds.generator(self._seed)
+            self._seed_state = self.seed_generator.state.value
+        self._name = name or self._base_name
+        self._scope = None
+        self._layout = None
+        self._saveable = None
+        self._parts = {}
+
+    @property
+    def num_layers(self):
+        """L."""
+        return self._num_layers
+
+    @property
+    def num_units(self):
+        """H."""
+        return self._num_units
+
+    @property
+    def num_dirs(self):
+        """D: 1 or 2."""
+        return 2 if self._direction == "bidirectional" else 1
+
+    @property
+    def input_mode(self):
+        """As given."""
+        return self._input_mode
+
+    @property
+    def input_size(self):
+        """I, once the layer is built."""
+        return self._built_layout().input_size
+
+    @property
+    def rnn_mode(self):
+        """'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'."""
+        return self._rnn_mode
+
+    @property
+    def direction(self):
+        """'unidirectional' or 'bidirectional'."""
+        return self._direction
+
+    @property
+    def dtype(self):
+        """The type of the buffer and of everything else."""
+        return self._dtype
+
+    @property
+    def built(self):
+        """Whether the variable exists."""
+        return self._layout is not None
+
+    @property
+    def saveable(self):
+        """What saves the buffer as the variables of cells, once the layer is built; else None."""
+        return self._saveable
+
+    @property
+    def trainable_weights(self):
+        """The buffer in a list, once the layer is built."""
+        return [self.kernel] if self.built else []
+
+    @property
+    def canonical_weight_shapes(self):
+        """Shapes of the matrices that params_to_canonical of a model returns."""
+        return [block.shape for block in self._built_layout().weights]
+
+    @property
+    def canonical_bias_shapes(self):
+        """Shapes of the vectors, likewise; they do not need the layer to be built."""
+        per_layer = {"lstm": 8, "gru": 6}.get(self._rnn_mode, 2) * self.num_dirs
+        return [[self._num_units]] * (per_layer * self._num_layers)
+
+    def state_shape(self, batch_size):
+        """Shapes of the states, with time_major=True.
+
+        Args:
+            batch_size: B.
+
+        Returns:
+            A tuple of one list, of two for CudnnLSTM.
+        """
+        shape = [self._num_layers * self.num_dirs, batch_size, self._num_units]
+        return (shape, list(shape)) if self._rnn_mode == "lstm" else (shape,)
+
+    def build(self, input_shape):
+        """Creates the variable. Calling the layer does so too.
+
+        Args:
+            input_shape: [T, B, I], of which only I must be known.
+
+        Raises:
+            ValueError: The shape has another rank, or I is not known or does not fit.
+        """
+        if self.built:
+            return
+        shape = tf.TensorShape(input_shape)
+        if shape.rank != 3 or shape[-1] is None:
+            raise ValueError(
+                "The input must have three dimensions, the last of a known size, but its shape is "
+                f"{shape}."
+            )
+        layout = Layout(
+            self._rnn_mode,
+            self._num_layers,
+            self._num_units,
+            shape[-1],
+            input_mode=self._input_mode,
+            direction=self._direction,
+        )
+        if _in_v1_graph():
+            with self._variable_scope():
+                kernel = tf.compat.v1.get_variable(
+                    "opaque_kernel",
+                    dtype=self._dtype,
+                    initializer=self._initial_buffer(layout),
+                    validate_shape=False,
+                )
+            # TensorFlow 1 left out the layer's own scope if build() was called by hand.
+            self._take_variable(kernel, layout, scope=tf.compat.v1.get_variable_scope().name)
+            tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
+        else:
+            with tf.init_scope():
+                kernel = tf.Variable(self._initial_buffer(layout), name="opaque_kernel")
+                self._take_variable(kernel, layout, scope=self._name)
+        for name, child in self._parts.items():
+            self._handle_deferred_dependencies(name, child)
+
+    def __call__(
+        self, inputs, initial_state=None, sequence_lengths=None, time_major=True, training=True
+    ):
+        """Runs the layer.
+
+        Args:
+            inputs: [T, B, I], or [B, T, I] without time_major.
+            initial_state: None for zeros; otherwise a tuple of the hidden states [L*D, B, H] and, for
+                CudnnLSTM, the cell states, with the first two dimensions swapped without time_major.
+            sequence_lengths: Integers [B] in [0, T]: valid steps of each row; None for T.
+            time_major: Whether time is the first dimension.
+            training: Whether to drop out, a Python bool.
+
+        Returns:
+            The outputs, [T, B, D*H] or [B, T, D*H], and a tuple of final states, as initial_state.
+
+        Raises:
+            TypeError: initial_state is no tuple.
+            ValueError: initial_state or inputs have a wrong number of tensors or dimensions.
+            tf.errors.InvalidArgumentError: A shape or a length is wrong.
+        """
+        inputs = tf.convert_to_tensor(inputs, self._dtype)
+        if not self.built:
+            with self._variable_scope():
+                self.build(inputs.shape)
+        batch = tf.shape(inputs)[1 if time_major else 0]
+        states = self._states(initial_state, batch, time_major)
+        if sequence_lengths is None:
+            sequence_lengths = tf.fill([batch], tf.shape(inputs)[0 if time_major else 1])
+        has_c = self._rnn_mode == "lstm"
+        result = self._run(
+            training,
+            input=inputs,
+            input_h=states[0],
+            input_c=states[1] if has_c else tf.zeros([], self._dtype),
+            params=tf.convert_to_tensor(self.kernel),
+            sequence_lengths=tf.cast(sequence_lengths, tf.int32),
+            time_major=bool(time_major),
+            rnn_mode=self._rnn_mode,
+            input_mode=self._input_mode,
+            direction=self._direction,
+        )
+        return result.output, (result.output_h, result.output_c)[: 1 + has_c]
+
+    def _run(self, training, **arguments):
+        if not training or not self._drops:
+            return raw_ops.CudnnRNNV3(**arguments, is_training=bool(training))
+        if self.seed_generator is not None:
+            seed = _seeds.draw(self.seed_generator)
+            return raw_ops.StatelessCudnnRNNV3(**arguments, dropout=self._dropout, seed=seed)
+        # A graph of TensorFlow 1: a variable that its checkpoints lack would not be restored.
+        seed, seed2 = tf.compat.v1.get_seed(self._seed)
+        return raw_ops.CudnnRNNV3(
+            **arguments, dropout=self._dropout, seed=seed or 0, seed2=seed2 or 0
+        )
+
+    def _states(self, states, batch, time_major):
+        shapes = self.state_shape(batch)
+        if states is None:
+            lead = shapes[0][:2] if time_major else shapes[0][1::-1]
+            return [tf.zeros([*lead, self._num_units], self._dtype) for _ in shapes]
+        if not isinstance(states, tuple):
+            raise TypeError(
+                f"initial_state must be a tuple of tensors, but it is a {type(states).__name__}."
+            )
+        if len(states) != len(shapes):
+            raise ValueError(
+                f"initial_state of {type(self).__name__} must be {len(shapes)} tensor(s), but it is "
+                f"{len(states)}."
+            )
+        return [tf.convert_to_tensor(state, self._dtype) for state in states]
+
+    def _variable_scope(self):
+        """The scope of the variable: in graphs of TensorFlow 1 with a number if it is taken."""
+        if not _in_v1_graph():
+            return tf.name_scope(self._name)
+        if self._scope is None:
+            with tf.compat.v1.variable_scope(None, default_name=self._name) as self._scope:
+                pass
+        return tf.compat.v1.variable_scope(self._scope, auxiliary_name_scope=False)
+
+    def _initial_buffer(self, layout):
+        kernel = tf.keras.initializers.get(self._kernel_initializer or "glorot_uniform")
+        bias = tf.keras.initializers.get(self._bias_initializer or "zeros")
+        weights, biases = (
+            [
+                tf.cast(nth_use(initializer, k)(block.shape, dtype=self._dtype), self._dtype)
+                for k, block in enumerate(blocks)
+            ]
+            for initializer, blocks in ((kernel, layout.weights), (bias, layout.biases))
+        )
+        return raw_ops.CudnnRNNCanonicalToParamsV2(
+            num_layers=layout.num_layers,
+            num_units=layout.num_units,
+            input_size=layout.input_size,
+            weights=weights,
+            biases=biases,
+            rnn_mode=layout.rnn_mode,
+            input_mode=layout.input_mode,
+            direction=layout.direction,
+        )
+
+    def _built_layout(self):
+        if self._layout is None:
+            raise ValueError(
+                f"The size of the input of {self._name!r} is not known before it is built or called."
+            )
+        return self._layout
+
+    @_untracked
+    def _take_variable(self, kernel, layout, scope):
+        self.kernel = kernel
+        self._layout = layout
+        self._saveable = self._saveable_cls(
+            self.kernel,
+            layout.num_layers,
+            layout.num_units,
+            layout.input_size,
+            input_mode=self._input_mode,
+            direction=self._direction,
+            scope=scope,
+            name=f"{scope or self._name}_saveable".replace("/", "_"),
+        )
+        # TensorFlow 1.15 had object-based checkpoints for the first kind alone.
+        one_kernel = self._rnn_mode != "gru" and self.num_dirs == 1
+        self._parts = (
+            _cell_parts.children(self._saveable) if one_kernel else {"saveable": self._saveable}
+        )
+
+    def _trackable_children(self, save_type="checkpoint", **kwargs):
+        children = dict(super()._trackable_children(save_type, **kwargs))
+        if self._seed_state is not None:
+            children["seed_state"] = self._seed_state
+        if save_type == "checkpoint":
+            return {**children, **self._parts}  # see _cell_parts
+        return {**children, **({"opaque_kernel": self.kernel} if self.built else {})}
+
+
+def _in_v1_graph():
+    return not tf.executing_eagerly() and not tf.inside_function()
+
+
+class CudnnLSTM(_CudnnRNN):
+    """A stack of LSTM layers with one variable, the opaque buffer.
+
+    Args:
+        num_layers: L.
+        num_units: H.
+        input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which needs
+            I == H; or 'auto_select', which is 'skip_input' if I == H.
+        direction: 'unidirectional' or 'bidirectional'.
+        dropout: Fraction, in [0, 1], of what one layer hands to the next that is dropped in training.
+        seed: For dropout: an integer, None or a keras.random.SeedGenerator, whose state is in
+            checkpoints; in a graph of tf.compat.v1 the seed of an op.
+        dtype: Of the buffer, inputs and outputs.
+        kernel_initializer: For each matrix [H, in] of a gate; None for glorot_uniform.
+        bias_initializer: For each vector [H] of a gate; None for zeros.
+        name: The scope of the tensors in a checkpoint; None for the name of TensorFlow 1.
+
+    Attributes:
+        kernel: The variable, once the layer is built.
+        seed_generator: The generator of dropout, or None.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> layer = contrib.layers.CudnnLSTM(2, 4, direction="bidirectional")
+        >>> outputs, (h, c) = layer(tf.ones([7, 5, 3]))
+        >>> tuple(outputs.shape), tuple(h.shape)
+        ((7, 5, 8), (4, 5, 4))
+    """
+
+    _rnn_mode = "lstm"
+    _base_name = "cudnn_lstm"
+    _saveable_cls = saveables.CudnnLSTMSaveable
+
+
+class CudnnGRU(_CudnnRNN):
+    """A stack of GRU layers; as CudnnLSTM."""
+
+    _rnn_mode = "gru"
+    _base_name = "cudnn_gru"
+    _saveable_cls = saveables.CudnnGRUSaveable
+
+
+class CudnnRNNTanh(_CudnnRNN):
+    """A stack of simple recurrent layers with tanh; as CudnnLSTM."""
+
+    _rnn_mode = "rnn_tanh"
+    _base_name = "cudnn_rnn_tanh"
+    _saveable_cls = saveables.CudnnRNNTanhSaveable
+
+
+class CudnnRNNRelu(_CudnnRNN):
+    """A stack of simple recurrent layers with max(x, 0); as CudnnLSTM."""
+
+    _rnn_mode = "rnn_relu"
+    _base_name = "cudnn_rnn_relu"
+    _saveable_cls = saveables.CudnnRNNReluSaveable
