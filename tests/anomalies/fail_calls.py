@@ -1,0 +1,125 @@
+"""Child process: lets each request for memory of each op fail in turn.
+
+Usage: python -m anomalies.fail_calls LIBRARY FIRST, with LIBRARY, which failing_memory.cc makes,
+preloaded. A case is one call and one kind of request.
+"""
+
+import ctypes
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+import tf_rnn_ops
+from reference.spec import RnnSpec
+from support import calls, layer_cases, layer_ops, packed_calls, subproc
+
+KINDS = {"tensor": 1, "mmap": 3}
+# More requests than any call makes.
+MOST = 2000
+
+
+def _calls():
+    """Calls of every op; those of the last pair have tensors that the block cache serves."""
+    raw, rng = tf_rnn_ops.raw_ops, np.random.default_rng(0)
+    stack = RnnSpec("lstm", 2, 20, 7, "bidirectional", num_proj=9)
+    found = calls.rnn_calls(raw, stack, 6, 9, rng, time_major=False, dropout=0.5)
+    inference = calls.rnn_calls(raw, RnnSpec("gru", 2, 20, 7), 6, 9, rng)[0]
+    found.append(packed_calls.of_rnn(raw, RnnSpec("gru", 2, 20, 7), inference))
+    found += calls.params_calls(stack, rng)
+    found += calls.block_calls(raw, (5, 7, 6, 19), rng)
+    found += layer_ops.calls(raw, layer_cases.layer_case("gru", (5, 7, 6, 19), rng, "float32"))
+    plain = layer_cases.layer_case(
+        "lstm", (5, 7, 6, 19), rng, "float32", input_mask=False, recurrent_mask=False
+    )
+    forward = layer_ops.calls(raw, plain)[0]
+    found.append(packed_calls.of_layer(raw, forward))
+    weights = {n: forward.tensors[n] for n in ("kernel", "recurrent_kernel", "bias")}
+    for keep in (False, True):
+        found.append(calls.Call("PackLayerRNN", weights, {"rnn_mode": "lstm", "keep": keep}))
+    found += calls.rnn_calls(raw, RnnSpec("lstm", 1, 256, 128), 80, 64, rng)
+    return [(raw, call) for call in found]
+
+
+def _stock_calls():
+    raw, rng = tf.raw_ops, np.random.default_rng(0)
+    tf_rnn_ops.enable_stock_ops()
+    ours = calls.rnn_calls(tf_rnn_ops.raw_ops, RnnSpec("gru", 2, 20, 7), 6, 9, rng)
+    return [(raw, calls.Call(call.op, call.tensors, call.attrs)) for call in ours[:1]]
+
+
+def _prepared(ops, call):
+    """A function that calls the op on tensors that exist."""
+    tensors = {
+        name: [tf.constant(a) for a in value] if isinstance(value, list) else tf.constant(value)
+        for name, value in call.tensors.items()
+    }
+    return lambda: getattr(ops, call.op)(**tensors, **call.attrs)
+
+
+def _bytes(result):
+    tensors = tf.nest.flatten(result)
+    return [t.numpy().tobytes() for t in tensors]
+
+
+def _counts(call):
+    """Whether two calls may differ: dropout counts them."""
+    return bool(call.attrs.get("dropout")) and "Backprop" not in call.op
+
+
+class Failing:
+    def __init__(self, library):
+        self._library = ctypes.CDLL(library)
+        self._library.fail_request.argtypes = (ctypes.c_int, ctypes.c_long)
+
+    def run(self, function, kind, n):
+        """(result or None, error or None, whether a request failed)."""
+        result = error = None
+        self._library.fail_request(KINDS[kind], n)
+        try:
+            result = function()
+        except tf.errors.OpError as raised:
+            error = raised
+        return result, error, bool(self._library.stop_failing())
+
+
+def _check(failing, ops, call, kind, start):
+    """Lets request after request fail; returns (number of requests, complaint or None)."""
+    function = _prepared(ops, call)
+    want = _bytes(function())
+    for n in range(1, MOST):
+        start(n)
+        result, error, failed = failing.run(function, kind, n)
+        if failed and error is not None and not isinstance(error, tf.errors.ResourceExhaustedError):
+            return n, f"request {n}: {type(error).__name__}: {error}"
+        if not failed and error is not None:
+            return n, f"an error although no request failed: {error}"
+        after = _bytes(function())
+        if not _counts(call):
+            if result is not None and _bytes(result) != want:
+                return n, f"request {n}: another result"
+            if after != want:
+                return n, f"request {n}: another result in the call after it"
+        if not failed:
+            return n - 1, None
+    return MOST, "requests without end"
+
+
+def main():
+    failing, first = Failing(sys.argv[1]), int(sys.argv[2])
+    todo = [(ops, call, kind) for ops, call in _calls() + _stock_calls() for kind in KINDS]
+    for k in range(first, len(todo)):
+        ops, call, kind = todo[k]
+        label = f"{call.op} {call.attrs} {kind}"
+
+        def start(n, k=k, label=label):
+            subproc.emit({"start": k, "label": f"{label} {n}"})
+
+        requests, complaint = _check(failing, ops, call, kind, start)
+        outcome = {"label": label, "kind": kind, "requests": requests, "complaint": complaint}
+        subproc.emit({"outcome": outcome})
+    subproc.emit({"end": True})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Each request for memory of each op fails in turn: the outcome is a status or the right result, and
+the next call is right."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+from support import subproc
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("anomalies") / "failing_memory.so"
+    source = HERE / "failing_memory.cc"
+    command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", source]
+    subprocess.run([*map(str, command), "-o", str(path), "-ldl"], check=True)
+    return path
+
+
+def test_every_request_fails_in_turn(library):
+    outcomes = subproc.collect(
+        "anomalies.fail_calls",
+        library,
+        timeout=400,
+        LD_PRELOAD=str(library),
+        # TensorFlow's allocator is then the C library's, and the block cache, which keeps nothing,
+        # serves what is large.
+        TF_ENABLE_ONEDNN_OPTS="0",
+        TF_RNN_OPS_CACHE_MB="0",
+    )
+    wrong = [o for o in outcomes if "died" in o or o["complaint"]]
+    assert not wrong, "\n".join(map(str, wrong))
+    requests = {}
+    for outcome in outcomes:
+        requests.setdefault(outcome["kind"], []).append(outcome["requests"])
+    # PackLayerRNN that keeps its result asks for none the second time; the large calls map blocks.
+    assert sorted(requests["tensor"])[1] > 0 and sum(requests["tensor"]) > 100
+    assert sum(requests["mmap"]) >= 3
