@@ -4,12 +4,13 @@ import doctest
 import pathlib
 import re
 
+import numpy as np
 import onnx_models
 import op_runs
 import pytest
 
 from tf_rnn_ops import params
-from tf_rnn_ops.params import keras_weights, onnx_weights, torch_weights
+from tf_rnn_ops.params import cudnn_layers, keras_weights, onnx_weights, torch_weights
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "migration-pytorch.md"
 
@@ -23,8 +24,11 @@ def _run(blocks, names):
 
 def test_page():
     pytest.importorskip("torch")
-    assert len(BLOCKS) == 7
-    _run(BLOCKS[:-1], {"__name__": "page"})
+    assert len(BLOCKS) == 8
+    names = {"__name__": "page"}
+    _run(BLOCKS[:-1], names)
+    x = names["x"].swapaxes(0, 1)
+    np.testing.assert_allclose(names["stack"](x), names["want"].swapaxes(0, 1), atol=1e-5)
 
 
 def test_reading_an_onnx_model(rng):
@@ -33,7 +37,7 @@ def test_reading_an_onnx_model(rng):
     buffer = rng.standard_normal(layout.size).astype("float32")
     names = {"model": onnx_models.make(onnx, params.to_onnx(layout, buffer)), "params": params}
     _run(BLOCKS[-1:], names)
-    assert op_runs.same_bits(params.from_onnx(names["nodes"]).params, buffer)
+    assert op_runs.same_bits(names["buffer"], buffer)
 
 
 def test_reading_an_onnx_model_with_peepholes(rng):
@@ -45,13 +49,11 @@ def test_reading_an_onnx_model_with_peepholes(rng):
     model.graph.initializer.append(onnx.numpy_helper.from_array(peepholes, "P0"))
     model.graph.node[0].input.extend(["", "", "", "P0"])
     onnx.checker.check_model(model)
-    names = {"model": model, "params": params}
-    _run(BLOCKS[-1:], names)
     with pytest.raises(ValueError, match="peephole"):
-        params.from_onnx(names["nodes"])
+        params.from_onnx(model)
 
 
-@pytest.mark.parametrize("module", [keras_weights, onnx_weights, torch_weights])
+@pytest.mark.parametrize("module", [cudnn_layers, keras_weights, onnx_weights, torch_weights])
 def test_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

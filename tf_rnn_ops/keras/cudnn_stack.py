@@ -346,6 +346,41 @@ class _CudnnStack(keras.layers.Layer):
         }
 
     @classmethod
+    def from_converted(cls, converted, **options):
+        """Creates a layer with the weights of another framework.
+
+        Args:
+            converted: What tf_rnn_ops.params.from_keras, from_torch and their siblings return: a
+                layout and a buffer.
+            **options: More arguments of the layer, such as return_sequences.
+
+        Returns:
+            The layer, which is built.
+
+        Raises:
+            ValueError: The weights are of another kind of cell, or an option contradicts them.
+        """
+        layout, params = converted
+        if layout.rnn_mode != cls.rnn_mode:
+            raise ValueError(
+                f"The weights are of rnn_mode={layout.rnn_mode!r}, but {cls.__name__} computes "
+                f"{cls.rnn_mode!r}."
+            )
+        network = {
+            "units": layout.num_units,
+            "num_layers": layout.num_layers,
+            "direction": layout.direction,
+            "input_mode": layout.input_mode,
+            "num_proj": layout.num_proj,
+        }
+        for name in network.keys() & options.keys():
+            raise ValueError(f"{name} is {network[name]!r} in the weights and no option.")
+        layer = cls(**network, **options)
+        layer.build((None, None, layout.input_size))
+        layer.params.assign(params)
+        return layer
+
+    @classmethod
     def from_config(cls, config):
         if "go_backwards" in config:  # from keras.layers.Bidirectional
             raise ValueError(

@@ -1,6 +1,7 @@
 """The opaque parameter buffer of the CudnnRNN ops, and weights of other frameworks, in numpy."""
 
 from tf_rnn_ops.params._cells import Converted
+from tf_rnn_ops.params.cudnn_layers import from_cudnn_layer
 from tf_rnn_ops.params.keras_weights import from_keras, to_keras
 from tf_rnn_ops.params.layout import Block, Layout
 from tf_rnn_ops.params.onnx_weights import OnnxNode, from_onnx, to_onnx
@@ -11,6 +12,7 @@ __all__ = [
     "Converted",
     "Layout",
     "OnnxNode",
+    "from_cudnn_layer",
     "from_keras",
     "from_onnx",
     "from_torch",

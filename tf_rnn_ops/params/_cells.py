@@ -114,6 +114,8 @@ def as_array(name, value, rank):
     """
     if hasattr(value, "detach"):
         value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":  # torch makes no array of it
+            value = value.float()
     try:
         array = np.asarray(value)
     except Exception as error:

@@ -1,10 +1,11 @@
 """Weights of Keras's LSTM, GRU and SimpleRNN layers."""
 
-from typing import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tf_rnn_ops.params import _keras_objects
 from tf_rnn_ops.params._cells import (
     Cell,
     Converted,
@@ -25,25 +26,30 @@ from tf_rnn_ops.params.layout import Layout
 _ORDER = {1: (0,), 3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
-def from_keras(weights: Sequence, rnn_mode: str | None = None) -> Converted:
-    """Makes the buffer of CudnnRNNV3 from the weights of a stack of Keras layers.
+def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
+    """Makes the buffer of CudnnRNNV3 from a stack of Keras layers, or from their weights.
 
     The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Of a GRU only
     reset_after=True has the formula of the op. Activations must be Keras's defaults, or relu for a
     SimpleRNN with rnn_mode='rnn_relu'.
 
     Args:
-        weights: For each layer what get_weights() returns: [kernel, recurrent_kernel, bias], without
-            the bias if use_bias=False; for a Bidirectional layer (which must have
-            merge_mode='concat') these of the forward and then of the backward layer. One such list
+        source: An LSTM, GRU, SimpleRNN, or Bidirectional layer around one (with
+            merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a model whose recurrent
+            layers are one stack, with nothing but dropout between them; a list of layers; a layer
+            such as tf_rnn_ops.keras.CudnnLSTM. Or their weights, for each layer what get_weights()
+            returns: [kernel, recurrent_kernel, bias], without the bias if use_bias=False; for a
+            Bidirectional layer these of the forward and then of the backward layer. One such list
             alone stands for one layer.
-        rnn_mode: Needed for SimpleRNN: 'rnn_tanh' or 'rnn_relu'; otherwise found out.
+        rnn_mode: Needed for the weights of a SimpleRNN: 'rnn_tanh' or 'rnn_relu'; otherwise found
+            out.
 
     Returns:
         A Converted: the layout and the buffer.
 
     Raises:
-        ValueError: An array has the wrong shape or type, or their number is wrong.
+        ValueError: An array has the wrong shape or type, their number is wrong, or a layer computes
+            what the op does not.
 
     Example:
         >>> import numpy as np
@@ -53,7 +59,10 @@ def from_keras(weights: Sequence, rnn_mode: str | None = None) -> Converted:
         >>> converted.layout.rnn_mode, converted.params.shape
         ('lstm', (84,))
     """
-    layers = _as_layers(weights)
+    if hasattr(source, "layout") and hasattr(source, "params"):  # a stack of tf_rnn_ops.keras
+        return Converted(source.layout, np.asarray(source.params))
+    layers, found_mode = _as_layers(source)
+    rnn_mode = found_mode or rnn_mode
     num_dirs = 2 if len(layers[0]) in (4, 6) else 1
     cells: list[Cell] = []
     units = gates = input_size = 0
@@ -121,8 +130,13 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
     return [sum(per_cell[k : k + num_dirs], []) for k in range(0, len(per_cell), num_dirs)]
 
 
-def _as_layers(weights):
-    weights = list(weights)
+def _as_layers(source):
+    """The weights of each layer, and the rnn_mode if the layers tell it."""
+    if _keras_objects.is_layer(source):
+        return _keras_objects.keras_stack(source)
+    weights = list(source)
+    if weights and _keras_objects.is_layer(weights[0]):
+        return _keras_objects.keras_stack(weights)
     if weights and not isinstance(weights[0], (list, tuple)):
         weights = [weights]
     if not weights or len(weights[0]) not in (2, 3, 4, 6):
@@ -131,7 +145,7 @@ def _as_layers(weights):
             "weights must have 2 or 3 arrays for each layer, or 4 or 6 for a Bidirectional one, but "
             f"{found}."
         )
-    return weights
+    return weights, None
 
 
 def _cell(where, arrays, width, units, gates):

@@ -5,6 +5,7 @@ from typing import Any, Mapping, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params._cells import (
     Cell,
     Converted,
@@ -48,14 +49,17 @@ class OnnxNode(NamedTuple):
     attributes: Mapping = {}
 
 
-def from_onnx(nodes: OnnxNode | Sequence[OnnxNode]) -> Converted:
-    """Makes the buffer of CudnnRNNV3 from ONNX nodes.
+def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted:
+    """Makes the buffer of CudnnRNNV3 from the LSTM, GRU or RNN nodes of an ONNX model.
 
     Exact to the bit.
 
     Args:
-        nodes: OnnxNodes, one for each layer, or a single one. Between two layers the model must
-            join the directions: output [T, D, B, H] to [T, B, D*H].
+        source: A model, as onnx.load returns it; or OnnxNodes, one for each layer, or a single one.
+            Between two layers the model must join the directions: output [T, D, B, H] to
+            [T, B, D*H].
+        node: Name of the node of the model, or names, one for each layer. None for all recurrent
+            nodes in the order of the graph, which then must be one stack.
 
     Returns:
         A Converted: the layout and the buffer.
@@ -73,7 +77,7 @@ def from_onnx(nodes: OnnxNode | Sequence[OnnxNode]) -> Converted:
         >>> converted.layout.rnn_mode, converted.params.shape
         ('rnn_tanh', (21,))
     """
-    nodes = [nodes] if isinstance(nodes, OnnxNode) else list(nodes)
+    nodes = _nodes(source, node)
     if not nodes:
         raise ValueError("nodes must have at least one node, but it is empty.")
     first = nodes[0]
@@ -149,6 +153,16 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
             )
         )
     return nodes
+
+
+def _nodes(source, names):
+    if hasattr(source, "graph"):
+        names = [names] if isinstance(names, str) else names
+        found = _onnx_model.recurrent_nodes(source, names)
+        return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
+    if names is not None:
+        raise ValueError(f"node is for a model, but it is {names!r} and source is OnnxNodes.")
+    return [source] if isinstance(source, OnnxNode) else list(source)
 
 
 def _attribute(node, name, default):

@@ -1,7 +1,7 @@
 """State dicts of PyTorch's LSTM, GRU and RNN modules, without importing torch."""
 
 import re
-from typing import Any, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,18 +22,18 @@ from tf_rnn_ops.params.layout import Layout
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
 
 
-def from_torch(
-    state_dict: Mapping[str, Any], rnn_mode: str | None = None, prefix: str = ""
-) -> Converted:
-    """Makes the buffer of CudnnRNNV3 from the weights of torch.nn.LSTM, GRU or RNN.
+def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Converted:
+    """Makes the buffer of CudnnRNNV3 from a torch.nn.LSTM, GRU or RNN.
 
-    Exact to the bit. The gates of PyTorch are those of the op in the same order.
+    Exact to the bit; bfloat16 becomes float32. The gates of PyTorch are those of the op in the same
+    order.
 
     Args:
-        state_dict: Mapping of names ('weight_ih_l0', ...) to tensors or arrays, as state_dict()
-            returns it. Names of other modules in it are left alone.
-        rnn_mode: Needed for torch.nn.RNN, which does not store its nonlinearity: 'rnn_tanh' or
-            'rnn_relu'; otherwise found out.
+        source: The module, or one that has it inside; or a mapping of names ('weight_ih_l0', ...)
+            to tensors or arrays, as state_dict() returns it. Names of other modules in it are left
+            alone.
+        rnn_mode: Needed for the state dict of a torch.nn.RNN, which lacks its nonlinearity:
+            'rnn_tanh' or 'rnn_relu'; otherwise found out.
         prefix: What precedes the names, such as 'encoder.lstm.'.
 
     Returns:
@@ -51,7 +51,10 @@ def from_torch(
         >>> converted.layout.rnn_mode, converted.params.shape
         ('gru', (63,))
     """
-    tensors = _select(state_dict, prefix)
+    if hasattr(source, "state_dict"):
+        rnn_mode = rnn_mode or _mode_of_module(source, prefix)
+        source = source.state_dict()
+    tensors = _select(source, prefix)
     found = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
     num_layers = 1 + max(int(layer) for _, layer, _ in found)
     suffixes = ["", "_reverse"] if any(reverse for _, _, reverse in found) else [""]
@@ -143,6 +146,14 @@ def to_torch(
         # Copies, so that no tensor made of them writes into the buffer.
         state_dict.update({f"{prefix}{n}{where}": np.array(a) for n, a in arrays.items()})
     return state_dict
+
+
+def _mode_of_module(module, prefix):
+    """'rnn_tanh' or 'rnn_relu' for a torch.nn.RNN, otherwise None."""
+    for name in prefix.split(".")[:-1]:
+        module = getattr(module, name, None)
+    nonlinearity = getattr(module, "nonlinearity", None)
+    return f"rnn_{nonlinearity}" if nonlinearity in ("tanh", "relu") else None
 
 
 def _select(state_dict, prefix):

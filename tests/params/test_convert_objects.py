@@ -1,0 +1,335 @@
+"""Converters that take layers, modules and models, against the frameworks' own results."""
+
+import keras
+import numpy as np
+import op_runs
+import pytest
+
+import tf_rnn_ops.keras
+from tf_rnn_ops import params
+
+UNITS, INPUTS = 4, 3
+
+
+def _randomize(model, rng):
+    model.set_weights([0.4 * rng.standard_normal(w.shape) for w in model.get_weights()])
+    return model
+
+
+def _run_op(converted, x):
+    return op_runs.run(*converted, np.swapaxes(x, 0, 1))[0].swapaxes(0, 1)
+
+
+def _assert_runs_as(converted, model, x, atol=1e-13):
+    np.testing.assert_allclose(_run_op(converted, x), model(x), rtol=0, atol=atol)
+
+
+LAYERS = {
+    "lstm": (keras.layers.LSTM, {}),
+    "gru": (keras.layers.GRU, {}),
+    "rnn_tanh": (keras.layers.SimpleRNN, {}),
+    "rnn_relu": (keras.layers.SimpleRNN, {"activation": "relu"}),
+    "lstm of tf_rnn_ops": (tf_rnn_ops.keras.LSTM, {"use_bias": False}),
+}
+
+
+def _layer(name, **options):
+    cls, arguments = LAYERS[name]
+    return cls(UNITS, return_sequences=True, dtype="float64", **arguments, **options)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_keras(name, rng):
+    x = rng.standard_normal((2, 6, INPUTS))
+    layer = _layer(name)
+    layer(x)
+    converted = params.from_keras(_randomize(layer, rng))
+    assert converted.layout.rnn_mode == name.split()[0]
+    _assert_runs_as(converted, layer, x)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_model_of_keras(name, nested, rng):
+    x = rng.standard_normal((2, 6, INPUTS))
+    stack = [
+        keras.layers.Bidirectional(_layer(name), dtype="float64"),
+        keras.layers.Dropout(0.5, dtype="float64"),
+        keras.layers.Bidirectional(_layer(name), dtype="float64"),
+    ]
+    head = keras.layers.Dense(2, dtype="float64")
+    inner = keras.Sequential([keras.Input((None, INPUTS), dtype="float64"), *stack])
+    model = keras.Sequential([inner, head]) if nested else keras.Sequential([*stack, head])
+    model(x)
+    _randomize(model, rng)
+    converted = params.from_keras(model)
+    assert converted.layout.num_layers == 2 and converted.layout.direction == "bidirectional"
+    _assert_runs_as(converted, inner, x)
+    of_list = params.from_keras([stack[0], stack[2]])
+    assert op_runs.same_bits(of_list.params, converted.params)
+
+
+def test_a_stack_of_ours(rng):
+    x = rng.standard_normal((2, 6, INPUTS))
+    layer = tf_rnn_ops.keras.CudnnLSTM(
+        UNITS, num_layers=2, num_proj=2, return_sequences=True, dtype="float64"
+    )
+    layer(x)
+    _assert_runs_as(params.from_keras(_randomize(layer, rng)), layer, x)
+
+
+REFUSED = [
+    (
+        lambda: _layer("lstm", recurrent_activation="relu"),
+        "recurrent_activation of layer .* 'relu'",
+    ),
+    (lambda: keras.layers.LSTM(4, activation="relu"), "activation of layer .* must be 'tanh'"),
+    (lambda: keras.layers.GRU(4, reset_after=False), "reset_after of layer .* must be True"),
+    (lambda: keras.layers.GRU(4, go_backwards=True), "go_backwards of layer .* must be False"),
+    (
+        lambda: keras.layers.Bidirectional(keras.layers.GRU(4), merge_mode="sum"),
+        "merge_mode of layer .* must be 'concat'",
+    ),
+    (lambda: keras.layers.Dense(4), "There is no layer of class LSTM, GRU, SimpleRNN in Dense"),
+    (
+        lambda: keras.Sequential(
+            [
+                keras.layers.LSTM(4, return_sequences=True),
+                keras.layers.Dense(4, name="between"),
+                keras.layers.LSTM(4),
+            ]
+        ),
+        "'between' of class Dense stands between the recurrent layers",
+    ),
+    (
+        lambda: keras.Sequential(
+            [keras.layers.LSTM(4, return_sequences=True), keras.layers.GRU(4)]
+        ),
+        "All layers must be of one kind, but .* are .'lstm', 'gru'.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "match"), REFUSED)
+def test_refused_layers(make, match):
+    model = make()
+    model.build((None, None, INPUTS))
+    with pytest.raises(ValueError, match=match):
+        params.from_keras(model)
+
+
+def test_straight_into_a_layer(rng):
+    x = rng.standard_normal((2, 6, INPUTS))
+    stock = keras.Sequential(
+        [keras.layers.Bidirectional(_layer("gru"), dtype="float64") for _ in range(2)]
+    )
+    stock(x)
+    _randomize(stock, rng)
+    layer = tf_rnn_ops.keras.CudnnGRU.from_converted(
+        params.from_keras(stock), return_sequences=True, dtype="float64"
+    )
+    np.testing.assert_allclose(layer(x), stock(x), rtol=0, atol=1e-13)
+    with pytest.raises(ValueError, match="of rnn_mode='gru', but CudnnLSTM computes 'lstm'"):
+        tf_rnn_ops.keras.CudnnLSTM.from_converted(params.from_keras(stock))
+    with pytest.raises(ValueError, match="units is 4 in the weights and no option"):
+        tf_rnn_ops.keras.CudnnGRU.from_converted(params.from_keras(stock), units=8)
+
+
+# ---- CuDNNLSTM and CuDNNGRU ----
+
+
+class _CuDNNLayer:
+    """What of the layers of Keras 2 the converter reads."""
+
+    def __init__(self, name, weights):
+        self.name, self.weights = name, weights
+
+    def get_weights(self):
+        return self.weights
+
+    def get_config(self):
+        return {"name": self.name, "go_backwards": False}
+
+
+class CuDNNLSTM(_CuDNNLayer):
+    gates = 4
+
+
+class CuDNNGRU(_CuDNNLayer):
+    gates = 3
+
+
+def _cudnn_weights(gates, width, rng):
+    shapes = ((width, gates * UNITS), (UNITS, gates * UNITS), (2 * gates * UNITS,))
+    return [0.4 * rng.standard_normal(shape) for shape in shapes]
+
+
+def _as_keras_2_converts(weights, gates):
+    """What Keras 2 made of CuDNN weights when it loaded them into an LSTM or GRU."""
+    kernel, recurrent, bias = weights
+    kernel = [k.T.reshape(k.shape, order="F") for k in np.hsplit(kernel, gates)]
+    recurrent = [k.T for k in np.hsplit(recurrent, gates)]
+    bias = np.sum(np.split(bias, 2), axis=0) if gates == 4 else bias.reshape(2, -1)
+    return [np.hstack(kernel), np.hstack(recurrent), bias]
+
+
+@pytest.mark.parametrize("how", ["arrays", "layers", "bidirectional"])
+@pytest.mark.parametrize("cls", [CuDNNLSTM, CuDNNGRU])
+def test_cudnn_layers(cls, how, rng):
+    gates, x = cls.gates, rng.standard_normal((2, 6, INPUTS))
+    plain = {4: keras.layers.LSTM, 3: keras.layers.GRU}[gates]
+    make = lambda: plain(UNITS, return_sequences=True, dtype="float64")  # noqa: E731
+    if how == "bidirectional":
+        halves = [_cudnn_weights(gates, INPUTS, rng) for _ in range(2)]
+        want = keras.layers.Bidirectional(make(), dtype="float64")
+        want.build(x.shape)
+        want.set_weights(sum((_as_keras_2_converts(half, gates) for half in halves), []))
+        _assert_runs_as(params.from_cudnn_layer(halves[0] + halves[1]), want, x)
+        return
+    first, second = _cudnn_weights(gates, INPUTS, rng), _cudnn_weights(gates, UNITS, rng)
+    want = keras.Sequential([make(), make()])
+    want.build(x.shape)
+    want.set_weights(_as_keras_2_converts(first, gates) + _as_keras_2_converts(second, gates))
+    source = [first, second] if how == "arrays" else [cls("a", first), cls("b", second)]
+    _assert_runs_as(params.from_cudnn_layer(source), want, x)
+    want = make()
+    want.build(x.shape)
+    want.set_weights(_as_keras_2_converts(first, gates))
+    source = first if how == "arrays" else cls("a", first)
+    _assert_runs_as(params.from_cudnn_layer(source), want, x)
+
+
+def test_bad_cudnn_weights(rng):
+    kernel, recurrent, bias = _cudnn_weights(4, INPUTS, rng)
+    for weights, match in (
+        ([kernel, recurrent], "must be 3 arrays for each layer, or 6 .* layer 0 has 2"),
+        ([], "there is no layer"),
+        ([kernel, recurrent, bias[:16]], r"bias of layer 0 must have shape \(32,\)"),
+        (
+            [kernel, recurrent[:, :4], bias],
+            "3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but it has 1",
+        ),
+        (
+            [[kernel, recurrent, bias], [kernel, recurrent, bias]],
+            "kernel of layer 1 must have shape",
+        ),
+        ([[kernel, recurrent, bias], [kernel] * 6], "Layer 1 must have 3 arrays"),
+        (keras.layers.LSTM(4), "no layer of class CuDNNLSTM, CuDNNGRU in LSTM"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            params.from_cudnn_layer(weights)
+
+
+# ---- PyTorch ----
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+def test_a_module_of_torch(mode):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(3)
+    options = {"num_layers": 2, "bidirectional": True, "dtype": torch.float64}
+    if mode.startswith("rnn"):
+        module = torch.nn.RNN(INPUTS, UNITS, nonlinearity=mode[4:], **options)
+    else:
+        module = getattr(torch.nn, mode.upper())(INPUTS, UNITS, **options)
+    outer = torch.nn.Sequential(torch.nn.Identity(), module)
+    x = torch.randn(6, 2, INPUTS, dtype=torch.float64)
+    with torch.no_grad():
+        want = module(x)[0].numpy()
+    for converted in (params.from_torch(module), params.from_torch(outer, prefix="1.")):
+        got = op_runs.run(*converted, x.numpy())[0]
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-13)
+
+
+def test_bfloat16_of_torch():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.LSTM(INPUTS, UNITS)
+    half = torch.nn.LSTM(INPUTS, UNITS, dtype=torch.bfloat16)
+    half.load_state_dict({n: t.bfloat16() for n, t in module.state_dict().items()})
+    rounded = {n: t.bfloat16().float().numpy() for n, t in module.state_dict().items()}
+    got = params.from_torch(half).params
+    assert got.dtype == np.float32
+    assert op_runs.same_bits(got, params.from_torch(rounded).params)
+
+
+# ---- ONNX ----
+
+
+def _onnx_model(onnx, arrays, raw=True, constants=False):
+    """Two GRU nodes named 'a' and 'b', whose weights are initializers or Constant nodes."""
+    helper, nodes, tensors = onnx.helper, [], []
+    for name in "ab":
+        inputs = [f"{name}{what}" for what in "WRB"]
+        for what, array in zip(inputs, arrays[name], strict=True):
+            if raw:
+                tensors.append(onnx.numpy_helper.from_array(array, what))
+            else:
+                kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+                tensors.append(helper.make_tensor(what, kind, array.shape, array.ravel()))
+        attributes = {"hidden_size": UNITS, "linear_before_reset": 1, "direction": "forward"}
+        nodes.append(
+            helper.make_node("GRU", [f"x{name}", *inputs], [f"y{name}"], name, **attributes)
+        )
+    if constants:
+        nodes += [helper.make_node("Constant", [], [t.name], value=t) for t in tensors]
+        tensors = []
+    return helper.make_model(helper.make_graph(nodes, "graph", [], [], tensors))
+
+
+@pytest.mark.parametrize("constants", [False, True])
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_model_of_onnx(dtype, raw, constants, rng):
+    onnx = pytest.importorskip("onnx")
+
+    def node(width):
+        shapes = ((1, 3 * UNITS, width), (1, 3 * UNITS, UNITS), (1, 6 * UNITS))
+        return [rng.standard_normal(shape).astype(dtype) for shape in shapes]
+
+    arrays = {"a": node(INPUTS), "b": node(UNITS)}
+    model = _onnx_model(onnx, arrays, raw, constants)
+    attributes = {"linear_before_reset": 1}
+    nodes = {n: params.OnnxNode("GRU", *arrays[n], attributes=attributes) for n in "ab"}
+    for node, want in (
+        (None, [*nodes.values()]),
+        (["a", "b"], [*nodes.values()]),
+        ("b", nodes["b"]),
+    ):
+        got, want = params.from_onnx(model, node), params.from_onnx(want)
+        assert vars(got.layout) == vars(want.layout)
+        assert op_runs.same_bits(got.params, want.params)
+        assert got.params.dtype == dtype
+    with pytest.raises(ValueError, match="no LSTM, GRU or RNN node named 'c'; it has .'a', 'b'."):
+        params.from_onnx(model, "c")
+
+
+def test_bfloat16_of_onnx(rng):
+    onnx = pytest.importorskip("onnx")
+    values = rng.standard_normal((1, 3, 2)).astype(np.float32)
+    bits = values.view(np.uint32) & 0xFFFF0000  # what bfloat16 has
+    tensor = onnx.TensorProto(
+        name="W", data_type=onnx.TensorProto.BFLOAT16, dims=values.shape,
+        raw_data=(bits >> 16).astype("<u2").tobytes(),
+    )  # fmt: skip
+    recurrent = onnx.numpy_helper.from_array(np.ones((1, 3, 3), np.float32), "R")
+    node = onnx.helper.make_node("RNN", ["x", "W", "R"], ["y"])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [], [], [tensor, recurrent]))
+    np.testing.assert_array_equal(params.from_onnx(model).params[:6], bits.view(np.float32).ravel())
+
+
+def test_models_of_onnx_that_cannot_be_read():
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    empty = helper.make_model(helper.make_graph([], "graph", [], []))
+    with pytest.raises(ValueError, match="no LSTM, GRU or RNN node"):
+        params.from_onnx(empty)
+    node = helper.make_node("LSTM", ["x", "W", "R"], ["y"], "rnn")
+    fed = helper.make_model(helper.make_graph([node], "graph", [], []))
+    with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is no constant"):
+        params.from_onnx(fed)
+    elsewhere = onnx.TensorProto(name="W", data_type=1, dims=[1, 4, 1], data_location=1)
+    other = helper.make_model(helper.make_graph([node], "graph", [], [], [elsewhere, elsewhere]))
+    with pytest.raises(ValueError, match="values of 'W' are in another file"):
+        params.from_onnx(other)
+    with pytest.raises(ValueError, match="node is for a model, but it is 'a'"):
+        params.from_onnx(params.OnnxNode("RNN", np.ones([1, 3, 2]), np.ones([1, 3, 3])), "a")

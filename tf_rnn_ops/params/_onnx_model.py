@@ -1,0 +1,92 @@
+"""Recurrent nodes of a ModelProto of ONNX, without importing onnx."""
+
+import numpy as np
+
+_OP_TYPES = ("LSTM", "GRU", "RNN")
+# TensorProto.DataType of what weights are, and the field that holds values without raw_data.
+_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 10, 11, 16
+_EXTERNAL = 1  # TensorProto.DataLocation
+# AttributeProto.AttributeType, and the fields.
+_ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
+
+
+def recurrent_nodes(model, names):
+    """The LSTM, GRU and RNN nodes of a model.
+
+    Args:
+        model: A ModelProto.
+        names: Names of nodes, or None for all.
+
+    Returns:
+        A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
+
+    Raises:
+        ValueError: There are none, a name is unknown, or a weight is no constant of the graph.
+    """
+    graph = model.graph
+    nodes = [node for node in graph.node if node.op_type in _OP_TYPES]
+    if names is not None:
+        by_name = {node.name: node for node in nodes}
+        missing = [name for name in names if name not in by_name]
+        if missing:
+            raise ValueError(
+                f"The model has no LSTM, GRU or RNN node named {missing[0]!r}; it has "
+                f"{sorted(by_name)}."
+            )
+        nodes = [by_name[name] for name in names]
+    if not nodes:
+        raise ValueError("The graph of the model has no LSTM, GRU or RNN node.")
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            constants[node.output[0]] = node.attribute[0].t
+    return [_read(node, constants) for node in nodes]
+
+
+def _read(node, constants):
+    inputs = [*node.input, *[""] * 8]  # what is left out is '' or missing
+    weights = []
+    for k, what in ((1, "W"), (2, "R"), (3, "B"), (7, "P")):
+        name = inputs[k]
+        if name and name not in constants:
+            raise ValueError(
+                f"{what} of the node {node.name!r} is {name!r}, which is no constant of the graph."
+            )
+        weights.append(_array(constants[name]) if name else None)
+    attributes = {}
+    for attribute in node.attribute:
+        field = _ATTRIBUTE_FIELDS.get(attribute.type)
+        if field is not None:
+            value = getattr(attribute, field)
+            attributes[attribute.name] = (
+                list(value) if field.endswith("s") and len(field) > 1 else value
+            )
+    return node.op_type, *weights, attributes
+
+
+def _array(tensor):
+    """A TensorProto as an array; bfloat16 becomes float32, exactly."""
+    if tensor.data_location == _EXTERNAL:
+        raise ValueError(
+            f"The values of {tensor.name!r} are in another file: load it with them, as onnx.load does."
+        )
+    kind, shape = tensor.data_type, tuple(tensor.dims)
+    if kind in (_FLOAT16, _BFLOAT16):
+        bits = (
+            np.frombuffer(tensor.raw_data, "<u2")
+            if tensor.raw_data
+            else np.array(tensor.int32_data, np.uint16)
+        ).reshape(shape)
+        if kind == _FLOAT16:
+            return bits.astype(np.uint16).view(np.float16)
+        return (bits.astype(np.uint32) << 16).view(np.float32)
+    if kind not in (_FLOAT, _DOUBLE):
+        raise ValueError(
+            f"{tensor.name!r} must hold floating point numbers, but its data_type is {kind}."
+        )
+    dtype = np.dtype(np.float32 if kind == _FLOAT else np.float64)
+    if tensor.raw_data:
+        array = np.frombuffer(tensor.raw_data, dtype.newbyteorder("<"))
+    else:
+        array = np.array(tensor.float_data if kind == _FLOAT else tensor.double_data, dtype)
+    return array.astype(dtype).reshape(shape)
