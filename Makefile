@@ -21,6 +21,8 @@ THREADS_ARGS ?=
 # What `make problems` runs. It goes on where it stopped.
 PROBLEMS_ARGS ?= --set ci --seconds 600
 GPU_ARGS ?=
+# For tools/test_matrix.py, such as --only 3.12-2.18
+MATRIX_ARGS ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -30,11 +32,12 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo docs test problems test-gpu test-gpu-mock wheel release wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test problems test-matrix test-gpu test-gpu-mock wheel release wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
 	@echo "make test      everything: C++ tests, the wheel and its gate, the Python tests on the wheel"
+	@echo "make test-matrix  the installed release wheel on every pair of Python and TensorFlow here"
 	@echo "make wheel     the wheel for the TensorFlow at hand, in dist/"
 	@echo "make release   the wheel for every supported TensorFlow, in build/release/"
 	@echo "make wheel-any the Python files alone, for machines that no library fits, in build/any/"
@@ -66,6 +69,10 @@ wheel: $(CONFIG)
 # The wheel for every supported TensorFlow, in build/release/. Beside dist/, which has one wheel.
 release: $(CONFIG)
 	./pip_pkg.sh --release
+
+# The installed release wheel on every pair of Python and TensorFlow that this machine has.
+test-matrix: release
+	$(PY) tools/test_matrix.py --jobs $(JOBS) $(MATRIX_ARGS) build/release/*.whl
 
 # The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
 wheel-any: $(READY)

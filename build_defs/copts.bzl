@@ -1,5 +1,7 @@
 """The compiler and linker flags of every target, in one place."""
 
+load("@tf//:tf.bzl", "TF_MACHINE")
+
 # WHY no -march=native and no -ffast-math: the wheel must run on every x86-64 CPU, and give the
 # same results whichever compiler built it. -ffp-contract=off: what is fused is written as a fused
 # operation, so a remainder loop rounds as the vector loop does.
@@ -55,6 +57,12 @@ ISA_COPTS = {
         "-Wno-uninitialized",
     ],
 }
+
+# The levels above the baseline, which is SSE2 on x86-64 and NEON on aarch64.
+ISA_LEVELS = ["avx2", "avx512"] if TF_MACHINE == "x86_64" else []
+
+# The kernels that are found at run time, beside the library or the program that uses them.
+ISA_LIBRARIES = ["//cc/cpu:_tf_rnn_ops_%s.so" % level for level in ISA_LEVELS]
 
 # What every shared object of the wheel is linked with. TensorFlow exports weak symbols of Eigen by
 # the thousand; -Bsymbolic keeps our references to our own copies. -z,defs: a symbol that nobody

@@ -4,8 +4,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
 [ $# -ge 1 ] || die "usage: tools/build_native.sh FOLDER [TENSORFLOW...]
-  builds for the configured TensorFlow; or the libraries of ops for each of those named, such as
-  2.20, and the kernels, which know nothing of TensorFlow, once, with the Eigen of the last"
+  builds for the configured TensorFlow; or the libraries of ops for each of those named, such as 2.20,
+  and the kernels, which know nothing of TensorFlow, once. TF_RNN_OPS_MACHINE=aarch64 builds for that"
 mkdir -p "$1"
 target=$(cd "$1" && pwd)
 shift
@@ -28,27 +28,34 @@ build() {
   done
 }
 
-# choose TENSORFLOW: sets options to build for it, in a folder of its own, so that changing between
-# versions compiles nothing again. The configured one is built as without naming it.
+# choose TENSORFLOW: sets options to build for it and for the machine, in a folder of its own, so that
+# changing between them compiles nothing again. What is configured is built as without naming it.
 choose() {
   options=()
-  [ "$(configured TF_VERSION | cut -d. -f1-2)" != "$1" ] || return 0
-  local lines line
-  lines=$("$python" tools/fetch_tensorflow.py "$1" "$(uname -m)")
+  [ "$1 $machine" != "$(configured_minor) $(uname -m)" ] || return 0
+  local lines line suffix
+  lines=$("$python" tools/fetch_tensorflow.py "$1" "$machine")
   while read -r line; do
     options+=("--repo_env=$line")
   done <<<"$lines"
-  options+=("--platform_suffix=-tf$(sed -n 's/^TF_VERSION=//p' <<<"$lines")" "--experimental_convenience_symlinks=ignore")
+  suffix=-tf$(sed -n 's/^TF_VERSION=//p' <<<"$lines")
+  if [ "$machine" != "$(uname -m)" ]; then
+    options+=("--repo_env=CC=$machine-linux-gnu-gcc")
+    suffix+=-$machine
+  fi
+  options+=("--platform_suffix=$suffix" "--experimental_convenience_symlinks=ignore")
 }
 
-options=()
-if [ $# = 0 ]; then
-  build op_libraries kernel_libraries
-else
-  for version; do
-    echo "for TensorFlow $version"
-    choose "$version"
-    build op_libraries
-  done
-  build kernel_libraries
-fi
+configured_minor() {
+  configured TF_VERSION | cut -d. -f1-2
+}
+
+machine=${TF_RNN_OPS_MACHINE:-$(uname -m)}
+[ $# -gt 0 ] || set -- "$(configured_minor)"
+for version; do
+  echo "for TensorFlow $version on $machine"
+  choose "$version"
+  build op_libraries
+done
+choose "$(configured_minor)"
+build kernel_libraries

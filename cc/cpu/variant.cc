@@ -1,7 +1,10 @@
 #include "cc/cpu/variant.h"
 
-#include <cpuid.h>
 #include <dlfcn.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -16,12 +19,14 @@ constexpr Isa kIsas[] = {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512};
 
 bool HasBits(uint64_t value, uint64_t bits) { return (value & bits) == bits; }
 
+#if defined(__x86_64__)
 // The register states that the operating system saves and restores.
 uint64_t ReadXcr0() {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   return (uint64_t{high} << 32) | low;
 }
+#endif
 
 void Append(const std::string& text, std::string* list) {
   if (text.empty()) return;
@@ -43,6 +48,8 @@ const char* Name(Isa isa) {
   return "unknown";
 }
 
+#if defined(__x86_64__)
+
 Isa DetectIsa() {
   constexpr uint64_t kXcr0Avx = 0x6;      // xmm, ymm
   constexpr uint64_t kXcr0Avx512 = 0xE6;  // and opmask, both parts of zmm
@@ -62,6 +69,13 @@ Isa DetectIsa() {
   if (!HasBits(ebx, kAvx512) || !HasBits(xcr0, kXcr0Avx512)) return Isa::kAvx2;
   return Isa::kAvx512;
 }
+
+#else
+
+// Other processors have the baseline alone: on aarch64 it is NEON.
+Isa DetectIsa() { return Isa::kBaseline; }
+
+#endif
 
 std::string CheckTable(const KernelTable* table, Isa isa) {
   if (table == nullptr) return "it returned no table";

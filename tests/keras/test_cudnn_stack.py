@@ -336,7 +336,7 @@ def test_weights_file_and_export(tmp_path, rng):
     model.save_weights(tmp_path / "model.weights.h5")
     other.load_weights(tmp_path / "model.weights.h5")
     np.testing.assert_array_equal(other(inputs), want)
-    model.export(pathlib.Path(tmp_path) / "saved", verbose=False)
+    model.export(pathlib.Path(tmp_path) / "saved")
     served = tf.saved_model.load(str(tmp_path / "saved"))
     np.testing.assert_array_equal(served.serve(inputs), want)
 

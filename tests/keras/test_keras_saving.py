@@ -44,7 +44,7 @@ def test_keras_file(x, tmp_path):
 
 def test_saved_model(x, tmp_path):
     model = make(tf_rnn_ops.keras)
-    model.export(tmp_path / "exported", verbose=False)
+    model.export(tmp_path / "exported")
     got = load_elsewhere(tmp_path / "exported", x, tmp_path)
     np.testing.assert_allclose(got, model.predict(x, verbose=0), atol=1e-6)
 

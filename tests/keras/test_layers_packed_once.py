@@ -156,7 +156,7 @@ def test_an_exported_model(name, x, tmp_path):
     """It packs when it is first called, for the CPU it is on."""
     model = _model(name)
     want = model(x).numpy()
-    model.export(str(tmp_path / "model"), verbose=False)
+    model.export(str(tmp_path / "model"))
     np.save(tmp_path / "x.npy", x)
     for isa in (None, "baseline"):
         out = tmp_path / f"{isa}.npy"

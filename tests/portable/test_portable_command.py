@@ -83,7 +83,7 @@ def test_bad_inputs_are_one_line(frozen, capsys):
 def test_a_stateful_keras_model(tmp_path, rng, capsys):
     layer = tf_rnn_ops.keras.LSTM(4, stateful=True)
     model = keras.Sequential([keras.Input(batch_shape=(2, None, 3)), layer])
-    model.export(str(tmp_path / "model"), verbose=False)
+    model.export(str(tmp_path / "model"))
     arguments = [str(tmp_path / "model"), str(tmp_path / "new")]
     # Keras exports an open batch size, and the check makes up another one than the states have.
     assert command.main(arguments) == 2

@@ -209,7 +209,7 @@ def test_an_exported_keras_model_needs_nothing_of_ours(tmp_path, rng):
     words[2] = 0
     words[3, 5:] = 0
     want = model.predict(words, verbose=0)
-    model.export(str(tmp_path / "ours"), verbose=False)
+    model.export(str(tmp_path / "ours"))
     report = portable.rewrite_saved_model(tmp_path / "ours", tmp_path / "plain")
     assert report.ok, report
     ours = {"TfRnnOps>PackLayerRNN", "TfRnnOps>LayerRNNPacked"}
@@ -237,7 +237,7 @@ def test_an_exported_mixed_precision_model_runs(policy, tmp_path, rng):
     model = keras.Sequential([keras.Input((None, 3)), *layers])
     x = rng.standard_normal((2, 5, 3)).astype(np.float32)
     want = model.predict(x, verbose=0).astype(np.float32)
-    model.export(str(tmp_path / "ours"), verbose=False)
+    model.export(str(tmp_path / "ours"))
     np.save(tmp_path / "x.npy", x)
     # Each in a process of its own: what goes wrong here aborts.
     subproc.run_module("tf_rnn_ops.portable", tmp_path / "ours", tmp_path / "plain")
@@ -252,7 +252,7 @@ def test_an_exported_mixed_precision_model_runs(policy, tmp_path, rng):
 
 def test_a_peephole_layer_is_kept_and_said_to_be(tmp_path, capsys):
     model = keras.Sequential([keras.Input((5, 3)), tf_rnn_ops.keras.PeepholeLSTM(4)])
-    model.export(str(tmp_path / "ours"), verbose=False)
+    model.export(str(tmp_path / "ours"))
     assert command.main([str(tmp_path / "ours"), str(tmp_path / "plain")]) == 1
     out = capsys.readouterr().out
     assert "TfRnnOps>BlockLSTMV2, because it is our own op" in out

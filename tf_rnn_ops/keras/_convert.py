@@ -1,6 +1,7 @@
 """convert: the same model on the layers of this package, or back on Keras's."""
 
 import contextlib
+import inspect
 from typing import TypeVar
 
 import keras
@@ -101,15 +102,21 @@ def _new_inputs(model):
     if isinstance(model, keras.Sequential):
         return None
 
+    # What an older Keras has no argument for, its inputs cannot be.
+    known = inspect.signature(keras.Input).parameters
+
     def new_input(tensor):
         layer = tensor._keras_history.operation
+        flags = {
+            "ragged": getattr(tensor, "ragged", False),
+            "optional": getattr(layer, "optional", False),
+        }
         return keras.Input(
             batch_shape=tensor.shape,
             dtype=tensor.dtype,
             sparse=tensor.sparse,
-            ragged=getattr(tensor, "ragged", False),
             name=layer.name,
-            optional=getattr(layer, "optional", False),
+            **{name: value for name, value in flags.items() if name in known},
         )
 
     return keras.tree.map_structure(new_input, model.input)

@@ -1,0 +1,176 @@
+"""Tests an installed wheel with every pair of Python and TensorFlow in PAIRS that this machine has.
+
+    python tools/test_matrix.py build/release/*.whl
+
+Each pair gets an environment of its own in build/matrix, which is removed afterwards. Writes the table
+in docs/compatibility.md, pairs that failed or are absent here included.
+"""
+
+import argparse
+import datetime
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "compatibility.md"
+MARKS = ("<!-- begin: tools/test_matrix.py -->\n", "<!-- end -->\n")
+
+
+class Pair(NamedTuple):
+    python: str
+    tensorflow: str
+    keras: str = ""  # a requirement; empty: the newest for this Python and TensorFlow
+
+
+PAIRS = (
+    Pair("3.10", "2.21"),
+    Pair("3.11", "2.21"),
+    Pair("3.12", "2.18", "keras==3.5.0"),
+    Pair("3.12", "2.19", "keras==3.8.0"),
+    Pair("3.13", "2.20", "keras==3.10.0"),
+    Pair("3.13", "2.21"),
+)
+
+# What another TensorFlow or Keras may break: ops against references, gradients, Keras layers and
+# models, contrib's classes, TensorFlow's own ops, SavedModels. Not what depends on our code alone.
+TESTS = (
+    "parity/test_device_parity.py",
+    "ops/test_shape_functions.py",
+    "gradients/test_tape.py",
+    "gradients/test_layer_gradients.py",
+    "gradients/test_saved_model.py",
+    "keras/test_layer_sweep.py",
+    "keras/test_layer_models.py",
+    "keras/test_cudnn_stack.py",
+    "keras/test_keras_convert.py",
+    "keras/test_keras_saving.py",
+    "keras/test_convert_state.py",
+    "keras/test_peephole.py",
+    "contrib/test_cells.py",
+    "contrib/test_saveables.py",
+    "contrib/test_rnn_params_saveable.py",
+    "stock/test_stock_parity.py",
+    "stock/test_stock_saved_model.py",
+    "stock/test_stock_enable.py",
+)
+
+
+class Outcome(NamedTuple):
+    pair: Pair
+    versions: str
+    result: str
+    passed: bool
+
+
+def find_python(version):
+    """The path of a Python of that minor version on PATH or among pyenv's; None if there is none."""
+    found = [shutil.which(f"python{version}")]
+    pyenv = pathlib.Path.home() / ".pyenv" / "versions"
+    found += sorted(pyenv.glob(f"{version}.*/bin/python"), reverse=True)
+    for python in filter(None, found):
+        # One of pyenv's shims is there even where the version behind it is not.
+        command = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.stdout.strip() == version:
+            return str(python)
+    return None
+
+
+def install(pair, python, wheel, folder):
+    """Returns the path of the Python of a new environment with the pair and the wheel."""
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    own = str(folder / "bin" / "python")
+    pip = [own, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    keras = [pair.keras] if pair.keras else []
+    wanted = [f"tensorflow-cpu~={pair.tensorflow}.0", *keras, "pytest>=8", "pytest-xdist"]
+    subprocess.run([*pip, *wanted], check=True)
+    # Without dependencies, so that what was chosen above stays.
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    return own
+
+
+VERSIONS = """
+import importlib.metadata as metadata, platform
+names = ("tensorflow-cpu", "keras", "numpy")
+print(platform.python_version(), *(metadata.version(name) for name in names), sep=" | ")
+"""
+
+
+def test(pair, wheel, jobs, more):
+    """Runs the tests on one pair."""
+    python = find_python(pair.python)
+    if python is None:
+        return Outcome(pair, f"{pair.python} | {pair.tensorflow} | |", "no such Python here", False)
+    folder = ROOT / "build" / "matrix" / f"{pair.python}-{pair.tensorflow}"
+    start = time.monotonic()
+    try:
+        own = install(pair, python, wheel, folder)
+        run = subprocess.run([own, "-c", VERSIONS], capture_output=True, text=True, check=True)
+        versions = run.stdout.strip()
+        print(f"testing with Python | TensorFlow | Keras | numpy: {versions}", flush=True)
+        command = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), *more]
+        # From build/, so that the package under test is the installed one.
+        run = subprocess.run(
+            [*command, *(f"../tests/{name}" for name in TESTS)],
+            cwd=ROOT / "build",
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        print(run.stdout, flush=True)
+        counts = re.findall(r"\d+ (?:passed|failed|skipped|errors?)", run.stdout.splitlines()[-1])
+        minutes = (time.monotonic() - start) / 60
+        result = f"{', '.join(counts) or 'nothing ran'}; {minutes:.0f} min"
+        return Outcome(pair, versions, result, run.returncode == 0)
+    except subprocess.CalledProcessError as error:
+        reason = f"failed: {' '.join(map(str, error.cmd[1:5]))}"
+        return Outcome(pair, f"{pair.python} | {pair.tensorflow} | |", reason, False)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def table(outcomes, wheel):
+    """The Markdown lines."""
+    size = wheel.stat().st_size / 1e6
+    day = datetime.date.today().isoformat()
+    lines = [
+        f"Last run on {day}, with `{wheel.name}` ({size:.1f} MB):",
+        "",
+        "| Python | TensorFlow | Keras | numpy | tests |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [f"| {outcome.versions} | {outcome.result} |" for outcome in outcomes]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("wheel", type=pathlib.Path)
+    parser.add_argument("--only", help="one pair, such as 3.12-2.18; writes no table")
+    parser.add_argument("--jobs", type=int, default=2, help="parallel pytest workers")
+    parser.add_argument("rest", nargs="*", help="more arguments for pytest, after --")
+    options = parser.parse_args()
+    pairs = [p for p in PAIRS if options.only in (None, f"{p.python}-{p.tensorflow}")]
+    if not pairs:
+        parser.error(f"--only {options.only} is none of the pairs")
+    wheel = options.wheel.resolve(strict=True)
+    outcomes = []
+    for pair in pairs:
+        outcomes.append(test(pair, wheel, options.jobs, options.rest))
+        print(f"== Python {pair.python}, TensorFlow {pair.tensorflow}: {outcomes[-1].result}", flush=True)
+    text = table(outcomes, wheel)
+    print(text)
+    if options.only is None:
+        before, rest = PAGE.read_text().split(MARKS[0])
+        PAGE.write_text(before + MARKS[0] + text + MARKS[1] + rest.split(MARKS[1])[1])
+        print(f"wrote the table to {PAGE.relative_to(ROOT)}")
+    return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
