@@ -1,5 +1,7 @@
-"""Each request for memory of each op fails in turn: the outcome is a status or the right result, and
-the next call is right."""
+"""Each request for memory of each op fails in turn.
+
+The outcome is a status or the right result, and the next call is right.
+"""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Child process: random valid calls, each mutated once, run eagerly.
+"""Child process: calls of drawn problems, each mutated once, run eagerly.
 
 Usage: python -m fuzz.fuzz_calls SEED COUNT FIRST. Case k depends on SEED and k alone, so one case
 can be run again.
@@ -8,29 +8,28 @@ import sys
 
 import numpy as np
 
-from support import calls, cases, layer_cases, layer_ops, mutations, subproc
+from problem import draw, values
+from problem.grammar import BLOCK, LAYER
+from support import calls, layer_ops, mutations, packed_calls, subproc
 from support.bad_inputs import raised_by
 
+# Multiplications of one call: small, since each case is one call and one mutation.
+LARGEST = 20_000
 
-def random_call(ops, rng):
-    """A valid call of a random op with a random configuration."""
-    family = rng.integers(4)
-    if family == 0:
-        shape = tuple(int(n) for n in rng.integers(1, 9, size=4))
-        seq_len_max = int(rng.integers(0, shape[0] + 1))
-        found = calls.block_calls(ops, shape, rng, bool(rng.integers(2)), seq_len_max)
-    elif family == 3:
-        case = layer_cases.random_layer_case(str(rng.choice(layer_cases.MODES)), rng, "float32")
-        found = layer_ops.calls(ops, case, bool(rng.integers(2)))
-    else:
-        spec = cases.random_spec(rng)
-        if family == 1:
-            found = calls.params_calls(spec, rng)
-        else:
-            steps, batch = (int(n) for n in rng.integers(1, 7, size=2))
-            dropout = float(rng.choice([0.0, 0.5]))
-            found = calls.rnn_calls(ops, spec, steps, batch, rng, bool(rng.integers(2)), dropout)
-    return found[rng.integers(len(found))]
+
+def calls_of(ops, problem, rng):
+    """The valid calls of a problem in float32: its op, the gradient, and what handles weights."""
+    case, time_major = values.case(problem), problem.order == "time"
+    if problem.op == BLOCK:
+        return calls.calls_of_block(ops, case)
+    if problem.op == LAYER:
+        found = layer_ops.calls(ops, case, time_major)
+        return [packed_calls.of_layer(ops, found[0])] if problem.run == "packed" else found
+    found = calls.calls_of_rnn(ops, case, time_major, problem.dropout)
+    if problem.run == "packed":
+        plain = next(call for call in found if call.op == "CudnnRNNV3")
+        return [packed_calls.of_rnn(ops, case.spec, plain)]
+    return found + calls.params_calls(case.spec, rng)
 
 
 def corrupted_contents(call, rng):
@@ -58,7 +57,9 @@ def main():
     ops = tf_rnn_ops.raw_ops
     for k in range(first, count):
         rng = np.random.default_rng([seed, k])
-        call = random_call(ops, rng)
+        problem = draw.problem(seed, k, LARGEST).replace(type="float32")
+        found = calls_of(ops, problem, rng)
+        call = found[rng.integers(len(found))]
         if k % 4 == 0:
             mutation = mutations.Mutation(
                 "hostile contents", corrupted_contents(call, rng), (), False
@@ -66,7 +67,7 @@ def main():
         else:
             possible = list(mutations.all_mutations(call, ops))
             mutation = possible[rng.integers(len(possible))]
-        label = f"{call.op} {call.attrs} seed {seed} case {k}: {mutation.label}"
+        label = f"{problem} # {call.op} with {mutation.label}; seed {seed} case {k}"
         subproc.emit({"start": k, "label": label})
         kind, message = raised_by(ops, mutation.call, "eager")
         outcome = {"label": label, "raised": kind, "message": message[:300]}

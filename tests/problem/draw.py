@@ -94,11 +94,11 @@ def _draw(dice):
     return Problem(**keys)
 
 
-def problem(seed, number):
-    """Problem `number` of the set with this seed."""
+def problem(seed, number, largest=_LARGEST):
+    """Problem `number` of the set with this seed, of about so many multiplications at most."""
     found = _draw(_Dice(seed, number))
     # What is too large loses rows; T stays, which lengths may name.
-    while multiplications(found) > _LARGEST and found.B > 1:
+    while multiplications(found) > largest and found.B > 1:
         lengths = found.lengths if found.op == BLOCK or "," not in found.lengths else "random"
         found = found.replace(B=found.B // 2, lengths=lengths)
     return found

@@ -85,8 +85,14 @@ def _numpy(tensor):
 
 def rnn_calls(ops, spec, steps, batch, rng, time_major=True, dropout=0.0):
     """Valid calls of StatelessCudnnRNNV3, CudnnRNNV3 and its gradient for one float32 problem."""
-    case = cases.rnn_case(spec, steps, batch, rng, "float32")
-    attrs = {**spec.attrs(), "time_major": time_major, "dropout": dropout}
+    return calls_of_rnn(
+        ops, cases.rnn_case(spec, steps, batch, rng, "float32"), time_major, dropout
+    )
+
+
+def calls_of_rnn(ops, case, time_major=True, dropout=0.0):
+    """The same for a float32 case."""
+    attrs = {**case.spec.attrs(), "time_major": time_major, "dropout": dropout}
     tensors = tf_ops.rnn_tensors(case, time_major)
     inputs = {n: _numpy(t) for n, t in tensors.inputs().items()}
     result = ops.CudnnRNNV3(**inputs, **attrs)
@@ -132,12 +138,19 @@ def params_calls(spec, rng):
 
 def block_calls(ops, shape, rng, use_peephole=True, seq_len_max=None):
     """Valid calls of BlockLSTMV2 and BlockLSTMGradV2, float32; shape is (T, B, I, H)."""
-    case = cases.block_case(*shape, rng, "float32", seq_len_max, use_peephole=use_peephole)
+    return calls_of_block(
+        ops, cases.block_case(*shape, rng, "float32", seq_len_max, use_peephole=use_peephole)
+    )
+
+
+def calls_of_block(ops, case):
+    """The same for a float32 case."""
     inputs = {n: _numpy(t) for n, t in tf_ops.block_tensors(case).items()}
     result = tf_ops.block_forward(ops, case)
     upstream = {"cs_grad": case.cs_grad, "h_grad": case.h_grad}
+    attrs = {"use_peephole": case.use_peephole}
     return [
-        Call("BlockLSTMV2", inputs, {"use_peephole": use_peephole, "cell_clip": 0.0}),
+        Call("BlockLSTMV2", inputs, {**attrs, "cell_clip": case.cell_clip}),
         Call(
             "BlockLSTMGradV2",
             {
@@ -145,6 +158,6 @@ def block_calls(ops, shape, rng, use_peephole=True, seq_len_max=None):
                 **{n: _numpy(getattr(result, n)) for n in FORWARD_NAMES},
                 **{n: a.astype(np.float32) for n, a in upstream.items()},
             },
-            {"use_peephole": use_peephole},
+            attrs,
         ),
     ]

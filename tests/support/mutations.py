@@ -294,11 +294,13 @@ def reserve_mutations(call, ops):
             f"reserve_space {label}", call.with_tensor("reserve_space", value), names, static
         )
 
+    yield mutation("of inference", np.float32(0), static=True)
+    if not own.size:  # without steps or rows: that of all other such calls
+        return
     yield mutation("of zeros", np.zeros_like(own))
     yield mutation("of ones", np.ones_like(own))
     yield mutation("of NaN", np.full_like(own, np.nan))
     yield mutation("shifted", np.roll(own, 1))
-    yield mutation("of inference", np.float32(0), static=True)
     inputs = {
         n: call.tensors[n] for n in ("input", "input_h", "input_c", "params", "sequence_lengths")
     }
@@ -315,8 +317,9 @@ def reserve_mutations(call, ops):
             result = ops.CudnnRNNV3(**{**inputs, **doubled}, **attrs)
         yield mutation(f"of a call with {label}", np.asarray(result.reserve_space))
     shorter = inputs["sequence_lengths"] // 2
-    result = ops.CudnnRNNV3(**{**inputs, "sequence_lengths": shorter}, **attrs)
-    yield mutation("of other lengths", np.asarray(result.reserve_space))
+    if np.any(shorter != inputs["sequence_lengths"]):
+        result = ops.CudnnRNNV3(**{**inputs, "sequence_lengths": shorter}, **attrs)
+        yield mutation("of other lengths", np.asarray(result.reserve_space))
 
 
 def _layer_reserve_mutations(call, ops):
@@ -328,10 +331,12 @@ def _layer_reserve_mutations(call, ops):
         changed = call.with_tensor("reserve_space", value)
         return Mutation(f"reserve_space {label}", changed, ("reserve_space",), static)
 
+    yield mutation("of inference", np.float32(0), static=True)
+    if not own.size:  # without steps or rows: that of all other such calls
+        return
     yield mutation("of zeros", np.zeros_like(own))
     yield mutation("of NaN", np.full_like(own, np.nan))
     yield mutation("shifted", np.roll(own, 1))
-    yield mutation("of inference", np.float32(0), static=True)
 
     def of_call(label, **changes):
         result = ops.LayerRNN(**{**inputs, **changes}, **call.attrs)
@@ -346,7 +351,8 @@ def _layer_reserve_mutations(call, ops):
     steps = inputs["input"].shape[axis]
     lengths = inputs["sequence_lengths"]
     full = lengths if lengths.size else np.full(batch, steps, np.int32)
-    yield of_call("other lengths", sequence_lengths=full // 2)
+    if np.any(full):
+        yield of_call("other lengths", sequence_lengths=full // 2)
     yield of_call("more steps", input=np.concatenate([inputs["input"]] * 2, axis))
 
 
