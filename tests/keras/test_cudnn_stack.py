@@ -494,8 +494,3 @@ def test_forms_of_masks(time_major, known, rng):
     for bad in (mask.T, mask[:, :-1], mask[:-1], one_time, mask.reshape(-1, 1), mask[0]):
         with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have"):
             run(x, bad)
-
-
-def test_bidirectional_names_the_argument_to_use():
-    with pytest.raises(ValueError, match="direction='bidirectional'"):
-        keras.layers.Bidirectional(CudnnLSTM(UNITS))

@@ -4,6 +4,7 @@ from tf_rnn_ops.keras import _environment
 
 _environment.check()
 
+from tf_rnn_ops.keras import _bidirectional  # noqa: E402
 from tf_rnn_ops.keras._accelerate import Acceleration, accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras._compare import ModelComparison, Timing, compare  # noqa: E402
 from tf_rnn_ops.keras._convert import convert  # noqa: E402
@@ -17,6 +18,8 @@ from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
 from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN  # noqa: E402
 from tf_rnn_ops.keras.peephole import PeepholeLSTM  # noqa: E402
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell  # noqa: E402
+
+_bidirectional.guard()
 
 __all__ = [
     "Acceleration",

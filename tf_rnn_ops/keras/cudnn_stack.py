@@ -1,16 +1,13 @@
 """Layers that run a whole recurrent stack, all layers and directions, in one CudnnRNNV3."""
 
 import functools
-import itertools
-import operator
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
-from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras import _eligibility, _masks
+from tf_rnn_ops.keras import _eligibility, _masks, _stack_weights
 from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 
@@ -39,6 +36,15 @@ class _CudnnStack(keras.layers.Layer):
         recurrent_initializer="orthogonal",
         bias_initializer="zeros",
         unit_forget_bias=True,
+        use_bias=True,
+        kernel_regularizer=None,
+        recurrent_regularizer=None,
+        bias_regularizer=None,
+        kernel_constraint=None,
+        recurrent_constraint=None,
+        bias_constraint=None,
+        go_backwards=False,
+        stateful=False,
         seed=None,
         **kwargs,
     ):
@@ -62,6 +68,16 @@ class _CudnnStack(keras.layers.Layer):
         self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.unit_forget_bias = bool(unit_forget_bias)
+        self.use_bias = bool(use_bias)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        self.go_backwards = bool(go_backwards)
+        self.stateful = bool(stateful)
+        self._state_h = self._state_c = None
         self.seed = _seeds.checked(seed)
         # Without dropout between layers there is no state.
         drops = self.dropout > 0 and self.num_layers > 1
@@ -93,7 +109,21 @@ class _CudnnStack(keras.layers.Layer):
             name="params",
             shape=(self.layout.size,),
             initializer=lambda shape, dtype: self._initial_params(dtype),
+            regularizer=_stack_weights.regularizer(
+                self.layout,
+                self.kernel_regularizer,
+                self.recurrent_regularizer,
+                self.bias_regularizer if self.use_bias else None,
+            ),
+            constraint=_stack_weights.constraint(
+                self.layout,
+                self.kernel_constraint,
+                self.recurrent_constraint,
+                self.bias_constraint if self.use_bias else None,
+            ),
         )
+        if self.stateful:
+            self._create_states(input_shape[1 if self.time_major else 0])
 
     def _make_layout(self, input_size):
         return Layout(
@@ -107,31 +137,57 @@ class _CudnnStack(keras.layers.Layer):
         )
 
     def _initial_params(self, dtype):
-        """Fills the opaque buffer as Keras fills the weights of one layer and direction at a time.
+        return _stack_weights.initial(
+            self.layout,
+            dtype,
+            self.kernel_initializer,
+            self.recurrent_initializer,
+            self.bias_initializer if self.use_bias else None,
+            self.unit_forget_bias,
+        )
 
-        Tensors throughout, since Keras may build a layer while it traces a function.
-        """
-        pieces = []
-        for k, (source, blocks) in enumerate(_matrices(self.layout.weights)):
-            rows, inputs = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
-            recurrent = source == "recurrent"
-            initializer = self.recurrent_initializer if recurrent else self.kernel_initializer
-            if inputs > 0:
-                # The buffer has the transpose of what Keras calls a kernel.
-                pieces.append(tf.transpose(_draw(initializer, k, (inputs, rows), dtype)))
-        for k, (source, blocks) in enumerate(_matrices(self.layout.biases)):
-            rows = sum(block.size for block in blocks)
-            if source == "recurrent":
-                pieces.append(tf.zeros([rows], dtype))
-                continue
-            bias = tf.split(_draw(self.bias_initializer, k, (rows,), dtype), len(blocks))
-            if self.unit_forget_bias:
-                bias = [
-                    tf.ones_like(gate) if block.gate == "f" else gate
-                    for gate, block in zip(bias, blocks)
-                ]
-            pieces += bias
-        return tf.concat([tf.reshape(piece, [-1]) for piece in pieces], axis=0)
+    def _create_states(self, batch):
+        if self.states is not None:
+            self.reset_state()
+            return
+        if batch is None:
+            raise ValueError(
+                f"The batch size of the input of {self.name!r} must be known with stateful=True: give "
+                "keras.Input a batch_size."
+            )
+        # Variables of TensorFlow, since Keras does not count states as weights either.
+        with tf.init_scope():
+            zeros = [
+                tf.zeros(self._state_shape(batch, size), self.compute_dtype)
+                for size in self._state_sizes
+            ]
+            self._state_h = tf.Variable(zeros[0], trainable=False)
+            self._state_c = tf.Variable(zeros[1], trainable=False) if len(zeros) == 2 else None
+
+    @property
+    def states(self):
+        """The variables of stateful=True, shaped as initial_state; None before the layer is built."""
+        if self._state_h is None:
+            return None
+        return [self._state_h] if self._state_c is None else [self._state_h, self._state_c]
+
+    def reset_state(self):
+        """Sets the states that stateful=True keeps to 0."""
+        for state in self.states or ():
+            state.assign(tf.zeros_like(state))
+
+    def reset_states(self):
+        """As reset_state."""
+        self.reset_state()
+
+    @property
+    def _state_sizes(self):
+        """S and, for an LSTM, H."""
+        return [self.hidden_size, self.units][: 2 if self.rnn_mode == "lstm" else 1]
+
+    def _state_shape(self, batch, size):
+        count = self.num_layers * self.num_directions
+        return [count, batch, size] if self.time_major else [batch, count, size]
 
     def call(
         self,
@@ -175,22 +231,44 @@ class _CudnnStack(keras.layers.Layer):
         time = tf.shape(inputs)[0 if self.time_major else 1]
         if sequence_lengths is None:
             sequence_lengths = self._lengths_from_mask(mask, inputs, batch, time)
+        sequence_lengths = tf.cast(sequence_lengths, tf.int32)
+        if self.go_backwards:
+            inputs = self._reverse_valid(inputs, sequence_lengths)
         training = bool(training)
+        if initial_state is None and self.stateful:
+            initial_state = self.states
         input_h, input_c = self._initial_states(initial_state, inputs, batch)
         tensors = {
             "input": inputs,
             "input_h": input_h,
             "input_c": input_c,
             "params": tf.convert_to_tensor(self.params),
-            "sequence_lengths": tf.cast(sequence_lengths, tf.int32),
+            "sequence_lengths": sequence_lengths,
         }
         result = self._train(tensors, dropout_seed) if training else self._infer(tensors)
-        output = result.output if self.return_sequences else self._last_output(result.output_h)
+        if self.stateful:
+            for state, new in zip(self.states, (result.output_h, result.output_c)):
+                state.assign(new)
+        if not self.return_sequences:
+            output = self._last_output(result.output_h)
+        elif self.go_backwards:
+            # As in Keras, step t of the input is step T - 1 - t of the output.
+            output = self._reverse_valid(result.output, sequence_lengths)
+            output = tf.reverse(output, [0 if self.time_major else 1])
+        else:
+            output = result.output
         if not self.return_state:
             return output
         if self.rnn_mode == "lstm":
             return output, result.output_h, result.output_c
         return output, result.output_h
+
+    def _reverse_valid(self, sequences, lengths):
+        """Each row with its valid steps the other way round, and its padding where it was."""
+        batch_axis = 1 if self.time_major else 0
+        return tf.reverse_sequence(
+            sequences, lengths, seq_axis=1 - batch_axis, batch_axis=batch_axis
+        )
 
     @property
     def _network(self):
@@ -203,6 +281,8 @@ class _CudnnStack(keras.layers.Layer):
         }
 
     def _train(self, tensors, seed):
+        if not self.use_bias:
+            tensors["params"] = _stack_weights.without_bias_gradient(self.layout, tensors["params"])
         if self.seed_generator is None:
             return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
         seed = _seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
@@ -262,11 +342,9 @@ class _CudnnStack(keras.layers.Layer):
 
     def _initial_states(self, states, inputs, batch):
         """Returns input_h and input_c of the op."""
-        sizes = [self.hidden_size, self.units][: 2 if self.rnn_mode == "lstm" else 1]
-        count = self.num_layers * self.num_directions
+        sizes = self._state_sizes
         if states is None:
-            lead = [count, batch] if self.time_major else [batch, count]
-            states = [tf.zeros([*lead, size], inputs.dtype) for size in sizes]
+            states = [tf.zeros(self._state_shape(batch, size), inputs.dtype) for size in sizes]
         elif not isinstance(states, (list, tuple)):
             states = [states]
         if len(states) != len(sizes):
@@ -277,7 +355,7 @@ class _CudnnStack(keras.layers.Layer):
         # From a state of another size the op would read another number of layers or units.
         rows = inputs.shape[1 if self.time_major else 0]
         for k, (state, size) in enumerate(zip(states, sizes)):
-            expected = [count, rows, size] if self.time_major else [rows, count, size]
+            expected = self._state_shape(rows, size)
             if not tf.TensorShape(state.shape).is_compatible_with(expected):
                 raise ValueError(
                     f"initial_state[{k}] must have shape {expected}, but its shape is "
@@ -308,16 +386,11 @@ class _CudnnStack(keras.layers.Layer):
     def compute_output_shape(self, input_shape):
         input_shape = tuple(input_shape)
         batch = input_shape[1 if self.time_major else 0]
-        count = self.num_layers * self.num_directions
         size = self.num_directions * self.hidden_size
         output = (*input_shape[:2], size) if self.return_sequences else (batch, size)
         if not self.return_state:
             return output
-        lead = (count, batch) if self.time_major else (batch, count)
-        states = [(*lead, self.hidden_size)]
-        if self.rnn_mode == "lstm":
-            states.append((*lead, self.units))
-        return (output, *states)
+        return (output, *(tuple(self._state_shape(batch, size)) for size in self._state_sizes))
 
     def compute_mask(self, inputs, previous_mask):
         mask = keras.tree.flatten(previous_mask)[0] if previous_mask is not None else None
@@ -342,6 +415,15 @@ class _CudnnStack(keras.layers.Layer):
             "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
             "bias_initializer": keras.initializers.serialize(self.bias_initializer),
             "unit_forget_bias": self.unit_forget_bias,
+            "use_bias": self.use_bias,
+            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
+            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
+            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
+            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
+            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
+            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
+            "go_backwards": self.go_backwards,
+            "stateful": self.stateful,
             "seed": _seeds.to_config(self.seed),
         }
 
@@ -376,29 +458,11 @@ class _CudnnStack(keras.layers.Layer):
         for name in network.keys() & options.keys():
             raise ValueError(f"{name} is {network[name]!r} in the weights and no option.")
         layer = cls(**network, **options)
+        if not layer.use_bias and np.any(layout.unpack(params)[1]):
+            raise ValueError("use_bias=False needs biases of 0, but the weights have others.")
         layer.build((None, None, layout.input_size))
         layer.params.assign(params)
         return layer
-
-    @classmethod
-    def from_config(cls, config):
-        if "go_backwards" in config:  # from keras.layers.Bidirectional
-            raise ValueError(
-                f"Bidirectional cannot wrap {cls.__name__}; use "
-                f"{cls.__name__}(..., direction='bidirectional')."
-            )
-        return super().from_config(config)
-
-
-def _matrices(blocks):
-    """Groups the blocks of all gates: what Keras calls one kernel, or one bias."""
-    groups = itertools.groupby(blocks, operator.attrgetter("layer", "direction", "source"))
-    return [(source, list(group)) for (_, _, source), group in groups]
-
-
-def _draw(initializer, index, shape, dtype):
-    """Draws one matrix."""
-    return tf.convert_to_tensor(nth_use(initializer, index)(shape, dtype=dtype))
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
@@ -425,11 +489,24 @@ class CudnnLSTM(_CudnnStack):
         recurrent_initializer: For the recurrent weights, as a matrix [S, G*H].
         bias_initializer: For the input biases [G*H]; the recurrent biases start at 0.
         unit_forget_bias: Whether the input bias of an LSTM's forget gate starts at 1.
+        use_bias: Whether there are biases. If not, the buffer has them as zeros, which stay.
+        kernel_regularizer: For each matrix that kernel_initializer draws.
+        recurrent_regularizer: For each recurrent matrix.
+        bias_regularizer: For the bias [G*H] of each layer and direction, which is the sum of the two;
+            for both [2, 3*H] of a GRU.
+        kernel_constraint: For each matrix that kernel_initializer draws.
+        recurrent_constraint: For each recurrent matrix.
+        bias_constraint: For each of the two biases of a layer and direction.
+        go_backwards: Whether to run each row from its last valid step to its first. Step t of the
+            input then is step T - 1 - t of the output, as in Keras.
+        stateful: Whether each call begins with the final states of the call before. The batch size
+            must be known. reset_state() sets them to 0.
         seed: For dropout: an integer; None for one from Python's `random`, which
             keras.utils.set_random_seed seeds; or a keras.random.SeedGenerator.
         **kwargs: name, dtype and the like, as for every Keras layer.
 
-    There are no regularizers, constraints, use_bias, stateful, go_backwards or recurrent_dropout.
+    There is no recurrent_dropout. keras.layers.Bidirectional takes the layer: two stacks, joined at the
+    end, where direction='bidirectional' joins the directions after each layer.
 
     Attributes:
         params: The weight, a vector in the order of docs/param-layout.md.

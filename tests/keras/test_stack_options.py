@@ -1,0 +1,283 @@
+"""Options of the stacks that keras.layers.LSTM and its siblings have, against stacks of those."""
+
+import keras
+import numpy as np
+import pytest
+import stock_stack
+import tensorflow as tf
+
+import tf_rnn_ops.keras
+from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM
+
+MODES = tuple(stock_stack.LAYERS)
+STOCK = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
+BATCH, TIME, INPUTS, UNITS = 4, 6, 3, 5
+LENGTHS = np.array([6, 4, 1, 3], np.int32)
+MASK = np.arange(TIME) < LENGTHS[:, None]
+
+
+@pytest.fixture
+def x(rng):
+    return rng.standard_normal((BATCH, TIME, INPUTS))
+
+
+def _stock(mode, layers=2, **options):
+    """Layers of Keras, one after the other."""
+    options = {"return_sequences": True, "dtype": "float64", **options}
+    if mode in STOCK:
+        return [STOCK[mode](UNITS, **options) for _ in range(layers)]
+    activation = mode.removeprefix("rnn_")
+    return [keras.layers.SimpleRNN(UNITS, activation=activation, **options) for _ in range(layers)]
+
+
+def _pair(mode, rng, layers=2, **options):
+    """A stack of Keras's layers and ours with the same weights."""
+    stock = keras.Sequential(
+        [keras.Input((None, INPUTS), dtype="float64"), *_stock(mode, layers, **options)]
+    )
+    stock.set_weights([0.4 * rng.standard_normal(w.shape) for w in stock.get_weights()])
+    ours = stock_stack.LAYERS[mode].from_converted(
+        tf_rnn_ops.params.from_keras([layer for layer in stock.layers if layer.weights], mode),
+        return_sequences=True,
+        dtype="float64",
+        **options,
+    )
+    return ours, stock
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_bias(mode, rng, x):
+    ours, stock = _pair(mode, rng, use_bias=False)
+    for training in (False, True):
+        np.testing.assert_allclose(ours(x, training=training), stock(x), rtol=0, atol=1e-12)
+    # A step of training leaves the zeros alone.
+    biases = ours.layout.biases[0].offset
+    model = keras.Sequential([keras.Input((TIME, INPUTS)), ours])
+    model.compile(keras.optimizers.Adam(0.1), "mse")
+    before = ours.get_weights()[0]
+    model.fit(x, np.ones((BATCH, TIME, UNITS)), verbose=0)
+    after = ours.get_weights()[0]
+    assert not after[biases:].any() and np.any(after[:biases] != before[:biases])
+    fresh = type(ours)(UNITS, use_bias=False, bias_initializer="ones")
+    fresh.build((None, None, INPUTS))
+    assert not fresh.layout.unpack(fresh.params.numpy())[1][0].any()
+
+
+def test_weights_with_biases_do_not_fit_a_layer_without(rng):
+    ours, _ = _pair("gru", rng)
+    converted = tf_rnn_ops.params.from_keras(ours)
+    with pytest.raises(ValueError, match="use_bias=False needs biases of 0"):
+        CudnnGRU.from_converted(converted, use_bias=False)
+
+
+def _squares_of_column_sums(matrix):
+    """A regularizer that tells a matrix from its transpose."""
+    return tf.reduce_sum(tf.reduce_sum(matrix, axis=0) ** 2)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_regularizers(mode, rng):
+    options = {
+        "kernel_regularizer": keras.regularizers.L1(0.1),
+        "recurrent_regularizer": _squares_of_column_sums,
+        "bias_regularizer": keras.regularizers.L2(0.3),
+    }
+    ours, stock = _pair(mode, rng, layers=3, **options)
+    assert len(stock.losses) == 9 and len(ours.losses) == 1
+    np.testing.assert_allclose(ours.losses[0], sum(stock.losses), rtol=1e-12)
+    for name in options:  # each alone, so that none is taken for another
+        ours, stock = _pair(mode, rng, **{name: options[name]})
+        np.testing.assert_allclose(ours.losses[0], sum(stock.losses), rtol=1e-12)
+    with tf.GradientTape() as tape:
+        loss = ours.losses[0]
+    assert np.any(tape.gradient(loss, ours.params.value))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_constraints(mode, rng):
+    options = {
+        "kernel_constraint": keras.constraints.MaxNorm(0.5, axis=0),
+        "recurrent_constraint": keras.constraints.UnitNorm(axis=1),
+        "bias_constraint": keras.constraints.NonNeg(),
+    }
+    ours, stock = _pair(mode, rng, **options)
+    for variable in stock.trainable_variables:
+        variable.assign(variable.constraint(variable))
+    ours.params.assign(ours.params.constraint(ours.params))
+    want = tf_rnn_ops.params.from_keras(
+        [layer for layer in stock.layers if layer.weights], mode
+    ).params
+    np.testing.assert_allclose(ours.params, want, rtol=0, atol=1e-15)
+    alone, _ = _pair(mode, rng, kernel_constraint=keras.constraints.NonNeg())
+    alone.params.assign(alone.params.constraint(alone.params))
+    weights, biases = alone.layout.unpack(alone.params.numpy())
+    for block, matrix in zip(alone.layout.weights, weights):
+        assert (matrix.min() < 0) == (block.source == "recurrent")
+    assert min(bias.min() for bias in biases) < 0
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("return_sequences", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_go_backwards(mode, return_sequences, time_major, rng, x):
+    ours, stock = _pair(mode, rng, layers=1)
+    layer = type(ours)(
+        UNITS,
+        go_backwards=True,
+        return_sequences=return_sequences,
+        time_major=time_major,
+        dtype="float64",
+    )
+    one = _stock(mode, 1, go_backwards=True, return_sequences=return_sequences)[0]
+    one.build(x.shape)
+    one.set_weights(stock.get_weights())
+    layer.build((None, None, INPUTS))
+    layer.set_weights(ours.get_weights())
+
+    def run(mask):
+        given = (x.swapaxes(0, 1), None if mask is None else mask.T) if time_major else (x, mask)
+        y = layer(given[0], mask=given[1]).numpy()
+        return y.swapaxes(0, 1) if time_major and return_sequences else y
+
+    np.testing.assert_allclose(run(None), one(x), rtol=0, atol=1e-12)
+    got, want = run(MASK), one(x, mask=MASK).numpy()
+    if return_sequences:
+        valid = MASK[:, ::-1]
+        np.testing.assert_allclose(got[valid], want[valid], rtol=0, atol=1e-12)
+        assert not got[~valid].any()
+    else:
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("return_sequences", [False, True])
+@pytest.mark.parametrize("merge_mode", ["concat", "sum", None])
+@pytest.mark.parametrize("cls", [CudnnLSTM, CudnnGRU])
+def test_bidirectional(cls, merge_mode, return_sequences, masked, rng, x):
+    mode = "lstm" if cls is CudnnLSTM else "gru"
+    options = {"return_sequences": return_sequences, "dtype": "float64"}
+    ours = keras.layers.Bidirectional(
+        cls(UNITS, return_state=True, **options), merge_mode=merge_mode, dtype="float64"
+    )
+    stock = keras.layers.Bidirectional(
+        STOCK[mode](UNITS, return_state=True, **options), merge_mode=merge_mode, dtype="float64"
+    )
+    ours.build(x.shape)
+    stock.build(x.shape)
+    halves = []
+    for layer, twin in (
+        (stock.forward_layer, ours.forward_layer),
+        (stock.backward_layer, ours.backward_layer),
+    ):
+        layer.set_weights([0.4 * rng.standard_normal(w.shape) for w in layer.get_weights()])
+        halves.append(tf_rnn_ops.params.from_keras([layer.get_weights()]).params)
+        twin.set_weights([halves[-1]])
+    mask = MASK if masked else None
+    got, want = ours(x, mask=mask), stock(x, mask=mask)
+    assert len(got) == len(want)
+    outputs = 1 if merge_mode else 2
+    for a, b in zip(got[:outputs], want[:outputs]):
+        a, b = np.array(a), np.array(b)
+        if return_sequences and masked:
+            a, b = a[MASK], b[MASK]
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-12)
+    for a, b in zip(got[outputs:], want[outputs:]):
+        np.testing.assert_allclose(np.squeeze(a, 1), b, rtol=0, atol=1e-12)
+    again = keras.layers.deserialize(keras.layers.serialize(ours))
+    assert again.backward_layer.go_backwards and not again.forward_layer.go_backwards
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("cls", [CudnnLSTM, CudnnGRU])
+def test_stateful(cls, time_major, rng, x):
+    x = x.swapaxes(0, 1) if time_major else x
+    axis = 0 if time_major else 1
+    options = {
+        "num_layers": 2,
+        "time_major": time_major,
+        "return_sequences": True,
+        "dtype": "float64",
+    }
+    layer, plain = cls(UNITS, stateful=True, **options), cls(UNITS, **options)
+    layer.build(x.shape)
+    plain.build(x.shape)
+    plain.set_weights(layer.get_weights())
+    run = tf.function(layer)
+    for _ in range(2):
+        parts = [run(tf.constant(part)) for part in np.split(x, 2, axis=axis)]
+        np.testing.assert_allclose(np.concatenate(parts, axis), plain(x), rtol=0, atol=1e-14)
+        assert np.any(layer.states[0])
+        layer.reset_state()
+    assert len(layer.get_weights()) == 1
+    states = [rng.standard_normal(state.shape) for state in layer.states]
+    np.testing.assert_array_equal(layer(x, initial_state=states), plain(x, initial_state=states))
+
+
+def test_stateful_needs_the_batch_size():
+    layer = CudnnLSTM(UNITS, stateful=True, name="stack")
+    with pytest.raises(ValueError, match="batch size of the input of 'stack' must be known"):
+        layer.build((None, None, INPUTS))
+    layer.build((BATCH, None, INPUTS))
+    with pytest.raises(ValueError, match=r"initial_state\[0\] must have shape \[2, 1, 5\]"):
+        layer(np.zeros((2, TIME, INPUTS), "float32"))
+
+
+def test_states_are_copied_saved_and_exported(x, tmp_path):
+    inputs = keras.Input(batch_shape=x.shape)
+    model = keras.Model(inputs, CudnnGRU(UNITS, stateful=True)(inputs))
+    model(x)
+    copy = tf_rnn_ops.keras.convert(model)
+    path = tf.train.Checkpoint(model=model).save(str(tmp_path / "saved"))
+    want = model(x)
+    np.testing.assert_array_equal(copy(x), want)
+    tf.train.Checkpoint(model=model).restore(path).assert_consumed()
+    np.testing.assert_array_equal(model(x), want)
+    model.export(str(tmp_path / "exported"), verbose=False)
+    served = tf.saved_model.load(str(tmp_path / "exported"))
+    np.testing.assert_array_equal(served.serve(x.astype("float32")), model(x))
+
+
+@pytest.mark.parametrize("cls", stock_stack.LAYERS.values())
+def test_config_round_trip(cls):
+    layer = cls(
+        3,
+        use_bias=False,
+        kernel_regularizer=keras.regularizers.L1(0.1),
+        recurrent_regularizer="l2",
+        bias_regularizer="l1",
+        kernel_constraint=keras.constraints.MaxNorm(2.0),
+        recurrent_constraint="unit_norm",
+        bias_constraint="non_neg",
+        go_backwards=True,
+        stateful=True,
+    )
+    restored = keras.layers.deserialize(keras.layers.serialize(layer))
+    assert restored.get_config() == layer.get_config()
+    config = layer.get_config()
+    assert config["go_backwards"] and config["stateful"] and not config["use_bias"]
+    assert config["kernel_regularizer"]["config"]["l1"] == pytest.approx(0.1)
+
+
+# ---- Keras's fused Bidirectional ----
+
+
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_a_fused_bidirectional_of_keras_does_not_pass_us_by(mode, monkeypatch, x):
+    """Where Keras's backend runs both directions, it gets Keras's layers and not ours."""
+    method = f"_can_attempt_fused_{mode}"
+    if not hasattr(keras.layers.Bidirectional, method):
+        pytest.skip("this Keras has none")
+    calls = []
+
+    def fused(self, sequences, initial_state):
+        calls.append(type(self.forward_layer))
+        raise NotImplementedError
+
+    monkeypatch.setattr(keras.layers.Bidirectional, f"_call_fused_{mode}", fused)
+    ours = {"lstm": tf_rnn_ops.keras.LSTM, "gru": tf_rnn_ops.keras.GRU}[mode]
+    for cls in (ours, STOCK[mode]):
+        keras.layers.Bidirectional(cls(UNITS))(x)
+    assert calls == [STOCK[mode]]
+    with tf_rnn_ops.keras.accelerate():
+        keras.layers.Bidirectional(STOCK[mode](UNITS))(x)
+    assert calls == [STOCK[mode]]

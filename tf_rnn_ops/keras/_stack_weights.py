@@ -1,0 +1,151 @@
+"""The matrices and biases in the buffer of a stack, as Keras's initializers and the like see them."""
+
+import itertools
+import operator
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tf_rnn_ops._initializers import nth_use
+
+
+class _Piece(NamedTuple):
+    """All gates of one source of one layer and direction: what Keras calls a kernel, or a bias.
+
+    Attributes:
+        source: 'input', 'recurrent' or 'projection'.
+        blocks: The gates' Blocks.
+        start: Where it begins in the buffer.
+        end: Where the next one begins.
+        shape: Of the matrix in the buffer, which is the transpose of Keras's; of a bias (G*H,).
+    """
+
+    source: str
+    blocks: list
+    start: int
+    end: int
+    shape: tuple
+
+    def of(self, buffer):
+        """The matrix [in, rows] or the vector."""
+        values = tf.reshape(buffer[self.start : self.end], self.shape)
+        return tf.transpose(values) if len(self.shape) == 2 else values
+
+
+def _pieces(blocks):
+    groups = itertools.groupby(blocks, operator.attrgetter("layer", "direction", "source"))
+    for (_, _, source), group in groups:
+        group = list(group)
+        rows = sum(block.shape[0] for block in group)
+        yield _Piece(source, group, group[0].offset, group[-1].end, (rows, *group[0].shape[1:]))
+
+
+def _matrices(layout):
+    """The matrices that exist: a first layer that skips its input has none for it."""
+    return [piece for piece in _pieces(layout.weights) if piece.end > piece.start]
+
+
+def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
+    """Fills the buffer as Keras fills the weights of one layer and direction at a time.
+
+    Tensors throughout, since Keras may build a layer while it traces a function.
+
+    Args:
+        layout: A Layout.
+        dtype: Of the buffer.
+        kernel: Initializer of the input matrices and projections.
+        recurrent: Initializer of the recurrent matrices.
+        bias: Initializer of the input biases; None for 0. The recurrent biases are 0.
+        unit_forget_bias: Whether the input bias of an LSTM's forget gate is 1.
+
+    Returns:
+        A vector.
+    """
+    values = []
+    for k, piece in enumerate(_pieces(layout.weights)):
+        initializer = recurrent if piece.source == "recurrent" else kernel
+        if piece.end > piece.start:
+            values.append(tf.transpose(_draw(initializer, k, piece.shape[::-1], dtype)))
+    for k, piece in enumerate(_pieces(layout.biases)):
+        if bias is None or piece.source == "recurrent":
+            values.append(tf.zeros(piece.shape, dtype))
+            continue
+        gates = tf.split(_draw(bias, k, piece.shape, dtype), len(piece.blocks))
+        if unit_forget_bias:
+            gates = [
+                tf.ones_like(gate) if block.gate == "f" else gate
+                for gate, block in zip(gates, piece.blocks)
+            ]
+        values += gates
+    return tf.concat([tf.reshape(value, [-1]) for value in values], axis=0)
+
+
+def _draw(initializer, index, shape, dtype):
+    return tf.convert_to_tensor(nth_use(initializer, index)(shape, dtype=dtype))
+
+
+def regularizer(layout, kernel, recurrent, bias):
+    """The sum of what the regularizers of a stack of Keras layers would give; None without any.
+
+    Args:
+        layout: A Layout.
+        kernel: Regularizer of the input matrices and projections, or None; as the other two.
+        recurrent: Of the recurrent matrices.
+        bias: Of the biases: of both of a GRU, otherwise of their sum, which is Keras's bias.
+
+    Returns:
+        A function of the buffer, or None.
+    """
+    if kernel is None and recurrent is None and bias is None:
+        return None
+
+    def loss(buffer):
+        buffer = tf.convert_to_tensor(buffer)
+        terms = []
+        for piece in _matrices(layout):
+            one = recurrent if piece.source == "recurrent" else kernel
+            if one is not None:
+                terms.append(one(piece.of(buffer)))
+        pieces = list(_pieces(layout.biases)) if bias is not None else []
+        for inputs, states in zip(pieces[::2], pieces[1::2]):
+            pair = [inputs.of(buffer), states.of(buffer)]
+            terms.append(bias(tf.stack(pair) if layout.rnn_mode == "gru" else sum(pair)))
+        return tf.add_n(terms) if terms else tf.zeros([], buffer.dtype)
+
+    return loss
+
+
+def constraint(layout, kernel, recurrent, bias):
+    """Applies constraints to each matrix and each bias; None without any.
+
+    Args:
+        layout: A Layout.
+        kernel: Constraint of the input matrices and projections, or None; as the other two.
+        recurrent: Of the recurrent matrices.
+        bias: Of each bias vector; a layer and direction has two.
+
+    Returns:
+        A function from buffer to buffer, or None.
+    """
+    if kernel is None and recurrent is None and bias is None:
+        return None
+
+    def constrained(buffer):
+        buffer = tf.convert_to_tensor(buffer)
+        values = []
+        for piece in [*_matrices(layout), *_pieces(layout.biases)]:
+            value = piece.of(buffer)
+            one = {"recurrent": recurrent}.get(piece.source, kernel)
+            one = bias if len(piece.shape) == 1 else one
+            if one is not None:
+                value = tf.convert_to_tensor(one(value))
+            values.append(tf.reshape(tf.transpose(value), [-1]))
+        return tf.concat(values, axis=0)
+
+    return constrained
+
+
+def without_bias_gradient(layout, buffer):
+    """The buffer, through which no gradient reaches the biases."""
+    first = layout.biases[0].offset
+    return tf.concat([buffer[:first], tf.stop_gradient(buffer[first:])], axis=0)
