@@ -1,6 +1,7 @@
 #include "cc/core/param_layout.h"
 
 #include "cc/core/checked_math.h"
+#include "cc/core/param_offsets.h"
 
 namespace rnn_ops {
 namespace {
@@ -33,24 +34,22 @@ int64_t ParamsSize(const RnnConfig& config) {
 ParamLayout::ParamLayout(const RnnConfig& config)
     : config_(config), num_dirs_(config.num_dirs()), blocks_(config.num_pseudo_layers()) {
   const int64_t gate_rows = config.num_gates() * config.num_units;
-  const auto take = [this](int64_t rows, int64_t cols) {
-    const ParamBlock block{size_, rows, cols};
-    size_ += block.size();
-    return block;
-  };
+  const ParamOffsets at = {
+      gate_rows, config.hidden_size(), config.num_proj * config.num_units,
+      num_dirs_, config.num_layers,    config.skips_input(0) ? 0 : config.input_size};
   for (int64_t layer = 0; layer < config.num_layers; ++layer) {
-    const int64_t inputs = config.skips_input(layer) ? 0 : config.layer_input_size(layer);
     for (int64_t dir = 0; dir < num_dirs_; ++dir) {
+      const int64_t weights = at.Weights(layer, dir), biases = at.Biases(layer, dir);
       PseudoLayerParams& p = blocks_[layer * num_dirs_ + dir];
-      p.input_weights = take(gate_rows, inputs);
-      p.recurrent_weights = take(gate_rows, config.hidden_size());
-      p.projection = take(config.num_proj, config.num_proj > 0 ? config.num_units : 0);
+      p.input_weights = {weights, gate_rows, at.Input(layer)};
+      p.recurrent_weights = {weights + at.Recurrent(layer), gate_rows, config.hidden_size()};
+      p.projection = {weights + at.Projection(layer), config.num_proj,
+                      config.num_proj > 0 ? config.num_units : 0};
+      p.input_bias = {biases, gate_rows, 1};
+      p.recurrent_bias = {biases + gate_rows, gate_rows, 1};
     }
   }
-  for (PseudoLayerParams& p : blocks_) {
-    p.input_bias = take(gate_rows, 1);
-    p.recurrent_bias = take(gate_rows, 1);
-  }
+  size_ = at.size();
 }
 
 std::vector<ParamBlock> ParamLayout::CanonicalWeights() const {

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cc/core/rnn_mode.h"
 #include "cc/core/status.h"
 
 namespace rnn_ops {
 
 // The numbers are cuDNN's.
-enum class RnnMode : int32_t { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
 enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
 enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
 

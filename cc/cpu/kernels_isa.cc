@@ -1,7 +1,6 @@
 // The kernel table of one instruction set. Compiled once per level; see build_defs.
 #include "cc/cpu/kernel_table.h"
-#include "cc/cpu/pass/block_lstm_entry.h"
-#include "cc/cpu/pass/rnn_entry.h"
+#include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -15,15 +14,15 @@ constexpr rnn_ops::cpu::KernelTable kTable = {
     /*isa=*/RNN_OPS_ISA_STRING,
     /*vector_bytes=*/static_cast<int32_t>(sizeof(isa::Packet<float>)),
     /*rnn_forward_sizes=*/&isa::RnnForwardSizes,
-    /*rnn_forward=*/&isa::RnnForward,
+    /*rnn_forward=*/&isa::Run<rnn_ops::cpu::RnnForwardArgs>,
     /*rnn_backward_sizes=*/&isa::RnnBackwardSizes,
-    /*rnn_backward=*/&isa::RnnBackward,
+    /*rnn_backward=*/&isa::Run<rnn_ops::cpu::RnnBackwardArgs>,
     /*rnn_pack_sizes=*/&isa::RnnPackedSizes,
-    /*rnn_pack=*/&isa::RnnPack,
+    /*rnn_pack=*/&isa::Run<rnn_ops::cpu::RnnPackArgs>,
     /*block_lstm_forward_scratch=*/&isa::BlockLstmForwardScratch,
-    /*block_lstm_forward=*/&isa::BlockLstmForward,
+    /*block_lstm_forward=*/&isa::Run<rnn_ops::cpu::BlockLstmForwardArgs>,
     /*block_lstm_backward_scratch=*/&isa::BlockLstmBackwardScratch,
-    /*block_lstm_backward=*/&isa::BlockLstmBackward,
+    /*block_lstm_backward=*/&isa::Run<rnn_ops::cpu::BlockLstmBackwardArgs>,
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward_slice.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/backward_recurrence.h"
 #include "cc/cpu/pass/weight_gradient.h"
+#include "cc/cpu/pass/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/narrow_rows.h"
@@ -32,9 +32,9 @@ void SkippedInputGradient(const Sizes<T>& s, const T* const* dgates, bool accumu
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t u = 0; u < s.blocks; ++u) {
       const int64_t valid = s.units - u * V;
-      const T* g = dgates[i] + (u * s.gates.buffer + s.gates.input_at) * V;
+      const T* g = dgates[i] + (u * s.cell.buffer + s.cell.input_at) * V;
       Packet<T> sum = accumulate ? LoadFirst(dx[i] + u * V, valid) : Set<T>(T(0));
-      for (int v = 0; v < s.gates.input.count; ++v) sum = padd(sum, Load(g + v * V));
+      for (int v = 0; v < s.cell.input.count; ++v) sum = padd(sum, Load(g + v * V));
       StoreFirst(dx[i] + u * V, sum, valid);
     }
   }
@@ -92,45 +92,6 @@ void InputGradient(const BackwardLayer<T, E>& layer, int64_t row0, int64_t row1)
   }
 }
 
-// Where the gradients of one pseudo-layer go; views as in WeightSource.
-template <typename T>
-struct WeightTarget {
-  MatrixView<T> input;  // data is null without input weights
-  MatrixView<T> recurrent;
-  MatrixView<T> projection;
-  T* input_bias;      // null: none
-  T* recurrent_bias;  // null: none
-};
-
-// The target of a problem with kKerasWeights.
-template <typename T>
-WeightTarget<T> LayerTarget(const RnnBackwardArgs& args, const Sizes<T>& s) {
-  const int64_t columns = s.gates.count * s.units;
-  const int32_t bias_rows = args.problem.bias_rows;
-  T* dbias = bias_rows > 0 ? static_cast<T*>(args.dbias) : nullptr;
-  WeightTarget<T> to;
-  to.input = {static_cast<T*>(args.dkernel), columns, 1};
-  to.recurrent = {static_cast<T*>(args.drecurrent_kernel), columns, 1};
-  to.projection = {nullptr, 0, 0};
-  to.input_bias = dbias;
-  to.recurrent_bias = bias_rows > 1 ? dbias + columns : nullptr;
-  return to;
-}
-
-template <typename T>
-WeightTarget<T> OpaqueTarget(const Sizes<T>& s, T* weights, T* biases, int64_t in,
-                             bool skip_input) {
-  const int64_t gate_units = s.gates.count * s.units;
-  T* recurrent = weights + (skip_input ? 0 : gate_units * in);
-  WeightTarget<T> to;
-  to.input = {skip_input ? nullptr : weights, 1, in};
-  to.recurrent = {recurrent, 1, s.hidden};
-  to.projection = {s.proj > 0 ? recurrent + gate_units * s.hidden : nullptr, 1, s.units};
-  to.input_bias = biases;
-  to.recurrent_bias = biases + gate_units;
-  return to;
-}
-
 // Gate panels, or dense panels of units, that one item of work reduces together.
 struct PanelRange {
   int64_t begin;
@@ -161,14 +122,14 @@ class PanelRanges {
 // The gradients of the weights and biases of gate panels.
 template <typename T, typename E>
 void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRange& range,
-                        const WeightTarget<T>& to) {
+                        const WeightViews<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const BackwardDirection<T, E>& dir = layer.dirs[d];
   const int64_t in = to.input.data == nullptr ? 0 : layer.in;
-  const int vectors = s.dense ? PanelVectors(s.blocks, range.begin) : s.gates.buffer;
-  const int nx = s.dense ? vectors : s.gates.input.count;
-  const int nh = s.dense ? vectors : s.gates.recurrent.count;
+  const int vectors = s.dense ? PanelVectors(s.blocks, range.begin) : s.cell.buffer;
+  const int nx = s.dense ? vectors : s.cell.input.count;
+  const int nh = s.dense ? vectors : s.cell.recurrent.count;
   const int64_t x_size = in * (s.dense ? 4 : nx) * V;
   const int64_t h_size = s.hidden * (s.dense ? 4 : nh) * V;
   T* dwx = dir.gradient.input + range.begin * x_size;
@@ -179,17 +140,17 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
   const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
                                   vectors};
   const ReductionFactor<T> factors[2] = {
-      {in, s.gates.input_at, nx, dwx, x_size, mask_x && !s.dense},
-      {s.hidden, s.gates.recurrent_at, nh, dwh, h_size, mask_h && !s.dense}};
+      {in, s.cell.input_at, nx, dwx, x_size, mask_x && !s.dense},
+      {s.hidden, s.cell.recurrent_at, nh, dwh, h_size, mask_h && !s.dense}};
   E* const space = dir.reduction + range.begin * ReductionSpace<T, E>(layer.seq->rows);
   if constexpr (std::is_same_v<T, E>) {
     ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
                  [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
                    if (factor == 0) {
-                     return mask_x ? layer.operand_x + row * in * s.gates.input.count
+                     return mask_x ? layer.operand_x + row * in * s.cell.input.count
                                    : layer.x.at(t, j);
                    }
-                   return mask_h ? dir.operand_h + row * s.hidden * s.gates.recurrent.count
+                   return mask_h ? dir.operand_h + row * s.hidden * s.cell.recurrent.count
                                  : layer.HBefore(d, t, j);
                  });
   } else {
@@ -211,18 +172,18 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
       return std::min<int64_t>(V, s.units - (s.dense ? 4 * panel + v : panel) * V);
     };
     for (int v = 0; v < nx; ++v) {
-      const int64_t col = column(s.gates.input, v);
+      const int64_t col = column(s.cell.input, v);
       if (in > 0) {
         UnpackVector(dwx + q * x_size + v * V, nx * V, in, valid(v), to.input.At(0, col));
       }
       if (to.input_bias == nullptr) continue;
-      StoreFirst(to.input_bias + col, Load(sums + (s.gates.input_at + v) * V), valid(v));
+      StoreFirst(to.input_bias + col, Load(sums + (s.cell.input_at + v) * V), valid(v));
     }
     for (int v = 0; v < nh; ++v) {
-      const int64_t col = column(s.gates.recurrent, v);
+      const int64_t col = column(s.cell.recurrent, v);
       UnpackVector(dwh + q * h_size + v * V, nh * V, s.hidden, valid(v), to.recurrent.At(0, col));
       if (to.recurrent_bias == nullptr) continue;
-      StoreFirst(to.recurrent_bias + col, Load(sums + (s.gates.recurrent_at + v) * V), valid(v));
+      StoreFirst(to.recurrent_bias + col, Load(sums + (s.cell.recurrent_at + v) * V), valid(v));
     }
   }
 }
@@ -230,7 +191,7 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
 // The gradient of the projection for dense panels of units.
 template <typename T>
 void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& range,
-                        const WeightTarget<T>& to) {
+                        const WeightViews<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const BackwardDirection<T>& dir = layer.dirs[d];
@@ -267,21 +228,21 @@ void MakeBackwardOperands(const BackwardLayer<T, E>& layer, const ParallelFor& p
   if constexpr (!std::is_same_v<T, E>) {
     PairRows(seq, layer.in, layer.operand_x, parallel, x);
   } else if (layer.input_masks) {
-    MaskRows(seq, layer.input_masks, s.gates.input, layer.operand_x, parallel, x);
+    MaskRows(seq, layer.input_masks, s.cell.input, layer.operand_x, parallel, x);
   }
   for (int d = 0; d < s.num_dirs; ++d) {
     auto h = [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); };
     if constexpr (!std::is_same_v<T, E>) {
       PairRows(seq, s.hidden, layer.dirs[d].operand_h, parallel, h);
     } else if (layer.recurrent_masks) {
-      MaskRows(seq, layer.recurrent_masks, s.gates.recurrent, layer.dirs[d].operand_h, parallel, h);
+      MaskRows(seq, layer.recurrent_masks, s.cell.recurrent, layer.dirs[d].operand_h, parallel, h);
     }
   }
 }
 
 // The products over all rows: dx and the gradients of weights and biases.
 template <typename T, typename E>
-void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightTarget<T>* to,
+void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>* to,
                          const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;

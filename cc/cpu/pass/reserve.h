@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/sequence.h"
 
@@ -63,8 +63,8 @@ struct Reserve {
   int64_t num_layers;
 
   struct PseudoLayer {
-    T* gates;  // nothing for the vanilla modes
-    T* c;      // nothing unless LSTM
+    T* gates;  // nothing where the cell keeps none
+    T* c;      // nothing without a second state
   };
   PseudoLayer At(int64_t pseudo_layer) const;
   T* LayerOutput(int64_t layer) const;
@@ -77,8 +77,8 @@ struct Reserve {
   // The arrays in order: fn(data, elements).
   template <typename F>
   Arena Walk(F&& fn) const;
-  int64_t GateElements() const { return sizes->dense ? 0 : Area(rows, sizes->gate_row); }
-  int64_t CElements() const { return sizes->lstm() ? Area(rows, sizes->padded) : 0; }
+  int64_t GateElements() const { return sizes->cell.keeps_gates ? Area(rows, sizes->gate_row) : 0; }
+  int64_t CElements() const { return sizes->cell.has_c ? Area(rows, sizes->padded) : 0; }
   int64_t PseudoLayerBytes() const {
     Arena one;
     one.Take<T>(GateElements());

@@ -14,11 +14,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "cc/core/stages.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward_products.h"
-#include "cc/cpu/pass/backward_slice.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/backward_recurrence.h"
 #include "cc/cpu/pass/reserve.h"
 #include "cc/cpu/pass/rnn_forward.h"
 #include "cc/cpu/pass/slice_pointers.h"
@@ -38,22 +36,22 @@ int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
 }
 
 template <typename T, typename E>
-void BackwardPackItem(const Sizes<T>& s, const WeightSource<TensorOf<T, E>>& src, int64_t in,
-                      int64_t item, const BackwardDirection<T, E>& dir) {
+void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t item,
+                      const BackwardDirection<T, E>& dir) {
   // Sources are (k, gate column); here the gate column is K.
   using View = MatrixView<const TensorOf<T, E>>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
   const int64_t input_panels = DensePanels<T>(in);
   if (item < input_panels) {
-    const int64_t depth = OperandsOf<E>(s.padded * s.gates.input.count);
-    PackDensePanelOfGateRows(swapped(src.input), s.units, s.gates.input, in, item,
+    const int64_t depth = OperandsOf<E>(s.padded * s.cell.input.count);
+    PackDensePanelOfGateRows(swapped(src.input), s.units, s.cell.input, in, item,
                              dir.input + DensePanelOffset<T>(depth, item));
     return;
   }
   item -= input_panels;
   if (item < DensePanels<T>(s.hidden)) {
-    const int64_t depth = OperandsOf<E>(s.padded * s.gates.recurrent.count);
-    PackDensePanelOfGateRows(swapped(src.recurrent), s.units, s.gates.recurrent, s.hidden, item,
+    const int64_t depth = OperandsOf<E>(s.padded * s.cell.recurrent.count);
+    PackDensePanelOfGateRows(swapped(src.recurrent), s.units, s.cell.recurrent, s.hidden, item,
                              dir.recurrent + DensePanelOffset<T>(depth, item));
     return;
   }
@@ -67,10 +65,10 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
                                               int64_t rows, int64_t batch) {
   const int64_t gate_rows = OperandsOf<E>(s.padded);  // of one gate
   BackwardDirection<T, E> dir = {};
-  dir.input = arena.Take<E>(Area(gate_rows * s.gates.input.count, RoundUp(in, kLanes<T>)));
+  dir.input = arena.Take<E>(Area(gate_rows * s.cell.input.count, RoundUp(in, kLanes<T>)));
   // The recurrent weights have served when the weight gradients need space.
   const int64_t panels = s.panels() + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
-  const int64_t weights = Area(gate_rows * s.gates.recurrent.count, s.hidden_padded);
+  const int64_t weights = Area(gate_rows * s.cell.recurrent.count, s.hidden_padded);
   const int64_t space = Area(panels, ReductionSpace<T, E>(rows));
   dir.recurrent = arena.Take<E>(weights < 0 || space < 0 ? -1 : std::max(weights, space));
   dir.reduction = dir.recurrent;
@@ -83,8 +81,8 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   dir.gradient.projection = arena.Take<T>(Area(s.proj, s.padded));
   dir.dgates = arena.Take<E>(Area(rows, OperandsOf<E>(s.gate_row)));
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
-  dir.dc = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
-  dir.c0 = arena.Take<T>(s.lstm() ? Area(batch, s.padded) : 0);
+  dir.dc = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
+  dir.c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
   dir.dm = arena.Take<T>(s.proj > 0 ? Area(batch, s.padded) : 0);
   dir.dh_total = arena.Take<T>(s.proj > 0 ? Area(rows, s.hidden_padded) : 0);
   dir.m = arena.Take<T>(s.proj > 0 ? Area(rows, s.padded) : 0);
@@ -105,7 +103,6 @@ Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, 
 // The memory of a backward pass, measured or taken.
 template <typename T, typename E = T>
 struct BackwardPlan {
-  Sizes<T> sizes;
   Sequence seq;
   Split split;
   BackwardLayer<T, E> layer;
@@ -124,7 +121,8 @@ template <typename T, typename E>
 BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& threads,
                                     Arena& arena) {
   BackwardPlan<T, E> plan;
-  const Sizes<T> s = plan.sizes = MakeSizes<T>(p);
+  const Sizes<T> s = plan.layer.sizes = MakeSizes<T>(p);
+  plan.layer.c_row = s.padded;
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
@@ -136,10 +134,10 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
   plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
   plan.layer.operand_x = arena.Take<E>(
-      BackwardOperands<T, E>(plan.seq.rows, widest, s.gates.input.count, p.input_masked != 0));
+      BackwardOperands<T, E>(plan.seq.rows, widest, s.cell.input.count, p.input_masked != 0));
   for (int d = 0; d < p.num_dirs; ++d) {
     plan.layer.dirs[d].operand_h = arena.Take<E>(BackwardOperands<T, E>(
-        plan.seq.rows, s.hidden, s.gates.recurrent.count, p.recurrent_masked != 0));
+        plan.seq.rows, s.hidden, s.cell.recurrent.count, p.recurrent_masked != 0));
   }
   return plan;
 }
@@ -150,12 +148,13 @@ RnnSizes BackwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
   const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, threads, arena);
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
-  sizes.reserve_bytes = MakeReserve<T>(nullptr, plan.seq.rows, plan.sizes, p.num_layers).bytes();
+  sizes.reserve_bytes =
+      MakeReserve<T>(nullptr, plan.seq.rows, plan.layer.sizes, p.num_layers).bytes();
   return sizes;
 }
 
 template <typename T, typename E>
-void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<TensorOf<T, E>>* src,
+void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightsOf<T, E>* src,
                          const Split& split, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
@@ -167,35 +166,14 @@ void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightSource<Te
   });
 }
 
-// The time loops of all directions. make_slice(d, j0, j1, pointers) gives an object with the
-// interface of BackwardSlice.
-template <typename T, typename E, typename MakeSlice>
-void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
-                           const ParallelFor& parallel, MakeSlice&& make_slice) {
-  const Sizes<T>& s = layer.sizes;
-  const Sequence& seq = *layer.seq;
-  const int64_t panels = DensePanels<T>(s.units);
-  if (split.shares == 1) {
-    Parallel(parallel, s.num_dirs * split.slices, split.ns, [&](int64_t i) {
-      const int d = static_cast<int>(i / split.slices);
-      const int64_t j0 = SliceBegin(seq, split.slices, i % split.slices);
-      const int64_t j1 = SliceBegin(seq, split.slices, i % split.slices + 1);
-      auto slice = make_slice(d, j0, j1, Shift(layer.pointers[d], j0));
-      for (int64_t stage = 0; stage < slice.stages(); ++stage) slice.Run(stage, 0, panels);
-      slice.Finish();
-    });
-    return;
-  }
-  Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
-  Parallel(parallel, s.num_dirs * split.shares, split.ns, [&](int64_t i) {
-    const int d = static_cast<int>(i % s.num_dirs);
-    const int64_t worker = i / s.num_dirs;
-    auto slice = make_slice(d, 0, seq.batch, Shift(layer.pointers[d], worker * seq.batch));
-    stages[d].Run(worker, slice.stages(), [&](int64_t stage, int64_t share) {
-      slice.Run(stage, panels * share / split.shares, panels * (share + 1) / split.shares);
-    });
-  });
-  for (int d = 0; d < s.num_dirs; ++d) make_slice(d, 0, seq.batch, layer.pointers[d]).Finish();
+// Where the gradients of a pseudo-layer's weights go.
+template <typename T>
+WeightViews<T> TargetOf(const RnnBackwardArgs& args, const RnnProblem& p, const Sizes<T>& s,
+                        int64_t layer, int64_t dir) {
+  auto typed = [](void* tensor) { return static_cast<T*>(tensor); };
+  if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, typed(args.dparams), layer, dir);
+  return MatrixViews(s, typed(args.dkernel), typed(args.drecurrent_kernel), typed(args.dbias),
+                     p.bias_rows);
 }
 
 template <typename T, typename E = T>
@@ -203,9 +181,10 @@ int32_t Backward(const RnnBackwardArgs& args) {
   constexpr bool kPairs = !std::is_same_v<T, E>;
   RnnProblem p = args.problem;
   Arena arena(args.scratch);
-  BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, args.parallel.threads, arena);
-  const Sizes<T>& s = plan.sizes;
+  const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, args.parallel.threads, arena);
   const Sequence& seq = plan.seq;
+  BackwardLayer<T, E> layer = plan.layer;
+  const Sizes<T>& s = layer.sizes;
   const Reserve<T> reserve =
       MakeReserve<T>(const_cast<void*>(args.reserve), seq.rows, s, p.num_layers);
   ReserveHeader header;
@@ -218,9 +197,10 @@ int32_t Backward(const RnnBackwardArgs& args) {
   p.dropout_key[0] = header.dropout_key[0];
   p.dropout_key[1] = header.dropout_key[1];
 
-  BackwardLayer<T, E> layer = plan.layer;
   layer.seq = &seq;
-  layer.sizes = s;
+  layer.cells = WithCell(p.mode, [](auto cell) -> GradientRunner<T, E> {
+    return {&BackwardSlice<T, E>::template RunCells<decltype(cell)>, &kNoTensors};
+  });
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
   layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);
   layer.dh_n = MakeStateRows(p, static_cast<const T*>(args.dh_n), s.hidden);
@@ -231,9 +211,6 @@ int32_t Backward(const RnnBackwardArgs& args) {
   layer.dy = UserRows(seq, static_cast<const T*>(args.dy), s.output);
   layer.input_masks = InputMasks<T>(p, args.layer);
   layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-  using Weight = TensorOf<T, E>;
-  const Weight* params = static_cast<const Weight*>(args.params);  // as in Forward
-  T* dparams = static_cast<T*>(args.dparams);
   const RowMap<T> user_dx = UserRows(seq, static_cast<T*>(args.dx), p.input_size);
   ZeroPadding(seq, user_dx, p.input_size, args.parallel);
 
@@ -241,7 +218,6 @@ int32_t Backward(const RnnBackwardArgs& args) {
     layer.in = l == 0 ? p.input_size : s.output;
     layer.skip_input = l == 0 && p.skip_input != 0;
     layer.first_pseudo_layer = l * p.num_dirs;
-    const int64_t weight_in = layer.skip_input ? 0 : layer.in;
     T* dx_rows = plan.between[l % 2];
     RowMap<const T> x_undropped;
     if (l == 0) {
@@ -257,32 +233,17 @@ int32_t Backward(const RnnBackwardArgs& args) {
         layer.x = PackedRows(seq, static_cast<const T*>(plan.dropped), s.output);
       }
     }
-    ParamCursor cursor = MakeParamCursor(p, s);
-    if (l > 0) {
-      cursor.Next(p.skip_input ? 0 : p.input_size, p.num_dirs);
-      cursor.Next(s.output, (l - 1) * p.num_dirs);
-    }
-    WeightSource<Weight> src[2];
-    WeightTarget<T> to[2];
+    WeightsOf<T, E> src[2];
+    WeightViews<T> to[2];
     for (int d = 0; d < p.num_dirs; ++d) {
-      if (p.weight_layout == kKerasWeights) {
-        src[d] = LayerSource<Weight>(p, s, args.layer);
-        to[d] = LayerTarget(args, s);
-      } else {
-        src[d] = OpaqueSource(s, params + cursor.weights, params + cursor.biases, weight_in);
-        to[d] = OpaqueTarget(s, dparams + cursor.weights, dparams + cursor.biases, weight_in,
-                             layer.skip_input);
-      }
-      cursor.Next(weight_in);
+      src[d] = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
+      to[d] = TargetOf<T>(args, p, s, l, d);
       const auto kept = reserve.At(layer.first_pseudo_layer + d);
       layer.dirs[d].gates = kept.gates;
       layer.dirs[d].c = kept.c;
     }
     PackBackwardWeights(layer, src, plan.split, args.parallel);
-    RunBackwardRecurrence(layer, plan.split, args.parallel,
-                          [&](int d, int64_t j0, int64_t j1, const SlicePointers<T, E>& pointers) {
-                            return BackwardSlice<T, E>(layer, d, j0, j1, pointers);
-                          });
+    RunBackwardRecurrence(layer, plan.split, args.parallel);
     RunBackwardProducts(layer, to, args.parallel);
     if (l == 0) break;
     if (p.dropout > 0) {

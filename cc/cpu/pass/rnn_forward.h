@@ -1,11 +1,9 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then every direction and
-// slice of the batch runs its whole sequence without synchronisation, or, where threads share the
-// units, meeting at each step (stages.h). A slice alternates between the input product of a chunk
-// of steps (about kChunkRows rows, so that its gate rows are still in cache) and the recurrence
-// over them. Calls of at most kDirectRows rows (streaming) do not pack: see dot.h.
+// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then all directions run
+// through time (Note [Forward recurrence]). Calls of at most kPlainRows rows (streaming) do not
+// pack: see plain_weights.h.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
 #define TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
 
@@ -14,12 +12,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "cc/core/stages.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/forward_slice.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/forward_recurrence.h"
 #include "cc/cpu/pass/reserve.h"
+#include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/pass/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
 #include "cc/cpu/rows/narrow_rows.h"
@@ -30,21 +28,20 @@ namespace rnn_ops {
 namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
-constexpr int64_t kDirectRows = 4;
+constexpr int64_t kPlainRows = 4;
 
-inline bool IsDirect(const RnnProblem& p) {
-  return Area(p.max_time, p.batch) <= kDirectRows && !p.input_masked && !p.recurrent_masked &&
-         !p.weights_packed;
+template <typename T, typename E>
+bool UsesPlainWeights(const RnnProblem& p) {
+  return std::is_same_v<T, E> && Area(p.max_time, p.batch) <= kPlainRows && !p.input_masked &&
+         !p.recurrent_masked && !p.weights_packed;
 }
 
 // The memory of a forward pass, measured or taken.
 template <typename T, typename E = T>
 struct ForwardPlan {
-  Sizes<T> sizes;
   Sequence seq;
   Split split;
   ForwardLayer<T, E> layer;            // what all layers share
-  T* ring[2];                          // [slices * kChunkRows + B, gate_row], without kept gates
   T* between[2];                       // inference: outputs of inner layers
   TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
   T* dropped;                          // [R, D*S] training with dropout
@@ -55,14 +52,14 @@ struct ForwardPlan {
 template <typename T, typename E>
 int64_t OperandRowOfH(const RnnProblem& p, const Sizes<T>& s) {
   if constexpr (!std::is_same_v<T, E>) return NarrowRowOperands(s.hidden);
-  return p.recurrent_masked ? Area(s.hidden, s.gates.recurrent.count) : 0;
+  return p.recurrent_masked ? Area(s.hidden, s.cell.recurrent.count) : 0;
 }
 
 // Likewise of a row of a layer's input; `in_operands`: it is in operands already.
 template <typename T, typename E>
 int64_t OperandRowOfX(const RnnProblem& p, const Sizes<T>& s, int64_t in, bool in_operands) {
   if constexpr (!std::is_same_v<T, E>) return in_operands ? 0 : NarrowRowOperands(in);
-  return p.input_masked ? Area(in, s.gates.input.count) : 0;
+  return p.input_masked ? Area(in, s.cell.input.count) : 0;
 }
 
 // Whether rows of n elements in the op's own type can serve as pairs.
@@ -74,32 +71,39 @@ bool RoundsH(const Sizes<T>& s) {
   return !std::is_same_v<T, E> && RowsArePairs(s.hidden);
 }
 
+// The arrays of one direction but for its weights; `ring_rows`: 0 where all gates are kept.
+template <typename T, typename E>
+void TakeForwardDirection(Arena& arena, const ForwardLayer<T, E>& layer, int64_t batch,
+                          int64_t ring_rows, ForwardDirection<T, E>* dir) {
+  const Sizes<T>& s = layer.sizes;
+  dir->c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
+  const bool carries = s.proj > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
+  dir->carried = arena.Take<T>(carries ? Area(batch, s.padded) : 0);
+  for (E*& rows : dir->operand_h) rows = arena.Take<E>(Area(batch, layer.operand_row));
+  dir->ring = arena.Take<T>(Area(ring_rows, s.gate_row));
+}
+
 template <typename T, typename E>
 ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, const ThreadBudget& threads, Arena& arena) {
-  constexpr bool kPairs = !std::is_same_v<T, E>;
   ForwardPlan<T, E> plan;
-  Sizes<T> s = plan.sizes = MakeSizes<T>(p);
+  ForwardLayer<T, E>& layer = plan.layer;
+  const Sizes<T> s = layer.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
                        kForwardStreamBytes);
-  const int64_t ring_rows = plan.split.slices * kChunkRows + p.batch;
-  const bool keep_gates = p.is_training && !s.dense;
-  plan.layer.operand_row = OperandRowOfH<T, E>(p, s);
+  layer.plain_weights = UsesPlainWeights<T, E>(p);
+  layer.operand_row = OperandRowOfH<T, E>(p, s);
+  layer.c_row = s.padded;
+  const int64_t ring_rows = RingRows(plan.split, p.batch);
+  const bool keeps_gates = p.is_training && s.cell.keeps_gates;
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
     if (!p.weights_packed) {
-      plan.layer.dirs[d].weights = !kPairs && IsDirect(p)
-                                       ? TakePackedBiases<T, E>(arena, s)
-                                       : TakePackedWeights<T, E>(arena, s, widest);
+      layer.dirs[d].weights = layer.plain_weights ? TakePackedBiases<T, E>(arena, s)
+                                                  : TakePackedWeights<T, E>(arena, s, widest);
     }
-    plan.layer.dirs[d].c0 = arena.Take<T>(s.lstm() ? Area(p.batch, s.padded) : 0);
-    const bool has_m = s.proj > 0 || (s.mode == kModeGru && RoundsH<T, E>(s));
-    plan.layer.dirs[d].m = arena.Take<T>(has_m ? Area(p.batch, s.padded) : 0);
-    for (E*& rows : plan.layer.dirs[d].operand_h) {
-      rows = arena.Take<E>(Area(p.batch, plan.layer.operand_row));
-    }
-    plan.ring[d] = arena.Take<T>(keep_gates ? 0 : Area(ring_rows, s.gate_row));
-    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
+    TakeForwardDirection(arena, layer, p.batch, keeps_gates ? 0 : ring_rows, &layer.dirs[d]);
+    layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
   }
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
   const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
@@ -150,54 +154,16 @@ RnnSizes ForwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
   sizes.reserve_bytes =
-      p.is_training ? MakeReserve<T>(nullptr, plan.seq.rows, plan.sizes, p.num_layers).bytes() : 0;
+      p.is_training ? MakeReserve<T>(nullptr, plan.seq.rows, plan.layer.sizes, p.num_layers).bytes()
+                    : 0;
   return sizes;
-}
-
-// The time loops of all directions of a layer.
-template <typename T, typename E>
-void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const ForwardPlan<T, E>& plan,
-                          const ParallelFor& parallel) {
-  const Sizes<T>& s = layer.sizes;
-  const Sequence& seq = *layer.seq;
-  const int64_t slices = plan.split.slices;
-  const int64_t shares = plan.split.shares;
-  const int64_t ns = plan.split.ns;
-  if (shares == 1) {
-    Parallel(parallel, s.num_dirs * slices, ns, [&](int64_t i) {
-      const int d = static_cast<int>(i / slices);
-      const int64_t j0 = SliceBegin(seq, slices, i % slices);
-      const int64_t j1 = SliceBegin(seq, slices, i % slices + 1);
-      const int64_t at = (i % slices) * kChunkRows + j0;
-      RunForwardSlice(ForwardSlice<T, E>(layer, d, j0, j1, Shift(layer.pointers[d], at),
-                                         layer.keep ? nullptr : plan.ring[d] + at * s.gate_row),
-                      s);
-    });
-    return;
-  }
-  Stages stages[2] = {Stages(shares), Stages(shares)};
-  const int64_t rows = kChunkRows + seq.batch;
-  auto slice_of = [&](int d, int64_t worker) {
-    return ForwardSlice<T, E>(layer, d, 0, seq.batch, Shift(layer.pointers[d], worker * rows),
-                              plan.ring[d]);
-  };
-  if (layer.operand_row > 0) {
-    for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).CopyInitialStates();
-  }
-  Parallel(parallel, s.num_dirs * shares, ns, [&](int64_t i) {
-    // Directions first, so that few threads still spread over both.
-    const int d = static_cast<int>(i % s.num_dirs);
-    const int64_t worker = i / s.num_dirs;
-    RunForwardShares(slice_of(d, worker), s, worker, shares, &stages[d]);
-  });
-  for (int d = 0; d < s.num_dirs; ++d) slice_of(d, 0).Finish();
 }
 
 template <typename T, typename E>
 void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split& split,
                         const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
-  if (layer.direct) {
+  if (layer.plain_weights) {
     for (int d = 0; d < s.num_dirs; ++d) {
       for (int64_t u = 0; u < s.blocks; ++u) {
         PackBias(s, layer.dirs[d].source, u, layer.dirs[d].weights);
@@ -222,15 +188,22 @@ RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer
   const Sequence& seq = *layer.seq;
   if constexpr (std::is_same_v<T, E>) {
     if (!layer.input_masks) return layer.x;
-    MaskRows(seq, layer.input_masks, layer.sizes.gates.input, buffer, parallel,
+    MaskRows(seq, layer.input_masks, layer.sizes.cell.input, buffer, parallel,
              [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
-    return PackedRows(seq, static_cast<const E*>(buffer), p.input_size * layer.sizes.gates.count);
+    return PackedRows(seq, static_cast<const E*>(buffer), p.input_size * layer.sizes.cell.gates);
   } else {
     if (ready.base != nullptr) return ready;
     NarrowRows(seq, layer.in, buffer, parallel,
                [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
     return PackedRows(seq, static_cast<const E*>(buffer), NarrowRowOperands(layer.in));
   }
+}
+
+template <typename T, typename E>
+InputStage InputStageOf(const RnnProblem& p, const ForwardLayer<T, E>& layer, bool skip_input) {
+  if (skip_input) return InputStage::kAddX;
+  if (layer.plain_weights) return InputStage::kPlainProduct;
+  return p.input_masked ? InputStage::kMaskedProduct : InputStage::kProduct;
 }
 
 // With pairs the weights are in bfloat16 and narrow_x and narrow_y are the op's own tensors; args.x
@@ -241,9 +214,10 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   constexpr bool kPairs = !std::is_same_v<T, E>;
   const RnnProblem& p = args.problem;
   Arena arena(args.scratch);
-  ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, args.parallel.threads, arena);
-  const Sizes<T>& s = plan.sizes;
+  const ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, args.parallel.threads, arena);
   const Sequence& seq = plan.seq;
+  ForwardLayer<T, E> layer = plan.layer;
+  const Sizes<T>& s = layer.sizes;
   Reserve<T> reserve = MakeReserve<T>(args.reserve, seq.rows, s, p.num_layers);
   if (p.is_training) {
     reserve.ClearGaps();
@@ -254,19 +228,13 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
                                   {p.dropout_key[0], p.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
-
-  ForwardLayer<T, E> layer = plan.layer;
   layer.seq = &seq;
-  layer.sizes = s;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
   layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);
   layer.h_n = MakeStateRows(p, static_cast<T*>(args.h_n), s.hidden);
   layer.c_n = MakeStateRows(p, static_cast<T*>(args.c_n), s.units);
-  layer.keep = p.is_training && !s.dense;
-  layer.direct = !kPairs && IsDirect(p);
   layer.input_masks = InputMasks<T>(p, args.layer);
   layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-
   const bool rounds = RoundsH<T, E>(s);
   const RowMap<T> user_y = UserRows(seq, static_cast<T*>(rounds ? nullptr : args.y), s.output);
   const RowMap<TensorOf<T, E>> rounded_y =
@@ -276,53 +244,57 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   } else {
     ZeroPadding(seq, user_y, s.output, args.parallel);
   }
-  WeightSources<T, E> sources(p, s, args.params, args.layer);
   Arena packed(const_cast<void*>(args.packed));  // which is only read
   layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
   RowMap<const E> ready = {};
   if (kPairs && RowsArePairs(p.input_size)) {
     ready = UserRows(seq, static_cast<const E*>(narrow_x), p.input_size / 2);
   }
+
   for (int64_t l = 0; l < p.num_layers; ++l) {
+    const bool last = l + 1 == p.num_layers;
+    const bool skip_input = l == 0 && p.skip_input != 0;
     layer.in = l == 0 ? p.input_size : s.output;
-    layer.skip_input = l == 0 && p.skip_input != 0;
+    layer.input_stage = InputStageOf(p, layer, skip_input);
     layer.first_pseudo_layer = l * p.num_dirs;
-    const int64_t weight_in = layer.skip_input ? 0 : layer.in;
+    const int64_t weight_in = skip_input ? 0 : layer.in;
     layer.operand_x = OperandRows(p, layer, ready, plan.operand_x, args.parallel);
     ready = {};
+    layer.y = last ? user_y : RowMap<T>{};
+    layer.rounded_y = last ? rounded_y : RowMap<TensorOf<T, E>>{};
     T* inner = nullptr;
-    layer.rounded_y = {};
-    if (l + 1 == p.num_layers) {
-      layer.y = user_y;
-      layer.rounded_y = rounded_y;
-    } else if (rounds && !p.is_training) {
+    if (!last && rounds && !p.is_training) {
       TensorOf<T, E>* rows = plan.rounded_between[l % 2];
       layer.rounded_y = PackedRows(seq, rows, s.output);
       ready = PackedRows(seq, reinterpret_cast<const E*>(rows), s.output / 2);
-    } else {
+    } else if (!last) {
       inner = p.is_training ? reserve.LayerOutput(l) : plan.between[l % 2];
       layer.y = PackedRows(seq, inner, s.output);
     }
     for (int d = 0; d < p.num_dirs; ++d) {
+      ForwardDirection<T, E>& dir = layer.dirs[d];
       if (p.weights_packed) {
-        layer.dirs[d].weights = TakePackedWeights<T, E>(packed, s, weight_in);
+        dir.weights = TakePackedWeights<T, E>(packed, s, weight_in);
       } else {
-        layer.dirs[d].source = sources.Next(weight_in);
+        dir.source = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
       }
-      if (layer.keep) {
+      if (p.is_training) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);
-        layer.dirs[d].gates = kept.gates;
-        layer.dirs[d].c = kept.c;
+        dir.gates = s.cell.keeps_gates ? kept.gates : nullptr;
+        dir.c = s.cell.has_c ? kept.c : nullptr;
       }
     }
     if (!p.weights_packed) PackForwardWeights(layer, weight_in, plan.split, args.parallel);
-    RunForwardRecurrence(layer, plan, args.parallel);
-    if (l + 1 == p.num_layers) break;
+    layer.reads = ReadsOf(layer);
+    layer.cells = WithCell(p.mode, [&](auto cell) {
+      return CellRunnerOf<decltype(cell), T, E>(layer.reads, &kNoTensors);
+    });
+    RunForwardRecurrence(layer, plan.split, args.parallel);
+    if (last) break;
+    layer.x = PackedRows(seq, static_cast<const T*>(inner), s.output);
     if (p.is_training && p.dropout > 0) {
       DropRows<T>(p, seq, l, s.output, inner, plan.dropped, args.parallel);
       layer.x = PackedRows(seq, static_cast<const T*>(plan.dropped), s.output);
-    } else {
-      layer.x = PackedRows(seq, static_cast<const T*>(inner), s.output);
     }
   }
   return 0;

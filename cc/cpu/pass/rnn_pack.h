@@ -13,19 +13,19 @@
 
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/pass/weights.h"
 #include "cc/cpu/rows/arena.h"
 
 namespace rnn_ops {
 namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
-// fn(weights, columns of the layer's input that have weights) for every pseudo-layer.
+// fn(weights, layer, direction) for every pseudo-layer.
 template <typename T, typename E, typename F>
 void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn) {
   for (int64_t l = 0; l < p.num_layers; ++l) {
-    const int64_t in = l > 0 ? s.output : p.skip_input ? 0 : p.input_size;
-    for (int d = 0; d < p.num_dirs; ++d) fn(TakePackedWeights<T, E>(arena, s, in), in);
+    const int64_t in = OffsetsOf(p, s).Input(l);
+    for (int d = 0; d < p.num_dirs; ++d) fn(TakePackedWeights<T, E>(arena, s, in), l, d);
   }
 }
 
@@ -33,7 +33,7 @@ void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn)
 template <typename T, typename E = T>
 int64_t AllPackedBytes(const RnnProblem& p) {
   Arena arena;
-  ForEachPacked<T, E>(p, MakeSizes<T>(p), arena, [](const PackedWeights<T, E>&, int64_t) {});
+  ForEachPacked<T, E>(p, MakeSizes<T>(p), arena, [](const PackedWeights<T, E>&, int64_t, int) {});
   return arena.bytes();
 }
 
@@ -43,10 +43,10 @@ void Pack(const RnnPackArgs& args) {
   const Sizes<T> s = MakeSizes<T>(p);
   // Of the gaps between the arrays: old memory would show in an output of the op.
   std::memset(args.packed, 0, AllPackedBytes<T, E>(p));
-  WeightSources<T, E> sources(p, s, args.params, args.layer);
   Arena arena(args.packed);
-  ForEachPacked<T, E>(p, s, arena, [&](const PackedWeights<T, E>& weights, int64_t in) {
-    const WeightSource<TensorOf<T, E>> source = sources.Next(in);
+  ForEachPacked<T, E>(p, s, arena, [&](const PackedWeights<T, E>& weights, int64_t l, int d) {
+    const WeightsOf<T, E> source = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
+    const int64_t in = OffsetsOf(p, s).Input(l);
     Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, E>(s, in)),
              [&](int64_t item) { PackItem(s, source, in, item, weights); });
   });

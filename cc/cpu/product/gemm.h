@@ -358,6 +358,13 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   }
 }
 
+// Gate panels of nv vectors, 3 or 4.
+template <typename T, bool Gated, typename E>
+void GemmGatePanels(const RowGemm<T, E>& g, int nv, int64_t panel0, int64_t panel1) {
+  if (nv == 3) return GemmPanels<T, 3, Gated>(g, panel0, panel1);
+  GemmPanels<T, 4, Gated>(g, panel0, panel1);
+}
+
 // Vectors in panel p of a dense product whose columns fill `vectors` vectors, four to a panel.
 inline int PanelVectors(int64_t vectors, int64_t p) {
   return static_cast<int>(std::min<int64_t>(4, vectors - 4 * p));

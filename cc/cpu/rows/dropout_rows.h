@@ -7,7 +7,7 @@
 
 #include "cc/core/dropout.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 
 namespace rnn_ops {

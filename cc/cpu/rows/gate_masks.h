@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/pass/model.h"
 #include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 
 namespace rnn_ops {

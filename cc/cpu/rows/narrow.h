@@ -8,8 +8,8 @@
 #include "Eigen/Core"
 #include "cc/core/check.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/model.h"
 #include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/parallel.h"
 
 namespace rnn_ops {
 namespace cpu {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "cc/core/check.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"

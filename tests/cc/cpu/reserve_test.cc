@@ -74,7 +74,7 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   };
   EXPECT_TRUE(seen.insert(Fingerprint(p, true)).second);
   add([](RnnProblem& q) { q.dtype = kFloat64; });
-  add([](RnnProblem& q) { q.mode = kModeGru; });
+  add([](RnnProblem& q) { q.mode = static_cast<int32_t>(RnnMode::kGru); });
   add([](RnnProblem& q) { q.skip_input = 1; });
   add([](RnnProblem& q) { q.num_dirs = 1; });
   add([](RnnProblem& q) { q.time_major = 0; });

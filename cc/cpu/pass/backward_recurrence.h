@@ -1,19 +1,21 @@
-// A slice of the batch, or a share of its units, back through the time steps of one layer and
-// direction.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
+// The time loop of one layer, backwards: a slice of the batch, or a share of its units.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_RECURRENCE_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_RECURRENCE_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include "cc/cpu/cell/cells_backward.h"
-#include "cc/cpu/pass/model.h"
+#include "cc/core/stages.h"
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/pass/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/states.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -39,16 +41,27 @@ struct BackwardDirection {
   T* dh_total;   // projection: [R, hidden_padded], the whole gradient of h
   T* m;          // projection: [R, padded], h before it is projected
   E* operand_h;  // what its weight gradient reads of h before each step, where that is not h
-  const T* gates;  // from the reserve space
-  const T* c;
+  const T* gates = nullptr;  // what forward kept
+  const T* c = nullptr;
+};
+
+template <typename T, typename E>
+class BackwardSlice;
+
+// As CellRunner, for the gradients of the gates at step t.
+template <typename T, typename E>
+struct GradientRunner {
+  void (*run)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
+              const UnitRange& units);
+  const void* tensors;
 };
 
 template <typename T, typename E = T>
 struct BackwardLayer {
-  const Sequence* seq;
+  const Sequence* seq = nullptr;
   Sizes<T> sizes;
-  int64_t in;
-  bool skip_input;
+  int64_t in = 0;
+  bool skip_input = false;
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
   E* operand_x;  // what the weight gradient reads of x, where that is not x
@@ -58,7 +71,9 @@ struct BackwardLayer {
   RowMap<T> dx;
   StateRows<const T> h0, c0, dh_n, dc_n;
   StateRows<T> dh0, dc0;
-  int64_t first_pseudo_layer;
+  int64_t first_pseudo_layer = 0;
+  int64_t c_row = 0;  // elements of a row of c
+  GradientRunner<T, E> cells;
   BackwardDirection<T, E> dirs[2];
   SlicePointers<T, E> pointers[2];
 
@@ -69,15 +84,16 @@ struct BackwardLayer {
   }
 };
 
-// The K of a product over rows of dgates: all of it, or GRU's three vectors of each unit block.
+// The K of a product over rows of dgates: all of it, or some of the vectors of each unit block.
 template <typename T, typename E>
 void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T, E>* g) {
   constexpr int V = kLanes<T> / kPerOperand<E>;
-  if (s.mode == kModeGru) {
-    g->run = 3 * V;
+  const int vectors = recurrent ? s.cell.recurrent.count : s.cell.input.count;
+  if (vectors < s.cell.buffer) {
+    g->run = vectors * V;
     g->runs = s.blocks;
-    g->run_stride = 4 * V;
-    g->a_offset = (recurrent ? s.gates.recurrent_at : s.gates.input_at) * V;
+    g->run_stride = s.cell.buffer * V;
+    g->a_offset = (recurrent ? s.cell.recurrent_at : s.cell.input_at) * V;
   } else {
     g->run = s.gate_row / kPerOperand<E>;
   }
@@ -90,7 +106,7 @@ template <typename T, typename ScaleOf>
 void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t panel0,
                        int64_t panel1, const T** scale, ScaleOf&& scale_of) {
   constexpr int V = kLanes<T>;
-  const GateOrder& order = recurrent ? s.gates.recurrent : s.gates.input;
+  const GateOrder& order = recurrent ? s.cell.recurrent : s.cell.input;
   g.scale = scale;
   g.b_depth = s.padded * order.count;
   for (int v = 0; v < order.count; ++v) {
@@ -100,8 +116,8 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
     } else {
       g.run = V;
       g.runs = s.blocks;
-      g.run_stride = s.gates.buffer * V;
-      g.a_offset = ((recurrent ? s.gates.recurrent_at : s.gates.input_at) + v) * V;
+      g.run_stride = s.cell.buffer * V;
+      g.a_offset = ((recurrent ? s.cell.recurrent_at : s.cell.input_at) + v) * V;
       g.b_first = v * V;
       g.b_run_stride = order.count * V;
     }
@@ -111,7 +127,7 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
 }
 
 // Sorted rows [j0, j1) of one direction, backwards through time.
-template <typename T, typename E = T>
+template <typename T, typename E>
 class BackwardSlice {
  public:
   BackwardSlice(const BackwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
@@ -141,7 +157,18 @@ class BackwardSlice {
     if (stage < steps_) {
       const int64_t t = TimeOf(stage);
       if (s_.proj > 0) ProjectBack(t);
-      for (int64_t j = j0_; j < std::min(j1_, seq_.alive(t)); ++j) GateGradients(t, j, range);
+      layer_.cells.run(*this, layer_.cells.tensors, t, range);
+    }
+  }
+
+  // The gradients of the gates at step t.
+  template <typename Cell>
+  static void RunCells(const BackwardSlice& slice, const void* tensors, int64_t t,
+                       const UnitRange& units) {
+    const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
+    const int64_t end = std::min(slice.j1_, slice.seq_.alive(t));
+    for (int64_t j = slice.j0_; j < end; ++j) {
+      Cell::template Backward<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
     }
   }
 
@@ -151,8 +178,9 @@ class BackwardSlice {
       const int64_t b = seq_.perm[j];
       std::memcpy(layer_.dh0.at(pseudo_layer_, b), dir_.dh + j * s_.hidden_padded,
                   sizeof(T) * s_.hidden);
-      if (!s_.lstm()) continue;
-      std::memcpy(layer_.dc0.at(pseudo_layer_, b), dir_.dc + j * s_.padded, sizeof(T) * s_.units);
+      if (s_.cell.has_c) {
+        std::memcpy(layer_.dc0.at(pseudo_layer_, b), dir_.dc + j * s_.padded, sizeof(T) * s_.units);
+      }
     }
   }
 
@@ -160,19 +188,26 @@ class BackwardSlice {
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? steps_ - 1 - step : step; }
 
   void LoadStates(const UnitRange& units) {
-    auto load = [](const T* src, int64_t begin, int64_t end, T* dst) {
-      std::copy(src + begin, src + end, dst + begin);
-      std::fill(dst + end, dst + RoundUp(end, kLanes<T>), T(0));
+    // Nothing flows back from behind the last step where its gradients are not given.
+    auto load = [](const StateRows<const T>& states, int64_t row, int64_t b, const UnitRange& range,
+                   T* dst) {
+      if (states) {
+        const T* src = states.at(row, b);
+        std::copy(src + range.begin, src + range.end, dst + range.begin);
+      } else {
+        std::fill(dst + range.begin, dst + range.end, T(0));
+      }
+      std::fill(dst + range.end, dst + RoundUp(range.end, kLanes<T>), T(0));
     };
     // With projection h is not in units; the slice then has only one share.
     const UnitRange hidden = s_.proj > 0 ? UnitRange{0, s_.hidden, s_.hidden} : units;
     for (int64_t j = j0_; j < j1_; ++j) {
       const int64_t b = seq_.perm[j];
-      load(layer_.dh_n.at(pseudo_layer_, b), hidden.begin, hidden.end,
-           dir_.dh + j * s_.hidden_padded);
-      if (!s_.lstm()) continue;
-      load(layer_.dc_n.at(pseudo_layer_, b), units.begin, units.end, dir_.dc + j * s_.padded);
-      load(layer_.c0.at(pseudo_layer_, b), units.begin, units.end, dir_.c0 + j * s_.padded);
+      load(layer_.dh_n, pseudo_layer_, b, hidden, dir_.dh + j * s_.hidden_padded);
+      if (s_.cell.has_c) {
+        load(layer_.dc_n, pseudo_layer_, b, units, dir_.dc + j * s_.padded);
+        load(layer_.c0, pseudo_layer_, b, units, dir_.c0 + j * s_.padded);
+      }
     }
   }
 
@@ -190,7 +225,7 @@ class BackwardSlice {
     g.b = dir_.recurrent;
     g.columns = s_.hidden_padded;
     g.panel_stride = 4 * kLanes<T>;
-    g.start = s_.mode == kModeGru ? Start::kAccumulate : Start::kZero;
+    g.start = s_.cell.carries_h ? Start::kAccumulate : Start::kZero;
     g.few_rows = FewRows(seq_.batch);
     g.reversed = t % 2 != 0;
     if constexpr (std::is_same_v<T, E>) {
@@ -237,37 +272,33 @@ class BackwardSlice {
     }
   }
 
-  void GateGradients(int64_t t, int64_t j, const UnitRange& units) {
-    const int64_t row = seq_.start[t] + j;
-    const T* gates = dir_.gates + row * s_.gate_row;
-    E* dgates = dir_.dgates + OperandsOf<E>(row * s_.gate_row);
-    T* dh = dir_.dh + j * s_.hidden_padded;
-    const T* dy = layer_.dy.at(t, j) + y_at_;
-    switch (s_.mode) {
-      case kModeLstm: {
-        const int64_t before = PreviousStep(seq_, d_, t, j);
-        const T* c_prev =
-            before < 0 ? dir_.c0 + j * s_.padded : dir_.c + (seq_.start[before] + j) * s_.padded;
-        const T* c = dir_.c + row * s_.padded;
-        T* dc = dir_.dc + j * s_.padded;
-        if (s_.proj > 0) {
-          LstmRowBackward<T, E>(units, gates, c_prev, c, dir_.dm + j * s_.padded, nullptr, dc,
-                                dgates, dir_.m + row * s_.padded);
-        } else {
-          LstmRowBackward<T, E>(units, gates, c_prev, c, dh, dy, dc, dgates, nullptr);
-        }
-        break;
-      }
-      case kModeGru:
-        GruRowBackward<T, E>(units, gates, layer_.HBefore(d_, t, j), dh, dy, dgates);
-        break;
-      case kModeTanh:
-        VanillaRowBackward<T, TanhActivation, E>(units, layer_.y.at(t, j) + y_at_, dh, dy, dgates);
-        break;
-      default:
-        VanillaRowBackward<T, ReluActivation, E>(units, layer_.y.at(t, j) + y_at_, dh, dy, dgates);
-        break;
+  // c of a step; t < 0: before the first.
+  const T* RowOfC(int64_t t, int64_t j) const {
+    return t < 0 ? dir_.c0 + j * s_.padded : dir_.c + (seq_.start[t] + j) * layer_.c_row;
+  }
+
+  template <typename Cell>
+  GradientRow<T, E> RowOf(int64_t t, int64_t j) const {
+    constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
+    GradientRow<T, E> r = {};
+    r.row = seq_.start[t] + j;
+    r.h = layer_.y.at(t, j) + y_at_;
+    r.dgates = dir_.dgates + OperandsOf<E>(r.row * s_.gate_row);
+    if constexpr (kFormat.keeps_gates) r.gates = dir_.gates + r.row * s_.gate_row;
+    if constexpr (kFormat.carries_h) r.h_prev = layer_.HBefore(d_, t, j);
+    if constexpr (kFormat.has_c) {
+      r.c_prev = RowOfC(PreviousStep(seq_, d_, t, j), j);
+      r.c = RowOfC(t, j);
+      r.dc = dir_.dc + j * s_.padded;
     }
+    if (s_.proj > 0) {
+      r.dh = dir_.dm + j * s_.padded;
+      r.projected = dir_.m + r.row * s_.padded;
+    } else {
+      r.dh = dir_.dh + j * s_.hidden_padded;
+      r.dy = layer_.dy.at(t, j) + y_at_;
+    }
+    return r;
   }
 
   const BackwardLayer<T, E>& layer_;
@@ -282,8 +313,41 @@ class BackwardSlice {
   const int64_t steps_;
 };
 
+// The time loops of all directions of a layer.
+template <typename T, typename E>
+void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
+                           const ParallelFor& parallel) {
+  using Slice = BackwardSlice<T, E>;
+  const Sizes<T>& s = layer.sizes;
+  const Sequence& seq = *layer.seq;
+  const int64_t panels = DensePanels<T>(s.units);
+  if (split.shares == 1) {
+    Parallel(parallel, s.num_dirs * split.slices, split.ns, [&](int64_t i) {
+      const int d = static_cast<int>(i / split.slices);
+      const int64_t j0 = SliceBegin(seq, split.slices, i % split.slices);
+      const int64_t j1 = SliceBegin(seq, split.slices, i % split.slices + 1);
+      Slice slice(layer, d, j0, j1, Shift(layer.pointers[d], j0));
+      for (int64_t stage = 0; stage < slice.stages(); ++stage) slice.Run(stage, 0, panels);
+      slice.Finish();
+    });
+    return;
+  }
+  Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
+  Parallel(parallel, s.num_dirs * split.shares, split.ns, [&](int64_t i) {
+    const int d = static_cast<int>(i % s.num_dirs);
+    const int64_t worker = i / s.num_dirs;
+    Slice slice(layer, d, 0, seq.batch, Shift(layer.pointers[d], worker * seq.batch));
+    stages[d].Run(worker, slice.stages(), [&](int64_t stage, int64_t share) {
+      slice.Run(stage, panels * share / split.shares, panels * (share + 1) / split.shares);
+    });
+  });
+  for (int d = 0; d < s.num_dirs; ++d) {
+    Slice(layer, d, 0, seq.batch, layer.pointers[d]).Finish();
+  }
+}
+
 }  // namespace RNN_OPS_ISA_NAMESPACE
 }  // namespace cpu
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_SLICE_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_RECURRENCE_H_

@@ -1,0 +1,118 @@
+// BlockLSTMV2's cell: LSTM with clipping, with or without peepholes, whose gates are all outputs.
+// i, f = s(. + c_prev * w_ci, w_cf); g = tanh(.); c = clip(f * c_prev + i * g);
+// o = s(. + c * w_co); h = o * tanh(c).
+#ifndef TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_
+#define TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_
+
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/lstm.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// c is the rows' own; its rows have H elements here.
+template <typename T>
+struct BlockLstmTensors {
+  T clip;                    // 0: off
+  const T *wci, *wcf, *wco;  // [padded]
+  T *i, *f, *o, *ci, *co;    // [R, H]; backward reads them
+  const T* cs_grad;          // [R, H], backward
+};
+
+template <bool Peephole>
+struct BlockLstm {
+  using Gate = Lstm::Gate;
+  static constexpr bool kInStacks = false;
+
+  static constexpr CellFormat Format(int32_t weight_layout) {
+    CellFormat f = Lstm::Format(weight_layout);
+    f.keeps_gates = false;
+    return f;
+  }
+
+  template <typename T>
+  using Tensors = BlockLstmTensors<T>;
+
+  template <typename T, typename O, int NV>
+  struct Forward : SumsInGates<T, O, NV, 4> {
+    BlockLstmTensors<T> tensors;
+
+    Forward(const StepRows<T, O>& rows, const BlockLstmTensors<T>& tensors)
+        : SumsInGates<T, O, NV, 4>{rows}, tensors(tensors) {}
+
+    EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
+      using Eigen::PropagateNaN;
+      const StepRows<T, O>& rows = this->rows;
+      const BlockLstmTensors<T>& t = tensors;
+      const int64_t unit = u * kLanes<T>;
+      const int64_t n = rows.units - unit;
+      const int64_t at = (rows.first_row + i) * rows.units + unit;
+      const Packet<T> c_prev = LoadFirst(rows.c_prev[i] + unit, n);
+      Packet<T> in = acc[Gate::kInput], forget = acc[Gate::kForget], out = acc[Gate::kOutput];
+      if (Peephole) {
+        in = pmadd(c_prev, Load(t.wci + unit), in);
+        forget = pmadd(c_prev, Load(t.wcf + unit), forget);
+      }
+      in = Sigmoid<T>(in);
+      forget = Sigmoid<T>(forget);
+      const Packet<T> candidate = Tanh<T>(acc[Gate::kCandidate]);
+      Packet<T> c = pmadd(forget, c_prev, pmul(in, candidate));
+      if (t.clip > T(0)) {
+        c = Eigen::internal::pmin<PropagateNaN>(c, Set<T>(t.clip));
+        c = Eigen::internal::pmax<PropagateNaN>(c, Set<T>(-t.clip));
+      }
+      if (Peephole) out = pmadd(c, Load(t.wco + unit), out);
+      out = Sigmoid<T>(out);
+      const Packet<T> tanh_c = Tanh<T>(c);
+      StoreFirst(t.i + at, in, n);
+      StoreFirst(t.f + at, forget, n);
+      StoreFirst(t.o + at, out, n);
+      StoreFirst(t.ci + at, candidate, n);
+      StoreFirst(t.co + at, tanh_c, n);
+      StoreFirst(rows.c[i] + unit, c, n);
+      StoreFirst(rows.h[i] + unit, pmul(out, tanh_c), n);
+    }
+  };
+
+  // do = dh * co * s'(o); dc += dh * o * tanh'(c) + do * w_co; di, df, dg as Lstm's;
+  // dc_prev = dc * f + di * w_ci + df * w_cf. The clip is not differentiated, as in TensorFlow.
+  template <typename T, typename E>
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+                       const BlockLstmTensors<T>& t) {
+    const int64_t first = row.row * range.size;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const int64_t n = range.size - unit, at = first + unit;
+      const Packet<T> in = LoadFirst(t.i + at, n), forget = LoadFirst(t.f + at, n),
+                      out = LoadFirst(t.o + at, n), candidate = LoadFirst(t.ci + at, n),
+                      tanh_c = LoadFirst(t.co + at, n);
+      const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
+      const Packet<T> d_out = pmul(pmul(dh, tanh_c), SigmoidSlope<T>(out));
+      Packet<T> dc = LoadGradient<T>(row.dc, t.cs_grad + first, unit, range.size);
+      dc = pmadd(pmul(dh, out), TanhSlope<T>(tanh_c), dc);
+      if (Peephole) dc = pmadd(d_out, Load(t.wco + unit), dc);
+      const Packet<T> d_in = pmul(pmul(dc, candidate), SigmoidSlope<T>(in));
+      const Packet<T> d_forget =
+          pmul(pmul(dc, LoadFirst(row.c_prev + unit, n)), SigmoidSlope<T>(forget));
+      Packet<T> dc_prev = pmul(dc, forget);
+      if (Peephole) {
+        dc_prev = pmadd(d_in, Load(t.wci + unit), dc_prev);
+        dc_prev = pmadd(d_forget, Load(t.wcf + unit), dc_prev);
+      }
+      auto store = [&](Gate gate, const Packet<T>& value) {
+        StoreGradient<4, T>(row.dgates, unit, gate, value, range.size);
+      };
+      store(Gate::kInput, d_in);
+      store(Gate::kForget, d_forget);
+      store(Gate::kCandidate, pmul(pmul(dc, in), TanhSlope<T>(candidate)));
+      store(Gate::kOutput, d_out);
+      Store(row.dc + unit, dc_prev);
+    });
+  }
+};
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_

@@ -1,0 +1,143 @@
+// What a cell is to the passes.
+//
+// Note [Cells]
+// A cell is one file of this folder, with a line in WithCell (cells.h) if stacks run it:
+//
+//   Format(layout)    its gates, in the weights and in the gate buffer, and which values it needs
+//   Tensors<T>        what it reads or writes beyond the rows below; most cells have none
+//   Forward<T,O,NV>   a step of NV vectors of row i, on the accumulators of one register tile:
+//                     Init gives what the sums of the recurrent product start from, Sums where
+//                     unfinished sums wait, and Finish turns them into the row's results
+//   Backward<T,E>()   from the gradient of h to those of the gates' pre-activations, for a range of
+//                     units of one row
+//
+// Buffers of gates and of c are padded to whole vectors; rows of h have exactly H elements.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
+#define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
+
+#include <cstdint>
+
+#include "cc/core/check.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/simd/activations.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// Gates are numbered as the columns of the weights have them. In the gate buffer, whose order is
+// [unit block][vector][lane], the vectors of the input product lie side by side, from `input_at`
+// on, and so do those of the recurrent product.
+struct CellFormat {
+  int gates;            // G
+  int buffer;           // vectors of a unit block in the gate buffer
+  GateOrder input;      // the gate of each vector of the input product
+  GateOrder recurrent;  // likewise of the recurrent product
+  int input_at = 0;
+  int recurrent_at = 0;
+  int split_bias = -1;       // the gate whose recurrent bias is not added to the input bias
+  bool has_c = false;        // there is a second state
+  bool keeps_gates = false;  // backward reads the gate buffer
+  bool carries_h = false;    // h_prev reaches h beside the recurrent product too
+};
+
+// The rows of one step. Pointers of row i start at the row's unit 0. Rows of h are written as O.
+template <typename T, typename O = T>
+struct StepRows {
+  const T** h_prev;     // [n] rows of S elements
+  T** gates;            // [n] in: input products and biases; out: what backward needs
+  const T** c_prev;     // [n] with a second state
+  T** c;                // [n] likewise; of a cell that carries h, where O is not T: h itself
+  O** h;                // [n] out
+  int64_t first_row;    // the packed row of row 0
+  int64_t units;        // H
+  int64_t first_block;  // the unit block of panel 0
+  const T* split_bias;  // [u][V], padded: the recurrent bias of CellFormat::split_bias
+};
+
+// A step's values in one row for the gradient.
+template <typename T, typename E>
+struct GradientRow {
+  int64_t row;      // its packed row
+  const T* gates;   // what forward left, where the cell keeps gates
+  const T* h;       // [H]
+  const T* h_prev;  // [H] where the cell carries h
+  const T* c;       // with a second state
+  const T* c_prev;
+  T* dh;         // from the step after; a cell that carries h leaves what does not pass the weights
+  const T* dy;   // [H] to be added to dh; null: dh is complete
+  T* dc;         // with a second state: from the step after, replaced by that of c_prev
+  E* dgates;     // out
+  T* projected;  // out, with projection: h before it is projected
+};
+
+struct NoTensors {};
+constexpr NoTensors kNoTensors;
+
+// A panel's NV sums in the gate buffer, from vector kAt of a unit block of kBuffer on. Where a unit
+// block is one vector a panel has NV of them.
+template <typename T, typename O, int NV, int kBuffer, int kAt = 0>
+struct SumsInGates {
+  static constexpr int kVectors = NV;
+  static constexpr int kBlocks = kBuffer == 1 ? NV : 1;
+  StepRows<T, O> rows;
+
+  EIGEN_ALWAYS_INLINE T* Sums(int64_t i, int64_t panel) const {
+    return rows.gates[i] + ((rows.first_block + panel * kBlocks) * kBuffer + kAt) * kLanes<T>;
+  }
+  EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
+    const T* sums = Sums(i, panel);
+    for (int v = 0; v < NV; ++v) acc[v] = Load(sums + v * kLanes<T>);
+  }
+};
+
+// ---- What gradients share ----
+
+// Units [begin, end) of a row of `size` units; begin is a multiple of V.
+struct UnitRange {
+  int64_t begin;
+  int64_t end;
+  int64_t size;
+};
+
+// s'(x) and tanh'(x) from the function's value y.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> SigmoidSlope(const Packet<T>& y) {
+  return pmul(y, psub(Set<T>(T(1)), y));
+}
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> TanhSlope(const Packet<T>& y) {
+  return psub(Set<T>(T(1)), pmul(y, y));
+}
+
+// carried + added; `added` has `units` elements, or is null.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> LoadGradient(const T* carried, const T* added, int64_t unit,
+                                           int64_t units) {
+  const Packet<T> value = Load(carried + unit);
+  return added == nullptr ? value : padd(value, LoadFirst(added + unit, units - unit));
+}
+
+// The gradient of vector v of a unit block. Lanes beyond H are cleared: where an input is infinite
+// they hold inf * 0, and a product of all lanes follows.
+template <int kBuffer, typename T, typename E>
+EIGEN_ALWAYS_INLINE void StoreGradient(E* dgates, int64_t unit, int v, const Packet<T>& value,
+                                       int64_t units) {
+  StoreOperands(dgates, kBuffer * unit + v * kLanes<T>, KeepFirst<T>(value, units - unit));
+}
+
+// fn(unit) for the first unit of each unit block of a range.
+template <typename T, typename F>
+EIGEN_ALWAYS_INLINE void ForUnitBlocks(const UnitRange& range, F&& fn) {
+  RNN_DCHECK(range.begin % kLanes<T> == 0 && range.end <= range.size);
+  for (int64_t unit = range.begin; unit < range.end; unit += kLanes<T>) fn(unit);
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_CELL_H_

@@ -1,0 +1,97 @@
+// GRU with the reset gate after the recurrent product: r, z = s(.); q = h_prev * R_h + b_Rh;
+// n = tanh(x * W_h + b_Wh + r * q); h = (1 - z) * n + z * h_prev.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_H_
+#define TF_RNN_OPS_CC_CPU_CELL_GRU_H_
+
+#include <type_traits>
+
+#include "cc/cpu/cell/cell.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+struct Gru {
+  // Vectors of a unit block in the gate buffer: n, r, z, q. So those of the input product (n, r, z)
+  // and those of the recurrent product (r, z, q) are each contiguous.
+  enum Vector { kCandidate, kReset, kUpdate, kRecurrent };
+  static constexpr bool kInStacks = true;
+
+  // The weights have r, z, h in an opaque buffer, and z, r, h in Keras's layout.
+  static constexpr CellFormat Format(int32_t weight_layout) {
+    const bool keras = weight_layout == kKerasWeights;
+    const int reset = keras ? 1 : 0, update = keras ? 0 : 1, candidate = 2;
+    CellFormat f = {3, 4, {3, {candidate, reset, update}}, {3, {reset, update, candidate}}};
+    f.input_at = kCandidate;
+    f.recurrent_at = kReset;
+    f.split_bias = candidate;  // the reset gate scales the recurrent one only
+    f.keeps_gates = true;
+    f.carries_h = true;
+    return f;
+  }
+
+  template <typename T>
+  using Tensors = NoTensors;
+
+  template <typename T, typename O, int NV>
+  struct Forward : SumsInGates<T, O, NV, 4, kReset> {
+    Forward(const StepRows<T, O>& rows, const NoTensors&)
+        : SumsInGates<T, O, NV, 4, kReset>{rows} {}
+
+    EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t u, Packet<T>* acc) const {
+      constexpr int V = kLanes<T>;
+      const T* g = this->rows.gates[i] + u * 4 * V;
+      acc[0] = Load(g + kReset * V);
+      acc[1] = Load(g + kUpdate * V);
+      acc[2] = Load(this->rows.split_bias + u * V);
+    }
+
+    EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
+      constexpr int V = kLanes<T>;
+      const StepRows<T, O>& rows = this->rows;
+      T* g = rows.gates[i] + u * 4 * V;
+      const int64_t n = rows.units - u * V;
+      const Packet<T> reset = Sigmoid<T>(acc[0]);
+      const Packet<T> update = Sigmoid<T>(acc[1]);
+      const Packet<T> candidate = Tanh<T>(pmadd(reset, acc[2], Load(g + kCandidate * V)));
+      const Packet<T> h_prev = LoadFirst(rows.h_prev[i] + u * V, n);
+      Store(g + kCandidate * V, candidate);
+      Store(g + kReset * V, reset);
+      Store(g + kUpdate * V, update);
+      Store(g + kRecurrent * V, acc[2]);
+      // (1 - z) * n + z * h_prev = n + z * (h_prev - n)
+      const Packet<T> h = pmadd(update, psub(h_prev, candidate), candidate);
+      if constexpr (!std::is_same_v<T, O>) Store(rows.c[i] + u * V, h);
+      StoreFirst(rows.h[i] + u * V, h, n);
+    }
+  };
+
+  // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z); dq = dn * r; dr = dn * q * s'(r);
+  // the part of dh_prev that does not pass the weights is dh * z.
+  template <typename T, typename E>
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const NoTensors&) {
+    constexpr int V = kLanes<T>;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const T* g = row.gates + 4 * unit;
+      const Packet<T> candidate = Load(g + kCandidate * V), reset = Load(g + kReset * V),
+                      update = Load(g + kUpdate * V), q = Load(g + kRecurrent * V);
+      const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
+      const Packet<T> dn = pmul(pmul(dh, psub(Set<T>(T(1)), update)), TanhSlope<T>(candidate));
+      const Packet<T> change = psub(LoadFirst(row.h_prev + unit, range.size - unit), candidate);
+      auto store = [&](Vector v, const Packet<T>& value) {
+        StoreGradient<4, T>(row.dgates, unit, v, value, range.size);
+      };
+      store(kCandidate, dn);
+      store(kReset, pmul(pmul(dn, q), SigmoidSlope<T>(reset)));
+      store(kUpdate, pmul(pmul(dh, change), SigmoidSlope<T>(update)));
+      store(kRecurrent, pmul(dn, reset));
+      Store(row.dh + unit, pmul(dh, update));
+    });
+  }
+};
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_GRU_H_

@@ -1,0 +1,238 @@
+// BlockLSTMV2 and its gradient: one layer and direction whose rows all have seq_len steps, so that
+// the op's tensors [T, B, H] are packed rows.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "cc/cpu/cell/block_lstm.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/pass/backward_products.h"
+#include "cc/cpu/pass/backward_recurrence.h"
+#include "cc/cpu/pass/forward_recurrence.h"
+#include "cc/cpu/pass/rnn_backward.h"
+#include "cc/cpu/pass/rnn_forward.h"
+#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/sequence.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// fn(the cell of a problem).
+template <typename F>
+auto WithBlockLstm(const BlockLstmProblem& p, F&& fn) {
+  if (p.use_peephole) return fn(BlockLstm<true>());
+  return fn(BlockLstm<false>());
+}
+
+template <typename T>
+Sizes<T> MakeSizes(const BlockLstmProblem& p) {
+  return MakeSizes<T>(BlockLstm<true>::Format(kOpaqueWeights), p.num_units, 0, 1);
+}
+
+inline Sequence MakeSequence(Arena& arena, const BlockLstmProblem& p) {
+  return MakeSequence(arena, p.seq_len, p.batch, /*time_major=*/true, /*lengths=*/nullptr);
+}
+
+// w [I + H, 4*H], columns i, f, ci, o.
+template <typename W, typename T>
+WeightViews<W> BlockLstmViews(const BlockLstmProblem& p, const Sizes<T>& s, W* w, W* b) {
+  return MatrixViews(s, w, w + p.input_size * s.gate_units(), b, /*bias_rows=*/1);
+}
+
+// The peephole weights padded to whole vectors, [3, padded].
+template <typename T, typename Args>
+void PadPeepholes(const Args& args, const Sizes<T>& s, T* padded, BlockLstmTensors<T>* tensors) {
+  tensors->wci = padded;
+  tensors->wcf = padded + s.padded;
+  tensors->wco = padded + 2 * s.padded;
+  if (!args.problem.use_peephole) return;
+  for (const void* from : {args.wci, args.wcf, args.wco}) {
+    const T* w = static_cast<const T*>(from);
+    std::copy(w, w + s.units, padded);
+    std::fill(padded + s.units, padded + s.padded, T(0));
+    padded += s.padded;
+  }
+}
+
+// Zeroes rows of `columns` elements from seq_len on.
+template <typename T>
+void ZeroRest(const BlockLstmProblem& p, void* tensor, int64_t columns) {
+  const int64_t done = p.seq_len * p.batch * columns;
+  const int64_t rest = (p.max_time - p.seq_len) * p.batch * columns;
+  if (rest > 0) std::memset(static_cast<T*>(tensor) + done, 0, sizeof(T) * rest);
+}
+
+// A state [B, H].
+template <typename T, typename Tensor>
+StateRows<T> BlockState(const BlockLstmProblem& p, Tensor* tensor) {
+  return {static_cast<T*>(tensor), p.num_units, 0, 1};
+}
+
+template <typename T>
+struct BlockLstmForwardPlan {
+  Sequence seq;
+  Split split;
+  ForwardLayer<T> layer;
+  T* peephole;  // [3, padded]
+};
+
+template <typename T>
+BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p,
+                                                 const ThreadBudget& threads, Arena& arena) {
+  BlockLstmForwardPlan<T> plan;
+  ForwardLayer<T>& layer = plan.layer;
+  const Sizes<T> s = layer.sizes = MakeSizes<T>(p);
+  plan.seq = MakeSequence(arena, p);
+  plan.split = SplitOf(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
+                       kForwardStreamBytes);
+  const int64_t ring_rows = RingRows(plan.split, p.batch);
+  layer.dirs[0].weights = TakePackedWeights<T>(arena, s, p.input_size);
+  TakeForwardDirection(arena, layer, p.batch, ring_rows, &layer.dirs[0]);
+  layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.shares, ring_rows));
+  plan.peephole = arena.Take<T>(3 * s.padded);
+  return plan;
+}
+
+template <typename T>
+int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
+  const BlockLstmProblem& p = args.problem;
+  Arena arena(args.scratch);
+  BlockLstmForwardPlan<T> plan = MakeBlockLstmForwardPlan<T>(p, args.parallel.threads, arena);
+  ForwardLayer<T>& layer = plan.layer;
+  const Sizes<T>& s = layer.sizes;
+  auto in = [](const void* tensor) { return static_cast<const T*>(tensor); };
+  auto out = [](void* tensor) { return static_cast<T*>(tensor); };
+  layer.seq = &plan.seq;
+  layer.in = p.input_size;
+  layer.operand_x = UserRows(plan.seq, in(args.x), p.input_size);
+  layer.y = UserRows(plan.seq, out(args.h), p.num_units);
+  layer.h0 = BlockState<const T>(p, args.h_prev);
+  layer.c0 = BlockState<const T>(p, args.cs_prev);
+  layer.c_row = p.num_units;
+  layer.dirs[0].c = out(args.cs);
+  layer.dirs[0].source = BlockLstmViews(p, s, in(args.w), in(args.b));
+  BlockLstmTensors<T> tensors = {};
+  tensors.clip = p.cell_clip > 0 ? static_cast<T>(p.cell_clip) : T(0);
+  tensors.i = out(args.i), tensors.f = out(args.f), tensors.o = out(args.o);
+  tensors.ci = out(args.ci), tensors.co = out(args.co);
+  PadPeepholes(args, s, plan.peephole, &tensors);
+  PackForwardWeights(layer, p.input_size, plan.split, args.parallel);
+  layer.cells = WithBlockLstm(
+      p, [&](auto cell) { return CellRunnerOf<decltype(cell), T, T>(layer.reads, &tensors); });
+  RunForwardRecurrence(layer, plan.split, args.parallel);
+  for (void* tensor : {args.i, args.cs, args.f, args.o, args.ci, args.co, args.h}) {
+    ZeroRest<T>(p, tensor, p.num_units);
+  }
+  return 0;
+}
+
+// dw_ci = sum of di * c_prev, dw_cf = sum of df * c_prev, dw_co = sum of do * c, for unit block u.
+// See Note [Deterministic reductions].
+template <typename T>
+void PeepholeGradient(const BlockLstmBackwardArgs& args, const BackwardLayer<T>& layer, int64_t u) {
+  using Gate = Lstm::Gate;
+  constexpr int V = kLanes<T>;
+  const Sizes<T>& s = layer.sizes;
+  const int64_t R = layer.seq->rows, n = s.units - u * V;
+  const T* cs = static_cast<const T*>(args.cs) + u * V;
+  const T* cs_prev = static_cast<const T*>(args.cs_prev) + u * V;
+  Packet<T> total[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
+  for (int64_t row0 = 0; row0 < R; row0 += kReductionRows) {
+    Packet<T> sum[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
+    for (int64_t row = row0; row < std::min(R, row0 + kReductionRows); ++row) {
+      const T* dg = layer.dirs[0].dgates + row * s.gate_row + u * 4 * V;
+      const int64_t before = row - args.problem.batch;
+      const Packet<T> c_prev =
+          LoadFirst(before < 0 ? cs_prev + row * s.units : cs + before * s.units, n);
+      sum[0] = pmadd(Load(dg + Gate::kInput * V), c_prev, sum[0]);
+      sum[1] = pmadd(Load(dg + Gate::kForget * V), c_prev, sum[1]);
+      sum[2] = pmadd(Load(dg + Gate::kOutput * V), LoadFirst(cs + row * s.units, n), sum[2]);
+    }
+    for (int k = 0; k < 3; ++k) total[k] = padd(total[k], sum[k]);
+  }
+  int k = 0;
+  for (void* to : {args.wci_grad, args.wcf_grad, args.wco_grad}) {
+    StoreFirst(static_cast<T*>(to) + u * V, total[k++], n);
+  }
+}
+
+template <typename T>
+struct BlockLstmBackwardPlan {
+  Sequence seq;
+  Split split;
+  BackwardLayer<T> layer;
+  T* peephole;  // [3, padded]
+};
+
+template <typename T>
+BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p,
+                                                   const ThreadBudget& threads, Arena& arena) {
+  BlockLstmBackwardPlan<T> plan;
+  const Sizes<T> s = plan.layer.sizes = MakeSizes<T>(p);
+  plan.seq = MakeSequence(arena, p);
+  plan.split = BackwardSplit(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, threads);
+  plan.layer.dirs[0] = TakeBackwardDirection<T, T>(arena, s, p.input_size, plan.seq.rows, p.batch);
+  plan.layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.shares, p.batch));
+  plan.peephole = arena.Take<T>(3 * s.padded);
+  return plan;
+}
+
+template <typename T>
+int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
+  const BlockLstmProblem& p = args.problem;
+  Arena arena(args.scratch);
+  BlockLstmBackwardPlan<T> plan = MakeBlockLstmBackwardPlan<T>(p, args.parallel.threads, arena);
+  BackwardLayer<T>& layer = plan.layer;
+  const Sizes<T>& s = layer.sizes;
+  auto in = [](const void* tensor) { return static_cast<const T*>(tensor); };
+  auto out = [](void* tensor) { return static_cast<T*>(tensor); };
+  layer.seq = &plan.seq;
+  layer.in = p.input_size;
+  layer.x = UserRows(plan.seq, in(args.x), p.input_size);
+  layer.y = UserRows(plan.seq, in(args.h), p.num_units);
+  layer.dy = UserRows(plan.seq, in(args.h_grad), p.num_units);
+  layer.dx = UserRows(plan.seq, out(args.x_grad), p.input_size);
+  layer.h0 = BlockState<const T>(p, args.h_prev);
+  layer.c0 = BlockState<const T>(p, args.cs_prev);
+  layer.dh0 = BlockState<T>(p, args.h_prev_grad);
+  layer.dc0 = BlockState<T>(p, args.cs_prev_grad);
+  layer.c_row = p.num_units;
+  layer.dirs[0].c = in(args.cs);
+  // Backward only reads what is an output of forward.
+  auto read = [](const void* tensor) { return static_cast<T*>(const_cast<void*>(tensor)); };
+  BlockLstmTensors<T> tensors = {};
+  tensors.i = read(args.i), tensors.f = read(args.f), tensors.o = read(args.o);
+  tensors.ci = read(args.ci), tensors.co = read(args.co);
+  tensors.cs_grad = in(args.cs_grad);
+  PadPeepholes(args, s, plan.peephole, &tensors);
+  const WeightViews<const T> source = BlockLstmViews(p, s, in(args.w), in(args.b));
+  const WeightViews<T> target = BlockLstmViews(p, s, out(args.w_grad), out(args.b_grad));
+  ZeroRest<T>(p, args.x_grad, p.input_size);
+  PackBackwardWeights(layer, &source, plan.split, args.parallel);
+  layer.cells = WithBlockLstm(p, [&](auto cell) -> GradientRunner<T, T> {
+    return {&BackwardSlice<T, T>::template RunCells<decltype(cell)>, &tensors};
+  });
+  RunBackwardRecurrence(layer, plan.split, args.parallel);
+  RunBackwardProducts(layer, &target, args.parallel);
+  if (p.use_peephole) {
+    const int64_t ns = NsToMove(Area(plan.seq.rows, s.gate_row) * int64_t{sizeof(T)});
+    Parallel(args.parallel, s.blocks, ns, [&](int64_t u) { PeepholeGradient(args, layer, u); });
+  } else {
+    for (void* grad : {args.wci_grad, args.wcf_grad, args.wco_grad}) {
+      std::memset(grad, 0, sizeof(T) * s.units);
+    }
+  }
+  return 0;
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_

@@ -1,0 +1,116 @@
+// The products of a forward pass on weights as they lie in the caller's tensors (product/dot.h).
+#ifndef TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/product/dot.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// Unit blocks [begin, end).
+struct BlockRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// gates += row * w, on weights with contiguous columns; vectors of `order` from `at` on.
+template <typename T>
+void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateOrder& order, int at,
+                    const T* row, int64_t depth, const BlockRange& blocks, T* gates) {
+  constexpr int V = kLanes<T>;
+  const int64_t columns = std::min(s.units, blocks.end * V) - blocks.begin * V;
+  for (int v = 0; v < order.count; ++v) {
+    AddColumns(w.At(0, order.source[v] * s.units + blocks.begin * V).data, w.k_stride, columns, row,
+               depth, gates + (blocks.begin * s.cell.buffer + at + v) * V, s.cell.buffer * V);
+  }
+}
+
+// The part of a row of gates that comes from a row of x.
+template <typename T>
+void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T* bias, const T* x,
+                       int64_t in, const BlockRange& blocks, T* gates) {
+  constexpr int V = kLanes<T>;
+  const GateOrder& order = s.cell.input;
+  for (int64_t u = blocks.begin; u < blocks.end; ++u) {
+    const T* b = bias + u * order.count * V;
+    T* g = gates + (u * s.cell.buffer + s.cell.input_at) * V;
+    if (w.n_stride == 1) {
+      std::copy(b, b + order.count * V, g);
+      continue;
+    }
+    for (int v = 0; v < order.count; ++v) {
+      const T* rows = w.At(0, order.source[v] * s.units + u * V).data;
+      const Packet<T> sum = DotRows(rows, w.n_stride, s.units - u * V, x, in);
+      Store(g + v * V, padd(Load(b + v * V), sum));
+    }
+  }
+  if (w.n_stride == 1) AddGateColumns(s, w, order, s.cell.input_at, x, in, blocks, gates);
+}
+
+// The cell on sums from elsewhere: product(i, u, v) is vector v of unit block u in row i.
+template <typename T, typename Step, typename Product>
+void RunCellOn(const Step& step, int64_t rows, const BlockRange& blocks, Product&& product) {
+  constexpr int NV = Step::kVectors;
+  for (int64_t u = blocks.begin; u < blocks.end; ++u) {
+    for (int64_t i = 0; i < rows; ++i) {
+      Packet<T> acc[NV];
+      step.Init(i, u, acc);
+      for (int v = 0; v < NV; ++v) acc[v] = padd(acc[v], product(i, u, v));
+      step.Finish(i, u, acc);
+    }
+  }
+}
+
+// The recurrent product and the cell. With contiguous columns the sums go to the gate buffer, where
+// the cell finds those that continue a sum of the input product.
+template <typename T, typename Step>
+void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>& w, int64_t rows,
+                  const BlockRange& blocks) {
+  constexpr int V = kLanes<T>;
+  const GateOrder& order = s.cell.recurrent;
+  if (w.n_stride != 1) {
+    RunCellOn<T>(step, rows, blocks, [&](int64_t i, int64_t u, int v) {
+      return DotRows(w.At(0, order.source[v] * s.units + u * V).data, w.n_stride, s.units - u * V,
+                     step.rows.h_prev[i], s.hidden);
+    });
+    return;
+  }
+  auto at = [&](int64_t i, int64_t u, int v) {
+    return step.rows.gates[i] + (u * s.cell.buffer + s.cell.recurrent_at + v) * V;
+  };
+  // Vectors from this one on begin no sum in the input product.
+  const int own = s.cell.input_at + s.cell.input.count - s.cell.recurrent_at;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t u = blocks.begin; u < blocks.end; ++u) {
+      for (int v = own; v < order.count; ++v) Store(at(i, u, v), Set<T>(T(0)));
+    }
+    AddGateColumns(s, w, order, s.cell.recurrent_at, step.rows.h_prev[i], s.hidden, blocks,
+                   step.rows.gates[i]);
+  }
+  RunCellOn<T>(step, rows, blocks, [&](int64_t i, int64_t u, int v) {
+    return v < own ? Set<T>(T(0)) : Load(at(i, u, v));
+  });
+}
+
+// h = m * W_proj of one row, for the dense panels [panel0, panel1) of P.
+template <typename T>
+void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m, int64_t panel0,
+                     int64_t panel1, T* h) {
+  constexpr int V = kLanes<T>;
+  for (int64_t c = panel0 * 4 * V; c < std::min(s.proj, panel1 * 4 * V); c += V) {
+    StoreFirst(h + c, DotRows(w.At(0, c).data, w.n_stride, s.proj - c, m, s.units), s.proj - c);
+  }
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_

@@ -1,0 +1,99 @@
+// What the passes derive from a problem: sizes in vectors, and how the work is shared out.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_SIZES_H_
+#define TF_RNN_OPS_CC_CPU_PASS_SIZES_H_
+
+#include <cstdint>
+
+#include "cc/cpu/cell/cells.h"
+#include "cc/cpu/heuristics.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/rows/parallel.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// Sizes that all parts of a pass share.
+template <typename T>
+struct Sizes {
+  CellFormat cell;
+  bool dense;        // one gate, so panels hold four unit blocks
+  int64_t units;     // H
+  int64_t blocks;    // U, unit blocks of V
+  int64_t padded;    // U * V
+  int64_t gate_row;  // elements of a row of a gate buffer
+  int64_t proj;      // P or 0
+  int64_t hidden;    // S: P or H
+  int64_t hidden_padded;
+  int64_t num_dirs;
+  int64_t output;  // D * S
+
+  // Panels of the gate matrices, and unit blocks in each.
+  int64_t panels() const { return CeilDiv(blocks, panel_blocks()); }
+  int64_t panel_blocks() const { return dense ? 4 : 1; }
+  int64_t gate_units() const { return cell.gates * units; }
+};
+
+template <typename T>
+Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t num_dirs) {
+  constexpr int V = kLanes<T>;
+  Sizes<T> s;
+  s.cell = cell;
+  s.dense = cell.gates == 1;
+  s.units = units;
+  s.blocks = CeilDiv(units, V);
+  s.padded = s.blocks * V;
+  s.gate_row = s.padded * cell.buffer;
+  s.proj = proj;
+  s.hidden = proj > 0 ? proj : units;
+  s.hidden_padded = RoundUp(s.hidden, V);
+  s.num_dirs = num_dirs;
+  s.output = num_dirs * s.hidden;
+  return s;
+}
+
+template <typename T>
+Sizes<T> MakeSizes(const RnnProblem& p) {
+  const CellFormat cell =
+      WithCell(p.mode, [&](auto c) { return decltype(c)::Format(p.weight_layout); });
+  return MakeSizes<T>(cell, p.num_units, p.num_proj, p.num_dirs);
+}
+
+// How a pass over the rows of a sequence is shared out; `panels` and `stream_bytes` as in
+// SplitProblem.
+template <typename T>
+Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
+              const ThreadBudget& threads, int64_t panels, int64_t stream_bytes) {
+  const int64_t columns = s.padded * s.cell.recurrent.count;
+  SplitProblem p;
+  p.batch = batch;
+  p.num_dirs = s.num_dirs;
+  p.threads = threads;
+  p.steps = steps;
+  p.panels = panels;
+  p.recurrent_bytes = Area(Area(s.hidden, columns), static_cast<int64_t>(sizeof(T)));
+  p.weight_bytes = Area(Area(in + s.hidden, columns), static_cast<int64_t>(sizeof(T)));
+  p.stream_bytes = stream_bytes;
+  p.multiplies = Area(Area(rows, columns), in + s.hidden);
+  return ChooseSplit(p);
+}
+
+// Slice s covers sorted rows [SliceBegin(s), SliceBegin(s + 1)): equal sums of lengths.
+inline int64_t SliceBegin(const Sequence& seq, int64_t slices, int64_t s) {
+  if (s >= slices) return seq.batch;
+  const double target = static_cast<double>(seq.rows) * static_cast<double>(s) / slices;
+  double sum = 0;
+  int64_t j = 0;
+  while (j < seq.batch && sum + 0.5 * static_cast<double>(seq.length[j]) < target) {
+    sum += static_cast<double>(seq.length[j++]);
+  }
+  return j;
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_SIZES_H_

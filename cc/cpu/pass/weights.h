@@ -1,0 +1,179 @@
+// The weights of a pseudo-layer: where they lie in the caller's tensors, and packed.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cc/core/param_offsets.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// The weights of a pseudo-layer, or their gradients. A matrix is addressed as (k, column) with
+// columns [gate][H]: (k, g * H + unit) is what input k adds to that gate.
+template <typename W>
+struct WeightViews {
+  MatrixView<W> input;  // data is null without input weights
+  MatrixView<W> recurrent;
+  MatrixView<W> projection;  // (unit, p); data is null without projection
+  W* input_bias;             // [G*H] or null
+  W* recurrent_bias;         // [G*H] or null
+};
+
+// Weights to be packed for products on operands E (Note [Pairs]).
+template <typename T, typename E>
+using WeightsOf = WeightViews<const TensorOf<T, E>>;
+
+template <typename T>
+ParamOffsets OffsetsOf(const RnnProblem& p, const Sizes<T>& s) {
+  return {s.gate_units(), s.hidden,     s.proj * s.units,
+          p.num_dirs,     p.num_layers, p.skip_input ? 0 : p.input_size};
+}
+
+// Of an opaque buffer.
+template <typename W, typename T>
+WeightViews<W> OpaqueViews(const RnnProblem& p, const Sizes<T>& s, W* params, int64_t layer,
+                           int64_t dir) {
+  const ParamOffsets at = OffsetsOf(p, s);
+  W* const weights = params + at.Weights(layer, dir);
+  const int64_t in = at.Input(layer);
+  WeightViews<W> v;
+  v.input = {in > 0 ? weights : nullptr, 1, in};
+  v.recurrent = {weights + at.Recurrent(layer), 1, s.hidden};
+  v.projection = {s.proj > 0 ? weights + at.Projection(layer) : nullptr, 1, s.units};
+  v.input_bias = params + at.Biases(layer, dir);
+  v.recurrent_bias = v.input_bias + s.gate_units();
+  return v;
+}
+
+// Of matrices [I, G*H] and [H, G*H], and `bias_rows` biases.
+template <typename W, typename T>
+WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W* bias,
+                           int32_t bias_rows) {
+  WeightViews<W> v;
+  v.input = {kernel, s.gate_units(), 1};
+  v.recurrent = {recurrent_kernel, s.gate_units(), 1};
+  v.projection = {nullptr, 0, 0};
+  v.input_bias = bias_rows > 0 ? bias : nullptr;
+  v.recurrent_bias = bias_rows > 1 ? bias + s.gate_units() : nullptr;
+  return v;
+}
+
+// The weights of a problem in either layout.
+template <typename W, typename T>
+WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const void* params,
+                              const LayerWeights& layer_weights, int64_t layer, int64_t dir) {
+  auto typed = [](const void* tensor) { return static_cast<const W*>(tensor); };
+  if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, typed(params), layer, dir);
+  return MatrixViews(s, typed(layer_weights.kernel), typed(layer_weights.recurrent_kernel),
+                     typed(layer_weights.bias), p.bias_rows);
+}
+
+// The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).
+template <typename T, typename E = T>
+struct PackedWeights {
+  E* input;       // gate (or dense) panels [K = in]
+  E* recurrent;   // gate (or dense) panels [K = S]
+  E* projection;  // dense panels [K = H] of P columns
+  T* bias;        // [panel][NV][V] for the input product: both biases where they merge
+  T* split_bias;  // [u][V], the recurrent bias of CellFormat::split_bias
+};
+
+template <typename T, typename E = T>
+PackedWeights<T, E> TakePackedBiases(Arena& arena, const Sizes<T>& s) {
+  PackedWeights<T, E> w = {};
+  w.bias = arena.Take<T>(s.blocks * s.cell.input.count * kLanes<T>);
+  w.split_bias = arena.Take<T>(s.cell.split_bias >= 0 ? s.padded : 0);
+  return w;
+}
+
+template <typename T, typename E = T>
+PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t in) {
+  PackedWeights<T, E> w = TakePackedBiases<T, E>(arena, s);
+  const int64_t input_columns = s.blocks * s.cell.input.count * kLanes<T>;
+  const int64_t recurrent_columns = s.blocks * s.cell.recurrent.count * kLanes<T>;
+  w.input = arena.Take<E>(Area(OperandsOf<E>(in), input_columns));
+  w.recurrent = arena.Take<E>(Area(OperandsOf<E>(s.hidden), recurrent_columns));
+  w.projection = arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.proj) : 0);
+  return w;
+}
+
+// Bytes of the packed matrices of one pseudo-layer.
+template <typename T, typename E>
+int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
+  const int64_t rows = OperandsOf<E>(in) + OperandsOf<E>(s.hidden);
+  return (rows * s.gate_row + s.padded * s.proj) * static_cast<int64_t>(sizeof(E));
+}
+
+// Items of work that pack one pseudo-layer.
+template <typename T>
+int64_t PackItems(const Sizes<T>& s) {
+  return s.panels() + (s.proj > 0 ? DensePanels<T>(s.proj) : 0);
+}
+
+template <typename T, typename E>
+void PackBias(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t block,
+              const PackedWeights<T, E>& w) {
+  constexpr int V = kLanes<T>;
+  const int64_t n = std::min<int64_t>(V, s.units - block * V);
+  const GateOrder& order = s.cell.input;
+  for (int g = 0; g < order.count; ++g) {
+    const int64_t at = order.source[g] * s.units + block * V;
+    Packet<T> sum = Set<T>(T(0));
+    if (src.input_bias != nullptr) sum = LoadWide<T>(src.input_bias + at, n);
+    if (src.recurrent_bias != nullptr && order.source[g] != s.cell.split_bias) {
+      sum = padd(sum, LoadWide<T>(src.recurrent_bias + at, n));
+    }
+    Store(w.bias + (block * order.count + g) * V, sum);
+  }
+  if (s.cell.split_bias >= 0) {
+    const int64_t at = s.cell.split_bias * s.units + block * V;
+    Store(w.split_bias + block * V,
+          src.recurrent_bias == nullptr ? Set<T>(T(0)) : LoadWide<T>(src.recurrent_bias + at, n));
+  }
+}
+
+template <typename T, typename E>
+void PackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t item,
+              const PackedWeights<T, E>& w) {
+  constexpr int V = kLanes<T>;
+  if (item >= s.panels()) {
+    const int64_t p = item - s.panels();
+    PackDensePanel(src.projection, s.units, s.proj, p,
+                   w.projection + DensePanelOffset<T>(OperandsOf<E>(s.units), p));
+    return;
+  }
+  const int64_t input_depth = OperandsOf<E>(in);
+  const int64_t recurrent_depth = OperandsOf<E>(s.hidden);
+  if (s.dense) {
+    if (src.input.data != nullptr) {
+      PackDensePanel(src.input, in, s.units, item,
+                     w.input + DensePanelOffset<T>(input_depth, item));
+    }
+    PackDensePanel(src.recurrent, s.hidden, s.units, item,
+                   w.recurrent + DensePanelOffset<T>(recurrent_depth, item));
+    for (int64_t u = 4 * item; u < std::min(4 * item + 4, s.blocks); ++u) PackBias(s, src, u, w);
+    return;
+  }
+  if (src.input.data != nullptr) {
+    PackGatePanel(src.input, in, s.units, s.cell.input, item,
+                  w.input + item * input_depth * s.cell.input.count * V);
+  }
+  PackGatePanel(src.recurrent, s.hidden, s.units, s.cell.recurrent, item,
+                w.recurrent + item * recurrent_depth * s.cell.recurrent.count * V);
+  PackBias(s, src, item, w);
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_

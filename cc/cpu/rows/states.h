@@ -1,0 +1,37 @@
+// Rows of the states before and after a sequence.
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
+
+#include <cstdint>
+
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/simd/isa.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace RNN_OPS_ISA_NAMESPACE {
+
+// Rows of h0, c0, h_n, c_n: [L*D, B, size] or [B, L*D, size].
+template <typename T>
+struct StateRows {
+  T* base = nullptr;  // null: there are none
+  int64_t size = 0;
+  int64_t layer_stride = 0;  // rows
+  int64_t batch_stride = 0;  // rows
+  explicit operator bool() const { return base != nullptr; }
+  T* at(int64_t pseudo_layer, int64_t b) const {
+    return base + (pseudo_layer * layer_stride + b * batch_stride) * size;
+  }
+};
+
+template <typename T>
+StateRows<T> MakeStateRows(const RnnProblem& p, T* base, int64_t size) {
+  return p.time_major ? StateRows<T>{base, size, p.batch, 1}
+                      : StateRows<T>{base, size, 1, p.num_layers * p.num_dirs};
+}
+
+}  // namespace RNN_OPS_ISA_NAMESPACE
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
