@@ -14,7 +14,7 @@ namespace {
 RnnProblem Problem(const std::vector<int32_t>& lengths) {
   RnnProblem p = {};
   p.dtype = kFloat32;
-  p.mode = kModeLstm;
+  p.mode = static_cast<int32_t>(RnnMode::kLstm);
   p.num_dirs = 2;
   p.is_training = 1;
   p.time_major = 1;
@@ -29,10 +29,10 @@ RnnProblem Problem(const std::vector<int32_t>& lengths) {
 
 // Every array of the space is written with a number of its own; none may be lost.
 TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
-  for (int32_t mode : {kModeTanh, kModeLstm, kModeGru}) {
+  for (RnnMode mode : {RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru}) {
     const std::vector<int32_t> lengths = {4, 2, 1};
     RnnProblem p = Problem(lengths);
-    p.mode = mode;
+    p.mode = static_cast<int32_t>(mode);
     const Sizes<float> sizes = MakeSizes<float>(p);
     const int64_t rows = 7;
     const int64_t bytes = MakeReserve<float>(nullptr, rows, sizes, p.num_layers).bytes();
@@ -45,7 +45,7 @@ TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
     for (int64_t i = 0; i < p.num_layers * p.num_dirs; ++i) {
       const auto kept = reserve.At(i);
       if (!sizes.dense) arrays.push_back({kept.gates, rows * sizes.gate_row});
-      if (sizes.lstm()) arrays.push_back({kept.c, rows * sizes.padded});
+      if (sizes.cell.has_c) arrays.push_back({kept.c, rows * sizes.padded});
     }
     for (int64_t l = 0; l + 1 < p.num_layers; ++l) {
       arrays.push_back({reserve.LayerOutput(l), rows * sizes.output});
