@@ -13,7 +13,7 @@ from tf_rnn_ops._versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
 if _loader.unavailable() is None:
-    from tf_rnn_ops import _gradients  # noqa: F401  (registers them)
+    from tf_rnn_ops import _gradients, _second_gradients  # noqa: F401  (register them)
 else:
     warnings.warn(
         f"{_loader.unavailable()} Without it the Keras layers run Keras's loop, tf_rnn_ops.params "
@@ -23,10 +23,10 @@ else:
 from tf_rnn_ops import raw_ops  # noqa: E402
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import contrib, info, keras, params, portable
+    from tf_rnn_ops import contrib, info, keras, params, plain, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
-_SUBMODULES = ("contrib", "info", "keras", "params", "portable", "raw_ops")
+_SUBMODULES = ("contrib", "info", "keras", "params", "plain", "portable", "raw_ops")
 
 
 def get_lib() -> str:
@@ -77,6 +77,7 @@ __all__ = [
     "info",
     "keras",
     "params",
+    "plain",
     "portable",
     "raw_ops",
 ]

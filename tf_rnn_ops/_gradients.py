@@ -1,4 +1,4 @@
-"""Registers the gradients of the ops with TensorFlow."""
+"""Registers the gradients of the forward ops with TensorFlow."""
 
 import contextlib
 
@@ -175,25 +175,3 @@ def _block_lstm_v2_gradient(op, *gradients):
         use_peephole=op.get_attr("use_peephole"),
     )
     return (None, *result)
-
-
-def _refuse_second(forward, remedy):
-    """A gradient of a gradient op that says what to do instead."""
-
-    def refuse(op, *gradients):
-        del gradients
-        raise LookupError(
-            f"{op.type} has no gradient: {forward} has first derivatives only. {remedy}"
-        )
-
-    return refuse
-
-
-_LAYERS = (
-    "For a gradient of a gradient give LSTM or GRU use_cudnn=False, SimpleRNN or PeepholeLSTM "
-    "unroll=True."
-)
-_STACKS = f"{_LAYERS} The layers named Cudnn... have no such path."
-_gradient_of("CudnnRNNBackpropV3")(_refuse_second("CudnnRNNV3", _STACKS))
-_gradient_of("LayerRNNBackprop")(_refuse_second("LayerRNN", _LAYERS))
-_gradient_of("BlockLSTMGradV2")(_refuse_second("BlockLSTMV2", _LAYERS))

@@ -52,6 +52,10 @@ def enable_stock_ops() -> list[str]:
 @functools.lru_cache(maxsize=None)
 def _load():
     _loader.load_library(_LIBRARY)
+    # Imports TensorFlow, whose absence load_library explains.
+    from tf_rnn_ops import _second_gradients
+
+    _second_gradients.register_stock_gradients()
     names = ctypes.CDLL(get_stock_lib()).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
     names.argtypes = []

@@ -86,6 +86,8 @@ PY_RULES = {
     "raw_ops": (_RAW_OPS_PARTS, set()),
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
+    "_second_gradients": ({"params", "plain"}, {"numpy", "tensorflow"}),
+    "plain": ({"params", "plain"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
     "keras": (
         {"_initializers", "_loader", "_seeds", "keras", "raw_ops", "params"},
@@ -96,8 +98,11 @@ PY_RULES = {
         {"_initializers", "_seeds", "contrib", "raw_ops", "params"},
         {"numpy", "tensorflow"},
     ),
-    "stock": ({"_loader"}, {"numpy", "tensorflow"}),
-    "portable": ({"__init__", "params", "portable", "raw_ops"}, {"google", "numpy", "tensorflow"}),
+    "stock": ({"_loader", "_second_gradients"}, {"numpy", "tensorflow"}),
+    "portable": (
+        {"__init__", "params", "plain", "portable", "raw_ops"},
+        {"google", "numpy", "tensorflow"},
+    ),
     "info": ({"__init__", "_gpu_info", "_loader"}, {"numpy", "tensorflow"}),
     "_gpu_info": (set(), set()),
 }

@@ -109,3 +109,38 @@ def run(case, batch_first=False):
         arrays["output_c"] = c.detach().numpy()
         arrays["input_c_backprop"] = c0.grad.numpy()
     return arrays
+
+
+def second_order(case, cotangents):
+    """Gradients of the sum of cotangents times the gradients of a case, all rows of full length.
+
+    Args:
+        case: A cases.RnnCase.
+        cotangents: Arrays under the names of the op's inputs.
+
+    Returns:
+        A dict of arrays under the names of the op's inputs, dy, dh and (LSTM) dc.
+    """
+    spec = case.spec
+    module = _module(spec, case.params, batch_first=False)
+    names = {"input": case.x, "input_h": case.h0, "input_c": case.c0}
+    upstream = {"dy": case.dy, "dh": case.dh, "dc": case.dc}
+    if not spec.is_lstm:
+        del names["input_c"], upstream["dc"]
+    inputs = {n: torch.tensor(a, requires_grad=True) for n, a in names.items()}
+    upstream = {n: torch.tensor(a, requires_grad=True) for n, a in upstream.items()}
+    x, *states = inputs.values()
+    y, last = module(x, tuple(states) if spec.is_lstm else states[0])
+    outputs = [y, *(last if spec.is_lstm else [last])]
+    weights = list(module.parameters())
+    first = torch.autograd.grad(
+        outputs, [*inputs.values(), *weights], list(upstream.values()), create_graph=True
+    )
+    total = sum((g * torch.tensor(cotangents[n])).sum() for n, g in zip(inputs, first))
+    # The cotangent of params as those of torch's weights.
+    pieces = _module(spec, cotangents["params"], batch_first=False).parameters()
+    total += sum((g * p.detach()).sum() for g, p in zip(first[len(inputs) :], pieces))
+    sources = {**inputs, **upstream}
+    total.backward()
+    found = {n: t.grad.numpy() for n, t in sources.items()}
+    return {**found, "params": _params_grad(spec, module)}

@@ -36,9 +36,6 @@ def accelerate() -> Acceleration:
     it before `model.compile`: functions that Keras has traced stay as they are, and a model that was
     compiled for XLA keeps Keras's loop. Calling it twice does no harm.
 
-    The op has no second derivative: a layer that needs one, for a gradient penalty say, needs
-    use_cudnn=False.
-
     Returns:
         A context manager, which may be ignored.
 

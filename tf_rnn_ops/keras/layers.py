@@ -30,8 +30,8 @@ def jit_property():
 def path_options(layer):
     """The options that choose the path, as far as they differ from the default.
 
-    Keras leaves them out of its configs. Here a layer without them may lose its second derivative, or
-    drop other inputs.
+    Keras leaves them out of its configs. Here a layer without them may take another path, or drop other
+    inputs.
     """
     options = {}
     use_cudnn = getattr(layer, "use_cudnn", "auto")
@@ -69,7 +69,6 @@ class LSTM(_OneOp, keras.layers.LSTM):
     activation than tanh, another recurrent_activation than sigmoid, unroll=True, use_cudnn=False,
     and under XLA; where TensorFlow sees a GPU also recurrent_dropout or implementation=1 with dropout
     in training, which cuDNN does not do. `explain` tells.
-    The op has no second derivative.
 
     Example:
         >>> import tensorflow as tf

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import plain, raw_ops
 from tf_rnn_ops.params.layout import GATES
-from tf_rnn_ops.portable import _plain
 from tf_rnn_ops.portable._sizes import LAYER_INPUTS
 
 _PREFIX = "tf_rnn_ops_portable"
@@ -41,9 +40,7 @@ class StandIns:
         """For a forward op, in ordinary ops."""
 
         def forward(x, h0, c0, params, lengths=None):
-            if lengths is None:
-                lengths = _full_lengths(x)
-            result = _plain.run(layout, x, h0, c0, params, lengths, time_major)
+            result = plain.cudnn_rnn(layout, x, h0, c0, params, lengths, time_major)
             reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
             return [*result, *reserves][:num_outputs]
 
@@ -52,7 +49,7 @@ class StandIns:
         return self._make(key, layout.rnn_mode, forward, specs)
 
     def plain_layer(self, dtype, layer, num_inputs, time_major, is_training, num_outputs):
-        """For LayerRNN, in ordinary ops; `layer` is a _sizes.Layer."""
+        """For LayerRNN, in ordinary ops; `layer` is a plain.Layer."""
 
         def forward(*tensors):
             inputs = dict(zip(LAYER_INPUTS, tensors))
@@ -62,7 +59,9 @@ class StandIns:
             # An empty vector means that every row has all steps.
             lengths = tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
             inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
-            result = _plain.run_layer(layer.rnn_mode, layer.units, inputs, lengths, time_major)
+            result = plain.layer_rnn(
+                layer.rnn_mode, **inputs, sequence_lengths=lengths, time_major=time_major
+            )
             return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 
         key = ("layer", dtype, layer, num_inputs, time_major, is_training, num_outputs)

@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_rnn_ops import plain
 from tf_rnn_ops.portable import _functions, _sizes
 from tf_rnn_ops.portable._report import Change, Kept, Report
 
@@ -107,7 +108,7 @@ def rewrite_graph_def(
                     became = _to_plain(node, name, shapes, stand_ins, inference, host)
                 else:
                     became = _to_ours(node, name, stand_ins, host)
-            except _sizes.Unknown as reason:
+            except plain.UnknownSize as reason:
                 report.kept.append(Kept(place, node.name, op, str(reason)))
                 continue
             report.changed.append(Change(place, node.name, op, became))
@@ -120,11 +121,11 @@ def rewrite_graph_def(
 
 def _to_plain(node, name, shapes, stand_ins, inference, host):
     if name in (*_BACKPROP, _LAYER_BACKPROP):
-        raise _sizes.Unknown(
+        raise plain.UnknownSize(
             "it is a gradient; the gradient of ordinary ops is TensorFlow's own, taken anew"
         )
     if name in _PARAMS:
-        raise _sizes.Unknown("it handles parameters, which inference does not; use our ops for it")
+        raise plain.UnknownSize("it handles parameters, which inference does not; use our ops for it")
     training = name not in (_LAYER_PACKED, _CUDNN_PACKED) and _attr(node, "is_training", True)
     how = (_attr(node, "time_major", True), training)
     dtype = tf.as_dtype(node.attr["T"].type)
@@ -140,7 +141,7 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
         del node.input[num_inputs : num_inputs + has_more]
         return "ordinary ops"
     if training and _attr(node, "dropout", 0.0) > 0 and not inference:
-        raise _sizes.Unknown(
+        raise plain.UnknownSize(
             f"it trains with dropout={_attr(node, 'dropout', 0.0):g}, which ordinary ops would "
             "draw differently; take it for inference if that is what it is used for"
         )

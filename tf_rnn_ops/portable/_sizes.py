@@ -1,12 +1,9 @@
 """Finds the sizes of the network behind a node, from the shapes that a graph records."""
 
-from typing import NamedTuple
-
 import tensorflow as tf
 from tensorflow.python.framework import function_def_to_graph, op_def_registry
 
-from tf_rnn_ops.params import Layout
-from tf_rnn_ops.params.layout import GATES
+from tf_rnn_ops import plain
 
 LAYER_INPUTS = (
     "input",
@@ -19,28 +16,6 @@ LAYER_INPUTS = (
     "input_mask",
     "recurrent_mask",
 )
-# Those for which a vector of no elements stands for none; sequence_lengths is the fourth.
-LAYER_OPTIONAL = ("bias", "input_mask", "recurrent_mask")
-
-
-class Unknown(Exception):
-    """The reason why a node cannot be rewritten."""
-
-
-class Layer(NamedTuple):
-    """What a LayerRNN node computes.
-
-    Attributes:
-        rnn_mode: As the attribute.
-        units: H.
-        input_size: I, or None if the graph does not say it.
-        absent: Names of the optional tensors that it is not given.
-    """
-
-    rnn_mode: str
-    units: int
-    input_size: int | None
-    absent: tuple
 
 
 class Shapes:
@@ -168,7 +143,7 @@ def layout_of(node, shapes, time_major):
         A Layout.
 
     Raises:
-        Unknown: A size is not in the graph, or the sizes contradict each other.
+        plain.UnknownSize: A size is not in the graph, or the sizes contradict each other.
     """
     attrs = {
         name: node.attr[name].s.decode() if name in node.attr else default
@@ -178,95 +153,31 @@ def layout_of(node, shapes, time_major):
             ("direction", "unidirectional"),
         )
     }
-    num_proj = node.attr["num_proj"].i if "num_proj" in node.attr else 0
-    x, h, c, params = (shapes.of(ref) for ref in node.input[:4])
-    out_h = shapes.of_output(node, 1, "output_h")
-    rows_axis = 0 if time_major else 1
-    directions = 2 if attrs["direction"] == "bidirectional" else 1
-    rows = _first_known(rows_axis, h, out_h, c if attrs["rnn_mode"] == "lstm" else None)
-    if rows is None:
-        raise Unknown("the number of layers is not known: the shape of input_h does not say it")
-    if rows % directions:
-        raise Unknown(f"input_h has {rows} rows, which two directions do not divide")
-    if attrs["rnn_mode"] == "lstm" and num_proj:
-        units = _first_known(2, c, shapes.of_output(node, 2, "output_c"))
-    else:
-        units = _first_known(2, h, out_h)
-    if units is None:
-        raise Unknown("the number of units is not known: the shapes of the states do not say it")
-
-    def make(input_size):
-        return Layout(
-            num_layers=rows // directions,
-            num_units=units,
-            input_size=input_size,
-            num_proj=num_proj,
-            **attrs,
-        )
-
-    input_size = _first_known(2, x)
-    try:
-        if input_size is None:
-            input_size = _input_size_from_params(make, params)
-        layout = make(input_size)
-    except ValueError as error:
-        raise Unknown(str(error)) from error
-    if params and params[0] is not None and params[0] != layout.size:
-        raise Unknown(f"params has {params[0]} elements where these sizes need {layout.size}")
-    return layout
+    attrs["num_proj"] = node.attr["num_proj"].i if "num_proj" in node.attr else 0
+    names = ("input", "input_h", "input_c", "params")
+    found = {name: shapes.of(ref) for name, ref in zip(names, node.input)}
+    for index, name in ((1, "output_h"), (2, "output_c")):
+        found[name] = shapes.of_output(node, index, name)
+    return plain.layout_of(found, attrs, time_major)
 
 
 def layer_of(node, shapes):
-    """The Layer of a LayerRNN or LayerRNNPacked node.
+    """The plain.Layer of a LayerRNN or LayerRNNPacked node.
 
     Args:
         node: Its NodeDef.
         shapes: The Shapes of the graph or function that it is in.
 
     Returns:
-        A Layer.
+        A plain.Layer.
 
     Raises:
-        Unknown: The number of units, or whether an optional tensor is given, is not in the graph.
+        plain.UnknownSize: The number of units, or whether an optional tensor is given, is not in the
+            graph.
     """
     rnn_mode = node.attr["rnn_mode"].s.decode() if "rnn_mode" in node.attr else "lstm"
-    gates = len(GATES[rnn_mode])
-    refs = node.input[:7] if node.op.endswith("Packed") else node.input
-    of = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
-    units = _first_known(0, of["recurrent_kernel"], rank=2)
-    if units is None:
-        units = _first_known(1, of["input_h"], shapes.of_output(node, 1, "output_h"), rank=2)
-    if units is None:
-        columns = _first_known(1, of["kernel"], of["recurrent_kernel"], rank=2)
-        units = None if columns is None else columns // gates
-    if units is None:
-        raise Unknown("the number of units is not known: the shapes of the weights do not say it")
     # LayerRNNPacked has no masks.
-    absent = tuple(n for n in LAYER_OPTIONAL if n not in of or _is_absent(n, of[n]))
-    input_size = _first_known(0, of["kernel"], rank=2) or _first_known(2, of["input"])
-    return Layer(rnn_mode, units, input_size, absent)
-
-
-def _is_absent(name, shape):
-    if shape == [0]:
-        return True
-    if shape is None or shape == [None]:
-        raise Unknown(f"whether {name} is given is not known: its shape does not say it")
-    return False
-
-
-def _first_known(axis, *shapes, rank=3):
-    for shape in shapes:
-        if shape is not None and len(shape) == rank and shape[axis] is not None:
-            return shape[axis]
-    return None
-
-
-def _input_size_from_params(make, params):
-    """Solves for I: the size of params grows by the same amount with each unit of it."""
-    if params and params[0] is not None and make(1).input_mode == "linear_input":
-        least, slope = make(1).size, make(2).size - make(1).size
-        # With auto_select the size 2 may be that of skip_input.
-        if slope > 0 and params[0] >= least and (params[0] - least) % slope == 0:
-            return 1 + (params[0] - least) // slope
-    raise Unknown("the input size is not known: neither the shape of input nor of params says it")
+    refs = node.input[:7] if node.op.endswith("Packed") else node.input
+    found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
+    found["output_h"] = shapes.of_output(node, 1, "output_h")
+    return plain.layer_of(found, rnn_mode)

@@ -21,6 +21,7 @@ namespace rnn_ops {
 namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 
+// tf_rnn_ops/plain/_dropout.py reads the magic and the key.
 struct ReserveHeader {
   uint64_t magic;
   uint32_t version;

@@ -1,0 +1,236 @@
+"""Registers the gradients of the gradient ops, and with them derivatives of every order.
+
+The gradient of a gradient op is that of the same network in ordinary ops (tf_rnn_ops.plain), which
+TensorFlow can differentiate any number of times. Among the inputs of a gradient op are results of the
+forward op, which are functions of the other inputs: the gradients of those others are complete, and
+the results have none.
+"""
+
+import contextlib
+import functools
+
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from tf_rnn_ops import plain
+from tf_rnn_ops.params import Layout
+
+_CUDNN_VARIABLES = ("input", "input_h", "input_c", "params")
+_LAYER_VARIABLES = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
+_BLOCK_VARIABLES = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
+_UPSTREAM = ("output_backprop", "output_h_backprop", "output_c_backprop")
+_STOCK = ("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3")
+
+
+def _gradient_of(*op_types):
+    """Registers a function as the gradient of ops, once: a module may be loaded again."""
+
+    def register(function):
+        for op_type in op_types:
+            with contextlib.suppress(KeyError):
+                tf.RegisterGradient(op_type)(function)
+        return function
+
+    return register
+
+
+def register_stock_gradients():
+    """Registers the gradients of TensorFlow's own gradient ops, where they have none."""
+    _gradient_of(*_STOCK)(_cudnn_rnn)
+
+
+@_gradient_of("TfRnnOps>CudnnRNNBackpropV3")
+def _cudnn_rnn(op, *cotangents):
+    """Gradients for input, the states, params and the gradients of the outputs."""
+    attrs = {name: _attribute(op, name) for name in ("rnn_mode", "input_mode", "direction")}
+    has_lengths = op.type.endswith("V3")  # the other versions lack these three
+    attrs["num_proj"] = op.get_attr("num_proj") if has_lengths else 0
+    time_major = op.get_attr("time_major") if has_lengths else True
+    layout = _of_known_sizes(op, plain.layout_of, _shapes(op), attrs, time_major)
+    dropout = op.get_attr("dropout") if layout.num_layers > 1 else 0.0
+    identity = (layout.rnn_mode, layout.num_layers, layout.num_units, layout.input_size)
+    identity += (layout.input_mode, layout.direction, layout.num_proj)
+    fixed = ["sequence_lengths"] if has_lengths else []
+    if dropout > 0:
+        fixed.append("reserve_space")
+    return _gradients(
+        op,
+        (_cudnn_network, identity, time_major, dropout),
+        _with_cell_state(layout.rnn_mode, _CUDNN_VARIABLES),
+        _with_cell_state(layout.rnn_mode, _UPSTREAM),
+        fixed,
+        _with_cell_state(layout.rnn_mode, cotangents),
+    )
+
+
+def _cudnn_network(identity, time_major, dropout, inputs):
+    layout = Layout(*identity)
+    masks = None
+    if dropout > 0:
+        shape = tf.unstack(tf.shape(inputs["input"]))
+        steps, batch = shape[:2] if time_major else shape[1::-1]
+        columns = layout.num_proj or layout.num_units
+        columns *= 2 if layout.direction == "bidirectional" else 1
+        reserve_space = inputs.pop("reserve_space")
+        masks = plain.dropout_masks(
+            reserve_space, dropout, steps, batch, columns, layout.num_layers
+        )
+    inputs.setdefault("input_c", None)
+    return plain.cudnn_rnn(layout, **inputs, time_major=time_major, masks=masks, own_gradients=True)
+
+
+@_gradient_of("TfRnnOps>LayerRNNBackprop")
+def _layer_rnn(op, *cotangents):
+    """Gradients for input, the states, the weights and the gradients of the outputs."""
+    rnn_mode, time_major = _attribute(op, "rnn_mode"), op.get_attr("time_major")
+    shapes = _shapes(op)
+    layer = _of_known_sizes(op, plain.layer_of, shapes, rnn_mode)
+    masks = ("input_mask", "recurrent_mask")
+    fixed = [name for name in masks if name not in layer.absent]
+    if shapes["sequence_lengths"] != [0]:
+        fixed.append("sequence_lengths")
+    cotangents = dict(zip(_LAYER_VARIABLES, cotangents))
+    variables = _with_cell_state(rnn_mode, [n for n in _LAYER_VARIABLES if n not in layer.absent])
+    return _gradients(
+        op,
+        (_layer_network, rnn_mode, layer.units, time_major),
+        variables,
+        _with_cell_state(rnn_mode, _UPSTREAM),
+        fixed,
+        [cotangents[name] for name in variables],
+    )
+
+
+def _layer_network(rnn_mode, units, time_major, inputs):
+    del units  # only makes functions of networks of other sizes others
+    if "sequence_lengths" in inputs:
+        # An empty vector, which an unknown shape may hide, means that every row has all steps.
+        lengths, shape = inputs["sequence_lengths"], tf.shape(inputs["input"])
+        steps, batch = (shape[0], shape[1]) if time_major else (shape[1], shape[0])
+        missing = tf.fill([batch - tf.size(lengths)], steps)
+        inputs["sequence_lengths"] = tf.concat([lengths, missing], 0)
+    inputs.setdefault("input_c", None)
+    return plain.layer_rnn(rnn_mode, **inputs, time_major=time_major, own_gradients=True)
+
+
+@_gradient_of("TfRnnOps>BlockLSTMGradV2")
+def _block_lstm(op, *cotangents):
+    """Gradients for all tensors that BlockLSTMV2 takes, and for cs_grad and h_grad."""
+    return _gradients(
+        op,
+        (_block_network, op.get_attr("use_peephole")),
+        _BLOCK_VARIABLES,
+        ("cs_grad", "h_grad"),
+        ("seq_len_max", "cs"),
+        cotangents,
+    )
+
+
+def _block_network(use_peephole, inputs):
+    return plain.block_lstm(**inputs, use_peephole=use_peephole, own_gradients=True)
+
+
+def _gradients(op, network, variables, upstream, fixed, cotangents):
+    """The gradients of a gradient op for all of its inputs.
+
+    Args:
+        op: The op.
+        network: A function and its first arguments, all of them hashable. It takes a dict of the
+            tensors named in `variables` and `fixed` too, and returns outputs of the forward op.
+        variables: Names of the inputs for which the op returns gradients.
+        upstream: Names of the inputs that are the gradients of the outputs.
+        fixed: Names of other inputs that the network needs.
+        cotangents: For each of `variables` the gradient of what the op returned for it, or None.
+
+    Returns:
+        A list with a tensor or None for each input.
+    """
+    inputs = _inputs(op)
+    sources = [*variables, *upstream]
+    wanted = tuple(name for name in sources if name not in _skipped(op))
+    if not wanted:
+        raise tf.errors.InvalidArgumentError(
+            None,
+            None,
+            f"{op.type} has no derivative with respect to what the forward op returned (its outputs "
+            "and reserve_space), because that is a function of the other inputs: take the derivative "
+            f"with respect to {', '.join(sources[:-1])} or {sources[-1]}.",
+        )
+    cotangents = [
+        tf.zeros_like(inputs[name]) if gradient is None else gradient
+        for name, gradient in zip(variables, cotangents, strict=True)
+    ]
+    function = _function(network, tuple(variables), tuple(upstream), wanted)
+    found = function({n: inputs[n] for n in (*sources, *fixed)}, cotangents)
+    found = dict(zip(wanted, found, strict=True))
+    return [found.get(name) for name in inputs]
+
+
+@functools.lru_cache(maxsize=256)
+def _function(network, variables, upstream, wanted):
+    """A tf.function of all inputs that `network` and `upstream` name, and of the cotangents."""
+    build, *arguments = network
+
+    def second(inputs, cotangents):
+        with tf.GradientTape() as outer:
+            outer.watch([inputs[name] for name in (*variables, *upstream)])
+            with tf.GradientTape() as inner:
+                inner.watch([inputs[name] for name in variables])
+                taken = {n: t for n, t in inputs.items() if n not in upstream}
+                outputs = build(*arguments, taken)[: len(upstream)]
+            first = inner.gradient(
+                outputs,
+                [inputs[name] for name in variables],
+                output_gradients=[inputs[name] for name in upstream],
+                unconnected_gradients="zero",
+            )
+        return outer.gradient(
+            first,
+            [inputs[name] for name in wanted],
+            output_gradients=cotangents,
+            unconnected_gradients="zero",
+        )
+
+    # WHY a function: eager loops would run op by op.
+    return tf.function(second, autograph=False, reduce_retracing=True)
+
+
+def _of_known_sizes(op, find, *arguments):
+    try:
+        return find(*arguments)
+    except plain.UnknownSize as reason:
+        raise tf.errors.InvalidArgumentError(
+            None,
+            None,
+            f"The gradient of {op.type} needs the sizes of the network when the graph is built, but "
+            f"{reason}.",
+        ) from None
+
+
+def _inputs(op):
+    """The inputs of an op by name."""
+    names = [argument.name for argument in op_def_registry.get(op.type).input_arg]
+    return dict(zip(names, op.inputs, strict=True))
+
+
+def _shapes(op):
+    """Their shapes, as tf_rnn_ops.plain takes them."""
+    shapes = {name: tensor.shape for name, tensor in _inputs(op).items()}
+    return {n: None if shape.rank is None else shape.as_list() for n, shape in shapes.items()}
+
+
+def _skipped(op):
+    """The names of inputs for which a tape needs no gradient."""
+    skipped = getattr(op, "skip_input_indices", None) or ()
+    return {name for k, name in enumerate(_inputs(op)) if k in skipped}
+
+
+def _with_cell_state(rnn_mode, values):
+    """Leaves out the third value, that of the cell state, where there is none."""
+    values = list(values)
+    return values if rnn_mode == "lstm" else values[:2] + values[3:]
+
+
+def _attribute(op, name):
+    value = op.get_attr(name)
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,97 @@
+"""CudnnRNNV3 in ordinary ops."""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tf_rnn_ops.params import Layout
+from tf_rnn_ops.plain._cells import Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain._recurrence import reverse_rows, wide_type
+
+
+class CudnnRNNResult(NamedTuple):
+    """What the ops return but for their reserves, which only their gradients read."""
+
+    output: Any
+    output_h: Any
+    output_c: Any
+
+
+def cudnn_rnn(
+    layout: Layout,
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    params: Any,
+    sequence_lengths: Any = None,
+    time_major: bool = True,
+    masks: Any = None,
+    own_gradients: bool = False,
+) -> CudnnRNNResult:
+    """Runs a network of any mode.
+
+    Args:
+        layout: The network's tf_rnn_ops.params.Layout.
+        input: [T, B, I].
+        input_h: [L*D, B, S].
+        input_c: [L*D, B, H] for 'lstm'; ignored otherwise.
+        params: [layout.size].
+        sequence_lengths: int32 [B]; None if all rows have T steps.
+        time_major: If not, input and output are [B, T, ...] and the states [B, L*D, ...].
+        masks: For each layer but the last what its output is multiplied by before the next layer
+            reads it, [T, B, D*S]; None for no dropout. See dropout_masks.
+        own_gradients: Whether the loops have gradients of their own (tf.custom_gradient), which are
+            fast and of any order, but lost when the graph is written to a file. Without, they have
+            TensorFlow's, which go up to the second order.
+
+    Returns:
+        A CudnnRNNResult of the input's type.
+    """
+    dtype, lengths = input.dtype, sequence_lengths
+    wide = wide_type(dtype)
+    states = [input_h, input_c] if layout.rnn_mode == "lstm" else [input_h]
+    x, params, *states = (tf.cast(t, wide) for t in (input, params, *states))
+    if not time_major:
+        x, *states = (tf.transpose(t, [1, 0, 2]) for t in (x, *states))
+    directions = 2 if layout.direction == "bidirectional" else 1
+    last = []
+    for layer in range(layout.num_layers):
+        outputs = []
+        for direction in range(directions):
+            initial = [state[layer * directions + direction] for state in states]
+            cell = _cell(layout, params, layer, direction)
+            steps = reverse_rows(x, lengths) if direction else x
+            output, final = run_cell(
+                layout.rnn_mode, cell, steps, initial, lengths, own_gradients
+            )
+            outputs.append(reverse_rows(output, lengths) if direction else output)
+            last.append(final)
+        x = tf.concat(outputs, -1)
+        if masks is not None and layer + 1 < layout.num_layers:
+            x *= tf.cast(masks[layer], wide)
+    results = [x] + [tf.stack(state) for state in zip(*last)]
+    if not time_major:
+        results = [tf.transpose(t, [1, 0, 2]) for t in results]
+    results = [tf.cast(t, dtype) for t in results]
+    return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
+
+
+def _cell(layout, params, layer, direction):
+    def take(blocks, source):
+        # The gates of one source lie one behind the other.
+        mine = [b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)]
+        if not mine or mine[0].size == 0:
+            return None
+        rows = sum(block.shape[0] for block in mine)
+        tensor = tf.reshape(params[mine[0].offset : mine[-1].end], (rows, *mine[0].shape[1:]))
+        tensor = tf.transpose(tensor) if len(mine[0].shape) == 2 else tensor
+        given = "".join(block.gate for block in mine)
+        return reorder_gates(tensor, given, layout.rnn_mode) if given else tensor
+
+    return Cell(
+        w=take(layout.weights, "input"),
+        r=take(layout.weights, "recurrent"),
+        bw=take(layout.biases, "input"),
+        br=take(layout.biases, "recurrent"),
+        projection=take(layout.weights, "projection"),
+    )

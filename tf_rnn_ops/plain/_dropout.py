@@ -1,0 +1,101 @@
+"""The dropout masks of the CPU kernels, drawn once more from what they leave in reserve_space."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+# The ReserveHeader of cc/cpu/pass/reserve.h, in words of 32 bits.
+_HEADER_WORDS = 8
+_MAGIC = np.array([0x6E4F7073, 0x7466526E], np.uint32)  # "tfRnnOps", low word first
+_KEY = 6
+_LOW_WORD = 0xFFFFFFFF
+
+
+def dropout_masks(
+    reserve_space: Any, dropout: float, steps: Any, batch: Any, columns: Any, num_layers: int
+) -> list[Any]:
+    """Draws the masks of a call of CudnnRNNV3 with is_training=True that ran on a CPU.
+
+    Args:
+        reserve_space: As CudnnRNNV3 returned it.
+        dropout: As given to CudnnRNNV3.
+        steps: T.
+        batch: B.
+        columns: D*S.
+        num_layers: L.
+
+    Returns:
+        L - 1 tensors [T, B, D*S] of 0 and 1 / (1 - dropout), float64 where reserve_space is, and
+        float32 elsewhere. It is an InvalidArgumentError, when they are computed, if reserve_space is
+        not of a CPU kernel.
+    """
+    wide = np.float64 if reserve_space.dtype == tf.float64 else np.float32
+    rate = wide(np.float32(dropout))  # the attribute is a float32
+    scale = 1 / (1 - rate) if rate < 1 else wide(0)
+    threshold = int(float(rate) * 2**32)
+    key = _key(reserve_space)
+
+    # As DropRows in cc/cpu/rows/dropout_rows.h: a counter is for four columns of a step of a row.
+    def counters(count):
+        return tf.cast(tf.range(tf.cast(count, tf.int64)), tf.uint64)
+
+    blocks = (columns + 3) // 4
+    place = counters(steps * batch)[:, None]
+    block = counters(blocks)[None, :]
+    masks = []
+    for layer in range(num_layers - 1):
+        counter = [
+            block + tf.zeros_like(place),
+            tf.constant(layer, tf.uint64),
+            tf.bitwise.bitwise_and(place, _u64(_LOW_WORD)),
+            _high_word(place),
+        ]
+        words = tf.stack(_philox(key, counter), -1)
+        words = tf.reshape(words, tf.stack([steps, batch, 4 * blocks]))[:, :, :columns]
+        masks.append(tf.where(words < _u64(threshold), wide(0), scale))
+    return masks
+
+
+def _u64(value):
+    return tf.constant(value, tf.uint64)
+
+
+def _high_word(value):
+    return tf.bitwise.right_shift(value, _u64(32))
+
+
+def _key(reserve_space):
+    """The two words of the key, as uint64."""
+    size = reserve_space.dtype.size
+    head = tf.reshape(tf.bitcast(reserve_space[: 4 * _HEADER_WORDS // size], tf.uint8), [-1])
+    # A call without steps or rows leaves no header, and needs no key.
+    head = tf.concat([head, tf.zeros([4 * _HEADER_WORDS], tf.uint8)], 0)[: 4 * _HEADER_WORDS]
+    words = tf.bitcast(tf.reshape(head, [_HEADER_WORDS, 4]), tf.uint32)
+    known = tf.reduce_all(words[:2] == _MAGIC) | tf.equal(tf.size(reserve_space), 0)
+    check = tf.debugging.Assert(
+        known,
+        [
+            "The second derivative of a network with dropout needs the reserve_space of a CPU "
+            "kernel, which has the key of the dropout masks."
+        ],
+    )
+    with tf.control_dependencies([] if check is None else [check]):
+        return tf.unstack(tf.cast(words[_KEY : _KEY + 2], tf.uint64))
+
+
+def _philox(key, counter):
+    """Philox4x32-10, as in cc/core/dropout.h: four words of 32 bits for each counter of four."""
+    c0, c1, c2, c3 = counter
+    for number in range(10):
+        k0, k1 = (
+            tf.bitwise.bitwise_and(word + _u64(number * weyl), _u64(_LOW_WORD))
+            for word, weyl in zip(key, (0x9E3779B9, 0xBB67AE85))
+        )
+        p0, p1 = c0 * _u64(0xD2511F53), c2 * _u64(0xCD9E8D57)
+        c0, c2 = (
+            tf.bitwise.bitwise_xor(tf.bitwise.bitwise_xor(_high_word(p), c), k)
+            for p, c, k in ((p1, c1, k0), (p0, c3, k1))
+        )
+        c1, c3 = (tf.bitwise.bitwise_and(p, _u64(_LOW_WORD)) for p in (p1, p0))
+    return c0, c1, c2, c3

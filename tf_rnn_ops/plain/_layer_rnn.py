@@ -1,0 +1,75 @@
+"""LayerRNN in ordinary ops."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from tf_rnn_ops.plain._cells import Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
+from tf_rnn_ops.plain._recurrence import wide_type
+
+# In Keras's order, with the names of _cells.GATES.
+_KERAS_GATES = {"lstm": "ifco", "gru": "urh", "rnn_tanh": "h", "rnn_relu": "h"}
+
+
+def layer_rnn(
+    rnn_mode: str,
+    input: Any,
+    input_h: Any,
+    input_c: Any,
+    kernel: Any,
+    recurrent_kernel: Any,
+    bias: Any = None,
+    sequence_lengths: Any = None,
+    input_mask: Any = None,
+    recurrent_mask: Any = None,
+    time_major: bool = True,
+    own_gradients: bool = False,
+) -> CudnnRNNResult:
+    """Runs a layer with Keras's weights.
+
+    Args:
+        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        input: [T, B, I].
+        input_h: [B, H].
+        input_c: [B, H] for 'lstm'; ignored otherwise.
+        kernel: [I, G*H].
+        recurrent_kernel: [H, G*H].
+        bias: [G*H], for 'gru' [2, G*H]; None for none.
+        sequence_lengths: int32 [B]; None if all rows have T steps.
+        input_mask: [G, B, I] or None.
+        recurrent_mask: [G, B, H] or None.
+        time_major: If not, input and output are [B, T, ...].
+        own_gradients: See cudnn_rnn.
+
+    Returns:
+        A CudnnRNNResult of the input's type.
+    """
+    dtype = input.dtype
+    wide = wide_type(dtype)
+
+    def prepared(tensor, axis=-1):
+        tensor = None if tensor is None else tf.cast(tensor, wide)
+        return reorder_gates(tensor, _KERAS_GATES[rnn_mode], rnn_mode, axis)
+
+    kernel = prepared(kernel)
+    if bias is None:
+        bw = br = tf.zeros(tf.shape(kernel)[-1:], wide)
+    else:
+        bw = prepared(bias)
+        bw, br = tf.unstack(bw) if rnn_mode == "gru" else (bw, tf.zeros_like(bw))
+    cell = Cell(
+        w=kernel,
+        r=prepared(recurrent_kernel),
+        bw=bw,
+        br=br,
+        input_mask=prepared(input_mask, 0),
+        recurrent_mask=prepared(recurrent_mask, 0),
+    )
+    states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
+    x, *states = (tf.cast(t, wide) for t in (input, *states))
+    x = x if time_major else tf.transpose(x, [1, 0, 2])
+    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, own_gradients)
+    output = output if time_major else tf.transpose(output, [1, 0, 2])
+    results = [tf.cast(t, dtype) for t in (output, *final)]
+    return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))

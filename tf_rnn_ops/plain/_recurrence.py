@@ -1,0 +1,243 @@
+"""Loops over time that can be differentiated any number of times.
+
+Note [Derivatives of a recurrence]
+s_t = f(z_t, s_{t-1}), where z_t is what a step reads: its input and the weights. With
+A_t = df/ds_{t-1}, the gradient of all s_t, given that of each, ds_t, is one loop backwards over time,
+
+    l_t = ds_t + A_{t+1}' l_{t+1},    after which    dz_t = (df/dz_t)' l_t
+
+is formed for all steps at once. Differentiated again, the adjoint of that loop is one forwards,
+
+    m_t = u_t + A_t m_{t-1},
+
+and what remains, the derivative of the sum over t of l_t' A_t m_{t-1} with respect to z_t and
+s_{t-1}, is again formed for all steps at once. The adjoint of the second loop is the first, with the
+same remainder. So three loops give the derivatives of every order, and none stores more than its
+results. WHY not TensorFlow's gradients of tf.while_loop: the gradient of a gradient stores and reads
+every intermediate value of a step in lists, in three to four times as many ops, takes seconds to
+trace, and the third derivative fails (the lists that AddN adds up have other shapes).
+"""
+
+import tensorflow as tf
+
+
+def wide_type(dtype):
+    """The type of the arithmetic, as that of the ops."""
+    return tf.float32 if dtype in (tf.float16, tf.bfloat16) else dtype
+
+
+def reverse_rows(x, lengths):
+    """Reverses the valid steps of each row of [T, B, ...]; those beyond stay where they are."""
+    if lengths is None:
+        return tf.reverse(x, [0])
+    return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
+
+
+def run_steps(step, inputs, states, weights, lengths=None, own_gradients=False):
+    """Runs a cell over time.
+
+    Args:
+        step: A function of the lists `inputs`, `states` and `weights` that returns the list of new
+            states: for one step of [B, n], and for all steps at once of [T, B, n].
+        inputs: Tensors [T, B, n].
+        states: Initial states [B, n].
+        weights: The other tensors that `step` reads, the same at every step.
+        lengths: int32 [B]: how many steps each row runs; None if all run T.
+        own_gradients: Whether to use the gradients of Note [Derivatives of a recurrence] rather than
+            those of tf.while_loop. A graph that is written to a file loses them.
+
+    Returns:
+        A pair of lists with a tensor for each state: the new states of every step, [T, B, n], 0
+        beyond the length of a row; and the final states, [B, n].
+    """
+    if lengths is not None:
+        valid = tf.sequence_mask(lengths, tf.shape(inputs[0])[0], inputs[0].dtype)
+        valid = tf.transpose(valid)[:, :, None]
+        inputs = [*inputs, valid]
+        step = _carrying_over(step)
+    recurrence = _Recurrence(step, len(inputs), len(states), own_gradients)
+    sequences = recurrence.run(inputs, states, weights)
+    # The initial states are the final ones where there is no step.
+    final = [tf.concat([s[None], seq], 0)[-1] for s, seq in zip(states, sequences)]
+    if lengths is not None:
+        zero = tf.zeros([], valid.dtype)
+        sequences = [tf.where(valid > 0, sequence, zero) for sequence in sequences]
+    return sequences, final
+
+
+def _carrying_over(step):
+    """The step function whose last input says whether a row runs the step."""
+
+    def carrying(inputs, states, weights):
+        *inputs, valid = inputs
+        new = step(inputs, states, weights)
+        return [tf.where(valid > 0, n, s) for n, s in zip(new, states)]
+
+    return carrying
+
+
+class _Recurrence:
+    """The loops of Note [Derivatives of a recurrence] for one step function.
+
+    They take and return lists of tensors. `z` is what the steps read: the inputs, the states before
+    each step, and the weights.
+    """
+
+    def __init__(self, step, num_inputs, num_states, own_gradients):
+        self._step = step
+        self._num_inputs = num_inputs
+        self._num_states = num_states
+        self._own_gradients = own_gradients
+
+    def run(self, inputs, initial, weights):
+        """The states s_t."""
+        if not self._own_gradients:
+            return self._forward_loop(inputs, initial, weights)
+        # What a tape does not watch does not keep values for a gradient.
+        values = self._forward_loop(*map(_constants, (inputs, initial, weights)))
+        return self._states(values, inputs, initial, weights)
+
+    def _forward_loop(self, inputs, initial, weights):
+        def one(inputs, states):
+            new = self._step(inputs, states, weights)
+            return new, new
+
+        return _loop(one, inputs, initial)
+
+    def _states(self, values, inputs, initial, weights):
+        """The states, whose values are known, as a function of what they depend on."""
+
+        def gradient(*upstream):
+            before = [tf.concat([s[None], seq[:-1]], 0) for s, seq in zip(initial, states)]
+            z = [*inputs, *before, *weights]
+            adjoint = self._backwards(z, upstream)
+            dinputs, dbefore, dweights = self._split(_vjp(self._new, z, z, adjoint))
+            # The gradients of the states between two steps are in the adjoint.
+            return [*dinputs, *(tf.reduce_sum(d[:1], 0) for d in dbefore), *dweights]
+
+        states = _with_gradient(values, [*inputs, *initial, *weights], gradient)
+        return states
+
+    def _backwards(self, z, upstream):
+        """The adjoint l_t = ds_t + A_{t+1}' l_{t+1}."""
+
+        def one(zt, upstream, carried):
+            adjoint = [u + c for u, c in zip(upstream, carried)]
+            return adjoint, self._transposed(zt, adjoint)
+
+        values = self._linear_loop(one, z, upstream, reverse=True)
+
+        def gradient(*upstream_of_adjoint):
+            tangent = self._forwards(z, upstream_of_adjoint)
+            return [*self._remainder(z, adjoint, tangent), *tangent]
+
+        adjoint = _with_gradient(values, [*z, *upstream], gradient)
+        return adjoint
+
+    def _forwards(self, z, upstream):
+        """The tangent m_t = u_t + A_t m_{t-1}."""
+
+        def one(zt, upstream, carried):
+            tangent = [u + a for u, a in zip(upstream, self._applied(zt, carried))]
+            return tangent, tangent
+
+        values = self._linear_loop(one, z, upstream)
+
+        def gradient(*upstream_of_tangent):
+            adjoint = self._backwards(z, upstream_of_tangent)
+            return [*self._remainder(z, adjoint, tangent), *adjoint]
+
+        tangent = _with_gradient(values, [*z, *upstream], gradient)
+        return tangent
+
+    def _linear_loop(self, one, z, upstream, reverse=False):
+        inputs, states, weights = self._split(_constants(z))
+        upstream = _constants(upstream)
+        count = len(inputs) + len(states)
+
+        def read(sequences, carried):
+            return one([*sequences[:count], *weights], sequences[count:], carried)
+
+        initial = [tf.zeros(tf.shape(u)[1:], u.dtype) for u in upstream]
+        for zero, u in zip(initial, upstream):
+            zero.set_shape(u.shape[1:])
+        return _loop(read, [*inputs, *states, *upstream], initial, reverse)
+
+    def _remainder(self, z, adjoint, tangent):
+        """The gradient of the sum over t of l_t' A_t m_{t-1} with respect to z."""
+        before = [tf.concat([tf.zeros_like(m[:1]), m[:-1]], 0) for m in tangent]
+        return _vjp(lambda z: self._transposed(z, adjoint), z, z, before)
+
+    def _transposed(self, z, adjoint):
+        """A' times the adjoint, for one step or for all."""
+        return _vjp(self._new, z, self._split(z)[1], adjoint)
+
+    def _applied(self, z, tangent):
+        """A times the tangent: the derivative of A' times anything with respect to that."""
+        anything = [tf.zeros_like(m) for m in tangent]
+        return _vjp(lambda anything: self._transposed(z, anything), anything, anything, tangent)
+
+    def _new(self, z):
+        return self._step(*self._split(z))
+
+    def _split(self, z):
+        """The inputs, the states and the weights of z."""
+        first = self._num_inputs + self._num_states
+        return z[: self._num_inputs], z[self._num_inputs : first], z[first:]
+
+
+def _constants(tensors):
+    return [tf.stop_gradient(tensor) for tensor in tensors]
+
+
+def _vjp(function, arguments, sources, upstream):
+    """The gradient of function(arguments) with respect to `sources` among the arguments."""
+    with tf.GradientTape() as tape:
+        tape.watch(sources)
+        results = function(arguments)
+    return tape.gradient(
+        results, sources, output_gradients=upstream, unconnected_gradients="zero"
+    )
+
+
+def _with_gradient(values, arguments, gradient):
+    """Tensors with known values and the given gradient with respect to the arguments."""
+
+    @tf.custom_gradient
+    def known(*arguments):
+        del arguments
+        return [tf.identity(value) for value in values], gradient
+
+    return list(known(*arguments))
+
+
+def _loop(one, sequences, carried, reverse=False):
+    """Calls one(what the sequences have for a step, carried), which returns results and carried.
+
+    Returns:
+        The results of all steps, one below the other.
+    """
+    steps, batch = tf.shape(sequences[0])[0], tf.shape(sequences[0])[1]
+    read = [tf.TensorArray(s.dtype, steps).unstack(s) for s in sequences]
+    written = [tf.TensorArray(c.dtype, steps, element_shape=c.shape) for c in carried]
+
+    def body(k, carried, written):
+        t = steps - 1 - k if reverse else k
+        results, carried = one([array.read(t) for array in read], carried)
+        return k + 1, carried, [array.write(t, r) for array, r in zip(written, results)]
+
+    _, _, written = tf.while_loop(
+        lambda k, *_: k < steps,
+        body,
+        (tf.constant(0), list(carried), written),
+        maximum_iterations=steps,
+    )
+    # WHY not stack(): with no step at all it does not know the batch size.
+    return [
+        tf.raw_ops.TensorListStack(
+            input_handle=array.flow,
+            element_shape=[batch, tf.shape(c)[1]],
+            element_dtype=c.dtype,
+        )
+        for array, c in zip(written, carried)
+    ]
