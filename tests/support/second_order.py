@@ -6,7 +6,7 @@ import tensorflow as tf
 from support import tf_ops
 
 STEP = 1e-5
-# Rounding of the sum (1e-15 of some tens) over the step, and third derivatives times its square.
+# Relative to the slope, or to 1. Rounding of the sum (1e-15 of some tens) over the step, and third derivatives times its square.
 TOLERANCE = 1e-8
 
 
@@ -31,7 +31,7 @@ def second(first, values, cotangents):
     return tape.gradient(total, values)
 
 
-def assert_slopes(got, total, values, rng, tolerance=TOLERANCE):
+def assert_slopes(got, total, values, rng):
     """Compares gradients with central differences, each along one random direction.
 
     Args:
@@ -39,7 +39,6 @@ def assert_slopes(got, total, values, rng, tolerance=TOLERANCE):
         total: A function of a dict of arrays, the number that was differentiated.
         values: The dict of arrays at which it was.
         rng: A numpy generator.
-        tolerance: Largest error relative to the slope, or to 1.
     """
     for name, gradient in got.items():
         assert gradient is not None, name
@@ -50,5 +49,5 @@ def assert_slopes(got, total, values, rng, tolerance=TOLERANCE):
         ]
         slope = (sides[0] - sides[1]) / (2 * STEP)
         found = float(np.sum(tf_ops.to_float64(gradient) * direction))
-        assert abs(found - slope) <= tolerance * max(1.0, abs(slope)), (name, found, slope)
+        assert abs(found - slope) <= TOLERANCE * max(1.0, abs(slope)), (name, found, slope)
         assert slope != 0, f"the test of {name} cannot fail"

@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_rnn_ops.plain._cells import matmul
-from tf_rnn_ops.plain._recurrence import run_steps, wide_type
+from tf_rnn_ops.plain._recurrence import clear_padding, run_steps, wide_type
 
 
 def block_lstm(
@@ -51,6 +51,8 @@ def block_lstm(
         tf.cast(t, wide) for t in (x, cs_prev, h_prev, w, wci, wcf, wco, b, cs)
     )
     size = tf.shape(x)[2]
+    lengths = tf.fill([tf.shape(x)[1]], tf.cast(seq_len_max, tf.int32))
+    x = clear_padding(x, lengths)
     # The cell state that a step arrives at is one of its inputs.
     inputs = [matmul(x, w[:size]) + b, tf.stop_gradient(cs)]
     weights = [w[size:], *([wci, wcf, wco] if use_peephole else [])]
@@ -66,6 +68,5 @@ def block_lstm(
             o += peepholes[2] * c
         return [tf.sigmoid(o) * tf.tanh(c), c]
 
-    lengths = tf.fill([tf.shape(x)[1]], tf.cast(seq_len_max, tf.int32))
     (h, c), _ = run_steps(step, inputs, [h, c], weights, lengths, own_gradients)
     return tf.cast(c, dtype), tf.cast(h, dtype)

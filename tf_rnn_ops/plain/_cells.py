@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._recurrence import run_steps
+from tf_rnn_ops.plain._recurrence import clear_padding, run_steps
 
 # The order of the gates here: first those that have a sigmoid.
 GATES = {"lstm": "ifoc", "gru": "ruh", "rnn_tanh": "h", "rnn_relu": "h"}
@@ -45,6 +45,7 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, own_gradients=False):
     """
     # All input products at once; only the recurrent ones wait for each other.
     gates = len(GATES[rnn_mode])
+    x = clear_padding(x, lengths)
     if cell.w is None:
         projected = tf.tile(x, [1, 1, gates]) + cell.bw
     else:

@@ -33,6 +33,14 @@ def reverse_rows(x, lengths):
     return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
+def clear_padding(x, lengths):
+    """Sets what is beyond the length of a row of [T, B, n], which may be no numbers, to 0."""
+    if lengths is None:
+        return x
+    valid = tf.transpose(tf.sequence_mask(lengths, tf.shape(x)[0]))
+    return tf.where(valid[:, :, None], x, tf.zeros([], x.dtype))
+
+
 def run_steps(step, inputs, states, weights, lengths=None, own_gradients=False):
     """Runs a cell over time.
 
@@ -60,8 +68,7 @@ def run_steps(step, inputs, states, weights, lengths=None, own_gradients=False):
     # The initial states are the final ones where there is no step.
     final = [tf.concat([s[None], seq], 0)[-1] for s, seq in zip(states, sequences)]
     if lengths is not None:
-        zero = tf.zeros([], valid.dtype)
-        sequences = [tf.where(valid > 0, sequence, zero) for sequence in sequences]
+        sequences = [clear_padding(sequence, lengths) for sequence in sequences]
     return sequences, final
 
 
