@@ -154,7 +154,7 @@ def test_signature_of_tensorflow_1():
         ({"input_mode": "skip"}, "input_mode must be one of.*'skip'"),
         ({"input_mode": "skip_input"}, "input_size equal to num_units, but they are 3 and 4"),
         ({"direction": "backward"}, "direction must be one of.*'backward'"),
-        ({"dropout": 1.0}, r"dropout must be in \[0, 1\), but it is 1.0"),
+        ({"dropout": 1.5}, r"dropout must be in \[0, 1\], but it is 1.5"),
         ({"dropout": float("nan")}, "dropout must be in"),
     ],
 )

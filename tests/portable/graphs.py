@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+import tf_rnn_ops
 from support import tf_ops
 
 OUTPUTS = ("output:0", "output_h:0", "output_c:0")
@@ -15,6 +16,8 @@ def forward_node(op, case, tensors, **attrs):
         arguments["sequence_lengths"] = tensors["sequence_lengths"]
     else:
         del attrs["num_proj"]
+    if op.startswith("Stateless"):
+        return getattr(tf_rnn_ops.raw_ops, op)(**arguments, **attrs, seed=[3, 1])
     return getattr(tf.raw_ops, op)(**arguments, **attrs)
 
 
