@@ -22,7 +22,7 @@ NAMES = (
 
 def full_length_calls(ops, spec, steps, batch, rng):
     """The forward and backward call of V3 with every row of full length, time-major, float32."""
-    forward, backward = calls.rnn_calls(ops, spec, steps, batch, rng)
+    _, forward, backward = calls.rnn_calls(ops, spec, steps, batch, rng)  # not the stateless op
     forward = forward.with_tensor("sequence_lengths", np.full(batch, steps, np.int32))
     result = calls.run_eagerly(ops, forward)
     backward = backward.copy()
