@@ -57,6 +57,26 @@ def cpu_isa() -> str:
     return _loader.cpu_isa()
 
 
+def enable_block_cell_gradients() -> None:
+    """Registers gradients of TensorFlow's LSTMBlockCell and GRUBlockCell.
+
+    TensorFlow 1 had them in tf.contrib.rnn; TensorFlow 2 has the ops alone. They are computed by
+    ordinary ops from the inputs of the op, so that they can be differentiated again, and pass through
+    cell_clip as if there were no limit, as in TensorFlow 1. An op that has a gradient already is left
+    alone. Calling it again changes nothing; it cannot be undone.
+
+    Raises:
+        ImportError: TensorFlow is missing.
+
+    Example:
+        >>> import tf_rnn_ops
+        >>> tf_rnn_ops.enable_block_cell_gradients()
+    """
+    from tf_rnn_ops import _block_cells
+
+    _block_cells.register()
+
+
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
@@ -71,6 +91,7 @@ __all__ = [
     "__version__",
     "contrib",
     "cpu_isa",
+    "enable_block_cell_gradients",
     "enable_stock_ops",
     "get_lib",
     "get_stock_lib",

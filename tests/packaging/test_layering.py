@@ -86,6 +86,7 @@ PY_RULES = {
     "raw_ops": (_RAW_OPS_PARTS, set()),
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
+    "_block_cells": (set(), {"tensorflow"}),
     "_second_gradients": ({"params", "plain"}, {"numpy", "tensorflow"}),
     "plain": ({"params", "plain"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),

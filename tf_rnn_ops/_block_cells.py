@@ -1,0 +1,53 @@
+"""Gradients of TensorFlow's LSTMBlockCell and GRUBlockCell, which TensorFlow 2 has lost."""
+
+import contextlib
+
+import tensorflow as tf
+
+
+def register():
+    """Registers the gradients; see tf_rnn_ops.enable_block_cell_gradients."""
+    for op_type, step in (("LSTMBlockCell", _lstm_step), ("GRUBlockCell", _gru_step)):
+        with contextlib.suppress(KeyError):  # it has one
+            tf.RegisterGradient(op_type)(_gradient_of(step))
+
+
+def _gradient_of(step):
+    def gradient(op, *upstream):
+        inputs = list(op.inputs)
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            outputs = step(op, *inputs)
+        upstream = [tf.zeros_like(o) if u is None else u for o, u in zip(outputs, upstream)]
+        return tape.gradient(
+            outputs, inputs, output_gradients=upstream, unconnected_gradients="zero"
+        )
+
+    return gradient
+
+
+def _lstm_step(op, x, cs_prev, h_prev, w, wci, wcf, wco, b):
+    """i, cs, f, o, ci, co and h, from the gates i, ci, f, o in the columns of w."""
+    sums = tf.matmul(tf.concat([x, h_prev], 1), w) + b
+    i, ci, f, o = tf.split(sums, 4, axis=1)
+    f += tf.cast(op.get_attr("forget_bias"), f.dtype)
+    has_peepholes = op.get_attr("use_peephole")
+    if has_peepholes:
+        i, f = i + wci * cs_prev, f + wcf * cs_prev
+    i, f, ci = tf.sigmoid(i), tf.sigmoid(f), tf.tanh(ci)
+    cs = ci * i + cs_prev * f
+    limit = op.get_attr("cell_clip")
+    if limit > 0:
+        cs += tf.stop_gradient(tf.clip_by_value(cs, -limit, limit) - cs)
+    o = tf.sigmoid(o + wco * cs if has_peepholes else o)
+    co = tf.tanh(cs)
+    return [i, cs, f, o, ci, co, co * o]
+
+
+def _gru_step(op, x, h_prev, w_ru, w_c, b_ru, b_c):
+    """r, u, c and h, with the reset gate before the product."""
+    del op
+    gates = tf.sigmoid(tf.matmul(tf.concat([x, h_prev], 1), w_ru) + b_ru)
+    r, u = tf.split(gates, 2, axis=1)
+    c = tf.tanh(tf.matmul(tf.concat([x, r * h_prev], 1), w_c) + b_c)
+    return [r, u, c, u * h_prev + (1 - u) * c]
