@@ -258,6 +258,38 @@ def test_config_round_trip(cls):
     assert config["kernel_regularizer"]["config"]["l1"] == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"units": 6},
+        {"num_layers": 1},
+        {"direction": "bidirectional"},
+        {"num_proj": 2},
+        {"units": 3},
+    ],
+    ids=str,
+)
+def test_weights_of_another_network_name_both(other, tmp_path):
+    def model(**options):
+        return keras.Sequential(
+            [keras.Input((None, INPUTS)), CudnnLSTM(**{"units": UNITS, "num_layers": 2, **options})]
+        )
+
+    path = tmp_path / "saved.weights.h5"
+    saved, loading = model(), model(**other)
+    saved.save_weights(path)
+    before = loading.get_weights()[0]
+    name, value = next(iter(other.items()))
+    name = {"units": "num_units"}.get(name, name)
+    was = {"num_units": UNITS, "num_layers": 2, "num_proj": 0}.get(name, "unidirectional")
+    with pytest.raises(
+        ValueError, match=f"saved weights are of .*{name}={was!r}.* has .*{name}={value!r}"
+    ):
+        loading.load_weights(path)
+    np.testing.assert_array_equal(loading.get_weights()[0], before)
+    model().load_weights(path)
+
+
 # ---- Keras's fused Bidirectional ----
 
 

@@ -12,7 +12,9 @@ from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.params import Layout
 
 _PACKAGE = "tf_rnn_ops"
-_SEED_STATE = "seed_state"  # its name in files of weights
+# Names in files of weights.
+_SEED_STATE = "seed_state"
+_NETWORK = "network"
 
 
 class _CudnnStack(keras.layers.Layer):
@@ -377,11 +379,22 @@ class _CudnnStack(keras.layers.Layer):
         # Keras does not save the states of generators.
         if self.seed_generator is not None:
             store[_SEED_STATE] = self.seed_generator.state
+        if self.built:
+            store[_NETWORK] = np.frombuffer(_description(self.layout).encode(), np.uint8)
 
     def load_own_variables(self, store):
-        if self.seed_generator is not None and _SEED_STATE in store.keys():
-            self.seed_generator.state.assign(store[_SEED_STATE])
-        super().load_own_variables({n: store[n] for n in store.keys() if n != _SEED_STATE})
+        found = {name: store[name] for name in store.keys()}
+        seed_state, network = found.pop(_SEED_STATE, None), found.pop(_NETWORK, None)
+        if network is not None and self.built:
+            saved, own = bytes(np.asarray(network)).decode(), _description(self.layout)
+            if saved != own:
+                raise ValueError(
+                    f"The saved weights are of a network with {saved}, but the layer {self.name!r} has "
+                    f"{own}."
+                )
+        super().load_own_variables(found)
+        if self.seed_generator is not None and seed_state is not None:
+            self.seed_generator.state.assign(seed_state)
 
     def compute_output_shape(self, input_shape):
         input_shape = tuple(input_shape)
@@ -463,6 +476,13 @@ class _CudnnStack(keras.layers.Layer):
         layer.build((None, None, layout.input_size))
         layer.params.assign(params)
         return layer
+
+
+def _description(layout):
+    """What a buffer is of, in words."""
+    names = ("rnn_mode", "num_layers", "num_units", "input_size")
+    names += ("input_mode", "direction", "num_proj")
+    return ", ".join(f"{name}={getattr(layout, name)!r}" for name in names)
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
