@@ -1,4 +1,4 @@
-"""contrib.layers: TensorFlow 1's layers, against its cells in numpy and checkpoints of its names."""
+"""contrib.layers against the cells of TensorFlow 1 in numpy, and checkpoints of its names."""
 
 import numpy as np
 import old_cells

@@ -197,8 +197,8 @@ class _CudnnRNN(tf.Module):
 
         Args:
             inputs: [T, B, I], or [B, T, I] without time_major.
-            initial_state: None for zeros; otherwise a tuple of the hidden states [L*D, B, H] and, for
-                CudnnLSTM, the cell states, with the first two dimensions swapped without time_major.
+            initial_state: None for zeros; otherwise a tuple of the hidden states [L*D, B, H] and,
+                for CudnnLSTM, the cell states; without time_major [B, L*D, H].
             sequence_lengths: Integers [B] in [0, T]: valid steps of each row; None for T.
             time_major: Whether time is the first dimension.
             training: Whether to drop out, a Python bool.
@@ -257,8 +257,8 @@ class _CudnnRNN(tf.Module):
             )
         if len(states) != len(shapes):
             raise ValueError(
-                f"initial_state of {type(self).__name__} must be {len(shapes)} tensor(s), but it is "
-                f"{len(states)}."
+                f"initial_state of {type(self).__name__} must be {len(shapes)} tensor(s), but it "
+                f"is {len(states)}."
             )
         return [tf.convert_to_tensor(state, self._dtype) for state in states]
 
@@ -295,7 +295,7 @@ class _CudnnRNN(tf.Module):
     def _built_layout(self):
         if self._layout is None:
             raise ValueError(
-                f"The size of the input of {self._name!r} is not known before it is built or called."
+                f"The size of the input of {self._name!r} is not known before it is built."
             )
         return self._layout
 
@@ -338,10 +338,10 @@ class CudnnLSTM(_CudnnRNN):
     Args:
         num_layers: L.
         num_units: H.
-        input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which needs
-            I == H; or 'auto_select', which is 'skip_input' if I == H.
+        input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which
+            needs I == H; or 'auto_select', which is 'skip_input' if I == H.
         direction: 'unidirectional' or 'bidirectional'.
-        dropout: Fraction, in [0, 1], of what one layer hands to the next that is dropped in training.
+        dropout: Fraction, in [0, 1], of what a layer hands to the next that is dropped in training.
         seed: For dropout: an integer, None or a keras.random.SeedGenerator, whose state is in
             checkpoints; in a graph of tf.compat.v1 the seed of an op.
         dtype: Of the buffer, inputs and outputs.

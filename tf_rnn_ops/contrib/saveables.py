@@ -101,8 +101,8 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             of_checkpoint += [" and input_size = ", tf.as_string(found[-2] - units)]
         return tf.strings.join(
             [
-                f"This model is of rnn_mode = '{self._rnn_mode}' with num_units = {self._num_units}, "
-                f"input_size = {self._input_size}, num_layers = {self._num_layers}, input_mode = "
+                f"This model is of rnn_mode = '{self._rnn_mode}' with "
+                f"num_units = {self._num_units}, input_size = {self._input_size}, num_layers = {self._num_layers}, input_mode = "
                 f"'{self._input_mode}' and direction = '{self._direction}'; the checkpoint is of a "
                 "model with ",
                 *of_checkpoint,

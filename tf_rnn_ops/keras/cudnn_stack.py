@@ -154,8 +154,8 @@ class _CudnnStack(keras.layers.Layer):
             return
         if batch is None:
             raise ValueError(
-                f"The batch size of the input of {self.name!r} must be known with stateful=True: give "
-                "keras.Input a batch_size."
+                f"The batch size of the input of {self.name!r} must be known with stateful=True: "
+                "give keras.Input a batch_size."
             )
         # Variables of TensorFlow, since Keras does not count states as weights either.
         with tf.init_scope():
@@ -168,7 +168,7 @@ class _CudnnStack(keras.layers.Layer):
 
     @property
     def states(self):
-        """The variables of stateful=True, shaped as initial_state; None before the layer is built."""
+        """The variables of stateful=True, shaped as initial_state; None until the layer is built."""
         if self._state_h is None:
             return None
         return [self._state_h] if self._state_c is None else [self._state_h, self._state_c]
@@ -389,8 +389,8 @@ class _CudnnStack(keras.layers.Layer):
             saved, own = bytes(np.asarray(network)).decode(), _description(self.layout)
             if saved != own:
                 raise ValueError(
-                    f"The saved weights are of a network with {saved}, but the layer {self.name!r} has "
-                    f"{own}."
+                    f"The saved weights are of a network with {saved}, but the layer "
+                    f"{self.name!r} has {own}."
                 )
         super().load_own_variables(found)
         if self.seed_generator is not None and seed_state is not None:
@@ -512,8 +512,8 @@ class CudnnLSTM(_CudnnStack):
         use_bias: Whether there are biases. If not, the buffer has them as zeros, which stay.
         kernel_regularizer: For each matrix that kernel_initializer draws.
         recurrent_regularizer: For each recurrent matrix.
-        bias_regularizer: For the bias [G*H] of each layer and direction, which is the sum of the two;
-            for both [2, 3*H] of a GRU.
+        bias_regularizer: For the bias [G*H] of each layer and direction, the sum of the two; for both
+            [2, 3*H] of a GRU.
         kernel_constraint: For each matrix that kernel_initializer draws.
         recurrent_constraint: For each recurrent matrix.
         bias_constraint: For each of the two biases of a layer and direction.
@@ -525,8 +525,8 @@ class CudnnLSTM(_CudnnStack):
             keras.utils.set_random_seed seeds; or a keras.random.SeedGenerator.
         **kwargs: name, dtype and the like, as for every Keras layer.
 
-    There is no recurrent_dropout. keras.layers.Bidirectional takes the layer: two stacks, joined at the
-    end, where direction='bidirectional' joins the directions after each layer.
+    There is no recurrent_dropout. keras.layers.Bidirectional takes the layer: two stacks, joined at
+    the end, where direction='bidirectional' joins the directions after each layer.
 
     Attributes:
         params: The weight, a vector in the order of docs/param-layout.md.

@@ -68,7 +68,7 @@ def _array(tensor):
     """A TensorProto as an array; bfloat16 becomes float32, exactly."""
     if tensor.data_location == _EXTERNAL:
         raise ValueError(
-            f"The values of {tensor.name!r} are in another file: load it with them, as onnx.load does."
+            f"The values of {tensor.name!r} are in another file: load it too, as onnx.load does."
         )
     kind, shape = tensor.data_type, tuple(tensor.dims)
     if kind in (_FLOAT16, _BFLOAT16):

@@ -29,8 +29,8 @@ def from_cudnn_layer(source: Any) -> Converted:
     Args:
         source: A layer, or a model whose recurrent layers are one stack; a list of layers; or their
             weights as get_weights() returns them: for one layer [kernel, recurrent_kernel, bias],
-            for a Bidirectional one these of the forward and then of the backward layer, for a stack a
-            list of such lists.
+            for a Bidirectional one these of the forward and then of the backward layer, for a stack
+            a list of such lists.
 
     Returns:
         A Converted: the layout and the buffer.
@@ -53,8 +53,8 @@ def from_cudnn_layer(source: Any) -> Converted:
     gates = gate_count("recurrent_kernel of layer 0", first.shape[1], units)
     if gates not in _ORDER:
         raise ValueError(
-            "recurrent_kernel of layer 0 must have 3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but it "
-            f"has {gates}."
+            "recurrent_kernel of layer 0 must have 3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but "
+            f"it has {gates}."
         )
     input_size = as_array("kernel of layer 0", layers[0][0], rank=2).shape[0]
     for k, layer in enumerate(layers):

@@ -125,7 +125,9 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
             "it is a gradient; the gradient of ordinary ops is TensorFlow's own, taken anew"
         )
     if name in _PARAMS:
-        raise plain.UnknownSize("it handles parameters, which inference does not; use our ops for it")
+        raise plain.UnknownSize(
+            "it handles parameters, which inference does not; use our ops for it"
+        )
     training = name not in (_LAYER_PACKED, _CUDNN_PACKED) and _attr(node, "is_training", True)
     how = (_attr(node, "time_major", True), training)
     dtype = tf.as_dtype(node.attr["T"].type)
