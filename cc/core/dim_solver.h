@@ -12,9 +12,6 @@
 
 namespace rnn_ops {
 
-// "[2, ?, 3]", or "unknown".
-std::string ToString(const PartialShape& shape);
-
 // One letter: its size so far and the tensor that gave it.
 struct DimLetter {
   const char* letter;

@@ -161,6 +161,19 @@ Status InferRnnBackprop(const RnnAttrs& attrs, const RnnBackpropShapes& in, RnnD
   return solver.Finish(in.in.params, dims);
 }
 
+int64_t ReserveElements(int64_t bytes, int64_t element_bytes) {
+  return bytes / element_bytes + (bytes % element_bytes != 0 ? 1 : 0);
+}
+
+Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements) {
+  if (elements >= 0 && reserve_space.dims.size() == 1 && reserve_space.dims[0] == elements) {
+    return Status();
+  }
+  return InvalidArgument("reserve_space must be the vector of ", elements,
+                         " elements that the forward op with is_training=True returned for these ",
+                         "inputs and attributes, but its shape is ", ToString(reserve_space), ".");
+}
+
 Status MakeRnnConfig(const RnnAttrs& attrs, const RnnInputShapes& in, RnnConfig* config) {
   RnnDims dims;
   RNN_OPS_RETURN_IF_ERROR(InferRnn(attrs, in, &dims));

@@ -5,6 +5,7 @@
 #define TF_RNN_OPS_CC_CORE_SHAPES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cc/core/rnn_config.h"
@@ -41,6 +42,9 @@ struct RnnBackpropShapes {
   PartialShape reserve_space;
 };
 
+// As "[3, ?]" in messages.
+std::string ToString(const PartialShape& shape);
+
 // Sizes found so far, kUnknownDim where unknown.
 struct RnnDims {
   int64_t max_time = kUnknownDim;       // T
@@ -66,6 +70,12 @@ PartialShape RnnOutputCShape(const RnnAttrs& attrs, const RnnDims& dims);  // as
 
 // sequence_lengths: every entry in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);
+
+// Elements of `element_bytes` that hold `bytes` of reserve space, rounded up.
+int64_t ReserveElements(int64_t bytes, int64_t element_bytes);
+
+// InvalidArgument unless reserve_space is a vector of `elements`.
+Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements);
 
 // ---- LayerRNN and LayerRNNBackprop ----
 

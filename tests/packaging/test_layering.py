@@ -59,6 +59,7 @@ CC_RULES = {
         "cc/cpu/kernel_args.h",
         "cc/cpu/kernel_table.h",
         "cc/cpu/packed_header.h",
+        "cc/cpu/rnn_run.h",
         "cc/cpu/team_parallel_for.h",
         *TENSORFLOW,
         *EIGEN,

@@ -2,6 +2,7 @@
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
+#include "cc/cpu/rnn_run.h"
 #include "cc/tf/kernels/block_lstm_call.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"
 #include "cc/tf/op_util.h"
@@ -15,22 +16,11 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
 cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
-  cpu::BlockLstmProblem problem{};
-  problem.dtype = call.dtype;
+  cpu::BlockLstmProblem problem =
+      cpu::MakeBlockLstmProblem(call.dims, call.dtype, call.seq_len_max);
   problem.use_peephole = call.use_peephole ? 1 : 0;
   problem.cell_clip = call.cell_clip;
-  problem.max_time = call.dims.max_time;
-  problem.batch = call.dims.batch;
-  problem.input_size = call.dims.input_size;
-  problem.num_units = call.dims.num_units;
-  problem.seq_len = call.seq_len_max;
   return problem;
-}
-
-absl::Status FromKernel(int32_t code) {
-  if (code == 0) return absl::OkStatus();
-  return absl::InternalError(
-      StrCat("The ", cpu::Kernels().isa, " kernels returned code ", code, "."));
 }
 
 class BlockLstmCpuKernel : public BlockLstmKernel {
@@ -53,7 +43,7 @@ class BlockLstmCpuKernel : public BlockLstmKernel {
         context, kernels.block_lstm_forward_scratch(&args.problem, &args.parallel.threads),
         &scratch, &args.scratch));
     SetForwardPointers(context, call, &args);
-    return FromKernel(kernels.block_lstm_forward(&args));
+    return ToTf(cpu::FromKernel(kernels.block_lstm_forward(&args)));
   }
 };
 
@@ -77,7 +67,7 @@ class BlockLstmGradCpuKernel : public BlockLstmGradKernel {
         context, kernels.block_lstm_backward_scratch(&args.problem, &args.parallel.threads),
         &scratch, &args.scratch));
     SetGradPointers(context, call, &args);
-    return FromKernel(kernels.block_lstm_backward(&args));
+    return ToTf(cpu::FromKernel(kernels.block_lstm_backward(&args)));
   }
 };
 

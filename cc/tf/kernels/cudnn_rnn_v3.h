@@ -3,7 +3,7 @@
 #define TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 
 #include "cc/tf/kernels/rnn_kernels.h"
-#include "cc/tf/op_io.h"
+#include "cc/core/op_io.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {

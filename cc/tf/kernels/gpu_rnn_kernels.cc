@@ -11,7 +11,7 @@
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
-#include "cc/tf/op_io.h"
+#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -136,7 +136,8 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
  protected:
   absl::Status Run(OpKernelContext* context, const RnnBackpropCall& call) const override {
     if (call.empty()) {
-      RNN_OPS_TF_RETURN_IF_ERROR(CheckReserveSpace(*call.reserve_space, /*bytes=*/0));
+      const PartialShape reserve_space = FromTf(call.reserve_space->shape());
+      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(reserve_space, /*elements=*/0)));
     }
     GpuPlace place;
     RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));

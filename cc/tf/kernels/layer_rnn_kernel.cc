@@ -3,7 +3,7 @@
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
-#include "cc/tf/op_io.h"
+#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 

@@ -146,11 +146,6 @@ absl::Status RnnBackpropCall::Prepare(OpKernelContext* context,
   return AllocateLargeOutput(context, S::kParamsBackprop, params->shape(), &params_backprop);
 }
 
-int64_t ReserveElements(tensorflow::DataType dtype, int64_t bytes) {
-  const int64_t element = tensorflow::DataTypeSize(dtype);
-  return bytes / element + (bytes % element != 0 ? 1 : 0);
-}
-
 absl::Status AllocateReserveSpace(OpKernelContext* context, const RnnConfig& config, int64_t bytes,
                                   Tensor** reserve_space) {
   TensorShape shape;
@@ -158,22 +153,11 @@ absl::Status AllocateReserveSpace(OpKernelContext* context, const RnnConfig& con
     if (bytes < 0) {
       return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
     }
-    RNN_OPS_TF_RETURN_IF_ERROR(shape.AddDimWithStatus(ReserveElements(
-        context->expected_output_dtype(RnnForwardSignature::kReserveSpace), bytes)));
+    const int64_t element = tensorflow::DataTypeSize(
+        context->expected_output_dtype(RnnForwardSignature::kReserveSpace));
+    RNN_OPS_TF_RETURN_IF_ERROR(shape.AddDimWithStatus(ReserveElements(bytes, element)));
   }
   return AllocateLargeOutput(context, RnnForwardSignature::kReserveSpace, shape, reserve_space);
-}
-
-absl::Status CheckReserveSpace(const Tensor& reserve_space, int64_t bytes) {
-  const int64_t expected = ReserveElements(reserve_space.dtype(), bytes);
-  if (bytes < 0 || reserve_space.dims() != 1 || reserve_space.dim_size(0) != expected) {
-    return absl::InvalidArgumentError(
-        StrCat("reserve_space must be the vector of ", expected,
-               " elements that the forward op with is_training=True returned for these inputs and "
-               "attributes, but its shape is ",
-               reserve_space.shape().DebugString(), "."));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace tf_kernels

@@ -116,15 +116,9 @@ absl::Status TakeLengths(tensorflow::OpKernelContext* context, int index, RnnCal
 absl::Status AllocateOutput(tensorflow::OpKernelContext* context, int index,
                             const PartialShape& shape, tensorflow::Tensor** output);
 
-// Elements of type `dtype` that hold `bytes`, rounded up.
-int64_t ReserveElements(tensorflow::DataType dtype, int64_t bytes);
-
 // Allocates reserve_space: a zero scalar without training, otherwise a vector that holds `bytes`.
 absl::Status AllocateReserveSpace(tensorflow::OpKernelContext* context, const RnnConfig& config,
                                   int64_t bytes, tensorflow::Tensor** reserve_space);
-
-// InvalidArgument unless reserve_space holds exactly `bytes`, rounded up.
-absl::Status CheckReserveSpace(const tensorflow::Tensor& reserve_space, int64_t bytes);
 
 }  // namespace tf_kernels
 }  // namespace rnn_ops

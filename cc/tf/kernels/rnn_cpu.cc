@@ -8,6 +8,7 @@
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/packed_header.h"
+#include "cc/cpu/rnn_run.h"
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/kernels/kept_weights.h"
 #include "cc/tf/op_util.h"
@@ -22,25 +23,10 @@ using ::tensorflow::TensorShape;
 namespace {
 
 cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
-  const RnnConfig& config = call.config;
-  cpu::RnnProblem problem{};
-  problem.dtype = call.dtype;
-  problem.mode = static_cast<int32_t>(config.mode);
-  problem.skip_input = config.input_mode == InputMode::kSkip ? 1 : 0;
-  problem.num_dirs = static_cast<int32_t>(config.num_dirs());
-  problem.is_training = config.is_training ? 1 : 0;
-  problem.time_major = config.time_major ? 1 : 0;
-  problem.dropout = config.dropout;
+  cpu::RnnProblem problem = cpu::MakeRnnProblem(call.config, call.dtype);
   problem.dropout_key[0] = key.k0;
   problem.dropout_key[1] = key.k1;
-  problem.num_layers = config.num_layers;
-  problem.num_units = config.num_units;
-  problem.input_size = config.input_size;
-  problem.num_proj = config.num_proj;
-  problem.max_time = config.max_time;
-  problem.batch = config.batch;
   problem.lengths = call.lengths.NumElements() > 0 ? call.lengths.flat<int32_t>().data() : nullptr;
-  problem.bf16_products = cpu::AllowBf16Products() ? 1 : 0;
   if (!call.has_layer()) return problem;
   problem.weight_layout = cpu::kKerasWeights;
   problem.bias_rows =
@@ -73,17 +59,9 @@ cpu::LayerWeights MakeLayer(const RnnCall::Layer& layer) {
 absl::Status TakePanels(OpKernelContext* context, const Tensor& packed,
                         const cpu::RnnProblem& problem, Tensor* aligned, const void** panels) {
   *panels = nullptr;
-  if (packed.dims() != 1) {
-    return absl::InvalidArgumentError(
-        StrCat("packed must be a vector, but its shape is ", packed.shape().DebugString(), "."));
-  }
-  if (packed.NumElements() == 0) return absl::OkStatus();
-  const cpu::KernelTable& kernels = cpu::Kernels();
-  const cpu::RnnPackSizes sizes = kernels.rnn_pack_sizes(&problem);
   bool usable = false;
   RNN_OPS_TF_RETURN_IF_ERROR(
-      ToTf(cpu::CheckPacked(cpu::MakePackedHeader(problem, kernels.vector_bytes, sizes.element),
-                            sizes.packed_bytes, Data(packed), packed.NumElements(), &usable)));
+      ToTf(cpu::TakePacked(problem, FromTf(packed.shape()), Data(packed), &usable)));
   if (!usable) return absl::OkStatus();
   const void* data = nullptr;
   RNN_OPS_TF_RETURN_IF_ERROR(AlignedData(context, packed, aligned, &data));
@@ -91,47 +69,11 @@ absl::Status TakePanels(OpKernelContext* context, const Tensor& packed,
   return absl::OkStatus();
 }
 
-// With no step to run, the initial states are the final ones and reserve_space is empty.
-absl::Status RunEmptyForward(OpKernelContext* context, const RnnForwardCall& call) {
-  if (call.packed == nullptr) {
-    Tensor* reserve = nullptr;
-    RNN_OPS_TF_RETURN_IF_ERROR(AllocateReserveSpace(context, call.config, /*bytes=*/0, &reserve));
-    SetZero(reserve);
-  }
-  SetZero(call.output);
-  CopyElements(*call.input_h, call.output_h);
-  if (call.has_c()) CopyElements(*call.input_c, call.output_c);
-  return absl::OkStatus();
-}
-
-absl::Status RunEmptyBackprop(const RnnBackpropCall& call) {
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckReserveSpace(*call.reserve_space, /*bytes=*/0));
-  SetZero(call.input_backprop);
-  for (Tensor* gradient : {call.params_backprop, call.kernel_backprop,
-                           call.recurrent_kernel_backprop, call.bias_backprop}) {
-    if (gradient != nullptr) SetZero(gradient);
-  }
-  CopyElements(*call.output_h_backprop, call.input_h_backprop);
-  if (call.has_c()) CopyElements(*call.output_c_backprop, call.input_c_backprop);
-  return absl::OkStatus();
-}
-
-absl::Status FromKernel(int32_t code) {
-  if (code == 0) return absl::OkStatus();
-  if (code == 1) {
-    return absl::InvalidArgumentError(
-        "reserve_space was not written by the forward op for these inputs and attributes.");
-  }
-  return absl::InternalError(
-      StrCat("The ", cpu::Kernels().isa, " kernels returned code ", code, "."));
-}
-
 }  // namespace
 
 absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& call,
                                 DropoutKey dropout_key) {
   if (!call.has_c()) SetZero(call.output_c);
-  const cpu::KernelTable& kernels = cpu::Kernels();
   PoolParallelFor parallel(context);
   cpu::RnnForwardArgs args{};
   args.problem = MakeProblem(call, dropout_key);
@@ -141,9 +83,8 @@ absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& 
         TakePanels(context, *call.packed, args.problem, &aligned_packed, &args.packed));
     args.problem.weights_packed = args.packed != nullptr ? 1 : 0;
   }
-  if (call.empty()) return RunEmptyForward(context, call);
   args.parallel = parallel.callback();
-  const cpu::RnnSizes sizes = kernels.rnn_forward_sizes(&args.problem, &args.parallel.threads);
+  const cpu::RnnSizes sizes = cpu::RnnForwardSizes(args);
 
   Tensor* reserve = nullptr;
   if (call.packed == nullptr) {
@@ -153,7 +94,9 @@ absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& 
   if (call.config.is_training) {
     // The rounding up to whole elements leaves bytes that no kernel writes.
     const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - sizes.reserve_bytes;
-    std::memset(static_cast<char*>(reserve->data()) + sizes.reserve_bytes, 0, padding);
+    if (padding > 0) {
+      std::memset(static_cast<char*>(reserve->data()) + sizes.reserve_bytes, 0, padding);
+    }
     args.reserve = reserve->data();
   } else if (reserve != nullptr) {
     SetZero(reserve);
@@ -170,7 +113,7 @@ absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& 
   args.y = MutableData(call.output);
   args.h_n = MutableData(call.output_h);
   args.c_n = call.has_c() ? MutableData(call.output_c) : nullptr;
-  return FromKernel(kernels.rnn_forward(&args));
+  return ToTf(cpu::RunRnnForward(call.config, args));
 }
 
 absl::Status PackRnnWeightsOnCpu(OpKernelContext* context, const RnnPackCall& call) {
@@ -208,22 +151,20 @@ absl::Status PackRnnWeightsOnCpu(OpKernelContext* context, const RnnPackCall& ca
   args.layer = MakeLayer(call.layer);
   args.packed = static_cast<char*>(packed->data()) + cpu::kPackedHeaderBytes;
   cpu::WritePackedHeader(header, packed->data());
-  RNN_OPS_TF_RETURN_IF_ERROR(FromKernel(kernels.rnn_pack(&args)));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(cpu::FromKernel(kernels.rnn_pack(&args))));
   if (call.keep) KeptWeights::OfProcess().Keep(std::move(weights), *packed);
   return absl::OkStatus();
 }
 
 absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall& call) {
   if (!call.has_c()) SetZero(call.input_c_backprop);
-  if (call.empty()) return RunEmptyBackprop(call);
-
-  const cpu::KernelTable& kernels = cpu::Kernels();
   PoolParallelFor parallel(context);
   cpu::RnnBackwardArgs args{};
   args.problem = MakeProblem(call, DropoutKey());
   args.parallel = parallel.callback();
-  const cpu::RnnSizes sizes = kernels.rnn_backward_sizes(&args.problem, &args.parallel.threads);
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckReserveSpace(*call.reserve_space, sizes.reserve_bytes));
+  const cpu::RnnSizes sizes = cpu::RnnBackwardSizes(args);
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(cpu::CheckReserveSpace(args.problem, sizes.reserve_bytes,
+                                                         FromTf(call.reserve_space->shape()))));
 
   Tensor aligned_reserve;
   RNN_OPS_TF_RETURN_IF_ERROR(
@@ -251,7 +192,7 @@ absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall
     args.dc_n = Data(*call.output_c_backprop);
     args.dc0 = MutableData(call.input_c_backprop);
   }
-  return FromKernel(kernels.rnn_backward(&args));
+  return ToTf(cpu::RunRnnBackward(call.config, args));
 }
 
 }  // namespace tf_kernels

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "cc/core/shapes.h"
-#include "cc/tf/op_io.h"
+#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"

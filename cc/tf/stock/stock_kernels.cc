@@ -2,7 +2,7 @@
 
 #include "cc/tf/kernels/rnn_kernels.h"
 #include "cc/tf/kernels/rnn_params_kernels.h"
-#include "cc/tf/op_io.h"
+#include "cc/core/op_io.h"
 
 namespace rnn_ops {
 namespace tf_kernels {

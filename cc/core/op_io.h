@@ -1,10 +1,9 @@
-// Where each op has its inputs and outputs: one pair of enums an op, for shape functions and
-// kernels.
-#ifndef TF_RNN_OPS_CC_TF_OP_IO_H_
-#define TF_RNN_OPS_CC_TF_OP_IO_H_
+// Where each op has its inputs and outputs: one pair of enums an op, for shape functions, kernels
+// and the handlers of XLA's custom calls.
+#ifndef TF_RNN_OPS_CC_CORE_OP_IO_H_
+#define TF_RNN_OPS_CC_CORE_OP_IO_H_
 
 namespace rnn_ops {
-namespace tf_kernels {
 
 // ---- CudnnRNNV3 and CudnnRNNBackpropV3 ----
 
@@ -139,7 +138,6 @@ struct BlockLstmGradOutput {
   enum { kXGrad, kCsPrevGrad, kHPrevGrad, kWGrad, kWciGrad, kWcfGrad, kWcoGrad, kBGrad, kCount };
 };
 
-}  // namespace tf_kernels
 }  // namespace rnn_ops
 
-#endif  // TF_RNN_OPS_CC_TF_OP_IO_H_
+#endif  // TF_RNN_OPS_CC_CORE_OP_IO_H_

@@ -1,0 +1,155 @@
+#include "cc/cpu/rnn_run.h"
+
+#include <cstring>
+#include <vector>
+
+#include "cc/core/param_layout.h"
+#include "cc/cpu/dispatch.h"
+#include "cc/cpu/kernel_table.h"
+#include "cc/cpu/packed_header.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+int64_t ElementBytes(int32_t dtype) {
+  switch (dtype) {
+    case kFloat64:
+      return 8;
+    case kFloat32:
+      return 4;
+    default:
+      return 2;
+  }
+}
+
+namespace {
+
+// WHY the check: memset and memcpy want pointers even for no bytes, which an empty tensor lacks.
+void Zero(void* data, int64_t bytes) {
+  if (bytes > 0) std::memset(data, 0, bytes);
+}
+
+void Copy(void* to, const void* from, int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+bool IsEmpty(const RnnProblem& problem) { return problem.max_time == 0 || problem.batch == 0; }
+
+int64_t HiddenBytes(const RnnConfig& config, int64_t element) {
+  return config.num_pseudo_layers() * config.batch * config.hidden_size() * element;
+}
+
+int64_t CellBytes(const RnnConfig& config, int64_t element) {
+  return config.num_pseudo_layers() * config.batch * config.num_units * element;
+}
+
+}  // namespace
+
+RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype) {
+  RnnProblem problem{};
+  problem.dtype = dtype;
+  problem.mode = static_cast<int32_t>(config.mode);
+  problem.skip_input = config.input_mode == InputMode::kSkip ? 1 : 0;
+  problem.num_dirs = static_cast<int32_t>(config.num_dirs());
+  problem.is_training = config.is_training ? 1 : 0;
+  problem.time_major = config.time_major ? 1 : 0;
+  problem.dropout = config.dropout;
+  problem.num_layers = config.num_layers;
+  problem.num_units = config.num_units;
+  problem.input_size = config.input_size;
+  problem.num_proj = config.num_proj;
+  problem.max_time = config.max_time;
+  problem.batch = config.batch;
+  problem.bf16_products = AllowBf16Products() ? 1 : 0;
+  return problem;
+}
+
+RnnSizes RnnForwardSizes(const RnnForwardArgs& args) {
+  if (IsEmpty(args.problem)) return {};
+  return Kernels().rnn_forward_sizes(&args.problem, &args.parallel.threads);
+}
+
+RnnSizes RnnBackwardSizes(const RnnBackwardArgs& args) {
+  if (IsEmpty(args.problem)) return {};
+  return Kernels().rnn_backward_sizes(&args.problem, &args.parallel.threads);
+}
+
+Status RunRnnForward(const RnnConfig& config, const RnnForwardArgs& args) {
+  if (!IsEmpty(args.problem)) return FromKernel(Kernels().rnn_forward(&args));
+  const int64_t element = ElementBytes(args.problem.dtype);
+  Copy(args.h_n, args.h0, HiddenBytes(config, element));
+  if (config.mode == RnnMode::kLstm) Copy(args.c_n, args.c0, CellBytes(config, element));
+  return Status();
+}
+
+Status RunRnnBackward(const RnnConfig& config, const RnnBackwardArgs& args) {
+  if (!IsEmpty(args.problem)) return FromKernel(Kernels().rnn_backward(&args));
+  const int64_t element = ElementBytes(args.problem.dtype);
+  if (args.problem.weight_layout == kOpaqueWeights) {
+    Zero(args.dparams, ParamsSize(config) * element);
+  } else {
+    const int64_t row = config.num_gates() * config.num_units * element;
+    Zero(args.dkernel, config.input_size * row);
+    Zero(args.drecurrent_kernel, config.num_units * row);
+    Zero(args.dbias, args.problem.bias_rows * row);
+  }
+  Copy(args.dh0, args.dh_n, HiddenBytes(config, element));
+  if (config.mode == RnnMode::kLstm) Copy(args.dc0, args.dc_n, CellBytes(config, element));
+  return Status();
+}
+
+int64_t LargestReserveBytes(const RnnProblem& problem) {
+  if (IsEmpty(problem)) return 0;
+  const std::vector<int32_t> lengths(problem.batch, static_cast<int32_t>(problem.max_time));
+  RnnProblem longest = problem;
+  longest.lengths = lengths.data();
+  longest.is_training = 1;
+  const ThreadBudget one_thread{1, 0, 0};
+  return Kernels().rnn_forward_sizes(&longest, &one_thread).reserve_bytes;
+}
+
+Status CheckReserveSpace(const RnnProblem& problem, int64_t reserve_bytes,
+                         const PartialShape& shape) {
+  const int64_t element = ElementBytes(problem.dtype);
+  const Status exact = CheckReserveSpace(shape, ReserveElements(reserve_bytes, element));
+  if (exact.ok()) return exact;
+  // What XLA allocates is larger where a row is shorter than T.
+  const int64_t largest = ReserveElements(LargestReserveBytes(problem), element);
+  return CheckReserveSpace(shape, largest).ok() ? Status() : exact;
+}
+
+Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const void* packed,
+                  bool* usable) {
+  *usable = false;
+  if (shape.dims.size() != 1) {
+    return InvalidArgument("packed must be a vector, but its shape is ", ToString(shape), ".");
+  }
+  if (shape.dims[0] == 0) return Status();
+  const RnnPackSizes sizes = Kernels().rnn_pack_sizes(&problem);
+  return CheckPacked(MakePackedHeader(problem, Kernels().vector_bytes, sizes.element),
+                     sizes.packed_bytes, packed, shape.dims[0], usable);
+}
+
+BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& dims, KernelDtype dtype,
+                                      int64_t seq_len_max) {
+  BlockLstmProblem problem{};
+  problem.dtype = dtype;
+  problem.max_time = dims.max_time;
+  problem.batch = dims.batch;
+  problem.input_size = dims.input_size;
+  problem.num_units = dims.num_units;
+  problem.seq_len = seq_len_max;
+  return problem;
+}
+
+Status FromKernel(int32_t code) {
+  if (code == 0) return Status();
+  if (code == 1) {
+    return InvalidArgument(
+        "reserve_space was not written by the forward op for these inputs and attributes.");
+  }
+  return Internal("The ", Kernels().isa, " kernels returned code ", code, ".");
+}
+
+}  // namespace cpu
+}  // namespace rnn_ops

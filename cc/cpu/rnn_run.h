@@ -1,0 +1,60 @@
+// Calls of the kernels of this machine for any framework: what is left once the framework's tensors
+// have become pointers and a validated configuration.
+#ifndef TF_RNN_OPS_CC_CPU_RNN_RUN_H_
+#define TF_RNN_OPS_CC_CPU_RNN_RUN_H_
+
+#include <cstdint>
+
+#include "cc/core/rnn_config.h"
+#include "cc/core/shapes.h"
+#include "cc/core/status.h"
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+// Of an element of a KernelDtype.
+int64_t ElementBytes(int32_t dtype);
+
+// ---- The CudnnRNN family and LayerRNN ----
+
+// Without the lengths, the dropout key and what concerns the weights.
+RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype);
+
+// As the functions of KernelTable, but also for a call without any time step: the states pass
+// through and every gradient of weights is zero. Of `args` the problem and the threads matter.
+RnnSizes RnnForwardSizes(const RnnForwardArgs& args);
+RnnSizes RnnBackwardSizes(const RnnBackwardArgs& args);
+
+// Every pointer of `args` is set.
+Status RunRnnForward(const RnnConfig& config, const RnnForwardArgs& args);
+Status RunRnnBackward(const RnnConfig& config, const RnnBackwardArgs& args);
+
+// The bytes of reserve_space if every row had T steps. XLA, which must know a shape before it knows
+// the lengths, always allocates these.
+int64_t LargestReserveBytes(const RnnProblem& problem);
+
+// InvalidArgument unless reserve_space is a vector of the elements that the forward op allocates for
+// this problem, in or out of XLA. `reserve_bytes`: what RnnBackwardSizes says.
+Status CheckReserveSpace(const RnnProblem& problem, int64_t reserve_bytes,
+                         const PartialShape& shape);
+
+// Whether `packed`, a vector of bytes, has panels for these kernels; otherwise the plain
+// weights are to be read. InvalidArgument for the packed weights of another network.
+Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const void* packed,
+                  bool* usable);
+
+// ---- BlockLSTMV2 ----
+
+BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& dims, KernelDtype dtype,
+                                      int64_t seq_len_max);
+
+// ---- Any kernel ----
+
+// What a function of KernelTable returned.
+Status FromKernel(int32_t code);
+
+}  // namespace cpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CPU_RNN_RUN_H_
