@@ -55,7 +55,7 @@ TF_RNN_OPS_CONFIGURED=1 "$python" -m pip wheel --quiet --no-deps --no-build-isol
 # auditwheel finds the oldest manylinux tag that the symbol versions allow, and refuses a library
 # that the tag does not promise. TensorFlow's own is loaded by the time that ours is.
 PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel repair --plat auto \
-  --exclude libtensorflow_framework.so.2 --wheel-dir "$dist" build/pip/*.whl \
+  --exclude libtensorflow_framework.so.2 --exclude libtensorflow_cc.so.2 --wheel-dir "$dist" build/pip/*.whl \
   >build/auditwheel.log 2>&1 || { cat build/auditwheel.log >&2; die "auditwheel refuses the wheel"; }
 wheel=$(ls "$here/$dist"/*.whl)
 echo "wheel: ${wheel#"$here"/}, $(du -k "$wheel" | cut -f1) KiB"

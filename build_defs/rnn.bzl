@@ -105,19 +105,21 @@ def op_library_file(name):
     """The file of an op library: its name tells which TensorFlow it was built for."""
     return "%s.tf%d.%d.so" % (name, TF_MAJOR, TF_MINOR)
 
-def rnn_op_library(name, exports, deps, **kwargs):
-    """A shared object for tf.load_op_library, linked to libtensorflow_framework alone.
+def rnn_op_library(name, exports, deps, linkopts = [], inputs = [], **kwargs):
+    """A shared object for tf.load_op_library, linked to libtensorflow_framework.
 
     Args:
       name: Name without the ending; the file is op_library_file(name).
       exports: The version script.
       deps: Libraries with alwayslink, whose static registrations make the ops.
+      linkopts: More flags of the linker.
+      inputs: The files that these name.
       **kwargs: Passed to cc_binary.
     """
     native.cc_binary(
         name = op_library_file(name),
-        additional_linker_inputs = [exports, "@tf//:library"],
-        linkopts = SHARED_LINKOPTS + TF_LINKOPTS + ["-Wl,--version-script=$(location %s)" % exports],
+        additional_linker_inputs = [exports, "@tf//:library"] + inputs,
+        linkopts = SHARED_LINKOPTS + TF_LINKOPTS + linkopts + ["-Wl,--version-script=$(location %s)" % exports],
         linkshared = True,
         linkstatic = True,
         deps = deps + ["//cc/compat:old_libc"],

@@ -8,12 +8,14 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _loader, _xla
 from tf_rnn_ops._versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
 if _loader.unavailable() is None:
     from tf_rnn_ops import _gradients, _second_gradients  # noqa: F401  (register them)
+
+    _xla.unavailable()  # loads them where it can
 else:
     warnings.warn(
         f"{_loader.unavailable()} Without it the Keras layers run Keras's loop, tf_rnn_ops.params "

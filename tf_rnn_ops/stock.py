@@ -4,7 +4,7 @@ import ctypes
 import functools
 import threading
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _loader, _xla
 
 _LIBRARY = "_tf_rnn_ops_stock"
 _lock = threading.Lock()
@@ -25,7 +25,7 @@ def get_stock_lib() -> str:
 
 
 def enable_stock_ops() -> list[str]:
-    """Lets graphs with TensorFlow's own CudnnRNN ops run on the CPU.
+    """Lets graphs with TensorFlow's own CudnnRNN ops run on the CPU, also compiled by XLA.
 
     Call it before the graph is loaded or traced. An op that has a CPU kernel already is left alone.
     Calling it again changes nothing; it cannot be undone.
@@ -59,4 +59,5 @@ def _load():
     names = ctypes.CDLL(get_stock_lib()).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
     names.argtypes = []
+    _xla.enable_stock_ops()
     return tuple(names().decode().split())

@@ -2,8 +2,8 @@
 
     python tools/fetch_tensorflow.py 2.20 x86_64
 
-The wheel comes from the configured package index: its headers and libtensorflow_framework go to
-.tools/tensorflow. No Python has to be able to import it, so any TensorFlow and any machine will do.
+The wheel comes from the configured package index: its headers and libtensorflow_framework, and where
+the ops for XLA can be built libtensorflow_cc, go to .tools/tensorflow. No Python has to be able to import it, so any TensorFlow and any machine will do.
 Prints KEY=value lines for Bazel, as tools/tf_info.py does for an installed TensorFlow.
 """
 
@@ -17,6 +17,9 @@ import zipfile
 
 TARGET = pathlib.Path(__file__).resolve().parents[1] / ".tools" / "tensorflow"
 LIBRARY = "libtensorflow_framework.so.2"
+XLA_LIBRARY = "libtensorflow_cc.so.2"
+# Packages without it have too little of XLA (see third_party/tf/tf_configure.bzl).
+XLA_HEADER = "tensorflow/include/xla/ffi/api/ffi.h"
 # One Python that every supported TensorFlow has a wheel for. The libraries use no Python ABI.
 PYTHON = ("3.12", "cp312")
 PLATFORMS = ("manylinux_2_27", "manylinux2014")
@@ -46,12 +49,15 @@ def download(wanted, machine, folder):
 
 
 def unpack(wheel, folder):
-    """Writes the headers, the library and the version into `folder`, all or nothing."""
+    """Writes the headers, the libraries and the version into `folder`, all or nothing."""
     new = folder.with_name(folder.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     with zipfile.ZipFile(wheel) as archive:
-        for name in archive.namelist():
-            if name.startswith("tensorflow/include/") or name == f"tensorflow/{LIBRARY}":
+        names = archive.namelist()
+        libraries = [LIBRARY] + ([XLA_LIBRARY] if XLA_HEADER in names else [])
+        wanted = {f"tensorflow/{library}" for library in libraries}
+        for name in names:
+            if name.startswith("tensorflow/include/") or name in wanted:
                 archive.extract(name, new)
     if not (new / "tensorflow" / LIBRARY).is_file():
         sys.exit(f"{wheel.name} has no {LIBRARY}")

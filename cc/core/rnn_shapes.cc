@@ -1,5 +1,6 @@
 // The CudnnRNN half of shapes.h.
 #include <algorithm>
+#include <limits>
 
 #include "cc/core/checked_math.h"
 #include "cc/core/dim_solver.h"
@@ -159,6 +160,20 @@ Status InferRnnBackprop(const RnnAttrs& attrs, const RnnBackpropShapes& in, RnnD
   RNN_OPS_RETURN_IF_ERROR(solver.MergeOutputs(in));
   RNN_OPS_RETURN_IF_ERROR(RequireReserveSpace(in.reserve_space));
   return solver.Finish(in.in.params, dims);
+}
+
+Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time,
+                           int32_t* lengths) {
+  if (given != nullptr) {
+    std::copy_n(given, batch, lengths);
+    return ValidateSequenceLengths(lengths, batch, max_time);
+  }
+  if (max_time > std::numeric_limits<int32_t>::max()) {
+    return InvalidArgument("input must have fewer than 2^31 time steps, but it has ", max_time,
+                           ".");
+  }
+  std::fill_n(lengths, batch, static_cast<int32_t>(max_time));
+  return Status();
 }
 
 int64_t ReserveElements(int64_t bytes, int64_t element_bytes) {

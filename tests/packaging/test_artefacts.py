@@ -15,9 +15,16 @@ TENSORFLOWS = [
 ]
 MAIN = [f"_tf_rnn_ops.tf{version}.so" for version in TENSORFLOWS]
 STOCK = [f"_tf_rnn_ops_stock.tf{version}.so" for version in TENSORFLOWS]
-OP_LIBRARIES = [*MAIN, *STOCK]
+# TensorFlow's packages have what the ops for XLA are built with since 2.20.
+XLA = [
+    f"_tf_rnn_ops_xla.tf{version}.so"
+    for version in TENSORFLOWS
+    if tuple(map(int, version.split("."))) >= (2, 20)
+]
+OP_LIBRARIES = [*MAIN, *STOCK, *XLA]
 VARIANTS = ["_tf_rnn_ops_avx2.so", "_tf_rnn_ops_avx512.so"]
 TENSORFLOW = "libtensorflow_framework.so.2"
+TENSORFLOW_XLA = "libtensorflow_cc.so.2"
 SYSTEM = {
     "ld-linux-x86-64.so.2",
     "libc.so.6",
@@ -51,6 +58,11 @@ def test_stock_library_exports_one_symbol(libraries, name):
     assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_stock_ops"}
 
 
+@pytest.mark.parametrize("name", XLA)
+def test_xla_library_exports_one_symbol(libraries, name):
+    assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_xla_enable_stock_ops"}
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variant_exports_one_symbol(libraries, name):
     assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_kernel_table"}
@@ -60,7 +72,7 @@ def test_variant_exports_one_symbol(libraries, name):
 def test_op_library_needs_tensorflow_and_the_system_only(libraries, name):
     needed = elf.needed(libraries[name])
     assert TENSORFLOW in needed
-    assert needed <= SYSTEM | {TENSORFLOW}
+    assert needed <= SYSTEM | {TENSORFLOW} | ({TENSORFLOW_XLA} if name in XLA else set())
 
 
 @pytest.mark.parametrize("name", OP_LIBRARIES)

@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 from tensorflow.python.ops import control_flow_util
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _loader, _xla
 from tf_rnn_ops.keras import _environment
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
@@ -82,8 +82,8 @@ def call_reason(layer, sequences, states, mask, training):
         reason = training_reason(layer)
     if reason is not None:
         return reason
-    if _in_xla():
-        return "the op cannot be compiled by XLA (jit_compile=True)"
+    if _in_xla() and xla_reason() is not None:
+        return xla_reason()
     if not tf.executing_eagerly():
         reason = single_step_reason(layer.cell, sequences.shape[1])
         if reason is not None:
@@ -107,6 +107,15 @@ def single_step_reason(cell, time):
     if time != 1 or takes_layer_op(cell):
         return None
     return "for one time step the op would spend its time on arranging weights"
+
+
+def xla_reason():
+    """Tells why XLA (jit_compile=True) cannot compile the op; None if it can."""
+    if _xla.unavailable() is not None:
+        return f"the op cannot be compiled by XLA: {_xla.unavailable()}"
+    if _environment.has_gpu() or _environment.has_tpu():
+        return "XLA (jit_compile=True) can compile the op for CPUs alone"
+    return None
 
 
 def _in_xla():

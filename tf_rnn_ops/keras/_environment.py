@@ -41,6 +41,11 @@ def has_gpu():
     return bool(tf.config.get_visible_devices("GPU"))
 
 
+def has_tpu():
+    """Whether TensorFlow sees a TPU, which runs nothing but what XLA compiles."""
+    return bool(tf.config.get_visible_devices("TPU"))
+
+
 def is_keras_2(thing):
     """Tells whether an object is of the tf_keras package (Keras 2)."""
     return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(thing).__mro__)

@@ -112,8 +112,8 @@ def _path(layer, compiled):
     reason = _eligibility.single_step_reason(layer.cell, shape[1]) if len(shape) == 3 else None
     if reason is not None:
         return LOOP, reason
-    if compiled:
-        return LOOP, "the model was compiled with jit_compile=True; compile it again"
+    if compiled and _eligibility.xla_reason() is not None:
+        return LOOP, _eligibility.xla_reason()
     reason = _eligibility.training_reason(layer)
     return (OP, "") if reason is None else (LOOP_IN_TRAINING, reason)
 

@@ -87,7 +87,7 @@ class _CudnnStack(keras.layers.Layer):
         if drops:  # tf.train.Checkpoint does not look into generators
             self._seed_state = self.seed_generator.state.value
         self.supports_masking = True
-        self.supports_jit = False  # XLA does not know the op
+        self.supports_jit = _eligibility.xla_reason() is None
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property

@@ -8,9 +8,10 @@ _PACKAGE = "tf_rnn_ops"
 
 
 def jit_property():
-    """Makes the property that tells Keras not to hand a layer that uses the op to XLA.
+    """Makes the property that tells Keras whether to hand a layer to XLA.
 
-    `compile(jit_compile="auto")`, the default, asks every layer for `supports_jit`.
+    `compile` asks every layer for `supports_jit`. Keras's answer, which may be no for its own use of
+    cuDNN, stands where the layer runs Keras's loop.
     """
 
     def get(layer):
@@ -19,7 +20,9 @@ def jit_property():
         except KeyError:
             # Keras drops the assignment of a value that it finds already there.
             raise AttributeError("supports_jit is not set yet") from None
-        return wanted and _eligibility.loop_reason(layer) is not None
+        if _eligibility.loop_reason(layer) is not None:
+            return wanted
+        return _eligibility.xla_reason() is None
 
     def set_(layer, value):
         layer.__dict__["supports_jit"] = value
@@ -66,9 +69,9 @@ class LSTM(_OneOp, keras.layers.LSTM):
     Every mask is taken: padding left or right, holes, rows without a valid step.
 
     Keras's own loop runs, with the same result, where the op cannot compute what is asked: another
-    activation than tanh, another recurrent_activation than sigmoid, unroll=True, use_cudnn=False,
-    and under XLA; where TensorFlow sees a GPU also recurrent_dropout or implementation=1 with dropout
-    in training, which cuDNN does not do. `explain` tells.
+    activation than tanh, another recurrent_activation than sigmoid, unroll=True and use_cudnn=False;
+    where TensorFlow sees a GPU also under XLA, and with recurrent_dropout or implementation=1 with
+    dropout in training, which cuDNN does not do. `explain` tells.
 
     Example:
         >>> import tensorflow as tf

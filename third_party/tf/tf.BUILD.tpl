@@ -1,4 +1,5 @@
-# Visibility is the layering rule: TensorFlow for cc/tf alone, Eigen for cc/cpu.
+# Visibility is the layering rule: TensorFlow for cc/tf alone, Eigen for cc/cpu, XLA's FFI for
+# cc/ffi.
 
 cc_library(
     name = "headers",
@@ -27,6 +28,28 @@ cc_library(
     deps = [":eigen"],
 )
 
+# What XlaOpKernel needs beyond the headers of ordinary kernels.
+cc_library(
+    name = "xla_headers",
+    includes = [
+        "include/external/farmhash_archive/src",
+        "include/external/highwayhash",
+    ],
+    visibility = ["@//cc/tf/xla:__pkg__"],
+    deps = [
+        ":ffi",
+        ":headers",
+    ],
+)
+
+# XLA's interface for handlers: three headers on the C and C++ libraries alone.
+cc_library(
+    name = "ffi",
+    hdrs = glob(["include/xla/ffi/api/*.h"]),
+    includes = ["include"],
+    visibility = ["@//cc/ffi:__pkg__"],
+)
+
 # The one that TensorFlow's headers include.
 cc_library(
     name = "eigen",
@@ -42,5 +65,12 @@ cc_library(
 filegroup(
     name = "library",
     srcs = ["lib/%{library}"],
+    visibility = ["//visibility:public"],
+)
+
+# The one that has XLA; empty where TensorFlow is too old for the ops under XLA.
+filegroup(
+    name = "xla_library",
+    srcs = %{xla_library},
     visibility = ["//visibility:public"],
 )

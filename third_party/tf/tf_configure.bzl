@@ -8,6 +8,10 @@ _KERNEL_EIGEN_DIR = "KERNEL_EIGEN_DIR"
 _VERSION = "TF_VERSION"
 _MACHINE = "TF_MACHINE"
 
+# What the ops for XLA are compiled and linked with. TensorFlow's packages have it since 2.20.
+_XLA_HEADERS = ["xla/ffi/api/ffi.h", "xla/hlo/builder/xla_builder.h", "external/highwayhash"]
+_XLA_LIBRARY = "libtensorflow_cc.so.2"
+
 # Seen by every file that includes TensorFlow. Eigen stands apart: see //third_party/tf:tf.BUILD.tpl.
 _EIGEN_FOLDERS = ["Eigen", "unsupported"]
 
@@ -49,6 +53,11 @@ def _tf_configure_impl(repository_ctx):
     if not same_eigen:
         repository_ctx.symlink(kernel_eigen.get_child("Eigen"), "kernel_eigen/Eigen")
     repository_ctx.symlink(library, "lib/" + library_name)
+    xla_library = library.dirname.get_child(_XLA_LIBRARY)
+    needed = [repository_ctx.path("%s/%s" % (include_dir, header)) for header in _XLA_HEADERS]
+    has_xla = all([path.exists for path in needed + [xla_library]])
+    if has_xla:
+        repository_ctx.symlink(xla_library, "lib/" + _XLA_LIBRARY)
     defines = [d for d in repository_ctx.os.environ.get(_DEFINES, "").split(",") if d]
     repository_ctx.template(
         "BUILD",
@@ -57,12 +66,15 @@ def _tf_configure_impl(repository_ctx):
             "%{defines}": repr(defines),
             "%{kernel_eigen}": (_SAME_EIGEN if same_eigen else _OTHER_EIGEN).strip(),
             "%{library}": library_name,
+            "%{xla_library}": repr(["lib/" + _XLA_LIBRARY] if has_xla else []),
         },
     )
     linkopts = ["-L" + str(repository_ctx.path("lib")), "-l:" + library_name]
     major, minor = _required(repository_ctx, _VERSION).split(".")[:2]
     repository_ctx.file("tf.bzl", "\n".join([
         "TF_LINKOPTS = %r" % linkopts,
+        "TF_HAS_XLA = %r" % has_xla,
+        "XLA_LINKOPTS = %r" % ["-l:" + _XLA_LIBRARY],
         "TF_MAJOR, TF_MINOR = %d, %d" % (int(major), int(minor)),
         "TF_MACHINE = %r" % _required(repository_ctx, _MACHINE),
         "",

@@ -1,8 +1,5 @@
 #include "cc/tf/kernels/rnn_call.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "cc/tf/cached_memory.h"
 #include "tensorflow/core/framework/types.h"
 
@@ -43,17 +40,9 @@ absl::Status TakeLengths(OpKernelContext* context, int index, RnnCall* call) {
   const int64_t max_time = call->config.max_time;
   RNN_OPS_TF_RETURN_IF_ERROR(
       context->allocate_temp(tensorflow::DT_INT32, TensorShape({batch}), &call->lengths, host));
-  int32_t* lengths = call->lengths.flat<int32_t>().data();
-  if (index == kAbsent) {
-    if (max_time > std::numeric_limits<int32_t>::max()) {
-      return absl::InvalidArgumentError(
-          StrCat("input must have fewer than 2^31 time steps, but it has ", max_time, "."));
-    }
-    std::fill_n(lengths, batch, static_cast<int32_t>(max_time));
-    return absl::OkStatus();
-  }
-  CopyElements(context->input(index), &call->lengths);
-  return ToTf(ValidateSequenceLengths(lengths, batch, max_time));
+  const void* given = index == kAbsent ? nullptr : Data(context->input(index));
+  return ToTf(TakeSequenceLengths(static_cast<const int32_t*>(given), batch, max_time,
+                                  call->lengths.flat<int32_t>().data()));
 }
 
 absl::Status AllocateOutput(OpKernelContext* context, int index, const PartialShape& shape,

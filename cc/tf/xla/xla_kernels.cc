@@ -1,0 +1,677 @@
+// The ops for XLA on the CPU: each becomes a custom call to its handler in cc/ffi. The parameter ops
+// become slices and concatenations.
+//
+// What they know of an op comes from its registration: the attributes that the handler gets, and
+// the shapes of the results from the shape function, which has the op's checks too. A shape function
+// leaves only the size of reserve_space open.
+//
+// WHY all in one file: the headers of XlaOpKernel take a minute to compile.
+//
+// WHY OpKernelRegistrar and not REGISTER_XLA_OP: TensorFlow reads that registry once, at the first
+// compilation of the process, and this library may be loaded later.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/core/op_io.h"
+#include "cc/core/param_layout.h"
+#include "cc/core/shapes.h"
+#include "cc/cpu/rnn_run.h"
+#include "cc/ffi/handlers.h"
+#include "cc/tf/op_util.h"
+#include "cc/tf/params_util.h"
+#include "tensorflow/compiler/tf2xla/type_util.h"
+#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
+#include "tensorflow/core/framework/kernel_def.pb.h"
+#include "tensorflow/core/framework/kernel_def_builder.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow/core/public/version.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla/hlo/builder/lib/constants.h"
+#include "xla/hlo/builder/xla_builder.h"
+
+// libtensorflow_cc exports it; the header that declares it needs headers of LLVM, which TensorFlow's
+// package lacks.
+namespace xla::ffi {
+const XLA_FFI_Api* GetXlaFfiApi();
+}
+
+namespace rnn_ops {
+namespace tf_kernels {
+namespace {
+
+using ::tensorflow::NodeDef;
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::PartialTensorShape;
+using ::tensorflow::Tensor;
+using ::tensorflow::XlaOpKernel;
+using ::tensorflow::XlaOpKernelContext;
+using ::tensorflow::shape_inference::InferenceContext;
+using ::xla::XlaBuilder;
+using ::xla::XlaOp;
+
+constexpr char kXlaCpu[] = "XLA_CPU_JIT";
+constexpr char kForward[] = "TfRnnOps>CudnnRNNV3";
+constexpr char kBackprop[] = "TfRnnOps>CudnnRNNBackpropV3";
+constexpr char kLayer[] = "TfRnnOps>LayerRNN";
+
+struct Operand {
+  XlaOp op;
+  xla::Shape shape;
+};
+
+absl::Status TakeOperands(XlaOpKernelContext* context, std::vector<Operand>* operands) {
+  for (int k = 0; k < context->num_inputs(); ++k) {
+    const absl::StatusOr<xla::Shape> shape = context->InputXlaShape(k);
+    if (!shape.ok()) return shape.status();
+    operands->push_back({context->Input(k), *shape});
+  }
+  return absl::OkStatus();
+}
+
+PartialTensorShape ToTf(const xla::Shape& shape) { return PartialTensorShape(shape.dimensions()); }
+
+XlaOp Scalar(XlaBuilder* builder, int32_t value) {
+  return xla::ConstantR0<int32_t>(builder, value);
+}
+
+// ---- What an op's registration says ----
+
+// A node, the shapes of its inputs, and what its shape function made of them.
+class Inferred {
+ public:
+  // `constants`: values of the first inputs.
+  absl::Status Run(const NodeDef& node, const std::vector<Operand>& operands,
+                   const std::vector<Tensor>& constants) {
+    const tensorflow::OpRegistrationData* op = nullptr;
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OpRegistry::Global()->LookUp(node.op(), &op));
+    op_def_ = &op->op_def;
+    std::vector<PartialTensorShape> shapes;
+    for (const Operand& operand : operands) shapes.push_back(ToTf(operand.shape));
+    std::vector<const Tensor*> tensors(operands.size(), nullptr);
+    for (size_t k = 0; k < constants.size(); ++k) tensors[k] = &constants[k];
+    context_ = std::make_unique<InferenceContext>(
+        TF_GRAPH_DEF_VERSION, tensorflow::AttrSlice(node), *op_def_, shapes, tensors,
+        std::vector<PartialTensorShape>(), std::vector<std::unique_ptr<Handles>>());
+    RNN_OPS_TF_RETURN_IF_ERROR(context_->construction_status());
+    return op->shape_inference_fn(context_.get());
+  }
+
+  const tensorflow::OpDef& op_def() const { return *op_def_; }
+  InferenceContext* context() const { return context_.get(); }
+  PartialShape output(int index) const { return FromTf(context(), context()->output(index)); }
+
+ private:
+  using Handles = std::vector<std::pair<PartialTensorShape, tensorflow::DataType>>;
+  const tensorflow::OpDef* op_def_ = nullptr;
+  std::unique_ptr<InferenceContext> context_;
+};
+
+// The attributes of a node but its types as the text of an MLIR dictionary, which XLA hands to the
+// handler. `call_site` is another attribute.
+std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, int64_t call_site) {
+  std::string text = StrCat("{call_site = ", call_site, " : i64");
+  const tensorflow::AttrSlice attrs(node);
+  for (const auto& declared : op_def.attr()) {
+    const tensorflow::AttrValue* value = attrs.Find(declared.name());
+    if (value == nullptr || declared.type() == "type") continue;
+    text += StrCat(", ", declared.name(), " = ");
+    if (declared.type() == "bool") {
+      text += value->b() ? "true" : "false";
+    } else if (declared.type() == "int") {
+      text += StrCat(value->i(), " : i64");
+    } else if (declared.type() == "float") {
+      // As bits, so that nothing is lost.
+      uint32_t bits;
+      const float number = value->f();
+      std::memcpy(&bits, &number, sizeof(bits));
+      char hex[11];
+      std::snprintf(hex, sizeof(hex), "0x%08X", bits);
+      text += StrCat(hex, " : f32");
+    } else {
+      text += StrCat("\"", value->s(), "\"");
+    }
+  }
+  return text + "}";
+}
+
+// The length of the reserve space that a forward op returns in training, whatever the lengths.
+absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
+                         int64_t* elements) {
+  RnnAttrs attrs;
+  RnnDims dims;
+  RnnConfig config;
+  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
+  if (node.op() == kLayer) {
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/true, &attrs));
+    LayerRnnInputShapes shapes;
+    shapes.input = shape(LayerRnnInput::kInput);
+    shapes.recurrent_kernel = shape(LayerRnnInput::kRecurrentKernel);
+    RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferLayerRnn(attrs, shapes, &dims)));
+    RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeLayerRnnConfig(attrs, dims, &config)));
+  } else {
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, RnnAttrSet(), &attrs));
+    RnnInputShapes shapes;
+    shapes.input = shape(CudnnRnnV3Input::kInput);
+    shapes.input_h = shape(CudnnRnnV3Input::kInputH);
+    shapes.input_c = shape(CudnnRnnV3Input::kInputC);
+    shapes.params = shape(CudnnRnnV3Input::kParams);
+    shapes.sequence_lengths = shape(CudnnRnnV3Input::kSequenceLengths);
+    RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeRnnConfig(attrs, shapes, &config)));
+  }
+  cpu::KernelDtype dtype;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(type, &dtype));
+  const int64_t bytes = cpu::LargestReserveBytes(cpu::MakeRnnProblem(config, dtype));
+  if (bytes < 0) {
+    return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
+  }
+  *elements = ReserveElements(bytes, cpu::ElementBytes(dtype));
+  return absl::OkStatus();
+}
+
+// ---- Dimensions that XLA knows only when it runs ----
+//
+// Note [Padding in XLA]
+// After boolean_mask and the like a dimension has a bound when XLA compiles and a size when it runs.
+// Tensors have room for the bound. A custom call takes no such dimension, so it computes for the
+// bound, with the excess declared to be padding: in the RNNs, rows beyond the size get length 0 and
+// no length exceeds the size of the time dimension; in BlockLSTMV2 seq_len_max does not, and
+// the gradient op gets zeros in rows beyond the size. Its results get the sizes back.
+
+class Padding {
+ public:
+  // `sequence`: the place of the input, whose dimensions T and B count.
+  Padding(bool time_major, int sequence) : time_dim_(time_major ? 0 : 1), sequence_(sequence) {}
+
+  bool any() const { return has_time_ || has_batch_; }
+
+  // Makes all dimensions those of the bound.
+  absl::Status Remove(const std::vector<int>& weights, std::vector<Operand>* operands) {
+    for (size_t k = 0; k < operands->size(); ++k) {
+      Operand& operand = (*operands)[k];
+      if (operand.shape.is_static()) continue;
+      if (std::count(weights.begin(), weights.end(), static_cast<int>(k)) > 0) {
+        return Refuse(k);
+      }
+      for (int d = 0; d < static_cast<int>(operand.shape.dimensions().size()); ++d) {
+        if (!operand.shape.is_dynamic_dimension(d)) continue;
+        const bool is_sequence = static_cast<int>(k) == sequence_;
+        if (is_sequence && d > 1) return Refuse(k);
+        if (is_sequence && d == time_dim_) {
+          time_ = xla::GetDimensionSize(operand.op, d);
+          has_time_ = true;
+        } else if (is_sequence) {
+          batch_ = xla::GetDimensionSize(operand.op, d);
+          has_batch_ = true;
+        }
+        operand.op = xla::RemoveDynamicDimension(operand.op, d);
+        operand.shape.set_dynamic_dimension(d, false);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Shortens sequence_lengths, [B] or [0] where all have T.
+  void ShortenLengths(const xla::Shape& sequence, Operand* lengths) const {
+    const int64_t batch = sequence.dimensions(1 - time_dim_);
+    XlaBuilder* builder = lengths->op.builder();
+    if (lengths->shape.dimensions(0) != batch) {
+      const int64_t time = sequence.dimensions(time_dim_);
+      lengths->op = xla::Broadcast(Scalar(builder, static_cast<int32_t>(time)), {batch});
+      lengths->shape = xla::ShapeUtil::MakeShape(xla::S32, {batch});
+    }
+    if (has_time_) lengths->op = xla::Min(lengths->op, time_);
+    if (has_batch_) lengths->op = ZeroRows(*lengths, 0);
+  }
+
+  void ShortenSeqLenMax(Operand* seq_len_max) const {
+    if (!has_time_) return;
+    seq_len_max->op =
+        xla::Min(seq_len_max->op, xla::ConvertElementType(time_, xla::PrimitiveType::S64));
+  }
+
+  // Zeros in the rows of dimension `dim` that are padding.
+  XlaOp ZeroRows(const Operand& operand, int dim) const {
+    if (!has_batch_) return operand.op;
+    XlaBuilder* builder = operand.op.builder();
+    const XlaOp row =
+        xla::Iota(builder, xla::ShapeUtil::ChangeElementType(operand.shape, xla::S32), dim);
+    return xla::Select(xla::Lt(row, batch_), operand.op, xla::ZerosLike(operand.op));
+  }
+
+  // The results of a sequence, and of a state [.., B at `batch_dim`, ..], with their sizes.
+  XlaOp RestoreSequence(XlaOp op) const {
+    if (has_time_) op = xla::SetDimensionSize(op, time_, time_dim_);
+    return RestoreState(op, 1 - time_dim_);
+  }
+  XlaOp RestoreState(XlaOp op, int batch_dim) const {
+    return has_batch_ ? xla::SetDimensionSize(op, batch_, batch_dim) : op;
+  }
+
+ private:
+  static absl::Status Refuse(size_t input) {
+    return absl::InvalidArgumentError(
+        StrCat("Only time and batch may have a size that is not known when XLA compiles, but input ",
+               input, " has another such dimension."));
+  }
+
+  const int time_dim_;
+  const int sequence_;
+  bool has_time_ = false, has_batch_ = false;
+  XlaOp time_, batch_;  // int32 scalars
+};
+
+// Where the ops have what padding concerns.
+struct PaddedOp {
+  bool block_lstm;
+  bool gradient;
+  bool layer;
+  std::vector<int> weights;
+};
+
+PaddedOp DescribePadding(const std::string& op) {
+  PaddedOp described;
+  described.block_lstm = op.find("BlockLSTM") != std::string::npos;
+  described.gradient = op.find("Grad") != std::string::npos || op.find("Back") != std::string::npos;
+  described.layer = op.find("LayerRNN") != std::string::npos;
+  if (described.block_lstm) {
+    using In = BlockLstmInput;
+    described.weights = {In::kW, In::kWci, In::kWcf, In::kWco, In::kB};
+  } else if (described.layer) {
+    using In = LayerRnnInput;
+    described.weights = {In::kKernel, In::kRecurrentKernel, In::kBias};
+  } else {
+    described.weights = {CudnnRnnV3Input::kParams};
+  }
+  return described;
+}
+
+// ---- A custom call ----
+
+// Each compiled call has a number of its own, see cc/ffi/handlers.h.
+int64_t NextCallSite() {
+  static std::atomic<int64_t> next{0};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Calls the handler of node.op(), one of our ops.
+absl::Status Lower(const NodeDef& node, XlaBuilder* builder, std::vector<Operand> operands,
+                   std::vector<XlaOp>* results) {
+  const PaddedOp op = DescribePadding(node.op());
+  bool time_major = true;
+  if (!op.block_lstm) {
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
+  }
+  const int sequence = op.block_lstm ? static_cast<int>(BlockLstmInput::kX) : 0;
+  Padding padding(time_major, sequence);
+  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(op.weights, &operands));
+
+  Inferred inferred;
+  RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
+  if (padding.any()) {
+    // After the shape function, so that the shapes are right.
+    const xla::Shape& shape = operands[sequence].shape;
+    if (!op.block_lstm) {
+      const int lengths = op.layer ? static_cast<int>(LayerRnnInput::kSequenceLengths)
+                                   : static_cast<int>(CudnnRnnV3Input::kSequenceLengths);
+      padding.ShortenLengths(shape, &operands[lengths]);
+    } else {
+      padding.ShortenSeqLenMax(&operands[BlockLstmInput::kSeqLenMax]);
+      for (int k = 1; op.gradient && k < static_cast<int>(operands.size()); ++k) {
+        const bool weights = std::count(op.weights.begin(), op.weights.end(), k) > 0;
+        const int dim = operands[k].shape.dimensions().size() == 3 ? 1 : 0;
+        if (!weights) operands[k].op = padding.ZeroRows(operands[k], dim);
+      }
+    }
+  }
+
+  std::vector<xla::Shape> shapes;
+  for (int k = 0; k < inferred.context()->num_outputs(); ++k) {
+    tensorflow::DataType type;
+    RNN_OPS_TF_RETURN_IF_ERROR(
+        tensorflow::OutputTypeForNode(node, inferred.op_def(), k, &type));
+    PartialShape shape = inferred.output(k);
+    if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
+      RNN_OPS_TF_RETURN_IF_ERROR(ReserveSize(node, inferred.context(), type, &shape.dims[0]));
+    }
+    xla::PrimitiveType xla_type;
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
+    shapes.push_back(xla::ShapeUtil::MakeShape(xla_type, shape.dims));
+  }
+
+  // Dropout: two calls with equal inputs differ.
+  float dropout = 0;
+  bool is_training = false;
+  const bool draws = node.op() == kForward &&
+                     tensorflow::TryGetNodeAttr(node, "dropout", &dropout) && dropout > 0 &&
+                     tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
+  std::vector<XlaOp> inputs;
+  for (const Operand& operand : operands) inputs.push_back(operand.op);
+  const XlaOp tuple = xla::CustomCall(
+      builder, node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes),
+      AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0),
+      /*has_side_effect=*/draws, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
+      xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    XlaOp result = xla::GetTupleElement(tuple, static_cast<int64_t>(k));
+    const bool state = shapes[k].dimensions().size() > 1 && (k == 1 || k == 2);
+    if (k == 0 || (op.block_lstm && !op.gradient)) {
+      result = padding.RestoreSequence(result);
+    } else if (state) {
+      result = padding.RestoreState(result, op.block_lstm || op.layer || !time_major ? 0 : 1);
+    }
+    results->push_back(result);
+  }
+  return absl::OkStatus();
+}
+
+class CustomCallKernel : public XlaOpKernel {
+ public:
+  explicit CustomCallKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
+
+  void Compile(XlaOpKernelContext* context) override {
+    std::vector<Operand> operands;
+    std::vector<XlaOp> results;
+    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    OP_REQUIRES_OK(context, Lower(def(), context->builder(), std::move(operands), &results));
+    for (size_t k = 0; k < results.size(); ++k) {
+      context->SetOutput(static_cast<int>(k), results[k]);
+    }
+  }
+};
+
+// PackLayerRNN and PackCudnnRNNParams: [0], with which the ops that take packed weights read the
+// plain ones. WHY: what is packed inside a computation cannot be kept for the next call.
+class PackNothingKernel : public XlaOpKernel {
+ public:
+  explicit PackNothingKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
+
+  void Compile(XlaOpKernelContext* context) override {
+    std::vector<Operand> operands;
+    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    Inferred inferred;  // for its checks
+    OP_REQUIRES_OK(context, inferred.Run(def(), operands, {}));
+    context->SetOutput(0, xla::ConstantR1<uint8_t>(context->builder(), 0, 0));
+  }
+};
+
+// ---- TensorFlow's own CudnnRNN ops as ours ----
+
+// A node of our op with the attributes of a node of TensorFlow's, of which the first versions lack
+// some.
+NodeDef AsOurs(const NodeDef& stock, const char* op) {
+  NodeDef ours = stock;
+  ours.set_op(op);
+  if (ours.attr().count("num_proj") == 0) (*ours.mutable_attr())["num_proj"].set_i(0);
+  if (ours.attr().count("time_major") == 0) (*ours.mutable_attr())["time_major"].set_b(true);
+  return ours;
+}
+
+// sequence_lengths, which the first versions lack: [B], all T, of a time-major input.
+Operand FullLengths(XlaBuilder* builder, const Operand& input) {
+  const bool known = input.shape.dimensions().size() == 3;  // else the shape function refuses it
+  const int64_t time = known ? input.shape.dimensions(0) : 0;
+  const int64_t batch = known ? input.shape.dimensions(1) : 0;
+  return {xla::Broadcast(Scalar(builder, static_cast<int32_t>(time)), {batch}),
+          xla::ShapeUtil::MakeShape(xla::S32, {batch})};
+}
+
+class StockForwardKernel : public XlaOpKernel {
+ public:
+  explicit StockForwardKernel(OpKernelConstruction* context) : XlaOpKernel(context) {
+    OP_REQUIRES_OK(context, context->GetAttr("is_training", &is_training_));
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    std::vector<Operand> operands;
+    std::vector<XlaOp> results;
+    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    if (context->num_inputs() == CudnnRnnV3Input::kSequenceLengths) {
+      operands.push_back(FullLengths(context->builder(), operands[0]));
+    }
+    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kForward), context->builder(), std::move(operands),
+                                  &results));
+    // TensorFlow's V2 hands the number of cuDNN's algorithm and its math mode to the gradient.
+    if (def().op() == "CudnnRNNV2" && is_training_) {
+      results.back() = xla::ConstantR1<int8_t>(context->builder(), 2, 0);
+    }
+    for (int k = 0; k < context->num_outputs(); ++k) context->SetOutput(k, results[k]);
+  }
+
+ private:
+  bool is_training_ = false;
+};
+
+class StockBackpropKernel : public XlaOpKernel {
+ public:
+  explicit StockBackpropKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
+
+  void Compile(XlaOpKernelContext* context) override {
+    using In = CudnnRnnBackpropV3Input;
+    std::vector<Operand> operands;
+    std::vector<XlaOp> results;
+    OP_REQUIRES_OK(context, TakeOperands(context, &operands));
+    if (def().op() != "CudnnRNNBackpropV3") {
+      operands.insert(operands.begin() + In::kSequenceLengths,
+                      FullLengths(context->builder(), operands[0]));
+    }
+    operands.resize(In::kHostReserved);
+    operands.push_back({xla::ConstantR0<int8_t>(context->builder(), 0),
+                        xla::ShapeUtil::MakeShape(xla::S8, {})});
+    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context->builder(),
+                                  std::move(operands), &results));
+    for (int k = 0; k < context->num_outputs(); ++k) context->SetOutput(k, results[k]);
+  }
+};
+
+// ---- The parameter ops ----
+
+// The first three inputs, which a shape that XLA knows depends on.
+absl::Status TakeSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) {
+  static constexpr const char* kNames[] = {"num_layers", "num_units", "input_size"};
+  for (int k = 0; k < RnnParamsInput::kFirstTensor; ++k) {
+    absl::StatusOr<Tensor> size = context->ConstantInputTensor(k);
+    if (!size.ok()) {
+      return absl::InvalidArgumentError(
+          StrCat(kNames[k], " must be a constant for XLA, but its value is computed."));
+    }
+    sizes->push_back(*std::move(size));
+  }
+  return absl::OkStatus();
+}
+
+// What V2 calls by two names has one in TensorFlow's first versions.
+NodeDef AsOursParams(const NodeDef& node, const char* op) {
+  NodeDef ours = AsOurs(node, op);
+  const auto counts = node.attr().find("num_params");
+  if (counts == node.attr().end()) return ours;
+  (*ours.mutable_attr())["num_params_weights"] = counts->second;
+  (*ours.mutable_attr())["num_params_biases"] = counts->second;
+  return ours;
+}
+
+class ParamsKernel : public XlaOpKernel {
+ public:
+  ParamsKernel(OpKernelConstruction* context, const char* op)
+      : XlaOpKernel(context), node_(AsOursParams(def(), op)) {}
+
+ protected:
+  // Checks the call and gives its network.
+  absl::Status Prepare(XlaOpKernelContext* context, std::vector<Operand>* operands,
+                       RnnConfig* config) const {
+    std::vector<Tensor> sizes;
+    RNN_OPS_TF_RETURN_IF_ERROR(TakeSizes(context, &sizes));
+    RNN_OPS_TF_RETURN_IF_ERROR(TakeOperands(context, operands));
+    for (size_t k = 0; k < operands->size(); ++k) {
+      if ((*operands)[k].shape.is_static()) continue;
+      return absl::InvalidArgumentError(
+          StrCat("Input ", k, " has a size that is not known when XLA compiles."));
+    }
+    Inferred inferred;
+    RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node_, *operands, sizes));
+    RnnAttrSet has;
+    has.is_training = has.time_major = false;
+    RnnAttrs attrs;
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(inferred.context(), has, &attrs));
+    RnnSizeInputs read;
+    read.num_layers = ScalarOf<int32_t>(sizes[RnnParamsInput::kNumLayers]);
+    read.num_units = ScalarOf<int32_t>(sizes[RnnParamsInput::kNumUnits]);
+    read.input_size = ScalarOf<int32_t>(sizes[RnnParamsInput::kInputSize]);
+    return MakeParamsConfig(attrs, read, config);
+  }
+
+  static std::vector<ParamBlock> Blocks(const RnnConfig& config) {
+    const ParamLayout layout(config);
+    std::vector<ParamBlock> blocks = layout.CanonicalWeights();
+    for (const ParamBlock& block : layout.CanonicalBiases()) blocks.push_back(block);
+    return blocks;
+  }
+
+ private:
+  const NodeDef node_;
+};
+
+class ParamsSizeXlaKernel : public ParamsKernel {
+ public:
+  explicit ParamsSizeXlaKernel(OpKernelConstruction* context)
+      : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsSize") {}
+
+  void Compile(XlaOpKernelContext* context) override {
+    std::vector<Operand> operands;
+    RnnConfig config;
+    OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
+    const int64_t size = ParamsSize(config);
+    Tensor result(context->expected_output_dtype(0), {1});
+    if (result.dtype() == tensorflow::DT_INT32) {
+      result.vec<int32_t>()(0) = static_cast<int32_t>(size);
+    } else {
+      result.vec<int64_t>()(0) = size;
+    }
+    context->SetConstantOutput(0, result);
+  }
+};
+
+class CanonicalToParamsXlaKernel : public ParamsKernel {
+ public:
+  explicit CanonicalToParamsXlaKernel(OpKernelConstruction* context)
+      : ParamsKernel(context, "TfRnnOps>CudnnRNNCanonicalToParamsV2") {}
+
+  void Compile(XlaOpKernelContext* context) override {
+    std::vector<Operand> operands;
+    RnnConfig config;
+    OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
+    // The blocks cover the buffer without gaps.
+    const std::vector<ParamBlock> blocks = Blocks(config);
+    std::vector<std::pair<int64_t, XlaOp>> parts;
+    for (size_t k = 0; k < blocks.size(); ++k) {
+      if (blocks[k].size() == 0) continue;
+      const XlaOp tensor = operands[RnnParamsInput::kFirstTensor + k].op;
+      parts.emplace_back(blocks[k].offset, xla::Reshape(tensor, {blocks[k].size()}));
+    }
+    std::sort(parts.begin(), parts.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<XlaOp> ordered;
+    for (const auto& part : parts) ordered.push_back(part.second);
+    context->SetOutput(0, xla::ConcatInDim(context->builder(), ordered, 0));
+  }
+};
+
+class ParamsToCanonicalXlaKernel : public ParamsKernel {
+ public:
+  explicit ParamsToCanonicalXlaKernel(OpKernelConstruction* context)
+      : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsToCanonicalV2") {}
+
+  void Compile(XlaOpKernelContext* context) override {
+    std::vector<Operand> operands;
+    RnnConfig config;
+    OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
+    const XlaOp params = operands[RnnParamsInput::kFirstTensor].op;
+    const int num_weights = static_cast<int>(CountCanonical(config).weights);
+    int output = 0;
+    for (const ParamBlock& block : Blocks(config)) {
+      const XlaOp part = xla::Slice(params, {block.offset}, {block.offset + block.size()}, {1});
+      const bool matrix = output < num_weights;
+      context->SetOutput(output++, matrix ? xla::Reshape(part, {block.rows, block.cols}) : part);
+    }
+  }
+};
+
+// ---- Registration ----
+
+struct Registration {
+  const char* op;
+  OpKernel* (*create)(OpKernelConstruction* context);
+};
+
+template <typename Kernel>
+OpKernel* Create(OpKernelConstruction* context) {
+  return new Kernel(context);
+}
+
+bool HasKernel(const char* op) {
+  const tensorflow::KernelList kernels = tensorflow::GetRegisteredKernelsForOp(op);
+  return std::any_of(kernels.kernel().begin(), kernels.kernel().end(),
+                     [](const auto& kernel) { return kernel.device_type() == kXlaCpu; });
+}
+
+void Register(const std::vector<Registration>& registrations) {
+  for (const Registration& registration : registrations) {
+    if (HasKernel(registration.op)) continue;  // two would make TensorFlow refuse both
+    tensorflow::kernel_factory::OpKernelRegistrar(
+        tensorflow::KernelDefBuilder(registration.op).Device(kXlaCpu).Build(),
+        "rnn_ops::tf_kernels::XlaKernel", registration.create);
+  }
+}
+
+bool RegisterOurs() {
+  std::vector<Registration> kernels = {
+      {"TfRnnOps>PackCudnnRNNParams", &Create<PackNothingKernel>},
+      {"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>},
+      {"TfRnnOps>CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
+      {"TfRnnOps>CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
+      {"TfRnnOps>CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
+  };
+  for (const ffi::Handler& handler : ffi::kHandlers) {
+    xla::ffi::Ffi::RegisterStaticHandler(xla::ffi::GetXlaFfiApi(), handler.op, "Host",
+                                         handler.handler);
+    kernels.push_back({handler.op, &Create<CustomCallKernel>});
+  }
+  Register(kernels);
+  return true;
+}
+
+[[maybe_unused]] const bool registered = RegisterOurs();
+
+}  // namespace
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+// What Python calls through ctypes, after the CPU kernels of TensorFlow's own ops are there.
+extern "C" __attribute__((visibility("default"))) void tf_rnn_ops_xla_enable_stock_ops() {
+  using namespace rnn_ops::tf_kernels;  // NOLINT: the kernels above
+  static const bool once = [] {
+    Register({
+        {"CudnnRNN", &Create<StockForwardKernel>},
+        {"CudnnRNNV2", &Create<StockForwardKernel>},
+        {"CudnnRNNV3", &Create<StockForwardKernel>},
+        {"CudnnRNNBackprop", &Create<StockBackpropKernel>},
+        {"CudnnRNNBackpropV2", &Create<StockBackpropKernel>},
+        {"CudnnRNNBackpropV3", &Create<StockBackpropKernel>},
+        {"CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
+        {"CudnnRNNCanonicalToParams", &Create<CanonicalToParamsXlaKernel>},
+        {"CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
+        {"CudnnRNNParamsToCanonical", &Create<ParamsToCanonicalXlaKernel>},
+        {"CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
+    });
+    return true;
+  }();
+  static_cast<void>(once);
+}

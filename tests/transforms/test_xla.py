@@ -1,0 +1,406 @@
+"""The ops compiled by XLA: the bits of the same calls outside of it, and the same errors."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops
+from reference.spec import RnnSpec
+from support import bad_inputs, calls, cases, layer_cases, layer_ops, subproc, tf_ops
+from tf_rnn_ops import _xla
+
+ops = tf_rnn_ops.raw_ops
+RESERVE_SPACE = "reserve_space"
+
+pytestmark = pytest.mark.skipif(
+    _xla.unavailable() is not None, reason=f"there are no ops for XLA: {_xla.unavailable()}"
+)
+
+
+def compiled(function):
+    return tf.function(function, jit_compile=True)
+
+
+def run_compiled(call, module=ops):
+    """Runs a call of support/calls.py under XLA; its sizes, if any, are constants there."""
+    sizes = {n: v for n, v in call.tensors.items() if n in ("num_layers", "num_units", "input_size")}
+    tensors = {n: tf.nest.map_structure(tf.constant, v) for n, v in call.tensors.items()}
+    tensors = {n: v for n, v in tensors.items() if n not in sizes}
+
+    def run(tensors):
+        return getattr(module, call.op)(**tensors, **sizes, **call.attrs)
+
+    return compiled(run)(tensors)
+
+
+def assert_same_bits(got, want):
+    """Types, shapes and values; of reserve_space, which XLA allocates for full lengths, nothing."""
+    if not hasattr(want, "_asdict"):
+        got, want = {"": got}, {"": want}
+    else:
+        got, want = got._asdict(), want._asdict()
+    for name, value in want.items():
+        for a, b in zip(tf.nest.flatten(got[name]), tf.nest.flatten(value), strict=True):
+            assert a.dtype == b.dtype, name
+            if name != RESERVE_SPACE:
+                assert a.shape == b.shape, name
+                np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=name)
+
+
+def test_every_op(rng):
+    """Also those whose results XLA computes by itself, and packing, which does nothing there."""
+    seen = set()
+    for call in bad_inputs.base_calls(ops, rng):
+        seen.add(call.op)
+        got, want = run_compiled(call), calls.run_eagerly(ops, call)
+        if call.op.startswith("Pack"):
+            assert got.shape == [0]
+        else:
+            assert_same_bits(got, want)
+    assert seen >= set(name for name in dir(ops) if name[0].isupper() and "Output" not in name) - {
+        "PackCudnnRNNParams",
+        "PackLayerRNN",
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("mode", layer_cases.MODES)
+def test_layer_rnn(mode, dtype, rng):
+    for time_major in (True, False):
+        case = layer_cases.random_layer_case(mode, rng, dtype, largest=(9, 8, 9, 40))
+        want = layer_ops.forward(ops, case, time_major)
+        got = compiled(lambda: layer_ops.forward(ops, case, time_major))()
+        assert_same_bits(got, want)
+        gradients = layer_ops.backward(ops, case, want, time_major)
+        # With either reserve space, for the two ops need not be in one computation.
+        for result in (got, want):
+            assert_same_bits(
+                compiled(lambda r: layer_ops.backward(ops, case, r, time_major))(result), gradients
+            )
+        assert_same_bits(layer_ops.backward(ops, case, got, time_major), gradients)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        RnnSpec("lstm", 2, 7, 3, "bidirectional", num_proj=4),
+        RnnSpec("gru", 3, 5, 5, input_mode="auto_select"),
+        RnnSpec("rnn_tanh", 1, 18, 2, "bidirectional"),
+    ],
+    ids=str,
+)
+def test_cudnn_rnn_v3(spec, dtype, rng):
+    for time_major in (True, False):
+        case = cases.rnn_case(spec, 6, 5, rng, dtype)
+        for is_training in (True, False):
+            want = tf_ops.rnn_forward(ops, case, time_major, is_training)
+            got = compiled(lambda: tf_ops.rnn_forward(ops, case, time_major, is_training))()
+            assert_same_bits(got, want)
+        want = tf_ops.rnn_forward(ops, case, time_major)
+        got = compiled(lambda: tf_ops.rnn_forward(ops, case, time_major))()
+        assert_same_bits(
+            compiled(lambda: tf_ops.rnn_backward(ops, case, got, time_major))(),
+            tf_ops.rnn_backward(ops, case, want, time_major),
+        )
+
+
+@pytest.mark.parametrize("steps,batch", [(0, 3), (4, 0)])
+def test_nothing_to_run(steps, batch, rng):
+    case = cases.rnn_case(RnnSpec("lstm", 2, 4, 3), steps, batch, rng, "float32")
+    want = tf_ops.rnn_forward(ops, case)
+    got = compiled(lambda: tf_ops.rnn_forward(ops, case))()
+    assert_same_bits(got, want)
+    assert_same_bits(
+        compiled(lambda: tf_ops.rnn_backward(ops, case, got))(),
+        tf_ops.rnn_backward(ops, case, want),
+    )
+    layer = layer_cases.layer_case("gru", (steps, batch, 3, 4), rng, "float32")
+    assert_same_bits(
+        compiled(lambda: layer_ops.forward(ops, layer))(), layer_ops.forward(ops, layer)
+    )
+    block = cases.block_case(steps, batch, 3, 4, rng, "float32")
+    assert_same_bits(
+        compiled(lambda: tf_ops.block_forward(ops, block))(), tf_ops.block_forward(ops, block)
+    )
+
+
+def test_gradients(rng):
+    """Of a loss through a tape in a compiled function, for shapes it does not know beforehand."""
+    case = layer_cases.layer_case("lstm", (7, 5, 3, 6), rng, "float32")
+    inputs = layer_ops.tensors(case)
+
+    def step(inputs):
+        with tf.GradientTape() as tape:
+            tape.watch(inputs)
+            result = ops.LayerRNN(**inputs)
+            loss = tf.reduce_sum(result.output**2) + tf.reduce_sum(result.output_c)
+        return tape.gradient(loss, [inputs[name] for name in layer_ops.DIFFERENTIABLE])
+
+    unknown = {n: tf.TensorSpec([None] * t.shape.rank, t.dtype) for n, t in inputs.items()}
+    run = tf.function(step, jit_compile=True, input_signature=[unknown])
+    for got, want in zip(run(inputs), step(inputs), strict=True):
+        # XLA forms the loss's own gradient in another way.
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-5)
+
+
+def test_an_eager_tape_over_a_compiled_function(rng):
+    case = cases.rnn_case(RnnSpec("gru", 2, 6, 4), 5, 3, rng, "float32")
+    tensors = tf_ops.rnn_tensors(case)
+
+    def forward(params):
+        inputs = {**tensors.inputs(), "params": params}
+        return ops.CudnnRNNV3(**inputs, **case.spec.attrs()).output
+
+    found = []
+    for function in (forward, compiled(forward)):
+        with tf.GradientTape() as tape:
+            tape.watch(tensors.params)
+            output = function(tensors.params)
+        found.append(tape.gradient(output, tensors.params, output_gradients=tensors.dy))
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+def test_inside_a_loop(rng):
+    case = layer_cases.layer_case("gru", (4, 3, 5, 5), rng, "float32", lengths=None)
+    inputs = layer_ops.tensors(case)
+
+    def loop(x):
+        def body(i, x):
+            result = ops.LayerRNN(**{**inputs, "input": x}, rnn_mode="gru")
+            return i + 1, result.output
+
+        return tf.while_loop(lambda i, x: i < 3, body, (0, x))[1]
+
+    np.testing.assert_array_equal(compiled(loop)(inputs["input"]), loop(inputs["input"]))
+
+
+def test_operands_of_another_layout(rng):
+    """XLA would rather transpose by a layout than by a copy."""
+    case = layer_cases.layer_case("lstm", (6, 4, 3, 5), rng, "float32")
+    inputs = layer_ops.tensors(case)
+
+    def run(x):
+        result = ops.LayerRNN(**{**inputs, "input": tf.transpose(x, [1, 0, 2])})
+        return tf.transpose(result.output, [2, 1, 0])
+
+    x = tf.transpose(inputs["input"], [1, 0, 2])
+    np.testing.assert_array_equal(compiled(run)(x), run(x))
+
+
+def test_many_threads(rng):
+    """Enough rows for every thread of the pool; XLA's is TensorFlow's."""
+    case = layer_cases.layer_case("lstm", (20, 64, 64, 128), rng, "float32", lengths=None)
+    assert_same_bits(
+        compiled(lambda: layer_ops.forward(ops, case))(), layer_ops.forward(ops, case)
+    )
+
+
+# ---- Dropout ----
+
+
+def dropped(seed, ops_of_it):
+    spec = RnnSpec("rnn_relu", 2, 16, 16)
+    ones = tf.ones([4, 8, 16])
+
+    def run():
+        return [
+            ops.CudnnRNNV3(
+                input=ones,
+                input_h=tf.zeros([2, 8, 16]),
+                input_c=0.0,
+                params=tf.fill([1088], 0.1),
+                sequence_lengths=tf.fill([8], 4),
+                **{**spec.attrs(), "dropout": 0.5, "seed": seed},
+            ).output
+            for _ in range(ops_of_it)
+        ]
+
+    return run
+
+
+def test_each_call_drops_anew():
+    """And as in a graph: calls count for each op of it, and from the start after a retrace."""
+    run, again = compiled(dropped(seed=3, ops_of_it=2)), compiled(dropped(seed=3, ops_of_it=2))
+    graph = tf.function(dropped(seed=3, ops_of_it=2))
+    seen = []
+    for _ in range(3):
+        outputs = graph()
+        for got in (run(), again()):
+            for one, want in zip(got, outputs, strict=True):
+                np.testing.assert_array_equal(one, want)
+        seen.append(outputs[0].numpy())
+    assert (seen[0] != seen[1]).any() and (seen[1] != seen[2]).any()
+
+
+def test_gradients_use_the_mask_of_their_call(rng):
+    spec = RnnSpec("lstm", 2, 5, 3)
+    case = cases.rnn_case(spec, 4, 3, rng, "float64")
+    attrs = {"dropout": 0.5, "seed": 7}
+
+    def both():
+        result = tf_ops.rnn_forward(ops, case, **attrs)
+        return result, tf_ops.rnn_backward(ops, case, result, **attrs)
+
+    result, gradients = compiled(both)()
+    want, want_gradients = tf.function(both)()
+    assert_same_bits(result, want)
+    assert_same_bits(gradients, want_gradients)
+
+
+# ---- Errors ----
+
+
+def expect_error(call, *words):
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)) as found:
+        run_compiled(call)
+    for word in words:
+        assert word in str(found.value), found.value
+
+
+def test_values_are_refused_when_the_computation_runs(rng):
+    case = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
+    forward, backward = layer_ops.calls(ops, case)
+    lengths = forward.with_tensor("sequence_lengths", np.array([6, 1, 1], np.int32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"sequence_lengths.*6"):
+        run_compiled(lengths)
+    other = backward.with_tensor("sequence_lengths", np.array([4, 1, 5], np.int32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space"):
+        run_compiled(other)
+    grown = backward.tensors["reserve_space"]
+    grown = backward.with_tensor("reserve_space", np.concatenate([grown, grown]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space must be the vector"):
+        run_compiled(grown)
+    block = calls.block_calls(ops, (5, 3, 4, 6), rng)[0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="seq_len_max"):
+        run_compiled(block.with_tensor("seq_len_max", np.int64(6)))
+
+
+def test_shapes_are_refused_when_it_is_compiled(rng):
+    case = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
+    forward = layer_ops.calls(ops, case)[0]
+    forward = forward.with_tensor("input_h", np.zeros([2, 6], np.float32))
+    unknown = calls.trace(ops, forward, static=False)  # so that building the graph finds nothing
+    run = tf.function(lambda *t: unknown(*t), jit_compile=True, input_signature=[
+        tf.TensorSpec(None, t.dtype) for t in calls.arguments(forward)
+    ])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="input_h must have shape"):
+        run(*calls.arguments(forward))
+
+
+def test_sizes_must_be_constants():
+    @compiled
+    def size(units):
+        return ops.CudnnRNNParamsSize(
+            num_layers=1, num_units=units, input_size=2, T=tf.float32, S=tf.int32
+        )
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_units must be a constant"):
+        size(tf.constant(3))
+
+
+# ---- Sizes that XLA finds when it runs ----
+
+
+@pytest.mark.parametrize("mode", layer_cases.MODES)
+def test_rows_that_are_chosen_at_run_time(mode, rng):
+    case = layer_cases.layer_case(mode, (5, 6, 3, 4), rng, "float32", input_mask=False,
+                                  recurrent_mask=False)
+    inputs = layer_ops.tensors(case, time_major=False)
+    keep = tf.constant([True, False, True, True, False, True])
+    weights = [inputs[name] for name in ("kernel", "recurrent_kernel", "bias")]
+
+    def step(inputs, keep, weights):
+        rows = ("input", "input_h", "sequence_lengths") + (("input_c",) if case.is_lstm else ())
+        kernel, recurrent_kernel, bias = weights
+        chosen = {n: tf.boolean_mask(inputs[n], keep) for n in rows}
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            result = ops.LayerRNN(
+                **{**inputs, **chosen},
+                **{"kernel": kernel, "recurrent_kernel": recurrent_kernel, "bias": bias},
+                rnn_mode=mode,
+                time_major=False,
+            )
+            loss = tf.reduce_sum(result.output * tf.boolean_mask(dy, keep))
+        return result.output, result.output_h, tape.gradient(loss, weights)
+
+    dy = tf.constant(np.swapaxes(case.dy, 0, 1), tf.float32)
+    rest = {n: t for n, t in inputs.items() if n not in ("kernel", "recurrent_kernel", "bias")}
+    got = tf.nest.flatten(compiled(step)(rest, keep, weights))
+    want = tf.nest.flatten(step(rest, keep, weights))
+    assert got[0].shape == [4, 5, 4]
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
+
+
+def test_time_that_is_chosen_at_run_time(rng):
+    x = tf.constant(rng.standard_normal([6, 2, 3]), tf.float32)
+    keep = tf.constant([True, False, True, True, False, True])
+    case = layer_cases.layer_case("lstm", (6, 2, 3, 4), rng, "float32", lengths=None)
+    inputs = {**layer_ops.tensors(case), "input_mask": (), "recurrent_mask": ()}
+    rnn = cases.rnn_case(RnnSpec("gru", 2, 4, 3, "bidirectional"), 6, 2, rng, "float32")
+    block = tf_ops.block_tensors(cases.block_case(6, 2, 3, 4, rng, "float32"))
+
+    def step(x, keep):
+        x = tf.boolean_mask(x, keep)
+        layer = ops.LayerRNN(**{**inputs, "input": x})
+        lengths = tf.fill([2], tf.shape(x)[0])
+        stack = {**tf_ops.rnn_tensors(rnn).inputs(), "input": x, "sequence_lengths": lengths}
+        steps = tf.cast(tf.shape(x)[0], tf.int64)
+        return (
+            layer.output,
+            layer.output_h,
+            layer.output_c,
+            ops.CudnnRNNV3(**stack, **rnn.spec.attrs()).output,
+            ops.BlockLSTMV2(**{**block, "x": x, "seq_len_max": steps}).h,
+        )
+
+    got = compiled(step)(x, keep)
+    for one, other in zip(got, step(x, keep), strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_array_equal(one, other)
+
+
+def test_rows_of_block_lstm_that_are_chosen_at_run_time(rng):
+    case = cases.block_case(4, 5, 3, 4, rng, "float32", use_peephole=True)
+    tensors = tf_ops.block_tensors(case)
+    keep = tf.constant([True, False, True, False, True])
+    # What is not chosen must not reach the sums.
+    poison = tf.where(keep[None, :, None], tensors["x"], np.nan)
+
+    def step(x, keep, w):
+        with tf.GradientTape() as tape:
+            tape.watch([x, w])
+            chosen = {n: tf.boolean_mask(tensors[n], keep) for n in ("cs_prev", "h_prev")}
+            x = tf.boolean_mask(x, keep, axis=1)
+            result = ops.BlockLSTMV2(**{**tensors, **chosen, "x": x, "w": w}, use_peephole=True)
+            loss = tf.reduce_sum(result.h**2)
+        return result.h, tape.gradient(loss, w)
+
+    got = compiled(step)(poison, keep, tensors["w"])
+    for one, other in zip(got, step(poison, keep, tensors["w"]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
+
+
+def test_weights_that_are_chosen_at_run_time_are_refused(rng):
+    case = layer_cases.layer_case("rnn_tanh", (4, 2, 6, 5), rng, "float32", input_mask=False)
+    inputs = layer_ops.tensors(case)
+    keep = tf.constant([True, False, True, True, False, True])
+
+    @compiled
+    def step(x, kernel, keep):
+        x = tf.boolean_mask(x, keep, axis=2)
+        kernel = tf.boolean_mask(kernel, keep)
+        return ops.LayerRNN(**{**inputs, "input": x, "kernel": kernel}, rnn_mode="rnn_tanh").output
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Only time and batch may have a size"):
+        step(inputs["input"], inputs["kernel"], keep)
+
+
+# ---- Processes ----
+
+
+@pytest.mark.parametrize("what", ["late", "clusters", "one_thread", "stock"])
+def test_in_a_process_of_its_own(what):
+    subproc.run_module("transforms.xla_child", what)

@@ -1,0 +1,37 @@
+"""Loads the ops for XLA, and says why there are none."""
+
+import ctypes
+import functools
+import pathlib
+
+from tf_rnn_ops import _loader
+
+_LIBRARY = "_tf_rnn_ops_xla"
+
+
+@functools.lru_cache(maxsize=None)
+def unavailable():
+    """Says why XLA cannot compile the ops in this process. The first call loads them.
+
+    Returns:
+        A sentence, or None if it can.
+    """
+    if _loader.unavailable() is not None:
+        return _loader.unavailable()
+    if not pathlib.Path(_loader.library_path(_LIBRARY)).exists():
+        tf = _loader.import_tensorflow()
+        return (
+            f"this installation has no ops for XLA with TensorFlow {tf.__version__}; they need "
+            "TensorFlow 2.20 or later."
+        )
+    try:
+        _loader.load_library(_LIBRARY)
+    except ImportError as error:
+        return str(error)
+    return None
+
+
+def enable_stock_ops():
+    """Lets XLA compile TensorFlow's own CudnnRNN ops for the CPU, where it can compile ours."""
+    if unavailable() is None:
+        ctypes.CDLL(_loader.library_path(_LIBRARY)).tf_rnn_ops_xla_enable_stock_ops()
