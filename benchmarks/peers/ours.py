@@ -25,19 +25,26 @@ def make(variant, threads):
         return _Block(tf_rnn_ops.raw_ops, version)
     if variant == "packed":
         return _Packed(tf_rnn_ops.raw_ops, version, threads)
+    if variant == "jit":
+        return _Stack(tf_rnn_ops.raw_ops, version, threads, jit=True)
     return _Stack(tf_rnn_ops.raw_ops, version, threads, as_float32=variant == "float32")
 
 
 class _Peer:
-    """Calls `forward(*variables)` eagerly or, in training, with its gradients in a tf.function."""
+    """Calls `forward(*variables)` eagerly or, in training, with its gradients in a tf.function.
 
-    def __init__(self, ops, version):
+    With `jit` XLA compiles a function of either.
+    """
+
+    def __init__(self, ops, version, jit=False):
         self.ops = ops
         self.version = version
+        self.jit = jit
 
     def _trace(self, forward, variables, dy, training):
         if not training:
-            self._step = lambda: [forward(*variables)]
+            step = lambda: [forward(*variables)]  # noqa: E731
+            self._step = tf.function(step, jit_compile=True) if self.jit else step
             return
 
         def step():
@@ -46,7 +53,7 @@ class _Peer:
                 y = forward(*variables)
             return [y] + tape.gradient(y, variables, dy)
 
-        self._step = tf.function(step)
+        self._step = tf.function(step, jit_compile=self.jit)
 
     def run(self):
         self._last = self._step()
@@ -59,8 +66,8 @@ class _Peer:
 
 
 class _Stack(_Peer):
-    def __init__(self, ops, version, threads, as_float32=False):
-        super().__init__(ops, version)
+    def __init__(self, ops, version, threads, as_float32=False, jit=False):
+        super().__init__(ops, version, jit)
         self.threads = threads
         self.as_float32 = as_float32
 

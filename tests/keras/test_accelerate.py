@@ -139,21 +139,10 @@ def test_compile_and_fit(rng, op_calls):
     x, y = rng.normal(size=(6, 4, 3)), rng.normal(size=(6, 2))
     with accelerate():
         model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(2)])
-        with pytest.warns(UserWarning, match="jit_compile=True"):
-            model.compile("sgd", "mse", jit_compile=True)
+        model.compile("sgd", "mse")
         model.fit(x, y, verbose=0)
     assert op_calls == ["LayerRNN"]
     assert model.layers[0].supports_jit is True
-
-
-def test_a_model_compiled_for_xla_before_keeps_the_loop(rng, op_calls):
-    model = keras.Sequential([keras.Input((4, 3)), keras.layers.LSTM(2)])
-    model.compile("sgd", "mse", jit_compile=True)
-    with accelerate():
-        row = explain(model, None)[0]
-        assert row.path == "loop" and "jit_compile=True" in row.why
-        model.predict(rng.normal(size=(2, 4, 3)), verbose=0)
-    assert op_calls == []
 
 
 def test_another_patch_on_top_survives():

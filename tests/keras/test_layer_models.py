@@ -4,7 +4,6 @@ import compare_layers as compare
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import tf_rnn_ops.keras
 
@@ -87,24 +86,6 @@ def test_one_model_for_any_batch_and_time(sentences):
         np.testing.assert_allclose(
             ours.predict(part, verbose=0), stock.predict(part, verbose=0), atol=1e-5
         )
-
-
-def test_compile_leaves_xla_out(sentences):
-    """jit_compile="auto" compiles nothing on a machine without a GPU; True must not break either."""
-    ours = classifier(tf_rnn_ops.keras)
-    assert ours.jit_compile is False
-    with pytest.warns(UserWarning, match="jit_compile=True"):
-        ours.compile("adam", "mse", jit_compile=True)
-    assert ours.jit_compile is False
-    assert np.isfinite(ours.fit(*sentences, verbose=0).history["loss"][0])
-
-
-def test_inside_a_function_compiled_by_xla(rng, op_calls):
-    stock, ours = compare.pair("GRU", "float32")
-    x, _ = compare.values(rng, "float32")
-    compiled = tf.function(ours, jit_compile=True)(x)
-    assert op_calls == []
-    np.testing.assert_allclose(compiled[0], stock(x)[0], atol=1e-6)
 
 
 def test_mixed_precision_model_trains(sentences):

@@ -251,13 +251,6 @@ def test_gradients_use_the_mask_of_their_call(rng):
 # ---- Errors ----
 
 
-def expect_error(call, *words):
-    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)) as found:
-        run_compiled(call)
-    for word in words:
-        assert word in str(found.value), found.value
-
-
 def test_values_are_refused_when_the_computation_runs(rng):
     case = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
     forward, backward = layer_ops.calls(ops, case)
@@ -297,6 +290,69 @@ def test_sizes_must_be_constants():
 
     with pytest.raises(tf.errors.InvalidArgumentError, match="num_units must be a constant"):
         size(tf.constant(3))
+
+
+LAYER_ARGS = "tensor<2x1x3xf32>, tensor<1x4xf32>, tensor<f32>, tensor<3x4xf32>, tensor<4x4xf32>, "
+LAYER_ARGS += "tensor<4xf32>, tensor<0xi32>, tensor<0xf32>, tensor<0xf32>"
+LAYER_RESULTS = "tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<f32>, tensor<f32>"
+LAYER_ATTRS = 'is_training = false, rnn_mode = "rnn_tanh", time_major = true'
+
+
+def call_handler(args=LAYER_ARGS, results=LAYER_RESULTS, attrs=LAYER_ATTRS):
+    """Calls the handler of LayerRNN with any types, as another user of XLA may: no XlaOpKernel."""
+    from tensorflow.compiler.tf2xla.python import xla as tf2xla
+
+    def tensor(text):
+        *sizes, kind = text[len("tensor<") : -1].split("x")
+        dtype = {"f32": tf.float32, "f64": tf.float64, "i32": tf.int32}[kind]
+        return tf.zeros([int(size) for size in sizes], dtype)
+
+    names = args.split(", ")
+    found = [tensor(name) for name in results.split(", ")]
+    target = "TfRnnOps>LayerRNN"
+    parameters = ", ".join(f"%a{k}: {name}" for k, name in enumerate(names))
+    operands = ", ".join(f"%a{k}" for k in range(len(names)))
+    outputs = ", ".join(f"%r#{k}" for k in range(len(found)))
+    module = f"""
+    module {{ func.func public @main({parameters}) -> ({results}) {{
+      %r:{len(found)} = stablehlo.custom_call @"{target}"({operands}) {{
+        api_version = 4 : i32, backend_config = {{{attrs}}}}} : ({args}) -> ({results})
+      return {outputs} : {results}
+    }} }}"""
+    return tf2xla.call_module(
+        [tensor(name) for name in names],
+        version=9,
+        module=module,
+        Tout=[t.dtype for t in found],
+        Sout=[t.shape for t in found],
+        platforms=["CPU"],
+        disabled_checks=[f"custom_call:{target}"],
+    )
+
+
+def test_a_handler_called_directly():
+    assert [t.shape for t in call_handler()] == [[2, 1, 4], [1, 4], [], []]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"args": LAYER_ARGS.removesuffix(", tensor<0xf32>")}, "9 arguments and 4 results"),
+        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "9 arguments and 4 results"),
+        ({"args": LAYER_ARGS.replace("3x4xf32", "3x4xf64")}, "The type of argument 3"),
+        ({"results": LAYER_RESULTS.replace("1x4xf32>, t", "1x4xf64>, t", 1)}, "The type of result"),
+        ({"args": LAYER_ARGS.replace("2x1x3xf32", "2x1x3xi32")}, "T must be bfloat16, half, float"),
+        ({"results": LAYER_RESULTS.replace("2x1x4", "1x1x4")}, "output must have shape"),
+        ({"attrs": LAYER_ATTRS.replace("false", "true")}, "reserve_space must have shape"),
+        ({"attrs": LAYER_ATTRS.replace("rnn_tanh", "tanh")}, "rnn_mode"),
+        ({"attrs": LAYER_ATTRS.replace("rnn_mode", "mode")}, "rnn_mode is missing"),
+        ({"args": LAYER_ARGS.replace("4x4xf32", "4x5xf32")}, "recurrent_kernel must have shape"),
+    ],
+    ids=str,
+)
+def test_a_handler_checks_what_it_gets(change, message):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        call_handler(**change)
 
 
 # ---- Sizes that XLA finds when it runs ----

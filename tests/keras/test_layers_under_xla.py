@@ -1,0 +1,130 @@
+"""The Keras layers where XLA compiles them: on the op, with the results of the same model without."""
+
+import compare_layers as compare
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras
+from tf_rnn_ops import _xla
+
+pytestmark = pytest.mark.skipif(
+    _xla.unavailable() is not None, reason=f"there are no ops for XLA: {_xla.unavailable()}"
+)
+LAYERS = {
+    "LSTM": lambda: tf_rnn_ops.keras.LSTM(6, return_sequences=True),
+    "GRU": lambda: tf_rnn_ops.keras.GRU(6),
+    "SimpleRNN": lambda: tf_rnn_ops.keras.SimpleRNN(6, go_backwards=True),
+    "PeepholeLSTM": lambda: tf_rnn_ops.keras.PeepholeLSTM(6),
+    "CudnnGRU": lambda: tf_rnn_ops.keras.CudnnGRU(6, num_layers=2),
+}
+
+
+def model_of(make, jit_compile, mask):
+    keras.utils.set_random_seed(7)
+    layers = [keras.Input((None, 3))] + [keras.layers.Masking()] * mask
+    model = keras.Sequential([*layers, make(), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1), "mse", jit_compile=jit_compile)
+    return model
+
+
+def data(rng):
+    x = rng.standard_normal((24, 7, 3)).astype("float32")
+    x[3, 4:] = 0
+    return x, np.ones((24, 1), "float32")
+
+
+@pytest.mark.parametrize("mask", [False, True], ids=["no_mask", "mask"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
+    x, y = data(rng)
+    if name == "LSTM":
+        y = np.ones((24, 7, 1), "float32")
+    found = []
+    for jit_compile in (False, True):
+        model = model_of(LAYERS[name], jit_compile, mask)
+        assert model.jit_compile is jit_compile
+        del op_calls[:]
+        history = model.fit(x, y, batch_size=10, epochs=2, shuffle=False, verbose=0).history
+        loss = model.evaluate(x, y, verbose=0)
+        found.append((history["loss"], loss, model.predict(x, verbose=0)))
+        (row,) = tf_rnn_ops.keras.explain(model, print_fn=None)
+        assert (row.path, row.why) == ("op", "") and op_calls
+    for want, got in zip(*found, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf_rnn_ops.keras.GRU(6, dropout=0.2, recurrent_dropout=0.2),
+        lambda: tf_rnn_ops.keras.LSTM(6, dropout=0.2, implementation=1),
+        lambda: tf_rnn_ops.keras.CudnnLSTM(6, num_layers=2, dropout=0.3),
+    ],
+    ids=["GRU", "LSTM", "CudnnLSTM"],
+)
+def test_dropout(make, rng, op_calls):
+    """XLA draws other numbers, so the loss can only fall."""
+    model = model_of(make, True, False)
+    history = model.fit(*data(rng), batch_size=8, epochs=5, verbose=0).history["loss"]
+    assert history[-1] < history[0] and op_calls
+
+
+@pytest.mark.parametrize("name", compare.NAMES)
+def test_inside_a_compiled_function(name, rng, op_calls):
+    stock, ours = compare.pair(name, "float32")
+    x, _ = compare.values(rng, "float32")
+    mask = compare.MASKS["holes"]
+    compiled = tf.function(ours, jit_compile=True)(x, mask=mask)
+    assert op_calls == ["LayerRNN"]
+    np.testing.assert_allclose(compiled[0], stock(x, mask=mask)[0], atol=1e-6)
+
+
+def test_automatic_compilation_leaves_cpus_out():
+    assert model_of(LAYERS["LSTM"], "auto", False).jit_compile is False
+
+
+def test_a_gpu_keeps_the_loop(rng, op_calls, gpu_in_sight):
+    """There is no kernel for it: Keras is told, and a function that is compiled has the loop."""
+    layer = tf_rnn_ops.keras.GRU(4)
+    assert layer.supports_jit is False
+    tf.function(layer, jit_compile=True)(tf.ones([2, 3, 4]))
+    assert op_calls == []
+
+
+def test_without_the_library_the_loop_runs_and_explain_says_so(rng, op_calls, monkeypatch):
+    monkeypatch.setattr("tf_rnn_ops._xla.unavailable", lambda: "not in this test.")
+    layer = tf_rnn_ops.keras.LSTM(4)
+    want = layer(tf.ones([2, 3, 4]))
+    del op_calls[:]
+    got = tf.function(layer, jit_compile=True)(tf.ones([2, 3, 4]))
+    np.testing.assert_allclose(got, want, atol=1e-6)
+    assert op_calls == [] and layer.supports_jit is False
+    model = keras.Sequential([layer])
+    with pytest.warns(UserWarning, match="jit_compile=True"):
+        model.compile("sgd", "mse", jit_compile=True)
+
+
+def test_accelerated_layers(rng, op_calls):
+    x, y = data(rng)
+    model = keras.Sequential([keras.Input((7, 3)), keras.layers.LSTM(4), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", jit_compile=True)
+    with tf_rnn_ops.keras.accelerate():
+        assert tf_rnn_ops.keras.explain(model, None)[0].path == "op"
+        loss = model.evaluate(x, y, verbose=0)
+    assert op_calls == ["LayerRNN"]
+    plain = keras.models.clone_model(model)
+    plain.set_weights(model.get_weights())
+    plain.compile("sgd", "mse", jit_compile=False)
+    np.testing.assert_allclose(loss, plain.evaluate(x, y, verbose=0), rtol=1e-5)
+
+
+def test_rows_that_are_chosen_at_run_time(rng, op_calls):
+    """XLA pads what boolean_mask gives; the padding is no row for the layer."""
+    stock, ours = compare.pair("LSTM", "float32")
+    x, _ = compare.values(rng, "float32")
+    x, keep = tf.constant(x), tf.constant(np.arange(len(x)) % 2 == 0)
+    run = tf.function(lambda x, keep: ours(tf.boolean_mask(x, keep))[0], jit_compile=True)
+    np.testing.assert_allclose(run(x, keep), stock(tf.boolean_mask(x, keep))[0], atol=1e-6)
+    assert op_calls == ["LayerRNN"]
