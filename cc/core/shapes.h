@@ -71,10 +71,9 @@ PartialShape RnnOutputCShape(const RnnAttrs& attrs, const RnnDims& dims);  // as
 // sequence_lengths: every entry in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);
 
-// Sets `lengths`, [B], to a checked copy of `given`, or to T where that is null: so what was checked
-// is what the kernel reads.
-Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time,
-                           int32_t* lengths);
+// Sets `lengths`, [B], to a checked copy of `given`, or to T where that is null: so what was
+// checked is what the kernel reads.
+Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time, int32_t* lengths);
 
 // Elements of `element_bytes` that hold `bytes` of reserve space, rounded up.
 int64_t ReserveElements(int64_t bytes, int64_t element_bytes);

@@ -34,8 +34,8 @@ Status RunRnnBackward(const RnnConfig& config, const RnnBackwardArgs& args);
 // the lengths, always allocates these.
 int64_t LargestReserveBytes(const RnnProblem& problem);
 
-// InvalidArgument unless reserve_space is a vector of the elements that the forward op allocates for
-// this problem, in or out of XLA. `reserve_bytes`: what RnnBackwardSizes says.
+// InvalidArgument unless reserve_space is a vector of the elements that the forward op allocates
+// for this problem, in or out of XLA. `reserve_bytes`: what RnnBackwardSizes says.
 Status CheckReserveSpace(const RnnProblem& problem, int64_t reserve_bytes,
                          const PartialShape& shape);
 

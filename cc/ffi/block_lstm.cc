@@ -77,9 +77,8 @@ Status BlockLstm(Call* call) {
     return Status();
   }
   const cpu::KernelTable& kernels = cpu::Kernels();
-  RNN_OPS_RETURN_IF_ERROR(
-      call->Scratch(kernels.block_lstm_forward_scratch(&args.problem, &args.parallel.threads),
-                    &args.scratch));
+  RNN_OPS_RETURN_IF_ERROR(call->Scratch(
+      kernels.block_lstm_forward_scratch(&args.problem, &args.parallel.threads), &args.scratch));
   const auto out = [call](int index) { return call->result(index).data; };
   args.i = out(Out::kI);
   args.cs = out(Out::kCs);
@@ -118,9 +117,8 @@ Status BlockLstmGrad(Call* call) {
     return Status();
   }
   const cpu::KernelTable& kernels = cpu::Kernels();
-  RNN_OPS_RETURN_IF_ERROR(
-      call->Scratch(kernels.block_lstm_backward_scratch(&args.problem, &args.parallel.threads),
-                    &args.scratch));
+  RNN_OPS_RETURN_IF_ERROR(call->Scratch(
+      kernels.block_lstm_backward_scratch(&args.problem, &args.parallel.threads), &args.scratch));
   args.i = call->data(In::kI);
   args.cs = call->data(In::kCs);
   args.f = call->data(In::kF);

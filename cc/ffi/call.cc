@@ -78,9 +78,8 @@ Call::Call(xla::ffi::ThreadPool pool, xla::ffi::RemainingArgs args, xla::ffi::Re
     : given_args_(args),
       given_results_(results),
       attrs_(attrs),
-      team_(NumThreads(pool), [pool](std::function<void()> closure) mutable {
-        pool.Schedule(std::move(closure));
-      }) {}
+      team_(NumThreads(pool),
+            [pool](std::function<void()> closure) mutable { pool.Schedule(std::move(closure)); }) {}
 
 Call::~Call() {
   for (void* block : small_blocks_) std::free(block);

@@ -65,8 +65,7 @@ Status Forward(Call* call, const RnnAttrs& attrs, int reserve_space, int packed)
   const RnnInputShapes shapes = InputShapes(*call);
   RNN_OPS_RETURN_IF_ERROR(InferRnn(attrs, shapes, &dims));
   RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, shapes, &rnn.config));
-  RNN_OPS_RETURN_IF_ERROR(
-      call->RequireResult(Out::kOutput, "output", RnnOutputShape(attrs, dims)));
+  RNN_OPS_RETURN_IF_ERROR(call->RequireResult(Out::kOutput, "output", RnnOutputShape(attrs, dims)));
   RNN_OPS_RETURN_IF_ERROR(
       call->RequireResult(Out::kOutputH, "output_h", RnnOutputHShape(attrs, dims)));
   RNN_OPS_RETURN_IF_ERROR(

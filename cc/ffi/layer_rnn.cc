@@ -76,8 +76,7 @@ Status Forward(Call* call, const RnnAttrs& attrs, Masks masks, int reserve_space
   RNN_OPS_RETURN_IF_ERROR(InferLayerRnn(attrs, InputShapes(*call, masks), &dims));
   const bool has_c = attrs.mode == RnnMode::kLstm;
   const PartialShape state = PartialShape::Of({dims.batch, dims.num_units});
-  RNN_OPS_RETURN_IF_ERROR(
-      call->RequireResult(Out::kOutput, "output", RnnOutputShape(attrs, dims)));
+  RNN_OPS_RETURN_IF_ERROR(call->RequireResult(Out::kOutput, "output", RnnOutputShape(attrs, dims)));
   RNN_OPS_RETURN_IF_ERROR(call->RequireResult(Out::kOutputH, "output_h", state));
   RNN_OPS_RETURN_IF_ERROR(
       call->RequireResult(Out::kOutputC, "output_c", has_c ? state : PartialShape::Of({})));

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "cc/core/op_io.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
-#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 

@@ -2,8 +2,8 @@
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_CUDNN_RNN_V3_H_
 
-#include "cc/tf/kernels/rnn_kernels.h"
 #include "cc/core/op_io.h"
+#include "cc/tf/kernels/rnn_kernels.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {

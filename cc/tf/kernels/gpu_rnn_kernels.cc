@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "cc/core/op_io.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"
 #include "cc/gpu/rnn_gpu.h"
@@ -11,7 +12,6 @@
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
-#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 

@@ -1,9 +1,9 @@
 // LayerRNN, LayerRNNPacked and their gradient: one layer with the weights as Keras keeps them.
 #include "cc/core/dropout.h"
+#include "cc/core/op_io.h"
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
-#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 

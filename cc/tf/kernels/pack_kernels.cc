@@ -1,10 +1,10 @@
 // PackCudnnRNNParams and PackLayerRNN on the CPU.
 #include <string>
 
+#include "cc/core/op_io.h"
 #include "cc/core/shapes.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
-#include "cc/core/op_io.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"

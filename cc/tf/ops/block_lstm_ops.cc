@@ -1,6 +1,6 @@
 // BlockLSTMV2 and its gradient: the signatures of TensorFlow's ops of that name, in more types.
-#include "cc/core/shapes.h"
 #include "cc/core/op_io.h"
+#include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"

@@ -1,7 +1,7 @@
 // CudnnRNNV3 and its gradient, with the signatures of TensorFlow's ops of that name, and
 // StatelessCudnnRNNV3.
-#include "cc/core/shapes.h"
 #include "cc/core/op_io.h"
+#include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"

@@ -1,6 +1,6 @@
 // LayerRNN and its gradient: one layer, one direction, with the weights as Keras keeps them.
-#include "cc/core/shapes.h"
 #include "cc/core/op_io.h"
+#include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"

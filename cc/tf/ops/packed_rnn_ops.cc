@@ -1,8 +1,8 @@
 // Packing the weights of inference, and the ops that take them packed.
 #include <string>
 
-#include "cc/core/shapes.h"
 #include "cc/core/op_io.h"
+#include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"

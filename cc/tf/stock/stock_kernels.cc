@@ -1,8 +1,8 @@
 #include "cc/tf/stock/stock_kernels.h"
 
+#include "cc/core/op_io.h"
 #include "cc/tf/kernels/rnn_kernels.h"
 #include "cc/tf/kernels/rnn_params_kernels.h"
-#include "cc/core/op_io.h"
 
 namespace rnn_ops {
 namespace tf_kernels {

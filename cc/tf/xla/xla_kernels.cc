@@ -1,9 +1,9 @@
-// The ops for XLA on the CPU: each becomes a custom call to its handler in cc/ffi. The parameter ops
-// become slices and concatenations.
+// The ops for XLA on the CPU: each becomes a custom call to its handler in cc/ffi. The parameter
+// ops become slices and concatenations.
 //
 // What they know of an op comes from its registration: the attributes that the handler gets, and
-// the shapes of the results from the shape function, which has the op's checks too. A shape function
-// leaves only the size of reserve_space open.
+// the shapes of the results from the shape function, which has the op's checks too. A shape
+// function leaves only the size of reserve_space open.
 //
 // WHY all in one file: the headers of XlaOpKernel take a minute to compile.
 //
@@ -37,8 +37,8 @@
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 
-// libtensorflow_cc exports it; the header that declares it needs headers of LLVM, which TensorFlow's
-// package lacks.
+// libtensorflow_cc exports it; the header that declares it needs headers of LLVM, which
+// TensorFlow's package lacks.
 namespace xla::ffi {
 const XLA_FFI_Api* GetXlaFfiApi();
 }
@@ -180,10 +180,10 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
 // ---- Dimensions that XLA knows only when it runs ----
 //
 // Note [Padding in XLA]
-// After boolean_mask and the like a dimension has a bound when XLA compiles and a size when it runs.
-// Tensors have room for the bound. A custom call takes no such dimension, so it computes for the
-// bound, with the excess declared to be padding: in the RNNs, rows beyond the size get length 0 and
-// no length exceeds the size of the time dimension; in BlockLSTMV2 seq_len_max does not, and
+// After boolean_mask and the like a dimension has a bound when XLA compiles and a size when it
+// runs. Tensors have room for the bound. A custom call takes no such dimension, so it computes for
+// the bound, with the excess declared to be padding: in the RNNs, rows beyond the size get length 0
+// and no length exceeds the size of the time dimension; in BlockLSTMV2 seq_len_max does not, and
 // the gradient op gets zeros in rows beyond the size. Its results get the sizes back.
 
 class Padding {
@@ -258,9 +258,9 @@ class Padding {
 
  private:
   static absl::Status Refuse(size_t input) {
-    return absl::InvalidArgumentError(
-        StrCat("Only time and batch may have a size that is not known when XLA compiles, but input ",
-               input, " has another such dimension."));
+    return absl::InvalidArgumentError(StrCat(
+        "Only time and batch may have a size that is not known when XLA compiles, but input ",
+        input, " has another such dimension."));
   }
 
   const int time_dim_;
@@ -336,8 +336,7 @@ absl::Status Lower(const NodeDef& node, XlaBuilder* builder, std::vector<Operand
   std::vector<xla::Shape> shapes;
   for (int k = 0; k < inferred.context()->num_outputs(); ++k) {
     tensorflow::DataType type;
-    RNN_OPS_TF_RETURN_IF_ERROR(
-        tensorflow::OutputTypeForNode(node, inferred.op_def(), k, &type));
+    RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred.op_def(), k, &type));
     PartialShape shape = inferred.output(k);
     if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
       RNN_OPS_TF_RETURN_IF_ERROR(ReserveSize(node, inferred.context(), type, &shape.dims[0]));
@@ -437,8 +436,8 @@ class StockForwardKernel : public XlaOpKernel {
     if (context->num_inputs() == CudnnRnnV3Input::kSequenceLengths) {
       operands.push_back(FullLengths(context->builder(), operands[0]));
     }
-    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kForward), context->builder(), std::move(operands),
-                                  &results));
+    OP_REQUIRES_OK(
+        context, Lower(AsOurs(def(), kForward), context->builder(), std::move(operands), &results));
     // TensorFlow's V2 hands the number of cuDNN's algorithm and its math mode to the gradient.
     if (def().op() == "CudnnRNNV2" && is_training_) {
       results.back() = xla::ConstantR1<int8_t>(context->builder(), 2, 0);
@@ -464,10 +463,10 @@ class StockBackpropKernel : public XlaOpKernel {
                       FullLengths(context->builder(), operands[0]));
     }
     operands.resize(In::kHostReserved);
-    operands.push_back({xla::ConstantR0<int8_t>(context->builder(), 0),
-                        xla::ShapeUtil::MakeShape(xla::S8, {})});
-    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context->builder(),
-                                  std::move(operands), &results));
+    operands.push_back(
+        {xla::ConstantR0<int8_t>(context->builder(), 0), xla::ShapeUtil::MakeShape(xla::S8, {})});
+    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context->builder(), std::move(operands),
+                                  &results));
     for (int k = 0; k < context->num_outputs(); ++k) context->SetOutput(k, results[k]);
   }
 };

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -348,6 +349,28 @@ TEST(RnnShapes, SequenceLengths) {
   const int32_t negative[] = {1, 2, -1};
   ExpectInvalid(ValidateSequenceLengths(negative, 3, 7), {"sequence_lengths[2] is -1"});
   EXPECT_TRUE(ValidateSequenceLengths(negative, 2, 7).ok());
+}
+
+TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
+  const int32_t given[] = {0, 7, 3};
+  int32_t taken[3] = {};
+  ASSERT_TRUE(TakeSequenceLengths(given, 3, 7, taken).ok());
+  EXPECT_TRUE(std::equal(given, given + 3, taken));
+  ExpectInvalid(TakeSequenceLengths(given, 3, 6, taken), {"sequence_lengths[1] is 7", "[0, 6]"});
+  ASSERT_TRUE(TakeSequenceLengths(nullptr, 3, 5, taken).ok());
+  EXPECT_EQ(std::count(taken, taken + 3, 5), 3);
+  ExpectInvalid(TakeSequenceLengths(nullptr, 1, int64_t{1} << 31, taken),
+                {"input must have fewer than 2^31 time steps", "2147483648"});
+}
+
+TEST(ReserveSpace, HoldsItsBytesInWholeElements) {
+  EXPECT_EQ(ReserveElements(0, 4), 0);
+  EXPECT_EQ(ReserveElements(8, 4), 2);
+  EXPECT_EQ(ReserveElements(9, 4), 3);
+  EXPECT_TRUE(CheckReserveSpace(Shape({3}), 3).ok());
+  ExpectInvalid(CheckReserveSpace(Shape({4}), 3), {"reserve_space", "vector of 3", "[4]"});
+  ExpectInvalid(CheckReserveSpace(Shape({3, 1}), 3), {"reserve_space", "[3, 1]"});
+  ExpectInvalid(CheckReserveSpace(Shape({1}), -1), {"reserve_space"});
 }
 
 }  // namespace
