@@ -11,6 +11,8 @@ OURS = (
     "tf_rnn_ops BlockLSTM",
     "tf_rnn_ops packed",
     "tf_rnn_ops float32",
+    "tf_rnn_ops jit",
+    "tf_rnn_ops Keras jit",
 )
 # Ours in float32 beside problems of another type.
 FLOAT32 = "tf_rnn_ops float32"

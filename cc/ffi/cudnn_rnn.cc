@@ -1,4 +1,5 @@
-// CudnnRNNV3, CudnnRNNV3Packed and their gradient.
+// CudnnRNNV3, its siblings and their gradient.
+#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -47,22 +48,37 @@ uint64_t NextCall(int64_t call_site) {
   return (*counts)[call_site]++;
 }
 
-Status DrawKey(const Call& call, const RnnAttrs& attrs, uint32_t key[2]) {
+// Which of its tensors an op has.
+struct Signature {
+  int seed = kAbsent;           // argument; without it the attributes seed and seed2
+  int packed = kAbsent;         // argument
+  int reserve_space = kAbsent;  // result
+};
+
+Status DrawKey(const Call& call, const RnnAttrs& attrs, int seed_arg, uint32_t key[2]) {
   if (!attrs.is_training || attrs.dropout <= 0) return Status();
-  int64_t call_site = 0;
-  RNN_OPS_RETURN_IF_ERROR(call.Attr("call_site", &call_site));
-  const DropoutKey drawn = MakeDropoutKey(attrs.seed, attrs.seed2, NextCall(call_site));
+  DropoutKey drawn;
+  if (seed_arg != kAbsent) {
+    int64_t seed[2];
+    std::memcpy(seed, call.data(seed_arg), sizeof(seed));
+    drawn = MakeDropoutKey(seed[0], seed[1], /*call=*/0);
+  } else {
+    int64_t call_site = 0;
+    RNN_OPS_RETURN_IF_ERROR(call.Attr("call_site", &call_site));
+    drawn = MakeDropoutKey(attrs.seed, attrs.seed2, NextCall(call_site));
+  }
   key[0] = drawn.k0;
   key[1] = drawn.k1;
   return Status();
 }
 
-Status Forward(Call* call, const RnnAttrs& attrs, int reserve_space, int packed) {
+Status Forward(Call* call, const RnnAttrs& attrs, const Signature& signature) {
   using Out = CudnnRnnV3Output;
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
   RnnCall rnn;
   RnnDims dims;
-  const RnnInputShapes shapes = InputShapes(*call);
+  RnnInputShapes shapes = InputShapes(*call);
+  if (signature.seed != kAbsent) shapes.seed = call->shape(signature.seed);
   RNN_OPS_RETURN_IF_ERROR(InferRnn(attrs, shapes, &dims));
   RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, shapes, &rnn.config));
   RNN_OPS_RETURN_IF_ERROR(call->RequireResult(Out::kOutput, "output", RnnOutputShape(attrs, dims)));
@@ -74,7 +90,7 @@ Status Forward(Call* call, const RnnAttrs& attrs, int reserve_space, int packed)
 
   cpu::RnnForwardArgs args{};
   args.problem = rnn.MakeProblem(*call);
-  RNN_OPS_RETURN_IF_ERROR(DrawKey(*call, attrs, args.problem.dropout_key));
+  RNN_OPS_RETURN_IF_ERROR(DrawKey(*call, attrs, signature.seed, args.problem.dropout_key));
   args.x = call->data(In::kInput);
   args.h0 = call->data(In::kInputH);
   args.params = call->data(In::kParams);
@@ -86,7 +102,7 @@ Status Forward(Call* call, const RnnAttrs& attrs, int reserve_space, int packed)
   } else {
     call->Zero(Out::kOutputC);
   }
-  return RunForward(call, rnn, reserve_space, packed, &args);
+  return RunForward(call, rnn, signature.reserve_space, signature.packed, &args);
 }
 
 }  // namespace
@@ -101,7 +117,22 @@ Status CudnnRnn(Call* call) {
   RNN_OPS_RETURN_IF_ERROR(call->Attr("seed2", &attrs.seed2));
   RNN_OPS_RETURN_IF_ERROR(call->Attr("is_training", &attrs.is_training));
   call->Zero(Out::kHostReserved);
-  return Forward(call, attrs, Out::kReserveSpace, /*packed=*/kAbsent);
+  Signature signature;
+  signature.reserve_space = Out::kReserveSpace;
+  return Forward(call, attrs, signature);
+}
+
+Status StatelessCudnnRnn(Call* call) {
+  using Out = CudnnRnnV3Output;
+  RNN_OPS_RETURN_IF_ERROR(call->Take("TTTTil", "TTTTc"));
+  RnnAttrs attrs;
+  RNN_OPS_RETURN_IF_ERROR(ReadNetwork(*call, &attrs));
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("dropout", &attrs.dropout));
+  call->Zero(Out::kHostReserved);
+  Signature signature;
+  signature.seed = StatelessCudnnRnnV3Input::kSeed;
+  signature.reserve_space = Out::kReserveSpace;
+  return Forward(call, attrs, signature);
 }
 
 Status CudnnRnnPacked(Call* call) {
@@ -109,7 +140,9 @@ Status CudnnRnnPacked(Call* call) {
   RnnAttrs attrs;
   RNN_OPS_RETURN_IF_ERROR(ReadNetwork(*call, &attrs));
   attrs.is_training = false;
-  return Forward(call, attrs, /*reserve_space=*/kAbsent, CudnnRnnV3PackedInput::kPacked);
+  Signature signature;
+  signature.packed = CudnnRnnV3PackedInput::kPacked;
+  return Forward(call, attrs, signature);
 }
 
 Status CudnnRnnBackprop(Call* call) {

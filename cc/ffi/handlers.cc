@@ -52,10 +52,11 @@ XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
 
 }  // namespace
 
-const Handler kHandlers[8] = {
+const Handler kHandlers[9] = {
     {"TfRnnOps>BlockLSTMV2", &Handle<&BlockLstm>},
     {"TfRnnOps>BlockLSTMGradV2", &Handle<&BlockLstmGrad>},
     {"TfRnnOps>CudnnRNNV3", &Handle<&CudnnRnn>},
+    {"TfRnnOps>StatelessCudnnRNNV3", &Handle<&StatelessCudnnRnn>},
     {"TfRnnOps>CudnnRNNV3Packed", &Handle<&CudnnRnnPacked>},
     {"TfRnnOps>CudnnRNNBackpropV3", &Handle<&CudnnRnnBackprop>},
     {"TfRnnOps>LayerRNN", &Handle<&LayerRnn>},

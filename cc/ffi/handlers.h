@@ -17,9 +17,9 @@ struct Handler {
   XLA_FFI_Handler* handler;
 };
 
-// BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, CudnnRNNV3Packed, CudnnRNNBackpropV3, LayerRNN,
-// LayerRNNPacked and LayerRNNBackprop.
-extern const Handler kHandlers[8];
+// BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, StatelessCudnnRNNV3, CudnnRNNV3Packed,
+// CudnnRNNBackpropV3, LayerRNN, LayerRNNPacked and LayerRNNBackprop.
+extern const Handler kHandlers[9];
 
 }  // namespace ffi
 }  // namespace rnn_ops

@@ -12,6 +12,7 @@ Status BlockLstm(Call* call);
 Status BlockLstmGrad(Call* call);
 
 Status CudnnRnn(Call* call);
+Status StatelessCudnnRnn(Call* call);
 Status CudnnRnnPacked(Call* call);
 Status CudnnRnnBackprop(Call* call);
 

@@ -33,8 +33,8 @@ def accelerate() -> Acceleration:
 
     In force until restore(), or, as a context manager, until the end of the block. Concerns layers
     that exist already as well as new ones, and their subclasses, in all threads of the process. Call
-    it before `model.compile`: functions that Keras has traced stay as they are, and a model that was
-    compiled for XLA keeps Keras's loop. Calling it twice does no harm.
+    it before `model.compile`: functions that Keras has traced stay as they are. Calling it twice does
+    no harm.
 
     Returns:
         A context manager, which may be ignored.

@@ -158,7 +158,9 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
     RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferLayerRnn(attrs, shapes, &dims)));
     RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeLayerRnnConfig(attrs, dims, &config)));
   } else {
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, RnnAttrSet(), &attrs));
+    RnnAttrSet has;
+    has.seeds = has.is_training = false;  // some have no such attributes; it is for training
+    RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
     RnnInputShapes shapes;
     shapes.input = shape(CudnnRnnV3Input::kInput);
     shapes.input_h = shape(CudnnRnnV3Input::kInputH);
