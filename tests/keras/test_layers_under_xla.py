@@ -64,11 +64,12 @@ def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
     ],
     ids=["GRU", "LSTM", "CudnnLSTM"],
 )
-def test_dropout(make, rng, op_calls):
-    """XLA draws other numbers, so the loss can only fall."""
+def test_dropout(make, rng):
+    """XLA draws other numbers for the masks, so all there is to compare is that the loss falls."""
     model = model_of(make, True, False)
     history = model.fit(*data(rng), batch_size=8, epochs=5, verbose=0).history["loss"]
-    assert history[-1] < history[0] and op_calls
+    assert history[-1] < history[0]
+    assert tf_rnn_ops.keras.explain(model, print_fn=None)[0].path == "op"
 
 
 @pytest.mark.parametrize("name", compare.NAMES)
