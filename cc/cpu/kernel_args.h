@@ -40,7 +40,7 @@ enum WeightLayout : int32_t {
 // Field by field rnn_ops::RnnConfig (already validated), with the dtype of the tensors.
 struct RnnProblem {
   int32_t dtype;       // KernelDtype
-  int32_t mode;        // RnnMode: 0 relu, 1 tanh, 2 LSTM, 3 GRU
+  int32_t mode;        // RnnMode of cc/core/rnn_mode.h
   int32_t skip_input;  // 1: layer 0 has no input weights
   int32_t num_dirs;    // D
   int32_t is_training;

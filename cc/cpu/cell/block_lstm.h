@@ -7,9 +7,7 @@
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/cell/lstm.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // c is the rows' own; its rows have H elements here.
 template <typename T>
@@ -111,8 +109,6 @@ struct BlockLstm {
   }
 };
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_

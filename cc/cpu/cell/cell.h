@@ -24,9 +24,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Gates are numbered as the columns of the weights have them. In the gate buffer, whose order is
 // [unit block][vector][lane], the vectors of the input product lie side by side, from `input_at`
@@ -136,8 +134,6 @@ EIGEN_ALWAYS_INLINE void ForUnitBlocks(const UnitRange& range, F&& fn) {
   for (int64_t unit = range.begin; unit < range.end; unit += kLanes<T>) fn(unit);
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_CELL_CELL_H_

@@ -7,9 +7,7 @@
 #include "cc/cpu/cell/lstm.h"
 #include "cc/cpu/cell/vanilla.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // fn(a cell of the mode's type).
 template <typename F>
@@ -26,8 +24,6 @@ decltype(auto) WithCell(int32_t mode, F&& fn) {
   }
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_CELL_CELLS_H_

@@ -7,9 +7,7 @@
 
 #include "cc/cpu/cell/cell.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 struct Gru {
   // Vectors of a unit block in the gate buffer: n, r, z, q. So those of the input product (n, r, z)
@@ -90,8 +88,6 @@ struct Gru {
   }
 };
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_CELL_GRU_H_

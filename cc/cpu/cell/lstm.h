@@ -4,9 +4,7 @@
 
 #include "cc/cpu/cell/cell.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 struct Lstm {
   // The gates in the weights and in the gate buffer: i, f, g, o.
@@ -72,8 +70,6 @@ struct Lstm {
   }
 };
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_CELL_LSTM_H_

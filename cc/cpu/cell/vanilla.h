@@ -4,9 +4,7 @@
 
 #include "cc/cpu/cell/cell.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 struct TanhActivation {
   template <typename T>
@@ -70,8 +68,6 @@ struct Vanilla {
   }
 };
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_

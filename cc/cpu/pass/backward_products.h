@@ -18,9 +18,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kInputGradientRows = 128;
 
@@ -155,7 +153,7 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
                  });
   } else {
     ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
-                 [&](int64_t pair, int factor) {
+                 [&](int64_t pair, int64_t, int64_t, int factor) -> const E* {
                    return factor == 0 ? layer.operand_x + pair * RoundUp(in, V)
                                       : dir.operand_h + pair * s.hidden_padded;
                  });
@@ -271,8 +269,6 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   });
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_

@@ -19,9 +19,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // One direction of one layer.
 template <typename T, typename E = T>
@@ -52,14 +50,14 @@ class BackwardSlice;
 template <typename T, typename E>
 struct GradientRunner {
   void (*run)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
-              const UnitRange& units);
-  const void* tensors;
+              const UnitRange& units) = nullptr;
+  const void* tensors = nullptr;
 };
 
 template <typename T, typename E = T>
 struct BackwardLayer {
   const Sequence* seq = nullptr;
-  Sizes<T> sizes;
+  Sizes<T> sizes = {};
   int64_t in = 0;
   bool skip_input = false;
   GateMasks<T> input_masks;
@@ -74,8 +72,8 @@ struct BackwardLayer {
   int64_t first_pseudo_layer = 0;
   int64_t c_row = 0;  // elements of a row of c
   GradientRunner<T, E> cells;
-  BackwardDirection<T, E> dirs[2];
-  SlicePointers<T, E> pointers[2];
+  BackwardDirection<T, E> dirs[2] = {};
+  SlicePointers<T, E> pointers[2] = {};
 
   const T* HBefore(int d, int64_t t, int64_t j) const {
     const int64_t before = PreviousStep(*seq, d, t, j);
@@ -346,8 +344,6 @@ void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
   }
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_RECURRENCE_H_

@@ -1,5 +1,5 @@
 // BlockLSTMV2 and its gradient: one layer and direction whose rows all have seq_len steps, so that
-// the op's tensors [T, B, H] are packed rows.
+// the rows of the op's tensors [T, B, H] lie as packed rows do.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
 
@@ -19,9 +19,7 @@
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/sequence.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // fn(the cell of a problem).
 template <typename F>
@@ -30,13 +28,20 @@ auto WithBlockLstm(const BlockLstmProblem& p, F&& fn) {
   return fn(BlockLstm<false>());
 }
 
-template <typename T>
-Sizes<T> MakeSizes(const BlockLstmProblem& p) {
-  return MakeSizes<T>(BlockLstm<true>::Format(kOpaqueWeights), p.num_units, 0, 1);
-}
-
-inline Sequence MakeSequence(Arena& arena, const BlockLstmProblem& p) {
-  return MakeSequence(arena, p.seq_len, p.batch, /*time_major=*/true, /*lengths=*/nullptr);
+// The steps that are computed, as a problem of the stack in inference. Its LSTM has the same gates
+// and sizes, so its memory serves this one's passes.
+inline RnnProblem StackOf(const BlockLstmProblem& p) {
+  RnnProblem stack = {};
+  stack.dtype = p.dtype;
+  stack.mode = static_cast<int32_t>(RnnMode::kLstm);
+  stack.num_dirs = 1;
+  stack.time_major = 1;
+  stack.num_layers = 1;
+  stack.num_units = p.num_units;
+  stack.input_size = p.input_size;
+  stack.max_time = p.seq_len;
+  stack.batch = p.batch;
+  return stack;
 }
 
 // w [I + H, 4*H], columns i, f, ci, o.
@@ -74,28 +79,21 @@ StateRows<T> BlockState(const BlockLstmProblem& p, Tensor* tensor) {
   return {static_cast<T*>(tensor), p.num_units, 0, 1};
 }
 
+// The plan of a pass, and behind it room for the peephole weights, [3, padded].
 template <typename T>
-struct BlockLstmForwardPlan {
-  Sequence seq;
-  Split split;
-  ForwardLayer<T> layer;
-  T* peephole;  // [3, padded]
-};
+ForwardPlan<T> MakeForwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads, Arena& arena,
+                               T** peepholes) {
+  const ForwardPlan<T> plan =
+      MakeForwardPlan<T, T>(StackOf(p), /*plain_weights=*/false, threads, arena);
+  *peepholes = arena.Take<T>(3 * plan.layer.sizes.padded);
+  return plan;
+}
 
 template <typename T>
-BlockLstmForwardPlan<T> MakeBlockLstmForwardPlan(const BlockLstmProblem& p,
-                                                 const ThreadBudget& threads, Arena& arena) {
-  BlockLstmForwardPlan<T> plan;
-  ForwardLayer<T>& layer = plan.layer;
-  const Sizes<T> s = layer.sizes = MakeSizes<T>(p);
-  plan.seq = MakeSequence(arena, p);
-  plan.split = SplitOf(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
-                       kForwardStreamBytes);
-  const int64_t ring_rows = RingRows(plan.split, p.batch);
-  layer.dirs[0].weights = TakePackedWeights<T>(arena, s, p.input_size);
-  TakeForwardDirection(arena, layer, p.batch, ring_rows, &layer.dirs[0]);
-  layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.shares, ring_rows));
-  plan.peephole = arena.Take<T>(3 * s.padded);
+BackwardPlan<T> MakeBackwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads,
+                                 Arena& arena, T** peepholes) {
+  const BackwardPlan<T> plan = MakeBackwardPlan<T, T>(StackOf(p), threads, arena);
+  *peepholes = arena.Take<T>(3 * plan.layer.sizes.padded);
   return plan;
 }
 
@@ -103,7 +101,8 @@ template <typename T>
 int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   const BlockLstmProblem& p = args.problem;
   Arena arena(args.scratch);
-  BlockLstmForwardPlan<T> plan = MakeBlockLstmForwardPlan<T>(p, args.parallel.threads, arena);
+  T* peepholes;
+  ForwardPlan<T> plan = MakeForwardPlan(p, args.parallel.threads, arena, &peepholes);
   ForwardLayer<T>& layer = plan.layer;
   const Sizes<T>& s = layer.sizes;
   auto in = [](const void* tensor) { return static_cast<const T*>(tensor); };
@@ -121,7 +120,7 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   tensors.clip = p.cell_clip > 0 ? static_cast<T>(p.cell_clip) : T(0);
   tensors.i = out(args.i), tensors.f = out(args.f), tensors.o = out(args.o);
   tensors.ci = out(args.ci), tensors.co = out(args.co);
-  PadPeepholes(args, s, plan.peephole, &tensors);
+  PadPeepholes(args, s, peepholes, &tensors);
   PackForwardWeights(layer, p.input_size, plan.split, args.parallel);
   layer.cells = WithBlockLstm(
       p, [&](auto cell) { return CellRunnerOf<decltype(cell), T, T>(layer.reads, &tensors); });
@@ -163,31 +162,11 @@ void PeepholeGradient(const BlockLstmBackwardArgs& args, const BackwardLayer<T>&
 }
 
 template <typename T>
-struct BlockLstmBackwardPlan {
-  Sequence seq;
-  Split split;
-  BackwardLayer<T> layer;
-  T* peephole;  // [3, padded]
-};
-
-template <typename T>
-BlockLstmBackwardPlan<T> MakeBlockLstmBackwardPlan(const BlockLstmProblem& p,
-                                                   const ThreadBudget& threads, Arena& arena) {
-  BlockLstmBackwardPlan<T> plan;
-  const Sizes<T> s = plan.layer.sizes = MakeSizes<T>(p);
-  plan.seq = MakeSequence(arena, p);
-  plan.split = BackwardSplit(s, p.seq_len, plan.seq.rows, p.input_size, p.batch, threads);
-  plan.layer.dirs[0] = TakeBackwardDirection<T, T>(arena, s, p.input_size, plan.seq.rows, p.batch);
-  plan.layer.pointers[0] = TakeSlicePointers<T>(arena, Area(plan.split.shares, p.batch));
-  plan.peephole = arena.Take<T>(3 * s.padded);
-  return plan;
-}
-
-template <typename T>
 int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   const BlockLstmProblem& p = args.problem;
   Arena arena(args.scratch);
-  BlockLstmBackwardPlan<T> plan = MakeBlockLstmBackwardPlan<T>(p, args.parallel.threads, arena);
+  T* peepholes;
+  BackwardPlan<T> plan = MakeBackwardPlan(p, args.parallel.threads, arena, &peepholes);
   BackwardLayer<T>& layer = plan.layer;
   const Sizes<T>& s = layer.sizes;
   auto in = [](const void* tensor) { return static_cast<const T*>(tensor); };
@@ -210,7 +189,7 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   tensors.i = read(args.i), tensors.f = read(args.f), tensors.o = read(args.o);
   tensors.ci = read(args.ci), tensors.co = read(args.co);
   tensors.cs_grad = in(args.cs_grad);
-  PadPeepholes(args, s, plan.peephole, &tensors);
+  PadPeepholes(args, s, peepholes, &tensors);
   const WeightViews<const T> source = BlockLstmViews(p, s, in(args.w), in(args.b));
   const WeightViews<T> target = BlockLstmViews(p, s, out(args.w_grad), out(args.b_grad));
   ZeroRest<T>(p, args.x_grad, p.input_size);
@@ -231,8 +210,6 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   return 0;
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_

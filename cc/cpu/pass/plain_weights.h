@@ -10,9 +10,7 @@
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Unit blocks [begin, end).
 struct BlockRange {
@@ -109,8 +107,6 @@ void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m
   }
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_

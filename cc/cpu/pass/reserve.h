@@ -17,9 +17,7 @@
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/sequence.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // tf_rnn_ops/plain/_dropout.py reads the magic and the key.
 struct ReserveHeader {
@@ -146,8 +144,6 @@ void Reserve<T>::ClearGaps() const {
   });
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_

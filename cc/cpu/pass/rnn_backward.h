@@ -26,9 +26,7 @@
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 template <typename T>
 int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
@@ -255,8 +253,6 @@ int32_t Backward(const RnnBackwardArgs& args) {
   return 0;
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_

@@ -24,9 +24,7 @@
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kPlainRows = 4;
 
@@ -71,38 +69,32 @@ bool RoundsH(const Sizes<T>& s) {
   return !std::is_same_v<T, E> && RowsArePairs(s.hidden);
 }
 
-// The arrays of one direction but for its weights; `ring_rows`: 0 where all gates are kept.
 template <typename T, typename E>
-void TakeForwardDirection(Arena& arena, const ForwardLayer<T, E>& layer, int64_t batch,
-                          int64_t ring_rows, ForwardDirection<T, E>* dir) {
-  const Sizes<T>& s = layer.sizes;
-  dir->c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
-  const bool carries = s.proj > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
-  dir->carried = arena.Take<T>(carries ? Area(batch, s.padded) : 0);
-  for (E*& rows : dir->operand_h) rows = arena.Take<E>(Area(batch, layer.operand_row));
-  dir->ring = arena.Take<T>(Area(ring_rows, s.gate_row));
-}
-
-template <typename T, typename E>
-ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, const ThreadBudget& threads, Arena& arena) {
+ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
+                                  const ThreadBudget& threads, Arena& arena) {
   ForwardPlan<T, E> plan;
   ForwardLayer<T, E>& layer = plan.layer;
   const Sizes<T> s = layer.sizes = MakeSizes<T>(p);
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
                        kForwardStreamBytes);
-  layer.plain_weights = UsesPlainWeights<T, E>(p);
+  layer.plain_weights = plain_weights;
   layer.operand_row = OperandRowOfH<T, E>(p, s);
   layer.c_row = s.padded;
   const int64_t ring_rows = RingRows(plan.split, p.batch);
   const bool keeps_gates = p.is_training && s.cell.keeps_gates;
+  const bool carries = s.proj > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
+    ForwardDirection<T, E>& dir = layer.dirs[d];
     if (!p.weights_packed) {
-      layer.dirs[d].weights = layer.plain_weights ? TakePackedBiases<T, E>(arena, s)
-                                                  : TakePackedWeights<T, E>(arena, s, widest);
+      dir.weights = plain_weights ? TakePackedBiases<T, E>(arena, s)
+                                  : TakePackedWeights<T, E>(arena, s, widest);
     }
-    TakeForwardDirection(arena, layer, p.batch, keeps_gates ? 0 : ring_rows, &layer.dirs[d]);
+    dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
+    dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
+    for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
+    dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
     layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
   }
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
@@ -150,7 +142,8 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
 template <typename T, typename E = T>
 RnnSizes ForwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
   Arena arena;
-  const ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, threads, arena);
+  const ForwardPlan<T, E> plan =
+      MakeForwardPlan<T, E>(p, UsesPlainWeights<T, E>(p), threads, arena);
   RnnSizes sizes;
   sizes.scratch_bytes = arena.bytes();
   sizes.reserve_bytes =
@@ -214,7 +207,8 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   constexpr bool kPairs = !std::is_same_v<T, E>;
   const RnnProblem& p = args.problem;
   Arena arena(args.scratch);
-  const ForwardPlan<T, E> plan = MakeForwardPlan<T, E>(p, args.parallel.threads, arena);
+  const ForwardPlan<T, E> plan =
+      MakeForwardPlan<T, E>(p, UsesPlainWeights<T, E>(p), args.parallel.threads, arena);
   const Sequence& seq = plan.seq;
   ForwardLayer<T, E> layer = plan.layer;
   const Sizes<T>& s = layer.sizes;
@@ -300,8 +294,6 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
   return 0;
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_

@@ -16,9 +16,7 @@
 #include "cc/cpu/pass/weights.h"
 #include "cc/cpu/rows/arena.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // fn(weights, layer, direction) for every pseudo-layer.
 template <typename T, typename E, typename F>
@@ -52,8 +50,6 @@ void Pack(const RnnPackArgs& args) {
   });
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_

@@ -11,9 +11,7 @@
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Sizes that all parts of a pass share.
 template <typename T>
@@ -92,8 +90,6 @@ inline int64_t SliceBegin(const Sequence& seq, int64_t slices, int64_t s) {
   return j;
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_SIZES_H_

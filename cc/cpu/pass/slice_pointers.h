@@ -8,9 +8,7 @@
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/operand.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Row pointers of one slice: a chunk of input rows and gate rows, and one step of the others.
 template <typename T, typename E = T>
@@ -45,8 +43,6 @@ SlicePointers<T, E> Shift(const SlicePointers<T, E>& p, int64_t rows) {
           p.c + rows, p.h + rows,     p.rounded_h + rows, p.a + rows};
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_

@@ -10,9 +10,7 @@
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // The recurrent product of one step.
 template <typename T, typename E = T>
@@ -88,8 +86,6 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
   }
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_STEP_PRODUCT_H_

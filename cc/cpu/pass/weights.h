@@ -13,9 +13,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // The weights of a pseudo-layer, or their gradients. A matrix is addressed as (k, column) with
 // columns [gate][H]: (k, g * H + unit) is what input k adds to that gate.
@@ -172,8 +170,6 @@ void PackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t
   PackBias(s, src, item, w);
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_

@@ -8,9 +8,7 @@
 
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Lane r of the result is the dot product of w[r * stride ...] and x, both `depth` long, for r < n;
 // zero in the other lanes.
@@ -89,8 +87,6 @@ void AddColumns(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth
   }
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_

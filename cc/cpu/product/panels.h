@@ -17,9 +17,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // A matrix by strides: element (k, n) is data[k * k_stride + n * n_stride].
 template <typename T>
@@ -190,8 +188,6 @@ int64_t DensePanelOffset(int64_t depth, int64_t p) {
   return p * depth * 4 * kLanes<T>;
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_

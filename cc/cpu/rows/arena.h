@@ -9,9 +9,7 @@
 #include "cc/core/check.h"
 #include "cc/cpu/simd/isa.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 class Arena {
  public:
@@ -51,8 +49,6 @@ class Arena {
   bool overflow_ = false;
 };
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_

@@ -10,9 +10,7 @@
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // dst[r, c] = keep ? src[r, c] / (1 - rate) : 0. The random word of an element is number c % 4 of
 // the counter (c / 4, layer, step and row of the user's batch), so it does not depend on lengths,
@@ -46,8 +44,6 @@ void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t c
   });
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_

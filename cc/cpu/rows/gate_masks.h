@@ -15,9 +15,7 @@
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // [G, B, size], the gates as in the weights' columns.
 template <typename T>
@@ -57,8 +55,6 @@ void MaskRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& o
   });
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_

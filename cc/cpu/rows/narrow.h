@@ -11,9 +11,7 @@
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kConvertElements = 1 << 15;
 
@@ -71,8 +69,6 @@ class Widened {
   int num_outputs_ = 0;
 };
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_

@@ -11,9 +11,7 @@
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Room for a row of n elements that NarrowRow writes in whole vectors.
 constexpr int64_t NarrowRowOperands(int64_t n) { return RoundUp(n, kLanes<float>) / 2; }
@@ -77,8 +75,6 @@ void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& 
 
 #endif
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_NARROW_ROWS_H_

@@ -9,9 +9,7 @@
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/simd/isa.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // The product, or -1 where it leaves int64; Arena::Take reports a negative size as an overflow.
 inline int64_t Area(int64_t a, int64_t b) {
@@ -31,8 +29,6 @@ void Parallel(const ParallelFor& parallel, int64_t n, int64_t ns, F&& fn) {
       const_cast<void*>(static_cast<const void*>(&fn)));
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_PARALLEL_H_

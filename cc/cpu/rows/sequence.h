@@ -14,9 +14,7 @@
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 struct Sequence {
   int64_t max_time = 0;             // T
@@ -67,10 +65,6 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
       const int64_t n = lengths[b];
       // Rows of length n occupy [start[n], start[n - 1]); start[T] is 0.
       int64_t& position = n == max_time ? start[max_time] : (n == 0 ? empty : user_t[n]);
-      if (n == 0 && max_time == 0) {
-        perm[b] = b, length[b] = 0;
-        continue;
-      }
       perm[position] = b;
       length[position] = n;
       ++position;
@@ -142,8 +136,6 @@ inline int64_t FinalStep(const Sequence& seq, int dir, int64_t j) {
   return dir == 0 ? seq.length[j] - 1 : 0;
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_

@@ -7,9 +7,7 @@
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/simd/isa.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Rows of h0, c0, h_n, c_n: [L*D, B, size] or [B, L*D, size].
 template <typename T>
@@ -30,8 +28,6 @@ StateRows<T> MakeStateRows(const RnnProblem& p, T* base, int64_t size) {
                       : StateRows<T>{base, size, 1, p.num_layers * p.num_dirs};
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_ROWS_STATES_H_

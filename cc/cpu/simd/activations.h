@@ -6,9 +6,7 @@
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // 1 / (1 + exp(-x))
 template <typename T>
@@ -55,8 +53,6 @@ EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
   return Eigen::internal::pmax<Eigen::PropagateNaN>(x, Set<T>(T(0)));
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_

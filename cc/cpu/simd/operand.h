@@ -22,9 +22,7 @@
 #include <immintrin.h>
 #endif
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Two bfloat16, the first in the lower half.
 struct Pair {
@@ -157,8 +155,6 @@ constexpr int kOperandLanes = kLanes<E>;
 template <>
 constexpr int kOperandLanes<Pair> = kLanes<float>;
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_

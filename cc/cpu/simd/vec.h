@@ -7,9 +7,7 @@
 #include "Eigen/Core"
 #include "cc/cpu/simd/isa.h"
 
-namespace rnn_ops {
-namespace cpu {
-namespace RNN_OPS_ISA_NAMESPACE {
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 template <typename T>
 using Packet = typename Eigen::internal::packet_traits<T>::type;
@@ -88,8 +86,6 @@ EIGEN_ALWAYS_INLINE void TransposeBlock(const T* src, int64_t src_stride, T* dst
   for (int c = 0; c < kLanes<T>; ++c) Store(dst + c * dst_stride, block.packet[c]);
 }
 
-}  // namespace RNN_OPS_ISA_NAMESPACE
-}  // namespace cpu
-}  // namespace rnn_ops
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_SIMD_VEC_H_

@@ -282,7 +282,6 @@ template <typename T, typename E>
 void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors, int first, int n,
                     int64_t width, bool gated) {
   constexpr int V = kLanes<T>;
-  constexpr bool kPairs = !std::is_same_v<T, E>;
   const int64_t R = seq.rows, ld = panels * 4 * V, per = gated ? n : 1;
   auto gradient_value = [&](int64_t row, int64_t column) { return Value(5, row, column); };
   auto factor_value = [&](int64_t row, int64_t k, int v) {
@@ -327,15 +326,10 @@ void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors
   const ReductionFactor<T> factors[2] = {{0, 0, 0, nullptr, 0, false},
                                          {width, first, n, result.data(), size, gated}};
   const ReductionPanels range = {0, panels, vectors};
-  if constexpr (kPairs) {
-    ReducePanels(seq, gradient.data(), ld, range, factors, bias.data(), space.data(),
-                 [&](int64_t pair, int) { return factor.data() + pair * factor_ld; });
-  } else {
-    ReducePanels(seq, gradient.data(), ld, range, factors, bias.data(), space.data(),
-                 [&](int64_t row, int64_t, int64_t, int) -> const T* {
-                   return factor.data() + row * factor_ld;
-                 });
-  }
+  ReducePanels(seq, gradient.data(), ld, range, factors, bias.data(), space.data(),
+               [&](int64_t row, int64_t, int64_t, int) -> const E* {
+                 return factor.data() + row * factor_ld;
+               });
   const std::string what =
       Text("weight gradient of", sizeof(T), "bytes, operand", kPerOperand<E>, "rows", R, "panels",
            panels, "vectors", vectors, "from", first, "of", n, "width", width, "gated", gated);

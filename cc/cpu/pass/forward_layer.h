@@ -1,0 +1,88 @@
+// One layer of a forward pass, as its time loop sees it.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
+#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
+
+#include <cstdint>
+
+#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/states.h"
+#include "cc/cpu/simd/operand.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// What x adds to the gates.
+enum class InputStage {
+  kProduct,        // x * W, packed
+  kMaskedProduct,  // likewise, each gate with an x of its own (Note [Gate masks])
+  kPlainProduct,   // x * W on weights as they lie
+  kAddX,           // skip_input: x itself
+};
+
+// What the recurrent product reads of h, and where it is.
+enum class HiddenOperand {
+  kH,            // h: rows of y, or of h0
+  kPlainWeight,  // likewise, on weights as they lie
+  kMaskedCopy,   // a copy for each gate, times its mask
+  kNarrowCopy,   // a copy in bfloat16, beside a y in float32
+  kNarrowY,      // rows of y, which are bfloat16
+};
+
+// One direction of one layer.
+template <typename T, typename E = T>
+struct ForwardDirection {
+  WeightsOf<T, E> source = {};
+  PackedWeights<T, E> weights = {};  // only the biases with plain weights
+  T* gates = nullptr;                // [R, gate_row] where all are kept
+  T* ring = nullptr;                 // otherwise: rows of the step blocks of all slices
+  T* c = nullptr;                    // [R, c_row] where all are kept
+  T* c0 = nullptr;                   // [B, padded] the first c; updated in place where none is kept
+  T* carried = nullptr;  // [B, padded]: h before it is projected, or that of a cell that carries it
+                         // over before it is rounded
+  E* operand_h[2] = {};  // copies of h: [B, operand_row] of even and of odd steps
+};
+
+template <typename T, typename E>
+class ForwardSlice;
+
+// Runs the cells of one step for a range of panels; chosen once for a layer, so that the time loop
+// is compiled once for all cells.
+template <typename T, typename E>
+struct CellRunner {
+  using Slice = ForwardSlice<T, E>;
+  void (*run)(const Slice& slice, const void* tensors, int64_t step,
+              const PanelOrder& order) = nullptr;
+  const void* tensors = nullptr;  // the cell's Tensors
+};
+
+template <typename T, typename E = T>
+struct ForwardLayer {
+  const Sequence* seq = nullptr;
+  Sizes<T> sizes = {};
+  int64_t in = 0;  // columns of x
+  InputStage input_stage = InputStage::kProduct;
+  bool plain_weights = false;  // not packed
+  GateMasks<T> input_masks;
+  GateMasks<T> recurrent_masks;
+  int64_t operand_row = 0;    // operands of a row of operand_h
+  int64_t c_row = 0;          // elements of a row of c
+  RowMap<const E> operand_x;  // what the input product reads
+  RowMap<const T> x;
+  RowMap<T> y;                       // rows of [D, S]
+  RowMap<TensorOf<T, E>> rounded_y;  // with kNarrowY, in place of y
+  StateRows<const T> h0, c0;
+  StateRows<T> h_n, c_n;
+  int64_t first_pseudo_layer = 0;
+  HiddenOperand reads = HiddenOperand::kH;
+  CellRunner<T, E> cells;
+  ForwardDirection<T, E> dirs[2] = {};
+  SlicePointers<T, E> pointers[2] = {};
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_

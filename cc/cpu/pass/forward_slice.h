@@ -1,0 +1,376 @@
+// A slice of the batch, or a share of its units, through the time steps of one layer and direction.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
+#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "cc/cpu/pass/forward_layer.h"
+#include "cc/cpu/pass/plain_weights.h"
+#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/pass/step_product.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/gate_masks.h"
+#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/rows/states.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+constexpr int64_t kStepBlockRows = 256;
+
+// Sorted rows [j0, j1) of one direction, a step and a range of panels at a time. Threads that share
+// a slice each have an object with pointers of their own.
+template <typename T, typename E>
+class ForwardSlice {
+ public:
+  ForwardSlice(const ForwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
+               const SlicePointers<T, E>& pointers, T* ring)
+      : layer_(layer),
+        seq_(*layer.seq),
+        s_(layer.sizes),
+        dir_(layer.dirs[dir]),
+        d_(dir),
+        pseudo_layer_(layer.first_pseudo_layer + dir),
+        y_at_(dir * layer.sizes.hidden),
+        j0_(j0),
+        j1_(j1),
+        p_(pointers),
+        ring_(ring),
+        steps_(j0 < j1 ? layer.seq->length[j0] : 0),
+        block_steps_(std::max<int64_t>(1, kStepBlockRows / std::max<int64_t>(1, j1 - j0))) {}
+
+  int64_t steps() const { return steps_; }  // of the longest row
+
+  // The initial states of the units of panels [panel0, panel1) that are updated in place.
+  void LoadStates(int64_t panel0, int64_t panel1) {
+    if (s_.cell.has_c) LoadRows(layer_.c0, panel0, panel1, dir_.c0);
+    if (s_.cell.carries_h && rounds()) LoadRows(layer_.h0, panel0, panel1, dir_.carried);
+  }
+
+  // What the products of each row's first step read, where it is a copy; before any thread starts.
+  void CopyInitialStates() {
+    if (!copies() && !rounds()) return;
+    for (int64_t j = j0_; j < j1_; ++j) {
+      const T* h0 = layer_.h0.at(pseudo_layer_, seq_.perm[j]);
+      for (int64_t parity = 0; parity < 2; ++parity) {
+        CopyH(j, h0, 0, s_.hidden, OperandH(parity, j - j0_));
+      }
+    }
+  }
+
+  // One step of the units of panels [panel0, panel1), with the input stage of a whole step block
+  // where one begins.
+  void Step(int64_t step, int64_t panel0, int64_t panel1) {
+    if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+    if (step % block_steps_ == 0) RunInputStage(panel0, panel1);
+    const int64_t t = TimeOf(step);
+    const int64_t n = Alive(t);
+    PrepareRows(step, t, n);
+    layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
+    if (!copies()) return;
+    const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
+    for (int64_t i = 0; i < n; ++i) {
+      CopyH(j0_ + i, p_.h[i], panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
+            OperandH(step + 1, i));
+    }
+  }
+
+  // h = m * W_proj for the dense panels [panel0, panel1) of P.
+  void Project(int64_t step, int64_t panel0, int64_t panel1) {
+    const int64_t t = TimeOf(step);
+    const int64_t n = Alive(t);
+    for (int64_t i = 0; i < n; ++i) {
+      p_.h_prev[i] = dir_.carried + (j0_ + i) * s_.padded;
+      p_.h[i] = layer_.y.at(t, j0_ + i) + y_at_;
+    }
+    if constexpr (std::is_same_v<T, E>) {
+      if (layer_.plain_weights) {
+        for (int64_t i = 0; i < n; ++i) {
+          PlainProjection(s_, dir_.source.projection, p_.h_prev[i], panel0, panel1, p_.h[i]);
+        }
+        return;
+      }
+      RowGemm<T> g;
+      g.a = p_.h_prev;
+      g.c = p_.h;
+      g.rows = n;
+      g.run = s_.units;
+      g.b = dir_.weights.projection;
+      g.columns = s_.proj;
+      g.panel_stride = 4 * kLanes<T>;
+      g.start = Start::kZero;
+      g.few_rows = FewRows(seq_.batch);
+      GemmDense(g, panel0, panel1);
+    }
+  }
+
+  // The recurrent product and the cells of one step, whose rows Step has prepared.
+  template <typename Cell, HiddenOperand kReads>
+  static void RunCells(const ForwardSlice& slice, const void* tensors, int64_t step,
+                       const PanelOrder& order) {
+    constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
+    constexpr bool kGated = kReads == HiddenOperand::kMaskedCopy && kFormat.gates > 1;
+    using Out = std::conditional_t<kReads == HiddenOperand::kNarrowY, TensorOf<T, E>, T>;
+    const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
+    const Sizes<T>& s = slice.s_;
+    const int64_t n = slice.Alive(slice.TimeOf(step));
+    StepRows<T, Out> rows = slice.RowsOf<Out>(step);
+    auto with = [&](auto nv) {
+      return typename Cell::template Forward<T, Out, decltype(nv)::value>(rows, typed);
+    };
+    if constexpr (kReads == HiddenOperand::kPlainWeight) {
+      RunPlainCell(s, with(Vectors<kFormat.recurrent.count>()), slice.dir_.source.recurrent, n,
+                   slice.BlocksOf(order.begin, order.end));
+    } else {
+      StepProduct<T, E> product = {n,
+                                   nullptr,
+                                   OperandsOf<E>(s.hidden),
+                                   slice.dir_.weights.recurrent,
+                                   FewRows(slice.seq_.batch),
+                                   order.reversed};
+      if constexpr (kReads == HiddenOperand::kH) {
+        product.a = rows.h_prev;
+      } else {
+        product.a = slice.p_.a;
+      }
+      if constexpr (kFormat.gates > 1) {
+        RunCell<T, kGated>(with(Vectors<kFormat.recurrent.count>()), product, order.begin,
+                           order.end);
+      } else {
+        // Dense panels: four unit blocks each, the last one narrower.
+        const int64_t full = s.blocks / 4;
+        RunCell<T, false>(with(Vectors<4>()), product, order.begin, std::min(order.end, full));
+        if (order.end <= full) return;
+        product.panels += DensePanelOffset<T>(product.depth, full);
+        rows.first_block = 4 * full;
+        const int64_t rest = s.blocks % 4;
+        if (rest == 1) RunCell<T, false>(with(Vectors<1>()), product, 0, 1);
+        if (rest == 2) RunCell<T, false>(with(Vectors<2>()), product, 0, 1);
+        if (rest == 3) RunCell<T, false>(with(Vectors<3>()), product, 0, 1);
+      }
+    }
+  }
+
+  // The final states, once all steps are done.
+  void Finish() {
+    if (!layer_.h_n) return;
+    for (int64_t j = j0_; j < j1_; ++j) {
+      const int64_t b = seq_.perm[j];
+      const bool empty = seq_.length[j] == 0;
+      const int64_t last = empty ? 0 : FinalStep(seq_, d_, j);
+      T* h_n = layer_.h_n.at(pseudo_layer_, b);
+      if (rounds() && !empty) {
+        WidenRow(layer_.rounded_y.at(last, j) + y_at_, h_n);
+      } else {
+        std::memcpy(h_n, empty ? layer_.h0.at(pseudo_layer_, b) : layer_.y.at(last, j) + y_at_,
+                    sizeof(T) * s_.hidden);
+      }
+      if (s_.cell.has_c) {
+        const T* c = empty ? layer_.c0.at(pseudo_layer_, b) : RowOfC(last, j);
+        std::memcpy(layer_.c_n.at(pseudo_layer_, b), c, sizeof(T) * s_.units);
+      }
+    }
+  }
+
+ private:
+  template <int NV>
+  using Vectors = std::integral_constant<int, NV>;
+
+  // Whether the products read a copy of h; whether rows of h are written in bfloat16.
+  bool copies() const {
+    return layer_.reads == HiddenOperand::kMaskedCopy || layer_.reads == HiddenOperand::kNarrowCopy;
+  }
+  bool rounds() const { return layer_.reads == HiddenOperand::kNarrowY; }
+
+  int64_t TimeOf(int64_t step) const { return d_ == 0 ? step : steps_ - 1 - step; }
+  int64_t Alive(int64_t t) const { return std::min(j1_, seq_.alive(t)) - j0_; }
+
+  // c of a step; t < 0: before the first.
+  T* RowOfC(int64_t t, int64_t j) const {
+    return t < 0 || dir_.c == nullptr ? dir_.c0 + j * s_.padded
+                                      : dir_.c + (seq_.start[t] + j) * layer_.c_row;
+  }
+
+  void LoadRows(const StateRows<const T>& states, int64_t panel0, int64_t panel1, T* rows) const {
+    const int64_t unit0 = panel0 * kLanes<T>;
+    const int64_t unit1 = std::min(s_.units, panel1 * kLanes<T>);
+    for (int64_t j = j0_; j < j1_; ++j) {
+      const T* state = states.at(pseudo_layer_, seq_.perm[j]);
+      T* row = rows + j * s_.padded;
+      std::copy(state + unit0, state + unit1, row + unit0);
+      std::fill(row + unit1, row + panel1 * kLanes<T>, T(0));
+    }
+  }
+
+  void WidenRow(const TensorOf<T, E>* row, T* out) const {
+    for (int64_t k = 0; k < s_.hidden; k += kLanes<T>) {
+      StoreFirst(out + k, LoadWide<T>(row + k, s_.hidden - k), s_.hidden - k);
+    }
+  }
+
+  // The copy of h that the product of a step reads for row j0 + i. That of the next step is written
+  // meanwhile.
+  E* OperandH(int64_t step, int64_t i) const {
+    return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
+  }
+
+  // Units [begin, end) of a row of h, masked or rounded; begin is a multiple of V.
+  void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
+    if constexpr (std::is_same_v<T, E>) {
+      MaskRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);
+    } else {
+      NarrowRow(h, begin, end, out);
+    }
+  }
+
+  void PrepareStepBlock(int64_t block) {
+    block_ = block;
+    block_rows_ = 0;
+    const int64_t end = std::min(steps_, (block + 1) * block_steps_);
+    for (int64_t step = block * block_steps_; step < end; ++step) {
+      const int64_t t = TimeOf(step);
+      for (int64_t j = j0_; j < j0_ + Alive(t); ++j, ++block_rows_) {
+        p_.x[block_rows_] = layer_.operand_x.at(t, j);
+        p_.gates[block_rows_] = dir_.gates != nullptr
+                                    ? dir_.gates + (seq_.start[t] + j) * s_.gate_row
+                                    : ring_ + block_rows_ * s_.gate_row;
+      }
+    }
+  }
+
+  // Row of the step block where the step's gates begin: those of the steps visited before it.
+  void FindGateRow(int64_t step) {
+    const int64_t first = block_ * block_steps_;
+    if (gate_step_ < first || gate_step_ > step) gate_step_ = first, gate_row_ = 0;
+    for (; gate_step_ < step; ++gate_step_) gate_row_ += Alive(TimeOf(gate_step_));
+  }
+
+  // What the cell reads and writes at a step, and in p_.a what its product reads.
+  void PrepareRows(int64_t step, int64_t t, int64_t n) {
+    FindGateRow(step);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t j = j0_ + i;
+      const int64_t before = PreviousStep(seq_, d_, t, j);
+      if (s_.cell.has_c) {
+        p_.c_prev[i] = RowOfC(before, j);
+        p_.c[i] = RowOfC(t, j);
+      }
+      if (rounds()) {
+        p_.a[i] = before < 0 ? OperandH(0, i)
+                             : reinterpret_cast<const E*>(layer_.rounded_y.at(before, j) + y_at_);
+        p_.rounded_h[i] = layer_.rounded_y.at(t, j) + y_at_;
+        if (s_.cell.carries_h) p_.h_prev[i] = p_.c[i] = dir_.carried + j * s_.padded;
+        continue;
+      }
+      p_.h_prev[i] =
+          before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
+      p_.h[i] = s_.proj > 0 ? dir_.carried + j * s_.padded : layer_.y.at(t, j) + y_at_;
+      if (copies()) p_.a[i] = OperandH(step, i);
+    }
+  }
+
+  template <typename Out>
+  StepRows<T, Out> RowsOf(int64_t step) const {
+    Out** h;
+    if constexpr (std::is_same_v<Out, T>) {
+      h = p_.h;
+    } else {
+      h = p_.rounded_h;
+    }
+    return {p_.h_prev,
+            p_.gates + gate_row_,
+            p_.c_prev,
+            p_.c,
+            h,
+            /*first_row=*/seq_.start[TimeOf(step)] + j0_,
+            s_.units,
+            /*first_block=*/0,
+            dir_.weights.split_bias};
+  }
+
+  // The part of the gates that comes from x, for the rows of a step block.
+  void RunInputStage(int64_t panel0, int64_t panel1) {
+    switch (layer_.input_stage) {
+      case InputStage::kProduct:
+        return InputProduct</*Gated=*/false>(panel0, panel1);
+      case InputStage::kMaskedProduct:
+        if constexpr (std::is_same_v<T, E>) InputProduct</*Gated=*/true>(panel0, panel1);
+        return;
+      default:
+        break;
+    }
+    if constexpr (std::is_same_v<T, E>) {
+      const BlockRange blocks = BlocksOf(panel0, panel1);
+      for (int64_t row = 0; row < block_rows_; ++row) {
+        if (layer_.input_stage == InputStage::kAddX) {
+          AddXToGates(p_.x[row], blocks, p_.gates[row]);
+        } else {
+          PlainInputProduct(s_, dir_.source.input, dir_.weights.bias, p_.x[row], layer_.in, blocks,
+                            p_.gates[row]);
+        }
+      }
+    }
+  }
+
+  template <bool Gated>
+  void InputProduct(int64_t panel0, int64_t panel1) {
+    RowGemm<T, E> g;
+    g.a = p_.x;
+    g.c = p_.gates;
+    g.rows = block_rows_;
+    g.run = OperandsOf<E>(layer_.in);
+    g.b = dir_.weights.input;
+    g.bias = dir_.weights.bias;
+    g.columns = s_.gate_row;
+    g.panel_stride = 4 * kLanes<T>;
+    g.start = Start::kBias;
+    if (s_.dense) {
+      GemmDense(g, panel0, panel1);
+    } else {
+      GemmGatePanels<T, Gated>(g, s_.cell.input.count, panel0, panel1);
+    }
+  }
+
+  void AddXToGates(const T* row, const BlockRange& blocks, T* gates) const {
+    constexpr int V = kLanes<T>;
+    for (int64_t u = blocks.begin; u < blocks.end; ++u) {
+      const Packet<T> x = LoadFirst(row + u * V, s_.units - u * V);
+      T* g = gates + (u * s_.cell.buffer + s_.cell.input_at) * V;
+      const T* bias = dir_.weights.bias + u * s_.cell.input.count * V;
+      for (int v = 0; v < s_.cell.input.count; ++v) {
+        Store(g + v * V, padd(Load(bias + v * V), x));
+      }
+    }
+  }
+
+  BlockRange BlocksOf(int64_t panel0, int64_t panel1) const {
+    return {panel0 * s_.panel_blocks(), std::min(s_.blocks, panel1 * s_.panel_blocks())};
+  }
+
+  const ForwardLayer<T, E>& layer_;
+  const Sequence& seq_;
+  const Sizes<T>& s_;
+  const ForwardDirection<T, E>& dir_;
+  const int d_;
+  const int64_t pseudo_layer_;
+  const int64_t y_at_;
+  const int64_t j0_, j1_;
+  const SlicePointers<T, E> p_;
+  T* const ring_;
+  const int64_t steps_;
+  const int64_t block_steps_;
+  int64_t block_ = -1;
+  int64_t block_rows_ = 0;
+  int64_t gate_step_ = -1;
+  int64_t gate_row_ = 0;
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_

@@ -1,0 +1,176 @@
+// Products with a transposed A, those of weight gradients: A's rows are K.
+#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
+#define TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "cc/cpu/product/tile.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// A transposed: element (m, k) is rows[k][m], so a column block of a tall matrix.
+template <typename T>
+struct ColumnsOfA {
+  static constexpr bool kGated = false;
+  const T* const* rows;
+  int64_t column;
+  EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return rows[k][column + m]; }
+  // The line that the next tiles need: consecutive k are a whole row apart.
+  EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
+    __builtin_prefetch(rows[k] + column + 24, 0, 2);
+  }
+};
+
+// The same from a copy with rows of LD elements: element (m, k) is at_column[k * LD + m].
+template <typename T, int LD>
+struct DenseColumnsOfA {
+  static constexpr bool kGated = false;
+  const T* at_column;
+  EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return at_column[k * LD + m]; }
+  EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
+};
+
+// The same of interleaved rows, as in GatedRowsOfA.
+template <typename T, int NV>
+struct GatedColumnsOfA {
+  static constexpr bool kGated = true;
+  const T* const* rows;
+  int64_t column;
+  EIGEN_ALWAYS_INLINE T at(int m, int v, int64_t k) const { return rows[k][(column + m) * NV + v]; }
+  EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
+    __builtin_prefetch(rows[k] + (column + 24) * NV, 0, 2);
+  }
+};
+
+// Rows that a weight gradient reduces at a time. With 16 registers tiles are small and read A
+// often: blocks of its columns are copied, whose rows, often 4 KiB apart, would fall on few sets of
+// the caches, and fewer rows let the copy and a panel of B share the first level.
+constexpr bool kCopiesColumns = kVectorRegisters == 16;
+constexpr int64_t kReductionRows = kCopiesColumns ? 128 : 256;
+
+// Panels of a product with a transposed A, the product of a weight gradient:
+// c_q[m, v] (+)= sum_k rows[k][m] * b_q[k * ldb + v] for panels q below `panels`.
+template <typename T, typename E>
+struct TransposedGemm {
+  const E* const* rows;
+  int64_t depth;
+  int64_t columns;  // of A
+  int panels;
+  const E* b;  // panel q at b + q * b_stride
+  int64_t b_stride;
+  int64_t ldb;
+  T* c;  // panel q at c + q * c_stride, [columns][NV * V]
+  int64_t c_stride;
+  bool accumulate;
+};
+
+// One tile of it: columns [i, i + M) of A, which `a` reads.
+template <typename T, int M, int NV, typename E, typename A>
+void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i) {
+  constexpr int V = kLanes<T>;
+  Packet<T> acc[M][NV];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
+  }
+  MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride, g.ldb, g.depth, NothingAhead(), acc);
+  // The sum of one call is formed before it is added, so that a long reduction cut into calls
+  // loses fewer bits.
+  T* c = g.c + q * g.c_stride + i * NV * V;
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      T* at = c + (m * NV + v) * V;
+      Store(at, g.accumulate ? padd(Load(at), acc[m][v]) : acc[m][v]);
+    }
+  }
+}
+
+// fn(q, i, m as a constant) for each tile of columns [begin, end) of A and each panel q.
+template <int M, typename T, typename E, typename F>
+EIGEN_ALWAYS_INLINE void ForTransposedTiles(const TransposedGemm<T, E>& g, int64_t begin,
+                                            int64_t end, F&& fn) {
+  for (int q = 0; q < g.panels; ++q) {
+    for (int64_t i = begin; i < end; i += M) {
+      WithRows<M>(static_cast<int>(std::min<int64_t>(M, end - i)), [&](auto m) { fn(q, i, m); });
+    }
+  }
+}
+
+// Copies columns [begin, end) of A, at most LD, to rows of LD.
+template <int LD, typename T, typename E>
+void CopyColumns(const TransposedGemm<T, E>& g, int64_t begin, int64_t end, E* copy) {
+  constexpr int64_t kAhead = 12;  // the hardware does not foresee steps from row to row
+  constexpr int64_t kLine = 64 / sizeof(E);
+  for (int64_t k = 0; k < g.depth; ++k) {
+    const E* ahead = g.rows[std::min(k + kAhead, g.depth - 1)];
+    for (int64_t i = begin; i < end; i += kLine) __builtin_prefetch(ahead + i);
+    __builtin_prefetch(ahead + end - 1);
+    if (end - begin == LD) {
+      std::memcpy(copy + k * LD, g.rows[k] + begin, sizeof(E) * LD);
+    } else {
+      std::copy(g.rows[k] + begin, g.rows[k] + end, copy + k * LD);
+    }
+  }
+}
+
+// With `Gated` rows are as in GatedColumnsOfA.
+template <typename T, int NV, bool Gated, typename E>
+void GemmTransposed(const TransposedGemm<T, E>& g) {
+  constexpr int M = kTileRows<NV>;
+  if constexpr (kCopiesColumns && !Gated) {
+    constexpr int LD = 48;  // a multiple of every M
+    static_assert(LD % M == 0);
+    alignas(64) E copy[kReductionRows * LD];
+    for (int64_t block = 0; block < g.columns; block += LD) {
+      const int64_t end = std::min(g.columns, block + LD);
+      CopyColumns<LD>(g, block, end, copy);
+      ForTransposedTiles<M>(g, block, end, [&](int q, int64_t i, auto m) {
+        GemmTransposedTile<T, decltype(m)::value, NV>(g, DenseColumnsOfA<E, LD>{copy + (i - block)},
+                                                      q, i);
+      });
+    }
+    return;
+  }
+  using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
+  // The lines of A in a block of columns, a whole row apart, are fetched from afar once for all
+  // panels, and a panel of B passes over the block while it is near.
+  constexpr int64_t kBlock = 8 * M;
+  for (int64_t block = 0; block < g.columns; block += kBlock) {
+    const int64_t end = std::min(g.columns, block + kBlock);
+    ForTransposedTiles<M>(g, block, end, [&](int q, int64_t i, auto m) {
+      GemmTransposedTile<T, decltype(m)::value, NV>(g, Columns{g.rows, i}, q, i);
+    });
+  }
+}
+
+// The same with the number of vectors known at run time.
+template <typename T, typename E>
+void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
+  if constexpr (std::is_same_v<T, E>) {
+    // Only gate panels are gated, of LSTM and of GRU.
+    if (gated && nv == 4) return GemmTransposed<T, 4, true>(g);
+    if (gated) return GemmTransposed<T, 3, true>(g);
+  }
+  switch (nv) {
+    case 1:
+      return GemmTransposed<T, 1, false>(g);
+    case 2:
+      return GemmTransposed<T, 2, false>(g);
+    case 3:
+      return GemmTransposed<T, 3, false>(g);
+    default:
+      return GemmTransposed<T, 4, false>(g);
+  }
+}
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
