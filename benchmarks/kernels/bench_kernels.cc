@@ -1,8 +1,12 @@
 // Times the kernels of every instruction set of this machine, called through the kernel table as
 // the ops call them, without TensorFlow.
 //
-//   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [SHAPES_FILE | "cell T B I H [L] [D]
-//   [dtype]"]...
+//   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT]
+//                 [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
+//
+// --against: a shared object of an older build. Each call is made with both in turn, and the last
+// column is the new time by the old one, each of the fastest tenth of its calls: what else runs on
+// the machine meets both, and leaves those alone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -41,6 +45,7 @@ struct Options {
   int rounds = 7;
   std::vector<int> threads = {1, 2};
   std::string isa;
+  std::string against;
   std::vector<Shape> shapes;
 };
 
@@ -158,18 +163,68 @@ double Time(int rounds, const Call& call) {
   return all[rounds / 2];
 }
 
+// The kernels that are timed, and those they are compared with, if any.
+struct Builds {
+  const KernelTable& table;
+  const KernelTable* old;
+};
+
+// The larger sizes, which serve both.
+using SizesOf = RnnSizes (*KernelTable::*)(const RnnProblem*, const ThreadBudget*);
+RnnSizes LargerSizes(const Builds& builds, SizesOf sizes, const RnnProblem& p,
+                     const ThreadBudget& threads) {
+  const RnnSizes a = (builds.table.*sizes)(&p, &threads);
+  if (builds.old == nullptr) return a;
+  const RnnSizes b = (builds.old->*sizes)(&p, &threads);
+  return {std::max(a.scratch_bytes, b.scratch_bytes), std::max(a.reserve_bytes, b.reserve_bytes)};
+}
+
+struct Timing {
+  double seconds;
+  double ratio = 0;  // new by old
+};
+
+// call(table), with both builds in turn where there are two.
+template <typename Call>
+Timing TimeBuilds(const Builds& builds, int rounds, const Call& call) {
+  if (builds.old == nullptr) return {Time(rounds, [&] { call(builds.table); })};
+  const KernelTable* const tables[] = {&builds.table, builds.old};
+  std::vector<double> seconds[2];
+  const auto start = Clock::now();
+  auto since = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
+  for (int i = 0; i < 20 || since(start) < 2 * rounds * kRoundSeconds; ++i) {
+    for (int k : {i % 2, 1 - i % 2}) {
+      const auto begin = Clock::now();
+      call(*tables[k]);
+      seconds[k].push_back(since(begin));
+    }
+  }
+  auto fast = [](std::vector<double>& all) {
+    const size_t tenth = all.size() / 10;
+    std::nth_element(all.begin(), all.begin() + tenth, all.end());
+    return all[tenth];
+  };
+  const double now = fast(seconds[0]);
+  return {now, now / fast(seconds[1])};
+}
+
 void Line(const Shape& shape, const KernelTable& table, int threads, const char* pass,
-          double seconds, double flops, double peak, int64_t scratch, int64_t reserve) {
-  const double rate = flops / seconds / 1e9;
-  std::printf("| %s | %s | %d | %s | %.4g | %.1f | %.0f%% | %.3g | %.3g |\n", shape.text.c_str(),
-              table.isa, threads, pass, seconds * 1e3, rate, 100 * rate / (peak * threads),
+          const Timing& timing, double flops, double peak, int64_t scratch, int64_t reserve) {
+  const double rate = flops / timing.seconds / 1e9;
+  std::printf("| %s | %s | %d | %s | %.4g | %.1f | %.0f%% | %.3g | %.3g |", shape.text.c_str(),
+              table.isa, threads, pass, timing.seconds * 1e3, rate, 100 * rate / (peak * threads),
               scratch / 1e6, reserve / 1e6);
+  if (timing.ratio > 0) std::printf(" %.3f |", timing.ratio);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
 // Packing alone, and a forward pass on weights that were packed before.
-void RunPacked(RnnForwardArgs f, const KernelTable& table, int threads, int rounds,
-               const Shape& shape, double peak) {
+void RunPacked(RnnForwardArgs f, const Builds& builds, int threads, int rounds, const Shape& shape,
+               double peak) {
+  const KernelTable& table = builds.table;
   const RnnPackSizes sizes = table.rnn_pack_sizes(&f.problem);
   const Buffer packed(sizes.packed_bytes), scratch(sizes.scratch_bytes);
   Threads team(threads);
@@ -179,21 +234,26 @@ void RunPacked(RnnForwardArgs f, const KernelTable& table, int threads, int roun
   pack.scratch = scratch.get();
   pack.params = f.params;
   pack.packed = packed.get();
-  const double packing = Time(rounds, [&] { table.rnn_pack(&pack); });
+  const Timing packing =
+      TimeBuilds(builds, rounds, [&](const KernelTable& t) { t.rnn_pack(&pack); });
   Line(shape, table, threads, "packing", packing, 0, peak, sizes.scratch_bytes, 0);
 
   f.problem.weights_packed = 1;
-  const int64_t bytes = table.rnn_forward_sizes(&f.problem, &pack.parallel.threads).scratch_bytes;
+  const int64_t bytes =
+      LargerSizes(builds, &KernelTable::rnn_forward_sizes, f.problem, pack.parallel.threads)
+          .scratch_bytes;
   const Buffer forward_scratch(bytes);
   f.parallel = pack.parallel;
   f.scratch = forward_scratch.get();
   f.params = nullptr;
   f.packed = packed.get();
-  const double seconds = Time(rounds, [&] { table.rnn_forward(&f); });
-  Line(shape, table, threads, "forward, packed", seconds, Flops(f.problem), peak, bytes, 0);
+  const Timing timing =
+      TimeBuilds(builds, rounds, [&](const KernelTable& t) { t.rnn_forward(&f); });
+  Line(shape, table, threads, "forward, packed", timing, Flops(f.problem), peak, bytes, 0);
 }
 
-void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, double peak) {
+void Run(const Shape& shape, const Builds& builds, int threads, int rounds, double peak) {
+  const KernelTable& table = builds.table;
   const ThreadBudget budget = {threads, kWakeNs, kMeetNs};
   RnnProblem p = shape.problem;
   const std::vector<int32_t> lengths(p.batch, static_cast<int32_t>(p.max_time));
@@ -209,7 +269,7 @@ void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, 
 
   for (int training = 0; training <= 1; ++training) {
     p.is_training = training;
-    const RnnSizes sizes = table.rnn_forward_sizes(&p, &budget);
+    const RnnSizes sizes = LargerSizes(builds, &KernelTable::rnn_forward_sizes, p, budget);
     const Buffer scratch(sizes.scratch_bytes), reserve(training ? sizes.reserve_bytes : 1);
     RnnForwardArgs f = {};
     f.problem = p;
@@ -225,15 +285,16 @@ void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, 
     {
       Threads team(threads);
       f.parallel = team.Get();
-      const double seconds = Time(rounds, [&] { table.rnn_forward(&f); });
-      Line(shape, table, threads, training ? "forward, training" : "forward", seconds, Flops(p),
+      const Timing timing =
+          TimeBuilds(builds, rounds, [&](const KernelTable& t) { t.rnn_forward(&f); });
+      Line(shape, table, threads, training ? "forward, training" : "forward", timing, Flops(p),
            peak, sizes.scratch_bytes, training ? sizes.reserve_bytes : 0);
     }
     if (!training) {
-      RunPacked(f, table, threads, rounds, shape, peak);
+      RunPacked(f, builds, threads, rounds, shape, peak);
       continue;
     }
-    const RnnSizes back = table.rnn_backward_sizes(&p, &budget);
+    const RnnSizes back = LargerSizes(builds, &KernelTable::rnn_backward_sizes, p, budget);
     const Buffer back_scratch(back.scratch_bytes);
     RnnBackwardArgs b = {};
     b.problem = p;
@@ -254,12 +315,13 @@ void Run(const Shape& shape, const KernelTable& table, int threads, int rounds, 
     Threads team(threads);
     b.parallel = team.Get();
     int32_t refused = 0;
-    const double seconds = Time(rounds, [&] { refused |= table.rnn_backward(&b); });
+    const Timing timing =
+        TimeBuilds(builds, rounds, [&](const KernelTable& t) { refused |= t.rnn_backward(&b); });
     if (refused != 0) {
       std::fprintf(stderr, "%s: the backward kernel refused\n", shape.text.c_str());
       std::exit(1);
     }
-    Line(shape, table, threads, "backward", seconds, 2 * Flops(p), peak, back.scratch_bytes,
+    Line(shape, table, threads, "backward", timing, 2 * Flops(p), peak, back.scratch_bytes,
          sizes.reserve_bytes);
   }
 }
@@ -314,6 +376,8 @@ bool Parse(int argc, char** argv, Options* options) {
       options->rounds = std::atoi(value.c_str());
     } else if (name == "--isa") {
       options->isa = value;
+    } else if (name == "--against") {
+      options->against = value;
     } else if (name == "--threads") {
       options->threads.clear();
       std::istringstream list(value);
@@ -333,9 +397,10 @@ bool Parse(int argc, char** argv, Options* options) {
 int main(int argc, char** argv) {
   Options options;
   if (!Parse(argc, argv, &options)) {
-    std::fprintf(stderr,
-                 "usage: bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] "
-                 "SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
+    std::fprintf(
+        stderr,
+        "usage: bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT] "
+        "SHAPES_FILE|\"cell T B I H [L] [D] [dtype]\"...\n");
     return 2;
   }
   std::printf(
@@ -343,9 +408,22 @@ int main(int argc, char** argv) {
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
   for (const KernelTable* table : Tables(argv[0])) {
     if (!options.isa.empty() && options.isa != table->isa) continue;
+    const KernelTable* old = nullptr;
+    if (!options.against.empty()) {
+      std::string problem;
+      for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
+        if (Name(isa) == std::string(table->isa)) {
+          old = OpenVariant(options.against, isa, &problem);
+        }
+      }
+      if (old == nullptr) {
+        std::fprintf(stderr, "left out: %s: %s\n", table->isa, problem.c_str());
+        continue;
+      }
+    }
     const double peak = FmaPeak(table->vector_bytes);
     for (const Shape& shape : options.shapes) {
-      for (int threads : options.threads) Run(shape, *table, threads, options.rounds, peak);
+      for (int threads : options.threads) Run(shape, {*table, old}, threads, options.rounds, peak);
     }
     std::printf("\nFMA peak of one core, %s, float32: %.0f GFLOP/s\n\n", table->isa, peak);
   }
