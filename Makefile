@@ -18,6 +18,7 @@ KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
 STREAMING_ARGS ?=
 COSTS_ARGS ?=
 THREADS_ARGS ?=
+SOAK_ARGS ?= --seconds 600
 # What `make problems` runs. It goes on where it stopped.
 PROBLEMS_ARGS ?= --set ci --seconds 600
 GPU_ARGS ?=
@@ -47,6 +48,7 @@ help:
 	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
 	@echo "make problems  random problems of all ops against references: PROBLEMS_ARGS='--set night"
 	@echo "               --seconds 600'; see tests/problem/README.md"
+	@echo "make soak      calls of changing shapes from eight threads: SOAK_ARGS='--seconds 600'"
 	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
 	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
 	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
@@ -109,6 +111,9 @@ problems: develop
 	tools/need_gtest.sh
 	$(BAZEL) build //tests/cc/cpu:problems_test
 	PYTHONPATH=. $(PY) -m tests.problem $(PROBLEMS_ARGS)
+
+soak: develop
+	PYTHONPATH=.:tests $(PY) -m soak.run_soak $(SOAK_ARGS)
 
 # From build/, so that the package under test is the installed wheel and not the source tree.
 test: cc-test install

@@ -52,25 +52,6 @@ def _stock_calls():
     return [(raw, _of_op("CudnnRNNV3", ours))]
 
 
-def _prepared(ops, call):
-    """A function that calls the op on tensors that exist."""
-    tensors = {
-        name: [tf.constant(a) for a in value] if isinstance(value, list) else tf.constant(value)
-        for name, value in call.tensors.items()
-    }
-    return lambda: getattr(ops, call.op)(**tensors, **call.attrs)
-
-
-def _bytes(result):
-    tensors = tf.nest.flatten(result)
-    return [t.numpy().tobytes() for t in tensors]
-
-
-def _counts(call):
-    """Whether two calls may differ: dropout counts them."""
-    return bool(call.attrs.get("dropout")) and call.op == "CudnnRNNV3"
-
-
 class Failing:
     def __init__(self, library):
         self._library = ctypes.CDLL(library)
@@ -89,8 +70,8 @@ class Failing:
 
 def _check(failing, ops, call, kind, start):
     """Lets request after request fail; returns (number of requests, complaint or None)."""
-    function = _prepared(ops, call)
-    want = _bytes(function())
+    function = calls.prepared(ops, call)
+    want = calls.result_bytes(function())
     for n in range(1, MOST):
         start(n)
         result, error, failed = failing.run(function, kind, n)
@@ -98,9 +79,9 @@ def _check(failing, ops, call, kind, start):
             return n, f"request {n}: {type(error).__name__}: {error}"
         if not failed and error is not None:
             return n, f"an error although no request failed: {error}"
-        after = _bytes(function())
-        if not _counts(call):
-            if result is not None and _bytes(result) != want:
+        after = calls.result_bytes(function())
+        if not calls.counts_calls(call):
+            if result is not None and calls.result_bytes(result) != want:
                 return n, f"request {n}: another result"
             if after != want:
                 return n, f"request {n}: another result in the call after it"

@@ -8,28 +8,13 @@ import sys
 
 import numpy as np
 
-from problem import draw, values
-from problem.grammar import BLOCK, LAYER
-from support import calls, layer_ops, mutations, packed_calls, subproc
+from problem import draw
+from problem.calls import calls_of
+from support import mutations, subproc
 from support.bad_inputs import raised_by
 
 # Multiplications of one call: small, since each case is one call and one mutation.
 LARGEST = 20_000
-
-
-def calls_of(ops, problem, rng):
-    """The valid calls of a problem in float32: its op, the gradient, and what handles weights."""
-    case, time_major = values.case(problem), problem.order == "time"
-    if problem.op == BLOCK:
-        return calls.calls_of_block(ops, case)
-    if problem.op == LAYER:
-        found = layer_ops.calls(ops, case, time_major)
-        return [packed_calls.of_layer(ops, found[0])] if problem.run == "packed" else found
-    found = calls.calls_of_rnn(ops, case, time_major, problem.dropout)
-    if problem.run == "packed":
-        plain = next(call for call in found if call.op == "CudnnRNNV3")
-        return [packed_calls.of_rnn(ops, case.spec, plain)]
-    return found + calls.params_calls(case.spec, rng)
 
 
 def corrupted_contents(call, rng):
@@ -58,7 +43,7 @@ def main():
     for k in range(first, count):
         rng = np.random.default_rng([seed, k])
         problem = draw.problem(seed, k, LARGEST).replace(type="float32")
-        found = calls_of(ops, problem, rng)
+        found = calls_of(ops, problem)
         call = found[rng.integers(len(found))]
         if k % 4 == 0:
             mutation = mutations.Mutation(

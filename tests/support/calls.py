@@ -36,6 +36,29 @@ def run_eagerly(ops, call):
     return getattr(ops, call.op)(**call.tensors, **call.attrs)
 
 
+def prepared(ops, call):
+    """A function that calls the op on tensors that exist."""
+    import tensorflow as tf
+
+    tensors = {
+        name: [tf.constant(a) for a in value] if isinstance(value, list) else tf.constant(value)
+        for name, value in call.tensors.items()
+    }
+    return lambda: getattr(ops, call.op)(**tensors, **call.attrs)
+
+
+def result_bytes(result):
+    """The bytes of each tensor of a result."""
+    import tensorflow as tf
+
+    return [t.numpy().tobytes() for t in tf.nest.flatten(result)]
+
+
+def counts_calls(call):
+    """Whether equal calls differ: dropout counts them."""
+    return bool(call.attrs.get("dropout")) and call.op == "CudnnRNNV3"
+
+
 def _flatten(call):
     """(list of arrays, function that puts tensors back into the keyword arguments)."""
     names = list(call.tensors)

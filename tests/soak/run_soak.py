@@ -1,0 +1,114 @@
+"""Calls of changing shapes from many threads: the same bits at every call, and memory that stays.
+
+    python -m soak.run_soak [--seconds N] [--threads N] [--seed N] [--no-functions]
+
+Threads call the ops of drawn problems, one in fifty times through a function that is traced, called
+and dropped, unless --no-functions. Prints a line of JSON; the exit status is 1 where a result differed.
+"""
+
+import argparse
+import gc
+import json
+import os
+import sys
+import threading
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+
+import tf_rnn_ops  # noqa: E402
+from problem import draw  # noqa: E402
+from problem.calls import calls_of  # noqa: E402
+from support import calls  # noqa: E402
+
+# Problems, and multiplications of one at most.
+PROBLEMS, LARGEST = 60, 200_000
+# One call in so many through a function of its own.
+TRACED = 50
+SAMPLE_SECONDS = 1.0
+
+
+def _resident_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _subjects(seed):
+    """(line, function, bytes of its result) of every call of the problems."""
+    found = []
+    for number in range(PROBLEMS):
+        problem = draw.problem(seed, number, LARGEST).replace(type="float32")
+        for call in calls_of(tf_rnn_ops.raw_ops, problem):
+            if calls.counts_calls(call):
+                continue
+            function = calls.prepared(tf_rnn_ops.raw_ops, call)
+            found.append((f"{problem} # {call.op}", function, calls.result_bytes(function())))
+    return found
+
+
+class Soak:
+    def __init__(self, subjects, seed, functions=True):
+        self.subjects, self.seed, self.functions = subjects, seed, functions
+        self.counts, self.wrong = {}, []
+        self.stop = threading.Event()
+
+    def work(self, thread):
+        rng = np.random.default_rng([self.seed, thread])
+        self.counts[thread] = 0
+        while not self.stop.is_set():
+            line, function, want = self.subjects[rng.integers(len(self.subjects))]
+            traced = rng.integers(TRACED) == 0 and self.functions
+            run = tf.function(function, autograph=False) if traced else function
+            if calls.result_bytes(run()) != want:
+                self.wrong.append(line)
+            self.counts[thread] += 1
+
+    def run(self, threads, seconds):
+        """Returns samples of (calls so far, resident bytes)."""
+        workers = [threading.Thread(target=self.work, args=(k,)) for k in range(threads)]
+        for worker in workers:
+            worker.start()
+        samples, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(SAMPLE_SECONDS)
+            samples.append((sum(self.counts.values()), _resident_bytes()))
+        self.stop.set()
+        for worker in workers:
+            worker.join()
+        gc.collect()
+        return samples
+
+
+def growth(samples):
+    """Bytes for each 1000 calls over the later half of the samples, by least squares."""
+    later = np.array(samples[len(samples) // 2 :], float)
+    if len(later) < 2 or np.ptp(later[:, 0]) == 0:
+        return 0.0
+    return float(1000 * np.polyfit(later[:, 0], later[:, 1], 1)[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-functions", action="store_true", help="call the ops eagerly alone")
+    args = parser.parse_args()
+    tf.get_logger().setLevel("ERROR")  # it warns of functions that are traced and dropped
+    soak = Soak(_subjects(args.seed), args.seed, not args.no_functions)
+    samples = soak.run(args.threads, args.seconds)
+    record = {
+        "calls": sum(soak.counts.values()), "threads": args.threads, "seed": args.seed,
+        "kinds": len(soak.subjects), "functions": soak.functions, "wrong": sorted(set(soak.wrong)),
+        "resident_mb": [round(samples[k][1] / 2**20) for k in (0, len(samples) // 2, -1)],
+        "growth_kb_per_1000_calls": round(growth(samples) / 1024, 1),
+    }  # fmt: skip
+    print(json.dumps(record))
+    return int(bool(soak.wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
