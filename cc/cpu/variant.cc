@@ -17,9 +17,9 @@ namespace {
 
 constexpr Isa kIsas[] = {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512};
 
+#if defined(__x86_64__)
 bool HasBits(uint64_t value, uint64_t bits) { return (value & bits) == bits; }
 
-#if defined(__x86_64__)
 // The register states that the operating system saves and restores.
 uint64_t ReadXcr0() {
   uint32_t low, high;

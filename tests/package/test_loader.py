@@ -112,7 +112,7 @@ def test_another_machine(copied_package):
     )
     line = _warning(_run("-c", script + WITHOUT_OPS, path=copied_package.parent))
     assert line.startswith(
-        "tf_rnn_ops has no kernels for Darwin on arm64, only for Linux on x86_64."
+        "tf_rnn_ops has no kernels for Darwin on arm64, only for Linux on x86_64 or aarch64."
     )
 
 
@@ -132,7 +132,7 @@ def _write_foreign(path):
             lambda path: path.write_bytes(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()[:-9999]),
             "cut off or no shared object",
         ),
-        (_write_foreign, "this machine is"),
+        (_write_foreign, "is for aarch64, but this machine is x86_64: install the wheel for x86_64."),
     ],
     ids=["text", "empty", "truncated", "another processor"],
 )

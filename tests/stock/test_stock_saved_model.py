@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from parity import torch_rnn
 from reference.spec import RnnSpec
 from stock.gpu_model import read_model, write_model
 from support import cases
@@ -17,6 +16,7 @@ SPECS = (
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_runs_and_trains(spec, tmp_path, rng):
+    torch_rnn = pytest.importorskip("parity.torch_rnn", reason="needs torch")
     lengths = np.array([6, 1, 4, 6])
     case = cases.rnn_case(spec, 6, 4, rng, "float64", lengths)
     write_model(tmp_path, spec, case)

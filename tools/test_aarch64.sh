@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Tests the aarch64 wheel on another processor, under qemu: tools/test_aarch64.sh WHEEL
+# First the C++ tests, then the installed wheel in Debian's arm64 Python: every op against its
+# reference, and Keras models. Downloads TensorFlow for aarch64 and what it needs: 300 MB.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. tools/common.sh
+[ $# = 1 ] && [ -f "$1" ] || die "usage: tools/test_aarch64.sh WHEEL"
+wheel=$1
+version=$(tensorflow_versions | tail -n 1)
+python=$(configured python)
+triple=aarch64-linux-gnu
+qemu=$(command -v qemu-aarch64-static || true)
+if [ -z "$qemu" ]; then
+  apt_install qemu-user-static ||
+    die "qemu-aarch64-static not found: install it (Debian: apt-get install qemu-user-static)"
+  qemu=$(command -v qemu-aarch64-static)
+fi
+place=$PWD/.tools/aarch64
+mkdir -p "$place"
+
+# Debian has GoogleTest's sources beside its library for this machine.
+gtest=$place/gtest
+if [ ! -f "$gtest/libgmock.a" ]; then
+  echo "compiling GoogleTest for aarch64"
+  rm -rf "$gtest"
+  mkdir -p "$gtest"
+  sources=/usr/src/googletest
+  [ -d $sources ] || die "$sources not found: install it (Debian: apt-get install libgtest-dev libgmock-dev)"
+  for library in googletest/src/gtest-all googletest/src/gtest_main googlemock/src/gmock-all; do
+    name=$(basename $library)
+    $triple-g++ -std=c++17 -O1 -c -I$sources/googletest/include -I$sources/googletest \
+      -I$sources/googlemock/include -I$sources/googlemock $sources/$library.cc -o "$gtest/$name.o"
+    $triple-ar rcs "$gtest/lib${name%-all}.a" "$gtest/$name.o"
+  done
+fi
+
+bazel_options "$version" aarch64
+# Left out: a test that makes a link to a system library, which leads out of qemu's folder.
+tools/bazelisk.sh test "${options[@]}" --linkopt="-L$gtest" --run_under="$qemu -L /usr/$triple" \
+  --test_timeout=3600 --test_arg=--gtest_filter=-OpenVariantTest.LibraryWithoutTheTable \
+  //tests/cc/compat/... //tests/cc/core/... //tests/cc/cpu:variant_test \
+  //tests/cc/cpu:rnn_kernel_test //tests/cc/cpu:block_lstm_kernel_test //tests/cc/cpu:activation_test
+
+# Debian's Python for arm64, unpacked and not installed: nothing of this system changes.
+root=$place/root
+if [ ! -x "$root/usr/bin/python3.11" ]; then
+  echo "unpacking Debian's arm64 Python"
+  state=$place/apt
+  rm -rf "$root" "$state"
+  mkdir -p "$root" "$state/lists/partial" "$state/archives/partial"
+  : >"$state/status"
+  apt=(apt-get -q -y -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Debug::NoLocking=1
+    -o Dir::State="$state" -o Dir::State::status="$state/status" -o Dir::Cache="$state"
+    -o APT::Sandbox::User="$(id -un)")
+  "${apt[@]}" update >"$place/apt.log"
+  "${apt[@]}" install --no-install-recommends --download-only \
+    python3.11-minimal libpython3.11-stdlib libstdc++6 >>"$place/apt.log"
+  for package in "$state"/archives/*.deb; do
+    dpkg-deb -x "$package" "$root"
+  done
+fi
+
+# install FOLDER ARGUMENT...: packages of aarch64, from this machine's pip.
+install() {
+  "$python" -m pip --disable-pip-version-check install --quiet --target "$1" --only-binary=:all: \
+    --implementation cp --python-version 3.11 --platform manylinux_2_27_aarch64 \
+    --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 "${@:2}"
+}
+
+site=$place/site-$version
+if [ ! -d "$site" ]; then
+  echo "installing TensorFlow $version for aarch64"
+  rm -rf "$site.new"
+  install "$site.new" "tensorflow~=$version.0" pytest
+  mv "$site.new" "$site"
+fi
+rm -rf "$place/wheel"
+install "$place/wheel" --no-deps "$wheel"
+
+# From build/, so that the package under test is the installed one.
+cd build
+PYTHONPATH=$place/wheel:$site PYTHONDONTWRITEBYTECODE=1 "$qemu" -L "$root" "$root/usr/bin/python3.11" \
+  -m pytest -q -p no:cacheprovider ../tests/parity/test_device_parity.py \
+  ../tests/keras/test_layer_models.py::test_one_model_for_any_batch_and_time
