@@ -18,6 +18,16 @@ namespace {
 // has one thread less.
 constexpr std::chrono::microseconds kStayFor{200};
 
+using Clock = std::chrono::steady_clock;
+
+// When the last team of the process ended; the beginning of time where there was none.
+std::atomic<Clock::rep> last_end{Clock::time_point::min().time_since_epoch().count() / 2};
+
+std::chrono::nanoseconds SinceLastTeam() {
+  const Clock::duration end{last_end.load(std::memory_order_relaxed)};
+  return Clock::now().time_since_epoch() - end;
+}
+
 }  // namespace
 
 // Note [Claiming items]
@@ -102,11 +112,14 @@ struct Team::State {
 };
 
 Team::Team(int num_threads, Schedule schedule)
-    : num_threads_(schedule ? std::max(1, num_threads) : 1), schedule_(std::move(schedule)) {}
+    : num_threads_(schedule ? std::max(1, num_threads) : 1),
+      rest_(SinceLastTeam()),
+      schedule_(std::move(schedule)) {}
 
 Team::~Team() {
   // No item is running: For() has waited for all of its own.
   if (state_ != nullptr) state_->finished.store(true, std::memory_order_relaxed);
+  last_end.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 void Team::CallHelpers(int64_t wanted) {

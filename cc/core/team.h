@@ -3,6 +3,7 @@
 #ifndef TF_RNN_OPS_CC_CORE_TEAM_H_
 #define TF_RNN_OPS_CC_CORE_TEAM_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,6 +24,9 @@ class Team {
 
   int num_threads() const { return num_threads_; }
 
+  // The time from the end of the process's last team to the beginning of this one.
+  std::chrono::nanoseconds rest() const { return rest_; }
+
   // Runs fn(arg, i) for each i in [0, n), items claimed one by one; returns when all are done and
   // their writes are visible to the caller. Schedules as many helpers as are missing for
   // `worth_threads` threads, the caller included; 1: the caller does it alone. Not reentrant.
@@ -33,6 +37,7 @@ class Team {
   void CallHelpers(int64_t wanted);
 
   const int num_threads_;
+  const std::chrono::nanoseconds rest_;
   const Schedule schedule_;
   std::shared_ptr<State> state_;  // once there is a job for more than one thread
 };

@@ -63,6 +63,22 @@ TEST(ChooseSplit, FewRowsShareUnits) {
 // One step of one row reads 8 MB of weights: two cores read them in half the time.
 TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 512, 512, 2), 1, 2); }
 
+// Reading the weights is most of a call of one step, and two shares read half of them each.
+TEST(ChooseSplit, FewStepsOfManyRowsAreShared) {
+  Expect(Lstm(1, 8, 256, 256, 2), 1, 2);
+  Expect(Lstm(1, 32, 256, 256, 2), 1, 2);
+  Expect(Lstm(3, 8, 256, 256, 2), 1, 2);
+  Expect(Lstm(10, 8, 256, 256, 2), 2, 1);
+}
+
+TEST(ChooseSplit, CallsAtOnceAfterAnotherWakeThreadsForLess) {
+  SplitProblem p = Lstm(1, 1, 256, 256, 2);
+  p.threads.wake_ns = WakeNs(kWarmForNs);
+  Expect(p, 1, 1);
+  p.threads.wake_ns = WakeNs(kWarmForNs - 1);
+  Expect(p, 1, 2);
+}
+
 TEST(ChooseSplit, ManyRowsAreSliced) {
   Expect(Lstm(100, 8, 64, 128, 2), 2, 1);
   Expect(Lstm(100, 32, 256, 256, 2), 2, 1);
