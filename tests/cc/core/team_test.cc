@@ -289,7 +289,9 @@ TEST(Team, ItemsSeeTheCallersWritesAndTheCallerSeesTheirs) {
 }
 
 TEST(Team, RestIsTheTimeSinceTheLastTeam) {
-  { const Team last(1, nullptr); }
+  {
+    const Team last(1, nullptr);
+  }
   const auto before = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   const std::chrono::nanoseconds slept = std::chrono::steady_clock::now() - before;
@@ -297,7 +299,9 @@ TEST(Team, RestIsTheTimeSinceTheLastTeam) {
   const Team second(1, nullptr);
   EXPECT_GE(first.rest(), slept);
   EXPECT_GE(second.rest(), first.rest()) << "the first has not ended";
-  { const Team ended(1, nullptr); }
+  {
+    const Team ended(1, nullptr);
+  }
   EXPECT_LT(Team(1, nullptr).rest(), second.rest());
 }
 
