@@ -33,7 +33,7 @@ BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
 	'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo docs test problems test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test problems soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
