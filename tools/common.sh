@@ -46,15 +46,16 @@ configured_minor() {
 bazel_options() {
   options=()
   [ "$1 $2" != "$(configured_minor) $(uname -m)" ] || return 0
-  local lines line suffix
+  local lines line suffix tools
   lines=$("$(configured python)" tools/fetch_tensorflow.py "$1" "$2")
   while read -r line; do
     options+=("--repo_env=$line")
   done <<<"$lines"
   suffix=-tf$(sed -n 's/^TF_VERSION=//p' <<<"$lines")
   if [ "$2" != "$(uname -m)" ]; then
-    # Bazel's toolchain is the gcc and its tools that it finds first.
-    options+=("--repo_env=PATH=$(cross_tools "$2"):/usr/bin:/bin")
+    # Bazel's toolchain is CC and the tools that are first in PATH. It looks again when CC changes.
+    tools=$(cross_tools "$2")
+    options+=("--repo_env=CC=$tools/gcc" "--repo_env=PATH=$tools:/usr/bin:/bin")
     suffix+=-$2
   fi
   options+=("--platform_suffix=$suffix" "--experimental_convenience_symlinks=ignore")

@@ -12,6 +12,9 @@ _MACHINE = "TF_MACHINE"
 _XLA_HEADERS = ["xla/ffi/api/ffi.h", "xla/hlo/builder/xla_builder.h", "external/highwayhash"]
 _XLA_LIBRARY = "libtensorflow_cc.so.2"
 
+# Headers that TensorFlow 2.19 includes but does not bring.
+_LLVM_HEADERS = ["llvm/ADT/ArrayRef.h", "llvm/ADT/SmallVector.h"]
+
 # Seen by every file that includes TensorFlow. Eigen stands apart: see //third_party/tf:tf.BUILD.tpl.
 _EIGEN_FOLDERS = ["Eigen", "unsupported"]
 
@@ -48,6 +51,9 @@ def _tf_configure_impl(repository_ctx):
     for entry in include_dir.readdir():
         folder = "eigen" if entry.basename in _EIGEN_FOLDERS else "include"
         repository_ctx.symlink(entry, folder + "/" + entry.basename)
+    if _required(repository_ctx, _VERSION).startswith("2.19."):
+        for header in _LLVM_HEADERS:
+            repository_ctx.symlink(Label("//third_party/tf:" + header), "include/" + header)
     kernel_eigen = repository_ctx.path(_required(repository_ctx, _KERNEL_EIGEN_DIR))
     same_eigen = kernel_eigen == include_dir
     if not same_eigen:
