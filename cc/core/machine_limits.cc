@@ -130,7 +130,7 @@ int CpusOfAffinity() {
     while (const dirent* task = readdir(tasks)) {
       const pid_t thread = std::atoi(task->d_name);
       if (thread <= 0) continue;  // "." and ".."
-      cpu_set_t set;  // of up to 1024 CPUs; a machine with more makes the call fail
+      cpu_set_t set;              // of up to 1024 CPUs; a machine with more makes the call fail
       if (sched_getaffinity(thread, sizeof(set), &set) == 0) CPU_OR(&all, &all, &set);
     }
     closedir(tasks);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -127,7 +128,12 @@ void Team::CallHelpers(int64_t wanted) {
   // Counted beforehand: a closure that runs at once, inside schedule_, is not called for again.
   for (int64_t k = helpers.load(std::memory_order_seq_cst); k < wanted; ++k) {
     helpers.fetch_add(1, std::memory_order_relaxed);
-    schedule_([state = state_] { state->Help(); });
+    try {
+      schedule_([state = state_] { state->Help(); });
+    } catch (const std::bad_alloc&) {  // the caller does without: its job is published already
+      helpers.fetch_sub(1, std::memory_order_relaxed);
+      return;
+    }
   }
 }
 

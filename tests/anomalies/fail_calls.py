@@ -14,7 +14,7 @@ import tf_rnn_ops
 from reference.spec import RnnSpec
 from support import calls, layer_cases, layer_ops, packed_calls, subproc
 
-KINDS = {"tensor": 1, "mmap": 3}
+KINDS = {"tensor": 1, "new": 2, "mmap": 3}
 # More requests than any call makes.
 MOST = 2000
 

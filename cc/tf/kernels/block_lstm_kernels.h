@@ -3,20 +3,21 @@
 #define TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
 
 #include "absl/status/status.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/block_lstm_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 
-class BlockLstmKernel : public tensorflow::OpKernel {
+class BlockLstmKernel : public CheckedOpKernel {
  public:
-  explicit BlockLstmKernel(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
+  explicit BlockLstmKernel(tensorflow::OpKernelConstruction* context) : CheckedOpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("cell_clip", &cell_clip_));
     OP_REQUIRES_OK(context, context->GetAttr("use_peephole", &use_peephole_));
   }
 
-  void Compute(tensorflow::OpKernelContext* context) final {
+  void DoCompute(tensorflow::OpKernelContext* context) final {
     BlockLstmForwardCall call;
     call.cell_clip = cell_clip_;
     call.use_peephole = use_peephole_;
@@ -34,13 +35,14 @@ class BlockLstmKernel : public tensorflow::OpKernel {
   bool use_peephole_ = false;
 };
 
-class BlockLstmGradKernel : public tensorflow::OpKernel {
+class BlockLstmGradKernel : public CheckedOpKernel {
  public:
-  explicit BlockLstmGradKernel(tensorflow::OpKernelConstruction* context) : OpKernel(context) {
+  explicit BlockLstmGradKernel(tensorflow::OpKernelConstruction* context)
+      : CheckedOpKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("use_peephole", &use_peephole_));
   }
 
-  void Compute(tensorflow::OpKernelContext* context) final {
+  void DoCompute(tensorflow::OpKernelContext* context) final {
     BlockLstmGradCall call;
     call.use_peephole = use_peephole_;
     OP_REQUIRES_OK(context, call.Prepare(context));

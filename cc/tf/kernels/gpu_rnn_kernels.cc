@@ -8,6 +8,7 @@
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"
 #include "cc/gpu/rnn_gpu.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/cudnn_rnn_v3.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/rnn_call.h"
@@ -168,10 +169,10 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
 };
 
 // What CudnnRNNV3Packed takes for none.
-class PackNothingKernel : public tensorflow::OpKernel {
+class PackNothingKernel : public CheckedOpKernel {
  public:
-  using OpKernel::OpKernel;
-  void Compute(OpKernelContext* context) override {
+  using CheckedOpKernel::CheckedOpKernel;
+  void DoCompute(OpKernelContext* context) override {
     Tensor* packed = nullptr;
     OP_REQUIRES_OK(context,
                    context->allocate_output(0, tensorflow::TensorShape({int64_t{0}}), &packed));

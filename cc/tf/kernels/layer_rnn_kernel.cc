@@ -2,6 +2,7 @@
 #include "cc/core/dropout.h"
 #include "cc/core/op_io.h"
 #include "cc/tf/cached_memory.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"
@@ -11,7 +12,6 @@ namespace rnn_ops {
 namespace tf_kernels {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -64,14 +64,14 @@ absl::Status TakeInputs(OpKernelContext* context, const RnnAttrs& attrs, const R
 
 // LayerRNN, and with `packed` LayerRNNPacked.
 template <bool packed>
-class LayerRnnKernel : public OpKernel {
+class LayerRnnKernel : public CheckedOpKernel {
  public:
-  explicit LayerRnnKernel(OpKernelConstruction* context) : OpKernel(context) {
+  explicit LayerRnnKernel(OpKernelConstruction* context) : CheckedOpKernel(context) {
     OP_REQUIRES_OK(context, ReadLayerRnnAttrs(context, /*has_is_training=*/!packed, &attrs_));
     if (packed) attrs_.is_training = false;
   }
 
-  void Compute(OpKernelContext* context) override {
+  void DoCompute(OpKernelContext* context) override {
     RnnForwardCall call;
     OP_REQUIRES_OK(context, Prepare(context, &call));
     OP_REQUIRES_OK(context, RunRnnForwardOnCpu(context, call, DropoutKey()));
@@ -99,13 +99,13 @@ class LayerRnnKernel : public OpKernel {
   RnnAttrs attrs_;
 };
 
-class LayerRnnBackpropKernel : public OpKernel {
+class LayerRnnBackpropKernel : public CheckedOpKernel {
  public:
-  explicit LayerRnnBackpropKernel(OpKernelConstruction* context) : OpKernel(context) {
+  explicit LayerRnnBackpropKernel(OpKernelConstruction* context) : CheckedOpKernel(context) {
     OP_REQUIRES_OK(context, ReadLayerRnnAttrs(context, /*has_is_training=*/false, &attrs_));
   }
 
-  void Compute(OpKernelContext* context) override {
+  void DoCompute(OpKernelContext* context) override {
     RnnBackpropCall call;
     OP_REQUIRES_OK(context, Prepare(context, &call));
     OP_REQUIRES_OK(context, RunRnnBackpropOnCpu(context, call));

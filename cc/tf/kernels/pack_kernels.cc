@@ -3,6 +3,7 @@
 
 #include "cc/core/op_io.h"
 #include "cc/core/shapes.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"
@@ -13,18 +14,17 @@ namespace rnn_ops {
 namespace tf_kernels {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 
-class PackCudnnRnnParamsKernel : public OpKernel {
+class PackCudnnRnnParamsKernel : public CheckedOpKernel {
  public:
-  explicit PackCudnnRnnParamsKernel(OpKernelConstruction* context) : OpKernel(context) {
+  explicit PackCudnnRnnParamsKernel(OpKernelConstruction* context) : CheckedOpKernel(context) {
     OP_REQUIRES_OK(context, ReadPackAttrs(context, &config_));
     OP_REQUIRES_OK(context, context->GetAttr("keep", &keep_));
   }
 
-  void Compute(OpKernelContext* context) override {
+  void DoCompute(OpKernelContext* context) override {
     RnnPackCall call;
     OP_REQUIRES_OK(context, ToKernelDtype(context->input_dtype(0), &call.dtype));
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
@@ -39,9 +39,9 @@ class PackCudnnRnnParamsKernel : public OpKernel {
   bool keep_ = false;
 };
 
-class PackLayerRnnKernel : public OpKernel {
+class PackLayerRnnKernel : public CheckedOpKernel {
  public:
-  explicit PackLayerRnnKernel(OpKernelConstruction* context) : OpKernel(context) {
+  explicit PackLayerRnnKernel(OpKernelConstruction* context) : CheckedOpKernel(context) {
     std::string rnn_mode;
     OP_REQUIRES_OK(context, context->GetAttr("rnn_mode", &rnn_mode));
     OP_REQUIRES_OK(context, ToTf(ParseRnnMode(rnn_mode, &attrs_.mode)));
@@ -49,7 +49,7 @@ class PackLayerRnnKernel : public OpKernel {
     attrs_.is_training = false;
   }
 
-  void Compute(OpKernelContext* context) override {
+  void DoCompute(OpKernelContext* context) override {
     using In = PackLayerRnnInput;
     LayerRnnInputShapes shapes;  // those of a call are unknown
     shapes.kernel = FromTf(context->input(In::kKernel).shape());

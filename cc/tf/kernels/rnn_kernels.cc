@@ -13,12 +13,12 @@ using ::tensorflow::OpKernelContext;
 
 RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context,
                                    const RnnForwardSignature& signature)
-    : OpKernel(context), signature_(signature) {
+    : CheckedOpKernel(context), signature_(signature) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
   if (signature_.packed != kAbsent) attrs_.is_training = false;
 }
 
-void RnnForwardKernel::Compute(OpKernelContext* context) {
+void RnnForwardKernel::DoCompute(OpKernelContext* context) {
   RnnForwardCall call;
   OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
   DropoutKey key;
@@ -40,11 +40,11 @@ DropoutKey RnnForwardKernel::NextDropoutKey(const RnnForwardCall& call) {
 
 RnnBackpropKernel::RnnBackpropKernel(OpKernelConstruction* context,
                                      const RnnBackpropSignature& signature)
-    : OpKernel(context), signature_(signature) {
+    : CheckedOpKernel(context), signature_(signature) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
 }
 
-void RnnBackpropKernel::Compute(OpKernelContext* context) {
+void RnnBackpropKernel::DoCompute(OpKernelContext* context) {
   RnnBackpropCall call;
   OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
   OP_REQUIRES_OK(context, Run(context, call));

@@ -10,16 +10,17 @@
 #include "absl/status/status.h"
 #include "cc/core/dropout.h"
 #include "cc/core/rnn_config.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 
-class RnnForwardKernel : public tensorflow::OpKernel {
+class RnnForwardKernel : public CheckedOpKernel {
  public:
   RnnForwardKernel(tensorflow::OpKernelConstruction* context, const RnnForwardSignature& signature);
-  void Compute(tensorflow::OpKernelContext* context) final;
+  void DoCompute(tensorflow::OpKernelContext* context) final;
 
  protected:
   // Also allocates and fills reserve_space, and sets an output_c that is a mere scalar to zero.
@@ -36,11 +37,11 @@ class RnnForwardKernel : public tensorflow::OpKernel {
   std::atomic<uint64_t> dropout_calls_{0};
 };
 
-class RnnBackpropKernel : public tensorflow::OpKernel {
+class RnnBackpropKernel : public CheckedOpKernel {
  public:
   RnnBackpropKernel(tensorflow::OpKernelConstruction* context,
                     const RnnBackpropSignature& signature);
-  void Compute(tensorflow::OpKernelContext* context) final;
+  void DoCompute(tensorflow::OpKernelContext* context) final;
 
  protected:
   // Also sets an input_c_backprop that is a mere scalar to zero.

@@ -120,11 +120,11 @@ absl::Status ParamsToCanonical(OpKernelContext* context, CopyBytes copy, const R
 }  // namespace
 
 RnnParamsSizeKernel::RnnParamsSizeKernel(OpKernelConstruction* context, bool has_num_proj)
-    : OpKernel(context) {
+    : CheckedOpKernel(context) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, AttrSet(has_num_proj), &attrs_));
 }
 
-void RnnParamsSizeKernel::Compute(OpKernelContext* context) {
+void RnnParamsSizeKernel::DoCompute(OpKernelContext* context) {
   RnnSizeInputs sizes;
   OP_REQUIRES_OK(context, ReadRnnSizes(context, &sizes));
   RnnConfig config;
@@ -149,21 +149,21 @@ absl::Status CopyBytesOnCpu(OpKernelContext* /*context*/, void* to, const void* 
 
 RnnCanonicalToParamsKernel::RnnCanonicalToParamsKernel(OpKernelConstruction* context,
                                                        CanonicalAttrs version, CopyBytes copy)
-    : OpKernel(context), copy_(copy) {
+    : CheckedOpKernel(context), copy_(copy) {
   OP_REQUIRES_OK(context, ReadCanonicalAttrs(context, version, &attrs_, &counts_));
 }
 
-void RnnCanonicalToParamsKernel::Compute(OpKernelContext* context) {
+void RnnCanonicalToParamsKernel::DoCompute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, CanonicalToParams(context, copy_, attrs_, counts_));
 }
 
 RnnParamsToCanonicalKernel::RnnParamsToCanonicalKernel(OpKernelConstruction* context,
                                                        CanonicalAttrs version, CopyBytes copy)
-    : OpKernel(context), copy_(copy) {
+    : CheckedOpKernel(context), copy_(copy) {
   OP_REQUIRES_OK(context, ReadCanonicalAttrs(context, version, &attrs_, &counts_));
 }
 
-void RnnParamsToCanonicalKernel::Compute(OpKernelContext* context) {
+void RnnParamsToCanonicalKernel::DoCompute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, ParamsToCanonical(context, copy_, attrs_, counts_));
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "cc/core/rnn_config.h"
+#include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -13,10 +14,10 @@ namespace rnn_ops {
 namespace tf_kernels {
 
 // CudnnRNNParamsSize: the one that serves a GPU as it is, with all tensors on the host.
-class RnnParamsSizeKernel : public tensorflow::OpKernel {
+class RnnParamsSizeKernel : public CheckedOpKernel {
  public:
   RnnParamsSizeKernel(tensorflow::OpKernelConstruction* context, bool has_num_proj);
-  void Compute(tensorflow::OpKernelContext* context) override;
+  void DoCompute(tensorflow::OpKernelContext* context) override;
 
  private:
   RnnAttrs attrs_;
@@ -34,11 +35,11 @@ using CopyBytes = absl::Status (*)(tensorflow::OpKernelContext* context, void* t
 absl::Status CopyBytesOnCpu(tensorflow::OpKernelContext* context, void* to, const void* from,
                             int64_t bytes);
 
-class RnnCanonicalToParamsKernel : public tensorflow::OpKernel {
+class RnnCanonicalToParamsKernel : public CheckedOpKernel {
  public:
   RnnCanonicalToParamsKernel(tensorflow::OpKernelConstruction* context, CanonicalAttrs version,
                              CopyBytes copy);
-  void Compute(tensorflow::OpKernelContext* context) override;
+  void DoCompute(tensorflow::OpKernelContext* context) override;
 
  private:
   const CopyBytes copy_;
@@ -46,11 +47,11 @@ class RnnCanonicalToParamsKernel : public tensorflow::OpKernel {
   CanonicalCounts counts_;
 };
 
-class RnnParamsToCanonicalKernel : public tensorflow::OpKernel {
+class RnnParamsToCanonicalKernel : public CheckedOpKernel {
  public:
   RnnParamsToCanonicalKernel(tensorflow::OpKernelConstruction* context, CanonicalAttrs version,
                              CopyBytes copy);
-  void Compute(tensorflow::OpKernelContext* context) override;
+  void DoCompute(tensorflow::OpKernelContext* context) override;
 
  private:
   const CopyBytes copy_;

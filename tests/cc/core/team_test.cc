@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -200,6 +201,16 @@ TEST(Team, HelpersThatNeverStart) {
 TEST(Team, HelpersThatAreDropped) {
   Team team(4, [](Closure) {});
   RunJobs(&team, 1000);
+}
+
+TEST(Team, APoolWithoutMemoryForAClosure) {
+  Team team(4, [](Closure) { throw std::bad_alloc(); });
+  std::vector<int> done(8);
+  for (int round = 0; round < 2; ++round) {
+    team.For(
+        8, 4, [](void* arg, int64_t i) { ++(*static_cast<std::vector<int>*>(arg))[i]; }, &done);
+  }
+  EXPECT_EQ(done, std::vector<int>(8, 2));
 }
 
 TEST(Team, HelpersThatStartAfterTheTeamIsGone) {

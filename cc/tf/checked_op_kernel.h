@@ -1,0 +1,34 @@
+// The base of all OpKernels here.
+#ifndef TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
+#define TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
+
+#include <new>
+
+#include "absl/status/status.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+// Where memory runs out, the op fails and not the process: TensorFlow catches no exceptions.
+class CheckedOpKernel : public tensorflow::OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(tensorflow::OpKernelContext* context) final {
+    try {
+      DoCompute(context);
+    } catch (const std::bad_alloc&) {
+      context->CtxFailure(absl::ResourceExhaustedError("No memory is left for small objects."));
+    }
+  }
+
+ protected:
+  // What Compute() is in TensorFlow.
+  virtual void DoCompute(tensorflow::OpKernelContext* context) = 0;
+};
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
