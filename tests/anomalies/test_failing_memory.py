@@ -40,4 +40,5 @@ def test_every_request_fails_in_turn(library):
         requests.setdefault(outcome["kind"], []).append(outcome["requests"])
     # PackLayerRNN that keeps its result asks for none the second time; the large calls map blocks.
     assert sorted(requests["tensor"])[1] > 0 and sum(requests["tensor"]) > 100
+    assert sum(requests["new"]) > 150
     assert sum(requests["mmap"]) >= 3
