@@ -167,11 +167,13 @@ docs: develop
 
 lint: $(READY)
 	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check --quiet .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror $(CC_FILES)
 
 format: $(READY)
 	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
 	$(VENV)/bin/clang-format -i $(CC_FILES)
 
 clean:

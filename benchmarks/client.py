@@ -30,7 +30,16 @@ class Worker:
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
         env["CUDA_VISIBLE_DEVICES"] = "-1"  # a GPU would take the ops, and each process its memory
         env.update(environment or {})
-        self._command = [*prefix, sys.executable, "-c", _START, str(ROOT), spec, "--threads", str(threads)]
+        self._command = [
+            *prefix,
+            sys.executable,
+            "-c",
+            _START,
+            str(ROOT),
+            spec,
+            "--threads",
+            str(threads),
+        ]
         self._env = env
         self._start()
 

@@ -284,8 +284,11 @@ def _agree(folder, names):
             for key in first
         )
 
-    return {name: f"results differ by {distance(results[name]):.1e}" for name in names
-            if not distance(results[name]) <= TOLERANCE}
+    return {
+        name: f"results differ by {distance(results[name]):.1e}"
+        for name in names
+        if not distance(results[name]) <= TOLERANCE
+    }
 
 
 def measure(workers, text, training, rounds, folder):

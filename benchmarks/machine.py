@@ -44,7 +44,9 @@ def describe():
 
 
 def _numpy_product(size):
-    a, b = (np.random.default_rng(i).standard_normal((size, size)).astype(np.float32) for i in (0, 1))
+    a, b = (
+        np.random.default_rng(i).standard_normal((size, size)).astype(np.float32) for i in (0, 1)
+    )
     c = np.empty_like(a)
     return lambda: np.matmul(a, b, out=c)
 
@@ -54,9 +56,16 @@ def _onednn_product(size):
     if name is None:
         raise ImportError("no libdnnl")
     sgemm = ctypes.CDLL(name).dnnl_sgemm
-    a, b = (np.random.default_rng(i).standard_normal((size, size)).astype(np.float32) for i in (0, 1))
+    a, b = (
+        np.random.default_rng(i).standard_normal((size, size)).astype(np.float32) for i in (0, 1)
+    )
     c = np.empty_like(a)
-    n, one, zero, plain = ctypes.c_int64(size), ctypes.c_float(1), ctypes.c_float(0), ctypes.c_char(b"N")
+    n, one, zero, plain = (
+        ctypes.c_int64(size),
+        ctypes.c_float(1),
+        ctypes.c_float(0),
+        ctypes.c_char(b"N"),
+    )
     pa, pb, pc = (m.ctypes.data_as(ctypes.c_void_p) for m in (a, b, c))
     return lambda: sgemm(plain, plain, n, n, n, one, pa, n, pb, n, zero, pc, n)
 

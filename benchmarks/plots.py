@@ -84,7 +84,9 @@ def _draw_group(rows, mode, threads, folder):
     axis.xaxis.set_minor_locator(ticker.NullLocator())
     axis.set_yticks(places, [row["name"] for row in rows])
     axis.set_ylim(top, -0.15)
-    axis.set_xlabel("time of the library / time of tf_rnn_ops    (right of 1: tf_rnn_ops is faster)")
+    axis.set_xlabel(
+        "time of the library / time of tf_rnn_ops    (right of 1: tf_rnn_ops is faster)"
+    )
     axis.set_title(f"{mode}, {threads} thread{'s' if threads > 1 else ''}", loc="left")
     axis.legend(fontsize=8, frameon=False, loc="lower right")
     axis.spines[["top", "right", "left"]].set_visible(False)

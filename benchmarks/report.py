@@ -102,9 +102,10 @@ def markdown(results):
     out += [f"- {name}: {version}" for name, version in results["versions"].items()]
     out += [f"- absent: {name}: {why}" for name, why in results.get("absent", {}).items()]
     if results.get("isa"):
-        out.append(f"- restricted to {results['isa']} by: " + ", ".join(
-            f"{k}={v}" for k, v in results["environment"].items()
-        ))
+        out.append(
+            f"- restricted to {results['isa']} by: "
+            + ", ".join(f"{k}={v}" for k, v in results["environment"].items())
+        )
         out += [f"- not restricted: {n} {why}" for n, why in results["unrestricted"].items()]
     narrow = any(over_float32(row) is not None for row in results["rows"])
     head = ["(T,B,I,H)", "mode", "threads", *names, "ratio", "GEMM"]

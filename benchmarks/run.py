@@ -35,7 +35,9 @@ TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2}
 
 def parse_args(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shapes", nargs="*", help="files, or names in benchmarks/shapes", default=["lstm"])
+    parser.add_argument(
+        "shapes", nargs="*", help="files, or names in benchmarks/shapes", default=["lstm"]
+    )
     parser.add_argument("--mode", choices=["inference", "training", "both"], default="both")
     parser.add_argument("--threads", type=int, nargs="*", default=[len(os.sched_getaffinity(0))])
     parser.add_argument("--peers", nargs="*", default=list(peers.ALL), help="names as in the table")
@@ -43,14 +45,21 @@ def parse_args(argv):
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output"))
     parser.add_argument("--no-plots", action="store_true")
     parser.add_argument(
-        "--isa", choices=list(settings.ISA_ENVIRONMENT), help="restrict ours and every peer that can be"
+        "--isa",
+        choices=list(settings.ISA_ENVIRONMENT),
+        help="restrict ours and every peer that can be",
     )
     parser.add_argument(
-        "--busy", type=int, default=0, metavar="N",
+        "--busy",
+        type=int,
+        default=0,
+        metavar="N",
         help="measure each problem again with N cores taken by other processes",
     )
     parser.add_argument(
-        "--memory", action="store_true", help="peak memory too, each in a process of its own, untimed"
+        "--memory",
+        action="store_true",
+        help="peak memory too, each in a process of its own, untimed",
     )
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
@@ -223,7 +232,12 @@ def main(argv=None):
                         if problem.dropout and not training:
                             continue  # dropout is of training only
                         row = run_problem(
-                            workers, problem, training, args, threads, gemm_peak,
+                            workers,
+                            problem,
+                            training,
+                            args,
+                            threads,
+                            gemm_peak,
                             pathlib.Path(folder),
                         )
                         results["rows"].append(row)
@@ -235,7 +249,9 @@ def main(argv=None):
     (args.output / "results.md").write_text(report.markdown(results))
     if not args.no_plots:
         plots.draw(results, args.output)
-    print(f"written: {args.output}/results.json, results.md" + ("" if args.no_plots else " and plots"))
+    print(
+        f"written: {args.output}/results.json, results.md" + ("" if args.no_plots else " and plots")
+    )
 
 
 if __name__ == "__main__":

@@ -161,7 +161,17 @@ def measure(pair, rounds):
 
 def table(rows):
     """Markdown; 'of expected' is the measured factor over that of the work."""
-    head = ["case", "mode", "threads", "even, ms", "other, ms", "factor", "expected", "of expected", "allowed"]
+    head = [
+        "case",
+        "mode",
+        "threads",
+        "even, ms",
+        "other, ms",
+        "factor",
+        "expected",
+        "of expected",
+        "allowed",
+    ]
     out = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for row in rows:
         over = row["factor"] / row["expected"]

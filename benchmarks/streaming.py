@@ -69,15 +69,26 @@ def steps_of(cell, batch, width, units):
 
     def layer_op(x, h, c=nothing):
         result = raw_ops.LayerRNN(
-            input=x[None], input_h=h, input_c=c, kernel=kernel, recurrent_kernel=recurrent,
-            bias=bias, rnn_mode=cell, is_training=False,
+            input=x[None],
+            input_h=h,
+            input_c=c,
+            kernel=kernel,
+            recurrent_kernel=recurrent,
+            bias=bias,
+            rnn_mode=cell,
+            is_training=False,
         )
         return [result.output_h, result.output_c] if has_c else [result.output_h]
 
     def stack_op(x, h, c=None):
         result = raw_ops.CudnnRNNV3(
-            input=x[None], input_h=h[None], input_c=c[None] if has_c else nothing, params=params,
-            sequence_lengths=lengths, rnn_mode=cell, is_training=False,
+            input=x[None],
+            input_h=h[None],
+            input_c=c[None] if has_c else nothing,
+            params=params,
+            sequence_lengths=lengths,
+            rnn_mode=cell,
+            is_training=False,
         )
         return [result.output_h[0], result.output_c[0]] if has_c else [result.output_h[0]]
 
@@ -168,15 +179,23 @@ def run_cell(args, cell):
 
 def table(rows):
     """Markdown, microseconds a step."""
-    out = ["Microseconds a step. 'over nothing': less what the same function without the step takes;",
-           "'Keras layer' and 'Keras cell': their time over the row's.", ""]
+    out = [
+        "Microseconds a step. 'over nothing': less what the same function without the step takes;",
+        "'Keras layer' and 'Keras cell': their time over the row's.",
+        "",
+    ]
     for row in rows:
         out += [f"{row['problem']}", ""]
         if row["kernel"] is not None:
             share = row["kernel"] / row["call"]["tf_rnn_ops LayerRNN"]
-            out += [f"Kernel alone {row['kernel'] * 1e6:.1f} us, {share:.0%} of the LayerRNN call.", ""]
-        out += ["| | call | over nothing | Keras layer | in a loop | over nothing | Keras cell |",
-                "| --- | --- | --- | --- | --- | --- | --- |"]
+            out += [
+                f"Kernel alone {row['kernel'] * 1e6:.1f} us, {share:.0%} of the LayerRNN call.",
+                "",
+            ]
+        out += [
+            "| | call | over nothing | Keras layer | in a loop | over nothing | Keras cell |",
+            "| --- | --- | --- | --- | --- | --- | --- |",
+        ]
         call, loop = row["call"], row["loop"]
         for name in call:
             extra = [call[name] - call["nothing"], loop[name] - loop["nothing"]]

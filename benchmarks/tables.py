@@ -18,15 +18,27 @@ def extra(results):
     out = []
     busy = [row for row in rows if row.get("busy_seconds")]
     if busy:
-        out += ["", f"With {results['busy']} core(s) taken by another process, milliseconds and the",
-                "factor to the idle median of the same run:", ""]
+        out += [
+            "",
+            f"With {results['busy']} core(s) taken by another process, milliseconds and the",
+            "factor to the idle median of the same run:",
+            "",
+        ]
         out += _table(busy, lambda row: {n: _busy(row, n) for n in row["busy_seconds"]})
     measured = [row for row in rows if row.get("memory")]
     if measured:
-        out += ["", "Peak resident growth in MB while running, in a process of its own; 'data' is what every",
-                "peer must hold (x, weights, y; in training their gradients too):", ""]
+        out += [
+            "",
+            "Peak resident growth in MB while running, in a process of its own; 'data' is what every",
+            "peer must hold (x, weights, y; in training their gradients too):",
+            "",
+        ]
         out += _table(measured, _peaks)
-        out += ["", "What the libraries themselves take for a call, in MB, beside its inputs and results:", ""]
+        out += [
+            "",
+            "What the libraries themselves take for a call, in MB, beside its inputs and results:",
+            "",
+        ]
         out += _table(measured, _own)
     if any(row.get("differences") for row in rows):
         worst = {}
@@ -34,9 +46,13 @@ def extra(results):
             dtype = row["problem"]["dtype"]
             for name, value in row.get("differences", {}).items():
                 worst[name, dtype] = max(value, worst.get((name, dtype), 0.0))
-        out += ["", "Largest difference to the first column (of bfloat16: to our float32), relative to the",
-                "largest value, over all rows: " + "; ".join(
-                    f"{name} {dtype} {value:.1e}" for (name, dtype), value in worst.items()) + "."]
+        out += [
+            "",
+            "Largest difference to the first column (of bfloat16: to our float32), relative to the",
+            "largest value, over all rows: "
+            + "; ".join(f"{name} {dtype} {value:.1e}" for (name, dtype), value in worst.items())
+            + ".",
+        ]
     return out
 
 

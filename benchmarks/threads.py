@@ -34,7 +34,9 @@ def parse_args(argv):
     parser.add_argument("shapes", nargs="*", default=["threads"])
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output/threads.json"))
+    parser.add_argument(
+        "--output", type=pathlib.Path, default=pathlib.Path("bench_output/threads.json")
+    )
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
     if unknown:
@@ -106,8 +108,10 @@ def row_of(runner, base):
 
 
 def line(setting, problem, mode, row):
-    return (f"| {setting} | {problem} | {mode} | {row['peer']} | {row['threads']} | "
-            f"{row['median_ms']:.3g} | {row['p95_ms']:.3g} | {row['ratio']:.2f} |")
+    return (
+        f"| {setting} | {problem} | {mode} | {row['peer']} | {row['threads']} | "
+        f"{row['median_ms']:.3g} | {row['p95_ms']:.3g} | {row['ratio']:.2f} |"
+    )
 
 
 def write(output, results, lines):
@@ -117,8 +121,10 @@ def write(output, results, lines):
     output.with_suffix(".md").write_text("\n".join(lines) + "\n")
 
 
-HEAD = ("| setting | problem | mode | library | threads | median ms | 95 % ms | over fewest threads |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- |")
+HEAD = (
+    "| setting | problem | mode | library | threads | median ms | 95 % ms | over fewest threads |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- |"
+)
 
 
 def main(argv=None):
@@ -140,8 +146,9 @@ def main(argv=None):
                 for problem in todo:
                     for training in (False, True):
                         mode = "training" if training else "inference"
-                        for runner in measure(runners, problem, training, args.rounds,
-                                              pathlib.Path(folder)):
+                        for runner in measure(
+                            runners, problem, training, args.rounds, pathlib.Path(folder)
+                        ):
                             base = next(r for r in runners if r.peer == runner.peer and r.seconds)
                             row = row_of(runner, base)
                             results["rows"].append(

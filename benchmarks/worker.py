@@ -56,7 +56,9 @@ def main():
                 peer.prepare(problem, *problems.make_data(problem), command["training"])
                 peer.run()
                 result = peer.result()
-                np.savez(command["save"], **{k: np.asarray(v, np.float32) for k, v in result.items()})
+                np.savez(
+                    command["save"], **{k: np.asarray(v, np.float32) for k, v in result.items()}
+                )
                 answer(ok=True, problem=dataclasses.asdict(problem))
             elif command["do"] == "time":
                 peer.run()  # not counted: the caches hold what the process before left

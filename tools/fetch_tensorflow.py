@@ -67,7 +67,9 @@ def unpack(wheel, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("version", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905")
+    parser.add_argument(
+        "version", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905"
+    )
     parser.add_argument("machine", choices=("x86_64", "aarch64"))
     options = parser.parse_args()
     wanted = requirement(options.version, options.machine)

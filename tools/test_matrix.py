@@ -162,7 +162,10 @@ def main():
     outcomes = []
     for pair in pairs:
         outcomes.append(test(pair, wheel, options.jobs, options.rest))
-        print(f"== Python {pair.python}, TensorFlow {pair.tensorflow}: {outcomes[-1].result}", flush=True)
+        print(
+            f"== Python {pair.python}, TensorFlow {pair.tensorflow}: {outcomes[-1].result}",
+            flush=True,
+        )
     text = table(outcomes, wheel)
     print(text)
     if options.only is None:

@@ -61,7 +61,9 @@ class _Peer:
 
     def result(self):
         names = ["y", "dx"]
-        values = {n: tf.cast(v, tf.float32).numpy() for n, v in zip(names, self._last, strict=False)}
+        values = {
+            n: tf.cast(v, tf.float32).numpy() for n, v in zip(names, self._last, strict=False)
+        }
         return values
 
 

@@ -1,8 +1,8 @@
 """Makes japanese_vowels.npz from the two .ts files that the sktime wheel carries.
 
-    pip download --no-deps sktime==1.2.0
-    unzip sktime-1.2.0-*.whl 'sktime/datasets/data/JapaneseVowels/*'
-    python convert.py sktime/datasets/data/JapaneseVowels
+pip download --no-deps sktime==1.2.0
+unzip sktime-1.2.0-*.whl 'sktime/datasets/data/JapaneseVowels/*'
+python convert.py sktime/datasets/data/JapaneseVowels
 """
 
 import argparse
@@ -61,21 +61,29 @@ def _to_units(text):
 def main(arguments=None):
     """Converts the two files of a folder; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path,
-                        help="holds JapaneseVowels_TRAIN.ts and JapaneseVowels_TEST.ts")
-    parser.add_argument("--output", type=pathlib.Path, default=vowels.DEFAULT_PATH,
-                        help="the file to write (default: %(default)s)")
+    parser.add_argument(
+        "folder", type=pathlib.Path, help="holds JapaneseVowels_TRAIN.ts and JapaneseVowels_TEST.ts"
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=vowels.DEFAULT_PATH,
+        help="the file to write (default: %(default)s)",
+    )
     options = parser.parse_args(arguments)
     try:
-        splits = [read_ts(options.folder / f"JapaneseVowels_{name}.ts")
-                  for name in ("TRAIN", "TEST")]
+        splits = [
+            read_ts(options.folder / f"JapaneseVowels_{name}.ts") for name in ("TRAIN", "TEST")
+        ]
         units, lengths, speakers = (np.concatenate(parts) for parts in zip(*splits))
         vowels.save(options.output, units, lengths, speakers)
     except (OSError, vowels.DataError) as error:
         print(f"convert.py: {error}", file=sys.stderr)
         return 1
-    print(f"wrote {options.output}: {len(lengths)} utterances, {len(units)} frames, "
-          f"{options.output.stat().st_size} bytes")
+    print(
+        f"wrote {options.output}: {len(lengths)} utterances, {len(units)} frames, "
+        f"{options.output.stat().st_size} bytes"
+    )
     return 0
 
 

@@ -37,17 +37,35 @@ def _parse(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--epochs", type=_positive, default=EPOCHS,
-                        help="epochs of both models (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=SEED,
-                        help="of weights, noise, dropout and order (default: %(default)s)")
-    parser.add_argument("--data", type=pathlib.Path,
-                        help="the data file (default: japanese_vowels.npz beside this script)")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("demo_output"),
-                        help="folder for the model and the plots (default: ./%(default)s)")
-    parser.add_argument("--holdout", action="store_true",
-                        help=f"train without every speaker's last {HELD_OUT} training utterances "
-                             "and test on these: for trying out settings without the test set")
+    parser.add_argument(
+        "--epochs",
+        type=_positive,
+        default=EPOCHS,
+        help="epochs of both models (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        help="of weights, noise, dropout and order (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--data",
+        type=pathlib.Path,
+        help="the data file (default: japanese_vowels.npz beside this script)",
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("demo_output"),
+        help="folder for the model and the plots (default: ./%(default)s)",
+    )
+    parser.add_argument(
+        "--holdout",
+        action="store_true",
+        help=f"train without every speaker's last {HELD_OUT} training utterances "
+        "and test on these: for trying out settings without the test set",
+    )
     return parser.parse_args(arguments)
 
 
@@ -68,19 +86,27 @@ def _run(options):
     import keras
 
     tested = "held-out" if options.holdout else "test"
-    print(f"{len(train)} training and {len(test)} {tested} utterances, "
-          f"{train.lengths.min()} to {max(train.lengths.max(), test.lengths.max())} frames, "
-          f"{options.epochs} epochs, seed {options.seed}")
+    print(
+        f"{len(train)} training and {len(test)} {tested} utterances, "
+        f"{train.lengths.min()} to {max(train.lengths.max(), test.lengths.max())} frames, "
+        f"{options.epochs} epochs, seed {options.seed}"
+    )
     keras.utils.set_random_seed(options.seed)
-    built = {STOCK: models.build_stock(train, options.seed),
-             OURS: models.build_ours(train, options.seed)}
+    built = {
+        STOCK: models.build_stock(train, options.seed),
+        OURS: models.build_ours(train, options.seed),
+    }
     models.copy_weights(built[STOCK], built[OURS])
     first = {name: models.predict(model, train) for name, model in built.items()}
-    print("same initial weights: the first logits of the two models differ by at most "
-          f"{abs(first[OURS] - first[STOCK]).max():.1e}")
+    print(
+        "same initial weights: the first logits of the two models differ by at most "
+        f"{abs(first[OURS] - first[STOCK]).max():.1e}"
+    )
 
-    runs = {name: training.fit(built[name], train, options.epochs, options.seed, name)
-            for name in (OURS, STOCK)}
+    runs = {
+        name: training.fit(built[name], train, options.epochs, options.seed, name)
+        for name in (OURS, STOCK)
+    }
     logits = {name: models.predict(model, test) for name, model in built.items()}
     right = {name: int((logits[name].argmax(axis=1) == test.speakers).sum()) for name in logits}
 
@@ -92,13 +118,18 @@ def _run(options):
         print(f"target: test accuracy of {TARGET} {reached}")
 
     plots.losses(output / "loss.png", runs)
-    plots.confusion(output / "confusion.png", _confusion(logits[OURS], test.speakers),
-                    f"{OURS}: {right[OURS]} of {len(test)} utterances right")
+    plots.confusion(
+        output / "confusion.png",
+        _confusion(logits[OURS], test.speakers),
+        f"{OURS}: {right[OURS]} of {len(test)} utterances right",
+    )
     model_path = output / "japanese_vowels.keras"
     built[OURS].save(model_path)
     if not options.holdout:
         _check_saved(model_path, options.data, logits[OURS])
-    print(f"wrote {model_path.name}, loss.png, confusion.png and tensorflow.log to {output.resolve()}")
+    print(
+        f"wrote {model_path.name}, loss.png, confusion.png and tensorflow.log to {output.resolve()}"
+    )
     print(f"took {time.perf_counter() - began:.0f} s")
     return 0
 
@@ -156,18 +187,36 @@ def _table(runs, right, count, params, tested):
         (f"{tested} accuracy", f"{right[OURS] / count:.4f}", f"{right[STOCK] / count:.4f}", ""),
         (f"right of {count}", str(right[OURS]), str(right[STOCK]), ""),
         ("training loss, last epoch", f"{ours.losses[-1]:.4f}", f"{stock.losses[-1]:.4f}", ""),
-        ("seconds per epoch *", f"{ours.epoch_seconds:.4f}", f"{stock.epoch_seconds:.4f}",
-         f"{stock.epoch_seconds / ours.epoch_seconds:.2f} x"),
-        ("first epoch, with tracing", f"{ours.seconds[0]:.2f}", f"{stock.seconds[0]:.2f}",
-         f"{stock.seconds[0] / ours.seconds[0]:.2f} x"),
+        (
+            "seconds per epoch *",
+            f"{ours.epoch_seconds:.4f}",
+            f"{stock.epoch_seconds:.4f}",
+            f"{stock.epoch_seconds / ours.epoch_seconds:.2f} x",
+        ),
+        (
+            "first epoch, with tracing",
+            f"{ours.seconds[0]:.2f}",
+            f"{stock.seconds[0]:.2f}",
+            f"{stock.seconds[0] / ours.seconds[0]:.2f} x",
+        ),
         ("parameters **", f"{params[OURS]}", f"{params[STOCK]}", ""),
     ]
     lines = [f"{a:<27}{b:>13}{c:>13}{d:>9}" for a, b, c, d in rows]
     lines.insert(1, "-" * len(lines[0]))
-    note = ("median without the first epoch" if len(ours.seconds) > 1
-            else "of the only epoch, tracing included")
-    return "\n".join(["", *lines, f"*  {note}; ratio: stock Keras / tf_rnn_ops",
-                      "** the op has an input and a recurrent bias where Keras has their sum", ""])
+    note = (
+        "median without the first epoch"
+        if len(ours.seconds) > 1
+        else "of the only epoch, tracing included"
+    )
+    return "\n".join(
+        [
+            "",
+            *lines,
+            f"*  {note}; ratio: stock Keras / tf_rnn_ops",
+            "** the op has an input and a recurrent bias where Keras has their sum",
+            "",
+        ]
+    )
 
 
 def _confusion(logits, speakers):

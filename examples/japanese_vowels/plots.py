@@ -22,8 +22,12 @@ def losses(path, runs):
     for (label, run), color in zip(runs.items(), COLORS):
         epochs = np.arange(1, len(run.losses) + 1)
         # A marker, because the line of a single epoch is empty.
-        style = {"color": color, "label": label, "linewidth": 1.6,
-                 "marker": "o" if len(epochs) == 1 else None}
+        style = {
+            "color": color,
+            "label": label,
+            "linewidth": 1.6,
+            "marker": "o" if len(epochs) == 1 else None,
+        }
         axes[0].plot(epochs, run.losses, **style)
         axes[1].plot(epochs, run.accuracies, **style)
     axes[0].set_yscale("log")
@@ -55,8 +59,14 @@ def confusion(path, matrix, title):
     image = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(matrix):
         if count:
-            axis.text(column, row, str(count), ha="center", va="center",
-                      color="white" if shares[row, column] > 0.5 else "black")
+            axis.text(
+                column,
+                row,
+                str(count),
+                ha="center",
+                va="center",
+                color="white" if shares[row, column] > 0.5 else "black",
+            )
     names = np.arange(1, len(matrix) + 1)
     axis.set_xticks(names - 1, names)
     axis.set_yticks(names - 1, names)

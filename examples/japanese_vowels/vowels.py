@@ -123,14 +123,25 @@ def _read_arrays(path):
             return {name: stored[name] for name in _ARRAYS}
     except KeyError as error:
         raise DataError(f"{path} is not the Japanese Vowels file: {error.args[0]}.") from error
-    except (AttributeError, EOFError, OSError, TypeError, ValueError, zipfile.BadZipFile,
-            zlib.error) as error:
+    except (
+        AttributeError,
+        EOFError,
+        OSError,
+        TypeError,
+        ValueError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         raise DataError(f"{path} cannot be read as an .npz file: {error}") from error
 
 
 def _decode(stored, path):
-    for name, ndim, kind in (("low", 2, np.uint16), ("high", 2, np.int8),
-                             ("lengths", 1, np.uint8), ("speakers", 1, np.uint8)):
+    for name, ndim, kind in (
+        ("low", 2, np.uint16),
+        ("high", 2, np.int8),
+        ("lengths", 1, np.uint8),
+        ("speakers", 1, np.uint8),
+    ):
         array = stored[name]
         if array.ndim != ndim or array.dtype != kind:
             raise DataError(

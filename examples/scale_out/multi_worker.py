@@ -30,8 +30,10 @@ def main():
     for k, worker in enumerate(workers):
         weights = [worker[f"weight_{j}"] for j in range(len(alone.weights))]
         results.append(sequence_sums.Result(worker["losses"], weights))
-        print(f"worker {k}: task {worker['task']}, {worker['rows']} rows, "
-              f"replicas in all: {worker['replicas']}")
+        print(
+            f"worker {k}: task {worker['task']}, {worker['rows']} rows, "
+            f"replicas in all: {worker['replicas']}"
+        )
     status = max(
         sequence_sums.report(alone, result, f"worker {k}") for k, result in enumerate(results)
     )

@@ -51,13 +51,15 @@ def make_model():
     since Keras must create variables in the scope and not in the first step.
     """
     keras.utils.set_random_seed(2)
-    model = keras.Sequential([
-        keras.Input((TIME, FEATURES)),
-        keras.layers.Masking(),
-        tf_rnn_ops.keras.LSTM(8, return_sequences=True),
-        tf_rnn_ops.keras.CudnnLSTM(8, num_layers=2, direction="bidirectional"),
-        keras.layers.Dense(1),
-    ])
+    model = keras.Sequential(
+        [
+            keras.Input((TIME, FEATURES)),
+            keras.layers.Masking(),
+            tf_rnn_ops.keras.LSTM(8, return_sequences=True),
+            tf_rnn_ops.keras.CudnnLSTM(8, num_layers=2, direction="bidirectional"),
+            keras.layers.Dense(1),
+        ]
+    )
     model.compile(keras.optimizers.SGD(0.05, momentum=0.9), "mean_squared_error")
     return model
 

@@ -22,7 +22,15 @@ def test_reads_every_shapes_file():
 
 
 @pytest.mark.parametrize(
-    "line", ["lstm 1 2 3", "lstm 1 2 3 x", "cnn 1 2 3 4", "lstm 0 2 3 4", "gru 1 2 3 4 1 3", "lstm 1 1 1 1 1 1 int8"]
+    "line",
+    [
+        "lstm 1 2 3",
+        "lstm 1 2 3 x",
+        "cnn 1 2 3 4",
+        "lstm 0 2 3 4",
+        "gru 1 2 3 4 1 3",
+        "lstm 1 1 1 1 1 1 int8",
+    ],
 )
 def test_refuses_a_bad_line(line):
     with pytest.raises(ValueError, match="not a problem"):

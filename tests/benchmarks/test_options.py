@@ -69,7 +69,9 @@ def test_dropout_is_of_layers_and_training(tmp_path):
     assert row["mode"] == "training"
     assert list(row["seconds"]) == names, row["left_out"]
     assert report.own(row)[0] == "tf_rnn_ops Keras"
-    assert report.ratio(row) == report.medians(row)["Keras"] / report.medians(row)["tf_rnn_ops Keras"]
+    assert (
+        report.ratio(row) == report.medians(row)["Keras"] / report.medians(row)["tf_rnn_ops Keras"]
+    )
 
 
 @pytest.mark.parametrize("word", ["dropout=1", "dropout=x", "dropout=-0.5", "rate=0.2"])
@@ -180,6 +182,8 @@ def test_streaming(tmp_path):
     )  # fmt: skip
     (row,) = json.loads(output.read_text())["rows"]
     assert list(row["call"]) == list(row["loop"])
-    assert {"nothing", "tf_rnn_ops LayerRNN", "tf_rnn_ops Keras layer", "Keras layer"} <= set(row["call"])
+    assert {"nothing", "tf_rnn_ops LayerRNN", "tf_rnn_ops Keras layer", "Keras layer"} <= set(
+        row["call"]
+    )
     assert all(seconds > 0 for kind in ("call", "loop") for seconds in row[kind].values())
     assert row["kernel"] is None

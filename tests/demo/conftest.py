@@ -18,7 +18,11 @@ def run_demo():
     def run(*arguments, script="demo.py", cwd=None):
         return subprocess.run(
             [sys.executable, str(DEMO / script), *map(str, arguments)],
-            capture_output=True, text=True, timeout=300, cwd=cwd, check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            cwd=cwd,
+            check=False,
         )
 
     return run

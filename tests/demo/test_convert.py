@@ -10,8 +10,7 @@ HEADER = "#A comment: with a colon\n@problemName JapaneseVowels\n@classLabel tru
 
 
 def ts_lines(utterances):
-    for frames, length, speaker in zip(
-            utterances.frames, utterances.lengths, utterances.speakers):
+    for frames, length, speaker in zip(utterances.frames, utterances.lengths, utterances.speakers):
         # The shortest text of a float32, as in the source: at most six decimals, at times 8.3E-4.
         series = (",".join(map(str, column)) for column in frames[:length].T)
         yield ":".join([*series, str(speaker + 1)])
@@ -48,13 +47,16 @@ def test_exponents_and_signs_are_exact(tmp_path):
     assert (lengths, speakers) == ([2], [9])
 
 
-@pytest.mark.parametrize("line, sentence", [
-    ("0.1234567:1", "line 2: 0.1234567 has more than six decimals"),
-    ("0.1,0.2:0.3:1", "line 2: "),
-    ("0.1,?:1", "line 2: "),
-    ("0.1,0.2", "line 2: "),
-    ("NaN:1", "line 2: "),
-])
+@pytest.mark.parametrize(
+    "line, sentence",
+    [
+        ("0.1234567:1", "line 2: 0.1234567 has more than six decimals"),
+        ("0.1,0.2:0.3:1", "line 2: "),
+        ("0.1,?:1", "line 2: "),
+        ("0.1,0.2", "line 2: "),
+        ("NaN:1", "line 2: "),
+    ],
+)
 def test_malformed_line(tmp_path, line, sentence):
     path = tmp_path / "bad.ts"
     path.write_text(f"@data\n{line}\n", encoding="utf-8")
@@ -69,10 +71,13 @@ def test_no_utterances(tmp_path):
         convert.read_ts(path)
 
 
-@pytest.mark.parametrize("lines_of_train, sentence", [
-    (lambda lines: lines[:-1], "lengths has shape (639,)"),
-    (lambda lines: lines[1:] + lines[:1], "the content has SHA-256"),
-])
+@pytest.mark.parametrize(
+    "lines_of_train, sentence",
+    [
+        (lambda lines: lines[:-1], "lengths has shape (639,)"),
+        (lambda lines: lines[1:] + lines[:1], "the content has SHA-256"),
+    ],
+)
 def test_another_data_set_is_refused(tmp_path, capsys, lines_of_train, sentence):
     write_ts(tmp_path, lines_of_train)
     assert convert.main([str(tmp_path), "--output", str(tmp_path / "new.npz")]) == 1

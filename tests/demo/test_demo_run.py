@@ -44,8 +44,10 @@ def test_table(finished):
     assert (ours, stock) == (round(right / 370, 4), round(stock_right / 370, 4))
     # Two epochs are far from the target but far beyond the 0.24 of always naming one speaker.
     assert min(ours, stock) > 0.5
-    epoch, first = (row(finished[0].stdout, label)[0]
-                    for label in ("seconds per epoch *", "first epoch, with tracing"))
+    epoch, first = (
+        row(finished[0].stdout, label)[0]
+        for label in ("seconds per epoch *", "first epoch, with tracing")
+    )
     assert float(epoch) < float(first)
 
 
@@ -125,6 +127,11 @@ def test_broken_model(run_demo, tmp_path):
 def test_data_of_another_place(run_demo, finished, tmp_path):
     copy = tmp_path / "copy.npz"
     shutil.copy(vowels.DEFAULT_PATH, copy)
-    process = run_demo(finished[1] / "japanese_vowels.keras", tmp_path / "out.npy",
-                       "--data", copy, script="predict.py")
+    process = run_demo(
+        finished[1] / "japanese_vowels.keras",
+        tmp_path / "out.npy",
+        "--data",
+        copy,
+        script="predict.py",
+    )
     assert process.returncode == 0, process.stderr

@@ -37,7 +37,10 @@ def test_counts_and_shapes(splits):
     assert np.bincount(train.speakers).tolist() == [30] * 9
     assert np.bincount(test.speakers).tolist() == [31, 35, 88, 44, 29, 24, 40, 50, 29]
     assert (train.frames.dtype, train.lengths.dtype, train.speakers.dtype) == (
-        np.float32, np.int32, np.int32)
+        np.float32,
+        np.int32,
+        np.int32,
+    )
 
 
 def test_lengths_are_real(splits):
@@ -59,7 +62,8 @@ def test_known_values(splits):
     # Read off the source: first and last coefficients of the first utterance of both files.
     train, test = splits
     np.testing.assert_array_equal(
-        train.frames[0, 0, [0, 1, 11]], np.float32([1.860936, -0.207383, 0.088728]))
+        train.frames[0, 0, [0, 1, 11]], np.float32([1.860936, -0.207383, 0.088728])
+    )
     np.testing.assert_array_equal(train.frames[0, 19, [0, 11]], np.float32([1.261441, -0.175986]))
     assert (train.lengths[0], train.speakers[0]) == (20, 0)
     np.testing.assert_array_equal(test.frames[0, 18, [0, 11]], np.float32([1.388998, 0.108629]))
@@ -141,20 +145,26 @@ def changed(arrays, name, index, value):
 
 BROKEN = {
     "an utterance is gone": (
-        lambda a: cut(a, lengths=639, speakers=639), "lengths has shape (639,), expected (640,)"),
+        lambda a: cut(a, lengths=639, speakers=639),
+        "lengths has shape (639,), expected (640,)",
+    ),
     "a label is gone": (
-        lambda a: cut(a, speakers=639), "speakers has shape (639,), expected (640,)"),
-    "a frame is gone": (
-        lambda a: cut(a, low=9960, high=9960), "the frames have shape (9960, 12)"),
+        lambda a: cut(a, speakers=639),
+        "speakers has shape (639,), expected (640,)",
+    ),
+    "a frame is gone": (lambda a: cut(a, low=9960, high=9960), "the frames have shape (9960, 12)"),
     "low and high differ": (lambda a: cut(a, low=9960), "'low' has shape (9960, 12) and 'high'"),
     "too long": (lambda a: changed(a, "lengths", 5, 30), "utterances have 7 to 30 frames"),
     "empty": (lambda a: changed(a, "lengths", 5, 0), "utterances have 0 to 29 frames"),
     "no such speaker": (
-        lambda a: changed(a, "speakers", 639, 10), "the test speakers are [1, 2, 3, 4, 5, 6, 7"),
-    "out of range": (
-        lambda a: changed(a, "high", (7, 3), 127), "a coefficient has magnitude 8.3"),
+        lambda a: changed(a, "speakers", 639, 10),
+        "the test speakers are [1, 2, 3, 4, 5, 6, 7",
+    ),
+    "out of range": (lambda a: changed(a, "high", (7, 3), 127), "a coefficient has magnitude 8.3"),
     "one unit off": (
-        lambda a: changed(a, "low", (7, 3), a["low"][7, 3] ^ 1), "the content has SHA-256"),
+        lambda a: changed(a, "low", (7, 3), a["low"][7, 3] ^ 1),
+        "the content has SHA-256",
+    ),
     "another label": (lambda a: changed(a, "speakers", 0, 2), "the content has SHA-256"),
 }
 

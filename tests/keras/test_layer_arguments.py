@@ -248,7 +248,9 @@ def test_options_of_the_path_are_saved(name, tmp_path):
     options = {"implementation": 1}
     if name != "PeepholeLSTM":
         options["use_cudnn"] = False
-    model = keras.Sequential([keras.Input((None, 3)), keras.layers.Bidirectional(cls(4, **options))])
+    model = keras.Sequential(
+        [keras.Input((None, 3)), keras.layers.Bidirectional(cls(4, **options))]
+    )
     model.save(tmp_path / "model.keras")
     clones = [
         keras.saving.load_model(tmp_path / "model.keras"),
@@ -388,9 +390,7 @@ def test_one_time_step_in_a_graph(name, rng, op_calls):
     assert op_calls == ["LayerRNN"]
 
 
-def test_one_time_step_in_a_graph_takes_the_loop_where_there_is_a_gpu(
-    rng, op_calls, gpu_in_sight
-):
+def test_one_time_step_in_a_graph_takes_the_loop_where_there_is_a_gpu(rng, op_calls, gpu_in_sight):
     stock, ours = compare.pair("LSTM")
     x = compare.values(rng)[0][:, :1]
     run = tf.function(ours)

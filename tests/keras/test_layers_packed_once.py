@@ -80,7 +80,9 @@ def test_training_does_not_pack(name, x, packed):
 
 
 def _fit(model, x):
-    model.fit(x, tf.ones([x.shape[0], 1]), epochs=2, validation_data=(x, tf.ones([6, 1])), verbose=0)
+    model.fit(
+        x, tf.ones([x.shape[0], 1]), epochs=2, validation_data=(x, tf.ones([6, 1])), verbose=0
+    )
 
 
 def _set_weights(model, x):

@@ -154,7 +154,9 @@ def test_no_optimizer_is_missed(optimizer):
 
 def test_compiled_updates_are_not_missed():
     variables = _variables()
-    change = tf.function(lambda: variables[0].assign_add(tf.ones_like(variables[0])), jit_compile=True)
+    change = tf.function(
+        lambda: variables[0].assign_add(tf.ones_like(variables[0])), jit_compile=True
+    )
     for _ in range(3):
         packed = _pack(variables)
         change()

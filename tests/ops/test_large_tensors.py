@@ -17,7 +17,9 @@ def test_results_on_kept_memory():
 
 
 def _record(mode, cache_mb):
-    out = subproc.run_module("support.large_calls", mode, TF_RNN_OPS_CACHE_MB=cache_mb, **WITHOUT_ONEDNN)
+    out = subproc.run_module(
+        "support.large_calls", mode, TF_RNN_OPS_CACHE_MB=cache_mb, **WITHOUT_ONEDNN
+    )
     lines = [line for line in out.splitlines() if line.startswith(subproc.MARK)]
     assert len(lines) == 1, out
     return json.loads(lines[0].removeprefix(subproc.MARK))

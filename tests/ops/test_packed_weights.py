@@ -56,9 +56,7 @@ def test_stack_gives_the_same_bits(dtype, rng):
         case = cases.rnn_case(spec, 5, 7, rng, dtype)
         inputs = tf_ops.rnn_tensors(case, time_major).inputs()
         packed = packed_calls.pack_params(ops, spec, inputs["params"])
-        got = ops.CudnnRNNV3Packed(
-            **inputs, packed=packed, **spec.attrs(), time_major=time_major
-        )
+        got = ops.CudnnRNNV3Packed(**inputs, packed=packed, **spec.attrs(), time_major=time_major)
         _same(got, tf_ops.rnn_forward(ops, case, time_major, is_training=False))
 
 
@@ -90,7 +88,9 @@ def test_in_a_graph(rng):
         packed = packed_calls.pack_params(ops, spec, inputs["params"])
         return ops.CudnnRNNV3Packed(**inputs, packed=packed, **spec.attrs())
 
-    _same(run(tf_ops.rnn_tensors(stack).inputs()), tf_ops.rnn_forward(ops, stack, is_training=False))
+    _same(
+        run(tf_ops.rnn_tensors(stack).inputs()), tf_ops.rnn_forward(ops, stack, is_training=False)
+    )
 
 
 def test_packed_is_independent_of_old_memory(rng):
@@ -160,7 +160,9 @@ def test_sizes_are_never_those_of_the_header(problem):
             struct.pack_into("<i", forged, at, value)
             if bytes(forged) == fields:
                 continue
-            data = np.frombuffer(bytes(forged) + _checksum(forged) + packed[end:].tobytes(), np.uint8)
+            data = np.frombuffer(
+                bytes(forged) + _checksum(forged) + packed[end:].tobytes(), np.uint8
+            )
             if 8 <= at < 20:  # version, vector and element: for other kernels, so not read
                 want = ops.LayerRNNPacked(**inputs, packed=np.zeros(0, np.uint8))
                 _same(ops.LayerRNNPacked(**inputs, packed=data), want)

@@ -44,10 +44,16 @@ def call():
 
     kernel, recurrent = normal(SIZE, 4 * SIZE), normal(SIZE, 4 * SIZE)
     x, state = normal(T, B, SIZE), tf.zeros([B, SIZE])
-    return lambda: tf_rnn_ops.raw_ops.LayerRNN(
-        input=x, input_h=state, input_c=state, kernel=kernel, recurrent_kernel=recurrent,
-        is_training=False,
-    ).output
+    return lambda: (
+        tf_rnn_ops.raw_ops.LayerRNN(
+            input=x,
+            input_h=state,
+            input_c=state,
+            kernel=kernel,
+            recurrent_kernel=recurrent,
+            is_training=False,
+        ).output
+    )
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")

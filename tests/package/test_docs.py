@@ -230,4 +230,6 @@ def test_public_functions_say_what_they_return(name):
     functions = [f for n in public if inspect.isfunction(f := getattr(module, n))]
     assert functions
     for function in functions:
-        assert inspect.signature(function).return_annotation is not inspect.Signature.empty, function
+        assert inspect.signature(function).return_annotation is not inspect.Signature.empty, (
+            function
+        )

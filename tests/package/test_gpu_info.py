@@ -48,9 +48,7 @@ class Installation:
     def compile(self, path, source, *options):
         path.parent.mkdir(parents=True, exist_ok=True)
         command = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path), *options]
-        subprocess.run(
-            [*command, f"-Wl,-soname,{path.name}"], input=source, text=True, check=True
-        )
+        subprocess.run([*command, f"-Wl,-soname,{path.name}"], input=source, text=True, check=True)
 
     def diagnose(self, monkeypatch, *folders):
         path = os.pathsep.join(str(folder) for folder in (self.driver_folder, *folders))

@@ -18,8 +18,9 @@ MINOR = ".".join(tf.__version__.split(".")[:2])
 LIBRARY = f"_tf_rnn_ops.tf{MINOR}.so"
 # What this installation has libraries for, in words: '2.20 or 2.21'.
 ANY_OF = " or ".join(
-    ", ".join(sorted(path.name.split(".tf")[1][:-3] for path in PACKAGE.glob("_tf_rnn_ops.tf*.so")))
-    .rsplit(", ", 1)
+    ", ".join(
+        sorted(path.name.split(".tf")[1][:-3] for path in PACKAGE.glob("_tf_rnn_ops.tf*.so"))
+    ).rsplit(", ", 1)
 )
 
 
@@ -132,7 +133,10 @@ def _write_foreign(path):
             lambda path: path.write_bytes(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()[:-9999]),
             "cut off or no shared object",
         ),
-        (_write_foreign, "is for aarch64, but this machine is x86_64: install the wheel for x86_64."),
+        (
+            _write_foreign,
+            "is for aarch64, but this machine is x86_64: install the wheel for x86_64.",
+        ),
     ],
     ids=["text", "empty", "truncated", "another processor"],
 )

@@ -28,7 +28,9 @@ def needed(path):
 def needed_versions(path):
     """{(name, version): symbols} of what it takes from other libraries, such as ('GLIBC', (2, 27))."""
     found = {}
-    for line in _run("nm", "--dynamic", "--undefined-only", "--format=posix", str(path)).splitlines():
+    for line in _run(
+        "nm", "--dynamic", "--undefined-only", "--format=posix", str(path)
+    ).splitlines():
         match = re.match(r"(\S+?)@@?([A-Z]+)_([0-9.]+)\b", line)
         if match:
             symbol, name, version = match.groups()

@@ -19,12 +19,16 @@ def tree(tmp_path):
         shutil.copy2(ROOT / name, tmp_path / name)
     (tmp_path / "tf_rnn_ops").mkdir()
     shutil.copy2(ROOT / "tf_rnn_ops" / "_versions.py", tmp_path / "tf_rnn_ops")
-    shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__")
+    )
     return tmp_path
 
 
 def configure(tree, *arguments, **variables):
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHON_BIN_PATH", "PYTHONPATH")}
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("PYTHON_BIN_PATH", "PYTHONPATH")
+    }
     local = ROOT / ".tools" / "node_modules" / ".bin" / "bazelisk"
     if local.exists():
         environment.setdefault("BAZELISK", str(local))

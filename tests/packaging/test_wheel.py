@@ -30,8 +30,11 @@ def test_tag_is_manylinux_for_any_python(wheel):
 def test_tag_is_no_newer_than_that_of_tensorflow(wheel):
     """manylinux_2_27 for TensorFlow 2.21: pip of an older system would refuse a newer one."""
     tags = wheel.stem.split("-")[-1].split(".")
-    versions = [tuple(map(int, re.findall(r"manylinux_(\d+)_(\d+)_", tag)[0])) for tag in tags
-                if tag.startswith("manylinux_")]
+    versions = [
+        tuple(map(int, re.findall(r"manylinux_(\d+)_(\d+)_", tag)[0]))
+        for tag in tags
+        if tag.startswith("manylinux_")
+    ]
     assert versions and min(versions) <= (2, 27)
 
 

@@ -58,7 +58,9 @@ def test_unknown_sizes_are_kept():
     units = [1, None, None]
     report = only_kept(_graph(input=[None, None, 3], input_h=units, input_c=units, params=[None]))
     assert "number of units" in report.kept[0].why
-    report = only_kept(_graph(input=[None, None, None], input_h=known, input_c=known, params=[None]))
+    report = only_kept(
+        _graph(input=[None, None, None], input_h=known, input_c=known, params=[None])
+    )
     assert "input size" in report.kept[0].why
 
 

@@ -87,8 +87,9 @@ class Problem:
             value = getattr(self, field.name)
             always = field.name in ("op", "cell", "T", "B", "I", "H")
             if self.op in field.metadata["ops"] and (always or value != field.default):
-                words.append(f"{field.name}={value:g}" if field.type is float else
-                             f"{field.name}={value}")
+                words.append(
+                    f"{field.name}={value:g}" if field.type is float else f"{field.name}={value}"
+                )
         return " ".join(words)
 
     def replace(self, **changes):

@@ -153,8 +153,9 @@ def cut_in_time(s):
     first, second = halves
     forward = ops.run(p.replace(run="inference"), first)
     names = _state_names(p)
-    carried = {case_name: _last(forward, result, p, cut, first)
-               for case_name, result, _, _ in names}
+    carried = {
+        case_name: _last(forward, result, p, cut, first) for case_name, result, _, _ in names
+    }
     after = ops.run(p, _changed(second, **carried))
     if p.run == "training":
         before = ops.run(p, _changed(first, **_passed_back(p, first, after, names, cut)))

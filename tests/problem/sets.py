@@ -141,8 +141,10 @@ def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=pri
             state.parent.mkdir(parents=True, exist_ok=True)
             with state.open("a") as file:
                 file.write(json.dumps(record) + "\n")
-        report(f"{runner} block {block}: {len(lines)} problems in {record['seconds']} s, "
-               f"{len(record['failed'])} failed")
+        report(
+            f"{runner} block {block}: {len(lines)} problems in {record['seconds']} s, "
+            f"{len(record['failed'])} failed"
+        )
     return records
 
 

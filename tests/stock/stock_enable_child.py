@@ -49,7 +49,8 @@ def register_failing_kernel(op):
     for name in ("TF_NewStatus", "TF_NewKernelBuilder"):
         getattr(framework, name).restype = ctypes.c_void_p
     pointers = {
-        "TF_NewKernelBuilder": [ctypes.c_char_p] * 2 + [ctypes.c_void_p, compute_type]
+        "TF_NewKernelBuilder": [ctypes.c_char_p] * 2
+        + [ctypes.c_void_p, compute_type]
         + [ctypes.c_void_p],
         "TF_RegisterKernelBuilder": [ctypes.c_char_p] + [ctypes.c_void_p] * 2,
         "TF_SetStatus": [ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p],

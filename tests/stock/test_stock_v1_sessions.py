@@ -53,4 +53,3 @@ def test_session_computes_and_differentiates_as_torch(spec, op, rng):
     names += ["input_c_backprop"] * spec.is_lstm
     for name, value in zip(names, got, strict=True):
         np.testing.assert_allclose(value, want[name], rtol=1e-10, atol=1e-12, err_msg=name)
-

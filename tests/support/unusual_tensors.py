@@ -43,12 +43,17 @@ def constants_of_unknown_shape():
     gradients = dict(cs_grad=result.cs, h_grad=result.h)
     for value in ([2, 3], [], [3]):
         length = _constant_of_unknown_shape(value)
-        for name, more in (("BlockLSTMV2", {}), ("BlockLSTMGradV2", {**result._asdict(), **gradients})):
+        for name, more in (
+            ("BlockLSTMV2", {}),
+            ("BlockLSTMGradV2", {**result._asdict(), **gradients}),
+        ):
             inputs = {**arguments, **more}
             if name == "BlockLSTMGradV2":
                 inputs["use_peephole"] = False
             try:
-                tf.function(lambda n=name, i=inputs, v=length: getattr(ops, n)(seq_len_max=v(), **i))()
+                tf.function(
+                    lambda n=name, i=inputs, v=length: getattr(ops, n)(seq_len_max=v(), **i)
+                )()
             except (ValueError, tf.errors.InvalidArgumentError) as error:
                 assert "seq_len_max must have rank 0" in str(error), error
             else:
@@ -79,16 +84,18 @@ def folding_without_a_device():
     assert folded.node
     state = np.zeros((1, size), np.float32)
     folded = _fold(
-        lambda: ops.LayerRNN(
-            input=np.zeros((8, 1, size), np.float32),
-            input_h=state,
-            input_c=state,
-            kernel=np.zeros((size, 4 * size), np.float32),
-            recurrent_kernel=np.zeros((size, 4 * size), np.float32),
-            bias=np.zeros(4 * size, np.float32),
-            rnn_mode="lstm",
-            is_training=False,
-        ).output
+        lambda: (
+            ops.LayerRNN(
+                input=np.zeros((8, 1, size), np.float32),
+                input_h=state,
+                input_c=state,
+                kernel=np.zeros((size, 4 * size), np.float32),
+                recurrent_kernel=np.zeros((size, 4 * size), np.float32),
+                bias=np.zeros(4 * size, np.float32),
+                rnn_mode="lstm",
+                is_training=False,
+            ).output
+        )
     )
     assert folded.node
 
@@ -146,7 +153,12 @@ def small_stack():
 
 CHECKS = {
     check.__name__: check
-    for check in (constants_of_unknown_shape, folding_without_a_device, unaligned_scalars, small_stack)
+    for check in (
+        constants_of_unknown_shape,
+        folding_without_a_device,
+        unaligned_scalars,
+        small_stack,
+    )
 }
 
 if __name__ == "__main__":

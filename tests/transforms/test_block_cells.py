@@ -83,7 +83,9 @@ def test_lstm_second_order(rng):
     with tf.GradientTape() as tape:
         tape.watch(values)
         first = _lstm_first(values, case, forget_bias=0.0)
-        total = tf.add_n([tf.reduce_sum(first[n] * tf.cast(w, tf.float32)) for n, w in weights.items()])
+        total = tf.add_n(
+            [tf.reduce_sum(first[n] * tf.cast(w, tf.float32)) for n, w in weights.items()]
+        )
     got = tape.gradient(total, values)
     step, slopes = 1e-5, np.zeros_like(case.inputs.h_prev)
     for place in np.ndindex(slopes.shape):

@@ -74,7 +74,9 @@ def _problem(spec, rng):
 
 
 def _tensors(arrays, time_major=True):
-    swapped = {n: a if time_major or n == "params" else np.swapaxes(a, 0, 1) for n, a in arrays.items()}
+    swapped = {
+        n: a if time_major or n == "params" else np.swapaxes(a, 0, 1) for n, a in arrays.items()
+    }
     return {n: tf.constant(a) for n, a in swapped.items()}
 
 
@@ -123,9 +125,12 @@ def _visible_masks(spec, steps, batch, **attrs):
             cell.w[0] = np.eye(spec.units)
             cell.bw[0] = 1.0
         case = cases.RnnCase(
-            relu, "float64", np.zeros((steps, batch, spec.units)),
+            relu,
+            "float64",
+            np.zeros((steps, batch, spec.units)),
             *[np.zeros((layer + 1, batch, spec.units))] * 2,
-            layout.pack(relu, weights), np.full(batch, steps),
+            layout.pack(relu, weights),
+            np.full(batch, steps),
             *[np.zeros(())] * 3,
         )
         tensors = tf_ops.rnn_tensors(case)
@@ -291,7 +296,10 @@ def test_unknown_sizes_are_refused():
             with tf.GradientTape() as inner:
                 inner.watch(x)
                 result = ops.CudnnRNNV3(
-                    input=x, input_h=h, input_c=c, params=params,
+                    input=x,
+                    input_h=h,
+                    input_c=c,
+                    params=params,
                     sequence_lengths=tf.fill([tf.shape(x)[1]], tf.shape(x)[0]),
                 )
             first = inner.gradient(result.output, x)

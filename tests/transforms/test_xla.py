@@ -23,7 +23,9 @@ def compiled(function):
 
 def run_compiled(call, module=ops):
     """Runs a call of support/calls.py under XLA; its sizes, if any, are constants there."""
-    sizes = {n: v for n, v in call.tensors.items() if n in ("num_layers", "num_units", "input_size")}
+    sizes = {
+        n: v for n, v in call.tensors.items() if n in ("num_layers", "num_units", "input_size")
+    }
     tensors = {n: tf.nest.map_structure(tf.constant, v) for n, v in call.tensors.items()}
     tensors = {n: v for n, v in tensors.items() if n not in sizes}
 
@@ -191,9 +193,7 @@ def test_operands_of_another_layout(rng):
 def test_many_threads(rng):
     """Enough rows for every thread of the pool; XLA's is TensorFlow's."""
     case = layer_cases.layer_case("lstm", (20, 64, 64, 128), rng, "float32", lengths=None)
-    assert_same_bits(
-        compiled(lambda: layer_ops.forward(ops, case))(), layer_ops.forward(ops, case)
-    )
+    assert_same_bits(compiled(lambda: layer_ops.forward(ops, case))(), layer_ops.forward(ops, case))
 
 
 # ---- Dropout ----
@@ -274,9 +274,11 @@ def test_shapes_are_refused_when_it_is_compiled(rng):
     forward = layer_ops.calls(ops, case)[0]
     forward = forward.with_tensor("input_h", np.zeros([2, 6], np.float32))
     unknown = calls.trace(ops, forward, static=False)  # so that building the graph finds nothing
-    run = tf.function(lambda *t: unknown(*t), jit_compile=True, input_signature=[
-        tf.TensorSpec(None, t.dtype) for t in calls.arguments(forward)
-    ])
+    run = tf.function(
+        lambda *t: unknown(*t),
+        jit_compile=True,
+        input_signature=[tf.TensorSpec(None, t.dtype) for t in calls.arguments(forward)],
+    )
     with pytest.raises(tf.errors.InvalidArgumentError, match="input_h must have shape"):
         run(*calls.arguments(forward))
 
@@ -360,8 +362,9 @@ def test_a_handler_checks_what_it_gets(change, message):
 
 @pytest.mark.parametrize("mode", layer_cases.MODES)
 def test_rows_that_are_chosen_at_run_time(mode, rng):
-    case = layer_cases.layer_case(mode, (5, 6, 3, 4), rng, "float32", input_mask=False,
-                                  recurrent_mask=False)
+    case = layer_cases.layer_case(
+        mode, (5, 6, 3, 4), rng, "float32", input_mask=False, recurrent_mask=False
+    )
     inputs = layer_ops.tensors(case, time_major=False)
     keep = tf.constant([True, False, True, True, False, True])
     weights = [inputs[name] for name in ("kernel", "recurrent_kernel", "bias")]

@@ -61,9 +61,7 @@ def cudnn_rnn(
             initial = [state[layer * directions + direction] for state in states]
             cell = _cell(layout, params, layer, direction)
             steps = reverse_rows(x, lengths) if direction else x
-            output, final = run_cell(
-                layout.rnn_mode, cell, steps, initial, lengths, own_gradients
-            )
+            output, final = run_cell(layout.rnn_mode, cell, steps, initial, lengths, own_gradients)
             outputs.append(reverse_rows(output, lengths) if direction else output)
             last.append(final)
         x = tf.concat(outputs, -1)

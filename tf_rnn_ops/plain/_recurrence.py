@@ -202,9 +202,7 @@ def _vjp(function, arguments, sources, upstream):
     with tf.GradientTape() as tape:
         tape.watch(sources)
         results = function(arguments)
-    return tape.gradient(
-        results, sources, output_gradients=upstream, unconnected_gradients="zero"
-    )
+    return tape.gradient(results, sources, output_gradients=upstream, unconnected_gradients="zero")
 
 
 def _with_gradient(values, arguments, gradient):

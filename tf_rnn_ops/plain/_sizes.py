@@ -50,9 +50,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     c, out_c = (shapes["input_c"], shapes["output_c"]) if lstm else (None, None)
     rows = _first_known(0 if time_major else 1, h, out_h, c, out_c)
     if rows is None:
-        raise UnknownSize(
-            "the number of layers is not known: the shape of input_h does not say it"
-        )
+        raise UnknownSize("the number of layers is not known: the shape of input_h does not say it")
     directions = 2 if attrs["direction"] == "bidirectional" else 1
     if rows % directions:
         raise UnknownSize(f"input_h has {rows} rows, which two directions do not divide")
@@ -79,9 +77,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     except ValueError as error:
         raise UnknownSize(str(error)) from error
     if params and params[0] is not None and params[0] != layout.size:
-        raise UnknownSize(
-            f"params has {params[0]} elements where these sizes need {layout.size}"
-        )
+        raise UnknownSize(f"params has {params[0]} elements where these sizes need {layout.size}")
     return layout
 
 
