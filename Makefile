@@ -123,7 +123,9 @@ problems: develop
 soak: develop
 	PYTHONPATH=.:tests $(PY) -m soak.run_soak $(SOAK_ARGS)
 
-# From build/, so that the package under test is the installed wheel and not the source tree.
+# From build/, so that the package under test is the installed wheel and not the source tree. The
+# test of the source distribution builds everything again, out of this cache.
+test: export TF_RNN_OPS_BUILD_CACHE := $(CURDIR)/build/cache
 test: cc-test install
 	cd build && ../$(PY) -m pytest -n $(JOBS) -p no:cacheprovider ../tests $(PYTEST_ARGS)
 	tools/test_gpu_mock.sh $(PY) -n $(JOBS)

@@ -2,6 +2,7 @@
 # Runs bazelisk with the Bazel that this project builds with:
 #   USE_BAZEL_VERSION when set; else Debian's bazel-bootstrap when it is installed;
 #   else what .bazelversion names, which bazelisk downloads.
+# Builds in different folders share what they compile in TF_RNN_OPS_BUILD_CACHE, when it is set.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
@@ -16,4 +17,11 @@ if [ -z "${USE_BAZEL_VERSION:-}" ] && [ -x /usr/bin/bazel-4 ]; then
   USE_BAZEL_VERSION=/usr/bin/bazel-4
 fi
 export USE_BAZEL_VERSION=${USE_BAZEL_VERSION:-$(cat .bazelversion)}
+case ${1:-} in
+  build|test)
+    command=$1
+    shift
+    exec "$bazelisk" "$command" ${TF_RNN_OPS_BUILD_CACHE:+"--disk_cache=$TF_RNN_OPS_BUILD_CACHE"} "$@"
+    ;;
+esac
 exec "$bazelisk" "$@"
