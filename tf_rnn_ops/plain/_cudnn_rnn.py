@@ -41,7 +41,7 @@ def cudnn_rnn(
         masks: For each layer but the last what its output is multiplied by before the next layer
             reads it, [T, B, D*S]; None for no dropout. See dropout_masks.
         own_gradients: Whether the loops have gradients of their own (tf.custom_gradient), which are
-            fast and of any order, but lost when the graph is written to a file. Without, they have
+            of any order, but lost when the graph is written to a file. Without, they have
             TensorFlow's, which go up to the second order.
 
     Returns:
