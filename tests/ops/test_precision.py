@@ -23,13 +23,13 @@ BLOCK_ATTRS = [{"use_peephole": False}, {"use_peephole": True, "cell_clip": 0.5}
 
 
 def _rnn(spec, dtype, rng, steps=25, batch=8):
-    """(ours, reference, naive) for one random problem."""
+    """(case, ours, reference, naive) for one random problem."""
     case = cases.rnn_case(spec, steps, batch, rng, dtype)
     result = tf_ops.rnn_forward(ops, case)
     got = tf_ops.rnn_arrays(case, result, tf_ops.rnn_backward(ops, case, result))
     want = tf_ops.rnn_reference_arrays(case, *case.reference())
     naive = tf_ops.rnn_reference_arrays(case, *case.reference(q=rounder(dtype)))
-    return got, want, naive
+    return case, got, want, naive
 
 
 def _block(attrs, dtype, rng):
@@ -55,10 +55,9 @@ def _assert_within_naive(got, want, naive):
         assert found <= allowed, f"{name}: error {found:.3e}, allowed {allowed:.3e}"
 
 
-def _assert_16bit(got, want, dtype, gradient_eps):
+def _assert_rounded_once(got, want, dtype):
+    limit = bounds.ROUNDED_ONCE_EPS * rounding.eps(dtype)
     for name in want:
-        eps = gradient_eps if bounds.is_gradient(name) else bounds.ROUNDED_ONCE_EPS
-        limit = eps * rounding.eps(dtype)
         found = bounds.error(name, got[name], want[name])
         assert found <= limit, f"{name}: error {found:.3e}, allowed {limit:.3e}"
 
@@ -66,28 +65,32 @@ def _assert_16bit(got, want, dtype, gradient_eps):
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_rnn_float_bounds(spec, rng):
     for dtype in ("float32", "float64"):
-        got, want, _ = _rnn(spec, dtype, rng)
+        _, got, want, _ = _rnn(spec, dtype, rng)
         bounds.assert_close(got, want, dtype, str(spec))
 
 
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
 def test_rnn_float32_at_a_working_size(mode, rng):
-    got, want, _ = _rnn(RnnSpec(mode, 1, 192, 96), "float32", rng, steps=100, batch=16)
+    _, got, want, _ = _rnn(RnnSpec(mode, 1, 192, 96), "float32", rng, steps=100, batch=16)
     bounds.assert_close(got, want, "float32", mode)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_rnn_16bit_against_naive(spec, dtype, rng):
-    got, want, naive = _rnn(spec, dtype, rng)
+    _, got, want, naive = _rnn(spec, dtype, rng)
     _assert_within_naive(got, want, naive)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_rnn_float16_rounds_only_its_outputs(spec, rng):
-    """bfloat16 may have rounded operands: tests/cc/cpu/rnn_kernel_test.cc, with and without."""
-    got, want, _ = _rnn(spec, "float16", rng)
-    _assert_16bit(got, want, "float16", bounds.BACKWARD_16BIT_EPS)
+    """Backward is compared with the reference at the very output that it is given.
+
+    bfloat16 may have rounded operands: tests/cc/cpu/rnn_kernel_test.cc, with and without.
+    """
+    case, got, _, _ = _rnn(spec, "float16", rng)
+    want = tf_ops.rnn_reference_arrays(case, *case.reference(output=got["output"]))
+    _assert_rounded_once(got, want, "float16")
 
 
 @pytest.mark.parametrize("attrs", BLOCK_ATTRS, ids=str)
@@ -112,7 +115,7 @@ def test_block_lstm_16bit_rounds_only_its_outputs(attrs, dtype, rng):
     grads = case.reference_backward(tf_ops.block_arrays(result))
     want = {name: want[name] for name in want if not bounds.is_gradient(name)}
     want.update({f"{name}_grad": value for name, value in grads.items()})
-    _assert_16bit(got, want, dtype, bounds.ROUNDED_ONCE_EPS)
+    _assert_rounded_once(got, want, dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])

@@ -101,9 +101,23 @@ def _bias_grad(sums, rnn_mode):
     return np.concatenate(ordered)
 
 
-def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact):
-    """Gradients of sum(dy * output) + sum(dh * output_h) + sum(dc * output_c), as a dict."""
+def _given_outputs(rnn_mode, own_tape, output):
+    """The tape with the rows of `output` in the place of its own states."""
+    tape, h = [], own_tape[0][1] if own_tape else None
+    for t, (valid, _, cache) in enumerate(own_tape):
+        tape.append((valid, h, cells.given_outputs(rnn_mode, cache, h, output[t])))
+        h = np.where(valid, output[t], h)
+    return tape
+
+
+def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, output=None):
+    """Gradients of sum(dy * output) + sum(dh * output_h) + sum(dc * output_c), as a dict.
+
+    `output` is what a 16-bit op is given, which is rounded; by default that of forward().
+    """
     _, step_grad = cells.STEPS[rnn_mode]
+    if output is not None:
+        tape = _given_outputs(rnn_mode, tape, output)
     lstm = rnn_mode == "lstm"
     dc = dc if lstm else np.zeros_like(dh)
     dx = np.zeros_like(inputs.x)

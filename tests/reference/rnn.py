@@ -128,7 +128,16 @@ def forward(spec, x, h0, c0, params, lengths=None, masks=None, q=cells.exact):
     )
 
 
-def backward(spec, params, tape, dy, dh, dc, masks=None, q=cells.exact):
+def _given_outputs(mode, steps_tape, output):
+    """The tape of _run with the rows of `output` in the place of its own states h."""
+    tape, h = [], steps_tape[0][2] if steps_tape else None
+    for t, valid, _, cache in steps_tape:
+        tape.append((t, valid, h, cells.given_outputs(mode, cache, h, output[t])))
+        h = np.where(valid, output[t], h)
+    return tape
+
+
+def backward(spec, params, tape, dy, dh, dc, masks=None, q=cells.exact, output=None):
     """Gradients of sum(dy * output) + sum(dh * output_h) + sum(dc * output_c).
 
     Args:
@@ -140,6 +149,8 @@ def backward(spec, params, tape, dy, dh, dc, masks=None, q=cells.exact):
         dc: [L * D, B, H], ignored unless the cell is an LSTM.
         masks: as given to forward().
         q: rounding of every intermediate result.
+        output: what a 16-bit op is given as the output of the last layer, which is rounded; by
+            default that of forward().
 
     Returns:
         A Backward; input_c is None unless the cell is an LSTM.
@@ -154,6 +165,9 @@ def backward(spec, params, tape, dy, dh, dc, masks=None, q=cells.exact):
             p = layer * spec.directions + d
             x, steps_tape = tape[p]
             out = spec.output_units
+            if output is not None and layer == spec.layers - 1:
+                given = output[:, :, d * out : (d + 1) * out]
+                steps_tape = _given_outputs(spec.rnn_mode, steps_tape, given)
             dc_in = dc[p] if spec.is_lstm else np.zeros((x.shape[1], spec.units))
             dx_d, dh0[p], dc0[p], grads[p] = _run_grad(
                 spec.rnn_mode,

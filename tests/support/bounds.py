@@ -22,10 +22,9 @@ from reference import rounding
 FORWARD_EPS = 32.0
 BACKWARD_EPS = 64.0
 
-# A 16-bit op rounds its outputs once (half an eps) and computes in float32 inside.
+# A 16-bit op rounds its results once (half an eps) and computes in float32 inside. Its gradient is
+# compared with that of a reference which is given the same rounded outputs as the gradient op.
 ROUNDED_ONCE_EPS = 0.51
-# The backward op of CudnnRNN also reads the rounded output of the last layer.
-BACKWARD_16BIT_EPS = 1.0
 NAIVE_FACTOR_FORWARD = 2.0
 NAIVE_FACTOR_BACKWARD = 4.0
 

@@ -26,10 +26,15 @@ class RnnCase:
     dh: np.ndarray
     dc: np.ndarray
 
-    def reference(self, masks=None, q=exact):
-        """(Forward, Backward) of the float64 reference, or of a naive one if q rounds."""
+    def reference(self, masks=None, q=exact, output=None):
+        """(Forward, Backward) of the float64 reference, or of a naive one if q rounds.
+
+        `output` is what a 16-bit gradient op is given; see reference/rnn.py.
+        """
         fwd = rnn.forward(self.spec, self.x, self.h0, self.c0, self.params, self.lengths, masks, q)
-        bwd = rnn.backward(self.spec, self.params, fwd.tape, self.dy, self.dh, self.dc, masks, q)
+        bwd = rnn.backward(
+            self.spec, self.params, fwd.tape, self.dy, self.dh, self.dc, masks, q, output
+        )
         return fwd, bwd
 
 

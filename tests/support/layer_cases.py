@@ -28,10 +28,15 @@ class LayerCase:
     def is_lstm(self):
         return self.rnn_mode == "lstm"
 
-    def reference(self, q=exact):
-        """Outputs and gradients under the names of the ops' results, naive if q rounds."""
+    def reference(self, q=exact, output=None):
+        """Outputs and gradients under the names of the ops' results, naive if q rounds.
+
+        `output` is what a 16-bit gradient op is given; see reference/layer.py.
+        """
         outputs, tape = layer.forward(self.rnn_mode, self.inputs, q)
-        grads = layer.backward(self.rnn_mode, self.inputs, tape, self.dy, self.dh, self.dc, q)
+        grads = layer.backward(
+            self.rnn_mode, self.inputs, tape, self.dy, self.dh, self.dc, q, output
+        )
         return {**outputs, **{f"{name}_backprop": grad for name, grad in grads.items()}}
 
     def __str__(self):

@@ -230,6 +230,16 @@ void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) 
   for (int64_t t = 0; t < n; ++t) Put(sequence[t], row(t) * D * S, &v->y);
   if (!p.is_training) return;
 
+  for (int64_t d = 0; d < D && !v->given_y.empty(); ++d) {
+    std::vector<Step>& last = steps[(L - 1) * D + d];
+    for (int64_t t = 0; t < n; ++t) {
+      const Vec h = Slice(v->given_y, row(t) * D * S + d * S, S);
+      if (p.mode == kTanh || p.mode == kRelu) last[t].gate = h;
+      const int64_t after = d == 0 ? t + 1 : t - 1;
+      if (after >= 0 && after < n) last[after].h_prev = h;
+    }
+  }
+
   std::vector<Vec> gradient(n);  // of the layer's output, then of its input
   for (int64_t t = 0; t < n; ++t) gradient[t] = Slice(v->dy, row(t) * D * S, D * S);
   for (int64_t l = L - 1; l >= 0; --l) {

@@ -25,6 +25,8 @@ struct RnnValues {
   // With kKerasWeights, in place of params and dparams.
   Vec kernel, recurrent_kernel, bias, input_mask, recurrent_mask;
   Vec dkernel, drecurrent_kernel, dbias;
+  // Input of the reference: y as backward is given it, which of a 16-bit op is rounded. Empty: y.
+  Vec given_y;
   // Of relu, from the reference: how near to zero a pre-activation came, where slopes jump.
   double nearest = std::numeric_limits<double>::infinity();
 };

@@ -48,6 +48,11 @@ class Row {
     Vec dh(H_), dc(c.size());
     std::copy_n(v_->dh_n.begin() + b_ * H_, H_, dh.begin());
     std::copy_n(v_->dc_n.begin() + b_ * dc.size(), dc.size(), dc.begin());
+    for (int64_t t = 0; t < n && !v_->given_y.empty(); ++t) {
+      const auto given = v_->given_y.begin() + steps[t].row * H_;
+      if (p_.mode == kTanh || p_.mode == kRelu) std::copy_n(given, H_, steps[t].gate.begin());
+      if (t + 1 < n) std::copy_n(given, H_, steps[t + 1].h_prev.begin());
+    }
     for (int64_t t = n - 1; t >= 0; --t) Backward(steps[t], &dh, &dc);
     std::copy(dh.begin(), dh.end(), v_->dh0.begin() + b_ * H_);
     std::copy(dc.begin(), dc.end(), v_->dc0.begin() + b_ * dc.size());
