@@ -134,14 +134,18 @@ Status Call::Scratch(int64_t bytes, void** data) {
   if (bytes < 0) return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
   *data = nullptr;
   if (bytes == 0) return Status();
-  if (bytes >= kLargeBytes) {
+  const bool large = bytes >= kLargeBytes;
+  std::vector<void*>& blocks = large ? large_blocks_ : small_blocks_;
+  blocks.reserve(blocks.size() + 1);  // so that no block is lost where there is no memory for this
+  if (large) {
     *data = ProcessBlockCache().Take(bytes);
-    if (*data != nullptr) large_blocks_.push_back(*data);
   } else {
     *data = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (*data != nullptr) small_blocks_.push_back(*data);
   }
-  if (*data != nullptr) return Status();
+  if (*data != nullptr) {
+    blocks.push_back(*data);
+    return Status();
+  }
   return ResourceExhausted("There is not enough memory for ", bytes, " bytes of scratch.");
 }
 

@@ -1,5 +1,6 @@
 #include "cc/ffi/handlers.h"
 
+#include <new>
 #include <string>
 
 #include "cc/core/status.h"
@@ -40,14 +41,23 @@ Error Run(xla::ffi::ThreadPool pool, xla::ffi::RemainingArgs args, xla::ffi::Rem
 
 template <Status (*op)(Call*)>
 XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
-  static auto* const handler = xla::ffi::Ffi::Bind()
-                                   .Ctx<xla::ffi::ThreadPool>()
-                                   .RemainingArgs()
-                                   .RemainingRets()
-                                   .Attrs()
-                                   .To(Run<op>)
-                                   .release();
-  return handler->Call(frame);
+  try {
+    static auto* const handler = xla::ffi::Ffi::Bind()
+                                     .Ctx<xla::ffi::ThreadPool>()
+                                     .RemainingArgs()
+                                     .RemainingRets()
+                                     .Attrs()
+                                     .To(Run<op>)
+                                     .release();
+    return handler->Call(frame);
+  } catch (const std::bad_alloc&) {
+    // XLA would report an unknown error.
+    XLA_FFI_Error_Create_Args args = {};
+    args.struct_size = XLA_FFI_Error_Create_Args_STRUCT_SIZE;
+    args.message = "No memory is left for small objects.";
+    args.errc = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
+    return frame->api->XLA_FFI_Error_Create(&args);
+  }
 }
 
 }  // namespace
