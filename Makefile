@@ -86,7 +86,7 @@ test-aarch64: wheel-aarch64
 
 # The Python files alone, for machines that no library fits. Beside dist/, which has one wheel.
 wheel-any: $(READY)
-	rm -rf build/lib build/any
+	rm -rf build/lib build/lib.* build/any
 	TF_RNN_OPS_PURE=1 $(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/any .
 
 # The wheel without its gate, which `make test` runs with the other Python tests.

@@ -56,7 +56,7 @@ for module in $tools; do
 done
 
 # Left-overs of an earlier build would go into the wheel.
-rm -rf build/pip build/lib build/bdist.* "$dist" tf_rnn_ops.egg-info
+rm -rf build/pip build/lib build/lib.* build/bdist.* "$dist" tf_rnn_ops.egg-info
 mkdir -p build/pip "$dist"
 export TF_RNN_OPS_TENSORFLOWS=$tensorflows
 TF_RNN_OPS_CONFIGURED=1 "$python" -m pip wheel --quiet --no-deps --no-build-isolation \

@@ -2,8 +2,8 @@
 
     python tools/test_matrix.py build/release/*.whl
 
-Each pair gets an environment of its own in build/matrix, which is removed afterwards. Writes the table
-in docs/compatibility.md, pairs that failed or are absent here included.
+Each pair gets an environment of its own in build/matrix, which is removed afterwards. Writes its row
+of the table in docs/compatibility.md, also where tests failed or there is no such Python here.
 """
 
 import argparse
@@ -26,6 +26,10 @@ class Pair(NamedTuple):
     tensorflow: str
     keras: str = ""  # a requirement; empty: the newest for this Python and TensorFlow
 
+    @property
+    def name(self):
+        return f"{self.python}-{self.tensorflow}"
+
 
 PAIRS = (
     Pair("3.10", "2.21"),
@@ -37,7 +41,7 @@ PAIRS = (
 )
 
 # What another TensorFlow or Keras may break: ops against references, gradients, Keras layers and
-# models, contrib's classes, TensorFlow's own ops, SavedModels. Not what depends on our code alone.
+# models, contrib's classes, TensorFlow's own ops, SavedModels, XLA. Not what our code alone decides.
 TESTS = (
     "parity/test_device_parity.py",
     "ops/test_shape_functions.py",
@@ -51,12 +55,14 @@ TESTS = (
     "keras/test_keras_saving.py",
     "keras/test_convert_state.py",
     "keras/test_peephole.py",
+    "keras/test_layers_under_xla.py",
     "contrib/test_cells.py",
     "contrib/test_saveables.py",
     "contrib/test_rnn_params_saveable.py",
     "stock/test_stock_parity.py",
     "stock/test_stock_saved_model.py",
     "stock/test_stock_enable.py",
+    "transforms/test_xla.py",
 )
 
 
@@ -65,6 +71,10 @@ class Outcome(NamedTuple):
     versions: str
     result: str
     passed: bool
+
+    def row(self):
+        """Its line of the table."""
+        return f"| {self.versions} | {self.result} | {datetime.date.today().isoformat()} |"
 
 
 def find_python(version):
@@ -107,14 +117,14 @@ def test(pair, wheel, jobs, more):
     python = find_python(pair.python)
     if python is None:
         return Outcome(pair, f"{pair.python} | {pair.tensorflow} | |", "no such Python here", False)
-    folder = ROOT / "build" / "matrix" / f"{pair.python}-{pair.tensorflow}"
-    start = time.monotonic()
+    folder = ROOT / "build" / "matrix" / pair.name
     try:
         own = install(pair, python, wheel, folder)
         run = subprocess.run([own, "-c", VERSIONS], capture_output=True, text=True, check=True)
         versions = run.stdout.strip()
         print(f"testing with Python | TensorFlow | Keras | numpy: {versions}", flush=True)
         command = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), *more]
+        start = time.monotonic()
         # From build/, so that the package under test is the installed one.
         run = subprocess.run(
             [*command, *(f"../tests/{name}" for name in TESTS)],
@@ -134,44 +144,46 @@ def test(pair, wheel, jobs, more):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def table(outcomes, wheel):
-    """The Markdown lines."""
-    size = wheel.stat().st_size / 1e6
-    day = datetime.date.today().isoformat()
+def pair_of(row):
+    """Such as '3.12-2.19', for a line of the table; '' for another line."""
+    found = re.match(r"\| (3\.\d+)[^|]*\| (2\.\d+)[^|]*\|", row)
+    return "-".join(found.groups()) if found else ""
+
+
+def table(outcomes, wheel, old):
+    """The Markdown lines: a row for each pair, the old one where it was not run this time."""
+    rows = {pair_of(line): line for line in old.splitlines()}
+    rows |= {pair_of(outcome.row()): outcome.row() for outcome in outcomes}
     lines = [
-        f"Last run on {day}, with `{wheel.name}` ({size:.1f} MB):",
+        f"With `{wheel.name}`, {wheel.stat().st_size / 1e6:.1f} MB:",
         "",
-        "| Python | TensorFlow | Keras | numpy | tests |",
-        "|---|---|---|---|---|",
+        "| Python | TensorFlow | Keras | numpy | tests | run on |",
+        "|---|---|---|---|---|---|",
     ]
-    lines += [f"| {outcome.versions} | {outcome.result} |" for outcome in outcomes]
+    lines += [rows[pair.name] for pair in PAIRS if pair.name in rows]
     return "\n".join(lines) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheel", type=pathlib.Path)
-    parser.add_argument("--only", help="one pair, such as 3.12-2.18; writes no table")
+    parser.add_argument("--only", help="one pair, such as 3.12-2.18")
     parser.add_argument("--jobs", type=int, default=2, help="parallel pytest workers")
     parser.add_argument("rest", nargs="*", help="more arguments for pytest, after --")
     options = parser.parse_args()
-    pairs = [p for p in PAIRS if options.only in (None, f"{p.python}-{p.tensorflow}")]
+    pairs = [pair for pair in PAIRS if options.only in (None, pair.name)]
     if not pairs:
         parser.error(f"--only {options.only} is none of the pairs")
     wheel = options.wheel.resolve(strict=True)
     outcomes = []
     for pair in pairs:
         outcomes.append(test(pair, wheel, options.jobs, options.rest))
-        print(
-            f"== Python {pair.python}, TensorFlow {pair.tensorflow}: {outcomes[-1].result}",
-            flush=True,
-        )
-    text = table(outcomes, wheel)
-    print(text)
-    if options.only is None:
-        before, rest = PAGE.read_text().split(MARKS[0])
-        PAGE.write_text(before + MARKS[0] + text + MARKS[1] + rest.split(MARKS[1])[1])
-        print(f"wrote the table to {PAGE.relative_to(ROOT)}")
+        print(f"== {outcomes[-1].row()}", flush=True)
+    before, rest = PAGE.read_text().split(MARKS[0])
+    old, after = rest.split(MARKS[1])
+    text = table(outcomes, wheel, old)
+    PAGE.write_text(before + MARKS[0] + text + MARKS[1] + after)
+    print(f"{PAGE.relative_to(ROOT)} has now:\n{text}")
     return 0 if all(outcome.passed for outcome in outcomes) else 1
 
 

@@ -75,7 +75,7 @@ def test_no_hard_dependency_on_a_tensorflow(metadata):
 
 
 def test_size(wheel):
-    """docs/building.md says how large the wheels are; an index and its users want less than 10 MB."""
+    """docs/compatibility.md says how large the wheels are; an index and its users want less than 10 MB."""
     assert wheel.stat().st_size < 10_000_000
 
 
