@@ -18,6 +18,7 @@ if [ -z "$qemu" ]; then
 fi
 place=$PWD/.tools/aarch64
 mkdir -p "$place"
+bazel_options "$version" aarch64
 
 # Debian has GoogleTest's sources beside its library for this machine.
 gtest=$place/gtest
@@ -26,7 +27,8 @@ if [ ! -f "$gtest/libgmock.a" ]; then
   rm -rf "$gtest"
   mkdir -p "$gtest"
   sources=/usr/src/googletest
-  [ -d $sources ] || die "$sources not found: install it (Debian: apt-get install libgtest-dev libgmock-dev)"
+  [ -d $sources ] || apt_install libgtest-dev libgmock-dev ||
+    die "$sources not found: install it (Debian: apt-get install libgtest-dev libgmock-dev)"
   for library in googletest/src/gtest-all googletest/src/gtest_main googlemock/src/gmock-all; do
     name=$(basename $library)
     $triple-g++ -std=c++17 -O1 -c -I$sources/googletest/include -I$sources/googletest \
@@ -35,7 +37,6 @@ if [ ! -f "$gtest/libgmock.a" ]; then
   done
 fi
 
-bazel_options "$version" aarch64
 # Left out: a test that makes a link to a system library, which leads out of qemu's folder.
 tools/bazelisk.sh test "${options[@]}" --linkopt="-L$gtest" --run_under="$qemu -L /usr/$triple" \
   --test_timeout=3600 --test_arg=--gtest_filter=-OpenVariantTest.LibraryWithoutTheTable \
@@ -61,11 +62,14 @@ if [ ! -x "$root/usr/bin/python3.11" ]; then
   done
 fi
 
-# install FOLDER ARGUMENT...: packages of aarch64, from this machine's pip.
+# install FOLDER ARGUMENT...: packages of aarch64, from this machine's pip. Debian 12 has glibc 2.36.
 install() {
+  local platforms=(--platform manylinux2014_aarch64) minor
+  for minor in {17..36}; do
+    platforms+=(--platform "manylinux_2_${minor}_aarch64")
+  done
   "$python" -m pip --disable-pip-version-check install --quiet --target "$1" --only-binary=:all: \
-    --implementation cp --python-version 3.11 --platform manylinux_2_27_aarch64 \
-    --platform manylinux2014_aarch64 --platform manylinux_2_17_aarch64 "${@:2}"
+    --implementation cp --python-version 3.11 "${platforms[@]}" "${@:2}"
 }
 
 site=$place/site-$version
