@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests the aarch64 wheel on another processor, under qemu: tools/test_aarch64.sh WHEEL
 # First the C++ tests, then the installed wheel in Debian's arm64 Python: every op against its
-# reference, and Keras models. Downloads TensorFlow for aarch64 and what it needs: 300 MB.
+# reference and under XLA, and a Keras model. Needs Debian 12, for that Python; downloads TensorFlow
+# for aarch64 and what it needs, 300 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
@@ -86,4 +87,5 @@ install "$place/wheel" --no-deps "$wheel"
 cd build
 PYTHONPATH=$place/wheel:$site PYTHONDONTWRITEBYTECODE=1 "$qemu" -L "$root" "$root/usr/bin/python3.11" \
   -m pytest -q -p no:cacheprovider ../tests/parity/test_device_parity.py \
+  ../tests/transforms/test_xla.py::test_every_op \
   ../tests/keras/test_layer_models.py::test_one_model_for_any_batch_and_time
