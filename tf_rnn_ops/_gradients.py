@@ -104,7 +104,7 @@ def _layer_rnn_gradient(op, *gradients):
     names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
     names += ("sequence_lengths", "input_mask", "recurrent_mask")
     inputs = dict(zip(names, op.inputs, strict=True))
-    model = {name: _attribute(op, name) for name in ("rnn_mode", "time_major")}
+    model = _layer_model(op)
     outputs = op.outputs
     if not op.get_attr("is_training"):
         # As for CudnnRNNV3.
@@ -117,12 +117,17 @@ def _layer_rnn_packed_gradient(op, *gradients):
     """As that of LayerRNN in inference; none for `packed`."""
     names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
     inputs = dict(zip((*names, "sequence_lengths"), op.inputs[:7], strict=True))
-    model = {name: _attribute(op, name) for name in ("rnn_mode", "time_major")}
+    model = _layer_model(op)
     outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
     inputs |= {
         name: tf.zeros([0], inputs["input"].dtype) for name in ("input_mask", "recurrent_mask")
     }
     return (*_layer_backprop(inputs, model, outputs, gradients)[:7], None)
+
+
+def _layer_model(op):
+    names = ("rnn_mode", "activation", "recurrent_activation", "time_major")
+    return {name: _attribute(op, name) for name in names}
 
 
 def _layer_backprop(inputs, model, outputs, gradients):

@@ -39,6 +39,8 @@ def LayerRNN(
     input_mask=(),
     recurrent_mask=(),
     rnn_mode="lstm",
+    activation="tanh",
+    recurrent_activation="sigmoid",
     is_training=True,
     time_major=True,
     name=None,
@@ -46,8 +48,9 @@ def LayerRNN(
     """Runs one recurrent layer in one direction, with the weights as Keras keeps them.
 
     What the Keras layers of this package call on a CPU. G is the number of gates: lstm 4, in the order
-    i, f, c, o; gru 3, in the order z, r, h, with the reset gate after the product (reset_after=True);
-    rnn_tanh and rnn_relu 1. There is no kernel for GPUs: CudnnRNNV3 has one.
+    i, f, c, o; gru 3, in the order z, r, h, with the reset gate after the product (Keras's
+    reset_after=True); gru_reset_before the same with the reset gate before it; rnn_tanh and rnn_relu 1.
+    There is no kernel for GPUs: CudnnRNNV3 has one.
 
     Differentiable in all tensors but sequence_lengths and the masks.
 
@@ -62,7 +65,12 @@ def LayerRNN(
         input_mask: What the input is multiplied by before the product of each gate, the same at every
             step, [G, B, I]; empty for none.
         recurrent_mask: The same for the previous output, [G, B, H]; empty for none.
-        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn_tanh' or 'rnn_relu'.
+        activation: Of the candidate, and of the cell state of 'lstm': 'tanh', 'sigmoid', 'relu',
+            'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
+            'hard_sigmoid_keras2' (x / 5 + 1/2, as in Keras 1 and 2). Only 'tanh' for 'rnn_tanh' and
+            'rnn_relu', whose names say what they compute.
+        recurrent_activation: The same of the other gates; only 'sigmoid' for 'rnn_tanh' and 'rnn_relu'.
         is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
@@ -96,6 +104,8 @@ def LayerRNN(
             input_mask=_loader.optional_tensor(input_mask, input),
             recurrent_mask=_loader.optional_tensor(recurrent_mask, input),
             rnn_mode=rnn_mode,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
             is_training=is_training,
             time_major=time_major,
             name=name,
@@ -122,6 +132,8 @@ def LayerRNNBackprop(
     output_c_backprop,
     reserve_space,
     rnn_mode="lstm",
+    activation="tanh",
+    recurrent_activation="sigmoid",
     time_major=True,
     name=None,
 ) -> LayerRNNBackpropOutput:
@@ -145,6 +157,8 @@ def LayerRNNBackprop(
         output_c_backprop: Gradient of output_c, [B, H].
         reserve_space: As LayerRNN returned it with is_training=True.
         rnn_mode: As given to LayerRNN.
+        activation: As given to LayerRNN.
+        recurrent_activation: As given to LayerRNN.
         time_major: As given to LayerRNN.
         name: Name of the op in a graph.
 
@@ -175,6 +189,8 @@ def LayerRNNBackprop(
             output_c_backprop=output_c_backprop,
             reserve_space=reserve_space,
             rnn_mode=rnn_mode,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
             time_major=time_major,
             name=name,
         )

@@ -89,7 +89,7 @@ def PackLayerRNN(
         kernel: [I, G*H], of type bfloat16, half, float32 or float64.
         recurrent_kernel: [H, G*H].
         bias: [G*H], for 'gru' [2, G*H]; empty for none.
-        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        rnn_mode: As in LayerRNN.
         keep: Whether the process keeps the result and the weights, and returns the result again
             when it gets the same tensors. Only for the values of resource variables and constants,
             whose memory does not change while a tensor refers to it. They are dropped at the first
@@ -200,6 +200,8 @@ def LayerRNNPacked(
     bias=(),
     sequence_lengths=(),
     rnn_mode="lstm",
+    activation="tanh",
+    recurrent_activation="sigmoid",
     time_major=True,
     name=None,
 ) -> LayerRNNPackedOutput:
@@ -220,7 +222,9 @@ def LayerRNNPacked(
         packed: What PackLayerRNN returned for these weights.
         bias: [G*H], for 'gru' [2, G*H]; empty for none.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
-        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        rnn_mode: As in LayerRNN, like the two below.
+        activation: As in LayerRNN.
+        recurrent_activation: As in LayerRNN.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
 
@@ -254,6 +258,8 @@ def LayerRNNPacked(
             sequence_lengths=_loader.optional_lengths(sequence_lengths),
             packed=packed,
             rnn_mode=rnn_mode,
+            activation=activation,
+            recurrent_activation=recurrent_activation,
             time_major=time_major,
             name=name,
         )

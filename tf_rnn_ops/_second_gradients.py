@@ -82,27 +82,27 @@ def _cudnn_network(identity, time_major, dropout, inputs):
 @_gradient_of("TfRnnOps>LayerRNNBackprop")
 def _layer_rnn(op, *cotangents):
     """Gradients for input, the states, the weights and the gradients of the outputs."""
-    rnn_mode, time_major = _attribute(op, "rnn_mode"), op.get_attr("time_major")
     shapes = _shapes(op)
-    layer = _of_known_sizes(op, plain.layer_of, shapes, rnn_mode)
+    attrs = {name: _attribute(op, name) for name in plain.LAYER_ATTRS}
+    layer = _of_known_sizes(op, plain.layer_of, shapes, attrs)
     masks = ("input_mask", "recurrent_mask")
     fixed = [name for name in masks if name not in layer.absent]
     if shapes["sequence_lengths"] != [0]:
         fixed.append("sequence_lengths")
     cotangents = dict(zip(_LAYER_VARIABLES, cotangents))
-    variables = _with_cell_state(rnn_mode, [n for n in _LAYER_VARIABLES if n not in layer.absent])
+    variables = [n for n in _LAYER_VARIABLES if n not in layer.absent]
+    variables = _with_cell_state(layer.rnn_mode, variables)
     return _gradients(
         op,
-        (_layer_network, rnn_mode, layer.units, time_major),
+        (_layer_network, layer, op.get_attr("time_major")),
         variables,
-        _with_cell_state(rnn_mode, _UPSTREAM),
+        _with_cell_state(layer.rnn_mode, _UPSTREAM),
         fixed,
         [cotangents[name] for name in variables],
     )
 
 
-def _layer_network(rnn_mode, units, time_major, inputs):
-    del units  # only makes functions of networks of other sizes others
+def _layer_network(layer, time_major, inputs):
     if "sequence_lengths" in inputs:
         # An empty vector, which an unknown shape may hide, means that every row has all steps.
         lengths, shape = inputs["sequence_lengths"], tf.shape(inputs["input"])
@@ -110,7 +110,7 @@ def _layer_network(rnn_mode, units, time_major, inputs):
         missing = tf.fill([batch - tf.size(lengths)], steps)
         inputs["sequence_lengths"] = tf.concat([lengths, missing], 0)
     inputs.setdefault("input_c", None)
-    return plain.layer_rnn(rnn_mode, **inputs, time_major=time_major, own_gradients=True)
+    return plain.layer_rnn(**layer.attrs(), **inputs, time_major=time_major, own_gradients=True)
 
 
 @_gradient_of("TfRnnOps>BlockLSTMGradV2")

@@ -8,7 +8,11 @@
 namespace rnn_ops {
 namespace {
 
-constexpr RnnMode kRnnModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru};
+constexpr RnnMode kRnnModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
+                                 RnnMode::kGruResetBefore};
+constexpr Activation kActivations[] = {Activation::kTanh,        Activation::kSigmoid,
+                                       Activation::kHardSigmoid, Activation::kHardSigmoidKeras2,
+                                       Activation::kRelu,        Activation::kLinear};
 constexpr InputMode kInputModes[] = {InputMode::kLinear, InputMode::kSkip, InputMode::kAuto};
 constexpr Direction kDirections[] = {Direction::kUnidirectional, Direction::kBidirectional};
 
@@ -45,6 +49,22 @@ Status CheckNumProj(RnnMode mode, int64_t num_proj) {
   return Status();
 }
 
+// The names of the vanilla modes say their activation.
+Status CheckActivations(RnnMode mode, Activation activation, Activation recurrent_activation) {
+  if (mode != RnnMode::kRelu && mode != RnnMode::kTanh) return Status();
+  if (activation != Activation::kTanh) {
+    return InvalidArgument("activation must be left at 'tanh' for rnn_mode='", Name(mode),
+                           "', whose name says what it computes, but it is '", Name(activation),
+                           "'.");
+  }
+  if (recurrent_activation != Activation::kSigmoid) {
+    return InvalidArgument("recurrent_activation must be left at 'sigmoid' for rnn_mode='",
+                           Name(mode), "', which has no such gate, but it is '",
+                           Name(recurrent_activation), "'.");
+  }
+  return Status();
+}
+
 // An upper bound, in bytes, of what the library allocates for a problem, generous enough to cover
 // rounding up to vectors and every temporary. Empty batches count as one row.
 CheckedSize BytesBound(const RnnConfig& c) {
@@ -76,6 +96,26 @@ const char* Name(RnnMode mode) {
       return "lstm";
     case RnnMode::kGru:
       return "gru";
+    case RnnMode::kGruResetBefore:
+      return "gru_reset_before";
+  }
+  return "unknown";
+}
+
+const char* Name(Activation activation) {
+  switch (activation) {
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kSigmoid:
+      return "sigmoid";
+    case Activation::kHardSigmoid:
+      return "hard_sigmoid";
+    case Activation::kHardSigmoidKeras2:
+      return "hard_sigmoid_keras2";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kLinear:
+      return "linear";
   }
   return "unknown";
 }
@@ -106,6 +146,10 @@ Status ParseRnnMode(std::string_view text, RnnMode* mode) {
   return Parse("rnn_mode", text, kRnnModes, mode);
 }
 
+Status ParseActivation(const char* attr, std::string_view text, Activation* activation) {
+  return Parse(attr, text, kActivations, activation);
+}
+
 Status ParseInputMode(std::string_view text, InputMode* mode) {
   return Parse("input_mode", text, kInputModes, mode);
 }
@@ -116,6 +160,7 @@ Status ParseDirection(std::string_view text, Direction* direction) {
 
 Status RnnAttrs::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(CheckDropout(dropout));
+  RNN_OPS_RETURN_IF_ERROR(CheckActivations(mode, activation, recurrent_activation));
   return CheckNumProj(mode, num_proj);
 }
 
@@ -124,6 +169,7 @@ int64_t RnnConfig::num_gates() const {
     case RnnMode::kLstm:
       return 4;
     case RnnMode::kGru:
+    case RnnMode::kGruResetBefore:
       return 3;
     case RnnMode::kRelu:
     case RnnMode::kTanh:
@@ -139,6 +185,7 @@ Status RnnConfig::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(AtLeast("input_size", input_size, 1));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("The number of time steps", max_time, 0));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("The batch size", batch, 0));
+  RNN_OPS_RETURN_IF_ERROR(CheckActivations(mode, activation, recurrent_activation));
   RNN_OPS_RETURN_IF_ERROR(CheckNumProj(mode, num_proj));
   if (num_proj > num_units) {
     return InvalidArgument("num_proj must be at most the number of units, which is ", num_units,
@@ -167,6 +214,8 @@ Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_unit
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
   RnnConfig c;
   c.mode = attrs.mode;
+  c.activation = attrs.activation;
+  c.recurrent_activation = attrs.recurrent_activation;
   c.input_mode = attrs.input_mode;
   if (c.input_mode == InputMode::kAuto) {
     c.input_mode = input_size == num_units ? InputMode::kSkip : InputMode::kLinear;

@@ -15,17 +15,22 @@ enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
 enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
 
 Status ParseRnnMode(std::string_view text, RnnMode* mode);
+// `attr`: the attribute's name, for the message.
+Status ParseActivation(const char* attr, std::string_view text, Activation* activation);
 Status ParseInputMode(std::string_view text, InputMode* mode);
 Status ParseDirection(std::string_view text, Direction* direction);
 
 // The names of the attributes' values: ParseRnnMode(Name(mode)) gives mode back.
 const char* Name(RnnMode mode);
+const char* Name(Activation activation);
 const char* Name(InputMode mode);
 const char* Name(Direction direction);
 
-// The attributes of the CudnnRNN ops, as the graph gives them.
+// The attributes of the CudnnRNN ops and of LayerRNN, as the graph gives them.
 struct RnnAttrs {
   RnnMode mode = RnnMode::kLstm;
+  Activation activation = Activation::kTanh;
+  Activation recurrent_activation = Activation::kSigmoid;
   InputMode input_mode = InputMode::kLinear;
   Direction direction = Direction::kUnidirectional;
   float dropout = 0.0f;
@@ -35,14 +40,17 @@ struct RnnAttrs {
   bool is_training = true;
   bool time_major = true;
 
-  // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM.
+  // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
+  // activations other than tanh and sigmoid only with LSTM and GRU.
   Status Validate() const;
 };
 
 // One whole problem. Sizes are int64; Validate() guarantees that every product below fits.
 struct RnnConfig {
   RnnMode mode = RnnMode::kLstm;
-  InputMode input_mode = InputMode::kLinear;  // kAuto is resolved by MakeRnnConfig
+  Activation activation = Activation::kTanh;               // of the candidate and of c
+  Activation recurrent_activation = Activation::kSigmoid;  // of the other gates
+  InputMode input_mode = InputMode::kLinear;               // kAuto is resolved by MakeRnnConfig
   Direction direction = Direction::kUnidirectional;
   int64_t num_layers = 1;  // L
   int64_t num_units = 0;   // H

@@ -47,13 +47,16 @@ struct RnnProblem {
   int32_t time_major;
   float dropout;
   uint32_t dropout_key[2];
-  int64_t num_layers;      // L
-  int64_t num_units;       // H
-  int64_t input_size;      // I
-  int64_t num_proj;        // P, 0: none
-  int64_t max_time;        // T
-  int64_t batch;           // B
-  const int32_t* lengths;  // [B], each in [0, T]
+  // Activation of cc/core/rnn_mode.h; of LSTM and GRU.
+  int16_t activation = 0;            // tanh
+  int16_t recurrent_activation = 1;  // sigmoid
+  int64_t num_layers;                // L
+  int64_t num_units;                 // H
+  int64_t input_size;                // I
+  int64_t num_proj;                  // P, 0: none
+  int64_t max_time;                  // T
+  int64_t batch;                     // B
+  const int32_t* lengths;            // [B], each in [0, T]
   // 1: bfloat16 tensors may be multiplied as bfloat16 (sums in float32) where the CPU has
   // instructions for it; 0: all arithmetic on them is in float32.
   int32_t bf16_products;

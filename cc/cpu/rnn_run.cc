@@ -54,6 +54,8 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype) {
   problem.is_training = config.is_training ? 1 : 0;
   problem.time_major = config.time_major ? 1 : 0;
   problem.dropout = config.dropout;
+  problem.activation = static_cast<int16_t>(config.activation);
+  problem.recurrent_activation = static_cast<int16_t>(config.recurrent_activation);
   problem.num_layers = config.num_layers;
   problem.num_units = config.num_units;
   problem.input_size = config.input_size;

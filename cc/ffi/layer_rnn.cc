@@ -1,5 +1,6 @@
 // LayerRNN, LayerRNNPacked and their gradient.
 #include <string_view>
+#include <utility>
 
 #include "cc/core/op_io.h"
 #include "cc/core/shapes.h"
@@ -35,6 +36,13 @@ LayerRnnInputShapes InputShapes(const Call& call, Masks masks) {
 Status ReadAttrs(const Call& call, RnnAttrs* attrs) {
   std::string_view rnn_mode;
   RNN_OPS_RETURN_IF_ERROR(call.Attr("rnn_mode", &rnn_mode));
+  for (const auto& [name, activation] :
+       {std::make_pair("activation", &attrs->activation),
+        std::make_pair("recurrent_activation", &attrs->recurrent_activation)}) {
+    std::string_view text;
+    RNN_OPS_RETURN_IF_ERROR(call.Attr(name, &text));
+    RNN_OPS_RETURN_IF_ERROR(ParseActivation(name, text, activation));
+  }
   RNN_OPS_RETURN_IF_ERROR(call.Attr("time_major", &attrs->time_major));
   return ParseRnnMode(rnn_mode, &attrs->mode);
 }

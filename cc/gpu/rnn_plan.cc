@@ -17,6 +17,8 @@ cudnnRNNMode_t ToCudnn(RnnMode mode) {
       return CUDNN_LSTM;
     case RnnMode::kGru:
       return CUDNN_GRU;
+    case RnnMode::kGruResetBefore:
+      break;  // of LayerRNN, which has no kernel for GPUs
   }
   return CUDNN_LSTM;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "cc/core/float_environment.h"
@@ -90,6 +91,13 @@ absl::Status ReadLayerRnnAttrs(Context* context, bool has_is_training, RnnAttrs*
   std::string rnn_mode;
   RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("rnn_mode", &rnn_mode));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs->mode)));
+  for (const auto& [name, activation] :
+       {std::make_pair("activation", &attrs->activation),
+        std::make_pair("recurrent_activation", &attrs->recurrent_activation)}) {
+    std::string text;
+    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr(name, &text));
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseActivation(name, text, activation)));
+  }
   if (has_is_training) {
     RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("is_training", &attrs->is_training));
   }

@@ -8,7 +8,7 @@ import tf_rnn_ops
 from support import layer_ops, load_model, subproc, tf_ops
 from support.bounds import assert_close
 from support.central_differences import assert_gradients
-from support.layer_cases import MODES, layer_case
+from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
 
 ops = tf_rnn_ops.raw_ops
 
@@ -29,9 +29,7 @@ def _values(case, time_major=True):
 def _gradients(case, values, constants, upstream, time_major=True, **attrs):
     with tf.GradientTape() as tape:
         tape.watch(values)
-        result = ops.LayerRNN(
-            **values, **constants, rnn_mode=case.rnn_mode, time_major=time_major, **attrs
-        )
+        result = ops.LayerRNN(**values, **constants, **case.attrs(), time_major=time_major, **attrs)
     return tape.gradient(list(result[:3]), values, output_gradients=upstream)
 
 
@@ -55,7 +53,7 @@ def test_numeric(mode, given, time_major, is_training, rng):
 
     def loss(values):
         result = ops.LayerRNN(
-            **values, **constants, rnn_mode=mode, time_major=time_major, is_training=is_training
+            **values, **constants, **case.attrs(), time_major=time_major, is_training=is_training
         )
         return (
             tf.reduce_sum(result.output * dy)
@@ -64,6 +62,13 @@ def test_numeric(mode, given, time_major, is_training, rng):
         )
 
     assert_gradients(loss, values)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+@pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
+@pytest.mark.parametrize("mode", GATED)
+def test_numeric_of_other_activations(mode, functions, is_training, rng):
+    test_numeric(mode, {"functions": functions}, True, is_training, rng)
 
 
 @pytest.mark.parametrize("mode", MODES)

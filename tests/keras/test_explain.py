@@ -15,7 +15,7 @@ def test_the_table(capsys):
             keras.Input((None, 3)),
             keras.layers.Bidirectional(inner, name="both"),
             module.PeepholeLSTM(2, return_sequences=True, recurrent_dropout=0.5, name="dropping"),
-            module.GRU(2, return_sequences=True, reset_after=False, name="before"),
+            module.GRU(2, return_sequences=True, unroll=True, name="before"),
             module.SimpleRNN(2, return_sequences=True, activation="elu", name="elu"),
             module.CudnnLSTM(2, return_sequences=True, name="stack"),
             module.PeepholeLSTM(2, return_sequences=True, name="peephole"),
@@ -38,7 +38,7 @@ def test_the_table(capsys):
     ]
     why = {row.layer: row.why for row in rows}
     assert why["both/forward_lstm"] == "" and "every step" in why["dropping"]
-    assert "reset_after" in why["before"] and "activation=elu" in why["elu"]
+    assert "unroll" in why["before"] and "activation=elu" in why["elu"]
     assert "class RNN" in why["cell"] and "convert" in why["stock"]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["layer", "class", "path", "why"]

@@ -19,11 +19,20 @@ ON_THE_OP = [
     ("LSTM", {"activation": tf.tanh, "recurrent_activation": keras.ops.sigmoid}),
     ("GRU", {"kernel_regularizer": "l2", "recurrent_constraint": "unit_norm"}),
 ]
+ON_LAYER_RNN = [
+    ("LSTM", {"activation": "relu"}),
+    ("LSTM", {"recurrent_activation": "hard_sigmoid"}),
+    ("LSTM", {"activation": None, "recurrent_activation": keras.ops.hard_sigmoid}),
+    ("LSTM", {"recurrent_activation": tf_rnn_ops.keras.hard_sigmoid_keras2}),
+    ("GRU", {"activation": "linear", "recurrent_activation": "hard_sigmoid"}),
+    ("GRU", {"reset_after": False}),
+    ("GRU", {"reset_after": False, "use_bias": False, "implementation": 1}),
+    ("GRU", {"reset_after": False, "recurrent_activation": "hard_sigmoid", "activation": "relu"}),
+]
 ON_THE_LOOP = [
-    ("LSTM", {"activation": "relu"}, "activation=relu"),
-    ("LSTM", {"recurrent_activation": "hard_sigmoid"}, "recurrent_activation=hard_sigmoid"),
-    ("LSTM", {"activation": None}, "activation=linear"),
-    ("GRU", {"reset_after": False}, "reset_after=False"),
+    ("LSTM", {"activation": "elu"}, "activation=elu"),
+    ("LSTM", {"recurrent_activation": "softsign"}, "recurrent_activation=softsign"),
+    ("GRU", {"reset_after": False, "activation": "gelu"}, "activation=gelu"),
     ("GRU", {"activation": "softsign"}, "activation=softsign"),
     ("SimpleRNN", {"activation": "gelu"}, "activation=gelu"),
     ("LSTM", {"unroll": True}, "unroll=True"),
@@ -37,6 +46,11 @@ RECURRENT_DROPOUT = [
     ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3}),
     ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3, "go_backwards": True}),
     ("SimpleRNN", {"recurrent_dropout": 0.4, "dropout": 0.3}),
+]
+RECURRENT_DROPOUT_ON_LAYER_RNN = [
+    ("GRU", {"recurrent_dropout": 0.4, "reset_after": False}),
+    ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3, "reset_after": False}),
+    ("LSTM", {"recurrent_dropout": 0.4, "recurrent_activation": "hard_sigmoid"}),
 ]
 
 
@@ -66,6 +80,28 @@ def test_on_the_op(name, arguments, rng, op_calls, op_name):
     assert ours.supports_jit is under_xla
 
 
+@pytest.mark.parametrize(("name", "arguments"), ON_LAYER_RNN, ids=identify)
+def test_on_layer_rnn(name, arguments, rng, op_calls):
+    stock, ours = compare.pair(name, return_sequences=True, **arguments)
+    x, states = compare.values(rng)
+    states = states[: compare.number_of_states(name)]
+    for mask in ("no_mask", "holes"):
+        compare.assert_same(stock, ours, x, compare.MASKS[mask], states, training=True)
+    assert set(op_calls) == {"LayerRNN"}
+    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
+    assert ours.supports_jit is (_xla.unavailable() is None)
+
+
+@pytest.mark.parametrize(("name", "arguments"), ON_LAYER_RNN, ids=identify)
+def test_on_the_loop_where_there_is_a_gpu(name, arguments, rng, op_calls, gpu_in_sight):
+    stock, ours = compare.pair(name, **arguments)
+    x, _ = compare.values(rng)
+    compare.assert_same(stock, ours, x, compare.MASKS["left"], training=True)
+    assert op_calls == []
+    row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
+    assert row.path == "loop" and any(f"{k}=" in row.why for k in arguments)
+
+
 @pytest.mark.parametrize(("name", "arguments", "why"), ON_THE_LOOP, ids=identify)
 def test_on_the_loop(name, arguments, why, rng, op_calls):
     stock, ours = compare.pair(name, **arguments)
@@ -79,7 +115,9 @@ def test_on_the_loop(name, arguments, why, rng, op_calls):
 
 
 @pytest.mark.parametrize("mask", ["no_mask", "left", "holes"])
-@pytest.mark.parametrize(("name", "arguments"), RECURRENT_DROPOUT, ids=identify)
+@pytest.mark.parametrize(
+    ("name", "arguments"), RECURRENT_DROPOUT + RECURRENT_DROPOUT_ON_LAYER_RNN, ids=identify
+)
 def test_recurrent_dropout_drops_what_keras_drops(name, arguments, mask, rng, op_calls):
     stock, ours = compare.pair(name, seed=5, return_sequences=True, **arguments)
     x, states = compare.values(rng)
@@ -375,7 +413,7 @@ def test_inputs_that_the_op_does_not_take_are_left_to_keras(name, kind, op_calls
 
 
 def test_use_cudnn_true_refuses_what_the_op_cannot(rng):
-    _, ours = compare.pair("LSTM", activation="relu", use_cudnn=True)
+    _, ours = compare.pair("LSTM", activation="elu", use_cudnn=True)
     with pytest.raises(ValueError, match="use_cudnn=True"):
         ours(compare.values(rng)[0], training=True)
 

@@ -10,7 +10,7 @@ import tf_rnn_ops
 from reference import rounding
 from support import bounds, layer_cases, layer_ops
 from support.bounds import assert_close
-from support.layer_cases import MODES, layer_case
+from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
 
 ops = tf_rnn_ops.raw_ops
 
@@ -28,6 +28,49 @@ def _check(case, time_major=True):
 def test_random_problems(mode, dtype, time_major, rng):
     for _ in range(20):
         _check(layer_cases.random_layer_case(mode, rng, dtype), time_major)
+
+
+@pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
+@pytest.mark.parametrize("mode", GATED)
+def test_other_activations(mode, functions, rng):
+    for dtype in ("float32", "float64"):
+        for time_major in (True, False):
+            case = layer_cases.random_layer_case(mode, rng, dtype, functions=functions)
+            _check(case, time_major)
+        for shape in ((4, 3, 5, 33), (12, 37, 20, 24)):
+            _check(layer_case(mode, shape, rng, dtype, functions=functions))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("mode", GATED)
+def test_other_activations_in_16_bits(mode, dtype, rng):
+    for functions in FUNCTIONS[:2]:
+        case = layer_case(
+            mode, (15, 8, 12, 24), rng, dtype, recurrent_mask=False, functions=functions
+        )
+        got = layer_ops.run(ops, case)
+        want = case.reference(output=got["output"])
+        for name in want:
+            eps = bounds.BACKWARD_16BIT_EPS if bounds.is_gradient(name) else bounds.ROUNDED_ONCE_EPS
+            assert bounds.error(name, got[name], want[name]) <= eps * rounding.eps(dtype), name
+
+
+def test_the_default_activations_are_those_of_the_papers(rng):
+    case = layer_case("lstm", (5, 4, 3, 9), rng, "float32")
+    inputs = layer_ops.tensors(case)
+    want = layer_ops.forward(ops, case)
+    np.testing.assert_array_equal(ops.LayerRNN(**inputs).output, want.output)
+    other = ops.LayerRNN(**inputs, recurrent_activation="hard_sigmoid")
+    assert np.abs(other.output - want.output).max() > 1e-3
+
+
+@pytest.mark.parametrize("name", ["activation", "recurrent_activation"])
+def test_reserve_space_of_other_activations_is_refused(name, rng):
+    case = layer_case("gru", (5, 4, 3, 9), rng, "float32")
+    result = layer_ops.forward(ops, case)
+    setattr(case, name, "relu")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="reserve_space"):
+        layer_ops.backward(ops, case, result)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -176,7 +219,7 @@ def test_secondary_outputs(mode, rng):
         assert grads.input_c_backprop.shape == [] and float(grads.input_c_backprop) == 0.0
 
 
-@pytest.mark.parametrize("mode", ["gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("mode", MODES[1:])
 def test_input_c_of_any_shape_is_ignored_without_lstm(mode, rng):
     case = layer_case(mode, (3, 2, 3, 4), rng, "float32")
     inputs = layer_ops.tensors(case)

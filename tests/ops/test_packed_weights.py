@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from reference.spec import RnnSpec
 from support import cases, layer_ops, packed_calls, subproc, tf_ops
-from support.layer_cases import MODES, layer_case
+from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
 from tf_rnn_ops import raw_ops as ops
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
@@ -34,7 +34,7 @@ def _layer(case, time_major=True):
 def _run_layer(case, time_major=True):
     inputs, weights = _layer(case, time_major)
     packed = ops.PackLayerRNN(**weights, rnn_mode=case.rnn_mode)
-    attrs = {"rnn_mode": case.rnn_mode, "time_major": time_major}
+    attrs = {**case.attrs(), "time_major": time_major}
     return ops.LayerRNNPacked(**inputs, **attrs, packed=packed)
 
 
@@ -46,6 +46,14 @@ def test_layer_gives_the_same_bits(mode, dtype, rng):
             case = layer_case(mode, shape, rng, dtype, bias, lengths, **NO_MASKS)
             want = layer_ops.forward(ops, case, bool(time_major), is_training=False)
             _same(_run_layer(case, bool(time_major)), want)
+
+
+@pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
+@pytest.mark.parametrize("mode", GATED)
+def test_layer_with_other_activations(mode, functions, rng):
+    for dtype in DTYPES:
+        case = layer_case(mode, (5, 7, 6, 17), rng, dtype, functions=functions, **NO_MASKS)
+        _same(_run_layer(case), layer_ops.forward(ops, case, is_training=False))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

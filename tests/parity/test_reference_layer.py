@@ -8,7 +8,7 @@ import pytest
 from reference import layer, layout, rnn
 from reference.spec import RnnSpec
 from support.bounds import error
-from support.layer_cases import MODES, layer_case
+from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
 
 PARITY = 1e-13
 NUMERIC = 1e-7
@@ -35,7 +35,7 @@ def _cell(case):
     )
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "gru_reset_before"])
 def test_without_masks_it_is_a_stack_of_one(mode, rng):
     case = layer_case(mode, (6, 5, 3, 4), rng, **WITHOUT_MASKS)
     i = case.inputs
@@ -68,6 +68,31 @@ def test_masks_that_rows_share_are_factors_of_the_weights(mode, rng):
             assert error(output, got[output], want[output]) < PARITY, (name, output)
 
 
+@pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
+@pytest.mark.parametrize("mode", GATED)
+def test_backward_of_other_activations(mode, functions, rng):
+    test_backward_equals_central_differences(mode, {"functions": functions}, rng)
+
+
+@pytest.mark.parametrize("reset_after", [False, True])
+@pytest.mark.parametrize("functions", [("tanh", "sigmoid"), ("relu", "hard_sigmoid")])
+def test_is_the_gru_of_keras(reset_after, functions, rng):
+    """Of the Keras that is installed, which shares nothing with this project."""
+    import keras
+
+    mode = "gru" if reset_after else "gru_reset_before"
+    case = layer_case(mode, (6, 5, 3, 4), rng, lengths=None, functions=functions, **WITHOUT_MASKS)
+    cell = keras.layers.GRUCell(4, *functions, reset_after=reset_after, dtype="float64")
+    cell.build((5, 3))
+    i = case.inputs
+    cell.set_weights([i.kernel, i.recurrent_kernel, i.bias])
+    want = case.reference()["output"]
+    h = i.h0
+    for t in range(6):
+        h, _ = cell(i.x[t], [h])
+        assert error("output", np.asarray(h), want[t]) < PARITY
+
+
 @pytest.mark.parametrize("given", [{}, WITHOUT_MASKS, {"bias": False, "lengths": None}], ids=str)
 @pytest.mark.parametrize("mode", MODES)
 def test_backward_equals_central_differences(mode, given, rng):
@@ -78,7 +103,8 @@ def test_backward_equals_central_differences(mode, given, rng):
     assert len(grads) == 4 + (mode == "lstm") + ("bias" not in given)
 
     def loss(field, array):
-        out, _ = layer.forward(mode, dataclasses.replace(case.inputs, **{field: array}))
+        inputs = dataclasses.replace(case.inputs, **{field: array})
+        out, _ = layer.forward(mode, inputs, functions=case.functions())
         total = (out["output"] * case.dy).sum() + (out["output_h"] * case.dh).sum()
         return total + ((out["output_c"] * case.dc).sum() if case.is_lstm else 0.0)
 

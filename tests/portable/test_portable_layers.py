@@ -10,7 +10,7 @@ from test_portable_saved_model import ops_of
 import tf_rnn_ops.keras
 from reference.spec import RnnSpec
 from support import cases, layer_ops, subproc, tf_ops
-from support.layer_cases import MODES, layer_case
+from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
 from tf_rnn_ops import portable, raw_ops
 from tf_rnn_ops.portable import __main__ as command
 
@@ -29,7 +29,7 @@ def _graph(case, time_major=True, shapes=None, is_training=False):
             shape = (shapes or {}).get(name, value.shape.as_list())
             inputs[name] = tf.compat.v1.placeholder(value.dtype, shape, name)
         result = raw_ops.LayerRNN(
-            **inputs, rnn_mode=case.rnn_mode, time_major=time_major, is_training=is_training
+            **inputs, **case.attrs(), time_major=time_major, is_training=is_training
         )
         for name in ("output", "output_h", "output_c"):
             tf.identity(getattr(result, name), name)
@@ -118,6 +118,12 @@ def test_our_op_stays_with_ours_as_target(rng):
     graph_def, _ = _graph(layer_case("gru", (6, 4, 3, 5), rng))
     result, report = portable.rewrite_graph_def(graph_def, "tf_rnn_ops")
     assert result == graph_def and report.ok and not report.changed
+
+
+@pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
+@pytest.mark.parametrize("mode", GATED)
+def test_node_with_other_activations(mode, functions, rng):
+    test_node(mode, {"functions": functions}, True, False, rng)
 
 
 def test_gradient_is_kept(rng):

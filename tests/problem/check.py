@@ -9,9 +9,9 @@ from problem.grammar import BLOCK, LAYER, STACK
 from reference import dropout, rounding
 from support import bounds, tf_ops
 
-# A rounding may change the sign of a pre-activation of relu that is nearer to zero than this, in
-# eps of the arithmetic, and with it a slope from 0 to 1. Then no gradient has one right value.
-_RELU_EPS = 64.0
+# A rounding may change on which side of a jump of its function's slope a pre-activation is that is
+# nearer to it than this, in eps of the arithmetic. Then no gradient has one right value.
+_NEAR_EPS = 64.0
 
 
 @dataclasses.dataclass
@@ -26,12 +26,10 @@ def _arithmetic_eps(dtype):
     return rounding.eps("float64" if dtype == "float64" else "float32")
 
 
-def _decided(problem, pre_activations):
-    """pre_activations: of every step, with the valid rows."""
-    if problem.cell != "relu":
-        return True
-    limit = _RELU_EPS * _arithmetic_eps(problem.type)
-    return not any(np.any(np.abs(a[valid[:, 0]]) < limit) for valid, a in pre_activations)
+def _decided(problem, steps):
+    """steps: the valid rows of each, and how near each element came to such a jump."""
+    limit = _NEAR_EPS * _arithmetic_eps(problem.type)
+    return not any(np.any(near[valid[:, 0]] < limit) for valid, near in steps)
 
 
 def reference(problem, case, got):
@@ -43,20 +41,14 @@ def reference(problem, case, got):
             grads = case.reference_backward(got)
         return Expected(tf_ops.block_reference_arrays(outputs, grads))
     if problem.op == LAYER:
-        from reference import layer
-
-        outputs, tape = layer.forward(case.rnn_mode, case.inputs)
-        grads = layer.backward(
-            case.rnn_mode, case.inputs, tape, case.dy, case.dh, case.dc, output=given.get("output")
-        )
-        arrays = {**outputs, **{f"{name}_backprop": grad for name, grad in grads.items()}}
-        return Expected(arrays, _decided(problem, [(v, cache[0]) for v, _, cache in tape]))
+        arrays, tape = case.reference_with_tape(output=given.get("output"))
+        return Expected(arrays, _decided(problem, [(v, cache[-1]) for v, _, cache in tape]))
     key = dropout.key(problem.seed, 0, 0)
     masks = dropout.masks(case.spec, problem.dropout, problem.T, problem.B, key)
     forward, backward = case.reference(masks, output=given.get("output"))
     steps = [step for _, tape in forward.tape for step in tape]
     arrays = tf_ops.rnn_reference_arrays(case, forward, backward)
-    return Expected(arrays, _decided(problem, [(v, cache[0]) for _, v, _, cache in steps]))
+    return Expected(arrays, _decided(problem, [(v, cache[-1]) for _, v, _, cache in steps]))
 
 
 def limit(problem, name):

@@ -2,7 +2,7 @@
 
 import itertools
 
-from problem.grammar import BLOCK, CELLS, GATES, LAYER, STACK, TYPES, Problem
+from problem.grammar import ACTIVATIONS, BLOCK, CELLS, GATES, LAYER, STACK, TYPES, Problem
 from problem.values import words
 
 # How many problems, and how many one process runs.
@@ -91,6 +91,13 @@ def _draw(dice):
     if op == BLOCK:
         keys["peephole"], keys["clip"] = dice.one_of(("yes", "no")), dice.one_of((0.0, 0.5, 1.5))
     keys["lengths"] = _lengths(dice, op, steps, batch)
+    if op == LAYER and GATES[keys["cell"]] > 1:
+        if keys["cell"] == "gru" and dice.chance(50):
+            keys["cell"] = "gru_reset_before"
+        if dice.chance(40):
+            keys["activation"] = dice.one_of(ACTIVATIONS)
+            # Gates that have no bounds would let the states grow without any.
+            keys["recurrent_activation"] = dice.one_of(ACTIVATIONS[:4])
     return Problem(**keys)
 
 
@@ -118,6 +125,7 @@ def _choices(p):
         found |= {"input": p.input, "projection": bool(p.P), "dropout": bool(p.dropout)}
     if p.op == LAYER:
         found |= {"mask": p.mask, "bias": p.bias}
+        found |= {"activation": p.activation, "recurrent_activation": p.recurrent_activation}
     if p.op == BLOCK:
         found |= {"peephole": p.peephole, "clip": bool(p.clip)}
     found["lengths"] = p.lengths if p.lengths in ("full", "random") else "given"

@@ -3,7 +3,9 @@
 import dataclasses
 
 CELLS = ("lstm", "gru", "tanh", "relu")
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
+LAYER_CELLS = (*CELLS, "gru_reset_before")
+GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "gru_reset_before": 3}
+ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
 TYPES = ("float32", "float64", "float16", "bfloat16")
 ISAS = ("baseline", "avx2", "avx512")
 
@@ -23,7 +25,7 @@ class Problem:
     """A valid call. The fields are the keys of the line, in the order in which they are printed."""
 
     op: str = _key(STACK, _ALL, one_of=_ALL)
-    cell: str = _key("lstm", _RNN, one_of=CELLS)
+    cell: str = _key("lstm", _RNN, one_of=LAYER_CELLS)
     T: int = _key(1, _ALL, smallest=0)
     B: int = _key(1, _ALL, smallest=0)
     I: int = _key(1, _ALL, smallest=1)  # noqa: E741 - the project's letter for the input size
@@ -36,6 +38,8 @@ class Problem:
     lengths: str = _key("full", _ALL)
     mask: str = _key("none", (LAYER,), one_of=("none", "input", "recurrent", "both"))
     bias: str = _key("yes", (LAYER,), one_of=("yes", "no"))
+    activation: str = _key("tanh", (LAYER,), one_of=ACTIVATIONS)
+    recurrent_activation: str = _key("sigmoid", (LAYER,), one_of=ACTIVATIONS)
     dropout: float = _key(0.0, _RNN, smallest=0)
     clip: float = _key(0.0, (BLOCK,), smallest=0)
     peephole: str = _key("no", (BLOCK,), one_of=("yes", "no"))
@@ -58,6 +62,11 @@ class Problem:
             if rules["smallest"] is not None and not value >= rules["smallest"]:
                 raise ValueError(f"{field.name} is {value}, expected {rules['smallest']} or more")
         self._check_lengths()
+        if self.op == STACK and self.cell not in CELLS:
+            raise ValueError(f"cell is {self.cell}, expected one of {', '.join(CELLS)}")
+        usual = self.activation == "tanh" and self.recurrent_activation == "sigmoid"
+        if self.cell in ("tanh", "relu") and not usual:
+            raise ValueError(f"cell is {self.cell}, whose name says its activation")
         if self.P and (self.cell != "lstm" or self.P > self.H):
             raise ValueError(f"P is {self.P}, expected 0 to H = {self.H} with an lstm, otherwise 0")
         if self.input == "skip" and self.I != self.H:
@@ -91,6 +100,13 @@ class Problem:
                     f"{field.name}={value:g}" if field.type is float else f"{field.name}={value}"
                 )
         return " ".join(words)
+
+    @property
+    def has_jumps(self):
+        """Whether the slope of an activation jumps somewhere."""
+        smooth = ("tanh", "sigmoid", "linear")
+        functions = (self.activation, self.recurrent_activation)
+        return self.cell == "relu" or not all(name in smooth for name in functions)
 
     def replace(self, **changes):
         return dataclasses.replace(self, **changes)

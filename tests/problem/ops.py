@@ -46,7 +46,7 @@ def _layer(p, case, order):
         tensors = {n: t for n, t in tensors.items() if n not in packed_calls.MASKS}
         weights = {n: tensors[n] for n in ("kernel", "recurrent_kernel", "bias")}
         packed = raw.PackLayerRNN(**weights, rnn_mode=case.rnn_mode)
-        attrs = {"rnn_mode": case.rnn_mode, "time_major": time_major}
+        attrs = {**case.attrs(), "time_major": time_major}
         result = raw.LayerRNNPacked(**tensors, **attrs, packed=packed)
     return layer_ops.arrays(case, result._asdict(), time_major)
 

@@ -16,6 +16,10 @@ from problem import draw, grammar, values
         ("op=LayerRNN T=3 B=2 I=4 H=5 mask=both bias=no isa=avx2 run=inference seed=3 threads=2",
          "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 mask=both bias=no run=inference isa=avx2 threads=2 "
          "seed=3"),
+        ("op=LayerRNN cell=gru_reset_before recurrent_activation=hard_sigmoid T=3 B=2 I=4 "
+         "activation=linear H=5",
+         "op=LayerRNN cell=gru_reset_before T=3 B=2 I=4 H=5 activation=linear "
+         "recurrent_activation=hard_sigmoid"),
         ("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=.5 peephole=yes",
          "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
     ],
@@ -30,6 +34,8 @@ def test_is_printed_in_one_order_without_defaults(line, printed):
     "line",
     ["lstm", "H=0", "H=", "H=x", "T=-1", "H=2 H=2", "cell=rnn", "type=int8", "P=3 H=2",
      "P=1 H=2 cell=gru", "D=3", "input=skip I=2 H=3", "op=LayerRNN L=2",
+     "cell=gru_reset_before", "activation=relu", "op=LayerRNN cell=tanh activation=relu",
+     "op=LayerRNN cell=relu recurrent_activation=tanh", "op=LayerRNN activation=softmax",
      "op=BlockLSTMV2 mask=both", "mask=both", "lengths=3 T=2", "lengths=1,2 B=3 T=2",
      "lengths=1,2,1 B=2 T=2", "dropout=1", "op=LayerRNN dropout=0.5", "op=Other",
      "run=backwards", "sizes=3"],

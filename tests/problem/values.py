@@ -15,7 +15,13 @@ from support.cases import BlockCase, RnnCase
 from support.layer_cases import LayerCase
 
 _STEP = 0x9E3779B97F4A7C15
-_MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
+_MODES = {
+    "lstm": "lstm",
+    "gru": "gru",
+    "gru_reset_before": "gru_reset_before",
+    "tanh": "rnn_tanh",
+    "relu": "rnn_relu",
+}
 _MASK = np.array([0.0, 0.0, 0.75, 1.0, 1.5])
 
 
@@ -117,6 +123,8 @@ def _layer(p, draw):
         dy=draw.uniform("dy", 1, p.T, p.B, p.H),
         dh=draw.uniform("dh_n", 1, p.B, p.H),
         dc=draw.uniform("dc_n", 1, p.B, p.H),
+        activation=p.activation,
+        recurrent_activation=p.recurrent_activation,
     )
 
 

@@ -1,17 +1,22 @@
 """One time step of each cell and its derivative.
 
 Notation: a = W x + bw and u = R h + br are the input and recurrent halves of a gate's
-pre-activation, and s is the logistic function. `q` rounds a result to the working precision
-(identity in float64); see rounding.py.
+pre-activation, s is the logistic function and t is tanh, or what a LayerRNN has in their places.
+`q` rounds a result to the working precision (identity in float64); see rounding.py.
 
-    LSTM   i, f, o = s(a + u)   g = tanh(a + u)   c' = f c + i g   m = o tanh(c')
+    LSTM   i, f, o = s(a + u)   g = t(a + u)   c' = f c + i g   m = o t(c')
            h' = Proj m, or m without projection
-    GRU    r, z = s(a + u)   n = tanh(a_n + r u_n)   h' = (1 - z) n + z h
+    GRU    r, z = s(a + u)   n = t(a_n + r u_n)   h' = (1 - z) n + z h
+           with the reset gate first: m = r h   n = t(a_n + R_n m)
     RNN    h' = tanh(a + u) or max(a + u, 0)
 
 Every `*_step` returns (h', c', cache), every `*_step_grad` takes dh', dc' and the cache and returns
-(da [G, B, H], du [G, B, H], dh directly through the cell or None, dc, dProj or None).
+(da [G, B, H], du [G, B, H], dh directly through the cell or None, dc, and the gradient of the
+weights of a second product, Proj or R_n, or None). The last entry of a cache is how near each
+element of the step came to where the slope of an activation jumps.
 """
+
+from typing import Callable, NamedTuple
 
 import numpy as np
 
@@ -27,53 +32,131 @@ def sigmoid(a):
     return np.where(a >= 0, 1.0 / (1.0 + e), e / (1.0 + e))
 
 
+def _smooth(a):
+    return np.full_like(a, np.inf)
+
+
+class Function(NamedTuple):
+    """An activation."""
+
+    value: Callable  # of a
+    slope: Callable  # of a, the value and q
+    nearest: Callable = _smooth  # how near a is to where the slope jumps
+
+
+def _line(slope, offset):
+    """slope a + offset, between 0 and 1."""
+    edge = 0.5 / slope
+    return Function(
+        lambda a: np.clip(slope * a + offset, 0.0, 1.0),
+        lambda a, y, q: np.where(np.abs(a) < edge, q(slope), 0.0),
+        lambda a: np.abs(np.abs(a) - edge),
+    )
+
+
+FUNCTIONS = {
+    "tanh": Function(np.tanh, lambda a, y, q: q(1 - q(y * y))),
+    "sigmoid": Function(sigmoid, lambda a, y, q: q(y * q(1 - y))),
+    "hard_sigmoid": _line(1 / 6, 0.5),
+    "hard_sigmoid_keras2": _line(1 / 5, 0.5),
+    "relu": Function(
+        lambda a: np.maximum(a, 0.0), lambda a, y, q: np.where(a > 0, 1.0, 0.0), np.abs
+    ),
+    "linear": Function(lambda a: a, lambda a, y, q: np.ones_like(a)),
+}
+
+
+def _functions(cell):
+    """s and t."""
+    names = getattr(cell, "recurrent_activation", "sigmoid"), getattr(cell, "activation", "tanh")
+    return [FUNCTIONS[name] for name in names]
+
+
+def _nearest(*pairs):
+    return np.minimum.reduce([function.nearest(a) for function, a in pairs])
+
+
 def lstm_step(a, u, h, c, cell, q=exact):
-    i, f, o = (q(sigmoid(q(a[k] + u[k]))) for k in (0, 1, 3))
-    g = q(np.tanh(q(a[2] + u[2])))
+    s, t = _functions(cell)
+    sums = [q(a[k] + u[k]) for k in range(4)]
+    i, f, o = (q(s.value(sums[k])) for k in (0, 1, 3))
+    g = q(t.value(sums[2]))
     c_new = q(q(f * c) + q(i * g))
-    tc = q(np.tanh(c_new))
+    tc = q(t.value(c_new))
     m = q(o * tc)
     h_new = m if cell.proj is None else q(m @ cell.proj.T)
-    return h_new, c_new, (i, f, g, o, c, tc, m)
+    near = _nearest((s, sums[0]), (s, sums[1]), (s, sums[3]), (t, sums[2]), (t, c_new))
+    return h_new, c_new, (sums, i, f, g, o, c, c_new, tc, m, near)
 
 
 def lstm_step_grad(dh, dc, cache, cell, q=exact):
-    i, f, g, o, c, tc, m = cache
+    s, t = _functions(cell)
+    sums, i, f, g, o, c, c_new, tc, m, _ = cache
     dproj = None
     dm = dh
     if cell.proj is not None:
         dproj = q(dh.T @ m)
         dm = q(dh @ cell.proj)
-    dc = q(dc + q(dm * q(o * q(1 - q(tc * tc)))))
-    di = q(q(dc * g) * q(i * q(1 - i)))
-    df = q(q(dc * c) * q(f * q(1 - f)))
-    dg = q(q(dc * i) * q(1 - q(g * g)))
-    do = q(q(dm * tc) * q(o * q(1 - o)))
+    dc = q(dc + q(dm * q(o * t.slope(c_new, tc, q))))
+    di = q(q(dc * g) * s.slope(sums[0], i, q))
+    df = q(q(dc * c) * s.slope(sums[1], f, q))
+    dg = q(q(dc * i) * t.slope(sums[2], g, q))
+    do = q(q(dm * tc) * s.slope(sums[3], o, q))
     da = np.stack([di, df, dg, do])
     return da, da, None, q(dc * f), dproj
 
 
 def gru_step(a, u, h, c, cell, q=exact):
-    r = q(sigmoid(q(a[0] + u[0])))
-    z = q(sigmoid(q(a[1] + u[1])))
-    n = q(np.tanh(q(a[2] + q(r * u[2]))))
+    s, t = _functions(cell)
+    sums = [q(a[0] + u[0]), q(a[1] + u[1])]
+    r, z = (q(s.value(x)) for x in sums)
+    sums.append(q(a[2] + q(r * u[2])))
+    n = q(t.value(sums[2]))
     h_new = q(q(q(1 - z) * n) + q(z * h))
-    return h_new, c, (r, z, n, u[2], h)
+    near = _nearest((s, sums[0]), (s, sums[1]), (t, sums[2]))
+    return h_new, c, (sums, r, z, n, u[2], h, near)
 
 
 def gru_step_grad(dh, dc, cache, cell, q=exact):
-    r, z, n, un, h = cache
-    dz = q(q(dh * q(h - n)) * q(z * q(1 - z)))
-    dn = q(q(dh * q(1 - z)) * q(1 - q(n * n)))
-    dr = q(q(dn * un) * q(r * q(1 - r)))
+    s, t = _functions(cell)
+    sums, r, z, n, un, h, _ = cache
+    dz = q(q(dh * q(h - n)) * s.slope(sums[1], z, q))
+    dn = q(q(dh * q(1 - z)) * t.slope(sums[2], n, q))
+    dr = q(q(dn * un) * s.slope(sums[0], r, q))
     da = np.stack([dr, dz, dn])
     du = np.stack([dr, dz, q(dn * r)])
     return da, du, q(dh * z), dc, None
 
 
+def gru_reset_before_step(a, u, h, c, cell, q=exact):
+    """cell.second(m) is R_n m; u[2] does not count."""
+    s, t = _functions(cell)
+    sums = [q(a[0] + u[0]), q(a[1] + u[1])]
+    r, z = (q(s.value(x)) for x in sums)
+    m = q(r * h)
+    sums.append(q(a[2] + cell.second(m)))
+    n = q(t.value(sums[2]))
+    h_new = q(q(q(1 - z) * n) + q(z * h))
+    near = _nearest((s, sums[0]), (s, sums[1]), (t, sums[2]))
+    return h_new, c, (sums, r, z, n, m, h, near)
+
+
+def gru_reset_before_step_grad(dh, dc, cache, cell, q=exact):
+    """cell.second_grad(dn, m) is the gradient of m and that of R_n."""
+    s, t = _functions(cell)
+    sums, r, z, n, m, h, _ = cache
+    dz = q(q(dh * q(h - n)) * s.slope(sums[1], z, q))
+    dn = q(q(dh * q(1 - z)) * t.slope(sums[2], n, q))
+    dm, dsecond = cell.second_grad(dn, m)
+    dr = q(q(dm * h) * s.slope(sums[0], r, q))
+    da = np.stack([dr, dz, dn])
+    du = np.stack([dr, dz, np.zeros_like(dn)])
+    return da, du, q(q(dh * z) + q(dm * r)), dc, dsecond
+
+
 def tanh_step(a, u, h, c, cell, q=exact):
     h_new = q(np.tanh(q(a[0] + u[0])))
-    return h_new, c, (h_new,)
+    return h_new, c, (h_new, _smooth(h_new))
 
 
 def tanh_step_grad(dh, dc, cache, cell, q=exact):
@@ -83,7 +166,7 @@ def tanh_step_grad(dh, dc, cache, cell, q=exact):
 
 def relu_step(a, u, h, c, cell, q=exact):
     before = q(a[0] + u[0])
-    return np.maximum(before, 0.0), c, (before,)
+    return np.maximum(before, 0.0), c, (before, np.abs(before))
 
 
 def relu_step_grad(dh, dc, cache, cell, q=exact):
@@ -93,14 +176,19 @@ def relu_step_grad(dh, dc, cache, cell, q=exact):
 
 def given_outputs(mode, cache, h_prev, h):
     """The cache of a step whose gradient is given h before and after it, rounded, as the ops are."""
+    *kept, near = cache
     if mode == "gru":
-        return (*cache[:-1], h_prev)
-    return (h,) if mode in ("rnn_tanh", "rnn_relu") else cache
+        return (*kept[:-1], h_prev, near)
+    if mode == "gru_reset_before":
+        sums, r, z, n, _, _ = kept
+        return (sums, r, z, n, r * h_prev, h_prev, near)
+    return (h, near) if mode in ("rnn_tanh", "rnn_relu") else cache
 
 
 STEPS = {
     "lstm": (lstm_step, lstm_step_grad),
     "gru": (gru_step, gru_step_grad),
+    "gru_reset_before": (gru_reset_before_step, gru_reset_before_step_grad),
     "rnn_tanh": (tanh_step, tanh_step_grad),
     "rnn_relu": (relu_step, relu_step_grad),
 }

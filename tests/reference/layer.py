@@ -5,6 +5,8 @@ Keras's order of gates: LSTM i, f, c, o; GRU z, r, n. A row stops at its length.
 
     x_g = x * input_mask[g]    a_g = x_g W_g + bias_g     h_g = h * recurrent_mask[g]
     u_g = h_g R_g              (GRU: + bias[1]_g)
+
+With the reset gate first, the product of the candidate is (r * h)_n R_n.
 """
 
 import dataclasses
@@ -16,8 +18,14 @@ from reference import cells
 from reference.spec import GATES
 
 # Where cells.py has the gates of Keras's blocks: its GRU is r, z, n.
-_ORDER = {"lstm": (0, 1, 2, 3), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
-_CELL = types.SimpleNamespace(proj=None)
+_ORDER = {
+    "lstm": (0, 1, 2, 3),
+    "gru": (1, 0, 2),
+    "gru_reset_before": (1, 0, 2),
+    "rnn_tanh": (0,),
+    "rnn_relu": (0,),
+}
+USUAL = {"activation": "tanh", "recurrent_activation": "sigmoid"}
 
 
 @dataclasses.dataclass
@@ -59,9 +67,23 @@ def _half(array, mask, matrix, bias, rnn_mode, q):
     return np.stack([parts[g] for g in _ORDER[rnn_mode]])
 
 
-def forward(rnn_mode, inputs, q=cells.exact):
+def _cell(rnn_mode, inputs, functions, q):
+    """What the steps of cells.py want to know of a cell."""
+    cell = types.SimpleNamespace(proj=None, **functions)
+    if rnn_mode == "gru_reset_before":
+        mask, weights = inputs.recurrent_mask, _blocks(inputs.recurrent_kernel, 3)[2]
+        cell.second = lambda m: q(_masked(m, mask, 2, q) @ weights)
+        cell.second_grad = lambda dn, m: (
+            _masked(q(dn @ weights.T), mask, 2, q),
+            q(_masked(m, mask, 2, q).T @ dn),
+        )
+    return cell
+
+
+def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
     """Returns a dict of output, output_h and (LSTM) output_c, and the tape for backward()."""
     step, _ = cells.STEPS[rnn_mode]
+    cell = _cell(rnn_mode, inputs, functions, q)
     steps, batch, _ = inputs.x.shape
     lengths = np.full(batch, steps) if inputs.lengths is None else inputs.lengths
     bias_x, bias_h = _biases(rnn_mode, inputs.bias, inputs.kernel.shape[1])
@@ -72,7 +94,7 @@ def forward(rnn_mode, inputs, q=cells.exact):
         valid = (t < lengths)[:, None]
         a = _half(inputs.x[t], inputs.input_mask, inputs.kernel, bias_x, rnn_mode, q)
         u = _half(h, inputs.recurrent_mask, inputs.recurrent_kernel, bias_h, rnn_mode, q)
-        h_new, c_new, cache = step(a, u, h, c, _CELL, q)
+        h_new, c_new, cache = step(a, u, h, c, cell, q)
         tape.append((valid, h, cache))
         y[t] = np.where(valid, h_new, 0.0)
         h, c = np.where(valid, h_new, h), np.where(valid, c_new, c)
@@ -110,12 +132,13 @@ def _given_outputs(rnn_mode, own_tape, output):
     return tape
 
 
-def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, output=None):
+def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL, output=None):
     """Gradients of sum(dy * output) + sum(dh * output_h) + sum(dc * output_c), as a dict.
 
     `output` is what a 16-bit op is given, which is rounded; by default that of forward().
     """
     _, step_grad = cells.STEPS[rnn_mode]
+    cell = _cell(rnn_mode, inputs, functions, q)
     if output is not None:
         tape = _given_outputs(rnn_mode, tape, output)
     lstm = rnn_mode == "lstm"
@@ -126,11 +149,14 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, output=None):
     for t in reversed(range(len(tape))):
         valid, h_prev, cache = tape[t]
         dh_cell, dc_cell = np.where(valid, q(dh + dy[t]), 0.0), np.where(valid, dc, 0.0)
-        da, du, direct, dc_prev, _ = step_grad(dh_cell, dc_cell, cache, _CELL, q)
+        da, du, direct, dc_prev, dsecond = step_grad(dh_cell, dc_cell, cache, cell, q)
         dx[t] = _half_grad(da, inputs.x[t], inputs.input_mask, inputs.kernel, dw, rnn_mode, q)
         dh_prev = _half_grad(
             du, h_prev, inputs.recurrent_mask, inputs.recurrent_kernel, dr, rnn_mode, q
         )
+        if dsecond is not None:
+            second = _blocks(dr, 3)[2]
+            second[:] = q(second + dsecond)
         sum_x, sum_h = q(sum_x + q(da.sum(axis=1))), q(sum_h + q(du.sum(axis=1)))
         if direct is not None:
             dh_prev = q(dh_prev + direct)

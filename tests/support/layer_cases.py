@@ -10,7 +10,15 @@ from reference.layer import LayerInputs
 from reference.rounding import rounder
 from reference.spec import GATES
 
-MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+MODES = ("lstm", "gru", "gru_reset_before", "rnn_tanh", "rnn_relu")
+GATED = MODES[:3]
+# Pairs of activation and recurrent_activation.
+FUNCTIONS = (
+    ("tanh", "hard_sigmoid"),
+    ("relu", "sigmoid"),
+    ("linear", "hard_sigmoid_keras2"),
+    ("sigmoid", "tanh"),
+)
 
 
 @dataclasses.dataclass
@@ -23,21 +31,38 @@ class LayerCase:
     dy: np.ndarray
     dh: np.ndarray
     dc: np.ndarray
+    activation: str = "tanh"
+    recurrent_activation: str = "sigmoid"
 
     @property
     def is_lstm(self):
         return self.rnn_mode == "lstm"
 
-    def reference(self, q=exact, output=None):
-        """Outputs and gradients under the names of the ops' results, naive if q rounds.
+    def functions(self):
+        """The two activations, as attributes of the ops."""
+        return {
+            "activation": self.activation,
+            "recurrent_activation": self.recurrent_activation,
+        }
+
+    def attrs(self):
+        """The attributes of the ops that say what the layer computes."""
+        return {"rnn_mode": self.rnn_mode, **self.functions()}
+
+    def reference_with_tape(self, q=exact, output=None):
+        """Outputs and gradients under the names of the ops' results, and the tape; naive if q rounds.
 
         `output` is what a 16-bit gradient op is given; see reference/layer.py.
         """
-        outputs, tape = layer.forward(self.rnn_mode, self.inputs, q)
+        functions = self.functions()
+        outputs, tape = layer.forward(self.rnn_mode, self.inputs, q, functions)
         grads = layer.backward(
-            self.rnn_mode, self.inputs, tape, self.dy, self.dh, self.dc, q, output
+            self.rnn_mode, self.inputs, tape, self.dy, self.dh, self.dc, q, functions, output
         )
-        return {**outputs, **{f"{name}_backprop": grad for name, grad in grads.items()}}
+        return {**outputs, **{f"{name}_backprop": grad for name, grad in grads.items()}}, tape
+
+    def reference(self, q=exact, output=None):
+        return self.reference_with_tape(q, output)[0]
 
     def __str__(self):
         i = self.inputs
@@ -46,7 +71,8 @@ class LayerCase:
             for n in ("bias", "lengths", "input_mask", "recurrent_mask")
             if getattr(i, n) is not None
         ]
-        return f"{self.rnn_mode} {self.dtype} x {i.x.shape} h {i.h0.shape} {given} {i.lengths}"
+        functions = f"{self.activation} {self.recurrent_activation}"
+        return f"{self.rnn_mode} {functions} {self.dtype} x {i.x.shape} h {i.h0.shape} {given} {i.lengths}"
 
 
 def layer_case(
@@ -58,6 +84,7 @@ def layer_case(
     lengths="random",
     input_mask=True,
     recurrent_mask=True,
+    functions=("tanh", "sigmoid"),
 ):
     """Draws a problem.
 
@@ -70,6 +97,7 @@ def layer_case(
         lengths: None for none, "random" (0..T, with one full row) or an array.
         input_mask: whether there is one.
         recurrent_mask: whether there is one.
+        functions: activation and recurrent_activation.
     """
     q = rounder(dtype)
     steps, batch, input_size, units = shape
@@ -103,13 +131,13 @@ def layer_case(
         recurrent_mask=mask(recurrent_mask, units),
     )
     upstream = normal(steps, batch, units), normal(batch, units), normal(batch, units)
-    return LayerCase(rnn_mode, dtype, inputs, *upstream)
+    return LayerCase(rnn_mode, dtype, inputs, *upstream, *functions)
 
 
-def random_layer_case(rnn_mode, rng, dtype="float64", largest=(9, 8, 9, 18)):
+def random_layer_case(rnn_mode, rng, dtype="float64", largest=(9, 8, 9, 18), **options):
     """A random problem with each optional tensor in half of the cases."""
     shape = tuple(int(rng.integers(1, size + 1)) for size in largest)
     names = ("bias", "input_mask", "recurrent_mask")
     given = {name: bool(rng.integers(2)) for name in names}
     lengths = "random" if rng.integers(2) else None
-    return layer_case(rnn_mode, shape, rng, dtype, lengths=lengths, **given)
+    return layer_case(rnn_mode, shape, rng, dtype, lengths=lengths, **given, **options)

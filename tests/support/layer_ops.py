@@ -47,9 +47,7 @@ def upstream(case, time_major=True):
 
 
 def forward(ops, case, time_major=True, **attrs):
-    return ops.LayerRNN(
-        **tensors(case, time_major), rnn_mode=case.rnn_mode, time_major=time_major, **attrs
-    )
+    return ops.LayerRNN(**tensors(case, time_major), **case.attrs(), time_major=time_major, **attrs)
 
 
 def backward(ops, case, result, time_major=True):
@@ -58,7 +56,7 @@ def backward(ops, case, result, time_major=True):
         **tensors(case, time_major),
         **result._asdict(),
         **dict(zip(names, upstream(case, time_major))),
-        rnn_mode=case.rnn_mode,
+        **case.attrs(),
         time_major=time_major,
     )
 
@@ -89,7 +87,7 @@ def calls(ops, case, time_major=True):
     from support.calls import Call
 
     inputs = {name: tensor.numpy() for name, tensor in tensors(case, time_major).items()}
-    attrs = {"rnn_mode": case.rnn_mode, "time_major": time_major}
+    attrs = {**case.attrs(), "time_major": time_major}
     result = ops.LayerRNN(**inputs, **attrs)
     names = ("output_backprop", "output_h_backprop", "output_c_backprop")
     gradients = {name: t.numpy() for name, t in zip(names, upstream(case, time_major))}

@@ -199,7 +199,7 @@ def attribute_mutations(call):
             yield Mutation(
                 f"dropout = {value}", call.with_attr("dropout", value), ("dropout",), True
             )
-    for name in ("rnn_mode", "input_mode", "direction"):
+    for name in ("rnn_mode", "input_mode", "direction", "activation", "recurrent_activation"):
         if name in attrs:
             for value in ("", "bogus", attrs[name].upper()):
                 yield Mutation(f"{name} = {value!r}", call.with_attr(name, value), (name,), True)
@@ -270,10 +270,13 @@ def _consistent_attribute_mutations(call):
 def _layer_attribute_mutations(call):
     """Other legal values of an attribute that do not fit the tensors."""
     names = ("input_c", "kernel", "recurrent_kernel", "bias", "input_mask", "rnn_mode")
-    gates = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+    gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn_tanh": 1, "rnn_relu": 1}
     for mode in gates:
         if gates[mode] != gates[call.attrs["rnn_mode"]]:
             yield Mutation(f"rnn_mode {mode}", call.with_attr("rnn_mode", mode), names, True)
+    if gates[call.attrs["rnn_mode"]] == 1 and "activation" in call.attrs:
+        for name in ("activation", "recurrent_activation"):
+            yield Mutation(f"{name} linear", call.with_attr(name, "linear"), (name,), True)
     first, second, _ = call.tensors["input"].shape
     if first != second:
         flipped = call.with_attr("time_major", not call.attrs["time_major"])

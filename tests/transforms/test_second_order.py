@@ -145,11 +145,16 @@ def _visible_masks(spec, steps, batch, **attrs):
     return masks
 
 
+@pytest.mark.parametrize("functions", layer_cases.FUNCTIONS, ids="-".join)
+@pytest.mark.parametrize("mode", layer_cases.GATED)
+def test_layer_rnn_with_other_activations(mode, functions, rng):
+    test_layer_rnn(mode, rng, functions=functions)
+
+
 @pytest.mark.parametrize("mode", layer_cases.MODES)
-def test_layer_rnn(mode, rng):
-    given = {"input_mask": True, "recurrent_mask": True} if mode in ("lstm", "gru") else {}
+def test_layer_rnn(mode, rng, **given):
     if mode == "rnn_relu":
-        given = {"bias": False, "lengths": None, "input_mask": False}
+        given |= {"bias": False, "lengths": None, "input_mask": False}
     else:
         given["lengths"] = np.array([3, 0, 4, 1])
     case = layer_cases.layer_case(mode, (4, 4, 3, 5), rng, **given)
@@ -167,7 +172,7 @@ def test_layer_rnn(mode, rng):
         watched = {n: values[n] for n in fields}
         with tf.GradientTape() as tape:
             tape.watch(watched)
-            result = ops.LayerRNN(**{**inputs, **watched}, rnn_mode=mode)
+            result = ops.LayerRNN(**{**inputs, **watched}, **case.attrs())
         return tape.gradient(
             list(result[: len(upstream)]), watched, output_gradients=[values[n] for n in upstream]
         )

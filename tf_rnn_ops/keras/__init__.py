@@ -9,6 +9,7 @@ from tf_rnn_ops.keras._accelerate import Acceleration, accelerate, restore  # no
 from tf_rnn_ops.keras._compare import ModelComparison, Timing, compare  # noqa: E402
 from tf_rnn_ops.keras._convert import convert  # noqa: E402
 from tf_rnn_ops.keras._explain import Explanation, explain  # noqa: E402
+from tf_rnn_ops.keras.activations import hard_sigmoid_keras2  # noqa: E402
 from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
     CudnnGRU,
     CudnnLSTM,
@@ -39,5 +40,6 @@ __all__ = [
     "compare",
     "convert",
     "explain",
+    "hard_sigmoid_keras2",
     "restore",
 ]

@@ -6,11 +6,18 @@ from tensorflow.python.ops import control_flow_util
 
 from tf_rnn_ops import _loader, _xla
 from tf_rnn_ops.keras import _environment
+from tf_rnn_ops.keras.activations import hard_sigmoid_keras2
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
-_TANH = (keras.activations.tanh, keras.ops.tanh, tf.tanh)
-_SIGMOID = (keras.activations.sigmoid, keras.ops.sigmoid, tf.sigmoid)
-_RELU = (keras.activations.relu, keras.ops.relu, tf.nn.relu)
+# By the names that LayerRNN has for them.
+_ACTIVATIONS = {
+    "tanh": (keras.activations.tanh, keras.ops.tanh, tf.tanh),
+    "sigmoid": (keras.activations.sigmoid, keras.ops.sigmoid, tf.sigmoid),
+    "relu": (keras.activations.relu, keras.ops.relu, tf.nn.relu),
+    "hard_sigmoid": (keras.activations.hard_sigmoid, keras.ops.hard_sigmoid),
+    "hard_sigmoid_keras2": (hard_sigmoid_keras2,),
+    "linear": (keras.activations.linear,),
+}
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
@@ -152,16 +159,21 @@ def _fits(shape, wanted):
 
 
 def _gates_reason(cell):
-    if cell.activation not in _TANH:
-        return f"activation={_name(cell.activation)}; the op computes tanh"
-    if cell.recurrent_activation not in _SIGMOID:
-        return f"recurrent_activation={_name(cell.recurrent_activation)}; the op computes sigmoid"
+    for argument, usual in (("activation", "tanh"), ("recurrent_activation", "sigmoid")):
+        function = getattr(cell, argument)
+        name = activation_name(function)
+        if takes_layer_op(cell):
+            if name is None:
+                known = ", ".join(_ACTIVATIONS)
+                return f"{argument}={_name(function)}; the op computes {known}"
+        elif name != usual:
+            return f"{argument}={_name(function)}; the op computes {usual}"
     return None
 
 
 def _gru_reason(cell):
-    if not cell.reset_after:
-        return "reset_after=False; the op applies the reset gate after the recurrent product"
+    if not cell.reset_after and not takes_layer_op(cell):
+        return "reset_after=False; cuDNN applies the reset gate after the recurrent product"
     return _gates_reason(cell)
 
 
@@ -176,15 +188,18 @@ def rnn_mode(cell):
     if isinstance(cell, keras.layers.LSTMCell):
         return "lstm"
     if isinstance(cell, keras.layers.GRUCell):
-        return "gru"
+        return "gru" if cell.reset_after else "gru_reset_before"
     return simple_mode(cell)
 
 
 def simple_mode(cell):
     """Returns the op's rnn_mode for a SimpleRNNCell, or None."""
-    if cell.activation in _TANH:
-        return "rnn_tanh"
-    return "rnn_relu" if cell.activation in _RELU else None
+    return {"tanh": "rnn_tanh", "relu": "rnn_relu"}.get(activation_name(cell.activation))
+
+
+def activation_name(function):
+    """Returns LayerRNN's name of an activation, or None."""
+    return next((name for name, same in _ACTIVATIONS.items() if function in same), None)
 
 
 def _name(function):

@@ -142,6 +142,12 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "bias": () if bias is None else bias,
         "rnn_mode": rnn_mode,
     }
+    functions = {}
+    if rnn_mode not in ("rnn_tanh", "rnn_relu"):
+        functions = {
+            name: _eligibility.activation_name(getattr(cell, name))
+            for name in ("activation", "recurrent_activation")
+        }
     inputs = {
         "input": sequences,
         "input_h": states[0],
@@ -152,9 +158,11 @@ def _layer(cell, sequences, states, steps, masks, is_training):
     if not is_training and can_keep_packed(cell):
         assert not masks, "masks are of training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
-        result = raw_ops.LayerRNNPacked(**inputs, **weights, packed=packed)
+        result = raw_ops.LayerRNNPacked(**inputs, **weights, **functions, packed=packed)
     else:
-        result = raw_ops.LayerRNN(**inputs, **weights, **masks, is_training=is_training)
+        result = raw_ops.LayerRNN(
+            **inputs, **weights, **functions, **masks, is_training=is_training
+        )
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 

@@ -68,10 +68,11 @@ class LSTM(_OneOp, keras.layers.LSTM):
     Arguments, weights, config and results are those of keras.layers.LSTM; weight files fit both.
     Every mask is taken: padding left or right, holes, rows without a valid step.
 
-    Keras's own loop runs, with the same result, where the op cannot compute what is asked: another
-    activation than tanh, another recurrent_activation than sigmoid, unroll=True and use_cudnn=False;
-    where TensorFlow sees a GPU also under XLA, and with recurrent_dropout or implementation=1 with
-    dropout in training, which cuDNN does not do. `explain` tells.
+    Keras's own loop runs, with the same result, where the op cannot compute what is asked: activations
+    other than tanh, sigmoid, hard_sigmoid, relu and linear, unroll=True and use_cudnn=False; where
+    TensorFlow sees a GPU also under XLA, with activations other than Keras's defaults, and in training
+    with recurrent_dropout or with implementation=1 and dropout, none of which cuDNN does. `explain`
+    tells.
 
     Example:
         >>> import tensorflow as tf
@@ -86,8 +87,8 @@ class LSTM(_OneOp, keras.layers.LSTM):
 class GRU(_OneOp, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
-    As tf_rnn_ops.keras.LSTM; Keras's loop also runs with reset_after=False, which is another
-    formula.
+    As tf_rnn_ops.keras.LSTM. The op takes both values of reset_after; where TensorFlow sees a GPU,
+    Keras's loop runs with reset_after=False, which cuDNN does not have.
 
     Example:
         >>> import tensorflow as tf

@@ -7,12 +7,15 @@ The loops over time are tf.while_loop: call them in a tf.function.
 """
 
 from tf_rnn_ops.plain._block_lstm import block_lstm
+from tf_rnn_ops.plain._cells import GATES
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
 from tf_rnn_ops.plain._dropout import dropout_masks
 from tf_rnn_ops.plain._layer_rnn import layer_rnn
-from tf_rnn_ops.plain._sizes import Layer, UnknownSize, layer_of, layout_of
+from tf_rnn_ops.plain._sizes import LAYER_ATTRS, Layer, UnknownSize, layer_of, layout_of
 
 __all__ = [
+    "GATES",
+    "LAYER_ATTRS",
     "CudnnRNNResult",
     "Layer",
     "UnknownSize",

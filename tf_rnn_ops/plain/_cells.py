@@ -6,12 +6,27 @@ import tensorflow as tf
 
 from tf_rnn_ops.plain._recurrence import clear_padding, run_steps
 
-# The order of the gates here: first those that have a sigmoid.
-GATES = {"lstm": "ifoc", "gru": "ruh", "rnn_tanh": "h", "rnn_relu": "h"}
+# The order of the gates here: first those that have the recurrent activation.
+GATES = {
+    "lstm": "ifoc",
+    "gru": "ruh",
+    "gru_reset_before": "ruh",
+    "rnn_tanh": "h",
+    "rnn_relu": "h",
+}
+
+_FUNCTIONS = {
+    "tanh": tf.tanh,
+    "sigmoid": tf.sigmoid,
+    "hard_sigmoid": lambda x: tf.clip_by_value(x / 6 + 0.5, 0.0, 1.0),
+    "hard_sigmoid_keras2": lambda x: tf.clip_by_value(x * 0.2 + 0.5, 0.0, 1.0),
+    "relu": tf.nn.relu,
+    "linear": tf.identity,
+}
 
 
 class Cell(NamedTuple):
-    """The weights of one direction of one layer, ready to multiply from the right."""
+    """One direction of one layer: weights, ready to multiply from the right, and functions."""
 
     w: Any  # [I, G*H], or None where the input is added as it is
     r: Any  # [S, G*H]
@@ -20,6 +35,16 @@ class Cell(NamedTuple):
     projection: Any = None  # [H, S]
     input_mask: Any = None  # [G, B, I]
     recurrent_mask: Any = None  # [G, B, H]
+    activation: str = "tanh"
+    recurrent_activation: str = "sigmoid"
+
+    def open(self, sums):
+        """The gates that open and close."""
+        return _FUNCTIONS[self.recurrent_activation](sums)
+
+    def act(self, sums):
+        """What flows through them."""
+        return _FUNCTIONS[self.activation](sums)
 
 
 def reorder_gates(tensor, given, rnn_mode, axis=-1):
@@ -85,17 +110,27 @@ def matmul(x, weights):
 
 def _lstm(cell, xw, h, c):
     gates, g = _split(xw + _from_state(cell, h, 4), 3)
-    i, f, o = tf.split(tf.sigmoid(gates), 3, axis=-1)
-    c = f * c + i * tf.tanh(g)
-    h = o * tf.tanh(c)
+    i, f, o = tf.split(cell.open(gates), 3, axis=-1)
+    c = f * c + i * cell.act(g)
+    h = o * cell.act(c)
     return [h if cell.projection is None else matmul(h, cell.projection), c]
 
 
 def _gru(cell, xw, h):
     xru, xn = _split(xw, 2)
     hru, hn = _split(_from_state(cell, h, 3) + cell.br, 2)
-    r, u = tf.split(tf.sigmoid(xru + hru), 2, axis=-1)
-    n = tf.tanh(xn + r * hn)
+    r, u = tf.split(cell.open(xru + hru), 2, axis=-1)
+    n = cell.act(xn + r * hn)
+    return [n + u * (h - n)]
+
+
+def _gru_reset_before(cell, xw, h):
+    xru, xn = _split(xw, 2)
+    gates, candidate = _split(cell.r, 2)
+    mask = cell.recurrent_mask
+    hru = _product(h, None if mask is None else mask[:2], gates, 2)
+    r, u = tf.split(cell.open(xru + hru), 2, axis=-1)
+    n = cell.act(xn + _product(r * h, None if mask is None else mask[2:], candidate, 1))
     return [n + u * (h - n)]
 
 
@@ -112,9 +147,15 @@ def _from_state(cell, h, gates):
 
 
 def _split(sums, sigmoids):
-    """The first gates together, to which one sigmoid applies, and the last one."""
+    """The first gates together, to which one function applies, and the last one."""
     units = (sums.shape[-1] or tf.shape(sums)[-1]) // (sigmoids + 1)
     return tf.split(sums, [sigmoids * units, units], axis=-1)
 
 
-_STEPS = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}
+_STEPS = {
+    "lstm": _lstm,
+    "gru": _gru,
+    "gru_reset_before": _gru_reset_before,
+    "rnn_tanh": _tanh,
+    "rnn_relu": _relu,
+}

@@ -9,7 +9,13 @@ from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
 from tf_rnn_ops.plain._recurrence import wide_type
 
 # In Keras's order, with the names of _cells.GATES.
-_KERAS_GATES = {"lstm": "ifco", "gru": "urh", "rnn_tanh": "h", "rnn_relu": "h"}
+_KERAS_GATES = {
+    "lstm": "ifco",
+    "gru": "urh",
+    "gru_reset_before": "urh",
+    "rnn_tanh": "h",
+    "rnn_relu": "h",
+}
 
 
 def layer_rnn(
@@ -23,13 +29,15 @@ def layer_rnn(
     sequence_lengths: Any = None,
     input_mask: Any = None,
     recurrent_mask: Any = None,
+    activation: str = "tanh",
+    recurrent_activation: str = "sigmoid",
     time_major: bool = True,
     own_gradients: bool = False,
 ) -> CudnnRNNResult:
     """Runs a layer with Keras's weights.
 
     Args:
-        rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
+        rnn_mode: As the attribute of the op.
         input: [T, B, I].
         input_h: [B, H].
         input_c: [B, H] for 'lstm'; ignored otherwise.
@@ -39,6 +47,8 @@ def layer_rnn(
         sequence_lengths: int32 [B]; None if all rows have T steps.
         input_mask: [G, B, I] or None.
         recurrent_mask: [G, B, H] or None.
+        activation: As the attribute of the op.
+        recurrent_activation: As the attribute of the op.
         time_major: If not, input and output are [B, T, ...].
         own_gradients: See cudnn_rnn.
 
@@ -65,6 +75,8 @@ def layer_rnn(
         br=br,
         input_mask=prepared(input_mask, 0),
         recurrent_mask=prepared(recurrent_mask, 0),
+        activation=activation,
+        recurrent_activation=recurrent_activation,
     )
     states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
     x, *states = (tf.cast(t, wide) for t in (input, *states))

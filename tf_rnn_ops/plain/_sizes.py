@@ -3,11 +3,14 @@
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from tf_rnn_ops.params import Layout
-from tf_rnn_ops.params.layout import GATES
+from tf_rnn_ops.plain._cells import GATES
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
 # The inputs of LayerRNN for which a vector of no elements stands for none; lengths are another.
 _LAYER_OPTIONAL = ("bias", "input_mask", "recurrent_mask")
+
+LAYER_ATTRS = {"rnn_mode": "lstm", "activation": "tanh", "recurrent_activation": "sigmoid"}
+"""The attributes of LayerRNN that say what it computes, with their defaults."""
 
 
 class UnknownSize(ValueError):
@@ -19,15 +22,23 @@ class Layer(NamedTuple):
 
     Attributes:
         rnn_mode: As the attribute.
+        activation: As the attribute.
+        recurrent_activation: As the attribute.
         units: H.
         input_size: I, or None if the shapes do not say it.
         absent: Names of the optional tensors that it is not given.
     """
 
     rnn_mode: str
+    activation: str
+    recurrent_activation: str
     units: int
     input_size: int | None
     absent: tuple[str, ...]
+
+    def attrs(self) -> dict[str, str]:
+        """The attributes that say what it computes."""
+        return {name: getattr(self, name) for name in LAYER_ATTRS}
 
 
 def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> Layout:
@@ -81,13 +92,13 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     return layout
 
 
-def layer_of(shapes: _Shapes, rnn_mode: str) -> Layer:
+def layer_of(shapes: _Shapes, attrs: Mapping[str, str]) -> Layer:
     """The Layer of a LayerRNN op.
 
     Args:
         shapes: As for layout_of, of the inputs of LayerRNN and of output_h. An input without an entry
             is absent.
-        rnn_mode: As the attribute.
+        attrs: The attributes that LAYER_ATTRS names.
 
     Returns:
         A Layer.
@@ -100,14 +111,14 @@ def layer_of(shapes: _Shapes, rnn_mode: str) -> Layer:
         units = _first_known(1, shapes["input_h"], shapes["output_h"], rank=2)
     if units is None:
         columns = _first_known(1, shapes["kernel"], shapes["recurrent_kernel"], rank=2)
-        units = None if columns is None else columns // len(GATES[rnn_mode])
+        units = None if columns is None else columns // len(GATES[attrs["rnn_mode"]])
     if units is None:
         raise UnknownSize(
             "the number of units is not known: the shapes of the weights do not say it"
         )
     absent = tuple(n for n in _LAYER_OPTIONAL if n not in shapes or _is_absent(n, shapes[n]))
     input_size = _first_known(0, shapes["kernel"], rank=2) or _first_known(2, shapes["input"])
-    return Layer(rnn_mode, units, input_size, absent)
+    return Layer(**attrs, units=units, input_size=input_size, absent=absent)
 
 
 def _is_absent(name, shape):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops import plain, raw_ops
-from tf_rnn_ops.params.layout import GATES
+from tf_rnn_ops.plain import GATES
 from tf_rnn_ops.portable._sizes import LAYER_INPUTS
 
 _PREFIX = "tf_rnn_ops_portable"
@@ -60,7 +60,7 @@ class StandIns:
             lengths = tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
             inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
             result = plain.layer_rnn(
-                layer.rnn_mode, **inputs, sequence_lengths=lengths, time_major=time_major
+                **layer.attrs(), **inputs, sequence_lengths=lengths, time_major=time_major
             )
             return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 

@@ -175,9 +175,13 @@ def layer_of(node, shapes):
         plain.UnknownSize: The number of units, or whether an optional tensor is given, is not in the
             graph.
     """
-    rnn_mode = node.attr["rnn_mode"].s.decode() if "rnn_mode" in node.attr else "lstm"
+    # A model of an older version has no activations.
+    attrs = {
+        name: node.attr[name].s.decode() if name in node.attr else default
+        for name, default in plain.LAYER_ATTRS.items()
+    }
     # LayerRNNPacked has no masks.
     refs = node.input[:7] if node.op.endswith("Packed") else node.input
     found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
     found["output_h"] = shapes.of_output(node, 1, "output_h")
-    return plain.layer_of(found, rnn_mode)
+    return plain.layer_of(found, attrs)

@@ -20,11 +20,11 @@ struct BlockLstmTensors {
 
 template <bool Peephole>
 struct BlockLstm {
-  using Gate = Lstm::Gate;
+  using Gate = Lstm<UsualGates>::Gate;
   static constexpr bool kInStacks = false;
 
   static constexpr CellFormat Format(int32_t weight_layout) {
-    CellFormat f = Lstm::Format(weight_layout);
+    CellFormat f = Lstm<UsualGates>::Format(weight_layout);
     f.keeps_gates = false;
     return f;
   }

@@ -11,6 +11,12 @@
 //   Backward<T,E>()   from the gradient of h to those of the gates' pre-activations, for a range of
 //                     units of one row
 //
+// A cell whose step has a second product (CellFormat::second) leaves in rows.h what that reads, m,
+// and has, for a range of units of one row:
+//
+//   Finish<T>()            from the second product to h
+//   FinishBackward<T,E>()  what is left of Backward once the gradient of m is known
+//
 // Buffers of gates and of c are padded to whole vectors; rows of h have exactly H elements.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
@@ -37,6 +43,8 @@ struct CellFormat {
   int input_at = 0;
   int recurrent_at = 0;
   int split_bias = -1;       // the gate whose recurrent bias is not added to the input bias
+  int second = -1;           // the gate whose recurrent weights multiply m in a second product
+  int second_at = 0;         // its vector in the gate buffer
   bool has_c = false;        // there is a second state
   bool keeps_gates = false;  // backward reads the gate buffer
   bool carries_h = false;    // h_prev reaches h beside the recurrent product too
@@ -49,11 +57,19 @@ struct StepRows {
   T** gates;            // [n] in: input products and biases; out: what backward needs
   const T** c_prev;     // [n] with a second state
   T** c;                // [n] likewise; of a cell that carries h, where O is not T: h itself
-  O** h;                // [n] out
+  O** h;                // [n] out: h, or m where a second product follows
   int64_t first_row;    // the packed row of row 0
   int64_t units;        // H
   int64_t first_block;  // the unit block of panel 0
   const T* split_bias;  // [u][V], padded: the recurrent bias of CellFormat::split_bias
+};
+
+// What a cell finishes in one row after its second product.
+template <typename T>
+struct SecondRow {
+  T* gates;
+  const T* h_prev;  // [H]
+  T* h;             // [H] in: the second product; out: h
 };
 
 // A step's values in one row for the gradient.
@@ -65,15 +81,15 @@ struct GradientRow {
   const T* h_prev;  // [H] where the cell carries h
   const T* c;       // with a second state
   const T* c_prev;
-  T* dh;         // from the step after; a cell that carries h leaves what does not pass the weights
-  const T* dy;   // [H] to be added to dh; null: dh is complete
-  T* dc;         // with a second state: from the step after, replaced by that of c_prev
-  E* dgates;     // out
-  T* projected;  // out, with projection: h before it is projected
+  T* dh;        // from the step after; a cell that carries h leaves what does not pass the weights
+  const T* dy;  // [H] to be added to dh; null: dh is complete
+  T* dc;        // with a second state: from the step after, replaced by that of c_prev
+  E* dgates;    // out
+  const T* dm;  // with a second product of the cell: the gradient of m
+  T* m;         // out, with a second product: what it reads, with projection h before that
 };
 
 struct NoTensors {};
-constexpr NoTensors kNoTensors;
 
 // A panel's NV sums in the gate buffer, from vector kAt of a unit block of kBuffer on. Where a unit
 // block is one vector a panel has NV of them.

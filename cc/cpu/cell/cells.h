@@ -1,28 +1,57 @@
-// The cells of stacks, by their mode.
+// The cells of stacks, by the problem.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 
+#include <tuple>
+
 #include "cc/core/rnn_mode.h"
+#include "cc/cpu/cell/gates.h"
 #include "cc/cpu/cell/gru.h"
+#include "cc/cpu/cell/gru_reset_before.h"
 #include "cc/cpu/cell/lstm.h"
 #include "cc/cpu/cell/vanilla.h"
+#include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// fn(a cell of the mode's type).
+// fn(a cell of the problem's type).
 template <typename F>
-decltype(auto) WithCell(int32_t mode, F&& fn) {
-  switch (static_cast<RnnMode>(mode)) {
+decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
+  const bool usual = static_cast<Activation>(p.activation) == Activation::kTanh &&
+                     static_cast<Activation>(p.recurrent_activation) == Activation::kSigmoid;
+  switch (static_cast<RnnMode>(p.mode)) {
     case RnnMode::kLstm:
-      return fn(Lstm());
+      return usual ? fn(Lstm<UsualGates>()) : fn(Lstm<ChosenGates>());
     case RnnMode::kGru:
-      return fn(Gru());
+      return usual ? fn(Gru<UsualGates>()) : fn(Gru<ChosenGates>());
+    case RnnMode::kGruResetBefore:
+      return fn(GruResetBefore());
     case RnnMode::kTanh:
       return fn(Vanilla<TanhActivation>());
     default:
       return fn(Vanilla<ReluActivation>());
   }
 }
+
+inline CellFormat FormatOf(const RnnProblem& p) {
+  return WithCell(p, [&](auto cell) { return decltype(cell)::Format(p.weight_layout); });
+}
+
+// The Tensors of every cell.
+template <typename T>
+class CellTensors {
+ public:
+  explicit CellTensors(const RnnProblem& p)
+      : all_(NoTensors(), UsualGates<T>(), ChosenGates<T>(p)) {}
+
+  template <typename Cell>
+  const auto* Of() const {
+    return &std::get<typename Cell::template Tensors<T>>(all_);
+  }
+
+ private:
+  std::tuple<NoTensors, UsualGates<T>, ChosenGates<T>> all_;
+};
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -1,14 +1,17 @@
 // GRU with the reset gate after the recurrent product: r, z = s(.); q = h_prev * R_h + b_Rh;
-// n = tanh(x * W_h + b_Wh + r * q); h = (1 - z) * n + z * h_prev.
+// n = tanh(x * W_h + b_Wh + r * q); h = (1 - z) * n + z * h_prev; or with other functions in the
+// place of s and tanh.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_H_
 #define TF_RNN_OPS_CC_CPU_CELL_GRU_H_
 
 #include <type_traits>
 
 #include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/gates.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+template <template <typename> class Gates>
 struct Gru {
   // Vectors of a unit block in the gate buffer: n, r, z, q. So those of the input product (n, r, z)
   // and those of the recurrent product (r, z, q) are each contiguous.
@@ -29,12 +32,14 @@ struct Gru {
   }
 
   template <typename T>
-  using Tensors = NoTensors;
+  using Tensors = Gates<T>;
 
   template <typename T, typename O, int NV>
   struct Forward : SumsInGates<T, O, NV, 4, kReset> {
-    Forward(const StepRows<T, O>& rows, const NoTensors&)
-        : SumsInGates<T, O, NV, 4, kReset>{rows} {}
+    Gates<T> gates;
+
+    Forward(const StepRows<T, O>& rows, const Gates<T>& gates)
+        : SumsInGates<T, O, NV, 4, kReset>{rows}, gates(gates) {}
 
     EIGEN_ALWAYS_INLINE void Init(int64_t i, int64_t u, Packet<T>* acc) const {
       constexpr int V = kLanes<T>;
@@ -49,9 +54,9 @@ struct Gru {
       const StepRows<T, O>& rows = this->rows;
       T* g = rows.gates[i] + u * 4 * V;
       const int64_t n = rows.units - u * V;
-      const Packet<T> reset = Sigmoid<T>(acc[0]);
-      const Packet<T> update = Sigmoid<T>(acc[1]);
-      const Packet<T> candidate = Tanh<T>(pmadd(reset, acc[2], Load(g + kCandidate * V)));
+      const Packet<T> reset = gates.Gate(acc[0]);
+      const Packet<T> update = gates.Gate(acc[1]);
+      const Packet<T> candidate = gates.State(pmadd(reset, acc[2], Load(g + kCandidate * V)));
       const Packet<T> h_prev = LoadFirst(rows.h_prev[i] + u * V, n);
       Store(g + kCandidate * V, candidate);
       Store(g + kReset * V, reset);
@@ -67,21 +72,22 @@ struct Gru {
   // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z); dq = dn * r; dr = dn * q * s'(r);
   // the part of dh_prev that does not pass the weights is dh * z.
   template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const NoTensors&) {
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+                       const Gates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const T* g = row.gates + 4 * unit;
       const Packet<T> candidate = Load(g + kCandidate * V), reset = Load(g + kReset * V),
                       update = Load(g + kUpdate * V), q = Load(g + kRecurrent * V);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
-      const Packet<T> dn = pmul(pmul(dh, psub(Set<T>(T(1)), update)), TanhSlope<T>(candidate));
+      const Packet<T> dn = pmul(pmul(dh, psub(Set<T>(T(1)), update)), gates.StateSlope(candidate));
       const Packet<T> change = psub(LoadFirst(row.h_prev + unit, range.size - unit), candidate);
       auto store = [&](Vector v, const Packet<T>& value) {
         StoreGradient<4, T>(row.dgates, unit, v, value, range.size);
       };
       store(kCandidate, dn);
-      store(kReset, pmul(pmul(dn, q), SigmoidSlope<T>(reset)));
-      store(kUpdate, pmul(pmul(dh, change), SigmoidSlope<T>(update)));
+      store(kReset, pmul(pmul(dn, q), gates.GateSlope(reset)));
+      store(kUpdate, pmul(pmul(dh, change), gates.GateSlope(update)));
       store(kRecurrent, pmul(dn, reset));
       Store(row.dh + unit, pmul(dh, update));
     });

@@ -135,15 +135,21 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
   alignas(64) T bias[kReductionPanels * 4 * V];
   const bool mask_x = static_cast<bool>(layer.input_masks);
   const bool mask_h = static_cast<bool>(layer.recurrent_masks);
-  const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
-                                  vectors};
-  const ReductionFactor<T> factors[2] = {
+  const ReductionPanels panels = {range.begin * s.panel_vectors() * V,
+                                  static_cast<int>(range.end - range.begin), vectors};
+  // Of the cell's second product.
+  const int64_t second = s.cell.second >= 0 ? s.units : 0;
+  const int64_t m_size = second * V;
+  T* dws = dir.gradient.second + range.begin * m_size;
+  const ReductionFactor<T> factors[3] = {
       {in, s.cell.input_at, nx, dwx, x_size, mask_x && !s.dense},
-      {s.hidden, s.cell.recurrent_at, nh, dwh, h_size, mask_h && !s.dense}};
+      {s.hidden, s.cell.recurrent_at, nh, dwh, h_size, mask_h && !s.dense},
+      {second, s.cell.second_at, 1, dws, m_size, false}};
   E* const space = dir.reduction + range.begin * ReductionSpace<T, E>(layer.seq->rows);
   if constexpr (std::is_same_v<T, E>) {
     ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
                  [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
+                   if (factor == 2) return dir.m + row * s.padded;
                    if (factor == 0) {
                      return mask_x ? layer.operand_x + row * in * s.cell.input.count
                                    : layer.x.at(t, j);
@@ -183,6 +189,9 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
       if (to.recurrent_bias == nullptr) continue;
       StoreFirst(to.recurrent_bias + col, Load(sums + (s.cell.recurrent_at + v) * V), valid(v));
     }
+    if (second > 0) {
+      UnpackVector(dws + q * m_size, V, second, valid(0), to.second.At(0, panel * V));
+    }
   }
 }
 
@@ -195,11 +204,10 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& 
   const BackwardDirection<T>& dir = layer.dirs[d];
   const int vectors = PanelVectors(s.blocks, range.begin);
   const int64_t size = s.proj * 4 * V;
-  T* result = dir.gradient.projection + range.begin * size;
+  T* result = dir.gradient.second + range.begin * size;
   const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
                                   vectors};
-  const ReductionFactor<T> factors[2] = {{s.proj, 0, vectors, result, size, false},
-                                         {0, 0, 0, nullptr, 0, false}};
+  const ReductionFactor<T> factors[1] = {{s.proj, 0, vectors, result, size, false}};
   T* const space =
       dir.reduction + (s.panels() + range.begin) * ReductionSpace<T, T>(layer.seq->rows);
   ReducePanels(
@@ -209,7 +217,7 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& 
     for (int v = 0; v < vectors; ++v) {
       const int64_t unit = (4 * panel + v) * V;
       // result(p, unit); the target is addressed as (unit, p).
-      const MatrixView<T> at = to.projection.At(unit, 0);
+      const MatrixView<T> at = to.second.At(unit, 0);
       UnpackVector(result + v * V, vectors * V, s.proj, std::min<int64_t>(V, s.units - unit),
                    MatrixView<T>{at.data, at.n_stride, at.k_stride});
     }

@@ -25,9 +25,9 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T, typename E = T>
 struct BackwardDirection {
   // Weights with the gates as K, dense panels.
-  E* input;       // N = in
-  E* recurrent;   // N = S
-  E* projection;  // K = P, N = H
+  E* input;      // N = in
+  E* recurrent;  // N = S
+  E* second;     // N = H; K = P with projection, otherwise a gate
   // Gradients of the forward panels, same sizes as PackedWeights.
   PackedWeights<T> gradient;
   E* dgates;     // [R, gate_row]
@@ -35,9 +35,9 @@ struct BackwardDirection {
   T* dh;         // [B, hidden_padded]
   T* dc;         // LSTM: [B, padded]
   T* c0;         // LSTM: [B, padded]
-  T* dm;         // projection: [B, padded]
+  T* dm;         // second product: [B, padded], the gradient of what it reads
   T* dh_total;   // projection: [R, hidden_padded], the whole gradient of h
-  T* m;          // projection: [R, padded], h before it is projected
+  T* m;          // second product: [R, padded], what it reads
   E* operand_h;  // what its weight gradient reads of h before each step, where that is not h
   const T* gates = nullptr;  // what forward kept
   const T* c = nullptr;
@@ -51,6 +51,9 @@ template <typename T, typename E>
 struct GradientRunner {
   void (*run)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
               const UnitRange& units) = nullptr;
+  // Once dm is known, for cells with a second product.
+  void (*finish)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
+                 const UnitRange& units) = nullptr;
   const void* tensors = nullptr;
 };
 
@@ -156,6 +159,7 @@ class BackwardSlice {
       const int64_t t = TimeOf(stage);
       if (s_.proj > 0) ProjectBack(t);
       layer_.cells.run(*this, layer_.cells.tensors, t, range);
+      if (layer_.cells.finish != nullptr) FinishCells(t, range);
     }
   }
 
@@ -167,6 +171,17 @@ class BackwardSlice {
     const int64_t end = std::min(slice.j1_, slice.seq_.alive(t));
     for (int64_t j = slice.j0_; j < end; ++j) {
       Cell::template Backward<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
+    }
+  }
+
+  // What they lack until the gradient of m is known.
+  template <typename Cell>
+  static void FinishRows(const BackwardSlice& slice, const void* tensors, int64_t t,
+                         const UnitRange& units) {
+    const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
+    const int64_t end = std::min(slice.j1_, slice.seq_.alive(t));
+    for (int64_t j = slice.j0_; j < end; ++j) {
+      Cell::template FinishBackward<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
     }
   }
 
@@ -261,12 +276,45 @@ class BackwardSlice {
       g.c = p_.c;
       g.rows = n;
       g.run = s_.proj;
-      g.b = dir_.projection;
+      g.b = dir_.second;
       g.columns = s_.padded;
       g.panel_stride = 4 * kLanes<T>;
       g.start = Start::kZero;
       g.few_rows = FewRows(seq_.batch);
       GemmDense(g, 0, DensePanels<T>(s_.units));
+    }
+  }
+
+  // dm = dgate * W^T of the cell's second product, and what follows from it.
+  void FinishCells(int64_t t, const UnitRange& units) {
+    if constexpr (std::is_same_v<T, E>) {
+      const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
+      const int64_t row0 = seq_.start[t] + j0_;
+      for (int64_t i = 0; i < n; ++i) {
+        p_.x[i] = dir_.dgates + (row0 + i) * s_.gate_row;
+        p_.c[i] = dir_.dm + (j0_ + i) * s_.padded;
+      }
+      RowGemm<T> g;
+      g.a = p_.x;
+      g.c = p_.c;
+      g.rows = n;
+      g.run = kLanes<T>;
+      g.runs = s_.blocks;
+      g.run_stride = s_.cell.buffer * kLanes<T>;
+      g.a_offset = s_.cell.second_at * kLanes<T>;
+      g.b = dir_.second;
+      g.columns = s_.padded;
+      g.panel_stride = 4 * kLanes<T>;
+      g.start = Start::kZero;
+      g.few_rows = FewRows(seq_.batch);
+      GemmDense(g, 0, DensePanels<T>(s_.units));
+      auto mask = [&](int64_t i, T* row) {
+        if (!layer_.recurrent_masks) return;
+        ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), 0, s_.units, row);
+      };
+      for (int64_t i = 0; i < n; ++i) mask(i, p_.c[i]);
+      layer_.cells.finish(*this, layer_.cells.tensors, t, units);
+      for (int64_t i = 0; i < n; ++i) mask(i, dir_.m + (row0 + i) * s_.padded);
     }
   }
 
@@ -289,10 +337,11 @@ class BackwardSlice {
       r.c = RowOfC(t, j);
       r.dc = dir_.dc + j * s_.padded;
     }
+    if (s_.second > 0) r.m = dir_.m + r.row * s_.padded;
     if (s_.proj > 0) {
       r.dh = dir_.dm + j * s_.padded;
-      r.projected = dir_.m + r.row * s_.padded;
     } else {
+      r.dm = dir_.dm + j * s_.padded;
       r.dh = dir_.dh + j * s_.hidden_padded;
       r.dy = layer_.dy.at(t, j) + y_at_;
     }
@@ -310,6 +359,22 @@ class BackwardSlice {
   const SlicePointers<T, E> p_;
   const int64_t steps_;
 };
+
+// The runner of a cell, whose tensors outlive it.
+template <typename Cell, typename T, typename E>
+GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* tensors) {
+  using Slice = BackwardSlice<T, E>;
+  constexpr bool kSecond = Cell::Format(kOpaqueWeights).second >= 0;
+  GradientRunner<T, E> runner;
+  runner.tensors = tensors;
+  if constexpr (!kSecond) {
+    runner.run = &Slice::template RunCells<Cell>;
+  } else if constexpr (std::is_same_v<T, E>) {  // see UsesPairs
+    runner.run = &Slice::template RunCells<Cell>;
+    runner.finish = &Slice::template FinishRows<Cell>;
+  }
+  return runner;
+}
 
 // The time loops of all directions of a layer.
 template <typename T, typename E>

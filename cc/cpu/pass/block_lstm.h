@@ -135,7 +135,7 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
 // See Note [Deterministic reductions].
 template <typename T>
 void PeepholeGradient(const BlockLstmBackwardArgs& args, const BackwardLayer<T>& layer, int64_t u) {
-  using Gate = Lstm::Gate;
+  using Gate = Lstm<UsualGates>::Gate;
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const int64_t R = layer.seq->rows, n = s.units - u * V;
@@ -194,9 +194,8 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   const WeightViews<T> target = BlockLstmViews(p, s, out(args.w_grad), out(args.b_grad));
   ZeroRest<T>(p, args.x_grad, p.input_size);
   PackBackwardWeights(layer, &source, plan.split, args.parallel);
-  layer.cells = WithBlockLstm(p, [&](auto cell) -> GradientRunner<T, T> {
-    return {&BackwardSlice<T, T>::template RunCells<decltype(cell)>, &tensors};
-  });
+  layer.cells =
+      WithBlockLstm(p, [&](auto cell) { return GradientRunnerOf<decltype(cell), T, T>(&tensors); });
   RunBackwardRecurrence(layer, plan.split, args.parallel);
   RunBackwardProducts(layer, &target, args.parallel);
   if (p.use_peephole) {

@@ -41,8 +41,8 @@ struct ForwardDirection {
   T* ring = nullptr;                 // otherwise: rows of the step blocks of all slices
   T* c = nullptr;                    // [R, c_row] where all are kept
   T* c0 = nullptr;                   // [B, padded] the first c; updated in place where none is kept
-  T* carried = nullptr;  // [B, padded]: h before it is projected, or that of a cell that carries it
-                         // over before it is rounded
+  T* carried = nullptr;  // [B, padded]: what a second product reads, or the h of a cell that
+                         // carries it over before it is rounded
   E* operand_h[2] = {};  // copies of h: [B, operand_row] of even and of odd steps
 };
 
@@ -56,6 +56,9 @@ struct CellRunner {
   using Slice = ForwardSlice<T, E>;
   void (*run)(const Slice& slice, const void* tensors, int64_t step,
               const PanelOrder& order) = nullptr;
+  // After the second product of a step, for cells that have one.
+  void (*finish)(const Slice& slice, const void* tensors, int64_t step,
+                 const UnitRange& units) = nullptr;
   const void* tensors = nullptr;  // the cell's Tensors
 };
 

@@ -33,7 +33,7 @@ void RunForwardSlice(ForwardSlice<T, E> slice, const Sizes<T>& s) {
   slice.CopyInitialStates();
   for (int64_t step = 0; step < slice.steps(); ++step) {
     slice.Step(step, 0, s.panels());
-    if (s.proj > 0) slice.Project(step, 0, DensePanels<T>(s.proj));
+    if (s.second > 0) slice.Second(step, 0, DensePanels<T>(s.second));
   }
   slice.Finish();
 }
@@ -43,12 +43,12 @@ template <typename T, typename E>
 void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worker, int64_t shares,
                       Stages* stages) {
   const int64_t panels = s.panels();
-  const int64_t proj_panels = DensePanels<T>(s.proj);
-  const int64_t per_step = s.proj > 0 ? 2 : 1;
+  const int64_t second_panels = DensePanels<T>(s.second);
+  const int64_t per_step = s.second > 0 ? 2 : 1;
   stages->Run(worker, slice.steps() * per_step, [&](int64_t stage, int64_t share) {
     const int64_t step = stage / per_step;
     if (stage % per_step == 1) {
-      slice.Project(step, proj_panels * share / shares, proj_panels * (share + 1) / shares);
+      slice.Second(step, second_panels * share / shares, second_panels * (share + 1) / shares);
       return;
     }
     const int64_t panel0 = panels * share / shares;
@@ -74,21 +74,31 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
                               const typename Cell::template Tensors<T>* tensors) {
   using Slice = ForwardSlice<T, E>;
   using Reads = HiddenOperand;
+  constexpr bool kSecond = Cell::Format(kOpaqueWeights).second >= 0;
+  CellRunner<T, E> runner;
+  runner.tensors = tensors;
   if constexpr (!std::is_same_v<T, E>) {
-    return {reads == Reads::kNarrowY ? &Slice::template RunCells<Cell, Reads::kNarrowY>
-                                     : &Slice::template RunCells<Cell, Reads::kNarrowCopy>,
-            tensors};
+    // See UsesPairs.
+    if constexpr (!kSecond) {
+      runner.run = reads == Reads::kNarrowY ? &Slice::template RunCells<Cell, Reads::kNarrowY>
+                                            : &Slice::template RunCells<Cell, Reads::kNarrowCopy>;
+    }
   } else {
+    runner.run = &Slice::template RunCells<Cell, Reads::kH>;
     if constexpr (Cell::kInStacks) {
-      if (reads == Reads::kPlainWeight) {
-        return {&Slice::template RunCells<Cell, Reads::kPlainWeight>, tensors};
-      }
       if (reads == Reads::kMaskedCopy) {
-        return {&Slice::template RunCells<Cell, Reads::kMaskedCopy>, tensors};
+        runner.run = &Slice::template RunCells<Cell, Reads::kMaskedCopy>;
       }
     }
-    return {&Slice::template RunCells<Cell, Reads::kH>, tensors};
+    if constexpr (kSecond) {
+      runner.finish = &Slice::template FinishCells<Cell>;
+    } else if constexpr (Cell::kInStacks) {
+      if (reads == Reads::kPlainWeight) {
+        runner.run = &Slice::template RunCells<Cell, Reads::kPlainWeight>;
+      }
+    }
   }
+  return runner;
 }
 
 // The time loops of all directions of a layer.

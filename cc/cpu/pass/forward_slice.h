@@ -69,44 +69,70 @@ class ForwardSlice {
   void Step(int64_t step, int64_t panel0, int64_t panel1) {
     if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
     if (step % block_steps_ == 0) RunInputStage(panel0, panel1);
-    const int64_t t = TimeOf(step);
-    const int64_t n = Alive(t);
-    PrepareRows(step, t, n);
+    PrepareRows(step);
     layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
-    if (!copies()) return;
     const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
-    for (int64_t i = 0; i < n; ++i) {
-      CopyH(j0_ + i, p_.h[i], panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
-            OperandH(step + 1, i));
+    const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
+                             s_.units};
+    if (s_.second == 0) {
+      CopyRows(step, units);
+    } else if (layer_.recurrent_masks) {
+      for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
+        ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
+                 units.end, p_.h[i]);
+      }
     }
   }
 
-  // h = m * W_proj for the dense panels [panel0, panel1) of P.
-  void Project(int64_t step, int64_t panel0, int64_t panel1) {
-    const int64_t t = TimeOf(step);
-    const int64_t n = Alive(t);
-    for (int64_t i = 0; i < n; ++i) {
-      p_.h_prev[i] = dir_.carried + (j0_ + i) * s_.padded;
-      p_.h[i] = layer_.y.at(t, j0_ + i) + y_at_;
-    }
+  // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or what the
+  // cell finishes.
+  void Second(int64_t step, int64_t panel0, int64_t panel1) {
     if constexpr (std::is_same_v<T, E>) {
+      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+      PrepareRows(step);
+      const int64_t t = TimeOf(step);
+      const int64_t n = Alive(t);
+      // Nothing reads p_.c any more.
+      T** const m = p_.c;
+      for (int64_t i = 0; i < n; ++i) {
+        m[i] = p_.h[i];
+        p_.h[i] = layer_.y.at(t, j0_ + i) + y_at_;
+      }
       if (layer_.plain_weights) {
         for (int64_t i = 0; i < n; ++i) {
-          PlainProjection(s_, dir_.source.projection, p_.h_prev[i], panel0, panel1, p_.h[i]);
+          PlainProjection(s_, dir_.source.second, m[i], panel0, panel1, p_.h[i]);
         }
         return;
       }
       RowGemm<T> g;
-      g.a = p_.h_prev;
+      g.a = m;
       g.c = p_.h;
       g.rows = n;
       g.run = s_.units;
-      g.b = dir_.weights.projection;
-      g.columns = s_.proj;
+      g.b = dir_.weights.second;
+      g.columns = s_.second;
       g.panel_stride = 4 * kLanes<T>;
       g.start = Start::kZero;
       g.few_rows = FewRows(seq_.batch);
       GemmDense(g, panel0, panel1);
+      if (layer_.cells.finish == nullptr) return;
+      constexpr int64_t kPanelUnits = 4 * kLanes<T>;
+      const UnitRange units = {panel0 * kPanelUnits, std::min(s_.units, panel1 * kPanelUnits),
+                               s_.units};
+      layer_.cells.finish(*this, layer_.cells.tensors, step, units);
+      CopyRows(step, units);
+    }
+  }
+
+  // What a cell does after its second product, whose rows Second has prepared.
+  template <typename Cell>
+  static void FinishCells(const ForwardSlice& slice, const void* tensors, int64_t step,
+                          const UnitRange& units) {
+    const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
+    const int64_t n = slice.Alive(slice.TimeOf(step));
+    const SlicePointers<T, E>& p = slice.p_;
+    for (int64_t i = 0; i < n; ++i) {
+      Cell::template Finish<T>(units, {p.gates[slice.gate_row_ + i], p.h_prev[i], p.h[i]}, typed);
     }
   }
 
@@ -220,6 +246,14 @@ class ForwardSlice {
     return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
   }
 
+  // The copies that the next step's product reads, where it reads copies.
+  void CopyRows(int64_t step, const UnitRange& units) const {
+    if (!copies()) return;
+    for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
+      CopyH(j0_ + i, p_.h[i], units.begin, units.end, OperandH(step + 1, i));
+    }
+  }
+
   // Units [begin, end) of a row of h, masked or rounded; begin is a multiple of V.
   void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
     if constexpr (std::is_same_v<T, E>) {
@@ -252,8 +286,10 @@ class ForwardSlice {
   }
 
   // What the cell reads and writes at a step, and in p_.a what its product reads.
-  void PrepareRows(int64_t step, int64_t t, int64_t n) {
+  void PrepareRows(int64_t step) {
     FindGateRow(step);
+    const int64_t t = TimeOf(step);
+    const int64_t n = Alive(t);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = j0_ + i;
       const int64_t before = PreviousStep(seq_, d_, t, j);
@@ -270,7 +306,7 @@ class ForwardSlice {
       }
       p_.h_prev[i] =
           before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
-      p_.h[i] = s_.proj > 0 ? dir_.carried + j * s_.padded : layer_.y.at(t, j) + y_at_;
+      p_.h[i] = s_.second > 0 ? dir_.carried + j * s_.padded : layer_.y.at(t, j) + y_at_;
       if (copies()) p_.a[i] = OperandH(step, i);
     }
   }
@@ -328,7 +364,7 @@ class ForwardSlice {
     g.b = dir_.weights.input;
     g.bias = dir_.weights.bias;
     g.columns = s_.gate_row;
-    g.panel_stride = 4 * kLanes<T>;
+    g.panel_stride = s_.panel_vectors() * kLanes<T>;
     g.start = Start::kBias;
     if (s_.dense) {
       GemmDense(g, panel0, panel1);

@@ -2,11 +2,12 @@
 //
 // Note [Reserve space]
 // A header, then for every pseudo-layer the gate buffer [R, gate_row] (LSTM i, f, g, o; GRU n, r,
-// z, q; none for the vanilla modes) and, for LSTM, c [R, padded], then for every layer but the last
-// its output [R, D*S]; all in packed rows (Note [Packed rows]) and in the type of the arithmetic.
-// So a cell costs 5 values for LSTM, 4 for GRU, 0 for tanh and relu, plus one where a layer
-// follows. Everything else that backward needs is recomputed. The header ties it to its problem, so
-// that the reserve space of another call is refused; its content may change with every version.
+// z, q, without q where the reset gate comes first; none for the vanilla modes) and, for LSTM,
+// c [R, padded], then for every layer but the last its output [R, D*S]; all in packed rows
+// (Note [Packed rows]) and in the type of the arithmetic. So a cell costs 5 values for LSTM, 4 or 3
+// for GRU, 0 for tanh and relu, plus one where a layer follows. Everything else that backward needs
+// is recomputed. The header ties it to its problem, so that the reserve space of another call is
+// refused; its content may change with every version.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
 
@@ -43,10 +44,10 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
   uint32_t dropout_bits;
   std::memcpy(&dropout_bits, &p.dropout, sizeof(dropout_bits));
   for (int64_t value :
-       {int64_t{p.dtype}, int64_t{p.mode}, int64_t{p.skip_input}, int64_t{p.num_dirs},
-        int64_t{p.time_major}, int64_t{dropout_bits}, int64_t{p.weight_layout},
-        int64_t{p.input_masked}, int64_t{p.recurrent_masked}, int64_t{pairs}, p.num_layers,
-        p.num_units, p.input_size, p.num_proj, p.max_time, p.batch}) {
+       {int64_t{p.dtype}, int64_t{p.mode}, int64_t{p.activation}, int64_t{p.recurrent_activation},
+        int64_t{p.skip_input}, int64_t{p.num_dirs}, int64_t{p.time_major}, int64_t{dropout_bits},
+        int64_t{p.weight_layout}, int64_t{p.input_masked}, int64_t{p.recurrent_masked},
+        int64_t{pairs}, p.num_layers, p.num_units, p.input_size, p.num_proj, p.max_time, p.batch}) {
     add(static_cast<uint64_t>(value));
   }
   for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths[b]));

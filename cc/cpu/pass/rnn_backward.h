@@ -30,7 +30,8 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 template <typename T>
 int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
-  return DensePanels<T>(in) + DensePanels<T>(s.hidden) + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
+  return DensePanels<T>(in) + DensePanels<T>(s.hidden) +
+         (s.second > 0 ? DensePanels<T>(s.units) : 0);
 }
 
 template <typename T, typename E>
@@ -54,8 +55,14 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
     return;
   }
   item -= DensePanels<T>(s.hidden);
-  PackDensePanel(swapped(src.projection), s.proj, s.units, item,
-                 dir.projection + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
+  if (s.proj > 0) {
+    PackDensePanel(swapped(src.second), s.proj, s.units, item,
+                   dir.second + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
+    return;
+  }
+  // Of one gate, whose rows are whole vectors as in the gate buffer.
+  PackDensePanelOfGateRows(swapped(src.second), s.units, GateOrder{1, {0}}, s.units, item,
+                           dir.second + DensePanelOffset<T>(OperandsOf<E>(s.padded), item));
 }
 
 template <typename T, typename E>
@@ -70,32 +77,33 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   const int64_t space = Area(panels, ReductionSpace<T, E>(rows));
   dir.recurrent = arena.Take<E>(weights < 0 || space < 0 ? -1 : std::max(weights, space));
   dir.reduction = dir.recurrent;
-  dir.projection =
-      arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.proj), s.units) : 0);
-  // The gradient of the projection has panels of units, its forward weights panels of P.
-  Sizes<T> without_projection = s;
-  without_projection.proj = 0;
-  dir.gradient = TakePackedWeights(arena, without_projection, in);
-  dir.gradient.projection = arena.Take<T>(Area(s.proj, s.padded));
+  const int64_t second_depth = OperandsOf<E>(s.proj > 0 ? s.proj : s.padded);
+  dir.second = arena.Take<E>(s.second > 0 ? DensePanelsSize<T>(second_depth, s.units) : 0);
+  // Its gradient has panels of units, the forward weights panels of columns.
+  Sizes<T> without_second = s;
+  without_second.second = 0;
+  dir.gradient = TakePackedWeights(arena, without_second, in);
+  dir.gradient.second = arena.Take<T>(Area(s.second, s.padded));
   dir.dgates = arena.Take<E>(Area(rows, OperandsOf<E>(s.gate_row)));
   dir.dh = arena.Take<T>(Area(batch, s.hidden_padded));
   dir.dc = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(batch, s.padded) : 0);
-  dir.dm = arena.Take<T>(s.proj > 0 ? Area(batch, s.padded) : 0);
+  dir.dm = arena.Take<T>(s.second > 0 ? Area(batch, s.padded) : 0);
   dir.dh_total = arena.Take<T>(s.proj > 0 ? Area(rows, s.hidden_padded) : 0);
-  dir.m = arena.Take<T>(s.proj > 0 ? Area(rows, s.padded) : 0);
+  dir.m = arena.Take<T>(s.second > 0 ? Area(rows, s.padded) : 0);
   return dir;
 }
 
-// With projection the gradient of h is not in units, so units are not shared.
+// Where a step has a second product units are not shared: threads would meet twice a step, and with
+// projection the gradient of h is not in units.
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
   const int64_t stream_bytes =
-      s.proj > 0 ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
+      s.second > 0 ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
   const Split split =
       SplitOf(s, steps, rows, in, batch, threads, DensePanels<T>(s.units), stream_bytes);
-  return s.proj > 0 ? Split{split.slices, 1, split.ns} : split;
+  return s.second > 0 ? Split{split.slices, 1, split.ns} : split;
 }
 
 // The memory of a backward pass, measured or taken.
@@ -196,8 +204,10 @@ int32_t Backward(const RnnBackwardArgs& args) {
   p.dropout_key[1] = header.dropout_key[1];
 
   layer.seq = &seq;
-  layer.cells = WithCell(p.mode, [](auto cell) -> GradientRunner<T, E> {
-    return {&BackwardSlice<T, E>::template RunCells<decltype(cell)>, &kNoTensors};
+  const CellTensors<T> tensors(p);
+  layer.cells = WithCell(p, [&](auto cell) {
+    using Cell = decltype(cell);
+    return GradientRunnerOf<Cell, T, E>(tensors.template Of<Cell>());
   });
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
   layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);

@@ -31,7 +31,7 @@ constexpr int64_t kPlainRows = 4;
 template <typename T, typename E>
 bool UsesPlainWeights(const RnnProblem& p) {
   return std::is_same_v<T, E> && Area(p.max_time, p.batch) <= kPlainRows && !p.input_masked &&
-         !p.recurrent_masked && !p.weights_packed;
+         !p.recurrent_masked && !p.weights_packed && FormatOf(p).second < 0;
 }
 
 // The memory of a forward pass, measured or taken.
@@ -83,7 +83,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
   layer.c_row = s.padded;
   const int64_t ring_rows = RingRows(plan.split, p.batch);
   const bool keeps_gates = p.is_training && s.cell.keeps_gates;
-  const bool carries = s.proj > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
+  const bool carries = s.second > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   for (int d = 0; d < p.num_dirs; ++d) {
     ForwardDirection<T, E>& dir = layer.dirs[d];
@@ -222,6 +222,7 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
                                   {p.dropout_key[0], p.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
+  const CellTensors<T> tensors(p);
   layer.seq = &seq;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
   layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);
@@ -280,8 +281,9 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
     }
     if (!p.weights_packed) PackForwardWeights(layer, weight_in, plan.split, args.parallel);
     layer.reads = ReadsOf(layer);
-    layer.cells = WithCell(p.mode, [&](auto cell) {
-      return CellRunnerOf<decltype(cell), T, E>(layer.reads, &kNoTensors);
+    layer.cells = WithCell(p, [&](auto cell) {
+      using Cell = decltype(cell);
+      return CellRunnerOf<Cell, T, E>(layer.reads, tensors.template Of<Cell>());
     });
     RunForwardRecurrence(layer, plan.split, args.parallel);
     if (last) break;

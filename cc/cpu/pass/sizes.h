@@ -23,6 +23,7 @@ struct Sizes {
   int64_t padded;    // U * V
   int64_t gate_row;  // elements of a row of a gate buffer
   int64_t proj;      // P or 0
+  int64_t second;    // columns of the second product of a step: P, H, or 0 where there is none
   int64_t hidden;    // S: P or H
   int64_t hidden_padded;
   int64_t num_dirs;
@@ -31,6 +32,8 @@ struct Sizes {
   // Panels of the gate matrices, and unit blocks in each.
   int64_t panels() const { return CeilDiv(blocks, panel_blocks()); }
   int64_t panel_blocks() const { return dense ? 4 : 1; }
+  // Vectors of a row of the gate buffer from one panel to the next.
+  int64_t panel_vectors() const { return dense ? 4 : cell.buffer; }
   int64_t gate_units() const { return cell.gates * units; }
 };
 
@@ -45,6 +48,7 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
   s.padded = s.blocks * V;
   s.gate_row = s.padded * cell.buffer;
   s.proj = proj;
+  s.second = cell.second >= 0 ? units : proj;
   s.hidden = proj > 0 ? proj : units;
   s.hidden_padded = RoundUp(s.hidden, V);
   s.num_dirs = num_dirs;
@@ -54,9 +58,7 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
 
 template <typename T>
 Sizes<T> MakeSizes(const RnnProblem& p) {
-  const CellFormat cell =
-      WithCell(p.mode, [&](auto c) { return decltype(c)::Format(p.weight_layout); });
-  return MakeSizes<T>(cell, p.num_units, p.num_proj, p.num_dirs);
+  return MakeSizes<T>(FormatOf(p), p.num_units, p.num_proj, p.num_dirs);
 }
 
 // How a pass over the rows of a sequence is shared out; `panels` and `stream_bytes` as in
@@ -64,7 +66,7 @@ Sizes<T> MakeSizes(const RnnProblem& p) {
 template <typename T>
 Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
               const ThreadBudget& threads, int64_t panels, int64_t stream_bytes) {
-  const int64_t columns = s.padded * s.cell.recurrent.count;
+  const int64_t columns = s.padded * s.cell.gates;
   SplitProblem p;
   p.batch = batch;
   p.num_dirs = s.num_dirs;

@@ -23,11 +23,11 @@ constexpr int64_t kPrefetchRows = 12;
 // Neighbouring panels reduced together, so that the factors are read once for all of them.
 constexpr int kReductionPanels = kVectorRegisters == 32 ? 4 : 8;
 
-// Panels lie side by side in the gradient's rows, four vectors apart.
+// Panels lie side by side in the gradient's rows.
 struct ReductionPanels {
   int64_t at;   // column of the gradient where the first one begins
-  int count;    // at most kReductionPanels; more than one only where each spans four vectors
-  int vectors;  // of each
+  int count;    // at most kReductionPanels; more than one only where none is narrower than others
+  int vectors;  // of each, at most 4
 };
 
 // One factor of the reduction: rows whose columns meet some of each panel's vectors.
@@ -84,7 +84,8 @@ void CopyGradient(const GradientBlock<T, T>& g, const ReductionPanels& panels,
     const int64_t row = g.row0 + k;
     const T* ahead = g.gradient + std::min(row + kPrefetchRows, g.all_rows - 1) * g.ld + panels.at;
     const T* from = g.gradient + row * g.ld + panels.at;
-    for (int q = 0; q < panels.count; ++q, from += 4 * V, ahead += 4 * V) {
+    for (int q = 0; q < panels.count;
+         ++q, from += panels.vectors * V, ahead += panels.vectors * V) {
       T* to = g.space + q * g.panel_size + k * panels.vectors * V;
       for (int v = 0; v < panels.vectors; ++v) {
         __builtin_prefetch(ahead + v * V);
@@ -111,7 +112,8 @@ inline void CopyGradient(const GradientBlock<float, Pair>& g, const ReductionPan
     const BFloat16Bits* from = elements + row * g.ld + panels.at;
     const BFloat16Bits* ahead =
         elements + std::min(row + kPrefetchRows, g.all_rows - 1) * g.ld + panels.at;
-    for (int q = 0; q < panels.count; ++q, from += 4 * V, ahead += 4 * V) {
+    for (int q = 0; q < panels.count;
+         ++q, from += panels.vectors * V, ahead += panels.vectors * V) {
       for (int v = 0; v < panels.vectors; v += 2) {
         __builtin_prefetch(ahead + v * V);
         __builtin_prefetch(ahead + g.ld + v * V);
@@ -130,16 +132,17 @@ inline void CopyGradient(const GradientBlock<float, Pair>& g, const ReductionPan
 #endif
 
 // For panels of rows [R, ld] of `gradient`, computes result[k] = sum over rows of row_k * gradient
-// for both factors, and the sums of the gradient itself in `bias` [count][vectors * V] (may be
+// for all factors, and the sums of the gradient itself in `bias` [count][vectors * V] (may be
 // null). `rows_of(row, t, j, factor)` gives the factor's row; with pairs `row` is the number of a
 // row of PairRows, and t and j are 0. `space` has ReductionSpace() for each panel.
-template <typename T, typename E, typename RowsOf>
+template <typename T, typename E, int kFactors, typename RowsOf>
 void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const ReductionPanels& panels,
-                  const ReductionFactor<T> (&factors)[2], T* bias, E* space, RowsOf&& rows_of) {
+                  const ReductionFactor<T> (&factors)[kFactors], T* bias, E* space,
+                  RowsOf&& rows_of) {
   constexpr int V = kLanes<T>;
   constexpr int kPer = kPerOperand<E>;
   const int64_t panel_size = ReductionBlock<T, E>(seq.rows) * panels.vectors * V;
-  const E* rows[2][kReductionRows / kPer];
+  const E* rows[kFactors][kReductionRows / kPer];
   if (bias != nullptr) std::fill(bias, bias + panels.count * panels.vectors * V, T(0));
   const int64_t blocks = std::max<int64_t>(1, CeilDiv(seq.rows, kReductionRows));
   for (int64_t i = 0; i < blocks; ++i) {
@@ -152,7 +155,7 @@ void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const Redu
     CopyGradient(GradientBlock<T, E>{gradient, ld, seq.rows, row0, n, space, panel_size}, panels,
                  sum);
     auto add_row = [&](int64_t row, int64_t t, int64_t j) {
-      for (int f = 0; f < 2; ++f) {
+      for (int f = 0; f < kFactors; ++f) {
         if (factors[f].columns > 0) rows[f][row - row0 / kPer] = rows_of(row, t, j, f);
       }
     };
@@ -161,7 +164,7 @@ void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const Redu
     } else {
       for (int64_t k = 0; k < CeilDiv(n, kPer); ++k) add_row(row0 / kPer + k, 0, 0);
     }
-    for (int f = 0; f < 2; ++f) {
+    for (int f = 0; f < kFactors; ++f) {
       const ReductionFactor<T>& factor = factors[f];
       if (factor.columns == 0) continue;
       GemmTransposedVectors<T, E>(

@@ -21,9 +21,9 @@ template <typename W>
 struct WeightViews {
   MatrixView<W> input;  // data is null without input weights
   MatrixView<W> recurrent;
-  MatrixView<W> projection;  // (unit, p); data is null without projection
-  W* input_bias;             // [G*H] or null
-  W* recurrent_bias;         // [G*H] or null
+  MatrixView<W> second;  // (unit, column) of a step's second product; null where there is none
+  W* input_bias;         // [G*H] or null
+  W* recurrent_bias;     // [G*H] or null
 };
 
 // Weights to be packed for products on operands E (Note [Pairs]).
@@ -46,7 +46,7 @@ WeightViews<W> OpaqueViews(const RnnProblem& p, const Sizes<T>& s, W* params, in
   WeightViews<W> v;
   v.input = {in > 0 ? weights : nullptr, 1, in};
   v.recurrent = {weights + at.Recurrent(layer), 1, s.hidden};
-  v.projection = {s.proj > 0 ? weights + at.Projection(layer) : nullptr, 1, s.units};
+  v.second = {s.proj > 0 ? weights + at.Projection(layer) : nullptr, 1, s.units};
   v.input_bias = params + at.Biases(layer, dir);
   v.recurrent_bias = v.input_bias + s.gate_units();
   return v;
@@ -59,7 +59,8 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W*
   WeightViews<W> v;
   v.input = {kernel, s.gate_units(), 1};
   v.recurrent = {recurrent_kernel, s.gate_units(), 1};
-  v.projection = {nullptr, 0, 0};
+  v.second = {nullptr, 0, 0};
+  if (s.cell.second >= 0) v.second = v.recurrent.At(0, s.cell.second * s.units);
   v.input_bias = bias_rows > 0 ? bias : nullptr;
   v.recurrent_bias = bias_rows > 1 ? bias + s.gate_units() : nullptr;
   return v;
@@ -80,7 +81,7 @@ template <typename T, typename E = T>
 struct PackedWeights {
   E* input;       // gate (or dense) panels [K = in]
   E* recurrent;   // gate (or dense) panels [K = S]
-  E* projection;  // dense panels [K = H] of P columns
+  E* second;      // dense panels [K = H] of the second product
   T* bias;        // [panel][NV][V] for the input product: both biases where they merge
   T* split_bias;  // [u][V], the recurrent bias of CellFormat::split_bias
 };
@@ -100,7 +101,7 @@ PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t i
   const int64_t recurrent_columns = s.blocks * s.cell.recurrent.count * kLanes<T>;
   w.input = arena.Take<E>(Area(OperandsOf<E>(in), input_columns));
   w.recurrent = arena.Take<E>(Area(OperandsOf<E>(s.hidden), recurrent_columns));
-  w.projection = arena.Take<E>(s.proj > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.proj) : 0);
+  w.second = arena.Take<E>(s.second > 0 ? DensePanelsSize<T>(OperandsOf<E>(s.units), s.second) : 0);
   return w;
 }
 
@@ -108,13 +109,13 @@ PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t i
 template <typename T, typename E>
 int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
   const int64_t rows = OperandsOf<E>(in) + OperandsOf<E>(s.hidden);
-  return (rows * s.gate_row + s.padded * s.proj) * static_cast<int64_t>(sizeof(E));
+  return (rows * s.gate_row + s.padded * s.second) * static_cast<int64_t>(sizeof(E));
 }
 
 // Items of work that pack one pseudo-layer.
 template <typename T>
 int64_t PackItems(const Sizes<T>& s) {
-  return s.panels() + (s.proj > 0 ? DensePanels<T>(s.proj) : 0);
+  return s.panels() + (s.second > 0 ? DensePanels<T>(s.second) : 0);
 }
 
 template <typename T, typename E>
@@ -145,8 +146,8 @@ void PackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t
   constexpr int V = kLanes<T>;
   if (item >= s.panels()) {
     const int64_t p = item - s.panels();
-    PackDensePanel(src.projection, s.units, s.proj, p,
-                   w.projection + DensePanelOffset<T>(OperandsOf<E>(s.units), p));
+    PackDensePanel(src.second, s.units, s.second, p,
+                   w.second + DensePanelOffset<T>(OperandsOf<E>(s.units), p));
     return;
   }
   const int64_t input_depth = OperandsOf<E>(in);

@@ -54,10 +54,11 @@ LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<N
 }
 
 // Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). What is rare computes
-// in float32: projection, skip_input, masks.
+// in float32: a second product in each step, skip_input, masks.
 inline bool UsesPairs(const RnnProblem& p) {
-  return kHasPairs && p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 && !p.skip_input &&
-         !p.input_masked && !p.recurrent_masked && CpuHasPairs();
+  return kHasPairs && p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 &&
+         FormatOf(p).second < 0 && !p.skip_input && !p.input_masked && !p.recurrent_masked &&
+         CpuHasPairs();
 }
 
 template <typename Narrow>

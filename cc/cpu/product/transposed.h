@@ -155,9 +155,10 @@ void GemmTransposed(const TransposedGemm<T, E>& g) {
 template <typename T, typename E>
 void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
   if constexpr (std::is_same_v<T, E>) {
-    // Only gate panels are gated, of LSTM and of GRU.
+    // Only gate panels are gated, of LSTM and of both forms of GRU.
     if (gated && nv == 4) return GemmTransposed<T, 4, true>(g);
-    if (gated) return GemmTransposed<T, 3, true>(g);
+    if (gated && nv == 3) return GemmTransposed<T, 3, true>(g);
+    if (gated) return GemmTransposed<T, 2, true>(g);
   }
   switch (nv) {
     case 1:

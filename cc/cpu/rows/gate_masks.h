@@ -28,6 +28,12 @@ struct GateMasks {
   const T* row(int gate, int64_t b) const { return data + (gate * batch + b) * size; }
 };
 
+// row *= mask, for k in [begin, end).
+template <typename T>
+void ScaleRow(const T* mask, int64_t begin, int64_t end, T* row) {
+  for (int64_t k = begin; k < end; ++k) row[k] *= mask[k];
+}
+
 // out[k][v] = row[k] * mask of vector v's gate, for k in [begin, end).
 template <typename T>
 void MaskRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const T* row,

@@ -2,6 +2,7 @@
 #include "cc/core/op_io.h"
 #include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
+#include "cc/tf/ops/layer_rnn_attrs.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
 
@@ -89,7 +90,9 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Output("output_c: T")
     .Output("reserve_space: T")
     .Attr("T: {bfloat16, half, float, double}")
-    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr(RNN_OPS_LAYER_MODE_ATTR)
+    .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
+    .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
     .SetShapeFn(ForwardShape)
@@ -97,26 +100,33 @@ REGISTER_OP("TfRnnOps>LayerRNN")
 Runs one recurrent layer in one direction over a batch of sequences, with weights as Keras has them.
 
 The letters are T time steps, B batch, I input size, H units, G gates (LSTM 4, GRU 3, otherwise 1).
-With time_major=False every [T, B, ...] is [B, T, ...]. One step, with s the logistic function, *
-element by element, x the input, h the previous output and, for gate g, x_g = x * input_mask[g] and
-h_g = h * recurrent_mask[g] (x and h where a mask is not given), W_g, R_g, b_g the g-th of G blocks
-of H columns of kernel, recurrent_kernel and bias:
+With time_major=False every [T, B, ...] is [B, T, ...]. One step, with s the recurrent_activation, a
+the activation, * element by element, x the input, h the previous output and, for gate g,
+x_g = x * input_mask[g] and h_g = h * recurrent_mask[g] (x and h where a mask is not given), W_g,
+R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
 
   rnn_relu, rnn_tanh   h' = relu or tanh(x_0 W + h_0 R + b)
   lstm (i, f, c, o)    i, f, o = s(x_g W_g + h_g R_g + b_g)  for g = i, f, o
-                       c' = f * c + i * tanh(x_c W_c + h_c R_c + b_c);  h' = o * tanh(c')
+                       c' = f * c + i * a(x_c W_c + h_c R_c + b_c);  h' = o * a(c')
   gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
-                       n = tanh(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
+                       n = a(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
                        h' = z * h + (1 - z) * n
+  gru_reset_before     z, r = s(x_g W_g + h_g R_g + b_g)  for g = z, r
+    (z, r, n)          n = a(x_n W_n + (r * h_n) R_n + b_n);  h' = z * h + (1 - z) * n
+
+The activations are tanh, sigmoid (the logistic function), relu, linear, hard_sigmoid, which is
+x / 6 + 1/2 between 0 and 1, as in Keras 3, and hard_sigmoid_keras2, x / 5 + 1/2, as in Keras 1 and 2.
 
 Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al.
-(2014) with the reset gate after the product for GRU, dropout of inputs and states with masks that
-stay the same over time after Gal and Ghahramani (2016); order of gates as keras.layers.
+(2014) for GRU, whose reset gate gru has after the recurrent product and gru_reset_before, like the
+paper, before it, dropout of inputs and states with masks that stay the same over time after Gal and
+Ghahramani (2016); order of gates as keras.layers.
 
 Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
 Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
-rank or size than below, a sequence length outside [0, T], I or H of 0, and sizes beyond 2^62 bytes.
+rank or size than below, a sequence length outside [0, T], I or H of 0, sizes beyond 2^62 bytes, and
+activations other than the defaults with rnn_relu and rnn_tanh.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [B, H].
@@ -131,6 +141,8 @@ output: Every h', [T, B, H]; 0 beyond the length of a row.
 output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
 output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
 reserve_space: What LayerRNNBackprop needs, a vector; a scalar 0 unless is_training.
+activation: a above; left at its default for rnn_relu and rnn_tanh.
+recurrent_activation: s above; likewise.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.
 )doc");
@@ -159,7 +171,9 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Output("recurrent_kernel_backprop: T")
     .Output("bias_backprop: T")
     .Attr("T: {bfloat16, half, float, double}")
-    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr(RNN_OPS_LAYER_MODE_ATTR)
+    .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
+    .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("time_major: bool = true")
     .SetShapeFn(BackpropShape)
     .Doc(R"doc(
@@ -194,6 +208,8 @@ input_c_backprop: [B, H]; a scalar 0 unless rnn_mode is lstm.
 kernel_backprop: [I, G*H].
 recurrent_kernel_backprop: [H, G*H].
 bias_backprop: As bias.
+activation: As in LayerRNN, like the two below.
+recurrent_activation: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

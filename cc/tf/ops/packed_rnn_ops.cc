@@ -4,6 +4,7 @@
 #include "cc/core/op_io.h"
 #include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
+#include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -138,7 +139,7 @@ REGISTER_OP("TfRnnOps>PackLayerRNN")
     .Input("bias: T")
     .Output("packed: uint8")
     .Attr("T: {bfloat16, half, float, double}")
-    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr(RNN_OPS_LAYER_MODE_ATTR)
     .Attr("keep: bool = false")
     .SetShapeFn(PackLayerRnnShape)
     .Doc(R"doc(
@@ -219,7 +220,9 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Output("output_h: T")
     .Output("output_c: T")
     .Attr("T: {bfloat16, half, float, double}")
-    .Attr("rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'} = 'lstm'")
+    .Attr(RNN_OPS_LAYER_MODE_ATTR)
+    .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
+    .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("time_major: bool = true")
     .SetShapeFn(LayerRnnPackedShape)
     .Doc(R"doc(
@@ -244,7 +247,9 @@ packed: What PackLayerRNN returned for these weights; [0] for none.
 output: Every h', [T, B, H]; 0 beyond the length of a row.
 output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
 output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
-rnn_mode: As in LayerRNN.
+rnn_mode: As in LayerRNN, like every other attribute.
+activation: As in LayerRNN.
+recurrent_activation: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

@@ -26,7 +26,7 @@ RnnAttrs Attrs(RnnMode mode, bool time_major = true) {
 
 // T = 7, B = 2, I = 5, H = 3, every optional tensor given.
 In Inputs(RnnMode mode) {
-  const int64_t G = mode == RnnMode::kLstm ? 4 : mode == RnnMode::kGru ? 3 : 1;
+  const int64_t G = mode == RnnMode::kLstm ? 4 : mode >= RnnMode::kGru ? 3 : 1;
   In in;
   in.input = Shape({7, 2, 5});
   in.input_h = in.input_c = Shape({2, 3});
@@ -56,7 +56,8 @@ void ExpectDims(const RnnDims& dims, int64_t T, int64_t B, int64_t I, int64_t H)
   EXPECT_EQ(dims.hidden_size, H);
 }
 
-constexpr RnnMode kModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru};
+constexpr RnnMode kModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
+                              RnnMode::kGruResetBefore};
 
 TEST(LayerRnnShapes, CompleteShapes) {
   for (RnnMode mode : kModes) {
@@ -232,6 +233,15 @@ TEST(LayerRnnShapes, GatesAndBiasAreThoseOfTheMode) {
         InferLayerRnn(Attrs(RnnMode::kGru), in, &dims),
         {"bias must", ("whose dimension 0 is " + std::to_string(rows) + " instead of 2").c_str()});
   }
+  // With the reset gate first no product has a bias of its own.
+  in = Inputs(RnnMode::kGruResetBefore);
+  in.bias = Shape({2, 9});
+  ExpectInvalid(InferLayerRnn(Attrs(RnnMode::kGruResetBefore), in, &dims),
+                {"bias must have shape [3*H]", "[2, 9]"});
+  RnnAttrs activations = Attrs(RnnMode::kTanh);
+  activations.activation = Activation::kLinear;
+  ExpectInvalid(InferLayerRnn(activations, Inputs(RnnMode::kTanh), &dims),
+                {"activation must be left at 'tanh' for rnn_mode='rnn_tanh'"});
   in = Inputs(RnnMode::kTanh);
   in.recurrent_mask = Shape({4, 2, 3});
   ExpectInvalid(InferLayerRnn(Attrs(RnnMode::kTanh), in, &dims),

@@ -34,10 +34,18 @@ TEST(CheckedMath, SizeStaysStuck) {
 }
 
 TEST(RnnConfig, NamesAndParsersAreInverse) {
-  for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru}) {
+  for (RnnMode mode :
+       {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
     RnnMode parsed;
     ASSERT_TRUE(ParseRnnMode(Name(mode), &parsed).ok());
     EXPECT_EQ(parsed, mode);
+  }
+  for (Activation activation :
+       {Activation::kTanh, Activation::kSigmoid, Activation::kHardSigmoid,
+        Activation::kHardSigmoidKeras2, Activation::kRelu, Activation::kLinear}) {
+    Activation parsed;
+    ASSERT_TRUE(ParseActivation("activation", Name(activation), &parsed).ok());
+    EXPECT_EQ(parsed, activation);
   }
   for (InputMode mode : {InputMode::kLinear, InputMode::kSkip, InputMode::kAuto}) {
     InputMode parsed;
@@ -50,8 +58,12 @@ TEST(RnnConfig, NamesAndParsersAreInverse) {
     EXPECT_EQ(parsed, direction);
   }
   RnnMode mode = RnnMode::kGru;
-  ExpectInvalid(ParseRnnMode("LSTM", &mode), {"rnn_mode", "'LSTM'", "'lstm'", "or 'gru'"});
+  ExpectInvalid(ParseRnnMode("LSTM", &mode),
+                {"rnn_mode", "'LSTM'", "'lstm'", "or 'gru_reset_before'"});
   EXPECT_EQ(mode, RnnMode::kGru);
+  Activation activation;
+  ExpectInvalid(ParseActivation("recurrent_activation", "elu", &activation),
+                {"recurrent_activation must be 'tanh'", "or 'linear'", "'elu'"});
   InputMode input_mode;
   ExpectInvalid(ParseInputMode("", &input_mode), {"input_mode", "''", "'auto_select'"});
   Direction direction;
@@ -74,6 +86,30 @@ TEST(RnnConfig, AttributesAreChecked) {
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kGru}) {
     attrs.mode = mode;
     ExpectInvalid(attrs.Validate(), {"num_proj", "lstm", Name(mode)});
+  }
+}
+
+TEST(RnnConfig, VanillaModesTakeNoActivations) {
+  for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh}) {
+    RnnAttrs attrs;
+    attrs.mode = mode;
+    EXPECT_TRUE(attrs.Validate().ok());
+    attrs.activation = Activation::kLinear;
+    ExpectInvalid(attrs.Validate(), {"activation must be left at 'tanh'", Name(mode), "'linear'"});
+    attrs.activation = Activation::kTanh;
+    attrs.recurrent_activation = Activation::kHardSigmoid;
+    ExpectInvalid(attrs.Validate(),
+                  {"recurrent_activation must be left at 'sigmoid'", Name(mode), "'hard_sigmoid'"});
+  }
+  RnnAttrs attrs;
+  attrs.activation = Activation::kRelu;
+  attrs.recurrent_activation = Activation::kHardSigmoidKeras2;
+  for (RnnMode mode : {RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
+    attrs.mode = mode;
+    RnnConfig config;
+    ASSERT_TRUE(MakeRnnConfig(attrs, 1, 4, 5, 3, 2, &config).ok());
+    EXPECT_EQ(config.activation, Activation::kRelu);
+    EXPECT_EQ(config.recurrent_activation, Activation::kHardSigmoidKeras2);
   }
 }
 

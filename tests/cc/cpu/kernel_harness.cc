@@ -182,7 +182,7 @@ const char* DtypeName(int32_t dtype) {
 }
 
 const char* ModeName(int32_t mode) {
-  constexpr const char* kNames[] = {"relu", "tanh", "lstm", "gru"};
+  constexpr const char* kNames[] = {"relu", "tanh", "lstm", "gru", "gru_reset_before"};
   return kNames[mode];
 }
 

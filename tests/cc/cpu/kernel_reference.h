@@ -27,7 +27,8 @@ struct RnnValues {
   Vec dkernel, drecurrent_kernel, dbias;
   // Input of the reference: y as backward is given it, which of a 16-bit op is rounded. Empty: y.
   Vec given_y;
-  // Of relu, from the reference: how near to zero a pre-activation came, where slopes jump.
+  // From the reference: how near a pre-activation came to where its function's slope jumps, as that
+  // of relu does at zero.
   double nearest = std::numeric_limits<double>::infinity();
 };
 

@@ -1,4 +1,5 @@
-// LayerRNN: one layer with Keras's layout of the weights and masks for each gate.
+// LayerRNN: one layer with Keras's layout of the weights, masks for each gate, and a choice of
+// activations.
 #include <algorithm>
 #include <cmath>
 
@@ -9,13 +10,64 @@ namespace cpu {
 namespace reference {
 namespace {
 
-enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
+enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3, kGruResetBefore = 4 };
 
-double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double SigmoidSlope(double y) { return y * (1 - y); }
-double TanhSlope(double y) { return 1 - y * y; }
+// The functions by their numbers: tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear.
+struct Function {
+  int number;
 
-int64_t GatesOf(int32_t mode) { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
+  double operator()(double x) const {
+    switch (number) {
+      case 0:
+        return std::tanh(x);
+      case 1:
+        return 1 / (1 + std::exp(-x));
+      case 2:
+        return x < -3 ? 0 : x > 3 ? 1 : x / 6 + 0.5;
+      case 3:
+        return x < -2.5 ? 0 : x > 2.5 ? 1 : x / 5 + 0.5;
+      case 4:
+        return x < 0 ? 0 : x;
+      default:
+        return x;
+    }
+  }
+  double Slope(double x) const { return Slope(x, (*this)(x)); }
+  // From x and the value y, which may be rounded.
+  double Slope(double x, double y) const {
+    switch (number) {
+      case 0:
+        return 1 - y * y;
+      case 1:
+        return y * (1 - y);
+      case 2:
+        return x > -3 && x < 3 ? 1.0 / 6 : 0;
+      case 3:
+        return x > -2.5 && x < 2.5 ? 0.2 : 0;
+      case 4:
+        return y > 0 ? 1 : 0;
+      default:
+        return 1;
+    }
+  }
+  // How near x is to where the slope jumps.
+  double Nearest(double x) const {
+    switch (number) {
+      case 2:
+        return std::abs(std::abs(x) - 3);
+      case 3:
+        return std::abs(std::abs(x) - 2.5);
+      case 4:
+        return std::abs(x);
+      default:
+        return std::numeric_limits<double>::infinity();
+    }
+  }
+};
+
+int64_t GatesOf(int32_t mode) {
+  return mode == kLstm ? 4 : mode == kGru || mode == kGruResetBefore ? 3 : 1;
+}
 
 // One step of one row: from_x = sum of x * mask * W + bias[0], from_h the same with h, R, bias[1].
 struct Step {
@@ -26,7 +78,14 @@ struct Step {
 class Row {
  public:
   Row(const RnnProblem& p, int64_t b, RnnValues* v)
-      : p_(p), b_(b), v_(v), G_(GatesOf(p.mode)), I_(p.input_size), H_(p.num_units) {}
+      : p_(p),
+        b_(b),
+        v_(v),
+        G_(GatesOf(p.mode)),
+        I_(p.input_size),
+        H_(p.num_units),
+        act_{p.mode == kRelu ? 4 : p.activation},
+        gate_act_{p.recurrent_activation} {}
 
   void Run() {
     const int64_t n = p_.lengths[b_];
@@ -85,25 +144,48 @@ class Row {
         s->from_x[column] = from_x, s->from_h[column] = from_h;
       }
     }
-    for (int64_t u = 0; u < H_; ++u) {
-      auto sum = [&](int64_t g) { return s->from_x[g * H_ + u] + s->from_h[g * H_ + u]; };
-      auto gate = [&](int64_t g) -> double& { return s->gate[g * H_ + u]; };
-      if (p_.mode == kLstm) {  // i, f, c, o
-        gate(0) = Sigmoid(sum(0)), gate(1) = Sigmoid(sum(1));
-        gate(2) = std::tanh(sum(2)), gate(3) = Sigmoid(sum(3));
-        s->c[u] = gate(1) * s->c_prev[u] + gate(0) * gate(2);
-        s->h[u] = gate(3) * std::tanh(s->c[u]);
-      } else if (p_.mode == kGru) {  // z, r, n
-        gate(0) = Sigmoid(sum(0)), gate(1) = Sigmoid(sum(1));
-        gate(2) = std::tanh(s->from_x[2 * H_ + u] + gate(1) * s->from_h[2 * H_ + u]);
-        s->h[u] = gate(0) * s->h_prev[u] + (1 - gate(0)) * gate(2);
-      } else if (p_.mode == kTanh) {
-        s->h[u] = gate(0) = std::tanh(sum(0));
-      } else {
-        s->h[u] = gate(0) = sum(0) > 0 || std::isnan(sum(0)) ? sum(0) : 0;
-        v_->nearest = std::min(v_->nearest, std::abs(sum(0)));
+    if (p_.mode == kGruResetBefore) {
+      // The recurrent product of the candidate is another one.
+      Vec m(H_);
+      for (int64_t u = 0; u < H_; ++u) {
+        m[u] = Apply(gate_act_, Sum(*s, 1, u)) * s->h_prev[u] * RecurrentMask(2, u);
+      }
+      for (int64_t column = 2 * H_; column < 3 * H_; ++column) {
+        s->from_h[column] = 0;
+        for (int64_t k = 0; k < H_; ++k) {
+          s->from_h[column] += m[k] * v_->recurrent_kernel[k * columns + column];
+        }
       }
     }
+    for (int64_t u = 0; u < H_; ++u) {
+      auto gate = [&](int64_t g) -> double& { return s->gate[g * H_ + u]; };
+      auto open = [&](int64_t g) { gate(g) = Apply(gate_act_, Sum(*s, g, u)); };
+      if (p_.mode == kLstm) {  // i, f, c, o
+        open(0), open(1), open(3);
+        gate(2) = Apply(act_, Sum(*s, 2, u));
+        s->c[u] = gate(1) * s->c_prev[u] + gate(0) * gate(2);
+        s->h[u] = gate(3) * Apply(act_, s->c[u]);
+      } else if (G_ == 3) {  // z, r, n
+        open(0), open(1);
+        gate(2) = Apply(act_, CandidateSum(*s, u));
+        s->h[u] = gate(0) * s->h_prev[u] + (1 - gate(0)) * gate(2);
+      } else {
+        s->h[u] = gate(0) = Apply(act_, Sum(*s, 0, u));
+      }
+    }
+  }
+
+  double Sum(const Step& s, int64_t g, int64_t u) const {
+    return s.from_x[g * H_ + u] + s.from_h[g * H_ + u];
+  }
+  // Of a GRU.
+  double CandidateSum(const Step& s, int64_t u) const {
+    if (p_.mode == kGruResetBefore) return Sum(s, 2, u);
+    return s.from_x[2 * H_ + u] + s.gate[H_ + u] * s.from_h[2 * H_ + u];
+  }
+  double Apply(const Function& f, double x) const {
+    v_->nearest = std::min(v_->nearest, f.Nearest(x));
+    return f(x);
   }
 
   // Takes the gradients of h and c that later steps gave and leaves those of the step before.
@@ -116,23 +198,36 @@ class Row {
         from_x[g * H_ + u] = from_h[g * H_ + u] = gradient;
       };
       const double dhu = (*dh)[u] + v_->dy[s.row * H_ + u];
+      auto slope = [&](int64_t g) { return gate_act_.Slope(Sum(s, g, u)); };
       if (p_.mode == kLstm) {
-        const double tanh_c = std::tanh(s.c[u]);
-        const double dcu = (*dc)[u] + dhu * gate(3) * TanhSlope(tanh_c);
-        put(0, dcu * gate(2) * SigmoidSlope(gate(0)));
-        put(1, dcu * s.c_prev[u] * SigmoidSlope(gate(1)));
-        put(2, dcu * gate(0) * TanhSlope(gate(2)));
-        put(3, dhu * tanh_c * SigmoidSlope(gate(3)));
+        const double dcu = (*dc)[u] + dhu * gate(3) * act_.Slope(s.c[u]);
+        put(0, dcu * gate(2) * slope(0));
+        put(1, dcu * s.c_prev[u] * slope(1));
+        put(2, dcu * gate(0) * act_.Slope(Sum(s, 2, u)));
+        put(3, dhu * act_(s.c[u]) * slope(3));
         (*dc)[u] = dcu * gate(1);
-      } else if (p_.mode == kGru) {
-        const double dn = dhu * (1 - gate(0)) * TanhSlope(gate(2));
-        put(0, dhu * (s.h_prev[u] - gate(2)) * SigmoidSlope(gate(0)));
-        put(1, dn * s.from_h[2 * H_ + u] * SigmoidSlope(gate(1)));
+      } else if (G_ == 3) {
+        const double dn = dhu * (1 - gate(0)) * act_.Slope(CandidateSum(s, u));
+        put(0, dhu * (s.h_prev[u] - gate(2)) * slope(0));
+        put(1, p_.mode == kGru ? dn * s.from_h[2 * H_ + u] * slope(1) : 0);
         from_x[2 * H_ + u] = dn;
-        from_h[2 * H_ + u] = dn * gate(1);
+        from_h[2 * H_ + u] = p_.mode == kGru ? dn * gate(1) : 0;
         before[u] = dhu * gate(0);
       } else {
-        put(0, p_.mode == kTanh ? dhu * TanhSlope(gate(0)) : gate(0) > 0 ? dhu : 0);
+        put(0, dhu * act_.Slope(Sum(s, 0, u), gate(0)));
+      }
+    }
+    if (p_.mode == kGruResetBefore) {
+      for (int64_t k = 0; k < H_; ++k) {
+        const double m = s.gate[H_ + k] * s.h_prev[k] * RecurrentMask(2, k);
+        double dm = 0;
+        for (int64_t column = 2 * H_; column < columns; ++column) {
+          dm += from_x[column] * v_->recurrent_kernel[k * columns + column];
+          v_->drecurrent_kernel[k * columns + column] += m * from_x[column];
+        }
+        dm *= RecurrentMask(2, k);
+        from_x[H_ + k] = from_h[H_ + k] = dm * s.h_prev[k] * gate_act_.Slope(Sum(s, 1, k));
+        before[k] += dm * s.gate[H_ + k];
       }
     }
     for (int64_t column = 0; column < columns; ++column) {
@@ -157,6 +252,7 @@ class Row {
   const int64_t b_;
   RnnValues* const v_;
   const int64_t G_, I_, H_;
+  const Function act_, gate_act_;
 };
 
 }  // namespace

@@ -12,7 +12,9 @@ namespace cpu {
 namespace testing {
 namespace {
 
-const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru"};
+const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru", "gru_reset_before"};
+const std::vector<std::string> kActivations = {
+    "tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear"};
 const std::vector<std::string> kTypes = {"float32", "float64", "float16", "bfloat16"};
 const std::vector<std::string> kMasks = {"none", "input", "recurrent", "both"};
 
@@ -102,6 +104,7 @@ void ParseStack(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
   const int64_t inputs = p.input_size, units = p.num_units;
   p.num_proj = words->Number("P", 0, 0);
+  if (p.mode > 3) words->Refuse("cell is not one of CudnnRNNV3");
   if (p.num_proj > units || (p.num_proj > 0 && p.mode != 2)) words->Refuse("P does not fit");
   if (p.num_proj == units) p.num_proj = 0;
   p.num_layers = words->Number("L", 1, 1);
@@ -121,6 +124,12 @@ void ParseLayer(Words* words, ProblemLine* line) {
   p.recurrent_masked = mask / 2;
   p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : p.mode == 3 ? 2 : 1;
   if (p.dropout > 0 && mask == 0) words->Refuse("dropout without a mask");
+  p.activation = static_cast<int16_t>(words->OneOf("activation", kActivations));
+  p.recurrent_activation =
+      static_cast<int16_t>(words->OneOf("recurrent_activation", kActivations, 1));
+  if (p.mode < 2 && (p.activation != 0 || p.recurrent_activation != 1)) {
+    words->Refuse("the cell's name says its activation");
+  }
 }
 
 }  // namespace
@@ -205,6 +214,10 @@ std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
   const int32_t mask = p.input_masked + 2 * p.recurrent_masked;
   if (mask != 0) s << " mask=" << kMasks[mask];
   if (layer && p.bias_rows == 0) s << " bias=no";
+  if (p.activation != 0) s << " activation=" << kActivations[p.activation];
+  if (p.recurrent_activation != 1) {
+    s << " recurrent_activation=" << kActivations[p.recurrent_activation];
+  }
   if (p.dropout > 0) s << " dropout=" << p.dropout;
   if (!p.time_major) s << " order=batch";
   if (!p.is_training) s << " run=inference";

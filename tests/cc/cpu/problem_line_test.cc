@@ -23,6 +23,11 @@ TEST(ProblemLine, IsPrintedInOneOrderWithoutDefaults) {
             "op=CudnnRNNV3 cell=gru T=3 B=2 I=4 H=5 L=2 D=2 type=float64 lengths=3,1 order=batch");
   EXPECT_EQ(Printed("op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 mask=both bias=no run=inference"),
             "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 mask=both bias=no run=inference");
+  EXPECT_EQ(
+      Printed("op=LayerRNN cell=gru_reset_before recurrent_activation=hard_sigmoid T=3 B=2 I=4 "
+              "activation=linear H=5"),
+      "op=LayerRNN cell=gru_reset_before T=3 B=2 I=4 H=5 activation=linear "
+      "recurrent_activation=hard_sigmoid");
   EXPECT_EQ(Printed("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
             "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes");
   EXPECT_EQ(Printed("T=3 B=2 I=4 H=4 P=4 input=auto"),
@@ -43,6 +48,11 @@ TEST(ProblemLine, RefusesWhatIsNoProblem) {
                            "D=3",
                            "input=skip I=2 H=3",
                            "op=LayerRNN L=2",
+                           "cell=gru_reset_before",
+                           "activation=relu",
+                           "op=LayerRNN cell=tanh activation=relu",
+                           "op=LayerRNN cell=relu recurrent_activation=tanh",
+                           "op=LayerRNN activation=softmax",
                            "op=BlockLSTMV2 mask=both",
                            "mask=both",
                            "lengths=3 T=2",

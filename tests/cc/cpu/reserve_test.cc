@@ -29,7 +29,7 @@ RnnProblem Problem(const std::vector<int32_t>& lengths) {
 
 // Every array of the space is written with a number of its own; none may be lost.
 TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
-  for (RnnMode mode : {RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru}) {
+  for (RnnMode mode : {RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
     const std::vector<int32_t> lengths = {4, 2, 1};
     RnnProblem p = Problem(lengths);
     p.mode = static_cast<int32_t>(mode);
@@ -75,6 +75,8 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   EXPECT_TRUE(seen.insert(Fingerprint(p, true)).second);
   add([](RnnProblem& q) { q.dtype = kFloat64; });
   add([](RnnProblem& q) { q.mode = static_cast<int32_t>(RnnMode::kGru); });
+  add([](RnnProblem& q) { q.activation = 2; });
+  add([](RnnProblem& q) { q.recurrent_activation = 2; });
   add([](RnnProblem& q) { q.skip_input = 1; });
   add([](RnnProblem& q) { q.num_dirs = 1; });
   add([](RnnProblem& q) { q.time_major = 0; });

@@ -13,7 +13,8 @@ namespace rnn_ops {
 namespace cpu {
 namespace testing {
 
-constexpr int32_t kModes[] = {0, 1, 2, 3};  // relu, tanh, LSTM, GRU
+constexpr int32_t kModes[] = {0, 1, 2, 3};          // relu, tanh, LSTM, GRU
+constexpr int32_t kLayerModes[] = {0, 1, 2, 3, 4};  // and GRU with the reset gate first
 constexpr int32_t kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
 
 // A training problem of one layer whose rows all have T steps; tests change what they want to.
@@ -45,6 +46,10 @@ inline void UseKerasWeights(int32_t bias_rows, bool input_masked, bool recurrent
   c->problem.bias_rows = bias_rows;
   c->problem.input_masked = input_masked;
   c->problem.recurrent_masked = recurrent_masked;
+}
+
+inline bool HasCell(const RnnCase& c) {
+  return c.problem.mode < 4 || c.problem.weight_layout == kKerasWeights;
 }
 
 // With a bias as the mode has it.
@@ -86,6 +91,20 @@ inline RnnCase RandomLayerCase(std::mt19937_64& random, int32_t dtype) {
   UseKerasWeights(from.mode == 3 ? random() % 3 : random() % 2, random() % 5 < 2, random() % 5 < 2,
                   &c);
   if (random() % 2 == 0) RandomLengths(random, &c);
+  return c;
+}
+
+// The same with the cells and activations that only LayerRNN has.
+inline RnnCase RandomGatesCase(std::mt19937_64& random, int32_t dtype) {
+  RnnCase c = RandomLayerCase(random, dtype);
+  RnnProblem& p = c.problem;
+  p.mode = static_cast<int32_t>(random() % 3) + 2;
+  p.bias_rows = static_cast<int32_t>(p.mode == 3 ? random() % 3 : random() % 2);
+  p.activation = static_cast<int16_t>(random() % 6);
+  p.recurrent_activation = static_cast<int16_t>(random() % 6);
+  if (random() % 2 == 0) p.activation = 0;
+  // Gates that neither shut nor stay below 1 let states grow without bound.
+  if (p.recurrent_activation >= 4) p.recurrent_activation = 1;
   return c;
 }
 

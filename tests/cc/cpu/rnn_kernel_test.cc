@@ -85,6 +85,10 @@ TEST(RnnKernels, RandomLayersInFloat64) { CheckRandomProblems(RandomLayerCase, k
 
 TEST(RnnKernels, RandomLayersInFloat32) { CheckRandomProblems(RandomLayerCase, kFloat32); }
 
+TEST(RnnKernels, RandomGatesInFloat64) { CheckRandomProblems(RandomGatesCase, kFloat64); }
+
+TEST(RnnKernels, RandomGatesInFloat32) { CheckRandomProblems(RandomGatesCase, kFloat32); }
+
 // Longer than every block of the kernels: depth 256 and 512, chunks and reductions of 256 rows, and
 // weights large enough that threads share the units of many rows.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
@@ -118,11 +122,20 @@ TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
     check(MakeCase(kFloat64, mode, 2, 40, 4, 520), mode, 2);
     check(MakeCase(kFloat32, mode, 2, 40, 4, 520), mode, 1);
   }
+  // The cell of two products, in slices and, forwards, in shares of its units.
+  for (int32_t masks = 0; masks < 4; ++masks) {
+    for (RnnCase c : {MakeCase(kFloat64, 4, 29, 19, 530, 35), MakeCase(kFloat32, 4, 2, 5, 4, 520),
+                      MakeCase(kFloat64, 4, 3, 300, 3, 20), MakeCase(kFloat64, 4, 2, 40, 4, 520)}) {
+      UseKerasWeights(masks & 1, masks & 2, &c);
+      if (masks != 1) RandomLengths(random, &c);
+      check(c, masks, 1 + masks);
+    }
+  }
   std::cout << "worst error: " << worst << " eps\n";
 }
 
 TEST(RnnKernels, EmptyProblems) {
-  for (int32_t mode : kModes) {
+  for (int32_t mode : kLayerModes) {
     for (int32_t dtype : kDtypes) {
       for (int time_major = 0; time_major < 2; ++time_major) {
         // T = 0, B = 0, both, and only rows of length 0.
@@ -132,7 +145,7 @@ TEST(RnnKernels, EmptyProblems) {
           c.problem.num_layers = 2;
           c.problem.num_dirs = 2;
           std::fill(c.lengths.begin(), c.lengths.end(), 0);
-          CheckAgainstReference(c, 7, 2);
+          if (HasCell(c)) CheckAgainstReference(c, 7, 2);
           c.problem.num_layers = c.problem.num_dirs = 1;
           for (int masked = 0; masked < 2; ++masked) {
             UseKerasWeights(masked, masked, &c);
@@ -179,9 +192,11 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
 // end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
-  for (int k = 0; k < 60; ++k) {
+  for (int k = 0; k < 90; ++k) {
     const int32_t dtype = k % 2 ? kFloat16 : kBFloat16;
-    RnnCase c = k < 30 ? RandomCase(random, dtype) : RandomLayerCase(random, dtype);
+    RnnCase c = k < 30   ? RandomCase(random, dtype)
+                : k < 60 ? RandomLayerCase(random, dtype)
+                         : RandomGatesCase(random, dtype);
     c.problem.bf16_products = 0;
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;

@@ -19,9 +19,11 @@ constexpr ThreadBudget kThreads = {2, 1, 0};
 // Nothing of what memory held before the call is in the results.
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
-  for (uint64_t seed = 0; seed < 120; ++seed) {
+  for (uint64_t seed = 0; seed < 180; ++seed) {
     const int32_t dtype = kDtypes[seed % 4];
-    const RnnCase c = seed < 60 ? RandomCase(random, dtype) : RandomLayerCase(random, dtype);
+    const RnnCase c = seed < 60    ? RandomCase(random, dtype)
+                      : seed < 120 ? RandomLayerCase(random, dtype)
+                                   : RandomGatesCase(random, dtype);
     const RnnValues inputs = RandomInputs(c, seed);
     for (const KernelTable* table : Tables()) {
       SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
@@ -47,7 +49,7 @@ TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
 // Two gradients through one persistent tape.
 TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
   std::mt19937_64 random(22);
-  for (int32_t mode : kModes) {
+  for (int32_t mode : kLayerModes) {
     for (int32_t dtype : kDtypes) {
       RnnCase c = MakeCase(dtype, mode, 7, 9, 6, 18);
       c.problem.num_layers = 3;
@@ -59,6 +61,7 @@ TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
       UseKerasWeights(true, true, &layer);
       layer.lengths = c.lengths;
       for (const RnnCase& problem : {c, layer}) {
+        if (!HasCell(problem)) continue;
         for (const KernelTable* table : Tables()) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(problem));
           RnnRun run(*table, problem, RandomInputs(problem, mode), {2});
@@ -145,8 +148,9 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
   constexpr int64_t T = INT32_MAX, H = int64_t{1} << 28;
   for (const KernelTable* table : Tables()) {
     for (int32_t dtype : kDtypes) {
-      for (int32_t mode : {2, 3}) {
-        const RnnCase c = MakeCase(dtype, mode, T, 3, 1, H);
+      for (int32_t mode : {2, 3, 4}) {
+        RnnCase c = MakeCase(dtype, mode, T, 3, 1, H);
+        if (!HasCell(c)) UseKerasWeights(false, false, &c);
         RnnProblem p = c.problem;
         p.lengths = c.lengths.data();
         EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, -1) << Describe(c);
@@ -158,11 +162,12 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
   }
 }
 
-// Note [Reserve space]: 5 values a cell for LSTM, 4 for GRU, none for the others, plus a header.
+// Note [Reserve space]: 5 values a cell for LSTM, 4 or 3 for GRU, none for the others, and a
+// header.
 TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
-  constexpr int64_t kValues[] = {0, 0, 5, 4};
+  constexpr int64_t kValues[] = {0, 0, 5, 4, 3};
   for (const KernelTable* table : Tables()) {
-    for (int32_t mode : kModes) {
+    for (int32_t mode : kLayerModes) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
       RnnProblem p = c.problem;
       p.lengths = c.lengths.data();

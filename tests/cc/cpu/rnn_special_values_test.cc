@@ -47,14 +47,24 @@ void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want,
   ExpectNear(fields, got, want, 32 * eps);
 }
 
+// Activations that are lines between two bounds, where the cell has a choice.
+void UseHardSigmoid(RnnCase* c) {
+  if (c->problem.mode >= 2) c->problem.recurrent_activation = 2;
+}
+void UseLines(RnnCase* c) {
+  UseHardSigmoid(c);
+  if (c->problem.mode >= 2) c->problem.activation = 5;
+}
+
 // NaN in one row's input: in that row's outputs from that step on, in no other row, and in the
 // gradients that all rows share.
 void CheckNanStaysInItsRow(void (*change)(RnnCase*)) {
-  for (int32_t mode : kModes) {
+  for (int32_t mode : kLayerModes) {
     for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
       constexpr int64_t T = 6, B = 9, I = 5, H = 19, kRow = 4, kStep = 2;
       RnnCase c = MakeCase(dtype, mode, T, B, I, H);
       change(&c);
+      if (!HasCell(c)) continue;
       const RnnValues clean = RandomInputs(c, mode);
       RnnValues dirty = clean;
       dirty.x[(kStep * B + kRow) * I + 3] = kNan;
@@ -100,12 +110,16 @@ TEST(RnnSpecialValues, NanStaysInItsRow) {
   CheckNanStaysInItsRow([](RnnCase*) {});
   CheckNanStaysInItsRow([](RnnCase* c) { UseKerasWeights(false, false, c); });
   CheckNanStaysInItsRow([](RnnCase* c) { UseKerasWeights(true, true, c); });
+  CheckNanStaysInItsRow([](RnnCase* c) {
+    UseKerasWeights(false, false, c);
+    UseLines(c);
+  });
 }
 
 // Whatever lies beyond a row's length is not read: NaN there is nowhere in the results.
 TEST(RnnSpecialValues, PaddingIsNotRead) {
   std::mt19937_64 random(31);
-  for (int32_t mode : kModes) {
+  for (int32_t mode : kLayerModes) {
     for (int32_t dtype : kDtypes) {
       RnnCase c = MakeCase(dtype, mode, 7, 8, 3, 20);
       c.problem.num_dirs = 2;
@@ -115,6 +129,7 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
       UseKerasWeights(true, true, &layer);
       layer.lengths = c.lengths;
       for (const RnnCase& problem : {c, layer}) {
+        if (!HasCell(problem)) continue;
         const RnnValues clean = RandomInputs(problem, mode);
         const int64_t outputs = problem.problem.num_dirs * 20;
         RnnValues dirty = clean;
@@ -138,11 +153,12 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
 // An infinite input saturates its gates; gradients that a person would compute as finite are
 // finite, also where H is not a multiple of the vector width.
 void CheckInfinity(void (*change)(RnnCase*)) {
-  for (int32_t mode : {1, 2, 3}) {
+  for (int32_t mode : {1, 2, 3, 4}) {
     for (int32_t dtype : {kFloat32, kFloat64}) {
       for (int64_t H : {1, 3, 8, 13, 16, 21}) {
         RnnCase c = MakeCase(dtype, mode, 3, 6, 4, H);
         change(&c);
+        if (!HasCell(c)) continue;
         RnnValues inputs = RandomInputs(c, mode);
         inputs.x[(1 * 6 + 2) * 4 + 1] = kInf;
         inputs.x[(2 * 6 + 3) * 4 + 1] = -kInf;
@@ -166,6 +182,10 @@ TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
   CheckInfinity([](RnnCase*) {});
   CheckInfinity([](RnnCase* c) { UseKerasWeights(false, false, c); });
   CheckInfinity([](RnnCase* c) { UseKerasWeights(false, true, c); });
+  CheckInfinity([](RnnCase* c) {
+    UseKerasWeights(false, false, c);
+    UseHardSigmoid(c);
+  });
 }
 
 // An infinite gradient goes where the mathematics takes it, also where H is not a multiple of the
@@ -200,11 +220,12 @@ TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
 
 // Pre-activations of up to 1e30: gates become exactly 0 or 1, and everything stays finite.
 void CheckHugePreActivations(bool layer) {
-  for (int32_t mode : {1, 2, 3}) {
+  for (int32_t mode : {1, 2, 3, 4}) {
     for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
       for (double size : {100.0, 1e4, 1e30}) {
         RnnCase c = MakeCase(dtype, mode, 4, 5, 3, 18);
         if (layer) UseKerasWeights(false, true, &c);
+        if (!HasCell(c)) continue;
         RnnValues inputs = RandomInputs(c, mode);
         for (double& v : inputs.x) v = RoundTo(dtype, v * size);
         RnnValues want = inputs;

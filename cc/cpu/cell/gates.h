@@ -1,0 +1,98 @@
+// What the gates of LSTM and GRU apply: the functions of the papers, or those that the problem
+// names.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_GATES_H_
+#define TF_RNN_OPS_CC_CPU_CELL_GATES_H_
+
+#include <limits>
+
+#include "cc/core/rnn_mode.h"
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/simd/activations.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// Gate is the function of the gates that open and close, State that of what flows through them.
+// A slope is that of the function from its value y.
+template <typename T>
+struct UsualGates {
+  EIGEN_ALWAYS_INLINE Packet<T> Gate(const Packet<T>& x) const { return Sigmoid<T>(x); }
+  EIGEN_ALWAYS_INLINE Packet<T> GateSlope(const Packet<T>& y) const { return SigmoidSlope<T>(y); }
+  EIGEN_ALWAYS_INLINE Packet<T> State(const Packet<T>& x) const { return Tanh<T>(x); }
+  EIGEN_ALWAYS_INLINE Packet<T> StateSlope(const Packet<T>& y) const { return TanhSlope<T>(y); }
+};
+
+// A function known at run time. What is neither sigmoid nor tanh is a line between two bounds, so
+// that three cases cover all.
+template <typename T>
+class GateFunction {
+ public:
+  explicit GateFunction(int16_t activation) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    switch (static_cast<Activation>(activation)) {
+      case Activation::kTanh:
+        kind_ = Kind::kTanh;
+        break;
+      case Activation::kSigmoid:
+        kind_ = Kind::kSigmoid;
+        break;
+      case Activation::kHardSigmoid:
+        low_ = T(0), high_ = T(1), slope_ = T(1) / T(6), offset_ = T(0.5);
+        break;
+      case Activation::kHardSigmoidKeras2:
+        low_ = T(0), high_ = T(1), slope_ = T(0.2), offset_ = T(0.5);
+        break;
+      case Activation::kRelu:
+        low_ = T(0), high_ = kInfinity;
+        break;
+      case Activation::kLinear:
+        low_ = -kInfinity, high_ = kInfinity;
+        break;
+    }
+  }
+
+  // WHY not inlined: a cell applies it five times to each row of a tile, which is much code, and a
+  // call costs little beside the product before it.
+  EIGEN_DONT_INLINE Packet<T> Apply(Packet<T> x) const {
+    using Eigen::PropagateNaN;
+    if (kind_ == Kind::kSigmoid) return Sigmoid<T>(x);
+    if (kind_ == Kind::kTanh) return Tanh<T>(x);
+    const Packet<T> y = pmadd(x, Set<T>(slope_), Set<T>(offset_));
+    return Eigen::internal::pmin<PropagateNaN>(Eigen::internal::pmax<PropagateNaN>(y, Set<T>(low_)),
+                                               Set<T>(high_));
+  }
+
+  EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const {
+    using Eigen::internal::pcmp_lt;
+    if (kind_ == Kind::kSigmoid) return SigmoidSlope<T>(y);
+    if (kind_ == Kind::kTanh) return TanhSlope<T>(y);
+    const Packet<T> inside =
+        Eigen::internal::pand(pcmp_lt(Set<T>(low_), y), pcmp_lt(y, Set<T>(high_)));
+    return Eigen::internal::pselect(inside, Set<T>(slope_), Set<T>(T(0)));
+  }
+
+ private:
+  enum class Kind { kTanh, kSigmoid, kLine };
+  Kind kind_ = Kind::kLine;
+  T slope_ = T(1), offset_ = T(0), low_ = T(0), high_ = T(0);
+};
+
+template <typename T>
+class ChosenGates {
+ public:
+  explicit ChosenGates(const RnnProblem& p) : gate_(p.recurrent_activation), state_(p.activation) {}
+
+  EIGEN_ALWAYS_INLINE Packet<T> Gate(const Packet<T>& x) const { return gate_.Apply(x); }
+  EIGEN_ALWAYS_INLINE Packet<T> GateSlope(const Packet<T>& y) const { return gate_.Slope(y); }
+  EIGEN_ALWAYS_INLINE Packet<T> State(const Packet<T>& x) const { return state_.Apply(x); }
+  EIGEN_ALWAYS_INLINE Packet<T> StateSlope(const Packet<T>& y) const { return state_.Slope(y); }
+
+ private:
+  GateFunction<T> gate_;
+  GateFunction<T> state_;
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_GATES_H_

@@ -1,0 +1,103 @@
+// GRU with the reset gate before the recurrent product: r, z = s(.); m = r * h_prev;
+// n = tanh(x * W_h + b_h + m * R_h); h = (1 - z) * n + z * h_prev. So a step has two products.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
+#define TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
+
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/gates.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+struct GruResetBefore {
+  // Vectors of a unit block in the gate buffer. Those of the first recurrent product are the last.
+  enum Vector { kCandidate, kReset, kUpdate };
+  static constexpr bool kInStacks = true;
+
+  // The weights have z, r, h.
+  static constexpr CellFormat Format(int32_t /*weight_layout*/) {
+    CellFormat f = {3, 3, {3, {2, 1, 0}}, {2, {1, 0}}};
+    f.recurrent_at = kReset;
+    f.second = 2;
+    f.second_at = kCandidate;
+    f.keeps_gates = true;
+    f.carries_h = true;
+    return f;
+  }
+
+  template <typename T>
+  using Tensors = ChosenGates<T>;
+
+  // r and z; rows.h becomes m.
+  template <typename T, typename O, int NV>
+  struct Forward : SumsInGates<T, O, NV, 3, kReset> {
+    ChosenGates<T> gates;
+
+    Forward(const StepRows<T, O>& rows, const ChosenGates<T>& gates)
+        : SumsInGates<T, O, NV, 3, kReset>{rows}, gates(gates) {}
+
+    EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
+      constexpr int V = kLanes<T>;
+      const StepRows<T, O>& rows = this->rows;
+      T* g = rows.gates[i] + u * 3 * V;
+      const int64_t n = rows.units - u * V;
+      const Packet<T> reset = gates.Gate(acc[0]);
+      Store(g + kReset * V, reset);
+      Store(g + kUpdate * V, gates.Gate(acc[1]));
+      StoreFirst(rows.h[i] + u * V, pmul(reset, LoadFirst(rows.h_prev[i] + u * V, n)), n);
+    }
+  };
+
+  // n and h, from the second product in row.h.
+  template <typename T>
+  static void Finish(const UnitRange& range, const SecondRow<T>& row, const ChosenGates<T>& gates) {
+    constexpr int V = kLanes<T>;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      T* g = row.gates + 3 * unit;
+      const int64_t n = range.size - unit;
+      const Packet<T> product = LoadFirst(row.h + unit, n);
+      const Packet<T> candidate = gates.State(padd(Load(g + kCandidate * V), product));
+      Store(g + kCandidate * V, candidate);
+      // (1 - z) * n + z * h_prev = n + z * (h_prev - n)
+      const Packet<T> change = psub(LoadFirst(row.h_prev + unit, n), candidate);
+      StoreFirst(row.h + unit, pmadd(Load(g + kUpdate * V), change, candidate), n);
+    });
+  }
+
+  // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z); dh becomes dh * z.
+  template <typename T, typename E>
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+                       const ChosenGates<T>& gates) {
+    constexpr int V = kLanes<T>;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const T* g = row.gates + 3 * unit;
+      const Packet<T> candidate = Load(g + kCandidate * V), update = Load(g + kUpdate * V);
+      const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
+      const Packet<T> dn = pmul(pmul(dh, psub(Set<T>(T(1)), update)), gates.StateSlope(candidate));
+      const Packet<T> change = psub(LoadFirst(row.h_prev + unit, range.size - unit), candidate);
+      StoreGradient<3, T>(row.dgates, unit, kCandidate, dn, range.size);
+      StoreGradient<3, T>(row.dgates, unit, kUpdate,
+                          pmul(pmul(dh, change), gates.GateSlope(update)), range.size);
+      Store(row.dh + unit, pmul(dh, update));
+    });
+  }
+
+  // With dm, the gradient of m: dr = dm * h_prev * s'(r); dh += dm * r.
+  template <typename T, typename E>
+  static void FinishBackward(const UnitRange& range, const GradientRow<T, E>& row,
+                             const ChosenGates<T>& gates) {
+    constexpr int V = kLanes<T>;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const Packet<T> reset = Load(row.gates + 3 * unit + kReset * V);
+      const Packet<T> h_prev = LoadFirst(row.h_prev + unit, range.size - unit);
+      const Packet<T> dm = Load(row.dm + unit);
+      StoreGradient<3, T>(row.dgates, unit, kReset, pmul(pmul(dm, h_prev), gates.GateSlope(reset)),
+                          range.size);
+      Store(row.dh + unit, pmadd(dm, reset, Load(row.dh + unit)));
+      Store(row.m + unit, pmul(reset, h_prev));
+    });
+  }
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
