@@ -270,7 +270,12 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
   for (int training = 0; training <= 1; ++training) {
     p.is_training = training;
     const RnnSizes sizes = LargerSizes(builds, &KernelTable::rnn_forward_sizes, p, budget);
-    const Buffer scratch(sizes.scratch_bytes), reserve(training ? sizes.reserve_bytes : 1);
+    const int64_t reserve_bytes = training ? sizes.reserve_bytes : 1;
+    // One for each build, whose headers may differ.
+    const Buffer scratch(sizes.scratch_bytes), reserve(reserve_bytes), old_reserve(reserve_bytes);
+    const auto reserve_of = [&](const KernelTable& t) {
+      return &t == builds.old ? old_reserve.get() : reserve.get();
+    };
     RnnForwardArgs f = {};
     f.problem = p;
     f.scratch = scratch.get();
@@ -281,12 +286,13 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
     f.y = y.get();
     f.h_n = h_n.get();
     f.c_n = c_n.get();
-    f.reserve = training ? reserve.get() : nullptr;
     {
       Threads team(threads);
       f.parallel = team.Get();
-      const Timing timing =
-          TimeBuilds(builds, rounds, [&](const KernelTable& t) { t.rnn_forward(&f); });
+      const Timing timing = TimeBuilds(builds, rounds, [&](const KernelTable& t) {
+        f.reserve = training ? reserve_of(t) : nullptr;
+        t.rnn_forward(&f);
+      });
       Line(shape, table, threads, training ? "forward, training" : "forward", timing, Flops(p),
            peak, sizes.scratch_bytes, training ? sizes.reserve_bytes : 0);
     }
@@ -307,7 +313,6 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
     b.dy = dy.get();
     b.dh_n = dh.get();
     b.dc_n = dc.get();
-    b.reserve = reserve.get();
     b.dx = dx.get();
     b.dh0 = dh0.get();
     b.dc0 = dc0.get();
@@ -315,8 +320,10 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
     Threads team(threads);
     b.parallel = team.Get();
     int32_t refused = 0;
-    const Timing timing =
-        TimeBuilds(builds, rounds, [&](const KernelTable& t) { refused |= t.rnn_backward(&b); });
+    const Timing timing = TimeBuilds(builds, rounds, [&](const KernelTable& t) {
+      b.reserve = reserve_of(t);
+      refused |= t.rnn_backward(&b);
+    });
     if (refused != 0) {
       std::fprintf(stderr, "%s: the backward kernel refused\n", shape.text.c_str());
       std::exit(1);

@@ -80,9 +80,10 @@ def test_a_last_bit_that_differs_is_found(call, what, monkeypatch):
         check.check(parse(LINES[0]))
 
 
-def test_a_relu_near_zero_is_undecided():
+def test_a_jump_of_a_slope_is_undecided_nearby():
     problem = parse("cell=relu T=2 B=2 I=1 H=1 type=float64")
     assert check.check(problem)[2].decided
     pre = [(np.array([[True], [True]]), np.array([[1e-15], [0.5]]))]
     assert not check._decided(problem, pre)
-    assert check._decided(problem.replace(cell="tanh"), pre)
+    padding = [(np.array([[False], [True]]), np.array([[1e-15], [np.inf]]))]
+    assert check._decided(problem, padding)
