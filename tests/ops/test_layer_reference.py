@@ -51,8 +51,8 @@ def test_other_activations_in_16_bits(mode, dtype, rng):
         got = layer_ops.run(ops, case)
         want = case.reference(output=got["output"])
         for name in want:
-            eps = bounds.BACKWARD_16BIT_EPS if bounds.is_gradient(name) else bounds.ROUNDED_ONCE_EPS
-            assert bounds.error(name, got[name], want[name]) <= eps * rounding.eps(dtype), name
+            found = bounds.error(name, got[name], want[name])
+            assert found <= bounds.ROUNDED_ONCE_EPS * rounding.eps(dtype), (name, found)
 
 
 def test_the_default_activations_are_those_of_the_papers(rng):
