@@ -192,9 +192,13 @@ def test_subclasses_and_other_cells_stay(x):
     class Mine(keras.layers.LSTM):
         pass
 
-    cells = keras.layers.RNN([keras.layers.LSTMCell(3), keras.layers.GRUCell(2)])
+    class MyCell(keras.layers.GRUCell):
+        pass
+
+    cells = keras.layers.RNN([keras.layers.LSTMCell(3), MyCell(2)])
     model = keras.Sequential([keras.Input((None, 3)), Mine(4, return_sequences=True), cells])
-    converted = tf_rnn_ops.keras.convert(model)
+    with keras.saving.custom_object_scope({"MyCell": MyCell}):
+        converted = tf_rnn_ops.keras.convert(model)
     assert [type(layer) for layer in converted.layers] == [Mine, keras.layers.RNN]
     np.testing.assert_array_equal(converted.predict(x, verbose=0), model.predict(x, verbose=0))
 

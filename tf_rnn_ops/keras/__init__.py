@@ -16,7 +16,7 @@ from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
     CudnnRNNRelu,
     CudnnRNNTanh,
 )
-from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN  # noqa: E402
+from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN  # noqa: E402
 from tf_rnn_ops.keras.peephole import PeepholeLSTM  # noqa: E402
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell  # noqa: E402
 
@@ -34,6 +34,7 @@ __all__ = [
     "ModelComparison",
     "PeepholeLSTM",
     "PeepholeLSTMCell",
+    "RNN",
     "SimpleRNN",
     "Timing",
     "accelerate",

@@ -29,11 +29,11 @@ class Acceleration:
 
 
 def accelerate() -> Acceleration:
-    """Makes stock keras.layers.LSTM, GRU and SimpleRNN run as one op, also inside Bidirectional.
+    """Makes stock keras.layers.LSTM, GRU, SimpleRNN and RNN run as one op, also inside Bidirectional.
 
     In force until restore(), or, as a context manager, until the end of the block. Concerns layers
-    that exist already as well as new ones, and their subclasses, in all threads of the process. Call
-    it before `model.compile`: functions that Keras has traced stay as they are. Calling it twice does
+    that exist already as well as new ones, and their subclasses (of RNN none, because all recurrent
+    layers are), in all threads of the process. Call it before `model.compile`: functions that Keras has traced stay as they are. Calling it twice does
     no harm.
 
     Returns:
@@ -66,13 +66,23 @@ def restore() -> None:
 def _patch():
     if _replaced:
         return
-    for cls in _LAYERS:
+    for cls in (*_LAYERS, keras.layers.RNN):
+        concerns = _is_plain_rnn if cls is keras.layers.RNN else _is_any
         for name, value in (
-            ("inner_loop", _inner_loop(cls.inner_loop)),
-            ("supports_jit", jit_property()),
+            ("inner_loop", _inner_loop(cls.inner_loop, concerns)),
+            ("supports_jit", jit_property(concerns)),
         ):
             _replaced[cls, name] = cls.__dict__.get(name), value
             setattr(cls, name, value)
+
+
+def _is_plain_rnn(layer):
+    """Not a subclass, whose loop in the end is that of RNN too."""
+    return type(layer) is keras.layers.RNN
+
+
+def _is_any(layer):
+    return True
 
 
 def _unpatch_if_unused():
@@ -88,11 +98,11 @@ def _unpatch_if_unused():
     _replaced.clear()
 
 
-def _inner_loop(original):
+def _inner_loop(original, concerns):
     @functools.wraps(original)
     def inner_loop(self, sequences, initial_state, mask, training=False):
         loop = functools.partial(original, self)
-        if not _switch.active():
+        if not _switch.active() or not concerns(self):
             return loop(sequences, initial_state, mask, training=training)
         return _fused.inner_loop(self, loop, sequences, initial_state, mask, training)
 

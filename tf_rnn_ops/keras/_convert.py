@@ -7,10 +7,15 @@ from typing import TypeVar
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras import _carry, _environment
-from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
+from tf_rnn_ops.keras import _carry, _eligibility, _environment
+from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
 
-_PAIRS = ((keras.layers.LSTM, LSTM), (keras.layers.GRU, GRU), (keras.layers.SimpleRNN, SimpleRNN))
+_PAIRS = (
+    (keras.layers.LSTM, LSTM),
+    (keras.layers.GRU, GRU),
+    (keras.layers.SimpleRNN, SimpleRNN),
+    (keras.layers.RNN, RNN),
+)
 _CLASSES = {
     "tf_rnn_ops": dict(_PAIRS),
     "keras": {ours: stock for stock, ours in _PAIRS},
@@ -20,13 +25,14 @@ _PACKAGE = __name__.split(".")[0]
 
 
 def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
-    """Copies a model with every LSTM, GRU and SimpleRNN replaced, wherever they are nested.
+    """Copies a model with every LSTM, GRU, SimpleRNN and RNN replaced, wherever they are nested.
 
     The copy has the same structure, names, weights, states and seeds, and predicts the same. A
     compiled model is compiled again with the same optimizer (with its state), loss and metrics. The
     copy is made in the scope of the model's distribution strategy. The given model does not change,
     but no other thread may train it in the meantime.
-    Layers of other classes, subclasses of Keras's included, stay what they are: see explain.
+    Layers of other classes, subclasses of Keras's included, and an RNN with cells of other classes
+    than Keras's stay what they are: see explain.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
@@ -130,6 +136,8 @@ def _switch_classes(layer, classes):
     """
     for inner in layer._flatten_layers():
         cls = classes.get(type(inner))
+        if cls is RNN and not _eligibility.has_stock_cells(inner):
+            continue
         if cls is not None:
             object.__setattr__(inner, "__class__", cls)
 
@@ -142,8 +150,8 @@ def _refuse_layers_without_stock_twin(model):
         if ours and cls not in _CLASSES["keras"]:
             raise ValueError(
                 f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in "
-                "keras.layers; to='keras' can convert LSTM, GRU and SimpleRNN, but no subclass of "
-                "them."
+                "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN and RNN, but no "
+                "subclass of them."
             )
 
 

@@ -33,30 +33,57 @@ def loop_reason(layer):
     """
     if _loader.unavailable() is not None:
         return f"the ops are not loaded: {_loader.unavailable()}"
-    cell = getattr(layer, "cell", None)
-    # Exactly these classes: a subclass of a cell may compute anything.
-    if type(cell) not in _CELL_REASONS:
-        return f"there is no op for a cell of class {type(cell).__name__}"
     if layer.unroll:
         return "unroll=True asks for Keras's unrolled steps"
     if getattr(layer, "use_cudnn", "auto") is False:
         return "use_cudnn=False asks for Keras's loop"
-    dtype = cell.compute_dtype
-    if dtype not in _DTYPES:
-        return f"the op does not compute in {dtype}"
+    cells = cells_of(layer)
+    reason = next(filter(None, map(_cell_reason, cells)), None)
+    if reason is not None:
+        return reason
+    if PeepholeLSTMCell in map(type, cells) and not getattr(layer, "runs_peepholes", False):
+        return "of a PeepholeLSTMCell only tf_rnn_ops.keras.PeepholeLSTM makes the op"
+    if len({cell.compute_dtype for cell in (layer.cell, *cells)}) > 1:
+        return "the cells compute in different types"
+    return None
+
+
+def cells_of(layer):
+    """The cells of a layer in the order in which they run."""
+    cell = getattr(layer, "cell", None)
+    return list(cell.cells) if type(cell) is keras.layers.StackedRNNCells else [cell]
+
+
+def has_stock_cells(layer):
+    """Whether all cells are of Keras's classes that the op can compute with the right arguments."""
+    return all(
+        type(cell) in _CELL_REASONS and type(cell) is not PeepholeLSTMCell
+        for cell in cells_of(layer)
+    )
+
+
+def _cell_reason(cell):
+    # Exactly these classes: a subclass of a cell may compute anything.
+    if type(cell) not in _CELL_REASONS:
+        return f"there is no op for a cell of class {type(cell).__name__}"
+    if cell.compute_dtype not in _DTYPES:
+        return f"the op does not compute in {cell.compute_dtype}"
     return _CELL_REASONS[type(cell)](cell)
 
 
 def training_reason(layer):
     """Tells why a layer that can use the op must not in training; None if it can there too."""
-    cell = layer.cell
+    return next(filter(None, map(_training_reason, cells_of(layer))), None)
+
+
+def _training_reason(cell):
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 leaves nothing"
     if takes_layer_op(cell):
         return None
     if cell.recurrent_dropout > 0:
         return "recurrent_dropout multiplies the state at every step, which the op cannot"
-    if drops_by_gate(layer):
+    if getattr(cell, "implementation", 2) == 1 and cell.dropout > 0:
         return "implementation=1 drops other inputs for every gate, which the op cannot"
     return None
 
@@ -66,18 +93,13 @@ def takes_layer_op(cell):
     return type(cell) is not PeepholeLSTMCell and not _environment.has_gpu()
 
 
-def drops_by_gate(layer):
-    """Whether a layer's dropout of inputs differs from gate to gate."""
-    return getattr(layer.cell, "implementation", 2) == 1 and layer.cell.dropout > 0
-
-
 def call_reason(layer, sequences, states, mask, training):
     """Tells why this call cannot use the op.
 
     Args:
         layer: The layer.
         sequences: Its input tensor.
-        states: List of its initial states.
+        states: The initial states of each of its cells, a list of lists.
         mask: Its mask, or None.
         training: Whether it is called for training.
 
@@ -92,12 +114,12 @@ def call_reason(layer, sequences, states, mask, training):
     if _in_xla() and xla_reason() is not None:
         return xla_reason()
     if not tf.executing_eagerly():
-        reason = single_step_reason(layer.cell, sequences.shape[1])
+        reason = single_step_reason(layer, sequences.shape[1])
         if reason is not None:
             return reason
     if not is_numeric(sequences.dtype):
         return f"the op does not take an input of {sequences.dtype.name}"
-    return _shape_reason(layer.cell, sequences, states, mask)
+    return _shape_reason(cells_of(layer), sequences, states, mask)
 
 
 def is_numeric(dtype):
@@ -105,13 +127,13 @@ def is_numeric(dtype):
     return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
-def single_step_reason(cell, time):
+def single_step_reason(layer, time):
     """Tells why a graph for a known number of time steps does without the op, or returns None.
 
     All ops but LayerRNN need the weights in one buffer. To fill it costs a pass over all of them, as
     much as a step of one row does.
     """
-    if time != 1 or takes_layer_op(cell):
+    if time != 1 or all(map(takes_layer_op, cells_of(layer))):
         return None
     return "for one time step the op would spend its time on arranging weights"
 
@@ -133,17 +155,19 @@ def _in_xla():
     return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
 
 
-def _shape_reason(cell, sequences, states, mask):
+def _shape_reason(cells, sequences, states, mask):
     """The loop broadcasts some shapes, and has its own message for those it does not take."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"
     if shape[2] == 0:
         return "the input has no features"
-    if len(states) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
-        return "the number of initial states is not that of the cell"
-    for state in states:
-        if not _fits(tuple(state.shape), (shape[0], cell.units)):
+    if len(states) != len(cells):
+        return "the number of initial states is not that of the cells"
+    for cell, own in zip(cells, states):
+        if len(own) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
+            return "the number of initial states is not that of the cell"
+        if not all(_fits(tuple(state.shape), (shape[0], cell.units)) for state in own):
             return "an initial state does not have the shape [batch, units]"
     if mask is not None and not (
         _fits(tuple(mask.shape), shape[:2]) or _fits(tuple(mask.shape), (*shape[:2], 1))

@@ -7,10 +7,10 @@ import keras
 from tf_rnn_ops import _loader
 from tf_rnn_ops.keras import _eligibility, _environment, _switch
 from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
-from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
+from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.peephole import PeepholeLSTM
 
-_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM)
+_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM, RNN)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 _STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
@@ -101,7 +101,8 @@ def _path(layer, compiled):
     if _is_stack(layer):
         reason = _loader.unavailable()
         return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
-    if not isinstance(layer, (*_OURS, *_STOCK)):
+    # Every recurrent layer of Keras is an RNN, so of that class no subclass.
+    if not isinstance(layer, (*_OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
         return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
     reason = _eligibility.loop_reason(layer)
     if reason is not None:
@@ -109,7 +110,7 @@ def _path(layer, compiled):
     if not isinstance(layer, _OURS) and not _switch.active():
         return LOOP, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
     shape = (layer.get_build_config() or {}).get("input_shape") or ()
-    reason = _eligibility.single_step_reason(layer.cell, shape[1]) if len(shape) == 3 else None
+    reason = _eligibility.single_step_reason(layer, shape[1]) if len(shape) == 3 else None
     if reason is not None:
         return LOOP, reason
     if compiled and _eligibility.xla_reason() is not None:

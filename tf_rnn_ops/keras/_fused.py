@@ -17,37 +17,56 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
     """Does what keras.layers.RNN.inner_loop does, in one op if that can be.
 
     Args:
-        layer: An LSTM, GRU or SimpleRNN, stock or ours, that is built.
+        layer: An LSTM, GRU, SimpleRNN or RNN, stock or ours, that is built.
         loop: Keras's own inner_loop of that layer, called where the op cannot be used.
         sequences: [B, T, I].
-        initial_state: A tensor or a list of tensors [B, H].
+        initial_state: A tensor or a list of tensors [B, H]; of StackedRNNCells a list of these.
         mask: [B, T], a list of one such mask, or None.
         training: Whether to drop inputs.
 
     Returns:
         The last output [B, H], the outputs [B, T, H] (or the last output as [B, 1, H] without
-        return_sequences), and the list of final states [B, H].
+        return_sequences), and the final states, as initial_state.
     """
     if _loader.unavailable() is not None:
         return loop(sequences, initial_state, mask, training=training)
-    states = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
+    is_stack = isinstance(layer.cell, keras.layers.StackedRNNCells)
+    states = [_as_list(s) for s in (_as_list(initial_state) if is_stack else [initial_state])]
     if isinstance(layer, keras.layers.GRU):
-        states = states[:1]  # as Keras's GRU, which takes more and does without them
+        states = [states[0][:1]]  # as Keras's GRU, which takes more and does without them
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
     if _eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
-        if getattr(layer, "use_cudnn", "auto") == "auto":
+        if getattr(layer, "use_cudnn", None) == "auto":
             # Keras's own method takes cuDNN where there is a GPU, also for what has a reason here:
             # in XLA, which cannot compile it, and with masks for each gate, at which it raises.
-            return keras.layers.RNN.inner_loop(layer, sequences, states, one_mask, training)
+            return keras.layers.RNN.inner_loop(layer, sequences, states[0], one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 
-    dtype = layer.cell.compute_dtype
-    sequences = tf.cast(sequences, dtype)
+    cells = _eligibility.cells_of(layer)
+    output = tf.cast(sequences, cells[0].compute_dtype)
+    steps, output = _arrange(layer, output, one_mask)
+    new_states = []
+    for cell, own in zip(cells, states):
+        output, found = _run(cell, output, own, steps, training)
+        new_states.append(found)
+    results = outputs(layer, steps, output, new_states[-1][0])
+    if not is_stack:
+        return (*results, new_states[0])
+    return (*results, keras.tree.pack_sequence_as(initial_state, keras.tree.flatten(new_states)))
+
+
+def _as_list(states):
+    return list(states) if isinstance(states, (list, tuple)) else [states]
+
+
+def _run(cell, sequences, states, steps, training):
+    """Runs one cell over sequences in the order of processing: [B, T, H] and its final states."""
     states = of_every_row(states, sequences)
-    steps, sequences, masks = _arrange(layer, sequences, states, one_mask, training)
-    run = _layer if _eligibility.takes_layer_op(layer.cell) else _packed
-    output, new_states = run(layer.cell, sequences, states, steps, masks, bool(training))
-    return (*outputs(layer, steps, output, new_states[0]), new_states)
+    masks = {}
+    if training:
+        sequences, masks = _dropout(cell, sequences, states[0])
+    run = _layer if _eligibility.takes_layer_op(cell) else _packed
+    return run(cell, sequences, states, steps, masks, bool(training))
 
 
 def as_tensor(weight, dtype):
@@ -93,24 +112,16 @@ def drop_inputs(cell, sequences, training):
     return sequences * cell.get_dropout_mask(sequences[:, 0, :])[:, None, :]
 
 
-def _arrange(layer, sequences, states, mask, training):
-    """Brings the sequences into the order of processing and drops what is to be dropped.
-
-    Returns:
-        The MaskedSteps (None without a mask), the sequences, and the gates' masks of dropout for
-        LayerRNN as keywords.
-    """
-    masks = {}
-    if training:
-        sequences, masks = _dropout(layer.cell, sequences, states[0])
+def _arrange(layer, sequences, mask):
+    """Brings the sequences into the order of processing: the MaskedSteps, if any, and they."""
     if mask is not None:
         steps = MaskedSteps(mask, sequences, layer.go_backwards, layer.zero_output_for_mask)
-        return steps, steps.pack(sequences), masks
-    return None, tf.reverse(sequences, [1]) if layer.go_backwards else sequences, masks
+        return steps, steps.pack(sequences)
+    return None, tf.reverse(sequences, [1]) if layer.go_backwards else sequences
 
 
 def _dropout(cell, sequences, state):
-    """Applies what can be applied to the sequences; the rest is masks for each gate."""
+    """Applies what can be applied to the sequences; the rest is LayerRNN's masks for each gate."""
     masks = {}
     if cell.dropout > 0:
         mask = cell.get_dropout_mask(sequences[:, 0, :])

@@ -1,4 +1,4 @@
-"""LSTM, GRU and SimpleRNN: keras.layers.* with the loop over time in one op."""
+"""LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
 
 import keras
 
@@ -7,8 +7,8 @@ from tf_rnn_ops.keras import _eligibility, _fused
 _PACKAGE = "tf_rnn_ops"
 
 
-def jit_property():
-    """Makes the property that tells Keras whether to hand a layer to XLA.
+def jit_property(concerns=lambda layer: True):
+    """Makes the property that tells Keras whether to hand a layer to XLA; of others Keras's stands.
 
     `compile` asks every layer for `supports_jit`. Keras's answer, which may be no for its own use of
     cuDNN, stands where the layer runs Keras's loop.
@@ -20,7 +20,7 @@ def jit_property():
         except KeyError:
             # Keras drops the assignment of a value that it finds already there.
             raise AttributeError("supports_jit is not set yet") from None
-        if _eligibility.loop_reason(layer) is not None:
+        if not concerns(layer) or _eligibility.loop_reason(layer) is not None:
             return wanted
         return _eligibility.xla_reason() is None
 
@@ -48,7 +48,7 @@ def path_options(layer):
 
 
 class _OneOp:
-    """What the three layers override."""
+    """What all layers override."""
 
     supports_jit = jit_property()
 
@@ -56,13 +56,17 @@ class _OneOp:
         """Runs all time steps; see keras.layers.RNN."""
         return _fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
 
+
+class _WithOwnCell(_OneOp):
+    """What the layers override that make their cell."""
+
     def get_config(self):
         """Returns the arguments of the constructor, those included that Keras leaves out."""
         return {**super().get_config(), **path_options(self)}
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-class LSTM(_OneOp, keras.layers.LSTM):
+class LSTM(_WithOwnCell, keras.layers.LSTM):
     """keras.layers.LSTM with the loop over time in one op, forward and backward.
 
     Arguments, weights, config and results are those of keras.layers.LSTM; weight files fit both.
@@ -84,7 +88,7 @@ class LSTM(_OneOp, keras.layers.LSTM):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-class GRU(_OneOp, keras.layers.GRU):
+class GRU(_WithOwnCell, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
     As tf_rnn_ops.keras.LSTM. The op takes both values of reset_after; where TensorFlow sees a GPU,
@@ -99,7 +103,7 @@ class GRU(_OneOp, keras.layers.GRU):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-class SimpleRNN(_OneOp, keras.layers.SimpleRNN):
+class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
     """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
 
     As tf_rnn_ops.keras.LSTM; the op computes the activations tanh and relu.
@@ -109,4 +113,22 @@ class SimpleRNN(_OneOp, keras.layers.SimpleRNN):
         >>> import tf_rnn_ops.keras
         >>> tuple(tf_rnn_ops.keras.SimpleRNN(4, activation="relu")(tf.ones([2, 5, 3])).shape)
         (2, 4)
+    """
+
+
+@keras.saving.register_keras_serializable(package=_PACKAGE)
+class RNN(_OneOp, keras.layers.RNN):
+    """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
+
+    Of cells that are exactly keras.layers.LSTMCell, GRUCell or SimpleRNNCell, one alone, a list of
+    them, or StackedRNNCells. Otherwise as tf_rnn_ops.keras.LSTM: Keras's loop runs where one of the
+    cells needs it.
+
+    Example:
+        >>> import keras
+        >>> import tensorflow as tf
+        >>> import tf_rnn_ops.keras
+        >>> cells = [keras.layers.LSTMCell(4), keras.layers.GRUCell(3)]
+        >>> tuple(tf_rnn_ops.keras.RNN(cells)(tf.ones([2, 5, 3])).shape)
+        (2, 3)
     """

@@ -70,6 +70,8 @@ class PeepholeLSTM(keras.layers.RNN):
         super().__init__(cell, **layer)
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
+    runs_peepholes = True
+
     @property
     def units(self):
         """Size of the state, H."""
@@ -78,7 +80,7 @@ class PeepholeLSTM(keras.layers.RNN):
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""
         one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-        if _eligibility.call_reason(self, sequences, initial_state, one_mask, training):
+        if _eligibility.call_reason(self, sequences, [initial_state], one_mask, training):
             return super().inner_loop(sequences, initial_state, one_mask, training=training)
 
         dtype = self.cell.compute_dtype
