@@ -99,15 +99,16 @@ def _why_missing(tf, path):
             f"tf_rnn_ops has no kernels for {system} on {machine}, only for Linux on "
             f"{_any_of(list(_ELF_MACHINES))}."
         )
-    if built and _minor(tf) not in built:
+    fitting = built or TENSORFLOW
+    if _minor(tf) not in fitting:
         return (
-            f"This build of tf_rnn_ops works with TensorFlow {_any_of(built)}, but TensorFlow "
+            f"This build of tf_rnn_ops works with TensorFlow {_any_of(fitting)}, but TensorFlow "
             f"{getattr(tf, '__version__', 'unknown')} is installed. Install one that fits with: "
-            f"pip install 'tensorflow-cpu~={built[-1]}.0'."
+            f"pip install 'tensorflow-cpu~={fitting[-1]}.0'."
         )
     return (
         f"{path} does not exist, so tf_rnn_ops has not been built for TensorFlow {_minor(tf)}. In "
-        "a source tree, run `make develop`; otherwise install the wheel again."
+        "a source tree, run `make develop`; otherwise install the wheel for this machine again."
     )
 
 

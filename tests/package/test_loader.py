@@ -3,6 +3,7 @@
 import importlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from tf_rnn_ops._versions import TENSORFLOW
 
 PACKAGE = pathlib.Path(tf_rnn_ops.__file__).resolve().parent
 MINOR = ".".join(tf.__version__.split(".")[:2])
@@ -100,6 +102,16 @@ def test_tensorflow_of_another_version(version, fake_tensorflow):
     line = _warning(_run("-c", WITHOUT_OPS, path=path))
     assert line.startswith(f"This build of tf_rnn_ops works with TensorFlow {ANY_OF}, but")
     assert version in line and "pip install" in line
+
+
+def test_tensorflow_of_another_version_without_any_library(copied_package):
+    """As with the wheel for any machine: the wheel for this one would not help."""
+    script = "import tensorflow; tensorflow.__version__ = '2.17.1'" + WITHOUT_OPS
+    line = _warning(_run("-c", script, path=copied_package.parent))
+    assert line.startswith(
+        f"This build of tf_rnn_ops works with TensorFlow {', '.join(TENSORFLOW[:-1])} or "
+        f"{TENSORFLOW[-1]}, but TensorFlow 2.17.1 is installed."
+    )
 
 
 def test_library_is_missing(copied_package):
@@ -216,7 +228,7 @@ def test_a_missing_stock_library(copied_package):
     result = _run("-c", script, path=copied_package.parent)
     assert result.stderr.splitlines()[-1].startswith("ImportError: ")
     assert f"_tf_rnn_ops_stock.tf{MINOR}.so does not exist" in result.stderr
-    assert "install the wheel again" in result.stderr
+    assert "install the wheel for this machine again" in result.stderr
 
 
 def test_variants_are_optional(copied_package):
@@ -263,6 +275,29 @@ def test_info_survives_a_missing_tensorflow(fake_tensorflow):
     result = _run("-m", "tf_rnn_ops.info", path=path)
     assert result.returncode == 0, result.stderr
     assert "not available: tf_rnn_ops needs TensorFlow" in result.stdout
+
+
+WHAT_IS_LOADED = """
+import sys
+import tensorflow
+before = set(sys.modules)
+import tf_rnn_ops
+print(*(set(sys.modules) - before))
+"""
+
+
+def test_what_the_import_loads():
+    """Nothing that takes long, such as Keras: it adds less than 0.15 s to the import of TensorFlow."""
+    result = _run("-c", WHAT_IS_LOADED)
+    assert result.returncode == 0, result.stderr
+    modules = set(result.stdout.split())
+    own = {name.split(".")[1] for name in modules if name.startswith("tf_rnn_ops.")}
+    assert not own & {"compare", "contrib", "info", "keras", "portable"}
+    assert {"_loader", "raw_ops", "stock"} <= own
+    tops = {name.split(".")[0] for name in modules}
+    # TensorFlow names the modules of functions that it generates after a hash of the library.
+    others = {name for name in tops if not re.fullmatch("[0-9a-f]{40}", name)}
+    assert others - set(sys.stdlib_module_names) == {"tf_rnn_ops"}
 
 
 def test_unknown_attribute():
