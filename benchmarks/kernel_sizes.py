@@ -7,7 +7,7 @@ the reserve space with what the op returns.
 import ctypes
 import pathlib
 
-_VERSION = 5  # the kKernelTableVersion with these structures
+_VERSION = 6  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -18,6 +18,7 @@ class _Problem(ctypes.Structure):
         *((n, ctypes.c_int32) for n in ("is_training", "time_major")),
         ("dropout", ctypes.c_float),
         ("dropout_key", ctypes.c_uint32 * 2),
+        *((n, ctypes.c_int16) for n in ("activation", "recurrent_activation")),
         *((n, ctypes.c_int64) for n in ("num_layers", "num_units", "input_size", "num_proj")),
         *((n, ctypes.c_int64) for n in ("max_time", "batch")),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
@@ -83,6 +84,7 @@ def sizes(package, isa, problem, training, threads):
         num_dirs=p.D,
         is_training=int(training),
         time_major=1,
+        recurrent_activation=1,  # sigmoid
         num_layers=p.L,
         num_units=p.H,
         input_size=p.I,

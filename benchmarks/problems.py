@@ -5,14 +5,21 @@ import pathlib
 
 import numpy as np
 
+# Cells that only Keras's layers and ours have: the arguments that make them of others.
+LAYER_CELLS = {
+    "lstm_hard_sigmoid": ("lstm", {"recurrent_activation": "hard_sigmoid"}),
+    "gru_hard_sigmoid": ("gru", {"recurrent_activation": "hard_sigmoid"}),
+    "gru_reset_before": ("gru", {"reset_after": False}),
+}
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
+GATES |= {name: GATES[cell] for name, (cell, _) in LAYER_CELLS.items()}
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
     """A recurrent network and the size of its input."""
 
-    cell: str  # lstm, gru, tanh, relu
+    cell: str  # lstm, gru, tanh, relu, or one of LAYER_CELLS
     T: int
     B: int
     I: int  # noqa: E741 - the project's letter for the input size

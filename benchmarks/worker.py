@@ -34,7 +34,7 @@ def main():
 
     import numpy as np
 
-    from benchmarks import memory, problems
+    from benchmarks import memory, peers, problems
 
     def answer(**fields):
         answers.write(json.dumps(fields) + "\n")
@@ -53,6 +53,8 @@ def main():
                 break
             if command["do"] == "prepare":
                 problem = problems.Problem(**command["problem"])
+                if problem.cell in problems.LAYER_CELLS and module != "keras_layers":
+                    raise peers.Unsupported("no such cell")
                 peer.prepare(problem, *problems.make_data(problem), command["training"])
                 peer.run()
                 result = peer.result()

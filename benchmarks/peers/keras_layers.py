@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.peers import Unsupported
+from benchmarks.problems import LAYER_CELLS
 
 
 def make(variant, threads):
@@ -31,8 +32,9 @@ def _gates(cell, matrix):
 def _layer(layers, problem, weights):
     p = problem
     kinds = {"lstm": layers.LSTM, "gru": layers.GRU}
-    kind = kinds.get(p.cell, layers.SimpleRNN)
-    extra = {} if p.cell in kinds else {"activation": p.cell}
+    cell, extra = LAYER_CELLS.get(p.cell, (p.cell, {}))
+    kind = kinds.get(cell, layers.SimpleRNN)
+    extra = {**extra, **({} if cell in kinds else {"activation": cell})}
     # The values are set below; the default of the recurrent kernel has no bfloat16.
     extra.update(kernel_initializer="zeros", recurrent_initializer="zeros")
     if p.dropout:
@@ -47,9 +49,11 @@ def _layer(layers, problem, weights):
     values = []
     for w_ih, w_hh, b_ih, b_hh in weights:
         bias = [b_ih + b_hh]
-        if p.cell == "gru":
+        if cell == "gru" and extra.get("reset_after", True):
             bias = [np.stack([_gates("gru", b[:, None])[0] for b in (b_ih, b_hh)])]
-        values += [_gates(p.cell, w_ih), _gates(p.cell, w_hh)] + bias
+        elif cell == "gru":
+            bias = [_gates("gru", bias[0][:, None])[0]]
+        values += [_gates(cell, w_ih), _gates(cell, w_hh)] + bias
     layer.set_weights(values)
     return layer
 
