@@ -162,8 +162,8 @@ def _cell(where, arrays, width, units, gates):
         if np.ndim(rest[0]) == 1:
             raise ValueError(
                 f"bias of {where} must have shape {(2, 3 * units)}, but its shape is "
-                f"{np.shape(rest[0])}: this is a GRU with reset_after=False, whose formula the op "
-                "does not have."
+                f"{np.shape(rest[0])}: this is a GRU with reset_after=False, whose formula CudnnRNNV3 "
+                "does not have. LayerRNN has it, and takes these weights as they are."
             )
         bias = as_array(f"bias of {where}", rest[0], rank=2)
         check_shape(f"bias of {where}", bias, (2, 3 * units))

@@ -201,7 +201,8 @@ def _mode(where, node):
     if node.op_type == "GRU" and not _attribute(node, "linear_before_reset", 0):
         raise ValueError(
             f"linear_before_reset of {where} is 0: the node multiplies by the reset gate before the "
-            "recurrent product, the op after it, so no weights give the same results."
+            "recurrent product, CudnnRNNV3 after it, so no weights give the same results. LayerRNN "
+            "has this GRU too, as rnn_mode='gru_reset_before'."
         )
     wanted = _ACTIVATIONS[node.op_type] * _num_directions(where, node)
     given = _attribute(node, "activations", None) or wanted
