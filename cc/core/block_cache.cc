@@ -37,7 +37,7 @@ void* MapAligned(int64_t bytes) {
   char* const begin = static_cast<char*>(mapped);
   const int64_t before = -reinterpret_cast<intptr_t>(begin) & (kHugePage - 1);
   if (before > 0) munmap(begin, static_cast<size_t>(before));
-  if (slack > before) munmap(begin + before + bytes, static_cast<size_t>(slack - before));
+  munmap(begin + before + bytes, static_cast<size_t>(slack - before));  // at least a page
   // Only a wish: without huge pages the block is as good, but slower.
   madvise(begin + before, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return begin + before;

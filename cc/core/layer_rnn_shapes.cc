@@ -120,7 +120,12 @@ Status MakeLayerRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig*
     return Internal("The sizes of a recurrent layer are not complete: T = ", dims.max_time,
                     ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units, ".");
   }
-  return MakeRnnConfig(attrs, /*num_layers=*/1, dims.num_units, dims.input_size, dims.max_time,
+  RnnAttrs layer = attrs;  // without what CudnnRNN alone has
+  layer.input_mode = InputMode::kLinear;
+  layer.direction = Direction::kUnidirectional;
+  layer.dropout = 0;
+  layer.num_proj = 0;
+  return MakeRnnConfig(layer, /*num_layers=*/1, dims.num_units, dims.input_size, dims.max_time,
                        dims.batch, config);
 }
 

@@ -154,12 +154,12 @@ CgroupLimits ReadCgroupLimits(const std::string& root) {
   return limits;
 }
 
+int UsableCpus(double quota, int affinity) {
+  return quota < affinity ? std::max(1, static_cast<int>(quota)) : affinity;
+}
+
 int AvailableCpus() {
-  static const int cpus = [] {
-    const double quota = ReadCgroupLimits().cpus;
-    const int affinity = CpusOfAffinity();
-    return quota < affinity ? std::max(1, static_cast<int>(quota)) : affinity;
-  }();
+  static const int cpus = [] { return UsableCpus(ReadCgroupLimits().cpus, CpusOfAffinity()); }();
   return cpus;
 }
 

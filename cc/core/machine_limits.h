@@ -18,8 +18,11 @@ struct CgroupLimits {
 // read or understood limits nothing.
 CgroupLimits ReadCgroupLimits(const std::string& root = "");
 
-// CPUs that threads of this process can keep busy: those it may run on, or fewer where its control
-// groups grant less CPU time, rounded down; at least 1. Read once.
+// CPUs that threads can keep busy: those they may run on, or fewer where the quota of CPU time is
+// less, rounded down; at least 1.
+int UsableCpus(double quota, int affinity);
+
+// The same of this process and its control groups. Read once.
 //
 // WHY: TensorFlow sizes its pools without a look at the quota, so a container that may use two CPUs
 // of 64 has 64 threads, and a program may ask for more threads than there are CPUs. Threads that

@@ -102,7 +102,7 @@ struct LayerRnnBackpropShapes {
   PartialShape reserve_space;  // [size]
 };
 
-// Of `attrs` only mode, is_training and time_major matter.
+// Of `attrs` only mode, activations, is_training and time_major matter.
 Status InferLayerRnn(const RnnAttrs& attrs, const LayerRnnInputShapes& in, RnnDims* dims);
 Status InferLayerRnnBackprop(const RnnAttrs& attrs, const LayerRnnBackpropShapes& in,
                              RnnDims* dims);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -233,6 +235,32 @@ TEST(CacheLimitTest, MegabytesOrAnEighthOfTheMemory) {
   for (const char* other : {"", " ", "-1", "+1", " 5", "5 ", "5k", "1.5", "0x10", "many"}) {
     EXPECT_EQ(CacheLimit(other, kMemory), kMemory / 8) << '"' << other << '"';
   }
+}
+
+// The child of a fork uses its copy of the cache, whoever held the lock.
+TEST(ProcessBlockCacheTest, OutlivesAFork) {
+  ::testing::FLAGS_gtest_death_test_style = "fast";
+  BlockCache& cache = ProcessBlockCache();
+  void* const data = cache.Take(4 * kMiB);
+  ASSERT_NE(data, nullptr);
+  std::memset(data, 1, 4 * kMiB);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {
+    while (!stop.load()) cache.Return(cache.Take(6 * kMiB));
+  });
+  for (int k = 0; k < 20; ++k) {
+    EXPECT_EXIT(
+        {
+          const bool kept = Holds(data, 4 * kMiB, 1);
+          cache.Return(data);
+          std::exit(kept && cache.Take(4 * kMiB) != nullptr ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
+  }
+  stop.store(true);
+  other.join();
+  EXPECT_TRUE(Holds(data, 4 * kMiB, 1));
+  cache.Return(data);
 }
 
 TEST(ProcessBlockCacheTest, IsOne) {

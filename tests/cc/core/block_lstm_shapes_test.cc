@@ -158,6 +158,32 @@ TEST(BlockLstmShapes, SeqLenMax) {
   EXPECT_EQ(ValidateBlockLstm(BlockLstmDims(), 0).code(), Code::kInternal);
 }
 
+TEST(BlockLstmShapes, WeightsAlone) {
+  BlockLstmDims dims;
+  BlockLstmInputShapes in;
+  in.w = Shape({kU, 12});
+  ASSERT_TRUE(InferBlockLstm(in, &dims).ok());
+  EXPECT_EQ(dims.num_units, 3);
+  EXPECT_EQ(dims.input_size, kU);
+  // Rows for at least one unit and one input.
+  in.w = Shape({2, kU});
+  EXPECT_TRUE(InferBlockLstm(in, &dims).ok());
+  in.w = Shape({1, kU});
+  ExpectInvalid(InferBlockLstm(in, &dims), {"w", "[I+H, 4*H]", "[1, ?]"});
+}
+
+TEST(BlockLstmShapes, AKernelNeedsEverySize) {
+  for (int64_t BlockLstmDims::* size : {&BlockLstmDims::max_time, &BlockLstmDims::batch,
+                                        &BlockLstmDims::input_size, &BlockLstmDims::num_units}) {
+    BlockLstmDims dims{7, 2, 5, 3};
+    ASSERT_TRUE(ValidateBlockLstm(dims, 7).ok());
+    dims.*size = kU;
+    EXPECT_EQ(ValidateBlockLstm(dims, 0).code(), Code::kInternal);
+    dims.*size = kHuge;
+    ExpectInvalid(ValidateBlockLstm(dims, 0), {"too large"});
+  }
+}
+
 TEST(BlockLstmShapes, Overflow) {
   BlockLstmDims dims;
   for (int position = 0; position < 3; ++position) {

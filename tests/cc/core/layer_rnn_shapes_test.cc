@@ -298,6 +298,37 @@ TEST(LayerRnnShapes, EmptyTimeAndBatch) {
   }
 }
 
+TEST(LayerRnnShapes, OfTheAttributesOnlyThoseOfTheOpMatter) {
+  RnnDims dims;
+  ASSERT_TRUE(InferLayerRnn(Attrs(RnnMode::kLstm), Inputs(RnnMode::kLstm), &dims).ok());
+  RnnAttrs attrs = Attrs(RnnMode::kLstm);
+  attrs.direction = Direction::kBidirectional;
+  attrs.input_mode = InputMode::kSkip;
+  attrs.num_proj = 2;
+  attrs.dropout = 0.5f;
+  attrs.is_training = attrs.time_major = false;
+  RnnConfig config;
+  ASSERT_TRUE(MakeLayerRnnConfig(attrs, dims, &config).ok());
+  EXPECT_EQ(config.num_dirs(), 1);
+  EXPECT_EQ(config.input_mode, InputMode::kLinear);
+  EXPECT_EQ(config.num_proj, 0);
+  EXPECT_EQ(config.dropout, 0);
+  EXPECT_FALSE(config.is_training);
+  EXPECT_FALSE(config.time_major);
+}
+
+TEST(LayerRnnShapes, AKernelNeedsEverySize) {
+  RnnDims complete;
+  ASSERT_TRUE(InferLayerRnn(Attrs(RnnMode::kGru), Inputs(RnnMode::kGru), &complete).ok());
+  RnnConfig config;
+  for (int64_t RnnDims::* size :
+       {&RnnDims::max_time, &RnnDims::batch, &RnnDims::input_size, &RnnDims::num_units}) {
+    RnnDims dims = complete;
+    dims.*size = kU;
+    EXPECT_EQ(MakeLayerRnnConfig(Attrs(RnnMode::kGru), dims, &config).code(), Code::kInternal);
+  }
+}
+
 TEST(LayerRnnShapes, SizesTooLarge) {
   const RnnAttrs attrs = Attrs(RnnMode::kLstm);
   RnnDims dims;

@@ -130,6 +130,29 @@ TEST_F(MachineLimitsTest, WhatIsNoNumberLimitsNothing) {
   }
 }
 
+TEST_F(MachineLimitsTest, LinesThatAreNoGroups) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "nonsense\n0:nonsense\n0::/a\n");
+  Write("/sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+  Expect(1.5, kNoMemoryLimit);
+}
+
+TEST_F(MachineLimitsTest, AQuotaWithoutAPeriodLimitsNothing) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/cpu.max", "150000\n");
+  Expect(kNoCpuLimit, kNoMemoryLimit);
+}
+
+TEST(UsableCpus, IsTheSmallerOfBoth) {
+  EXPECT_EQ(UsableCpus(kNoCpuLimit, 8), 8);
+  EXPECT_EQ(UsableCpus(8, 8), 8);
+  EXPECT_EQ(UsableCpus(7.9, 8), 7);
+  EXPECT_EQ(UsableCpus(1.5, 8), 1);
+  EXPECT_EQ(UsableCpus(0.2, 8), 1);
+  EXPECT_EQ(UsableCpus(64, 2), 2);
+}
+
 TEST(ThisMachine, HasACpuAndMemory) {
   EXPECT_GE(AvailableCpus(), 1);
   EXPECT_GT(AvailableMemory(), 1 << 20);

@@ -178,6 +178,22 @@ TEST(RnnConfig, RejectsOverflowInEachSize) {
   EXPECT_TRUE(MakeRnnConfig(attrs, 1, 1 << 16, 1 << 16, 1000, 1000, &config).ok());
 }
 
+TEST(RnnConfig, AttributesAreCheckedWhereverTheyComeFrom) {
+  RnnAttrs attrs;
+  attrs.dropout = 2;
+  RnnConfig made;
+  ExpectInvalid(MakeRnnConfig(attrs, 1, 3, 3, 1, 1, &made), {"dropout"});
+  RnnConfig config;
+  config.num_units = config.input_size = 3;
+  ASSERT_TRUE(config.Validate().ok());
+  config.num_proj = 2;
+  config.mode = RnnMode::kGru;
+  ExpectInvalid(config.Validate(), {"num_proj", "gru", "2"});
+  config.mode = RnnMode::kLstm;
+  config.dropout = -1;
+  ExpectInvalid(config.Validate(), {"dropout", "-1"});
+}
+
 TEST(RnnConfig, UnresolvedAutoSelectIsInternal) {
   RnnConfig config;
   config.num_units = 3;

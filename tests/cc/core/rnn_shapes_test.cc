@@ -320,6 +320,59 @@ TEST(RnnShapes, Overflow) {
   ExpectInvalid(InferRnn(attrs, UnknownInputs(), &dims), {"too large"});
 }
 
+TEST(RnnShapes, ParamsHaveTheSizeOfTheNetwork) {
+  RnnInputShapes in = Inputs();
+  in.params = Shape({215});
+  ExpectInvalid(Infer(in), {"params", "216", "lstm", "linear_input", "num_layers = 2", "[215]"});
+  in.params = Shape({kU});
+  EXPECT_TRUE(Infer(in).ok());
+  in.params = Shape({215});
+  in.input_h.dims[0] = in.input_c.dims[0] = kU;  // of how many layers is not known yet
+  EXPECT_TRUE(Infer(in).ok());
+}
+
+TEST(RnnShapes, SkippedInputOfUnknownSize) {
+  RnnAttrs attrs;
+  attrs.input_mode = InputMode::kSkip;
+  EXPECT_TRUE(Infer(UnknownInputs(), attrs).ok());
+}
+
+TEST(RnnShapes, AKernelNeedsCompleteShapes) {
+  RnnConfig config;
+  RnnBackpropShapes s = BackpropInputs();
+  ASSERT_TRUE(MakeRnnConfig({}, s, &config).ok());
+  ASSERT_TRUE(MakeRnnConfig({}, s.in, &config).ok());
+  for (PartialShape* shape :
+       {&s.in.input, &s.in.input_h, &s.in.input_c, &s.in.params, &s.in.sequence_lengths}) {
+    const PartialShape complete = *shape;
+    shape->dims[0] = kU;
+    EXPECT_EQ(MakeRnnConfig({}, s.in, &config).code(), Code::kInternal);
+    *shape = PartialShape::Unknown();
+    EXPECT_EQ(MakeRnnConfig({}, s.in, &config).code(), Code::kInternal);
+    *shape = complete;
+  }
+  for (PartialShape* shape : {&s.output, &s.output_h, &s.output_c, &s.output_backprop,
+                              &s.output_h_backprop, &s.output_c_backprop}) {
+    const PartialShape complete = *shape;
+    *shape = PartialShape::Unknown();
+    EXPECT_EQ(MakeRnnConfig({}, s, &config).code(), Code::kInternal);
+    *shape = complete;
+  }
+  s.in.input_h.dims[2] = 4;
+  ExpectInvalid(MakeRnnConfig({}, s.in, &config), {"input_c"});
+}
+
+TEST(RnnShapes, AnOutputTooWideIsUnknown) {
+  RnnAttrs attrs;
+  attrs.direction = Direction::kBidirectional;
+  RnnDims dims;
+  EXPECT_EQ(RnnOutputShape(attrs, dims).dims[2], kU);
+  dims.hidden_size = 3;
+  EXPECT_EQ(RnnOutputShape(attrs, dims).dims[2], 6);
+  dims.hidden_size = kHuge;
+  EXPECT_EQ(RnnOutputShape(attrs, dims).dims[2], kU);
+}
+
 TEST(RnnShapes, AttributesAreCheckedFirst) {
   RnnAttrs attrs;
   attrs.dropout = 1.5f;

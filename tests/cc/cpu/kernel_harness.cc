@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/cpu/problem_line.h"
+#include "tests/cc/cpu/tested_isas.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -142,8 +143,8 @@ std::string BuiltFile(const std::string& path) { return "./" + path; }
 const std::vector<const KernelTable*>& Tables() {
   static const auto* const tables = [] {
     auto* list = new std::vector<const KernelTable*>{tf_rnn_ops_baseline_kernel_table()};
-    for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
-      if (isa > DetectIsa()) continue;
+    for (Isa isa : TestedIsas()) {
+      if (isa == Isa::kBaseline) continue;
       std::string problem;
       const std::string file = std::string("cc/cpu/_tf_rnn_ops_") + Name(isa) + ".so";
       const KernelTable* table = OpenVariant(BuiltFile(file), isa, &problem);

@@ -6,14 +6,14 @@
 #include "cc/cpu/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/piece_checks.h"
+#include "tests/cc/cpu/tested_isas.h"
 
 namespace rnn_ops {
 namespace cpu {
 namespace {
 
 TEST(Pieces, AreRightAtEveryInstructionSet) {
-  for (Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa > DetectIsa()) continue;
+  for (Isa isa : testing::TestedIsas()) {
     SCOPED_TRACE(Name(isa));
     const std::string path = std::string("./tests/cc/cpu/pieces_") + Name(isa) + ".so";
     void* const object = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
