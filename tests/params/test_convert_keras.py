@@ -106,6 +106,8 @@ def _lstm(width=2, units=3):
     [
         ([], "no layer"),
         ([[]], "layer 0 has 0"),
+        ([_lstm(), 5], "weights of layer 1 must be a list of arrays, not 5"),
+        ([_lstm(), np.ones(3)], "weights of layer 1 must be a list"),
         ([_lstm() + [np.ones(1)] * 2], "layer 0 has 5"),
         ([_lstm(), _lstm(2)], r"kernel of layer 1 must have shape \(3, 12\).*\(2, 12\)"),
         ([_lstm(), _lstm(3) * 2], "Layer 1 must have 2 or 3 arrays.*has 6"),

@@ -64,6 +64,24 @@ def test_unknown_sizes_are_kept():
     assert "input size" in report.kept[0].why
 
 
+def test_nodes_that_lack_something_are_kept(rng):
+    case = cases.rnn_case(LSTM, 4, 3, rng, "float32")
+    for op, to in (("CudnnRNNV3", "tensorflow"), ("CudnnRNN", "tf_rnn_ops")):
+
+        def kept(change):
+            graph_def, _ = graphs.graph_of(op, case)
+            change(next(node for node in graph_def.node if node.op == op))
+            return portable.rewrite_graph_def(graph_def, to=to)[1].kept[0].why
+
+        assert "2 inputs, where the op has" in kept(
+            lambda node: node.input.__delitem__(slice(2, None))
+        )
+        assert "attribute T is missing" in kept(lambda node: node.attr.pop("T"))
+        assert "dropout is not of type float" in kept(
+            lambda node: setattr(node.attr["dropout"], "s", b"much")
+        )
+
+
 def test_input_size_follows_from_params():
     known = [1, None, 4]
     size = 4 * 4 * (7 + 4 + 2)

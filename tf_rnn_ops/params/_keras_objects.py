@@ -11,6 +11,13 @@ def is_layer(thing):
     return hasattr(thing, "get_weights") and hasattr(thing, "get_config")
 
 
+def check_lists(weights):
+    """Raises ValueError unless the weights of every layer are a list."""
+    for k, layer in enumerate(weights):
+        if not isinstance(layer, (list, tuple)):
+            raise ValueError(f"The weights of layer {k} must be a list of arrays, not {layer!r}.")
+
+
 def stack_of(thing, kinds):
     """The layers of one stack.
 

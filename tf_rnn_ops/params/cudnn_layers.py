@@ -89,6 +89,7 @@ def _weights(source):
         raise ValueError(
             f"There must be 3 arrays for each layer, or 6 for a Bidirectional one, but {found}."
         )
+    _keras_objects.check_lists(source)
     return source
 
 

@@ -145,6 +145,7 @@ def _as_layers(source):
             "weights must have 2 or 3 arrays for each layer, or 4 or 6 for a Bidirectional one, but "
             f"{found}."
         )
+    _keras_objects.check_lists(weights)
     return weights, None
 
 

@@ -166,6 +166,10 @@ def _nodes(source, names):
 
 
 def _attribute(node, name, default):
+    if not isinstance(node.attributes, Mapping):
+        raise ValueError(
+            f"attributes of an OnnxNode must be a mapping, but they are {node.attributes!r}."
+        )
     value = node.attributes.get(name, default)
     return value.decode() if isinstance(value, bytes) else value
 
@@ -186,7 +190,7 @@ def _num_directions(where, node):
 
 def _mode(where, node):
     """The rnn_mode of a node that does what the op does."""
-    if node.op_type not in _ACTIVATIONS:
+    if not isinstance(node.op_type, str) or node.op_type not in _ACTIVATIONS:
         raise ValueError(
             f"op_type of {where} must be 'LSTM', 'GRU' or 'RNN', but it is {node.op_type!r}."
         )
@@ -205,7 +209,10 @@ def _mode(where, node):
             "has this GRU too, as rnn_mode='gru_reset_before'."
         )
     wanted = _ACTIVATIONS[node.op_type] * _num_directions(where, node)
-    given = _attribute(node, "activations", None) or wanted
+    given = _attribute(node, "activations", None)
+    given = wanted if given is None or given == [] else given
+    if not isinstance(given, (list, tuple)) or any(not isinstance(a, (str, bytes)) for a in given):
+        raise ValueError(f"activations of {where} must be a list of names, but they are {given!r}.")
     given = tuple((a.decode() if isinstance(a, bytes) else a).lower() for a in given)
     if node.op_type == "RNN" and set(given) == {"relu"} and len(given) == len(wanted):
         return "rnn_relu"

@@ -3,6 +3,7 @@
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 
 from tf_rnn_ops import plain
 from tf_rnn_ops.portable import _functions, _sizes
@@ -10,6 +11,8 @@ from tf_rnn_ops.portable._report import Change, Kept, Report
 
 TARGETS = ("tensorflow", "tf_rnn_ops")
 _OURS = "TfRnnOps>"
+# The field of AttrValue for a type of attribute.
+_VALUE_OF = {"int": "i", "float": "f", "bool": "b", "string": "s", "type": "type"}
 _FORWARD_OUTPUTS = ("output", "output_h", "output_c", "reserve_space", "host_reserved")
 _BACKPROP_OUTPUTS = (
     "input_backprop",
@@ -104,6 +107,7 @@ def rewrite_graph_def(
                     report.kept.append(Kept(place, node.name, op, _NO_STAND_IN))
                 continue
             try:
+                _check_node(node)
                 if to == "tensorflow":
                     became = _to_plain(node, name, shapes, stand_ins, inference, host)
                 else:
@@ -130,7 +134,7 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
         )
     training = name not in (_LAYER_PACKED, _CUDNN_PACKED) and _attr(node, "is_training", True)
     how = (_attr(node, "time_major", True), training)
-    dtype = tf.as_dtype(node.attr["T"].type)
+    dtype = _dtype(node)
     is_packed = name in (_LAYER_PACKED, _CUDNN_PACKED)
     has_more = is_packed or name == _STATELESS  # packed weights or a seed, which come last
     num_inputs = len(_data_inputs(node)) - has_more
@@ -153,6 +157,26 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
     _replace_by_call(node, stand_in, outputs, host)
     del node.input[num_inputs : num_inputs + has_more]
     return "ordinary ops"
+
+
+def _check_node(node):
+    """Raises UnknownSize where inputs and attributes of a node are not those of its op."""
+    op_def = op_def_registry.get(node.op)
+    if op_def is None:
+        return
+    found, wanted = len(_data_inputs(node)), len(op_def.input_arg)
+    if found != wanted and not any(arg.number_attr for arg in op_def.input_arg):
+        raise plain.UnknownSize(f"it has {found} inputs, where the op has {wanted}")
+    for attr in op_def.attr:
+        kind = _VALUE_OF.get(attr.type)
+        if kind and attr.name in node.attr and node.attr[attr.name].WhichOneof("value") != kind:
+            raise plain.UnknownSize(f"its attribute {attr.name} is not of type {attr.type}")
+
+
+def _dtype(node):
+    if "T" not in node.attr or not node.attr["T"].type:
+        raise plain.UnknownSize("its attribute T is missing")
+    return tf.as_dtype(node.attr["T"].type)
 
 
 def _drop_packing(host, nodes, place, report):
@@ -178,7 +202,7 @@ def _to_ours(node, name, stand_ins, host):
         node.op = f"{_OURS}{name}V2"
         _set_second_version_attrs(node)
         return node.op
-    dtype = tf.as_dtype(node.attr["T"].type)
+    dtype = _dtype(node)
     names = ["rnn_mode", "input_mode", "direction", "dropout", "seed", "seed2"]
     if name in _FORWARD:
         names.append("is_training")

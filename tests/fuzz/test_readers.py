@@ -1,0 +1,14 @@
+"""Mutated weights and graphs: a reader of other libraries' files returns or raises ValueError."""
+
+from fuzz import fuzz_readers
+
+SEED, CASES = 0, 400
+
+
+def test_mutated_sources():
+    outcomes = [fuzz_readers.complaint(SEED, k) for k in range(CASES)]
+    found = [complaint for complaint, _ in outcomes if complaint]
+    assert not found, "\n".join(found)
+    refused = sum(no for _, no in outcomes)
+    # Some mutations leave a legal source.
+    assert CASES / 4 < refused < CASES
