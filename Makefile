@@ -21,6 +21,10 @@ THREADS_ARGS ?=
 SOAK_ARGS ?= --seconds 600
 # What `make problems` runs. It goes on where it stopped.
 PROBLEMS_ARGS ?= --set ci --seconds 600
+COVERAGE_ARGS ?=
+# Both go on where they stopped.
+FUZZ_ARGS ?= --seconds 600
+MUTANTS_ARGS ?= --seconds 600
 GPU_ARGS ?=
 # For tools/test_matrix.py, such as --only 3.12-2.18
 MATRIX_ARGS ?=
@@ -31,9 +35,9 @@ READY := $(VENV)/.ready
 CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
-	'benchmarks/*.cc' 'benchmarks/*.h')
+	'tests/fuzz/*.cc' 'tests/fuzz/*.h' 'benchmarks/*.cc' 'benchmarks/*.h')
 
-.PHONY: help demo docs test problems soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help demo docs test problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -49,6 +53,10 @@ help:
 	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
 	@echo "make problems  random problems of all ops against references: PROBLEMS_ARGS='--set night"
 	@echo "               --seconds 600'; see tests/problem/README.md"
+	@echo "make coverage  lines and branches of the C++ code that tests run, with a gate"
+	@echo "make fuzz      libFuzzer on the core, the kernels and packed weights, and mutated files"
+	@echo "               for the converters: FUZZ_ARGS='--seconds 600'"
+	@echo "make mutants   seeded faults that the tests must find: MUTANTS_ARGS='--seconds 600'"
 	@echo "make soak      calls of changing shapes from eight threads: SOAK_ARGS='--seconds 600'"
 	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
 	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
@@ -119,6 +127,18 @@ problems: develop
 	tools/need_gtest.sh
 	$(BAZEL) build //tests/cc/cpu:problems_test
 	PYTHONPATH=. $(PY) -m tests.problem $(PROBLEMS_ARGS)
+
+coverage: $(CONFIG)
+	tools/need_gtest.sh
+	PYTHONPATH=tests $(PY) -m gcov.run_coverage --jobs $(JOBS) $(COVERAGE_ARGS)
+
+fuzz: develop
+	tools/need_gtest.sh
+	PYTHONPATH=.:tests $(PY) -m fuzz.run_fuzz --jobs $(JOBS) $(FUZZ_ARGS)
+
+mutants: develop
+	tools/need_gtest.sh
+	PYTHONPATH=.:tests $(PY) -m mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
 
 soak: develop
 	PYTHONPATH=.:tests $(PY) -m soak.run_soak $(SOAK_ARGS)

@@ -22,6 +22,7 @@ import tensorflow as tf  # noqa: E402
 import tf_rnn_ops  # noqa: E402
 from problem import draw  # noqa: E402
 from problem.calls import calls_of  # noqa: E402
+from problem.grammar import BLOCK  # noqa: E402
 from support import calls  # noqa: E402
 
 # Problems, and multiplications of one at most.
@@ -36,15 +37,18 @@ def _resident_bytes():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _subjects(seed):
-    """(line, function, bytes of its result) of every call of the problems."""
+def _subjects(seed, block=None):
+    """(line, function, bytes of its result) of every call of the problems; see --block."""
     found = []
+    ops = tf.raw_ops if block == "tensorflow" else tf_rnn_ops.raw_ops
     for number in range(PROBLEMS):
         problem = draw.problem(seed, number, LARGEST).replace(type="float32")
+        if block and problem.op != BLOCK:
+            continue
         for call in calls_of(tf_rnn_ops.raw_ops, problem):
             if calls.counts_calls(call):
                 continue
-            function = calls.prepared(tf_rnn_ops.raw_ops, call)
+            function = calls.prepared(ops, call)
             found.append((f"{problem} # {call.op}", function, calls.result_bytes(function())))
     return found
 
@@ -96,9 +100,13 @@ def main():
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-functions", action="store_true", help="call the ops eagerly alone")
+    parser.add_argument(
+        "--block", choices=["ours", "tensorflow"],
+        help="call BlockLSTMV2 alone, our op or TensorFlow's, to tell whose memory grows",
+    )  # fmt: skip
     args = parser.parse_args()
     tf.get_logger().setLevel("ERROR")  # it warns of functions that are traced and dropped
-    soak = Soak(_subjects(args.seed), args.seed, not args.no_functions)
+    soak = Soak(_subjects(args.seed, args.block), args.seed, not args.no_functions)
     samples = soak.run(args.threads, args.seconds)
     record = {
         "calls": sum(soak.counts.values()), "threads": args.threads, "seed": args.seed,

@@ -130,6 +130,17 @@ TEST_F(MachineLimitsTest, WhatIsNoNumberLimitsNothing) {
   }
 }
 
+TEST_F(MachineLimitsTest, AGroupBelowTheMountedOne) {
+  Write("/proc/self/mountinfo", "30 23 0:26 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  Write("/sys/fs/cgroup/b/cpu.max", "150000 100000\n");
+  Write("/sys/fs/cgroup/ab/cpu.max", "250000 100000\n");
+  Write("/proc/self/cgroup", "0::/a/b\n");
+  Expect(1.5, kNoMemoryLimit);
+  // Not below /a, though it begins alike.
+  Write("/proc/self/cgroup", "0::/ab\n");
+  Expect(2.5, kNoMemoryLimit);
+}
+
 TEST_F(MachineLimitsTest, LinesThatAreNoGroups) {
   Write("/proc/self/mountinfo", kMountsV2);
   Write("/proc/self/cgroup", "nonsense\n0:nonsense\n0::/a\n");

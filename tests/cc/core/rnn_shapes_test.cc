@@ -421,6 +421,7 @@ TEST(ReserveSpace, HoldsItsBytesInWholeElements) {
   EXPECT_EQ(ReserveElements(8, 4), 2);
   EXPECT_EQ(ReserveElements(9, 4), 3);
   EXPECT_TRUE(CheckReserveSpace(Shape({3}), 3).ok());
+  EXPECT_TRUE(CheckReserveSpace(Shape({0}), 0).ok());  // of a call without steps
   ExpectInvalid(CheckReserveSpace(Shape({4}), 3), {"reserve_space", "vector of 3", "[4]"});
   ExpectInvalid(CheckReserveSpace(Shape({3, 1}), 3), {"reserve_space", "[3, 1]"});
   ExpectInvalid(CheckReserveSpace(Shape({1}), -1), {"reserve_space"});

@@ -31,6 +31,12 @@ void Expect(const SplitProblem& p, int64_t slices, int64_t shares) {
   EXPECT_EQ(split.shares, shares);
 }
 
+TEST(Heuristics, RowsOfASlice) {
+  EXPECT_EQ(RowsOfSlice(0), 4);
+  EXPECT_EQ(RowsOfSlice(int64_t{1} << 20), 4);
+  EXPECT_EQ(RowsOfSlice((int64_t{1} << 20) + 1), 16);
+}
+
 TEST(WorthThreads, GrowsWithTheWork) {
   const ThreadBudget threads = {4, 1000, 0};
   EXPECT_EQ(WorthThreads(threads, 0), 1);

@@ -1,0 +1,265 @@
+// What the fuzz targets share: problems drawn from bytes, memory of exactly the size of a tensor,
+// and what they do where a property does not hold.
+#ifndef TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
+#define TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
+
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "cc/core/shapes.h"
+#include "cc/core/status.h"
+#include "cc/cpu/kernel_args.h"
+
+namespace rnn_ops {
+namespace fuzzing {
+
+inline void Require(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what.c_str());
+  std::abort();
+}
+
+// An error is always the caller's, and a sentence.
+inline bool Accepted(const Status& status) {
+  if (status.ok()) return true;
+  Require(status.code() == Code::kInvalidArgument, "a refusal is InvalidArgument");
+  Require(!status.message().empty() && status.message().back() == '.', status.message());
+  return false;
+}
+
+struct Sizes {
+  int64_t T, B, I, H, P, L;
+};
+
+// Small enough that a call takes microseconds.
+inline Sizes DrawSizes(FuzzedDataProvider& bytes) {
+  Sizes s = {};
+  s.T = bytes.ConsumeIntegralInRange<int64_t>(0, 6);
+  s.B = bytes.ConsumeIntegralInRange<int64_t>(0, 9);
+  s.I = bytes.ConsumeIntegralInRange<int64_t>(1, 9);
+  s.H = bytes.ConsumeIntegralInRange<int64_t>(1, 19);
+  s.P = bytes.ConsumeIntegralInRange<int64_t>(0, s.H);
+  s.L = bytes.ConsumeIntegralInRange<int64_t>(1, 3);
+  return s;
+}
+
+inline RnnAttrs DrawAttrs(FuzzedDataProvider& bytes) {
+  RnnAttrs attrs;
+  attrs.mode = static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, 3));
+  attrs.input_mode = static_cast<InputMode>(bytes.ConsumeIntegralInRange<int>(0, 2));
+  attrs.direction = static_cast<Direction>(bytes.ConsumeIntegralInRange<int>(1, 2));
+  attrs.time_major = bytes.ConsumeBool();
+  if (bytes.ConsumeBool()) attrs.dropout = bytes.ConsumeProbability<float>();
+  return attrs;
+}
+
+using Shapes = std::vector<PartialShape*>;
+
+inline Shapes ShapesOf(RnnBackpropShapes& s) {
+  return {&s.in.input,
+          &s.in.input_h,
+          &s.in.input_c,
+          &s.in.params,
+          &s.in.sequence_lengths,
+          &s.output,
+          &s.output_h,
+          &s.output_c,
+          &s.output_backprop,
+          &s.output_h_backprop,
+          &s.output_c_backprop,
+          &s.reserve_space};
+}
+
+inline Shapes ShapesOf(LayerRnnBackpropShapes& s) {
+  return {&s.in.input,
+          &s.in.input_h,
+          &s.in.input_c,
+          &s.in.kernel,
+          &s.in.recurrent_kernel,
+          &s.in.bias,
+          &s.in.sequence_lengths,
+          &s.in.input_mask,
+          &s.in.recurrent_mask,
+          &s.output,
+          &s.output_h,
+          &s.output_c,
+          &s.output_backprop,
+          &s.output_h_backprop,
+          &s.output_c_backprop,
+          &s.reserve_space};
+}
+
+inline Shapes ShapesOf(BlockLstmGradShapes& s) {
+  return {&s.in.seq_len_max,
+          &s.in.x,
+          &s.in.cs_prev,
+          &s.in.h_prev,
+          &s.in.w,
+          &s.in.wci,
+          &s.in.wcf,
+          &s.in.wco,
+          &s.in.b,
+          &s.i,
+          &s.cs,
+          &s.f,
+          &s.o,
+          &s.ci,
+          &s.co,
+          &s.h,
+          &s.cs_grad,
+          &s.h_grad};
+}
+
+// Products of the target's own must not overflow.
+inline int64_t Times(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) || product < 0 ? INT64_MAX : product;
+}
+
+inline PartialShape Ordered(const RnnAttrs& attrs, int64_t a, int64_t b, int64_t c) {
+  return PartialShape::Of(attrs.time_major ? std::vector<int64_t>{a, b, c}
+                                           : std::vector<int64_t>{b, a, c});
+}
+
+// The shapes of a call of these sizes, without reserve_space.
+inline RnnBackpropShapes StackShapes(const RnnAttrs& attrs, const Sizes& s) {
+  RnnBackpropShapes shapes;
+  const int64_t D = static_cast<int64_t>(attrs.direction);
+  const int64_t S = attrs.num_proj > 0 ? attrs.num_proj : s.H;
+  shapes.in.input = Ordered(attrs, s.T, s.B, s.I);
+  const PartialShape h = Ordered(attrs, Times(s.L, D), s.B, S),
+                     c = Ordered(attrs, Times(s.L, D), s.B, s.H);
+  const PartialShape y = Ordered(attrs, s.T, s.B, Times(D, S));
+  shapes.in.input_h = shapes.output_h = shapes.output_h_backprop = h;
+  shapes.in.input_c = shapes.output_c = shapes.output_c_backprop = c;
+  shapes.output = shapes.output_backprop = y;
+  shapes.in.sequence_lengths = PartialShape::Of({s.B});
+  shapes.in.params = PartialShape::Of({kUnknownDim});
+  RnnDims dims;
+  if (InferRnn(attrs, shapes.in, &dims).ok()) {
+    shapes.in.params = PartialShape::Of({dims.params_size});
+  }
+  return shapes;
+}
+
+inline int64_t GatesOf(RnnMode mode) {
+  return mode == RnnMode::kLstm ? 4 : mode == RnnMode::kGru ? 3 : 1;
+}
+
+inline LayerRnnBackpropShapes LayerShapes(const RnnAttrs& attrs, const Sizes& s,
+                                          FuzzedDataProvider& bytes) {
+  LayerRnnBackpropShapes shapes;
+  const int64_t G = GatesOf(attrs.mode);
+  const PartialShape none = PartialShape::Of({0}), state = PartialShape::Of({s.B, s.H});
+  const PartialShape y = Ordered(attrs, s.T, s.B, s.H);
+  auto given = [&](PartialShape shape) { return bytes.ConsumeBool() ? shape : none; };
+  shapes.in.input = Ordered(attrs, s.T, s.B, s.I);
+  shapes.in.input_h = shapes.in.input_c = state;
+  shapes.in.kernel = PartialShape::Of({s.I, Times(G, s.H)});
+  shapes.in.recurrent_kernel = PartialShape::Of({s.H, Times(G, s.H)});
+  shapes.in.bias = given(attrs.mode == RnnMode::kGru ? PartialShape::Of({2, Times(G, s.H)})
+                                                     : PartialShape::Of({Times(G, s.H)}));
+  shapes.in.sequence_lengths = given(PartialShape::Of({s.B}));
+  shapes.in.input_mask = given(PartialShape::Of({G, s.B, s.I}));
+  shapes.in.recurrent_mask = given(PartialShape::Of({G, s.B, s.H}));
+  shapes.output = shapes.output_backprop = y;
+  shapes.output_h = shapes.output_c = state;
+  shapes.output_h_backprop = shapes.output_c_backprop = state;
+  return shapes;
+}
+
+inline BlockLstmGradShapes BlockShapes(const Sizes& s) {
+  BlockLstmGradShapes shapes;
+  const PartialShape state = PartialShape::Of({s.B, s.H}),
+                     steps = PartialShape::Of({s.T, s.B, s.H});
+  for (PartialShape* shape : ShapesOf(shapes)) *shape = steps;
+  shapes.in.seq_len_max = PartialShape::Of({});
+  shapes.in.x = PartialShape::Of({s.T, s.B, s.I});
+  shapes.in.cs_prev = shapes.in.h_prev = state;
+  shapes.in.w = PartialShape::Of({s.I + s.H, Times(4, s.H)});
+  shapes.in.wci = shapes.in.wcf = shapes.in.wco = PartialShape::Of({s.H});
+  shapes.in.b = PartialShape::Of({Times(4, s.H)});
+  return shapes;
+}
+
+// Another dimension, one more or one less; `any` of those that may be drawn.
+template <typename Draw>
+void EditShape(FuzzedDataProvider& bytes, PartialShape* shape, Draw any) {
+  const int kind = bytes.ConsumeIntegralInRange<int>(0, 5);
+  if (kind == 0) {
+    shape->dims.push_back(any());
+  } else if (kind == 1 && !shape->dims.empty()) {
+    shape->dims.pop_back();
+  } else if (!shape->dims.empty()) {
+    shape->dims[bytes.ConsumeIntegralInRange<size_t>(0, shape->dims.size() - 1)] = any();
+  }
+}
+
+inline int64_t Elements(const PartialShape& shape) {
+  int64_t elements = 1;
+  for (int64_t dim : shape.dims) elements *= dim;
+  return elements;
+}
+
+// Memory of exactly so many bytes, aligned as the kernels want it, behind which the address
+// sanitizer finds every access.
+class Memory {
+ public:
+  explicit Memory(int64_t bytes, unsigned char fill = 0xA5) : bytes_(bytes) {
+    Require(bytes >= 0 && posix_memalign(&data_, 64, bytes) == 0, "memory");
+    std::fill_n(static_cast<unsigned char*>(data_), bytes, fill);
+  }
+  Memory(const Memory&) = delete;
+  ~Memory() { std::free(data_); }
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  int64_t bytes_;
+};
+
+// Numbers of one type: mostly tame, some any bits at all.
+inline void FillNumbers(FuzzedDataProvider& bytes, int32_t dtype, Memory* memory) {
+  const uint8_t start = bytes.ConsumeIntegral<uint8_t>();
+  auto* const at = static_cast<unsigned char*>(memory->data());
+  const int64_t width = dtype == cpu::kFloat64 ? 8 : dtype == cpu::kFloat32 ? 4 : 2;
+  for (int64_t k = 0; k < memory->bytes() / width; ++k) {
+    const double v = ((start + 37 * k) % 101) / 50.0 - 1;
+    if (dtype == cpu::kFloat64) {
+      reinterpret_cast<double*>(at)[k] = v;
+    } else if (dtype == cpu::kFloat32) {
+      reinterpret_cast<float*>(at)[k] = static_cast<float>(v);
+    } else {  // between -2 and 2 in either 16-bit type
+      reinterpret_cast<uint16_t*>(at)[k] = static_cast<uint16_t>((start + 37 * k) % 0x3F80);
+    }
+  }
+  const std::vector<uint8_t> wild =
+      bytes.ConsumeBytes<uint8_t>(bytes.ConsumeIntegralInRange<size_t>(0, 16));
+  for (size_t k = 0; k < wild.size() && memory->bytes() > 0; ++k) {
+    at[(start * 131 + k * 17) % memory->bytes()] = wild[k];
+  }
+}
+
+// Runs the parts of a job one after the other, as one of `count` threads that finds all others
+// asleep.
+inline cpu::ParallelFor OneAfterTheOther(int32_t count) {
+  cpu::ParallelFor parallel = {};
+  // Threads that cost nothing, so that small problems are shared.
+  parallel.threads = {count, 1, 0};
+  parallel.run = [](void*, int64_t n, int64_t, void (*fn)(void*, int64_t), void* arg) {
+    for (int64_t i = 0; i < n; ++i) fn(arg, i);
+  };
+  return parallel;
+}
+
+}  // namespace fuzzing
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_

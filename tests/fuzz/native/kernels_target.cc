@@ -1,0 +1,149 @@
+// The kernel table on memory of exactly the sizes that it asks for: the same bits for another
+// number of threads and on memory that held other things, and nothing written beyond a tensor or to
+// an input (the harness of tests/cc/cpu checks that).
+#include "gtest/gtest.h"
+#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/rnn_cases.h"
+#include "tests/fuzz/native/drawn.h"
+
+namespace rnn_ops {
+namespace fuzzing {
+namespace {
+
+using cpu::testing::BlockLstmRun;
+using cpu::testing::BlockLstmValues;
+using cpu::testing::RnnCase;
+using cpu::testing::RnnRun;
+using cpu::testing::RnnValues;
+using cpu::testing::RunOptions;
+
+// Around the widths of vectors and tiles.
+int64_t DrawWidth(FuzzedDataProvider& bytes) {
+  return bytes.ConsumeBool() ? bytes.ConsumeIntegralInRange<int64_t>(1, 20)
+                             : bytes.ConsumeIntegralInRange<int64_t>(1, 70);
+}
+
+RnnCase DrawCase(FuzzedDataProvider& bytes) {
+  RnnCase c = cpu::testing::MakeCase(
+      bytes.ConsumeIntegralInRange<int32_t>(0, 3), bytes.ConsumeIntegralInRange<int32_t>(0, 3),
+      bytes.ConsumeIntegralInRange<int64_t>(1, 7), bytes.ConsumeIntegralInRange<int64_t>(1, 15),
+      DrawWidth(bytes), DrawWidth(bytes));
+  cpu::RnnProblem& p = c.problem;
+  p.time_major = bytes.ConsumeBool();
+  p.bf16_products = bytes.ConsumeBool();
+  if (bytes.ConsumeBool()) {
+    const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
+    const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == 3 ? 2 : 1);
+    cpu::testing::UseKerasWeights(rows, input_masked, recurrent_masked, &c);
+  } else {
+    p.num_layers = bytes.ConsumeIntegralInRange<int64_t>(1, 3);
+    p.num_dirs = bytes.ConsumeIntegralInRange<int32_t>(1, 2);
+    if (p.mode == 2 && bytes.ConsumeBool()) {
+      p.num_proj = bytes.ConsumeIntegralInRange<int64_t>(0, p.num_units);
+    }
+    if (bytes.ConsumeIntegralInRange<int>(0, 5) == 0) p.skip_input = 1, p.input_size = p.num_units;
+    if (bytes.ConsumeIntegralInRange<int>(0, 4) == 0) {
+      p.dropout = bytes.ConsumeProbability<float>();
+      p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
+    }
+  }
+  for (int32_t& n : c.lengths) {
+    n = bytes.ConsumeIntegralInRange<int32_t>(0, static_cast<int32_t>(p.max_time));
+  }
+  return c;
+}
+
+// Any bits in some of the tensors' numbers. Returns whether there are.
+template <typename Values>
+bool MakeWild(FuzzedDataProvider& bytes, const cpu::testing::Fields<Values>& fields, int32_t dtype,
+              Values* values) {
+  const int count = bytes.ConsumeIntegralInRange<int>(0, 3);
+  for (int k = 0; k < count; ++k) {
+    auto& numbers = values->*fields[bytes.ConsumeIntegralInRange<size_t>(0, fields.size() - 1)].vec;
+    if (numbers.empty()) continue;
+    numbers[bytes.ConsumeIntegralInRange<size_t>(0, numbers.size() - 1)] =
+        cpu::testing::RoundTo(dtype, bytes.ConsumeFloatingPoint<double>());
+  }
+  return count > 0;
+}
+
+template <typename Values>
+void RequireSame(const cpu::testing::Fields<Values>& fields, const Values& a, const Values& b) {
+  for (const auto& field : fields) {
+    const auto &left = a.*field.vec, &right = b.*field.vec;
+    Require(left.size() == right.size(), field.name);
+    for (size_t k = 0; k < left.size(); ++k) {
+      Require(left[k] == right[k] || (left[k] != left[k] && right[k] != right[k]), field.name);
+    }
+  }
+}
+
+void RunRnn(FuzzedDataProvider& bytes) {
+  const RnnCase c = DrawCase(bytes);
+  RnnValues inputs = cpu::testing::RandomInputs(c, bytes.ConsumeIntegral<uint32_t>());
+  const int32_t dtype = c.problem.dtype;
+  const bool wild = MakeWild(bytes, cpu::testing::kRnnInputs, dtype, &inputs) |
+                    MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs);
+  const cpu::KernelTable& table = *cpu::testing::Tables().front();
+  RnnValues first;
+  for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
+    RunOptions options;
+    options.num_threads = threads;
+    options.fill = bytes.ConsumeIntegral<uint8_t>();
+    options.expect_nan = wild;
+    RnnRun run(table, c, inputs, options);
+    Require(run.Forward() == 0 && run.Backward() == 0, Describe(c));
+    if (threads == 1) first = run.values;
+    RequireSame(cpu::testing::kRnnOutputs, run.values, first);
+    RequireSame(cpu::testing::kRnnGradients, run.values, first);
+  }
+}
+
+void RunBlock(FuzzedDataProvider& bytes) {
+  cpu::BlockLstmProblem p = {};
+  p.dtype = bytes.ConsumeIntegralInRange<int32_t>(0, 3);
+  p.max_time = bytes.ConsumeIntegralInRange<int64_t>(0, 7);
+  p.batch = bytes.ConsumeIntegralInRange<int64_t>(0, 15);
+  p.input_size = DrawWidth(bytes);
+  p.num_units = DrawWidth(bytes);
+  p.seq_len = bytes.ConsumeIntegralInRange<int64_t>(0, p.max_time);
+  p.use_peephole = bytes.ConsumeBool();
+  if (bytes.ConsumeBool()) p.cell_clip = bytes.ConsumeProbability<float>();
+  BlockLstmValues inputs = cpu::testing::RandomInputs(p, bytes.ConsumeIntegral<uint32_t>());
+  const bool wild = MakeWild(bytes, cpu::testing::kBlockInputs, p.dtype, &inputs) |
+                    MakeWild(bytes, cpu::testing::kBlockGradientInputs, p.dtype, &inputs);
+  const cpu::KernelTable& table = *cpu::testing::Tables().front();
+  BlockLstmValues first;
+  for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
+    RunOptions options;
+    options.num_threads = threads;
+    options.fill = bytes.ConsumeIntegral<uint8_t>();
+    options.expect_nan = wild;
+    BlockLstmRun run(table, p, inputs, options);
+    run.Forward();
+    run.Backward();
+    if (threads == 1) first = run.values;
+    RequireSame(cpu::testing::kBlockOutputs, run.values, first);
+    RequireSame(cpu::testing::kBlockGradients, run.values, first);
+  }
+}
+
+}  // namespace
+}  // namespace fuzzing
+}  // namespace rnn_ops
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  // A failed expectation of the harness ends the process.
+  ::testing::GTEST_FLAG(throw_on_failure) = true;
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzedDataProvider bytes(data, size);
+  if (bytes.ConsumeIntegralInRange<int>(0, 3) == 0) {
+    rnn_ops::fuzzing::RunBlock(bytes);
+  } else {
+    rnn_ops::fuzzing::RunRnn(bytes);
+  }
+  return 0;
+}

@@ -1,0 +1,156 @@
+// Packed weights from strangers: any bytes, and true ones with some bytes, the length or the
+// network changed. What is refused is refused with a sentence; what is used is never read beyond
+// its end.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "cc/core/param_layout.h"
+#include "cc/cpu/dispatch.h"
+#include "cc/cpu/kernel_table.h"
+#include "cc/cpu/packed_header.h"
+#include "cc/cpu/rnn_run.h"
+#include "tests/fuzz/native/drawn.h"
+
+namespace rnn_ops {
+namespace fuzzing {
+namespace {
+
+using cpu::RnnProblem;
+
+struct Network {
+  RnnConfig config;
+  RnnProblem problem;
+  std::vector<int32_t> lengths;
+};
+
+bool Draw(FuzzedDataProvider& bytes, Network* network) {
+  RnnAttrs attrs = DrawAttrs(bytes);
+  attrs.is_training = false;
+  Sizes s = DrawSizes(bytes);
+  const bool keras = bytes.ConsumeBool();
+  if (keras) attrs.direction = Direction::kUnidirectional, s.L = 1;
+  if (attrs.input_mode == InputMode::kSkip) {
+    if (keras) return false;
+    s.I = s.H;
+  }
+  if (attrs.mode == RnnMode::kLstm && !keras) attrs.num_proj = s.P;
+  if (!Accepted(MakeRnnConfig(attrs, s.L, s.H, s.I, s.T, s.B, &network->config))) return false;
+  RnnProblem& p = network->problem;
+  p = cpu::MakeRnnProblem(network->config,
+                          static_cast<cpu::KernelDtype>(bytes.ConsumeIntegralInRange(0, 3)));
+  if (keras) {
+    p.weight_layout = cpu::kKerasWeights;
+    p.skip_input = 0;
+    p.bias_rows = p.mode == 3 ? 2 : 1;
+  }
+  network->lengths.assign(s.B, static_cast<int32_t>(s.T));
+  p.lengths = network->lengths.data();
+  return true;
+}
+
+std::unique_ptr<Memory> Numbers(FuzzedDataProvider& bytes, const RnnProblem& p, int64_t elements) {
+  auto memory = std::make_unique<Memory>(elements * cpu::ElementBytes(p.dtype));
+  FillNumbers(bytes, p.dtype, memory.get());
+  return memory;
+}
+
+// The packed weights of the network, as PackLayerRNN and PackCudnnRNNParams make them.
+std::vector<unsigned char> Pack(FuzzedDataProvider& bytes, const Network& network) {
+  const RnnProblem& p = network.problem;
+  const int64_t gates = GatesOf(network.config.mode) * p.num_units;
+  const auto params = Numbers(bytes, p, ParamsSize(network.config));
+  const auto kernel = Numbers(bytes, p, p.input_size * gates);
+  const auto recurrent = Numbers(bytes, p, p.num_units * gates);
+  const auto bias = Numbers(bytes, p, p.bias_rows * gates);
+  const cpu::RnnPackSizes sizes = cpu::Kernels().rnn_pack_sizes(&p);
+  const Memory scratch(sizes.scratch_bytes), panels(sizes.packed_bytes);
+  cpu::RnnPackArgs args = {};
+  args.problem = p;
+  args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 3));
+  args.scratch = scratch.data();
+  args.params = params->data();
+  args.layer = {kernel->data(), recurrent->data(), bias->data(), nullptr, nullptr};
+  args.packed = panels.data();
+  Require(cpu::Kernels().rnn_pack(&args) == 0, "weights are packed");
+  std::vector<unsigned char> packed(cpu::kPackedHeaderBytes + sizes.packed_bytes);
+  WritePackedHeader(MakePackedHeader(p, cpu::Kernels().vector_bytes, sizes.element), packed.data());
+  std::copy_n(static_cast<const unsigned char*>(panels.data()), sizes.packed_bytes,
+              packed.data() + cpu::kPackedHeaderBytes);
+  return packed;
+}
+
+void Mutate(FuzzedDataProvider& bytes, std::vector<unsigned char>* packed) {
+  for (int edits = bytes.ConsumeIntegralInRange<int>(0, 4); edits > 0; --edits) {
+    const size_t end = bytes.ConsumeBool() ? cpu::kPackedHeaderBytes : packed->size();
+    const size_t at = bytes.ConsumeIntegralInRange<size_t>(0, end - 1);
+    if (at < packed->size()) (*packed)[at] ^= bytes.ConsumeIntegral<uint8_t>();
+  }
+  if (bytes.ConsumeIntegralInRange<int>(0, 3) == 0) {
+    packed->resize(bytes.ConsumeIntegralInRange<size_t>(1, packed->size() + 70));
+  }
+}
+
+// A forward call on the panels, which lie at the end of memory of exactly their size.
+void RunOn(FuzzedDataProvider& bytes, const Network& network,
+           const std::vector<unsigned char>& packed) {
+  RnnProblem p = network.problem;
+  p.weights_packed = 1;
+  const RnnConfig& c = network.config;
+  const int64_t states = c.num_pseudo_layers() * c.batch, rows = c.max_time * c.batch;
+  const auto x = Numbers(bytes, p, rows * c.input_size);
+  const auto h0 = Numbers(bytes, p, states * c.hidden_size());
+  const auto c0 = Numbers(bytes, p, states * c.num_units);
+  const auto y = Numbers(bytes, p, rows * c.output_size());
+  const auto h_n = Numbers(bytes, p, states * c.hidden_size());
+  const auto c_n = Numbers(bytes, p, states * c.num_units);
+  const Memory panels(static_cast<int64_t>(packed.size()) - cpu::kPackedHeaderBytes);
+  std::memcpy(panels.data(), packed.data() + cpu::kPackedHeaderBytes, panels.bytes());
+  cpu::RnnForwardArgs args = {};
+  args.problem = p;
+  args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 3));
+  args.x = x->data(), args.h0 = h0->data(), args.c0 = c0->data();
+  args.y = y->data(), args.h_n = h_n->data(), args.c_n = c_n->data();
+  args.packed = panels.data();
+  const Memory scratch(cpu::RnnForwardSizes(args).scratch_bytes);
+  args.scratch = scratch.data();
+  Require(cpu::RunRnnForward(c, args).ok(), "inference runs on packed weights");
+}
+
+void Run(FuzzedDataProvider& bytes) {
+  Network network;
+  if (!Draw(bytes, &network)) return;
+  std::vector<unsigned char> packed;
+  bool as_packed = false;
+  if (bytes.ConsumeIntegralInRange<int>(0, 4) == 0) {
+    packed = bytes.ConsumeBytes<unsigned char>(bytes.ConsumeIntegralInRange<size_t>(0, 300));
+  } else {
+    Network other;
+    const bool same = bytes.ConsumeBool();
+    if (!same && !Draw(bytes, &other)) return;
+    packed = Pack(bytes, same ? network : other);
+    const std::vector<unsigned char> before = packed;
+    Mutate(bytes, &packed);
+    as_packed = same && packed == before;
+  }
+  // As a tensor has it: aligned, and nothing behind it.
+  const Memory tensor(static_cast<int64_t>(packed.size()));
+  std::copy(packed.begin(), packed.end(), static_cast<unsigned char*>(tensor.data()));
+  bool usable = false;
+  const Status status =
+      cpu::TakePacked(network.problem, PartialShape::Of({tensor.bytes()}), tensor.data(), &usable);
+  Require(Accepted(status) || !usable, "what is refused is not used");
+  Require(usable || !as_packed, "what was packed is used");
+  if (usable) RunOn(bytes, network, packed);
+}
+
+}  // namespace
+}  // namespace fuzzing
+}  // namespace rnn_ops
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzedDataProvider bytes(data, size);
+  rnn_ops::fuzzing::Run(bytes);
+  return 0;
+}

@@ -1,0 +1,173 @@
+// Configurations, shapes and the parameter layout, with sizes of any magnitude.
+#include <algorithm>
+
+#include "cc/core/param_layout.h"
+#include "cc/core/rnn_config.h"
+#include "tests/fuzz/native/drawn.h"
+
+namespace rnn_ops {
+namespace fuzzing {
+namespace {
+
+int64_t DrawDim(FuzzedDataProvider& bytes) {
+  switch (bytes.ConsumeIntegralInRange<int>(0, 3)) {
+    case 0:
+      return bytes.ConsumeIntegralInRange<int64_t>(0, int64_t{1} << 33);
+    case 1:
+      return bytes.ConsumeIntegralInRange<int64_t>(0, INT64_MAX);
+    default:
+      return bytes.ConsumeIntegralInRange<int64_t>(0, 12);
+  }
+}
+
+Sizes DrawAnySizes(FuzzedDataProvider& bytes) {
+  Sizes s = DrawSizes(bytes);
+  for (int64_t* size : {&s.T, &s.B, &s.I, &s.H, &s.L}) {
+    if (bytes.ConsumeIntegralInRange<int>(0, 7) == 0) *size = DrawDim(bytes) >> 8;
+  }
+  return s;
+}
+
+void Edit(FuzzedDataProvider& bytes, const Shapes& shapes) {
+  for (int edits = bytes.ConsumeIntegralInRange<int>(0, 3); edits > 0; --edits) {
+    EditShape(bytes, shapes[bytes.ConsumeIntegralInRange<size_t>(0, shapes.size() - 1)],
+              [&] { return DrawDim(bytes); });
+  }
+}
+
+// Forgets sizes. What was accepted must stay so.
+void Hide(FuzzedDataProvider& bytes, const Shapes& shapes) {
+  for (PartialShape* shape : shapes) {
+    const int kind = bytes.ConsumeIntegralInRange<int>(0, 4);
+    if (kind == 0) *shape = PartialShape::Unknown();
+    if (kind != 1) continue;
+    for (int64_t& dim : shape->dims) {
+      if (bytes.ConsumeBool()) dim = kUnknownDim;
+    }
+  }
+}
+
+void CheckLayout(const RnnConfig& config, int64_t params) {
+  Require(ParamsSize(config) == params, "the size of params");
+  if (config.num_pseudo_layers() > 100) return;
+  const ParamLayout layout(config);
+  Require(layout.size() == params, "the size of the layout");
+  std::vector<ParamBlock> blocks;
+  for (int64_t l = 0; l < config.num_layers; ++l) {
+    for (int64_t d = 0; d < config.num_dirs(); ++d) {
+      const PseudoLayerParams& at = layout.at(l, d);
+      for (const ParamBlock* block : {&at.input_weights, &at.recurrent_weights, &at.projection,
+                                      &at.input_bias, &at.recurrent_bias}) {
+        if (block->size() > 0) blocks.push_back(*block);
+      }
+    }
+  }
+  std::sort(blocks.begin(), blocks.end(),
+            [](const ParamBlock& a, const ParamBlock& b) { return a.offset < b.offset; });
+  int64_t end = 0;
+  for (const ParamBlock& block : blocks) {
+    Require(block.offset == end, "blocks lie one behind the other");
+    end += block.size();
+  }
+  Require(end == params, "the blocks fill the buffer");
+}
+
+void CheckStack(FuzzedDataProvider& bytes) {
+  RnnAttrs attrs = DrawAttrs(bytes);
+  const Sizes sizes = DrawAnySizes(bytes);
+  if (bytes.ConsumeIntegralInRange<int>(0, 2) == 0) {
+    attrs.num_proj = bytes.ConsumeBool() ? sizes.P : bytes.ConsumeIntegral<int64_t>();
+  }
+  if (bytes.ConsumeIntegralInRange<int>(0, 9) == 0) {
+    attrs.dropout = bytes.ConsumeFloatingPoint<float>();
+  }
+  RnnBackpropShapes shapes = StackShapes(attrs, sizes);
+  shapes.reserve_space = PartialShape::Of({DrawDim(bytes)});
+  Edit(bytes, ShapesOf(shapes));
+  RnnDims dims, back;
+  const bool forward = Accepted(InferRnn(attrs, shapes.in, &dims));
+  const bool backward = Accepted(InferRnnBackprop(attrs, shapes, &back));
+  Require(forward || !backward, "what backward accepts, forward accepts");
+  const bool known = std::all_of(shapes.in.params.dims.begin(), shapes.in.params.dims.end(),
+                                 [](int64_t dim) { return dim >= 0; });
+  if (known) {
+    RnnConfig config;
+    const bool made = Accepted(MakeRnnConfig(attrs, shapes.in, &config));
+    Require(!made || forward, "what a kernel accepts, its shape function accepts");
+    if (made) {
+      CheckLayout(config, dims.params_size);
+      const PartialShape y = RnnOutputShape(attrs, dims);
+      Require(y.dims.size() == 3 && y.dims[2] == config.output_size(), "the shape of output");
+    }
+  }
+  Hide(bytes, ShapesOf(shapes));
+  if (forward) Require(InferRnn(attrs, shapes.in, &dims).ok(), "less is known and refused");
+  if (backward) Require(InferRnnBackprop(attrs, shapes, &back).ok(), "less is known and refused");
+}
+
+void CheckLayer(FuzzedDataProvider& bytes) {
+  const RnnAttrs attrs = DrawAttrs(bytes);
+  LayerRnnBackpropShapes shapes = LayerShapes(attrs, DrawAnySizes(bytes), bytes);
+  shapes.reserve_space = PartialShape::Of({DrawDim(bytes)});
+  Edit(bytes, ShapesOf(shapes));
+  RnnDims dims, back;
+  const bool forward = Accepted(InferLayerRnn(attrs, shapes.in, &dims));
+  const bool backward = Accepted(InferLayerRnnBackprop(attrs, shapes, &back));
+  Require(forward || !backward, "what backward accepts, forward accepts");
+  RnnConfig config;
+  if (forward && Accepted(MakeLayerRnnConfig(attrs, dims, &config))) {
+    Require(config.num_units == dims.num_units && config.batch == dims.batch, "the sizes");
+  }
+  Hide(bytes, ShapesOf(shapes));
+  if (forward) Require(InferLayerRnn(attrs, shapes.in, &dims).ok(), "less is known and refused");
+  if (backward) {
+    Require(InferLayerRnnBackprop(attrs, shapes, &back).ok(), "less is known and refused");
+  }
+}
+
+void CheckBlock(FuzzedDataProvider& bytes) {
+  BlockLstmGradShapes shapes = BlockShapes(DrawAnySizes(bytes));
+  Edit(bytes, ShapesOf(shapes));
+  BlockLstmDims dims, back;
+  const bool forward = Accepted(InferBlockLstm(shapes.in, &dims));
+  const bool backward = Accepted(InferBlockLstmGrad(shapes, &back));
+  Require(forward || !backward, "what backward accepts, forward accepts");
+  if (forward) Accepted(ValidateBlockLstm(dims, bytes.ConsumeIntegral<int64_t>()));
+  Hide(bytes, ShapesOf(shapes));
+  if (forward) Require(InferBlockLstm(shapes.in, &dims).ok(), "less is known and refused");
+  if (backward) Require(InferBlockLstmGrad(shapes, &back).ok(), "less is known and refused");
+}
+
+void CheckNames(FuzzedDataProvider& bytes) {
+  const std::string text = bytes.ConsumeRandomLengthString(20);
+  RnnMode mode;
+  InputMode input;
+  Direction direction;
+  if (Accepted(ParseRnnMode(text, &mode))) Require(Name(mode) == text, text);
+  if (Accepted(ParseInputMode(text, &input))) Require(Name(input) == text, text);
+  if (Accepted(ParseDirection(text, &direction))) Require(Name(direction) == text, text);
+}
+
+}  // namespace
+}  // namespace fuzzing
+}  // namespace rnn_ops
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FuzzedDataProvider bytes(data, size);
+  switch (bytes.ConsumeIntegralInRange<int>(0, 6)) {
+    case 0:
+      rnn_ops::fuzzing::CheckNames(bytes);
+      break;
+    case 1:
+    case 2:
+      rnn_ops::fuzzing::CheckLayer(bytes);
+      break;
+    case 3:
+      rnn_ops::fuzzing::CheckBlock(bytes);
+      break;
+    default:
+      rnn_ops::fuzzing::CheckStack(bytes);
+      break;
+  }
+  return 0;
+}

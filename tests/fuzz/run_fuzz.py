@@ -1,0 +1,188 @@
+"""Runs the libFuzzer targets of tests/fuzz/native in turn: `python -m fuzz.run_fuzz --help`."""
+
+import argparse
+import base64
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+from support import native_build
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMMITTED = HERE / "corpora"
+TARGETS = ("shapes", "ops", "kernels", "packed")
+# Of fuzz_readers.py, which needs no clang.
+READERS = "readers"
+SANITIZERS = "address,undefined"
+FLAGS = (
+    "-O1", "-g1", "-fno-omit-frame-pointer", f"-fsanitize=fuzzer-no-link,{SANITIZERS}",
+    "-fno-sanitize-recover=undefined", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE",
+    "-Wno-unknown-warning-option",
+)  # fmt: skip
+HELPERS = [
+    f"tests/cc/cpu/{name}.cc"
+    for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
+]
+# Of an input, in bytes. None of the targets reads more.
+LONGEST = 400
+_STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
+
+
+def build(folder, targets, compiler, jobs):
+    """{target: program}."""
+    native = native_build.NativeBuild(folder, FLAGS, compiler, jobs)
+    tested = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
+    library = native.archive("libtested.a", native.compile(tested + HELPERS))
+    sources = [f"tests/fuzz/native/{target}_target.cc" for target in targets]
+    link = [f"-fsanitize=fuzzer,{SANITIZERS}", "-lgtest", "-lpthread", "-ldl"]
+    objects = native.compile(sources)
+    return {
+        target: native.link(f"{target}_target", [made, library], link)
+        for target, made in zip(targets, objects, strict=True)
+    }
+
+
+def unpack(target, folder):
+    """Adds the committed corpus of a target to the files of a folder; a line is an input."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = COMMITTED / f"{target}.txt"
+    for k, line in enumerate(file.read_text().splitlines() if file.exists() else ()):
+        (folder / f"committed-{k}").write_bytes(base64.b64decode(line))
+
+
+def minimise(program, target, corpus):
+    """Replaces the committed corpus by the fewest inputs that reach what `corpus` reaches."""
+    smallest = corpus.with_name(f"{target}-smallest")
+    shutil.rmtree(smallest, ignore_errors=True)
+    smallest.mkdir()
+    # By edges alone: how often each is passed would keep ten times as many inputs.
+    command = [program, "-merge=1", "-use_counters=0", f"-max_len={LONGEST}", smallest, corpus]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=environment())
+    lines = [base64.b64encode(path.read_bytes()).decode() for path in smallest.iterdir()]
+    COMMITTED.mkdir(exist_ok=True)
+    (COMMITTED / f"{target}.txt").write_text(
+        "\n".join(sorted(lines, key=lambda s: (len(s), s))) + "\n"
+    )
+    print(f"{target}: {len(lines)} inputs")
+
+
+def environment():
+    # The kernels of this program alone; alarms of a machine with other work are no findings.
+    return {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline"}
+
+
+def fuzz(program, target, corpus, seconds):
+    """Returns the record of a run."""
+    found = corpus.with_name(f"{target}-findings")
+    found.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    command = [
+        program, f"-max_total_time={max(1, round(seconds))}", f"-max_len={LONGEST}", "-timeout=120",
+        "-rss_limit_mb=4096", "-print_final_stats=1", f"-artifact_prefix={found}/", corpus,
+    ]  # fmt: skip
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, errors="replace", check=False,
+        env=environment(),
+    )  # fmt: skip
+    lines = done.stderr.splitlines()
+    last = next((m for m in map(_STATUS.match, reversed(lines)) if m), None)
+    executions, edges, features, inputs = map(int, last.groups()) if last else (0, 0, 0, 0)
+    if done.returncode:
+        print(done.stderr[-6000:])
+    return {
+        "target": target, "seconds": round(time.monotonic() - began), "executions": executions,
+        "edges": edges, "features": features, "corpus": inputs, "finding": done.returncode != 0,
+        "date": datetime.date.today().isoformat(),
+    }  # fmt: skip
+
+
+def fuzz_readers(seconds, first):
+    """The record of a run of fuzz_readers.py from case `first` on."""
+    began = time.monotonic()
+    command = [sys.executable, "-m", "fuzz.fuzz_readers", "--seconds", seconds, "--first", first]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    counted = re.search(r"^readers: (\d+) cases", done.stdout, re.MULTILINE)
+    if done.returncode:
+        print(done.stdout[-6000:] + done.stderr[-2000:])
+    return {
+        "target": READERS, "seconds": round(time.monotonic() - began),
+        "executions": int(counted[1]) if counted else 0, "edges": 0, "features": 0, "corpus": 0,
+        "finding": done.returncode != 0, "date": datetime.date.today().isoformat(),
+    }  # fmt: skip
+
+
+def summary(records):
+    lines = []
+    for target in (*TARGETS, READERS):
+        own = [r for r in records if r["target"] == target]
+        if own:
+            executions, seconds = (sum(r[key] for r in own) for key in ("executions", "seconds"))
+            lines.append(
+                f"{target}: {executions} executions in {seconds / 3600:.2f} hours, "
+                f"{max(r['edges'] for r in own)} edges, {sum(r['finding'] for r in own)} findings"
+            )
+    return lines
+
+
+def _parse_args():
+    parser = argparse.ArgumentParser(prog="python -m fuzz.run_fuzz", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600, help="in all, shared by the targets")
+    parser.add_argument("--slice", type=float, default=300, help="seconds of one run of a target")
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
+    parser.add_argument("--folder", type=pathlib.Path, default=native_build.ROOT / "build/fuzz")
+    parser.add_argument("--compiler", default="clang++")
+    parser.add_argument("--jobs", type=int, help="of the build")
+    parser.add_argument(
+        "--minimise", action="store_true", help="write the committed corpora anew, fuzz nothing"
+    )
+    return parser.parse_args()
+
+
+def _records(state):
+    return [json.loads(line) for line in state.read_text().splitlines()] if state.exists() else []
+
+
+def main():
+    args = _parse_args()
+    programs = {}
+    if shutil.which(args.compiler):
+        programs = build(args.folder, args.targets, args.compiler, args.jobs)
+    else:
+        print(
+            f"The targets in C++ are left out: {args.compiler} is not installed (apt-get install clang)."
+        )
+    corpora = {target: args.folder / f"corpora/{target}" for target in programs}
+    for target, corpus in corpora.items():
+        unpack(target, corpus)
+    if args.minimise:
+        for target, corpus in corpora.items():
+            minimise(programs[target], target, corpus)
+        return 0
+    state = args.folder / "record.jsonl"
+    state.parent.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + args.seconds
+    share = min(args.slice, args.seconds / (len(programs) + 1))
+    findings = False
+    while time.monotonic() < end - 1 and not findings:
+        for target in (*programs, READERS):
+            if target == READERS:
+                known = [r["executions"] for r in _records(state) if r["target"] == READERS]
+                record = fuzz_readers(share, sum(known))
+            else:
+                record = fuzz(programs[target], target, corpora[target], share)
+            findings |= record["finding"]
+            print(json.dumps(record), flush=True)
+            with state.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+    print("\n".join(summary(_records(state))))
+    return int(findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

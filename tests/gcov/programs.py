@@ -1,0 +1,126 @@
+"""Builds the C++ tests and the library of ops with gcov's counters, and runs the tests."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from support import native_build
+
+ROOT = native_build.ROOT
+CORE_TESTS = native_build.sources_of("tests/cc/core")
+CPU_TESTS = [
+    f"tests/cc/cpu/{name}.cc"
+    for name in (
+        "block_lstm_kernel_test", "concurrent_kernels_test", "dispatch_test", "heuristics_test",
+        "packed_header_test", "piece_test", "problems_test", "reserve_test", "rnn_exactness_test",
+        "rnn_kernel_test", "rnn_memory_test", "rnn_special_values_test", "sequence_test",
+        "variant_test",
+    )
+]  # fmt: skip
+CPU_HELPERS = [
+    f"tests/cc/cpu/{name}.cc"
+    for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
+]
+PIECES = "tests/cc/cpu/piece_checks.cc"
+# What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu_mock.
+TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
+GPU_FOLDERS = ("cc/gpu", "cc/gpu/elementwise")
+PYTHON_TESTS = [
+    *(
+        f"tests/ops/test_{name}.py"
+        for name in (
+            "bad_inputs", "shape_functions", "params_ops", "kept_weights", "packed_weights",
+            "stateless_dropout", "unusual_tensors",
+        )
+    ),
+    "tests/anomalies",
+]  # fmt: skip
+# Of the core every branch counts, and only without optimisation is each a branch.
+PLAIN = ("--coverage", "-O0", "-g0")
+# The kernels would take hours without. WHY atomic: GCC may keep the variable of a loop in a counter
+# alone, which other threads change (seen in GRU: wrong results on several threads).
+OPTIMISED = ("--coverage", "-fprofile-update=atomic", "-O1", "-g0")
+LINK = ("-lgtest_main", "-lgtest", "-lgmock", "-lpthread", "-ldl")
+
+
+class Coverage:
+    """The instrumented programs in a folder."""
+
+    def __init__(self, folder, jobs):
+        self.folder = pathlib.Path(folder).resolve()
+        self.plain = native_build.NativeBuild(self.folder / "plain", PLAIN, jobs=jobs)
+        self.optimised = native_build.NativeBuild(self.folder / "optimised", OPTIMISED, jobs=jobs)
+
+    def _core(self):
+        return self.plain.compile(native_build.sources_of("cc/core"))
+
+    def _kernels(self):
+        return self.optimised.compile(native_build.sources_of("cc/cpu"), ["-DRNN_OPS_ISA_BASELINE"])
+
+    def build_tests(self):
+        library = self.plain.archive("libtested.a", self._core() + self._kernels())
+        checked = ["-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE"]
+        helpers = self.optimised.archive("libhelpers.a", self.optimised.compile(CPU_HELPERS))
+        pieces = self.optimised.compile([PIECES], checked)
+        # piece_test looks for it in this folder.
+        self.optimised.link(
+            "tests/cc/cpu/pieces_baseline.so", pieces, ["-shared", "-Wl,-Bsymbolic", "-lpthread"]
+        )
+        objects = self.plain.compile(CORE_TESTS, checked)
+        objects += self.optimised.compile(CPU_TESTS, checked)
+        return [
+            self.optimised.link(source.removesuffix(".cc"), [made, helpers, library], LINK)
+            for source, made in zip(CORE_TESTS + CPU_TESTS, objects, strict=True)
+        ]
+
+    def build_package(self):
+        """The package with an instrumented library; returns the folder for PYTHONPATH."""
+        defines, link = native_build.tensorflow_flags()
+        sources = [s for folder in TF_FOLDERS for s in native_build.sources_of(folder)]
+        objects = self.plain.compile(sources, defines)
+        gpu = [s for folder in GPU_FOLDERS for s in native_build.sources_of(folder)]
+        objects += self._core() + self._kernels()
+        objects += self.plain.compile(gpu + ["cc/compat/old_libc.cc"])
+        package = self.plain.folder / "package/tf_rnn_ops"
+        shutil.copytree(
+            ROOT / "tf_rnn_ops", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"),
+            dirs_exist_ok=True,
+        )  # fmt: skip
+        import tensorflow as tf
+
+        minor = ".".join(tf.__version__.split(".")[:2])
+        exports = f"-Wl,--version-script={ROOT / 'cc/tf/exports.lds'}"
+        flags = ["-shared", "-Wl,-Bsymbolic", exports, *link, "-ldl", "-lpthread"]
+        name = f"_tf_rnn_ops.tf{minor}.so"
+        self.plain.link(f"package/tf_rnn_ops/{name}", objects, flags)
+        return package.parent
+
+    def forget_counts(self):
+        for path in self.folder.rglob("*.gcda"):
+            path.unlink()
+
+    def _run(self, command, **environment):
+        print("$", *command, flush=True)
+        environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", **environment}
+        return subprocess.run(
+            command, cwd=self.optimised.folder, env=environment, check=False
+        ).returncode
+
+    def run_tests(self, programs):
+        """Returns those that failed."""
+        smoke = {"problems_test": [ROOT / "tests/problem/smoke.txt"]}
+        quiet = ["--gtest_brief=1"]
+        return [
+            program.name
+            for program in programs
+            if self._run(list(map(str, [program, *smoke.get(program.name, []), *quiet])))
+        ]
+
+    def run_python(self, package, arguments):
+        tests = [str(ROOT / test) for test in PYTHON_TESTS]
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
+        path = f"{package}{os.pathsep}{ROOT / 'tests'}"
+        failed = self._run([*pytest, *tests, *arguments], PYTHONPATH=path)
+        return ["the Python tests"] if failed else []

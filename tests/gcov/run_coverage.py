@@ -1,0 +1,112 @@
+"""Measures the coverage of the C++ code and holds it to the gate: `make coverage`.
+
+README.md beside this file says what counts.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from gcov import programs, reading
+from support.native_build import ROOT
+
+# Of the lines of a folder.
+LEAST = {"cc/cpu": 0.95, "cc/tf": 0.9}
+# Places that no test can reach, a line for each: path, text of the line and reason, by tabs.
+UNREACHABLE = pathlib.Path(__file__).resolve().parent / "unreachable.txt"
+# On a GPU, or for XLA and TensorFlow's own ops, which other libraries than the measured one have.
+LEFT_OUT = ("cc/tf/kernels/gpu_", "cc/tf/stock/", "cc/tf/xla/")
+
+
+def unreachable():
+    """{(path, text of the line): reason}."""
+    found = {}
+    for line in UNREACHABLE.read_text().splitlines():
+        if line and not line.startswith("#"):
+            path, text, reason = line.split("\t")
+            found[path, text] = reason
+    return found
+
+
+def _texts(path):
+    return [line.strip() for line in (ROOT / path).read_text().splitlines()]
+
+
+def _is_code(text):
+    """Not a brace alone, where only an exception cleans up, nor a check of our own calls."""
+    return text.strip("};,()") != "" and not text.startswith("RNN_DCHECK")
+
+
+def missed_places(files):
+    """(path, number, text, what) of the choices of the core and of the refusals of cc/tf."""
+    for path in sorted(files):
+        if not path.startswith(("cc/core/", "cc/tf/")) or path.startswith(LEFT_OUT):
+            continue
+        texts = _texts(path)
+        for number, line in sorted(files[path].items()):
+            text = texts[number - 1]
+            if path.startswith("cc/tf/"):
+                if line.count == 0 and "InvalidArgument" in text:
+                    yield path, number, text, "refusal never made"
+            elif line.count == 0 and _is_code(text):
+                yield path, number, text, "never ran"
+            elif line.missed() and _is_code(text):
+                yield path, number, text, f"choices {line.missed()}"
+
+
+def _print_share(folder, files, left_out=()):
+    """Prints what ran of a folder; returns the share of lines."""
+    paths = [path for path in files if path.startswith(folder) and not path.startswith(left_out)]
+    lines = [line for path in paths for line in files[path].values()]
+    ran, made = sum(line.count > 0 for line in lines), sum(line.choices() for line in lines)
+    missed = sum(len(line.missed()) for line in lines)
+    print(
+        f"{folder}: {ran} of {len(lines)} lines ({100 * ran / len(lines):.1f} %), "
+        f"{made - missed} of {made} choices in every way"
+    )
+    return ran / len(lines)
+
+
+def report(plain, every):
+    """Prints the figures; returns whether the gate is passed."""
+    listed = unreachable()
+    places = list(missed_places(plain))
+    open_places = [place for place in places if (place[0], place[2]) not in listed]
+    gone = [(p, 0, text, "listed, but gone") for p, text in listed if text not in _texts(p)]
+    for path, number, text, what in open_places + gone:
+        print(f"{path}:{number}: {what}: {text}")
+    _print_share("cc/core", plain)
+    shares = {
+        "cc/tf": _print_share("cc/tf", plain, LEFT_OUT), "cc/cpu": _print_share("cc/cpu", every),
+    }  # fmt: skip
+    print(f"{len(places) - len(open_places)} places listed as unreachable, {len(open_places)} open")
+    enough = all(shares[folder] >= least for folder, least in LEAST.items())
+    return enough and not open_places and not gone
+
+
+def _parse_args():
+    parser = argparse.ArgumentParser(prog="python -m gcov.run_coverage", description=__doc__)
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/gcov")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--read-only", action="store_true", help="report what the last run counted")
+    return parser.parse_args()
+
+
+def main():
+    args = _parse_args()
+    coverage = programs.Coverage(args.folder, args.jobs)
+    failed = []
+    if not args.read_only:
+        tests, package = coverage.build_tests(), coverage.build_package()
+        coverage.forget_counts()
+        failed = coverage.run_tests(tests) + coverage.run_python(package, ["-n", str(args.jobs)])
+    plain = reading.read(coverage.plain.folder)
+    every = reading.read(coverage.plain.folder, coverage.optimised.folder)
+    passed = report(plain, every)
+    for name in failed:
+        print(f"failed: {name}")
+    return int(bool(failed) or not passed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Lets the tests find seeded faults: `python -m mutants.run_mutants --help`."""
+
+import argparse
+import datetime
+import json
+import pathlib
+import random
+import sys
+import time
+
+from mutants import mutate, tested
+from support.native_build import ROOT
+
+# Why a mutant that survives is right too, or what it costs alone: a line for each.
+EXPLAINED = pathlib.Path(__file__).resolve().parent / "explained.txt"
+
+
+def drawn(group, seed):
+    """The mutants of a group in the order in which they run."""
+    files, count, _ = tested.GROUPS[group]
+    found = [m for path in files for m in mutate.mutants_of(path, (ROOT / path).read_text())]
+    random.Random(f"{seed} {group}").shuffle(found)
+    return found[:count]
+
+
+def explained():
+    """{'path: kind 'old' -> 'new' | text of the line'}: independent of the line's number."""
+    lines = EXPLAINED.read_text().splitlines() if EXPLAINED.exists() else []
+    return {line.split(" # ")[0].strip() for line in lines if line and not line.startswith("#")}
+
+
+def name_of(mutant):
+    """As explained.txt names it."""
+    line = (ROOT / mutant.path).read_text().splitlines()[mutant.line - 1].strip()
+    return f"{mutant.path}: {mutant.kind} {mutant.old.strip()!r} -> {mutant.new.strip()!r} | {line}"
+
+
+def run_one(tests, mutant):
+    began = time.monotonic()
+    try:
+        killer = tests.killed_by(mutant.path, mutant.apply((ROOT / mutant.path).read_text()))
+        verdict = f"killed by {killer}" if killer else "survived"
+    except tested.NotBuilt:
+        verdict = "does not compile"
+    return {
+        "mutant": str(mutant), "name": name_of(mutant), "verdict": verdict,
+        "seconds": round(time.monotonic() - began, 1), "date": datetime.date.today().isoformat(),
+    }  # fmt: skip
+
+
+def summary(group, records):
+    """Of the records of a group. Mutants that do not compile are none."""
+    real = [r for r in records if r["verdict"] != "does not compile"]
+    survivors = [r for r in real if r["verdict"] == "survived"]
+    known = explained()
+    open_ones = [r for r in survivors if r["name"] not in known]
+    killed = len(real) - len(survivors)
+    share = f", {100 * killed / len(real):.1f} % killed" if real else ""
+    lines = [
+        f"{group}: {len(real)} mutants{share}; {len(survivors)} survived, "
+        f"{len(survivors) - len(open_ones)} of them explained"
+    ]
+    return lines + [f"  survived: {r['name']}" for r in open_ones]
+
+
+def _parse_args():
+    parser = argparse.ArgumentParser(prog="python -m mutants.run_mutants", description=__doc__)
+    parser.add_argument("--groups", nargs="+", choices=tested.GROUPS, default=list(tested.GROUPS))
+    parser.add_argument("--seconds", type=float, default=600, help="begin no mutant after so many")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2, help="of the build")
+    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
+    parser.add_argument("--again", action="store_true", help="run the survivors once more")
+    parser.add_argument("--check", action="store_true", help="run the tests without a mutant")
+    return parser.parse_args()
+
+
+def _run_group(group, args, end):
+    state = args.folder / f"{group}-{args.seed}.jsonl"
+    state.parent.mkdir(parents=True, exist_ok=True)
+    records = {}
+    for line in state.read_text().splitlines() if state.exists() else ():
+        record = json.loads(line)
+        records[record["mutant"]] = record
+    # Files change between runs: only mutants of the present text count.
+    present = {str(m): m for m in drawn(group, args.seed)}
+    done = {n for n in present if n in records}
+    if args.again:
+        done -= {n for n in done if records[n]["verdict"] == "survived"}
+    left = [m for n, m in present.items() if n not in done]
+    if left and time.monotonic() < end:
+        tests = tested.GROUPS[group][2](args.folder / group, args.jobs)
+        failed = tests.check() if args.check else []
+        if failed:
+            raise SystemExit(f"without a mutant these fail: {failed}")
+        for mutant in left:
+            if time.monotonic() > end:
+                break
+            record = run_one(tests, mutant)
+            records[str(mutant)] = record
+            with state.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+            print(f"{record['verdict']}: {mutant} ({record['seconds']} s)", flush=True)
+    return summary(group, [records[n] for n in present if n in records])
+
+
+def main():
+    args = _parse_args()
+    end = time.monotonic() + args.seconds
+    lines = []
+    for group in args.groups:
+        lines += _run_group(group, args, end)
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""What is mutated, and how the tests of a mutant are built and run."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from support import native_build
+from support.native_build import ROOT
+
+FLAGS = ("-O1", "-g0", "-w", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
+LINK = ("-lgtest_main", "-lgtest", "-lgmock", "-lpthread", "-ldl")
+HELPERS = [
+    f"tests/cc/cpu/{name}.cc"
+    for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
+]
+
+
+class NotBuilt(Exception):
+    """The mutant does not compile, so it is none."""
+
+
+class Native:
+    """C++ tests whose objects are built once, and for a mutant those again that include it."""
+
+    def __init__(self, folder, sources, tests, helpers=(), arguments=None, jobs=2):
+        """arguments: of a test, by its source."""
+        self.folder = pathlib.Path(folder).resolve()
+        self.build = native_build.NativeBuild(self.folder / "base", FLAGS, jobs=jobs)
+        self.changed = native_build.NativeBuild(self.folder / "changed", FLAGS, jobs=jobs)
+        self.overlay = self.folder / "overlay"
+        self.sources, self.tests, self.helpers = list(sources), list(tests), list(helpers)
+        self.arguments = arguments or {}
+        self.build.compile(self.sources + self.tests + self.helpers)
+
+    def _includes(self, source, path):
+        rule = self.build.object_of(source).with_suffix(".d").read_text()
+        return any(word == path or word.endswith("/" + path) for word in rule.split())
+
+    def _object(self, source, path):
+        if path is None or not self._includes(source, path):
+            return self.build.object_of(source)
+        made = self.changed.object_of(source)
+        if not made.exists():
+            own = self.overlay / source
+            given = own if own.exists() else ROOT / source
+            flags = [*native_build.project_flags(), "-fPIC", f"-iquote{self.overlay}"]
+            flags += [*native_build.include_flags(), *FLAGS]
+            made.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                native_build.run(["g++", *flags, "-c", given, "-o", made], cwd=ROOT, timeout=600)
+            except (native_build.BuildError, subprocess.TimeoutExpired) as error:
+                raise NotBuilt(str(error)) from error
+        return made
+
+    def _order(self, path):
+        stem = pathlib.Path(path).stem
+        return sorted(self.tests, key=lambda test: pathlib.Path(test).stem != f"{stem}_test")
+
+    def _run(self, test, path, timeout):
+        objects = [self._object(s, path) for s in [test, *self.helpers, *self.sources]]
+        program = self.folder / pathlib.Path(test).stem
+        try:
+            native_build.run(["g++", *objects, *LINK, "-o", program])
+        except native_build.BuildError as error:
+            raise NotBuilt(str(error)) from error
+        command = [program, *self.arguments.get(test, []), "--gtest_brief=1", "--gtest_fail_fast"]
+        return _ended_well(command, self.folder, timeout)
+
+    def killed_by(self, path, text):
+        """The test that fails with `text` as the file `path`, or None."""
+        shutil.rmtree(self.overlay, ignore_errors=True)
+        shutil.rmtree(self.changed.folder, ignore_errors=True)
+        file = self.overlay / path
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        for test in self._order(path):
+            if any(self._includes(s, path) for s in [test, *self.helpers, *self.sources]):
+                if not self._run(test, path, timeout=300):
+                    return pathlib.Path(test).stem
+        return None
+
+    def check(self):
+        """The tests that fail without any mutant."""
+        return [test for test in self.tests if not self._run(test, None, timeout=900)]
+
+
+class Package:
+    """The Python package with one file changed, and selections of the Python tests."""
+
+    def __init__(self, folder, selections):
+        """selections: tests for the files that begin with a path; the first that fits counts."""
+        self.folder = pathlib.Path(folder).resolve()
+        self.selections = selections
+        self.package = self.folder / "tf_rnn_ops"
+        shutil.rmtree(self.package, ignore_errors=True)
+        ignored = shutil.ignore_patterns("*.so", "__pycache__")
+        shutil.copytree(ROOT / "tf_rnn_ops", self.package, ignore=ignored)
+        for library in (ROOT / "tf_rnn_ops").glob("*.so"):
+            (self.package / library.name).symlink_to(library)
+
+    def _run(self, selection, timeout):
+        pytest = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+        command = [*pytest, "--no-header", *(ROOT / test for test in selection)]
+        return _ended_well(command, self.folder, timeout, PYTHONPATH=str(self.folder))
+
+    def killed_by(self, path, text):
+        file = self.folder / path
+        before = file.read_text()
+        file.write_text(text)
+        try:
+            for prefix, selection in self.selections.items():
+                if path.startswith(prefix):
+                    return None if self._run(selection, timeout=300) else prefix
+        finally:
+            file.write_text(before)
+        raise ValueError(f"no tests for {path}")
+
+    def check(self):
+        return [p for p, selection in self.selections.items() if not self._run(selection, 600)]
+
+
+def _ended_well(command, folder, timeout, **environment):
+    environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", **environment}
+    try:
+        done = subprocess.run(
+            list(map(str, command)), cwd=folder, env=environment, timeout=timeout, check=False,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def _files(*patterns):
+    found = sorted(p for pattern in patterns for p in ROOT.glob(pattern))
+    return [p.relative_to(ROOT).as_posix() for p in found]
+
+
+CORE_FILES = _files("cc/core/*.cc", "cc/core/*.h", "cc/cpu/heuristics.h", "cc/cpu/packed_header.cc")
+KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/*.h", "cc/cpu/rows/*.h")
+PYTHON_TESTS = {
+    "tf_rnn_ops/params/layout": ["tests/params/test_layout.py"],
+    "tf_rnn_ops/params/torch": ["tests/params/test_convert_torch.py"],
+    "tf_rnn_ops/params/": ["tests/params"],
+    "tf_rnn_ops/keras/_convert": ["tests/keras/test_keras_convert.py"],
+    "tf_rnn_ops/keras/_carry": ["tests/keras/test_convert_state.py"],
+}
+PYTHON_FILES = _files("tf_rnn_ops/params/*.py", "tf_rnn_ops/keras/_convert.py")
+PYTHON_FILES += _files("tf_rnn_ops/keras/_carry.py")
+
+
+def core(folder, jobs):
+    tests = native_build.sources_of("tests/cc/core")
+    tests += ["tests/cc/cpu/heuristics_test.cc", "tests/cc/cpu/packed_header_test.cc"]
+    sources = [*native_build.sources_of("cc/core"), "cc/cpu/packed_header.cc"]
+    return Native(folder, sources, tests, jobs=jobs)
+
+
+def kernels(folder, jobs):
+    tests = [
+        f"tests/cc/cpu/{name}.cc"
+        for name in (
+            "problems_test", "rnn_special_values_test", "rnn_exactness_test", "rnn_memory_test",
+            "block_lstm_kernel_test", "rnn_kernel_test",
+        )
+    ]  # fmt: skip
+    sources = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
+    arguments = {tests[0]: [ROOT / "tests/problem/smoke.txt"]}
+    return Native(folder, sources, tests, HELPERS, arguments, jobs)
+
+
+def python(folder, jobs):
+    del jobs
+    return Package(folder, PYTHON_TESTS)
+
+
+# Name: files, how many of the 1,000 mutants, and what tests them.
+GROUPS = {
+    "core": (CORE_FILES, 500, core),
+    "kernels": (KERNEL_FILES, 200, kernels),
+    "python": (PYTHON_FILES, 300, python),
+}

@@ -1,0 +1,125 @@
+"""Compiles the C++ sources with flags of one's own, beside Bazel: coverage, fuzzers, mutants.
+
+The project's own flags are those of build_defs/copts.bzl. What is up to date is not compiled again.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGURED = ROOT / ".tf_configure.bazelrc"
+
+
+class BuildError(Exception):
+    """A command of the build failed; the message has what it printed."""
+
+
+def project_flags():
+    """RNN_COPTS without the level of optimisation."""
+    found = {"load": lambda *names: None, "select": lambda choices: [], "TF_MACHINE": "x86_64"}
+    exec((ROOT / "build_defs/copts.bzl").read_text(), found)  # a .bzl file of constants is Python
+    return [flag for flag in found["RNN_COPTS"] if not flag.startswith("-O")]
+
+
+def _configured(name):
+    for line in CONFIGURED.read_text().splitlines():
+        if line.startswith(f"common --repo_env={name}="):
+            return line.split("=", 2)[2].strip('"')
+    raise BuildError(f"{name} is not in {CONFIGURED.name}: run ./configure.sh")
+
+
+def include_flags(root=ROOT):
+    """For cc/cpu, which needs Eigen, and cc/tf."""
+    folders = dict.fromkeys([_configured("KERNEL_EIGEN_DIR"), _configured("TF_INCLUDE_DIR")])
+    return [f"-iquote{root}", *(flag for folder in folders for flag in ("-isystem", folder))]
+
+
+def tensorflow_flags():
+    """Flags of the compiler and of the linker for cc/tf."""
+    defines = [f"-D{define}" for define in _configured("TF_DEFINES").split(",") if define]
+    library = pathlib.Path(_configured("TF_LIBRARY_DIR"))
+    link = [f"-L{library}", f"-l:{_configured('TF_LIBRARY_NAME')}", f"-Wl,-rpath,{library}"]
+    return defines, link
+
+
+def run(command, **options):
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **options
+    )
+    if done.returncode:
+        raise BuildError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class NativeBuild:
+    """Objects and programs in one folder, all with the same flags."""
+
+    def __init__(self, folder, flags, compiler="g++", jobs=None):
+        """flags: after those of the project, for compiler and linker."""
+        self.folder = pathlib.Path(folder)
+        self.flags = list(flags)
+        self.compiler = compiler
+        self.jobs = jobs or os.cpu_count()
+        self._forget_other_flags()
+
+    def _forget_other_flags(self):
+        record, flags = self.folder / "flags.txt", " ".join([self.compiler, *self.flags])
+        if not record.exists() or record.read_text() != flags:
+            shutil.rmtree(self.folder / "objects", ignore_errors=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            record.write_text(flags)
+
+    def object_of(self, source):
+        return self.folder / "objects" / f"{source}.o"
+
+    def _is_current(self, target):
+        rule = target.with_suffix(".d")
+        if not target.exists() or not rule.exists():
+            return False
+        made = target.stat().st_mtime
+        files = rule.read_text().replace("\\\n", " ").split(":", 1)[1].split()
+        return all(os.path.exists(f) and os.stat(f).st_mtime <= made for f in files)
+
+    def _compile(self, source, more, root):
+        target = self.object_of(source)
+        if self._is_current(target):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        flags = project_flags()
+        if "clang" in self.compiler:
+            flags.remove("-fno-gnu-unique")
+        flags += ["-fPIC", *include_flags(root), *more, *self.flags]
+        depends = ["-MD", "-MF", target.with_suffix(".d")]
+        run([self.compiler, *flags, *depends, "-c", source, "-o", target], cwd=root)
+        return target
+
+    def compile(self, sources, more=(), root=ROOT):
+        """Objects of sources, which are relative to root."""
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            return list(pool.map(lambda source: self._compile(source, more, root), sources))
+
+    def link(self, name, inputs, more=()):
+        """A program, or with "-shared" among `more` a library; returns its path."""
+        target = self.folder / name
+        inputs = [pathlib.Path(path) for path in inputs]
+        newest = max(path.stat().st_mtime for path in inputs)
+        if target.exists() and target.stat().st_mtime > newest:
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        run([self.compiler, *inputs, *self.flags, *more, "-o", target])
+        return target
+
+    def archive(self, name, objects):
+        target = self.folder / name
+        target.unlink(missing_ok=True)
+        run(["ar", "rcs", target, *objects])
+        return target
+
+
+def sources_of(folder, exclude=()):
+    """The .cc files of a folder of the project, without those below it."""
+    found = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / folder).glob("*.cc"))
+    return [source for source in found if source not in exclude]
