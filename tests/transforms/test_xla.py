@@ -302,7 +302,10 @@ def test_sizes_must_be_constants():
 LAYER_ARGS = "tensor<2x1x3xf32>, tensor<1x4xf32>, tensor<f32>, tensor<3x4xf32>, tensor<4x4xf32>, "
 LAYER_ARGS += "tensor<4xf32>, tensor<0xi32>, tensor<0xf32>, tensor<0xf32>"
 LAYER_RESULTS = "tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<f32>, tensor<f32>"
-LAYER_ATTRS = 'is_training = false, rnn_mode = "rnn_tanh", time_major = true'
+LAYER_ATTRS = (
+    'activation = "tanh", is_training = false, recurrent_activation = "sigmoid", '
+    'rnn_mode = "rnn_tanh", time_major = true'
+)
 
 
 def call_handler(args=LAYER_ARGS, results=LAYER_RESULTS, attrs=LAYER_ATTRS):
@@ -351,8 +354,9 @@ def test_a_handler_called_directly():
         ({"args": LAYER_ARGS.replace("2x1x3xf32", "2x1x3xi32")}, "T must be bfloat16, half, float"),
         ({"results": LAYER_RESULTS.replace("2x1x4", "1x1x4")}, "output must have shape"),
         ({"attrs": LAYER_ATTRS.replace("false", "true")}, "reserve_space must have shape"),
-        ({"attrs": LAYER_ATTRS.replace("rnn_tanh", "tanh")}, "rnn_mode"),
+        ({"attrs": LAYER_ATTRS.replace("rnn_tanh", "tanh")}, "rnn_mode must be"),
         ({"attrs": LAYER_ATTRS.replace("rnn_mode", "mode")}, "rnn_mode is missing"),
+        ({"attrs": LAYER_ATTRS.replace('"sigmoid"', '"relu"')}, "recurrent_activation"),
         ({"args": LAYER_ARGS.replace("4x4xf32", "4x5xf32")}, "recurrent_kernel must have shape"),
     ],
     ids=str,
