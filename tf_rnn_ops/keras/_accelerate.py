@@ -32,9 +32,9 @@ def accelerate() -> Acceleration:
     """Makes stock keras.layers.LSTM, GRU, SimpleRNN and RNN run as one op, also inside Bidirectional.
 
     In force until restore(), or, as a context manager, until the end of the block. Concerns layers
-    that exist already as well as new ones, and their subclasses (of RNN none, because all recurrent
-    layers are), in all threads of the process. Call it before `model.compile`: functions that Keras has traced stay as they are. Calling it twice does
-    no harm.
+    that exist already as well as new ones, in all threads of the process, and subclasses of these
+    layers except those of RNN, which all recurrent layers are. Call it before `model.compile`:
+    functions that Keras has traced stay as they are. Calling it twice does no harm.
 
     Returns:
         A context manager, which may be ignored.
