@@ -14,6 +14,7 @@ import core
 import numpy as np
 import torch
 
+from reference import layout
 from reference import rnn as reference
 from reference.spec import RnnSpec
 
@@ -22,6 +23,9 @@ from reference.spec import RnnSpec
 BOUNDS = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 2e-2, torch.bfloat16: 1.5e-1}
 TYPES = {torch.float32: "float32", torch.float16: "float16"}
 TYPES.update({torch.bfloat16: "bfloat16", torch.float64: "float64"})
+# Of tanh and sigmoid in float32. cuDNN's persistent kernels compute them less accurately than
+# STANDARD.
+ACTIVATION_BOUND = 1e-5
 NAMES = ("y", "h_n", "c_n", "dx", "dh0", "dc0", "dparams")
 
 
@@ -80,13 +84,14 @@ def run(device_core, spec, arrays, lengths, dtype, *, time_major=True, **setting
     return from_device(results, time_major)
 
 
-def expected(spec, arrays, lengths):
+def expected(spec, arrays, lengths, output=None):
+    """The float64 results; the gradients' slopes at `output`, where that is given."""
     x, h0, c0, params, dy, dh, dc = arrays
     forward = reference.forward(spec, x, h0, c0, params, np.asarray(lengths))
     steps = np.arange(x.shape[0])[:, None, None]
     # Gradients beyond a row's end count for nothing.
     dy = np.where(steps < np.asarray(lengths)[None, :, None], dy, 0.0)
-    backward = reference.backward(spec, params, forward.tape, dy, dh, dc)
+    backward = reference.backward(spec, params, forward.tape, dy, dh, dc, output=output)
     return (
         forward.output,
         forward.output_h,
@@ -102,12 +107,15 @@ def compare(device_core, spec, lengths, dtype, *, steps=None, padding=None, **se
     """With `padding` it fills x and dy beyond the rows' ends, where nothing may read it."""
     steps = max(lengths) if steps is None else steps
     arrays = core.random_inputs(spec, steps, len(lengths), dtype, weight=weight_of(spec))
-    want = expected(spec, arrays, lengths)
+    clean = arrays
     if padding is not None:
         beyond = np.arange(steps)[:, None, None] >= np.asarray(lengths)[None, :, None]
         filled = [np.where(beyond, padding, arrays[k]) for k in (0, 4)]
         arrays = (filled[0], *arrays[1:4], filled[1], *arrays[5:])
     actual = run(device_core, spec, arrays, lengths, dtype, **settings)
+    # A 16-bit output is rounded, and the slope of ReLU may then be the other one of its two.
+    rounded = actual[0] if dtype in (torch.float16, torch.bfloat16) else None
+    want = expected(spec, clean, lengths, rounded)
     errors = {n: difference(a, e) for n, a, e in zip(NAMES, actual, want)}
     return verdict(errors, BOUNDS[dtype])
 
@@ -162,6 +170,36 @@ def algorithms(check):
                 yield f"{algo} {mode} H=256 B={rows}", check(spec, [5] * rows, algo=algo)
 
 
+def activations(device_core, algo):
+    """The largest error of tanh and sigmoid over [-12, 12], each alone in a float32 network.
+
+    An LSTM of one step whose cell input is 1 and whose forget gate is 0 has c = sigmoid(i).
+    """
+    units, batch = 128, 64
+    grid = np.linspace(-12, 12, units * batch).astype(np.float32).astype(np.float64)
+    x = grid.reshape(1, batch, units)
+
+    def results(mode):
+        spec = RnnSpec(mode, 1, units, units)
+        gates = spec.gates
+        w = np.zeros((gates, units, units))
+        w[0] = np.eye(units)  # the input gate, or the only one
+        bias = np.zeros((gates, units))
+        if spec.is_lstm:
+            bias[1:3] = np.array([[-200.0], [20.0]])  # forget gate, cell input
+        weights = layout.CellWeights(w, np.zeros((gates, units, units)), bias, bias * 0, None)
+        arrays = list(core.random_inputs(spec, 1, batch, torch.float32))
+        arrays[0], arrays[3] = x, layout.pack(spec, [weights])
+        arrays[1] = arrays[1] * 0
+        return run(device_core, spec, arrays, [1] * batch, torch.float32, algo=algo)
+
+    errors = {
+        "tanh": np.abs(results("rnn_tanh")[0] - np.tanh(x)).max(),
+        "sigmoid": np.abs(results("lstm")[2] - 1 / (1 + np.exp(-x))).max(),
+    }
+    return verdict(errors, ACTIVATION_BOUND)
+
+
 def dropout(device_core):
     """The same seed gives the same masks; backward uses forward's, seen along one direction."""
     spec, lengths = RnnSpec("gru", 3, 8, 4), [6, 3, 5]
@@ -199,10 +237,10 @@ def dropout(device_core):
     yield "dropout: gradient along a direction", gradient
 
 
-def streams(device_core, algo):
+def streams(device_core, algo, units, layers, batch):
     """Calls of four threads that overlap on streams of their own do not disturb each other."""
-    spec, lengths = RnnSpec("lstm", 2, 64, 32), [50] * 8
-    arrays = core.random_inputs(spec, 50, 8, torch.float32)
+    spec, lengths = RnnSpec("lstm", layers, units, 32), [50] * batch
+    arrays = core.random_inputs(spec, 50, batch, torch.float32, weight=weight_of(spec))
     want = run(device_core, spec, arrays, lengths, torch.float32, algo=algo)
     tensors = to_device(device_core, arrays, torch.float32)
     torch.cuda.synchronize()
@@ -252,6 +290,9 @@ def stack_checks(device_core):
         yield from of(dtype, special(check))
         if dtype != torch.float64:
             yield from of(dtype, algorithms(check))
+    for algo in ("standard", "small_h", "persist_static"):
+        check = functools.partial(activations, device_core, algo)
+        yield f"stack activations {algo}", check
     yield from of(torch.float64, dropout(device_core))
     path = os.environ.get("TF_RNN_OPS_CUDNN", "libcudnn.so.9")
     yield "stack limits of cuDNN", functools.partial(most_steps, path)
@@ -259,6 +300,9 @@ def stack_checks(device_core):
 
 def stream_checks(device_core):
     """Last of all: persistent kernels of several streams may wait for each other for ever."""
-    for algo in ("standard", "heuristic"):
-        if device_core.device == "cuda":
-            yield f"streams four, {algo}", functools.partial(streams, device_core, algo)
+    problems = [(algo, 64, 2, 8) for algo in ("standard", "heuristic")]
+    problems += [("persist_static", units, 1, 1) for units in (256, 512, 1024)]
+    problems += [("heuristic", units, 2, 4) for units in (128, 512, 1024)]
+    for algo, units, layers, batch in problems if device_core.device == "cuda" else ():
+        label = f"streams four, {algo} H={units} L={layers} B={batch}"
+        yield label, functools.partial(streams, device_core, algo, units, layers, batch)

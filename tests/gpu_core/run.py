@@ -4,8 +4,8 @@
     python3 tests/gpu_core/run.py [--seconds 240] [--report docs/gpu-verification.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
-first: `stack` and `block` compare every configuration with float64, `matrix` and `block-times`
-measure, `streams` may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
+first: `stack` and `block` compare every configuration with float64, `matrix`, `block-times` and
+`sweep` measure, `streams` may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
 use. With --pretend, device memory is host memory: for a pretended driver, cuDNN and cuBLAS.
 """
@@ -26,16 +26,22 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import verification_page  # noqa: E402
 
-SECTIONS = ("stack", "block", "matrix", "block-times", "streams")
+SECTIONS = ("stack", "block", "matrix", "block-times", "sweep", "streams")
 _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
-# The columns of matrix.HEAD, which needs PyTorch to be read; the tests compare them.
+# The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
 MATRIX_HEAD = (
     "cell | T, B, I, H, L | type | pass | torch | standard | standard, padded I/O off | heuristic | "
     "heuristic, padded I/O off | heuristic, reserve copied | persist_static | torch / heuristic | "
     "worst of the bound"
 )
+SWEEP_HEAD = (
+    "cell | type | H | L | D | B | standard, inference | small_h, inference | "
+    "persist_static, inference | standard, training | small_h, training | "
+    "persist_static, training | persist_static - standard"
+)
 BLOCK_HEAD = "type | T, B, I, H | inference | torch.nn.LSTM | training | torch.nn.LSTM"
+TABLES = (("matrix", MATRIX_HEAD), ("block-times", BLOCK_HEAD), ("sweep", SWEEP_HEAD))
 
 
 class Report:
@@ -45,7 +51,7 @@ class Report:
         self.command = command
         self.device, self.last, self.started = "unknown", "not started", time.monotonic()
         self.counts, self.worst = {}, {}  # by section and type
-        self.failures, self.rows = [], {"matrix": [], "block-times": []}
+        self.failures, self.rows = [], {name: [] for name, _ in TABLES}
 
     def add(self, line):
         if line.startswith("device: "):
@@ -86,7 +92,7 @@ class Report:
             out.append(f"| {group} | {passed} | {failed} | {worst} |")
         if self.failures:
             out += ["", "```", *self.failures, "```"]
-        for name, head in (("matrix", MATRIX_HEAD), ("block-times", BLOCK_HEAD)):
+        for name, head in TABLES:
             if self.rows[name]:
                 rule = "|" + " --- |" * (head.count("|") + 1)
                 out += ["", f"{name}, microseconds:", "", f"| {head} |", rule, *self.rows[name]]

@@ -9,6 +9,7 @@ from block_lstm_checks import BlockLstm, block_checks, block_times
 from checks import stack_checks, stream_checks
 from core import Core
 from matrix import matrix_checks
+from sweep import sweep_checks
 
 
 def main():
@@ -32,6 +33,7 @@ def main():
         "block": lambda: block_checks(block),
         "matrix": lambda: matrix_checks(core),
         "block-times": lambda: block_times(block),
+        "sweep": lambda: sweep_checks(core),
         "streams": lambda: stream_checks(core),
     }
     name = torch.cuda.get_device_name() if device == "cuda" else "a pretended GPU"

@@ -54,7 +54,7 @@ def test_stacks(rehearse, variables):
 def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Title\n<!-- begin core -->\nold\n<!-- end core -->\nafter\n")
-    done = rehearse("--only", "block", "matrix", "block-times", "streams", "--report", page)
+    done = rehearse("--only", "block", "matrix", "block-times", "sweep", "streams", "--report", page)
     passed, failed = counts(done)
     assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
     assert passed > 200
@@ -68,6 +68,7 @@ def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     head = next(line for line in text.splitlines() if line.startswith("| cell |"))
     assert rows[0].count("|") == head.count("|")
     assert "| float16 | 3, 2, 5, 7 |" in text
+    assert "| lstm | float16 | 7 | 1 | 1 | 2 |" in text
 
 
 def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
@@ -83,8 +84,9 @@ def test_a_way_that_fails_costs_its_cell_only(rehearse, tmp_path):
     assert "TF_RNN_OPS_CUDNN_ALGO must be one of" in page.read_text()
 
 
-def test_the_head_of_the_table_is_that_of_its_rows():
-    program = "import matrix, run; assert ' | '.join(matrix.HEAD) == run.MATRIX_HEAD"
+@pytest.mark.parametrize("name", ["matrix", "sweep"])
+def test_the_head_of_a_table_is_that_of_its_rows(name):
+    program = f"import {name}, run; assert ' | '.join({name}.HEAD) == run.{name.upper()}_HEAD"
     subprocess.run([sys.executable, "-B", "-c", program], cwd=HERE, check=True)
 
 
