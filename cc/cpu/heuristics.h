@@ -121,6 +121,32 @@ inline Split ChooseSplit(const SplitProblem& p) {
   return {slices, 1, ns};
 }
 
+// ---- How a product over all rows is shared out ----
+
+// Blocks of rows, each in parts of the columns.
+struct RowItems {
+  int64_t rows;   // of a block
+  int64_t parts;  // of the columns
+  int64_t count;  // of all items
+};
+
+// An item reads all weights of its columns, so smaller blocks are only for want of items.
+constexpr int64_t kMostRowsOfItem = 128;
+constexpr int64_t kFewestRowsOfItem = 32;
+
+// Two items for each thread where they can be had, since the threads have other work beside them.
+// `panels`: pieces that the columns can be cut into.
+inline RowItems ChooseRowItems(int64_t rows, int64_t panels, int64_t threads) {
+  const int64_t wanted = threads > 1 ? 2 * threads : 1;
+  RowItems items = {kMostRowsOfItem, 1, 0};
+  auto blocks = [&] { return (rows + items.rows - 1) / items.rows; };
+  while (items.rows > kFewestRowsOfItem && blocks() * panels < wanted) items.rows /= 2;
+  if (blocks() > 0) items.parts = std::min(panels, (wanted + blocks() - 1) / blocks());
+  items.parts = std::max(int64_t{1}, items.parts);
+  items.count = blocks() * items.parts;
+  return items;
+}
+
 }  // namespace cpu
 }  // namespace rnn_ops
 

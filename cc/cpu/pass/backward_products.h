@@ -20,7 +20,11 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-constexpr int64_t kInputGradientRows = 128;
+// Rows and dense panels of dx that one item of work computes.
+struct InputGradientItem {
+  int64_t row0, row1;
+  int64_t panel0, panel1;
+};
 
 // dx where x was added to every gate.
 template <typename T>
@@ -40,26 +44,27 @@ void SkippedInputGradient(const Sizes<T>& s, const T* const* dgates, bool accumu
 
 // The product of InputGradient with a mask of x for each gate.
 template <typename T>
-void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g, int64_t row0,
-                         int64_t row1) {
-  const T* scale[kInputGradientRows];
-  int64_t batch_of[kInputGradientRows];
-  ForPackedRows(*layer.seq, row0, row1, [&](int64_t row, int64_t, int64_t j) {
-    batch_of[row - row0] = layer.seq->perm[j];
+void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g,
+                         const InputGradientItem& item) {
+  const T* scale[kMostRowsOfItem];
+  int64_t batch_of[kMostRowsOfItem];
+  ForPackedRows(*layer.seq, item.row0, item.row1, [&](int64_t row, int64_t, int64_t j) {
+    batch_of[row - item.row0] = layer.seq->perm[j];
   });
-  MaskedGateProduct(layer.sizes, /*recurrent=*/false, g, 0, DensePanels<T>(layer.in), scale,
+  MaskedGateProduct(layer.sizes, /*recurrent=*/false, g, item.panel0, item.panel1, scale,
                     [&](int gate, int64_t i) { return layer.input_masks.row(gate, batch_of[i]); });
 }
 
-// dx of packed rows [row0, row1): the sum over directions of dgates * W^T.
+// dx of packed rows and dense panels: the sum over directions of dgates * W^T.
 template <typename T, typename E>
-void InputGradient(const BackwardLayer<T, E>& layer, int64_t row0, int64_t row1) {
+void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& item) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
-  const int64_t n = row1 - row0;
-  T* dx[kInputGradientRows];
-  const E* dgates[kInputGradientRows];
-  ForPackedRows(*layer.seq, row0, row1,
+  const int64_t row0 = item.row0;
+  const int64_t n = item.row1 - row0;
+  T* dx[kMostRowsOfItem];
+  const E* dgates[kMostRowsOfItem];
+  ForPackedRows(*layer.seq, row0, item.row1,
                 [&](int64_t row, int64_t t, int64_t j) { dx[row - row0] = layer.dx.at(t, j); });
   for (int d = 0; d < s.num_dirs; ++d) {
     for (int64_t i = 0; i < n; ++i) {
@@ -81,12 +86,12 @@ void InputGradient(const BackwardLayer<T, E>& layer, int64_t row0, int64_t row1)
     g.start = d == 0 ? Start::kZero : Start::kAccumulate;
     if constexpr (std::is_same_v<T, E>) {
       if (layer.input_masks) {
-        MaskedInputGradient(layer, g, row0, row1);
+        MaskedInputGradient(layer, g, item);
         continue;
       }
     }
     SetGateRuns(s, /*recurrent=*/false, &g);
-    GemmDense(g, 0, DensePanels<T>(layer.in));
+    GemmDense(g, item.panel0, item.panel1);
   }
 }
 
@@ -253,18 +258,23 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   const Sizes<T>& s = layer.sizes;
   const Sequence& seq = *layer.seq;
   MakeBackwardOperands(layer, parallel);
-  const int64_t dx_items = CeilDiv(seq.rows, kInputGradientRows);
   const int64_t threads = parallel.threads.count;
+  const int64_t input_panels = layer.skip_input ? 1 : DensePanels<T>(layer.in);
+  const RowItems inputs = ChooseRowItems(seq.rows, input_panels, threads);
   const bool narrower = s.blocks % 4 != 0;
   const PanelRanges gates(s.panels(), s.dense && narrower, threads);
   const PanelRanges units(DensePanels<T>(s.units), narrower, threads);
   const int64_t weight_items = gates.count() + (s.proj > 0 ? units.count() : 0);
   const int64_t ns =
       NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_row), layer.in + s.hidden));
-  Parallel(parallel, s.num_dirs * weight_items + dx_items, ns, [&](int64_t i) {
+  Parallel(parallel, s.num_dirs * weight_items + inputs.count, ns, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
-      const int64_t row0 = (i - s.num_dirs * weight_items) * kInputGradientRows;
-      InputGradient(layer, row0, std::min(seq.rows, row0 + kInputGradientRows));
+      const int64_t item = i - s.num_dirs * weight_items;
+      const int64_t row0 = item / inputs.parts * inputs.rows;
+      const int64_t part = item % inputs.parts;
+      InputGradient<T, E>(
+          layer, {row0, std::min(seq.rows, row0 + inputs.rows), input_panels * part / inputs.parts,
+                  input_panels * (part + 1) / inputs.parts});
       return;
     }
     const int d = static_cast<int>(i / weight_items);

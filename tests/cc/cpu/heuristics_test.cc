@@ -134,6 +134,38 @@ TEST(ChooseSplit, OverflownSizes) {
   Expect(p, 1, 1);
 }
 
+void ExpectItems(const RowItems& items, int64_t rows, int64_t parts, int64_t count) {
+  EXPECT_EQ(items.rows, rows);
+  EXPECT_EQ(items.parts, parts);
+  EXPECT_EQ(items.count, count);
+}
+
+TEST(ChooseRowItems, OneThreadCutsNoColumns) {
+  ExpectItems(ChooseRowItems(100, 4, 1), 128, 1, 1);
+  ExpectItems(ChooseRowItems(3200, 4, 1), 128, 1, 25);
+}
+
+TEST(ChooseRowItems, ManyRowsAreBlocksOfRows) {
+  ExpectItems(ChooseRowItems(3200, 4, 2), 128, 1, 25);
+  ExpectItems(ChooseRowItems(6400, 8, 16), 128, 1, 50);
+}
+
+TEST(ChooseRowItems, FewRowsAreCutByColumns) {
+  ExpectItems(ChooseRowItems(32, 4, 2), 128, 4, 4);
+  ExpectItems(ChooseRowItems(80, 8, 4), 128, 8, 8);
+}
+
+TEST(ChooseRowItems, SmallerBlocksWhereColumnsAreFew) {
+  ExpectItems(ChooseRowItems(100, 2, 16), 32, 2, 8);
+  ExpectItems(ChooseRowItems(400, 1, 2), 128, 1, 4);
+  ExpectItems(ChooseRowItems(400, 1, 3), 64, 1, 7);
+}
+
+TEST(ChooseRowItems, NothingToCut) {
+  EXPECT_EQ(ChooseRowItems(0, 4, 16).count, 0);
+  ExpectItems(ChooseRowItems(32, 0, 16), 32, 1, 1);
+}
+
 }  // namespace
 }  // namespace cpu
 }  // namespace rnn_ops
