@@ -12,6 +12,7 @@
 #include "cc/gpu/cudnn_min.h"
 #include "cc/gpu/device_traits.h"
 #include "cc/gpu/dtype.h"
+#include "cc/gpu/rnn_heuristics.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -39,12 +40,11 @@ struct RnnChoiceKey {
 };
 
 struct RnnChoice {
-  cudnnRNNAlgo_t forward = CUDNN_RNN_ALGO_STANDARD;
-  cudnnRNNAlgo_t backward = CUDNN_RNN_ALGO_STANDARD;
+  RnnAlgos algos;
   Dtype compute = Dtype::kFloat32;
 
   bool standard() const {
-    return forward == CUDNN_RNN_ALGO_STANDARD && backward == CUDNN_RNN_ALGO_STANDARD;
+    return algos.forward == CUDNN_RNN_ALGO_STANDARD && algos.backward == CUDNN_RNN_ALGO_STANDARD;
   }
 };
 

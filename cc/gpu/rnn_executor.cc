@@ -116,7 +116,7 @@ Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, c
   key.compute = choice.compute;
   key.allow_tf32 = problem.allow_tf32;
   key.padded_io = parts_.padded_io == PaddedIo::kAlways || needs_padded_io;
-  key.algo = pass == Pass::kForward ? choice.forward : choice.backward;
+  key.algo = pass == Pass::kForward ? choice.algos.forward : choice.algos.backward;
   return plans_.Get(handle, key, params, plan);
 }
 
@@ -159,7 +159,7 @@ Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall&
                                     const std::vector<int>& lengths, const void* params,
                                     int64_t* bytes) {
   *bytes = descriptors.reserve_bytes();
-  if (!problem.config.is_training || choice.forward == choice.backward) return Status();
+  if (!problem.config.is_training || choice.algos.forward == choice.algos.backward) return Status();
   for (Pass pass : {Pass::kForward, Pass::kBackward}) {
     RnnPlan::Pointer plan;
     RnnCallDescriptors others;

@@ -15,16 +15,17 @@ namespace gpu {
 
 enum class Pass { kForward, kBackward };
 
-// The most units that PERSIST_STATIC_SMALL_H takes.
-int64_t MostSmallUnits(RnnMode mode, Pass pass);
+// Whether PERSIST_STATIC_SMALL_H takes so many units.
+bool TakesSmallH(RnnMode mode, int64_t units, Pass pass);
 
-// For rows of one length; STANDARD takes any others. Backward may differ from forward: STANDARD and
-// PERSIST_STATIC read the reserve space of PERSIST_STATIC_SMALL_H.
-//
-// SOURCE: the rules of PyTorch's RNN.cpp (get_algo), except that GPUs before Ampere do not get
-// PERSIST_STATIC. Nothing of them has been measured by this project.
-cudnnRNNAlgo_t FastestAlgo(const RnnConfig& config, Dtype compute, const DeviceTraits& gpu,
-                           Pass pass);
+// Backward may differ from forward: STANDARD reads the reserve space of PERSIST_STATIC_SMALL_H.
+struct RnnAlgos {
+  cudnnRNNAlgo_t forward = CUDNN_RNN_ALGO_STANDARD;
+  cudnnRNNAlgo_t backward = CUDNN_RNN_ALGO_STANDARD;
+};
+
+// For rows of one length; STANDARD takes any others.
+RnnAlgos FastestAlgos(const RnnConfig& config, Dtype compute, const DeviceTraits& gpu);
 
 }  // namespace gpu
 }  // namespace rnn_ops

@@ -19,8 +19,10 @@ from reference import rnn as reference
 from reference.spec import RnnSpec
 
 # Largest difference relative to the largest element, or to 1. cuDNN keeps 16-bit types between
-# steps, so they are coarse.
-BOUNDS = {torch.float64: 1e-11, torch.float32: 2e-5, torch.float16: 2e-2, torch.bfloat16: 1.5e-1}
+# steps, so they are coarse. float32 is what persistent kernels reach, whose tanh is up to 7.2e-6 off
+# (`stack activations`); a step carries the errors of those before it.
+BOUNDS = {torch.float64: 1e-11, torch.float32: 6e-5, torch.float16: 2e-2, torch.bfloat16: 1.5e-1}
+STANDARD_BOUND = 5e-6  # of STANDARD in float32
 TYPES = {torch.float32: "float32", torch.float16: "float16"}
 TYPES.update({torch.bfloat16: "bfloat16", torch.float64: "float64"})
 # Of tanh and sigmoid in float32. cuDNN's persistent kernels compute them less accurately than
@@ -84,14 +86,13 @@ def run(device_core, spec, arrays, lengths, dtype, *, time_major=True, **setting
     return from_device(results, time_major)
 
 
-def expected(spec, arrays, lengths, output=None):
-    """The float64 results; the gradients' slopes at `output`, where that is given."""
+def expected(spec, arrays, lengths):
     x, h0, c0, params, dy, dh, dc = arrays
     forward = reference.forward(spec, x, h0, c0, params, np.asarray(lengths))
     steps = np.arange(x.shape[0])[:, None, None]
     # Gradients beyond a row's end count for nothing.
     dy = np.where(steps < np.asarray(lengths)[None, :, None], dy, 0.0)
-    backward = reference.backward(spec, params, forward.tape, dy, dh, dc, output=output)
+    backward = reference.backward(spec, params, forward.tape, dy, dh, dc)
     return (
         forward.output,
         forward.output_h,
@@ -106,18 +107,30 @@ def expected(spec, arrays, lengths, output=None):
 def compare(device_core, spec, lengths, dtype, *, steps=None, padding=None, **settings):
     """With `padding` it fills x and dy beyond the rows' ends, where nothing may read it."""
     steps = max(lengths) if steps is None else steps
-    arrays = core.random_inputs(spec, steps, len(lengths), dtype, weight=weight_of(spec))
-    clean = arrays
+    arrays = inputs(spec, steps, len(lengths), dtype)
+    want = expected(spec, arrays, lengths)
     if padding is not None:
         beyond = np.arange(steps)[:, None, None] >= np.asarray(lengths)[None, :, None]
         filled = [np.where(beyond, padding, arrays[k]) for k in (0, 4)]
         arrays = (filled[0], *arrays[1:4], filled[1], *arrays[5:])
     actual = run(device_core, spec, arrays, lengths, dtype, **settings)
-    # A 16-bit output is rounded, and the slope of ReLU may then be the other one of its two.
-    rounded = actual[0] if dtype in (torch.float16, torch.bfloat16) else None
-    want = expected(spec, clean, lengths, rounded)
     errors = {n: difference(a, e) for n, a, e in zip(NAMES, actual, want)}
-    return verdict(errors, BOUNDS[dtype])
+    exact = dtype == torch.float32 and settings.get("algo") == "standard"
+    return verdict(errors, STANDARD_BOUND if exact else BOUNDS[dtype])
+
+
+def inputs(spec, steps, batch, dtype):
+    """As core.random_inputs(). For ReLU in 16 bits no gate is near 0: rounding would turn slopes."""
+    if spec.rnn_mode != "rnn_relu" or dtype not in (torch.float16, torch.bfloat16):
+        return core.random_inputs(spec, steps, batch, dtype, weight=weight_of(spec))
+    # Sums have a standard deviation of about 0.1, biases are 1 or -1.
+    weight = 0.2 / np.sqrt(2 * spec.units + spec.input_size)
+    arrays = list(core.random_inputs(spec, steps, batch, dtype, weight=weight))
+    weights = layout.unpack(spec, arrays[3])
+    for cell in weights:
+        cell.bw[:] = np.where(cell.bw < 0, -1.0, 1.0)
+    arrays[3] = layout.pack(spec, weights)
+    return tuple(arrays)
 
 
 def weight_of(spec):
@@ -159,10 +172,10 @@ def special(check):
 
 def algorithms(check):
     """Sizes at which the heuristic takes each of its pairs of algorithms."""
-    for mode, units in (("lstm", 128), ("lstm", 160), ("gru", 160), ("rnn_tanh", 320)):
-        for layers in (1, 2):
-            spec = RnnSpec(mode, layers, units, 32)
-            yield f"heuristic {mode} H={units} L={layers}", check(spec, [8] * 4)
+    sizes = (("lstm", 128), ("lstm", 160), ("gru", 160), ("rnn_tanh", 320))
+    for (mode, units), layers, algo in itertools.product(sizes, (1, 2), ("small_h", "heuristic")):
+        spec = RnnSpec(mode, layers, units, 32)
+        yield f"{algo} {mode} H={units} L={layers}", check(spec, [8] * 4, algo=algo)
     for mode in ("lstm", "gru", "rnn_relu"):
         for rows in (8, 20):
             spec = RnnSpec(mode, 1, 256, 128)

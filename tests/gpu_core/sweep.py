@@ -33,9 +33,12 @@ def networks(on_gpu):
         return
     batches = (1, 2, 4, 8, 16, 32, 64, 128)
     for mode, units in itertools.product(
-        ("lstm", "gru", "rnn_tanh"), (64, 128, 200, 256, 384, 512, 768, 1024)
+        ("lstm", "gru", "rnn_tanh"), (64, 128, 160, 200, 256, 384, 512, 768, 1024)
     ):
         yield mode, units, 1, 1, batches
+    # Batches and units that do not fill the tiles of tensor cores.
+    for mode, units in itertools.product(("lstm", "gru", "rnn_tanh"), (250, 256, 320)):
+        yield mode, units, 1, 1, (12, 20, 50, 100)
     for mode, units, (layers, directions) in itertools.product(
         ("lstm", "gru"), (128, 256, 512), ((2, 1), (1, 2), (3, 2))
     ):
@@ -68,7 +71,7 @@ def _times(device_core, spec, batch, dtype):
     arrays = core.random_inputs(spec, STEPS, batch, dtype, weight=checks.weight_of(spec))
     tensors = checks.to_device(device_core, arrays, dtype)
     on_gpu = device_core.device == "cuda"
-    call = core.TimedCall(device_core, spec, tensors, 2**29 if on_gpu else 2**24)
+    call = core.TimedCall(device_core, spec, tensors, 2**31 if on_gpu else 2**24)
     runs, repeats = (4, 3) if on_gpu else (1, 1)
     found = []
     for training, algo in itertools.product((False, True), ALGOS):

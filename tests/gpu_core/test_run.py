@@ -54,7 +54,9 @@ def test_stacks(rehearse, variables):
 def test_the_whole_run_fills_the_page(rehearse, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# Title\n<!-- begin core -->\nold\n<!-- end core -->\nafter\n")
-    done = rehearse("--only", "block", "matrix", "block-times", "sweep", "streams", "--report", page)
+    done = rehearse(
+        "--only", "block", "matrix", "block-times", "sweep", "streams", "--report", page
+    )
     passed, failed = counts(done)
     assert (done.returncode, failed) == (0, 0), done.stdout[-3000:] + done.stderr[-3000:]
     assert passed > 200

@@ -20,6 +20,8 @@ DTYPES = ("bfloat16", "float16", "float32", "float64")
 NARROW = ("bfloat16", "float16")
 # With TF32 a product rounds its operands to 10 bits of mantissa.
 TF32_EPS = 2.0**-10
+# Of cuDNN's persistent kernels in float32, whose tanh is up to 7.2e-6 off (tests/gpu_core).
+PERSISTENT_BOUND = 6e-5
 
 
 @pytest.fixture(autouse=True)
@@ -51,14 +53,21 @@ def _run(case, time_major=True, **attrs):
     return tf_ops.rnn_arrays(case, result, grads, time_major)
 
 
-def _shares(case, got, reference):
+def _rnn_limit(name, dtype):
+    if dtype == "float32" and devices.PERSISTENT_KERNELS:
+        return PERSISTENT_BOUND
+    return bounds.limit(name, dtype)
+
+
+def _shares(case, got, reference, limit=_rnn_limit):
     """The error of each result as a share of its bound.
 
-    `reference(q)` gives the results of the equations, rounded by q after each step.
+    `reference(q)` gives the results of the equations, rounded by q after each step. `limit` is that
+    of float32 and float64.
     """
     want = reference(rounder("float64"))
     if case.dtype not in NARROW:
-        return {n: bounds.error(n, got[n], want[n]) / bounds.limit(n, case.dtype) for n in got}
+        return {n: bounds.error(n, got[n], want[n]) / limit(n, case.dtype) for n in got}
     naive = reference(rounder(case.dtype))
     shares = {}
     for name in got:
@@ -307,7 +316,7 @@ def _measure_block(case):
         return tf_ops.block_reference_arrays(*case.reference(q=q))
 
     context = f"{case.dtype} {case.inputs.x.shape} seq_len_max {case.seq_len_max}"
-    return context, _shares(case, _run_block(case), reference)
+    return context, _shares(case, _run_block(case), reference, bounds.limit)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -14,6 +14,8 @@ import tf_rnn_ops
 
 NAME = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "CPU:0")
 ON_GPU = NAME.startswith("GPU")
+# cuDNN's persistent kernels, which the default takes for many small networks, are less accurate.
+PERSISTENT_KERNELS = ON_GPU and os.environ.get("TF_RNN_OPS_CUDNN_ALGO") != "standard"
 # Left on the host by the signature of the ops.
 _HOST_RESULTS = {"host_reserved", "params_size"}
 

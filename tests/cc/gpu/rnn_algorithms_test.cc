@@ -37,7 +37,7 @@ std::vector<RnnChoice> Candidates(AlgoPolicy policy, const RnnChoiceKey& key) {
 // Forward's.
 std::vector<cudnnRNNAlgo_t> Algos(AlgoPolicy policy, const RnnChoiceKey& key) {
   std::vector<cudnnRNNAlgo_t> algos;
-  for (const RnnChoice& choice : Candidates(policy, key)) algos.push_back(choice.forward);
+  for (const RnnChoice& choice : Candidates(policy, key)) algos.push_back(choice.algos.forward);
   return algos;
 }
 
@@ -97,7 +97,7 @@ TEST(RnnCandidatesTest, OnlyLegalOnes) {
 
 // The kernels for few units reach further in forward than in backward.
 TEST(RnnCandidatesTest, SmallHIsLeftWhereItsBackwardEnds) {
-  for (AlgoPolicy policy : {AlgoPolicy::kHeuristic, AlgoPolicy::kSmallH, AlgoPolicy::kAuto}) {
+  for (AlgoPolicy policy : {AlgoPolicy::kSmallH, AlgoPolicy::kAuto}) {
     const std::tuple<RnnMode, int64_t, cudnnRNNAlgo_t, cudnnRNNAlgo_t> expected[] = {
         {RnnMode::kLstm, 128, kSmallH, kSmallH},   {RnnMode::kLstm, 129, kSmallH, kStandard},
         {RnnMode::kLstm, 192, kSmallH, kStandard}, {RnnMode::kGru, 128, kSmallH, kSmallH},
@@ -110,8 +110,8 @@ TEST(RnnCandidatesTest, SmallHIsLeftWhereItsBackwardEnds) {
       key.config.num_units = units;
       const auto candidates = Candidates(policy, key);
       const RnnChoice& choice = candidates[candidates.size() - 2];
-      EXPECT_EQ(choice.forward, forward) << Name(mode) << " " << units;
-      EXPECT_EQ(choice.backward, backward) << Name(mode) << " " << units;
+      EXPECT_EQ(choice.algos.forward, forward) << Name(mode) << " " << units;
+      EXPECT_EQ(choice.algos.backward, backward) << Name(mode) << " " << units;
     }
     RnnChoiceKey key = SmallKey();
     key.config.num_units = 193;
@@ -119,16 +119,21 @@ TEST(RnnCandidatesTest, SmallHIsLeftWhereItsBackwardEnds) {
   }
 }
 
-TEST(RnnCandidatesTest, BFloat16FallsBackToFloat32) {
+TEST(RnnCandidatesTest, BFloat16TakesThePersistentKernelsOfFloat32) {
   RnnChoiceKey key = SmallKey();
   key.dtype = Dtype::kBFloat16;
   const auto candidates = Candidates(AlgoPolicy::kStandard, key);
   ASSERT_EQ(candidates.size(), 2u);
   EXPECT_EQ(candidates[0].compute, Dtype::kBFloat16);
   EXPECT_EQ(candidates[1].compute, Dtype::kFloat32);
-  // The float32 of the fallback is as fast as it would be alone.
-  EXPECT_THAT(Algos(AlgoPolicy::kHeuristic, key),
-              ::testing::ElementsAre(kSmallH, kStandard, kSmallH, kStandard));
+  const auto fast = Candidates(AlgoPolicy::kHeuristic, key);
+  ASSERT_EQ(fast.size(), 3u);
+  EXPECT_EQ(fast[0].algos.forward, kSmallH);
+  EXPECT_EQ(fast[0].compute, Dtype::kFloat32);
+  EXPECT_TRUE(fast[1].standard());
+  EXPECT_EQ(fast[1].compute, Dtype::kBFloat16);
+  EXPECT_TRUE(fast[2].standard());
+  EXPECT_EQ(fast[2].compute, Dtype::kFloat32);
 }
 
 // Tries that take a given time, or fail.
@@ -138,10 +143,10 @@ class Trials {
   explicit Trials(std::vector<Failure> failures = {}) : failures_(std::move(failures)) {}
   RnnChoiceTable::Trial function(cudnnRNNAlgo_t fastest) {
     return [this, fastest](const RnnChoice& candidate, double* seconds) {
-      tried.push_back(candidate.forward);
-      if (seconds != nullptr) *seconds = candidate.forward == fastest ? 1 : 2;
+      tried.push_back(candidate.algos.forward);
+      if (seconds != nullptr) *seconds = candidate.algos.forward == fastest ? 1 : 2;
       for (const auto& [algo, compute, status] : failures_) {
-        if (algo == candidate.forward && compute == candidate.compute) return status;
+        if (algo == candidate.algos.forward && compute == candidate.compute) return status;
       }
       return Status();
     };
@@ -172,11 +177,11 @@ TEST(RnnChoiceTableTest, TheFastestIsMeasuredOnceForLengthsOfAboutTheSameSize) {
     key.config.num_units += 1;
     Trials trials;
     const auto trial = trials.function(fastest);
-    EXPECT_EQ(Choose(&table, key, trial).forward, fastest);
+    EXPECT_EQ(Choose(&table, key, trial).algos.forward, fastest);
     EXPECT_EQ(trials.tried.size(), 3u);
     RnnChoiceKey longer = key;
     longer.config.max_time = 16;
-    EXPECT_EQ(Choose(&table, longer, trial).forward, fastest);
+    EXPECT_EQ(Choose(&table, longer, trial).algos.forward, fastest);
     EXPECT_EQ(trials.tried.size(), 3u);
     RnnChoice found;
     EXPECT_TRUE(table.Find(longer, kH100, &found));
@@ -192,10 +197,10 @@ TEST(RnnChoiceTableTest, TheHeuristicTriesOneCandidateOnceForAllLengths) {
   RnnChoiceKey key = SmallKey();
   for (int64_t time : {10, 20, 1000}) {
     key.config.max_time = time;
-    EXPECT_EQ(Choose(&table, key, trial).forward, kSmallH);
+    EXPECT_EQ(Choose(&table, key, trial).algos.forward, kSmallH);
     RnnChoice found;
     ASSERT_TRUE(table.Find(key, kH100, &found));
-    EXPECT_EQ(found.backward, kSmallH);
+    EXPECT_EQ(found.algos.backward, kSmallH);
   }
   EXPECT_EQ(trials.tried, std::vector<cudnnRNNAlgo_t>{kSmallH});
   // Another batch is another question to a persistent kernel.
@@ -261,8 +266,8 @@ TEST(RnnChoiceTableTest, WhetherCudnnTakesBFloat16IsAskedOnceForANetwork) {
 TEST(RnnChoiceTableTest, ATrialWithoutMemoryDoesNotRuleOutTheStandardAlgorithm) {
   for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kAuto, AlgoPolicy::kHeuristic}) {
     RnnChoiceTable table(policy);
-    Trials trials({{kStatic, Dtype::kBFloat16, ResourceExhausted("full")},
-                   {kSmallH, Dtype::kBFloat16, ResourceExhausted("full")},
+    Trials trials({{kStatic, Dtype::kFloat32, ResourceExhausted("full")},
+                   {kSmallH, Dtype::kFloat32, ResourceExhausted("full")},
                    {kStandard, Dtype::kBFloat16, ResourceExhausted("full")}});
     const RnnChoice choice = Choose(&table, BFloat16Key(), trials.function(kStandard));
     EXPECT_TRUE(choice.standard());
@@ -270,53 +275,84 @@ TEST(RnnChoiceTableTest, ATrialWithoutMemoryDoesNotRuleOutTheStandardAlgorithm) 
   }
 }
 
-// PyTorch's table, row by row.
-TEST(FastestAlgoTest, PersistStatic) {
-  RnnConfig c;
-  c.num_units = 512;
-  c.input_size = 256;
-  c.batch = 64;
-  const auto algo = [&](Dtype dtype = Dtype::kFloat16, const DeviceTraits& gpu = kH100) {
-    return FastestAlgo(c, dtype, gpu, Pass::kForward);
+// The rows at which the choice changes.
+class FastestAlgosTest : public ::testing::Test {
+ protected:
+  // "forward/backward" by first letters: standard, small_h, persist_static.
+  std::string Fastest(RnnMode mode, int64_t units, int64_t batch, bool training,
+                      Dtype dtype = Dtype::kFloat32, const DeviceTraits& gpu = kH100) {
+    RnnConfig c;
+    c.mode = mode;
+    c.num_units = c.input_size = units;
+    c.batch = batch;
+    c.is_training = training;
+    return Letters(FastestAlgos(c, dtype, gpu));
+  }
+
+  static std::string Letters(const RnnAlgos& algos) {
+    const auto letter = [](cudnnRNNAlgo_t algo) {
+      return algo == kStandard ? "s" : algo == kStatic ? "p" : algo == kSmallH ? "h" : "?";
+    };
+    return StrCat(letter(algos.forward), "/", letter(algos.backward));
+  }
+};
+
+TEST_F(FastestAlgosTest, Float32) {
+  const std::tuple<RnnMode, int64_t, int64_t, const char*, const char*> expected[] = {
+      // mode, H, B, in inference, in training
+      {RnnMode::kLstm, 64, 1, "h/h", "h/h"},   {RnnMode::kLstm, 128, 1, "p/p", "p/p"},
+      {RnnMode::kLstm, 128, 2, "h/h", "h/h"},  {RnnMode::kLstm, 160, 8, "h/s", "p/p"},
+      {RnnMode::kLstm, 192, 9, "h/s", "h/s"},  {RnnMode::kLstm, 193, 8, "p/p", "p/p"},
+      {RnnMode::kLstm, 193, 9, "s/s", "s/s"},  {RnnMode::kLstm, 1024, 8, "p/p", "p/p"},
+      {RnnMode::kLstm, 1025, 8, "s/s", "s/s"}, {RnnMode::kGru, 128, 1, "h/h", "h/h"},
+      {RnnMode::kGru, 256, 8, "p/p", "p/p"},   {RnnMode::kTanh, 200, 1, "h/h", "h/h"},
+      {RnnMode::kTanh, 256, 2, "p/p", "p/p"},  {RnnMode::kTanh, 256, 3, "h/h", "h/h"},
+      {RnnMode::kRelu, 384, 16, "p/p", "h/s"}, {RnnMode::kRelu, 384, 17, "h/s", "h/s"},
+      {RnnMode::kTanh, 385, 16, "s/s", "s/s"},
   };
-  EXPECT_EQ(algo(), kStatic);
-  EXPECT_EQ(algo(Dtype::kFloat32), kStandard);
-  EXPECT_EQ(algo(Dtype::kBFloat16), kStandard);
-  EXPECT_EQ(algo(Dtype::kFloat16, {8, 0, 108}), kStatic);
-  EXPECT_EQ(algo(Dtype::kFloat16, {8, 6, 108}), kStandard);
-  EXPECT_EQ(algo(Dtype::kFloat16, {8, 9, 46}), kStandard);
-  EXPECT_EQ(algo(Dtype::kFloat16, {7, 0, 108}), kStandard);
-  const RnnConfig fits = c;
-  const auto with = [&](auto change) {
-    c = fits;
-    change();
-    return algo();
-  };
-  EXPECT_EQ(with([&] { c.num_units = 1024; }), kStatic);
-  EXPECT_EQ(with([&] { c.num_units = 1152; }), kStandard);
-  EXPECT_EQ(with([&] { c.num_units = 513; }), kStandard);
-  EXPECT_EQ(with([&] { c.input_size = 100; }), kStandard);
-  EXPECT_EQ(with([&] { c.batch = 60; }), kStandard);
-  EXPECT_EQ(with([&] { c.batch = 136; }), kStandard);
-  EXPECT_EQ(with([&] { c.num_layers = 2; }), kStandard);
-  EXPECT_EQ(with([&] { c.direction = Direction::kBidirectional; }), kStandard);
-  EXPECT_EQ(with([&] { c.num_proj = 8; }), kStandard);
-  EXPECT_EQ(with([&] { c.mode = RnnMode::kGru; }), kStandard);
-  EXPECT_EQ(with([&] { c.mode = RnnMode::kTanh, c.num_units = 896, c.batch = 96; }), kStandard);
-  EXPECT_EQ(with([&] { c.mode = RnnMode::kTanh, c.num_units = 896, c.batch = 88; }), kStatic);
-  EXPECT_EQ(with([&] { c.mode = RnnMode::kLstm, c.num_units = 896, c.batch = 96; }), kStatic);
+  for (const auto& [mode, units, batch, inference, training] : expected) {
+    EXPECT_EQ(Fastest(mode, units, batch, false), inference) << Name(mode) << units << "," << batch;
+    EXPECT_EQ(Fastest(mode, units, batch, true), training) << Name(mode) << units << "," << batch;
+  }
 }
 
-TEST(FastestAlgoTest, SmallHNeedsPascalAndNoFloat64) {
-  RnnConfig c;
-  c.num_units = 64;
-  c.input_size = 3;
-  c.batch = 1;
-  for (Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16, Dtype::kBFloat16}) {
-    EXPECT_EQ(FastestAlgo(c, dtype, kH100, Pass::kBackward), kSmallH);
-    EXPECT_EQ(FastestAlgo(c, dtype, {5, 2, 24}, Pass::kForward), kStandard);
+TEST_F(FastestAlgosTest, Float16OnTensorCores) {
+  const auto algo = [&](RnnMode mode, int64_t units, int64_t batch) {
+    return Fastest(mode, units, batch, /*training=*/true, Dtype::kFloat16);
+  };
+  EXPECT_EQ(algo(RnnMode::kLstm, 512, 128), "p/p");
+  EXPECT_EQ(algo(RnnMode::kLstm, 512, 136), "s/s");
+  EXPECT_EQ(algo(RnnMode::kLstm, 512, 124), "s/s");  // no multiple of 8
+  EXPECT_EQ(algo(RnnMode::kLstm, 513, 64), "s/s");
+  EXPECT_EQ(algo(RnnMode::kLstm, 513, 8), "p/p");
+  EXPECT_EQ(algo(RnnMode::kLstm, 128, 4), "p/p");
+  EXPECT_EQ(algo(RnnMode::kLstm, 128, 8), "h/h");
+  EXPECT_EQ(algo(RnnMode::kGru, 768, 128), "p/p");
+  EXPECT_EQ(algo(RnnMode::kGru, 1024, 32), "p/p");
+  EXPECT_EQ(algo(RnnMode::kGru, 1024, 40), "s/s");
+}
+
+TEST_F(FastestAlgosTest, WhatOnlyTheStandardAlgorithmTakes) {
+  for (Dtype dtype : {Dtype::kFloat64, Dtype::kBFloat16}) {
+    EXPECT_EQ(Fastest(RnnMode::kLstm, 64, 1, true, dtype), "s/s");
   }
-  EXPECT_EQ(FastestAlgo(c, Dtype::kFloat64, kH100, Pass::kForward), kStandard);
+  RnnConfig c;
+  c.num_units = c.input_size = 64;
+  c.num_proj = 8;
+  c.batch = 1;
+  EXPECT_EQ(Letters(FastestAlgos(c, Dtype::kFloat32, kH100)), "s/s");
+}
+
+TEST_F(FastestAlgosTest, PersistStaticNeedsALargeGpu) {
+  const auto algo = [&](int64_t units, const DeviceTraits& gpu) {
+    return Fastest(RnnMode::kLstm, units, 1, false, Dtype::kFloat32, gpu);
+  };
+  EXPECT_EQ(algo(512, {8, 0, 108}), "p/p");
+  EXPECT_EQ(algo(512, {8, 6, 108}), "s/s");
+  EXPECT_EQ(algo(512, {8, 9, 46}), "s/s");
+  EXPECT_EQ(algo(512, {7, 0, 108}), "s/s");
+  EXPECT_EQ(algo(128, {6, 0, 56}), "h/h");
+  EXPECT_EQ(algo(128, {5, 2, 24}), "s/s");
 }
 
 }  // namespace

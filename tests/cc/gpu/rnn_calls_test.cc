@@ -101,10 +101,10 @@ TEST_F(RnnCallsTest, ReserveSpaceIsLargeEnoughForTheAlgorithmsOfBothPasses) {
     c.config.max_time = steps;
     c.lengths = {steps, steps, steps};
     size_t needs[2], given = 0;
-    for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kHeuristic}) {
+    for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kSmallH}) {
       Reset(policy);
       const Outcome forward = Forward(c);
-      needs[policy == AlgoPolicy::kHeuristic] = std::get<18>(LAST_ARGUMENTS(RNNForward));
+      needs[policy == AlgoPolicy::kSmallH] = std::get<18>(LAST_ARGUMENTS(RNNForward));
       const Status status = Backward(c, forward).status;
       ASSERT_TRUE(status.ok()) << status.message();
       given = std::get<20>(LAST_ARGUMENTS(RNNBackwardData_v8));
@@ -349,7 +349,7 @@ TEST_F(EveryFailureTest, AnotherAlgorithmInBackward) {
   c.config.num_units = 130;
   c.config.max_time = 2;
   c.lengths = {2, 2, 2};
-  EXPECT_GE(FailEach(c, AlgoPolicy::kHeuristic), 20);
+  EXPECT_GE(FailEach(c, AlgoPolicy::kSmallH), 20);
 }
 
 TEST_F(EveryFailureTest, Measured) {
