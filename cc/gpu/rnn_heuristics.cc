@@ -27,7 +27,10 @@ bool FitsPersistStatic(const DeviceTraits& gpu) {
 int64_t MostRowsAgainstSmallH(const RnnConfig& c, Dtype compute) {
   switch (c.mode) {
     case RnnMode::kLstm:
-      return c.num_units < 128 ? 0 : compute == Dtype::kFloat16 ? 4 : 1;
+      if (c.num_units < 128) return 0;
+      return c.num_units == 128 && compute == Dtype::kFloat32 ? 1 : 4;
+    case RnnMode::kGru:
+      return c.num_units <= 128 ? 0 : 4;
     case RnnMode::kTanh:
     case RnnMode::kRelu:
       return c.num_units <= 200 ? 0 : c.num_units <= 256 ? 2 : 16;
@@ -41,7 +44,7 @@ int64_t MostRowsAgainstStandard(const RnnConfig& c, Dtype compute) {
   constexpr int64_t kTile = 128;
   const bool on_tensor_cores = compute == Dtype::kFloat16 && c.num_units % kTile == 0 &&
                                c.input_size % kTile == 0 && c.batch % 8 == 0;
-  if (!on_tensor_cores) return 8;
+  if (!on_tensor_cores) return c.mode == RnnMode::kLstm && c.num_units > 768 ? 4 : 8;
   return c.mode == RnnMode::kGru && c.num_units > 768 ? 32 : 128;
 }
 

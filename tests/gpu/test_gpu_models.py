@@ -85,14 +85,15 @@ def test_registered_gradient(dtype, rng):
         tape.watch(tensors.params)
         result = tf_rnn_ops.raw_ops.CudnnRNNV3(**tensors.inputs(), **SPEC.attrs())
         loss = tf.reduce_sum(tf.cast(result.output, tf.float32))
-    first, second = (tape.gradient(loss, tensors.params) for _ in range(2))
+    with devices.scope():
+        first, second = (tape.gradient(loss, tensors.params) for _ in range(2))
     np.testing.assert_array_equal(devices.array(first), devices.array(second))
     with tf.GradientTape() as tape:
         tape.watch(tensors.params)
         result = tf_rnn_ops.raw_ops.CudnnRNNV3(**tensors.inputs(), **SPEC.attrs())
         loss = tf.reduce_sum(tf.cast(result.output, tf.float32))
     on_cpu = devices.array(tape.gradient(loss, tensors.params))
-    tolerance = {"float32": 1e-5, "float64": 1e-12}.get(dtype, 0.05) * np.abs(on_cpu).max()
+    tolerance = {"float32": 6e-5, "float64": 1e-12}.get(dtype, 0.05) * np.abs(on_cpu).max()
     np.testing.assert_allclose(devices.array(first), on_cpu, rtol=0, atol=tolerance)
 
 

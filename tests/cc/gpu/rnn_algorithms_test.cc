@@ -301,10 +301,12 @@ TEST_F(FastestAlgosTest, Float32) {
   const std::tuple<RnnMode, int64_t, int64_t, const char*, const char*> expected[] = {
       // mode, H, B, in inference, in training
       {RnnMode::kLstm, 64, 1, "h/h", "h/h"},   {RnnMode::kLstm, 128, 1, "p/p", "p/p"},
-      {RnnMode::kLstm, 128, 2, "h/h", "h/h"},  {RnnMode::kLstm, 160, 8, "h/s", "p/p"},
-      {RnnMode::kLstm, 192, 9, "h/s", "h/s"},  {RnnMode::kLstm, 193, 8, "p/p", "p/p"},
-      {RnnMode::kLstm, 193, 9, "s/s", "s/s"},  {RnnMode::kLstm, 1024, 8, "p/p", "p/p"},
-      {RnnMode::kLstm, 1025, 8, "s/s", "s/s"}, {RnnMode::kGru, 128, 1, "h/h", "h/h"},
+      {RnnMode::kLstm, 128, 2, "h/h", "h/h"},  {RnnMode::kLstm, 160, 4, "p/p", "p/p"},
+      {RnnMode::kLstm, 160, 8, "h/s", "p/p"},  {RnnMode::kLstm, 192, 9, "h/s", "h/s"},
+      {RnnMode::kLstm, 193, 8, "p/p", "p/p"},  {RnnMode::kLstm, 193, 9, "s/s", "s/s"},
+      {RnnMode::kLstm, 768, 8, "p/p", "p/p"},  {RnnMode::kLstm, 1024, 4, "p/p", "p/p"},
+      {RnnMode::kLstm, 1024, 5, "s/s", "s/s"}, {RnnMode::kGru, 160, 5, "h/s", "p/p"},
+      {RnnMode::kLstm, 1025, 1, "s/s", "s/s"}, {RnnMode::kGru, 128, 1, "h/h", "h/h"},
       {RnnMode::kGru, 256, 8, "p/p", "p/p"},   {RnnMode::kTanh, 200, 1, "h/h", "h/h"},
       {RnnMode::kTanh, 256, 2, "p/p", "p/p"},  {RnnMode::kTanh, 256, 3, "h/h", "h/h"},
       {RnnMode::kRelu, 384, 16, "p/p", "h/s"}, {RnnMode::kRelu, 384, 17, "h/s", "h/s"},
