@@ -1,4 +1,4 @@
-// The BlockLSTM half of shapes.h.
+// The sizes of a BlockLSTMV2 call as a whole.
 #include "cc/core/checked_math.h"
 #include "cc/core/dim_solver.h"
 #include "cc/core/shapes.h"
@@ -6,21 +6,12 @@
 namespace rnn_ops {
 namespace {
 
-constexpr int64_t kNumGates = 4;
-
-struct BlockLstmLetters {
-  DimLetter max_time{"T", 0};
-  DimLetter batch{"B", 0};
-  DimLetter input_size{"I", 1};
-  DimLetter units{"H", 1};
-};
-
 // The rows of w are I + H: finds the one that is missing, or checks the sum.
-Status MergeWeightRows(const PartialShape& w, BlockLstmLetters* l) {
+Status MergeWeightRows(const PartialShape& w, DimSolver* l) {
   if (!w.known_rank || w.dims[0] < 0) return Status();
   const int64_t rows = w.dims[0];
-  DimLetter& known = l->units.known() ? l->units : l->input_size;
-  DimLetter& other = l->units.known() ? l->input_size : l->units;
+  DimLetter& known = l->H.known() ? l->H : l->I;
+  DimLetter& other = l->H.known() ? l->I : l->H;
   if (!known.known()) {
     if (rows >= 2) return Status();
     return InvalidArgument(
@@ -41,21 +32,8 @@ Status MergeWeightRows(const PartialShape& w, BlockLstmLetters* l) {
   return Status();
 }
 
-Status Merge(const BlockLstmInputShapes& in, BlockLstmLetters* l) {
-  RNN_OPS_RETURN_IF_ERROR(RequireRank("seq_len_max", in.seq_len_max, 0));
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("x", in.x, {&l->max_time, &l->batch, &l->input_size}));
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("cs_prev", in.cs_prev, {&l->batch, &l->units}));
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("h_prev", in.h_prev, {&l->batch, &l->units}));
-  // MergeWeightRows() takes care of the rows.
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("w", in.w, {DimTerm::Any("I+H"), {&l->units, kNumGates}}));
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("wci", in.wci, {&l->units}));
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("wcf", in.wcf, {&l->units}));
-  RNN_OPS_RETURN_IF_ERROR(MergeShape("wco", in.wco, {&l->units}));
-  return MergeShape("b", in.b, {{&l->units, kNumGates}});
-}
-
 // As for CudnnRNN: an upper bound, in bytes, of everything the op allocates.
-Status CheckSize(const BlockLstmDims& dims) {
+Status CheckSize(const RnnDims& dims) {
   constexpr int64_t kBytes = sizeof(double);
   constexpr int64_t kPad = 64;
   constexpr int64_t kTensors = 16;  // outputs, gates and their gradients
@@ -73,40 +51,14 @@ Status CheckSize(const BlockLstmDims& dims) {
                          "bytes.");
 }
 
-Status Finish(const PartialShape& w, BlockLstmLetters* l, BlockLstmDims* dims) {
-  RNN_OPS_RETURN_IF_ERROR(MergeWeightRows(w, l));
-  const BlockLstmDims result{l->max_time.value, l->batch.value, l->input_size.value,
-                             l->units.value};
-  RNN_OPS_RETURN_IF_ERROR(CheckSize(result));
-  *dims = result;
-  return Status();
-}
-
 }  // namespace
 
-Status InferBlockLstm(const BlockLstmInputShapes& in, BlockLstmDims* dims) {
-  BlockLstmLetters letters;
-  RNN_OPS_RETURN_IF_ERROR(Merge(in, &letters));
-  return Finish(in.w, &letters, dims);
+Status FinishBlockLstm(const PartialShape& w, DimSolver* solver) {
+  RNN_OPS_RETURN_IF_ERROR(MergeWeightRows(w, solver));
+  return CheckSize({solver->T.value, solver->B.value, solver->I.value, solver->H.value});
 }
 
-Status InferBlockLstmGrad(const BlockLstmGradShapes& in, BlockLstmDims* dims) {
-  BlockLstmLetters letters;
-  RNN_OPS_RETURN_IF_ERROR(Merge(in.in, &letters));
-  const struct {
-    const char* name;
-    const PartialShape& shape;
-  } sequences[] = {{"i", in.i}, {"cs", in.cs},           {"f", in.f},
-                   {"o", in.o}, {"ci", in.ci},           {"co", in.co},
-                   {"h", in.h}, {"cs_grad", in.cs_grad}, {"h_grad", in.h_grad}};
-  for (const auto& tensor : sequences) {
-    RNN_OPS_RETURN_IF_ERROR(
-        MergeShape(tensor.name, tensor.shape, {&letters.max_time, &letters.batch, &letters.units}));
-  }
-  return Finish(in.in.w, &letters, dims);
-}
-
-Status ValidateBlockLstm(const BlockLstmDims& dims, int64_t seq_len_max) {
+Status ValidateBlockLstm(const RnnDims& dims, int64_t seq_len_max) {
   if (dims.max_time < 0 || dims.batch < 0 || dims.input_size < 1 || dims.num_units < 1) {
     return Internal("The sizes of a block LSTM are not complete: T = ", dims.max_time,
                     ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units, ".");

@@ -4,9 +4,10 @@
 #define TF_RNN_OPS_CC_CORE_DIM_SOLVER_H_
 
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 
+#include "cc/core/op_spec.h"
+#include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
 
@@ -23,32 +24,52 @@ struct DimLetter {
   bool known() const { return value >= 0; }
 };
 
-// One dimension of a tensor: factor * letter; or, without a letter, exactly `factor`, or any size
-// (0), shown as `text`.
-struct DimTerm {
-  DimLetter* letter;
-  int64_t factor = 1;
-  const char* text = "";
+// The letters of one call.
+class DimSolver {
+ public:
+  DimSolver(const OpSpec& op, const RnnAttrs& attrs);
 
-  DimTerm(DimLetter* letter, int64_t factor = 1)  // NOLINT: implicit, for lists of letters
-      : letter(letter), factor(factor) {}
-  static DimTerm Any(const char* text) {
-    DimTerm term(nullptr, 0);
-    term.text = text;
-    return term;
-  }
-  static DimTerm Exactly(int64_t size) { return DimTerm(nullptr, size); }
+  // Requires that an input has its shape, and learns the letters in it.
+  Status Merge(const TensorSpec& input, const PartialShape& shape);
+
+  // The shape of an output, or of the gradient of an input.
+  PartialShape Shape(const TensorSpec& output);
+
+  DimLetter T{"T", 0};
+  DimLetter B{"B", 0};
+  DimLetter I{"I", 1};
+  DimLetter H{"H", 1};
+  DimLetter P{"P", 1};
+  DimLetter G{"G", 1};
+  DimLetter layers_dirs{"L*D", 1};
+  DimLetter params_size{"params_size", 0};  // from the other letters, never from a tensor
+
+ private:
+  // A dimension: factor * letter; or, without a letter, exactly `factor`, or any size (0), shown as
+  // `text`.
+  struct Term {
+    DimLetter* letter = nullptr;
+    int64_t factor = 0;
+    const char* text = "";
+  };
+  struct Terms {
+    Term terms[3];
+    size_t count = 0;
+  };
+
+  static std::string ToString(const Term& term);
+  static std::string ToString(const Terms& terms);
+  Term TermOf(Dim dim);
+  Terms TermsOf(const TensorSpec& tensor);
+  Status MergeTerms(const char* tensor, const Terms& terms, const PartialShape& shape);
+
+  const RnnAttrs& attrs_;
 };
 
-// Requires `shape` to have the rank of `terms` and merges its dimensions into the letters.
-Status MergeShape(const char* tensor, const PartialShape& shape,
-                  std::initializer_list<DimTerm> terms);
-
-// Requires the rank only.
-Status RequireRank(const char* tensor, const PartialShape& shape, size_t rank);
-
-// Requires the reserve_space of a backward op to be that of a training forward op.
-Status RequireReserveSpace(const PartialShape& shape);
+// What remains when all inputs are merged: checks that involve several sizes. The first sets
+// params_size.
+Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver);
+Status FinishBlockLstm(const PartialShape& w, DimSolver* solver);
 
 }  // namespace rnn_ops
 

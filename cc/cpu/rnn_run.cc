@@ -43,6 +43,24 @@ int64_t CellBytes(const RnnConfig& config, int64_t element) {
   return config.num_pseudo_layers() * config.batch * config.num_units * element;
 }
 
+LayerWeights LayerOf(const CallTensors& t) {
+  return {t.in("kernel"), t.in("recurrent_kernel"), t.in("bias"), t.in("input_mask"),
+          t.in("recurrent_mask")};
+}
+
+// With what concerns the weights.
+RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+                          const LayerWeights& layer) {
+  RnnProblem problem = MakeRnnProblem(config, dtype);
+  problem.lengths = lengths;
+  if (layer.kernel == nullptr) return problem;
+  problem.weight_layout = kKerasWeights;
+  problem.bias_rows = layer.bias == nullptr ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
+  problem.input_masked = layer.input_mask != nullptr ? 1 : 0;
+  problem.recurrent_masked = layer.recurrent_mask != nullptr ? 1 : 0;
+  return problem;
+}
+
 }  // namespace
 
 RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype) {
@@ -64,6 +82,37 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype) {
   problem.batch = config.batch;
   problem.bf16_products = AllowBf16Products() ? 1 : 0;
   return problem;
+}
+
+RnnForwardArgs MakeForwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+                               const CallTensors& tensors, DropoutKey key) {
+  RnnForwardArgs args{};
+  args.layer = LayerOf(tensors);
+  args.problem = MakeRnnProblem(config, dtype, lengths, args.layer);
+  args.problem.dropout_key[0] = key.k0;
+  args.problem.dropout_key[1] = key.k1;
+  SetForward(tensors, &args);
+  return args;
+}
+
+RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+                                 const CallTensors& tensors) {
+  RnnBackwardArgs args{};
+  args.layer = LayerOf(tensors);
+  args.problem = MakeRnnProblem(config, dtype, lengths, args.layer);
+  SetBackward(tensors, &args);
+  args.dkernel = tensors.gradient("kernel");
+  args.drecurrent_kernel = tensors.gradient("recurrent_kernel");
+  args.dbias = tensors.gradient("bias");
+  return args;
+}
+
+RnnPackArgs MakePackArgs(const RnnConfig& config, KernelDtype dtype, const CallTensors& tensors) {
+  RnnPackArgs args{};
+  args.layer = LayerOf(tensors);
+  args.problem = MakeRnnProblem(config, dtype, /*lengths=*/nullptr, args.layer);
+  args.params = tensors.in("params");
+  return args;
 }
 
 RnnSizes RnnForwardSizes(const RnnForwardArgs& args) {
@@ -132,7 +181,7 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
                      sizes.packed_bytes, packed, shape.dims[0], usable);
 }
 
-BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& dims, KernelDtype dtype,
+BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype,
                                       int64_t seq_len_max) {
   BlockLstmProblem problem{};
   problem.dtype = dtype;

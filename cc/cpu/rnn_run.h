@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "cc/core/call_tensors.h"
+#include "cc/core/dropout.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
@@ -20,6 +22,14 @@ int64_t ElementBytes(int32_t dtype);
 
 // Without the lengths, the dropout key and what concerns the weights.
 RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype);
+
+// The arguments of a call but for threads, scratch, reserve and packed. `lengths`: [B]. Unless it is
+// given, the dropout key is 0.
+RnnForwardArgs MakeForwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+                               const CallTensors& tensors, DropoutKey key = {});
+RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+                                 const CallTensors& tensors);
+RnnPackArgs MakePackArgs(const RnnConfig& config, KernelDtype dtype, const CallTensors& tensors);
 
 // As the functions of KernelTable, but also for a call without any time step: the states pass
 // through and every gradient of weights is zero. Of `args` the problem and the threads matter.
@@ -46,8 +56,14 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
 
 // ---- BlockLSTMV2 ----
 
-BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& dims, KernelDtype dtype,
+BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype,
                                       int64_t seq_len_max);
+
+inline BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& d, KernelDtype dtype,
+                                             int64_t seq_len_max) {  // OLD
+  return MakeBlockLstmProblem(RnnDims{d.max_time, d.batch, d.input_size, d.num_units}, dtype,
+                              seq_len_max);
+}
 
 // ---- Any kernel ----
 

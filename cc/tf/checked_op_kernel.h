@@ -5,6 +5,7 @@
 #include <new>
 
 #include "absl/status/status.h"
+#include "cc/core/op_spec.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
@@ -26,6 +27,13 @@ class CheckedOpKernel : public tensorflow::OpKernel {
  protected:
   // What Compute() is in TensorFlow.
   virtual void DoCompute(tensorflow::OpKernelContext* context) = 0;
+};
+
+// A device's kernel of one op.
+template <typename DeviceKernel, const OpSpec& op>
+class KernelOf : public DeviceKernel {
+ public:
+  explicit KernelOf(tensorflow::OpKernelConstruction* context) : DeviceKernel(context, op) {}
 };
 
 }  // namespace tf_kernels

@@ -45,6 +45,10 @@ absl::Status ToTf(const Status& status) {
   return absl::InternalError(status.message());
 }
 
+Status FromTf(const absl::Status& status) {
+  return status.ok() ? Status() : InvalidArgument(status.message());
+}
+
 PartialShape FromTf(const TensorShape& shape) {
   std::vector<int64_t> dims(shape.dims());
   for (int d = 0; d < shape.dims(); ++d) dims[d] = shape.dim_size(d);
@@ -73,13 +77,6 @@ ShapeHandle ToTf(InferenceContext* c, const PartialShape& shape) {
 absl::Status ToTf(const PartialShape& shape, TensorShape* result) {
   if (!shape.known_rank) return absl::InternalError("A kernel met a shape of unknown rank.");
   return TensorShape::BuildTensorShape(shape.dims, result);
-}
-
-absl::Status CheckConstantLengths(InferenceContext* c, int index, const RnnDims& dims) {
-  const Tensor* lengths = c->input_tensor(index);
-  if (lengths == nullptr || dims.max_time == kUnknownDim) return absl::OkStatus();
-  return ToTf(ValidateSequenceLengths(static_cast<const int32_t*>(Data(*lengths)),
-                                      lengths->NumElements(), dims.max_time));
 }
 
 absl::Status ToKernelDtype(DataType dtype, cpu::KernelDtype* result) {

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "cc/core/float_environment.h"
+#include "cc/core/op_spec.h"
+#include "cc/core/read_attrs.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
@@ -30,6 +30,7 @@ namespace rnn_ops {
 namespace tf_kernels {
 
 absl::Status ToTf(const Status& status);
+Status FromTf(const absl::Status& status);
 
 // ---- Shapes ----
 
@@ -41,67 +42,15 @@ tensorflow::shape_inference::ShapeHandle ToTf(tensorflow::shape_inference::Infer
 // `shape` must be fully known.
 absl::Status ToTf(const PartialShape& shape, tensorflow::TensorShape* result);
 
-// Checks sequence_lengths, input `index`, where its values are known when the graph is built.
-absl::Status CheckConstantLengths(tensorflow::shape_inference::InferenceContext* c, int index,
-                                  const RnnDims& dims);
-
 // ---- Attributes ----
-
-// Which of the later attributes an op has: TensorFlow's first versions lack some.
-struct RnnAttrSet {
-  bool dropout = true;
-  bool seeds = true;  // only with dropout
-  bool num_proj = true;
-  bool is_training = true;
-  bool time_major = true;
-};
 
 // `Context` is OpKernelConstruction or InferenceContext. Validates what needs no sizes.
 template <typename Context>
-absl::Status ReadRnnAttrs(Context* context, const RnnAttrSet& has, RnnAttrs* attrs) {
-  std::string rnn_mode, input_mode, direction;
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("rnn_mode", &rnn_mode));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("input_mode", &input_mode));
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("direction", &direction));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs->mode)));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseInputMode(input_mode, &attrs->input_mode)));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseDirection(direction, &attrs->direction)));
-  if (has.dropout) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("dropout", &attrs->dropout));
-  }
-  if (has.dropout && has.seeds) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed", &attrs->seed));
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("seed2", &attrs->seed2));
-  }
-  if (has.num_proj) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_proj", &attrs->num_proj));
-  }
-  if (has.is_training) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("is_training", &attrs->is_training));
-  }
-  if (has.time_major) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("time_major", &attrs->time_major));
-  }
-  return ToTf(attrs->Validate());
-}
-
-// The attributes of LayerRNN, and of its gradient, which has no is_training.
-template <typename Context>
-absl::Status ReadLayerRnnAttrs(Context* context, bool has_is_training, RnnAttrs* attrs) {
-  std::string rnn_mode;
-  RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("rnn_mode", &rnn_mode));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs->mode)));
-  for (const auto& [name, activation] :
-       {std::make_pair("activation", &attrs->activation),
-        std::make_pair("recurrent_activation", &attrs->recurrent_activation)}) {
-    std::string text;
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr(name, &text));
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseActivation(name, text, activation)));
-  }
-  if (has_is_training) {
-    RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("is_training", &attrs->is_training));
-  }
-  return context->GetAttr("time_major", &attrs->time_major);
+absl::Status ReadRnnAttrs(Context* context, const AttrSet& has, RnnAttrs* attrs) {
+  const auto get = [context](const char* name, auto* value) {
+    return FromTf(context->GetAttr(name, value));
+  };
+  return ToTf(ReadAttrs(has, get, attrs));
 }
 
 // ---- Running on the CPU ----

@@ -29,11 +29,8 @@ absl::Status MakeParamsConfig(const RnnAttrs& attrs, const RnnSizeInputs& sizes,
 // The network of PackCudnnRNNParams, whose attributes say all of it. `Context` as for ReadRnnAttrs.
 template <typename Context>
 absl::Status ReadPackAttrs(Context* context, RnnConfig* config) {
-  RnnAttrSet has;
-  has.dropout = has.is_training = has.time_major = false;
   RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, has, &attrs));
-  attrs.is_training = false;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, kPackCudnnRnnParams.attrs, &attrs));
   RnnSizeInputs sizes;
   RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_layers", &sizes.num_layers));
   RNN_OPS_TF_RETURN_IF_ERROR(context->GetAttr("num_units", &sizes.num_units));

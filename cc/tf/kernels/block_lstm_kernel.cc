@@ -1,10 +1,12 @@
 // BlockLSTMV2 and its gradient on the CPU.
+#include "cc/core/call_tensors.h"
+#include "cc/core/op_spec.h"
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/rnn_run.h"
-#include "cc/tf/kernels/block_lstm_call.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"
+#include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -12,7 +14,6 @@ namespace rnn_ops {
 namespace tf_kernels {
 namespace {
 
-using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
 cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
@@ -23,58 +24,53 @@ cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   return problem;
 }
 
+// `Scratch` and `Run` are functions of the kernel table.
+template <typename Args, typename Scratch, typename Run>
+absl::Status RunOnCpu(const BlockLstmCall& call, Args* args, Scratch scratch_bytes, Run run) {
+  if (call.empty()) {
+    for (Tensor* output : call.outputs) SetZero(output);
+    return absl::OkStatus();
+  }
+  PoolParallelFor parallel(call.context);
+  args->problem = MakeProblem(call);
+  args->parallel = parallel.callback();
+  Tensor scratch;
+  RNN_OPS_TF_RETURN_IF_ERROR(AllocateScratch(call.context,
+                                             scratch_bytes(&args->problem, &args->parallel.threads),
+                                             &scratch, &args->scratch));
+  return ToTf(cpu::FromKernel(run(args)));
+}
+
 class BlockLstmCpuKernel : public BlockLstmKernel {
  public:
   using BlockLstmKernel::BlockLstmKernel;
 
  protected:
-  absl::Status Run(OpKernelContext* context, const BlockLstmForwardCall& call) const override {
-    if (call.empty()) {
-      for (Tensor* output : call.outputs) SetZero(output);
-      return absl::OkStatus();
-    }
+  absl::Status Run(const BlockLstmCall& call) const override {
     const cpu::KernelTable& kernels = cpu::Kernels();
-    PoolParallelFor parallel(context);
     cpu::BlockLstmForwardArgs args{};
-    args.problem = MakeProblem(call);
-    args.parallel = parallel.callback();
-    Tensor scratch;
-    RNN_OPS_TF_RETURN_IF_ERROR(AllocateScratch(
-        context, kernels.block_lstm_forward_scratch(&args.problem, &args.parallel.threads),
-        &scratch, &args.scratch));
-    SetForwardPointers(context, call, &args);
-    return ToTf(cpu::FromKernel(kernels.block_lstm_forward(&args)));
+    SetBlockLstmForward(call.tensors, &args);
+    return RunOnCpu(call, &args, kernels.block_lstm_forward_scratch, kernels.block_lstm_forward);
   }
 };
 
-class BlockLstmGradCpuKernel : public BlockLstmGradKernel {
+class BlockLstmGradCpuKernel : public BlockLstmKernel {
  public:
-  using BlockLstmGradKernel::BlockLstmGradKernel;
+  using BlockLstmKernel::BlockLstmKernel;
 
  protected:
-  absl::Status Run(OpKernelContext* context, const BlockLstmGradCall& call) const override {
-    if (call.empty()) {
-      for (Tensor* output : call.outputs) SetZero(output);
-      return absl::OkStatus();
-    }
+  absl::Status Run(const BlockLstmCall& call) const override {
     const cpu::KernelTable& kernels = cpu::Kernels();
-    PoolParallelFor parallel(context);
     cpu::BlockLstmBackwardArgs args{};
-    args.problem = MakeProblem(call);
-    args.parallel = parallel.callback();
-    Tensor scratch;
-    RNN_OPS_TF_RETURN_IF_ERROR(AllocateScratch(
-        context, kernels.block_lstm_backward_scratch(&args.problem, &args.parallel.threads),
-        &scratch, &args.scratch));
-    SetGradPointers(context, call, &args);
-    return ToTf(cpu::FromKernel(kernels.block_lstm_backward(&args)));
+    SetBlockLstmBackward(call.tensors, &args);
+    return RunOnCpu(call, &args, kernels.block_lstm_backward_scratch, kernels.block_lstm_backward);
   }
 };
 
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>BlockLSTMV2").Device(tensorflow::DEVICE_CPU),
-                        BlockLstmCpuKernel);
+                        KernelOf<BlockLstmCpuKernel, kBlockLstm>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>BlockLSTMGradV2").Device(tensorflow::DEVICE_CPU),
-                        BlockLstmGradCpuKernel);
+                        KernelOf<BlockLstmGradCpuKernel, kBlockLstmGrad>);
 
 }  // namespace
 }  // namespace tf_kernels

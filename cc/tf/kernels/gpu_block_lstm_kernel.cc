@@ -1,8 +1,10 @@
 // BlockLSTMV2 and its gradient on a GPU.
+#include "cc/core/call_tensors.h"
+#include "cc/core/op_spec.h"
 #include "cc/gpu/block_lstm_gpu.h"
-#include "cc/tf/kernels/block_lstm_call.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"
 #include "cc/tf/kernels/gpu_call.h"
+#include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -10,12 +12,10 @@ namespace rnn_ops {
 namespace tf_kernels {
 namespace {
 
-using ::tensorflow::OpKernelContext;
-
 gpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   gpu::BlockLstmProblem problem;
   problem.dtype = ToGpuDtype(call.dtype);
-  problem.dims = call.dims;
+  problem.dims = {call.dims.max_time, call.dims.batch, call.dims.input_size, call.dims.num_units};
   problem.seq_len_max = call.seq_len_max;
   problem.use_peephole = call.use_peephole;
   problem.cell_clip = call.cell_clip;
@@ -28,39 +28,39 @@ class BlockLstmGpuKernel : public BlockLstmKernel {
   using BlockLstmKernel::BlockLstmKernel;
 
  protected:
-  absl::Status Run(OpKernelContext* context, const BlockLstmForwardCall& call) const override {
+  absl::Status Run(const BlockLstmCall& call) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
-    TempAllocator scratch(context);
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    TempAllocator scratch(call.context);
     gpu::BlockLstmForwardArgs args{};
     args.problem = MakeProblem(call);
-    SetForwardPointers(context, call, &args);
+    SetBlockLstmForward(call.tensors, &args);
     return ToTf(gpu::BlockLstmForward(args, &scratch, place.stream));
   }
 };
 
-class BlockLstmGradGpuKernel : public BlockLstmGradKernel {
+class BlockLstmGradGpuKernel : public BlockLstmKernel {
  public:
-  using BlockLstmGradKernel::BlockLstmGradKernel;
+  using BlockLstmKernel::BlockLstmKernel;
 
  protected:
-  absl::Status Run(OpKernelContext* context, const BlockLstmGradCall& call) const override {
+  absl::Status Run(const BlockLstmCall& call) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
-    TempAllocator scratch(context);
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    TempAllocator scratch(call.context);
     gpu::BlockLstmBackwardArgs args{};
     args.problem = MakeProblem(call);
-    SetGradPointers(context, call, &args);
+    SetBlockLstmBackward(call.tensors, &args);
     return ToTf(gpu::BlockLstmBackward(args, &scratch, place.stream));
   }
 };
 
 REGISTER_KERNEL_BUILDER(
     Name("TfRnnOps>BlockLSTMV2").Device(tensorflow::DEVICE_GPU).HostMemory("seq_len_max"),
-    BlockLstmGpuKernel);
+    KernelOf<BlockLstmGpuKernel, kBlockLstm>);
 REGISTER_KERNEL_BUILDER(
     Name("TfRnnOps>BlockLSTMGradV2").Device(tensorflow::DEVICE_GPU).HostMemory("seq_len_max"),
-    BlockLstmGradGpuKernel);
+    KernelOf<BlockLstmGradGpuKernel, kBlockLstmGrad>);
 
 }  // namespace
 }  // namespace tf_kernels

@@ -4,14 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "cc/core/op_io.h"
+#include "cc/core/call_tensors.h"
+#include "cc/core/op_spec.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/checked_op_kernel.h"
-#include "cc/tf/kernels/cudnn_rnn_v3.h"
 #include "cc/tf/kernels/gpu_call.h"
-#include "cc/tf/kernels/rnn_call.h"
+#include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -26,11 +26,10 @@ using ::tensorflow::Tensor;
 // reserve_space, allocated when the executor knows its size.
 class ReserveAllocator : public gpu::DeviceAllocator {
  public:
-  ReserveAllocator(OpKernelContext* context, const RnnConfig& config)
-      : context_(context), config_(config) {}
+  explicit ReserveAllocator(const RnnCall& call) : call_(call) {}
 
   void* Allocate(int64_t bytes) override {
-    if (!AllocateReserveSpace(context_, config_, bytes, &tensor_).ok()) return nullptr;
+    if (!AllocateReserveSpace(call_, bytes, &tensor_).ok()) return nullptr;
     return tensor_->data();
   }
 
@@ -38,8 +37,7 @@ class ReserveAllocator : public gpu::DeviceAllocator {
   Tensor* tensor() const { return tensor_; }
 
  private:
-  OpKernelContext* context_;
-  const RnnConfig& config_;
+  const RnnCall& call_;
   Tensor* tensor_ = nullptr;
 };
 
@@ -67,17 +65,9 @@ gpu::RnnProblem MakeProblem(const RnnCall& call) {
   gpu::RnnProblem problem;
   problem.config = call.config;
   problem.dtype = ToGpuDtype(call.dtype);
-  problem.lengths = call.lengths.flat<int32_t>().data();
+  problem.lengths = call.lengths_data();
   problem.allow_tf32 = AllowTf32();
   return problem;
-}
-
-// Without an executor that asks for reserve space: a zero scalar, or an empty vector in training.
-absl::Status AllocateNoReserveSpace(OpKernelContext* context, const GpuPlace& place,
-                                    const RnnConfig& config) {
-  Tensor* tensor = nullptr;
-  RNN_OPS_TF_RETURN_IF_ERROR(AllocateReserveSpace(context, config, /*bytes=*/0, &tensor));
-  return SetZeroOnGpu(place, tensor);
 }
 
 class RnnForwardGpuKernel : public RnnForwardKernel {
@@ -85,35 +75,31 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
   using RnnForwardKernel::RnnForwardKernel;
 
  protected:
-  absl::Status Run(OpKernelContext* context, const RnnForwardCall& call,
-                   DropoutKey dropout_key) const override {
+  absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const override {
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
-    TempAllocator scratch(context);
-    ReserveAllocator reserve(context, call.config);
-    GeneratorAllocator generator_memory(context, &generator_memory_);
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    TempAllocator scratch(call.context);
+    ReserveAllocator reserve(call);
+    GeneratorAllocator generator_memory(call.context, &generator_memory_);
 
     gpu::RnnForwardArgs args;
     args.problem = MakeProblem(call);
     args.dropout_seed = (uint64_t{dropout_key.k1} << 32) | dropout_key.k0;
     // A seed that is an input belongs to this call alone.
-    if (call.seed == nullptr) {
+    if (call.tensors.in("seed") == nullptr) {
       args.generator = &generator_;
       args.generator_memory = &generator_memory;
     }
-    args.x = Data(*call.input);
-    args.h0 = Data(*call.input_h);
-    args.c0 = call.has_c() ? Data(*call.input_c) : nullptr;
-    args.params = Data(*call.params);
-    args.y = MutableData(call.output);
-    args.h_n = MutableData(call.output_h);
-    args.c_n = call.has_c() ? MutableData(call.output_c) : nullptr;
+    SetForward(call.tensors, &args);
     args.reserve = &reserve;
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
 
-    if (!call.has_c()) RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, call.output_c));
-    if (reserve.tensor() != nullptr || call.packed != nullptr) return absl::OkStatus();
-    return AllocateNoReserveSpace(context, place, call.config);
+    for (Tensor* output : call.zeros()) {
+      RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
+    }
+    if (reserve.tensor() != nullptr || !call.config.is_training) return absl::OkStatus();
+    Tensor* empty = nullptr;  // no executor has asked
+    return AllocateReserveSpace(call, /*bytes=*/0, &empty);
   }
 
  private:
@@ -123,11 +109,12 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
 
 // The input itself where no one else can read it any more, so that cuDNN may write to it, as it
 // does; otherwise null.
-std::unique_ptr<Tensor> TakeReserveSpace(OpKernelContext* context, const Tensor& reserve_space) {
-  return context->forward_input(CudnnRnnBackpropV3Input::kReserveSpace,
-                                OpKernelContext::Params::kNoReservation, reserve_space.dtype(),
-                                reserve_space.shape(), tensorflow::DEVICE_MEMORY,
-                                tensorflow::AllocatorAttributes());
+std::unique_ptr<Tensor> TakeReserveSpace(const RnnCall& call) {
+  const Tensor& reserve_space = call.input("reserve_space");
+  return call.context->forward_input(
+      call.op.Input("reserve_space"), OpKernelContext::Params::kNoReservation,
+      reserve_space.dtype(), reserve_space.shape(), tensorflow::DEVICE_MEMORY,
+      tensorflow::AllocatorAttributes());
 }
 
 class RnnBackpropGpuKernel : public RnnBackpropKernel {
@@ -135,36 +122,29 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
   using RnnBackpropKernel::RnnBackpropKernel;
 
  protected:
-  absl::Status Run(OpKernelContext* context, const RnnBackpropCall& call) const override {
+  absl::Status Run(const RnnCall& call) const override {
+    const Tensor& reserve_space = call.input("reserve_space");
     if (call.empty()) {
-      const PartialShape reserve_space = FromTf(call.reserve_space->shape());
-      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(CheckReserveSpace(reserve_space, /*elements=*/0)));
+      RNN_OPS_TF_RETURN_IF_ERROR(
+          ToTf(CheckReserveSpace(FromTf(reserve_space.shape()), /*elements=*/0)));
     }
     GpuPlace place;
-    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(context));
-    TempAllocator scratch(context);
+    RNN_OPS_TF_RETURN_IF_ERROR(place.Take(call.context));
+    TempAllocator scratch(call.context);
 
     gpu::RnnBackwardArgs args;
     args.problem = MakeProblem(call);
-    args.x = Data(*call.input);
-    args.h0 = Data(*call.input_h);
-    args.c0 = call.has_c() ? Data(*call.input_c) : nullptr;
-    args.params = Data(*call.params);
-    args.y = Data(*call.output);
-    args.dy = Data(*call.output_backprop);
-    args.dh_n = Data(*call.output_h_backprop);
-    args.dc_n = call.has_c() ? Data(*call.output_c_backprop) : nullptr;
-    const std::unique_ptr<Tensor> last_use = TakeReserveSpace(context, *call.reserve_space);
-    args.reserve = call.reserve_space->data();
-    args.reserve_bytes = static_cast<int64_t>(call.reserve_space->TotalBytes());
+    SetBackward(call.tensors, &args);
+    const std::unique_ptr<Tensor> last_use = TakeReserveSpace(call);
+    args.reserve = reserve_space.data();
+    args.reserve_bytes = static_cast<int64_t>(reserve_space.TotalBytes());
     args.keeps_reserve = last_use == nullptr;
-    args.dx = MutableData(call.input_backprop);
-    args.dh0 = MutableData(call.input_h_backprop);
-    args.dc0 = call.has_c() ? MutableData(call.input_c_backprop) : nullptr;
-    args.dparams = MutableData(call.params_backprop);
     RNN_OPS_TF_RETURN_IF_ERROR(
         ToTf(gpu::RnnBackward(args, {place.device, place.stream, &scratch})));
-    return call.has_c() ? absl::OkStatus() : SetZeroOnGpu(place, call.input_c_backprop);
+    for (Tensor* output : call.zeros()) {
+      RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
+    }
+    return absl::OkStatus();
   }
 };
 
@@ -186,23 +166,23 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3Packed")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")
                             .HostMemory("packed"),
-                        CudnnRnnV3PackedKernel<RnnForwardGpuKernel>);
+                        KernelOf<RnnForwardGpuKernel, kCudnnRnnV3Packed>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNV3")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")
                             .HostMemory("host_reserved"),
-                        CudnnRnnV3Kernel<RnnForwardGpuKernel>);
+                        KernelOf<RnnForwardGpuKernel, kCudnnRnnV3>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>StatelessCudnnRNNV3")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")
                             .HostMemory("seed")
                             .HostMemory("host_reserved"),
-                        StatelessCudnnRnnV3Kernel<RnnForwardGpuKernel>);
+                        KernelOf<RnnForwardGpuKernel, kStatelessCudnnRnnV3>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>CudnnRNNBackpropV3")
                             .Device(tensorflow::DEVICE_GPU)
                             .HostMemory("sequence_lengths")
                             .HostMemory("host_reserved"),
-                        CudnnRnnBackpropV3Kernel<RnnBackpropGpuKernel>);
+                        KernelOf<RnnBackpropGpuKernel, kCudnnRnnBackpropV3>);
 
 }  // namespace
 }  // namespace tf_kernels

@@ -1,10 +1,8 @@
 // PackCudnnRNNParams and PackLayerRNN on the CPU.
-#include <string>
-
-#include "cc/core/op_io.h"
+#include "cc/core/op_spec.h"
 #include "cc/core/shapes.h"
 #include "cc/tf/checked_op_kernel.h"
-#include "cc/tf/kernels/rnn_call.h"
+#include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
@@ -25,13 +23,12 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
   }
 
   void DoCompute(OpKernelContext* context) override {
-    RnnPackCall call;
-    OP_REQUIRES_OK(context, ToKernelDtype(context->input_dtype(0), &call.dtype));
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
+    const RnnAttrs attrs;  // config_ has those of the op
+    RnnPackCall call(kPackCudnnRnnParams, attrs, context);
+    OP_REQUIRES_OK(context, call.Prepare());
     call.config = config_;
-    call.params = &context->input(0);
-    call.keep = keep_;
-    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(context, call));
+    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, keep_));
   }
 
  private:
@@ -42,30 +39,16 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
 class PackLayerRnnKernel : public CheckedOpKernel {
  public:
   explicit PackLayerRnnKernel(OpKernelConstruction* context) : CheckedOpKernel(context) {
-    std::string rnn_mode;
-    OP_REQUIRES_OK(context, context->GetAttr("rnn_mode", &rnn_mode));
-    OP_REQUIRES_OK(context, ToTf(ParseRnnMode(rnn_mode, &attrs_.mode)));
+    OP_REQUIRES_OK(context, ReadRnnAttrs(context, kPackLayerRnn.attrs, &attrs_));
     OP_REQUIRES_OK(context, context->GetAttr("keep", &keep_));
-    attrs_.is_training = false;
   }
 
   void DoCompute(OpKernelContext* context) override {
-    using In = PackLayerRnnInput;
-    LayerRnnInputShapes shapes;  // those of a call are unknown
-    shapes.kernel = FromTf(context->input(In::kKernel).shape());
-    shapes.recurrent_kernel = FromTf(context->input(In::kRecurrentKernel).shape());
-    shapes.bias = FromTf(context->input(In::kBias).shape());
-    RnnDims dims;
-    OP_REQUIRES_OK(context, ToTf(InferLayerRnn(attrs_, shapes, &dims)));
-    dims.max_time = dims.batch = 0;
-    RnnPackCall call;
-    OP_REQUIRES_OK(context, ToKernelDtype(context->input_dtype(In::kKernel), &call.dtype));
-    OP_REQUIRES_OK(context, ToTf(MakeLayerRnnConfig(attrs_, dims, &call.config)));
-    call.layer.kernel = &context->input(In::kKernel);
-    call.layer.recurrent_kernel = &context->input(In::kRecurrentKernel);
-    call.layer.bias = IsAbsent(shapes.bias) ? nullptr : &context->input(In::kBias);
-    call.keep = keep_;
-    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(context, call));
+    RnnPackCall call(kPackLayerRnn, attrs_, context);
+    OP_REQUIRES_OK(context, call.Prepare());
+    call.dims.max_time = call.dims.batch = 0;
+    OP_REQUIRES_OK(context, ToTf(MakeRnnConfig(attrs_, call.dims, &call.config)));
+    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, keep_));
   }
 
  private:

@@ -22,20 +22,6 @@ using ::tensorflow::TensorShape;
 
 namespace {
 
-cpu::RnnProblem MakeProblem(const RnnCall& call, DropoutKey key) {
-  cpu::RnnProblem problem = cpu::MakeRnnProblem(call.config, call.dtype);
-  problem.dropout_key[0] = key.k0;
-  problem.dropout_key[1] = key.k1;
-  problem.lengths = call.lengths.NumElements() > 0 ? call.lengths.flat<int32_t>().data() : nullptr;
-  if (!call.has_layer()) return problem;
-  problem.weight_layout = cpu::kKerasWeights;
-  problem.bias_rows =
-      call.layer.bias == nullptr ? 0 : static_cast<int32_t>(call.layer.bias->dims());
-  problem.input_masked = call.layer.input_mask != nullptr ? 1 : 0;
-  problem.recurrent_masked = call.layer.recurrent_mask != nullptr ? 1 : 0;
-  return problem;
-}
-
 // The data of a tensor, or of a copy in `aligned`: a caller may hand in a slice, whose data need
 // not be aligned as the kernels want.
 absl::Status AlignedData(OpKernelContext* context, const Tensor& tensor, Tensor* aligned,
@@ -46,12 +32,6 @@ absl::Status AlignedData(OpKernelContext* context, const Tensor& tensor, Tensor*
   CopyElements(tensor, aligned);
   *data = Data(*aligned);
   return absl::OkStatus();
-}
-
-cpu::LayerWeights MakeLayer(const RnnCall::Layer& layer) {
-  const auto data = [](const Tensor* tensor) { return tensor ? Data(*tensor) : nullptr; };
-  return {data(layer.kernel), data(layer.recurrent_kernel), data(layer.bias),
-          data(layer.input_mask), data(layer.recurrent_mask)};
 }
 
 // The panels of a tensor of packed weights, or null where the plain weights are to be read: packed
@@ -71,64 +51,48 @@ absl::Status TakePanels(OpKernelContext* context, const Tensor& packed,
 
 }  // namespace
 
-absl::Status RunRnnForwardOnCpu(OpKernelContext* context, const RnnForwardCall& call,
-                                DropoutKey dropout_key) {
-  if (!call.has_c()) SetZero(call.output_c);
-  PoolParallelFor parallel(context);
-  cpu::RnnForwardArgs args{};
-  args.problem = MakeProblem(call, dropout_key);
+absl::Status RnnForwardCpuKernel::Run(const RnnCall& call, DropoutKey dropout_key) const {
+  for (Tensor* output : call.zeros()) SetZero(output);
+  PoolParallelFor parallel(call.context);
+  cpu::RnnForwardArgs args = cpu::MakeForwardArgs(call.config, call.dtype, call.lengths_data(),
+                                                  call.tensors, dropout_key);
   Tensor aligned_packed;
-  if (call.packed != nullptr) {
-    RNN_OPS_TF_RETURN_IF_ERROR(
-        TakePanels(context, *call.packed, args.problem, &aligned_packed, &args.packed));
+  if (call.op.Input("packed") != kAbsent) {
+    RNN_OPS_TF_RETURN_IF_ERROR(TakePanels(call.context, call.input("packed"), args.problem,
+                                          &aligned_packed, &args.packed));
     args.problem.weights_packed = args.packed != nullptr ? 1 : 0;
   }
   args.parallel = parallel.callback();
   const cpu::RnnSizes sizes = cpu::RnnForwardSizes(args);
 
-  Tensor* reserve = nullptr;
-  if (call.packed == nullptr) {
-    RNN_OPS_TF_RETURN_IF_ERROR(
-        AllocateReserveSpace(context, call.config, sizes.reserve_bytes, &reserve));
-  }
   if (call.config.is_training) {
+    Tensor* reserve = nullptr;
+    RNN_OPS_TF_RETURN_IF_ERROR(AllocateReserveSpace(call, sizes.reserve_bytes, &reserve));
     // The rounding up to whole elements leaves bytes that no kernel writes.
     const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - sizes.reserve_bytes;
     if (padding > 0) {
       std::memset(static_cast<char*>(reserve->data()) + sizes.reserve_bytes, 0, padding);
     }
     args.reserve = reserve->data();
-  } else if (reserve != nullptr) {
-    SetZero(reserve);
   }
   Tensor scratch;
   RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateScratch(context, sizes.scratch_bytes, &scratch, &args.scratch));
-
-  args.x = Data(*call.input);
-  args.h0 = Data(*call.input_h);
-  args.c0 = call.has_c() ? Data(*call.input_c) : nullptr;
-  args.params = call.has_layer() ? nullptr : Data(*call.params);
-  args.layer = MakeLayer(call.layer);
-  args.y = MutableData(call.output);
-  args.h_n = MutableData(call.output_h);
-  args.c_n = call.has_c() ? MutableData(call.output_c) : nullptr;
+      AllocateScratch(call.context, sizes.scratch_bytes, &scratch, &args.scratch));
   return ToTf(cpu::RunRnnForward(call.config, args));
 }
 
-absl::Status PackRnnWeightsOnCpu(OpKernelContext* context, const RnnPackCall& call) {
+absl::Status PackRnnWeightsOnCpu(const RnnPackCall& call, bool keep) {
+  OpKernelContext* const context = call.context;
   const cpu::KernelTable& kernels = cpu::Kernels();
-  cpu::RnnPackArgs args{};
-  args.problem = MakeProblem(call, DropoutKey());
+  cpu::RnnPackArgs args = cpu::MakePackArgs(call.config, call.dtype, call.tensors);
   const cpu::RnnPackSizes sizes = kernels.rnn_pack_sizes(&args.problem);
   const cpu::PackedHeader header =
       cpu::MakePackedHeader(args.problem, kernels.vector_bytes, sizes.element);
   std::vector<Tensor> weights;
-  for (const Tensor* tensor :
-       {call.params, call.layer.kernel, call.layer.recurrent_kernel, call.layer.bias}) {
-    if (tensor != nullptr) weights.push_back(*tensor);
+  for (const TensorSpec& input : call.op.inputs) {
+    if (call.tensors.in(input.name) != nullptr) weights.push_back(call.input(input.name));
   }
-  if (call.keep) {
+  if (keep) {
     Tensor kept;
     if (KeptWeights::OfProcess().Find(weights, header, &kept)) {
       context->set_output(0, kept);
@@ -147,51 +111,29 @@ absl::Status PackRnnWeightsOnCpu(OpKernelContext* context, const RnnPackCall& ca
       AllocateScratch(context, sizes.scratch_bytes, &scratch, &args.scratch));
   PoolParallelFor parallel(context);
   args.parallel = parallel.callback();
-  args.params = call.has_layer() ? nullptr : Data(*call.params);
-  args.layer = MakeLayer(call.layer);
   args.packed = static_cast<char*>(packed->data()) + cpu::kPackedHeaderBytes;
   cpu::WritePackedHeader(header, packed->data());
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(cpu::FromKernel(kernels.rnn_pack(&args))));
-  if (call.keep) KeptWeights::OfProcess().Keep(std::move(weights), *packed);
+  if (keep) KeptWeights::OfProcess().Keep(std::move(weights), *packed);
   return absl::OkStatus();
 }
 
-absl::Status RunRnnBackpropOnCpu(OpKernelContext* context, const RnnBackpropCall& call) {
-  if (!call.has_c()) SetZero(call.input_c_backprop);
-  PoolParallelFor parallel(context);
-  cpu::RnnBackwardArgs args{};
-  args.problem = MakeProblem(call, DropoutKey());
+absl::Status RnnBackpropCpuKernel::Run(const RnnCall& call) const {
+  for (Tensor* output : call.zeros()) SetZero(output);
+  PoolParallelFor parallel(call.context);
+  cpu::RnnBackwardArgs args =
+      cpu::MakeBackwardArgs(call.config, call.dtype, call.lengths_data(), call.tensors);
   args.parallel = parallel.callback();
   const cpu::RnnSizes sizes = cpu::RnnBackwardSizes(args);
+  const Tensor& reserve_space = call.input("reserve_space");
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(cpu::CheckReserveSpace(args.problem, sizes.reserve_bytes,
-                                                         FromTf(call.reserve_space->shape()))));
-
+                                                         FromTf(reserve_space.shape()))));
   Tensor aligned_reserve;
   RNN_OPS_TF_RETURN_IF_ERROR(
-      AlignedData(context, *call.reserve_space, &aligned_reserve, &args.reserve));
+      AlignedData(call.context, reserve_space, &aligned_reserve, &args.reserve));
   Tensor scratch;
   RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateScratch(context, sizes.scratch_bytes, &scratch, &args.scratch));
-
-  args.x = Data(*call.input);
-  args.h0 = Data(*call.input_h);
-  args.params = call.has_layer() ? nullptr : Data(*call.params);
-  args.layer = MakeLayer(call.layer);
-  args.y = Data(*call.output);
-  args.dy = Data(*call.output_backprop);
-  args.dh_n = Data(*call.output_h_backprop);
-  args.dx = MutableData(call.input_backprop);
-  args.dh0 = MutableData(call.input_h_backprop);
-  const auto gradient = [](Tensor* tensor) { return tensor ? MutableData(tensor) : nullptr; };
-  args.dparams = gradient(call.params_backprop);
-  args.dkernel = gradient(call.kernel_backprop);
-  args.drecurrent_kernel = gradient(call.recurrent_kernel_backprop);
-  args.dbias = gradient(call.bias_backprop);
-  if (call.has_c()) {
-    args.c0 = Data(*call.input_c);
-    args.dc_n = Data(*call.output_c_backprop);
-    args.dc0 = MutableData(call.input_c_backprop);
-  }
+      AllocateScratch(call.context, sizes.scratch_bytes, &scratch, &args.scratch));
   return ToTf(cpu::RunRnnBackward(call.config, args));
 }
 

@@ -1,25 +1,34 @@
-// Runs a prepared call of the CudnnRNN family on the CPU.
+// The CudnnRNN family and LayerRNN on the CPU.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_CPU_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_CPU_H_
 
-#include <cstdint>
-
 #include "absl/status/status.h"
 #include "cc/core/dropout.h"
-#include "cc/tf/kernels/rnn_call.h"
-#include "tensorflow/core/framework/op_kernel.h"
+#include "cc/tf/kernels/op_call.h"
+#include "cc/tf/kernels/rnn_kernels.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 
-// Also allocates and fills reserve_space, where the op has one.
-absl::Status RunRnnForwardOnCpu(tensorflow::OpKernelContext* context, const RnnForwardCall& call,
-                                DropoutKey dropout_key);
+class RnnForwardCpuKernel : public RnnForwardKernel {
+ public:
+  using RnnForwardKernel::RnnForwardKernel;
 
-// Sets output 0: what `packed` of a forward call is. Of the call's inputs only weights are read.
-absl::Status PackRnnWeightsOnCpu(tensorflow::OpKernelContext* context, const RnnPackCall& call);
+ protected:
+  absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const override;
+};
 
-absl::Status RunRnnBackpropOnCpu(tensorflow::OpKernelContext* context, const RnnBackpropCall& call);
+class RnnBackpropCpuKernel : public RnnBackpropKernel {
+ public:
+  using RnnBackpropKernel::RnnBackpropKernel;
+
+ protected:
+  absl::Status Run(const RnnCall& call) const override;
+};
+
+// Sets output 0: what `packed` of a forward call is. Its content is kept for the next call with
+// `keep` (Note [Kept weights]).
+absl::Status PackRnnWeightsOnCpu(const RnnPackCall& call, bool keep);
 
 }  // namespace tf_kernels
 }  // namespace rnn_ops

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "cc/tf/kernels/rnn_cpu.h"
 #include "cc/tf/op_util.h"
 
 namespace rnn_ops {
@@ -11,53 +10,41 @@ namespace tf_kernels {
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 
-RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context,
-                                   const RnnForwardSignature& signature)
-    : CheckedOpKernel(context), signature_(signature) {
-  OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
-  if (signature_.packed != kAbsent) attrs_.is_training = false;
+RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context, const OpSpec& op)
+    : CheckedOpKernel(context), op_(op) {
+  OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
 }
 
 void RnnForwardKernel::DoCompute(OpKernelContext* context) {
-  RnnForwardCall call;
-  OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
+  RnnCall call(op_, attrs_, context);
+  OP_REQUIRES_OK(context, call.Prepare());
   DropoutKey key;
   if (attrs_.is_training && attrs_.dropout > 0) {
     key = NextDropoutKey(call);
   }
-  OP_REQUIRES_OK(context, Run(context, call, key));
+  OP_REQUIRES_OK(context, Run(call, key));
 }
 
-DropoutKey RnnForwardKernel::NextDropoutKey(const RnnForwardCall& call) {
-  if (call.seed == nullptr) {
+DropoutKey RnnForwardKernel::NextDropoutKey(const RnnCall& call) {
+  const void* given = call.tensors.in("seed");
+  if (given == nullptr) {
     return MakeDropoutKey(attrs_.seed, attrs_.seed2,
                           dropout_calls_.fetch_add(1, std::memory_order_relaxed));
   }
   int64_t seed[2];
-  std::memcpy(seed, Data(*call.seed), sizeof(seed));
+  std::memcpy(seed, given, sizeof(seed));
   return MakeDropoutKey(seed[0], seed[1], /*call=*/0);
 }
 
-RnnBackpropKernel::RnnBackpropKernel(OpKernelConstruction* context,
-                                     const RnnBackpropSignature& signature)
-    : CheckedOpKernel(context), signature_(signature) {
-  OP_REQUIRES_OK(context, ReadRnnAttrs(context, signature_.attrs, &attrs_));
+RnnBackpropKernel::RnnBackpropKernel(OpKernelConstruction* context, const OpSpec& op)
+    : CheckedOpKernel(context), op_(op) {
+  OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
 }
 
 void RnnBackpropKernel::DoCompute(OpKernelContext* context) {
-  RnnBackpropCall call;
-  OP_REQUIRES_OK(context, call.Prepare(context, signature_, attrs_));
-  OP_REQUIRES_OK(context, Run(context, call));
-}
-
-absl::Status RnnForwardCpuKernel::Run(OpKernelContext* context, const RnnForwardCall& call,
-                                      DropoutKey dropout_key) const {
-  return RunRnnForwardOnCpu(context, call, dropout_key);
-}
-
-absl::Status RnnBackpropCpuKernel::Run(OpKernelContext* context,
-                                       const RnnBackpropCall& call) const {
-  return RunRnnBackpropOnCpu(context, call);
+  RnnCall call(op_, attrs_, context);
+  OP_REQUIRES_OK(context, call.Prepare());
+  OP_REQUIRES_OK(context, Run(call));
 }
 
 }  // namespace tf_kernels

@@ -1,6 +1,5 @@
-// The OpKernels of the CudnnRNN family for an op of any name: a device derives from the first two
-// and runs a prepared call; a registration derives from a device's and says where its op has its
-// tensors.
+// The OpKernels of the CudnnRNN family and of LayerRNN, for any op of them: they read the
+// attributes and prepare each call. A device derives from them and runs the call.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
 
@@ -9,9 +8,10 @@
 
 #include "absl/status/status.h"
 #include "cc/core/dropout.h"
+#include "cc/core/op_spec.h"
 #include "cc/core/rnn_config.h"
 #include "cc/tf/checked_op_kernel.h"
-#include "cc/tf/kernels/rnn_call.h"
+#include "cc/tf/kernels/op_call.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace rnn_ops {
@@ -19,18 +19,17 @@ namespace tf_kernels {
 
 class RnnForwardKernel : public CheckedOpKernel {
  public:
-  RnnForwardKernel(tensorflow::OpKernelConstruction* context, const RnnForwardSignature& signature);
+  RnnForwardKernel(tensorflow::OpKernelConstruction* context, const OpSpec& op);
   void DoCompute(tensorflow::OpKernelContext* context) final;
 
  protected:
-  // Also allocates and fills reserve_space, and sets an output_c that is a mere scalar to zero.
-  virtual absl::Status Run(tensorflow::OpKernelContext* context, const RnnForwardCall& call,
-                           DropoutKey dropout_key) const = 0;
+  // Also allocates and fills the reserve_space of training, and fills call.zeros().
+  virtual absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const = 0;
 
  private:
-  DropoutKey NextDropoutKey(const RnnForwardCall& call);
+  DropoutKey NextDropoutKey(const RnnCall& call);
 
-  const RnnForwardSignature signature_;
+  const OpSpec& op_;
   RnnAttrs attrs_;
   // The only state: without a seed among the inputs, each training call with dropout takes the next
   // number for its mask.
@@ -39,38 +38,16 @@ class RnnForwardKernel : public CheckedOpKernel {
 
 class RnnBackpropKernel : public CheckedOpKernel {
  public:
-  RnnBackpropKernel(tensorflow::OpKernelConstruction* context,
-                    const RnnBackpropSignature& signature);
+  RnnBackpropKernel(tensorflow::OpKernelConstruction* context, const OpSpec& op);
   void DoCompute(tensorflow::OpKernelContext* context) final;
 
  protected:
-  // Also sets an input_c_backprop that is a mere scalar to zero.
-  virtual absl::Status Run(tensorflow::OpKernelContext* context,
-                           const RnnBackpropCall& call) const = 0;
+  // Also checks the length of reserve_space, and fills call.zeros().
+  virtual absl::Status Run(const RnnCall& call) const = 0;
 
  private:
-  const RnnBackpropSignature signature_;
+  const OpSpec& op_;
   RnnAttrs attrs_;
-};
-
-// ---- On the CPU ----
-
-class RnnForwardCpuKernel : public RnnForwardKernel {
- public:
-  using RnnForwardKernel::RnnForwardKernel;
-
- protected:
-  absl::Status Run(tensorflow::OpKernelContext* context, const RnnForwardCall& call,
-                   DropoutKey dropout_key) const override;
-};
-
-class RnnBackpropCpuKernel : public RnnBackpropKernel {
- public:
-  using RnnBackpropKernel::RnnBackpropKernel;
-
- protected:
-  absl::Status Run(tensorflow::OpKernelContext* context,
-                   const RnnBackpropCall& call) const override;
 };
 
 }  // namespace tf_kernels

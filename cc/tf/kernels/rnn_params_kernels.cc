@@ -17,18 +17,18 @@ using ::tensorflow::TensorShape;
 
 namespace {
 
-RnnAttrSet AttrSet(bool has_num_proj) {
-  RnnAttrSet set;
-  set.num_proj = has_num_proj;
-  set.is_training = false;
-  set.time_major = false;
-  return set;
+AttrSet NetworkAttrs(bool has_num_proj) {
+  AttrSet attrs;
+  attrs.num_proj = has_num_proj;
+  attrs.is_training = AttrSet::kNever;
+  attrs.time_major = false;
+  return attrs;
 }
 
 absl::Status ReadCanonicalAttrs(OpKernelConstruction* context, CanonicalAttrs version,
                                 RnnAttrs* attrs, CanonicalCounts* counts) {
   const bool v2 = version == CanonicalAttrs::kNumWeightsAndNumBiases;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, AttrSet(/*has_num_proj=*/v2), attrs));
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(context, NetworkAttrs(/*has_num_proj=*/v2), attrs));
   RNN_OPS_TF_RETURN_IF_ERROR(
       context->GetAttr(v2 ? "num_params_weights" : "num_params", &counts->weights));
   return context->GetAttr(v2 ? "num_params_biases" : "num_params", &counts->biases);
@@ -121,7 +121,7 @@ absl::Status ParamsToCanonical(OpKernelContext* context, CopyBytes copy, const R
 
 RnnParamsSizeKernel::RnnParamsSizeKernel(OpKernelConstruction* context, bool has_num_proj)
     : CheckedOpKernel(context) {
-  OP_REQUIRES_OK(context, ReadRnnAttrs(context, AttrSet(has_num_proj), &attrs_));
+  OP_REQUIRES_OK(context, ReadRnnAttrs(context, NetworkAttrs(has_num_proj), &attrs_));
 }
 
 void RnnParamsSizeKernel::DoCompute(OpKernelContext* context) {

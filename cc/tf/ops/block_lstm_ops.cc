@@ -1,88 +1,11 @@
 // BlockLSTMV2 and its gradient: the signatures of TensorFlow's ops of that name, in more types.
-#include "cc/core/op_io.h"
-#include "cc/core/shapes.h"
-#include "cc/tf/op_util.h"
+#include "cc/core/op_spec.h"
+#include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/shape_inference.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 namespace {
-
-using ::tensorflow::Tensor;
-using ::tensorflow::shape_inference::InferenceContext;
-
-BlockLstmInputShapes InputShapes(InferenceContext* c) {
-  BlockLstmInputShapes shapes;
-  // A constant's value may be known where its shape is not.
-  const Tensor* length = c->input_tensor(BlockLstmInput::kSeqLenMax);
-  shapes.seq_len_max =
-      length == nullptr ? FromTf(c, c->input(BlockLstmInput::kSeqLenMax)) : FromTf(length->shape());
-  shapes.x = FromTf(c, c->input(BlockLstmInput::kX));
-  shapes.cs_prev = FromTf(c, c->input(BlockLstmInput::kCsPrev));
-  shapes.h_prev = FromTf(c, c->input(BlockLstmInput::kHPrev));
-  shapes.w = FromTf(c, c->input(BlockLstmInput::kW));
-  shapes.wci = FromTf(c, c->input(BlockLstmInput::kWci));
-  shapes.wcf = FromTf(c, c->input(BlockLstmInput::kWcf));
-  shapes.wco = FromTf(c, c->input(BlockLstmInput::kWco));
-  shapes.b = FromTf(c, c->input(BlockLstmInput::kB));
-  return shapes;
-}
-
-// Where all is known when the graph is built, it is checked then.
-absl::Status CheckConstantLength(InferenceContext* c, const BlockLstmDims& dims) {
-  const Tensor* length = c->input_tensor(BlockLstmInput::kSeqLenMax);
-  const bool known = dims.max_time != kUnknownDim && dims.batch != kUnknownDim &&
-                     dims.input_size != kUnknownDim && dims.num_units != kUnknownDim;
-  if (length == nullptr || !known) return absl::OkStatus();
-  return ToTf(ValidateBlockLstm(dims, ScalarOf<int64_t>(*length)));
-}
-
-absl::Status ForwardShape(InferenceContext* c) {
-  BlockLstmDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferBlockLstm(InputShapes(c), &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLength(c, dims));
-  const auto shape = ToTf(c, PartialShape::Of({dims.max_time, dims.batch, dims.num_units}));
-  for (int k = 0; k < BlockLstmOutput::kCount; ++k) c->set_output(k, shape);
-  return absl::OkStatus();
-}
-
-absl::Status GradShape(InferenceContext* c) {
-  BlockLstmGradShapes shapes;
-  shapes.in = InputShapes(c);
-  shapes.i = FromTf(c, c->input(BlockLstmInput::kI));
-  shapes.cs = FromTf(c, c->input(BlockLstmInput::kCs));
-  shapes.f = FromTf(c, c->input(BlockLstmInput::kF));
-  shapes.o = FromTf(c, c->input(BlockLstmInput::kO));
-  shapes.ci = FromTf(c, c->input(BlockLstmInput::kCi));
-  shapes.co = FromTf(c, c->input(BlockLstmInput::kCo));
-  shapes.h = FromTf(c, c->input(BlockLstmInput::kH));
-  shapes.cs_grad = FromTf(c, c->input(BlockLstmInput::kCsGrad));
-  shapes.h_grad = FromTf(c, c->input(BlockLstmInput::kHGrad));
-  BlockLstmDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferBlockLstmGrad(shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLength(c, dims));
-
-  const bool units_known = dims.num_units != kUnknownDim;
-  const int64_t gates = units_known ? 4 * dims.num_units : kUnknownDim;
-  const int64_t rows = units_known && dims.input_size != kUnknownDim
-                           ? dims.input_size + dims.num_units
-                           : kUnknownDim;
-  const PartialShape state = PartialShape::Of({dims.batch, dims.num_units});
-  const PartialShape peephole = PartialShape::Of({dims.num_units});
-  // In the order of the inputs from x on.
-  const PartialShape outputs[] = {PartialShape::Of({dims.max_time, dims.batch, dims.input_size}),
-                                  state,
-                                  state,
-                                  PartialShape::Of({rows, gates}),
-                                  peephole,
-                                  peephole,
-                                  peephole,
-                                  PartialShape::Of({gates})};
-  int index = 0;
-  for (const PartialShape& output : outputs) c->set_output(index++, ToTf(c, output));
-  return absl::OkStatus();
-}
 
 REGISTER_OP("TfRnnOps>BlockLSTMV2")
     .Input("seq_len_max: int64")
@@ -104,7 +27,7 @@ REGISTER_OP("TfRnnOps>BlockLSTMV2")
     .Attr("cell_clip: float = 0.0")
     .Attr("use_peephole: bool = false")
     .Attr("T: {bfloat16, half, float, double}")
-    .SetShapeFn(ForwardShape)
+    .SetShapeFn(BlockLstmShape<kBlockLstm>)
     .Doc(R"doc(
 Runs one LSTM layer over a batch of sequences and returns every intermediate value.
 
@@ -178,7 +101,7 @@ REGISTER_OP("TfRnnOps>BlockLSTMGradV2")
     .Output("b_grad: T")
     .Attr("use_peephole: bool")
     .Attr("T: {bfloat16, half, float, double}")
-    .SetShapeFn(GradShape)
+    .SetShapeFn(BlockLstmShape<kBlockLstmGrad>)
     .Doc(R"doc(
 The gradient of BlockLSTMV2 with respect to every input but seq_len_max.
 

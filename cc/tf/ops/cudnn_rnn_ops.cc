@@ -1,86 +1,12 @@
 // CudnnRNNV3 and its gradient, with the signatures of TensorFlow's ops of that name, and
 // StatelessCudnnRNNV3.
-#include "cc/core/op_io.h"
-#include "cc/core/shapes.h"
-#include "cc/tf/op_util.h"
+#include "cc/core/op_spec.h"
+#include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/shape_inference.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 namespace {
-
-using ::tensorflow::shape_inference::InferenceContext;
-
-RnnInputShapes InputShapes(InferenceContext* c) {
-  using In = CudnnRnnV3Input;
-  RnnInputShapes shapes;
-  shapes.input = FromTf(c, c->input(In::kInput));
-  shapes.input_h = FromTf(c, c->input(In::kInputH));
-  shapes.input_c = FromTf(c, c->input(In::kInputC));
-  shapes.params = FromTf(c, c->input(In::kParams));
-  shapes.sequence_lengths = FromTf(c, c->input(In::kSequenceLengths));
-  return shapes;
-}
-
-absl::Status ForwardShape(InferenceContext* c, const RnnAttrSet& has,
-                          const RnnInputShapes& shapes) {
-  using Out = CudnnRnnV3Output;
-  RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, CudnnRnnV3Input::kSequenceLengths, dims));
-  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
-  c->set_output(Out::kOutputH, ToTf(c, RnnOutputHShape(attrs, dims)));
-  c->set_output(Out::kOutputC, ToTf(c, RnnOutputCShape(attrs, dims)));
-  c->set_output(Out::kReserveSpace,
-                attrs.is_training ? c->Vector(InferenceContext::kUnknownDim) : c->Scalar());
-  c->set_output(Out::kHostReserved, c->Scalar());
-  return absl::OkStatus();
-}
-
-absl::Status CudnnRnnV3Shape(InferenceContext* c) {
-  return ForwardShape(c, RnnAttrSet(), InputShapes(c));
-}
-
-absl::Status StatelessCudnnRnnV3Shape(InferenceContext* c) {
-  RnnAttrSet has;
-  has.seeds = has.is_training = false;
-  RnnInputShapes shapes = InputShapes(c);
-  shapes.seed = FromTf(c, c->input(StatelessCudnnRnnV3Input::kSeed));
-  return ForwardShape(c, has, shapes);
-}
-
-absl::Status BackpropShape(InferenceContext* c) {
-  using In = CudnnRnnBackpropV3Input;
-  using Out = CudnnRnnBackpropV3Output;
-  RnnAttrSet has;
-  has.is_training = false;
-  RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
-  RnnBackpropShapes shapes;
-  shapes.in = InputShapes(c);
-  shapes.output = FromTf(c, c->input(In::kOutput));
-  shapes.output_h = FromTf(c, c->input(In::kOutputH));
-  shapes.output_c = FromTf(c, c->input(In::kOutputC));
-  shapes.output_backprop = FromTf(c, c->input(In::kOutputBackprop));
-  shapes.output_h_backprop = FromTf(c, c->input(In::kOutputHBackprop));
-  shapes.output_c_backprop = FromTf(c, c->input(In::kOutputCBackprop));
-  shapes.reserve_space = FromTf(c, c->input(In::kReserveSpace));
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnnBackprop(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, CudnnRnnV3Input::kSequenceLengths, dims));
-
-  const PartialShape input = attrs.time_major
-                                 ? PartialShape::Of({dims.max_time, dims.batch, dims.input_size})
-                                 : PartialShape::Of({dims.batch, dims.max_time, dims.input_size});
-  c->set_output(Out::kInputBackprop, ToTf(c, input));
-  c->set_output(Out::kInputHBackprop, ToTf(c, RnnOutputHShape(attrs, dims)));
-  c->set_output(Out::kInputCBackprop, ToTf(c, RnnOutputCShape(attrs, dims)));
-  c->set_output(Out::kParamsBackprop, ToTf(c, PartialShape::Of({dims.params_size})));
-  return absl::OkStatus();
-}
 
 // WHY stateful: two calls with the same inputs must not be merged, for their dropout differs.
 REGISTER_OP("TfRnnOps>CudnnRNNV3")
@@ -105,7 +31,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNV3")
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
     .SetIsStateful()
-    .SetShapeFn(CudnnRnnV3Shape)
+    .SetShapeFn(RnnShape<kCudnnRnnV3>)
     .Doc(R"doc(
 Runs a recurrent network of any number of layers over a batch of sequences.
 
@@ -182,7 +108,7 @@ REGISTER_OP("TfRnnOps>StatelessCudnnRNNV3")
     .Attr("dropout: float = 0.0")
     .Attr("num_proj: int = 0")
     .Attr("time_major: bool = true")
-    .SetShapeFn(StatelessCudnnRnnV3Shape)
+    .SetShapeFn(RnnShape<kStatelessCudnnRnnV3>)
     .Doc(R"doc(
 CudnnRNNV3 in training with the seed of dropout as a tensor: a function of its inputs.
 
@@ -238,7 +164,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNBackpropV3")
     .Attr("seed2: int = 0")
     .Attr("num_proj: int = 0")
     .Attr("time_major: bool = true")
-    .SetShapeFn(BackpropShape)
+    .SetShapeFn(RnnShape<kCudnnRnnBackpropV3>)
     .Doc(R"doc(
 The gradient of CudnnRNNV3 with respect to input, input_h, input_c and params.
 

@@ -28,8 +28,8 @@ absl::Status InferSize(InferenceContext* c, const char* name, int index, int64_t
 absl::Status InferProblem(InferenceContext* c, RnnAttrs* attrs, RnnSizeInputs* sizes,
                           RnnConfig* config) {
   using In = RnnParamsInput;
-  RnnAttrSet has;
-  has.is_training = false;
+  AttrSet has;
+  has.is_training = AttrSet::kNever;
   has.time_major = false;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, attrs));
   RNN_OPS_TF_RETURN_IF_ERROR(InferSize(c, "num_layers", In::kNumLayers, &sizes->num_layers));

@@ -1,79 +1,12 @@
 // LayerRNN and its gradient: one layer, one direction, with the weights as Keras keeps them.
-#include "cc/core/op_io.h"
-#include "cc/core/shapes.h"
-#include "cc/tf/op_util.h"
+#include "cc/core/op_spec.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
+#include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/framework/shape_inference.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 namespace {
-
-using ::tensorflow::shape_inference::InferenceContext;
-using In = LayerRnnInput;
-
-LayerRnnInputShapes InputShapes(InferenceContext* c) {
-  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
-  LayerRnnInputShapes shapes;
-  shapes.input = shape(In::kInput);
-  shapes.input_h = shape(In::kInputH);
-  shapes.input_c = shape(In::kInputC);
-  shapes.kernel = shape(In::kKernel);
-  shapes.recurrent_kernel = shape(In::kRecurrentKernel);
-  shapes.bias = shape(In::kBias);
-  shapes.sequence_lengths = shape(In::kSequenceLengths);
-  shapes.input_mask = shape(In::kInputMask);
-  shapes.recurrent_mask = shape(In::kRecurrentMask);
-  return shapes;
-}
-
-PartialShape State(const RnnDims& dims) { return PartialShape::Of({dims.batch, dims.num_units}); }
-
-PartialShape CellState(const RnnAttrs& attrs, const RnnDims& dims) {
-  return attrs.mode == RnnMode::kLstm ? State(dims) : PartialShape::Of({});
-}
-
-absl::Status ForwardShape(InferenceContext* c) {
-  using Out = LayerRnnOutput;
-  RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/true, &attrs));
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, InputShapes(c), &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
-  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
-  c->set_output(Out::kOutputH, ToTf(c, State(dims)));
-  c->set_output(Out::kOutputC, ToTf(c, CellState(attrs, dims)));
-  c->set_output(Out::kReserveSpace,
-                attrs.is_training ? c->Vector(InferenceContext::kUnknownDim) : c->Scalar());
-  return absl::OkStatus();
-}
-
-absl::Status BackpropShape(InferenceContext* c) {
-  using Out = LayerRnnBackpropOutput;
-  RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/false, &attrs));
-  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
-  LayerRnnBackpropShapes shapes;
-  shapes.in = InputShapes(c);
-  shapes.output = shape(In::kOutput);
-  shapes.output_h = shape(In::kOutputH);
-  shapes.output_c = shape(In::kOutputC);
-  shapes.output_backprop = shape(In::kOutputBackprop);
-  shapes.output_h_backprop = shape(In::kOutputHBackprop);
-  shapes.output_c_backprop = shape(In::kOutputCBackprop);
-  shapes.reserve_space = shape(In::kReserveSpace);
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnnBackprop(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
-  c->set_output(Out::kInputBackprop, c->input(In::kInput));
-  c->set_output(Out::kInputHBackprop, ToTf(c, State(dims)));
-  c->set_output(Out::kInputCBackprop, ToTf(c, CellState(attrs, dims)));
-  c->set_output(Out::kKernelBackprop, c->input(In::kKernel));
-  c->set_output(Out::kRecurrentKernelBackprop, c->input(In::kRecurrentKernel));
-  c->set_output(Out::kBiasBackprop, c->input(In::kBias));
-  return absl::OkStatus();
-}
 
 REGISTER_OP("TfRnnOps>LayerRNN")
     .Input("input: T")
@@ -95,7 +28,7 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
-    .SetShapeFn(ForwardShape)
+    .SetShapeFn(RnnShape<kLayerRnn>)
     .Doc(R"doc(
 Runs one recurrent layer in one direction over a batch of sequences, with weights as Keras has them.
 
@@ -175,7 +108,7 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("time_major: bool = true")
-    .SetShapeFn(BackpropShape)
+    .SetShapeFn(RnnShape<kLayerRnnBackprop>)
     .Doc(R"doc(
 The gradient of LayerRNN with respect to all of its inputs but the lengths and the masks.
 

@@ -1,10 +1,8 @@
 // Packing the weights of inference, and the ops that take them packed.
-#include <string>
-
-#include "cc/core/op_io.h"
-#include "cc/core/shapes.h"
+#include "cc/core/op_spec.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
+#include "cc/tf/ops/shape_functions.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -14,84 +12,12 @@ namespace tf_kernels {
 namespace {
 
 using ::tensorflow::shape_inference::InferenceContext;
-using ::tensorflow::shape_inference::ShapeHandle;
-
-absl::Status CheckPackedShape(InferenceContext* c, int index) {
-  ShapeHandle unused;
-  if (c->WithRank(c->input(index), 1, &unused).ok()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      StrCat("packed must be a vector, but its shape is ", c->DebugString(c->input(index)), "."));
-}
 
 absl::Status PackCudnnRnnParamsShape(InferenceContext* c) {
   RnnConfig config;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadPackAttrs(c, &config));
   RNN_OPS_TF_RETURN_IF_ERROR(CheckParamsShape(config, FromTf(c, c->input(0))));
   c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
-  return absl::OkStatus();
-}
-
-absl::Status PackLayerRnnShape(InferenceContext* c) {
-  using In = PackLayerRnnInput;
-  RnnAttrs attrs;
-  std::string rnn_mode;
-  RNN_OPS_TF_RETURN_IF_ERROR(c->GetAttr("rnn_mode", &rnn_mode));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ParseRnnMode(rnn_mode, &attrs.mode)));
-  LayerRnnInputShapes shapes;  // those of a call are unknown
-  shapes.kernel = FromTf(c, c->input(In::kKernel));
-  shapes.recurrent_kernel = FromTf(c, c->input(In::kRecurrentKernel));
-  shapes.bias = FromTf(c, c->input(In::kBias));
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, shapes, &dims)));
-  c->set_output(0, c->Vector(InferenceContext::kUnknownDim));
-  return absl::OkStatus();
-}
-
-absl::Status CudnnRnnV3PackedShape(InferenceContext* c) {
-  using In = CudnnRnnV3Input;
-  using Out = CudnnRnnV3Output;
-  RnnAttrSet has;
-  has.dropout = has.is_training = false;
-  RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
-  RnnInputShapes shapes;
-  shapes.input = FromTf(c, c->input(In::kInput));
-  shapes.input_h = FromTf(c, c->input(In::kInputH));
-  shapes.input_c = FromTf(c, c->input(In::kInputC));
-  shapes.params = FromTf(c, c->input(In::kParams));
-  shapes.sequence_lengths = FromTf(c, c->input(In::kSequenceLengths));
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferRnn(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckPackedShape(c, CudnnRnnV3PackedInput::kPacked));
-  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
-  c->set_output(Out::kOutputH, ToTf(c, RnnOutputHShape(attrs, dims)));
-  c->set_output(Out::kOutputC, ToTf(c, RnnOutputCShape(attrs, dims)));
-  return absl::OkStatus();
-}
-
-absl::Status LayerRnnPackedShape(InferenceContext* c) {
-  using In = LayerRnnInput;
-  using Out = LayerRnnOutput;
-  RnnAttrs attrs;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/false, &attrs));
-  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
-  LayerRnnInputShapes shapes;
-  shapes.input = shape(In::kInput);
-  shapes.input_h = shape(In::kInputH);
-  shapes.input_c = shape(In::kInputC);
-  shapes.kernel = shape(In::kKernel);
-  shapes.recurrent_kernel = shape(In::kRecurrentKernel);
-  shapes.bias = shape(In::kBias);
-  shapes.sequence_lengths = shape(In::kSequenceLengths);
-  RnnDims dims;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferLayerRnn(attrs, shapes, &dims)));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckConstantLengths(c, In::kSequenceLengths, dims));
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckPackedShape(c, LayerRnnPackedInput::kPacked));
-  const PartialShape state = PartialShape::Of({dims.batch, dims.num_units});
-  c->set_output(Out::kOutput, ToTf(c, RnnOutputShape(attrs, dims)));
-  c->set_output(Out::kOutputH, ToTf(c, state));
-  c->set_output(Out::kOutputC, attrs.mode == RnnMode::kLstm ? ToTf(c, state) : c->Scalar());
   return absl::OkStatus();
 }
 
@@ -141,7 +67,7 @@ REGISTER_OP("TfRnnOps>PackLayerRNN")
     .Attr("T: {bfloat16, half, float, double}")
     .Attr(RNN_OPS_LAYER_MODE_ATTR)
     .Attr("keep: bool = false")
-    .SetShapeFn(PackLayerRnnShape)
+    .SetShapeFn(RnnShape<kPackLayerRnn>)
     .Doc(R"doc(
 Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
 
@@ -179,7 +105,7 @@ REGISTER_OP("TfRnnOps>CudnnRNNV3Packed")
     .Attr("direction: {'unidirectional', 'bidirectional'} = 'unidirectional'")
     .Attr("num_proj: int = 0")
     .Attr("time_major: bool = true")
-    .SetShapeFn(CudnnRnnV3PackedShape)
+    .SetShapeFn(RnnShape<kCudnnRnnV3Packed>)
     .Doc(R"doc(
 Inference of CudnnRNNV3 with parameters that were packed before.
 
@@ -224,7 +150,7 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("time_major: bool = true")
-    .SetShapeFn(LayerRnnPackedShape)
+    .SetShapeFn(RnnShape<kLayerRnnPacked>)
     .Doc(R"doc(
 Inference of LayerRNN, without masks, with weights that were packed before.
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cc/core/op_io.h"
+#include "cc/core/op_spec.h"
 #include "cc/core/param_layout.h"
 #include "cc/core/shapes.h"
 #include "cc/cpu/rnn_run.h"
@@ -146,29 +147,17 @@ std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, 
 // The length of the reserve space that a forward op returns in training, whatever the lengths.
 absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
                          int64_t* elements) {
+  const OpSpec& op = node.op() == kLayer     ? kLayerRnn
+                     : node.op() == kForward ? kCudnnRnnV3
+                                             : kStatelessCudnnRnnV3;
   RnnAttrs attrs;
-  RnnDims dims;
+  CallShapes shapes;
   RnnConfig config;
-  const auto shape = [c](int index) { return FromTf(c, c->input(index)); };
-  if (node.op() == kLayer) {
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadLayerRnnAttrs(c, /*has_is_training=*/true, &attrs));
-    LayerRnnInputShapes shapes;
-    shapes.input = shape(LayerRnnInput::kInput);
-    shapes.recurrent_kernel = shape(LayerRnnInput::kRecurrentKernel);
-    RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferLayerRnn(attrs, shapes, &dims)));
-    RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeLayerRnnConfig(attrs, dims, &config)));
-  } else {
-    RnnAttrSet has;
-    has.seeds = has.is_training = false;  // some have no such attributes; it is for training
-    RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, has, &attrs));
-    RnnInputShapes shapes;
-    shapes.input = shape(CudnnRnnV3Input::kInput);
-    shapes.input_h = shape(CudnnRnnV3Input::kInputH);
-    shapes.input_c = shape(CudnnRnnV3Input::kInputC);
-    shapes.params = shape(CudnnRnnV3Input::kParams);
-    shapes.sequence_lengths = shape(CudnnRnnV3Input::kSequenceLengths);
-    RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeRnnConfig(attrs, shapes, &config)));
-  }
+  RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
+  std::vector<PartialShape> inputs;
+  for (int k = 0; k < c->num_inputs(); ++k) inputs.push_back(FromTf(c, c->input(k)));
+  RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferShapes(op, attrs, inputs, &shapes)));
+  RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeRnnConfig(attrs, shapes.dims, &config)));
   cpu::KernelDtype dtype;
   RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(type, &dtype));
   const int64_t bytes = cpu::LargestReserveBytes(cpu::MakeRnnProblem(config, dtype));
@@ -518,8 +507,9 @@ class ParamsKernel : public XlaOpKernel {
     }
     Inferred inferred;
     RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node_, *operands, sizes));
-    RnnAttrSet has;
-    has.is_training = has.time_major = false;
+    AttrSet has;
+    has.is_training = AttrSet::kNever;
+    has.time_major = false;
     RnnAttrs attrs;
     RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(inferred.context(), has, &attrs));
     RnnSizeInputs read;

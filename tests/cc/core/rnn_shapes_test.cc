@@ -7,6 +7,7 @@
 
 #include "cc/core/shapes.h"
 #include "tests/cc/core/expect_invalid.h"
+#include "tests/cc/core/input_shapes.h"
 
 namespace rnn_ops {
 namespace {
@@ -17,48 +18,53 @@ constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 PartialShape Shape(std::vector<int64_t> dims) { return PartialShape::Of(std::move(dims)); }
 
 // T = 7, B = 2, I = 5, H = 3, L = 2, one direction, LSTM: all shapes complete.
-RnnInputShapes Inputs() {
-  const int64_t params = 4 * 3 * (5 + 3 + 2) + 4 * 3 * (3 + 3 + 2);
-  return {Shape({7, 2, 5}), Shape({2, 2, 3}), Shape({2, 2, 3}),
-          Shape({params}),  Shape({2}),       PartialShape::Unknown()};
+InputShapes Inputs() {
+  InputShapes in(kCudnnRnnV3);
+  in["input"] = Shape({7, 2, 5});
+  in["input_h"] = in["input_c"] = Shape({2, 2, 3});
+  in["params"] = Shape({4 * 3 * (5 + 3 + 2) + 4 * 3 * (3 + 3 + 2)});
+  in["sequence_lengths"] = Shape({2});
+  return in;
 }
 
-RnnBackpropShapes BackpropInputs() {
-  RnnBackpropShapes s;
-  s.in = Inputs();
-  s.output = s.output_backprop = Shape({7, 2, 3});
-  s.output_h = s.output_h_backprop = s.output_c = s.output_c_backprop = Shape({2, 2, 3});
-  s.reserve_space = Shape({100});
+InputShapes BackpropInputs() {
+  InputShapes s(kCudnnRnnBackpropV3);
+  s.Take(Inputs());
+  s["output"] = s["output_backprop"] = Shape({7, 2, 3});
+  s["output_h"] = s["output_h_backprop"] = s["output_c"] = s["output_c_backprop"] = Shape({2, 2, 3});
+  s["reserve_space"] = Shape({100});
   return s;
 }
 
-RnnInputShapes UnknownInputs() { return {}; }
+InputShapes UnknownInputs() { return InputShapes(kCudnnRnnV3); }
 
-Status Infer(const RnnInputShapes& in, const RnnAttrs& attrs = {}) {
-  RnnDims dims;
-  return InferRnn(attrs, in, &dims);
-}
+InputShapes UnknownBackpropInputs() { return InputShapes(kCudnnRnnBackpropV3); }
+
+Status Infer(const InputShapes& in, const RnnAttrs& attrs = {}) { return in.Infer(attrs); }
 
 TEST(RnnShapes, CompleteShapes) {
   RnnDims dims;
-  ASSERT_TRUE(InferRnn({}, Inputs(), &dims).ok());
+  ASSERT_TRUE(Inputs().Infer({}, &dims).ok());
   EXPECT_EQ(dims.max_time, 7);
   EXPECT_EQ(dims.batch, 2);
   EXPECT_EQ(dims.input_size, 5);
   EXPECT_EQ(dims.num_units, 3);
-  EXPECT_EQ(dims.hidden_size, 3);
   EXPECT_EQ(dims.pseudo_layers, 2);
   EXPECT_EQ(dims.params_size, 216);
-  EXPECT_EQ(RnnOutputShape({}, dims).dims, (std::vector<int64_t>{7, 2, 3}));
-  EXPECT_EQ(RnnOutputHShape({}, dims).dims, (std::vector<int64_t>{2, 2, 3}));
-  EXPECT_EQ(RnnOutputCShape({}, dims).dims, (std::vector<int64_t>{2, 2, 3}));
+  using Dims = std::vector<int64_t>;
+  const Dims outputs[] = {{7, 2, 3}, {2, 2, 3}, {2, 2, 3}, {kU}, {}};
+  for (int k = 0; k < 5; ++k) EXPECT_EQ(Inputs().Output(k), outputs[k]) << k;
+  const Dims gradients[] = {{7, 2, 5}, {2, 2, 3}, {2, 2, 3}, {216}};
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(BackpropInputs().Output(k), gradients[k]) << k;
+  RnnAttrs inference;
+  inference.is_training = false;
+  EXPECT_EQ(Inputs().Output(3, inference), Dims());  // reserve_space
 
   RnnConfig config;
-  ASSERT_TRUE(MakeRnnConfig({}, Inputs(), &config).ok());
+  ASSERT_TRUE(MakeRnnConfig({}, dims, &config).ok());
   EXPECT_EQ(config.num_layers, 2);
   EXPECT_EQ(config.max_time, 7);
   EXPECT_EQ(config.batch, 2);
-  ASSERT_TRUE(MakeRnnConfig({}, BackpropInputs(), &config).ok());
 }
 
 TEST(RnnShapes, BatchMajorBidirectionalProjection) {
@@ -66,54 +72,57 @@ TEST(RnnShapes, BatchMajorBidirectionalProjection) {
   attrs.time_major = false;
   attrs.direction = Direction::kBidirectional;
   attrs.num_proj = 2;
-  RnnInputShapes in;
-  in.input = Shape({4, 7, 5});
-  in.input_h = Shape({4, 6, 2});
-  in.input_c = Shape({4, 6, 3});
+  InputShapes in(kCudnnRnnV3);
+  in["input"] = Shape({4, 7, 5});
+  in["input_h"] = Shape({4, 6, 2});
+  in["input_c"] = Shape({4, 6, 3});
   RnnDims dims;
-  ASSERT_TRUE(InferRnn(attrs, in, &dims).ok());
+  ASSERT_TRUE(in.Infer(attrs, &dims).ok());
   EXPECT_EQ(dims.batch, 4);
   EXPECT_EQ(dims.pseudo_layers, 6);
   EXPECT_EQ(dims.num_units, 3);
-  EXPECT_EQ(dims.hidden_size, 2);
-  EXPECT_EQ(RnnOutputShape(attrs, dims).dims, (std::vector<int64_t>{4, 7, 4}));
-  EXPECT_EQ(RnnOutputHShape(attrs, dims).dims, (std::vector<int64_t>{4, 6, 2}));
-  EXPECT_EQ(RnnOutputCShape(attrs, dims).dims, (std::vector<int64_t>{4, 6, 3}));
-  in.params = Shape({dims.params_size});
+  EXPECT_EQ(in.Output(0, attrs), (std::vector<int64_t>{4, 7, 4}));
+  EXPECT_EQ(in.Output(1, attrs), (std::vector<int64_t>{4, 6, 2}));
+  EXPECT_EQ(in.Output(2, attrs), (std::vector<int64_t>{4, 6, 3}));
+  InputShapes back(kCudnnRnnBackpropV3);
+  back.Take(in);
+  EXPECT_EQ(back.Output(0, attrs), (std::vector<int64_t>{4, 7, 5}));
+  EXPECT_EQ(back.Output(1, attrs), (std::vector<int64_t>{4, 6, 2}));
+  in["params"] = Shape({dims.params_size});
   EXPECT_TRUE(Infer(in, attrs).ok());
-  in.params = Shape({dims.params_size + 1});
+  in["params"] = Shape({dims.params_size + 1});
   ExpectInvalid(Infer(in, attrs), {"params", std::to_string(dims.params_size).c_str(), "num_proj"});
 }
 
 TEST(RnnShapes, NothingKnownIsAccepted) {
   RnnDims dims;
   dims.batch = 99;
-  ASSERT_TRUE(InferRnn({}, UnknownInputs(), &dims).ok());
+  ASSERT_TRUE(UnknownInputs().Infer({}, &dims).ok());
   EXPECT_EQ(dims.batch, kU);
   EXPECT_EQ(dims.params_size, kU);
-  EXPECT_EQ(RnnOutputShape({}, dims).dims, (std::vector<int64_t>{kU, kU, kU}));
-  ASSERT_TRUE(InferRnnBackprop({}, RnnBackpropShapes(), &dims).ok());
+  EXPECT_EQ(UnknownInputs().Output(0), (std::vector<int64_t>{kU, kU, kU}));
+  ASSERT_TRUE(UnknownBackpropInputs().Infer({}, &dims).ok());
   RnnConfig config;
-  EXPECT_EQ(MakeRnnConfig({}, UnknownInputs(), &config).code(), Code::kInternal);
+  EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(), Code::kInternal);
 }
 
 TEST(RnnShapes, SizesFlowBetweenTensors) {
-  RnnInputShapes in;
-  in.input = Shape({kU, kU, 5});
-  in.input_h = Shape({kU, kU, kU});
-  in.input_c = Shape({2, kU, 3});
-  in.sequence_lengths = Shape({4});
+  InputShapes in(kCudnnRnnV3);
+  in["input"] = Shape({kU, kU, 5});
+  in["input_h"] = Shape({kU, kU, kU});
+  in["input_c"] = Shape({2, kU, 3});
+  in["sequence_lengths"] = Shape({4});
   RnnDims dims;
-  ASSERT_TRUE(InferRnn({}, in, &dims).ok());
+  ASSERT_TRUE(in.Infer({}, &dims).ok());
   EXPECT_EQ(dims.max_time, kU);
   EXPECT_EQ(dims.batch, 4);
   EXPECT_EQ(dims.num_units, 3);
   EXPECT_EQ(dims.pseudo_layers, 2);
   EXPECT_EQ(dims.params_size, 216);
 
-  RnnBackpropShapes back;
-  back.output_backprop = Shape({7, kU, 3});
-  ASSERT_TRUE(InferRnnBackprop({}, back, &dims).ok());
+  InputShapes back(kCudnnRnnBackpropV3);
+  back["output_backprop"] = Shape({7, kU, 3});
+  ASSERT_TRUE(back.Infer({}, &dims).ok());
   EXPECT_EQ(dims.max_time, 7);
   EXPECT_EQ(dims.num_units, 3);
 }
@@ -122,89 +131,89 @@ TEST(RnnShapes, ProjectionGivesTheHiddenSize) {
   RnnAttrs attrs;
   attrs.num_proj = 2;
   RnnDims dims;
-  ASSERT_TRUE(InferRnn(attrs, UnknownInputs(), &dims).ok());
-  EXPECT_EQ(dims.hidden_size, 2);
+  ASSERT_TRUE(UnknownInputs().Infer(attrs, &dims).ok());
+  EXPECT_EQ(UnknownInputs().Output(0, attrs), (std::vector<int64_t>{kU, kU, 2}));
   EXPECT_EQ(dims.num_units, kU);
-  RnnInputShapes in;
-  in.input_h = Shape({1, 2, 3});
+  InputShapes in(kCudnnRnnV3);
+  in["input_h"] = Shape({1, 2, 3});
   ExpectInvalid(Infer(in, attrs), {"input_h", "[1, 2, 3]", "P is 2 according to num_proj"});
-  in.input_h = Shape({1, 2, 2});
-  in.input_c = Shape({1, 2, 1});
+  in["input_h"] = Shape({1, 2, 2});
+  in["input_c"] = Shape({1, 2, 1});
   ExpectInvalid(Infer(in, attrs), {"num_proj", "1", "2"});
   // As large as the units: no projection.
-  in.input_c = Shape({1, 2, 2});
-  in.input = Shape({7, 2, 5});
-  in.params = Shape({4 * 2 * (5 + 2 + 2)});
+  in["input_c"] = Shape({1, 2, 2});
+  in["input"] = Shape({7, 2, 5});
+  in["params"] = Shape({4 * 2 * (5 + 2 + 2)});
   EXPECT_TRUE(Infer(in, attrs).ok());
 }
 
 TEST(RnnShapes, WrongRanks) {
   for (const auto& dims : std::vector<std::vector<int64_t>>{{}, {2}, {7, 2}, {7, 2, 5, 1}}) {
-    RnnInputShapes in = Inputs();
-    in.input = Shape(dims);
+    InputShapes in = Inputs();
+    in["input"] = Shape(dims);
     ExpectInvalid(Infer(in), {"input must have shape [T, B, I]", "rank"});
     in = Inputs();
-    in.input_h = Shape(dims);
+    in["input_h"] = Shape(dims);
     ExpectInvalid(Infer(in), {"input_h must have shape [L*D, B, H]"});
     in = Inputs();
-    in.input_c = Shape(dims);
+    in["input_c"] = Shape(dims);
     ExpectInvalid(Infer(in), {"input_c must have shape [L*D, B, H]"});
     if (dims.size() == 1) continue;
     in = Inputs();
-    in.params = Shape(dims);
-    ExpectInvalid(Infer(in), {"params must have rank 1"});
+    in["params"] = Shape(dims);
+    ExpectInvalid(Infer(in), {"params must be a vector"});
     in = Inputs();
-    in.sequence_lengths = Shape(dims);
+    in["sequence_lengths"] = Shape(dims);
     ExpectInvalid(Infer(in), {"sequence_lengths must have shape [B]"});
   }
 }
 
 TEST(RnnShapes, DisagreeingSizes) {
-  RnnInputShapes in = Inputs();
-  in.input_h = Shape({2, 4, 3});
+  InputShapes in = Inputs();
+  in["input_h"] = Shape({2, 4, 3});
   ExpectInvalid(Infer(in), {"input_h", "[2, 4, 3]", "B is 2 according to input."});
   in = Inputs();
-  in.input_c = Shape({2, 2, 4});
+  in["input_c"] = Shape({2, 2, 4});
   ExpectInvalid(Infer(in), {"input_c", "[2, 2, 4]", "H is 3 according to input_h."});
   in = Inputs();
-  in.input_c = Shape({1, 2, 3});
+  in["input_c"] = Shape({1, 2, 3});
   ExpectInvalid(Infer(in), {"input_c", "L*D is 2 according to input_h."});
   in = Inputs();
-  in.sequence_lengths = Shape({1});
+  in["sequence_lengths"] = Shape({1});
   ExpectInvalid(Infer(in), {"sequence_lengths", "[1]", "B is 2"});
   in = Inputs();
-  in.params = Shape({215});
+  in["params"] = Shape({215});
   ExpectInvalid(Infer(in), {"params must have 216 elements", "[215]", "num_layers = 2"});
-  in.params = Shape({0});
+  in["params"] = Shape({0});
   ExpectInvalid(Infer(in), {"params must have 216 elements"});
 }
 
 TEST(RnnShapes, EmptySizes) {
-  RnnInputShapes in = Inputs();
-  in.input = Shape({0, 2, 5});
+  InputShapes in = Inputs();
+  in["input"] = Shape({0, 2, 5});
   EXPECT_TRUE(Infer(in).ok());
-  in.input = Shape({7, 0, 5});
-  in.input_h = in.input_c = Shape({2, 0, 3});
-  in.sequence_lengths = Shape({0});
+  in["input"] = Shape({7, 0, 5});
+  in["input_h"] = in["input_c"] = Shape({2, 0, 3});
+  in["sequence_lengths"] = Shape({0});
   EXPECT_TRUE(Infer(in).ok());
   in = Inputs();
-  in.input = Shape({7, 2, 0});
+  in["input"] = Shape({7, 2, 0});
   ExpectInvalid(Infer(in), {"input ", "I must be at least 1"});
   in = Inputs();
-  in.input_h = Shape({2, 2, 0});
+  in["input_h"] = Shape({2, 2, 0});
   ExpectInvalid(Infer(in), {"input_h", "H must be at least 1"});
   in = Inputs();
-  in.input_h = Shape({0, 2, 3});
+  in["input_h"] = Shape({0, 2, 3});
   ExpectInvalid(Infer(in), {"input_h", "L*D must be at least 1"});
 }
 
 TEST(RnnShapes, OddNumberOfPseudoLayers) {
   RnnAttrs attrs;
   attrs.direction = Direction::kBidirectional;
-  RnnInputShapes in;
-  in.input_h = Shape({3, kU, kU});
+  InputShapes in(kCudnnRnnV3);
+  in["input_h"] = Shape({3, kU, kU});
   ExpectInvalid(Infer(in, attrs), {"bidirectional", "even", "3", "input_h"});
-  in.input_h = Shape({4, kU, kU});
+  in["input_h"] = Shape({4, kU, kU});
   EXPECT_TRUE(Infer(in, attrs).ok());
 }
 
@@ -212,20 +221,20 @@ TEST(RnnShapes, SkipInput) {
   RnnAttrs attrs;
   attrs.input_mode = InputMode::kSkip;
   ExpectInvalid(Infer(Inputs(), attrs), {"skip_input", "5", "3"});
-  RnnInputShapes in = Inputs();
-  in.input = Shape({7, 2, 3});
-  in.params = Shape({12 * (3 + 2) + 12 * (3 + 3 + 2)});
+  InputShapes in = Inputs();
+  in["input"] = Shape({7, 2, 3});
+  in["params"] = Shape({12 * (3 + 2) + 12 * (3 + 3 + 2)});
   EXPECT_TRUE(Infer(in, attrs).ok());
   attrs.input_mode = InputMode::kAuto;
   EXPECT_TRUE(Infer(in, attrs).ok());
-  in.params = Shape({12 * (3 + 3 + 2) * 2});
+  in["params"] = Shape({12 * (3 + 3 + 2) * 2});
   ExpectInvalid(Infer(in, attrs), {"params", "auto_select"});
   // One of the two sizes unknown: nothing can be wrong yet.
   attrs.input_mode = InputMode::kSkip;
-  in.input = Shape({7, 2, kU});
+  in["input"] = Shape({7, 2, kU});
   EXPECT_TRUE(Infer(in, attrs).ok());
-  in.input = Shape({7, 2, 5});
-  in.input_h = in.input_c = Shape({2, 2, kU});
+  in["input"] = Shape({7, 2, 5});
+  in["input_h"] = in["input_c"] = Shape({2, 2, kU});
   EXPECT_TRUE(Infer(in, attrs).ok());
 }
 
@@ -233,21 +242,20 @@ TEST(RnnShapes, ModelsWithoutCellStateIgnoreIt) {
   for (const RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kGru}) {
     RnnAttrs attrs;
     attrs.mode = mode;
-    RnnInputShapes in = Inputs();
+    InputShapes in = Inputs();
     const int64_t gates = mode == RnnMode::kGru ? 3 : 1;
-    in.params = Shape({gates * 54});
+    in["params"] = Shape({gates * 54});
     for (const auto& c : {Shape({}), Shape({1, 2, 3, 4, 5}), Shape({0}), PartialShape::Unknown()}) {
-      in.input_c = c;
+      in["input_c"] = c;
       RnnDims dims;
-      const Status status = InferRnn(attrs, in, &dims);
+      const Status status = in.Infer(attrs, &dims);
       EXPECT_TRUE(status.ok()) << status.message();
-      EXPECT_TRUE(RnnOutputCShape(attrs, dims).known_rank);
-      EXPECT_TRUE(RnnOutputCShape(attrs, dims).dims.empty());
-      RnnBackpropShapes back = BackpropInputs();
-      back.in = in;
-      back.output_c = back.output_c_backprop = c;
-      RnnConfig config;
-      EXPECT_TRUE(c.known_rank == false || MakeRnnConfig(attrs, back, &config).ok());
+      EXPECT_TRUE(in.Output(2, attrs).empty());
+      InputShapes back = BackpropInputs();
+      back.Take(in);
+      back["output_c"] = back["output_c_backprop"] = c;
+      EXPECT_TRUE(back.Infer(attrs).ok());
+      EXPECT_TRUE(back.Output(2, attrs).empty());
     }
   }
 }
@@ -255,79 +263,77 @@ TEST(RnnShapes, ModelsWithoutCellStateIgnoreIt) {
 TEST(RnnShapes, BackpropTensors) {
   struct Mutation {
     const char* name;
-    PartialShape RnnBackpropShapes::* field;
+    const char* field;
     std::vector<int64_t> dims;
   };
   const Mutation mutations[] = {
-      {"output must", &RnnBackpropShapes::output, {7, 2, 4}},
-      {"output must", &RnnBackpropShapes::output, {6, 2, 3}},
-      {"output must", &RnnBackpropShapes::output, {7, 3}},
-      {"output_h must", &RnnBackpropShapes::output_h, {2, 1, 3}},
-      {"output_c must", &RnnBackpropShapes::output_c, {2, 2, 2}},
-      {"output_backprop must", &RnnBackpropShapes::output_backprop, {7, 1, 3}},
-      {"output_backprop must", &RnnBackpropShapes::output_backprop, {}},
-      {"output_h_backprop must", &RnnBackpropShapes::output_h_backprop, {1, 2, 3}},
-      {"output_c_backprop must", &RnnBackpropShapes::output_c_backprop, {2, 2, 3, 1}},
-      {"reserve_space must have rank 1", &RnnBackpropShapes::reserve_space, {2, 2}},
+      {"output must", "output", {7, 2, 4}},
+      {"output must", "output", {6, 2, 3}},
+      {"output must", "output", {7, 3}},
+      {"output_h must", "output_h", {2, 1, 3}},
+      {"output_c must", "output_c", {2, 2, 2}},
+      {"output_backprop must", "output_backprop", {7, 1, 3}},
+      {"output_backprop must", "output_backprop", {}},
+      {"output_h_backprop must", "output_h_backprop", {1, 2, 3}},
+      {"output_c_backprop must", "output_c_backprop", {2, 2, 3, 1}},
+      {"reserve_space must be a vector", "reserve_space", {2, 2}},
   };
   RnnDims dims;
-  ASSERT_TRUE(InferRnnBackprop({}, BackpropInputs(), &dims).ok());
+  ASSERT_TRUE(BackpropInputs().Infer({}, &dims).ok());
   for (const Mutation& mutation : mutations) {
-    RnnBackpropShapes s = BackpropInputs();
-    s.*mutation.field = Shape(mutation.dims);
-    ExpectInvalid(InferRnnBackprop({}, s, &dims), {mutation.name});
-    RnnConfig config;
-    EXPECT_EQ(MakeRnnConfig({}, s, &config).code(), Code::kInvalidArgument);
+    InputShapes s = BackpropInputs();
+    s[mutation.field] = Shape(mutation.dims);
+    ExpectInvalid(s.Infer({}, &dims), {mutation.name});
   }
-  RnnBackpropShapes s = BackpropInputs();
-  s.reserve_space = Shape({});
-  ExpectInvalid(InferRnnBackprop({}, s, &dims), {"reserve_space", "is_training=False"});
+  InputShapes s = BackpropInputs();
+  s["reserve_space"] = Shape({});
+  ExpectInvalid(s.Infer({}, &dims), {"reserve_space", "is_training=False"});
   // What the forward op refuses, the backward op refuses too.
   s = BackpropInputs();
-  s.in.sequence_lengths = Shape({3});
-  ExpectInvalid(InferRnnBackprop({}, s, &dims), {"sequence_lengths"});
+  s["sequence_lengths"] = Shape({3});
+  ExpectInvalid(s.Infer({}, &dims), {"sequence_lengths"});
 }
 
 TEST(RnnShapes, OddOutputSizeWithTwoDirections) {
   RnnAttrs attrs;
   attrs.direction = Direction::kBidirectional;
-  RnnBackpropShapes s;
-  s.output = Shape({7, 2, 5});
+  InputShapes s(kCudnnRnnBackpropV3);
+  s["output"] = Shape({7, 2, 5});
   RnnDims dims;
-  ExpectInvalid(InferRnnBackprop(attrs, s, &dims), {"output", "[T, B, 2*H]", "multiple of 2"});
-  s.output = Shape({7, 2, 6});
-  ASSERT_TRUE(InferRnnBackprop(attrs, s, &dims).ok());
+  ExpectInvalid(s.Infer(attrs, &dims), {"output", "[T, B, 2*H]", "multiple of 2"});
+  s["output"] = Shape({7, 2, 6});
+  ASSERT_TRUE(s.Infer(attrs, &dims).ok());
   EXPECT_EQ(dims.num_units, 3);
 }
 
 TEST(RnnShapes, Overflow) {
   RnnDims dims;
   for (int position = 0; position < 3; ++position) {
-    RnnInputShapes in;
+    InputShapes in(kCudnnRnnV3);
     std::vector<int64_t> big = {kU, kU, kU};
     big[position] = kHuge;
-    in.input = Shape(big);
-    ExpectInvalid(InferRnn({}, in, &dims), {"too large"});
-    in = RnnInputShapes();
-    in.input_h = Shape(big);
-    ExpectInvalid(InferRnn({}, in, &dims), {"too large"});
+    in["input"] = Shape(big);
+    ExpectInvalid(in.Infer({}, &dims), {"too large"});
+    in = UnknownInputs();
+    in["input_h"] = Shape(big);
+    ExpectInvalid(in.Infer({}, &dims), {"too large"});
   }
-  RnnInputShapes in;
-  in.input = Shape({int64_t{1} << 31, int64_t{1} << 31, kU});
-  ExpectInvalid(InferRnn({}, in, &dims), {"too large"});
+  InputShapes in(kCudnnRnnV3);
+  in["input"] = Shape({int64_t{1} << 31, int64_t{1} << 31, kU});
+  ExpectInvalid(in.Infer({}, &dims), {"too large"});
   RnnAttrs attrs;
   attrs.num_proj = kHuge;
-  ExpectInvalid(InferRnn(attrs, UnknownInputs(), &dims), {"too large"});
+  ExpectInvalid(UnknownInputs().Infer(attrs, &dims), {"too large"});
 }
 
 TEST(RnnShapes, ParamsHaveTheSizeOfTheNetwork) {
-  RnnInputShapes in = Inputs();
-  in.params = Shape({215});
+  InputShapes in = Inputs();
+  in["params"] = Shape({215});
   ExpectInvalid(Infer(in), {"params", "216", "lstm", "linear_input", "num_layers = 2", "[215]"});
-  in.params = Shape({kU});
+  in["params"] = Shape({kU});
   EXPECT_TRUE(Infer(in).ok());
-  in.params = Shape({215});
-  in.input_h.dims[0] = in.input_c.dims[0] = kU;  // of how many layers is not known yet
+  in["params"] = Shape({215});
+  in["input_h"].dims[0] = in["input_c"].dims[0] = kU;  // of how many layers is not known yet
   EXPECT_TRUE(Infer(in).ok());
 }
 
@@ -337,60 +343,78 @@ TEST(RnnShapes, SkippedInputOfUnknownSize) {
   EXPECT_TRUE(Infer(UnknownInputs(), attrs).ok());
 }
 
-TEST(RnnShapes, AKernelNeedsCompleteShapes) {
+TEST(RnnShapes, AKernelNeedsEverySize) {
+  RnnDims complete;
+  ASSERT_TRUE(BackpropInputs().Infer({}, &complete).ok());
   RnnConfig config;
-  RnnBackpropShapes s = BackpropInputs();
-  ASSERT_TRUE(MakeRnnConfig({}, s, &config).ok());
-  ASSERT_TRUE(MakeRnnConfig({}, s.in, &config).ok());
-  for (PartialShape* shape :
-       {&s.in.input, &s.in.input_h, &s.in.input_c, &s.in.params, &s.in.sequence_lengths}) {
-    const PartialShape complete = *shape;
-    shape->dims[0] = kU;
-    EXPECT_EQ(MakeRnnConfig({}, s.in, &config).code(), Code::kInternal);
-    *shape = PartialShape::Unknown();
-    EXPECT_EQ(MakeRnnConfig({}, s.in, &config).code(), Code::kInternal);
-    *shape = complete;
+  for (int64_t RnnDims::* size : {&RnnDims::max_time, &RnnDims::batch, &RnnDims::input_size,
+                                  &RnnDims::num_units, &RnnDims::pseudo_layers}) {
+    RnnDims dims = complete;
+    ASSERT_TRUE(MakeRnnConfig({}, dims, &config).ok());
+    dims.*size = kU;
+    EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(), Code::kInternal);
   }
-  for (PartialShape* shape : {&s.output, &s.output_h, &s.output_c, &s.output_backprop,
-                              &s.output_h_backprop, &s.output_c_backprop}) {
-    const PartialShape complete = *shape;
-    *shape = PartialShape::Unknown();
-    EXPECT_EQ(MakeRnnConfig({}, s, &config).code(), Code::kInternal);
-    *shape = complete;
-  }
-  s.in.input_h.dims[2] = 4;
-  ExpectInvalid(MakeRnnConfig({}, s.in, &config), {"input_c"});
 }
 
-TEST(RnnShapes, AnOutputTooWideIsUnknown) {
-  RnnAttrs attrs;
-  attrs.direction = Direction::kBidirectional;
-  RnnDims dims;
-  EXPECT_EQ(RnnOutputShape(attrs, dims).dims[2], kU);
-  dims.hidden_size = 3;
-  EXPECT_EQ(RnnOutputShape(attrs, dims).dims[2], 6);
-  dims.hidden_size = kHuge;
-  EXPECT_EQ(RnnOutputShape(attrs, dims).dims[2], kU);
+TEST(RnnShapes, AllInputsOfTheOpAreNeeded) {
+  CallShapes result;
+  EXPECT_EQ(InferShapes(kCudnnRnnV3, {}, {Shape({7, 2, 5})}, &result).code(), Code::kInternal);
 }
 
 TEST(RnnShapes, AttributesAreCheckedFirst) {
   RnnAttrs attrs;
   attrs.dropout = 1.5f;
   RnnDims dims;
-  ExpectInvalid(InferRnn(attrs, UnknownInputs(), &dims), {"dropout"});
-  ExpectInvalid(InferRnnBackprop(attrs, RnnBackpropShapes(), &dims), {"dropout"});
+  ExpectInvalid(UnknownInputs().Infer(attrs, &dims), {"dropout"});
+  ExpectInvalid(UnknownBackpropInputs().Infer(attrs, &dims), {"dropout"});
 }
 
 TEST(RnnShapes, SeedOfAStatelessOp) {
   RnnDims dims;
-  RnnInputShapes in = UnknownInputs();
+  InputShapes in(kStatelessCudnnRnnV3);
   for (const PartialShape& seed : {PartialShape::Unknown(), Shape({kU}), Shape({2})}) {
-    in.seed = seed;
-    EXPECT_TRUE(InferRnn({}, in, &dims).ok());
+    in["seed"] = seed;
+    EXPECT_TRUE(in.Infer({}, &dims).ok());
   }
   for (const PartialShape& seed : {Shape({}), Shape({1}), Shape({3}), Shape({1, 2})}) {
-    in.seed = seed;
-    ExpectInvalid(InferRnn({}, in, &dims), {"seed must have shape [2]"});
+    in["seed"] = seed;
+    ExpectInvalid(in.Infer({}, &dims), {"seed must have shape [2]"});
+  }
+}
+
+TEST(RnnShapes, PackedWeightsAreAVector) {
+  InputShapes in(kCudnnRnnV3Packed);
+  in.Take(Inputs());
+  for (const PartialShape& packed : {PartialShape::Unknown(), Shape({kU}), Shape({0})}) {
+    in["packed"] = packed;
+    EXPECT_TRUE(in.Infer().ok());
+  }
+  in["packed"] = Shape({1, 2});
+  ExpectInvalid(in.Infer(), {"packed must be a vector, but its shape is [1, 2]."});
+}
+
+// TensorFlow's first versions lack sequence_lengths and have host_reserved in other shapes.
+TEST(RnnShapes, FirstVersions) {
+  using Dims = std::vector<int64_t>;
+  for (const OpSpec* op : {&kCudnnRnnV1, &kCudnnRnnV2}) {
+    InputShapes in(*op);
+    in.Take(Inputs());
+    EXPECT_EQ(in.Output(0), (Dims{7, 2, 3}));
+    EXPECT_EQ(op->Output("host_reserved"), op == &kCudnnRnnV2 ? 4 : kAbsent);
+  }
+  InputShapes v2(kCudnnRnnV2);
+  EXPECT_EQ(v2.Output(4), (Dims{2}));
+  RnnAttrs inference;
+  inference.is_training = false;
+  EXPECT_EQ(v2.Output(4, inference), Dims());
+  for (const OpSpec* op : {&kCudnnRnnBackpropV1, &kCudnnRnnBackpropV2}) {
+    InputShapes in(*op);
+    in.Take(BackpropInputs());
+    EXPECT_EQ(in.Output(3), (Dims{216}));
+    if (op == &kCudnnRnnBackpropV2) in["host_reserved"] = Shape({3, 4});  // whatever it is
+    EXPECT_TRUE(in.Infer().ok());
+    in["output_h"] = Shape({2, 2, 4});
+    ExpectInvalid(in.Infer(), {"output_h must have shape [L*D, B, H]"});
   }
 }
 

@@ -1,8 +1,8 @@
 // The LayerRNN part of shapes.h.
 #include <algorithm>
 
-#include "cc/core/dim_solver.h"
-#include "cc/core/shapes.h"
+#include "cc/core/old_dim_solver.h"
+#include "cc/core/old_shapes.h"
 
 namespace rnn_ops {
 namespace {
@@ -65,7 +65,7 @@ class LayerRnnSolver {
   }
 
  private:
-  Status Sequence(const char* tensor, const PartialShape& shape, DimLetter* last) {
+  Status Sequence(const char* tensor, const PartialShape& shape, OldLetter* last) {
     if (attrs_.time_major) return MergeShape(tensor, shape, {&max_time_, &batch_, last});
     return MergeShape(tensor, shape, {&batch_, &max_time_, last});
   }
@@ -87,18 +87,14 @@ class LayerRnnSolver {
   }
 
   const RnnAttrs attrs_;
-  DimLetter max_time_{"T", 0};
-  DimLetter batch_{"B", 0};
-  DimLetter input_size_{"I", 1};
-  DimLetter units_{"H", 1};
-  DimLetter gates_{"G", 1};
+  OldLetter max_time_{"T", 0};
+  OldLetter batch_{"B", 0};
+  OldLetter input_size_{"I", 1};
+  OldLetter units_{"H", 1};
+  OldLetter gates_{"G", 1};
 };
 
 }  // namespace
-
-bool IsAbsent(const PartialShape& shape) {
-  return shape.known_rank && shape.dims.size() == 1 && shape.dims[0] == 0;
-}
 
 Status InferLayerRnn(const RnnAttrs& attrs, const LayerRnnInputShapes& in, RnnDims* dims) {
   LayerRnnSolver solver(attrs);

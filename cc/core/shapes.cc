@@ -1,0 +1,121 @@
+#include "cc/core/shapes.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cc/core/dim_solver.h"
+
+namespace rnn_ops {
+namespace {
+
+// The shape that was given for an input; unknown where the op has no such input.
+PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, const char* name) {
+  const int index = op.Input(name);
+  return index == kAbsent ? PartialShape::Unknown() : inputs[index];
+}
+
+std::vector<PartialShape> OutputShapes(const OpSpec& op, const std::vector<PartialShape>& inputs,
+                                       DimSolver* solver) {
+  std::vector<PartialShape> shapes;
+  for (const TensorSpec& output : op.outputs) shapes.push_back(solver->Shape(output));
+  for (int k = op.gradients.first; k < op.gradients.first + op.gradients.count; ++k) {
+    const bool optional = op.inputs[k].given == Given::kOptional;
+    shapes.push_back(optional ? inputs[k] : solver->Shape(op.inputs[k]));
+  }
+  return shapes;
+}
+
+}  // namespace
+
+std::string ToString(const PartialShape& shape) {
+  if (!shape.known_rank) return "unknown";
+  std::string text = "[";
+  for (size_t k = 0; k < shape.dims.size(); ++k) {
+    if (k > 0) text += ", ";
+    text += shape.dims[k] < 0 ? "?" : std::to_string(shape.dims[k]);
+  }
+  return text + "]";
+}
+
+Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<PartialShape>& inputs,
+                   CallShapes* result) {
+  if (static_cast<int>(inputs.size()) != op.inputs.count) {
+    return Internal("An op of ", op.inputs.count, " inputs was called with ", inputs.size(), ".");
+  }
+  RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
+  DimSolver solver(op, attrs);
+  for (int k = 0; k < op.inputs.count; ++k) {
+    RNN_OPS_RETURN_IF_ERROR(solver.Merge(op.inputs[k], inputs[k]));
+  }
+  RNN_OPS_RETURN_IF_ERROR(op.family == OpFamily::kBlockLstm
+                              ? FinishBlockLstm(ShapeOf(op, inputs, "w"), &solver)
+                              : FinishRnn(attrs, ShapeOf(op, inputs, "params"), &solver));
+  result->dims = {solver.T.value, solver.B.value,           solver.I.value,
+                  solver.H.value, solver.layers_dirs.value, solver.params_size.value};
+  result->outputs = OutputShapes(op, inputs, &solver);
+  return Status();
+}
+
+bool IsAbsent(const PartialShape& shape) {
+  return shape.known_rank && shape.dims.size() == 1 && shape.dims[0] == 0;
+}
+
+bool IsUsed(const TensorSpec& input, const RnnAttrs& attrs, const PartialShape& shape) {
+  switch (input.given) {
+    case Given::kLstm:
+      return attrs.mode == RnnMode::kLstm;
+    case Given::kOptional:
+      return !IsAbsent(shape);
+    case Given::kIgnored:
+      return false;
+    case Given::kAlways:
+    case Given::kTraining:
+      break;
+  }
+  return true;
+}
+
+bool IsZero(const TensorSpec& output, const RnnAttrs& attrs) {
+  return (output.given == Given::kLstm && attrs.mode != RnnMode::kLstm) ||
+         (output.given == Given::kTraining && !attrs.is_training) ||
+         output.element == Element::kInt8;  // host_reserved
+}
+
+Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time) {
+  for (int64_t row = 0; row < batch; ++row) {
+    if (lengths[row] < 0 || lengths[row] > max_time) {
+      return InvalidArgument("sequence_lengths must be in [0, ", max_time, "], the number of time ",
+                             "steps, but sequence_lengths[", row, "] is ", lengths[row], ".");
+    }
+  }
+  return Status();
+}
+
+Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time,
+                           int32_t* lengths) {
+  if (given != nullptr) {
+    std::copy_n(given, batch, lengths);
+    return ValidateSequenceLengths(lengths, batch, max_time);
+  }
+  if (max_time > std::numeric_limits<int32_t>::max()) {
+    return InvalidArgument("input must have fewer than 2^31 time steps, but it has ", max_time,
+                           ".");
+  }
+  std::fill_n(lengths, batch, static_cast<int32_t>(max_time));
+  return Status();
+}
+
+int64_t ReserveElements(int64_t bytes, int64_t element_bytes) {
+  return bytes / element_bytes + (bytes % element_bytes != 0 ? 1 : 0);
+}
+
+Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements) {
+  if (elements >= 0 && reserve_space.dims.size() == 1 && reserve_space.dims[0] == elements) {
+    return Status();
+  }
+  return InvalidArgument("reserve_space must be the vector of ", elements,
+                         " elements that the forward op with is_training=True returned for these ",
+                         "inputs and attributes, but its shape is ", ToString(reserve_space), ".");
+}
+
+}  // namespace rnn_ops

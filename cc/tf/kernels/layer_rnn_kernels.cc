@@ -1,0 +1,22 @@
+// LayerRNN, LayerRNNPacked and their gradient: one layer with the weights as Keras keeps them.
+#include "cc/core/op_spec.h"
+#include "cc/tf/checked_op_kernel.h"
+#include "cc/tf/kernels/rnn_cpu.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+namespace {
+
+using ::tensorflow::DEVICE_CPU;
+
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNN").Device(DEVICE_CPU),
+                        KernelOf<RnnForwardCpuKernel, kLayerRnn>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNPacked").Device(DEVICE_CPU),
+                        KernelOf<RnnForwardCpuKernel, kLayerRnnPacked>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNBackprop").Device(DEVICE_CPU),
+                        KernelOf<RnnBackpropCpuKernel, kLayerRnnBackprop>);
+
+}  // namespace
+}  // namespace tf_kernels
+}  // namespace rnn_ops

@@ -1,0 +1,98 @@
+// One call of an op that runs an RNN, apart from the device: its inputs checked, its outputs
+// allocated. The table of the op says what there is to check and to allocate.
+#ifndef TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
+#define TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cc/core/call_tensors.h"
+#include "cc/core/op_spec.h"
+#include "cc/core/rnn_config.h"
+#include "cc/core/shapes.h"
+#include "cc/cpu/kernel_args.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+struct OpCall {
+  OpCall(const OpSpec& op, const RnnAttrs& attrs, tensorflow::OpKernelContext* context)
+      : op(op), attrs(attrs), context(context) {}
+
+  const OpSpec& op;
+  const RnnAttrs& attrs;
+  tensorflow::OpKernelContext* const context;
+  cpu::KernelDtype dtype = cpu::kFloat32;
+  RnnDims dims;
+  // Null: reserve_space of training, whose size the device knows.
+  std::vector<tensorflow::Tensor*> outputs;
+  CallTensors tensors;
+
+  // The op must have it.
+  const tensorflow::Tensor& input(const char* name) const {
+    return context->input(op.Input(name));
+  }
+  // The outputs in memory of the device that are zero whatever is computed. They are not yet.
+  std::vector<tensorflow::Tensor*> zeros() const;
+
+ protected:
+  // Types and shapes.
+  absl::Status CheckInputs();
+  // Fills outputs and tensors. Sets what is on the host, host_reserved, to zero.
+  absl::Status AllocateOutputs();
+  // Null where the call does not use it.
+  const void* InputData(int index) const;
+
+ private:
+  std::vector<PartialShape> input_shapes_;
+  std::vector<PartialShape> output_shapes_;
+};
+
+// A call of an op of the CudnnRNN family or of LayerRNN.
+struct RnnCall : OpCall {
+  using OpCall::OpCall;
+  absl::Status Prepare();
+
+  RnnConfig config;
+  tensorflow::Tensor lengths;  // int32 [B] on the host: a checked copy, all T where none are given
+
+  const int32_t* lengths_data() const;
+  // No time step of any row: the states pass through and every gradient of weights is zero.
+  bool empty() const { return config.max_time == 0 || config.batch == 0; }
+};
+
+// A call of an op that packs weights, which allocates its output by itself.
+struct RnnPackCall : OpCall {
+  using OpCall::OpCall;
+  absl::Status Prepare();
+
+  RnnConfig config;  // T and B are 0; for the caller to set
+};
+
+// A call of BlockLSTMV2 or its gradient.
+struct BlockLstmCall : OpCall {
+  using OpCall::OpCall;
+  absl::Status Prepare();
+
+  int64_t seq_len_max = 0;
+  bool use_peephole = false;
+  float cell_clip = 0.0f;  // the gradient passes through the clip, so it does not need this
+
+  // Nothing to compute: every output is zero.
+  bool empty() const { return dims.batch == 0 || seq_len_max == 0; }
+};
+
+absl::Status AllocateOutput(tensorflow::OpKernelContext* context, int index,
+                            const PartialShape& shape, tensorflow::Tensor** output);
+
+// Allocates the reserve_space of training: a vector that holds `bytes`.
+absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes,
+                                  tensorflow::Tensor** reserve_space);
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_

@@ -1,0 +1,29 @@
+// The shape functions of the ops that run an RNN, made of their tables.
+#ifndef TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
+#define TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
+
+#include "absl/status/status.h"
+#include "cc/core/op_spec.h"
+#include "tensorflow/core/framework/shape_inference.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+// They check all that is known when the graph is built: values of constants, too.
+absl::Status InferRnnOp(const OpSpec& op, tensorflow::shape_inference::InferenceContext* c);
+absl::Status InferBlockLstmOp(const OpSpec& op, tensorflow::shape_inference::InferenceContext* c);
+
+template <const OpSpec& op>
+absl::Status RnnShape(tensorflow::shape_inference::InferenceContext* c) {
+  return InferRnnOp(op, c);
+}
+
+template <const OpSpec& op>
+absl::Status BlockLstmShape(tensorflow::shape_inference::InferenceContext* c) {
+  return InferBlockLstmOp(op, c);
+}
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
