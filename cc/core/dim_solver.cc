@@ -93,8 +93,8 @@ Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
 }
 
 Status DimSolver::MergeTerms(const char* tensor, const Terms& terms, const PartialShape& shape) {
-  const bool any_vector = terms.count == 1 && terms.terms[0].letter == nullptr &&
-                          terms.terms[0].factor == 0;
+  const bool any_vector =
+      terms.count == 1 && terms.terms[0].letter == nullptr && terms.terms[0].factor == 0;
   if (terms.count == 0 || any_vector) {
     if (shape.dims.size() == terms.count) return Status();
     return InvalidArgument(tensor, " must be a ", any_vector ? "vector" : "scalar",
@@ -145,8 +145,9 @@ PartialShape DimSolver::Shape(const TensorSpec& output) {
     const Term& term = terms.terms[k];
     const bool exact = term.letter == nullptr && term.factor > 0;
     const bool known = term.letter != nullptr && term.letter->known();
-    shape.dims.push_back(exact ? term.factor : known ? term.factor * term.letter->value
-                                                     : kUnknownDim);
+    shape.dims.push_back(exact   ? term.factor
+                         : known ? term.factor * term.letter->value
+                                 : kUnknownDim);
   }
   if (output.dims[0] == Dim::kInputPlusH && I.known() && H.known()) {
     shape.dims[0] = I.value + H.value;

@@ -4,8 +4,8 @@
 
 #include "cc/core/checked_math.h"
 #include "cc/core/old_dim_solver.h"
-#include "cc/core/param_layout.h"
 #include "cc/core/old_shapes.h"
+#include "cc/core/param_layout.h"
 
 namespace rnn_ops {
 namespace {

@@ -71,9 +71,8 @@ constexpr auto kBackpropV1Inputs =
     Join(kCudnnStates, kParams, kCudnnOutputs, kCudnnOutputGradients, kReserveSpace);
 constexpr auto kBackpropV2Inputs = Join(kCudnnStates, kParams, kCudnnOutputs, kCudnnOutputGradients,
                                         kReserveSpace, kHostReservedInput);
-constexpr auto kBackpropV3Inputs =
-    Join(kCudnnStates, kParams, kCudnnLengths, kCudnnOutputs, kCudnnOutputGradients, kReserveSpace,
-         kHostReservedInput);
+constexpr auto kBackpropV3Inputs = Join(kCudnnStates, kParams, kCudnnLengths, kCudnnOutputs,
+                                        kCudnnOutputGradients, kReserveSpace, kHostReservedInput);
 
 constexpr AttrSet With(AttrSet::Training is_training, bool seeds = true, bool dropout = true) {
   AttrSet attrs;
@@ -126,9 +125,8 @@ constexpr TensorSpec kLayerOutputGradients[] = {
 constexpr auto kLayerRnnInputs = Join(kLayerStates, kLayerWeights, kLayerLengths, kLayerMasks);
 constexpr auto kLayerRnnOutputs = Join(kLayerOutputs, kReserveSpace);
 constexpr auto kLayerPackedInputs = Join(kLayerStates, kLayerWeights, kLayerLengths, kPacked);
-constexpr auto kLayerBackpropInputs =
-    Join(kLayerStates, kLayerWeights, kLayerLengths, kLayerMasks, kLayerOutputs,
-         kLayerOutputGradients, kReserveSpace);
+constexpr auto kLayerBackpropInputs = Join(kLayerStates, kLayerWeights, kLayerLengths, kLayerMasks,
+                                           kLayerOutputs, kLayerOutputGradients, kReserveSpace);
 
 constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = true) {
   AttrSet attrs;
@@ -175,9 +173,9 @@ constexpr OpSpec kCudnnRnnV3 = {OpFamily::kCudnnRnn, With(AttrSet::kAttr), Specs
 constexpr OpSpec kStatelessCudnnRnnV3 = {OpFamily::kCudnnRnn,
                                          With(AttrSet::kAlways, /*seeds=*/false),
                                          Specs(kStatelessInputs), Specs(kV3Outputs)};
-constexpr OpSpec kCudnnRnnV3Packed = {
-    OpFamily::kCudnnRnn, With(AttrSet::kNever, /*seeds=*/false, /*dropout=*/false),
-    Specs(kCudnnPackedInputs), Specs(kCudnnOutputs)};
+constexpr OpSpec kCudnnRnnV3Packed = {OpFamily::kCudnnRnn,
+                                      With(AttrSet::kNever, /*seeds=*/false, /*dropout=*/false),
+                                      Specs(kCudnnPackedInputs), Specs(kCudnnOutputs)};
 constexpr OpSpec kCudnnRnnBackpropV3 = {
     OpFamily::kCudnnRnn, With(AttrSet::kAlways), Specs(kBackpropV3Inputs), {}, {0, 4, "_backprop"}};
 constexpr OpSpec kCudnnRnnV1 = {OpFamily::kCudnnRnn, FirstVersions(AttrSet::kAttr),

@@ -15,15 +15,15 @@ enum class Dim : uint8_t {
   kB,
   kI,
   kH,
-  kS,            // P with projection, otherwise H
-  kG,            // the gates of the mode
-  kLayersDirs,   // L*D
-  kDirsS,        // D*S
-  kGatesH,       // G*H
-  kInputPlusH,   // I+H
-  kBiasRows,     // 2 with GRU; other modes do not have this dimension
-  kTwo,          // 2
-  kParamsSize,   // of the parameter buffer
+  kS,           // P with projection, otherwise H
+  kG,           // the gates of the mode
+  kLayersDirs,  // L*D
+  kDirsS,       // D*S
+  kGatesH,      // G*H
+  kInputPlusH,  // I+H
+  kBiasRows,    // 2 with GRU; other modes do not have this dimension
+  kTwo,         // 2
+  kParamsSize,  // of the parameter buffer
   kAny,
 };
 

@@ -31,8 +31,7 @@ Status ReadAttrs(const AttrSet& has, const Get& get, RnnAttrs* attrs) {
   }
   if (has.activations) {
     RNN_OPS_RETURN_IF_ERROR(parse_activation("activation", &attrs->activation));
-    RNN_OPS_RETURN_IF_ERROR(
-        parse_activation("recurrent_activation", &attrs->recurrent_activation));
+    RNN_OPS_RETURN_IF_ERROR(parse_activation("recurrent_activation", &attrs->recurrent_activation));
   }
   if (has.dropout) RNN_OPS_RETURN_IF_ERROR(get("dropout", &attrs->dropout));
   if (has.seeds) {

@@ -11,12 +11,12 @@ namespace {
 Status CheckParams(const RnnAttrs& attrs, const RnnConfig& config, const PartialShape& params,
                    int64_t size) {
   if (!params.known_rank || params.dims[0] < 0 || params.dims[0] == size) return Status();
-  return InvalidArgument(
-      "params must have ", size, " elements for rnn_mode='", Name(config.mode), "', input_mode='",
-      Name(attrs.input_mode), "', direction='", Name(config.direction),
-      "', num_layers = ", config.num_layers, ", num_units = ", config.num_units,
-      ", input_size = ", config.input_size, " and num_proj = ", config.num_proj,
-      ", but its shape is ", ToString(params), ".");
+  return InvalidArgument("params must have ", size, " elements for rnn_mode='", Name(config.mode),
+                         "', input_mode='", Name(attrs.input_mode), "', direction='",
+                         Name(config.direction), "', num_layers = ", config.num_layers,
+                         ", num_units = ", config.num_units, ", input_size = ", config.input_size,
+                         " and num_proj = ", config.num_proj, ", but its shape is ",
+                         ToString(params), ".");
 }
 
 }  // namespace

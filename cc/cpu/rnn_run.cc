@@ -181,8 +181,7 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
                      sizes.packed_bytes, packed, shape.dims[0], usable);
 }
 
-BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype,
-                                      int64_t seq_len_max) {
+BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype, int64_t seq_len_max) {
   BlockLstmProblem problem{};
   problem.dtype = dtype;
   problem.max_time = dims.max_time;

@@ -23,8 +23,8 @@ int64_t ElementBytes(int32_t dtype);
 // Without the lengths, the dropout key and what concerns the weights.
 RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype);
 
-// The arguments of a call but for threads, scratch, reserve and packed. `lengths`: [B]. Unless it is
-// given, the dropout key is 0.
+// The arguments of a call but for threads, scratch, reserve and packed. `lengths`: [B]. Unless it
+// is given, the dropout key is 0.
 RnnForwardArgs MakeForwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
                                const CallTensors& tensors, DropoutKey key = {});
 RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
@@ -56,8 +56,7 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
 
 // ---- BlockLSTMV2 ----
 
-BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype,
-                                      int64_t seq_len_max);
+BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype, int64_t seq_len_max);
 
 inline BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& d, KernelDtype dtype,
                                              int64_t seq_len_max) {  // OLD

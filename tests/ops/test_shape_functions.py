@@ -216,20 +216,24 @@ def test_layer_batch_major():
         assert ops.LayerRNN(**inputs, time_major=False).output.shape == [B, T, H]
 
 
-def test_layer_backprop():
+@pytest.mark.parametrize("known", [True, False])
+def test_layer_backprop(known):
     rest = ("output", "output_h", "output_c")
+
+    def fill(name, shape):
+        return shape if known else None
+
     with tf.Graph().as_default():
-        for fill in (lambda name, shape: shape, lambda name, shape: None):
-            inputs = _layer_inputs(fill)
-            shapes = ([T, B, H], [B, H], [B, H])
-            more = {n: _placeholder(fill(n, s)) for n, s in zip(rest, shapes)}
-            more |= {f"{n}_backprop": _placeholder(s) for n, s in zip(rest, shapes)}
-            grads = ops.LayerRNNBackprop(**inputs, **more, reserve_space=_placeholder([None]))
-            for name, grad in zip(list(inputs)[:6], grads):
-                if name in ("input_h", "input_c"):
-                    assert grad.shape == [B, H]
-                else:
-                    assert _as_lists([grad.shape]) == _as_lists([inputs[name].shape])
+        inputs = _layer_inputs(fill)
+        shapes = ([T, B, H], [B, H], [B, H])
+        more = {n: _placeholder(fill(n, s)) for n, s in zip(rest, shapes)}
+        more |= {f"{n}_backprop": _placeholder(s) for n, s in zip(rest, shapes)}
+        grads = ops.LayerRNNBackprop(**inputs, **more, reserve_space=_placeholder([None]))
+        if known:
+            expected = _as_lists(inputs[name].shape for name in list(inputs)[:6])
+        else:  # what follows from the gradients of the outputs
+            expected = [[T, B, None], [B, H], [B, H], [None, 4 * H], [H, 4 * H], None]
+        assert _as_lists(grad.shape for grad in grads) == expected
 
 
 PACKED_FILLS = {name: fill for name, fill in LAYER_FILLS.items() if "mask" not in name}

@@ -111,10 +111,10 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
 // does; otherwise null.
 std::unique_ptr<Tensor> TakeReserveSpace(const RnnCall& call) {
   const Tensor& reserve_space = call.input("reserve_space");
-  return call.context->forward_input(
-      call.op.Input("reserve_space"), OpKernelContext::Params::kNoReservation,
-      reserve_space.dtype(), reserve_space.shape(), tensorflow::DEVICE_MEMORY,
-      tensorflow::AllocatorAttributes());
+  return call.context->forward_input(call.op.Input("reserve_space"),
+                                     OpKernelContext::Params::kNoReservation, reserve_space.dtype(),
+                                     reserve_space.shape(), tensorflow::DEVICE_MEMORY,
+                                     tensorflow::AllocatorAttributes());
 }
 
 class RnnBackpropGpuKernel : public RnnBackpropKernel {

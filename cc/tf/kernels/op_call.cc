@@ -80,8 +80,8 @@ absl::Status RnnCall::Prepare() {
   // A copy, so that what was checked is what the kernel reads.
   AllocatorAttributes host;
   host.set_on_host(true);
-  RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_temp(tensorflow::DT_INT32, TensorShape({dims.batch}),
-                                                    &lengths, host));
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      context->allocate_temp(tensorflow::DT_INT32, TensorShape({dims.batch}), &lengths, host));
   const int index = op.Input("sequence_lengths");
   const void* given = index == kAbsent ? nullptr : InputData(index);
   RNN_OPS_TF_RETURN_IF_ERROR(
@@ -114,8 +114,7 @@ absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes, Tensor** re
     return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
   }
   const int index = call.op.Output("reserve_space");
-  const int64_t element =
-      tensorflow::DataTypeSize(call.context->expected_output_dtype(index));
+  const int64_t element = tensorflow::DataTypeSize(call.context->expected_output_dtype(index));
   return AllocateOutput(call.context, index, PartialShape::Of({ReserveElements(bytes, element)}),
                         reserve_space);
 }

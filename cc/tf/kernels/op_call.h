@@ -32,9 +32,7 @@ struct OpCall {
   CallTensors tensors;
 
   // The op must have it.
-  const tensorflow::Tensor& input(const char* name) const {
-    return context->input(op.Input(name));
-  }
+  const tensorflow::Tensor& input(const char* name) const { return context->input(op.Input(name)); }
   // The outputs in memory of the device that are zero whatever is computed. They are not yet.
   std::vector<tensorflow::Tensor*> zeros() const;
 

@@ -54,8 +54,8 @@ absl::Status TakePanels(OpKernelContext* context, const Tensor& packed,
 absl::Status RnnForwardCpuKernel::Run(const RnnCall& call, DropoutKey dropout_key) const {
   for (Tensor* output : call.zeros()) SetZero(output);
   PoolParallelFor parallel(call.context);
-  cpu::RnnForwardArgs args = cpu::MakeForwardArgs(call.config, call.dtype, call.lengths_data(),
-                                                  call.tensors, dropout_key);
+  cpu::RnnForwardArgs args =
+      cpu::MakeForwardArgs(call.config, call.dtype, call.lengths_data(), call.tensors, dropout_key);
   Tensor aligned_packed;
   if (call.op.Input("packed") != kAbsent) {
     RNN_OPS_TF_RETURN_IF_ERROR(TakePanels(call.context, call.input("packed"), args.problem,
@@ -126,8 +126,8 @@ absl::Status RnnBackpropCpuKernel::Run(const RnnCall& call) const {
   args.parallel = parallel.callback();
   const cpu::RnnSizes sizes = cpu::RnnBackwardSizes(args);
   const Tensor& reserve_space = call.input("reserve_space");
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(cpu::CheckReserveSpace(args.problem, sizes.reserve_bytes,
-                                                         FromTf(reserve_space.shape()))));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(
+      cpu::CheckReserveSpace(args.problem, sizes.reserve_bytes, FromTf(reserve_space.shape()))));
   Tensor aligned_reserve;
   RNN_OPS_TF_RETURN_IF_ERROR(
       AlignedData(call.context, reserve_space, &aligned_reserve, &args.reserve));

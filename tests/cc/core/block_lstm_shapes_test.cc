@@ -30,7 +30,8 @@ InputShapes Inputs() {
 InputShapes GradInputs() {
   InputShapes s(kBlockLstmGrad);
   s.Take(Inputs());
-  s["i"] = s["cs"] = s["f"] = s["o"] = s["ci"] = s["co"] = s["h"] = s["cs_grad"] = s["h_grad"] = Shape({7, 2, 3});
+  s["i"] = s["cs"] = s["f"] = s["o"] = s["ci"] = s["co"] = s["h"] = s["cs_grad"] = s["h_grad"] =
+      Shape({7, 2, 3});
   return s;
 }
 
@@ -118,15 +119,9 @@ TEST(BlockLstmShapes, EachGradientInputIsChecked) {
     const char* name;
     const char* field;
   } tensors[] = {
-      {"i must", "i"},
-      {"cs must", "cs"},
-      {"f must", "f"},
-      {"o must", "o"},
-      {"ci must", "ci"},
-      {"co must", "co"},
-      {"h must", "h"},
-      {"cs_grad must", "cs_grad"},
-      {"h_grad must", "h_grad"},
+      {"i must", "i"}, {"cs must", "cs"},           {"f must", "f"},
+      {"o must", "o"}, {"ci must", "ci"},           {"co must", "co"},
+      {"h must", "h"}, {"cs_grad must", "cs_grad"}, {"h_grad must", "h_grad"},
   };
   for (const auto& tensor : tensors) {
     for (const auto& dims : std::vector<std::vector<int64_t>>{
@@ -174,8 +169,8 @@ TEST(BlockLstmShapes, WeightsAlone) {
 }
 
 TEST(BlockLstmShapes, AKernelNeedsEverySize) {
-  for (int64_t RnnDims::* size : {&RnnDims::max_time, &RnnDims::batch,
-                                        &RnnDims::input_size, &RnnDims::num_units}) {
+  for (int64_t RnnDims::* size :
+       {&RnnDims::max_time, &RnnDims::batch, &RnnDims::input_size, &RnnDims::num_units}) {
     RnnDims dims{7, 2, 5, 3};
     ASSERT_TRUE(ValidateBlockLstm(dims, 7).ok());
     dims.*size = kU;

@@ -99,8 +99,7 @@ TEST(LayerRnnShapes, NothingKnownIsAccepted) {
 
 TEST(LayerRnnShapes, OptionalTensorsMayBeAbsent) {
   for (RnnMode mode : kModes) {
-    for (const char* field :
-         {"bias", "sequence_lengths", "input_mask", "recurrent_mask"}) {
+    for (const char* field : {"bias", "sequence_lengths", "input_mask", "recurrent_mask"}) {
       InputShapes in = Inputs(mode);
       RnnDims dims;
       in[field] = Shape({0});
@@ -149,8 +148,7 @@ TEST(LayerRnnShapes, SizesFollowFromAnyTensorThatHasThem) {
   ASSERT_TRUE(grad.Infer(attrs, &dims).ok());
   ExpectDims(dims, 7, 2, 5, 3);
   grad["kernel"] = Shape({5, 12});
-  ExpectInvalid(grad.Infer(attrs, &dims),
-                {"output_backprop must", "H is 4 according to kernel"});
+  ExpectInvalid(grad.Infer(attrs, &dims), {"output_backprop must", "H is 4 according to kernel"});
 }
 
 TEST(LayerRnnShapes, EachInputIsChecked) {
@@ -222,8 +220,7 @@ TEST(LayerRnnShapes, GatesAndBiasAreThoseOfTheMode) {
   ExpectInvalid(in.Infer(Attrs(RnnMode::kLstm), &dims),
                 {"kernel must have shape [I, 4*H]", "[5, 9]"});
   in["bias"] = Shape({9});
-  ExpectInvalid(in.Infer(Attrs(RnnMode::kGru), &dims),
-                {"bias must have shape [2, 3*H]", "[9]"});
+  ExpectInvalid(in.Infer(Attrs(RnnMode::kGru), &dims), {"bias must have shape [2, 3*H]", "[9]"});
   for (int64_t rows : {1, 3}) {
     in["bias"] = Shape({rows, 9});
     ExpectInvalid(

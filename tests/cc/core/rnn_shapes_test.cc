@@ -31,7 +31,8 @@ InputShapes BackpropInputs() {
   InputShapes s(kCudnnRnnBackpropV3);
   s.Take(Inputs());
   s["output"] = s["output_backprop"] = Shape({7, 2, 3});
-  s["output_h"] = s["output_h_backprop"] = s["output_c"] = s["output_c_backprop"] = Shape({2, 2, 3});
+  s["output_h"] = s["output_h_backprop"] = s["output_c"] = s["output_c_backprop"] =
+      Shape({2, 2, 3});
   s["reserve_space"] = Shape({100});
   return s;
 }
