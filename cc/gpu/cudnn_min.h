@@ -61,9 +61,7 @@
 
 #define RNN_OPS_CUDNN_WGRAD_MODES(V) V(CUDNN_WGRAD_MODE_ADD, 0)
 
-#define RNN_OPS_CUDNN_AUX_FLAGS(V)   \
-  V(CUDNN_RNN_PADDED_IO_DISABLED, 0) \
-  V(CUDNN_RNN_PADDED_IO_ENABLED, 1)
+#define RNN_OPS_CUDNN_AUX_FLAGS(V) V(CUDNN_RNN_PADDED_IO_ENABLED, 1)
 
 #ifndef CUDNN_H_  // the guard of NVIDIA's own header, which then has the types
 #define RNN_OPS_ENUMERATOR(name, value) name = value,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <string_view>
 #include <utility>
 
 #include "cc/core/param_layout.h"
@@ -80,14 +79,6 @@ Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
   return ops.Copy(call.stream, args.dc0, args.dc_n, StateBytes(args.problem, c.num_units));
 }
 
-Status ParsePaddedIo(const char* text, PaddedIo* padded_io) {
-  const std::string_view given = text == nullptr ? "" : text;
-  *padded_io = given == "if_needed" ? PaddedIo::kIfNeeded : PaddedIo::kAlways;
-  if (given.empty() || given == "always" || given == "if_needed") return Status();
-  return InvalidArgument(
-      "TF_RNN_OPS_CUDNN_PADDED_IO must be one of 'always', 'if_needed', but it is '", given, "'.");
-}
-
 RnnExecutor::RnnExecutor(RnnExecutorParts parts)
     : parts_(std::move(parts)),
       handles_(parts_.cudnn),
@@ -109,13 +100,11 @@ Status RnnExecutor::GetTraits(const RnnGpuCall& call, DeviceTraits* traits) {
 Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                             const RnnChoice& choice, Pass pass, const void* params,
                             RnnPlan::Pointer* plan) {
-  const bool needs_padded_io = !problem.config.time_major || !IsFull(problem);
   RnnPlanKey key;
   key.device = call.device;
   key.network = NetworkOf(problem.config);
   key.compute = choice.compute;
   key.allow_tf32 = problem.allow_tf32;
-  key.padded_io = parts_.padded_io == PaddedIo::kAlways || needs_padded_io;
   key.algo = pass == Pass::kForward ? choice.algos.forward : choice.algos.backward;
   return plans_.Get(handle, key, params, plan);
 }

@@ -31,21 +31,11 @@ Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
 Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
                             const RnnGpuCall& call);
 
-// Whether cuDNN is told that rows may end at different steps (TF_RNN_OPS_CUDNN_PADDED_IO).
-enum class PaddedIo {
-  kAlways,    // the default
-  kIfNeeded,  // not where all rows have T steps and lie time-major, as TensorFlow's own ops
-};
-
-// "always" or "if_needed"; null and "" mean always.
-Status ParsePaddedIo(const char* text, PaddedIo* padded_io);
-
 // What an executor works with; everything outlives it.
 struct RnnExecutorParts {
   const CudnnApi* cudnn = nullptr;
   const DeviceOps* ops = nullptr;
   AlgoPolicy policy = AlgoPolicy::kHeuristic;
-  PaddedIo padded_io = PaddedIo::kAlways;
   // The traits of the device of a stream.
   std::function<Status(void* stream, DeviceTraits* traits)> traits;
   // Enqueues `work` on the stream and waits for it; *seconds: how long the device took. Used by

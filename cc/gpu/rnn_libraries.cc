@@ -14,8 +14,6 @@ namespace gpu {
 Status FindRnnParts(RnnExecutorParts* parts) {
   const DriverApi* driver = nullptr;
   RNN_OPS_RETURN_IF_ERROR(ParseAlgoPolicy(std::getenv("TF_RNN_OPS_CUDNN_ALGO"), &parts->policy));
-  RNN_OPS_RETURN_IF_ERROR(
-      ParsePaddedIo(std::getenv("TF_RNN_OPS_CUDNN_PADDED_IO"), &parts->padded_io));
   RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
   RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&parts->ops));
   RNN_OPS_RETURN_IF_ERROR(GetCudnn(&parts->cudnn));

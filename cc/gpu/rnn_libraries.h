@@ -8,7 +8,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// The driver, cuDNN, and what TF_RNN_OPS_CUDNN_ALGO and TF_RNN_OPS_CUDNN_PADDED_IO say.
+// The driver, cuDNN, and what TF_RNN_OPS_CUDNN_ALGO says.
 Status FindRnnParts(RnnExecutorParts* parts);
 
 }  // namespace gpu

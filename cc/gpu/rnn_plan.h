@@ -38,16 +38,13 @@ struct RnnPlanKey {
   RnnConfig network;                // NetworkOf() the call's config
   Dtype compute = Dtype::kFloat32;  // the type that cuDNN gets
   bool allow_tf32 = false;
-  // Of CUDNN_RNN_PADDED_IO: needed unless rows have the same length and lie time-major.
-  bool padded_io = true;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
 
   bool operator<(const RnnPlanKey& other) const {
     const auto fields = [](const RnnPlanKey& k) {
       const RnnConfig& n = k.network;
       return std::tie(k.device, n.mode, n.input_mode, n.direction, n.num_layers, n.num_units,
-                      n.input_size, n.num_proj, n.batch, k.compute, k.allow_tf32, k.padded_io,
-                      k.algo);
+                      n.input_size, n.num_proj, n.batch, k.compute, k.allow_tf32, k.algo);
     };
     return fields(*this) < fields(other);
   }

@@ -167,7 +167,6 @@ def special(check):
     yield "no steps", check(short, [0, 0], steps=3)
     yield "second gradient", check(short, [6, 2, 4], twice=True)
     yield "NaN in the padding", check(short, [6, 2, 4], padding=np.nan)
-    yield "padded I/O off", check(short, [6, 6, 6], padded_io="if_needed")
 
 
 def algorithms(check):

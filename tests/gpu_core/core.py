@@ -38,7 +38,7 @@ class CoreRnn(ctypes.Structure):
         ("dropout", ctypes.c_float),
         ("stream", ctypes.c_void_p),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
-        *[(name, ctypes.c_char_p) for name in ("algo", "padded_io")],
+        ("algo", ctypes.c_char_p),
     ]
 
 
@@ -92,8 +92,8 @@ class Core:
             lengths: of the rows.
             time_major: whether the first dimension of x is time.
             training: whether backward follows.
-            settings: further fields; `algo` and `padded_io` as the environment variables
-                TF_RNN_OPS_CUDNN_ALGO and TF_RNN_OPS_CUDNN_PADDED_IO, which they replace.
+            settings: further fields; `algo` as the environment variable TF_RNN_OPS_CUDNN_ALGO,
+                which it replaces.
         """
         settings = {k: v.encode() if isinstance(v, str) else v for k, v in settings.items()}
         steps, batch = x.shape[:2] if time_major else (x.shape[1], x.shape[0])

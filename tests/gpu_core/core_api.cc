@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "cc/core/param_layout.h"
 #include "cc/gpu/rnn_executor.h"
@@ -23,8 +22,7 @@ struct CoreRnn {
   float dropout;
   void* stream;
   const int32_t* lengths;
-  const char* algo;       // as TF_RNN_OPS_CUDNN_ALGO; null: what the environment says
-  const char* padded_io;  // as TF_RNN_OPS_CUDNN_PADDED_IO; likewise
+  const char* algo;  // as TF_RNN_OPS_CUDNN_ALGO; null: what the environment says
 };
 
 namespace {
@@ -40,23 +38,19 @@ thread_local std::string message;
 // One executor for each way to choose an algorithm, so that one process can compare them.
 struct Executors {
   std::mutex mutex;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<gpu::RnnExecutor>> made;
+  std::map<std::string, std::unique_ptr<gpu::RnnExecutor>> made;
 };
 
 Status GetExecutor(const CoreRnn& core, gpu::RnnExecutor** executor) {
   // Never destroyed: kernels may run while the process exits.
   static Executors* const executors = new Executors;
   const std::string algo = core.algo == nullptr ? "" : core.algo;
-  const std::string padded_io = core.padded_io == nullptr ? "" : core.padded_io;
   std::lock_guard<std::mutex> lock(executors->mutex);
-  std::unique_ptr<gpu::RnnExecutor>& made = executors->made[{algo, padded_io}];
+  std::unique_ptr<gpu::RnnExecutor>& made = executors->made[algo];
   if (made == nullptr) {
     gpu::RnnExecutorParts parts;
     RNN_OPS_RETURN_IF_ERROR(gpu::FindRnnParts(&parts));
     if (!algo.empty()) RNN_OPS_RETURN_IF_ERROR(gpu::ParseAlgoPolicy(core.algo, &parts.policy));
-    if (!padded_io.empty()) {
-      RNN_OPS_RETURN_IF_ERROR(gpu::ParsePaddedIo(core.padded_io, &parts.padded_io));
-    }
     made = std::make_unique<gpu::RnnExecutor>(parts);
   }
   *executor = made.get();

@@ -1,4 +1,4 @@
-"""Algorithm by padding by math type: values and times of the core beside PyTorch. Run by run.py.
+"""Algorithm by math type: values and times of the core beside PyTorch. Run by run.py.
 
 A check is one problem in one type. Its text is two rows of the report: inference and training. Times
 are medians in microseconds, of calls in a row without Python between them.
@@ -37,9 +37,7 @@ MATH = (
 # Name, settings of the core.
 WAYS = (
     ("standard", {"algo": "standard"}),
-    ("standard, padded I/O off", {"algo": "standard", "padded_io": "if_needed"}),
     ("heuristic", {"algo": "heuristic"}),
-    ("heuristic, padded I/O off", {"algo": "heuristic", "padded_io": "if_needed"}),
     ("heuristic, reserve copied", {"algo": "heuristic", "keeps_reserve": True}),
     ("persist_static", {"algo": "persist_static"}),
 )

@@ -31,9 +31,8 @@ _SHARE = re.compile(r"^(?:ok  |FAIL) (\S+ \S+) .*?([\d.e+-]+|inf) of the bound")
 _ROW = re.compile(r"\|(?: [^|]* \|)+")
 # The columns of matrix.HEAD and sweep.HEAD, which need PyTorch to be read; the tests compare them.
 MATRIX_HEAD = (
-    "cell | T, B, I, H, L | type | pass | torch | standard | standard, padded I/O off | heuristic | "
-    "heuristic, padded I/O off | heuristic, reserve copied | persist_static | torch / heuristic | "
-    "worst of the bound"
+    "cell | T, B, I, H, L | type | pass | torch | standard | heuristic | heuristic, reserve copied | "
+    "persist_static | torch / heuristic | worst of the bound"
 )
 SWEEP_HEAD = (
     "cell | type | H | L | D | B | standard, inference | small_h, inference | "

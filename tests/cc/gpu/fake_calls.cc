@@ -77,7 +77,6 @@ cudnnStatus_t CheckCall(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, const in
   REQUIRE(rnn->algo != CUDNN_RNN_ALGO_PERSIST_DYNAMIC || rnn->built_for == x->batch);
   const bool full = std::all_of(x->lengths.begin(), x->lengths.end(),
                                 [&](int length) { return length == x->max_time; });
-  REQUIRE(rnn->padded_io || (full && x->layout == CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED));
   if (rnn->algo != CUDNN_RNN_ALGO_STANDARD && !full) {
     BadParam("persistent kernels take rows of one length");
     return CUDNN_STATUS_NOT_SUPPORTED;

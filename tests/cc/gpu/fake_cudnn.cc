@@ -156,7 +156,7 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
                                        int32_t hidden_size, int32_t proj_size, int32_t num_layers,
                                        cudnnDropoutDescriptor_t dropout, uint32_t flags) {
   REQUIRE(rnn != nullptr && bias == CUDNN_RNN_DOUBLE_BIAS);
-  REQUIRE(flags == CUDNN_RNN_PADDED_IO_ENABLED || flags == CUDNN_RNN_PADDED_IO_DISABLED);
+  REQUIRE(flags == CUDNN_RNN_PADDED_IO_ENABLED);
   REQUIRE(dropout != nullptr && dropout->set);
   REQUIRE(input_size > 0 && hidden_size > 0 && num_layers > 0);
   REQUIRE(proj_size > 0 && proj_size <= hidden_size);
@@ -174,7 +174,6 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
   rnn->set = true;
-  rnn->padded_io = flags == CUDNN_RNN_PADDED_IO_ENABLED;
   rnn->algo = algo;
   rnn->type = type;
   rnn->size = {static_cast<Mode>(mode),

@@ -39,7 +39,6 @@ struct cudnnRNNDataStruct {
 };
 struct cudnnRNNStruct {
   bool set = false;
-  bool padded_io = true;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   rnn_ops::gpu::fake::RnnSize size{};

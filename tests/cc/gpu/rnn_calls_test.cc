@@ -171,22 +171,6 @@ TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
   EXPECT_EQ(flags, static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
 }
 
-TEST_F(RnnCallsTest, PaddedIoIsOffOnlyWhereNotNeeded) {
-  RnnExecutorParts parts = fake::HostParts(&recording_.cudnn(), &ops_, AlgoPolicy::kStandard);
-  parts.padded_io = PaddedIo::kIfNeeded;
-  executor_ = std::make_unique<RnnExecutor>(parts);
-  const auto flags = [&](bool time_major, std::vector<int32_t> lengths) {
-    RnnCase c = SmallCase(RnnMode::kLstm);
-    c.config.time_major = time_major;
-    c.lengths = std::move(lengths);
-    c.config.batch = 3;
-    EXPECT_TRUE(Forward(c).status.ok());
-    return std::get<14>(LAST_ARGUMENTS(SetRNNDescriptor_v8));
-  };
-  EXPECT_EQ(flags(true, {4, 2, 3}), static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
-  EXPECT_EQ(flags(true, {4, 4, 4}), static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_DISABLED));
-}
-
 TEST_F(RnnCallsTest, MathTypes) {
   const std::tuple<Dtype, bool, cudnnMathType_t> expected[] = {
       {Dtype::kFloat32, false, CUDNN_FMA_MATH},

@@ -390,27 +390,6 @@ TEST_F(RnnExecutorTest, ReserveSpaceThatNobodyReadsAgainIsNotCopied) {
   }
 }
 
-TEST_F(RnnExecutorTest, PaddedIoOnlyIfNeeded) {
-  RnnExecutorParts parts = fake::HostParts(&cudnn_, &ops_, AlgoPolicy::kHeuristic);
-  ASSERT_TRUE(ParsePaddedIo("if_needed", &parts.padded_io).ok());
-  executor_ = std::make_unique<RnnExecutor>(parts);
-  // The stand-in refuses a call without it where it is needed.
-  for (const RnnCase& c : Sweep()) Check(executor_.get(), c);
-}
-
-TEST(PaddedIoTest, Names) {
-  PaddedIo padded_io = PaddedIo::kIfNeeded;
-  for (const char* name : {static_cast<const char*>(nullptr), "", "always"}) {
-    ASSERT_TRUE(ParsePaddedIo(name, &padded_io).ok());
-    EXPECT_EQ(padded_io, PaddedIo::kAlways);
-  }
-  ASSERT_TRUE(ParsePaddedIo("if_needed", &padded_io).ok());
-  EXPECT_EQ(padded_io, PaddedIo::kIfNeeded);
-  const Status status = ParsePaddedIo("never", &padded_io);
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_NE(status.message().find("TF_RNN_OPS_CUDNN_PADDED_IO"), std::string::npos);
-}
-
 TEST_F(RnnExecutorTest, ThreadsAndStreamsShareAnExecutor) {
   RnnExecutor* executor = this->executor();
   std::vector<std::thread> threads;

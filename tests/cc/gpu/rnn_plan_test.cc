@@ -157,7 +157,6 @@ TEST_F(RnnPlanTest, EveryFieldOfTheKeyTellsPlansApart) {
   with([](RnnPlanKey* k) { k->network.batch = 3; });
   with([](RnnPlanKey* k) { k->compute = Dtype::kFloat64; });
   with([](RnnPlanKey* k) { k->allow_tf32 = true; });
-  with([](RnnPlanKey* k) { k->padded_io = false; });
   with([](RnnPlanKey* k) { k->algo = CUDNN_RNN_ALGO_PERSIST_STATIC; });
   EXPECT_EQ(std::set<RnnPlanKey>(keys.begin(), keys.end()).size(), keys.size());
 }
