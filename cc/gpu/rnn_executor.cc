@@ -30,6 +30,20 @@ int64_t ReserveBytes(int64_t needed) {
   return (needed / kUnit + 1) * kUnit;
 }
 
+// Cuts `problem` off behind its longest row, where the steps behind that are the end of memory, and
+// makes those of its result `sequence` zero. WHY: rows of one length, which may be shorter than T,
+// can take a persistent kernel.
+Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void* sequence,
+                        RnnProblem* problem) {
+  RnnConfig& c = problem->config;
+  const int64_t longest = *std::max_element(problem->lengths, problem->lengths + c.batch);
+  if (longest == c.max_time || (!c.time_major && c.batch > 1)) return Status();
+  const int64_t all_bytes = SequenceBytes(*problem, width);
+  c.max_time = longest;
+  const int64_t bytes = SequenceBytes(*problem, width);
+  return ops.Zero(stream, static_cast<char*>(sequence) + bytes, all_bytes - bytes);
+}
+
 bool IsFull(const RnnProblem& problem) {
   const int32_t* const end = problem.lengths + problem.config.batch;
   return std::all_of(problem.lengths, end,
@@ -109,9 +123,12 @@ Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, c
   return plans_.Get(handle, key, params, plan);
 }
 
-Status RnnExecutor::Forward(const RnnForwardArgs& args, const RnnGpuCall& call) {
-  if (HasNoSteps(args.problem)) return ForwardWithoutSteps(*parts_.ops, args, call);
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem.config));
+Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call) {
+  if (HasNoSteps(given.problem)) return ForwardWithoutSteps(*parts_.ops, given, call);
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem.config));
+  RnnForwardArgs args = given;
+  RNN_OPS_RETURN_IF_ERROR(CutOffEmptySteps(
+      *parts_.ops, call.stream, args.problem.config.output_size(), args.y, &args.problem));
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
   HandlePool::Lease handle;
@@ -126,9 +143,12 @@ Status RnnExecutor::Forward(const RnnForwardArgs& args, const RnnGpuCall& call) 
   return RunForward(args, {call.device, call.stream, &recycling}, handle.get(), choice);
 }
 
-Status RnnExecutor::Backward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
-  if (HasNoSteps(args.problem)) return BackwardWithoutSteps(*parts_.ops, args, call);
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem.config));
+Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& call) {
+  if (HasNoSteps(given.problem)) return BackwardWithoutSteps(*parts_.ops, given, call);
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem.config));
+  RnnBackwardArgs args = given;
+  RNN_OPS_RETURN_IF_ERROR(CutOffEmptySteps(*parts_.ops, call.stream, args.problem.config.input_size,
+                                           args.dx, &args.problem));
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
   RnnChoice choice;

@@ -164,6 +164,9 @@ def special(check):
     yield "skip_input", check(skipping, [6, 2, 4])
     short = RnnSpec("lstm", 1, 5, 4, "bidirectional")
     yield "longer than any row", check(short, [3, 1, 2], steps=7)
+    for time_major in (True, False):
+        label = f"rows shorter than T, time_major={time_major}"
+        yield label, check(short, [4, 4, 4], steps=7, time_major=time_major, padding=np.nan)
     yield "no steps", check(short, [0, 0], steps=3)
     yield "second gradient", check(short, [6, 2, 4], twice=True)
     yield "NaN in the padding", check(short, [6, 2, 4], padding=np.nan)

@@ -171,6 +171,24 @@ TEST_F(RnnCallsTest, TheDescriptorSaysWhatTheProblemIs) {
   EXPECT_EQ(flags, static_cast<uint32_t>(CUDNN_RNN_PADDED_IO_ENABLED));
 }
 
+TEST_F(RnnCallsTest, RowsOfOneLengthTakeAPersistentKernelWhereTimeIsFirst) {
+  const auto algo = [&](bool time_major, std::vector<int32_t> lengths) {
+    Reset(AlgoPolicy::kHeuristic);
+    RnnCase c = SmallCase(RnnMode::kLstm);
+    c.dtype = Dtype::kFloat32;
+    c.config.max_time = 4;
+    c.config.time_major = time_major;
+    c.lengths = std::move(lengths);
+    EXPECT_TRUE(Forward(c).status.ok());
+    return std::get<1>(LAST_ARGUMENTS(SetRNNDescriptor_v8));
+  };
+  EXPECT_EQ(algo(true, {4, 4, 4}), CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H);
+  EXPECT_EQ(algo(true, {2, 2, 2}), CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H);
+  EXPECT_EQ(algo(true, {2, 2, 1}), CUDNN_RNN_ALGO_STANDARD);
+  EXPECT_EQ(algo(false, {4, 4, 4}), CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H);
+  EXPECT_EQ(algo(false, {2, 2, 2}), CUDNN_RNN_ALGO_STANDARD);
+}
+
 TEST_F(RnnCallsTest, MathTypes) {
   const std::tuple<Dtype, bool, cudnnMathType_t> expected[] = {
       {Dtype::kFloat32, false, CUDNN_FMA_MATH},

@@ -61,7 +61,7 @@ std::vector<RnnCase> Sweep() {
       for (int64_t layers : {1, 2, 3}) {
         for (bool time_major : {true, false}) {
           for (const std::vector<int32_t>& lengths :
-               {std::vector<int32_t>{4, 4, 4}, {4, 2, 3}, {2, 0, 3}, {0, 1, 0}}) {
+               {std::vector<int32_t>{4, 4, 4}, {4, 2, 3}, {2, 2, 2}, {2, 0, 3}, {0, 1, 0}}) {
             RnnCase c = SmallCase(mode);
             c.config.direction = direction;
             c.config.num_layers = layers;
