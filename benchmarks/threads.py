@@ -1,11 +1,12 @@
-"""More threads than CPUs: what a call takes when a library has more threads than it has CPUs.
+"""Numbers of threads: what a call takes with fewer threads than CPUs, with as many, and with more.
 
-    python -m benchmarks.threads [SHAPES ...] [--output FILE]
+    python -m benchmarks.threads [SHAPES ...] [--threads 1 4 16] [--output FILE]
 
-Two settings. "idle": all CPUs of this machine, with as many threads, 8 and 32. "quota": a control
-group with the time of one CPU, as a container has, with 1 and 16 threads; left out where no group
-can be made. Every peer and number of threads is a process of its own, and all of a setting take
-turns. A ratio is the time over that of the same peer with the first number of threads.
+Two settings. "idle": all CPUs of this machine, with as many threads, 8 and 32, or with those of
+--threads. "quota": a control group with the time of one CPU, as a container has, with 1 and 16
+threads; left out with --threads, and where no group can be made. Every peer and number of threads
+is a process of its own, and all of a setting take turns. A ratio is the time over that of the same
+peer with the first number of threads.
 """
 
 import argparse
@@ -34,6 +35,8 @@ def parse_args(argv):
     parser.add_argument("shapes", nargs="*", default=["threads"])
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, nargs="*", help="the numbers to compare")
+    parser.add_argument("--rest", type=float, default=REST_SECONDS, help="seconds between turns")
     parser.add_argument(
         "--output", type=pathlib.Path, default=pathlib.Path("bench_output/threads.json")
     )
@@ -68,7 +71,7 @@ def start(names, counts, prefix):
     return runners
 
 
-def measure(runners, problem, training, rounds, folder):
+def measure(runners, problem, training, args, folder):
     """Seconds of each call of each runner that can do the problem."""
     ready = []
     for runner in runners:
@@ -80,17 +83,17 @@ def measure(runners, problem, training, rounds, folder):
             print(f"  left out: {runner.peer}: {error}", flush=True)
     calls = {}
     for runner in ready:
-        median = statistics.median(turn(runner, 3))
+        median = statistics.median(turn(runner, 3, args.rest))
         calls[id(runner)] = min(200, max(1, round(TURN_SECONDS / median)))
-    for _ in range(rounds):
+    for _ in range(args.rounds):
         for runner in ready:
-            runner.seconds += turn(runner, calls[id(runner)])
+            runner.seconds += turn(runner, calls[id(runner)], args.rest)
     return ready
 
 
-def turn(runner, calls):
+def turn(runner, calls, rest):
     """Seconds of each of `calls` calls, once the threads of the turn before sleep."""
-    time.sleep(REST_SECONDS)
+    time.sleep(rest)
     return runner.worker.time(calls)
 
 
@@ -135,10 +138,10 @@ def main(argv=None):
     lines = [HEAD]
     print(HEAD)
     with tempfile.TemporaryDirectory() as folder, cpu_quota(1) as one_cpu:
-        settings = {"idle": ([cpus, 8, 32], [])}
-        if one_cpu is None:
+        settings = {"idle": (args.threads or [cpus, 8, 32], [])}
+        if not args.threads and one_cpu is None:
             print("no control group can be made here: the quota is left out")
-        else:
+        elif not args.threads:
             settings["quota of 1 CPU"] = ([1, 16], one_cpu)
         for setting, (counts, prefix) in settings.items():
             runners = start(args.peers, counts, prefix)
@@ -147,7 +150,7 @@ def main(argv=None):
                     for training in (False, True):
                         mode = "training" if training else "inference"
                         for runner in measure(
-                            runners, problem, training, args.rounds, pathlib.Path(folder)
+                            runners, problem, training, args, pathlib.Path(folder)
                         ):
                             base = next(r for r in runners if r.peer == runner.peer and r.seconds)
                             row = row_of(runner, base)

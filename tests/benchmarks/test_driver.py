@@ -140,20 +140,31 @@ def test_unknown_peer_is_refused(capsys):
     assert "nobody" in capsys.readouterr().err
 
 
-def test_threads(tmp_path):
+def run_threads(tmp_path, *arguments):
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("lstm 3 2 4 4\n")
     output = tmp_path / "threads.json"
     command = [sys.executable, "-m", "benchmarks.threads", str(shapes), "--rounds", "1"]
-    command += ["--peers", "tf_rnn_ops", "--output", str(output)]
+    command += ["--peers", "tf_rnn_ops", "--output", str(output), *arguments]
     env = dict(os.environ, PYTHONPATH=str(ROOT), BENCH_PYTHONPATH=os.environ.get("PYTHONPATH", ""))
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = json.loads(output.read_text())["rows"]
+    return json.loads(output.read_text())["rows"], done.stdout
+
+
+def test_threads(tmp_path):
+    rows, printed = run_threads(tmp_path)
     idle = [row for row in rows if row["setting"] == "idle"]
     assert [row["mode"] for row in idle] == 3 * ["inference"] + 3 * ["training"]
     assert [row["ratio"] for row in idle if row["threads"] == idle[0]["threads"]] == [1.0, 1.0]
     assert all(0 < row["median_ms"] <= row["p95_ms"] for row in rows)
     quota = {row["threads"] for row in rows if row["setting"] != "idle"}
     assert quota in ({1, 16}, set()), "left out where no control group can be made"
-    assert quota or "the quota is left out" in done.stdout
+    assert quota or "the quota is left out" in printed
+
+
+def test_threads_of_the_command_line(tmp_path):
+    rows, printed = run_threads(tmp_path, "--threads", "1", "3", "--rest", "0")
+    assert [row["threads"] for row in rows] == [1, 3, 1, 3]
+    assert {row["setting"] for row in rows} == {"idle"}
+    assert "quota" not in printed
