@@ -2,9 +2,9 @@
 //
 // Note [Pairs]
 // AVX512_BF16 has one instruction that multiplies two neighbours of A with two of B and adds both
-// products to a float32: twice the rate of float32. So A and B of a product are arrays of Pair, 32
-// bits that hold two consecutive k, and everything else (tiles, panels, row pointers) is as for
-// float, with half as many k. An odd K is filled up with zeros on both sides.
+// products to a float32: on some CPUs twice the rate of float32. So A and B of a product are arrays
+// of Pair, 32 bits that hold two consecutive k, and everything else (tiles, panels, row pointers)
+// is as for float, with half as many k. An odd K is filled up with zeros on both sides.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
 
@@ -86,13 +86,17 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const BFloat16Bits* p, int64_t n) {
 
 constexpr bool kHasPairs = true;
 
-// AVX512_BF16 is not part of the level: to be asked before anything of pairs runs.
+// AVX512_BF16 is not part of the level: to be asked before anything of pairs runs. A CPU that has
+// AMX for bfloat16 as well says no: it runs the instruction on pairs so slowly that float32 is
+// faster (docs/performance.md, "16 cores").
 inline bool CpuHasPairs() {
   static std::atomic<int> known{-1};  // cpuid is slow on a virtual machine
   int has = known.load(std::memory_order_relaxed);
   if (has < 0) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     has = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 5)) != 0;
+    const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1u << 22)) != 0;
+    has = has && !has_amx;
     known.store(has, std::memory_order_relaxed);
   }
   return has != 0;
