@@ -36,7 +36,7 @@ class _Threads(ctypes.Structure):
 
 
 # What cc/cpu/heuristics.h has for wake_ns and meet_ns.
-_WAKE_NS, _MEET_NS = 40000, 300
+_WAKE_NS, _MEET_NS = 40000, 200
 _Function = ctypes.CFUNCTYPE(_Sizes, ctypes.POINTER(_Problem), ctypes.POINTER(_Threads))
 
 

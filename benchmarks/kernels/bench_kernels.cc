@@ -140,7 +140,12 @@ class Threads {
     team_.reset();
     for (std::thread& helper : helpers_) helper.join();
   }
-  ParallelFor Get() { return ParallelForOf(team_.get()); }
+  // As for a call after a rest, however long this one was: sizes and calls go by the same costs.
+  ParallelFor Get() {
+    ParallelFor parallel = ParallelForOf(team_.get());
+    parallel.threads.wake_ns = kWakeNs;
+    return parallel;
+  }
 
  private:
   std::vector<std::thread> helpers_;

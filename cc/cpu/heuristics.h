@@ -1,10 +1,12 @@
 // Every decision on how many threads a job gets and how they share it, as pure functions of sizes.
 //
-// Figures without a date and a CPU beside them are a model: nobody has measured them.
+// Figures without a date and a CPU beside them are a model: nobody has measured them. Nothing was
+// measured on more than 16 cores.
 #ifndef TF_RNN_OPS_CC_CPU_HEURISTICS_H_
 #define TF_RNN_OPS_CC_CPU_HEURISTICS_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "cc/core/stages.h"
@@ -28,14 +30,15 @@ inline int64_t NsToMultiply(int64_t multiplies) { return multiplies / 40; }
 // Reading so many bytes of weights that the core's cache does not hold yet.
 inline int64_t NsToStream(int64_t bytes) { return bytes / 32; }
 
+// Reading so many bytes of weights that the second-level cache holds.
+inline int64_t NsToRead(int64_t bytes) { return bytes / 64; }
+
 // ---- How many threads a job is worth ----
 
-// What threads cost where nothing else is known, fitted to calls of the op on 2 cores of an Emerald
-// Rapids in a virtual machine, 2026-11. At (1,1,128,256) waking a second thread makes an eager call
-// 0.04 ms longer. Two threads that meet at every step of (100,1,64,64) lose 0.3 us a step against
-// one, so a meeting costs at least 0.6 us. That each further thread costs as much again is a model.
+// What waking threads costs where nothing else is known: eager calls of the op on 2 cores of an
+// Emerald Rapids in a virtual machine, 2026-11. At (1,1,128,256) a second thread makes a call 0.04
+// ms longer.
 constexpr int32_t kWakeNs = 40000;
-constexpr int32_t kMeetNs = 300;
 
 // Calls that follow each other at once find the pool's threads awake. Two threads then take (same
 // CPU, 2026-11, eager calls of packed LSTMs) 33 us for (1,1,128,256) where one takes 50, and 38 for
@@ -46,9 +49,26 @@ constexpr int64_t kWarmForNs = 100000;
 // What waking a thread costs so long after the last call.
 inline int32_t WakeNs(int64_t rest_ns) { return rest_ns < kWarmForNs ? kWarmWakeNs : kWakeNs; }
 
-// At least 1.
+// Threads wake side by side, but the caller calls them one by one. On 16 cores of an Emerald Rapids
+// in a virtual machine, 2026-11, with Eigen's pool and 1 ms between jobs: the first to be called
+// starts after 20 us, and each further one takes 2.2 us of the caller's time. 100 us of work then
+// take 86 us on two threads, 63 on 4, 54 on 6, 59 on 8; 400 us take 232, 139, 113, 103 and on 16
+// threads 85.
+constexpr int64_t kCallsInWake = 16;
+
+// At least 1. Above that the number with which work / threads + calls is least.
 inline int64_t WorthThreads(const ThreadBudget& threads, int64_t ns) {
-  return std::max(int64_t{1}, ns / std::max(1, threads.wake_ns));
+  const int64_t wake_ns = std::max(1, threads.wake_ns);
+  if (ns < 2 * wake_ns) return 1;
+  return static_cast<int64_t>(std::sqrt(static_cast<double>(ns) / wake_ns * kCallsInWake));
+}
+
+// A meeting at the end of a step. The same machine: meetings of threads without work take 0.2, 0.7,
+// 1.6 and 3.6 us of 2, 4, 8 and 16 threads, and steps of (100,1,64,64) 0.6, 1.0, 1.6 and 3.0 us
+// more than their share of the work.
+constexpr int32_t kMeetNs = 200;
+inline int64_t MeetNs(const ThreadBudget& threads, int64_t shares) {
+  return threads.meet_ns * (shares + 1);
 }
 
 // ---- How a recurrence is shared out ----
@@ -82,6 +102,9 @@ struct SplitProblem {
 constexpr int64_t kForwardStreamBytes = int64_t{2} << 20;
 constexpr int64_t kBackwardStreamBytes = int64_t{8} << 20;
 
+// Weights so small may be read from the cache for every row.
+constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
+
 // Rows that keep the registers of a tile busy, more where every slice streams weights that do not
 // fit its core's second-level cache.
 inline int64_t RowsOfSlice(int64_t recurrent_bytes) {
@@ -90,12 +113,13 @@ inline int64_t RowsOfSlice(int64_t recurrent_bytes) {
 
 // The pieces that `panels` panels are cut into for at most `most` threads, with `step_ns` of work
 // in all of them at each step: the fewest with which a step is as short as it can be.
-inline int64_t ChooseShares(int64_t most, int64_t meet_ns, int64_t panels, int64_t step_ns) {
+inline int64_t ChooseShares(int64_t most, const ThreadBudget& threads, int64_t panels,
+                            int64_t step_ns) {
   int64_t best = 1;
   int64_t best_ns = step_ns;
   for (int64_t k = 2; k <= std::min({most, panels, Stages::kMaxShares}); ++k) {
     const int64_t longest = (panels + k - 1) / k;
-    const int64_t ns = step_ns * longest / panels + meet_ns * k;
+    const int64_t ns = step_ns * longest / panels + MeetNs(threads, k);
     if (ns < best_ns) best = k, best_ns = ns;
   }
   return best;
@@ -110,13 +134,23 @@ inline Split ChooseSplit(const SplitProblem& p) {
       std::min((p.threads.count + p.num_dirs - 1) / p.num_dirs, WorthThreads(p.threads, dir_ns));
   if (wanted <= 1) return {1, 1, ns};
   const int64_t step_ns = dir_ns / std::max(int64_t{1}, p.steps);
-  const int64_t shares = ChooseShares(wanted, p.threads.meet_ns, p.panels, step_ns);
-  const int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.recurrent_bytes));
-  if (p.recurrent_bytes > p.stream_bytes || slices <= 1) return {1, shares, ns};
+  const int64_t shares = ChooseShares(wanted, p.threads, p.panels, step_ns);
   // Every slice streams all weights, every share its own: (1,8,256,256) takes 61 us in two shares
-  // and 150 in two slices (as above). A small gain is not worth meetings (kForwardStreamBytes).
-  const int64_t slice_ns = multiply_ns / slices + stream_ns;
-  const int64_t share_ns = dir_ns / shares + p.steps * p.threads.meet_ns * shares;
+  // and 150 in two slices (two cores of an Emerald Rapids, 2026-11).
+  int64_t slices = std::min(wanted, p.batch / RowsOfSlice(p.recurrent_bytes));
+  int64_t slice_ns = multiply_ns / std::max(int64_t{1}, slices) + stream_ns;
+  // Fewer rows do not keep a tile busy: reading small weights then takes time of its own. On 16
+  // cores (as above) the steps of (500,8,64,128) backwards take 3.5 ms in 8 slices, 5.5 in 2 and
+  // 8.6 in shares.
+  if (slices < wanted && p.recurrent_bytes <= kSmallWeightBytes) {
+    const int64_t more = std::min(wanted, p.batch);
+    const int64_t ns_of_more = multiply_ns / std::max(int64_t{1}, more) + stream_ns +
+                               p.steps * NsToRead(p.recurrent_bytes);
+    if (ns_of_more < slice_ns) slices = more, slice_ns = ns_of_more;
+  }
+  if (p.recurrent_bytes > p.stream_bytes || slices <= 1) return {1, shares, ns};
+  // A small gain is not worth meetings (kForwardStreamBytes).
+  const int64_t share_ns = dir_ns / shares + p.steps * MeetNs(p.threads, shares);
   if (slice_ns * 10 > share_ns * 11) return {1, shares, ns};
   return {slices, 1, ns};
 }
@@ -145,6 +179,24 @@ inline RowItems ChooseRowItems(int64_t rows, int64_t panels, int64_t threads) {
   items.parts = std::max(int64_t{1}, items.parts);
   items.count = blocks() * items.parts;
   return items;
+}
+
+// ---- How the weight gradients are shared out ----
+
+// Panels that one item reduces together, so that the factors are read once for all of them: as many
+// as leave two items for each thread.
+inline int64_t PanelsOfItem(int64_t panels, int64_t most, int64_t threads) {
+  return std::clamp(panels / (2 * threads), int64_t{1}, most);
+}
+
+// A piece reads its panel of gradients once more, and multiplies it with its part of the `columns`
+// of x and h.
+constexpr int64_t kFewestColumnsOfPiece = 48;
+
+// The pieces that the columns are cut into where there is not a panel for each thread.
+inline int64_t PiecesOfItem(int64_t panels, int64_t columns, int64_t threads) {
+  if (panels < 1 || panels >= threads) return 1;
+  return std::clamp(columns / kFewestColumnsOfPiece, int64_t{1}, (threads + panels - 1) / panels);
 }
 
 }  // namespace cpu

@@ -19,7 +19,7 @@ enum KernelDtype : int32_t {
 // The threads of a call, and what they cost.
 struct ThreadBudget {
   int32_t count;    // the caller included
-  int32_t wake_ns;  // a job gets one thread, the caller included, for each so much work
+  int32_t wake_ns;  // of waking the first; a job of less than twice this stays with the caller
   int32_t meet_ns;  // of a meeting at the end of a step, for each thread that takes part
 };
 

@@ -104,11 +104,8 @@ struct PanelRange {
 // Ranges of panels of the same width: the last dense panel may be narrower.
 class PanelRanges {
  public:
-  PanelRanges(int64_t panels, bool last_is_narrower, int64_t threads)
-      : panels_(panels),
-        even_(last_is_narrower ? panels - 1 : panels),
-        // Several items a thread.
-        size_(std::max<int64_t>(1, std::min<int64_t>(kReductionPanels, panels / (2 * threads)))) {}
+  PanelRanges(int64_t panels, bool last_is_narrower, int64_t size)
+      : panels_(panels), even_(last_is_narrower ? panels - 1 : panels), size_(size) {}
 
   int64_t count() const { return CeilDiv(even_, size_) + panels_ - even_; }
   PanelRange at(int64_t i) const {
@@ -122,10 +119,26 @@ class PanelRanges {
   const int64_t size_;
 };
 
-// The gradients of the weights and biases of gate panels.
+// Columns of a factor of a reduction.
+struct FactorColumns {
+  int64_t first;
+  int64_t count;
+};
+
+// Piece `piece` of `pieces` of the columns of several factors side by side, a factor of `columns`
+// columns beginning at `at`. Cuts lie between the tiles of GemmTransposed.
+inline FactorColumns PieceOfFactor(int64_t piece, int64_t pieces, int64_t all, int64_t at,
+                                   int64_t columns) {
+  auto cut = [&](int64_t i) { return i == pieces ? all : all * i / pieces / 24 * 24; };
+  const int64_t begin = std::clamp(cut(piece) - at, int64_t{0}, columns);
+  return {begin, std::clamp(cut(piece + 1) - at, int64_t{0}, columns) - begin};
+}
+
+// The gradients of the weights and biases of gate panels; of one piece of their rows where those
+// are cut.
 template <typename T, typename E>
 void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRange& range,
-                        const WeightViews<T>& to) {
+                        int64_t piece, const WeightViews<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const BackwardDirection<T, E>& dir = layer.dirs[d];
@@ -133,40 +146,47 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
   const int vectors = s.dense ? PanelVectors(s.blocks, range.begin) : s.cell.buffer;
   const int nx = s.dense ? vectors : s.cell.input.count;
   const int nh = s.dense ? vectors : s.cell.recurrent.count;
+  const int64_t second = s.cell.second >= 0 ? s.units : 0;  // of the cell's second product
+  const int64_t all = in + s.hidden + second;
+  const FactorColumns cx = PieceOfFactor(piece, layer.weight_pieces, all, 0, in);
+  const FactorColumns ch = PieceOfFactor(piece, layer.weight_pieces, all, in, s.hidden);
+  const FactorColumns cs = PieceOfFactor(piece, layer.weight_pieces, all, in + s.hidden, second);
   const int64_t x_size = in * (s.dense ? 4 : nx) * V;
   const int64_t h_size = s.hidden * (s.dense ? 4 : nh) * V;
-  T* dwx = dir.gradient.input + range.begin * x_size;
-  T* dwh = dir.gradient.recurrent + range.begin * h_size;
+  T* dwx = dir.gradient.input + range.begin * x_size + cx.first * nx * V;
+  T* dwh = dir.gradient.recurrent + range.begin * h_size + ch.first * nh * V;
   alignas(64) T bias[kReductionPanels * 4 * V];
   const bool mask_x = static_cast<bool>(layer.input_masks);
   const bool mask_h = static_cast<bool>(layer.recurrent_masks);
   const ReductionPanels panels = {range.begin * s.panel_vectors() * V,
                                   static_cast<int>(range.end - range.begin), vectors};
-  // Of the cell's second product.
-  const int64_t second = s.cell.second >= 0 ? s.units : 0;
   const int64_t m_size = second * V;
-  T* dws = dir.gradient.second + range.begin * m_size;
+  T* dws = dir.gradient.second + range.begin * m_size + cs.first * V;
   const ReductionFactor<T> factors[3] = {
-      {in, s.cell.input_at, nx, dwx, x_size, mask_x && !s.dense},
-      {s.hidden, s.cell.recurrent_at, nh, dwh, h_size, mask_h && !s.dense},
-      {second, s.cell.second_at, 1, dws, m_size, false}};
-  E* const space = dir.reduction + range.begin * ReductionSpace<T, E>(layer.seq->rows);
+      {cx.count, s.cell.input_at, nx, dwx, x_size, mask_x && !s.dense},
+      {ch.count, s.cell.recurrent_at, nh, dwh, h_size, mask_h && !s.dense},
+      {cs.count, s.cell.second_at, 1, dws, m_size, false}};
+  E* const space = dir.reduction + (range.begin * layer.weight_pieces + piece * panels.count) *
+                                       ReductionSpace<T, E>(layer.seq->rows);
+  T* const bias_sums = piece == 0 ? bias : nullptr;
   if constexpr (std::is_same_v<T, E>) {
-    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
+    const int64_t gx = mask_x ? s.cell.input.count : 1;
+    const int64_t gh = mask_h ? s.cell.recurrent.count : 1;
+    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias_sums, space,
                  [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
-                   if (factor == 2) return dir.m + row * s.padded;
+                   if (factor == 2) return dir.m + row * s.padded + cs.first;
                    if (factor == 0) {
-                     return mask_x ? layer.operand_x + row * in * s.cell.input.count
-                                   : layer.x.at(t, j);
+                     return (mask_x ? layer.operand_x + row * in * gx : layer.x.at(t, j)) +
+                            cx.first * gx;
                    }
-                   return mask_h ? dir.operand_h + row * s.hidden * s.cell.recurrent.count
-                                 : layer.HBefore(d, t, j);
+                   return (mask_h ? dir.operand_h + row * s.hidden * gh : layer.HBefore(d, t, j)) +
+                          ch.first * gh;
                  });
   } else {
-    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias, space,
+    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias_sums, space,
                  [&](int64_t pair, int64_t, int64_t, int factor) -> const E* {
-                   return factor == 0 ? layer.operand_x + pair * RoundUp(in, V)
-                                      : dir.operand_h + pair * s.hidden_padded;
+                   return factor == 0 ? layer.operand_x + pair * RoundUp(in, V) + cx.first
+                                      : dir.operand_h + pair * s.hidden_padded + ch.first;
                  });
   }
 
@@ -182,20 +202,22 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
     };
     for (int v = 0; v < nx; ++v) {
       const int64_t col = column(s.cell.input, v);
-      if (in > 0) {
-        UnpackVector(dwx + q * x_size + v * V, nx * V, in, valid(v), to.input.At(0, col));
+      if (cx.count > 0) {
+        UnpackVector(dwx + q * x_size + v * V, nx * V, cx.count, valid(v),
+                     to.input.At(cx.first, col));
       }
-      if (to.input_bias == nullptr) continue;
+      if (to.input_bias == nullptr || piece > 0) continue;
       StoreFirst(to.input_bias + col, Load(sums + (s.cell.input_at + v) * V), valid(v));
     }
     for (int v = 0; v < nh; ++v) {
       const int64_t col = column(s.cell.recurrent, v);
-      UnpackVector(dwh + q * h_size + v * V, nh * V, s.hidden, valid(v), to.recurrent.At(0, col));
-      if (to.recurrent_bias == nullptr) continue;
+      UnpackVector(dwh + q * h_size + v * V, nh * V, ch.count, valid(v),
+                   to.recurrent.At(ch.first, col));
+      if (to.recurrent_bias == nullptr || piece > 0) continue;
       StoreFirst(to.recurrent_bias + col, Load(sums + (s.cell.recurrent_at + v) * V), valid(v));
     }
-    if (second > 0) {
-      UnpackVector(dws + q * m_size, V, second, valid(0), to.second.At(0, panel * V));
+    if (cs.count > 0) {
+      UnpackVector(dws + q * m_size, V, cs.count, valid(0), to.second.At(cs.first, panel * V));
     }
   }
 }
@@ -213,8 +235,8 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& 
   const ReductionPanels panels = {range.begin * 4 * V, static_cast<int>(range.end - range.begin),
                                   vectors};
   const ReductionFactor<T> factors[1] = {{s.proj, 0, vectors, result, size, false}};
-  T* const space =
-      dir.reduction + (s.panels() + range.begin) * ReductionSpace<T, T>(layer.seq->rows);
+  T* const space = dir.reduction + (s.panels() * layer.weight_pieces + range.begin) *
+                                       ReductionSpace<T, T>(layer.seq->rows);
   ReducePanels(
       *layer.seq, dir.m, s.padded, panels, factors, static_cast<T*>(nullptr), space,
       [&](int64_t row, int64_t, int64_t, int) { return dir.dh_total + row * s.hidden_padded; });
@@ -262,11 +284,18 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   const int64_t input_panels = layer.skip_input ? 1 : DensePanels<T>(layer.in);
   const RowItems inputs = ChooseRowItems(seq.rows, input_panels, threads);
   const bool narrower = s.blocks % 4 != 0;
-  const PanelRanges gates(s.panels(), s.dense && narrower, threads);
-  const PanelRanges units(DensePanels<T>(s.units), narrower, threads);
-  const int64_t weight_items = gates.count() + (s.proj > 0 ? units.count() : 0);
+  const int64_t pieces = layer.weight_pieces;
+  auto ranges = [&](int64_t panels, bool last_is_narrower) {
+    return PanelRanges(panels, last_is_narrower, PanelsOfItem(panels, kReductionPanels, threads));
+  };
+  const PanelRanges gates = ranges(s.panels(), s.dense && narrower);
+  const PanelRanges units = ranges(DensePanels<T>(s.units), narrower);
+  const int64_t gate_items = gates.count() * pieces;
+  const int64_t weight_items = gate_items + (s.proj > 0 ? units.count() : 0);
+  // With few rows writing the weight gradients is most of it.
   const int64_t ns =
-      NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_row), layer.in + s.hidden));
+      NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_row), layer.in + s.hidden)) +
+      NsToMove(s.num_dirs * PanelBytes<T, T>(s, layer.skip_input ? 0 : layer.in));
   Parallel(parallel, s.num_dirs * weight_items + inputs.count, ns, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {
       const int64_t item = i - s.num_dirs * weight_items;
@@ -279,10 +308,10 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
     }
     const int d = static_cast<int>(i / weight_items);
     const int64_t item = i % weight_items;
-    if (item < gates.count()) {
-      GateWeightGradient(layer, d, gates.at(item), to[d]);
+    if (item < gate_items) {
+      GateWeightGradient(layer, d, gates.at(item / pieces), item % pieces, to[d]);
     } else if constexpr (std::is_same_v<T, E>) {
-      ProjectionGradient(layer, d, units.at(item - gates.count()), to[d]);
+      ProjectionGradient(layer, d, units.at(item - gate_items), to[d]);
     }
   });
 }

@@ -31,7 +31,7 @@ struct BackwardDirection {
   // Gradients of the forward panels, same sizes as PackedWeights.
   PackedWeights<T> gradient;
   E* dgates;     // [R, gate_row]
-  E* reduction;  // ReductionSpace() of each gate panel, then of each dense panel of the projection
+  E* reduction;  // ReductionSpace() of each gate panel and piece, then of the projection's panels
   T* dh;         // [B, hidden_padded]
   T* dc;         // LSTM: [B, padded]
   T* c0;         // LSTM: [B, padded]
@@ -73,7 +73,8 @@ struct BackwardLayer {
   StateRows<const T> h0, c0, dh_n, dc_n;
   StateRows<T> dh0, dc0;
   int64_t first_pseudo_layer = 0;
-  int64_t c_row = 0;  // elements of a row of c
+  int64_t c_row = 0;          // elements of a row of c
+  int64_t weight_pieces = 1;  // that the rows of the weight gradients are cut into
   GradientRunner<T, E> cells;
   BackwardDirection<T, E> dirs[2] = {};
   SlicePointers<T, E> pointers[2] = {};

@@ -67,12 +67,12 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
 
 template <typename T, typename E>
 BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
-                                              int64_t rows, int64_t batch) {
+                                              int64_t rows, int64_t batch, int64_t weight_pieces) {
   const int64_t gate_rows = OperandsOf<E>(s.padded);  // of one gate
   BackwardDirection<T, E> dir = {};
   dir.input = arena.Take<E>(Area(gate_rows * s.cell.input.count, RoundUp(in, kLanes<T>)));
   // The recurrent weights have served when the weight gradients need space.
-  const int64_t panels = s.panels() + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
+  const int64_t panels = s.panels() * weight_pieces + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
   const int64_t weights = Area(gate_rows * s.cell.recurrent.count, s.hidden_padded);
   const int64_t space = Area(panels, ReductionSpace<T, E>(rows));
   dir.recurrent = arena.Take<E>(weights < 0 || space < 0 ? -1 : std::max(weights, space));
@@ -132,8 +132,11 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
   plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
   plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
+  plan.layer.weight_pieces =
+      PiecesOfItem(p.num_dirs * s.panels(), s.hidden + p.input_size, threads.count);
   for (int d = 0; d < p.num_dirs; ++d) {
-    plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch);
+    plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch,
+                                                     plan.layer.weight_pieces);
     plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
   }
   const bool inner = p.num_layers > 1;

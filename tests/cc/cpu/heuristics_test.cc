@@ -41,13 +41,20 @@ TEST(WorthThreads, GrowsWithTheWork) {
   const ThreadBudget threads = {4, 1000, 0};
   EXPECT_EQ(WorthThreads(threads, 0), 1);
   EXPECT_EQ(WorthThreads(threads, 1999), 1);
-  EXPECT_EQ(WorthThreads(threads, 2000), 2);
-  EXPECT_EQ(WorthThreads(threads, 10000), 10) << "of how many there are it knows nothing";
+  EXPECT_EQ(WorthThreads(threads, 2000), 5) << "waking five takes little longer than waking one";
+  EXPECT_EQ(WorthThreads(threads, 8000), 11);
+  EXPECT_EQ(WorthThreads(threads, 32000), 22) << "of how many there are it knows nothing";
 }
 
 TEST(WorthThreads, WithoutCosts) {
-  EXPECT_EQ(WorthThreads({4, 0, 0}, 7), 7);
+  EXPECT_EQ(WorthThreads({4, 0, 0}, 7), 10);
   EXPECT_EQ(WorthThreads({4, 0, 0}, -1), 1);
+}
+
+TEST(Heuristics, Meetings) {
+  const ThreadBudget threads = {16, 0, 200};
+  EXPECT_EQ(MeetNs(threads, 2), 600);
+  EXPECT_EQ(MeetNs(threads, 16), 3400);
 }
 
 TEST(ChooseSplit, OneThread) { Expect(Lstm(100, 32, 256, 256, 1), 1, 1); }
@@ -89,6 +96,22 @@ TEST(ChooseSplit, ManyRowsAreSliced) {
   Expect(Lstm(100, 8, 64, 128, 2), 2, 1);
   Expect(Lstm(100, 32, 256, 256, 2), 2, 1);
   Expect(Lstm(100, 128, 256, 256, 16), 16, 1);
+}
+
+// Backwards, where the units of two panels are at most two shares.
+TEST(ChooseSplit, FewRowsOfSmallWeightsAreSlicedForWantOfPanels) {
+  SplitProblem p = Lstm(500, 8, 64, 128, 8);
+  Expect(p, 1, 8);
+  p.panels = 2;
+  p.stream_bytes = kBackwardStreamBytes;
+  Expect(p, 8, 1);
+  p.threads.count = 16;
+  Expect(p, 8, 1);
+  p.threads.count = 2;
+  Expect(p, 2, 1);
+  p.recurrent_bytes = kSmallWeightBytes + 1;
+  p.threads.count = 8;
+  Expect(p, 2, 1);
 }
 
 TEST(ChooseSplit, LargeWeightsShareUnits) { Expect(Lstm(100, 64, 512, 1024, 2), 1, 2); }
@@ -138,6 +161,22 @@ void ExpectItems(const RowItems& items, int64_t rows, int64_t parts, int64_t cou
   EXPECT_EQ(items.rows, rows);
   EXPECT_EQ(items.parts, parts);
   EXPECT_EQ(items.count, count);
+}
+
+TEST(WeightItems, PanelsOfAnItem) {
+  EXPECT_EQ(PanelsOfItem(64, 4, 2), 4);
+  EXPECT_EQ(PanelsOfItem(8, 4, 2), 2);
+  EXPECT_EQ(PanelsOfItem(8, 4, 16), 1);
+}
+
+TEST(WeightItems, PiecesWhereThreadsLackPanels) {
+  EXPECT_EQ(PiecesOfItem(16, 512, 16), 1);
+  EXPECT_EQ(PiecesOfItem(8, 192, 16), 2);
+  EXPECT_EQ(PiecesOfItem(8, 192, 12), 2);
+  EXPECT_EQ(PiecesOfItem(2, 512, 16), 8);
+  EXPECT_EQ(PiecesOfItem(2, 100, 16), 2) << "a piece has enough columns to be worth its copy";
+  EXPECT_EQ(PiecesOfItem(1, 20, 16), 1);
+  EXPECT_EQ(PiecesOfItem(0, 0, 16), 1);
 }
 
 TEST(ChooseRowItems, OneThreadCutsNoColumns) {
