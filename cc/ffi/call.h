@@ -1,64 +1,29 @@
-// One call of a handler of XLA's foreign function interface (FFI): its buffers, attributes, threads
-// and memory.
+// One call of a handler on the CPU: its tensors, threads and memory.
 #ifndef TF_RNN_OPS_CC_FFI_CALL_H_
 #define TF_RNN_OPS_CC_FFI_CALL_H_
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "cc/core/float_environment.h"
-#include "cc/core/shapes.h"
 #include "cc/core/status.h"
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/team_parallel_for.h"
+#include "cc/ffi/tensors.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace rnn_ops {
 namespace ffi {
 
-// An argument or a result: row major, as XLA gives it by default.
-struct Buffer {
-  PartialShape shape;  // complete
-  void* data = nullptr;
-  int64_t bytes = 0;
-};
-
-class Call {
+class Call : public Tensors {
  public:
   Call(xla::ffi::ThreadPool pool, xla::ffi::RemainingArgs args, xla::ffi::RemainingRets results,
        xla::ffi::Dictionary attrs);
   ~Call();
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
 
-  // Takes the buffers and checks their types, a letter for each: T for the type of the op, i int32,
-  // l int64, b uint8, c int8. To be called first.
-  Status Take(std::string_view args, std::string_view results);
-
-  const Buffer& arg(int index) const { return args_[index]; }
-  const Buffer& result(int index) const { return results_[index]; }
-  const void* data(int index) const { return args_[index].data; }
-  const PartialShape& shape(int index) const { return args_[index].shape; }
-  // The type T.
-  cpu::KernelDtype dtype() const { return dtype_; }
-
-  // `name` is for the message. WHY: XLA takes the shapes of results from whoever lowers to the
-  // handler, which need not be this project.
-  Status RequireResult(int index, const char* name, const PartialShape& shape) const;
   // Sets all bytes of a result to zero.
   void Zero(int index) const;
-
-  template <typename V>
-  Status Attr(const char* name, V* value) const {
-    auto found = attrs_.get<V>(name);
-    if (!found.has_value()) {
-      return InvalidArgument("The attribute ", name, " is missing or of another type.");
-    }
-    *value = found.value();
-    return Status();
-  }
 
   // Valid as long as this object.
   cpu::ParallelFor parallel() { return cpu::ParallelForOf(&team_); }
@@ -69,14 +34,8 @@ class Call {
   Status Aligned(int index, const void** data);
 
  private:
-  const xla::ffi::RemainingArgs given_args_;
-  const xla::ffi::RemainingRets given_results_;
-  const xla::ffi::Dictionary attrs_;
   ScopedFloatEnvironment environment_;
   Team team_;
-  std::vector<Buffer> args_;
-  std::vector<Buffer> results_;
-  cpu::KernelDtype dtype_ = cpu::kFloat32;
   std::vector<void*> small_blocks_;
   std::vector<void*> large_blocks_;
 };

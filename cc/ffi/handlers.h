@@ -7,15 +7,10 @@
 #ifndef TF_RNN_OPS_CC_FFI_HANDLERS_H_
 #define TF_RNN_OPS_CC_FFI_HANDLERS_H_
 
-#include "xla/ffi/api/ffi.h"
+#include "cc/ffi/handle.h"
 
 namespace rnn_ops {
 namespace ffi {
-
-struct Handler {
-  const char* op;  // TensorFlow's name of the op, and the target of the custom call
-  XLA_FFI_Handler* handler;
-};
 
 // BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, StatelessCudnnRNNV3, CudnnRNNV3Packed,
 // CudnnRNNBackpropV3, LayerRNN, LayerRNNPacked and LayerRNNBackprop.

@@ -13,8 +13,6 @@
 namespace rnn_ops {
 namespace ffi {
 
-constexpr int kAbsent = -1;  // the place of an argument or result that an op does not have
-
 // A validated problem and the lengths that it refers to.
 struct RnnCall {
   RnnConfig config;

@@ -43,6 +43,23 @@ class ScopedContext {
   CUcontext context_ = nullptr;
 };
 
+// Makes the primary context of a device, which the CUDA runtime and all that use it have too,
+// current on this thread until destroyed.
+class ScopedPrimaryContext {
+ public:
+  ScopedPrimaryContext() = default;
+  ScopedPrimaryContext(const ScopedPrimaryContext&) = delete;
+  ScopedPrimaryContext& operator=(const ScopedPrimaryContext&) = delete;
+  ~ScopedPrimaryContext();
+
+  Status Enter(const DriverApi& api, int ordinal);
+
+ private:
+  const DriverApi* retained_on_ = nullptr;
+  const DriverApi* pushed_on_ = nullptr;
+  CUdevice device_ = 0;
+};
+
 inline CUdeviceptr ToDevicePtr(const void* pointer) {
   return static_cast<CUdeviceptr>(reinterpret_cast<size_t>(pointer));
 }

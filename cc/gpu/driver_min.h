@@ -47,6 +47,9 @@ typedef enum CUdevice_attribute_enum {
   F(CtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                              \
   F(CtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext*))                                               \
   F(CtxGetDevice, cuCtxGetDevice, (CUdevice*))                                                     \
+  F(DeviceGet, cuDeviceGet, (CUdevice*, int ordinal))                                              \
+  F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                      \
+  F(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                             \
   F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, CUdevice_attribute, CUdevice))                \
   F(StreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext*))                                          \
   F(ModuleLoadData, cuModuleLoadData, (CUmodule*, const void* image))                              \
@@ -60,6 +63,9 @@ typedef enum CUdevice_attribute_enum {
     (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream))                                    \
   F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                         \
     (CUdeviceptr to, const void* from, size_t bytes, CUstream))                                    \
+  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,                                                         \
+    (void* to, CUdeviceptr from, size_t bytes, CUstream))                                          \
+  F(StreamSynchronize, cuStreamSynchronize, (CUstream))                                            \
   F(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream)) \
   F(EventCreate, cuEventCreate, (CUevent*, unsigned flags))                                        \
   F(EventRecord, cuEventRecord, (CUevent, CUstream))                                               \

@@ -65,6 +65,16 @@ Status DriverOps::CopyFromHost(void* stream, void* to, const void* host, int64_t
   return Status();
 }
 
+Status DriverOps::CopyToHost(void* stream, void* host, const void* from, int64_t bytes) const {
+  if (bytes == 0) return Status();
+  ScopedContext scope;
+  RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api_, MemcpyDtoHAsync(host, ToDevicePtr(from),
+                                                     static_cast<size_t>(bytes), ToStream(stream)));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api_, StreamSynchronize(ToStream(stream)));
+  return Status();
+}
+
 Status DriverOps::Convert(void* stream, void* to, Dtype to_type, const void* from, Dtype from_type,
                           int64_t size) const {
   if (to_type == from_type) return Copy(stream, to, from, size * SizeOf(to_type));

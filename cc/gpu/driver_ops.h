@@ -19,6 +19,7 @@ class DriverOps : public DeviceOps {
   Status Zero(void* stream, void* to, int64_t bytes) const override;
   Status Copy(void* stream, void* to, const void* from, int64_t bytes) const override;
   Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const override;
+  Status CopyToHost(void* stream, void* host, const void* from, int64_t bytes) const override;
   Status Convert(void* stream, void* to, Dtype to_type, const void* from, Dtype from_type,
                  int64_t size) const override;
   Status SwapLeadingDims(void* stream, Dtype dtype, void* to, const void* from, int64_t rows,

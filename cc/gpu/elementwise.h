@@ -1,6 +1,7 @@
 // Everything that runs on a stream and is neither cuDNN's nor cuBLAS's: copies, conversions, masks.
 // Pointers are device pointers unless said otherwise, sizes are elements unless said otherwise, a
-// stream is a CUstream. Every function enqueues and returns; sizes of 0 enqueue nothing.
+// stream is a CUstream. Every function but CopyToHost enqueues and returns; sizes of 0 enqueue
+// nothing.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_H_
 
@@ -36,6 +37,8 @@ class DeviceOps {
   virtual Status Copy(void* stream, void* to, const void* from, int64_t bytes) const = 0;
   // From host memory, which may be reused when the function returns.
   virtual Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const = 0;
+  // Waits for the stream.
+  virtual Status CopyToHost(void* stream, void* host, const void* from, int64_t bytes) const = 0;
 
   // to[k] = from[k], rounded to nearest even where it narrows. to == from only with equal types.
   virtual Status Convert(void* stream, void* to, Dtype to_type, const void* from, Dtype from_type,

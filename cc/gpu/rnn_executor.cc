@@ -25,7 +25,7 @@ int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
 }
 
 // The size of reserve_space for what cuDNN needs: never 0, and whole elements of every type.
-int64_t ReserveBytes(int64_t needed) {
+int64_t RoundedReserve(int64_t needed) {
   constexpr int64_t kUnit = 256;
   return (needed / kUnit + 1) * kUnit;
 }
@@ -181,6 +181,59 @@ Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall&
   return Status();
 }
 
+Status RnnExecutor::ReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(problem.config));
+  const RnnGpuCall call{device, /*stream=*/nullptr, /*scratch=*/nullptr};
+  HandlePool::Lease handle;
+  RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(device, call.stream, &handle));
+  return LargestReserveBytes(problem, call, handle.get(), bytes);
+}
+
+Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+                                        cudnnHandle_t handle, int64_t* bytes) {
+  DeviceTraits traits;
+  RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
+  // Descriptors keep addresses of device memory, and nothing is enqueued that would use them.
+  class NoMemory : public DeviceAllocator {
+   public:
+    void* Allocate(int64_t) override { return reinterpret_cast<void*>(uintptr_t{1} << 20); }
+  } no_memory;
+  const void* const no_params = no_memory.Allocate(0);
+  RnnBackwardArgs args;
+  args.problem = problem;
+  args.problem.config.is_training = true;
+  const RnnConfig& c = args.problem.config;
+  DropoutDescriptor dropout;
+  RNN_OPS_RETURN_IF_ERROR(
+      SetBackwardDropout(*parts_.cudnn, handle, args, {call.device, call.stream, &no_memory},
+                         &dropout));
+  // The choice depends on whether all rows have T steps; the sizes are those of T steps.
+  const std::vector<int> longest(static_cast<size_t>(c.batch), static_cast<int>(c.max_time));
+  std::vector<int32_t> lengths(longest.begin(), longest.end());
+  args.problem.lengths = lengths.data();
+  int64_t needed = 0;
+  for (int32_t shorter : {0, 1}) {
+    lengths[0] -= shorter;
+    const std::vector<RnnChoice> candidates =
+        RnnCandidates(parts_.policy, ChoiceKey(args.problem, call), traits);
+    for (const RnnChoice& choice : candidates) {
+      for (Pass pass : {Pass::kForward, Pass::kBackward}) {
+        RnnPlan::Pointer plan;
+        RnnCallDescriptors descriptors;
+        Status status = GetPlan(args.problem, call, handle, choice, pass, no_params, &plan);
+        if (status.ok()) {
+          status = descriptors.Init(*parts_.cudnn, handle, plan, c, longest, dropout.get());
+        }
+        // What cuDNN does not take is not chosen, but for the last one, which reports that.
+        if (!status.ok() && &choice == &candidates.back()) return status;
+        if (status.ok()) needed = std::max(needed, descriptors.reserve_bytes());
+      }
+    }
+  }
+  *bytes = RoundedReserve(needed);
+  return Status();
+}
+
 Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& call,
                                cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
@@ -204,7 +257,7 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
     RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
                                             staging.lengths(), args.params, &needed));
     RNN_OPS_RETURN_IF_ERROR(
-        AllocateScratch(args.reserve, "reserve_space", ReserveBytes(needed), &reserve));
+        AllocateScratch(args.reserve, "reserve_space", RoundedReserve(needed), &reserve));
   }
 
   RNN_OPS_RETURN_IF_ERROR(staging.Init());
@@ -251,8 +304,11 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   int64_t reserve_bytes = 0;
   RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
                                           staging.lengths(), args.params, &reserve_bytes));
-  if (args.reserve_bytes != ReserveBytes(reserve_bytes)) {
-    return WrongReserve(ReserveBytes(reserve_bytes), args.reserve_bytes);
+  const int64_t expected = RoundedReserve(reserve_bytes);
+  if (args.reserve_bytes != expected) {
+    int64_t largest = 0;
+    RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(args.problem, call, handle, &largest));
+    if (args.reserve_bytes != largest) return WrongReserve(expected, args.reserve_bytes);
   }
 
   void* work = nullptr;
@@ -261,9 +317,8 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   if (args.keeps_reserve) {
     // cuDNN writes to it, and a second gradient on one tape needs it as forward left it.
     RNN_OPS_RETURN_IF_ERROR(
-        staging.Scratch("a copy of reserve_space", args.reserve_bytes, &reserve));
-    RNN_OPS_RETURN_IF_ERROR(
-        parts_.ops->Copy(call.stream, reserve, args.reserve, args.reserve_bytes));
+        staging.Scratch("a copy of reserve_space", reserve_bytes, &reserve));
+    RNN_OPS_RETURN_IF_ERROR(parts_.ops->Copy(call.stream, reserve, args.reserve, reserve_bytes));
   }
 
   RNN_OPS_RETURN_IF_ERROR(staging.Init());

@@ -51,6 +51,8 @@ class RnnExecutor {
 
   Status Forward(const RnnForwardArgs& args, const RnnGpuCall& call);
   Status Backward(const RnnBackwardArgs& args, const RnnGpuCall& call);
+  // With the context of `device` current.
+  Status ReserveBytes(const RnnProblem& problem, int device, int64_t* bytes);
 
  private:
   Status GetTraits(const RnnGpuCall& call, DeviceTraits* traits);
@@ -64,6 +66,9 @@ class RnnExecutor {
   Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                          const RnnChoice& choice, const RnnCallDescriptors& descriptors,
                          const std::vector<int>& lengths, const void* params, int64_t* bytes);
+  // The most that any choice needs, whatever the lengths.
+  Status LargestReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
+                             cudnnHandle_t handle, int64_t* bytes);
   // Forward and, in training, backward into scratch: of one step to see whether cuDNN takes it, of
   // the whole problem several times where `seconds` are asked for.
   Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,

@@ -1,6 +1,7 @@
 #include "cc/gpu/rnn_gpu.h"
 
 #include "cc/gpu/cudnn_api.h"
+#include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise.h"
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_libraries.h"
@@ -61,6 +62,18 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
   return executor->Backward(args, call);
+}
+
+Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
+  *bytes = 0;
+  if (problem.config.max_time == 0 || problem.config.batch == 0) return Status();
+  RnnExecutor* executor = nullptr;
+  const DriverApi* driver = nullptr;
+  ScopedPrimaryContext context;
+  RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
+  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  RNN_OPS_RETURN_IF_ERROR(context.Enter(*driver, device));
+  return executor->ReserveBytes(problem, device, bytes);
 }
 
 Status CudnnVersion(int64_t* version) {

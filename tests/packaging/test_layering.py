@@ -51,6 +51,7 @@ CC_RULES = {
     "cpu/pass": ("cc/cpu/", "cc/core/", *EIGEN),
     "ffi": (
         "cc/ffi/",
+        "cc/gpu/",
         "cc/core/",
         "cc/cpu/dispatch.h",
         "cc/cpu/kernel_args.h",
@@ -64,6 +65,7 @@ CC_RULES = {
     "gpu": ("cc/gpu/", "cc/core/", "dlfcn.h"),
     "tf": (
         "cc/tf/",
+        "cc/ffi/gpu_handlers.h",
         "cc/ffi/handlers.h",
         "cc/gpu/",
         "cc/core/",

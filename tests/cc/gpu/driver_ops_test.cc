@@ -52,6 +52,10 @@ TEST_F(DriverOpsTest, ZeroesAndCopies) {
   EXPECT_EQ(std::string(to.data(), 12), std::string(from.data(), 8) + "xxxx");
   ExpectOk(ops_.CopyFromHost(cuda_.stream(), to.data(), from.data() + 8, 4));
   EXPECT_EQ(std::string(to.data(), 4), std::string(from.data() + 8, 4));
+  cuda_.Clear();
+  ExpectOk(ops_.CopyToHost(cuda_.stream(), to.data(), from.data() + 4, 4));
+  EXPECT_EQ(std::string(to.data(), 4), std::string(from.data() + 4, 4));
+  EXPECT_EQ(cuda_.calls().back(), "StreamSynchronize");
   ExpectOk(ops_.Zero(cuda_.stream(), to.data(), 5));
   EXPECT_EQ(std::string(to.data(), 5), std::string(5, '\0'));
   EXPECT_EQ(to[7], from[7]);
@@ -169,6 +173,7 @@ TEST_F(DriverOpsTest, NothingToDoCallsNothing) {
   ExpectOk(ops_.Zero(cuda_.stream(), nullptr, 0));
   ExpectOk(ops_.Copy(cuda_.stream(), nullptr, nullptr, 0));
   ExpectOk(ops_.CopyFromHost(cuda_.stream(), nullptr, nullptr, 0));
+  ExpectOk(ops_.CopyToHost(cuda_.stream(), nullptr, nullptr, 0));
   ExpectOk(ops_.Convert(cuda_.stream(), nullptr, Dtype::kFloat16, nullptr, Dtype::kFloat32, 0));
   ExpectOk(ops_.SwapLeadingDims(cuda_.stream(), Dtype::kFloat32, nullptr, nullptr, 3, 0, 4));
   ExpectOk(ops_.MaskSequence(cuda_.stream(), Dtype::kFloat32, {0, 5, 4, true}, nullptr, nullptr,

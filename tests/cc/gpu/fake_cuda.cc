@@ -144,6 +144,11 @@ struct FakeCalls {
     api.MemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
       return Move("MemcpyHtoDAsync", to, from, bytes, stream);
     };
+    api.MemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+      const auto host = static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(to));
+      return Move("MemcpyDtoHAsync", host, ToHost(from), bytes, stream);
+    };
+    api.StreamSynchronize = [](CUstream stream) { return Work("StreamSynchronize", stream); };
     api.MemsetD8Async = [](CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
       const CUresult result = Work("MemsetD8Async", stream);
       if (result == CUDA_SUCCESS) std::memset(ToHost(to), value, bytes);

@@ -36,6 +36,12 @@ Status HostDeviceOps::CopyFromHost(void*, void* to, const void* host, int64_t by
   return Status();
 }
 
+Status HostDeviceOps::CopyToHost(void*, void* host, const void* from, int64_t bytes) const {
+  RNN_OPS_RETURN_IF_ERROR(Enter("CopyToHost"));
+  std::memcpy(host, from, bytes);
+  return Status();
+}
+
 Status HostDeviceOps::Convert(void*, void* to, Dtype to_type, const void* from, Dtype from_type,
                               int64_t size) const {
   RNN_OPS_RETURN_IF_ERROR(Enter("Convert"));

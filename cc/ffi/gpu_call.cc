@@ -1,0 +1,40 @@
+#include "cc/ffi/gpu_call.h"
+
+#include "cc/gpu/elementwise.h"
+
+namespace rnn_ops {
+namespace ffi {
+namespace {
+
+template <cpu::KernelDtype kernel, gpu::Dtype device>
+constexpr bool SameNumber() {
+  return static_cast<int32_t>(kernel) == static_cast<int32_t>(device);
+}
+
+static_assert(SameNumber<cpu::kFloat32, gpu::Dtype::kFloat32>());
+static_assert(SameNumber<cpu::kFloat64, gpu::Dtype::kFloat64>());
+static_assert(SameNumber<cpu::kFloat16, gpu::Dtype::kFloat16>());
+static_assert(SameNumber<cpu::kBFloat16, gpu::Dtype::kBFloat16>());
+
+}  // namespace
+
+void* GpuCall::Scratch::Allocate(int64_t bytes) {
+  constexpr size_t kAlignment = 256;
+  return allocator_.Allocate(static_cast<size_t>(bytes), kAlignment).value_or(nullptr);
+}
+
+Status GpuCall::Zero(int index) const {
+  const gpu::DeviceOps* ops = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+  return ops->Zero(stream_, result(index).data, result(index).bytes);
+}
+
+Status GpuCall::CopyToHost(int index, void* host) const {
+  if (arg(index).bytes == 0) return Status();
+  const gpu::DeviceOps* ops = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
+  return ops->CopyToHost(stream_, host, arg(index).data, arg(index).bytes);
+}
+
+}  // namespace ffi
+}  // namespace rnn_ops

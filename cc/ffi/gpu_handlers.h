@@ -1,0 +1,24 @@
+// The ops as handlers of XLA's typed FFI on a GPU of NVIDIA's. No symbol of TensorFlow is needed.
+//
+// What they take and give is as in handlers.h, and besides:
+// - allow_tf32 : i1, whether products of float32 may round their operands to TF32.
+// - sequence_lengths : array<i32> and seq_len_max : array<i64> may say what the argument of the same
+//   name holds. Without them, and for the argument seed of StatelessCudnnRNNV3, a handler copies the
+//   values to the host and waits for the stream. So no handler can be part of a CUDA graph.
+// - reserve_space has the size of gpu::RnnReserveBytes(), whatever the lengths.
+#ifndef TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
+#define TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
+
+#include "cc/ffi/handle.h"
+
+namespace rnn_ops {
+namespace ffi {
+
+// BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, StatelessCudnnRNNV3, CudnnRNNV3Packed and
+// CudnnRNNBackpropV3.
+extern const Handler kGpuHandlers[6];
+
+}  // namespace ffi
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_

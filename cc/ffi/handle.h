@@ -1,0 +1,38 @@
+// What stands between a handler's C function and C++: errors and exceptions.
+#ifndef TF_RNN_OPS_CC_FFI_HANDLE_H_
+#define TF_RNN_OPS_CC_FFI_HANDLE_H_
+
+#include <new>
+
+#include "cc/core/status.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace rnn_ops {
+namespace ffi {
+
+struct Handler {
+  const char* op;  // TensorFlow's name of the op, and the target of the custom call
+  XLA_FFI_Handler* handler;
+};
+
+xla::ffi::Error ToFfi(const Status& status);
+
+// Runs what `bound` gives, a handler as xla::ffi::Ffi::Bind() makes it.
+template <typename Bound>
+XLA_FFI_Error* Guarded(XLA_FFI_CallFrame* frame, const Bound& bound) {
+  try {
+    return bound()->Call(frame);
+  } catch (const std::bad_alloc&) {
+    // XLA would report an unknown error.
+    XLA_FFI_Error_Create_Args args = {};
+    args.struct_size = XLA_FFI_Error_Create_Args_STRUCT_SIZE;
+    args.message = "No memory is left for small objects.";
+    args.errc = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
+    return frame->api->XLA_FFI_Error_Create(&args);
+  }
+}
+
+}  // namespace ffi
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_FFI_HANDLE_H_
