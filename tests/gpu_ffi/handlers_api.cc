@@ -1,0 +1,110 @@
+// The handlers for GPUs behind plain C functions, for programs that run XLA and are not TensorFlow.
+// library.py is its other half.
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "cc/core/shapes.h"
+#include "cc/ffi/gpu_handlers.h"
+#include "cc/gpu/rnn_gpu.h"
+
+#define HANDLERS_API extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+using rnn_ops::Status;
+using rnn_ops::ffi::kGpuHandlers;
+
+thread_local std::string message;
+
+// ---- Pretending ----
+//
+// XLA on the CPU gives handlers neither a stream nor device memory. These stand in for both, where
+// the driver is pretended too and device memory is host memory.
+
+XLA_FFI_Error* NoStream(XLA_FFI_Stream_Get_Args* args) {
+  static int stream = 0;
+  args->stream = &stream;
+  return nullptr;
+}
+
+XLA_FFI_Error* Ordinal(XLA_FFI_DeviceOrdinal_Get_Args* args) {
+  args->device_ordinal = 0;
+  return nullptr;
+}
+
+XLA_FFI_Error* Allocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
+  const size_t bytes = (args->size + args->alignment - 1) / args->alignment * args->alignment;
+  args->data = std::aligned_alloc(args->alignment, bytes);
+  std::memset(args->data, 0xff, bytes);
+  return nullptr;
+}
+
+XLA_FFI_Error* Free(XLA_FFI_DeviceMemory_Free_Args* args) {
+  std::free(args->data);
+  return nullptr;
+}
+
+template <int k>
+XLA_FFI_Error* Pretend(XLA_FFI_CallFrame* frame) {
+  XLA_FFI_CallFrame pretended = *frame;
+  XLA_FFI_Api api = *frame->api;
+  api.XLA_FFI_Stream_Get = &NoStream;
+  api.XLA_FFI_DeviceOrdinal_Get = &Ordinal;
+  api.XLA_FFI_DeviceMemory_Allocate = &Allocate;
+  api.XLA_FFI_DeviceMemory_Free = &Free;
+  pretended.api = &api;
+  return kGpuHandlers[k].handler(&pretended);
+}
+
+XLA_FFI_Handler* const kPretended[] = {&Pretend<0>, &Pretend<1>, &Pretend<2>,
+                                       &Pretend<3>, &Pretend<4>, &Pretend<5>};
+
+Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* direction,
+                    const int64_t sizes[6], int32_t time_major, float dropout, int32_t dtype,
+                    int64_t* bytes) {
+  rnn_ops::RnnAttrs attrs;
+  rnn_ops::gpu::RnnProblem problem;
+  RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseRnnMode(rnn_mode, &attrs.mode));
+  RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseInputMode(input_mode, &attrs.input_mode));
+  RNN_OPS_RETURN_IF_ERROR(rnn_ops::ParseDirection(direction, &attrs.direction));
+  attrs.dropout = dropout;
+  attrs.num_proj = sizes[5];
+  attrs.time_major = time_major != 0;
+  RNN_OPS_RETURN_IF_ERROR(rnn_ops::MakeRnnConfig(attrs, sizes[0], sizes[1], sizes[2], sizes[3],
+                                                 sizes[4], &problem.config));
+  problem.dtype = static_cast<rnn_ops::gpu::Dtype>(dtype);
+  return rnn_ops::gpu::RnnReserveBytes(problem, /*device=*/0, bytes);
+}
+
+}  // namespace
+
+HANDLERS_API const char* handlers_message() { return message.c_str(); }
+
+// The handler of an op; null: there is none.
+HANDLERS_API XLA_FFI_Handler* handlers_find(const char* op, int32_t pretend) {
+  for (size_t k = 0; k < std::size(kGpuHandlers); ++k) {
+    if (std::strcmp(kGpuHandlers[k].op, op) != 0) continue;
+    return pretend != 0 ? kPretended[k] : kGpuHandlers[k].handler;
+  }
+  return nullptr;
+}
+
+// sizes: L, H, I, T, B, P. Returns the code of a Status.
+HANDLERS_API int32_t handlers_reserve_bytes(const char* rnn_mode, const char* input_mode,
+                                            const char* direction, const int64_t sizes[6],
+                                            int32_t time_major, float dropout, int32_t dtype,
+                                            int64_t* bytes) {
+  const Status status =
+      ReserveBytes(rnn_mode, input_mode, direction, sizes, time_major, dropout, dtype, bytes);
+  message = status.message();
+  return static_cast<int32_t>(status.code());
+}
+
+// What TensorFlow exports as a C++ function has a name in C++; JAX has its own way to register.
+HANDLERS_API int32_t handlers_register(const XLA_FFI_Api* api, const char* op, const char* name,
+                                       const char* platform, int32_t pretend) {
+  XLA_FFI_Error* const error = xla::ffi::Ffi::RegisterStaticHandler(
+      api, name, platform, handlers_find(op, pretend));
+  return error == nullptr ? 0 : 1;
+}
