@@ -1,5 +1,5 @@
-// BlockLSTMV2 and its gradient up to where a device matters: the attributes, the shapes of the inputs
-// and outputs, and their pointers.
+// BlockLSTMV2 and its gradient up to where a device matters: the attributes, the shapes of the
+// inputs and outputs, and their pointers.
 #ifndef TF_RNN_OPS_CC_FFI_BLOCK_LSTM_INPUTS_H_
 #define TF_RNN_OPS_CC_FFI_BLOCK_LSTM_INPUTS_H_
 

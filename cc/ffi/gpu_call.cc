@@ -18,9 +18,14 @@ static_assert(SameNumber<cpu::kBFloat16, gpu::Dtype::kBFloat16>());
 
 }  // namespace
 
+// XLA grants an alignment of at most 16, and refuses to be asked for more.
 void* GpuCall::Scratch::Allocate(int64_t bytes) {
-  constexpr size_t kAlignment = 256;
-  return allocator_.Allocate(static_cast<size_t>(bytes), kAlignment).value_or(nullptr);
+  constexpr uintptr_t kGranted = 16, kAlignment = 256;
+  const auto memory =
+      allocator_.Allocate(static_cast<size_t>(bytes) + kAlignment - kGranted, kGranted);
+  if (!memory.has_value()) return nullptr;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(*memory);
+  return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
 }
 
 Status GpuCall::Zero(int index) const {

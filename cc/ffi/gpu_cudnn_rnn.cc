@@ -27,8 +27,8 @@ Status TakeProblem(const GpuCall& call, const CudnnRnnInputs& inputs, Problem* p
   std::vector<int32_t> given;
   RNN_OPS_RETURN_IF_ERROR(call.HostValues(In::kSequenceLengths, "sequence_lengths", &given));
   problem->lengths.resize(static_cast<size_t>(config.batch));
-  RNN_OPS_RETURN_IF_ERROR(TakeSequenceLengths(given.data(), config.batch, config.max_time,
-                                              problem->lengths.data()));
+  RNN_OPS_RETURN_IF_ERROR(
+      TakeSequenceLengths(given.data(), config.batch, config.max_time, problem->lengths.data()));
   problem->gpu.config = config;
   problem->gpu.dtype = call.gpu_dtype();
   problem->gpu.lengths = problem->lengths.data();
@@ -78,8 +78,8 @@ Status CheckReserveResult(const GpuCall& call, const CudnnRnnInputs& inputs) {
   const size_t rank = inputs.attrs.is_training ? 1 : 0;
   if (shape.dims.size() == rank) return Status();
   return InvalidArgument("reserve_space must be a ", rank == 1 ? "vector" : "scalar",
-                         " with is_training=", rank == 1 ? "True" : "False",
-                         ", but its shape is ", ToString(shape), ".");
+                         " with is_training=", rank == 1 ? "True" : "False", ", but its shape is ",
+                         ToString(shape), ".");
 }
 
 Status Forward(GpuCall* call, const CudnnRnnInputs& inputs) {

@@ -2,9 +2,10 @@
 //
 // What they take and give is as in handlers.h, and besides:
 // - allow_tf32 : i1, whether products of float32 may round their operands to TF32.
-// - sequence_lengths : array<i32> and seq_len_max : array<i64> may say what the argument of the same
-//   name holds. Without them, and for the argument seed of StatelessCudnnRNNV3, a handler copies the
-//   values to the host and waits for the stream. So no handler can be part of a CUDA graph.
+// - sequence_lengths : array<i32> and seq_len_max : array<i64> may say what the argument of the
+// same
+//   name holds. Without them, and for the argument seed of StatelessCudnnRNNV3, a handler copies
+//   the values to the host and waits for the stream. So no handler can be part of a CUDA graph.
 // - reserve_space has the size of gpu::RnnReserveBytes(), whatever the lengths.
 #ifndef TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
 #define TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_

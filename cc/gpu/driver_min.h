@@ -63,8 +63,7 @@ typedef enum CUdevice_attribute_enum {
     (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream))                                    \
   F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                         \
     (CUdeviceptr to, const void* from, size_t bytes, CUstream))                                    \
-  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2,                                                         \
-    (void* to, CUdeviceptr from, size_t bytes, CUstream))                                          \
+  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream))   \
   F(StreamSynchronize, cuStreamSynchronize, (CUstream))                                            \
   F(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream)) \
   F(EventCreate, cuEventCreate, (CUevent*, unsigned flags))                                        \

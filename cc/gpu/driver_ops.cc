@@ -69,8 +69,8 @@ Status DriverOps::CopyToHost(void* stream, void* host, const void* from, int64_t
   if (bytes == 0) return Status();
   ScopedContext scope;
   RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
-  RNN_OPS_RETURN_IF_CUDA_ERROR(api_, MemcpyDtoHAsync(host, ToDevicePtr(from),
-                                                     static_cast<size_t>(bytes), ToStream(stream)));
+  RNN_OPS_RETURN_IF_CUDA_ERROR(
+      api_, MemcpyDtoHAsync(host, ToDevicePtr(from), static_cast<size_t>(bytes), ToStream(stream)));
   RNN_OPS_RETURN_IF_CUDA_ERROR(api_, StreamSynchronize(ToStream(stream)));
   return Status();
 }

@@ -204,9 +204,8 @@ Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuC
   args.problem.config.is_training = true;
   const RnnConfig& c = args.problem.config;
   DropoutDescriptor dropout;
-  RNN_OPS_RETURN_IF_ERROR(
-      SetBackwardDropout(*parts_.cudnn, handle, args, {call.device, call.stream, &no_memory},
-                         &dropout));
+  RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(*parts_.cudnn, handle, args,
+                                             {call.device, call.stream, &no_memory}, &dropout));
   // The choice depends on whether all rows have T steps; the sizes are those of T steps.
   const std::vector<int> longest(static_cast<size_t>(c.batch), static_cast<int>(c.max_time));
   std::vector<int32_t> lengths(longest.begin(), longest.end());
@@ -316,8 +315,7 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   void* reserve = args.reserve;
   if (args.keeps_reserve) {
     // cuDNN writes to it, and a second gradient on one tape needs it as forward left it.
-    RNN_OPS_RETURN_IF_ERROR(
-        staging.Scratch("a copy of reserve_space", reserve_bytes, &reserve));
+    RNN_OPS_RETURN_IF_ERROR(staging.Scratch("a copy of reserve_space", reserve_bytes, &reserve));
     RNN_OPS_RETURN_IF_ERROR(parts_.ops->Copy(call.stream, reserve, args.reserve, reserve_bytes));
   }
 

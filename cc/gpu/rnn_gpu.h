@@ -84,10 +84,10 @@ struct RnnBackwardArgs {
 Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call);
 Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call);
 
-// The size of reserve_space for whom it must be known before the lengths are, as for XLA: no forward
-// call of `problem` in training asks for more, and RnnBackward takes a reserve space of this size
-// too. Whole elements of every type; 0 without steps or rows. problem.lengths is not read. Makes the
-// primary context of `device`, an ordinal, current while it asks cuDNN.
+// The size of reserve_space for whom it must be known before the lengths are, as for XLA: no
+// forward call of `problem` in training asks for more, and RnnBackward takes a reserve space of
+// this size too. Whole elements of every type; 0 without steps or rows. problem.lengths is not
+// read. Makes the primary context of `device`, an ordinal, current while it asks cuDNN.
 Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes);
 
 // The version of the cuDNN that the functions above use, such as 90300.

@@ -33,15 +33,28 @@ XLA_FFI_Error* Ordinal(XLA_FFI_DeviceOrdinal_Get_Args* args) {
   return nullptr;
 }
 
+thread_local const XLA_FFI_Api* xla_api = nullptr;
+
+// As XLA, it grants an alignment of 16 and refuses to be asked for more.
+constexpr size_t kGranted = 16;
+
 XLA_FFI_Error* Allocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
-  const size_t bytes = (args->size + args->alignment - 1) / args->alignment * args->alignment;
-  args->data = std::aligned_alloc(args->alignment, bytes);
-  std::memset(args->data, 0xff, bytes);
+  if (args->alignment > kGranted) {
+    XLA_FFI_Error_Create_Args error = {};
+    error.struct_size = XLA_FFI_Error_Create_Args_STRUCT_SIZE;
+    error.message = "Unsupported alignment";
+    error.errc = XLA_FFI_Error_Code_INVALID_ARGUMENT;
+    return xla_api->XLA_FFI_Error_Create(&error);
+  }
+  const size_t bytes = (args->size + kGranted + 31) / 32 * 32;
+  char* const memory = static_cast<char*>(std::aligned_alloc(32, bytes));
+  std::memset(memory, 0xff, bytes);
+  args->data = memory + kGranted;  // aligned to nothing larger
   return nullptr;
 }
 
 XLA_FFI_Error* Free(XLA_FFI_DeviceMemory_Free_Args* args) {
-  std::free(args->data);
+  std::free(static_cast<char*>(args->data) - kGranted);
   return nullptr;
 }
 
@@ -49,6 +62,7 @@ template <int k>
 XLA_FFI_Error* Pretend(XLA_FFI_CallFrame* frame) {
   XLA_FFI_CallFrame pretended = *frame;
   XLA_FFI_Api api = *frame->api;
+  xla_api = frame->api;
   api.XLA_FFI_Stream_Get = &NoStream;
   api.XLA_FFI_DeviceOrdinal_Get = &Ordinal;
   api.XLA_FFI_DeviceMemory_Allocate = &Allocate;
@@ -104,7 +118,7 @@ HANDLERS_API int32_t handlers_reserve_bytes(const char* rnn_mode, const char* in
 // What TensorFlow exports as a C++ function has a name in C++; JAX has its own way to register.
 HANDLERS_API int32_t handlers_register(const XLA_FFI_Api* api, const char* op, const char* name,
                                        const char* platform, int32_t pretend) {
-  XLA_FFI_Error* const error = xla::ffi::Ffi::RegisterStaticHandler(
-      api, name, platform, handlers_find(op, pretend));
+  XLA_FFI_Error* const error =
+      xla::ffi::Ffi::RegisterStaticHandler(api, name, platform, handlers_find(op, pretend));
   return error == nullptr ? 0 : 1;
 }

@@ -62,7 +62,7 @@ def build(include, out):
             extra.write_text(stubs(sorted(missing), code))
             sources.append(extra)
         compile_library(sources, soname, out)
-    compile_library([ROOT / name for name in CUDNN], "libcudnn.so.9", out)
+    compile_library([*(ROOT / name for name in CUDNN), HERE / "dnn.cc"], "libcudnn.so.9", out)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// The ops for XLA on the CPU: each becomes a custom call to its handler in cc/ffi. The parameter
-// ops become slices and concatenations.
+// The ops for XLA on the CPU and on GPUs: each becomes a custom call to its handler in cc/ffi. The
+// parameter ops become slices and concatenations.
 //
 // What they know of an op comes from its registration: the attributes that the handler gets, and
 // the shapes of the results from the shape function, which has the op's checks too. A shape
@@ -22,7 +22,9 @@
 #include "cc/core/param_layout.h"
 #include "cc/core/shapes.h"
 #include "cc/cpu/rnn_run.h"
+#include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"
+#include "cc/gpu/rnn_gpu.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/compiler/tf2xla/type_util.h"
@@ -34,6 +36,7 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/public/version.h"
+#include "tsl/platform/tensor_float_32_utils.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -60,6 +63,7 @@ using ::xla::XlaBuilder;
 using ::xla::XlaOp;
 
 constexpr char kXlaCpu[] = "XLA_CPU_JIT";
+constexpr char kXlaGpu[] = "XLA_GPU_JIT";
 constexpr char kForward[] = "TfRnnOps>CudnnRNNV3";
 constexpr char kBackprop[] = "TfRnnOps>CudnnRNNBackpropV3";
 constexpr char kLayer[] = "TfRnnOps>LayerRNN";
@@ -117,8 +121,9 @@ class Inferred {
 };
 
 // The attributes of a node but its types as the text of an MLIR dictionary, which XLA hands to the
-// handler. `call_site` is another attribute.
-std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, int64_t call_site) {
+// handler. `call_site` is another attribute, and `more` has further ones.
+std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, int64_t call_site,
+                          const std::string& more) {
   std::string text = StrCat("{call_site = ", call_site, " : i64");
   const tensorflow::AttrSlice attrs(node);
   for (const auto& declared : op_def.attr()) {
@@ -141,12 +146,32 @@ std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, 
       text += StrCat("\"", value->s(), "\"");
     }
   }
-  return text + "}";
+  return text + more + "}";
+}
+
+// Where a computation runs. Only the first GPU is asked for sizes where XLA does not say which one
+// it compiles for; the handler refuses what is too small for another.
+struct Place {
+  bool gpu = false;
+  int device = 0;
+};
+
+absl::Status ReserveBytes(const RnnConfig& config, cpu::KernelDtype dtype, const Place& place,
+                          int64_t* bytes) {
+  if (place.gpu) {
+    gpu::RnnProblem problem;
+    problem.config = config;
+    problem.dtype = static_cast<gpu::Dtype>(dtype);
+    return tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, bytes));
+  }
+  *bytes = cpu::LargestReserveBytes(cpu::MakeRnnProblem(config, dtype));
+  if (*bytes >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
 }
 
 // The length of the reserve space that a forward op returns in training, whatever the lengths.
 absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
-                         int64_t* elements) {
+                         const Place& place, int64_t* elements) {
   const OpSpec& op = node.op() == kLayer     ? kLayerRnn
                      : node.op() == kForward ? kCudnnRnnV3
                                              : kStatelessCudnnRnnV3;
@@ -160,10 +185,8 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeRnnConfig(attrs, shapes.dims, &config)));
   cpu::KernelDtype dtype;
   RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(type, &dtype));
-  const int64_t bytes = cpu::LargestReserveBytes(cpu::MakeRnnProblem(config, dtype));
-  if (bytes < 0) {
-    return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
-  }
+  int64_t bytes = 0;
+  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(config, dtype, place, &bytes));
   *elements = ReserveElements(bytes, cpu::ElementBytes(dtype));
   return absl::OkStatus();
 }
@@ -293,9 +316,32 @@ int64_t NextCallSite() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Further attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
+std::string GpuAttributes(XlaOpKernelContext* context, const PaddedOp& op,
+                          const std::vector<Operand>& operands) {
+  std::string text =
+      StrCat(", allow_tf32 = ", tsl::tensor_float_32_execution_enabled() ? "true" : "false");
+  const int index = op.block_lstm ? static_cast<int>(BlockLstmInput::kSeqLenMax)
+                                  : static_cast<int>(CudnnRnnV3Input::kSequenceLengths);
+  const tensorflow::DataType type = op.block_lstm ? tensorflow::DT_INT64 : tensorflow::DT_INT32;
+  const auto known = tensorflow::XlaExpression::XlaOp(operands[index].op, type)
+                         .ResolveConstant(context->compiler()->client());
+  if (!known.ok() || !known->has_value()) return text;
+  const Tensor& values = **known;
+  text += op.block_lstm ? ", seq_len_max = array<i64" : ", sequence_lengths = array<i32";
+  for (int64_t k = 0; k < values.NumElements(); ++k) {
+    text += k == 0 ? ": " : ", ";
+    text += op.block_lstm ? StrCat(values.flat<int64_t>()(k)) : StrCat(values.flat<int32_t>()(k));
+  }
+  return text + ">";
+}
+
 // Calls the handler of node.op(), one of our ops.
-absl::Status Lower(const NodeDef& node, XlaBuilder* builder, std::vector<Operand> operands,
-                   std::vector<XlaOp>* results) {
+absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
+                   std::vector<Operand> operands, std::vector<XlaOp>* results) {
+  Place place;
+  place.gpu = on_gpu;
+  place.device = std::max(0, context->compiler()->options().device_ordinal);
   const PaddedOp op = DescribePadding(node.op());
   bool time_major = true;
   if (!op.block_lstm) {
@@ -330,7 +376,8 @@ absl::Status Lower(const NodeDef& node, XlaBuilder* builder, std::vector<Operand
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::OutputTypeForNode(node, inferred.op_def(), k, &type));
     PartialShape shape = inferred.output(k);
     if (shape.dims == std::vector<int64_t>{kUnknownDim}) {
-      RNN_OPS_TF_RETURN_IF_ERROR(ReserveSize(node, inferred.context(), type, &shape.dims[0]));
+      RNN_OPS_TF_RETURN_IF_ERROR(
+          ReserveSize(node, inferred.context(), type, place, &shape.dims[0]));
     }
     xla::PrimitiveType xla_type;
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &xla_type));
@@ -345,9 +392,10 @@ absl::Status Lower(const NodeDef& node, XlaBuilder* builder, std::vector<Operand
                      tensorflow::TryGetNodeAttr(node, "is_training", &is_training) && is_training;
   std::vector<XlaOp> inputs;
   for (const Operand& operand : operands) inputs.push_back(operand.op);
+  const std::string more = on_gpu ? GpuAttributes(context, op, operands) : "";
   const XlaOp tuple = xla::CustomCall(
-      builder, node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes),
-      AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0),
+      context->builder(), node.op(), inputs, xla::ShapeUtil::MakeTupleShape(shapes),
+      AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more),
       /*has_side_effect=*/draws, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
       xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
   for (size_t k = 0; k < shapes.size(); ++k) {
@@ -365,17 +413,21 @@ absl::Status Lower(const NodeDef& node, XlaBuilder* builder, std::vector<Operand
 
 class CustomCallKernel : public XlaOpKernel {
  public:
-  explicit CustomCallKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
+  explicit CustomCallKernel(OpKernelConstruction* context)
+      : XlaOpKernel(context), on_gpu_(context->device_type() == kXlaGpu) {}
 
   void Compile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
-    OP_REQUIRES_OK(context, Lower(def(), context->builder(), std::move(operands), &results));
+    OP_REQUIRES_OK(context, Lower(def(), context, on_gpu_, std::move(operands), &results));
     for (size_t k = 0; k < results.size(); ++k) {
       context->SetOutput(static_cast<int>(k), results[k]);
     }
   }
+
+ private:
+  const bool on_gpu_;
 };
 
 // PackLayerRNN and PackCudnnRNNParams: [0], with which the ops that take packed weights read the
@@ -393,7 +445,7 @@ class PackNothingKernel : public XlaOpKernel {
   }
 };
 
-// ---- TensorFlow's own CudnnRNN ops as ours ----
+// ---- TensorFlow's own CudnnRNN ops as ours, on the CPU ----
 
 // A node of our op with the attributes of a node of TensorFlow's, of which the first versions lack
 // some.
@@ -427,8 +479,8 @@ class StockForwardKernel : public XlaOpKernel {
     if (context->num_inputs() == CudnnRnnV3Input::kSequenceLengths) {
       operands.push_back(FullLengths(context->builder(), operands[0]));
     }
-    OP_REQUIRES_OK(
-        context, Lower(AsOurs(def(), kForward), context->builder(), std::move(operands), &results));
+    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kForward), context, /*on_gpu=*/false,
+                                  std::move(operands), &results));
     // TensorFlow's V2 hands the number of cuDNN's algorithm and its math mode to the gradient.
     if (def().op() == "CudnnRNNV2" && is_training_) {
       results.back() = xla::ConstantR1<int8_t>(context->builder(), 2, 0);
@@ -456,8 +508,8 @@ class StockBackpropKernel : public XlaOpKernel {
     operands.resize(In::kHostReserved);
     operands.push_back(
         {xla::ConstantR0<int8_t>(context->builder(), 0), xla::ShapeUtil::MakeShape(xla::S8, {})});
-    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context->builder(), std::move(operands),
-                                  &results));
+    OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context, /*on_gpu=*/false,
+                                  std::move(operands), &results));
     for (int k = 0; k < context->num_outputs(); ++k) context->SetOutput(k, results[k]);
   }
 };
@@ -607,35 +659,45 @@ OpKernel* Create(OpKernelConstruction* context) {
   return new Kernel(context);
 }
 
-bool HasKernel(const char* op) {
+bool HasKernel(const char* op, const char* device) {
   const tensorflow::KernelList kernels = tensorflow::GetRegisteredKernelsForOp(op);
   return std::any_of(kernels.kernel().begin(), kernels.kernel().end(),
-                     [](const auto& kernel) { return kernel.device_type() == kXlaCpu; });
+                     [device](const auto& kernel) { return kernel.device_type() == device; });
 }
 
-void Register(const std::vector<Registration>& registrations) {
+void Register(const char* device, const std::vector<Registration>& registrations) {
   for (const Registration& registration : registrations) {
-    if (HasKernel(registration.op)) continue;  // two would make TensorFlow refuse both
+    if (HasKernel(registration.op, device)) continue;  // two would make TensorFlow refuse both
     tensorflow::kernel_factory::OpKernelRegistrar(
-        tensorflow::KernelDefBuilder(registration.op).Device(kXlaCpu).Build(),
+        tensorflow::KernelDefBuilder(registration.op).Device(device).Build(),
         "rnn_ops::tf_kernels::XlaKernel", registration.create);
   }
 }
 
-bool RegisterOurs() {
-  std::vector<Registration> kernels = {
-      {"TfRnnOps>PackCudnnRNNParams", &Create<PackNothingKernel>},
-      {"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>},
-      {"TfRnnOps>CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
-      {"TfRnnOps>CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
-      {"TfRnnOps>CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
-  };
-  for (const ffi::Handler& handler : ffi::kHandlers) {
-    xla::ffi::Ffi::RegisterStaticHandler(xla::ffi::GetXlaFfiApi(), handler.op, "Host",
+// `platform`: XLA's name of it.
+template <size_t count>
+void RegisterHandlers(const char* device, const char* platform,
+                      const ffi::Handler (&handlers)[count]) {
+  for (const ffi::Handler& handler : handlers) {
+    xla::ffi::Ffi::RegisterStaticHandler(xla::ffi::GetXlaFfiApi(), handler.op, platform,
                                          handler.handler);
-    kernels.push_back({handler.op, &Create<CustomCallKernel>});
+    Register(device, {{handler.op, &Create<CustomCallKernel>}});
   }
-  Register(kernels);
+}
+
+bool RegisterOurs() {
+  RegisterHandlers(kXlaCpu, "Host", ffi::kHandlers);
+  RegisterHandlers(kXlaGpu, "CUDA", ffi::kGpuHandlers);
+  for (const char* device : {kXlaCpu, kXlaGpu}) {
+    Register(device,
+             {
+                 {"TfRnnOps>PackCudnnRNNParams", &Create<PackNothingKernel>},
+                 {"TfRnnOps>CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
+                 {"TfRnnOps>CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
+                 {"TfRnnOps>CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
+             });
+  }
+  Register(kXlaCpu, {{"TfRnnOps>PackLayerRNN", &Create<PackNothingKernel>}});
   return true;
 }
 
@@ -649,19 +711,19 @@ bool RegisterOurs() {
 extern "C" __attribute__((visibility("default"))) void tf_rnn_ops_xla_enable_stock_ops() {
   using namespace rnn_ops::tf_kernels;  // NOLINT: the kernels above
   static const bool once = [] {
-    Register({
-        {"CudnnRNN", &Create<StockForwardKernel>},
-        {"CudnnRNNV2", &Create<StockForwardKernel>},
-        {"CudnnRNNV3", &Create<StockForwardKernel>},
-        {"CudnnRNNBackprop", &Create<StockBackpropKernel>},
-        {"CudnnRNNBackpropV2", &Create<StockBackpropKernel>},
-        {"CudnnRNNBackpropV3", &Create<StockBackpropKernel>},
-        {"CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
-        {"CudnnRNNCanonicalToParams", &Create<CanonicalToParamsXlaKernel>},
-        {"CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
-        {"CudnnRNNParamsToCanonical", &Create<ParamsToCanonicalXlaKernel>},
-        {"CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
-    });
+    Register(kXlaCpu, {
+                          {"CudnnRNN", &Create<StockForwardKernel>},
+                          {"CudnnRNNV2", &Create<StockForwardKernel>},
+                          {"CudnnRNNV3", &Create<StockForwardKernel>},
+                          {"CudnnRNNBackprop", &Create<StockBackpropKernel>},
+                          {"CudnnRNNBackpropV2", &Create<StockBackpropKernel>},
+                          {"CudnnRNNBackpropV3", &Create<StockBackpropKernel>},
+                          {"CudnnRNNParamsSize", &Create<ParamsSizeXlaKernel>},
+                          {"CudnnRNNCanonicalToParams", &Create<CanonicalToParamsXlaKernel>},
+                          {"CudnnRNNCanonicalToParamsV2", &Create<CanonicalToParamsXlaKernel>},
+                          {"CudnnRNNParamsToCanonical", &Create<ParamsToCanonicalXlaKernel>},
+                          {"CudnnRNNParamsToCanonicalV2", &Create<ParamsToCanonicalXlaKernel>},
+                      });
     return true;
   }();
   static_cast<void>(once);
