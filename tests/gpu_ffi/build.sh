@@ -17,7 +17,7 @@ trap 'rm -rf "$objects"' EXIT
 # shellcheck disable=SC2086  # a list of words
 printf '%s\n' tests/gpu_ffi/handlers_api.cc $core $inputs cc/ffi/gpu_*.cc cc/gpu/*.cc \
   cc/gpu/elementwise/*.cc |
-  xargs -P "$(nproc)" -I {} sh -c 'g++ -std=c++17 -O1 -Wall -Wextra -fPIC -fvisibility=hidden -I. \
+  xargs -P "$(nproc)" -I {} sh -c 'g++ -std=c++17 -O0 -Wall -Wextra -fPIC -fvisibility=hidden -I. \
     -isystem "$3" -c "$1" -o "$2/$(echo "$1" | tr / _).o"' sh {} "$objects" "$include"
 g++ -shared -Wl,-z,defs "$objects"/*.o -o "$out/libgpu_ffi.so" -ldl
 echo "$out/libgpu_ffi.so"

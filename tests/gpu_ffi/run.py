@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The handlers of XLA's FFI on a GPU, called by JAX or TensorFlow, against float64 references.
 
-    python3 tests/gpu_ffi/run.py [--engine jax] [--library OUT/libgpu_ffi.so] [--quick]
+    python3 tests/gpu_ffi/run.py [--engine jax] [--library OUT/libgpu_ffi.so] [--every N]
 
 Builds the library where --library is not there yet. Prints a line for each group of checks and each
 failure, then how many passed. With --pretend, device memory is host memory: for a pretended driver,
@@ -56,7 +56,7 @@ class Checks:
         for label, check in checks:
             try:
                 share = check()
-            except Exception as error:  # noqa: BLE001: whatever it is, the others shall run
+            except Exception as error:  # noqa: BLE001  (the others shall run)
                 share, label = float("inf"), f"{label}: {type(error).__name__}: {error}"
             if share <= 1:
                 passed += 1
@@ -103,7 +103,7 @@ class Checks:
         packed = problem.forward(self, "CudnnRNNV3Packed")
         return max(*errors, difference(packed[0], want[0])) / BOUNDS[dtype]
 
-    def sweep(self, quick):
+    def sweep(self, every):
         products = itertools.product(
             MODES,
             ("unidirectional", "bidirectional"),
@@ -114,7 +114,7 @@ class Checks:
             libraries.DTYPES,
         )
         for k, (mode, direction, layers, named, time_major, known, dtype) in enumerate(products):
-            if quick and k % 7:
+            if k % every:
                 continue
             spec = RnnSpec(mode, layers, 5, 4, direction)
             name, lengths = named
@@ -232,11 +232,11 @@ class Checks:
         errors += [difference(a, backward[n]) for n, a in zip(block_lstm.GRAD_NAMES, found)]
         return max(errors) / BOUNDS[dtype.name]
 
-    def block_sweep(self, quick):
+    def block_sweep(self, every):
         shapes = ((1, 1, 1, 1), (3, 2, 5, 7), (6, 13, 17, 31), (0, 3, 4, 5), (3, 0, 4, 5))
         products = itertools.product(shapes, libraries.DTYPES, (True, False), (0.0, 0.5))
         for k, (shape, dtype, peephole, clip) in enumerate(products):
-            if quick and k % 5:
+            if k % every:
                 continue
             for steps in sorted({0, shape[0] // 2, shape[0]}):
                 arguments = (shape, steps, dtype, bool(k % 2), peephole, clip)
@@ -259,7 +259,7 @@ class Checks:
 
         try:
             run(self)
-        except Exception as error:  # noqa: BLE001: each engine has its own
+        except Exception as error:  # noqa: BLE001  (each engine has its own)
             if text in str(error):
                 return 0
             print(f"the error is: {error}")
@@ -434,7 +434,9 @@ def main():
     parser.add_argument(
         "--library", type=pathlib.Path, default=ROOT / "build/gpu_ffi/libgpu_ffi.so"
     )
-    parser.add_argument("--quick", action="store_true", help="fewer of the sweeps")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="of the sweeps every Nth check; odd"
+    )
     parser.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if not arguments.library.exists():
@@ -447,8 +449,8 @@ def main():
     checks.group("errors", checks.errors())
     checks.group("special", checks.special())
     checks.group("dropout", checks.dropout())
-    checks.group("stacks", checks.sweep(arguments.quick))
-    checks.group("block", checks.block_sweep(arguments.quick))
+    checks.group("stacks", checks.sweep(arguments.every))
+    checks.group("block", checks.block_sweep(arguments.every))
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
 

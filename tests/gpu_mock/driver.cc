@@ -337,6 +337,14 @@ MOCK_API int cuModuleGetFunction(void** function, void*, const char* name) {
   return mock::Log(name, 0);
 }
 
+// A constant of XLA's, which fills the larger ones itself; of those that the module holds the bytes
+// are lost.
+MOCK_API int cuModuleGetGlobal_v2(DevicePtr* memory, size_t* bytes, void*, const char*) {
+  constexpr size_t kBytes = 1 << 16;
+  if (bytes != nullptr) *bytes = kBytes;
+  return mock::Log("cuModuleGetGlobal", cuMemAlloc_v2(memory, kBytes));
+}
+
 MOCK_API int cuFuncGetAttribute(int* value, int attribute, void*) {
   *value = attribute == 0 ? 1024 : 0;  // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
   return 0;

@@ -143,7 +143,7 @@ def xla_reason():
     if _xla.unavailable() is not None:
         return f"the op cannot be compiled by XLA: {_xla.unavailable()}"
     if _environment.has_gpu() or _environment.has_tpu():
-        return "XLA (jit_compile=True) can compile the op for CPUs alone"
+        return "where TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's loop"
     return None
 
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <thread>
 
@@ -253,6 +254,39 @@ TEST_F(RnnExecutorTest, AReserveSpaceOfAnotherSizeIsRefused) {
     const Outcome backward = RunBackward(executor, c, in, forward, call());
     EXPECT_EQ(backward.status.code(), Code::kInvalidArgument);
     EXPECT_NE(backward.status.message().find("reserve_space"), std::string::npos);
+  }
+}
+
+// What XLA allocates before anybody knows the lengths.
+TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
+  for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kHeuristic, AlgoPolicy::kSmallH}) {
+    RnnExecutor* executor = this->executor(policy);
+    for (int64_t units : {4, 150}) {  // 150: too many for SMALL_H in backward
+      RnnCase c = SmallCase(RnnMode::kLstm);
+      c.dtype = Dtype::kFloat32;
+      c.config.num_units = units;
+      c.config.num_layers = 2;
+      c.config.dropout = 0.5f;
+      RnnProblem problem = c.Problem();
+      problem.lengths = nullptr;
+      int64_t bytes = 0;
+      ASSERT_TRUE(executor->ReserveBytes(problem, 0, &bytes).ok());
+      size_t most = 0;
+      for (const std::vector<int32_t>& lengths :
+           {std::vector<int32_t>{4, 4, 4}, {4, 2, 3}, {1, 0, 1}}) {
+        c.lengths = lengths;
+        const Values in = fake::MakeInputs(c, false);
+        Outcome forward = RunForward(executor, c, in, call());
+        ASSERT_TRUE(forward.status.ok()) << forward.status.message();
+        most = std::max(most, forward.reserve.size());
+        const Outcome want = RunBackward(executor, c, in, forward, call());
+        forward.reserve.resize(static_cast<size_t>(bytes));
+        const Outcome got = RunBackward(executor, c, in, forward, call());
+        ASSERT_TRUE(got.status.ok()) << got.status.message();
+        EXPECT_EQ(got.values.dparams, want.values.dparams);
+      }
+      EXPECT_EQ(most, static_cast<size_t>(bytes));
+    }
   }
 }
 
