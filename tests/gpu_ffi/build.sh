@@ -9,15 +9,13 @@ out=$(cd "$1" && pwd)
 include=$(cd "$2" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-shapes="cc/core/block_lstm_shapes.cc cc/core/dim_solver.cc cc/core/rnn_shapes.cc"
-core="cc/core/dropout.cc cc/core/rnn_config.cc cc/core/param_layout.cc $shapes"
 inputs="cc/ffi/block_lstm_inputs.cc cc/ffi/cudnn_rnn_inputs.cc cc/ffi/handle.cc cc/ffi/tensors.cc"
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 # shellcheck disable=SC2086  # a list of words
-printf '%s\n' tests/gpu_ffi/handlers_api.cc $core $inputs cc/ffi/gpu_*.cc cc/gpu/*.cc \
+printf '%s\n' tests/gpu_ffi/handlers_api.cc cc/core/*.cc $inputs cc/ffi/gpu_*.cc cc/gpu/*.cc \
   cc/gpu/elementwise/*.cc |
   xargs -P "$(nproc)" -I {} sh -c 'g++ -std=c++17 -O0 -Wall -Wextra -fPIC -fvisibility=hidden -I. \
     -isystem "$3" -c "$1" -o "$2/$(echo "$1" | tr / _).o"' sh {} "$objects" "$include"
-g++ -shared -Wl,-z,defs "$objects"/*.o -o "$out/libgpu_ffi.so" -ldl
+g++ -shared -Wl,-z,defs "$objects"/*.o -o "$out/libgpu_ffi.so" -ldl -lpthread
 echo "$out/libgpu_ffi.so"
