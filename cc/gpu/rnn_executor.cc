@@ -159,7 +159,7 @@ Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& cal
   }
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
-  return RunBackward(args, call, handle.get(), choice);
+  return RunBackward(args, call, handle.get(), choice, given.problem.config.max_time);
 }
 
 Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
@@ -288,7 +288,7 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
 }
 
 Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call,
-                                cudnnHandle_t handle, const RnnChoice& choice) {
+                                cudnnHandle_t handle, const RnnChoice& choice, int64_t all_steps) {
   const CudnnApi& api = *parts_.cudnn;
   const RnnConfig& c = args.problem.config;
   RnnPlan::Pointer plan;
@@ -305,8 +305,10 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
                                           staging.lengths(), args.params, &reserve_bytes));
   const int64_t expected = RoundedReserve(reserve_bytes);
   if (args.reserve_bytes != expected) {
+    RnnProblem whole = args.problem;
+    whole.config.max_time = all_steps;
     int64_t largest = 0;
-    RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(args.problem, call, handle, &largest));
+    RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(whole, call, handle, &largest));
     if (args.reserve_bytes != largest) return WrongReserve(expected, args.reserve_bytes);
   }
 
@@ -378,7 +380,7 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
     if (!args.problem.config.is_training) return Status();
     RnnBackwardArgs backward;
     RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
-    return RunBackward(backward, trial_call, handle, choice);
+    return RunBackward(backward, trial_call, handle, choice, tried.problem.config.max_time);
   };
   RNN_OPS_RETURN_IF_ERROR(run());  // also the warm-up
   if (seconds == nullptr) return Status();

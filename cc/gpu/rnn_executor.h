@@ -60,8 +60,9 @@ class RnnExecutor {
                  const RnnChoice& choice, Pass pass, const void* params, RnnPlan::Pointer* plan);
   Status RunForward(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                     const RnnChoice& choice);
+  // `all_steps`: T as the caller has it, for the size of its reserve space.
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                     const RnnChoice& choice);
+                     const RnnChoice& choice, int64_t all_steps);
   // The reserve space that both passes of `choice` need, of a call that has these `descriptors`.
   Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                          const RnnChoice& choice, const RnnCallDescriptors& descriptors,

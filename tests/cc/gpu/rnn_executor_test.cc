@@ -273,7 +273,7 @@ TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
       ASSERT_TRUE(executor->ReserveBytes(problem, 0, &bytes).ok());
       size_t most = 0;
       for (const std::vector<int32_t>& lengths :
-           {std::vector<int32_t>{4, 4, 4}, {4, 2, 3}, {1, 0, 1}}) {
+           {std::vector<int32_t>{4, 4, 4}, {4, 2, 3}, {1, 0, 1}, {2, 2, 2}}) {
         c.lengths = lengths;
         const Values in = fake::MakeInputs(c, false);
         Outcome forward = RunForward(executor, c, in, call());
