@@ -9,7 +9,8 @@ constexpr cudnnRNNAlgo_t kStatic = CUDNN_RNN_ALGO_PERSIST_STATIC;
 
 bool HasGates(RnnMode mode) { return mode == RnnMode::kLstm || mode == RnnMode::kGru; }
 
-// PERSIST_STATIC keeps the recurrent weights on chip, so it needs a large GPU.
+// PERSIST_STATIC keeps the recurrent weights on chip, so it needs a large GPU. SOURCE: as for
+// TakesSmallH().
 bool FitsPersistStatic(const DeviceTraits& gpu) {
   constexpr int kAmpere = 8, kFewestMultiprocessors = 98;
   // cuDNN 8.0.5 fails at some sizes on compute capability 8.6.

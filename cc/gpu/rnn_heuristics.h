@@ -15,7 +15,7 @@ namespace gpu {
 
 enum class Pass { kForward, kBackward };
 
-// Whether PERSIST_STATIC_SMALL_H takes so many units.
+// Whether PERSIST_STATIC_SMALL_H takes so many units. SOURCE: PyTorch's RNN.cpp (get_algo).
 bool TakesSmallH(RnnMode mode, int64_t units, Pass pass);
 
 // Backward may differ from forward: STANDARD reads the reserve space of PERSIST_STATIC_SMALL_H.
