@@ -37,7 +37,6 @@ struct RnnDims {
   int64_t num_units = kUnknownDim;      // H
   int64_t pseudo_layers = kUnknownDim;  // L*D
   int64_t params_size = kUnknownDim;    // of CudnnRNN: from the sizes when all are known
-  int64_t hidden_size = kUnknownDim;    // OLD
 };
 
 struct CallShapes {
@@ -82,7 +81,5 @@ Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements);
 Status ValidateBlockLstm(const RnnDims& dims, int64_t seq_len_max);
 
 }  // namespace rnn_ops
-
-#include "cc/core/old_shapes.h"  // OLD
 
 #endif  // TF_RNN_OPS_CC_CORE_SHAPES_H_

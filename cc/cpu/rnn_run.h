@@ -58,12 +58,6 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
 
 BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype, int64_t seq_len_max);
 
-inline BlockLstmProblem MakeBlockLstmProblem(const BlockLstmDims& d, KernelDtype dtype,
-                                             int64_t seq_len_max) {  // OLD
-  return MakeBlockLstmProblem(RnnDims{d.max_time, d.batch, d.input_size, d.num_units}, dtype,
-                              seq_len_max);
-}
-
 // ---- Any kernel ----
 
 // What a function of KernelTable returned.

@@ -1,68 +1,63 @@
 // BlockLSTMV2 and its gradient on the CPU.
 #include <cstring>
 
-#include "cc/core/op_io.h"
+#include "cc/core/call_tensors.h"
+#include "cc/core/shapes.h"
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/rnn_run.h"
-#include "cc/ffi/block_lstm_inputs.h"
 #include "cc/ffi/ops.h"
 
 namespace rnn_ops {
 namespace ffi {
 namespace {
 
-// What both ops begin with, after the shapes.
-template <typename Args>
-Status SetCommon(Call* call, const BlockLstmInputs& inputs, Args* args) {
-  int64_t seq_len_max = 0;
-  std::memcpy(&seq_len_max, call->data(BlockLstmInput::kSeqLenMax), sizeof(seq_len_max));
-  RNN_OPS_RETURN_IF_ERROR(ValidateBlockLstm(inputs.dims, seq_len_max));
-  args->problem = cpu::MakeBlockLstmProblem(inputs.dims, call->dtype(), seq_len_max);
-  args->problem.use_peephole = inputs.use_peephole ? 1 : 0;
-  args->problem.cell_clip = inputs.cell_clip;
+// After the attributes of the problem. `Scratch` and `Run` are functions of the kernel table.
+template <typename Args, typename Scratch, typename Run>
+Status RunOnCpu(Call* call, Args* args, Scratch scratch_bytes, Run run) {
+  const bool empty = args->problem.batch == 0 || args->problem.seq_len == 0;
+  if (empty) {
+    for (int k = 0; k < call->op().num_outputs(); ++k) call->Zero(k);
+    return Status();
+  }
   args->parallel = call->parallel();
-  return Status();
+  RNN_OPS_RETURN_IF_ERROR(
+      call->Scratch(scratch_bytes(&args->problem, &args->parallel.threads), &args->scratch));
+  return cpu::FromKernel(run(args));
 }
 
-// Nothing to compute: every output is zero.
-bool IsEmpty(const cpu::BlockLstmProblem& problem) {
-  return problem.batch == 0 || problem.seq_len == 0;
+Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem) {
+  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  int64_t seq_len_max = 0;
+  std::memcpy(&seq_len_max, call->tensors().in("seq_len_max"), sizeof(seq_len_max));
+  RNN_OPS_RETURN_IF_ERROR(ValidateBlockLstm(call->dims(), seq_len_max));
+  bool use_peephole = false;
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &use_peephole));
+  *problem = cpu::MakeBlockLstmProblem(call->dims(), call->dtype(), seq_len_max);
+  problem->use_peephole = use_peephole ? 1 : 0;
+  return Status();
 }
 
 }  // namespace
 
-Status BlockLstm(Call* call) {
-  BlockLstmInputs inputs;
-  RNN_OPS_RETURN_IF_ERROR(TakeBlockLstm(call, &inputs));
+Status BlockLstm(const OpSpec& op, Call* call) {
   cpu::BlockLstmForwardArgs args{};
-  RNN_OPS_RETURN_IF_ERROR(SetCommon(call, inputs, &args));
-  if (IsEmpty(args.problem)) {
-    for (int k = 0; k < BlockLstmOutput::kCount; ++k) call->Zero(k);
-    return Status();
-  }
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  float cell_clip = 0;
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("cell_clip", &cell_clip));
+  args.problem.cell_clip = cell_clip;
+  SetBlockLstmForward(call->tensors(), &args);
   const cpu::KernelTable& kernels = cpu::Kernels();
-  RNN_OPS_RETURN_IF_ERROR(call->Scratch(
-      kernels.block_lstm_forward_scratch(&args.problem, &args.parallel.threads), &args.scratch));
-  SetForwardPointers(*call, &args);
-  return cpu::FromKernel(kernels.block_lstm_forward(&args));
+  return RunOnCpu(call, &args, kernels.block_lstm_forward_scratch, kernels.block_lstm_forward);
 }
 
-Status BlockLstmGrad(Call* call) {
-  BlockLstmInputs inputs;
-  RNN_OPS_RETURN_IF_ERROR(TakeBlockLstmGrad(call, &inputs));
+Status BlockLstmGrad(const OpSpec& op, Call* call) {
   cpu::BlockLstmBackwardArgs args{};
-  RNN_OPS_RETURN_IF_ERROR(SetCommon(call, inputs, &args));
-  if (IsEmpty(args.problem)) {
-    for (int k = 0; k < BlockLstmGradOutput::kCount; ++k) call->Zero(k);
-    return Status();
-  }
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  SetBlockLstmBackward(call->tensors(), &args);
   const cpu::KernelTable& kernels = cpu::Kernels();
-  RNN_OPS_RETURN_IF_ERROR(call->Scratch(
-      kernels.block_lstm_backward_scratch(&args.problem, &args.parallel.threads), &args.scratch));
-  SetGradPointers(*call, &args);
-  return cpu::FromKernel(kernels.block_lstm_backward(&args));
+  return RunOnCpu(call, &args, kernels.block_lstm_backward_scratch, kernels.block_lstm_backward);
 }
 
 }  // namespace ffi

@@ -1,8 +1,8 @@
 // BlockLSTMV2 and its gradient on a GPU.
 #include <vector>
 
-#include "cc/core/op_io.h"
-#include "cc/ffi/block_lstm_inputs.h"
+#include "cc/core/call_tensors.h"
+#include "cc/core/shapes.h"
 #include "cc/ffi/gpu_ops.h"
 #include "cc/gpu/block_lstm_gpu.h"
 
@@ -10,37 +10,32 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-// After the shapes.
-Status MakeProblem(const GpuCall& call, const BlockLstmInputs& inputs,
-                   gpu::BlockLstmProblem* problem) {
+Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* problem) {
+  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
   std::vector<int64_t> seq_len_max;
-  RNN_OPS_RETURN_IF_ERROR(call.HostValues(BlockLstmInput::kSeqLenMax, "seq_len_max", &seq_len_max));
-  problem->dtype = call.gpu_dtype();
-  problem->dims = inputs.dims;
+  RNN_OPS_RETURN_IF_ERROR(call->HostValues(op.Input("seq_len_max"), "seq_len_max", &seq_len_max));
+  RNN_OPS_RETURN_IF_ERROR(ValidateBlockLstm(call->dims(), seq_len_max[0]));
+  problem->dtype = call->gpu_dtype();
+  problem->dims = call->dims();
   problem->seq_len_max = seq_len_max[0];
-  problem->use_peephole = inputs.use_peephole;
-  problem->cell_clip = inputs.cell_clip;
-  RNN_OPS_RETURN_IF_ERROR(call.Attr("allow_tf32", &problem->allow_tf32));
-  return ValidateBlockLstm(inputs.dims, problem->seq_len_max);
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &problem->use_peephole));
+  return call->Attr("allow_tf32", &problem->allow_tf32);
 }
 
 }  // namespace
 
-Status GpuBlockLstm(GpuCall* call) {
-  BlockLstmInputs inputs;
-  RNN_OPS_RETURN_IF_ERROR(TakeBlockLstm(call, &inputs));
+Status GpuBlockLstm(const OpSpec& op, GpuCall* call) {
   gpu::BlockLstmForwardArgs args{};
-  RNN_OPS_RETURN_IF_ERROR(MakeProblem(*call, inputs, &args.problem));
-  SetForwardPointers(*call, &args);
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("cell_clip", &args.problem.cell_clip));
+  SetBlockLstmForward(call->tensors(), &args);
   return gpu::BlockLstmForward(args, call->scratch(), call->stream());
 }
 
-Status GpuBlockLstmGrad(GpuCall* call) {
-  BlockLstmInputs inputs;
-  RNN_OPS_RETURN_IF_ERROR(TakeBlockLstmGrad(call, &inputs));
+Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call) {
   gpu::BlockLstmBackwardArgs args{};
-  RNN_OPS_RETURN_IF_ERROR(MakeProblem(*call, inputs, &args.problem));
-  SetGradPointers(*call, &args);
+  RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
+  SetBlockLstmBackward(call->tensors(), &args);
   return gpu::BlockLstmBackward(args, call->scratch(), call->stream());
 }
 

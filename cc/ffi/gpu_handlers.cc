@@ -9,15 +9,15 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-template <Status (*op)(GpuCall*)>
+template <Status (*run)(const OpSpec&, GpuCall*), const OpSpec& op>
 xla::ffi::Error Run(void* stream, int32_t device, xla::ffi::ScratchAllocator scratch,
                     xla::ffi::RemainingArgs args, xla::ffi::RemainingRets results,
                     xla::ffi::Dictionary attrs) {
   GpuCall call(stream, device, &scratch, args, results, attrs);
-  return ToFfi(op(&call));
+  return ToFfi(run(op, &call));
 }
 
-template <Status (*op)(GpuCall*)>
+template <Status (*run)(const OpSpec&, GpuCall*), const OpSpec& op>
 XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
   return Guarded(frame, [] {
     static auto* const handler = xla::ffi::Ffi::Bind()
@@ -27,7 +27,7 @@ XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
                                      .RemainingArgs()
                                      .RemainingRets()
                                      .Attrs()
-                                     .To(Run<op>)
+                                     .To(Run<run, op>)
                                      .release();
     return handler;
   });
@@ -36,12 +36,14 @@ XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
 }  // namespace
 
 const Handler kGpuHandlers[6] = {
-    {"TfRnnOps>BlockLSTMV2", &Handle<&GpuBlockLstm>},
-    {"TfRnnOps>BlockLSTMGradV2", &Handle<&GpuBlockLstmGrad>},
-    {"TfRnnOps>CudnnRNNV3", &Handle<&GpuCudnnRnn>},
-    {"TfRnnOps>StatelessCudnnRNNV3", &Handle<&GpuStatelessCudnnRnn>},
-    {"TfRnnOps>CudnnRNNV3Packed", &Handle<&GpuCudnnRnnPacked>},
-    {"TfRnnOps>CudnnRNNBackpropV3", &Handle<&GpuCudnnRnnBackprop>},
+    {"TfRnnOps>BlockLSTMV2", &kBlockLstm, &Handle<&GpuBlockLstm, kBlockLstm>},
+    {"TfRnnOps>BlockLSTMGradV2", &kBlockLstmGrad, &Handle<&GpuBlockLstmGrad, kBlockLstmGrad>},
+    {"TfRnnOps>CudnnRNNV3", &kCudnnRnnV3, &Handle<&GpuRnnForward, kCudnnRnnV3>},
+    {"TfRnnOps>StatelessCudnnRNNV3", &kStatelessCudnnRnnV3,
+     &Handle<&GpuRnnForward, kStatelessCudnnRnnV3>},
+    {"TfRnnOps>CudnnRNNV3Packed", &kCudnnRnnV3Packed, &Handle<&GpuRnnForward, kCudnnRnnV3Packed>},
+    {"TfRnnOps>CudnnRNNBackpropV3", &kCudnnRnnBackpropV3,
+     &Handle<&GpuRnnBackprop, kCudnnRnnBackpropV3>},
 };
 
 }  // namespace ffi

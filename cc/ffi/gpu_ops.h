@@ -2,19 +2,19 @@
 #ifndef TF_RNN_OPS_CC_FFI_GPU_OPS_H_
 #define TF_RNN_OPS_CC_FFI_GPU_OPS_H_
 
+#include "cc/core/op_spec.h"
 #include "cc/core/status.h"
 #include "cc/ffi/gpu_call.h"
 
 namespace rnn_ops {
 namespace ffi {
 
-Status GpuBlockLstm(GpuCall* call);
-Status GpuBlockLstmGrad(GpuCall* call);
+// Ops of the CudnnRNN family. CudnnRNNV3Packed reads the plain weights: packed ones are the CPU's.
+Status GpuRnnForward(const OpSpec& op, GpuCall* call);
+Status GpuRnnBackprop(const OpSpec& op, GpuCall* call);
 
-Status GpuCudnnRnn(GpuCall* call);
-Status GpuStatelessCudnnRnn(GpuCall* call);
-Status GpuCudnnRnnPacked(GpuCall* call);
-Status GpuCudnnRnnBackprop(GpuCall* call);
+Status GpuBlockLstm(const OpSpec& op, GpuCall* call);
+Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call);
 
 }  // namespace ffi
 }  // namespace rnn_ops

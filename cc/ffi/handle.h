@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "cc/core/op_spec.h"
 #include "cc/core/status.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -12,6 +13,7 @@ namespace ffi {
 
 struct Handler {
   const char* op;  // TensorFlow's name of the op, and the target of the custom call
+  const OpSpec* spec;
   XLA_FFI_Handler* handler;
 };
 

@@ -7,14 +7,14 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-template <Status (*op)(Call*)>
+template <Status (*run)(const OpSpec&, Call*), const OpSpec& op>
 xla::ffi::Error Run(xla::ffi::ThreadPool pool, xla::ffi::RemainingArgs args,
                     xla::ffi::RemainingRets results, xla::ffi::Dictionary attrs) {
   Call call(pool, args, results, attrs);
-  return ToFfi(op(&call));
+  return ToFfi(run(op, &call));
 }
 
-template <Status (*op)(Call*)>
+template <Status (*run)(const OpSpec&, Call*), const OpSpec& op>
 XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
   return Guarded(frame, [] {
     static auto* const handler = xla::ffi::Ffi::Bind()
@@ -22,7 +22,7 @@ XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
                                      .RemainingArgs()
                                      .RemainingRets()
                                      .Attrs()
-                                     .To(Run<op>)
+                                     .To(Run<run, op>)
                                      .release();
     return handler;
   });
@@ -31,15 +31,17 @@ XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
 }  // namespace
 
 const Handler kHandlers[9] = {
-    {"TfRnnOps>BlockLSTMV2", &Handle<&BlockLstm>},
-    {"TfRnnOps>BlockLSTMGradV2", &Handle<&BlockLstmGrad>},
-    {"TfRnnOps>CudnnRNNV3", &Handle<&CudnnRnn>},
-    {"TfRnnOps>StatelessCudnnRNNV3", &Handle<&StatelessCudnnRnn>},
-    {"TfRnnOps>CudnnRNNV3Packed", &Handle<&CudnnRnnPacked>},
-    {"TfRnnOps>CudnnRNNBackpropV3", &Handle<&CudnnRnnBackprop>},
-    {"TfRnnOps>LayerRNN", &Handle<&LayerRnn>},
-    {"TfRnnOps>LayerRNNPacked", &Handle<&LayerRnnPacked>},
-    {"TfRnnOps>LayerRNNBackprop", &Handle<&LayerRnnBackprop>},
+    {"TfRnnOps>BlockLSTMV2", &kBlockLstm, &Handle<&BlockLstm, kBlockLstm>},
+    {"TfRnnOps>BlockLSTMGradV2", &kBlockLstmGrad, &Handle<&BlockLstmGrad, kBlockLstmGrad>},
+    {"TfRnnOps>CudnnRNNV3", &kCudnnRnnV3, &Handle<&RnnForward, kCudnnRnnV3>},
+    {"TfRnnOps>StatelessCudnnRNNV3", &kStatelessCudnnRnnV3,
+     &Handle<&RnnForward, kStatelessCudnnRnnV3>},
+    {"TfRnnOps>CudnnRNNV3Packed", &kCudnnRnnV3Packed, &Handle<&RnnForward, kCudnnRnnV3Packed>},
+    {"TfRnnOps>CudnnRNNBackpropV3", &kCudnnRnnBackpropV3,
+     &Handle<&RnnBackprop, kCudnnRnnBackpropV3>},
+    {"TfRnnOps>LayerRNN", &kLayerRnn, &Handle<&RnnForward, kLayerRnn>},
+    {"TfRnnOps>LayerRNNPacked", &kLayerRnnPacked, &Handle<&RnnForward, kLayerRnnPacked>},
+    {"TfRnnOps>LayerRNNBackprop", &kLayerRnnBackprop, &Handle<&RnnBackprop, kLayerRnnBackprop>},
 };
 
 }  // namespace ffi

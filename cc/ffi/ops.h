@@ -2,23 +2,19 @@
 #ifndef TF_RNN_OPS_CC_FFI_OPS_H_
 #define TF_RNN_OPS_CC_FFI_OPS_H_
 
+#include "cc/core/op_spec.h"
 #include "cc/core/status.h"
 #include "cc/ffi/call.h"
 
 namespace rnn_ops {
 namespace ffi {
 
-Status BlockLstm(Call* call);
-Status BlockLstmGrad(Call* call);
+// Ops of the CudnnRNN family and of LayerRNN.
+Status RnnForward(const OpSpec& op, Call* call);
+Status RnnBackprop(const OpSpec& op, Call* call);
 
-Status CudnnRnn(Call* call);
-Status StatelessCudnnRnn(Call* call);
-Status CudnnRnnPacked(Call* call);
-Status CudnnRnnBackprop(Call* call);
-
-Status LayerRnn(Call* call);
-Status LayerRnnPacked(Call* call);
-Status LayerRnnBackprop(Call* call);
+Status BlockLstm(const OpSpec& op, Call* call);
+Status BlockLstmGrad(const OpSpec& op, Call* call);
 
 }  // namespace ffi
 }  // namespace rnn_ops

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cc/core/read_attrs.h"
+
 namespace rnn_ops {
 namespace ffi {
 
@@ -29,20 +31,20 @@ bool ToKernelDtype(DataType type, cpu::KernelDtype* dtype) {
   }
 }
 
-// The type that a letter of Take() stands for.
-DataType TypeOf(char letter, DataType of_op) {
-  switch (letter) {
-    case 'i':
-      return DataType::S32;
-    case 'l':
-      return DataType::S64;
-    case 'b':
-      return DataType::U8;
-    case 'c':
+DataType TypeOf(Element element, DataType of_op) {
+  switch (element) {
+    case Element::kInt8:
       return DataType::S8;
-    default:
-      return of_op;
+    case Element::kUint8:
+      return DataType::U8;
+    case Element::kInt32:
+      return DataType::S32;
+    case Element::kInt64:
+      return DataType::S64;
+    case Element::kT:
+      break;
   }
+  return of_op;
 }
 
 Buffer ToBuffer(const AnyBuffer& given) {
@@ -56,42 +58,89 @@ Buffer ToBuffer(const AnyBuffer& given) {
 
 }  // namespace
 
-Status Tensors::Take(std::string_view args, std::string_view results) {
-  if (given_args_.size() != args.size() || given_results_.size() != results.size()) {
-    return InvalidArgument("The call must have ", args.size(), " arguments and ", results.size(),
+Status Tensors::Take(const OpSpec& op) {
+  op_ = &op;
+  RNN_OPS_RETURN_IF_ERROR(TakeBuffers());
+  if (op.family != OpFamily::kBlockLstm) {
+    const auto get = [this](const char* name, auto* value) { return Attr(name, value); };
+    RNN_OPS_RETURN_IF_ERROR(ReadAttrs(op.attrs, get, &rnn_attrs_));
+  }
+  return CheckShapes();
+}
+
+Status Tensors::TakeBuffers() {
+  const int num_args = op_->inputs.count, num_results = op_->num_outputs();
+  if (static_cast<int>(given_args_.size()) != num_args ||
+      static_cast<int>(given_results_.size()) != num_results) {
+    return InvalidArgument("The call must have ", num_args, " arguments and ", num_results,
                            " results, but it has ", given_args_.size(), " and ",
                            given_results_.size(), ".");
   }
   DataType of_op = DataType::INVALID;
-  const auto check = [this, &of_op](const char* kind, size_t k, char letter, DataType type) {
-    if (letter == 'T' && of_op == DataType::INVALID) {
+  const auto check = [this, &of_op](const char* kind, int k, const TensorSpec& tensor,
+                                    DataType type) {
+    if (tensor.element == Element::kT && of_op == DataType::INVALID) {
       if (!ToKernelDtype(type, &dtype_)) {
         return InvalidArgument("T must be bfloat16, half, float or double, but ", kind, " ", k,
                                " has another type.");
       }
       of_op = type;
     }
-    if (type == TypeOf(letter, of_op)) return Status();
+    if (type == TypeOf(tensor.element, of_op)) return Status();
     return InvalidArgument("The type of ", kind, " ", k, " is not that which the op has there.");
   };
-  for (size_t k = 0; k < args.size(); ++k) {
+  for (int k = 0; k < num_args; ++k) {
     const auto buffer = given_args_.get<AnyBuffer>(k);
     if (!buffer.has_value()) return Internal("Argument ", k, " is not a buffer.");
-    RNN_OPS_RETURN_IF_ERROR(check("argument", k, args[k], buffer->element_type()));
+    RNN_OPS_RETURN_IF_ERROR(check("argument", k, op_->inputs[k], buffer->element_type()));
     args_.push_back(ToBuffer(*buffer));
   }
-  for (size_t k = 0; k < results.size(); ++k) {
+  for (int k = 0; k < num_results; ++k) {
     auto buffer = given_results_.get<AnyBuffer>(k);
     if (!buffer.has_value()) return Internal("Result ", k, " is not a buffer.");
     const AnyBuffer& result = **buffer;
-    RNN_OPS_RETURN_IF_ERROR(check("result", k, results[k], result.element_type()));
+    RNN_OPS_RETURN_IF_ERROR(check("result", k, op_->output(k), result.element_type()));
     results_.push_back(ToBuffer(result));
   }
   return Status();
 }
 
-Status Tensors::RequireResult(int index, const char* name, const PartialShape& shape) const {
-  if (result(index).shape.dims == shape.dims) return Status();
+Status Tensors::CheckShapes() {
+  std::vector<PartialShape> shapes;
+  for (const Buffer& arg : args_) shapes.push_back(arg.shape);
+  CallShapes found;
+  RNN_OPS_RETURN_IF_ERROR(InferShapes(*op_, rnn_attrs_, shapes, &found));
+  dims_ = found.dims;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (int k = 0; k < op_->inputs.count; ++k) {
+    in.push_back(IsUsed(op_->inputs[k], rnn_attrs_, shapes[k]) ? args_[k].data : nullptr);
+  }
+  for (int k = 0; k < op_->num_outputs(); ++k) {
+    const TensorSpec& output = op_->output(k);
+    RNN_OPS_RETURN_IF_ERROR(
+        RequireResult(k, StrCat(output.name, op_->gradients.suffix), found.outputs[k]));
+    out.push_back(IsZero(output, rnn_attrs_) ? nullptr : results_[k].data);
+  }
+  tensors_ = CallTensors(*op_, std::move(in), std::move(out));
+  return Status();
+}
+
+std::vector<int> Tensors::zeros() const {
+  std::vector<int> indices;
+  for (int k = 0; k < op_->num_outputs(); ++k) {
+    if (IsZero(op_->output(k), rnn_attrs_)) indices.push_back(k);
+  }
+  return indices;
+}
+
+Status Tensors::RequireResult(int index, const std::string& name, const PartialShape& shape) const {
+  const std::vector<int64_t>& dims = result(index).shape.dims;
+  bool same = dims.size() == shape.dims.size();
+  for (size_t k = 0; same && k < dims.size(); ++k) {
+    same = shape.dims[k] == kUnknownDim || shape.dims[k] == dims[k];
+  }
+  if (same) return Status();
   return InvalidArgument(name, " must have shape ", ToString(shape), ", but its shape is ",
                          ToString(result(index).shape), ".");
 }

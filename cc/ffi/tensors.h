@@ -3,9 +3,13 @@
 #define TF_RNN_OPS_CC_FFI_TENSORS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "cc/core/call_tensors.h"
+#include "cc/core/op_spec.h"
+#include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
@@ -13,8 +17,6 @@
 
 namespace rnn_ops {
 namespace ffi {
-
-constexpr int kAbsent = -1;  // the place of an argument or result that an op does not have
 
 // An argument or a result: row major, as XLA gives it by default.
 struct Buffer {
@@ -28,20 +30,26 @@ class Tensors {
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
 
-  // Takes the buffers and checks their types, a letter for each: T for the type of the op, i int32,
-  // l int64, b uint8, c int8. To be called first.
-  Status Take(std::string_view args, std::string_view results);
+  // Takes the buffers, reads the attributes of an RNN, and checks types and shapes, all as the
+  // table of the op says. To be called first.
+  Status Take(const OpSpec& op);
+
+  const OpSpec& op() const { return *op_; }
+  const RnnAttrs& attrs() const { return rnn_attrs_; }
+  const RnnDims& dims() const { return dims_; }
+  const CallTensors& tensors() const { return tensors_; }
+  cpu::KernelDtype dtype() const { return dtype_; }  // T
 
   const Buffer& arg(int index) const { return args_[index]; }
   const Buffer& result(int index) const { return results_[index]; }
-  const void* data(int index) const { return args_[index].data; }
-  const PartialShape& shape(int index) const { return args_[index].shape; }
-  // The type T.
-  cpu::KernelDtype dtype() const { return dtype_; }
+  // The op must have it.
+  const Buffer& arg(const char* name) const { return args_[op_->Input(name)]; }
+  // The results that are zero whatever is computed.
+  std::vector<int> zeros() const;
 
   // `name` is for the message. WHY: XLA takes the shapes of results from whoever lowers to the
   // handler, which need not be this project.
-  Status RequireResult(int index, const char* name, const PartialShape& shape) const;
+  Status RequireResult(int index, const std::string& name, const PartialShape& shape) const;
 
   template <typename V>
   Status Attr(const char* name, V* value) const {
@@ -50,6 +58,12 @@ class Tensors {
       return InvalidArgument("The attribute ", name, " is missing or of another type.");
     }
     *value = found.value();
+    return Status();
+  }
+  Status Attr(const char* name, std::string* value) const {
+    std::string_view text;
+    RNN_OPS_RETURN_IF_ERROR(Attr(name, &text));
+    *value = text;
     return Status();
   }
   bool HasAttr(const char* name) const { return attrs_.contains(name); }
@@ -63,6 +77,13 @@ class Tensors {
   const xla::ffi::RemainingArgs given_args_;
   const xla::ffi::RemainingRets given_results_;
   const xla::ffi::Dictionary attrs_;
+  Status TakeBuffers();
+  Status CheckShapes();
+
+  const OpSpec* op_ = nullptr;
+  RnnAttrs rnn_attrs_;
+  RnnDims dims_;
+  CallTensors tensors_;
   std::vector<Buffer> args_;
   std::vector<Buffer> results_;
   cpu::KernelDtype dtype_ = cpu::kFloat32;

@@ -15,7 +15,7 @@ namespace gpu {
 // One problem, already validated by ValidateBlockLstm().
 struct BlockLstmProblem {
   Dtype dtype = Dtype::kFloat32;
-  BlockLstmDims dims;
+  RnnDims dims;
   int64_t seq_len_max = 0;  // in [0, T]; on the host
   bool use_peephole = false;
   float cell_clip = 0.0f;   // <= 0: off; the gradient ignores it

@@ -55,7 +55,7 @@ class WidenedTensors {
 // The inputs that both directions have.
 template <typename Args>
 Status WidenInputs(const WidenedTensors& tensors, Args* args) {
-  const BlockLstmDims& d = args->problem.dims;
+  const RnnDims& d = args->problem.dims;
   const int64_t H = d.num_units;
   RNN_OPS_RETURN_IF_ERROR(tensors.Input(&args->x, d.max_time * d.batch * d.input_size));
   for (const void** state : {&args->cs_prev, &args->h_prev}) {
@@ -89,7 +89,7 @@ Status RunWidenedForward(const BlockLstmLibraries& libraries, const BlockLstmFor
 
 Status RunWidenedBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
                           DeviceAllocator* allocator, void* stream) {
-  const BlockLstmDims& d = args.problem.dims;
+  const RnnDims& d = args.problem.dims;
   const int64_t H = d.num_units;
   BlockLstmCall call(libraries, args.problem, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());

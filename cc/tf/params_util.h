@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "cc/core/op_io.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/tf/op_util.h"
@@ -13,6 +12,12 @@
 
 namespace rnn_ops {
 namespace tf_kernels {
+
+// Where the ops of the parameter buffer have their inputs.
+struct RnnParamsInput {
+  // Then params, or the weights followed by the biases.
+  enum { kNumLayers, kNumUnits, kInputSize, kFirstTensor };
+};
 
 // The three sizes of a network, kUnknownDim where a shape function does not know one.
 struct RnnSizeInputs {

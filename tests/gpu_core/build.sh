@@ -7,9 +7,8 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-shapes="cc/core/dim_solver.cc cc/core/op_spec.cc cc/core/shapes.cc cc/core/rnn_shapes.cc"
-shapes="$shapes cc/core/block_lstm_shapes.cc cc/core/old_dim_solver.cc cc/core/old_block_lstm_shapes.cc"
-core="cc/core/rnn_config.cc cc/core/param_layout.cc $shapes"
+shapes="cc/core/block_lstm_shapes.cc cc/core/dim_solver.cc cc/core/rnn_shapes.cc cc/core/shapes.cc"
+core="cc/core/rnn_config.cc cc/core/param_layout.cc cc/core/op_spec.cc $shapes"
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 # shellcheck disable=SC2086  # a list of words

@@ -9,7 +9,7 @@ out=$(cd "$1" && pwd)
 include=$(cd "$2" && pwd)
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-inputs="cc/ffi/block_lstm_inputs.cc cc/ffi/cudnn_rnn_inputs.cc cc/ffi/handle.cc cc/ffi/tensors.cc"
+inputs="cc/ffi/dropout.cc cc/ffi/handle.cc cc/ffi/tensors.cc"
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 # shellcheck disable=SC2086  # a list of words

@@ -15,7 +15,7 @@ namespace {
 gpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   gpu::BlockLstmProblem problem;
   problem.dtype = ToGpuDtype(call.dtype);
-  problem.dims = {call.dims.max_time, call.dims.batch, call.dims.input_size, call.dims.num_units};
+  problem.dims = call.dims;
   problem.seq_len_max = call.seq_len_max;
   problem.use_peephole = call.use_peephole;
   problem.cell_clip = call.cell_clip;

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/op_io.h"
 #include "cc/core/op_spec.h"
 #include "cc/core/param_layout.h"
 #include "cc/core/shapes.h"
@@ -66,7 +65,6 @@ constexpr char kXlaCpu[] = "XLA_CPU_JIT";
 constexpr char kXlaGpu[] = "XLA_GPU_JIT";
 constexpr char kForward[] = "TfRnnOps>CudnnRNNV3";
 constexpr char kBackprop[] = "TfRnnOps>CudnnRNNBackpropV3";
-constexpr char kLayer[] = "TfRnnOps>LayerRNN";
 
 struct Operand {
   XlaOp op;
@@ -86,6 +84,12 @@ PartialTensorShape ToTf(const xla::Shape& shape) { return PartialTensorShape(sha
 
 XlaOp Scalar(XlaBuilder* builder, int32_t value) {
   return xla::ConstantR0<int32_t>(builder, value);
+}
+
+// Of one of our ops.
+const OpSpec& SpecOf(const std::string& op) {
+  const auto is_it = [&op](const ffi::Handler& handler) { return op == handler.op; };
+  return *std::find_if(std::begin(ffi::kHandlers), std::end(ffi::kHandlers), is_it)->spec;
 }
 
 // ---- What an op's registration says ----
@@ -172,9 +176,7 @@ absl::Status ReserveBytes(const RnnConfig& config, cpu::KernelDtype dtype, const
 // The length of the reserve space that a forward op returns in training, whatever the lengths.
 absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
                          const Place& place, int64_t* elements) {
-  const OpSpec& op = node.op() == kLayer     ? kLayerRnn
-                     : node.op() == kForward ? kCudnnRnnV3
-                                             : kStatelessCudnnRnnV3;
+  const OpSpec& op = SpecOf(node.op());
   RnnAttrs attrs;
   CallShapes shapes;
   RnnConfig config;
@@ -283,31 +285,6 @@ class Padding {
   XlaOp time_, batch_;  // int32 scalars
 };
 
-// Where the ops have what padding concerns.
-struct PaddedOp {
-  bool block_lstm;
-  bool gradient;
-  bool layer;
-  std::vector<int> weights;
-};
-
-PaddedOp DescribePadding(const std::string& op) {
-  PaddedOp described;
-  described.block_lstm = op.find("BlockLSTM") != std::string::npos;
-  described.gradient = op.find("Grad") != std::string::npos || op.find("Back") != std::string::npos;
-  described.layer = op.find("LayerRNN") != std::string::npos;
-  if (described.block_lstm) {
-    using In = BlockLstmInput;
-    described.weights = {In::kW, In::kWci, In::kWcf, In::kWco, In::kB};
-  } else if (described.layer) {
-    using In = LayerRnnInput;
-    described.weights = {In::kKernel, In::kRecurrentKernel, In::kBias};
-  } else {
-    described.weights = {CudnnRnnV3Input::kParams};
-  }
-  return described;
-}
-
 // ---- A custom call ----
 
 // Each compiled call has a number of its own, see cc/ffi/handlers.h.
@@ -316,22 +293,33 @@ int64_t NextCallSite() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool IsBlockLstm(const OpSpec& op) { return op.family == OpFamily::kBlockLstm; }
+
+std::vector<int> WeightsOf(const OpSpec& op) {
+  std::vector<int> found;
+  for (const char* name :
+       {"params", "kernel", "recurrent_kernel", "bias", "w", "wci", "wcf", "wco", "b"}) {
+    if (op.Input(name) != kAbsent) found.push_back(op.Input(name));
+  }
+  return found;
+}
+
 // Further attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
-std::string GpuAttributes(XlaOpKernelContext* context, const PaddedOp& op,
+std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
                           const std::vector<Operand>& operands) {
   std::string text =
       StrCat(", allow_tf32 = ", tsl::tensor_float_32_execution_enabled() ? "true" : "false");
-  const int index = op.block_lstm ? static_cast<int>(BlockLstmInput::kSeqLenMax)
-                                  : static_cast<int>(CudnnRnnV3Input::kSequenceLengths);
-  const tensorflow::DataType type = op.block_lstm ? tensorflow::DT_INT64 : tensorflow::DT_INT32;
+  const bool block_lstm = IsBlockLstm(op);
+  const int index = op.Input(block_lstm ? "seq_len_max" : "sequence_lengths");
+  const tensorflow::DataType type = block_lstm ? tensorflow::DT_INT64 : tensorflow::DT_INT32;
   const auto known = tensorflow::XlaExpression::XlaOp(operands[index].op, type)
                          .ResolveConstant(context->compiler()->client());
   if (!known.ok() || !known->has_value()) return text;
   const Tensor& values = **known;
-  text += op.block_lstm ? ", seq_len_max = array<i64" : ", sequence_lengths = array<i32";
+  text += block_lstm ? ", seq_len_max = array<i64" : ", sequence_lengths = array<i32";
   for (int64_t k = 0; k < values.NumElements(); ++k) {
     text += k == 0 ? ": " : ", ";
-    text += op.block_lstm ? StrCat(values.flat<int64_t>()(k)) : StrCat(values.flat<int32_t>()(k));
+    text += block_lstm ? StrCat(values.flat<int64_t>()(k)) : StrCat(values.flat<int32_t>()(k));
   }
   return text + ">";
 }
@@ -342,30 +330,30 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   Place place;
   place.gpu = on_gpu;
   place.device = std::max(0, context->compiler()->options().device_ordinal);
-  const PaddedOp op = DescribePadding(node.op());
+  const OpSpec& op = SpecOf(node.op());
+  const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
+  const std::vector<int> weights = WeightsOf(op);
   bool time_major = true;
-  if (!op.block_lstm) {
+  if (!block_lstm) {
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
   }
-  const int sequence = op.block_lstm ? static_cast<int>(BlockLstmInput::kX) : 0;
+  const int sequence = op.Input(block_lstm ? "x" : "input");
   Padding padding(time_major, sequence);
-  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(op.weights, &operands));
+  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(weights, &operands));
 
   Inferred inferred;
   RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
   if (padding.any()) {
     // After the shape function, so that the shapes are right.
     const xla::Shape& shape = operands[sequence].shape;
-    if (!op.block_lstm) {
-      const int lengths = op.layer ? static_cast<int>(LayerRnnInput::kSequenceLengths)
-                                   : static_cast<int>(CudnnRnnV3Input::kSequenceLengths);
-      padding.ShortenLengths(shape, &operands[lengths]);
+    if (!block_lstm) {
+      padding.ShortenLengths(shape, &operands[op.Input("sequence_lengths")]);
     } else {
-      padding.ShortenSeqLenMax(&operands[BlockLstmInput::kSeqLenMax]);
-      for (int k = 1; op.gradient && k < static_cast<int>(operands.size()); ++k) {
-        const bool weights = std::count(op.weights.begin(), op.weights.end(), k) > 0;
+      padding.ShortenSeqLenMax(&operands[op.Input("seq_len_max")]);
+      for (int k = 1; is_gradient && k < static_cast<int>(operands.size()); ++k) {
+        const bool is_weight = std::count(weights.begin(), weights.end(), k) > 0;
         const int dim = operands[k].shape.dimensions().size() == 3 ? 1 : 0;
-        if (!weights) operands[k].op = padding.ZeroRows(operands[k], dim);
+        if (!is_weight) operands[k].op = padding.ZeroRows(operands[k], dim);
       }
     }
   }
@@ -398,13 +386,14 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
       AttributeText(node, inferred.op_def(), draws ? NextCallSite() : 0, more),
       /*has_side_effect=*/draws, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
       xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+  const bool batch_first_state = op.family != OpFamily::kCudnnRnn || !time_major;
   for (size_t k = 0; k < shapes.size(); ++k) {
     XlaOp result = xla::GetTupleElement(tuple, static_cast<int64_t>(k));
     const bool state = shapes[k].dimensions().size() > 1 && (k == 1 || k == 2);
-    if (k == 0 || (op.block_lstm && !op.gradient)) {
+    if (k == 0 || (block_lstm && !is_gradient)) {
       result = padding.RestoreSequence(result);
     } else if (state) {
-      result = padding.RestoreState(result, op.block_lstm || op.layer || !time_major ? 0 : 1);
+      result = padding.RestoreState(result, batch_first_state ? 0 : 1);
     }
     results->push_back(result);
   }
@@ -476,7 +465,7 @@ class StockForwardKernel : public XlaOpKernel {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
-    if (context->num_inputs() == CudnnRnnV3Input::kSequenceLengths) {
+    if (context->num_inputs() == kCudnnRnnV3.Input("sequence_lengths")) {
       operands.push_back(FullLengths(context->builder(), operands[0]));
     }
     OP_REQUIRES_OK(context, Lower(AsOurs(def(), kForward), context, /*on_gpu=*/false,
@@ -497,15 +486,14 @@ class StockBackpropKernel : public XlaOpKernel {
   explicit StockBackpropKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
 
   void Compile(XlaOpKernelContext* context) override {
-    using In = CudnnRnnBackpropV3Input;
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
     if (def().op() != "CudnnRNNBackpropV3") {
-      operands.insert(operands.begin() + In::kSequenceLengths,
+      operands.insert(operands.begin() + kCudnnRnnBackpropV3.Input("sequence_lengths"),
                       FullLengths(context->builder(), operands[0]));
     }
-    operands.resize(In::kHostReserved);
+    operands.resize(kCudnnRnnBackpropV3.Input("host_reserved"));
     operands.push_back(
         {xla::ConstantR0<int8_t>(context->builder(), 0), xla::ShapeUtil::MakeShape(xla::S8, {})});
     OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context, /*on_gpu=*/false,

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cc/core/op_spec.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
@@ -58,62 +59,28 @@ inline RnnAttrs DrawAttrs(FuzzedDataProvider& bytes) {
   return attrs;
 }
 
-using Shapes = std::vector<PartialShape*>;
+// The shapes of all inputs of a gradient op, which begin with those of the forward op.
+class Shapes {
+ public:
+  Shapes(const OpSpec& forward, const OpSpec& backward)
+      : forward_(forward), backward_(backward), all_(backward.inputs.count) {}
 
-inline Shapes ShapesOf(RnnBackpropShapes& s) {
-  return {&s.in.input,
-          &s.in.input_h,
-          &s.in.input_c,
-          &s.in.params,
-          &s.in.sequence_lengths,
-          &s.output,
-          &s.output_h,
-          &s.output_c,
-          &s.output_backprop,
-          &s.output_h_backprop,
-          &s.output_c_backprop,
-          &s.reserve_space};
-}
+  PartialShape& operator[](const char* name) { return all_[backward_.Input(name)]; }
+  std::vector<PartialShape>& all() { return all_; }
 
-inline Shapes ShapesOf(LayerRnnBackpropShapes& s) {
-  return {&s.in.input,
-          &s.in.input_h,
-          &s.in.input_c,
-          &s.in.kernel,
-          &s.in.recurrent_kernel,
-          &s.in.bias,
-          &s.in.sequence_lengths,
-          &s.in.input_mask,
-          &s.in.recurrent_mask,
-          &s.output,
-          &s.output_h,
-          &s.output_c,
-          &s.output_backprop,
-          &s.output_h_backprop,
-          &s.output_c_backprop,
-          &s.reserve_space};
-}
+  Status InferForward(const RnnAttrs& attrs, CallShapes* result) const {
+    return InferShapes(forward_, attrs, {all_.begin(), all_.begin() + forward_.inputs.count},
+                       result);
+  }
+  Status InferBackward(const RnnAttrs& attrs, CallShapes* result) const {
+    return InferShapes(backward_, attrs, all_, result);
+  }
 
-inline Shapes ShapesOf(BlockLstmGradShapes& s) {
-  return {&s.in.seq_len_max,
-          &s.in.x,
-          &s.in.cs_prev,
-          &s.in.h_prev,
-          &s.in.w,
-          &s.in.wci,
-          &s.in.wcf,
-          &s.in.wco,
-          &s.in.b,
-          &s.i,
-          &s.cs,
-          &s.f,
-          &s.o,
-          &s.ci,
-          &s.co,
-          &s.h,
-          &s.cs_grad,
-          &s.h_grad};
-}
+ private:
+  const OpSpec& forward_;
+  const OpSpec& backward_;
+  std::vector<PartialShape> all_;
+};
 
 // Products of the target's own must not overflow.
 inline int64_t Times(int64_t a, int64_t b) {
@@ -127,22 +94,23 @@ inline PartialShape Ordered(const RnnAttrs& attrs, int64_t a, int64_t b, int64_t
 }
 
 // The shapes of a call of these sizes, without reserve_space.
-inline RnnBackpropShapes StackShapes(const RnnAttrs& attrs, const Sizes& s) {
-  RnnBackpropShapes shapes;
+inline Shapes StackShapes(const RnnAttrs& attrs, const Sizes& s) {
+  Shapes shapes(kCudnnRnnV3, kCudnnRnnBackpropV3);
   const int64_t D = static_cast<int64_t>(attrs.direction);
   const int64_t S = attrs.num_proj > 0 ? attrs.num_proj : s.H;
-  shapes.in.input = Ordered(attrs, s.T, s.B, s.I);
+  shapes["input"] = Ordered(attrs, s.T, s.B, s.I);
   const PartialShape h = Ordered(attrs, Times(s.L, D), s.B, S),
                      c = Ordered(attrs, Times(s.L, D), s.B, s.H);
   const PartialShape y = Ordered(attrs, s.T, s.B, Times(D, S));
-  shapes.in.input_h = shapes.output_h = shapes.output_h_backprop = h;
-  shapes.in.input_c = shapes.output_c = shapes.output_c_backprop = c;
-  shapes.output = shapes.output_backprop = y;
-  shapes.in.sequence_lengths = PartialShape::Of({s.B});
-  shapes.in.params = PartialShape::Of({kUnknownDim});
-  RnnDims dims;
-  if (InferRnn(attrs, shapes.in, &dims).ok()) {
-    shapes.in.params = PartialShape::Of({dims.params_size});
+  shapes["input_h"] = shapes["output_h"] = shapes["output_h_backprop"] = h;
+  shapes["input_c"] = shapes["output_c"] = shapes["output_c_backprop"] = c;
+  shapes["output"] = shapes["output_backprop"] = y;
+  shapes["sequence_lengths"] = PartialShape::Of({s.B});
+  shapes["params"] = PartialShape::Of({kUnknownDim});
+  shapes["host_reserved"] = PartialShape::Of({});
+  CallShapes found;
+  if (shapes.InferForward(attrs, &found).ok()) {
+    shapes["params"] = PartialShape::Of({found.dims.params_size});
   }
   return shapes;
 }
@@ -151,39 +119,47 @@ inline int64_t GatesOf(RnnMode mode) {
   return mode == RnnMode::kLstm ? 4 : mode == RnnMode::kGru ? 3 : 1;
 }
 
-inline LayerRnnBackpropShapes LayerShapes(const RnnAttrs& attrs, const Sizes& s,
-                                          FuzzedDataProvider& bytes) {
-  LayerRnnBackpropShapes shapes;
+// Without what LayerRNN lacks.
+inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
+  const RnnAttrs drawn = DrawAttrs(bytes);
+  RnnAttrs attrs;
+  attrs.mode = drawn.mode;
+  attrs.time_major = drawn.time_major;
+  return attrs;
+}
+
+inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvider& bytes) {
+  Shapes shapes(kLayerRnn, kLayerRnnBackprop);
   const int64_t G = GatesOf(attrs.mode);
   const PartialShape none = PartialShape::Of({0}), state = PartialShape::Of({s.B, s.H});
   const PartialShape y = Ordered(attrs, s.T, s.B, s.H);
   auto given = [&](PartialShape shape) { return bytes.ConsumeBool() ? shape : none; };
-  shapes.in.input = Ordered(attrs, s.T, s.B, s.I);
-  shapes.in.input_h = shapes.in.input_c = state;
-  shapes.in.kernel = PartialShape::Of({s.I, Times(G, s.H)});
-  shapes.in.recurrent_kernel = PartialShape::Of({s.H, Times(G, s.H)});
-  shapes.in.bias = given(attrs.mode == RnnMode::kGru ? PartialShape::Of({2, Times(G, s.H)})
+  shapes["input"] = Ordered(attrs, s.T, s.B, s.I);
+  shapes["input_h"] = shapes["input_c"] = state;
+  shapes["kernel"] = PartialShape::Of({s.I, Times(G, s.H)});
+  shapes["recurrent_kernel"] = PartialShape::Of({s.H, Times(G, s.H)});
+  shapes["bias"] = given(attrs.mode == RnnMode::kGru ? PartialShape::Of({2, Times(G, s.H)})
                                                      : PartialShape::Of({Times(G, s.H)}));
-  shapes.in.sequence_lengths = given(PartialShape::Of({s.B}));
-  shapes.in.input_mask = given(PartialShape::Of({G, s.B, s.I}));
-  shapes.in.recurrent_mask = given(PartialShape::Of({G, s.B, s.H}));
-  shapes.output = shapes.output_backprop = y;
-  shapes.output_h = shapes.output_c = state;
-  shapes.output_h_backprop = shapes.output_c_backprop = state;
+  shapes["sequence_lengths"] = given(PartialShape::Of({s.B}));
+  shapes["input_mask"] = given(PartialShape::Of({G, s.B, s.I}));
+  shapes["recurrent_mask"] = given(PartialShape::Of({G, s.B, s.H}));
+  shapes["output"] = shapes["output_backprop"] = y;
+  shapes["output_h"] = shapes["output_c"] = state;
+  shapes["output_h_backprop"] = shapes["output_c_backprop"] = state;
   return shapes;
 }
 
-inline BlockLstmGradShapes BlockShapes(const Sizes& s) {
-  BlockLstmGradShapes shapes;
+inline Shapes BlockShapes(const Sizes& s) {
+  Shapes shapes(kBlockLstm, kBlockLstmGrad);
   const PartialShape state = PartialShape::Of({s.B, s.H}),
                      steps = PartialShape::Of({s.T, s.B, s.H});
-  for (PartialShape* shape : ShapesOf(shapes)) *shape = steps;
-  shapes.in.seq_len_max = PartialShape::Of({});
-  shapes.in.x = PartialShape::Of({s.T, s.B, s.I});
-  shapes.in.cs_prev = shapes.in.h_prev = state;
-  shapes.in.w = PartialShape::Of({s.I + s.H, Times(4, s.H)});
-  shapes.in.wci = shapes.in.wcf = shapes.in.wco = PartialShape::Of({s.H});
-  shapes.in.b = PartialShape::Of({Times(4, s.H)});
+  for (PartialShape& shape : shapes.all()) shape = steps;
+  shapes["seq_len_max"] = PartialShape::Of({});
+  shapes["x"] = PartialShape::Of({s.T, s.B, s.I});
+  shapes["cs_prev"] = shapes["h_prev"] = state;
+  shapes["w"] = PartialShape::Of({s.I + s.H, Times(4, s.H)});
+  shapes["wci"] = shapes["wcf"] = shapes["wco"] = PartialShape::Of({s.H});
+  shapes["b"] = PartialShape::Of({Times(4, s.H)});
   return shapes;
 }
 

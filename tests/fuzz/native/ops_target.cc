@@ -42,9 +42,9 @@ class Tensors {
   std::vector<std::unique_ptr<Memory>> memory_;
 };
 
-void Edit(FuzzedDataProvider& bytes, const Shapes& shapes) {
+void Edit(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
   for (int edits = bytes.ConsumeIntegralInRange<int>(0, 2); edits > 0; --edits) {
-    EditShape(bytes, shapes[bytes.ConsumeIntegralInRange<size_t>(0, shapes.size() - 1)],
+    EditShape(bytes, &shapes[bytes.ConsumeIntegralInRange<size_t>(0, shapes.size() - 1)],
               [&] { return bytes.ConsumeIntegralInRange<int64_t>(0, 20); });
   }
 }
@@ -71,18 +71,17 @@ struct Call {
 };
 
 // Both passes, the second with the reserve space of the first, of which some bytes may be others.
-template <typename Shapes>
-void RunBoth(FuzzedDataProvider& bytes, Tensors& tensors, const Shapes& shapes, Call& call) {
+void RunBoth(FuzzedDataProvider& bytes, Tensors& tensors, Shapes& shapes, Call& call) {
   RnnForwardArgs& f = call.forward;
   RnnBackwardArgs& b = call.backward;
   f.problem = b.problem = call.problem;
   f.parallel = b.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 4));
-  f.x = b.x = tensors.Filled(shapes.in.input);
-  f.h0 = b.h0 = tensors.Filled(shapes.in.input_h);
-  f.c0 = b.c0 = tensors.Filled(shapes.in.input_c);
-  f.y = tensors.Output(shapes.output);
-  f.h_n = tensors.Output(shapes.output_h);
-  f.c_n = tensors.Output(shapes.output_c);
+  f.x = b.x = tensors.Filled(shapes["input"]);
+  f.h0 = b.h0 = tensors.Filled(shapes["input_h"]);
+  f.c0 = b.c0 = tensors.Filled(shapes["input_c"]);
+  f.y = tensors.Output(shapes["output"]);
+  f.h_n = tensors.Output(shapes["output_h"]);
+  f.c_n = tensors.Output(shapes["output_c"]);
   const RnnSizes sizes = cpu::RnnForwardSizes(f);
   Require(sizes.scratch_bytes >= 0 && sizes.reserve_bytes >= 0, "the sizes of a small call");
   f.scratch = tensors.Bytes(sizes.scratch_bytes);
@@ -96,12 +95,12 @@ void RunBoth(FuzzedDataProvider& bytes, Tensors& tensors, const Shapes& shapes, 
   b.scratch = tensors.Bytes(back.scratch_bytes);
   b.reserve = reserve;
   b.y = f.y;
-  b.dy = tensors.Filled(shapes.output_backprop);
-  b.dh_n = tensors.Filled(shapes.output_h_backprop);
-  b.dc_n = tensors.Filled(shapes.output_c_backprop);
-  b.dx = tensors.Output(shapes.in.input);
-  b.dh0 = tensors.Output(shapes.in.input_h);
-  b.dc0 = tensors.Output(shapes.in.input_c);
+  b.dy = tensors.Filled(shapes["output_backprop"]);
+  b.dh_n = tensors.Filled(shapes["output_h_backprop"]);
+  b.dc_n = tensors.Filled(shapes["output_c_backprop"]);
+  b.dx = tensors.Output(shapes["input"]);
+  b.dh0 = tensors.Output(shapes["input_h"]);
+  b.dc0 = tensors.Output(shapes["input_c"]);
   bool as_written = true;
   for (uint8_t byte : bytes.ConsumeBytes<uint8_t>(bytes.ConsumeIntegralInRange<size_t>(0, 8))) {
     if (sizes.reserve_bytes == 0) break;
@@ -119,69 +118,72 @@ void RunStack(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
   RnnAttrs attrs = DrawAttrs(bytes);
   const Sizes sizes = DrawSizes(bytes);
   if (attrs.mode == RnnMode::kLstm && bytes.ConsumeBool()) attrs.num_proj = sizes.P;
-  RnnBackpropShapes shapes = StackShapes(attrs, sizes);
-  shapes.reserve_space = PartialShape::Of({1});
-  Edit(bytes, ShapesOf(shapes));
+  Shapes shapes = StackShapes(attrs, sizes);
+  shapes["reserve_space"] = PartialShape::Of({1});
+  Edit(bytes, shapes.all());
   Call call;
-  for (PartialShape* shape : ShapesOf(shapes)) {
-    if (shape->dims.size() > 4 || Elements(*shape) > 100'000 || Elements(*shape) < 0) return;
+  for (const PartialShape& shape : shapes.all()) {
+    if (shape.dims.size() > 4 || Elements(shape) > 100'000 || Elements(shape) < 0) return;
   }
-  if (!Accepted(MakeRnnConfig(attrs, shapes, &call.config))) return;
+  CallShapes found;
+  if (!Accepted(shapes.InferBackward(attrs, &found))) return;
+  if (!Accepted(MakeRnnConfig(attrs, found.dims, &call.config))) return;
   std::vector<int32_t> lengths;
   if (!DrawLengths(bytes, call.config, true, &lengths)) return;
   call.problem = cpu::MakeRnnProblem(call.config, dtype);
   call.problem.lengths = lengths.data();
   call.problem.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
   Tensors tensors(bytes, dtype);
-  call.forward.params = call.backward.params = tensors.Filled(shapes.in.params);
-  call.backward.dparams = tensors.Output(shapes.in.params);
+  call.forward.params = call.backward.params = tensors.Filled(shapes["params"]);
+  call.backward.dparams = tensors.Output(shapes["params"]);
   RunBoth(bytes, tensors, shapes, call);
 }
 
 void RunLayer(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
-  const RnnAttrs attrs = DrawAttrs(bytes);
-  LayerRnnBackpropShapes shapes = LayerShapes(attrs, DrawSizes(bytes), bytes);
-  shapes.reserve_space = PartialShape::Of({1});
-  Edit(bytes, ShapesOf(shapes));
-  for (PartialShape* shape : ShapesOf(shapes)) {
-    if (shape->dims.size() > 4 || Elements(*shape) > 100'000) return;
+  const RnnAttrs attrs = DrawLayerAttrs(bytes);
+  Shapes shapes = LayerShapes(attrs, DrawSizes(bytes), bytes);
+  shapes["reserve_space"] = PartialShape::Of({1});
+  Edit(bytes, shapes.all());
+  for (const PartialShape& shape : shapes.all()) {
+    if (shape.dims.size() > 4 || Elements(shape) > 100'000) return;
   }
-  RnnDims dims;
-  if (!Accepted(InferLayerRnnBackprop(attrs, shapes, &dims))) return;
+  CallShapes found;
+  if (!Accepted(shapes.InferBackward(attrs, &found))) return;
   Call call;
-  if (!Accepted(MakeLayerRnnConfig(attrs, dims, &call.config))) return;
+  if (!Accepted(MakeRnnConfig(attrs, found.dims, &call.config))) return;
   std::vector<int32_t> lengths;
-  const bool given = !IsAbsent(shapes.in.sequence_lengths);
+  const bool given = !IsAbsent(shapes["sequence_lengths"]);
   if (!DrawLengths(bytes, call.config, given, &lengths)) return;
   RnnProblem& p = call.problem = cpu::MakeRnnProblem(call.config, dtype);
   p.lengths = lengths.data();
   p.weight_layout = cpu::kKerasWeights;
-  const bool biased = !IsAbsent(shapes.in.bias);
-  p.bias_rows = !biased ? 0 : shapes.in.bias.dims.size() == 2 ? 2 : 1;
-  p.input_masked = IsAbsent(shapes.in.input_mask) ? 0 : 1;
-  p.recurrent_masked = IsAbsent(shapes.in.recurrent_mask) ? 0 : 1;
+  const bool biased = !IsAbsent(shapes["bias"]);
+  p.bias_rows = !biased ? 0 : shapes["bias"].dims.size() == 2 ? 2 : 1;
+  p.input_masked = IsAbsent(shapes["input_mask"]) ? 0 : 1;
+  p.recurrent_masked = IsAbsent(shapes["recurrent_mask"]) ? 0 : 1;
   Tensors tensors(bytes, dtype);
   cpu::LayerWeights& weights = call.forward.layer;
-  weights.kernel = tensors.Filled(shapes.in.kernel);
-  weights.recurrent_kernel = tensors.Filled(shapes.in.recurrent_kernel);
-  weights.bias = tensors.Filled(shapes.in.bias);
-  weights.input_mask = tensors.Filled(shapes.in.input_mask);
-  weights.recurrent_mask = tensors.Filled(shapes.in.recurrent_mask);
+  weights.kernel = tensors.Filled(shapes["kernel"]);
+  weights.recurrent_kernel = tensors.Filled(shapes["recurrent_kernel"]);
+  weights.bias = tensors.Filled(shapes["bias"]);
+  weights.input_mask = tensors.Filled(shapes["input_mask"]);
+  weights.recurrent_mask = tensors.Filled(shapes["recurrent_mask"]);
   call.backward.layer = weights;
-  call.backward.dkernel = tensors.Output(shapes.in.kernel);
-  call.backward.drecurrent_kernel = tensors.Output(shapes.in.recurrent_kernel);
-  call.backward.dbias = tensors.Output(shapes.in.bias);
+  call.backward.dkernel = tensors.Output(shapes["kernel"]);
+  call.backward.drecurrent_kernel = tensors.Output(shapes["recurrent_kernel"]);
+  call.backward.dbias = tensors.Output(shapes["bias"]);
   RunBoth(bytes, tensors, shapes, call);
 }
 
 void RunBlock(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
-  BlockLstmGradShapes shapes = BlockShapes(DrawSizes(bytes));
-  Edit(bytes, ShapesOf(shapes));
-  for (PartialShape* shape : ShapesOf(shapes)) {
-    if (shape->dims.size() > 4 || Elements(*shape) > 100'000) return;
+  Shapes shapes = BlockShapes(DrawSizes(bytes));
+  Edit(bytes, shapes.all());
+  for (const PartialShape& shape : shapes.all()) {
+    if (shape.dims.size() > 4 || Elements(shape) > 100'000) return;
   }
-  BlockLstmDims dims;
-  if (!Accepted(InferBlockLstmGrad(shapes, &dims))) return;
+  CallShapes found;
+  if (!Accepted(shapes.InferBackward(RnnAttrs(), &found))) return;
+  const RnnDims& dims = found.dims;
   const int64_t seq_len = bytes.ConsumeIntegralInRange<int>(0, 9) == 0
                               ? bytes.ConsumeIntegral<int64_t>()
                               : bytes.ConsumeIntegralInRange<int64_t>(0, dims.max_time);
@@ -190,18 +192,17 @@ void RunBlock(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
   p.use_peephole = bytes.ConsumeBool();
   p.cell_clip = bytes.ConsumeBool() ? bytes.ConsumeFloatingPoint<float>() : 0;
   Tensors tensors(bytes, dtype);
-  const BlockLstmInputShapes& in = shapes.in;
   cpu::BlockLstmForwardArgs f = {};
   f.problem = p;
   f.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 4));
-  f.x = tensors.Filled(in.x), f.cs_prev = tensors.Filled(in.cs_prev);
-  f.h_prev = tensors.Filled(in.h_prev), f.w = tensors.Filled(in.w);
-  f.wci = tensors.Filled(in.wci), f.wcf = tensors.Filled(in.wcf);
-  f.wco = tensors.Filled(in.wco), f.b = tensors.Filled(in.b);
-  f.i = tensors.Output(shapes.i), f.cs = tensors.Output(shapes.cs);
-  f.f = tensors.Output(shapes.f), f.o = tensors.Output(shapes.o);
-  f.ci = tensors.Output(shapes.ci), f.co = tensors.Output(shapes.co);
-  f.h = tensors.Output(shapes.h);
+  f.x = tensors.Filled(shapes["x"]), f.cs_prev = tensors.Filled(shapes["cs_prev"]);
+  f.h_prev = tensors.Filled(shapes["h_prev"]), f.w = tensors.Filled(shapes["w"]);
+  f.wci = tensors.Filled(shapes["wci"]), f.wcf = tensors.Filled(shapes["wcf"]);
+  f.wco = tensors.Filled(shapes["wco"]), f.b = tensors.Filled(shapes["b"]);
+  f.i = tensors.Output(shapes["i"]), f.cs = tensors.Output(shapes["cs"]);
+  f.f = tensors.Output(shapes["f"]), f.o = tensors.Output(shapes["o"]);
+  f.ci = tensors.Output(shapes["ci"]), f.co = tensors.Output(shapes["co"]);
+  f.h = tensors.Output(shapes["h"]);
   const cpu::KernelTable& kernels = cpu::Kernels();
   f.scratch = tensors.Bytes(kernels.block_lstm_forward_scratch(&p, &f.parallel.threads));
   Require(kernels.block_lstm_forward(&f) == 0, "forward runs");
@@ -212,11 +213,11 @@ void RunBlock(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
   b.x = f.x, b.cs_prev = f.cs_prev, b.h_prev = f.h_prev, b.w = f.w;
   b.wci = f.wci, b.wcf = f.wcf, b.wco = f.wco, b.b = f.b;
   b.i = f.i, b.cs = f.cs, b.f = f.f, b.o = f.o, b.ci = f.ci, b.co = f.co, b.h = f.h;
-  b.cs_grad = tensors.Filled(shapes.cs_grad), b.h_grad = tensors.Filled(shapes.h_grad);
-  b.x_grad = tensors.Output(in.x), b.cs_prev_grad = tensors.Output(in.cs_prev);
-  b.h_prev_grad = tensors.Output(in.h_prev), b.w_grad = tensors.Output(in.w);
-  b.wci_grad = tensors.Output(in.wci), b.wcf_grad = tensors.Output(in.wcf);
-  b.wco_grad = tensors.Output(in.wco), b.b_grad = tensors.Output(in.b);
+  b.cs_grad = tensors.Filled(shapes["cs_grad"]), b.h_grad = tensors.Filled(shapes["h_grad"]);
+  b.x_grad = tensors.Output(shapes["x"]), b.cs_prev_grad = tensors.Output(shapes["cs_prev"]);
+  b.h_prev_grad = tensors.Output(shapes["h_prev"]), b.w_grad = tensors.Output(shapes["w"]);
+  b.wci_grad = tensors.Output(shapes["wci"]), b.wcf_grad = tensors.Output(shapes["wcf"]);
+  b.wco_grad = tensors.Output(shapes["wco"]), b.b_grad = tensors.Output(shapes["b"]);
   b.scratch = tensors.Bytes(kernels.block_lstm_backward_scratch(&p, &b.parallel.threads));
   Require(kernels.block_lstm_backward(&b) == 0, "backward runs");
 }

@@ -28,20 +28,20 @@ Sizes DrawAnySizes(FuzzedDataProvider& bytes) {
   return s;
 }
 
-void Edit(FuzzedDataProvider& bytes, const Shapes& shapes) {
+void Edit(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
   for (int edits = bytes.ConsumeIntegralInRange<int>(0, 3); edits > 0; --edits) {
-    EditShape(bytes, shapes[bytes.ConsumeIntegralInRange<size_t>(0, shapes.size() - 1)],
+    EditShape(bytes, &shapes[bytes.ConsumeIntegralInRange<size_t>(0, shapes.size() - 1)],
               [&] { return DrawDim(bytes); });
   }
 }
 
 // Forgets sizes. What was accepted must stay so.
-void Hide(FuzzedDataProvider& bytes, const Shapes& shapes) {
-  for (PartialShape* shape : shapes) {
+void Hide(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
+  for (PartialShape& shape : shapes) {
     const int kind = bytes.ConsumeIntegralInRange<int>(0, 4);
-    if (kind == 0) *shape = PartialShape::Unknown();
+    if (kind == 0) shape = PartialShape::Unknown();
     if (kind != 1) continue;
-    for (int64_t& dim : shape->dims) {
+    for (int64_t& dim : shape.dims) {
       if (bytes.ConsumeBool()) dim = kUnknownDim;
     }
   }
@@ -72,6 +72,18 @@ void CheckLayout(const RnnConfig& config, int64_t params) {
   Require(end == params, "the blocks fill the buffer");
 }
 
+// What forward finds, empty where it refuses; forgets sizes afterwards.
+CallShapes CheckBoth(FuzzedDataProvider& bytes, const RnnAttrs& attrs, Shapes& shapes) {
+  CallShapes found, unused;
+  const bool forward = Accepted(shapes.InferForward(attrs, &found));
+  const bool backward = Accepted(shapes.InferBackward(attrs, &unused));
+  Require(forward || !backward, "what backward accepts, forward accepts");
+  Hide(bytes, shapes.all());
+  if (forward) Require(shapes.InferForward(attrs, &unused).ok(), "less is known and refused");
+  if (backward) Require(shapes.InferBackward(attrs, &unused).ok(), "less is known and refused");
+  return found;
+}
+
 void CheckStack(FuzzedDataProvider& bytes) {
   RnnAttrs attrs = DrawAttrs(bytes);
   const Sizes sizes = DrawAnySizes(bytes);
@@ -81,61 +93,35 @@ void CheckStack(FuzzedDataProvider& bytes) {
   if (bytes.ConsumeIntegralInRange<int>(0, 9) == 0) {
     attrs.dropout = bytes.ConsumeFloatingPoint<float>();
   }
-  RnnBackpropShapes shapes = StackShapes(attrs, sizes);
-  shapes.reserve_space = PartialShape::Of({DrawDim(bytes)});
-  Edit(bytes, ShapesOf(shapes));
-  RnnDims dims, back;
-  const bool forward = Accepted(InferRnn(attrs, shapes.in, &dims));
-  const bool backward = Accepted(InferRnnBackprop(attrs, shapes, &back));
-  Require(forward || !backward, "what backward accepts, forward accepts");
-  const bool known = std::all_of(shapes.in.params.dims.begin(), shapes.in.params.dims.end(),
-                                 [](int64_t dim) { return dim >= 0; });
-  if (known) {
-    RnnConfig config;
-    const bool made = Accepted(MakeRnnConfig(attrs, shapes.in, &config));
-    Require(!made || forward, "what a kernel accepts, its shape function accepts");
-    if (made) {
-      CheckLayout(config, dims.params_size);
-      const PartialShape y = RnnOutputShape(attrs, dims);
-      Require(y.dims.size() == 3 && y.dims[2] == config.output_size(), "the shape of output");
-    }
-  }
-  Hide(bytes, ShapesOf(shapes));
-  if (forward) Require(InferRnn(attrs, shapes.in, &dims).ok(), "less is known and refused");
-  if (backward) Require(InferRnnBackprop(attrs, shapes, &back).ok(), "less is known and refused");
+  Shapes shapes = StackShapes(attrs, sizes);
+  shapes["reserve_space"] = PartialShape::Of({DrawDim(bytes)});
+  Edit(bytes, shapes.all());
+  const CallShapes found = CheckBoth(bytes, attrs, shapes);
+  RnnConfig config;
+  if (found.outputs.empty() || !Accepted(MakeRnnConfig(attrs, found.dims, &config))) return;
+  CheckLayout(config, found.dims.params_size);
+  const PartialShape& y = found.outputs[0];
+  Require(y.dims.size() == 3 && y.dims[2] == config.output_size(), "the shape of output");
 }
 
 void CheckLayer(FuzzedDataProvider& bytes) {
-  const RnnAttrs attrs = DrawAttrs(bytes);
-  LayerRnnBackpropShapes shapes = LayerShapes(attrs, DrawAnySizes(bytes), bytes);
-  shapes.reserve_space = PartialShape::Of({DrawDim(bytes)});
-  Edit(bytes, ShapesOf(shapes));
-  RnnDims dims, back;
-  const bool forward = Accepted(InferLayerRnn(attrs, shapes.in, &dims));
-  const bool backward = Accepted(InferLayerRnnBackprop(attrs, shapes, &back));
-  Require(forward || !backward, "what backward accepts, forward accepts");
+  const RnnAttrs attrs = DrawLayerAttrs(bytes);
+  Shapes shapes = LayerShapes(attrs, DrawAnySizes(bytes), bytes);
+  shapes["reserve_space"] = PartialShape::Of({DrawDim(bytes)});
+  Edit(bytes, shapes.all());
+  const CallShapes found = CheckBoth(bytes, attrs, shapes);
   RnnConfig config;
-  if (forward && Accepted(MakeLayerRnnConfig(attrs, dims, &config))) {
-    Require(config.num_units == dims.num_units && config.batch == dims.batch, "the sizes");
-  }
-  Hide(bytes, ShapesOf(shapes));
-  if (forward) Require(InferLayerRnn(attrs, shapes.in, &dims).ok(), "less is known and refused");
-  if (backward) {
-    Require(InferLayerRnnBackprop(attrs, shapes, &back).ok(), "less is known and refused");
-  }
+  if (found.outputs.empty() || !Accepted(MakeRnnConfig(attrs, found.dims, &config))) return;
+  Require(config.num_units == found.dims.num_units && config.batch == found.dims.batch,
+          "the sizes");
 }
 
 void CheckBlock(FuzzedDataProvider& bytes) {
-  BlockLstmGradShapes shapes = BlockShapes(DrawAnySizes(bytes));
-  Edit(bytes, ShapesOf(shapes));
-  BlockLstmDims dims, back;
-  const bool forward = Accepted(InferBlockLstm(shapes.in, &dims));
-  const bool backward = Accepted(InferBlockLstmGrad(shapes, &back));
-  Require(forward || !backward, "what backward accepts, forward accepts");
-  if (forward) Accepted(ValidateBlockLstm(dims, bytes.ConsumeIntegral<int64_t>()));
-  Hide(bytes, ShapesOf(shapes));
-  if (forward) Require(InferBlockLstm(shapes.in, &dims).ok(), "less is known and refused");
-  if (backward) Require(InferBlockLstmGrad(shapes, &back).ok(), "less is known and refused");
+  Shapes shapes = BlockShapes(DrawAnySizes(bytes));
+  Edit(bytes, shapes.all());
+  const CallShapes found = CheckBoth(bytes, RnnAttrs(), shapes);
+  if (found.outputs.empty()) return;
+  Accepted(ValidateBlockLstm(found.dims, bytes.ConsumeIntegral<int64_t>()));
 }
 
 void CheckNames(FuzzedDataProvider& bytes) {

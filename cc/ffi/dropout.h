@@ -1,0 +1,23 @@
+// What decides the dropout masks of a call.
+#ifndef TF_RNN_OPS_CC_FFI_DROPOUT_H_
+#define TF_RNN_OPS_CC_FFI_DROPOUT_H_
+
+#include <cstdint>
+
+#include "cc/core/dropout.h"
+#include "cc/core/status.h"
+#include "cc/ffi/tensors.h"
+
+namespace rnn_ops {
+namespace ffi {
+
+inline bool HasDropout(const RnnAttrs& attrs) { return attrs.is_training && attrs.dropout > 0; }
+
+// `seed`: [2] of an op that has it as an input, on the host. Null: from the attributes, and from
+// the number of this call among those with its attribute call_site.
+Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key);
+
+}  // namespace ffi
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_FFI_DROPOUT_H_

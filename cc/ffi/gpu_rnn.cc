@@ -1,0 +1,117 @@
+// CudnnRNNV3, its siblings and their gradient on a GPU.
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "cc/core/call_tensors.h"
+#include "cc/core/rnn_config.h"
+#include "cc/core/shapes.h"
+#include "cc/ffi/dropout.h"
+#include "cc/ffi/gpu_ops.h"
+#include "cc/gpu/rnn_gpu.h"
+
+namespace rnn_ops {
+namespace ffi {
+namespace {
+
+// A problem and the lengths that it refers to.
+struct Problem {
+  std::vector<int32_t> lengths;
+  gpu::RnnProblem gpu;
+
+  // After call.Take().
+  Status Take(const GpuCall& call) {
+    RnnConfig& config = gpu.config;
+    RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(call.attrs(), call.dims(), &config));
+    std::vector<int32_t> given;
+    RNN_OPS_RETURN_IF_ERROR(
+        call.HostValues(call.op().Input("sequence_lengths"), "sequence_lengths", &given));
+    lengths.resize(static_cast<size_t>(config.batch));
+    RNN_OPS_RETURN_IF_ERROR(
+        TakeSequenceLengths(given.data(), config.batch, config.max_time, lengths.data()));
+    gpu.dtype = call.gpu_dtype();
+    gpu.lengths = lengths.data();
+    return call.Attr("allow_tf32", &gpu.allow_tf32);
+  }
+};
+
+// WHY no generator that goes on from call to call: a custom call has no object that could own its
+// states. So cuDNN seeds at each call.
+Status DrawSeed(const GpuCall& call, uint64_t* dropout_seed) {
+  if (!HasDropout(call.attrs())) return Status();
+  std::vector<int64_t> seed;
+  const int index = call.op().Input("seed");
+  if (index != kAbsent) RNN_OPS_RETURN_IF_ERROR(call.HostValues(index, "seed", &seed));
+  DropoutKey key;
+  RNN_OPS_RETURN_IF_ERROR(DrawDropoutKey(call, index == kAbsent ? nullptr : seed.data(), &key));
+  *dropout_seed = (uint64_t{key.k1} << 32) | key.k0;
+  return Status();
+}
+
+Status ZeroResults(const GpuCall& call) {
+  for (const int k : call.zeros()) RNN_OPS_RETURN_IF_ERROR(call.Zero(k));
+  return Status();
+}
+
+// reserve_space, whose size whoever lowered to the handler has chosen.
+class ReserveResult : public gpu::DeviceAllocator {
+ public:
+  explicit ReserveResult(const Buffer* buffer) : buffer_(buffer) {}
+
+  void* Allocate(int64_t bytes) override {
+    wanted_ = bytes;
+    return bytes <= buffer_->bytes ? buffer_->data : nullptr;
+  }
+
+  Status CheckRoom() const {
+    if (wanted_ == 0 || wanted_ <= buffer_->bytes) return Status();
+    return InvalidArgument("reserve_space must have at least ", wanted_,
+                           " bytes on this device, but it has ", buffer_->bytes,
+                           ". Its size must be that of RnnReserveBytes().");
+  }
+
+ private:
+  const Buffer* const buffer_;  // null: nobody will ask
+  int64_t wanted_ = 0;
+};
+
+}  // namespace
+
+Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
+  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  Problem problem;
+  RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
+  gpu::RnnForwardArgs args;
+  args.problem = problem.gpu;
+  RNN_OPS_RETURN_IF_ERROR(DrawSeed(*call, &args.dropout_seed));
+  SetForward(call->tensors(), &args);
+  const bool training = call->attrs().is_training;
+  ReserveResult reserve(training ? &call->result(op.Output("reserve_space")) : nullptr);
+  args.reserve = &reserve;
+  const Status ran = gpu::RnnForward(args, {call->device(), call->stream(), call->scratch()});
+  RNN_OPS_RETURN_IF_ERROR(reserve.CheckRoom());
+  RNN_OPS_RETURN_IF_ERROR(ran);
+  return ZeroResults(*call);
+}
+
+Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
+  RNN_OPS_RETURN_IF_ERROR(call->Take(op));
+  Problem problem;
+  RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
+  gpu::RnnBackwardArgs args;
+  args.problem = problem.gpu;
+  SetBackward(call->tensors(), &args);
+  const Buffer& reserve_space = call->arg("reserve_space");
+  args.reserve = reserve_space.data;
+  // Without a step nothing is kept, so that there is nothing to check.
+  const bool steps = std::count(problem.lengths.begin(), problem.lengths.end(), 0) <
+                     static_cast<int64_t>(problem.lengths.size());
+  args.reserve_bytes = steps ? reserve_space.bytes : 0;
+  args.keeps_reserve = true;  // XLA may hand it to another call
+  RNN_OPS_RETURN_IF_ERROR(
+      gpu::RnnBackward(args, {call->device(), call->stream(), call->scratch()}));
+  return ZeroResults(*call);
+}
+
+}  // namespace ffi
+}  // namespace rnn_ops
