@@ -28,8 +28,11 @@ from reference import block_lstm, layout  # noqa: E402
 from reference import rnn as reference  # noqa: E402
 from reference.spec import RnnSpec  # noqa: E402
 
-# Largest difference relative to the largest element, or to 1, as in tests/gpu_core.
+# Largest difference relative to the largest element, or to 1.
 BOUNDS = {"float64": 1e-11, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1.5e-1}
+# Of float32 where rows of one length may take a persistent kernel, as in tests/gpu_core: the tanh of
+# those is up to 7.2e-6 off, and a step carries the errors of those before it.
+PERSISTENT_BOUND = 6e-5
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 NAMES = ("output", "output_h", "output_c", "dx", "dh0", "dc0", "dparams")
 LENGTHS = {"full": [6, 6, 6], "mixed": [2, 6, 4], "empty rows": [3, 0, 6]}
@@ -92,7 +95,8 @@ class Checks:
         ]
         if not spec.is_lstm:
             errors += [float(np.abs(outputs[2])), float(np.abs(gradients[2]))]
-        return max(errors) / BOUNDS[dtype]
+        persistent = dtype == "float32" and len(set(lengths)) == 1
+        return max(errors) / (PERSISTENT_BOUND if persistent else BOUNDS[dtype])
 
     def inference(self, spec, lengths, dtype):
         problem = Stack(spec, lengths, libraries.DTYPES[dtype], True, None, True)
