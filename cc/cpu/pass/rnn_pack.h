@@ -9,7 +9,6 @@
 #define TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
 
 #include <cstdint>
-#include <cstring>
 
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
@@ -39,9 +38,7 @@ template <typename T, typename E = T>
 void Pack(const RnnPackArgs& args) {
   const RnnProblem& p = args.problem;
   const Sizes<T> s = MakeSizes<T>(p);
-  // Of the gaps between the arrays: old memory would show in an output of the op.
-  std::memset(args.packed, 0, AllPackedBytes<T, E>(p));
-  Arena arena(args.packed);
+  Arena arena = Arena::WithClearGaps(args.packed);
   ForEachPacked<T, E>(p, s, arena, [&](const PackedWeights<T, E>& weights, int64_t l, int d) {
     const WeightsOf<T, E> source = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
     const int64_t in = OffsetsOf(p, s).Input(l);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "cc/core/check.h"
 #include "cc/cpu/simd/isa.h"
@@ -18,6 +19,14 @@ class Arena {
   Arena() = default;
   explicit Arena(void* base) : base_(static_cast<char*>(base)) {}
 
+  // One whose gaps between the arrays become zero, for memory that is an output of an op: old
+  // memory would show there.
+  static Arena WithClearGaps(void* base) {
+    Arena arena(base);
+    arena.clears_gaps_ = true;
+    return arena;
+  }
+
   // An array of n elements, 64-byte aligned; a meaningless pointer while measuring.
   template <typename T>
   T* Take(int64_t n) {
@@ -29,6 +38,7 @@ class Arena {
       return reinterpret_cast<T*>(base_);
     }
     used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    if (clears_gaps_) std::memset(base_ + offset + bytes, 0, used_ - offset - bytes);
     return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base_) + offset);
   }
 
@@ -47,6 +57,7 @@ class Arena {
   char* base_ = nullptr;
   int64_t used_ = 0;
   bool overflow_ = false;
+  bool clears_gaps_ = false;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -367,9 +367,9 @@ int32_t RnnRun::ForwardPacked() {
   EXPECT_EQ(table_.rnn_pack(&a), 0);
   EXPECT_TRUE(scratch.GuardsIntact()) << "packing wrote beyond its scratch";
   EXPECT_TRUE(packed.GuardsIntact()) << "packing wrote beyond its result";
-  const std::vector<unsigned char> before = packed.Copy();
+  packed_bytes_ = packed.Copy();
   const int32_t result = Forward(packed.data());
-  EXPECT_TRUE(packed.Copy() == before) << "forward wrote to the packed weights";
+  EXPECT_TRUE(packed.Copy() == packed_bytes_) << "forward wrote to the packed weights";
   return result;
 }
 

@@ -143,6 +143,8 @@ class RnnRun : public Run<RnnValues> {
   void OverwriteReserve(unsigned char byte);
   // A copy of the reserve space.
   std::vector<unsigned char> ReserveBytes() const;
+  // After ForwardPacked: the packed weights.
+  const std::vector<unsigned char>& packed_bytes() const { return packed_bytes_; }
 
  private:
   int32_t Forward(void* packed);
@@ -152,6 +154,7 @@ class RnnRun : public Run<RnnValues> {
   const KernelTable& table_;
   RnnCase case_;
   std::unique_ptr<GuardedBuffer> reserve_;
+  std::vector<unsigned char> packed_bytes_;
 };
 
 class BlockLstmRun : public Run<BlockLstmValues> {

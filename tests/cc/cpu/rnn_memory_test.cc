@@ -46,6 +46,27 @@ TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   }
 }
 
+// Packed weights are an output of an op too.
+TEST(RnnMemory, PackedWeightsAreWrittenWhole) {
+  std::mt19937_64 random(23);
+  for (uint64_t seed = 0; seed < 120; ++seed) {
+    const int32_t dtype = kDtypes[seed % 4];
+    RnnCase c = seed < 60 ? RandomCase(random, dtype) : RandomGatesCase(random, dtype);
+    if (c.problem.input_masked || c.problem.recurrent_masked) continue;
+    c.problem.is_training = 0;
+    const RnnValues inputs = RandomInputs(c, seed);
+    for (const KernelTable* table : Tables()) {
+      SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
+      RnnRun run(*table, c, inputs, {1, 0xFF});
+      ASSERT_EQ(run.ForwardPacked(), 0);
+      RnnRun again(*table, c, inputs, {3, 0x41});
+      ASSERT_EQ(again.ForwardPacked(), 0);
+      EXPECT_EQ(again.packed_bytes(), run.packed_bytes());
+    }
+    if (HasFailure()) return;
+  }
+}
+
 // Two gradients through one persistent tape.
 TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
   std::mt19937_64 random(22);
