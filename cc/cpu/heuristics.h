@@ -63,9 +63,10 @@ inline int64_t WorthThreads(const ThreadBudget& threads, int64_t ns) {
   return static_cast<int64_t>(std::sqrt(static_cast<double>(ns) / wake_ns * kCallsInWake));
 }
 
-// A meeting at the end of a step. The same machine: meetings of threads without work take 0.2, 0.7,
-// 1.6 and 3.6 us of 2, 4, 8 and 16 threads, and steps of (100,1,64,64) 0.6, 1.0, 1.6 and 3.0 us
-// more than their share of the work.
+// A meeting at the end of a step: how much longer than their share of the work the steps of
+// (100,1,64,64) take on 2, 4, 8 and 16 threads of the same machine, 0.6, 1.0, 1.6 and 3.0 us.
+// Meetings of many threads have become cheaper since (Stages::kGroup); more shares than these
+// figures give would gain little, and one late thread holds up all.
 constexpr int32_t kMeetNs = 200;
 inline int64_t MeetNs(const ThreadBudget& threads, int64_t shares) {
   return threads.meet_ns * (shares + 1);
