@@ -141,6 +141,7 @@ PartialShape DimSolver::Shape(const TensorSpec& output) {
   if (output.dims[0] == Dim::kParamsSize) return PartialShape::Of({params_size.value});
   PartialShape shape = PartialShape::Of({});
   const Terms terms = TermsOf(output);
+  shape.dims.reserve(terms.count);
   for (size_t k = 0; k < terms.count; ++k) {
     const Term& term = terms.terms[k];
     const bool exact = term.letter == nullptr && term.factor > 0;

@@ -17,6 +17,7 @@ PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, 
 std::vector<PartialShape> OutputShapes(const OpSpec& op, const std::vector<PartialShape>& inputs,
                                        DimSolver* solver) {
   std::vector<PartialShape> shapes;
+  shapes.reserve(op.num_outputs());
   for (const TensorSpec& output : op.outputs) shapes.push_back(solver->Shape(output));
   for (int k = op.gradients.first; k < op.gradients.first + op.gradients.count; ++k) {
     const bool optional = op.inputs[k].given == Given::kOptional;

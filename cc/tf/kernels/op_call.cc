@@ -22,6 +22,7 @@ absl::Status AllocateOutput(OpKernelContext* context, int index, const PartialSh
 }
 
 absl::Status OpCall::CheckInputs() {
+  input_shapes_.reserve(op.inputs.count);
   for (int k = 0; k < op.inputs.count; ++k) {
     input_shapes_.push_back(FromTf(context->input(k).shape()));
   }
@@ -37,8 +38,11 @@ absl::Status OpCall::CheckInputs() {
 
 absl::Status OpCall::AllocateOutputs() {
   std::vector<const void*> in;
+  in.reserve(op.inputs.count);
   for (int k = 0; k < op.inputs.count; ++k) in.push_back(InputData(k));
   std::vector<void*> out;
+  out.reserve(op.num_outputs());
+  outputs.reserve(op.num_outputs());
   AllocatorAttributes host;
   host.set_on_host(true);
   for (int k = 0; k < op.num_outputs(); ++k) {
