@@ -131,7 +131,8 @@ def fuzz_readers(seconds, first):
         print(done.stdout[-6000:] + done.stderr[-2000:])
     return {
         "target": READERS, **clock.read(), "executions": int(counted[1]) if counted else 0,
-        "edges": 0, "features": 0, "corpus": 0, "finding": done.returncode != 0, "date": datetime.date.today().isoformat(),
+        "edges": 0, "features": 0, "corpus": 0, "finding": done.returncode != 0,
+        "date": datetime.date.today().isoformat(),
     }  # fmt: skip
 
 

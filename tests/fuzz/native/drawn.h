@@ -116,15 +116,30 @@ inline Shapes StackShapes(const RnnAttrs& attrs, const Sizes& s) {
 }
 
 inline int64_t GatesOf(RnnMode mode) {
-  return mode == RnnMode::kLstm ? 4 : mode == RnnMode::kGru ? 3 : 1;
+  switch (mode) {
+    case RnnMode::kLstm:
+      return 4;
+    case RnnMode::kGru:
+    case RnnMode::kGruResetBefore:
+      return 3;
+    default:
+      return 1;
+  }
 }
 
-// Without what LayerRNN lacks.
+inline Activation DrawActivation(FuzzedDataProvider& bytes) {
+  return static_cast<Activation>(bytes.ConsumeIntegralInRange<int>(0, 5));
+}
+
+// Of LayerRNN. Activations that the mode does not take are among them.
 inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
-  const RnnAttrs drawn = DrawAttrs(bytes);
   RnnAttrs attrs;
-  attrs.mode = drawn.mode;
-  attrs.time_major = drawn.time_major;
+  attrs.mode = static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, 4));
+  attrs.time_major = bytes.ConsumeBool();
+  if (bytes.ConsumeBool()) {
+    attrs.activation = DrawActivation(bytes);
+    attrs.recurrent_activation = DrawActivation(bytes);
+  }
   return attrs;
 }
 

@@ -32,6 +32,11 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
   p.time_major = bytes.ConsumeBool();
   p.bf16_products = bytes.ConsumeBool();
   if (bytes.ConsumeBool()) {
+    if (p.mode == 3 && bytes.ConsumeBool()) p.mode = 4;
+    if (p.mode >= 2 && bytes.ConsumeBool()) {
+      p.activation = bytes.ConsumeIntegralInRange<int16_t>(0, 5);
+      p.recurrent_activation = bytes.ConsumeIntegralInRange<int16_t>(0, 5);
+    }
     const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
     const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == 3 ? 2 : 1);
     cpu::testing::UseKerasWeights(rows, input_masked, recurrent_masked, &c);
@@ -82,8 +87,10 @@ void RunRnn(FuzzedDataProvider& bytes) {
   const RnnCase c = DrawCase(bytes);
   RnnValues inputs = cpu::testing::RandomInputs(c, bytes.ConsumeIntegral<uint32_t>());
   const int32_t dtype = c.problem.dtype;
+  // Gates without bounds let the states grow beyond the type.
   const bool wild = MakeWild(bytes, cpu::testing::kRnnInputs, dtype, &inputs) |
-                    MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs);
+                    MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs) |
+                    (c.problem.recurrent_activation >= static_cast<int16_t>(Activation::kRelu));
   const cpu::KernelTable& table = *cpu::testing::Tables().front();
   RnnValues first;
   for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {

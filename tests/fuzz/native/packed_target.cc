@@ -26,15 +26,12 @@ struct Network {
 };
 
 bool Draw(FuzzedDataProvider& bytes, Network* network) {
-  RnnAttrs attrs = DrawAttrs(bytes);
+  const bool keras = bytes.ConsumeBool();
+  RnnAttrs attrs = keras ? DrawLayerAttrs(bytes) : DrawAttrs(bytes);
   attrs.is_training = false;
   Sizes s = DrawSizes(bytes);
-  const bool keras = bytes.ConsumeBool();
-  if (keras) attrs.direction = Direction::kUnidirectional, s.L = 1;
-  if (attrs.input_mode == InputMode::kSkip) {
-    if (keras) return false;
-    s.I = s.H;
-  }
+  if (keras) s.L = 1;
+  if (attrs.input_mode == InputMode::kSkip) s.I = s.H;
   if (attrs.mode == RnnMode::kLstm && !keras) attrs.num_proj = s.P;
   if (!Accepted(MakeRnnConfig(attrs, s.L, s.H, s.I, s.T, s.B, &network->config))) return false;
   RnnProblem& p = network->problem;
@@ -42,7 +39,6 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
                           static_cast<cpu::KernelDtype>(bytes.ConsumeIntegralInRange(0, 3)));
   if (keras) {
     p.weight_layout = cpu::kKerasWeights;
-    p.skip_input = 0;
     p.bias_rows = p.mode == 3 ? 2 : 1;
   }
   network->lengths.assign(s.B, static_cast<int32_t>(s.T));

@@ -127,9 +127,13 @@ void CheckBlock(FuzzedDataProvider& bytes) {
 void CheckNames(FuzzedDataProvider& bytes) {
   const std::string text = bytes.ConsumeRandomLengthString(20);
   RnnMode mode;
+  Activation activation;
   InputMode input;
   Direction direction;
   if (Accepted(ParseRnnMode(text, &mode))) Require(Name(mode) == text, text);
+  if (Accepted(ParseActivation("activation", text, &activation))) {
+    Require(Name(activation) == text, text);
+  }
   if (Accepted(ParseInputMode(text, &input))) Require(Name(input) == text, text);
   if (Accepted(ParseDirection(text, &direction))) Require(Name(direction) == text, text);
 }
