@@ -6,7 +6,7 @@ import textwrap
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.cudnn_stack import _CudnnStack
+from tf_rnn_ops.keras._stack_layer import CudnnStack
 
 ACCELERATE = "tf_rnn_ops.keras.accelerate() speeds up a model without a copy."
 
@@ -56,7 +56,7 @@ def carry_state(model, copy):
     for layer, new_layer in zip(layers, copies):
         if new_layer.trainable != layer.trainable:
             new_layer.trainable = layer.trainable
-        if isinstance(layer, (*_RECURRENT, _CudnnStack)):
+        if isinstance(layer, (*_RECURRENT, CudnnStack)):
             _carry_recurrent(layer, new_layer)
     # A layer's flag overwrites those of its variables, so these come after it.
     for variable, new_variable in zip(variables, new_variables):

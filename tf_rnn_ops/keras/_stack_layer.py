@@ -1,0 +1,294 @@
+"""What the layers of cudnn_stack compute."""
+
+import functools
+
+import keras
+import tensorflow as tf
+
+from tf_rnn_ops import _seeds, raw_ops
+from tf_rnn_ops.keras import _eligibility, _masks, _stack_weights
+from tf_rnn_ops.keras._fused import can_keep_packed
+from tf_rnn_ops.keras._stack_options import StackOptions
+
+
+class CudnnStack(StackOptions):
+    """What the four layers share."""
+
+    def build(self, input_shape):
+        if len(input_shape) != 3 or input_shape[-1] is None:
+            raise ValueError(
+                "The input must have three dimensions, the last of a known size, but its shape is "
+                f"{tuple(input_shape)}."
+            )
+        self.layout = self._make_layout(input_size=int(input_shape[-1]))
+        self.params = self.add_weight(
+            name="params",
+            shape=(self.layout.size,),
+            initializer=lambda shape, dtype: self._initial_params(dtype),
+            regularizer=_stack_weights.regularizer(
+                self.layout,
+                self.kernel_regularizer,
+                self.recurrent_regularizer,
+                self.bias_regularizer if self.use_bias else None,
+            ),
+            constraint=_stack_weights.constraint(
+                self.layout,
+                self.kernel_constraint,
+                self.recurrent_constraint,
+                self.bias_constraint if self.use_bias else None,
+            ),
+        )
+        if self.stateful:
+            self._create_states(input_shape[1 if self.time_major else 0])
+
+    def _initial_params(self, dtype):
+        return _stack_weights.initial(
+            self.layout,
+            dtype,
+            self.kernel_initializer,
+            self.recurrent_initializer,
+            self.bias_initializer if self.use_bias else None,
+            self.unit_forget_bias,
+        )
+
+    def _create_states(self, batch):
+        if self.states is not None:
+            self.reset_state()
+            return
+        if batch is None:
+            raise ValueError(
+                f"The batch size of the input of {self.name!r} must be known with stateful=True: "
+                "give keras.Input a batch_size."
+            )
+        # Variables of TensorFlow, since Keras does not count states as weights either.
+        with tf.init_scope():
+            zeros = [
+                tf.zeros(self._state_shape(batch, size), self.compute_dtype)
+                for size in self._state_sizes
+            ]
+            self._state_h = tf.Variable(zeros[0], trainable=False)
+            self._state_c = tf.Variable(zeros[1], trainable=False) if len(zeros) == 2 else None
+
+    @property
+    def states(self):
+        """The variables of stateful=True, shaped as initial_state; None until the layer is built."""
+        if self._state_h is None:
+            return None
+        return [self._state_h] if self._state_c is None else [self._state_h, self._state_c]
+
+    def reset_state(self):
+        """Sets the states that stateful=True keeps to 0."""
+        for state in self.states or ():
+            state.assign(tf.zeros_like(state))
+
+    def reset_states(self):
+        """As reset_state."""
+        self.reset_state()
+
+    @property
+    def _state_sizes(self):
+        """S and, for an LSTM, H."""
+        return [self.hidden_size, self.units][: 2 if self.rnn_mode == "lstm" else 1]
+
+    def _state_shape(self, batch, size):
+        count = self.num_layers * self.num_directions
+        return [count, batch, size] if self.time_major else [batch, count, size]
+
+    def call(
+        self,
+        inputs,
+        initial_state=None,
+        sequence_lengths=None,
+        mask=None,
+        training=None,
+        dropout_seed=None,
+    ):
+        """Runs the stack.
+
+        Args:
+            inputs: [B, T, I], or [T, B, I] if time_major.
+            initial_state: None for zeros; otherwise the hidden states [B, L*D, S] and, for an LSTM,
+                the cell states [B, L*D, H], with the first two dimensions swapped if time_major.
+                State k*D + d belongs to layer k and direction d.
+            sequence_lengths: Integers [B] in [0, T]: valid steps of each row. Overrides the mask.
+            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
+                third dimension of size 1 may follow.
+            training: Whether to drop out.
+            dropout_seed: Integers [2] that select what this call drops. None takes the next of
+                seed_generator. In tf.recompute_grad, which calls a function once more in backward,
+                draw it outside: seed_generator.next().
+
+        Returns:
+            The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond a
+            row's length; otherwise [B, D*S], the last layer's final hidden states, forward and
+            backward. With return_state a tuple of it and the final states, shaped as initial_state.
+
+        Raises:
+            ValueError: initial_state has the wrong number of tensors or a wrong shape.
+            tf.errors.InvalidArgumentError: inputs are no numbers, a length is not in [0, T], or the
+                mask has another shape or is not True first and then False.
+        """
+        if mask is None:
+            # Keras fills in `mask` only for calls with a single tensor.
+            mask = getattr(inputs, "_keras_mask", None)
+        inputs = self._in_compute_dtype(inputs)
+        batch = tf.shape(inputs)[1 if self.time_major else 0]
+        time = tf.shape(inputs)[0 if self.time_major else 1]
+        if sequence_lengths is None:
+            sequence_lengths = self._lengths_from_mask(mask, inputs, batch, time)
+        sequence_lengths = tf.cast(sequence_lengths, tf.int32)
+        if self.go_backwards:
+            inputs = self._reverse_valid(inputs, sequence_lengths)
+        training = bool(training)
+        if initial_state is None and self.stateful:
+            initial_state = self.states
+        input_h, input_c = self._initial_states(initial_state, inputs, batch)
+        tensors = {
+            "input": inputs,
+            "input_h": input_h,
+            "input_c": input_c,
+            "params": tf.convert_to_tensor(self.params),
+            "sequence_lengths": sequence_lengths,
+        }
+        result = self._train(tensors, dropout_seed) if training else self._infer(tensors)
+        if self.stateful:
+            for state, new in zip(self.states, (result.output_h, result.output_c)):
+                state.assign(new)
+        if not self.return_sequences:
+            output = self._last_output(result.output_h)
+        elif self.go_backwards:
+            # As in Keras, step t of the input is step T - 1 - t of the output.
+            output = self._reverse_valid(result.output, sequence_lengths)
+            output = tf.reverse(output, [0 if self.time_major else 1])
+        else:
+            output = result.output
+        if not self.return_state:
+            return output
+        if self.rnn_mode == "lstm":
+            return output, result.output_h, result.output_c
+        return output, result.output_h
+
+    def _reverse_valid(self, sequences, lengths):
+        """Each row with its valid steps the other way round, and its padding where it was."""
+        batch_axis = 1 if self.time_major else 0
+        return tf.reverse_sequence(
+            sequences, lengths, seq_axis=1 - batch_axis, batch_axis=batch_axis
+        )
+
+    @property
+    def _network(self):
+        """The attributes that all ops of the network have."""
+        return {
+            "rnn_mode": self.rnn_mode,
+            "input_mode": self.input_mode,
+            "direction": self.direction,
+            "num_proj": self.num_proj,
+        }
+
+    def _train(self, tensors, seed):
+        if not self.use_bias:
+            tensors["params"] = _stack_weights.without_bias_gradient(self.layout, tensors["params"])
+        if self.seed_generator is None:
+            return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
+        seed = _seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
+        return raw_ops.StatelessCudnnRNNV3(
+            **tensors,
+            **self._network,
+            seed=seed,
+            dropout=self.dropout,
+            time_major=self.time_major,
+        )
+
+    def rematerialized_call(self, fn, *args, **kwargs):
+        """Lets keras.RematScope compute again with the same seed; see keras.Operation."""
+        drops = self.seed_generator is not None and kwargs.get("training")
+        if drops and "dropout_seed" not in kwargs:
+            seed = _seeds.draw(self.seed_generator)
+            fn = functools.partial(fn, dropout_seed=seed)
+        return super().rematerialized_call(fn, *args, **kwargs)
+
+    def _infer(self, tensors):
+        if not can_keep_packed(self):
+            return raw_ops.CudnnRNNV3(
+                **tensors, **self._network, is_training=False, time_major=self.time_major
+            )
+        packed = raw_ops.PackCudnnRNNParams(
+            params=tensors["params"],
+            num_layers=self.num_layers,
+            num_units=self.units,
+            input_size=self.layout.input_size,
+            keep=True,
+            **self._network,
+        )
+        return raw_ops.CudnnRNNV3Packed(
+            **tensors, **self._network, packed=packed, time_major=self.time_major
+        )
+
+    def _in_compute_dtype(self, inputs):
+        if not _eligibility.is_numeric(inputs.dtype):
+            raise tf.errors.InvalidArgumentError(
+                None, None, f"inputs must be numbers, but their type is {inputs.dtype.name}."
+            )
+        return tf.cast(inputs, self.compute_dtype)
+
+    def _lengths_from_mask(self, mask, inputs, batch, time):
+        if mask is None:
+            return tf.fill([batch], time)
+        mask = _masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
+        mask = tf.transpose(mask) if self.time_major else mask
+        lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)))
+        check = tf.debugging.Assert(
+            padded_right,
+            ["The mask must be True first and then False in each row; lengths:", lengths],
+        )
+        with tf.control_dependencies([check] if check is not None else []):
+            return tf.identity(lengths)
+
+    def _initial_states(self, states, inputs, batch):
+        """Returns input_h and input_c of the op."""
+        sizes = self._state_sizes
+        if states is None:
+            states = [tf.zeros(self._state_shape(batch, size), inputs.dtype) for size in sizes]
+        elif not isinstance(states, (list, tuple)):
+            states = [states]
+        if len(states) != len(sizes):
+            raise ValueError(
+                f"initial_state of {type(self).__name__} must be {len(sizes)} tensor(s), but it is "
+                f"{len(states)}."
+            )
+        # From a state of another size the op would read another number of layers or units.
+        rows = inputs.shape[1 if self.time_major else 0]
+        for k, (state, size) in enumerate(zip(states, sizes)):
+            expected = self._state_shape(rows, size)
+            if not tf.TensorShape(state.shape).is_compatible_with(expected):
+                raise ValueError(
+                    f"initial_state[{k}] must have shape {expected}, but its shape is "
+                    f"{list(state.shape)}."
+                )
+        states = [tf.cast(state, inputs.dtype) for state in states]
+        return states[0], states[1] if len(states) == 2 else tf.zeros([], inputs.dtype)
+
+    def _last_output(self, output_h):
+        last = -self.num_directions
+        if self.time_major:
+            output_h = tf.transpose(output_h[last:], [1, 0, 2])
+        else:
+            output_h = output_h[:, last:]
+        return tf.reshape(output_h, [-1, self.num_directions * self.hidden_size])
+
+    def compute_output_shape(self, input_shape):
+        input_shape = tuple(input_shape)
+        batch = input_shape[1 if self.time_major else 0]
+        size = self.num_directions * self.hidden_size
+        output = (*input_shape[:2], size) if self.return_sequences else (batch, size)
+        if not self.return_state:
+            return output
+        return (output, *(tuple(self._state_shape(batch, size)) for size in self._state_sizes))
+
+    def compute_mask(self, inputs, previous_mask):
+        mask = keras.tree.flatten(previous_mask)[0] if previous_mask is not None else None
+        output_mask = mask if self.return_sequences else None
+        if not self.return_state:
+            return output_mask
+        return (output_mask, *[None] * (2 if self.rnn_mode == "lstm" else 1))
