@@ -6,15 +6,20 @@ import shutil
 import subprocess
 import sys
 
+from problem import draw
 from support import native_build
 from support.native_build import ROOT
 
-FLAGS = ("-O1", "-g0", "-w", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
+FLAGS = ("-g0", "-w", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
 LINK = ("-lgtest_main", "-lgtest", "-lgmock", "-lpthread", "-ldl")
 HELPERS = [
     f"tests/cc/cpu/{name}.cc"
     for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
 ]
+
+
+# Multiplications of a quick problem.
+SMALL = 20_000
 
 
 class NotBuilt(Exception):
@@ -24,11 +29,14 @@ class NotBuilt(Exception):
 class Native:
     """C++ tests whose objects are built once, and for a mutant those again that include it."""
 
-    def __init__(self, folder, sources, tests, helpers=(), arguments=None, jobs=2):
+    def __init__(
+        self, folder, sources, tests, helpers=(), arguments=None, jobs=2, optimise="-O1"
+    ):  # fmt: skip
         """arguments: of a test, by its source."""
         self.folder = pathlib.Path(folder).resolve()
-        self.build = native_build.NativeBuild(self.folder / "base", FLAGS, jobs=jobs)
-        self.changed = native_build.NativeBuild(self.folder / "changed", FLAGS, jobs=jobs)
+        self.flags = (optimise, *FLAGS)
+        self.build = native_build.NativeBuild(self.folder / "base", self.flags, jobs=jobs)
+        self.changed = native_build.NativeBuild(self.folder / "changed", self.flags, jobs=jobs)
         self.overlay = self.folder / "overlay"
         self.sources, self.tests, self.helpers = list(sources), list(tests), list(helpers)
         self.arguments = arguments or {}
@@ -46,7 +54,7 @@ class Native:
             own = self.overlay / source
             given = own if own.exists() else ROOT / source
             flags = [*native_build.project_flags(), "-fPIC", f"-iquote{self.overlay}"]
-            flags += [*native_build.include_flags(), *FLAGS]
+            flags += [*native_build.include_flags(), *self.flags]
             made.parent.mkdir(parents=True, exist_ok=True)
             try:
                 native_build.run(["g++", *flags, "-c", given, "-o", made], cwd=ROOT, timeout=600)
@@ -66,7 +74,7 @@ class Native:
         except native_build.BuildError as error:
             raise NotBuilt(str(error)) from error
         command = [program, *self.arguments.get(test, []), "--gtest_brief=1", "--gtest_fail_fast"]
-        return _ended_well(command, self.folder, timeout)
+        return _failure(command, self.folder, timeout)
 
     def killed_by(self, path, text):
         """The test that fails with `text` as the file `path`, or None."""
@@ -77,13 +85,27 @@ class Native:
         file.write_text(text)
         for test in self._order(path):
             if any(self._includes(s, path) for s in [test, *self.helpers, *self.sources]):
-                if not self._run(test, path, timeout=300):
-                    return pathlib.Path(test).stem
+                failure = self._run(test, path, timeout=300)
+                if failure:
+                    return f"{pathlib.Path(test).stem}{failure}"
         return None
 
     def check(self):
         """The tests that fail without any mutant."""
-        return [test for test in self.tests if not self._run(test, None, timeout=900)]
+        return [test for test in self.tests if self._run(test, None, timeout=900)]
+
+
+class InTurn:
+    """Quick tests first; slow ones for the mutants that survive them."""
+
+    def __init__(self, *groups):
+        self.groups = groups
+
+    def killed_by(self, path, text):
+        return next((k for k in (g.killed_by(path, text) for g in self.groups) if k), None)
+
+    def check(self):
+        return [test for group in self.groups for test in group.check()]
 
 
 class Package:
@@ -103,7 +125,7 @@ class Package:
     def _run(self, selection, timeout):
         pytest = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         command = [*pytest, "--no-header", *(ROOT / test for test in selection)]
-        return _ended_well(command, self.folder, timeout, PYTHONPATH=str(self.folder))
+        return _failure(command, self.folder, timeout, PYTHONPATH=str(self.folder))
 
     def killed_by(self, path, text):
         file = self.folder / path
@@ -112,16 +134,18 @@ class Package:
         try:
             for prefix, selection in self.selections.items():
                 if path.startswith(prefix):
-                    return None if self._run(selection, timeout=300) else prefix
+                    failure = self._run(selection, timeout=300)
+                    return failure and f"{prefix}{failure}"
         finally:
             file.write_text(before)
         raise ValueError(f"no tests for {path}")
 
     def check(self):
-        return [p for p, selection in self.selections.items() if not self._run(selection, 600)]
+        return [p for p, selection in self.selections.items() if self._run(selection, 600)]
 
 
-def _ended_well(command, folder, timeout, **environment):
+def _failure(command, folder, timeout, **environment):
+    """How the command failed, for the name of the test, or None."""
     environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", **environment}
     try:
         done = subprocess.run(
@@ -129,8 +153,8 @@ def _ended_well(command, folder, timeout, **environment):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+        return ", which did not end"
+    return ", which failed" if done.returncode else None
 
 
 def _files(*patterns):
@@ -168,7 +192,15 @@ def kernels(folder, jobs):
     ]  # fmt: skip
     sources = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
     arguments = {tests[0]: [ROOT / "tests/problem/smoke.txt"]}
-    return Native(folder, sources, tests, HELPERS, arguments, jobs)
+    folder = pathlib.Path(folder)
+    quick = folder / "quick.txt"
+    quick.parent.mkdir(parents=True, exist_ok=True)
+    quick.write_text("".join(f"{draw.problem(1, k, SMALL)}\n" for k in range(80)))
+    # Not optimised: the kernels compile in a third of the time, which is most of a mutant's.
+    return InTurn(
+        Native(folder / "quick", sources, tests[:1], HELPERS, {tests[0]: [quick]}, jobs, "-O0"),
+        Native(folder / "slow", sources, tests, HELPERS, arguments, jobs),
+    )
 
 
 def python(folder, jobs):

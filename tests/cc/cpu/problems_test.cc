@@ -218,7 +218,10 @@ void CheckLine(const std::string& text) {
 
 TEST(Problems, OfTheArguments) {
   ASSERT_FALSE(lines->empty()) << "expected a file or lines";
-  for (const std::string& line : *lines) CheckLine(line);
+  for (const std::string& line : *lines) {
+    CheckLine(line);
+    if (::testing::GTEST_FLAG(fail_fast) && failures->count > 0) break;
+  }
 }
 
 }  // namespace
