@@ -90,6 +90,21 @@ def load_library(name):
         ) from error
 
 
+def c_functions(name):
+    """Returns the C functions of a loaded library, as a ctypes.CDLL.
+
+    Args:
+        name: As for load_library, which must have loaded it.
+
+    Raises:
+        ImportError: TensorFlow is missing, or the library cannot be opened again.
+    """
+    try:
+        return ctypes.CDLL(library_path(name))
+    except OSError as error:
+        raise ImportError(f"A library of tf_rnn_ops cannot be opened: {error}.") from error
+
+
 def _why_missing(tf, path):
     """Why there is no library at `path`, and what to do."""
     system, machine = platform.system(), platform.machine()
@@ -116,11 +131,16 @@ def _check_file(path):
     """Refuses what the dynamic linker would crash on or explain badly.
 
     Raises:
-        ImportError: The file is cut off, no ELF file of 64 bits, or for another processor.
+        ImportError: The file cannot be read, is cut off, no ELF file of 64 bits, or for another
+            processor.
     """
-    with path.open("rb") as file:
-        header = file.read(64)
-    if not _is_complete(header, path.stat().st_size):
+    try:
+        with path.open("rb") as file:
+            header = file.read(64)
+        size = path.stat().st_size
+    except OSError as error:
+        raise ImportError(f"{path} cannot be read ({error.strerror}).") from error
+    if not _is_complete(header, size):
         raise ImportError(f"{path} is cut off or no shared object: install the wheel again.")
     (machine,) = struct.unpack_from("<H", header, 18)
     wanted = _ELF_MACHINES.get(platform.machine(), machine)
@@ -207,7 +227,7 @@ def optional_lengths(value):
 @functools.lru_cache(maxsize=None)
 def _c_library():
     load()
-    library = ctypes.CDLL(library_path())
+    library = c_functions(_OPS)
     for name in ("tf_rnn_ops_cpu_isa", "tf_rnn_ops_cpu_isa_reason"):
         function = getattr(library, name)
         function.restype = ctypes.c_char_p

@@ -1,6 +1,5 @@
 """Loads the ops for XLA, and says why there are none."""
 
-import ctypes
 import functools
 import pathlib
 
@@ -34,4 +33,4 @@ def unavailable():
 def enable_stock_ops():
     """Lets XLA compile TensorFlow's own CudnnRNN ops for the CPU, where it can compile ours."""
     if unavailable() is None:
-        ctypes.CDLL(_loader.library_path(_LIBRARY)).tf_rnn_ops_xla_enable_stock_ops()
+        _loader.c_functions(_LIBRARY).tf_rnn_ops_xla_enable_stock_ops()

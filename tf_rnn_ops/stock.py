@@ -56,7 +56,7 @@ def _load():
     from tf_rnn_ops import _second_gradients
 
     _second_gradients.register_stock_gradients()
-    names = ctypes.CDLL(get_stock_lib()).tf_rnn_ops_stock_ops
+    names = _loader.c_functions(_LIBRARY).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
     names.argtypes = []
     _xla.enable_stock_ops()

@@ -3,26 +3,11 @@
 The outcome is a status or the right result, and the next call is right.
 """
 
-import pathlib
-import subprocess
-
-import pytest
-
 from support import subproc
 
-HERE = pathlib.Path(__file__).resolve().parent
 
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("anomalies") / "failing_memory.so"
-    source = HERE / "failing_memory.cc"
-    command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", source]
-    subprocess.run([*map(str, command), "-o", str(path), "-ldl"], check=True)
-    return path
-
-
-def test_every_request_fails_in_turn(library):
+def test_every_request_fails_in_turn(preloaded):
+    library = preloaded("failing_memory")
     outcomes = subproc.collect(
         "anomalies.fail_calls",
         library,

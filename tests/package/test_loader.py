@@ -149,8 +149,9 @@ def _write_foreign(path):
             _write_foreign,
             "is for aarch64, but this machine is x86_64: install the wheel for x86_64.",
         ),
+        (lambda path: path.mkdir(), "cannot be read (Is a directory)."),
     ],
-    ids=["text", "empty", "truncated", "another processor"],
+    ids=["text", "empty", "truncated", "another processor", "folder"],
 )
 def test_library_is_broken(write, message, copied_package):
     write(copied_package / LIBRARY)

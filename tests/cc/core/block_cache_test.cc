@@ -8,9 +8,25 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
+
+namespace {
+
+thread_local bool no_memory = false;
+
+}  // namespace
+
+// Of the whole program, because the cache has no other way to small pieces of memory.
+void* operator new(std::size_t size) {
+  void* const data = no_memory ? nullptr : std::malloc(size > 0 ? size : 1);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t) noexcept { std::free(data); }
 
 namespace rnn_ops {
 namespace {
@@ -146,6 +162,20 @@ TEST(BlockCacheTest, WhatIsKeptIsGivenUpBeforeARequestFails) {
   EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
   EXPECT_EQ(cache.Take(int64_t{1} << 60), nullptr);
   EXPECT_EQ(cache.kept_bytes(), 0);
+}
+
+TEST(BlockCacheTest, WithoutMemoryForItsOwnRecordsItMapsNothing) {
+  BlockCache cache(kPlenty);
+  cache.Return(cache.Take(4 * kMiB));
+  no_memory = true;
+  void* const kept = cache.Take(4 * kMiB);
+  void* const fresh = cache.Take(4 * kMiB);
+  cache.Return(kept);
+  no_memory = false;
+  EXPECT_NE(kept, nullptr) << "what is kept has its record already";
+  EXPECT_EQ(fresh, nullptr);
+  EXPECT_EQ(cache.in_use_bytes(), 0);
+  EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
 }
 
 TEST(BlockCacheTest, OtherPointersAreIgnored) {
