@@ -49,7 +49,8 @@ def LayerRNN(
 
     What the Keras layers of this package call on a CPU. G is the number of gates: lstm 4, in the order
     i, f, c, o; gru 3, in the order z, r, h, with the reset gate after the product (Keras's
-    reset_after=True); gru_reset_before the same with the reset gate before it; rnn_tanh and rnn_relu 1.
+    reset_after=True); gru_reset_before the same with the reset gate before it; rnn 1, as are
+    rnn_tanh and rnn_relu, which are rnn with that activation and have it compiled in.
     There is no kernel for GPUs: CudnnRNNV3 has one.
 
     Differentiable in all tensors but sequence_lengths and the masks.
@@ -65,12 +66,12 @@ def LayerRNN(
         input_mask: What the input is multiplied by before the product of each gate, the same at every
             step, [G, B, I]; empty for none.
         recurrent_mask: The same for the previous output, [G, B, H]; empty for none.
-        rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn_tanh' or 'rnn_relu'.
-        activation: Of the candidate, and of the cell state of 'lstm': 'tanh', 'sigmoid', 'relu',
+        rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn', 'rnn_tanh' or 'rnn_relu'.
+        activation: Of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
             'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
             'hard_sigmoid_keras2' (x / 5 + 1/2, as in Keras 1 and 2). Only 'tanh' for 'rnn_tanh' and
             'rnn_relu', whose names say what they compute.
-        recurrent_activation: The same of the other gates; only 'sigmoid' for 'rnn_tanh' and 'rnn_relu'.
+        recurrent_activation: The same of the other gates; only 'sigmoid' for the modes without such.
         is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.

@@ -8,8 +8,8 @@
 namespace rnn_ops {
 namespace {
 
-constexpr RnnMode kRnnModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
-                                 RnnMode::kGruResetBefore};
+constexpr RnnMode kRnnModes[] = {RnnMode::kRelu, RnnMode::kTanh,           RnnMode::kLstm,
+                                 RnnMode::kGru,  RnnMode::kGruResetBefore, RnnMode::kVanilla};
 constexpr Activation kActivations[] = {Activation::kTanh,        Activation::kSigmoid,
                                        Activation::kHardSigmoid, Activation::kHardSigmoidKeras2,
                                        Activation::kRelu,        Activation::kLinear};
@@ -49,15 +49,15 @@ Status CheckNumProj(RnnMode mode, int64_t num_proj) {
   return Status();
 }
 
-// The names of the vanilla modes say their activation.
+// The names of two modes say their activation, and vanilla modes have no recurrent one.
 Status CheckActivations(RnnMode mode, Activation activation, Activation recurrent_activation) {
-  if (mode != RnnMode::kRelu && mode != RnnMode::kTanh) return Status();
-  if (activation != Activation::kTanh) {
+  const bool named = mode == RnnMode::kRelu || mode == RnnMode::kTanh;
+  if (named && activation != Activation::kTanh) {
     return InvalidArgument("activation must be left at 'tanh' for rnn_mode='", Name(mode),
                            "', whose name says what it computes, but it is '", Name(activation),
                            "'.");
   }
-  if (recurrent_activation != Activation::kSigmoid) {
+  if ((named || mode == RnnMode::kVanilla) && recurrent_activation != Activation::kSigmoid) {
     return InvalidArgument("recurrent_activation must be left at 'sigmoid' for rnn_mode='",
                            Name(mode), "', which has no such gate, but it is '",
                            Name(recurrent_activation), "'.");
@@ -98,6 +98,8 @@ const char* Name(RnnMode mode) {
       return "gru";
     case RnnMode::kGruResetBefore:
       return "gru_reset_before";
+    case RnnMode::kVanilla:
+      return "rnn";
   }
   return "unknown";
 }
@@ -173,6 +175,7 @@ int64_t RnnConfig::num_gates() const {
       return 3;
     case RnnMode::kRelu:
     case RnnMode::kTanh:
+    case RnnMode::kVanilla:
       return 1;
   }
   return 0;

@@ -41,14 +41,14 @@ struct RnnAttrs {
   bool time_major = true;
 
   // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
-  // activations other than tanh and sigmoid only with LSTM and GRU.
+  // activations other than tanh and sigmoid only in modes that have them.
   Status Validate() const;
 };
 
 // One whole problem. Sizes are int64; Validate() guarantees that every product below fits.
 struct RnnConfig {
   RnnMode mode = RnnMode::kLstm;
-  Activation activation = Activation::kTanh;               // of the candidate and of c
+  Activation activation = Activation::kTanh;               // of the candidate, of c, of kVanilla
   Activation recurrent_activation = Activation::kSigmoid;  // of the other gates
   InputMode input_mode = InputMode::kLinear;               // kAuto is resolved by MakeRnnConfig
   Direction direction = Direction::kUnidirectional;

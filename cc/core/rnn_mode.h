@@ -6,8 +6,15 @@
 
 namespace rnn_ops {
 
-// The numbers are cuDNN's, but for the last, which only LayerRNN has.
-enum class RnnMode : int32_t { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3, kGruResetBefore = 4 };
+// The numbers are cuDNN's, but for the last two, which only LayerRNN has.
+enum class RnnMode : int32_t {
+  kRelu = 0,
+  kTanh = 1,
+  kLstm = 2,
+  kGru = 3,
+  kGruResetBefore = 4,
+  kVanilla = 5,  // one gate with any activation
+};
 
 enum class Activation : int16_t {
   kTanh = 0,

@@ -47,7 +47,7 @@ struct RnnProblem {
   int32_t time_major;
   float dropout;
   uint32_t dropout_key[2];
-  // Activation of cc/core/rnn_mode.h; of LSTM and GRU.
+  // Activation of cc/core/rnn_mode.h; of LSTM, GRU and, the first, kVanilla.
   int16_t activation = 0;            // tanh
   int16_t recurrent_activation = 1;  // sigmoid
   int64_t num_layers;                // L

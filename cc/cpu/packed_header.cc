@@ -28,7 +28,8 @@ std::string NameOf(const char* const (&names)[n], int32_t value) {
 }
 
 std::string Network(const PackedHeader& h) {
-  constexpr const char* kModes[] = {"rnn_relu", "rnn_tanh", "lstm", "gru", "gru_reset_before"};
+  constexpr const char* kModes[] = {"rnn_relu", "rnn_tanh",         "lstm",
+                                    "gru",      "gru_reset_before", "rnn"};
   constexpr const char* kDtypes[] = {"float", "double", "half", "bfloat16"};
   return StrCat("(rnn_mode = ", NameOf(kModes, h.mode), ", T = ", NameOf(kDtypes, h.dtype),
                 ", layers = ", h.num_layers, ", directions = ", h.num_dirs,

@@ -18,6 +18,7 @@ cudnnRNNMode_t ToCudnn(RnnMode mode) {
     case RnnMode::kGru:
       return CUDNN_GRU;
     case RnnMode::kGruResetBefore:
+    case RnnMode::kVanilla:
       break;  // of LayerRNN, which has no kernel for GPUs
   }
   return CUDNN_LSTM;

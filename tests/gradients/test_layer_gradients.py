@@ -8,7 +8,7 @@ import tf_rnn_ops
 from support import layer_ops, load_model, subproc, tf_ops
 from support.bounds import assert_close
 from support.central_differences import assert_gradients
-from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
+from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 
 ops = tf_rnn_ops.raw_ops
 
@@ -66,7 +66,7 @@ def test_numeric(mode, given, time_major, is_training, rng):
 
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", GATED)
+@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_numeric_of_other_activations(mode, functions, is_training, rng):
     test_numeric(mode, {"functions": functions}, True, is_training, rng)
 

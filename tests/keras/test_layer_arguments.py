@@ -25,6 +25,10 @@ ON_LAYER_RNN = [
     ("LSTM", {"activation": None, "recurrent_activation": keras.ops.hard_sigmoid}),
     ("LSTM", {"recurrent_activation": tf_rnn_ops.keras.hard_sigmoid_keras2}),
     ("GRU", {"activation": "linear", "recurrent_activation": "hard_sigmoid"}),
+    ("SimpleRNN", {"activation": "linear"}),
+    ("SimpleRNN", {"activation": "sigmoid", "use_bias": False}),
+    ("SimpleRNN", {"activation": "hard_sigmoid"}),
+    ("SimpleRNN", {"activation": tf_rnn_ops.keras.hard_sigmoid_keras2}),
     ("GRU", {"reset_after": False}),
     ("GRU", {"reset_after": False, "use_bias": False, "implementation": 1}),
     ("GRU", {"reset_after": False, "recurrent_activation": "hard_sigmoid", "activation": "relu"}),
@@ -51,6 +55,7 @@ RECURRENT_DROPOUT_ON_LAYER_RNN = [
     ("GRU", {"recurrent_dropout": 0.4, "reset_after": False}),
     ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3, "reset_after": False}),
     ("LSTM", {"recurrent_dropout": 0.4, "recurrent_activation": "hard_sigmoid"}),
+    ("SimpleRNN", {"recurrent_dropout": 0.4, "dropout": 0.3, "activation": "linear"}),
 ]
 
 

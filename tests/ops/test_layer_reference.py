@@ -10,7 +10,7 @@ import tf_rnn_ops
 from reference import rounding
 from support import bounds, layer_cases, layer_ops
 from support.bounds import assert_close
-from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
+from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 
 ops = tf_rnn_ops.raw_ops
 
@@ -31,7 +31,7 @@ def test_random_problems(mode, dtype, time_major, rng):
 
 
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", GATED)
+@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_other_activations(mode, functions, rng):
     for dtype in ("float32", "float64"):
         for time_major in (True, False):
@@ -42,7 +42,7 @@ def test_other_activations(mode, functions, rng):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("mode", GATED)
+@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_other_activations_in_16_bits(mode, dtype, rng):
     for functions in FUNCTIONS[:2]:
         case = layer_case(

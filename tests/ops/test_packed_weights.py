@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from reference.spec import RnnSpec
 from support import cases, layer_ops, packed_calls, subproc, tf_ops
-from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
+from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from tf_rnn_ops import raw_ops as ops
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
@@ -49,7 +49,7 @@ def test_layer_gives_the_same_bits(mode, dtype, rng):
 
 
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", GATED)
+@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_layer_with_other_activations(mode, functions, rng):
     for dtype in DTYPES:
         case = layer_case(mode, (5, 7, 6, 17), rng, dtype, functions=functions, **NO_MASKS)

@@ -8,7 +8,7 @@ import pytest
 from reference import layer, layout, rnn
 from reference.spec import RnnSpec
 from support.bounds import error
-from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
+from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 
 PARITY = 1e-13
 NUMERIC = 1e-7
@@ -35,7 +35,9 @@ def _cell(case):
     )
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "gru_reset_before"])
+@pytest.mark.parametrize(
+    "mode", [mode for mode in MODES if mode not in ("gru_reset_before", "rnn")]
+)
 def test_without_masks_it_is_a_stack_of_one(mode, rng):
     case = layer_case(mode, (6, 5, 3, 4), rng, **WITHOUT_MASKS)
     i = case.inputs
@@ -69,7 +71,7 @@ def test_masks_that_rows_share_are_factors_of_the_weights(mode, rng):
 
 
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", GATED)
+@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_backward_of_other_activations(mode, functions, rng):
     test_backward_equals_central_differences(mode, {"functions": functions}, rng)
 
@@ -83,6 +85,23 @@ def test_is_the_gru_of_keras(reset_after, functions, rng):
     mode = "gru" if reset_after else "gru_reset_before"
     case = layer_case(mode, (6, 5, 3, 4), rng, lengths=None, functions=functions, **WITHOUT_MASKS)
     cell = keras.layers.GRUCell(4, *functions, reset_after=reset_after, dtype="float64")
+    cell.build((5, 3))
+    i = case.inputs
+    cell.set_weights([i.kernel, i.recurrent_kernel, i.bias])
+    want = case.reference()["output"]
+    h = i.h0
+    for t in range(6):
+        h, _ = cell(i.x[t], [h])
+        assert error("output", np.asarray(h), want[t]) < PARITY
+
+
+@pytest.mark.parametrize("activation", sorted({names[0] for names in FUNCTIONS}))
+def test_is_the_simple_rnn_of_keras(activation, rng):
+    import keras
+
+    functions = (activation, "sigmoid")
+    case = layer_case("rnn", (6, 5, 3, 4), rng, lengths=None, functions=functions, **WITHOUT_MASKS)
+    cell = keras.layers.SimpleRNNCell(4, activation=activation, dtype="float64")
     cell.build((5, 3))
     i = case.inputs
     cell.set_weights([i.kernel, i.recurrent_kernel, i.bias])

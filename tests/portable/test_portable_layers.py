@@ -10,7 +10,7 @@ from test_portable_saved_model import ops_of
 import tf_rnn_ops.keras
 from reference.spec import RnnSpec
 from support import cases, layer_ops, subproc, tf_ops
-from support.layer_cases import FUNCTIONS, GATED, MODES, layer_case
+from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from tf_rnn_ops import portable, raw_ops
 from tf_rnn_ops.portable import __main__ as command
 
@@ -121,7 +121,7 @@ def test_our_op_stays_with_ours_as_target(rng):
 
 
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", GATED)
+@pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_node_with_other_activations(mode, functions, rng):
     test_node(mode, {"functions": functions}, True, False, rng)
 

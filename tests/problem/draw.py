@@ -98,6 +98,8 @@ def _draw(dice):
             keys["activation"] = dice.one_of(ACTIVATIONS)
             # Gates that have no bounds would let the states grow without any.
             keys["recurrent_activation"] = dice.one_of(ACTIVATIONS[:4])
+    elif op == LAYER and dice.chance(40):
+        keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
     return Problem(**keys)
 
 

@@ -3,8 +3,8 @@
 import dataclasses
 
 CELLS = ("lstm", "gru", "tanh", "relu")
-LAYER_CELLS = (*CELLS, "gru_reset_before")
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "gru_reset_before": 3}
+LAYER_CELLS = (*CELLS, "gru_reset_before", "rnn")
+GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "gru_reset_before": 3, "rnn": 1}
 ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
 TYPES = ("float32", "float64", "float16", "bfloat16")
 ISAS = ("baseline", "avx2", "avx512")
@@ -67,6 +67,8 @@ class Problem:
         usual = self.activation == "tanh" and self.recurrent_activation == "sigmoid"
         if self.cell in ("tanh", "relu") and not usual:
             raise ValueError(f"cell is {self.cell}, whose name says its activation")
+        if self.cell == "rnn" and self.recurrent_activation != "sigmoid":
+            raise ValueError("cell is rnn, which has no recurrent_activation")
         if self.P and (self.cell != "lstm" or self.P > self.H):
             raise ValueError(f"P is {self.P}, expected 0 to H = {self.H} with an lstm, otherwise 0")
         if self.input == "skip" and self.I != self.H:

@@ -19,6 +19,7 @@ _MODES = {
     "lstm": "lstm",
     "gru": "gru",
     "gru_reset_before": "gru_reset_before",
+    "rnn": "rnn",
     "tanh": "rnn_tanh",
     "relu": "rnn_relu",
 }

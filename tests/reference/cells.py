@@ -8,7 +8,7 @@ pre-activation, s is the logistic function and t is tanh, or what a LayerRNN has
            h' = Proj m, or m without projection
     GRU    r, z = s(a + u)   n = t(a_n + r u_n)   h' = (1 - z) n + z h
            with the reset gate first: m = r h   n = t(a_n + R_n m)
-    RNN    h' = tanh(a + u) or max(a + u, 0)
+    RNN    h' = t(a + u), tanh(a + u) or max(a + u, 0)
 
 Every `*_step` returns (h', c', cache), every `*_step_grad` takes dh', dc' and the cache and returns
 (da [G, B, H], du [G, B, H], dh directly through the cell or None, dc, and the gradient of the
@@ -49,7 +49,7 @@ def _line(slope, offset):
     edge = 0.5 / slope
     return Function(
         lambda a: np.clip(slope * a + offset, 0.0, 1.0),
-        lambda a, y, q: np.where(np.abs(a) < edge, q(slope), 0.0),
+        lambda a, y, q: np.where((0 < y) & (y < 1), q(slope), 0.0),
         lambda a: np.abs(np.abs(a) - edge),
     )
 
@@ -60,7 +60,7 @@ FUNCTIONS = {
     "hard_sigmoid": _line(1 / 6, 0.5),
     "hard_sigmoid_keras2": _line(1 / 5, 0.5),
     "relu": Function(
-        lambda a: np.maximum(a, 0.0), lambda a, y, q: np.where(a > 0, 1.0, 0.0), np.abs
+        lambda a: np.maximum(a, 0.0), lambda a, y, q: np.where(y > 0, 1.0, 0.0), np.abs
     ),
     "linear": Function(lambda a: a, lambda a, y, q: np.ones_like(a)),
 }
@@ -154,6 +154,19 @@ def gru_reset_before_step_grad(dh, dc, cache, cell, q=exact):
     return da, du, q(q(dh * z) + q(dm * r)), dc, dsecond
 
 
+def rnn_step(a, u, h, c, cell, q=exact):
+    _, t = _functions(cell)
+    before = q(a[0] + u[0])
+    h_new = q(t.value(before))
+    return h_new, c, (h_new, t.nearest(before))
+
+
+def rnn_step_grad(dh, dc, cache, cell, q=exact):
+    _, t = _functions(cell)
+    da = q(dh * t.slope(None, cache[0], q))[None]
+    return da, da, None, dc, None
+
+
 def tanh_step(a, u, h, c, cell, q=exact):
     h_new = q(np.tanh(q(a[0] + u[0])))
     return h_new, c, (h_new, _smooth(h_new))
@@ -182,13 +195,14 @@ def given_outputs(mode, cache, h_prev, h):
     if mode == "gru_reset_before":
         sums, r, z, n, _, _ = kept
         return (sums, r, z, n, r * h_prev, h_prev, near)
-    return (h, near) if mode in ("rnn_tanh", "rnn_relu") else cache
+    return (h, near) if mode in ("rnn", "rnn_tanh", "rnn_relu") else cache
 
 
 STEPS = {
     "lstm": (lstm_step, lstm_step_grad),
     "gru": (gru_step, gru_step_grad),
     "gru_reset_before": (gru_reset_before_step, gru_reset_before_step_grad),
+    "rnn": (rnn_step, rnn_step_grad),
     "rnn_tanh": (tanh_step, tanh_step_grad),
     "rnn_relu": (relu_step, relu_step_grad),
 }

@@ -22,6 +22,7 @@ _ORDER = {
     "lstm": (0, 1, 2, 3),
     "gru": (1, 0, 2),
     "gru_reset_before": (1, 0, 2),
+    "rnn": (0,),
     "rnn_tanh": (0,),
     "rnn_relu": (0,),
 }

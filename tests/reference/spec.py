@@ -2,7 +2,7 @@
 
 import dataclasses
 
-GATES = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn_tanh": 1, "rnn_relu": 1}
+GATES = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn": 1, "rnn_tanh": 1, "rnn_relu": 1}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,14 +10,15 @@ from reference.layer import LayerInputs
 from reference.rounding import rounder
 from reference.spec import GATES
 
-MODES = ("lstm", "gru", "gru_reset_before", "rnn_tanh", "rnn_relu")
-GATED = MODES[:3]
-# Pairs of activation and recurrent_activation.
+MODES = ("lstm", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
+WITH_FUNCTIONS = MODES[:4]  # the names of the others say their activation
+# Pairs of activation and recurrent_activation, which rnn does not have.
 FUNCTIONS = (
     ("tanh", "hard_sigmoid"),
     ("relu", "sigmoid"),
     ("linear", "hard_sigmoid_keras2"),
     ("sigmoid", "tanh"),
+    ("hard_sigmoid", "sigmoid"),
 )
 
 
@@ -99,6 +100,8 @@ def layer_case(
         recurrent_mask: whether there is one.
         functions: activation and recurrent_activation.
     """
+    if rnn_mode == "rnn":
+        functions = (functions[0], "sigmoid")
     q = rounder(dtype)
     steps, batch, input_size, units = shape
     gates = GATES[rnn_mode]

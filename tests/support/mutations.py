@@ -270,12 +270,14 @@ def _consistent_attribute_mutations(call):
 def _layer_attribute_mutations(call):
     """Other legal values of an attribute that do not fit the tensors."""
     names = ("input_c", "kernel", "recurrent_kernel", "bias", "input_mask", "rnn_mode")
-    gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn_tanh": 1, "rnn_relu": 1}
+    gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn": 1, "rnn_tanh": 1, "rnn_relu": 1}
     for mode in gates:
         if gates[mode] != gates[call.attrs["rnn_mode"]]:
             yield Mutation(f"rnn_mode {mode}", call.with_attr("rnn_mode", mode), names, True)
     if gates[call.attrs["rnn_mode"]] == 1 and "activation" in call.attrs:
         for name in ("activation", "recurrent_activation"):
+            if (name, call.attrs["rnn_mode"]) == ("activation", "rnn"):
+                continue
             yield Mutation(f"{name} linear", call.with_attr(name, "linear"), (name,), True)
     first, second, _ = call.tensors["input"].shape
     if first != second:

@@ -146,7 +146,7 @@ def _visible_masks(spec, steps, batch, **attrs):
 
 
 @pytest.mark.parametrize("functions", layer_cases.FUNCTIONS, ids="-".join)
-@pytest.mark.parametrize("mode", layer_cases.GATED)
+@pytest.mark.parametrize("mode", layer_cases.WITH_FUNCTIONS)
 def test_layer_rnn_with_other_activations(mode, functions, rng):
     test_layer_rnn(mode, rng, functions=functions)
 

@@ -70,7 +70,7 @@ def test_every_op(rng):
 def test_layer_rnn(mode, dtype, rng):
     for time_major in (True, False):
         functions = ("tanh", "sigmoid")
-        if mode in layer_cases.GATED and time_major:
+        if mode in layer_cases.WITH_FUNCTIONS and time_major:
             functions = ("linear", "hard_sigmoid")
         case = layer_cases.random_layer_case(
             mode, rng, dtype, largest=(9, 8, 9, 40), functions=functions

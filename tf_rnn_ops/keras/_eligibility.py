@@ -19,6 +19,9 @@ _ACTIVATIONS = {
     "linear": (keras.activations.linear,),
 }
 
+# What CudnnRNN has as well. LayerRNN computes the others as 'rnn'.
+_SIMPLE_MODES = {"tanh": "rnn_tanh", "relu": "rnn_relu"}
+
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
 
@@ -183,16 +186,18 @@ def _fits(shape, wanted):
 
 
 def _gates_reason(cell):
-    for argument, usual in (("activation", "tanh"), ("recurrent_activation", "sigmoid")):
-        function = getattr(cell, argument)
-        name = activation_name(function)
-        if takes_layer_op(cell):
-            if name is None:
-                known = ", ".join(_ACTIVATIONS)
-                return f"{argument}={_name(function)}; the op computes {known}"
-        elif name != usual:
-            return f"{argument}={_name(function)}; the op computes {usual}"
-    return None
+    return _function_reason(cell, "activation", ["tanh"]) or _function_reason(
+        cell, "recurrent_activation", ["sigmoid"]
+    )
+
+
+def _function_reason(cell, argument, usual):
+    """`usual`: the activations of CudnnRNN."""
+    function = getattr(cell, argument)
+    computed = _ACTIVATIONS if takes_layer_op(cell) else usual
+    if activation_name(function) in computed:
+        return None
+    return f"{argument}={_name(function)}; the op computes {', '.join(computed)}"
 
 
 def _gru_reason(cell):
@@ -202,9 +207,7 @@ def _gru_reason(cell):
 
 
 def _simple_reason(cell):
-    if simple_mode(cell) is None:
-        return f"activation={_name(cell.activation)}; the op computes tanh or relu"
-    return None
+    return _function_reason(cell, "activation", _SIMPLE_MODES)
 
 
 def rnn_mode(cell):
@@ -213,12 +216,7 @@ def rnn_mode(cell):
         return "lstm"
     if isinstance(cell, keras.layers.GRUCell):
         return "gru" if cell.reset_after else "gru_reset_before"
-    return simple_mode(cell)
-
-
-def simple_mode(cell):
-    """Returns the op's rnn_mode for a SimpleRNNCell, or None."""
-    return {"tanh": "rnn_tanh", "relu": "rnn_relu"}.get(activation_name(cell.activation))
+    return _SIMPLE_MODES.get(activation_name(cell.activation), "rnn")
 
 
 def activation_name(function):

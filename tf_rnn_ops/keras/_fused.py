@@ -158,6 +158,7 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         functions = {
             name: _eligibility.activation_name(getattr(cell, name))
             for name in ("activation", "recurrent_activation")
+            if hasattr(cell, name)
         }
     inputs = {
         "input": sequences,

@@ -106,7 +106,7 @@ class GRU(_WithOwnCell, keras.layers.GRU):
 class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
     """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
 
-    As tf_rnn_ops.keras.LSTM; the op computes the activations tanh and relu.
+    As tf_rnn_ops.keras.LSTM; on a GPU the op computes the activations tanh and relu.
 
     Example:
         >>> import tensorflow as tf

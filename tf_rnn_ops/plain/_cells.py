@@ -11,6 +11,7 @@ GATES = {
     "lstm": "ifoc",
     "gru": "ruh",
     "gru_reset_before": "ruh",
+    "rnn": "h",
     "rnn_tanh": "h",
     "rnn_relu": "h",
 }
@@ -134,6 +135,10 @@ def _gru_reset_before(cell, xw, h):
     return [n + u * (h - n)]
 
 
+def _rnn(cell, xw, h):
+    return [cell.act(xw + _from_state(cell, h, 1))]
+
+
 def _tanh(cell, xw, h):
     return [tf.tanh(xw + _from_state(cell, h, 1))]
 
@@ -156,6 +161,7 @@ _STEPS = {
     "lstm": _lstm,
     "gru": _gru,
     "gru_reset_before": _gru_reset_before,
+    "rnn": _rnn,
     "rnn_tanh": _tanh,
     "rnn_relu": _relu,
 }

@@ -13,6 +13,7 @@ _KERAS_GATES = {
     "lstm": "ifco",
     "gru": "urh",
     "gru_reset_before": "urh",
+    "rnn": "h",
     "rnn_tanh": "h",
     "rnn_relu": "h",
 }

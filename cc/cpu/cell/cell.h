@@ -4,8 +4,9 @@
 // A cell is one file of this folder, with a line in WithCell (cells.h) if stacks run it:
 //
 //   Format(layout)    its gates, in the weights and in the gate buffer, and which values it needs
-//   Tensors<T>        what it reads or writes beyond the rows below; most cells have none
-//   Forward<T,O,NV>   a step of NV vectors of row i, on the accumulators of one register tile:
+//   Tensors<T>        what it reads or writes beyond the rows below, such as the functions of its
+//   gates Forward<T,O,NV>   a step of NV vectors of row i, on the accumulators of one register
+//   tile:
 //                     Init gives what the sums of the recurrent product start from, Sums where
 //                     unfinished sums wait, and Finish turns them into the row's results
 //   Backward<T,E>()   from the gradient of h to those of the gates' pre-activations, for a range of
@@ -88,8 +89,6 @@ struct GradientRow {
   const T* dm;  // with a second product of the cell: the gradient of m
   T* m;         // out, with a second product: what it reads, with projection h before that
 };
-
-struct NoTensors {};
 
 // A panel's NV sums in the gate buffer, from vector kAt of a unit block of kBuffer on. Where a unit
 // block is one vector a panel has NV of them.

@@ -26,10 +26,12 @@ decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
       return usual ? fn(Gru<UsualGates>()) : fn(Gru<ChosenGates>());
     case RnnMode::kGruResetBefore:
       return fn(GruResetBefore());
+    case RnnMode::kVanilla:
+      return fn(Vanilla<GateFunction>());
     case RnnMode::kTanh:
-      return fn(Vanilla<TanhActivation>());
+      return fn(Vanilla<TanhFunction>());
     default:
-      return fn(Vanilla<ReluActivation>());
+      return fn(Vanilla<ReluFunction>());
   }
 }
 
@@ -42,7 +44,8 @@ template <typename T>
 class CellTensors {
  public:
   explicit CellTensors(const RnnProblem& p)
-      : all_(NoTensors(), UsualGates<T>(), ChosenGates<T>(p)) {}
+      : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),
+             GateFunction<T>(p.activation)) {}
 
   template <typename Cell>
   const auto* Of() const {
@@ -50,7 +53,7 @@ class CellTensors {
   }
 
  private:
-  std::tuple<NoTensors, UsualGates<T>, ChosenGates<T>> all_;
+  std::tuple<UsualGates<T>, ChosenGates<T>, TanhFunction<T>, ReluFunction<T>, GateFunction<T>> all_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

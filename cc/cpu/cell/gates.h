@@ -1,5 +1,4 @@
-// What the gates of LSTM and GRU apply: the functions of the papers, or those that the problem
-// names.
+// What the gates of cells apply: the functions of the papers, or those that the problem names.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_GATES_H_
 #define TF_RNN_OPS_CC_CPU_CELL_GATES_H_
 

@@ -3,34 +3,27 @@
 #define TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_
 
 #include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/gates.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-struct TanhActivation {
-  template <typename T>
-  static EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) {
-    return Tanh<T>(x);
-  }
-  // d act / d pre-activation from the result.
-  template <typename T>
-  static EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) {
-    return TanhSlope<T>(y);
-  }
+// Like GateFunction, but known when compiled.
+template <typename T>
+struct TanhFunction {
+  EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) const { return Tanh<T>(x); }
+  EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const { return TanhSlope<T>(y); }
 };
 
-struct ReluActivation {
-  template <typename T>
-  static EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) {
-    return Relu<T>(x);
-  }
-  template <typename T>
-  static EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) {
+template <typename T>
+struct ReluFunction {
+  EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) const { return Relu<T>(x); }
+  EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const {
     const Packet<T> zero = Set<T>(T(0));
     return Eigen::internal::pselect(Eigen::internal::pcmp_lt(zero, y), Set<T>(T(1)), zero);
   }
 };
 
-template <typename Activation>
+template <template <typename> class Function>
 struct Vanilla {
   static constexpr bool kInStacks = true;
 
@@ -39,31 +32,33 @@ struct Vanilla {
   }
 
   template <typename T>
-  using Tensors = NoTensors;
+  using Tensors = Function<T>;
 
   // The vectors of a panel are unit blocks. The gate buffer is only an input.
   template <typename T, typename O, int NV>
   struct Forward : SumsInGates<T, O, NV, 1> {
-    Forward(const StepRows<T, O>& rows, const NoTensors&) : SumsInGates<T, O, NV, 1>{rows} {}
+    Function<T> function;
+
+    Forward(const StepRows<T, O>& rows, const Function<T>& function)
+        : SumsInGates<T, O, NV, 1>{rows}, function(function) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
       const int64_t first = (this->rows.first_block + panel * NV) * kLanes<T>;
       for (int v = 0; v < NV; ++v) {
         const int64_t unit = first + v * kLanes<T>;
-        StoreFirst(this->rows.h[i] + unit, Activation::template Apply<T>(acc[v]),
-                   this->rows.units - unit);
+        StoreFirst(this->rows.h[i] + unit, function.Apply(acc[v]), this->rows.units - unit);
       }
     }
   };
 
   // dgate = dh * act'(h).
   template <typename T, typename E>
-  static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const NoTensors&) {
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+                       const Function<T>& function) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const Packet<T> h = LoadFirst(row.h + unit, range.size - unit);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
-      StoreGradient<1, T>(row.dgates, unit, 0, pmul(dh, Activation::template Slope<T>(h)),
-                          range.size);
+      StoreGradient<1, T>(row.dgates, unit, 0, pmul(dh, function.Slope(h)), range.size);
     });
   }
 };

@@ -3,7 +3,7 @@
 #define TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
 
 #define RNN_OPS_LAYER_MODE_ATTR \
-  "rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru', 'gru_reset_before'} = 'lstm'"
+  "rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru', 'gru_reset_before', 'rnn'} = 'lstm'"
 
 // See Activation in core/rnn_mode.h.
 #define RNN_OPS_ACTIVATION_ATTR(name, usual)                                                      \

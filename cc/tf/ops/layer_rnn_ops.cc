@@ -38,7 +38,8 @@ the activation, * element by element, x the input, h the previous output and, fo
 x_g = x * input_mask[g] and h_g = h * recurrent_mask[g] (x and h where a mask is not given), W_g,
 R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
 
-  rnn_relu, rnn_tanh   h' = relu or tanh(x_0 W + h_0 R + b)
+  rnn                  h' = a(x_0 W + h_0 R + b)
+  rnn_relu, rnn_tanh   the same with relu or tanh
   lstm (i, f, c, o)    i, f, o = s(x_g W_g + h_g R_g + b_g)  for g = i, f, o
                        c' = f * c + i * a(x_c W_c + h_c R_c + b_c);  h' = o * a(c')
   gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
@@ -59,7 +60,7 @@ Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
 Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
 rank or size than below, a sequence length outside [0, T], I or H of 0, sizes beyond 2^62 bytes, and
-activations other than the defaults with rnn_relu and rnn_tanh.
+activations other than the defaults where the mode does not have them.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [B, H].
@@ -75,7 +76,7 @@ output_h: The h' of the last step of each row, [B, H]; input_h where there is no
 output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
 reserve_space: What LayerRNNBackprop needs, a vector; a scalar 0 unless is_training.
 activation: a above; left at its default for rnn_relu and rnn_tanh.
-recurrent_activation: s above; likewise.
+recurrent_activation: s above; left at its default for rnn too.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.
 )doc");

@@ -53,8 +53,8 @@ void ExpectDims(const RnnDims& dims, int64_t T, int64_t B, int64_t I, int64_t H)
   EXPECT_EQ(dims.num_units, H);
 }
 
-constexpr RnnMode kModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
-                              RnnMode::kGruResetBefore};
+constexpr RnnMode kModes[] = {RnnMode::kRelu, RnnMode::kTanh,           RnnMode::kLstm,
+                              RnnMode::kGru,  RnnMode::kGruResetBefore, RnnMode::kVanilla};
 
 TEST(LayerRnnShapes, CompleteShapes) {
   for (RnnMode mode : kModes) {

@@ -34,8 +34,8 @@ TEST(CheckedMath, SizeStaysStuck) {
 }
 
 TEST(RnnConfig, NamesAndParsersAreInverse) {
-  for (RnnMode mode :
-       {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
+  for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
+                       RnnMode::kGruResetBefore, RnnMode::kVanilla}) {
     RnnMode parsed;
     ASSERT_TRUE(ParseRnnMode(Name(mode), &parsed).ok());
     EXPECT_EQ(parsed, mode);
@@ -59,7 +59,7 @@ TEST(RnnConfig, NamesAndParsersAreInverse) {
   }
   RnnMode mode = RnnMode::kGru;
   ExpectInvalid(ParseRnnMode("LSTM", &mode),
-                {"rnn_mode", "'LSTM'", "'lstm'", "or 'gru_reset_before'"});
+                {"rnn_mode", "'LSTM'", "'lstm'", "'gru_reset_before'", "or 'rnn'"});
   EXPECT_EQ(mode, RnnMode::kGru);
   Activation activation;
   ExpectInvalid(ParseActivation("recurrent_activation", "elu", &activation),
@@ -89,7 +89,7 @@ TEST(RnnConfig, AttributesAreChecked) {
   }
 }
 
-TEST(RnnConfig, VanillaModesTakeNoActivations) {
+TEST(RnnConfig, VanillaModesTakeNoActivationsThatTheyDoNotHave) {
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh}) {
     RnnAttrs attrs;
     attrs.mode = mode;
@@ -102,8 +102,11 @@ TEST(RnnConfig, VanillaModesTakeNoActivations) {
                   {"recurrent_activation must be left at 'sigmoid'", Name(mode), "'hard_sigmoid'"});
   }
   RnnAttrs attrs;
+  attrs.mode = RnnMode::kVanilla;
   attrs.activation = Activation::kRelu;
+  EXPECT_TRUE(attrs.Validate().ok());
   attrs.recurrent_activation = Activation::kHardSigmoidKeras2;
+  ExpectInvalid(attrs.Validate(), {"recurrent_activation must be left at 'sigmoid'", "'rnn'"});
   for (RnnMode mode : {RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
     attrs.mode = mode;
     RnnConfig config;

@@ -183,7 +183,7 @@ const char* DtypeName(int32_t dtype) {
 }
 
 const char* ModeName(int32_t mode) {
-  constexpr const char* kNames[] = {"relu", "tanh", "lstm", "gru", "gru_reset_before"};
+  constexpr const char* kNames[] = {"relu", "tanh", "lstm", "gru", "gru_reset_before", "rnn"};
   return kNames[mode];
 }
 

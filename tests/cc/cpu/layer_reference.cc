@@ -10,7 +10,7 @@ namespace cpu {
 namespace reference {
 namespace {
 
-enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3, kGruResetBefore = 4 };
+enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3, kGruResetBefore = 4, kVanilla = 5 };
 
 // The functions by their numbers: tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear.
 struct Function {
@@ -32,18 +32,18 @@ struct Function {
         return x;
     }
   }
-  double Slope(double x) const { return Slope(x, (*this)(x)); }
-  // From x and the value y, which may be rounded.
-  double Slope(double x, double y) const {
+  double Slope(double x) const { return SlopeOf((*this)(x)); }
+  // From the value y, which may be rounded.
+  double SlopeOf(double y) const {
     switch (number) {
       case 0:
         return 1 - y * y;
       case 1:
         return y * (1 - y);
       case 2:
-        return x > -3 && x < 3 ? 1.0 / 6 : 0;
+        return y > 0 && y < 1 ? 1.0 / 6 : 0;
       case 3:
-        return x > -2.5 && x < 2.5 ? 0.2 : 0;
+        return y > 0 && y < 1 ? 0.2 : 0;
       case 4:
         return y > 0 ? 1 : 0;
       default:
@@ -109,7 +109,7 @@ class Row {
     std::copy_n(v_->dc_n.begin() + b_ * dc.size(), dc.size(), dc.begin());
     for (int64_t t = 0; t < n && !v_->given_y.empty(); ++t) {
       const auto given = v_->given_y.begin() + steps[t].row * H_;
-      if (p_.mode == kTanh || p_.mode == kRelu) std::copy_n(given, H_, steps[t].gate.begin());
+      if (G_ == 1) std::copy_n(given, H_, steps[t].gate.begin());
       if (t + 1 < n) std::copy_n(given, H_, steps[t + 1].h_prev.begin());
     }
     for (int64_t t = n - 1; t >= 0; --t) Backward(steps[t], &dh, &dc);
@@ -214,7 +214,7 @@ class Row {
         from_h[2 * H_ + u] = p_.mode == kGru ? dn * gate(1) : 0;
         before[u] = dhu * gate(0);
       } else {
-        put(0, dhu * act_.Slope(Sum(s, 0, u), gate(0)));
+        put(0, dhu * act_.SlopeOf(gate(0)));
       }
     }
     if (p_.mode == kGruResetBefore) {

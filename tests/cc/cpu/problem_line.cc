@@ -12,7 +12,7 @@ namespace cpu {
 namespace testing {
 namespace {
 
-const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru", "gru_reset_before"};
+const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru", "gru_reset_before", "rnn"};
 const std::vector<std::string> kActivations = {
     "tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear"};
 const std::vector<std::string> kTypes = {"float32", "float64", "float16", "bfloat16"};
@@ -130,6 +130,7 @@ void ParseLayer(Words* words, ProblemLine* line) {
   if (p.mode < 2 && (p.activation != 0 || p.recurrent_activation != 1)) {
     words->Refuse("the cell's name says its activation");
   }
+  if (p.mode == 5 && p.recurrent_activation != 1) words->Refuse("the cell has no such gate");
 }
 
 }  // namespace

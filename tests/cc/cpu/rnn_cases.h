@@ -13,8 +13,9 @@ namespace rnn_ops {
 namespace cpu {
 namespace testing {
 
-constexpr int32_t kModes[] = {0, 1, 2, 3};          // relu, tanh, LSTM, GRU
-constexpr int32_t kLayerModes[] = {0, 1, 2, 3, 4};  // and GRU with the reset gate first
+constexpr int32_t kModes[] = {0, 1, 2, 3};  // relu, tanh, LSTM, GRU
+// And GRU with the reset gate first, and one gate with any activation.
+constexpr int32_t kLayerModes[] = {0, 1, 2, 3, 4, 5};
 constexpr int32_t kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
 
 // A training problem of one layer whose rows all have T steps; tests change what they want to.
@@ -98,13 +99,13 @@ inline RnnCase RandomLayerCase(std::mt19937_64& random, int32_t dtype) {
 inline RnnCase RandomGatesCase(std::mt19937_64& random, int32_t dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
   RnnProblem& p = c.problem;
-  p.mode = static_cast<int32_t>(random() % 3) + 2;
+  p.mode = static_cast<int32_t>(random() % 4) + 2;
   p.bias_rows = static_cast<int32_t>(p.mode == 3 ? random() % 3 : random() % 2);
   p.activation = static_cast<int16_t>(random() % 6);
   p.recurrent_activation = static_cast<int16_t>(random() % 6);
   if (random() % 2 == 0) p.activation = 0;
   // Gates that neither shut nor stay below 1 let states grow without bound.
-  if (p.recurrent_activation >= 4) p.recurrent_activation = 1;
+  if (p.recurrent_activation >= 4 || p.mode == 5) p.recurrent_activation = 1;
   return c;
 }
 
