@@ -55,7 +55,7 @@ RECURRENT_DROPOUT_ON_LAYER_RNN = [
     ("GRU", {"recurrent_dropout": 0.4, "reset_after": False}),
     ("GRU", {"recurrent_dropout": 0.4, "dropout": 0.3, "reset_after": False}),
     ("LSTM", {"recurrent_dropout": 0.4, "recurrent_activation": "hard_sigmoid"}),
-    ("SimpleRNN", {"recurrent_dropout": 0.4, "dropout": 0.3, "activation": "linear"}),
+    ("SimpleRNN", {"recurrent_dropout": 0.4, "dropout": 0.3, "activation": "hard_sigmoid"}),
 ]
 
 

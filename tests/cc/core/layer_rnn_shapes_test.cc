@@ -24,7 +24,9 @@ RnnAttrs Attrs(RnnMode mode, bool time_major = true) {
 
 // T = 7, B = 2, I = 5, H = 3, every optional tensor given.
 InputShapes Inputs(RnnMode mode) {
-  const int64_t G = mode == RnnMode::kLstm ? 4 : mode >= RnnMode::kGru ? 3 : 1;
+  const int64_t G = mode == RnnMode::kLstm                                      ? 4
+                    : mode == RnnMode::kGru || mode == RnnMode::kGruResetBefore ? 3
+                                                                                : 1;
   InputShapes in(kLayerRnn);
   in["input"] = Shape({7, 2, 5});
   in["input_h"] = in["input_c"] = Shape({2, 3});
