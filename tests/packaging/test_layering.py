@@ -195,6 +195,11 @@ def test_includes(path):
     assert forbidden_includes(folder, includes(path)) == []
 
 
+def test_one_file_names_the_private_part_of_eigen():
+    named = [str(p.relative_to(ROOT)) for p in cc_files() if "Eigen::internal" in p.read_text()]
+    assert named == ["cc/cpu/simd/vec.h"]
+
+
 @pytest.mark.parametrize("path", python_files(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports(path):
     module = path.relative_to(ROOT / "tf_rnn_ops").with_suffix("").parts[0]

@@ -6,6 +6,7 @@ The project's own flags are those of build_defs/copts.bzl. What is up to date is
 import concurrent.futures
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 
@@ -17,14 +18,29 @@ class BuildError(Exception):
     """A command of the build failed; the message has what it printed."""
 
 
+def _copts(name):
+    found = {
+        "load": lambda *names: None,
+        "select": lambda choices: [],
+        "TF_MACHINE": platform.machine(),
+    }
+    exec((ROOT / "build_defs/copts.bzl").read_text(), found)  # a .bzl file of constants is Python
+    return found[name]
+
+
 def project_flags():
     """RNN_COPTS without the level of optimisation."""
-    found = {"load": lambda *names: None, "select": lambda choices: [], "TF_MACHINE": "x86_64"}
-    exec((ROOT / "build_defs/copts.bzl").read_text(), found)  # a .bzl file of constants is Python
-    return [flag for flag in found["RNN_COPTS"] if not flag.startswith("-O")]
+    return [flag for flag in _copts("RNN_COPTS") if not flag.startswith("-O")]
 
 
-def _configured(name):
+def isa_flags():
+    """The flags of each instruction set that this machine's processor family has, by its name."""
+    flags = _copts("ISA_COPTS")
+    return {isa: flags[isa] for isa in ["baseline", *_copts("ISA_LEVELS")]}
+
+
+def configured(name):
+    """A line of .tf_configure.bazelrc."""
     for line in CONFIGURED.read_text().splitlines():
         if line.startswith(f"common --repo_env={name}="):
             return line.split("=", 2)[2].strip('"')
@@ -33,15 +49,15 @@ def _configured(name):
 
 def include_flags(root=ROOT):
     """For cc/cpu, which needs Eigen, and cc/tf."""
-    folders = dict.fromkeys([_configured("KERNEL_EIGEN_DIR"), _configured("TF_INCLUDE_DIR")])
+    folders = dict.fromkeys([configured("KERNEL_EIGEN_DIR"), configured("TF_INCLUDE_DIR")])
     return [f"-iquote{root}", *(flag for folder in folders for flag in ("-isystem", folder))]
 
 
 def tensorflow_flags():
     """Flags of the compiler and of the linker for cc/tf."""
-    defines = [f"-D{define}" for define in _configured("TF_DEFINES").split(",") if define]
-    library = pathlib.Path(_configured("TF_LIBRARY_DIR"))
-    link = [f"-L{library}", f"-l:{_configured('TF_LIBRARY_NAME')}", f"-Wl,-rpath,{library}"]
+    defines = [f"-D{define}" for define in configured("TF_DEFINES").split(",") if define]
+    library = pathlib.Path(configured("TF_LIBRARY_DIR"))
+    link = [f"-L{library}", f"-l:{configured('TF_LIBRARY_NAME')}", f"-Wl,-rpath,{library}"]
     return defines, link
 
 

@@ -40,7 +40,6 @@ struct BlockLstm {
         : SumsInGates<T, O, NV, 4>{rows}, tensors(tensors) {}
 
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
-      using Eigen::PropagateNaN;
       const StepRows<T, O>& rows = this->rows;
       const BlockLstmTensors<T>& t = tensors;
       const int64_t unit = u * kLanes<T>;
@@ -57,8 +56,8 @@ struct BlockLstm {
       const Packet<T> candidate = Tanh<T>(acc[Gate::kCandidate]);
       Packet<T> c = pmadd(forget, c_prev, pmul(in, candidate));
       if (t.clip > T(0)) {
-        c = Eigen::internal::pmin<PropagateNaN>(c, Set<T>(t.clip));
-        c = Eigen::internal::pmax<PropagateNaN>(c, Set<T>(-t.clip));
+        c = Min(c, Set<T>(t.clip));
+        c = Max(c, Set<T>(-t.clip));
       }
       if (Peephole) out = pmadd(c, Load(t.wco + unit), out);
       out = Sigmoid<T>(out);

@@ -54,21 +54,17 @@ class GateFunction {
   // WHY not inlined: a cell applies it five times to each row of a tile, which is much code, and a
   // call costs little beside the product before it.
   EIGEN_DONT_INLINE Packet<T> Apply(Packet<T> x) const {
-    using Eigen::PropagateNaN;
     if (kind_ == Kind::kSigmoid) return Sigmoid<T>(x);
     if (kind_ == Kind::kTanh) return Tanh<T>(x);
     const Packet<T> y = pmadd(x, Set<T>(slope_), Set<T>(offset_));
-    return Eigen::internal::pmin<PropagateNaN>(Eigen::internal::pmax<PropagateNaN>(y, Set<T>(low_)),
-                                               Set<T>(high_));
+    return Min(Max(y, Set<T>(low_)), Set<T>(high_));
   }
 
   EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const {
-    using Eigen::internal::pcmp_lt;
     if (kind_ == Kind::kSigmoid) return SigmoidSlope<T>(y);
     if (kind_ == Kind::kTanh) return TanhSlope<T>(y);
-    const Packet<T> inside =
-        Eigen::internal::pand(pcmp_lt(Set<T>(low_), y), pcmp_lt(y, Set<T>(high_)));
-    return Eigen::internal::pselect(inside, Set<T>(slope_), Set<T>(T(0)));
+    const auto inside = And(Less(Set<T>(low_), y), Less(y, Set<T>(high_)));
+    return Select(inside, Set<T>(slope_), Set<T>(T(0)));
   }
 
  private:

@@ -19,7 +19,7 @@ struct ReluFunction {
   EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) const { return Relu<T>(x); }
   EIGEN_ALWAYS_INLINE Packet<T> Slope(const Packet<T>& y) const {
     const Packet<T> zero = Set<T>(T(0));
-    return Eigen::internal::pselect(Eigen::internal::pcmp_lt(zero, y), Set<T>(T(1)), zero);
+    return Select(Less(zero, y), Set<T>(T(1)), zero);
   }
 };
 

@@ -15,7 +15,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T>
 Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth) {
   constexpr int V = kLanes<T>;
-  Eigen::internal::PacketBlock<Packet<T>, V> sums;
+  Block<T> sums;
   for (int r = 0; r < V; ++r) sums.packet[r] = Set<T>(T(0));
   int64_t k = 0;
   if (n >= V) {
@@ -35,7 +35,7 @@ Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t dep
     }
   }
   // Lane r of every transposed packet is a part of sum r.
-  Eigen::internal::ptranspose(sums);
+  ptranspose(sums);
   for (int half = V / 2; half > 0; half /= 2) {
     for (int r = 0; r < half; ++r) {
       sums.packet[r] = padd(sums.packet[r], sums.packet[r + half]);

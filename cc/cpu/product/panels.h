@@ -79,11 +79,11 @@ inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth,
   } else if (src.k_stride == 1 && n >= V) {
     // A pair is 32 bits of memory, so the transpose is that of float.
     for (; k + 2 * V <= depth; k += 2 * V) {
-      Eigen::internal::PacketBlock<Packet<float>, V> block;
+      Block<float> block;
       for (int r = 0; r < V; ++r) {
         block.packet[r] = _mm512_loadu_ps(src.data + k + r * src.n_stride);
       }
-      Eigen::internal::ptranspose(block);
+      ptranspose(block);
       for (int c = 0; c < V; ++c) _mm512_storeu_ps(dst + (k / 2 + c) * ldb, block.packet[c]);
     }
   }

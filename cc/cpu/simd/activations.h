@@ -2,7 +2,6 @@
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
 
-#include "Eigen/Core"
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -11,7 +10,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // 1 / (1 + exp(-x))
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Sigmoid(const Packet<T>& x) {
-  return Eigen::internal::scalar_logistic_op<T>().template packetOp<Packet<T>>(x);
+  return EigenLogistic<T>(x);
 }
 
 #if defined(RNN_OPS_ISA_AVX512)
@@ -44,13 +43,13 @@ EIGEN_ALWAYS_INLINE Packet<float> Sigmoid<float>(const Packet<float>& x) {
 
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Tanh(const Packet<T>& x) {
-  return Eigen::internal::ptanh(x);
+  return EigenTanh<T>(x);
 }
 
 // max(x, 0), and NaN where x is NaN.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
-  return Eigen::internal::pmax<Eigen::PropagateNaN>(x, Set<T>(T(0)));
+  return Max(x, Set<T>(T(0)));
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

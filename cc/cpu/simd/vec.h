@@ -1,4 +1,12 @@
 // The vector primitives of every kernel: Eigen's packets at the width of the instruction set.
+//
+// Note [Eigen]
+// Packets are private to Eigen and may change with the next TensorFlow. So this file alone names
+// Eigen::internal, and uses of it no more than: the packets of float and double, at the full width
+// of the instruction set, and their PacketBlock; ploadu, pstoreu, pset1, padd, psub, pmul, pmadd
+// (one rounding where the machine fuses), pmin and pmax that pass on NaN, pcmp_lt, pand, pselect,
+// ptranspose, ptanh and scalar_logistic_op. tests/packaging/test_kernel_eigen.py says what a
+// TensorFlow's Eigen lacks of that.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 
@@ -71,18 +79,55 @@ EIGEN_ALWAYS_INLINE Packet<T> KeepFirst(const Packet<T>& v, int64_t n) {
 
 using Eigen::internal::padd;
 using Eigen::internal::pmadd;
-using Eigen::internal::pmax;
-using Eigen::internal::pmin;
 using Eigen::internal::pmul;
 using Eigen::internal::psub;
+
+// The greater and the lesser of each lane; NaN where either is NaN.
+template <typename P>
+EIGEN_ALWAYS_INLINE P Max(const P& a, const P& b) {
+  return Eigen::internal::pmax<Eigen::PropagateNaN>(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P Min(const P& a, const P& b) {
+  return Eigen::internal::pmin<Eigen::PropagateNaN>(a, b);
+}
+
+// Masks, to be read by Select.
+template <typename P>
+EIGEN_ALWAYS_INLINE P Less(const P& a, const P& b) {
+  return Eigen::internal::pcmp_lt(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P And(const P& a, const P& b) {
+  return Eigen::internal::pand(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P Select(const P& mask, const P& yes, const P& no) {
+  return Eigen::internal::pselect(mask, yes, no);
+}
+
+// Eigen's approximations of 1 / (1 + exp(-x)) and tanh(x).
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> EigenLogistic(const Packet<T>& x) {
+  return Eigen::internal::scalar_logistic_op<T>().packetOp(x);
+}
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> EigenTanh(const Packet<T>& x) {
+  return Eigen::internal::ptanh(x);
+}
+
+// V vectors, block.packet[r], which ptranspose(block) transposes.
+template <typename T>
+using Block = Eigen::internal::PacketBlock<Packet<T>, kLanes<T>>;
+using Eigen::internal::ptranspose;
 
 // dst[c * dst_stride + r] = src[r * src_stride + c] for r, c < V; all of both blocks is touched.
 template <typename T>
 EIGEN_ALWAYS_INLINE void TransposeBlock(const T* src, int64_t src_stride, T* dst,
                                         int64_t dst_stride) {
-  Eigen::internal::PacketBlock<Packet<T>, kLanes<T>> block;
+  Block<T> block;
   for (int r = 0; r < kLanes<T>; ++r) block.packet[r] = Load(src + r * src_stride);
-  Eigen::internal::ptranspose(block);
+  ptranspose(block);
   for (int c = 0; c < kLanes<T>; ++c) Store(dst + c * dst_stride, block.packet[c]);
 }
 
