@@ -57,7 +57,7 @@ class Native:
             flags += [*native_build.include_flags(), *self.flags]
             made.parent.mkdir(parents=True, exist_ok=True)
             try:
-                native_build.run(["g++", *flags, "-c", given, "-o", made], cwd=ROOT, timeout=600)
+                native_build.run(["g++", *flags, "-c", given, "-o", made], cwd=ROOT, timeout=3600)
             except (native_build.BuildError, subprocess.TimeoutExpired) as error:
                 raise NotBuilt(str(error)) from error
         return made
@@ -66,7 +66,7 @@ class Native:
         stem = pathlib.Path(path).stem
         return sorted(self.tests, key=lambda test: pathlib.Path(test).stem != f"{stem}_test")
 
-    def _run(self, test, path, timeout):
+    def _run(self, test, path, limit):
         objects = [self._object(s, path) for s in [test, *self.helpers, *self.sources]]
         program = self.folder / pathlib.Path(test).stem
         try:
@@ -74,7 +74,7 @@ class Native:
         except native_build.BuildError as error:
             raise NotBuilt(str(error)) from error
         command = [program, *self.arguments.get(test, []), "--gtest_brief=1", "--gtest_fail_fast"]
-        return _failure(command, self.folder, timeout)
+        return _failure(command, self.folder, limit)
 
     def killed_by(self, path, text):
         """The test that fails with `text` as the file `path`, or None."""
@@ -85,14 +85,14 @@ class Native:
         file.write_text(text)
         for test in self._order(path):
             if any(self._includes(s, path) for s in [test, *self.helpers, *self.sources]):
-                failure = self._run(test, path, timeout=300)
+                failure = self._run(test, path, limit=300)
                 if failure:
                     return f"{pathlib.Path(test).stem}{failure}"
         return None
 
     def check(self):
         """The tests that fail without any mutant."""
-        return [test for test in self.tests if self._run(test, None, timeout=900)]
+        return [test for test in self.tests if self._run(test, None, limit=900)]
 
 
 class InTurn:
@@ -122,10 +122,10 @@ class Package:
         for library in (ROOT / "tf_rnn_ops").glob("*.so"):
             (self.package / library.name).symlink_to(library)
 
-    def _run(self, selection, timeout):
+    def _run(self, selection, limit):
         pytest = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         command = [*pytest, "--no-header", *(ROOT / test for test in selection)]
-        return _failure(command, self.folder, timeout, PYTHONPATH=str(self.folder))
+        return _failure(command, self.folder, limit, PYTHONPATH=str(self.folder))
 
     def killed_by(self, path, text):
         file = self.folder / path
@@ -134,7 +134,7 @@ class Package:
         try:
             for prefix, selection in self.selections.items():
                 if path.startswith(prefix):
-                    failure = self._run(selection, timeout=300)
+                    failure = self._run(selection, limit=300)
                     return failure and f"{prefix}{failure}"
         finally:
             file.write_text(before)
@@ -144,17 +144,45 @@ class Package:
         return [p for p, selection in self.selections.items() if self._run(selection, 600)]
 
 
-def _failure(command, folder, timeout, **environment):
-    """How the command failed, for the name of the test, or None."""
+def _activity(pid):
+    """(seconds of CPU used, whether all threads sleep) of a process."""
+    used, asleep = 0, True
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        try:
+            state, *rest = task.read_text().rpartition(") ")[2].split()
+        except OSError:  # it has ended
+            continue
+        used += int(rest[10]) + int(rest[11])
+        asleep = asleep and state == "S"
+    return used / os.sysconf("SC_CLK_TCK"), asleep
+
+
+def _failure(command, folder, limit, **environment):
+    """How the command failed, for the name of the test, or None.
+
+    Args:
+        command: The command.
+        folder: Where it runs.
+        limit: Seconds of CPU. The clock says little on a machine with other work; a deadlock shows
+            in a minute in which every thread sleeps.
+        **environment: More variables.
+    """
     environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", **environment}
-    try:
-        done = subprocess.run(
-            list(map(str, command)), cwd=folder, env=environment, timeout=timeout, check=False,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return ", which did not end"
-    return ", which failed" if done.returncode else None
+    process = subprocess.Popen(
+        list(map(str, command)), cwd=folder, env=environment, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    idle = 0
+    while True:
+        try:
+            return ", which failed" if process.wait(1) else None
+        except subprocess.TimeoutExpired:
+            used, asleep = _activity(process.pid)
+            idle = idle + 1 if asleep else 0
+            if used > limit or idle > 60:
+                process.kill()
+                process.wait()
+                return ", which did not end"
 
 
 def _files(*patterns):
