@@ -21,8 +21,8 @@ THREADS_ARGS ?=
 SOAK_ARGS ?= --seconds 600
 # What `make problems` runs. It goes on where it stopped.
 PROBLEMS_ARGS ?= --set ci --seconds 600
+# All three go on where they stopped.
 COVERAGE_ARGS ?=
-# Both go on where they stopped.
 FUZZ_ARGS ?= --seconds 600
 MUTANTS_ARGS ?= --seconds 600
 GPU_ARGS ?=

@@ -7,8 +7,10 @@ sentence; anything else is a finding, and its case is printed.
 """
 
 import argparse
+import contextlib
 import os
 import sys
+import tempfile
 import time
 import traceback
 
@@ -80,8 +82,78 @@ def _graph(rng):
     return graph.as_graph_def(), lambda s: portable.rewrite_graph_def(s, to=to)
 
 
+def _checkpoint(rng):
+    """The tensors of a checkpoint of TensorFlow 1, and the saveable that reads them."""
+    import tensorflow as tf
+
+    from tf_rnn_ops import contrib
+
+    kind = str(rng.choice(["LSTM", "GRU", "RNNTanh", "RNNRelu"]))
+    layers, units, inputs = (int(rng.integers(1, 4)) for _ in range(3))
+    direction = str(rng.choice(["unidirectional", "bidirectional"]))
+    model = getattr(contrib, f"Cudnn{kind}")(
+        layers, units, inputs, input_mode="linear_input", direction=direction
+    )
+    buffer = rng.standard_normal(int(model.params_size())).astype(np.float32)
+    variable = tf.Variable(buffer)
+    if rng.random() < 0.5:
+        saveable = getattr(contrib, f"Cudnn{kind}Saveable")(
+            variable, layers, units, inputs, direction=direction
+        )
+    else:
+        saveable = contrib.RNNParamsSaveable(
+            model, model.params_to_canonical, model.canonical_to_params, [variable]
+        )
+    tensors = zip(saveable.tensor_names, saveable.to_tensors(), strict=True)
+
+    def read(source):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/checkpoint"
+            _write_checkpoint(path, source)
+            try:
+                with _without_log(tf.get_logger()):  # Saver is deprecated, it says each time
+                    tf.compat.v1.train.Saver([saveable]).restore(None, path)
+            except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError) as error:
+                assert np.array_equal(variable.numpy(), buffer), "refused, and the variable changed"
+                raise ValueError(error.message) from error
+            except ValueError:  # Saver's own, of a file that it does not find
+                assert np.array_equal(variable.numpy(), buffer), "refused, and the variable changed"
+                raise
+        assert variable.shape == buffer.shape
+
+    return {name: tensor.numpy() for name, tensor in tensors}, read
+
+
+@contextlib.contextmanager
+def _without_log(logger):
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = False
+
+
+def _write_checkpoint(path, values):
+    """What of the values a checkpoint can hold."""
+    import tensorflow as tf
+
+    tensors = {}
+    for name, value in values.items():
+        try:
+            tensors[str(name)] = tf.convert_to_tensor(value)
+        except (TypeError, ValueError):
+            continue
+    tensors["another"] = tf.zeros([])  # a file of no tensors is none
+    names = list(tensors)
+    tf.raw_ops.SaveV2(
+        prefix=path, tensor_names=names, shape_and_slices=[""] * len(names),
+        tensors=[tensors[name] for name in names],
+    )  # fmt: skip
+
+
 SOURCES = {
     "torch": _torch, "onnx": _onnx, "keras": _keras, "cudnn_layer": _cudnn_layer, "graph": _graph,
+    "checkpoint": _checkpoint,
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Builds the C++ tests and the library of ops with gcov's counters, and runs the tests."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -97,30 +98,39 @@ class Coverage:
         self.plain.link(f"package/tf_rnn_ops/{name}", objects, flags)
         return package.parent
 
-    def forget_counts(self):
-        for path in self.folder.rglob("*.gcda"):
-            path.unlink()
+    def steps(self, tests, package, jobs):
+        """[(name, function that returns whether it passed)] of all that is to run."""
+        found = [(program.name, functools.partial(self._run_test, program)) for program in tests]
+        return found + [
+            (test, functools.partial(self._run_python, package, test, jobs))
+            for test in PYTHON_TESTS
+        ]
+
+    def done(self, tests, package):
+        """The file with the names of the steps that have passed since the last build.
+
+        Counts of an earlier build are forgotten with it.
+        """
+        record = self.folder / "done.txt"
+        built = [*tests, *package.rglob("*.so")]
+        newest = max(path.stat().st_mtime for path in built)
+        if not record.exists() or record.stat().st_mtime < newest:
+            for path in self.folder.rglob("*.gcda"):
+                path.unlink()
+            record.write_text("")
+        return record
 
     def _run(self, command, **environment):
         print("$", *command, flush=True)
         environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", **environment}
-        return subprocess.run(
-            command, cwd=self.optimised.folder, env=environment, check=False
-        ).returncode
+        done = subprocess.run(command, cwd=self.optimised.folder, env=environment, check=False)
+        return done.returncode == 0
 
-    def run_tests(self, programs):
-        """Returns those that failed."""
+    def _run_test(self, program):
         smoke = {"problems_test": [ROOT / "tests/problem/smoke.txt"]}
-        quiet = ["--gtest_brief=1"]
-        return [
-            program.name
-            for program in programs
-            if self._run(list(map(str, [program, *smoke.get(program.name, []), *quiet])))
-        ]
+        return self._run(list(map(str, [program, *smoke.get(program.name, []), "--gtest_brief=1"])))
 
-    def run_python(self, package, arguments):
-        tests = [str(ROOT / test) for test in PYTHON_TESTS]
+    def _run_python(self, package, test, jobs):
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
         path = f"{package}{os.pathsep}{ROOT / 'tests'}"
-        failed = self._run([*pytest, *tests, *arguments], PYTHONPATH=path)
-        return ["the Python tests"] if failed else []
+        return self._run([*pytest, str(ROOT / test), "-n", str(jobs)], PYTHONPATH=path)

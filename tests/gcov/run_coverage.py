@@ -6,6 +6,7 @@ README.md beside this file says what counts.
 import argparse
 import pathlib
 import sys
+import time
 
 from gcov import programs, reading
 from support.native_build import ROOT
@@ -88,24 +89,44 @@ def _parse_args():
     parser = argparse.ArgumentParser(prog="python -m gcov.run_coverage", description=__doc__)
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/gcov")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"),
+        help="begin no test after so many; the next run goes on",
+    )  # fmt: skip
     parser.add_argument("--read-only", action="store_true", help="report what the last run counted")
     return parser.parse_args()
 
 
+def run_steps(steps, record, end):
+    """Runs the steps that have not passed; returns the names of those that failed or are left."""
+    passed, failed, left = record.read_text().splitlines(), [], []
+    for name, step in steps:
+        if name in passed:
+            continue
+        if time.monotonic() > end:
+            left.append(f"left: {name}")
+        elif step():
+            with record.open("a") as file:
+                file.write(f"{name}\n")
+        else:
+            failed.append(f"failed: {name}")
+    return failed + left
+
+
 def main():
     args = _parse_args()
+    end = time.monotonic() + args.seconds
     coverage = programs.Coverage(args.folder, args.jobs)
-    failed = []
+    missing = []
     if not args.read_only:
         tests, package = coverage.build_tests(), coverage.build_package()
-        coverage.forget_counts()
-        failed = coverage.run_tests(tests) + coverage.run_python(package, ["-n", str(args.jobs)])
+        steps = coverage.steps(tests, package, args.jobs)
+        missing = run_steps(steps, coverage.done(tests, package), end)
     plain = reading.read(coverage.plain.folder)
     every = reading.read(coverage.plain.folder, coverage.optimised.folder)
     passed = report(plain, every)
-    for name in failed:
-        print(f"failed: {name}")
-    return int(bool(failed) or not passed)
+    print("\n".join(missing))
+    return int(bool(missing) or not passed)
 
 
 if __name__ == "__main__":

@@ -93,6 +93,13 @@ def test_variant_needs_the_system_only(libraries, name):
 
 
 @pytest.mark.parametrize("name", [*OP_LIBRARIES, *VARIANTS])
+def test_no_thread_is_started(libraries, name):
+    # All threads are the framework's, so none of ours can fail to start.
+    assert {n for n in elf.dynamic_symbols(libraries[name]) if "thread_create" in n} == set()
+    assert not any("_M_start_thread" in n for n in elf.dynamic_symbols(libraries[name]))
+
+
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *VARIANTS])
 def test_no_run_path(libraries, name):
     assert elf.run_paths(libraries[name]) == []
 

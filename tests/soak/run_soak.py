@@ -2,8 +2,10 @@
 
     python -m soak.run_soak [--seconds N] [--threads N] [--seed N] [--no-functions]
 
-Threads call the ops of drawn problems, one in fifty times through a function that is traced, called
-and dropped, unless --no-functions. Prints a line of JSON; the exit status is 1 where a result differed.
+Threads call the ops of drawn problems, unless --no-functions one in fifty times through a function that
+is traced, called and dropped, as often through one that is cancelled while it runs, and sometimes
+through a SavedModel that is loaded, called and deleted. Prints a line of JSON; the exit status is 1
+where a result differed.
 """
 
 import argparse
@@ -11,6 +13,7 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
 
@@ -18,6 +21,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
+
+# TensorFlow has no public name for it; a server cancels a request in this way.
+from tensorflow.python.eager import cancellation  # noqa: E402
 
 import tf_rnn_ops  # noqa: E402
 from problem import draw  # noqa: E402
@@ -27,8 +33,10 @@ from support import calls  # noqa: E402
 
 # Problems, and multiplications of one at most.
 PROBLEMS, LARGEST = 60, 200_000
-# One call in so many through a function of its own.
-TRACED = 50
+# One call in so many through a function of its own, a cancelled one and a model.
+TRACED, CANCELLED, LOADED = 50, 50, 1000
+# How often a function that is cancelled repeats its call, and how long it has at most.
+REPEATS, LONGEST_SECONDS = 20, 0.004
 SAMPLE_SECONDS = 1.0
 
 
@@ -53,21 +61,70 @@ def _subjects(seed, block=None):
     return found
 
 
+def _cancelled(function, seconds):
+    """The bytes of the result of a function that is cancelled after so long.
+
+    TensorFlow's manager is one for all threads: others may find their functions cancelled too.
+    """
+
+    def several():
+        result = function()
+        for _ in range(REPEATS):
+            with tf.control_dependencies(tf.nest.flatten(result)):
+                result = function()
+        return result
+
+    manager = cancellation.CancellationManager()
+    traced = tf.function(several, autograph=False).get_concrete_function()
+    run = manager.get_cancelable_function(traced)
+    timer = threading.Timer(seconds, manager.start_cancel)
+    timer.start()
+    try:
+        return calls.result_bytes(run())
+    finally:
+        timer.join()
+
+
+def _loaded(function):
+    """The bytes of the result of a function that is saved, loaded and deleted."""
+    with tempfile.TemporaryDirectory() as folder:
+        module = tf.Module()
+        module.run = tf.function(function, autograph=False, input_signature=[])
+        tf.saved_model.save(module, folder)
+        return calls.result_bytes(tf.saved_model.load(folder).run())
+
+
 class Soak:
     def __init__(self, subjects, seed, functions=True):
         self.subjects, self.seed, self.functions = subjects, seed, functions
-        self.counts, self.wrong = {}, []
+        self.counts, self.wrong, self.cancelled, self.loaded = {}, [], [], []
         self.stop = threading.Event()
+
+    def _call(self, function, rng):
+        """The bytes of the result."""
+        if self.functions:
+            if rng.integers(TRACED) == 0:
+                return calls.result_bytes(tf.function(function, autograph=False)())
+            if rng.integers(CANCELLED) == 0:
+                return _cancelled(function, LONGEST_SECONDS * rng.random())
+            if rng.integers(LOADED) == 0:
+                got = _loaded(function)
+                self.loaded.append(True)
+                return got
+        return calls.result_bytes(function())
 
     def work(self, thread):
         rng = np.random.default_rng([self.seed, thread])
         self.counts[thread] = 0
         while not self.stop.is_set():
             line, function, want = self.subjects[rng.integers(len(self.subjects))]
-            traced = rng.integers(TRACED) == 0 and self.functions
-            run = tf.function(function, autograph=False) if traced else function
-            if calls.result_bytes(run()) != want:
-                self.wrong.append(line)
+            try:
+                if self._call(function, rng) != want:
+                    self.wrong.append(line)
+            except tf.errors.CancelledError:
+                self.cancelled.append(True)
+            except Exception as error:
+                self.wrong.append(f"{line}: {error!r}")
             self.counts[thread] += 1
 
     def run(self, threads, seconds):
@@ -110,7 +167,8 @@ def main():
     samples = soak.run(args.threads, args.seconds)
     record = {
         "calls": sum(soak.counts.values()), "threads": args.threads, "seed": args.seed,
-        "kinds": len(soak.subjects), "functions": soak.functions, "wrong": sorted(set(soak.wrong)),
+        "kinds": len(soak.subjects), "functions": soak.functions,
+        "cancelled": sum(soak.cancelled), "models": len(soak.loaded), "wrong": sorted(set(soak.wrong)),
         "resident_mb": [round(samples[k][1] / 2**20) for k in (0, len(samples) // 2, -1)],
         "growth_kb_per_1000_calls": round(growth(samples) / 1024, 1),
     }  # fmt: skip

@@ -3,6 +3,8 @@
 import json
 
 import numpy as np
+import pytest
+import tensorflow as tf
 
 from soak import run_soak
 from support import subproc
@@ -14,6 +16,23 @@ def test_a_few_seconds():
     assert record["wrong"] == [] and record["calls"] > 50
 
 
+def test_a_saved_model_and_a_function_with_time_enough():
+    ones = tf.ones([2, 3])
+    want = [np.full([2, 3], 2, np.float32).tobytes()]
+    assert run_soak._loaded(lambda: ones + ones) == want
+    assert run_soak._cancelled(lambda: ones + ones, 2.0) == want
+
+
+def test_a_function_that_is_cancelled():
+    dataset = tf.data.Dataset.range(2).repeat()
+
+    def endless():
+        return dataset.reduce(np.int64(0), lambda a, b: a + b)
+
+    with pytest.raises(tf.errors.CancelledError):
+        run_soak._cancelled(endless, 0.2)
+
+
 def test_growth_is_that_of_the_later_half():
     calls = np.arange(20) * 500
     memory = np.where(calls < 5000, 7 * calls, 35000 + 3 * (calls - 5000))
@@ -22,7 +41,6 @@ def test_growth_is_that_of_the_later_half():
 
 def test_a_wrong_result_is_found(monkeypatch):
     monkeypatch.setattr(run_soak.calls, "result_bytes", lambda result: result)
-    monkeypatch.setattr(run_soak, "TRACED", 10**9)
     results = iter([[b"a"]] * 3 + [[b"b"]])
 
     def function():
@@ -31,6 +49,6 @@ def test_a_wrong_result_is_found(monkeypatch):
             tired.stop.set()
         return found
 
-    tired = run_soak.Soak([("line", function, [b"a"])], seed=0)
+    tired = run_soak.Soak([("line", function, [b"a"])], seed=0, functions=False)
     tired.work(0)
     assert tired.wrong == ["line"] and tired.counts == {0: 4}

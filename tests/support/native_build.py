@@ -130,9 +130,21 @@ class NativeBuild:
 
     def archive(self, name, objects):
         target = self.folder / name
+        if self._has_all(target, objects):
+            return target
         target.unlink(missing_ok=True)
         run(["ar", "rcs", target, *objects])
         return target
+
+    @staticmethod
+    def _has_all(archive, objects):
+        """Whether an archive was made of these objects, as they are."""
+        if not archive.exists():
+            return False
+        made = archive.stat().st_mtime
+        return run(["ar", "t", archive]).split() == [path.name for path in objects] and all(
+            path.stat().st_mtime <= made for path in objects
+        )
 
 
 def sources_of(folder, exclude=()):
