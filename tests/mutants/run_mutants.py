@@ -1,10 +1,11 @@
 """Lets the tests find seeded faults: `python -m mutants.run_mutants --help`."""
 
 import argparse
+import collections
 import datetime
+import hashlib
 import json
 import pathlib
-import random
 import sys
 import time
 
@@ -16,34 +17,45 @@ EXPLAINED = pathlib.Path(__file__).resolve().parent / "explained.txt"
 
 
 def drawn(group, seed):
-    """The mutants of a group in the order in which they run."""
+    """{key: Mutant} of a group in the order in which they run.
+
+    A key says nothing of the line's number, and the order follows from the keys: a change of a
+    file leaves the mutants of all other lines where they are.
+    """
     files, count, _ = tested.GROUPS[group]
-    found = [m for path in files for m in mutate.mutants_of(path, (ROOT / path).read_text())]
-    random.Random(f"{seed} {group}").shuffle(found)
-    return found[:count]
+    found, seen = {}, collections.Counter()
+    for path in files:
+        text = (ROOT / path).read_text()
+        for mutant in mutate.mutants_of(path, text):
+            name = name_of(mutant, text)
+            seen[name] += 1
+            found[f"{name} #{seen[name]}"] = mutant
+    order = sorted(found, key=lambda key: hashlib.sha256(f"{seed} {key}".encode()).digest())
+    return {key: found[key] for key in order[:count]}
 
 
 def explained():
-    """{'path: kind 'old' -> 'new' | text of the line'}: independent of the line's number."""
+    """The names of the mutants in explained.txt."""
     lines = EXPLAINED.read_text().splitlines() if EXPLAINED.exists() else []
     return {line.split(" # ")[0].strip() for line in lines if line and not line.startswith("#")}
 
 
-def name_of(mutant):
-    """As explained.txt names it."""
-    line = (ROOT / mutant.path).read_text().splitlines()[mutant.line - 1].strip()
+def name_of(mutant, text):
+    """As explained.txt names it: 'path: kind 'old' -> 'new' | text of the line'."""
+    line = text.splitlines()[mutant.line - 1].strip()
     return f"{mutant.path}: {mutant.kind} {mutant.old.strip()!r} -> {mutant.new.strip()!r} | {line}"
 
 
-def run_one(tests, mutant):
+def run_one(tests, key, mutant):
     began = time.monotonic()
+    text = (ROOT / mutant.path).read_text()
     try:
-        killer = tests.killed_by(mutant.path, mutant.apply((ROOT / mutant.path).read_text()))
+        killer = tests.killed_by(mutant.path, mutant.apply(text))
         verdict = f"killed by {killer}" if killer else "survived"
     except tested.NotBuilt:
         verdict = "does not compile"
     return {
-        "mutant": str(mutant), "name": name_of(mutant), "verdict": verdict,
+        "key": key, "name": name_of(mutant, text), "verdict": verdict,
         "seconds": round(time.monotonic() - began, 1), "date": datetime.date.today().isoformat(),
     }  # fmt: skip
 
@@ -81,27 +93,27 @@ def _run_group(group, args, end):
     records = {}
     for line in state.read_text().splitlines() if state.exists() else ():
         record = json.loads(line)
-        records[record["mutant"]] = record
+        records[record["key"]] = record
     # Files change between runs: only mutants of the present text count.
-    present = {str(m): m for m in drawn(group, args.seed)}
-    done = {n for n in present if n in records}
+    present = drawn(group, args.seed)
+    done = {key for key in present if key in records}
     if args.again:
-        done -= {n for n in done if records[n]["verdict"] == "survived"}
-    left = [m for n, m in present.items() if n not in done]
+        done -= {key for key in done if records[key]["verdict"] == "survived"}
+    left = [key for key in present if key not in done]
     if left and time.monotonic() < end:
         tests = tested.GROUPS[group][2](args.folder / group, args.jobs)
         failed = tests.check() if args.check else []
         if failed:
             raise SystemExit(f"without a mutant these fail: {failed}")
-        for mutant in left:
+        for key in left:
             if time.monotonic() > end:
                 break
-            record = run_one(tests, mutant)
-            records[str(mutant)] = record
+            record = run_one(tests, key, present[key])
+            records[key] = record
             with state.open("a") as file:
                 file.write(json.dumps(record) + "\n")
-            print(f"{record['verdict']}: {mutant} ({record['seconds']} s)", flush=True)
-    return summary(group, [records[n] for n in present if n in records])
+            print(f"{record['verdict']}: {present[key]} ({record['seconds']} s)", flush=True)
+    return summary(group, [records[key] for key in present if key in records])
 
 
 def main():
