@@ -1,29 +1,32 @@
 """Bytes of scratch and reserve space of our kernels, as the kernel table itself gives them.
 
-Mirrors RnnProblem and ThreadBudget of cc/cpu/kernel_args.h and the head of cc/cpu/kernel_table.h. A test compares
-the reserve space with what the op returns.
+Mirrors RnnConfig of cc/core/rnn_types.h, RnnProblem and ThreadBudget of cc/cpu/kernel_args.h and the head of
+cc/cpu/kernel_table.h. A test compares the reserve space with what the op returns.
 """
 
 import ctypes
 import pathlib
 
-_VERSION = 6  # the kKernelTableVersion with these structures
+_VERSION = 7  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
 
 class _Problem(ctypes.Structure):
     _fields_ = [
-        *((n, ctypes.c_int32) for n in ("dtype", "mode", "skip_input", "num_dirs")),
-        *((n, ctypes.c_int32) for n in ("is_training", "time_major")),
+        *((n, ctypes.c_int32) for n in ("mode", "activation", "recurrent_activation")),
+        *((n, ctypes.c_int32) for n in ("input_mode", "direction")),
         ("dropout", ctypes.c_float),
+        *((n, ctypes.c_int64) for n in ("seed", "seed2", "num_proj")),
+        *((n, ctypes.c_bool) for n in ("is_training", "time_major")),
+        *((n, ctypes.c_int64) for n in ("num_layers", "num_units", "input_size", "max_time")),
+        ("batch", ctypes.c_int64),
+        ("dtype", ctypes.c_int32),
         ("dropout_key", ctypes.c_uint32 * 2),
-        *((n, ctypes.c_int16) for n in ("activation", "recurrent_activation")),
-        *((n, ctypes.c_int64) for n in ("num_layers", "num_units", "input_size", "num_proj")),
-        *((n, ctypes.c_int64) for n in ("max_time", "batch")),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
-        *((n, ctypes.c_int32) for n in ("bf16_products", "weight_layout", "bias_rows")),
-        *((n, ctypes.c_int32) for n in ("input_masked", "recurrent_masked", "weights_packed")),
+        *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
+        *((n, ctypes.c_bool) for n in ("input_masked", "recurrent_masked", "weights_packed")),
+        ("bf16_products", ctypes.c_bool),
     ]
 
 
@@ -81,9 +84,9 @@ def sizes(package, isa, problem, training, threads):
     asked = _Problem(
         dtype=_DTYPES[p.dtype],
         mode=_MODES[p.cell],
-        num_dirs=p.D,
-        is_training=int(training),
-        time_major=1,
+        direction=p.D,
+        is_training=training,
+        time_major=True,
         recurrent_activation=1,  # sigmoid
         num_layers=p.L,
         num_units=p.H,
@@ -91,7 +94,7 @@ def sizes(package, isa, problem, training, threads):
         max_time=p.T,
         batch=p.B,
         lengths=lengths,
-        bf16_products=int(p.dtype == "bfloat16"),
+        bf16_products=p.dtype == "bfloat16",
     )
     forward = table.forward_sizes(ctypes.byref(asked), budget)
     result = {"forward_scratch": forward.scratch_bytes, "reserve": forward.reserve_bytes}

@@ -49,18 +49,15 @@ struct Options {
   std::vector<Shape> shapes;
 };
 
-int Gates(int32_t mode) { return mode == 2 ? 4 : mode == 3 ? 3 : 1; }
-
 bool ParseShape(const std::string& line, Shape* shape) {
   std::istringstream words(line);
   std::string cell, word;
   if (!(words >> cell)) return false;
   RnnProblem& p = shape->problem;
   const char* const kCells[] = {"relu", "tanh", "lstm", "gru"};
-  p.mode = -1;
-  for (int i = 0; i < 4; ++i) {
-    if (cell == kCells[i]) p.mode = i;
-  }
+  const auto mode = std::find(std::begin(kCells), std::end(kCells), cell);
+  if (mode == std::end(kCells)) return false;
+  p.mode = static_cast<RnnMode>(mode - kCells);
   std::vector<int64_t> sizes;
   p.dtype = kFloat32;
   while (words >> word) {
@@ -71,24 +68,23 @@ bool ParseShape(const std::string& line, Shape* shape) {
       if (sizes.back() < 1) return false;
     }
   }
-  if (p.mode < 0 || sizes.size() < 4 || sizes.size() > 6) return false;
+  if (sizes.size() < 4 || sizes.size() > 6) return false;
   p.max_time = sizes[0];
   p.batch = sizes[1];
   p.input_size = sizes[2];
   p.num_units = sizes[3];
   p.num_layers = sizes.size() > 4 ? sizes[4] : 1;
-  p.num_dirs = sizes.size() > 5 ? static_cast<int32_t>(sizes[5]) : 1;
-  p.time_major = 1;
-  p.bf16_products = 1;
+  if (sizes.size() > 5) p.direction = static_cast<Direction>(sizes[5]);
+  p.bf16_products = true;
   shape->text = line;
-  return p.num_dirs <= 2;
+  return p.num_dirs() <= 2;
 }
 
 int64_t NumParams(const RnnProblem& p) {
-  int64_t total = 0, width = p.input_size;
+  int64_t total = 0;
   for (int64_t layer = 0; layer < p.num_layers; ++layer) {
-    total += p.num_dirs * Gates(p.mode) * p.num_units * (width + p.num_units + 2);
-    width = p.num_dirs * p.num_units;
+    const int64_t width = p.layer_input_size(layer);
+    total += p.num_dirs() * p.num_gates() * p.num_units * (width + p.num_units + 2);
   }
   return total;
 }
@@ -96,10 +92,9 @@ int64_t NumParams(const RnnProblem& p) {
 // Of the matrix products; the backward pass has twice those of the forward pass.
 double Flops(const RnnProblem& p) {
   double total = 0;
-  int64_t width = p.input_size;
   for (int64_t layer = 0; layer < p.num_layers; ++layer) {
-    total += 2.0 * p.num_dirs * Gates(p.mode) * p.num_units * (width + p.num_units);
-    width = p.num_dirs * p.num_units;
+    const int64_t width = p.layer_input_size(layer);
+    total += 2.0 * p.num_dirs() * p.num_gates() * p.num_units * (width + p.num_units);
   }
   return total * p.max_time * p.batch;
 }
@@ -263,9 +258,9 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
   RnnProblem p = shape.problem;
   const std::vector<int32_t> lengths(p.batch, static_cast<int32_t>(p.max_time));
   p.lengths = lengths.data();
-  const int64_t LD = p.num_layers * p.num_dirs;
+  const int64_t LD = p.num_pseudo_layers();
   const int64_t rows = p.max_time * p.batch, states = LD * p.batch * p.num_units;
-  const int64_t num_params = NumParams(p), outputs = rows * p.num_dirs * p.num_units;
+  const int64_t num_params = NumParams(p), outputs = rows * p.num_dirs() * p.num_units;
   const Buffer x(rows * p.input_size, p.dtype, 1), h0(states, p.dtype, 0.5f),
       c0(states, p.dtype, 0.5f), params(num_params, p.dtype, 0.05f), dy(outputs, p.dtype, 1),
       dh(states, p.dtype, 1), dc(states, p.dtype, 1);
@@ -273,7 +268,7 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
       dh0(states * 4), dc0(states * 4), dparams(num_params * 4);
 
   for (int training = 0; training <= 1; ++training) {
-    p.is_training = training;
+    p.is_training = training == 1;
     const RnnSizes sizes = LargerSizes(builds, &KernelTable::rnn_forward_sizes, p, budget);
     const int64_t reserve_bytes = training ? sizes.reserve_bytes : 1;
     // One for each build, whose headers may differ.

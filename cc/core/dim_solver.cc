@@ -5,9 +5,7 @@
 namespace rnn_ops {
 
 DimSolver::DimSolver(const OpSpec& op, const RnnAttrs& attrs) : attrs_(attrs) {
-  RnnConfig config;
-  config.mode = attrs.mode;
-  G.value = config.num_gates();
+  G.value = attrs.num_gates();
   G.source = "rnn_mode";
   if (attrs.num_proj > 0) {
     P.value = attrs.num_proj;
@@ -29,7 +27,7 @@ DimSolver::Term DimSolver::TermOf(Dim dim) {
     case Dim::kS:
       return {attrs_.num_proj > 0 ? &P : &H, 1};
     case Dim::kDirsS:
-      return {attrs_.num_proj > 0 ? &P : &H, static_cast<int64_t>(attrs_.direction)};
+      return {attrs_.num_proj > 0 ? &P : &H, attrs_.num_dirs()};
     case Dim::kLayersDirs:
       return {&layers_dirs, 1};
     case Dim::kG:

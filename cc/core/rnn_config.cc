@@ -166,7 +166,7 @@ Status RnnAttrs::Validate() const {
   return CheckNumProj(mode, num_proj);
 }
 
-int64_t RnnConfig::num_gates() const {
+int64_t RnnAttrs::num_gates() const {
   switch (mode) {
     case RnnMode::kLstm:
       return 4;
@@ -182,14 +182,12 @@ int64_t RnnConfig::num_gates() const {
 }
 
 Status RnnConfig::Validate() const {
-  RNN_OPS_RETURN_IF_ERROR(CheckDropout(dropout));
+  RNN_OPS_RETURN_IF_ERROR(RnnAttrs::Validate());
   RNN_OPS_RETURN_IF_ERROR(AtLeast("num_layers", num_layers, 1));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("num_units", num_units, 1));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("input_size", input_size, 1));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("The number of time steps", max_time, 0));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("The batch size", batch, 0));
-  RNN_OPS_RETURN_IF_ERROR(CheckActivations(mode, activation, recurrent_activation));
-  RNN_OPS_RETURN_IF_ERROR(CheckNumProj(mode, num_proj));
   if (num_proj > num_units) {
     return InvalidArgument("num_proj must be at most the number of units, which is ", num_units,
                            ", but it is ", num_proj, ".");
@@ -216,23 +214,16 @@ Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_unit
                      int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config) {
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
   RnnConfig c;
-  c.mode = attrs.mode;
-  c.activation = attrs.activation;
-  c.recurrent_activation = attrs.recurrent_activation;
-  c.input_mode = attrs.input_mode;
+  static_cast<RnnAttrs&>(c) = attrs;
   if (c.input_mode == InputMode::kAuto) {
     c.input_mode = input_size == num_units ? InputMode::kSkip : InputMode::kLinear;
   }
-  c.direction = attrs.direction;
+  if (c.num_proj == num_units) c.num_proj = 0;
   c.num_layers = num_layers;
   c.num_units = num_units;
   c.input_size = input_size;
-  c.num_proj = attrs.num_proj == num_units ? 0 : attrs.num_proj;
   c.max_time = max_time;
   c.batch = batch;
-  c.dropout = attrs.dropout;
-  c.is_training = attrs.is_training;
-  c.time_major = attrs.time_major;
   RNN_OPS_RETURN_IF_ERROR(c.Validate());
   *config = c;
   return Status();

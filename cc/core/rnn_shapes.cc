@@ -25,7 +25,7 @@ Status CheckParams(const RnnAttrs& attrs, const RnnConfig& config, const Partial
 // become legal, and no product of known sizes overflows. With every size known, also `params`.
 Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver) {
   const DimSolver& s = *solver;
-  const int64_t num_dirs = static_cast<int64_t>(attrs.direction);
+  const int64_t num_dirs = attrs.num_dirs();
   if (s.layers_dirs.known() && s.layers_dirs.value % num_dirs != 0) {
     return InvalidArgument("direction='", Name(attrs.direction), "' needs an even number of ",
                            "layers times directions, but it is ", s.layers_dirs.value,
@@ -54,8 +54,8 @@ Status MakeRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig* conf
                     ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units,
                     ", L*D = ", dims.pseudo_layers, ".");
   }
-  return MakeRnnConfig(attrs, dims.pseudo_layers / static_cast<int64_t>(attrs.direction),
-                       dims.num_units, dims.input_size, dims.max_time, dims.batch, config);
+  return MakeRnnConfig(attrs, dims.pseudo_layers / attrs.num_dirs(), dims.num_units,
+                       dims.input_size, dims.max_time, dims.batch, config);
 }
 
 }  // namespace rnn_ops

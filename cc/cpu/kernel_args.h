@@ -6,15 +6,11 @@
 
 #include <cstdint>
 
+#include "cc/core/dtype.h"
+#include "cc/core/rnn_types.h"
+
 namespace rnn_ops {
 namespace cpu {
-
-enum KernelDtype : int32_t {
-  kFloat32 = 0,
-  kFloat64 = 1,
-  kFloat16 = 2,
-  kBFloat16 = 3,
-};
 
 // The threads of a call, and what they cost.
 struct ThreadBudget {
@@ -37,36 +33,21 @@ enum WeightLayout : int32_t {
   kKerasWeights = 1,   // kernel, recurrent_kernel and bias of one layer; L = D = 1, no projection
 };
 
-// Field by field rnn_ops::RnnConfig (already validated), with the dtype of the tensors.
-struct RnnProblem {
-  int32_t dtype;       // KernelDtype
-  int32_t mode;        // RnnMode of cc/core/rnn_mode.h
-  int32_t skip_input;  // 1: layer 0 has no input weights
-  int32_t num_dirs;    // D
-  int32_t is_training;
-  int32_t time_major;
-  float dropout;
-  uint32_t dropout_key[2];
-  // Activation of cc/core/rnn_mode.h; of LSTM, GRU and, the first, kVanilla.
-  int16_t activation = 0;            // tanh
-  int16_t recurrent_activation = 1;  // sigmoid
-  int64_t num_layers;                // L
-  int64_t num_units;                 // H
-  int64_t input_size;                // I
-  int64_t num_proj;                  // P, 0: none
-  int64_t max_time;                  // T
-  int64_t batch;                     // B
-  const int32_t* lengths;            // [B], each in [0, T]
-  // 1: bfloat16 tensors may be multiplied as bfloat16 (sums in float32) where the CPU has
-  // instructions for it; 0: all arithmetic on them is in float32.
-  int32_t bf16_products;
-  // The rest is 0 with opaque weights.
-  int32_t weight_layout;     // WeightLayout
-  int32_t bias_rows;         // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
-  int32_t input_masked;      // 1: input_mask is given
-  int32_t recurrent_masked;  // 1: recurrent_mask is given
-  // With any layout. 1: the weights come as rnn_pack left them; only in inference.
-  int32_t weights_packed;
+// A validated problem, and what a call of it is.
+struct RnnProblem : RnnConfig {
+  Dtype dtype = kFloat32;
+  uint32_t dropout_key[2] = {};
+  const int32_t* lengths = nullptr;  // [B], each in [0, T]
+  WeightLayout weight_layout = kOpaqueWeights;
+  // With kKerasWeights.
+  int32_t bias_rows = 0;  // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
+  bool input_masked = false;
+  bool recurrent_masked = false;
+  // The weights come as rnn_pack left them; only in inference.
+  bool weights_packed = false;
+  // bfloat16 tensors may be multiplied as bfloat16 (sums in float32) where the CPU has instructions
+  // for it. Otherwise all arithmetic on them is in float32.
+  bool bf16_products = false;
 };
 
 // The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.
@@ -80,7 +61,7 @@ struct LayerWeights {
 };
 
 // S below: P with projection, otherwise H. A tensor marked (B first if batch major) swaps its first
-// two dimensions when time_major is 0. No tensor may overlap another.
+// two dimensions when time_major is false. No tensor may overlap another.
 struct RnnForwardArgs {
   RnnProblem problem;
   ParallelFor parallel;
@@ -109,7 +90,7 @@ struct RnnPackArgs {
 };
 
 struct RnnBackwardArgs {
-  RnnProblem problem;  // is_training must be 1; dropout_key is read from the reserve
+  RnnProblem problem;  // is_training must be true; dropout_key is read from the reserve
   ParallelFor parallel;
   void* scratch;
   const void* x;
@@ -152,8 +133,8 @@ struct RnnPackSizes {
 
 // BlockLSTMV2. Steps t >= seq_len are not computed; their outputs are set to zero.
 struct BlockLstmProblem {
-  int32_t dtype;
-  int32_t use_peephole;
+  Dtype dtype;
+  bool use_peephole;
   double cell_clip;    // <= 0: off
   int64_t max_time;    // T
   int64_t batch;       // B

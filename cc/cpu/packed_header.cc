@@ -4,6 +4,9 @@
 #include <cstring>
 #include <string>
 
+#include "cc/core/dtype.h"
+#include "cc/core/rnn_config.h"
+
 namespace rnn_ops {
 namespace cpu {
 namespace {
@@ -22,19 +25,12 @@ uint64_t Checksum(const PackedHeader& header) {
   return hash;
 }
 
-template <int n>
-std::string NameOf(const char* const (&names)[n], int32_t value) {
-  return value >= 0 && value < n ? names[value] : StrCat("unknown (", value, ")");
-}
-
 std::string Network(const PackedHeader& h) {
-  constexpr const char* kModes[] = {"rnn_relu", "rnn_tanh",         "lstm",
-                                    "gru",      "gru_reset_before", "rnn"};
-  constexpr const char* kDtypes[] = {"float", "double", "half", "bfloat16"};
-  return StrCat("(rnn_mode = ", NameOf(kModes, h.mode), ", T = ", NameOf(kDtypes, h.dtype),
-                ", layers = ", h.num_layers, ", directions = ", h.num_dirs,
-                ", num_units = ", h.num_units, ", input_size = ", h.input_size,
-                ", num_proj = ", h.num_proj, h.skip_input ? ", skip_input)" : ")");
+  return StrCat("(rnn_mode = ", Name(static_cast<RnnMode>(h.mode)),
+                ", T = ", Name(static_cast<Dtype>(h.dtype)), ", layers = ", h.num_layers,
+                ", directions = ", h.num_dirs, ", num_units = ", h.num_units,
+                ", input_size = ", h.input_size, ", num_proj = ", h.num_proj,
+                h.skip_input ? ", skip_input)" : ")");
 }
 
 bool SameNetwork(const PackedHeader& a, const PackedHeader& b) {
@@ -53,9 +49,9 @@ PackedHeader MakePackedHeader(const RnnProblem& p, int32_t vector_bytes, int32_t
   h.vector_bytes = vector_bytes;
   h.element = element;
   h.dtype = p.dtype;
-  h.mode = p.mode;
-  h.skip_input = p.skip_input;
-  h.num_dirs = p.num_dirs;
+  h.mode = static_cast<int32_t>(p.mode);
+  h.skip_input = p.skips_input(0);
+  h.num_dirs = p.num_dirs();
   h.num_layers = p.num_layers;
   h.num_units = p.num_units;
   h.input_size = p.input_size;

@@ -22,7 +22,7 @@ struct PackedHeader {
   int32_t vector_bytes;
   int32_t element;  // PackedElement
   // The network. Another one is an error.
-  int32_t dtype;  // KernelDtype of the plain weights
+  int32_t dtype;  // Dtype of the plain weights
   int32_t mode;
   int32_t skip_input;
   int64_t num_dirs;    // D

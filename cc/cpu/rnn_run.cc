@@ -11,17 +11,6 @@
 namespace rnn_ops {
 namespace cpu {
 
-int64_t ElementBytes(int32_t dtype) {
-  switch (dtype) {
-    case kFloat64:
-      return 8;
-    case kFloat32:
-      return 4;
-    default:
-      return 2;
-  }
-}
-
 namespace {
 
 // WHY the check: memset and memcpy want pointers even for no bytes, which an empty tensor lacks.
@@ -35,12 +24,9 @@ void Copy(void* to, const void* from, int64_t bytes) {
 
 bool IsEmpty(const RnnProblem& problem) { return problem.max_time == 0 || problem.batch == 0; }
 
-int64_t HiddenBytes(const RnnConfig& config, int64_t element) {
-  return config.num_pseudo_layers() * config.batch * config.hidden_size() * element;
-}
-
-int64_t CellBytes(const RnnConfig& config, int64_t element) {
-  return config.num_pseudo_layers() * config.batch * config.num_units * element;
+// Of a state with `width` columns.
+int64_t StateBytes(const RnnProblem& p, int64_t width) {
+  return p.num_pseudo_layers() * p.batch * width * SizeOf(p.dtype);
 }
 
 LayerWeights LayerOf(const CallTensors& t) {
@@ -49,57 +35,44 @@ LayerWeights LayerOf(const CallTensors& t) {
 }
 
 // With what concerns the weights.
-RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
-                          const LayerWeights& layer) {
+RnnProblem ProblemOfCall(const RnnConfig& config, Dtype dtype, const int32_t* lengths,
+                         const LayerWeights& layer) {
   RnnProblem problem = MakeRnnProblem(config, dtype);
   problem.lengths = lengths;
   if (layer.kernel == nullptr) return problem;
   problem.weight_layout = kKerasWeights;
   problem.bias_rows = layer.bias == nullptr ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
-  problem.input_masked = layer.input_mask != nullptr ? 1 : 0;
-  problem.recurrent_masked = layer.recurrent_mask != nullptr ? 1 : 0;
+  problem.input_masked = layer.input_mask != nullptr;
+  problem.recurrent_masked = layer.recurrent_mask != nullptr;
   return problem;
 }
 
 }  // namespace
 
-RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype) {
-  RnnProblem problem{};
+RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype) {
+  RnnProblem problem;
+  static_cast<RnnConfig&>(problem) = config;
   problem.dtype = dtype;
-  problem.mode = static_cast<int32_t>(config.mode);
-  problem.skip_input = config.input_mode == InputMode::kSkip ? 1 : 0;
-  problem.num_dirs = static_cast<int32_t>(config.num_dirs());
-  problem.is_training = config.is_training ? 1 : 0;
-  problem.time_major = config.time_major ? 1 : 0;
-  problem.dropout = config.dropout;
-  problem.activation = static_cast<int16_t>(config.activation);
-  problem.recurrent_activation = static_cast<int16_t>(config.recurrent_activation);
-  problem.num_layers = config.num_layers;
-  problem.num_units = config.num_units;
-  problem.input_size = config.input_size;
-  problem.num_proj = config.num_proj;
-  problem.max_time = config.max_time;
-  problem.batch = config.batch;
-  problem.bf16_products = AllowBf16Products() ? 1 : 0;
+  problem.bf16_products = AllowBf16Products();
   return problem;
 }
 
-RnnForwardArgs MakeForwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+RnnForwardArgs MakeForwardArgs(const RnnConfig& config, Dtype dtype, const int32_t* lengths,
                                const CallTensors& tensors, DropoutKey key) {
   RnnForwardArgs args{};
   args.layer = LayerOf(tensors);
-  args.problem = MakeRnnProblem(config, dtype, lengths, args.layer);
+  args.problem = ProblemOfCall(config, dtype, lengths, args.layer);
   args.problem.dropout_key[0] = key.k0;
   args.problem.dropout_key[1] = key.k1;
   SetForward(tensors, &args);
   return args;
 }
 
-RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, Dtype dtype, const int32_t* lengths,
                                  const CallTensors& tensors) {
   RnnBackwardArgs args{};
   args.layer = LayerOf(tensors);
-  args.problem = MakeRnnProblem(config, dtype, lengths, args.layer);
+  args.problem = ProblemOfCall(config, dtype, lengths, args.layer);
   SetBackward(tensors, &args);
   args.dkernel = tensors.gradient("kernel");
   args.drecurrent_kernel = tensors.gradient("recurrent_kernel");
@@ -107,10 +80,10 @@ RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, KernelDtype dtype, con
   return args;
 }
 
-RnnPackArgs MakePackArgs(const RnnConfig& config, KernelDtype dtype, const CallTensors& tensors) {
+RnnPackArgs MakePackArgs(const RnnConfig& config, Dtype dtype, const CallTensors& tensors) {
   RnnPackArgs args{};
   args.layer = LayerOf(tensors);
-  args.problem = MakeRnnProblem(config, dtype, /*lengths=*/nullptr, args.layer);
+  args.problem = ProblemOfCall(config, dtype, /*lengths=*/nullptr, args.layer);
   args.params = tensors.in("params");
   return args;
 }
@@ -125,27 +98,27 @@ RnnSizes RnnBackwardSizes(const RnnBackwardArgs& args) {
   return Kernels().rnn_backward_sizes(&args.problem, &args.parallel.threads);
 }
 
-Status RunRnnForward(const RnnConfig& config, const RnnForwardArgs& args) {
-  if (!IsEmpty(args.problem)) return FromKernel(Kernels().rnn_forward(&args));
-  const int64_t element = ElementBytes(args.problem.dtype);
-  Copy(args.h_n, args.h0, HiddenBytes(config, element));
-  if (config.mode == RnnMode::kLstm) Copy(args.c_n, args.c0, CellBytes(config, element));
+Status RunRnnForward(const RnnForwardArgs& args) {
+  const RnnProblem& p = args.problem;
+  if (!IsEmpty(p)) return FromKernel(Kernels().rnn_forward(&args));
+  Copy(args.h_n, args.h0, StateBytes(p, p.hidden_size()));
+  if (p.mode == RnnMode::kLstm) Copy(args.c_n, args.c0, StateBytes(p, p.num_units));
   return Status();
 }
 
-Status RunRnnBackward(const RnnConfig& config, const RnnBackwardArgs& args) {
-  if (!IsEmpty(args.problem)) return FromKernel(Kernels().rnn_backward(&args));
-  const int64_t element = ElementBytes(args.problem.dtype);
-  if (args.problem.weight_layout == kOpaqueWeights) {
-    Zero(args.dparams, ParamsSize(config) * element);
+Status RunRnnBackward(const RnnBackwardArgs& args) {
+  const RnnProblem& p = args.problem;
+  if (!IsEmpty(p)) return FromKernel(Kernels().rnn_backward(&args));
+  if (p.weight_layout == kOpaqueWeights) {
+    Zero(args.dparams, ParamsSize(p) * SizeOf(p.dtype));
   } else {
-    const int64_t row = config.num_gates() * config.num_units * element;
-    Zero(args.dkernel, config.input_size * row);
-    Zero(args.drecurrent_kernel, config.num_units * row);
-    Zero(args.dbias, args.problem.bias_rows * row);
+    const int64_t row = p.num_gates() * p.num_units * SizeOf(p.dtype);
+    Zero(args.dkernel, p.input_size * row);
+    Zero(args.drecurrent_kernel, p.num_units * row);
+    Zero(args.dbias, p.bias_rows * row);
   }
-  Copy(args.dh0, args.dh_n, HiddenBytes(config, element));
-  if (config.mode == RnnMode::kLstm) Copy(args.dc0, args.dc_n, CellBytes(config, element));
+  Copy(args.dh0, args.dh_n, StateBytes(p, p.hidden_size()));
+  if (p.mode == RnnMode::kLstm) Copy(args.dc0, args.dc_n, StateBytes(p, p.num_units));
   return Status();
 }
 
@@ -154,14 +127,14 @@ int64_t LargestReserveBytes(const RnnProblem& problem) {
   const std::vector<int32_t> lengths(problem.batch, static_cast<int32_t>(problem.max_time));
   RnnProblem longest = problem;
   longest.lengths = lengths.data();
-  longest.is_training = 1;
+  longest.is_training = true;
   const ThreadBudget one_thread{1, 0, 0};
   return Kernels().rnn_forward_sizes(&longest, &one_thread).reserve_bytes;
 }
 
 Status CheckReserveSpace(const RnnProblem& problem, int64_t reserve_bytes,
                          const PartialShape& shape) {
-  const int64_t element = ElementBytes(problem.dtype);
+  const int64_t element = SizeOf(problem.dtype);
   const Status exact = CheckReserveSpace(shape, ReserveElements(reserve_bytes, element));
   if (exact.ok()) return exact;
   // What XLA allocates is larger where a row is shorter than T.
@@ -181,7 +154,7 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
                      sizes.packed_bytes, packed, shape.dims[0], usable);
 }
 
-BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype, int64_t seq_len_max) {
+BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, Dtype dtype, int64_t seq_len_max) {
   BlockLstmProblem problem{};
   problem.dtype = dtype;
   problem.max_time = dims.max_time;

@@ -7,6 +7,7 @@
 
 #include "cc/core/call_tensors.h"
 #include "cc/core/dropout.h"
+#include "cc/core/dtype.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
@@ -15,21 +16,18 @@
 namespace rnn_ops {
 namespace cpu {
 
-// Of an element of a KernelDtype.
-int64_t ElementBytes(int32_t dtype);
-
 // ---- The CudnnRNN family and LayerRNN ----
 
 // Without the lengths, the dropout key and what concerns the weights.
-RnnProblem MakeRnnProblem(const RnnConfig& config, KernelDtype dtype);
+RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype);
 
 // The arguments of a call but for threads, scratch, reserve and packed. `lengths`: [B]. Unless it
 // is given, the dropout key is 0.
-RnnForwardArgs MakeForwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+RnnForwardArgs MakeForwardArgs(const RnnConfig& config, Dtype dtype, const int32_t* lengths,
                                const CallTensors& tensors, DropoutKey key = {});
-RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, KernelDtype dtype, const int32_t* lengths,
+RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, Dtype dtype, const int32_t* lengths,
                                  const CallTensors& tensors);
-RnnPackArgs MakePackArgs(const RnnConfig& config, KernelDtype dtype, const CallTensors& tensors);
+RnnPackArgs MakePackArgs(const RnnConfig& config, Dtype dtype, const CallTensors& tensors);
 
 // As the functions of KernelTable, but also for a call without any time step: the states pass
 // through and every gradient of weights is zero. Of `args` the problem and the threads matter.
@@ -37,8 +35,8 @@ RnnSizes RnnForwardSizes(const RnnForwardArgs& args);
 RnnSizes RnnBackwardSizes(const RnnBackwardArgs& args);
 
 // Every pointer of `args` is set.
-Status RunRnnForward(const RnnConfig& config, const RnnForwardArgs& args);
-Status RunRnnBackward(const RnnConfig& config, const RnnBackwardArgs& args);
+Status RunRnnForward(const RnnForwardArgs& args);
+Status RunRnnBackward(const RnnBackwardArgs& args);
 
 // The bytes of reserve_space if every row had T steps. XLA, which must know a shape before it knows
 // the lengths, always allocates these.
@@ -56,7 +54,7 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
 
 // ---- BlockLSTMV2 ----
 
-BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, KernelDtype dtype, int64_t seq_len_max);
+BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, Dtype dtype, int64_t seq_len_max);
 
 // ---- Any kernel ----
 

@@ -35,7 +35,7 @@ Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem)
   bool use_peephole = false;
   RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &use_peephole));
   *problem = cpu::MakeBlockLstmProblem(call->dims(), call->dtype(), seq_len_max);
-  problem->use_peephole = use_peephole ? 1 : 0;
+  problem->use_peephole = use_peephole;
   return Status();
 }
 

@@ -15,7 +15,7 @@ Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* probl
   std::vector<int64_t> seq_len_max;
   RNN_OPS_RETURN_IF_ERROR(call->HostValues(op.Input("seq_len_max"), "seq_len_max", &seq_len_max));
   RNN_OPS_RETURN_IF_ERROR(ValidateBlockLstm(call->dims(), seq_len_max[0]));
-  problem->dtype = call->gpu_dtype();
+  problem->dtype = call->dtype();
   problem->dims = call->dims();
   problem->seq_len_max = seq_len_max[0];
   RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &problem->use_peephole));

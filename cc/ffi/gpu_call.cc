@@ -4,20 +4,6 @@
 
 namespace rnn_ops {
 namespace ffi {
-namespace {
-
-template <cpu::KernelDtype kernel, gpu::Dtype device>
-constexpr bool SameNumber() {
-  return static_cast<int32_t>(kernel) == static_cast<int32_t>(device);
-}
-
-static_assert(SameNumber<cpu::kFloat32, gpu::Dtype::kFloat32>());
-static_assert(SameNumber<cpu::kFloat64, gpu::Dtype::kFloat64>());
-static_assert(SameNumber<cpu::kFloat16, gpu::Dtype::kFloat16>());
-static_assert(SameNumber<cpu::kBFloat16, gpu::Dtype::kBFloat16>());
-
-}  // namespace
-
 // XLA grants an alignment of at most 16, and refuses to be asked for more.
 void* GpuCall::Scratch::Allocate(int64_t bytes) {
   constexpr uintptr_t kGranted = 16, kAlignment = 256;

@@ -8,7 +8,6 @@
 #include "cc/core/status.h"
 #include "cc/ffi/tensors.h"
 #include "cc/gpu/device_allocator.h"
-#include "cc/gpu/dtype.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace rnn_ops {
@@ -24,7 +23,6 @@ class GpuCall : public Tensors {
 
   void* stream() const { return stream_; }
   int device() const { return device_; }
-  gpu::Dtype gpu_dtype() const { return static_cast<gpu::Dtype>(dtype()); }
   // Of the call: XLA frees it in the order of the stream.
   gpu::DeviceAllocator* scratch() { return &scratch_; }
 

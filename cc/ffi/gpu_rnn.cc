@@ -29,7 +29,7 @@ struct Problem {
     lengths.resize(static_cast<size_t>(config.batch));
     RNN_OPS_RETURN_IF_ERROR(
         TakeSequenceLengths(given.data(), config.batch, config.max_time, lengths.data()));
-    gpu.dtype = call.gpu_dtype();
+    gpu.dtype = call.dtype();
     gpu.lengths = lengths.data();
     return call.Attr("allow_tf32", &gpu.allow_tf32);
   }

@@ -48,7 +48,7 @@ Status TakePacked(Call* call, cpu::RnnForwardArgs* args) {
   if (!usable) return Status();
   RNN_OPS_RETURN_IF_ERROR(call->Aligned(index, &args->packed));
   args->packed = static_cast<const char*>(args->packed) + cpu::kPackedHeaderBytes;
-  args->problem.weights_packed = 1;
+  args->problem.weights_packed = true;
   return Status();
 }
 
@@ -75,8 +75,8 @@ Status RnnForward(const OpSpec& op, Call* call) {
   bool copied = false;
   if (training) {
     // Its size is that for rows of T steps: what shorter rows leave over stays as it is.
-    const int64_t elements = ReserveElements(cpu::LargestReserveBytes(args.problem),
-                                             cpu::ElementBytes(args.problem.dtype));
+    const int64_t elements =
+        ReserveElements(cpu::LargestReserveBytes(args.problem), SizeOf(args.problem.dtype));
     RNN_OPS_RETURN_IF_ERROR(call->RequireResult(op.Output("reserve_space"), "reserve_space",
                                                 PartialShape::Of({elements})));
     args.reserve = reserve;
@@ -84,7 +84,7 @@ Status RnnForward(const OpSpec& op, Call* call) {
     if (copied) RNN_OPS_RETURN_IF_ERROR(call->Scratch(sizes.reserve_bytes, &args.reserve));
   }
   for (const int k : call->zeros()) call->Zero(k);
-  RNN_OPS_RETURN_IF_ERROR(cpu::RunRnnForward(problem.config, args));
+  RNN_OPS_RETURN_IF_ERROR(cpu::RunRnnForward(args));
   if (copied && args.reserve != nullptr) std::memcpy(reserve, args.reserve, sizes.reserve_bytes);
   return Status();
 }
@@ -103,7 +103,7 @@ Status RnnBackprop(const OpSpec& op, Call* call) {
   RNN_OPS_RETURN_IF_ERROR(call->Aligned(reserve_space, &args.reserve));
   RNN_OPS_RETURN_IF_ERROR(call->Scratch(sizes.scratch_bytes, &args.scratch));
   for (const int k : call->zeros()) call->Zero(k);
-  return cpu::RunRnnBackward(problem.config, args);
+  return cpu::RunRnnBackward(args);
 }
 
 }  // namespace ffi

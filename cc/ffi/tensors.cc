@@ -12,19 +12,19 @@ using ::xla::ffi::DataType;
 
 namespace {
 
-bool ToKernelDtype(DataType type, cpu::KernelDtype* dtype) {
+bool ToDtype(DataType type, Dtype* dtype) {
   switch (type) {
     case DataType::F32:
-      *dtype = cpu::kFloat32;
+      *dtype = kFloat32;
       return true;
     case DataType::F64:
-      *dtype = cpu::kFloat64;
+      *dtype = kFloat64;
       return true;
     case DataType::F16:
-      *dtype = cpu::kFloat16;
+      *dtype = kFloat16;
       return true;
     case DataType::BF16:
-      *dtype = cpu::kBFloat16;
+      *dtype = kBFloat16;
       return true;
     default:
       return false;
@@ -80,7 +80,7 @@ Status Tensors::TakeBuffers() {
   const auto check = [this, &of_op](const char* kind, int k, const TensorSpec& tensor,
                                     DataType type) {
     if (tensor.element == Element::kT && of_op == DataType::INVALID) {
-      if (!ToKernelDtype(type, &dtype_)) {
+      if (!ToDtype(type, &dtype_)) {
         return InvalidArgument("T must be bfloat16, half, float or double, but ", kind, " ", k,
                                " has another type.");
       }

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "cc/core/call_tensors.h"
+#include "cc/core/dtype.h"
 #include "cc/core/op_spec.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
-#include "cc/cpu/kernel_args.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace rnn_ops {
@@ -38,7 +38,7 @@ class Tensors {
   const RnnAttrs& attrs() const { return rnn_attrs_; }
   const RnnDims& dims() const { return dims_; }
   const CallTensors& tensors() const { return tensors_; }
-  cpu::KernelDtype dtype() const { return dtype_; }  // T
+  Dtype dtype() const { return dtype_; }  // T
 
   const Buffer& arg(int index) const { return args_[index]; }
   const Buffer& result(int index) const { return results_[index]; }
@@ -86,7 +86,7 @@ class Tensors {
   CallTensors tensors_;
   std::vector<Buffer> args_;
   std::vector<Buffer> results_;
-  cpu::KernelDtype dtype_ = cpu::kFloat32;
+  Dtype dtype_ = kFloat32;
 };
 
 }  // namespace ffi

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
+#include "cc/core/dtype.h"
 #include "cc/core/status.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/cublas_api.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/driver_api.h"
-#include "cc/gpu/dtype.h"
 #include "cc/gpu/elementwise/kernel_args.h"
 #include "cc/gpu/modules.h"
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "cc/core/dtype.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
-#include "cc/gpu/dtype.h"
 
 namespace rnn_ops {
 namespace gpu {

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "cc/core/dtype.h"
 #include "cc/core/status.h"
-#include "cc/gpu/dtype.h"
 
 namespace rnn_ops {
 namespace gpu {

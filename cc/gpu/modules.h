@@ -7,9 +7,9 @@
 #include <map>
 #include <mutex>
 
+#include "cc/core/dtype.h"
 #include "cc/core/status.h"
 #include "cc/gpu/driver_api.h"
-#include "cc/gpu/dtype.h"
 #include "cc/gpu/elementwise/kernel_args.h"
 #include "cc/gpu/elementwise/kernel_list.h"
 

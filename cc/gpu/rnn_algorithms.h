@@ -7,11 +7,11 @@
 #include <mutex>
 #include <vector>
 
+#include "cc/core/dtype.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_min.h"
 #include "cc/gpu/device_traits.h"
-#include "cc/gpu/dtype.h"
 #include "cc/gpu/rnn_heuristics.h"
 
 namespace rnn_ops {

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
+#include "cc/core/dtype.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"
-#include "cc/gpu/dtype.h"
 
 namespace rnn_ops {
 namespace gpu {

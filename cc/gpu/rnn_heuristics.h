@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
+#include "cc/core/dtype.h"
 #include "cc/core/rnn_config.h"
 #include "cc/gpu/cudnn_min.h"
 #include "cc/gpu/device_traits.h"
-#include "cc/gpu/dtype.h"
 
 namespace rnn_ops {
 namespace gpu {

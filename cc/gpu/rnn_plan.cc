@@ -7,7 +7,7 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-cudnnRNNMode_t ToCudnn(RnnMode mode) {
+cudnnRNNMode_t ToCudnnMode(RnnMode mode) {
   switch (mode) {
     case RnnMode::kRelu:
       return CUDNN_RNN_RELU;
@@ -131,7 +131,7 @@ Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
   RNN_OPS_RETURN_IF_CUDNN_ERROR(
       api,
       SetRNNDescriptor_v8(
-          descriptor, key.algo, ToCudnn(c.mode), CUDNN_RNN_DOUBLE_BIAS,
+          descriptor, key.algo, ToCudnnMode(c.mode), CUDNN_RNN_DOUBLE_BIAS,
           c.direction == Direction::kBidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
           c.input_mode == InputMode::kSkip ? CUDNN_SKIP_INPUT : CUDNN_LINEAR_INPUT,
           ToCudnn(key.compute), MathPrecision(key.compute), MathType(key),

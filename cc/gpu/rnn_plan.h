@@ -8,11 +8,11 @@
 #include <tuple>
 #include <vector>
 
+#include "cc/core/dtype.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_api.h"
 #include "cc/gpu/descriptors.h"
-#include "cc/gpu/dtype.h"
 #include "cc/gpu/lru_cache.h"
 #include "cc/gpu/weight_map.h"
 

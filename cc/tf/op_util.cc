@@ -79,19 +79,19 @@ absl::Status ToTf(const PartialShape& shape, TensorShape* result) {
   return TensorShape::BuildTensorShape(shape.dims, result);
 }
 
-absl::Status ToKernelDtype(DataType dtype, cpu::KernelDtype* result) {
+absl::Status ToDtype(DataType dtype, Dtype* result) {
   switch (dtype) {
     case tensorflow::DT_FLOAT:
-      *result = cpu::kFloat32;
+      *result = kFloat32;
       return absl::OkStatus();
     case tensorflow::DT_DOUBLE:
-      *result = cpu::kFloat64;
+      *result = kFloat64;
       return absl::OkStatus();
     case tensorflow::DT_HALF:
-      *result = cpu::kFloat16;
+      *result = kFloat16;
       return absl::OkStatus();
     case tensorflow::DT_BFLOAT16:
-      *result = cpu::kBFloat16;
+      *result = kBFloat16;
       return absl::OkStatus();
     default:
       return absl::InvalidArgumentError(StrCat("T must be bfloat16, half, float or double, but is ",

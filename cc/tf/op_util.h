@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "cc/core/dtype.h"
 #include "cc/core/float_environment.h"
 #include "cc/core/op_spec.h"
 #include "cc/core/read_attrs.h"
@@ -56,7 +57,7 @@ absl::Status ReadRnnAttrs(Context* context, const AttrSet& has, RnnAttrs* attrs)
 // ---- Running on the CPU ----
 
 // InvalidArgument for a type that the kernels do not have.
-absl::Status ToKernelDtype(tensorflow::DataType dtype, cpu::KernelDtype* result);
+absl::Status ToDtype(tensorflow::DataType dtype, Dtype* result);
 
 // TensorFlow's worker pool as the kernels' parallel_for, and the floating point environment in
 // which all of its threads, the caller included, compute. Lives for one call, on the caller's

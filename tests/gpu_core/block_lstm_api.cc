@@ -32,7 +32,7 @@ int Report(const Status& status) {
 }
 
 Status MakeProblem(const CoreBlockLstm& core, gpu::BlockLstmProblem* p) {
-  p->dtype = static_cast<gpu::Dtype>(core.dtype);
+  p->dtype = static_cast<Dtype>(core.dtype);
   p->dims.max_time = core.max_time, p->dims.batch = core.batch;
   p->dims.input_size = core.input_size, p->dims.num_units = core.units;
   p->seq_len_max = core.seq_len_max;

@@ -76,7 +76,7 @@ Status MakeProblem(const CoreRnn& core, gpu::RnnProblem* problem) {
   c.dropout = core.dropout;
   c.is_training = core.training != 0;
   c.time_major = core.time_major != 0;
-  problem->dtype = static_cast<gpu::Dtype>(core.dtype);
+  problem->dtype = static_cast<Dtype>(core.dtype);
   problem->lengths = core.lengths;
   problem->allow_tf32 = core.allow_tf32 != 0;
   return c.Validate();

@@ -1,12 +1,12 @@
 // A pretend libcublas.so.12: matrix products on the host, summed in double. As cuBLAS, it takes
 // column-major matrices.
-#include "cc/gpu/dtype.h"
+#include "cc/core/dtype.h"
 #include "mock.h"
 #include "tests/cc/gpu/fake_memory.h"
 
 namespace {
 
-using ::rnn_ops::gpu::Dtype;
+using ::rnn_ops::Dtype;
 using ::rnn_ops::gpu::fake::Read;
 using ::rnn_ops::gpu::fake::Write;
 

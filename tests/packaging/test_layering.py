@@ -46,7 +46,6 @@ CC_RULES = {
         "cc/cpu/simd/",
         "cc/cpu/kernel_args.h",
         "cc/core/check.h",
-        "cc/core/rnn_mode.h",
     ),
     "cpu/pass": ("cc/cpu/", "cc/core/", *EIGEN),
     "ffi": (

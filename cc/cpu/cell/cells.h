@@ -4,7 +4,6 @@
 
 #include <tuple>
 
-#include "cc/core/rnn_mode.h"
 #include "cc/cpu/cell/gates.h"
 #include "cc/cpu/cell/gru.h"
 #include "cc/cpu/cell/gru_reset_before.h"
@@ -17,9 +16,9 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // fn(a cell of the problem's type).
 template <typename F>
 decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
-  const bool usual = static_cast<Activation>(p.activation) == Activation::kTanh &&
-                     static_cast<Activation>(p.recurrent_activation) == Activation::kSigmoid;
-  switch (static_cast<RnnMode>(p.mode)) {
+  const bool usual =
+      p.activation == Activation::kTanh && p.recurrent_activation == Activation::kSigmoid;
+  switch (p.mode) {
     case RnnMode::kLstm:
       return usual ? fn(Lstm<UsualGates>()) : fn(Lstm<ChosenGates>());
     case RnnMode::kGru:

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "cc/core/rnn_mode.h"
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/simd/activations.h"
@@ -27,9 +26,9 @@ struct UsualGates {
 template <typename T>
 class GateFunction {
  public:
-  explicit GateFunction(int16_t activation) {
+  explicit GateFunction(Activation activation) {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
-    switch (static_cast<Activation>(activation)) {
+    switch (activation) {
       case Activation::kTanh:
         kind_ = Kind::kTanh;
         break;

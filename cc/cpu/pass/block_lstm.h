@@ -31,12 +31,9 @@ auto WithBlockLstm(const BlockLstmProblem& p, F&& fn) {
 // The steps that are computed, as a problem of the stack in inference. Its LSTM has the same gates
 // and sizes, so its memory serves this one's passes.
 inline RnnProblem StackOf(const BlockLstmProblem& p) {
-  RnnProblem stack = {};
+  RnnProblem stack;
   stack.dtype = p.dtype;
-  stack.mode = static_cast<int32_t>(RnnMode::kLstm);
-  stack.num_dirs = 1;
-  stack.time_major = 1;
-  stack.num_layers = 1;
+  stack.is_training = false;
   stack.num_units = p.num_units;
   stack.input_size = p.input_size;
   stack.max_time = p.seq_len;

@@ -129,12 +129,12 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
   BackwardPlan<T, E> plan;
   const Sizes<T> s = plan.layer.sizes = MakeSizes<T>(p);
   plan.layer.c_row = s.padded;
-  plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
+  plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
   plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads);
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
   plan.layer.weight_pieces =
-      PiecesOfItem(p.num_dirs * s.panels(), s.hidden + p.input_size, threads.count);
-  for (int d = 0; d < p.num_dirs; ++d) {
+      PiecesOfItem(p.num_dirs() * s.panels(), s.hidden + p.input_size, threads.count);
+  for (int d = 0; d < p.num_dirs(); ++d) {
     plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch,
                                                      plan.layer.weight_pieces);
     plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
@@ -144,7 +144,7 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
   plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
   plan.layer.operand_x = arena.Take<E>(
       BackwardOperands<T, E>(plan.seq.rows, widest, s.cell.input.count, p.input_masked != 0));
-  for (int d = 0; d < p.num_dirs; ++d) {
+  for (int d = 0; d < p.num_dirs(); ++d) {
     plan.layer.dirs[d].operand_h = arena.Take<E>(BackwardOperands<T, E>(
         plan.seq.rows, s.hidden, s.cell.recurrent.count, p.recurrent_masked != 0));
   }
@@ -227,8 +227,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
 
   for (int64_t l = p.num_layers - 1; l >= 0; --l) {
     layer.in = l == 0 ? p.input_size : s.output;
-    layer.skip_input = l == 0 && p.skip_input != 0;
-    layer.first_pseudo_layer = l * p.num_dirs;
+    layer.skip_input = p.skips_input(l);
+    layer.first_pseudo_layer = l * p.num_dirs();
     T* dx_rows = plan.between[l % 2];
     RowMap<const T> x_undropped;
     if (l == 0) {
@@ -246,7 +246,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
     }
     WeightsOf<T, E> src[2];
     WeightViews<T> to[2];
-    for (int d = 0; d < p.num_dirs; ++d) {
+    for (int d = 0; d < p.num_dirs(); ++d) {
       src[d] = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
       to[d] = TargetOf<T>(args, p, s, l, d);
       const auto kept = reserve.At(layer.first_pseudo_layer + d);

@@ -75,7 +75,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
   ForwardPlan<T, E> plan;
   ForwardLayer<T, E>& layer = plan.layer;
   const Sizes<T> s = layer.sizes = MakeSizes<T>(p);
-  plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major != 0, p.lengths);
+  plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
   plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
                        kForwardStreamBytes);
   layer.plain_weights = plain_weights;
@@ -85,7 +85,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
   const bool keeps_gates = p.is_training && s.cell.keeps_gates;
   const bool carries = s.second > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
   const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
-  for (int d = 0; d < p.num_dirs; ++d) {
+  for (int d = 0; d < p.num_dirs(); ++d) {
     ForwardDirection<T, E>& dir = layer.dirs[d];
     if (!p.weights_packed) {
       dir.weights = plain_weights ? TakePackedBiases<T, E>(arena, s)
@@ -248,10 +248,10 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
 
   for (int64_t l = 0; l < p.num_layers; ++l) {
     const bool last = l + 1 == p.num_layers;
-    const bool skip_input = l == 0 && p.skip_input != 0;
+    const bool skip_input = p.skips_input(l);
     layer.in = l == 0 ? p.input_size : s.output;
     layer.input_stage = InputStageOf(p, layer, skip_input);
-    layer.first_pseudo_layer = l * p.num_dirs;
+    layer.first_pseudo_layer = l * p.num_dirs();
     const int64_t weight_in = skip_input ? 0 : layer.in;
     layer.operand_x = OperandRows(p, layer, ready, plan.operand_x, args.parallel);
     ready = {};
@@ -266,7 +266,7 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
       inner = p.is_training ? reserve.LayerOutput(l) : plan.between[l % 2];
       layer.y = PackedRows(seq, inner, s.output);
     }
-    for (int d = 0; d < p.num_dirs; ++d) {
+    for (int d = 0; d < p.num_dirs(); ++d) {
       ForwardDirection<T, E>& dir = layer.dirs[d];
       if (p.weights_packed) {
         dir.weights = TakePackedWeights<T, E>(packed, s, weight_in);

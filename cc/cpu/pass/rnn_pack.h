@@ -22,7 +22,7 @@ template <typename T, typename E, typename F>
 void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn) {
   for (int64_t l = 0; l < p.num_layers; ++l) {
     const int64_t in = OffsetsOf(p, s).Input(l);
-    for (int d = 0; d < p.num_dirs; ++d) fn(TakePackedWeights<T, E>(arena, s, in), l, d);
+    for (int d = 0; d < p.num_dirs(); ++d) fn(TakePackedWeights<T, E>(arena, s, in), l, d);
   }
 }
 

@@ -58,7 +58,7 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
 
 template <typename T>
 Sizes<T> MakeSizes(const RnnProblem& p) {
-  return MakeSizes<T>(FormatOf(p), p.num_units, p.num_proj, p.num_dirs);
+  return MakeSizes<T>(FormatOf(p), p.num_units, p.num_proj, p.num_dirs());
 }
 
 // How a pass over the rows of a sequence is shared out; `panels` and `stream_bytes` as in

@@ -33,7 +33,7 @@ using WeightsOf = WeightViews<const TensorOf<T, E>>;
 template <typename T>
 ParamOffsets OffsetsOf(const RnnProblem& p, const Sizes<T>& s) {
   return {s.gate_units(), s.hidden,     s.proj * s.units,
-          p.num_dirs,     p.num_layers, p.skip_input ? 0 : p.input_size};
+          p.num_dirs(),   p.num_layers, p.skips_input(0) ? 0 : p.input_size};
 }
 
 // Of an opaque buffer.

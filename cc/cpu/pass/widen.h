@@ -22,7 +22,7 @@ struct RnnCounts {
 inline RnnCounts CountsOf(const RnnProblem& p) {
   const Sizes<float> s = MakeSizes<float>(p);
   const int64_t rows = Area(p.max_time, p.batch);
-  const int64_t states = Area(p.num_layers * p.num_dirs, p.batch);
+  const int64_t states = Area(p.num_pseudo_layers(), p.batch);
   RnnCounts n = {};
   n.x = Area(rows, p.input_size);
   n.y = Area(rows, s.output);
@@ -57,7 +57,7 @@ LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<N
 // in float32: a second product in each step, skip_input, masks.
 inline bool UsesPairs(const RnnProblem& p) {
   return kHasPairs && p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 &&
-         FormatOf(p).second < 0 && !p.skip_input && !p.input_masked && !p.recurrent_masked &&
+         FormatOf(p).second < 0 && !p.skips_input(0) && !p.input_masked && !p.recurrent_masked &&
          CpuHasPairs();
 }
 

@@ -25,7 +25,7 @@ struct StateRows {
 template <typename T>
 StateRows<T> MakeStateRows(const RnnProblem& p, T* base, int64_t size) {
   return p.time_major ? StateRows<T>{base, size, p.batch, 1}
-                      : StateRows<T>{base, size, 1, p.num_layers * p.num_dirs};
+                      : StateRows<T>{base, size, 1, p.num_pseudo_layers()};
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -19,7 +19,7 @@ using ::tensorflow::Tensor;
 cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   cpu::BlockLstmProblem problem =
       cpu::MakeBlockLstmProblem(call.dims, call.dtype, call.seq_len_max);
-  problem.use_peephole = call.use_peephole ? 1 : 0;
+  problem.use_peephole = call.use_peephole;
   problem.cell_clip = call.cell_clip;
   return problem;
 }

@@ -14,7 +14,7 @@ namespace {
 
 gpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   gpu::BlockLstmProblem problem;
-  problem.dtype = ToGpuDtype(call.dtype);
+  problem.dtype = call.dtype;
   problem.dims = call.dims;
   problem.seq_len_max = call.seq_len_max;
   problem.use_peephole = call.use_peephole;

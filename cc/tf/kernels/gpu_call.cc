@@ -13,22 +13,6 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-namespace {
-
-template <cpu::KernelDtype kernel, gpu::Dtype device>
-constexpr bool SameNumber() {
-  return static_cast<int32_t>(kernel) == static_cast<int32_t>(device);
-}
-
-static_assert(SameNumber<cpu::kFloat32, gpu::Dtype::kFloat32>());
-static_assert(SameNumber<cpu::kFloat64, gpu::Dtype::kFloat64>());
-static_assert(SameNumber<cpu::kFloat16, gpu::Dtype::kFloat16>());
-static_assert(SameNumber<cpu::kBFloat16, gpu::Dtype::kBFloat16>());
-
-}  // namespace
-
-gpu::Dtype ToGpuDtype(cpu::KernelDtype dtype) { return static_cast<gpu::Dtype>(dtype); }
-
 bool AllowTf32() { return tsl::tensor_float_32_execution_enabled(); }
 
 absl::Status GpuPlace::Take(OpKernelContext* context) {

@@ -8,17 +8,13 @@
 
 #include "absl/status/status.h"
 #include "cc/core/status.h"
-#include "cc/cpu/kernel_args.h"
 #include "cc/gpu/device_allocator.h"
-#include "cc/gpu/dtype.h"
 #include "cc/gpu/elementwise.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
-
-gpu::Dtype ToGpuDtype(cpu::KernelDtype dtype);
 
 // Whether products of float32 may use TF32: TensorFlow's own switch.
 bool AllowTf32();

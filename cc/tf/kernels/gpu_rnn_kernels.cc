@@ -64,7 +64,7 @@ class GeneratorAllocator : public gpu::DeviceAllocator {
 gpu::RnnProblem MakeProblem(const RnnCall& call) {
   gpu::RnnProblem problem;
   problem.config = call.config;
-  problem.dtype = ToGpuDtype(call.dtype);
+  problem.dtype = call.dtype;
   problem.lengths = call.lengths_data();
   problem.allow_tf32 = AllowTf32();
   return problem;

@@ -28,7 +28,7 @@ absl::Status OpCall::CheckInputs() {
   }
   // The first input of type T: BlockLSTMV2 has another one before it.
   const int typed = op.inputs[0].element == Element::kT ? 0 : 1;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(context->input_dtype(typed), &dtype));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(typed), &dtype));
   CallShapes shapes;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, input_shapes_, &shapes)));
   dims = shapes.dims;

@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "cc/core/call_tensors.h"
+#include "cc/core/dtype.h"
 #include "cc/core/op_spec.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
-#include "cc/cpu/kernel_args.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 
@@ -25,7 +25,7 @@ struct OpCall {
   const OpSpec& op;
   const RnnAttrs& attrs;
   tensorflow::OpKernelContext* const context;
-  cpu::KernelDtype dtype = cpu::kFloat32;
+  Dtype dtype = kFloat32;
   RnnDims dims;
   // Null: reserve_space of training, whose size the device knows.
   std::vector<tensorflow::Tensor*> outputs;

@@ -60,7 +60,7 @@ absl::Status RnnForwardCpuKernel::Run(const RnnCall& call, DropoutKey dropout_ke
   if (call.op.Input("packed") != kAbsent) {
     RNN_OPS_TF_RETURN_IF_ERROR(TakePanels(call.context, call.input("packed"), args.problem,
                                           &aligned_packed, &args.packed));
-    args.problem.weights_packed = args.packed != nullptr ? 1 : 0;
+    args.problem.weights_packed = args.packed != nullptr;
   }
   args.parallel = parallel.callback();
   const cpu::RnnSizes sizes = cpu::RnnForwardSizes(args);
@@ -78,7 +78,7 @@ absl::Status RnnForwardCpuKernel::Run(const RnnCall& call, DropoutKey dropout_ke
   Tensor scratch;
   RNN_OPS_TF_RETURN_IF_ERROR(
       AllocateScratch(call.context, sizes.scratch_bytes, &scratch, &args.scratch));
-  return ToTf(cpu::RunRnnForward(call.config, args));
+  return ToTf(cpu::RunRnnForward(args));
 }
 
 absl::Status PackRnnWeightsOnCpu(const RnnPackCall& call, bool keep) {
@@ -134,7 +134,7 @@ absl::Status RnnBackpropCpuKernel::Run(const RnnCall& call) const {
   Tensor scratch;
   RNN_OPS_TF_RETURN_IF_ERROR(
       AllocateScratch(call.context, sizes.scratch_bytes, &scratch, &args.scratch));
-  return ToTf(cpu::RunRnnBackward(call.config, args));
+  return ToTf(cpu::RunRnnBackward(args));
 }
 
 }  // namespace tf_kernels

@@ -160,12 +160,12 @@ struct Place {
   int device = 0;
 };
 
-absl::Status ReserveBytes(const RnnConfig& config, cpu::KernelDtype dtype, const Place& place,
+absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, const Place& place,
                           int64_t* bytes) {
   if (place.gpu) {
     gpu::RnnProblem problem;
     problem.config = config;
-    problem.dtype = static_cast<gpu::Dtype>(dtype);
+    problem.dtype = dtype;
     return tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, bytes));
   }
   *bytes = cpu::LargestReserveBytes(cpu::MakeRnnProblem(config, dtype));
@@ -185,11 +185,11 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   for (int k = 0; k < c->num_inputs(); ++k) inputs.push_back(FromTf(c, c->input(k)));
   RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferShapes(op, attrs, inputs, &shapes)));
   RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeRnnConfig(attrs, shapes.dims, &config)));
-  cpu::KernelDtype dtype;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToKernelDtype(type, &dtype));
+  Dtype dtype;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
   int64_t bytes = 0;
   RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(config, dtype, place, &bytes));
-  *elements = ReserveElements(bytes, cpu::ElementBytes(dtype));
+  *elements = ReserveElements(bytes, SizeOf(dtype));
   return absl::OkStatus();
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using Values = BlockLstmValues;
 
-BlockLstmProblem RandomProblem(std::mt19937_64& random, int32_t dtype) {
+BlockLstmProblem RandomProblem(std::mt19937_64& random, Dtype dtype) {
   auto any = [&](std::vector<int64_t> of) { return of[random() % of.size()]; };
   BlockLstmProblem p = {};
   p.dtype = dtype;
@@ -64,7 +64,7 @@ double CheckAgainstReference(const BlockLstmProblem& p, uint64_t seed) {
 
 TEST(BlockLstmKernels, RandomProblems) {
   std::mt19937_64 random(41);
-  for (int32_t dtype : {kFloat32, kFloat64}) {
+  for (Dtype dtype : {kFloat32, kFloat64}) {
     double worst = 0;
     for (uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
       worst = std::max(worst, CheckAgainstReference(RandomProblem(random, dtype), seed));
@@ -82,8 +82,8 @@ TEST(BlockLstmKernels, ProblemsLargerThanTheBlocks) {
 }
 
 TEST(BlockLstmKernels, EmptyProblems) {
-  for (int32_t dtype : kDtypes) {
-    for (int32_t peephole : {0, 1}) {
+  for (Dtype dtype : kDtypes) {
+    for (bool peephole : {false, true}) {
       CheckAgainstReference({dtype, peephole, 0.0, 0, 4, 3, 9, 0}, 3);
       CheckAgainstReference({dtype, peephole, 0.0, 4, 0, 3, 9, 4}, 4);
       CheckAgainstReference({dtype, peephole, 0.0, 4, 5, 3, 9, 0}, 5);
@@ -120,9 +120,9 @@ TEST(BlockLstmKernels, NarrowTypesAreFloat32Rounded) {
 }
 
 TEST(BlockLstmKernels, ThreadsDoNotChangeABit) {
-  for (int32_t dtype : kDtypes) {
+  for (Dtype dtype : kDtypes) {
     for (int64_t batch : {1, 2, 7, 37}) {
-      const int32_t peephole = batch % 2;
+      const bool peephole = batch % 2 == 1;
       // Enough work that even one row is shared among the threads.
       const BlockLstmProblem p = {dtype, peephole, 1.0, 24, batch, 19, 69, 23};
       const Values inputs = RandomInputs(p, dtype);
@@ -163,7 +163,7 @@ TEST(BlockLstmKernels, ContentBeforeTheCallDoesNotMatter) {
 
 TEST(BlockLstmKernels, NanStaysInItsRowAndStepsBeyondTheLengthAreNotRead) {
   constexpr int64_t B = 7, H = 19, kRow = 3;
-  const BlockLstmProblem p = {kFloat32, 1, 0.75, 5, B, 4, H, 4};
+  const BlockLstmProblem p = {kFloat32, true, 0.75, 5, B, 4, H, 4};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Values clean = RandomInputs(p, 1);
   Values beyond = clean, dirty = clean;

@@ -20,7 +20,7 @@ std::vector<RnnCase> Cases() {
     for (int64_t batch : {1, 9}) {
       for (int32_t num_dirs : {1, 2}) {
         RnnCase c = MakeCase(kFloat32, mode, /*T=*/7, batch, /*I=*/5, /*H=*/37);
-        c.problem.num_dirs = num_dirs;
+        c.problem.direction = static_cast<Direction>(num_dirs);
         c.problem.num_layers = 2;
         c.problem.num_proj = mode == 2 && num_dirs == 1 ? 11 : 0;
         for (int64_t b = 0; b < batch; ++b) c.lengths[b] = static_cast<int32_t>(7 - b % 4);

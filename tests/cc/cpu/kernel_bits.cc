@@ -15,7 +15,8 @@
 
 namespace {
 
-using namespace rnn_ops::cpu;           // NOLINT: a program of one file
+using namespace rnn_ops;                // NOLINT: a program of one file
+using namespace rnn_ops::cpu;           // NOLINT
 using namespace rnn_ops::cpu::testing;  // NOLINT
 
 // FNV-1a over the bits of the results.
@@ -69,11 +70,11 @@ void RunBlock(const KernelTable& table, const BlockLstmProblem& p, uint64_t seed
   Print(table, hash, Describe(p));
 }
 
-BlockLstmProblem RandomBlock(std::mt19937_64& random, int32_t dtype) {
+BlockLstmProblem RandomBlock(std::mt19937_64& random, Dtype dtype) {
   const RnnProblem from = RandomCase(random, dtype).problem;
   const int64_t steps = random() % 2 ? from.max_time : random() % (from.max_time + 1);
   return {dtype,
-          static_cast<int32_t>(random() % 2),
+          random() % 2 == 1,
           0.5 * static_cast<double>(random() % 3),
           from.max_time,
           from.batch,
@@ -85,7 +86,7 @@ BlockLstmProblem RandomBlock(std::mt19937_64& random, int32_t dtype) {
 // Larger than what the kernels cut a problem into: chunks of rows, blocks of K, shares of units.
 void RunLarge(const KernelTable& table) {
   uint64_t seed = 0;
-  for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
+  for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
     for (int32_t mode : kModes) {
       RunStack(table, MakeCase(dtype, mode, 20, 30, 530, 21), ++seed);
       RunStack(table, MakeCase(dtype, mode, 3, 300, 3, 35), ++seed);
@@ -99,7 +100,7 @@ void RunLarge(const KernelTable& table) {
 }
 
 void RunAll(const KernelTable& table, int cases) {
-  for (int32_t dtype : kDtypes) {
+  for (Dtype dtype : kDtypes) {
     std::mt19937_64 random(7);
     for (int i = 0; i < cases; ++i) {
       RunStack(table, RandomCase(random, dtype), i);

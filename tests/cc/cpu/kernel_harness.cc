@@ -33,7 +33,7 @@ void Write(const Vec& from, unsigned char* to) {
   }
 }
 
-void ToBytes(int32_t dtype, const Vec& from, unsigned char* to) {
+void ToBytes(Dtype dtype, const Vec& from, unsigned char* to) {
   if (dtype == kFloat64) return Write<double>(from, to);
   if (dtype == kFloat32) return Write<float>(from, to);
   for (double v : from) {
@@ -43,7 +43,7 @@ void ToBytes(int32_t dtype, const Vec& from, unsigned char* to) {
   }
 }
 
-double FromBytes(int32_t dtype, const unsigned char* from) {
+double FromBytes(Dtype dtype, const unsigned char* from) {
   double d;
   float f;
   uint16_t bits;
@@ -58,12 +58,12 @@ double FromBytes(int32_t dtype, const unsigned char* from) {
   }
 }
 
-int64_t Bytes(int32_t dtype) { return dtype == kFloat64 ? 8 : dtype == kFloat32 ? 4 : 2; }
+int64_t Bytes(Dtype dtype) { return dtype == kFloat64 ? 8 : dtype == kFloat32 ? 4 : 2; }
 
 // Draws the numbers of a problem, tensor by tensor.
 class Draw {
  public:
-  Draw(int32_t dtype, uint64_t seed) : dtype_(dtype), seed_(seed) {}
+  Draw(Dtype dtype, uint64_t seed) : dtype_(dtype), seed_(seed) {}
 
   Vec Uniform(const char* tensor, double scale, int64_t n) const {
     Vec v(n);
@@ -87,7 +87,7 @@ class Draw {
   }
 
  private:
-  int32_t dtype_;
+  Dtype dtype_;
   uint64_t seed_;
 };
 
@@ -159,7 +159,7 @@ const std::vector<const KernelTable*>& Tables() {
   return *tables;
 }
 
-double RoundTo(int32_t dtype, double v) {
+double RoundTo(Dtype dtype, double v) {
   switch (dtype) {
     case kFloat32:
       return static_cast<float>(v);
@@ -172,12 +172,12 @@ double RoundTo(int32_t dtype, double v) {
   }
 }
 
-double Epsilon(int32_t dtype) {
+double Epsilon(Dtype dtype) {
   constexpr int kFractionBits[] = {23, 52, 10, 7};
   return std::ldexp(1.0, -kFractionBits[dtype]);
 }
 
-const char* DtypeName(int32_t dtype) {
+const char* DtypeName(Dtype dtype) {
   constexpr const char* kNames[] = {"float32", "float64", "float16", "bfloat16"};
   return kNames[dtype];
 }
@@ -257,7 +257,7 @@ RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values
   }
   for (auto vec : {&RnnValues::h0, &RnnValues::c0, &RnnValues::h_n, &RnnValues::c_n,
                    &RnnValues::dh0, &RnnValues::dc0, &RnnValues::dh_n, &RnnValues::dc_n}) {
-    swap(vec, p.num_layers * p.num_dirs);
+    swap(vec, p.num_pseudo_layers());
   }
   return out;
 }
@@ -383,7 +383,7 @@ int32_t RnnRun::Forward(void* packed) {
   const RnnSizes sizes = table_.rnn_forward_sizes(&p, &parallel.threads);
   GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
   reserve_ = std::make_unique<GuardedBuffer>(sizes.reserve_bytes, options_.fill);
-  const bool lstm = p.mode == 2;
+  const bool lstm = p.mode == RnnMode::kLstm;
   RnnForwardArgs a = {};
   a.problem = p;
   a.parallel = parallel;
@@ -429,7 +429,7 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   const RnnSizes sizes = table.rnn_backward_sizes(&p, &parallel.threads);
   GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
   const std::vector<unsigned char> reserve_before = reserve_->Copy();
-  const bool lstm = p.mode == 2;
+  const bool lstm = p.mode == RnnMode::kLstm;
   RnnBackwardArgs a = {};
   a.problem = p;
   // Backward must take the key from the reserve space.

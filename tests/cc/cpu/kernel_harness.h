@@ -30,10 +30,10 @@ const std::vector<const KernelTable*>& Tables();
 std::string BuiltFile(const std::string& path);
 
 // The value of `dtype` nearest to v, ties to even.
-double RoundTo(int32_t dtype, double v);
+double RoundTo(Dtype dtype, double v);
 // The distance of 1 to the next value of `dtype`.
-double Epsilon(int32_t dtype);
-const char* DtypeName(int32_t dtype);
+double Epsilon(Dtype dtype);
+const char* DtypeName(Dtype dtype);
 const char* ModeName(int32_t mode);
 
 // Memory of exactly n bytes between two guards.
@@ -98,7 +98,7 @@ struct RunOptions {
 template <typename Values>
 class Run {
  public:
-  Run(int32_t dtype, const Values& inputs, const RunOptions& options)
+  Run(Dtype dtype, const Values& inputs, const RunOptions& options)
       : values(inputs), dtype_(dtype), options_(options) {}
 
   Values values;  // results appear here
@@ -118,7 +118,7 @@ class Run {
     std::vector<unsigned char> before;  // inputs
     bool input;
   };
-  int32_t dtype_;
+  Dtype dtype_;
   RunOptions options_;
   std::vector<Tensor> tensors_;
 };

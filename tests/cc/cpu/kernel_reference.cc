@@ -10,13 +10,14 @@ namespace cpu {
 namespace reference {
 namespace {
 
-enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
+constexpr RnnMode kRelu = RnnMode::kRelu, kTanh = RnnMode::kTanh, kLstm = RnnMode::kLstm,
+                  kGru = RnnMode::kGru;
 
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double SigmoidSlope(double y) { return y * (1 - y); }
 double TanhSlope(double y) { return 1 - y * y; }
 
-int64_t GatesOf(int32_t mode) { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
+int64_t GatesOf(RnnMode mode) { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
 
 // Offsets of one pseudo-layer in the opaque buffer: weights of all pseudo-layers come first.
 struct Offsets {
@@ -33,9 +34,9 @@ Layout LayoutOf(const RnnProblem& p) {
   const int64_t gates = GatesOf(p.mode), H = p.num_units, P = p.num_proj, S = P ? P : H;
   Layout layout;
   for (int64_t l = 0; l < p.num_layers; ++l) {
-    for (int64_t d = 0; d < p.num_dirs; ++d) {
+    for (int64_t d = 0; d < p.num_dirs(); ++d) {
       Offsets at = {};
-      at.in = l > 0 ? p.num_dirs * S : p.skip_input ? 0 : p.input_size;
+      at.in = l > 0 ? p.num_dirs() * S : p.skips_input(0) ? 0 : p.input_size;
       at.input = layout.size;
       at.recurrent = at.input + gates * H * at.in;
       at.projection = at.recurrent + gates * H * S;
@@ -193,7 +194,8 @@ void Put(const Vec& from, int64_t at, Vec* to) {
 
 // All layers of row b of the batch.
 void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) {
-  const int64_t L = p.num_layers, D = p.num_dirs, H = p.num_units, S = p.num_proj ? p.num_proj : H;
+  const int64_t L = p.num_layers, D = p.num_dirs(), H = p.num_units,
+                S = p.num_proj ? p.num_proj : H;
   const int64_t n = p.lengths[b];
   auto row = [&](int64_t t) { return p.time_major ? t * p.batch + b : b * p.max_time + t; };
   auto state = [&](int64_t pl) { return p.time_major ? pl * p.batch + b : b * L * D + pl; };
@@ -271,10 +273,10 @@ void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) 
 RnnElements ElementsOf(const RnnProblem& p) {
   if (p.weight_layout == kKerasWeights) return LayerElementsOf(p);
   const int64_t S = p.num_proj ? p.num_proj : p.num_units;
-  const int64_t states = p.num_layers * p.num_dirs * p.batch, rows = p.max_time * p.batch;
+  const int64_t states = p.num_pseudo_layers() * p.batch, rows = p.max_time * p.batch;
   RnnElements n = {};
   n.x = rows * p.input_size;
-  n.y = rows * p.num_dirs * S;
+  n.y = rows * p.num_dirs() * S;
   n.h = states * S;
   n.c = p.mode == kLstm ? states * p.num_units : 0;
   n.params = LayoutOf(p).size;

@@ -10,7 +10,8 @@ namespace cpu {
 namespace reference {
 namespace {
 
-enum Mode { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3, kGruResetBefore = 4, kVanilla = 5 };
+constexpr RnnMode kRelu = RnnMode::kRelu, kTanh = RnnMode::kTanh, kLstm = RnnMode::kLstm,
+                  kGru = RnnMode::kGru, kGruResetBefore = RnnMode::kGruResetBefore;
 
 // The functions by their numbers: tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear.
 struct Function {
@@ -65,7 +66,7 @@ struct Function {
   }
 };
 
-int64_t GatesOf(int32_t mode) {
+int64_t GatesOf(RnnMode mode) {
   return mode == kLstm ? 4 : mode == kGru || mode == kGruResetBefore ? 3 : 1;
 }
 
@@ -84,8 +85,8 @@ class Row {
         G_(GatesOf(p.mode)),
         I_(p.input_size),
         H_(p.num_units),
-        act_{p.mode == kRelu ? 4 : p.activation},
-        gate_act_{p.recurrent_activation} {}
+        act_{p.mode == kRelu ? 4 : static_cast<int>(p.activation)},
+        gate_act_{static_cast<int>(p.recurrent_activation)} {}
 
   void Run() {
     const int64_t n = p_.lengths[b_];

@@ -13,10 +13,9 @@ namespace {
 constexpr int64_t kPanels = 64;
 
 RnnProblem Problem() {
-  RnnProblem p = {};
+  RnnProblem p;
   p.dtype = kBFloat16;
-  p.mode = 2;
-  p.num_dirs = 2;
+  p.direction = Direction::kBidirectional;
   p.num_layers = 3;
   p.num_units = 5;
   p.input_size = 7;
@@ -90,10 +89,10 @@ TEST(PackedHeader, AnotherNetworkIsRefusedWithBothNamed) {
     }
   };
   refuse([](RnnProblem* p) { p->dtype = kFloat32; }, "T = float,");
-  refuse([](RnnProblem* p) { p->mode = 3; }, "rnn_mode = gru");
-  refuse([](RnnProblem* p) { p->mode = 17; }, "rnn_mode = unknown (17)");
-  refuse([](RnnProblem* p) { p->skip_input = 1; }, "skip_input");
-  refuse([](RnnProblem* p) { p->num_dirs = 1; }, "directions = 1");
+  refuse([](RnnProblem* p) { p->mode = RnnMode::kGru; }, "rnn_mode = gru");
+  refuse([](RnnProblem* p) { p->mode = static_cast<RnnMode>(17); }, "rnn_mode = unknown");
+  refuse([](RnnProblem* p) { p->input_mode = InputMode::kSkip; }, "skip_input");
+  refuse([](RnnProblem* p) { p->direction = Direction::kUnidirectional; }, "directions = 1");
   refuse([](RnnProblem* p) { p->num_layers = 2; }, "layers = 2");
   refuse([](RnnProblem* p) { p->num_units = 6; }, "num_units = 6");
   refuse([](RnnProblem* p) { p->input_size = 8; }, "input_size = 8");
@@ -104,7 +103,7 @@ TEST(PackedHeader, ShapesOfACallDoNotMatter) {
   RnnProblem other = Problem();
   other.max_time = 9;
   other.batch = 3;
-  other.time_major = 1;
+  other.time_major = false;
   other.weight_layout = kKerasWeights;
   EXPECT_TRUE(Check(Packed(MakePackedHeader(other, 64, kPackedArithmetic))).usable);
 }

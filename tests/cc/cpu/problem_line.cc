@@ -104,33 +104,36 @@ void ParseStack(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
   const int64_t inputs = p.input_size, units = p.num_units;
   p.num_proj = words->Number("P", 0, 0);
-  if (p.mode > 3) words->Refuse("cell is not one of CudnnRNNV3");
-  if (p.num_proj > units || (p.num_proj > 0 && p.mode != 2)) words->Refuse("P does not fit");
+  if (p.mode > RnnMode::kGru) words->Refuse("cell is not one of CudnnRNNV3");
+  const bool may_project = p.mode == RnnMode::kLstm;
+  if (p.num_proj > (may_project ? units : 0)) words->Refuse("P does not fit");
   if (p.num_proj == units) p.num_proj = 0;
   p.num_layers = words->Number("L", 1, 1);
-  p.num_dirs = static_cast<int32_t>(words->Number("D", 1, 1));
-  if (p.num_dirs > 2) words->Refuse("D is above 2");
+  p.direction = static_cast<Direction>(words->Number("D", 1, 1));
+  if (p.num_dirs() > 2) words->Refuse("D is above 2");
   const int32_t mode = words->OneOf("input", {"linear", "skip", "auto"});
   if (mode == 1 && inputs != units) words->Refuse("input is skip, but I is not H");
-  p.skip_input = mode > 0 && inputs == units;
+  if (mode > 0 && inputs == units) p.input_mode = InputMode::kSkip;
 }
 
 void ParseLayer(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
-  p.num_layers = p.num_dirs = 1;
   p.weight_layout = kKerasWeights;
   const int32_t mask = words->OneOf("mask", kMasks);
   p.input_masked = mask % 2;
   p.recurrent_masked = mask / 2;
-  p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : p.mode == 3 ? 2 : 1;
+  p.bias_rows = words->OneOf("bias", {"yes", "no"}) == 1 ? 0 : p.mode == RnnMode::kGru ? 2 : 1;
   if (p.dropout > 0 && mask == 0) words->Refuse("dropout without a mask");
-  p.activation = static_cast<int16_t>(words->OneOf("activation", kActivations));
+  p.activation = static_cast<Activation>(words->OneOf("activation", kActivations));
   p.recurrent_activation =
-      static_cast<int16_t>(words->OneOf("recurrent_activation", kActivations, 1));
-  if (p.mode < 2 && (p.activation != 0 || p.recurrent_activation != 1)) {
+      static_cast<Activation>(words->OneOf("recurrent_activation", kActivations, 1));
+  if (p.mode < RnnMode::kLstm &&
+      (p.activation != Activation::kTanh || p.recurrent_activation != Activation::kSigmoid)) {
     words->Refuse("the cell's name says its activation");
   }
-  if (p.mode == 5 && p.recurrent_activation != 1) words->Refuse("the cell has no such gate");
+  if (p.mode == RnnMode::kVanilla && p.recurrent_activation != Activation::kSigmoid) {
+    words->Refuse("the cell has no such gate");
+  }
 }
 
 }  // namespace
@@ -153,7 +156,7 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   const std::string op = words.Text("op", "CudnnRNNV3");
   const int64_t T = words.Number("T", 1, 0), B = words.Number("B", 1, 0);
   const int64_t I = words.Number("I", 1, 1), H = words.Number("H", 1, 1);
-  const int32_t type = words.OneOf("type", kTypes);
+  const auto type = static_cast<Dtype>(words.OneOf("type", kTypes));
   line->run = static_cast<ProblemRun>(words.OneOf("run", {"training", "inference", "packed"}));
   line->isa = words.Text("isa", "");
   line->threads = static_cast<int32_t>(words.Number("threads", 0, 0));
@@ -161,7 +164,7 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   const std::string lengths = words.Text("lengths", "full");
   if (op == "BlockLSTMV2") {
     line->is_block = true;
-    const int32_t peephole = words.OneOf("peephole", {"no", "yes"});
+    const bool peephole = words.OneOf("peephole", {"no", "yes"}) == 1;
     const double clip = static_cast<float>(words.Real("clip"));
     const std::vector<int32_t> seq_len = Lengths(lengths, 1, T, line->seed, &words);
     line->block = {type, peephole, clip, T, B, I, H, seq_len[0]};
@@ -169,11 +172,11 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   }
   RnnProblem& p = line->rnn;
   p.dtype = type;
-  p.mode = words.OneOf("cell", kCells, /*otherwise=*/2);
+  p.mode = static_cast<RnnMode>(words.OneOf("cell", kCells, /*otherwise=*/2));
   p.max_time = T, p.batch = B, p.input_size = I, p.num_units = H;
   p.is_training = line->run == ProblemRun::kTraining;
   p.time_major = words.OneOf("order", {"time", "batch"}) == 0;
-  p.bf16_products = 1;
+  p.bf16_products = true;
   p.dropout = static_cast<float>(words.Real("dropout"));
   if (p.dropout >= 1) words.Refuse("dropout is not below 1");
   const DropoutKey key = MakeDropoutKey(static_cast<int64_t>(line->seed), 0, 0);
@@ -202,28 +205,31 @@ std::vector<std::string> ProblemLines(const std::string& text) {
 std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
   const bool layer = p.weight_layout == kKerasWeights;
   std::ostringstream s;
-  s << "op=" << (layer ? "LayerRNN" : "CudnnRNNV3") << " cell=" << kCells[p.mode]
-    << " T=" << p.max_time << " B=" << p.batch << " I=" << p.input_size << " H=" << p.num_units;
+  s << "op=" << (layer ? "LayerRNN" : "CudnnRNNV3")
+    << " cell=" << kCells[static_cast<size_t>(p.mode)] << " T=" << p.max_time << " B=" << p.batch
+    << " I=" << p.input_size << " H=" << p.num_units;
   if (p.num_proj > 0) s << " P=" << p.num_proj;
   if (p.num_layers != 1) s << " L=" << p.num_layers;
-  if (p.num_dirs != 1) s << " D=" << p.num_dirs;
+  if (p.num_dirs() != 1) s << " D=" << p.num_dirs();
   if (p.dtype != kFloat32) s << " type=" << kTypes[p.dtype];
-  if (p.skip_input) s << " input=skip";
+  if (p.skips_input(0)) s << " input=skip";
   if (std::any_of(lengths.begin(), lengths.end(), [&](int32_t n) { return n != p.max_time; })) {
     for (size_t b = 0; b < lengths.size(); ++b) s << (b == 0 ? " lengths=" : ",") << lengths[b];
   }
   const int32_t mask = p.input_masked + 2 * p.recurrent_masked;
   if (mask != 0) s << " mask=" << kMasks[mask];
   if (layer && p.bias_rows == 0) s << " bias=no";
-  if (p.activation != 0) s << " activation=" << kActivations[p.activation];
-  if (p.recurrent_activation != 1) {
-    s << " recurrent_activation=" << kActivations[p.recurrent_activation];
+  if (p.activation != Activation::kTanh) {
+    s << " activation=" << kActivations[static_cast<size_t>(p.activation)];
+  }
+  if (p.recurrent_activation != Activation::kSigmoid) {
+    s << " recurrent_activation=" << kActivations[static_cast<size_t>(p.recurrent_activation)];
   }
   if (p.dropout > 0) s << " dropout=" << p.dropout;
   if (!p.time_major) s << " order=batch";
   if (!p.is_training) s << " run=inference";
   std::ostringstream rest;
-  if (layer && p.mode == 3 && p.bias_rows == 1) rest << " bias_rows=1";
+  if (layer && p.mode == RnnMode::kGru && p.bias_rows == 1) rest << " bias_rows=1";
   if (!p.bf16_products && p.dtype == kBFloat16) rest << " bf16_products=0";
   if (p.dropout > 0) rest << " dropout_key=" << p.dropout_key[0] << "," << p.dropout_key[1];
   if (!rest.str().empty()) s << " #" << rest.str();

@@ -36,15 +36,14 @@ double OperandEpsilon(const KernelTable& table, const RnnProblem& p) {
 }
 
 // See docs/numerics.md.
-double OutputTolerance(int32_t dtype) {
+double OutputTolerance(Dtype dtype) {
   const double eps = dtype == kFloat16 ? 0.51 : dtype == kBFloat16 ? 1.5 : 32;
   return eps * Epsilon(dtype);
 }
-double GradientTolerance(int32_t dtype) {
+double GradientTolerance(Dtype dtype) {
   const double eps = dtype == kFloat16 ? 0.51 : dtype == kBFloat16 ? 2 : 32;
   return eps * Epsilon(dtype);
 }
-bool IsNarrow(int32_t dtype) { return dtype == kFloat16 || dtype == kBFloat16; }
 
 std::vector<const KernelTable*> TablesOf(const ProblemLine& line) {
   std::vector<const KernelTable*> tables;

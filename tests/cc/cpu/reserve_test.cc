@@ -12,12 +12,9 @@ namespace RNN_OPS_ISA_NAMESPACE {
 namespace {
 
 RnnProblem Problem(const std::vector<int32_t>& lengths) {
-  RnnProblem p = {};
+  RnnProblem p;
   p.dtype = kFloat32;
-  p.mode = static_cast<int32_t>(RnnMode::kLstm);
-  p.num_dirs = 2;
-  p.is_training = 1;
-  p.time_major = 1;
+  p.direction = Direction::kBidirectional;
   p.num_layers = 3;
   p.num_units = 7;
   p.input_size = 5;
@@ -32,7 +29,7 @@ TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
   for (RnnMode mode : {RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
     const std::vector<int32_t> lengths = {4, 2, 1};
     RnnProblem p = Problem(lengths);
-    p.mode = static_cast<int32_t>(mode);
+    p.mode = mode;
     const Sizes<float> sizes = MakeSizes<float>(p);
     const int64_t rows = 7;
     const int64_t bytes = MakeReserve<float>(nullptr, rows, sizes, p.num_layers).bytes();
@@ -42,7 +39,7 @@ TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
     reserve.ClearGaps();
     float number = 1;
     std::vector<std::pair<float*, int64_t>> arrays;
-    for (int64_t i = 0; i < p.num_layers * p.num_dirs; ++i) {
+    for (int64_t i = 0; i < p.num_pseudo_layers(); ++i) {
       const auto kept = reserve.At(i);
       if (!sizes.dense) arrays.push_back({kept.gates, rows * sizes.gate_row});
       if (sizes.cell.has_c) arrays.push_back({kept.c, rows * sizes.padded});
@@ -74,16 +71,16 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   };
   EXPECT_TRUE(seen.insert(Fingerprint(p, true)).second);
   add([](RnnProblem& q) { q.dtype = kFloat64; });
-  add([](RnnProblem& q) { q.mode = static_cast<int32_t>(RnnMode::kGru); });
-  add([](RnnProblem& q) { q.activation = 2; });
-  add([](RnnProblem& q) { q.recurrent_activation = 2; });
-  add([](RnnProblem& q) { q.skip_input = 1; });
-  add([](RnnProblem& q) { q.num_dirs = 1; });
-  add([](RnnProblem& q) { q.time_major = 0; });
+  add([](RnnProblem& q) { q.mode = RnnMode::kGru; });
+  add([](RnnProblem& q) { q.activation = Activation::kHardSigmoid; });
+  add([](RnnProblem& q) { q.recurrent_activation = Activation::kHardSigmoid; });
+  add([](RnnProblem& q) { q.input_mode = InputMode::kSkip; });
+  add([](RnnProblem& q) { q.direction = Direction::kUnidirectional; });
+  add([](RnnProblem& q) { q.time_major = false; });
   add([](RnnProblem& q) { q.dropout = 0.5f; });
   add([](RnnProblem& q) { q.weight_layout = kKerasWeights; });
-  add([](RnnProblem& q) { q.input_masked = 1; });
-  add([](RnnProblem& q) { q.recurrent_masked = 1; });
+  add([](RnnProblem& q) { q.input_masked = true; });
+  add([](RnnProblem& q) { q.recurrent_masked = true; });
   add([](RnnProblem& q) { q.num_layers = 2; });
   add([](RnnProblem& q) { q.num_units = 8; });
   add([](RnnProblem& q) { q.input_size = 6; });

@@ -16,22 +16,18 @@ namespace testing {
 constexpr int32_t kModes[] = {0, 1, 2, 3};  // relu, tanh, LSTM, GRU
 // And GRU with the reset gate first, and one gate with any activation.
 constexpr int32_t kLayerModes[] = {0, 1, 2, 3, 4, 5};
-constexpr int32_t kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
+constexpr Dtype kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
 
 // A training problem of one layer whose rows all have T steps; tests change what they want to.
-inline RnnCase MakeCase(int32_t dtype, int32_t mode, int64_t T, int64_t B, int64_t I, int64_t H) {
+inline RnnCase MakeCase(Dtype dtype, int32_t mode, int64_t T, int64_t B, int64_t I, int64_t H) {
   RnnCase c;
   c.problem.dtype = dtype;
-  c.problem.mode = mode;
-  c.problem.num_dirs = 1;
-  c.problem.is_training = 1;
-  c.problem.time_major = 1;
-  c.problem.num_layers = 1;
+  c.problem.mode = static_cast<RnnMode>(mode);
   c.problem.max_time = T;
   c.problem.batch = B;
   c.problem.input_size = I;
   c.problem.num_units = H;
-  c.problem.bf16_products = 1;
+  c.problem.bf16_products = true;
   c.lengths.assign(B, static_cast<int32_t>(T));
   return c;
 }
@@ -50,16 +46,16 @@ inline void UseKerasWeights(int32_t bias_rows, bool input_masked, bool recurrent
 }
 
 inline bool HasCell(const RnnCase& c) {
-  return c.problem.mode < 4 || c.problem.weight_layout == kKerasWeights;
+  return c.problem.mode < RnnMode::kGruResetBefore || c.problem.weight_layout == kKerasWeights;
 }
 
 // With a bias as the mode has it.
 inline void UseKerasWeights(bool input_masked, bool recurrent_masked, RnnCase* c) {
-  UseKerasWeights(c->problem.mode == 3 ? 2 : 1, input_masked, recurrent_masked, c);
+  UseKerasWeights(c->problem.mode == RnnMode::kGru ? 2 : 1, input_masked, recurrent_masked, c);
 }
 
 // Every feature and every kind of tail: sizes are mostly near multiples of the vector widths.
-inline RnnCase RandomCase(std::mt19937_64& random, int32_t dtype) {
+inline RnnCase RandomCase(std::mt19937_64& random, Dtype dtype) {
   auto any = [&](std::vector<int64_t> of) { return of[random() % of.size()]; };
   auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
   const int64_t H = chance(50) ? any({1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 64, 65, 70})
@@ -68,10 +64,10 @@ inline RnnCase RandomCase(std::mt19937_64& random, int32_t dtype) {
                        any({1, 1, 2, 5, 16, 17, 40}), H);
   RnnProblem& p = c.problem;
   p.num_layers = any({1, 1, 2, 3});
-  p.num_dirs = any({1, 2});
+  p.direction = static_cast<Direction>(any({1, 2}));
   p.time_major = chance(50);
-  if (p.mode == 2 && chance(40)) p.num_proj = 1 + random() % H;
-  if (chance(15)) p.skip_input = 1, p.input_size = H;
+  if (p.mode == RnnMode::kLstm && chance(40)) p.num_proj = 1 + random() % H;
+  if (chance(15)) p.input_mode = InputMode::kSkip, p.input_size = H;
   if (chance(60)) RandomLengths(random, &c);
   if (chance(20)) {
     p.dropout = 0.375;
@@ -82,30 +78,32 @@ inline RnnCase RandomCase(std::mt19937_64& random, int32_t dtype) {
 }
 
 // The same for one layer with Keras's weights. Also calls short enough that nothing is packed.
-inline RnnCase RandomLayerCase(std::mt19937_64& random, int32_t dtype) {
+inline RnnCase RandomLayerCase(std::mt19937_64& random, Dtype dtype) {
   const bool is_short = random() % 4 == 0;
   RnnCase c = RandomCase(random, dtype);
   const RnnProblem from = c.problem;
-  c = MakeCase(dtype, from.mode, is_short ? 1 + random() % 2 : from.max_time,
+  c = MakeCase(dtype, static_cast<int32_t>(from.mode), is_short ? 1 + random() % 2 : from.max_time,
                is_short ? 1 + random() % 2 : from.batch, from.input_size, from.num_units);
   c.problem.time_major = from.time_major;
-  UseKerasWeights(from.mode == 3 ? random() % 3 : random() % 2, random() % 5 < 2, random() % 5 < 2,
-                  &c);
+  UseKerasWeights(from.mode == RnnMode::kGru ? random() % 3 : random() % 2, random() % 5 < 2,
+                  random() % 5 < 2, &c);
   if (random() % 2 == 0) RandomLengths(random, &c);
   return c;
 }
 
 // The same with the cells and activations that only LayerRNN has.
-inline RnnCase RandomGatesCase(std::mt19937_64& random, int32_t dtype) {
+inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
   RnnProblem& p = c.problem;
-  p.mode = static_cast<int32_t>(random() % 4) + 2;
-  p.bias_rows = static_cast<int32_t>(p.mode == 3 ? random() % 3 : random() % 2);
-  p.activation = static_cast<int16_t>(random() % 6);
-  p.recurrent_activation = static_cast<int16_t>(random() % 6);
-  if (random() % 2 == 0) p.activation = 0;
+  p.mode = static_cast<RnnMode>(2 + random() % 4);
+  p.bias_rows = static_cast<int32_t>(p.mode == RnnMode::kGru ? random() % 3 : random() % 2);
+  p.activation = static_cast<Activation>(random() % 6);
+  p.recurrent_activation = static_cast<Activation>(random() % 6);
+  if (random() % 2 == 0) p.activation = Activation::kTanh;
   // Gates that neither shut nor stay below 1 let states grow without bound.
-  if (p.recurrent_activation >= 4 || p.mode == 5) p.recurrent_activation = 1;
+  if (p.recurrent_activation >= Activation::kRelu || p.mode == RnnMode::kVanilla) {
+    p.recurrent_activation = Activation::kSigmoid;
+  }
   return c;
 }
 

@@ -39,7 +39,8 @@ RnnValues SmallIntegers(const RnnCase& c, uint64_t seed) {
   fill(&v.h0, n.h, 0, 3);
   fill(&v.dy, n.y, -3, 3);
   fill(&v.dh_n, n.h, -3, 3);
-  const int64_t columns = std::max(c.problem.input_size, c.problem.num_dirs * c.problem.num_units);
+  const int64_t columns =
+      std::max(c.problem.input_size, c.problem.num_dirs() * c.problem.num_units);
   for (const auto& [weights, size] : {std::pair<Vec*, int64_t>{&v.params, n.params},
                                       {&v.kernel, n.kernel},
                                       {&v.recurrent_kernel, n.recurrent_kernel}}) {
@@ -62,12 +63,12 @@ double Largest(const RnnValues& values) {
   return largest;
 }
 
-void CheckLinearArithmetic(RnnCase (*make)(std::mt19937_64&, int32_t)) {
+void CheckLinearArithmetic(RnnCase (*make)(std::mt19937_64&, Dtype)) {
   std::mt19937_64 random(11);
   int64_t nonzero = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     RnnCase c = make(random, kFloat32);
-    c.problem.mode = 0;
+    c.problem.mode = RnnMode::kRelu;
     if (c.problem.bias_rows > 0) c.problem.bias_rows = 1;
     c.problem.num_proj = 0;
     c.problem.dropout = 0;
@@ -143,12 +144,12 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
   constexpr Shape kShapes[] = {{1, 80}, {2, 45}, {7, 30}, {40, 12}};
   std::mt19937_64 random(12);
   for (int32_t mode : kModes) {
-    for (int32_t dtype : kDtypes) {
+    for (Dtype dtype : kDtypes) {
       for (const auto& [batch, steps] : kShapes) {
         if (dtype == kFloat16 && batch != 40) continue;  // the arithmetic is that of float32
         RnnCase c = MakeCase(dtype, mode, steps, batch, 19, 69);
         c.problem.num_layers = 2;
-        c.problem.num_dirs = dtype == kFloat32 ? 1 : 2;
+        if (dtype != kFloat32) c.problem.direction = Direction::kBidirectional;
         c.problem.dropout = dtype == kFloat32 ? 0.5f : 0;
         // bfloat16 with a projection computes in float32.
         if (mode == 2 && (dtype == kFloat32 || dtype == kFloat64)) c.problem.num_proj = 38;
@@ -164,7 +165,7 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
 TEST(RnnExactness, ThreadsDoNotChangeABitOfLargeWeights) {
   std::mt19937_64 random(13);
   for (int32_t mode : {2, 3, 4}) {
-    for (int32_t dtype : {kFloat32, kBFloat16}) {
+    for (Dtype dtype : {kFloat32, kBFloat16}) {
       RnnCase c = MakeCase(dtype, mode, /*T=*/4, /*B=*/40, /*I=*/9, /*H=*/424);
       if (!HasCell(c)) UseKerasWeights(false, false, &c);
       RandomLengths(random, &c);
@@ -182,7 +183,7 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayer) {
   for (int32_t mode : kLayerModes) {
     for (int32_t masks = 0; masks < 4; ++masks) {
       for (const auto& [batch, steps] : kShapes) {
-        const int32_t dtype = batch == 7 ? kFloat64 : batch == 40 ? kDtypes[masks] : kFloat32;
+        const Dtype dtype = batch == 7 ? kFloat64 : batch == 40 ? kDtypes[masks] : kFloat32;
         RnnCase c = MakeCase(dtype, mode, steps, batch, 19, 69);
         UseKerasWeights(masks & 1, masks & 2, &c);
         if (batch > 1) RandomLengths(random, &c);
@@ -219,7 +220,7 @@ void CheckRowsAreIndependent(int64_t D, int64_t B, bool layer) {
   for (int32_t mode : kLayerModes) {
     RnnCase c = MakeCase(kFloat32, mode, T, B, 5, 21);
     const int64_t G = mode == 2 ? 4 : mode == 3 || mode == 4 ? 3 : 1;
-    c.problem.num_dirs = static_cast<int32_t>(D);
+    c.problem.direction = static_cast<Direction>(D);
     if (layer) UseKerasWeights(true, true, &c);
     if (!HasCell(c)) continue;
     RandomLengths(random, &c);

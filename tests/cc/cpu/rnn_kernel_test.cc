@@ -15,7 +15,7 @@ namespace testing {
 namespace {
 
 // In units of the largest value of each tensor; see docs/numerics.md.
-double Tolerance(int32_t dtype) { return 32 * Epsilon(dtype); }
+double Tolerance(Dtype dtype) { return 32 * Epsilon(dtype); }
 
 RnnValues Expected(const RnnCase& c, const RnnValues& inputs) {
   RnnValues want = inputs;
@@ -57,9 +57,9 @@ double CheckAgainstReference(const RnnCase& c, uint64_t seed, int32_t num_thread
   return worst / Epsilon(c.problem.dtype);
 }
 
-using CaseMaker = RnnCase (*)(std::mt19937_64& random, int32_t dtype);
+using CaseMaker = RnnCase (*)(std::mt19937_64& random, Dtype dtype);
 
-void CheckRandomProblems(CaseMaker make, int32_t dtype) {
+void CheckRandomProblems(CaseMaker make, Dtype dtype) {
   std::mt19937_64 random(dtype);
   double worst = 0;
   for (uint64_t seed = 0; seed < 250 && !::testing::Test::HasFailure(); ++seed) {
@@ -136,17 +136,18 @@ TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
 
 TEST(RnnKernels, EmptyProblems) {
   for (int32_t mode : kLayerModes) {
-    for (int32_t dtype : kDtypes) {
+    for (Dtype dtype : kDtypes) {
       for (int time_major = 0; time_major < 2; ++time_major) {
         // T = 0, B = 0, both, and only rows of length 0.
         for (RnnCase c : {MakeCase(dtype, mode, 0, 5, 3, 9), MakeCase(dtype, mode, 4, 0, 3, 9),
                           MakeCase(dtype, mode, 0, 0, 3, 9), MakeCase(dtype, mode, 4, 5, 3, 9)}) {
           c.problem.time_major = time_major;
           c.problem.num_layers = 2;
-          c.problem.num_dirs = 2;
+          c.problem.direction = Direction::kBidirectional;
           std::fill(c.lengths.begin(), c.lengths.end(), 0);
           if (HasCell(c)) CheckAgainstReference(c, 7, 2);
-          c.problem.num_layers = c.problem.num_dirs = 1;
+          c.problem.num_layers = 1;
+          c.problem.direction = Direction::kUnidirectional;
           for (int masked = 0; masked < 2; ++masked) {
             UseKerasWeights(masked, masked, &c);
             CheckAgainstReference(c, 7, 2);
@@ -167,7 +168,7 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
     RnnCase c = MakeCase(kBFloat16, 1 + k % 3, 1 + random() % 30, 1 + random() % 20,
                          1 + random() % 70, 1 + random() % 90);
     c.problem.num_layers = 1 + k % 2;
-    c.problem.num_dirs = 1 + k / 2 % 2;
+    c.problem.direction = static_cast<Direction>(1 + k / 2 % 2);
     c.problem.time_major = k % 5 != 0;
     if (k % 4 == 0) UseKerasWeights(false, false, &c);  // one layer, one direction
     if (k % 3 == 0) RandomLengths(random, &c);
@@ -193,7 +194,7 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
   for (int k = 0; k < 90; ++k) {
-    const int32_t dtype = k % 2 ? kFloat16 : kBFloat16;
+    const Dtype dtype = k % 2 ? kFloat16 : kBFloat16;
     RnnCase c = k < 30   ? RandomCase(random, dtype)
                 : k < 60 ? RandomLayerCase(random, dtype)
                          : RandomGatesCase(random, dtype);

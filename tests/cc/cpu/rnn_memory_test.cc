@@ -20,7 +20,7 @@ constexpr ThreadBudget kThreads = {2, 1, 0};
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
   for (uint64_t seed = 0; seed < 180; ++seed) {
-    const int32_t dtype = kDtypes[seed % 4];
+    const Dtype dtype = kDtypes[seed % 4];
     const RnnCase c = seed < 60    ? RandomCase(random, dtype)
                       : seed < 120 ? RandomLayerCase(random, dtype)
                                    : RandomGatesCase(random, dtype);
@@ -50,7 +50,7 @@ TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
 TEST(RnnMemory, PackedWeightsAreWrittenWhole) {
   std::mt19937_64 random(23);
   for (uint64_t seed = 0; seed < 120; ++seed) {
-    const int32_t dtype = kDtypes[seed % 4];
+    const Dtype dtype = kDtypes[seed % 4];
     RnnCase c = seed < 60 ? RandomCase(random, dtype) : RandomGatesCase(random, dtype);
     if (c.problem.input_masked || c.problem.recurrent_masked) continue;
     c.problem.is_training = 0;
@@ -71,10 +71,10 @@ TEST(RnnMemory, PackedWeightsAreWrittenWhole) {
 TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
   std::mt19937_64 random(22);
   for (int32_t mode : kLayerModes) {
-    for (int32_t dtype : kDtypes) {
+    for (Dtype dtype : kDtypes) {
       RnnCase c = MakeCase(dtype, mode, 7, 9, 6, 18);
       c.problem.num_layers = 3;
-      c.problem.num_dirs = 2;
+      c.problem.direction = Direction::kBidirectional;
       c.problem.dropout = 0.25;
       c.problem.dropout_key[0] = 77;
       RandomLengths(random, &c);
@@ -110,7 +110,7 @@ TEST(RnnMemory, ReserveSpaceOfAnotherProblemIsRefused) {
   add("lengths", [](RnnCase* o) { o->lengths = {3, 6, 0, 2, 6, 1}; });
   add("layout", [](RnnCase* o) { o->problem.time_major = 0; });
   add("input size", [](RnnCase* o) { o->problem.input_size = 5; });
-  add("skip_input", [](RnnCase* o) { o->problem.skip_input = 1; });
+  add("skip_input", [](RnnCase* o) { o->problem.input_mode = InputMode::kSkip; });
   add("dropout", [](RnnCase* o) { o->problem.dropout = 0.5; });
   for (const KernelTable* table : Tables()) {
     RnnRun run(*table, c, RandomInputs(c, 1));
@@ -168,7 +168,7 @@ TEST(RnnMemory, ReserveSpaceOfAnotherInstructionSetIsRefused) {
 TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
   constexpr int64_t T = INT32_MAX, H = int64_t{1} << 28;
   for (const KernelTable* table : Tables()) {
-    for (int32_t dtype : kDtypes) {
+    for (Dtype dtype : kDtypes) {
       for (int32_t mode : {2, 3, 4}) {
         RnnCase c = MakeCase(dtype, mode, T, 3, 1, H);
         if (!HasCell(c)) UseKerasWeights(false, false, &c);
@@ -177,7 +177,7 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
         EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, -1) << Describe(c);
         EXPECT_EQ(table->rnn_backward_sizes(&p, &kThreads).scratch_bytes, -1) << Describe(c);
       }
-      const BlockLstmProblem b = {dtype, 0, 0.0, T, 3, 1, H, T};
+      const BlockLstmProblem b = {dtype, false, 0.0, T, 3, 1, H, T};
       EXPECT_EQ(table->block_lstm_backward_scratch(&b, &kThreads), -1);
     }
   }

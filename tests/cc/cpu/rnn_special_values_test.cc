@@ -49,18 +49,18 @@ void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want,
 
 // Activations that are lines between two bounds, where the cell has a choice.
 void UseHardSigmoid(RnnCase* c) {
-  if (c->problem.mode >= 2) c->problem.recurrent_activation = 2;
+  if (c->problem.mode >= RnnMode::kLstm) c->problem.recurrent_activation = Activation::kHardSigmoid;
 }
 void UseLines(RnnCase* c) {
   UseHardSigmoid(c);
-  if (c->problem.mode >= 2) c->problem.activation = 5;
+  if (c->problem.mode >= RnnMode::kLstm) c->problem.activation = Activation::kLinear;
 }
 
 // NaN in one row's input: in that row's outputs from that step on, in no other row, and in the
 // gradients that all rows share.
 void CheckNanStaysInItsRow(void (*change)(RnnCase*)) {
   for (int32_t mode : kLayerModes) {
-    for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
+    for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
       constexpr int64_t T = 6, B = 9, I = 5, H = 19, kRow = 4, kStep = 2;
       RnnCase c = MakeCase(dtype, mode, T, B, I, H);
       change(&c);
@@ -120,9 +120,9 @@ TEST(RnnSpecialValues, NanStaysInItsRow) {
 TEST(RnnSpecialValues, PaddingIsNotRead) {
   std::mt19937_64 random(31);
   for (int32_t mode : kLayerModes) {
-    for (int32_t dtype : kDtypes) {
+    for (Dtype dtype : kDtypes) {
       RnnCase c = MakeCase(dtype, mode, 7, 8, 3, 20);
-      c.problem.num_dirs = 2;
+      c.problem.direction = Direction::kBidirectional;
       c.problem.num_layers = 2;
       RandomLengths(random, &c);
       RnnCase layer = MakeCase(dtype, mode, 7, 8, 3, 20);
@@ -131,7 +131,7 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
       for (const RnnCase& problem : {c, layer}) {
         if (!HasCell(problem)) continue;
         const RnnValues clean = RandomInputs(problem, mode);
-        const int64_t outputs = problem.problem.num_dirs * 20;
+        const int64_t outputs = problem.problem.num_dirs() * 20;
         RnnValues dirty = clean;
         for (int64_t row = 0; row < 7 * 8; ++row) {
           if (row / 8 < c.lengths[row % 8]) continue;
@@ -154,7 +154,7 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
 // finite, also where H is not a multiple of the vector width.
 void CheckInfinity(void (*change)(RnnCase*)) {
   for (int32_t mode : {1, 2, 3, 4}) {
-    for (int32_t dtype : {kFloat32, kFloat64}) {
+    for (Dtype dtype : {kFloat32, kFloat64}) {
       for (int64_t H : {1, 3, 8, 13, 16, 21}) {
         RnnCase c = MakeCase(dtype, mode, 3, 6, 4, H);
         change(&c);
@@ -192,7 +192,7 @@ TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
 // vector width. Nothing is negative, so no two infinities cancel.
 TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
   for (int32_t mode : {0, 1}) {
-    for (int32_t dtype : {kFloat32, kFloat64}) {
+    for (Dtype dtype : {kFloat32, kFloat64}) {
       for (int64_t H : {1, 3, 8, 13, 16, 21}) {
         RnnCase c = MakeCase(dtype, mode, 4, 3, 2, H);
         RnnValues inputs = RandomInputs(c, mode);
@@ -221,7 +221,7 @@ TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
 // Pre-activations of up to 1e30: gates become exactly 0 or 1, and everything stays finite.
 void CheckHugePreActivations(bool layer) {
   for (int32_t mode : {1, 2, 3, 4}) {
-    for (int32_t dtype : {kFloat32, kFloat64, kBFloat16}) {
+    for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
       for (double size : {100.0, 1e4, 1e30}) {
         RnnCase c = MakeCase(dtype, mode, 4, 5, 3, 18);
         if (layer) UseKerasWeights(false, true, &c);

@@ -17,14 +17,8 @@ using V = BlockValues;
 using Vec = std::vector<double>;
 
 cpu::BlockLstmProblem ForReference(const BlockLstmProblem& p) {
-  return {static_cast<int32_t>(p.dtype),
-          p.use_peephole ? 1 : 0,
-          p.cell_clip,
-          p.dims.max_time,
-          p.dims.batch,
-          p.dims.input_size,
-          p.dims.num_units,
-          p.seq_len_max};
+  return {p.dtype,      p.use_peephole,    p.cell_clip,      p.dims.max_time,
+          p.dims.batch, p.dims.input_size, p.dims.num_units, p.seq_len_max};
 }
 
 void FillRandom(std::mt19937_64& random, Dtype dtype, double size, int64_t count, Vec* values) {

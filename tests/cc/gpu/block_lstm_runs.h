@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cc/core/dtype.h"
 #include "cc/core/status.h"
 #include "cc/gpu/block_lstm_executor.h"
-#include "cc/gpu/dtype.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/fake_cuda.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cc/gpu/dtype.h"
+#include "cc/core/dtype.h"
 #include "tests/cc/cpu/narrow_bits.h"
 
 namespace rnn_ops {

@@ -18,18 +18,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 cpu::RnnProblem ReferenceProblem(const RnnCase& c) {
-  cpu::RnnProblem p{};
-  p.mode = static_cast<int32_t>(c.config.mode);
-  p.skip_input = c.config.input_mode == InputMode::kSkip;
-  p.num_dirs = static_cast<int32_t>(c.config.num_dirs());
-  p.is_training = 1;
-  p.time_major = c.config.time_major;
-  p.num_layers = c.config.num_layers;
-  p.num_units = c.config.num_units;
-  p.input_size = c.config.input_size;
-  p.num_proj = c.config.num_proj;
-  p.max_time = c.config.max_time;
-  p.batch = c.config.batch;
+  cpu::RnnProblem p;
+  static_cast<RnnConfig&>(p) = c.config;
+  p.is_training = true;
+  p.dropout = 0;  // whose masks are the generator's
   p.lengths = c.lengths.data();
   return p;
 }

@@ -217,15 +217,15 @@ class Memory {
 };
 
 // Numbers of one type: mostly tame, some any bits at all.
-inline void FillNumbers(FuzzedDataProvider& bytes, int32_t dtype, Memory* memory) {
+inline void FillNumbers(FuzzedDataProvider& bytes, Dtype dtype, Memory* memory) {
   const uint8_t start = bytes.ConsumeIntegral<uint8_t>();
   auto* const at = static_cast<unsigned char*>(memory->data());
-  const int64_t width = dtype == cpu::kFloat64 ? 8 : dtype == cpu::kFloat32 ? 4 : 2;
+  const int64_t width = dtype == kFloat64 ? 8 : dtype == kFloat32 ? 4 : 2;
   for (int64_t k = 0; k < memory->bytes() / width; ++k) {
     const double v = ((start + 37 * k) % 101) / 50.0 - 1;
-    if (dtype == cpu::kFloat64) {
+    if (dtype == kFloat64) {
       reinterpret_cast<double*>(at)[k] = v;
-    } else if (dtype == cpu::kFloat32) {
+    } else if (dtype == kFloat32) {
       reinterpret_cast<float*>(at)[k] = static_cast<float>(v);
     } else {  // between -2 and 2 in either 16-bit type
       reinterpret_cast<uint16_t*>(at)[k] = static_cast<uint16_t>((start + 37 * k) % 0x3F80);

@@ -25,28 +25,31 @@ int64_t DrawWidth(FuzzedDataProvider& bytes) {
 
 RnnCase DrawCase(FuzzedDataProvider& bytes) {
   RnnCase c = cpu::testing::MakeCase(
-      bytes.ConsumeIntegralInRange<int32_t>(0, 3), bytes.ConsumeIntegralInRange<int32_t>(0, 3),
-      bytes.ConsumeIntegralInRange<int64_t>(1, 7), bytes.ConsumeIntegralInRange<int64_t>(1, 15),
-      DrawWidth(bytes), DrawWidth(bytes));
+      static_cast<Dtype>(bytes.ConsumeIntegralInRange<int32_t>(0, 3)),
+      bytes.ConsumeIntegralInRange<int32_t>(0, 3), bytes.ConsumeIntegralInRange<int64_t>(1, 7),
+      bytes.ConsumeIntegralInRange<int64_t>(1, 15), DrawWidth(bytes), DrawWidth(bytes));
   cpu::RnnProblem& p = c.problem;
   p.time_major = bytes.ConsumeBool();
   p.bf16_products = bytes.ConsumeBool();
   if (bytes.ConsumeBool()) {
-    if (p.mode == 3 && bytes.ConsumeBool()) p.mode = 4;
-    if (p.mode >= 2 && bytes.ConsumeBool()) {
-      p.activation = bytes.ConsumeIntegralInRange<int16_t>(0, 5);
-      p.recurrent_activation = bytes.ConsumeIntegralInRange<int16_t>(0, 5);
+    if (p.mode == RnnMode::kGru && bytes.ConsumeBool()) p.mode = RnnMode::kGruResetBefore;
+    if (p.mode >= RnnMode::kLstm && bytes.ConsumeBool()) {
+      p.activation = static_cast<Activation>(bytes.ConsumeIntegralInRange(0, 5));
+      p.recurrent_activation = static_cast<Activation>(bytes.ConsumeIntegralInRange(0, 5));
     }
     const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
-    const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == 3 ? 2 : 1);
+    const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == RnnMode::kGru ? 2 : 1);
     cpu::testing::UseKerasWeights(rows, input_masked, recurrent_masked, &c);
   } else {
     p.num_layers = bytes.ConsumeIntegralInRange<int64_t>(1, 3);
-    p.num_dirs = bytes.ConsumeIntegralInRange<int32_t>(1, 2);
-    if (p.mode == 2 && bytes.ConsumeBool()) {
+    p.direction = static_cast<Direction>(bytes.ConsumeIntegralInRange<int32_t>(1, 2));
+    if (p.mode == RnnMode::kLstm && bytes.ConsumeBool()) {
       p.num_proj = bytes.ConsumeIntegralInRange<int64_t>(0, p.num_units);
     }
-    if (bytes.ConsumeIntegralInRange<int>(0, 5) == 0) p.skip_input = 1, p.input_size = p.num_units;
+    if (bytes.ConsumeIntegralInRange<int>(0, 5) == 0) {
+      p.input_mode = InputMode::kSkip;
+      p.input_size = p.num_units;
+    }
     if (bytes.ConsumeIntegralInRange<int>(0, 4) == 0) {
       p.dropout = bytes.ConsumeProbability<float>();
       p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
@@ -60,7 +63,7 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
 
 // Any bits in some of the tensors' numbers. Returns whether there are.
 template <typename Values>
-bool MakeWild(FuzzedDataProvider& bytes, const cpu::testing::Fields<Values>& fields, int32_t dtype,
+bool MakeWild(FuzzedDataProvider& bytes, const cpu::testing::Fields<Values>& fields, Dtype dtype,
               Values* values) {
   const int count = bytes.ConsumeIntegralInRange<int>(0, 3);
   for (int k = 0; k < count; ++k) {
@@ -86,11 +89,11 @@ void RequireSame(const cpu::testing::Fields<Values>& fields, const Values& a, co
 void RunRnn(FuzzedDataProvider& bytes) {
   const RnnCase c = DrawCase(bytes);
   RnnValues inputs = cpu::testing::RandomInputs(c, bytes.ConsumeIntegral<uint32_t>());
-  const int32_t dtype = c.problem.dtype;
+  const Dtype dtype = c.problem.dtype;
   // Gates without bounds let the states grow beyond the type.
   const bool wild = MakeWild(bytes, cpu::testing::kRnnInputs, dtype, &inputs) |
                     MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs) |
-                    (c.problem.recurrent_activation >= static_cast<int16_t>(Activation::kRelu));
+                    (c.problem.recurrent_activation >= Activation::kRelu);
   const cpu::KernelTable& table = *cpu::testing::Tables().front();
   RnnValues first;
   for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
@@ -108,7 +111,7 @@ void RunRnn(FuzzedDataProvider& bytes) {
 
 void RunBlock(FuzzedDataProvider& bytes) {
   cpu::BlockLstmProblem p = {};
-  p.dtype = bytes.ConsumeIntegralInRange<int32_t>(0, 3);
+  p.dtype = static_cast<Dtype>(bytes.ConsumeIntegralInRange<int32_t>(0, 3));
   p.max_time = bytes.ConsumeIntegralInRange<int64_t>(0, 7);
   p.batch = bytes.ConsumeIntegralInRange<int64_t>(0, 15);
   p.input_size = DrawWidth(bytes);

@@ -21,16 +21,14 @@ using cpu::RnnSizes;
 // The tensors of one call.
 class Tensors {
  public:
-  Tensors(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) : bytes_(bytes), dtype_(dtype) {}
+  Tensors(FuzzedDataProvider& bytes, Dtype dtype) : bytes_(bytes), dtype_(dtype) {}
 
   void* Filled(const PartialShape& shape) {
     void* data = Output(shape);
     FillNumbers(bytes_, dtype_, memory_.back().get());
     return data;
   }
-  void* Output(const PartialShape& shape) {
-    return Bytes(Elements(shape) * cpu::ElementBytes(dtype_));
-  }
+  void* Output(const PartialShape& shape) { return Bytes(Elements(shape) * SizeOf(dtype_)); }
   void* Bytes(int64_t bytes) {
     memory_.push_back(std::make_unique<Memory>(bytes));
     return memory_.back()->data();
@@ -38,7 +36,7 @@ class Tensors {
 
  private:
   FuzzedDataProvider& bytes_;
-  const cpu::KernelDtype dtype_;
+  const Dtype dtype_;
   std::vector<std::unique_ptr<Memory>> memory_;
 };
 
@@ -87,7 +85,7 @@ void RunBoth(FuzzedDataProvider& bytes, Tensors& tensors, Shapes& shapes, Call& 
   f.scratch = tensors.Bytes(sizes.scratch_bytes);
   auto* const reserve = static_cast<unsigned char*>(tensors.Bytes(sizes.reserve_bytes));
   f.reserve = reserve;
-  Require(cpu::RunRnnForward(call.config, f).ok(), "forward runs");
+  Require(cpu::RunRnnForward(f).ok(), "forward runs");
 
   const RnnSizes back = cpu::RnnBackwardSizes(b);
   Require(back.reserve_bytes == sizes.reserve_bytes, "the passes agree on the reserve space");
@@ -110,11 +108,11 @@ void RunBoth(FuzzedDataProvider& bytes, Tensors& tensors, Shapes& shapes, Call& 
     reserve[bytes.ConsumeIntegralInRange<int64_t>(0, end - 1)] ^= byte;
     as_written = false;
   }
-  const bool ran = Accepted(cpu::RunRnnBackward(call.config, b));
+  const bool ran = Accepted(cpu::RunRnnBackward(b));
   Require(ran || !as_written, "backward runs on what forward wrote");
 }
 
-void RunStack(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
+void RunStack(FuzzedDataProvider& bytes, Dtype dtype) {
   RnnAttrs attrs = DrawAttrs(bytes);
   const Sizes sizes = DrawSizes(bytes);
   if (attrs.mode == RnnMode::kLstm && bytes.ConsumeBool()) attrs.num_proj = sizes.P;
@@ -139,7 +137,7 @@ void RunStack(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
   RunBoth(bytes, tensors, shapes, call);
 }
 
-void RunLayer(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
+void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   const RnnAttrs attrs = DrawLayerAttrs(bytes);
   Shapes shapes = LayerShapes(attrs, DrawSizes(bytes), bytes);
   shapes["reserve_space"] = PartialShape::Of({1});
@@ -175,7 +173,7 @@ void RunLayer(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
   RunBoth(bytes, tensors, shapes, call);
 }
 
-void RunBlock(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
+void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
   Shapes shapes = BlockShapes(DrawSizes(bytes));
   Edit(bytes, shapes.all());
   for (const PartialShape& shape : shapes.all()) {
@@ -228,7 +226,7 @@ void RunBlock(FuzzedDataProvider& bytes, cpu::KernelDtype dtype) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);
-  const auto dtype = static_cast<rnn_ops::cpu::KernelDtype>(bytes.ConsumeIntegralInRange(0, 3));
+  const auto dtype = static_cast<rnn_ops::Dtype>(bytes.ConsumeIntegralInRange(0, 3));
   switch (bytes.ConsumeIntegralInRange<int>(0, 3)) {
     case 0:
       rnn_ops::fuzzing::RunBlock(bytes, dtype);

@@ -35,11 +35,10 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   if (attrs.mode == RnnMode::kLstm && !keras) attrs.num_proj = s.P;
   if (!Accepted(MakeRnnConfig(attrs, s.L, s.H, s.I, s.T, s.B, &network->config))) return false;
   RnnProblem& p = network->problem;
-  p = cpu::MakeRnnProblem(network->config,
-                          static_cast<cpu::KernelDtype>(bytes.ConsumeIntegralInRange(0, 3)));
+  p = cpu::MakeRnnProblem(network->config, static_cast<Dtype>(bytes.ConsumeIntegralInRange(0, 3)));
   if (keras) {
     p.weight_layout = cpu::kKerasWeights;
-    p.bias_rows = p.mode == 3 ? 2 : 1;
+    p.bias_rows = p.mode == RnnMode::kGru ? 2 : 1;
   }
   network->lengths.assign(s.B, static_cast<int32_t>(s.T));
   p.lengths = network->lengths.data();
@@ -47,7 +46,7 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
 }
 
 std::unique_ptr<Memory> Numbers(FuzzedDataProvider& bytes, const RnnProblem& p, int64_t elements) {
-  auto memory = std::make_unique<Memory>(elements * cpu::ElementBytes(p.dtype));
+  auto memory = std::make_unique<Memory>(elements * SizeOf(p.dtype));
   FillNumbers(bytes, p.dtype, memory.get());
   return memory;
 }
@@ -111,7 +110,7 @@ void RunOn(FuzzedDataProvider& bytes, const Network& network,
   args.packed = panels.data();
   const Memory scratch(cpu::RnnForwardSizes(args).scratch_bytes);
   args.scratch = scratch.data();
-  Require(cpu::RunRnnForward(c, args).ok(), "inference runs on packed weights");
+  Require(cpu::RunRnnForward(args).ok(), "inference runs on packed weights");
 }
 
 void Run(FuzzedDataProvider& bytes) {

@@ -1,0 +1,82 @@
+// What a recurrent network is, apart from its tensors: plain data, which the kernels of every
+// instruction set read as it is.
+#ifndef TF_RNN_OPS_CC_CORE_RNN_TYPES_H_
+#define TF_RNN_OPS_CC_CORE_RNN_TYPES_H_
+
+#include <cstdint>
+
+namespace rnn_ops {
+
+class Status;
+
+// The numbers are cuDNN's, but for the last two, which only LayerRNN has.
+enum class RnnMode : int32_t {
+  kRelu = 0,
+  kTanh = 1,
+  kLstm = 2,
+  kGru = 3,
+  kGruResetBefore = 4,
+  kVanilla = 5,  // one gate with any activation
+};
+
+enum class Activation : int32_t {
+  kTanh = 0,
+  kSigmoid = 1,
+  kHardSigmoid = 2,        // x / 6 + 1/2 between 0 and 1, of Keras 3
+  kHardSigmoidKeras2 = 3,  // x / 5 + 1/2 between 0 and 1, of Keras 1 and 2
+  kRelu = 4,
+  kLinear = 5,
+};
+
+// The numbers are cuDNN's.
+enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
+
+// The number of directions.
+enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
+
+// The attributes of the CudnnRNN ops and of LayerRNN, as the graph gives them.
+struct RnnAttrs {
+  RnnMode mode = RnnMode::kLstm;
+  Activation activation = Activation::kTanh;               // of the candidate, of c, of kVanilla
+  Activation recurrent_activation = Activation::kSigmoid;  // of the other gates
+  InputMode input_mode = InputMode::kLinear;
+  Direction direction = Direction::kUnidirectional;
+  float dropout = 0.0f;
+  int64_t seed = 0;
+  int64_t seed2 = 0;
+  int64_t num_proj = 0;  // P; 0: none
+  bool is_training = true;
+  bool time_major = true;
+
+  int64_t num_dirs() const { return static_cast<int64_t>(direction); }  // D
+  int64_t num_gates() const;                                            // G: 4, 3 or 1
+
+  // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
+  // activations other than tanh and sigmoid only in modes that have them.
+  Status Validate() const;
+};
+
+// One whole problem: attributes and sizes. input_mode is not kAuto, and num_proj == num_units is
+// stored as 0, as cuDNN means it. Validate() guarantees that every product below fits.
+struct RnnConfig : RnnAttrs {
+  int64_t num_layers = 1;  // L
+  int64_t num_units = 0;   // H
+  int64_t input_size = 0;  // I
+  int64_t max_time = 0;    // T
+  int64_t batch = 0;       // B
+
+  int64_t hidden_size() const { return num_proj > 0 ? num_proj : num_units; }  // P or H
+  int64_t num_pseudo_layers() const { return num_layers * num_dirs(); }        // L*D
+  int64_t output_size() const { return num_dirs() * hidden_size(); }           // D*P or D*H
+  int64_t layer_input_size(int64_t layer) const { return layer == 0 ? input_size : output_size(); }
+  // True where the layer has no input weights.
+  bool skips_input(int64_t layer) const { return layer == 0 && input_mode == InputMode::kSkip; }
+
+  // Every size in range, skip_input only with I == H, projection in [0, H], and all products of
+  // sizes that the library forms (tensors, parameters, reserve, scratch) below 2^62 bytes.
+  Status Validate() const;
+};
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_RNN_TYPES_H_
