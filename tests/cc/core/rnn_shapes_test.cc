@@ -208,6 +208,16 @@ TEST(RnnShapes, EmptySizes) {
   ExpectInvalid(Infer(in), {"input_h", "L*D must be at least 1"});
 }
 
+// The bound counts two steps more than there are, so these are just within it and just beyond.
+TEST(RnnShapes, WithoutAnyStepInputMayBeWider) {
+  RnnDims dims;
+  InputShapes in(kCudnnRnnV3);
+  in["input"] = Shape({0, int64_t{1} << 25, 1717986918});
+  EXPECT_TRUE(in.Infer({}, &dims).ok());
+  in["input"] = Shape({1, int64_t{1} << 25, 1717986918});
+  ExpectInvalid(in.Infer({}, &dims), {"too large"});
+}
+
 TEST(RnnShapes, OddNumberOfPseudoLayers) {
   RnnAttrs attrs;
   attrs.direction = Direction::kBidirectional;
@@ -411,6 +421,7 @@ TEST(RnnShapes, FirstVersions) {
   for (const OpSpec* op : {&kCudnnRnnBackpropV1, &kCudnnRnnBackpropV2}) {
     InputShapes in(*op);
     in.Take(BackpropInputs());
+    EXPECT_EQ(op->num_outputs(), 4);
     EXPECT_EQ(in.Output(3), (Dims{216}));
     if (op == &kCudnnRnnBackpropV2) in["host_reserved"] = Shape({3, 4});  // whatever it is
     EXPECT_TRUE(in.Infer().ok());

@@ -127,6 +127,12 @@ inline int64_t GatesOf(RnnMode mode) {
   }
 }
 
+// Of LayerRNN, which has all cells.
+inline RnnMode DrawMode(FuzzedDataProvider& bytes) {
+  constexpr int kLast = static_cast<int>(RnnMode::kVanilla);
+  return static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, kLast));
+}
+
 inline Activation DrawActivation(FuzzedDataProvider& bytes) {
   return static_cast<Activation>(bytes.ConsumeIntegralInRange<int>(0, 5));
 }
@@ -134,7 +140,7 @@ inline Activation DrawActivation(FuzzedDataProvider& bytes) {
 // Of LayerRNN. Activations that the mode does not take are among them.
 inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
   RnnAttrs attrs;
-  attrs.mode = static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, 4));
+  attrs.mode = DrawMode(bytes);
   attrs.time_major = bytes.ConsumeBool();
   if (bytes.ConsumeBool()) {
     attrs.activation = DrawActivation(bytes);

@@ -32,11 +32,10 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
   p.time_major = bytes.ConsumeBool();
   p.bf16_products = bytes.ConsumeBool();
   if (bytes.ConsumeBool()) {
-    if (p.mode == RnnMode::kGru && bytes.ConsumeBool()) p.mode = RnnMode::kGruResetBefore;
-    if (p.mode >= RnnMode::kLstm && bytes.ConsumeBool()) {
-      p.activation = static_cast<Activation>(bytes.ConsumeIntegralInRange(0, 5));
-      p.recurrent_activation = static_cast<Activation>(bytes.ConsumeIntegralInRange(0, 5));
-    }
+    p.mode = DrawMode(bytes);
+    const bool gated = GatesOf(p.mode) > 1;
+    if (gated || p.mode == RnnMode::kVanilla) p.activation = DrawActivation(bytes);
+    if (gated) p.recurrent_activation = DrawActivation(bytes);
     const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
     const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == RnnMode::kGru ? 2 : 1);
     cpu::testing::UseKerasWeights(rows, input_masked, recurrent_masked, &c);
