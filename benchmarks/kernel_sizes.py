@@ -7,7 +7,7 @@ cc/cpu/kernel_table.h. A test compares the reserve space with what the op return
 import ctypes
 import pathlib
 
-_VERSION = 7  # the kKernelTableVersion with these structures
+_VERSION = 8  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -26,7 +26,7 @@ class _Problem(ctypes.Structure):
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
         *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
         *((n, ctypes.c_bool) for n in ("input_masked", "recurrent_masked", "weights_packed")),
-        ("bf16_products", ctypes.c_bool),
+        ("bf16_products", ctypes.c_int32),
     ]
 
 

@@ -75,7 +75,7 @@ bool ParseShape(const std::string& line, Shape* shape) {
   p.num_units = sizes[3];
   p.num_layers = sizes.size() > 4 ? sizes[4] : 1;
   if (sizes.size() > 5) p.direction = static_cast<Direction>(sizes[5]);
-  p.bf16_products = true;
+  p.bf16_products = kBf16ProductsOnAmx;  // all that the CPU has
   shape->text = line;
   return p.num_dirs() <= 2;
 }

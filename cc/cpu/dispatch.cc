@@ -35,12 +35,14 @@ const VariantChoice& Chosen() {
 
 const KernelTable& Kernels() { return *Chosen().table; }
 
-bool AllowBf16Products() {
-  static const bool allow = [] {
+Bf16Products AllowedBf16Products() {
+  static const Bf16Products allowed = [] {
     const char* value = std::getenv("TF_RNN_OPS_BF16_PRODUCTS");
-    return value == nullptr || std::strcmp(value, "0") != 0;
+    if (value == nullptr) return kBf16Products;
+    if (std::strcmp(value, "0") == 0) return kNoBf16Products;
+    return std::strcmp(value, "amx") == 0 ? kBf16ProductsOnAmx : kBf16Products;
   }();
-  return allow;
+  return allowed;
 }
 
 const DispatchReport& Dispatch() { return Chosen().report; }

@@ -13,9 +13,9 @@ namespace cpu {
 // TF_RNN_OPS_CPU_ISA (baseline, avx2 or avx512) asks for a lower level than the best.
 const KernelTable& Kernels();
 
-// Whether products of bfloat16 tensors may be taken in bfloat16; the environment variable
-// TF_RNN_OPS_BF16_PRODUCTS=0 says no.
-bool AllowBf16Products();
+// How bfloat16 tensors may be multiplied: kBf16Products, unless the environment variable
+// TF_RNN_OPS_BF16_PRODUCTS is 0 (in float32) or amx (also on AMX).
+Bf16Products AllowedBf16Products();
 
 // What was chosen and why, in one line; empty `why` when nothing was out of the ordinary.
 struct DispatchReport {

@@ -53,7 +53,7 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype) {
   RnnProblem problem;
   static_cast<RnnConfig&>(problem) = config;
   problem.dtype = dtype;
-  problem.bf16_products = AllowBf16Products();
+  problem.bf16_products = AllowedBf16Products();
   return problem;
 }
 

@@ -28,7 +28,15 @@ CC_RULES = {
     # The interface of the kernels, and kernels_isa.cc.
     "cpu": ("cc/cpu/", "cc/core/", "cpuid.h", "dlfcn.h"),
     # The rooms of the kernels.
-    "cpu/simd": ("cc/cpu/simd/", "cc/core/check.h", *EIGEN, "cpuid.h", "immintrin.h"),
+    "cpu/simd": (
+        "cc/cpu/simd/",
+        "cc/core/check.h",
+        *EIGEN,
+        "cpuid.h",
+        "immintrin.h",
+        "sys/syscall.h",
+        "unistd.h",
+    ),
     "cpu/product": ("cc/cpu/product/", "cc/cpu/simd/"),
     "cpu/rows": (
         "cc/cpu/rows/",

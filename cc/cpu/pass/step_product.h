@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -24,17 +25,19 @@ struct StepProduct {
 };
 
 // One row tile of RunCell: the products of `depth` operands from k0 on, which begin a sum, end it,
-// or both. Unfinished sums wait in the gate buffer.
-template <typename T, int M, bool Gated, typename E, typename Cell>
+// or both. Unfinished sums wait in the gate buffer. `done` has the products of the first operands.
+template <typename T, int M, bool Gated, typename E, typename Cell, typename Done>
 void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, int64_t i, int64_t p,
-                 const E* b, int64_t k0, int64_t depth, const Ahead& ahead) {
+                 const E* b, int64_t k0, int64_t depth, const Ahead& ahead, const Done& done,
+                 int64_t done_row) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
+  const int64_t done_depth = done.Depth(depth);
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    a.row[m] = product.a[i + m] + k0 * (Gated ? NV : 1);
+    a.row[m] = product.a[i + m] + (k0 + done_depth) * (Gated ? NV : 1);
     if (k0 == 0) {
       cell.Init(i + m, p, acc[m]);
     } else {
@@ -42,7 +45,9 @@ void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, int64_t i, 
       for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(i + m, p) + v * V);
     }
   }
-  MultiplyRows<T, M, NV>(a, b, NV * V, depth, product.few_rows, ahead, acc);
+  done.AddTo(done_row, acc);
+  MultiplyRows<T, M, NV>(a, b + done_depth * NV * V, NV * V, depth - done_depth, product.few_rows,
+                         ahead, acc);
   const bool last = k0 + depth == product.depth;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -69,6 +74,7 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
   const int64_t tiles = CeilDiv(product.rows, M);
   const int64_t block = tiles == 1 ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
+  RowTiles<E, NV, Gated> row_tiles(product.rows);
   for (int64_t q = 0; q < order.count(); ++q) {
     const int64_t p = order.at(q);
     const E* panel = product.panels + p * product.depth * ldb;
@@ -78,10 +84,13 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
       const int64_t depth = std::min(block, product.depth - k0);
       const E* b = panel + k0 * ldb;
       const E* next = k0 + depth < product.depth ? b + depth * ldb : next_panel;
-      ForRowTiles<M>(product.rows, [&](int64_t i, auto m) {
-        const Ahead ahead = AheadOf(next, depth, ldb * sizeof(E), i, product.rows, tiles);
-        RunCellTile<T, decltype(m)::value, Gated>(cell, product, i, p, b, k0, depth, ahead);
-      });
+      row_tiles.ForEach(product.a, k0, {1, depth, 0, 0}, b,
+                        [&](int64_t i, auto m, const auto& done, int64_t done_row) {
+                          const Ahead ahead =
+                              AheadOf(next, depth, ldb * sizeof(E), i, product.rows, tiles);
+                          RunCellTile<T, decltype(m)::value, Gated>(cell, product, i, p, b, k0,
+                                                                    depth, ahead, done, done_row);
+                        });
     }
   }
 }

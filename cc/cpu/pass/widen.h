@@ -54,11 +54,21 @@ LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<N
 }
 
 // Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). What is rare computes
-// in float32: a second product in each step, skip_input, masks.
+// in float32: a second product in each step, skip_input, masks. The batch has no say, because
+// packed weights do not know it.
 inline bool UsesPairs(const RnnProblem& p) {
-  return kHasPairs && p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 &&
-         FormatOf(p).second < 0 && !p.skips_input(0) && !p.input_masked && !p.recurrent_masked &&
-         CpuHasPairs();
+  if (p.bf16_products == kNoBf16Products || p.dtype != kBFloat16 || p.num_proj > 0 ||
+      FormatOf(p).second >= 0 || p.skips_input(0) || p.input_masked || p.recurrent_masked) {
+    return false;
+  }
+  switch (CpuPairUnit()) {
+    case PairUnit::kVector:
+      return true;
+    case PairUnit::kAmx:
+      return p.bf16_products == kBf16ProductsOnAmx;
+    default:
+      return false;
+  }
 }
 
 template <typename Narrow>

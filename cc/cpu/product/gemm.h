@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
@@ -65,10 +66,12 @@ struct RowGemm {
 // About this many rows of B stay in the second-level cache while the row tiles pass over them.
 constexpr int64_t kDepthBlock = 512;
 
-// With `Gated` the rows of A are interleaved, as in GatedRowsOfA.
-template <typename T, int M, int NV, bool Gated, typename E>
+// With `Gated` the rows of A are interleaved, as in GatedRowsOfA. Of each run `done` has the first
+// operands.
+template <typename T, int M, int NV, bool Gated, typename E, typename Done>
 void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, int64_t ldb,
-              int64_t run0, int64_t run1, int64_t k0, int64_t depth, Ahead next, Start start) {
+              int64_t run0, int64_t run1, int64_t k0, int64_t depth, Ahead next, Start start,
+              const Done& done, int64_t done_row) {
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
   const int64_t column = panel * g.panel_stride;
@@ -89,13 +92,16 @@ void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, in
       }
     }
   }
+  done.AddTo(done_row, acc);
+  const int64_t done_depth = done.Depth(depth);
   constexpr int kPerK = Gated ? NV : 1;
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
   for (int m = 0; m < M; ++m) {
-    a.row[m] = g.a[row + m] + (g.a_offset + run0 * g.run_stride + k0) * kPerK;
+    a.row[m] = g.a[row + m] + (g.a_offset + run0 * g.run_stride + k0 + done_depth) * kPerK;
   }
+  b += done_depth * ldb;
   for (int64_t r = run0; r < run1; ++r) {
-    MultiplyRows<T, M, NV>(a, b, ldb, depth, g.few_rows, next, acc);
+    MultiplyRows<T, M, NV>(a, b, ldb, depth - done_depth, g.few_rows, next, acc);
     for (int m = 0; m < M; ++m) a.row[m] += g.run_stride * kPerK;
     b += g.run_rows() * ldb;
     next.at += depth * next.step;
@@ -128,6 +134,7 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * V;
   const int64_t tiles = CeilDiv(g.rows, M);
+  RowTiles<E, NV, Gated> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
   // Nothing passes over a block twice where all rows are in one tile.
   const int64_t block_depth = g.few_rows ? std::max<int64_t>(1, g.run * g.runs) : kDepthBlock;
@@ -150,11 +157,14 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
       const int64_t p_next = order.at(std::min(q + 1, order.count() - 1));
       const E* b = g.b + (p * g.panel_depth() + first_row) * ldb;
       const E* next = g.b + (p_next * g.panel_depth() + first_row) * ldb;
-      ForRowTiles<M>(g.rows, [&](int64_t i, auto m) {
-        const Ahead ahead = AheadOf(next, (run1 - run0) * k, ldb * sizeof(E), i, g.rows, tiles);
-        GemmTile<T, decltype(m)::value, NV, Gated>(g, i, p, b, ldb, run0, run1, k0, k, ahead,
-                                                   start);
-      });
+      const int64_t a_at = g.a_offset + run0 * g.run_stride + k0;
+      row_tiles.ForEach(g.a, a_at, {run1 - run0, k, g.run_stride, g.run_rows()}, b,
+                        [&](int64_t i, auto m, const auto& done, int64_t done_row) {
+                          const Ahead ahead =
+                              AheadOf(next, (run1 - run0) * k, ldb * sizeof(E), i, g.rows, tiles);
+                          GemmTile<T, decltype(m)::value, NV, Gated>(
+                              g, i, p, b, ldb, run0, run1, k0, k, ahead, start, done, done_row);
+                        });
     }
   }
 }

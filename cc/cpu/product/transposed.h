@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
@@ -69,9 +70,11 @@ struct TransposedGemm {
   bool accumulate;
 };
 
-// One tile of it: columns [i, i + M) of A, which `a` reads.
-template <typename T, int M, int NV, typename E, typename A>
-void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i) {
+// One tile of it: columns [i, i + M) of A, of which `a` reads the k from `k0` on. `done` has the
+// products before those.
+template <typename T, int M, int NV, typename E, typename A, typename Done = NothingDone>
+void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i, int64_t k0 = 0,
+                        const Done& done = {}, int64_t done_row = 0) {
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
 #pragma GCC unroll 8
@@ -79,7 +82,9 @@ void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
   }
-  MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride, g.ldb, g.depth, NothingAhead(), acc);
+  done.AddTo(done_row, acc);
+  MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride + k0 * g.ldb, g.ldb, g.depth - k0, NothingAhead(),
+                         acc);
   // The sum of one call is formed before it is added, so that a long reduction cut into calls
   // loses fewer bits.
   T* c = g.c + q * g.c_stride + i * NV * V;
@@ -121,10 +126,60 @@ void CopyColumns(const TransposedGemm<T, E>& g, int64_t begin, int64_t end, E* c
   }
 }
 
+#if defined(RNN_OPS_ISA_AVX512)
+
+// 16 columns of A as rows, from column `column` on, to a depth of at least `depth`; zeros in those
+// beyond the last.
+inline void TransposeColumns(const TransposedGemm<float, Pair>& g, int64_t column, int64_t depth,
+                             Pair (&strip)[kAmxRows][kReductionRows / 2]) {
+  RNN_DCHECK(g.depth <= kReductionRows / 2);
+  const int64_t n = std::min<int64_t>(kAmxRows, g.columns - column);
+  const auto columns = static_cast<__mmask16>((1u << n) - 1);
+  for (int64_t k0 = 0; k0 < depth; k0 += kAmxPairs) {
+    // A pair is 32 bits of memory, so the transpose is that of float.
+    Block<float> block;
+    for (int64_t k = 0; k < kAmxPairs; ++k) {
+      block.packet[k] = k0 + k < depth ? _mm512_maskz_loadu_ps(columns, g.rows[k0 + k] + column)
+                                       : Set<float>(0.0f);
+    }
+    ptranspose(block);
+    for (int m = 0; m < kAmxRows; ++m) _mm512_storeu_ps(&strip[m][k0], block.packet[m]);
+  }
+}
+
+// The same on AMX.
+template <int NV>
+void GemmTransposedOnAmx(const TransposedGemm<float, Pair>& g) {
+  alignas(64) Pair strip[kAmxRows][kReductionRows / 2];
+  const Pair* rows[kAmxRows];
+  for (int m = 0; m < kAmxRows; ++m) rows[m] = strip[m];
+  const AmxInUse amx(kAmxRows);
+  AmxSums<NV> sums;
+  const int64_t done = sums.Depth(g.depth);
+  for (int64_t column = 0; column < g.columns; column += kAmxRows) {
+    TransposeColumns(g, column, done, strip);
+    const int64_t n = std::min<int64_t>(kAmxRows, g.columns - column);
+    for (int q = 0; q < g.panels; ++q) {
+      sums.Multiply(rows, kAmxRows, 0, {1, g.depth, 0, 0}, g.b + q * g.b_stride, g.ldb);
+      ForRowTiles<kTileRows<NV>>(n, [&](int64_t m, auto count) {
+        GemmTransposedTile<float, decltype(count)::value, NV>(
+            g, ColumnsOfA<Pair>{g.rows + done, column + m}, q, column + m, done, sums, m);
+      });
+    }
+  }
+}
+
+#endif
+
 // With `Gated` rows are as in GatedColumnsOfA.
 template <typename T, int NV, bool Gated, typename E>
 void GemmTransposed(const TransposedGemm<T, E>& g) {
   constexpr int M = kTileRows<NV>;
+#if defined(RNN_OPS_ISA_AVX512)
+  if constexpr (std::is_same_v<E, Pair>) {
+    if (CpuPairUnit() == PairUnit::kAmx) return GemmTransposedOnAmx<NV>(g);
+  }
+#endif
   if constexpr (kCopiesColumns && !Gated) {
     constexpr int LD = 48;  // a multiple of every M
     static_assert(LD % M == 0);

@@ -15,12 +15,8 @@
 #include <type_traits>
 
 #include "cc/core/check.h"
+#include "cc/cpu/simd/bf16.h"
 #include "cc/cpu/simd/vec.h"
-
-#if defined(RNN_OPS_ISA_AVX512)
-#include <cpuid.h>
-#include <immintrin.h>
-#endif
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
@@ -74,6 +70,11 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const T* p, int64_t n) {
   return LoadFirst(p, n);
 }
 
+// What multiplies pairs on this CPU. AVX512_BF16 and AMX are not part of the level, so this is to
+// be asked before anything of pairs runs. A CPU with AMX runs the instruction on pairs so slowly
+// that float32 is faster than it (docs/performance.md, "16 cores").
+enum class PairUnit { kNone, kVector, kAmx };
+
 #if defined(RNN_OPS_ISA_AVX512)
 
 template <typename T>
@@ -86,24 +87,20 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const BFloat16Bits* p, int64_t n) {
 
 constexpr bool kHasPairs = true;
 
-// AVX512_BF16 is not part of the level: to be asked before anything of pairs runs. A CPU that has
-// AMX for bfloat16 as well says no: it runs the instruction on pairs so slowly that float32 is
-// faster (docs/performance.md, "16 cores").
-inline bool CpuHasPairs() {
-  static std::atomic<int> known{-1};  // cpuid is slow on a virtual machine
-  int has = known.load(std::memory_order_relaxed);
-  if (has < 0) {
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    has = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 5)) != 0;
-    const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1u << 22)) != 0;
-    has = has && !has_amx;
-    known.store(has, std::memory_order_relaxed);
-  }
-  return has != 0;
+inline PairUnit FindPairUnit() {
+  if (!CpuHasBf16()) return PairUnit::kNone;
+  if (!CpuHasAmx()) return PairUnit::kVector;
+  return AskForAmx() ? PairUnit::kAmx : PairUnit::kNone;
 }
 
-EIGEN_ALWAYS_INLINE __m256i RoundToBFloat16(const __m512& v) {
-  return (__m256i)_mm512_cvtneps_pbh(v);
+inline PairUnit CpuPairUnit() {
+  static std::atomic<int> known{-1};  // cpuid is slow on a virtual machine
+  int unit = known.load(std::memory_order_relaxed);
+  if (unit < 0) {
+    unit = static_cast<int>(FindPairUnit());
+    known.store(unit, std::memory_order_relaxed);
+  }
+  return static_cast<PairUnit>(unit);
 }
 
 template <>
@@ -117,7 +114,7 @@ struct Operand<Pair> {
   }
   static EIGEN_ALWAYS_INLINE Packet<float> MultiplyAdd(const Vector& a, const Vector& b,
                                                        const Packet<float>& sum) {
-    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+    return MultiplyAddPairs(a, b, sum);
   }
 };
 
@@ -150,7 +147,7 @@ EIGEN_ALWAYS_INLINE void StorePairs(Pair* p, const Packet<float>& first,
 #else
 
 constexpr bool kHasPairs = false;
-inline bool CpuHasPairs() { return false; }
+constexpr PairUnit CpuPairUnit() { return PairUnit::kNone; }
 
 #endif
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cc/cpu/pass/step_product.h"
 #include "cc/cpu/pass/weight_gradient.h"
 #include "cc/cpu/product/dot.h"
 #include "cc/cpu/product/gemm.h"
@@ -253,6 +254,78 @@ void CheckDenseProducts(Checker& check) {
       dense({7, 600, 1, columns, start, /*scaled=*/false, 0, false});
       // More rows than the narrow panel takes at a time.
       if (columns <= V + 1) dense({300, 2, 1, columns, start, /*scaled=*/true, 0, false});
+    }
+  }
+}
+
+// A cell whose result is its sums.
+template <typename T, int NV>
+struct SumsCell {
+  static constexpr int kVectors = NV;
+  int64_t row;  // elements of a row of `init` and of `sums`
+  const T* init;
+  T* sums;
+
+  T* Sums(int64_t i, int64_t panel) const { return sums + i * row + panel * NV * kLanes<T>; }
+  void Init(int64_t i, int64_t panel, Packet<T>* acc) const {
+    for (int v = 0; v < NV; ++v) acc[v] = Load(init + i * row + (panel * NV + v) * kLanes<T>);
+  }
+  void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
+    for (int v = 0; v < NV; ++v) {
+      T* at = Sums(i, panel) + v * kLanes<T>;
+      // Twice the value, so that a row that is finished twice or never is seen.
+      Store(at, padd(padd(Load(at), acc[v]), acc[v]));
+    }
+  }
+};
+
+// The recurrent product of a step. Rows of A lie equally far apart, or not.
+template <typename T, typename E, int NV>
+void CheckStep(Checker& check, int64_t rows, int64_t depth, bool regular) {
+  constexpr int V = kLanes<T>;
+  constexpr int kPer = kPerOperand<E>;
+  constexpr int64_t kPanels = 3, kRow = kPanels * NV * V;
+  std::vector<std::vector<E>> a(rows);
+  std::vector<E> together(rows * depth);
+  std::vector<const E*> a_rows(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    auto value = [&](int64_t k) { return Value(1, i, k); };
+    for (int64_t k = 0; k < depth; ++k) a[i].push_back(MakeOperand<E>(k, value));
+    std::copy(a[i].begin(), a[i].end(), together.begin() + i * depth);
+    a_rows[i] = regular ? together.data() + i * depth : a[i].data();
+  }
+  std::vector<E> b(kPanels * depth * NV * V);
+  for (size_t at = 0; at < b.size(); ++at) {
+    const int64_t k = at / (NV * V) % depth, panel = at / (NV * V) / depth;
+    const int64_t column = panel * NV * V + at % (NV * V);
+    b[at] = MakeOperand<E>(k, [&](int64_t n) { return Value(9, n, column); });
+  }
+  std::vector<T> init(rows * kRow), sums(rows * kRow, T(0)), want(sums);
+  for (size_t at = 0; at < init.size(); ++at) {
+    init[at] = static_cast<T>(Value(3, 0, at));
+    double sum = init[at];
+    for (int64_t k = 0; k < depth * kPer; ++k) {
+      sum += Value(1, at / kRow, k) * Value(9, k, at % kRow);
+    }
+    want[at] = static_cast<T>(2 * sum);
+  }
+  const SumsCell<T, NV> cell = {kRow, init.data(), sums.data()};
+  RunCell<T, false>(cell, StepProduct<T, E>{rows, a_rows.data(), depth, b.data(), 0, true}, 0,
+                    kPanels);
+  check.Equal(sums, want,
+              Text("step of", sizeof(T), "bytes, operand", kPer, "vectors", NV, "rows", rows,
+                   "depth", depth, "regular", regular));
+}
+
+template <typename T, typename E>
+void CheckSteps(Checker& check) {
+  for (const int64_t rows : {1, 2, 5, 7, 15, 16, 17, 33}) {
+    for (const int64_t depth : {1, 7, 8, 16, 24, 43}) {
+      for (const bool regular : {false, true}) {
+        CheckStep<T, E, 1>(check, rows, depth, regular);
+        CheckStep<T, E, 3>(check, rows, depth, regular);
+        CheckStep<T, E, 4>(check, rows, depth, regular);
+      }
     }
   }
 }
@@ -554,7 +627,20 @@ void CheckAll(Checker& check) {
   CheckPanelsOf<T, T, 3, true>(check);
   CheckPanelsOf<T, T, 4, true>(check);
   CheckDenseProducts<T, T>(check);
+  CheckSteps<T, T>(check);
   CheckReductions<T, T>(check);
+}
+
+void CheckAllOfPairs(Checker& check) {
+  if constexpr (kHasPairs) {
+    if (CpuPairUnit() == PairUnit::kNone) return;
+    CheckPackings<float, Pair, uint16_t>(check);
+    CheckPanelsOf<float, Pair, 3, false>(check);
+    CheckPanelsOf<float, Pair, 4, false>(check);
+    CheckDenseProducts<float, Pair>(check);
+    CheckSteps<float, Pair>(check);
+    CheckReductions<float, Pair>(check);
+  }
 }
 
 }  // namespace
@@ -566,16 +652,10 @@ __attribute__((visibility("default"))) int64_t
 tf_rnn_ops_check_pieces(void (*fail)(const char* message)) {
   namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
   isa::Checker check(fail);
+#if !defined(RNN_OPS_EMULATE_BF16)
   isa::CheckAll<float>(check);
   isa::CheckAll<double>(check);
-  if constexpr (isa::kHasPairs) {
-    if (isa::CpuHasPairs()) {
-      isa::CheckPackings<float, isa::Pair, uint16_t>(check);
-      isa::CheckPanelsOf<float, isa::Pair, 3, false>(check);
-      isa::CheckPanelsOf<float, isa::Pair, 4, false>(check);
-      isa::CheckDenseProducts<float, isa::Pair>(check);
-      isa::CheckReductions<float, isa::Pair>(check);
-    }
-  }
+#endif
+  isa::CheckAllOfPairs(check);
   return check.values();
 }

@@ -12,18 +12,27 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
+// Fewer values would mean that a loop ran over nothing.
+void CheckPieces(const std::string& name) {
+  SCOPED_TRACE(name);
+  const std::string path = "./tests/cc/cpu/pieces_" + name + ".so";
+  void* const object = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(object, nullptr) << dlerror();
+  using Check = decltype(&tf_rnn_ops_check_pieces);
+  const auto run = reinterpret_cast<Check>(dlsym(object, "tf_rnn_ops_check_pieces"));
+  ASSERT_NE(run, nullptr);
+  EXPECT_GT(run([](const char* message) { ADD_FAILURE() << message; }), 500000);
+}
+
 TEST(Pieces, AreRightAtEveryInstructionSet) {
-  for (Isa isa : testing::TestedIsas()) {
-    SCOPED_TRACE(Name(isa));
-    const std::string path = std::string("./tests/cc/cpu/pieces_") + Name(isa) + ".so";
-    void* const object = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(object, nullptr) << dlerror();
-    using Check = decltype(&tf_rnn_ops_check_pieces);
-    const auto run = reinterpret_cast<Check>(dlsym(object, "tf_rnn_ops_check_pieces"));
-    ASSERT_NE(run, nullptr);
-    // Fewer values would mean that a loop ran over nothing.
-    EXPECT_GT(run([](const char* message) { ADD_FAILURE() << message; }), 500000);
-  }
+  for (Isa isa : testing::TestedIsas()) CheckPieces(Name(isa));
+}
+
+// Products of pairs with the instructions that few CPUs have, emulated.
+TEST(Pieces, AreRightOnEmulatedBfloat16) {
+  if (DetectIsa() < Isa::kAvx512) GTEST_SKIP() << "the emulation itself needs AVX-512";
+  CheckPieces("avx512_bf16");
+  CheckPieces("avx512_amx");
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
     RnnCase c = k < 30   ? RandomCase(random, dtype)
                 : k < 60 ? RandomLayerCase(random, dtype)
                          : RandomGatesCase(random, dtype);
-    c.problem.bf16_products = 0;
+    c.problem.bf16_products = kNoBf16Products;
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;
     wide_case.problem.dtype = kFloat32;
