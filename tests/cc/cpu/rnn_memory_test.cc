@@ -186,7 +186,8 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
 // Note [Reserve space]: 5 values a cell for LSTM, 4 or 3 for GRU, none for the others, and a
 // header.
 TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
-  constexpr int64_t kValues[] = {0, 0, 5, 4, 3};
+  constexpr int64_t kValues[] = {0, 0, 5, 4, 3, 0};
+  static_assert(std::size(kValues) == std::size(kLayerModes));
   for (const KernelTable* table : Tables()) {
     for (int32_t mode : kLayerModes) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
