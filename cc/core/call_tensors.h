@@ -2,9 +2,8 @@
 #ifndef TF_RNN_OPS_CC_CORE_CALL_TENSORS_H_
 #define TF_RNN_OPS_CC_CORE_CALL_TENSORS_H_
 
+#include <array>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cc/core/op_spec.h"
 
@@ -15,23 +14,29 @@ namespace rnn_ops {
 class CallTensors {
  public:
   CallTensors() = default;
-  // In the order of the op. Null for what the call does not use.
-  CallTensors(const OpSpec& op, std::vector<const void*> inputs, std::vector<void*> outputs)
-      : op_(&op), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+  explicit CallTensors(const OpSpec& op) : op_(&op) {}
+
+  // By the index in the op.
+  void SetInput(int index, const void* data) { inputs_[index] = data; }
+  void SetOutput(int index, void* data) { outputs_[index] = data; }
 
   const void* in(std::string_view name) const { return At(inputs_, op_->Input(name)); }
   void* out(std::string_view name) const { return At(outputs_, op_->Output(name)); }
   void* gradient(std::string_view input) const { return At(outputs_, op_->GradientOf(input)); }
 
  private:
+  // WHY not vectors: a call of a tiny network takes a few microseconds.
   template <typename Pointer>
-  static Pointer At(const std::vector<Pointer>& pointers, int index) {
+  using Pointers = std::array<Pointer, kMaxTensors>;
+
+  template <typename Pointer>
+  static Pointer At(const Pointers<Pointer>& pointers, int index) {
     return index == kAbsent ? nullptr : pointers[index];
   }
 
   const OpSpec* op_ = nullptr;
-  std::vector<const void*> inputs_;
-  std::vector<void*> outputs_;
+  Pointers<const void*> inputs_ = {};
+  Pointers<void*> outputs_ = {};
 };
 
 // ---- The arguments of a device, which every device names alike: its own type `Args` ----

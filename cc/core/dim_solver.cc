@@ -90,7 +90,8 @@ Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
   return MergeTerms(input.name, TermsOf(input), shape);
 }
 
-Status DimSolver::MergeTerms(const char* tensor, const Terms& terms, const PartialShape& shape) {
+Status DimSolver::MergeTerms(std::string_view tensor, const Terms& terms,
+                             const PartialShape& shape) {
   const bool any_vector =
       terms.count == 1 && terms.terms[0].letter == nullptr && terms.terms[0].factor == 0;
   if (terms.count == 0 || any_vector) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "cc/core/op_spec.h"
 #include "cc/core/rnn_config.h"
@@ -18,7 +19,7 @@ struct DimLetter {
   const char* letter;
   int64_t least;  // the smallest legal size
   int64_t value = kUnknownDim;
-  const char* source = "";
+  std::string_view source;
 
   DimLetter(const char* letter, int64_t least) : letter(letter), least(least) {}
   bool known() const { return value >= 0; }
@@ -61,7 +62,7 @@ class DimSolver {
   static std::string ToString(const Terms& terms);
   Term TermOf(Dim dim);
   Terms TermsOf(const TensorSpec& tensor);
-  Status MergeTerms(const char* tensor, const Terms& terms, const PartialShape& shape);
+  Status MergeTerms(std::string_view tensor, const Terms& terms, const PartialShape& shape);
 
   const RnnAttrs& attrs_;
 };

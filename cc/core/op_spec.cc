@@ -26,6 +26,7 @@ constexpr std::array<TensorSpec, (n + ...)> Join(const TensorSpec (&... parts)[n
 
 template <typename Rows>
 constexpr TensorSpecs Specs(const Rows& rows) {
+  static_assert(sizeof(Rows) <= kMaxTensors * sizeof(TensorSpec));
   return {std::data(rows), static_cast<int>(std::size(rows))};
 }
 

@@ -39,11 +39,13 @@ enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64 };
 
 // With time_major=False the first two dimensions change places where they are T, B or L*D, B.
 struct TensorSpec {
-  const char* name = nullptr;
+  std::string_view name;
   Dim dims[3] = {};
   Given given = Given::kAlways;
   Element element = Element::kT;
 };
+
+constexpr int kMaxTensors = 18;  // inputs of an op, and outputs
 
 struct TensorSpecs {
   const TensorSpec* specs = nullptr;

@@ -1,7 +1,5 @@
 #include "cc/ffi/tensors.h"
 
-#include <utility>
-
 #include "cc/core/read_attrs.h"
 
 namespace rnn_ops {
@@ -111,18 +109,16 @@ Status Tensors::CheckShapes() {
   CallShapes found;
   RNN_OPS_RETURN_IF_ERROR(InferShapes(*op_, rnn_attrs_, shapes, &found));
   dims_ = found.dims;
-  std::vector<const void*> in;
-  std::vector<void*> out;
+  tensors_ = CallTensors(*op_);
   for (int k = 0; k < op_->inputs.count; ++k) {
-    in.push_back(IsUsed(op_->inputs[k], rnn_attrs_, shapes[k]) ? args_[k].data : nullptr);
+    if (IsUsed(op_->inputs[k], rnn_attrs_, shapes[k])) tensors_.SetInput(k, args_[k].data);
   }
   for (int k = 0; k < op_->num_outputs(); ++k) {
     const TensorSpec& output = op_->output(k);
     RNN_OPS_RETURN_IF_ERROR(
         RequireResult(k, StrCat(output.name, op_->gradients.suffix), found.outputs[k]));
-    out.push_back(IsZero(output, rnn_attrs_) ? nullptr : results_[k].data);
+    if (!IsZero(output, rnn_attrs_)) tensors_.SetOutput(k, results_[k].data);
   }
-  tensors_ = CallTensors(*op_, std::move(in), std::move(out));
   return Status();
 }
 

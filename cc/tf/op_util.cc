@@ -118,13 +118,15 @@ PoolParallelFor::PoolParallelFor(tsl::thread::ThreadPool* pool)
     : team_(NumThreads(pool),
             [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }) {}
 
-absl::Status AllocateScratch(OpKernelContext* context, int64_t bytes, Tensor* holder, void** data) {
+absl::Status Scratch::Allocate(OpKernelContext* context, int64_t bytes, void** data) {
   if (bytes < 0) {
     return absl::InvalidArgumentError("The problem needs more scratch memory than 2^62 bytes.");
   }
+  *data = small_;
+  if (bytes <= static_cast<int64_t>(sizeof(small_))) return absl::OkStatus();
   RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateLargeTemp(context, tensorflow::DT_UINT8, TensorShape({bytes}), holder));
-  *data = holder->data();
+      AllocateLargeTemp(context, tensorflow::DT_UINT8, TensorShape({bytes}), &large_));
+  *data = large_.data();
   return absl::OkStatus();
 }
 

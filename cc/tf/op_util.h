@@ -76,9 +76,17 @@ class PoolParallelFor {
   Team team_;
 };
 
-// Allocates `bytes` of 64-byte aligned scratch that lives as long as `holder`.
-absl::Status AllocateScratch(tensorflow::OpKernelContext* context, int64_t bytes,
-                             tensorflow::Tensor* holder, void** data);
+// The scratch memory of a call, on the caller's stack where it is small. WHY: an allocation takes
+// longer than a step of a tiny network.
+class Scratch {
+ public:
+  // Sets *data to `bytes`, 64-byte aligned, which live as long as this object.
+  absl::Status Allocate(tensorflow::OpKernelContext* context, int64_t bytes, void** data);
+
+ private:
+  alignas(64) char small_[16 * 1024];
+  tensorflow::Tensor large_;
+};
 
 inline const void* Data(const tensorflow::Tensor& tensor) { return tensor.tensor_data().data(); }
 

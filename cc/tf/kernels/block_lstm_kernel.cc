@@ -24,9 +24,9 @@ cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   return problem;
 }
 
-// `Scratch` and `Run` are functions of the kernel table.
-template <typename Args, typename Scratch, typename Run>
-absl::Status RunOnCpu(const BlockLstmCall& call, Args* args, Scratch scratch_bytes, Run run) {
+// `ScratchBytes` and `Run` are functions of the kernel table.
+template <typename Args, typename ScratchBytes, typename Run>
+absl::Status RunOnCpu(const BlockLstmCall& call, Args* args, ScratchBytes scratch_bytes, Run run) {
   if (call.empty()) {
     for (Tensor* output : call.outputs) SetZero(output);
     return absl::OkStatus();
@@ -34,10 +34,9 @@ absl::Status RunOnCpu(const BlockLstmCall& call, Args* args, Scratch scratch_byt
   PoolParallelFor parallel(call.context);
   args->problem = MakeProblem(call);
   args->parallel = parallel.callback();
-  Tensor scratch;
-  RNN_OPS_TF_RETURN_IF_ERROR(AllocateScratch(call.context,
-                                             scratch_bytes(&args->problem, &args->parallel.threads),
-                                             &scratch, &args->scratch));
+  Scratch scratch;
+  RNN_OPS_TF_RETURN_IF_ERROR(scratch.Allocate(
+      call.context, scratch_bytes(&args->problem, &args->parallel.threads), &args->scratch));
   return ToTf(cpu::FromKernel(run(args)));
 }
 

@@ -23,7 +23,7 @@ class BlockLstmKernel : public CheckedOpKernel {
 
   void DoCompute(tensorflow::OpKernelContext* context) final {
     const RnnAttrs attrs;  // the op has none of these
-    BlockLstmCall call(op_, attrs, context);
+    BlockLstmCall call(op_, attrs, context, &last_plan_);
     call.cell_clip = cell_clip_;
     call.use_peephole = use_peephole_;
     OP_REQUIRES_OK(context, call.Prepare());
@@ -38,6 +38,7 @@ class BlockLstmKernel : public CheckedOpKernel {
   const OpSpec& op_;
   float cell_clip_ = 0.0f;
   bool use_peephole_ = false;
+  LastPlan last_plan_;
 };
 
 }  // namespace tf_kernels

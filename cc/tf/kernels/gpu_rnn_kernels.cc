@@ -65,7 +65,7 @@ gpu::RnnProblem MakeProblem(const RnnCall& call) {
   gpu::RnnProblem problem;
   problem.config = call.config;
   problem.dtype = call.dtype;
-  problem.lengths = call.lengths_data();
+  problem.lengths = call.lengths.data();
   problem.allow_tf32 = AllowTf32();
   return problem;
 }

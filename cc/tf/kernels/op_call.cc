@@ -14,59 +14,85 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-absl::Status AllocateOutput(OpKernelContext* context, int index, const PartialShape& shape,
-                            Tensor** output) {
-  TensorShape tensor_shape;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shape, &tensor_shape));
-  return AllocateLargeOutput(context, index, tensor_shape, output);
+namespace {
+
+// reserve_space of training.
+bool IsSizedByDevice(const TensorSpec& output, const RnnAttrs& attrs) {
+  return output.given == Given::kTraining && !IsZero(output, attrs);
 }
 
-absl::Status OpCall::CheckInputs() {
-  input_shapes_.reserve(op.inputs.count);
+absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* context,
+                      CallPlan* plan) {
+  std::vector<PartialShape> inputs;
   for (int k = 0; k < op.inputs.count; ++k) {
-    input_shapes_.push_back(FromTf(context->input(k).shape()));
+    const TensorShape& shape = context->input(k).shape();
+    plan->inputs.push_back(shape);
+    inputs.push_back(FromTf(shape));
+    plan->used.push_back(IsUsed(op.inputs[k], attrs, inputs.back()));
   }
+  CallShapes shapes;
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
+  plan->dims = shapes.dims;
+  plan->outputs.resize(op.num_outputs());
+  for (int k = 0; k < op.num_outputs(); ++k) {
+    if (!IsSizedByDevice(op.output(k), attrs)) {
+      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool IsPlanOf(const CallPlan& plan, OpKernelContext* context) {
+  for (size_t k = 0; k < plan.inputs.size(); ++k) {
+    if (context->input(static_cast<int>(k)).shape() != plan.inputs[k]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* context,
+                           std::shared_ptr<const CallPlan>* plan) {
+  // Where another thread is here, or was when this process forked, the call does without.
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) *plan = plan_;
+  if (*plan != nullptr && IsPlanOf(**plan, context)) return absl::OkStatus();
+  auto made = std::make_shared<CallPlan>();
+  RNN_OPS_TF_RETURN_IF_ERROR(MakePlan(op, attrs, context, made.get()));
+  *plan = std::move(made);
+  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) plan_ = *plan;
+  return absl::OkStatus();
+}
+
+absl::Status OpCall::TakeInputs() {
   // The first input of type T: BlockLSTMV2 has another one before it.
   const int typed = op.inputs[0].element == Element::kT ? 0 : 1;
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(typed), &dtype));
-  CallShapes shapes;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, input_shapes_, &shapes)));
-  dims = shapes.dims;
-  output_shapes_ = std::move(shapes.outputs);
+  RNN_OPS_TF_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
+  dims = plan_->dims;
+  tensors = CallTensors(op);
+  for (int k = 0; k < op.inputs.count; ++k) {
+    if (plan_->used[k]) tensors.SetInput(k, Data(context->input(k)));
+  }
   return absl::OkStatus();
 }
 
 absl::Status OpCall::AllocateOutputs() {
-  std::vector<const void*> in;
-  in.reserve(op.inputs.count);
-  for (int k = 0; k < op.inputs.count; ++k) in.push_back(InputData(k));
-  std::vector<void*> out;
-  out.reserve(op.num_outputs());
   outputs.reserve(op.num_outputs());
   AllocatorAttributes host;
   host.set_on_host(true);
   for (int k = 0; k < op.num_outputs(); ++k) {
     const TensorSpec& output = op.output(k);
-    const bool zero = IsZero(output, attrs);
     Tensor* tensor = nullptr;
     if (output.element == Element::kInt8) {
-      TensorShape shape;
-      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(output_shapes_[k], &shape));
-      RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, shape, &tensor, host));
+      RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, plan_->outputs[k], &tensor, host));
       SetZero(tensor);
-    } else if (zero || output.given != Given::kTraining) {
-      RNN_OPS_TF_RETURN_IF_ERROR(AllocateOutput(context, k, output_shapes_[k], &tensor));
+    } else if (!IsSizedByDevice(output, attrs)) {
+      RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, k, plan_->outputs[k], &tensor));
     }
     outputs.push_back(tensor);
-    out.push_back(zero || tensor == nullptr ? nullptr : MutableData(tensor));
+    if (tensor != nullptr && !IsZero(output, attrs)) tensors.SetOutput(k, MutableData(tensor));
   }
-  tensors = CallTensors(op, std::move(in), std::move(out));
   return absl::OkStatus();
-}
-
-const void* OpCall::InputData(int index) const {
-  const bool used = IsUsed(op.inputs[index], attrs, input_shapes_[index]);
-  return used ? Data(context->input(index)) : nullptr;
 }
 
 std::vector<Tensor*> OpCall::zeros() const {
@@ -79,35 +105,20 @@ std::vector<Tensor*> OpCall::zeros() const {
 }
 
 absl::Status RnnCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckInputs());
+  RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeRnnConfig(attrs, dims, &config)));
   // A copy, so that what was checked is what the kernel reads.
-  AllocatorAttributes host;
-  host.set_on_host(true);
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      context->allocate_temp(tensorflow::DT_INT32, TensorShape({dims.batch}), &lengths, host));
-  const int index = op.Input("sequence_lengths");
-  const void* given = index == kAbsent ? nullptr : InputData(index);
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      ToTf(TakeSequenceLengths(static_cast<const int32_t*>(given), dims.batch, dims.max_time,
-                               lengths.flat<int32_t>().data())));
+  lengths.resize(dims.batch);
+  const void* given = tensors.in("sequence_lengths");
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(TakeSequenceLengths(static_cast<const int32_t*>(given),
+                                                      dims.batch, dims.max_time, lengths.data())));
   return AllocateOutputs();
 }
 
-const int32_t* RnnCall::lengths_data() const {
-  return lengths.NumElements() > 0 ? lengths.flat<int32_t>().data() : nullptr;
-}
-
-absl::Status RnnPackCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckInputs());
-  std::vector<const void*> in;
-  for (int k = 0; k < op.inputs.count; ++k) in.push_back(InputData(k));
-  tensors = CallTensors(op, std::move(in), /*outputs=*/{nullptr});
-  return absl::OkStatus();
-}
+absl::Status RnnPackCall::Prepare() { return TakeInputs(); }
 
 absl::Status BlockLstmCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(CheckInputs());
+  RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
   seq_len_max = ScalarOf<int64_t>(input("seq_len_max"));
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ValidateBlockLstm(dims, seq_len_max)));
   return AllocateOutputs();
@@ -119,8 +130,8 @@ absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes, Tensor** re
   }
   const int index = call.op.Output("reserve_space");
   const int64_t element = tensorflow::DataTypeSize(call.context->expected_output_dtype(index));
-  return AllocateOutput(call.context, index, PartialShape::Of({ReserveElements(bytes, element)}),
-                        reserve_space);
+  return AllocateLargeOutput(call.context, index, TensorShape({ReserveElements(bytes, element)}),
+                             reserve_space);
 }
 
 }  // namespace tf_kernels

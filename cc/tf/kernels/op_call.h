@@ -4,6 +4,9 @@
 #define TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,13 +17,36 @@
 #include "cc/core/shapes.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
+#include "tensorflow/core/framework/tensor_shape.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 
+// What the shapes of its inputs say about a call.
+struct CallPlan {
+  std::vector<tensorflow::TensorShape> inputs;
+  std::vector<bool> used;  // whether the call reads the input
+  RnnDims dims;
+  std::vector<tensorflow::TensorShape> outputs;
+};
+
+// The plan of a kernel's last call. WHY kept: most calls have the shapes of the one before, and of
+// a tiny network the plan is a tenth of the time. Thread-safe.
+class LastPlan {
+ public:
+  // Sets *plan to that of a call with these inputs, or says what is wrong with their shapes.
+  absl::Status Get(const OpSpec& op, const RnnAttrs& attrs, tensorflow::OpKernelContext* context,
+                   std::shared_ptr<const CallPlan>* plan);
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const CallPlan> plan_;
+};
+
 struct OpCall {
-  OpCall(const OpSpec& op, const RnnAttrs& attrs, tensorflow::OpKernelContext* context)
-      : op(op), attrs(attrs), context(context) {}
+  OpCall(const OpSpec& op, const RnnAttrs& attrs, tensorflow::OpKernelContext* context,
+         LastPlan* last_plan)
+      : op(op), attrs(attrs), context(context), last_plan_(*last_plan) {}
 
   const OpSpec& op;
   const RnnAttrs& attrs;
@@ -32,21 +58,21 @@ struct OpCall {
   CallTensors tensors;
 
   // The op must have it.
-  const tensorflow::Tensor& input(const char* name) const { return context->input(op.Input(name)); }
+  const tensorflow::Tensor& input(std::string_view name) const {
+    return context->input(op.Input(name));
+  }
   // The outputs in memory of the device that are zero whatever is computed. They are not yet.
   std::vector<tensorflow::Tensor*> zeros() const;
 
  protected:
-  // Types and shapes.
-  absl::Status CheckInputs();
-  // Fills outputs and tensors. Sets what is on the host, host_reserved, to zero.
+  // Checks types and shapes, and takes the inputs into `tensors`.
+  absl::Status TakeInputs();
+  // Fills outputs and takes them into `tensors`. Sets what is on the host, host_reserved, to zero.
   absl::Status AllocateOutputs();
-  // Null where the call does not use it.
-  const void* InputData(int index) const;
 
  private:
-  std::vector<PartialShape> input_shapes_;
-  std::vector<PartialShape> output_shapes_;
+  LastPlan& last_plan_;
+  std::shared_ptr<const CallPlan> plan_;
 };
 
 // A call of an op of the CudnnRNN family or of LayerRNN.
@@ -55,9 +81,8 @@ struct RnnCall : OpCall {
   absl::Status Prepare();
 
   RnnConfig config;
-  tensorflow::Tensor lengths;  // int32 [B] on the host: a checked copy, all T where none are given
+  std::vector<int32_t> lengths;  // [B]: a checked copy, all T where none are given
 
-  const int32_t* lengths_data() const;
   // No time step of any row: the states pass through and every gradient of weights is zero.
   bool empty() const { return config.max_time == 0 || config.batch == 0; }
 };
@@ -82,9 +107,6 @@ struct BlockLstmCall : OpCall {
   // Nothing to compute: every output is zero.
   bool empty() const { return dims.batch == 0 || seq_len_max == 0; }
 };
-
-absl::Status AllocateOutput(tensorflow::OpKernelContext* context, int index,
-                            const PartialShape& shape, tensorflow::Tensor** output);
 
 // Allocates the reserve_space of training: a vector that holds `bytes`.
 absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes,

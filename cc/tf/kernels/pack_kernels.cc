@@ -25,7 +25,7 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
   void DoCompute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
     const RnnAttrs attrs;  // config_ has those of the op
-    RnnPackCall call(kPackCudnnRnnParams, attrs, context);
+    RnnPackCall call(kPackCudnnRnnParams, attrs, context, &last_plan_);
     OP_REQUIRES_OK(context, call.Prepare());
     call.config = config_;
     OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, keep_));
@@ -34,6 +34,7 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
  private:
   RnnConfig config_;
   bool keep_ = false;
+  LastPlan last_plan_;
 };
 
 class PackLayerRnnKernel : public CheckedOpKernel {
@@ -44,7 +45,7 @@ class PackLayerRnnKernel : public CheckedOpKernel {
   }
 
   void DoCompute(OpKernelContext* context) override {
-    RnnPackCall call(kPackLayerRnn, attrs_, context);
+    RnnPackCall call(kPackLayerRnn, attrs_, context, &last_plan_);
     OP_REQUIRES_OK(context, call.Prepare());
     call.dims.max_time = call.dims.batch = 0;
     OP_REQUIRES_OK(context, ToTf(MakeRnnConfig(attrs_, call.dims, &call.config)));
@@ -54,6 +55,7 @@ class PackLayerRnnKernel : public CheckedOpKernel {
  private:
   RnnAttrs attrs_;
   bool keep_ = false;
+  LastPlan last_plan_;
 };
 
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackCudnnRNNParams").Device(tensorflow::DEVICE_CPU),

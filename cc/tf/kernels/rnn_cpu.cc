@@ -55,7 +55,7 @@ absl::Status RnnForwardCpuKernel::Run(const RnnCall& call, DropoutKey dropout_ke
   for (Tensor* output : call.zeros()) SetZero(output);
   PoolParallelFor parallel(call.context);
   cpu::RnnForwardArgs args =
-      cpu::MakeForwardArgs(call.config, call.dtype, call.lengths_data(), call.tensors, dropout_key);
+      cpu::MakeForwardArgs(call.config, call.dtype, call.lengths.data(), call.tensors, dropout_key);
   Tensor aligned_packed;
   if (call.op.Input("packed") != kAbsent) {
     RNN_OPS_TF_RETURN_IF_ERROR(TakePanels(call.context, call.input("packed"), args.problem,
@@ -75,9 +75,8 @@ absl::Status RnnForwardCpuKernel::Run(const RnnCall& call, DropoutKey dropout_ke
     }
     args.reserve = reserve->data();
   }
-  Tensor scratch;
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateScratch(call.context, sizes.scratch_bytes, &scratch, &args.scratch));
+  Scratch scratch;
+  RNN_OPS_TF_RETURN_IF_ERROR(scratch.Allocate(call.context, sizes.scratch_bytes, &args.scratch));
   return ToTf(cpu::RunRnnForward(args));
 }
 
@@ -106,9 +105,8 @@ absl::Status PackRnnWeightsOnCpu(const RnnPackCall& call, bool keep) {
   Tensor* packed = nullptr;
   RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(
       context, 0, TensorShape({cpu::kPackedHeaderBytes + sizes.packed_bytes}), &packed));
-  Tensor scratch;
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateScratch(context, sizes.scratch_bytes, &scratch, &args.scratch));
+  Scratch scratch;
+  RNN_OPS_TF_RETURN_IF_ERROR(scratch.Allocate(context, sizes.scratch_bytes, &args.scratch));
   PoolParallelFor parallel(context);
   args.parallel = parallel.callback();
   args.packed = static_cast<char*>(packed->data()) + cpu::kPackedHeaderBytes;
@@ -122,7 +120,7 @@ absl::Status RnnBackpropCpuKernel::Run(const RnnCall& call) const {
   for (Tensor* output : call.zeros()) SetZero(output);
   PoolParallelFor parallel(call.context);
   cpu::RnnBackwardArgs args =
-      cpu::MakeBackwardArgs(call.config, call.dtype, call.lengths_data(), call.tensors);
+      cpu::MakeBackwardArgs(call.config, call.dtype, call.lengths.data(), call.tensors);
   args.parallel = parallel.callback();
   const cpu::RnnSizes sizes = cpu::RnnBackwardSizes(args);
   const Tensor& reserve_space = call.input("reserve_space");
@@ -131,9 +129,8 @@ absl::Status RnnBackpropCpuKernel::Run(const RnnCall& call) const {
   Tensor aligned_reserve;
   RNN_OPS_TF_RETURN_IF_ERROR(
       AlignedData(call.context, reserve_space, &aligned_reserve, &args.reserve));
-  Tensor scratch;
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateScratch(call.context, sizes.scratch_bytes, &scratch, &args.scratch));
+  Scratch scratch;
+  RNN_OPS_TF_RETURN_IF_ERROR(scratch.Allocate(call.context, sizes.scratch_bytes, &args.scratch));
   return ToTf(cpu::RunRnnBackward(args));
 }
 

@@ -16,7 +16,7 @@ RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context, const OpSpec& 
 }
 
 void RnnForwardKernel::DoCompute(OpKernelContext* context) {
-  RnnCall call(op_, attrs_, context);
+  RnnCall call(op_, attrs_, context, &last_plan_);
   OP_REQUIRES_OK(context, call.Prepare());
   DropoutKey key;
   if (attrs_.is_training && attrs_.dropout > 0) {
@@ -42,7 +42,7 @@ RnnBackpropKernel::RnnBackpropKernel(OpKernelConstruction* context, const OpSpec
 }
 
 void RnnBackpropKernel::DoCompute(OpKernelContext* context) {
-  RnnCall call(op_, attrs_, context);
+  RnnCall call(op_, attrs_, context, &last_plan_);
   OP_REQUIRES_OK(context, call.Prepare());
   OP_REQUIRES_OK(context, Run(call));
 }

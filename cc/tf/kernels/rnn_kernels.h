@@ -31,7 +31,8 @@ class RnnForwardKernel : public CheckedOpKernel {
 
   const OpSpec& op_;
   RnnAttrs attrs_;
-  // The only state: without a seed among the inputs, each training call with dropout takes the next
+  LastPlan last_plan_;
+  // Without a seed among the inputs, each training call with dropout takes the next
   // number for its mask.
   std::atomic<uint64_t> dropout_calls_{0};
 };
@@ -48,6 +49,7 @@ class RnnBackpropKernel : public CheckedOpKernel {
  private:
   const OpSpec& op_;
   RnnAttrs attrs_;
+  LastPlan last_plan_;
 };
 
 }  // namespace tf_kernels
