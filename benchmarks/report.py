@@ -13,6 +13,7 @@ OURS = (
     "tf_rnn_ops float32",
     "tf_rnn_ops jit",
     "tf_rnn_ops Keras jit",
+    "tf_rnn_ops SavedModel",
 )
 # Ours in float32 beside problems of another type.
 FLOAT32 = "tf_rnn_ops float32"

@@ -29,7 +29,7 @@ def _gates(cell, matrix):
     return np.ascontiguousarray(matrix.T)
 
 
-def _layer(layers, problem, weights):
+def layer(layers, problem, weights):
     p = problem
     kinds = {"lstm": layers.LSTM, "gru": layers.GRU}
     cell, extra = LAYER_CELLS.get(p.cell, (p.cell, {}))
@@ -68,7 +68,7 @@ class _Keras:
         p = problem
         if p.dtype != "float32" and self.jit:
             raise Unsupported("float32 only with jit")
-        layers = [_layer(self.layers, p, weights[i * p.D : (i + 1) * p.D]) for i in range(p.L)]
+        layers = [layer(self.layers, p, weights[i * p.D : (i + 1) * p.D]) for i in range(p.L)]
         x = tf.cast(tf.constant(x.transpose(1, 0, 2)), p.dtype)
         dy = tf.cast(tf.constant(dy.transpose(1, 0, 2)), p.dtype)
         variables = [v.value for layer in layers for v in layer.trainable_variables]

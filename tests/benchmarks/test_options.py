@@ -32,6 +32,19 @@ def run_module(name, *args):
     return done.stdout
 
 
+def test_a_saved_model_runs_through_the_c_interface(tmp_path):
+    shapes = tmp_path / "shapes.txt"
+    shapes.write_text("gru 3 2 4 5 2 2\n")
+    names = ["tf_rnn_ops", "tf_rnn_ops SavedModel"]
+    run_module(
+        "run", shapes, "--rounds", 1, "--threads", 1, "--mode", "inference", "--no-plots",
+        "--output", tmp_path, "--peers", *names,
+    )  # fmt: skip
+    (row,) = json.loads((tmp_path / "results.json").read_text())["rows"]
+    # Of those that agree with the first.
+    assert list(row["seconds"]) == names, row["left_out"]
+
+
 def test_bfloat16_on_avx2_with_a_busy_core_and_memory(tmp_path):
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("lstm 4 3 8 16 1 1 bfloat16\n")
