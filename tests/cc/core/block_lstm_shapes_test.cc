@@ -144,6 +144,25 @@ TEST(BlockLstmShapes, EmptyTimeAndBatch) {
   ExpectInvalid(ValidateBlockLstm(dims, 1), {"seq_len_max", "[0, 0]", "1"});
 }
 
+// The bound counts two steps more than there are, so these are just within it and just beyond.
+TEST(BlockLstmShapes, WithoutAnyStepXMayBeWider) {
+  RnnDims dims;
+  InputShapes in(kBlockLstm);
+  for (int64_t steps : {int64_t{0}, kU}) {
+    in["x"] = Shape({steps, int64_t{1} << 23, 1717986918});
+    EXPECT_TRUE(in.Infer({}, &dims).ok()) << steps;
+  }
+  in["x"] = Shape({1, int64_t{1} << 23, 1717986918});
+  ExpectInvalid(in.Infer({}, &dims), {"too large"});
+}
+
+TEST(BlockLstmShapes, GradientsAreOfAllInputsButSeqLenMax) {
+  EXPECT_EQ(kBlockLstmGrad.GradientOf("seq_len_max"), kAbsent);
+  EXPECT_EQ(kBlockLstmGrad.GradientOf("x"), 0);
+  EXPECT_EQ(kBlockLstmGrad.GradientOf("b"), 7);
+  EXPECT_EQ(kBlockLstmGrad.num_outputs(), 8);
+}
+
 TEST(BlockLstmShapes, SeqLenMax) {
   const RnnDims dims{7, 2, 5, 3};
   EXPECT_TRUE(ValidateBlockLstm(dims, 0).ok());

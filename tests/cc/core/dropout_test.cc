@@ -56,6 +56,17 @@ TEST(DropoutKey, SeedsAreNotInterchangeableAndNegativeSeedsAreKept) {
   EXPECT_EQ(pair(MakeDropoutKey(7, 8, 9)), pair(MakeDropoutKey(7, 8, 9)));
 }
 
+// Computed elsewhere from the finaliser: who changes them changes the masks of saved seeds.
+TEST(DropoutKey, KnownKeys) {
+  const auto key = [](int64_t seed, int64_t seed2, uint64_t call) {
+    const DropoutKey found = MakeDropoutKey(seed, seed2, call);
+    return (uint64_t{found.k1} << 32) | found.k0;
+  };
+  EXPECT_EQ(key(0, 0, 0), 0x238275BC38FCBE91u);
+  EXPECT_EQ(key(1, 2, 3), 0xD0734750FDE362B3u);
+  EXPECT_EQ(key(87654321, -7, uint64_t{1} << 40), 0xD303B18F11DC5CDBu);
+}
+
 TEST(DropThreshold, IsTheRate) {
   EXPECT_EQ(DropThreshold(0.0f), 0u);
   EXPECT_EQ(DropThreshold(0.5f), 0x80000000u);
