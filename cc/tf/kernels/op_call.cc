@@ -35,9 +35,9 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
   plan->dims = shapes.dims;
   plan->outputs.resize(op.num_outputs());
   for (int k = 0; k < op.num_outputs(); ++k) {
-    if (!IsSizedByDevice(op.output(k), attrs)) {
-      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
-    }
+    // What the device sizes, reserve_space and packed weights, or else a scalar, as it is here.
+    if (op.output(k).dims[0] == Dim::kAny) continue;
+    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
   }
   return absl::OkStatus();
 }
