@@ -98,11 +98,14 @@ def _cudnn_model(op):
     return {name: _attribute(op, name) for name in names}
 
 
+_LAYER_INPUTS = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias", "projection")
+_LAYER_INPUTS += ("peepholes", "sequence_lengths")
+
+
 @_gradient_of("LayerRNN")
 def _layer_rnn_gradient(op, *gradients):
     """Gradients for the input, the states and the weights; none for lengths and masks."""
-    names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
-    names += ("sequence_lengths", "input_mask", "recurrent_mask")
+    names = (*_LAYER_INPUTS, "input_mask", "recurrent_mask")
     inputs = dict(zip(names, op.inputs, strict=True))
     model = _layer_model(op)
     outputs = op.outputs
@@ -115,18 +118,18 @@ def _layer_rnn_gradient(op, *gradients):
 @_gradient_of("LayerRNNPacked")
 def _layer_rnn_packed_gradient(op, *gradients):
     """As that of LayerRNN in inference; none for `packed`."""
-    names = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
-    inputs = dict(zip((*names, "sequence_lengths"), op.inputs[:7], strict=True))
+    inputs = dict(zip(_LAYER_INPUTS, op.inputs[:-1], strict=True))
     model = _layer_model(op)
     outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
     inputs |= {
         name: tf.zeros([0], inputs["input"].dtype) for name in ("input_mask", "recurrent_mask")
     }
-    return (*_layer_backprop(inputs, model, outputs, gradients)[:7], None)
+    return (*_layer_backprop(inputs, model, outputs, gradients)[: len(_LAYER_INPUTS)], None)
 
 
 def _layer_model(op):
-    names = ("rnn_mode", "activation", "recurrent_activation", "time_major")
+    names = ("rnn_mode", "activation", "recurrent_activation", "cell_clip", "proj_clip")
+    names += ("time_major",)
     return {name: _attribute(op, name) for name in names}
 
 

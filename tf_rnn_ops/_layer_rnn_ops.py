@@ -25,6 +25,8 @@ class LayerRNNBackpropOutput(NamedTuple):
     kernel_backprop: Any
     recurrent_kernel_backprop: Any
     bias_backprop: Any
+    projection_backprop: Any
+    peepholes_backprop: Any
 
 
 def LayerRNN(
@@ -35,12 +37,16 @@ def LayerRNN(
     kernel,
     recurrent_kernel,
     bias=(),
+    projection=(),
+    peepholes=(),
     sequence_lengths=(),
     input_mask=(),
     recurrent_mask=(),
     rnn_mode="lstm",
     activation="tanh",
     recurrent_activation="sigmoid",
+    cell_clip=0.0,
+    proj_clip=0.0,
     is_training=True,
     time_major=True,
     name=None,
@@ -51,34 +57,42 @@ def LayerRNN(
     i, f, c, o; gru 3, in the order z, r, h, with the reset gate after the product (Keras's
     reset_after=True); gru_reset_before the same with the reset gate before it; rnn 1, as are
     rnn_tanh and rnn_relu, which are rnn with that activation and have it compiled in.
-    There is no kernel for GPUs: CudnnRNNV3 has one.
+    S is the size of a hidden state: P with a projection, otherwise H. With a projection, peepholes and
+    limits an 'lstm' is tf.compat.v1.nn.rnn_cell.LSTMCell, whose weights tf_rnn_ops.keras.ProjectedLSTM
+    takes. There is no kernel for GPUs: CudnnRNNV3 has one.
 
     Differentiable in all tensors but sequence_lengths and the masks.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [B, H].
+        input_h: Initial hidden states, [B, S].
         input_c: Initial cell states, [B, H]; ignored unless rnn_mode is 'lstm'.
         kernel: [I, G*H].
-        recurrent_kernel: [H, G*H].
+        recurrent_kernel: [S, G*H].
         bias: [G*H], for 'gru' [2, G*H] (of the input and of the recurrent product); empty for none.
+        projection: What the output of an 'lstm' is multiplied by, [H, P]; empty for none.
+        peepholes: What the gates i, f and o of an 'lstm' multiply the cell state by, [3, H]: i and f
+            the previous one, o the new one; empty for none.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
         input_mask: What the input is multiplied by before the product of each gate, the same at every
             step, [G, B, I]; empty for none.
-        recurrent_mask: The same for the previous output, [G, B, H]; empty for none.
+        recurrent_mask: The same for the previous output, [G, B, S]; empty for none.
         rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn', 'rnn_tanh' or 'rnn_relu'.
         activation: Of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
             'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
             'hard_sigmoid_keras2' (x / 5 + 1/2, as in Keras 1 and 2). Only 'tanh' for 'rnn_tanh' and
             'rnn_relu', whose names say what they compute.
         recurrent_activation: The same of the other gates; only 'sigmoid' for the modes without such.
+        cell_clip: Limit of the size of the cell state of 'lstm'; 0 for none. No gradient passes a
+            state that was limited.
+        proj_clip: The same of the output, where there is a projection.
         is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
 
     Returns:
-        A LayerRNNOutput: output [T, B, H], 0 beyond the length of a row; the states after the last
-        step of each row, output_h and output_c [B, H] (output_c a scalar 0 unless 'lstm'); and
+        A LayerRNNOutput: output [T, B, S], 0 beyond the length of a row; the states after the last
+        step of each row, output_h [B, S] and output_c [B, H] (a scalar 0 unless 'lstm'); and
         reserve_space, for the gradient.
 
     Raises:
@@ -101,12 +115,16 @@ def LayerRNN(
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
             bias=_loader.optional_tensor(bias, input),
+            projection=_loader.optional_tensor(projection, input),
+            peepholes=_loader.optional_tensor(peepholes, input),
             sequence_lengths=_loader.optional_lengths(sequence_lengths),
             input_mask=_loader.optional_tensor(input_mask, input),
             recurrent_mask=_loader.optional_tensor(recurrent_mask, input),
             rnn_mode=rnn_mode,
             activation=activation,
             recurrent_activation=recurrent_activation,
+            cell_clip=cell_clip,
+            proj_clip=proj_clip,
             is_training=is_training,
             time_major=time_major,
             name=name,
@@ -122,6 +140,8 @@ def LayerRNNBackprop(
     kernel,
     recurrent_kernel,
     bias,
+    projection,
+    peepholes,
     sequence_lengths,
     input_mask,
     recurrent_mask,
@@ -135,37 +155,43 @@ def LayerRNNBackprop(
     rnn_mode="lstm",
     activation="tanh",
     recurrent_activation="sigmoid",
+    cell_clip=0.0,
+    proj_clip=0.0,
     time_major=True,
     name=None,
 ) -> LayerRNNBackpropOutput:
     """Computes the gradient of LayerRNN. tf.GradientTape calls it; few others need to.
 
     Args:
-        input: As given to LayerRNN, [T, B, I], like the eight tensors that follow.
-        input_h: [B, H].
+        input: As given to LayerRNN, [T, B, I], like the ten tensors that follow.
+        input_h: [B, S].
         input_c: [B, H].
         kernel: [I, G*H].
-        recurrent_kernel: [H, G*H].
+        recurrent_kernel: [S, G*H].
         bias: [G*H], [2, G*H] or empty.
+        projection: [H, P] or empty.
+        peepholes: [3, H] or empty.
         sequence_lengths: [B] or empty.
         input_mask: [G, B, I] or empty.
-        recurrent_mask: [G, B, H] or empty.
-        output: As LayerRNN returned it, [T, B, H].
-        output_h: As LayerRNN returned it, [B, H].
+        recurrent_mask: [G, B, S] or empty.
+        output: As LayerRNN returned it, [T, B, S].
+        output_h: As LayerRNN returned it, [B, S].
         output_c: As LayerRNN returned it, [B, H].
-        output_backprop: Gradient of output, [T, B, H].
-        output_h_backprop: Gradient of output_h, [B, H].
+        output_backprop: Gradient of output, [T, B, S].
+        output_h_backprop: Gradient of output_h, [B, S].
         output_c_backprop: Gradient of output_c, [B, H].
         reserve_space: As LayerRNN returned it with is_training=True.
         rnn_mode: As given to LayerRNN.
         activation: As given to LayerRNN.
         recurrent_activation: As given to LayerRNN.
+        cell_clip: As given to LayerRNN.
+        proj_clip: As given to LayerRNN.
         time_major: As given to LayerRNN.
         name: Name of the op in a graph.
 
     Returns:
         A LayerRNNBackpropOutput of the gradients of input, input_h, input_c (a scalar 0 unless
-        'lstm'), kernel, recurrent_kernel and bias.
+        'lstm'), kernel, recurrent_kernel, bias, projection and peepholes.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
@@ -179,6 +205,8 @@ def LayerRNNBackprop(
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
             bias=bias,
+            projection=projection,
+            peepholes=peepholes,
             sequence_lengths=sequence_lengths,
             input_mask=input_mask,
             recurrent_mask=recurrent_mask,
@@ -192,6 +220,8 @@ def LayerRNNBackprop(
             rnn_mode=rnn_mode,
             activation=activation,
             recurrent_activation=recurrent_activation,
+            cell_clip=cell_clip,
+            proj_clip=proj_clip,
             time_major=time_major,
             name=name,
         )

@@ -78,7 +78,7 @@ def PackCudnnRNNParams(
 
 
 def PackLayerRNN(
-    *, kernel, recurrent_kernel, bias=(), rnn_mode="lstm", keep=False, name=None
+    *, kernel, recurrent_kernel, bias=(), projection=(), rnn_mode="lstm", keep=False, name=None
 ) -> Any:
     """Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
 
@@ -87,8 +87,9 @@ def PackLayerRNN(
 
     Args:
         kernel: [I, G*H], of type bfloat16, half, float32 or float64.
-        recurrent_kernel: [H, G*H].
+        recurrent_kernel: [S, G*H].
         bias: [G*H], for 'gru' [2, G*H]; empty for none.
+        projection: [H, P], of 'lstm'; empty for none.
         rnn_mode: As in LayerRNN.
         keep: Whether the process keeps the result and the weights, and returns the result again
             when it gets the same tensors. Only for the values of resource variables and constants,
@@ -106,6 +107,7 @@ def PackLayerRNN(
         kernel=kernel,
         recurrent_kernel=recurrent_kernel,
         bias=_loader.optional_tensor(bias, kernel),
+        projection=_loader.optional_tensor(projection, kernel),
         rnn_mode=rnn_mode,
         keep=keep,
         name=name,
@@ -198,10 +200,14 @@ def LayerRNNPacked(
     recurrent_kernel,
     packed,
     bias=(),
+    projection=(),
+    peepholes=(),
     sequence_lengths=(),
     rnn_mode="lstm",
     activation="tanh",
     recurrent_activation="sigmoid",
+    cell_clip=0.0,
+    proj_clip=0.0,
     time_major=True,
     name=None,
 ) -> LayerRNNPackedOutput:
@@ -215,21 +221,25 @@ def LayerRNNPacked(
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [B, H].
+        input_h: Initial hidden states, [B, S].
         input_c: Initial cell states, [B, H]; ignored unless rnn_mode is 'lstm'.
         kernel: [I, G*H].
-        recurrent_kernel: [H, G*H].
+        recurrent_kernel: [S, G*H].
         packed: What PackLayerRNN returned for these weights.
         bias: [G*H], for 'gru' [2, G*H]; empty for none.
+        projection: [H, P], of 'lstm'; empty for none.
+        peepholes: [3, H], of 'lstm'; empty for none. They are not packed.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
-        rnn_mode: As in LayerRNN, like the two below.
+        rnn_mode: As in LayerRNN, like the four below.
         activation: As in LayerRNN.
         recurrent_activation: As in LayerRNN.
+        cell_clip: As in LayerRNN.
+        proj_clip: As in LayerRNN.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
 
     Returns:
-        A LayerRNNPackedOutput: output [T, B, H], output_h [B, H] and output_c [B, H] (a scalar 0
+        A LayerRNNPackedOutput: output [T, B, S], output_h [B, S] and output_c [B, H] (a scalar 0
         unless 'lstm').
 
     Raises:
@@ -255,11 +265,15 @@ def LayerRNNPacked(
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
             bias=_loader.optional_tensor(bias, input),
+            projection=_loader.optional_tensor(projection, input),
+            peepholes=_loader.optional_tensor(peepholes, input),
             sequence_lengths=_loader.optional_lengths(sequence_lengths),
             packed=packed,
             rnn_mode=rnn_mode,
             activation=activation,
             recurrent_activation=recurrent_activation,
+            cell_clip=cell_clip,
+            proj_clip=proj_clip,
             time_major=time_major,
             name=name,
         )

@@ -4,14 +4,25 @@
 
 namespace rnn_ops {
 
-DimSolver::DimSolver(const OpSpec& op, const RnnAttrs& attrs) : attrs_(attrs) {
+DimSolver::DimSolver(const OpSpec& op, const RnnAttrs& attrs, const PartialShape& projection)
+    : attrs_(attrs) {
   G.value = attrs.num_gates();
   G.source = "rnn_mode";
   if (attrs.num_proj > 0) {
     P.value = attrs.num_proj;
     P.source = "num_proj";
+    hidden_ = Hidden::kProjected;
+  } else if (attrs.mode == RnnMode::kLstm && !IsAbsent(projection)) {
+    const bool known =
+        projection.known_rank && (projection.dims.size() != 1 || projection.dims[0] != kUnknownDim);
+    hidden_ = known ? Hidden::kProjected : Hidden::kUnknown;
   }
   if (op.family == OpFamily::kLayerRnn) layers_dirs.value = 1;
+}
+
+DimSolver::Term DimSolver::HiddenTerm(int64_t factor) {
+  if (hidden_ == Hidden::kUnknown) return {nullptr, 0, "S"};
+  return {hidden_ == Hidden::kProjected ? &P : &H, factor};
 }
 
 DimSolver::Term DimSolver::TermOf(Dim dim) {
@@ -25,9 +36,11 @@ DimSolver::Term DimSolver::TermOf(Dim dim) {
     case Dim::kH:
       return {&H, 1};
     case Dim::kS:
-      return {attrs_.num_proj > 0 ? &P : &H, 1};
+      return HiddenTerm(1);
+    case Dim::kP:
+      return {&P, 1};
     case Dim::kDirsS:
-      return {attrs_.num_proj > 0 ? &P : &H, attrs_.num_dirs()};
+      return HiddenTerm(attrs_.num_dirs());
     case Dim::kLayersDirs:
       return {&layers_dirs, 1};
     case Dim::kG:
@@ -37,6 +50,8 @@ DimSolver::Term DimSolver::TermOf(Dim dim) {
     case Dim::kBiasRows:
     case Dim::kTwo:
       return {nullptr, 2};
+    case Dim::kThree:
+      return {nullptr, 3};
     case Dim::kInputPlusH:
       return {nullptr, 0, "I+H"};
     case Dim::kParamsSize:
@@ -80,8 +95,14 @@ Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
   if (!shape.known_rank || input.given == Given::kIgnored) return Status();
   // WHY: for models without a cell state TensorFlow's callers pass anything here, often a scalar.
   if (input.given == Given::kLstm && attrs_.mode != RnnMode::kLstm) return Status();
-  if (input.given == Given::kOptional && shape.dims.size() == 1 && shape.dims[0] <= 0) {
+  const bool optional = input.given == Given::kOptional || input.given == Given::kOptionalLstm;
+  if (optional && shape.dims.size() == 1 && shape.dims[0] <= 0) {
     return Status();  // [0], or a vector of unknown size, which may yet turn out to be [0]
+  }
+  if (input.given == Given::kOptionalLstm && attrs_.mode != RnnMode::kLstm) {
+    return InvalidArgument(input.name, " must have shape [0] for rnn_mode='", Name(attrs_.mode),
+                           "', because only 'lstm' has it, but its shape is ",
+                           rnn_ops::ToString(shape), ".");
   }
   if (input.given == Given::kTraining && shape.dims.empty()) {
     return InvalidArgument(input.name, " must be a vector, but it is a scalar, which the forward ",

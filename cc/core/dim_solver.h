@@ -28,7 +28,8 @@ struct DimLetter {
 // The letters of one call.
 class DimSolver {
  public:
-  DimSolver(const OpSpec& op, const RnnAttrs& attrs);
+  // `projection`: the shape of that input of LayerRNN; [0] where the op has none.
+  DimSolver(const OpSpec& op, const RnnAttrs& attrs, const PartialShape& projection);
 
   // Requires that an input has its shape, and learns the letters in it.
   Status Merge(const TensorSpec& input, const PartialShape& shape);
@@ -58,13 +59,18 @@ class DimSolver {
     size_t count = 0;
   };
 
+  // What S is. Of LayerRNN it may be unknown, as long as it is whether there is a projection.
+  enum class Hidden { kUnits, kProjected, kUnknown };
+
   static std::string ToString(const Term& term);
   static std::string ToString(const Terms& terms);
   Term TermOf(Dim dim);
+  Term HiddenTerm(int64_t factor);
   Terms TermsOf(const TensorSpec& tensor);
   Status MergeTerms(std::string_view tensor, const Terms& terms, const PartialShape& shape);
 
   const RnnAttrs& attrs_;
+  Hidden hidden_ = Hidden::kUnits;
 };
 
 // What remains when all inputs are merged: checks that involve several sizes. The first sets

@@ -10,7 +10,8 @@ constexpr Dim T = Dim::kT, B = Dim::kB, I = Dim::kI, H = Dim::kH, S = Dim::kS, G
 constexpr Dim LD = Dim::kLayersDirs, DS = Dim::kDirsS, GH = Dim::kGatesH;
 constexpr Dim kAny = Dim::kAny;
 constexpr Given kAlways = Given::kAlways, kLstm = Given::kLstm, kTraining = Given::kTraining,
-                kOptional = Given::kOptional, kIgnored = Given::kIgnored;
+                kOptional = Given::kOptional, kOptionalLstm = Given::kOptionalLstm,
+                kIgnored = Given::kIgnored;
 
 // The rows of all parts, one after another.
 template <size_t... n>
@@ -99,40 +100,45 @@ constexpr AttrSet PackAttrs() {
 
 constexpr TensorSpec kLayerStates[] = {
     {"input", {T, B, I}},
-    {"input_h", {B, H}},
+    {"input_h", {B, S}},
     {"input_c", {B, H}, kLstm},
 };
 constexpr TensorSpec kLayerWeights[] = {
     {"kernel", {I, GH}},
-    {"recurrent_kernel", {H, GH}},
+    {"recurrent_kernel", {S, GH}},
     {"bias", {Dim::kBiasRows, GH}, kOptional},
+    {"projection", {H, Dim::kP}, kOptionalLstm},
 };
+constexpr TensorSpec kPeepholes[] = {{"peepholes", {Dim::kThree, H}, kOptionalLstm}};
 constexpr TensorSpec kLayerLengths[] = {{"sequence_lengths", {B}, kOptional, Element::kInt32}};
 constexpr TensorSpec kLayerMasks[] = {
     {"input_mask", {G, B, I}, kOptional},
-    {"recurrent_mask", {G, B, H}, kOptional},
+    {"recurrent_mask", {G, B, S}, kOptional},
 };
 constexpr TensorSpec kLayerOutputs[] = {
-    {"output", {T, B, H}},
-    {"output_h", {B, H}},
+    {"output", {T, B, S}},
+    {"output_h", {B, S}},
     {"output_c", {B, H}, kLstm},
 };
 constexpr TensorSpec kLayerOutputGradients[] = {
-    {"output_backprop", {T, B, H}},
-    {"output_h_backprop", {B, H}},
+    {"output_backprop", {T, B, S}},
+    {"output_h_backprop", {B, S}},
     {"output_c_backprop", {B, H}, kLstm},
 };
 
-constexpr auto kLayerRnnInputs = Join(kLayerStates, kLayerWeights, kLayerLengths, kLayerMasks);
+constexpr auto kLayerRnnInputs =
+    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks);
 constexpr auto kLayerRnnOutputs = Join(kLayerOutputs, kReserveSpace);
-constexpr auto kLayerPackedInputs = Join(kLayerStates, kLayerWeights, kLayerLengths, kPacked);
-constexpr auto kLayerBackpropInputs = Join(kLayerStates, kLayerWeights, kLayerLengths, kLayerMasks,
-                                           kLayerOutputs, kLayerOutputGradients, kReserveSpace);
+constexpr auto kLayerPackedInputs =
+    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kPacked);
+constexpr auto kLayerBackpropInputs =
+    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks, kLayerOutputs,
+         kLayerOutputGradients, kReserveSpace);
 
 constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = true) {
   AttrSet attrs;
   attrs.stack = attrs.dropout = attrs.seeds = attrs.num_proj = false;
-  attrs.activations = attrs.time_major = of_a_call;
+  attrs.activations = attrs.clips = attrs.time_major = of_a_call;
   attrs.is_training = is_training;
   return attrs;
 }
@@ -202,7 +208,7 @@ constexpr OpSpec kLayerRnnBackprop = {OpFamily::kLayerRnn,
                                       LayerAttrs(AttrSet::kAlways),
                                       Specs(kLayerBackpropInputs),
                                       {},
-                                      {0, 6, "_backprop"}};
+                                      {0, 8, "_backprop"}};
 constexpr OpSpec kPackLayerRnn = {OpFamily::kLayerRnn,
                                   LayerAttrs(AttrSet::kNever, /*of_a_call=*/false),
                                   Specs(kLayerWeights), Specs(kPacked)};

@@ -15,14 +15,16 @@ enum class Dim : uint8_t {
   kB,
   kI,
   kH,
-  kS,           // P with projection, otherwise H
+  kS,           // P with projection (an attribute, or an input of LayerRNN), otherwise H
   kG,           // the gates of the mode
   kLayersDirs,  // L*D
   kDirsS,       // D*S
   kGatesH,      // G*H
   kInputPlusH,  // I+H
   kBiasRows,    // 2 with GRU; other modes do not have this dimension
+  kP,           // of LayerRNN: the columns of projection
   kTwo,         // 2
+  kThree,       // 3
   kParamsSize,  // of the parameter buffer
   kAny,
 };
@@ -32,7 +34,8 @@ enum class Given : uint8_t {
   kLstm,      // an input that other modes ignore, whatever its shape; their output is a scalar 0
   kTraining,  // an output, which is a scalar 0 without training; an input of such a call
   kOptional,  // [0] stands for none
-  kIgnored,   // an input of any shape
+  kOptionalLstm,  // the same; other modes have none
+  kIgnored,       // an input of any shape
 };
 
 enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64 };
@@ -61,6 +64,7 @@ constexpr int kAbsent = -1;  // the index of a tensor that an op does not have
 struct AttrSet {
   bool stack = true;         // input_mode and direction
   bool activations = false;  // activation and recurrent_activation
+  bool clips = false;        // cell_clip and proj_clip
   bool dropout = true;
   bool seeds = true;
   bool num_proj = true;

@@ -33,6 +33,10 @@ Status ReadAttrs(const AttrSet& has, const Get& get, RnnAttrs* attrs) {
     RNN_OPS_RETURN_IF_ERROR(parse_activation("activation", &attrs->activation));
     RNN_OPS_RETURN_IF_ERROR(parse_activation("recurrent_activation", &attrs->recurrent_activation));
   }
+  if (has.clips) {
+    RNN_OPS_RETURN_IF_ERROR(get("cell_clip", &attrs->cell_clip));
+    RNN_OPS_RETURN_IF_ERROR(get("proj_clip", &attrs->proj_clip));
+  }
   if (has.dropout) RNN_OPS_RETURN_IF_ERROR(get("dropout", &attrs->dropout));
   if (has.seeds) {
     RNN_OPS_RETURN_IF_ERROR(get("seed", &attrs->seed));

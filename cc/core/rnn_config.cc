@@ -1,6 +1,7 @@
 #include "cc/core/rnn_config.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "cc/core/checked_math.h"
 #include "cc/core/param_layout.h"
@@ -65,6 +66,19 @@ Status CheckActivations(RnnMode mode, Activation activation, Activation recurren
   return Status();
 }
 
+// Written so that NaN is refused.
+Status CheckClip(RnnMode mode, const char* name, float clip) {
+  if (!(clip >= 0.0f) || std::isinf(clip)) {
+    return InvalidArgument(name, " must be 0 (no limit) or a positive number, but it is ", clip,
+                           ".");
+  }
+  if (clip > 0.0f && mode != RnnMode::kLstm) {
+    return InvalidArgument(name, " must be 0 for rnn_mode='", Name(mode),
+                           "', because only 'lstm' has it, but it is ", clip, ".");
+  }
+  return Status();
+}
+
 // An upper bound, in bytes, of what the library allocates for a problem, generous enough to cover
 // rounding up to vectors and every temporary. Empty batches count as one row.
 CheckedSize BytesBound(const RnnConfig& c) {
@@ -73,7 +87,7 @@ CheckedSize BytesBound(const RnnConfig& c) {
   constexpr int64_t kCopies = 4;  // a tensor, its gradient, packed copies
   const CheckedSize steps = CheckedSize(c.max_time) + 2;
   const CheckedSize rows = CheckedSize(c.batch) + kPad;
-  const CheckedSize units = CheckedSize(c.num_units) + kPad;
+  const CheckedSize units = CheckedSize(std::max(c.num_units, c.num_proj)) + kPad;
   const CheckedSize pseudo_layers = CheckedSize(c.num_layers) * c.num_dirs();
   const CheckedSize gates = units * (c.num_gates() + 8);  // gates, states and their gradients
   const CheckedSize sequence =
@@ -163,6 +177,8 @@ Status ParseDirection(std::string_view text, Direction* direction) {
 Status RnnAttrs::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(CheckDropout(dropout));
   RNN_OPS_RETURN_IF_ERROR(CheckActivations(mode, activation, recurrent_activation));
+  RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "cell_clip", cell_clip));
+  RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "proj_clip", proj_clip));
   return CheckNumProj(mode, num_proj);
 }
 
@@ -188,10 +204,6 @@ Status RnnConfig::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(AtLeast("input_size", input_size, 1));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("The number of time steps", max_time, 0));
   RNN_OPS_RETURN_IF_ERROR(AtLeast("The batch size", batch, 0));
-  if (num_proj > num_units) {
-    return InvalidArgument("num_proj must be at most the number of units, which is ", num_units,
-                           ", but it is ", num_proj, ".");
-  }
   if (input_mode == InputMode::kAuto) {
     return Internal("input_mode='auto_select' has not been resolved.");
   }
@@ -213,6 +225,10 @@ Status RnnConfig::Validate() const {
 Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_units,
                      int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config) {
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
+  if (num_units > 0 && attrs.num_proj > num_units) {
+    return InvalidArgument("num_proj must be at most the number of units, which is ", num_units,
+                           ", but it is ", attrs.num_proj, ".");
+  }
   RnnConfig c;
   static_cast<RnnAttrs&>(c) = attrs;
   if (c.input_mode == InputMode::kAuto) {

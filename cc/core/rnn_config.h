@@ -22,7 +22,8 @@ const char* Name(Activation activation);
 const char* Name(InputMode mode);
 const char* Name(Direction direction);
 
-// Resolves kAuto and num_proj == num_units; sizes of 0 for T and B are allowed. Validates.
+// Resolves kAuto and num_proj == num_units; sizes of 0 for T and B are allowed. Validates, also
+// that num_proj is at most H.
 Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_units,
                      int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config);
 

@@ -38,6 +38,7 @@ Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* s
   smallest.num_units = s.H.known()           ? s.H.value
                        : same && s.I.known() ? s.I.value
                                              : std::max<int64_t>(1, attrs.num_proj);
+  smallest.num_proj = attrs.num_proj > 0 ? 0 : std::max<int64_t>(0, s.P.value);
   smallest.input_size = s.I.known() ? s.I.value : same ? smallest.num_units : 1;
   smallest.pseudo_layers = s.layers_dirs.known() ? s.layers_dirs.value : num_dirs;
   RnnConfig config;
@@ -54,8 +55,13 @@ Status MakeRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig* conf
                     ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units,
                     ", L*D = ", dims.pseudo_layers, ".");
   }
-  return MakeRnnConfig(attrs, dims.pseudo_layers / attrs.num_dirs(), dims.num_units,
-                       dims.input_size, dims.max_time, dims.batch, config);
+  RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, dims.pseudo_layers / attrs.num_dirs(),
+                                        dims.num_units, dims.input_size, dims.max_time, dims.batch,
+                                        config));
+  if (dims.num_proj == 0) return Status();
+  // Unlike the attribute, a tensor is a projection at any size.
+  config->num_proj = dims.num_proj;
+  return config->Validate();
 }
 
 }  // namespace rnn_ops

@@ -41,6 +41,8 @@ struct RnnAttrs {
   Activation recurrent_activation = Activation::kSigmoid;  // of the other gates
   InputMode input_mode = InputMode::kLinear;
   Direction direction = Direction::kUnidirectional;
+  float cell_clip = 0.0f;  // the most that |c| can be; 0: no limit
+  float proj_clip = 0.0f;  // likewise |h| with projection
   float dropout = 0.0f;
   int64_t seed = 0;
   int64_t seed2 = 0;
@@ -52,12 +54,13 @@ struct RnnAttrs {
   int64_t num_gates() const;                                            // G: 4, 3 or 1
 
   // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
-  // activations other than tanh and sigmoid only in modes that have them.
+  // clips >= 0 and only with LSTM, activations other than tanh and sigmoid only in modes that have
+  // them.
   Status Validate() const;
 };
 
-// One whole problem: attributes and sizes. input_mode is not kAuto, and num_proj == num_units is
-// stored as 0, as cuDNN means it. Validate() guarantees that every product below fits.
+// One whole problem: attributes and sizes. input_mode is not kAuto, and an attribute num_proj ==
+// num_units is stored as 0, as cuDNN means it. Validate() guarantees that every product below fits.
 struct RnnConfig : RnnAttrs {
   int64_t num_layers = 1;  // L
   int64_t num_units = 0;   // H
@@ -72,8 +75,8 @@ struct RnnConfig : RnnAttrs {
   // True where the layer has no input weights.
   bool skips_input(int64_t layer) const { return layer == 0 && input_mode == InputMode::kSkip; }
 
-  // Every size in range, skip_input only with I == H, projection in [0, H], and all products of
-  // sizes that the library forms (tensors, parameters, reserve, scratch) below 2^62 bytes.
+  // Every size in range, skip_input only with I == H, and all products of sizes that the library
+  // forms (tensors, parameters, reserve, scratch) below 2^62 bytes.
   Status Validate() const;
 };
 

@@ -8,10 +8,15 @@
 namespace rnn_ops {
 namespace {
 
-// The shape that was given for an input; unknown where the op has no such input.
-PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, const char* name) {
+// The shape that was given for an input; `otherwise` where the op has no such input.
+PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, const char* name,
+                     const PartialShape& otherwise = PartialShape::Unknown()) {
   const int index = op.Input(name);
-  return index == kAbsent ? PartialShape::Unknown() : inputs[index];
+  return index == kAbsent ? otherwise : inputs[index];
+}
+
+bool IsOptional(const TensorSpec& input) {
+  return input.given == Given::kOptional || input.given == Given::kOptionalLstm;
 }
 
 std::vector<PartialShape> OutputShapes(const OpSpec& op, const std::vector<PartialShape>& inputs,
@@ -20,8 +25,7 @@ std::vector<PartialShape> OutputShapes(const OpSpec& op, const std::vector<Parti
   shapes.reserve(op.num_outputs());
   for (const TensorSpec& output : op.outputs) shapes.push_back(solver->Shape(output));
   for (int k = op.gradients.first; k < op.gradients.first + op.gradients.count; ++k) {
-    const bool optional = op.inputs[k].given == Given::kOptional;
-    shapes.push_back(optional ? inputs[k] : solver->Shape(op.inputs[k]));
+    shapes.push_back(IsOptional(op.inputs[k]) ? inputs[k] : solver->Shape(op.inputs[k]));
   }
   return shapes;
 }
@@ -44,15 +48,20 @@ Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<Pa
     return Internal("An op of ", op.inputs.count, " inputs was called with ", inputs.size(), ".");
   }
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
-  DimSolver solver(op, attrs);
+  DimSolver solver(op, attrs, ShapeOf(op, inputs, "projection", PartialShape::Of({0})));
   for (int k = 0; k < op.inputs.count; ++k) {
     RNN_OPS_RETURN_IF_ERROR(solver.Merge(op.inputs[k], inputs[k]));
   }
   RNN_OPS_RETURN_IF_ERROR(op.family == OpFamily::kBlockLstm
                               ? FinishBlockLstm(ShapeOf(op, inputs, "w"), &solver)
                               : FinishRnn(attrs, ShapeOf(op, inputs, "params"), &solver));
-  result->dims = {solver.T.value, solver.B.value,           solver.I.value,
-                  solver.H.value, solver.layers_dirs.value, solver.params_size.value};
+  result->dims = {solver.T.value,
+                  solver.B.value,
+                  solver.I.value,
+                  solver.H.value,
+                  solver.layers_dirs.value,
+                  solver.params_size.value,
+                  attrs.num_proj > 0 ? 0 : std::max<int64_t>(0, solver.P.value)};
   result->outputs = OutputShapes(op, inputs, &solver);
   return Status();
 }
@@ -66,6 +75,7 @@ bool IsUsed(const TensorSpec& input, const RnnAttrs& attrs, const PartialShape& 
     case Given::kLstm:
       return attrs.mode == RnnMode::kLstm;
     case Given::kOptional:
+    case Given::kOptionalLstm:
       return !IsAbsent(shape);
     case Given::kIgnored:
       return false;

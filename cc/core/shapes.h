@@ -37,6 +37,7 @@ struct RnnDims {
   int64_t num_units = kUnknownDim;      // H
   int64_t pseudo_layers = kUnknownDim;  // L*D
   int64_t params_size = kUnknownDim;    // of CudnnRNN: from the sizes when all are known
+  int64_t num_proj = 0;                 // P of LayerRNN; 0: none, or what the attribute says
 };
 
 struct CallShapes {

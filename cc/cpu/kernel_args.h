@@ -30,7 +30,7 @@ struct ParallelFor {
 
 enum WeightLayout : int32_t {
   kOpaqueWeights = 0,  // params, see docs/param-layout.md
-  kKerasWeights = 1,   // kernel, recurrent_kernel and bias of one layer; L = D = 1, no projection
+  kKerasWeights = 1,   // kernel, recurrent_kernel and so on of one layer; L = D = 1
 };
 
 // How bfloat16 tensors may be multiplied.
@@ -47,7 +47,8 @@ struct RnnProblem : RnnConfig {
   const int32_t* lengths = nullptr;  // [B], each in [0, T]
   WeightLayout weight_layout = kOpaqueWeights;
   // With kKerasWeights.
-  int32_t bias_rows = 0;  // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
+  int32_t bias_rows = 0;       // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
+  bool has_peepholes = false;  // of LSTM; they are not packed
   bool input_masked = false;
   bool recurrent_masked = false;
   // The weights come as rnn_pack left them; only in inference.
@@ -58,11 +59,13 @@ struct RnnProblem : RnnConfig {
 // The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.
 struct LayerWeights {
   const void* kernel;            // [I, G*H]
-  const void* recurrent_kernel;  // [H, G*H]
+  const void* recurrent_kernel;  // [S, G*H]
   const void* bias;              // [bias_rows, G*H]
+  const void* projection;        // [H, P]
+  const void* peepholes;         // [3, H], of i, f and o
   // What x and h are multiplied by before the product of each gate, the same at every step.
   const void* input_mask;      // [G, B, I]
-  const void* recurrent_mask;  // [G, B, H]
+  const void* recurrent_mask;  // [G, B, S]
 };
 
 // S below: P with projection, otherwise H. A tensor marked (B first if batch major) swaps its first
@@ -76,7 +79,8 @@ struct RnnForwardArgs {
   const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
   const void* params;  // [params_size], with kOpaqueWeights
   LayerWeights layer;
-  const void* packed;  // in place of params and layer with weights_packed; 64-byte aligned
+  const void* packed;  // with weights_packed in place of params and the matrices and bias of layer;
+                       // 64-byte aligned
   void* y;             // [T, B, D*S] (B first if batch major)
   void* h_n;           // as h0
   void* c_n;           // as c0; LSTM only
@@ -116,6 +120,8 @@ struct RnnBackwardArgs {
   void* dkernel;            // as kernel
   void* drecurrent_kernel;  // as recurrent_kernel
   void* dbias;              // as bias
+  void* dprojection;        // as projection
+  void* dpeepholes;         // as peepholes
 };
 
 // The sizes that the caller allocates. -1 in a field: the size does not fit in 62 bits.

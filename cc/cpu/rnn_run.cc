@@ -30,8 +30,8 @@ int64_t StateBytes(const RnnProblem& p, int64_t width) {
 }
 
 LayerWeights LayerOf(const CallTensors& t) {
-  return {t.in("kernel"), t.in("recurrent_kernel"), t.in("bias"), t.in("input_mask"),
-          t.in("recurrent_mask")};
+  return {t.in("kernel"),    t.in("recurrent_kernel"), t.in("bias"),          t.in("projection"),
+          t.in("peepholes"), t.in("input_mask"),       t.in("recurrent_mask")};
 }
 
 // With what concerns the weights.
@@ -42,6 +42,7 @@ RnnProblem ProblemOfCall(const RnnConfig& config, Dtype dtype, const int32_t* le
   if (layer.kernel == nullptr) return problem;
   problem.weight_layout = kKerasWeights;
   problem.bias_rows = layer.bias == nullptr ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
+  problem.has_peepholes = layer.peepholes != nullptr;
   problem.input_masked = layer.input_mask != nullptr;
   problem.recurrent_masked = layer.recurrent_mask != nullptr;
   return problem;
@@ -77,6 +78,8 @@ RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, Dtype dtype, const int
   args.dkernel = tensors.gradient("kernel");
   args.drecurrent_kernel = tensors.gradient("recurrent_kernel");
   args.dbias = tensors.gradient("bias");
+  args.dprojection = tensors.gradient("projection");
+  args.dpeepholes = tensors.gradient("peepholes");
   return args;
 }
 
@@ -112,10 +115,12 @@ Status RunRnnBackward(const RnnBackwardArgs& args) {
   if (p.weight_layout == kOpaqueWeights) {
     Zero(args.dparams, ParamsSize(p) * SizeOf(p.dtype));
   } else {
-    const int64_t row = p.num_gates() * p.num_units * SizeOf(p.dtype);
+    const int64_t element = SizeOf(p.dtype), row = p.num_gates() * p.num_units * element;
     Zero(args.dkernel, p.input_size * row);
-    Zero(args.drecurrent_kernel, p.num_units * row);
+    Zero(args.drecurrent_kernel, p.hidden_size() * row);
     Zero(args.dbias, p.bias_rows * row);
+    Zero(args.dprojection, p.num_units * p.num_proj * element);
+    Zero(args.dpeepholes, (p.has_peepholes ? 3 : 0) * p.num_units * element);
   }
   Copy(args.dh0, args.dh_n, StateBytes(p, p.hidden_size()));
   if (p.mode == RnnMode::kLstm) Copy(args.dc0, args.dc_n, StateBytes(p, p.num_units));

@@ -20,7 +20,7 @@ def _values(case, time_major=True):
     """(what is differentiated, the other inputs), as keywords of LayerRNN."""
     inputs = layer_ops.tensors(case, time_major)
     constants = {name: inputs.pop(name) for name in FIXED}
-    for name in ("bias", "input_c"):
+    for name in (*layer_ops.OPTIONAL_WEIGHTS, "input_c"):
         if inputs[name].shape.num_elements() == 0 or (name == "input_c" and not case.is_lstm):
             constants[name] = inputs.pop(name)
     return inputs, constants
@@ -78,7 +78,7 @@ def test_lengths_and_masks_have_no_gradient(mode, rng):
     masks = {name: inputs[name] for name in ("input_mask", "recurrent_mask")}
     with tf.GradientTape() as tape:
         tape.watch(masks)
-        result = ops.LayerRNN(**inputs, rnn_mode=mode)
+        result = ops.LayerRNN(**inputs, **case.attrs())
     assert tape.gradient(result.output, masks) == {name: None for name in masks}
 
 
@@ -90,9 +90,9 @@ def test_second_gradient_on_a_persistent_tape_equals_the_first(mode, given, dtyp
     values, constants = _values(case)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(values)
-        result = ops.LayerRNN(**values, **constants, rnn_mode=mode)
+        result = ops.LayerRNN(**values, **constants, **case.attrs())
         # Another call of the same kernel must not disturb the first one's reserve space.
-        ops.LayerRNN(**values, **constants, rnn_mode=mode)
+        ops.LayerRNN(**values, **constants, **case.attrs())
     outputs, upstream = list(result[:3]), layer_ops.upstream(case)
     first, second = (tape.gradient(outputs, values, output_gradients=upstream) for _ in range(2))
     for name in values:

@@ -28,7 +28,7 @@ def _layer(case, time_major=True):
     """(inputs of LayerRNNPacked but packed, its weights)."""
     inputs = layer_ops.tensors(case, time_major)
     inputs = {n: t for n, t in inputs.items() if n not in packed_calls.MASKS}
-    return inputs, {n: inputs[n] for n in ("kernel", "recurrent_kernel", "bias")}
+    return inputs, {n: inputs[n] for n in packed_calls.PACKED_WEIGHTS}
 
 
 def _run_layer(case, time_major=True):
@@ -284,11 +284,11 @@ def test_a_saved_model_with_packed_constants(tmp_path):
 def test_gradients_are_those_of_the_plain_op(mode, rng):
     case = layer_case(mode, (5, 4, 3, 6), rng, **NO_MASKS)
     inputs, weights = _layer(case)
-    packed = ops.PackLayerRNN(**weights, rnn_mode=mode)
+    packed = ops.PackLayerRNN(**weights, rnn_mode=case.rnn_mode)
     found = []
     for call in (
-        lambda: ops.LayerRNNPacked(**inputs, packed=packed, rnn_mode=mode),
-        lambda: ops.LayerRNN(**inputs, rnn_mode=mode, is_training=False),
+        lambda: ops.LayerRNNPacked(**inputs, packed=packed, **case.attrs()),
+        lambda: ops.LayerRNN(**inputs, **case.attrs(), is_training=False),
     ):
         watched = [t for t in inputs.values() if t.dtype.is_floating]
         with tf.GradientTape() as tape:

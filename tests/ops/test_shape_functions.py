@@ -228,12 +228,30 @@ def test_layer_backprop(known):
         shapes = ([T, B, H], [B, H], [B, H])
         more = {n: _placeholder(fill(n, s)) for n, s in zip(rest, shapes)}
         more |= {f"{n}_backprop": _placeholder(s) for n, s in zip(rest, shapes)}
-        grads = ops.LayerRNNBackprop(**inputs, **more, reserve_space=_placeholder([None]))
+        none = {"projection": _placeholder([0]), "peepholes": _placeholder([0])}
+        grads = ops.LayerRNNBackprop(**inputs, **none, **more, reserve_space=_placeholder([None]))
         if known:
             expected = _as_lists(inputs[name].shape for name in list(inputs)[:6])
         else:  # what follows from the gradients of the outputs
             expected = [[T, B, None], [B, H], [B, H], [None, 4 * H], [H, 4 * H], None]
+        expected += [[0], [0]]
         assert _as_lists(grad.shape for grad in grads) == expected
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_projected_layer(known):
+    """While it is not known whether there is a projection, the size of the output is not either."""
+    width = 2 * H
+    shapes = {"projection": [H, width], "peepholes": [3, H]}
+    with tf.Graph().as_default():
+        inputs = _layer_inputs(lambda name, shape: shape)
+        inputs["input_h"] = _placeholder([B, width] if known else None)
+        inputs["recurrent_kernel"] = _placeholder([width, 4 * H] if known else None)
+        inputs["recurrent_mask"] = _placeholder(None)
+        own = {n: _placeholder(shape if known else None) for n, shape in shapes.items()}
+        result = ops.LayerRNN(**inputs, **own, cell_clip=1.0, proj_clip=1.0)
+        size = width if known else None
+        assert _as_lists(x.shape for x in result) == [[T, B, size], [B, size], [B, H], [None]]
 
 
 PACKED_FILLS = {name: fill for name, fill in LAYER_FILLS.items() if "mask" not in name}

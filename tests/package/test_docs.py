@@ -12,7 +12,7 @@ import tensorflow as tf
 from tf_rnn_ops import _loader, raw_ops
 
 # S is num_proj here, so that a shape that means H is not taken for one that means S.
-SIZES = {"T": 7, "B": 5, "I": 3, "H": 4, "S": 2, "L": 2, "D": 2, "num_proj": 2, "G": 4}
+SIZES = {"T": 7, "B": 5, "I": 3, "H": 4, "S": 2, "P": 2, "L": 2, "D": 2, "num_proj": 2, "G": 4}
 EXAMPLES = (
     "tf_rnn_ops",
     "tf_rnn_ops.info",
@@ -86,17 +86,19 @@ def _block_lstm_tensors():
 
 
 def _layer_rnn_tensors():
-    t, b, i, h, g = (SIZES[letter] for letter in "TBIHG")
+    t, b, i, h, g, s = (SIZES[letter] for letter in "TBIHGS")
     inputs = {
         "input": tf.zeros([t, b, i]),
-        "input_h": tf.zeros([b, h]),
+        "input_h": tf.zeros([b, s]),
         "input_c": tf.zeros([b, h]),
         "kernel": tf.zeros([i, g * h]),
-        "recurrent_kernel": tf.zeros([h, g * h]),
+        "recurrent_kernel": tf.zeros([s, g * h]),
         "bias": tf.zeros([g * h]),
+        "projection": tf.zeros([h, s]),
+        "peepholes": tf.zeros([3, h]),
         "sequence_lengths": tf.fill([b], t),
         "input_mask": tf.zeros([g, b, i]),
-        "recurrent_mask": tf.zeros([g, b, h]),
+        "recurrent_mask": tf.zeros([g, b, s]),
     }
     outputs = raw_ops.LayerRNN(**inputs)._asdict()
     gradients = {f"{k}_backprop": outputs[k] for k in ("output", "output_h", "output_c")}
@@ -129,7 +131,7 @@ def _stated_shape(doc, name):
 
 # Tensors whose shape the documentation gives in words.
 IN_WORDS = {"params", "params_backprop", "reserve_space", "host_reserved", "seq_len_max"}
-IN_WORDS |= {"bias_backprop", "packed"}
+IN_WORDS |= {"bias_backprop", "projection_backprop", "peepholes_backprop", "packed"}
 
 
 def _check(doc, tensors_by_name):

@@ -36,7 +36,7 @@ def _cell(case):
 
 
 @pytest.mark.parametrize(
-    "mode", [mode for mode in MODES if mode not in ("gru_reset_before", "rnn")]
+    "mode", [mode for mode in MODES if mode not in ("lstmp", "gru_reset_before", "rnn")]
 )
 def test_without_masks_it_is_a_stack_of_one(mode, rng):
     case = layer_case(mode, (6, 5, 3, 4), rng, **WITHOUT_MASKS)
@@ -64,8 +64,8 @@ def test_masks_that_rows_share_are_factors_of_the_weights(mode, rng):
         mask[:] = mask[:, :1]
         scaled = np.concatenate([np.tile(gate[0][:, None], (1, 4)) for gate in mask], axis=1)
         without = dataclasses.replace(i, **{name: None, matrix: getattr(i, matrix) * scaled})
-        got, _ = layer.forward(mode, i)
-        want, _ = layer.forward(mode, without)
+        got, _ = layer.forward(case.rnn_mode, i, functions=case.functions())
+        want, _ = layer.forward(case.rnn_mode, without, functions=case.functions())
         for output in want:
             assert error(output, got[output], want[output]) < PARITY, (name, output)
 
@@ -95,6 +95,39 @@ def test_is_the_gru_of_keras(reset_after, functions, rng):
         assert error("output", np.asarray(h), want[t]) < PARITY
 
 
+def test_is_the_lstm_cell_of_tensorflow_1(rng):
+    """Its equations, from the documentation of tf.compat.v1.nn.rnn_cell.LSTMCell, in TensorFlow."""
+    import tensorflow as tf
+
+    case = layer_case("lstmp", (6, 5, 3, 9), rng, lengths=None, **WITHOUT_MASKS)
+    i = case.inputs
+    w_i, w_f, w_o = i.peepholes
+    fields = ("x", "h0", "c0", "kernel", "recurrent_kernel", "bias", "projection", "peepholes")
+    tensors = {name: tf.constant(getattr(i, name)) for name in fields}
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        w_i, w_f, w_o = tf.unstack(tensors["peepholes"])
+        h, c, outputs = tensors["h0"], tensors["c0"], []
+        weights = tf.concat([tensors["kernel"], tensors["recurrent_kernel"]], 0)
+        for x in tf.unstack(tensors["x"]):
+            sums = tf.matmul(tf.concat([x, h], 1), weights) + tensors["bias"]
+            i_, f, j, o = tf.split(sums, 4, axis=1)
+            c = tf.sigmoid(f + w_f * c) * c + tf.sigmoid(i_ + w_i * c) * tf.tanh(j)
+            c = tf.clip_by_value(c, -0.25, 0.25)
+            h = tf.matmul(tf.sigmoid(o + w_o * c) * tf.tanh(c), tensors["projection"])
+            h = tf.clip_by_value(h, -0.125, 0.125)
+            outputs.append(h)
+        loss = tf.reduce_sum(tf.stack(outputs) * case.dy)
+        loss += tf.reduce_sum(h * case.dh) + tf.reduce_sum(c * case.dc)
+    want = tape.gradient(loss, tensors)
+    got = case.reference()
+    assert error("output", got["output"], tf.stack(outputs).numpy()) < PARITY
+    names = {"x": "input", "h0": "input_h", "c0": "input_c"}
+    for field, gradient in want.items():
+        name = f"{names.get(field, field)}_backprop"
+        assert error(name, got[name], gradient.numpy()) < PARITY, name
+
+
 @pytest.mark.parametrize("activation", sorted({names[0] for names in FUNCTIONS}))
 def test_is_the_simple_rnn_of_keras(activation, rng):
     import keras
@@ -119,11 +152,11 @@ def test_backward_equals_central_differences(mode, given, rng):
     results = case.reference()
     fields = {"input": "x", "input_h": "h0", "input_c": "c0"}
     grads = {n.removesuffix("_backprop"): g for n, g in results.items() if "_backprop" in n}
-    assert len(grads) == 4 + (mode == "lstm") + ("bias" not in given)
+    assert len(grads) == 4 + case.is_lstm + ("bias" not in given) + 2 * (mode == "lstmp")
 
     def loss(field, array):
         inputs = dataclasses.replace(case.inputs, **{field: array})
-        out, _ = layer.forward(mode, inputs, functions=case.functions())
+        out, _ = layer.forward(case.rnn_mode, inputs, functions=case.functions())
         total = (out["output"] * case.dy).sum() + (out["output_h"] * case.dh).sum()
         return total + ((out["output_c"] * case.dc).sum() if case.is_lstm else 0.0)
 

@@ -102,7 +102,7 @@ def test_sizes_and_lengths_that_only_a_call_knows(rng):
         ({"bias": [None]}, "whether bias is given"),
         ({"bias": None}, "whether bias is given"),
         ({"recurrent_mask": None}, "whether recurrent_mask is given"),
-        ({n: None for n in layer_ops.INPUTS}, "number of units"),
+        ({n: None for n in layer_ops.INPUTS}, "whether bias is given"),
     ],
     ids=str,
 )

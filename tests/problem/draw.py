@@ -98,6 +98,12 @@ def _draw(dice):
             keys["activation"] = dice.one_of(ACTIVATIONS)
             # Gates that have no bounds would let the states grow without any.
             keys["recurrent_activation"] = dice.one_of(ACTIVATIONS[:4])
+        if keys["cell"] == "lstm" and dice.chance(40):
+            # The limits are values of every type.
+            keys["clip"] = dice.one_of((0.0, 0.5, 1.5))
+            keys["peephole"] = dice.one_of(("yes", "no"))
+            keys["P"] = dice.one_of((0, units, 1 + dice.below(2 * units)))
+            keys["proj_clip"] = dice.one_of((0.0, 0.25)) if keys["P"] else 0.0
     elif op == LAYER and dice.chance(40):
         keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
     return Problem(**keys)
@@ -126,9 +132,9 @@ def _choices(p):
     if p.op == STACK:
         found |= {"input": p.input, "projection": bool(p.P), "dropout": bool(p.dropout)}
     if p.op == LAYER:
-        found |= {"mask": p.mask, "bias": p.bias}
+        found |= {"mask": p.mask, "bias": p.bias, "projection": bool(p.P)}
         found |= {"activation": p.activation, "recurrent_activation": p.recurrent_activation}
-    if p.op == BLOCK:
+    if p.op in (LAYER, BLOCK):
         found |= {"peephole": p.peephole, "clip": bool(p.clip)}
     found["lengths"] = p.lengths if p.lengths in ("full", "random") else "given"
     found["rows"] = "none" if p.T * p.B == 0 else "few" if p.T * p.B <= 4 else "many"

@@ -30,7 +30,7 @@ class Problem:
     B: int = _key(1, _ALL, smallest=0)
     I: int = _key(1, _ALL, smallest=1)  # noqa: E741 - the project's letter for the input size
     H: int = _key(1, _ALL, smallest=1)
-    P: int = _key(0, (STACK,), smallest=0)
+    P: int = _key(0, _RNN, smallest=0)
     L: int = _key(1, (STACK,), smallest=1)
     D: int = _key(1, (STACK,), one_of=(1, 2))
     type: str = _key("float32", _ALL, one_of=TYPES)
@@ -41,8 +41,9 @@ class Problem:
     activation: str = _key("tanh", (LAYER,), one_of=ACTIVATIONS)
     recurrent_activation: str = _key("sigmoid", (LAYER,), one_of=ACTIVATIONS)
     dropout: float = _key(0.0, _RNN, smallest=0)
-    clip: float = _key(0.0, (BLOCK,), smallest=0)
-    peephole: str = _key("no", (BLOCK,), one_of=("yes", "no"))
+    clip: float = _key(0.0, (LAYER, BLOCK), smallest=0)
+    proj_clip: float = _key(0.0, (LAYER,), smallest=0)
+    peephole: str = _key("no", (LAYER, BLOCK), one_of=("yes", "no"))
     order: str = _key("time", _RNN, one_of=("time", "batch"))
     run: str = _key("training", _ALL, one_of=("training", "inference", "packed"))
     isa: str = _key("", _ALL, one_of=ISAS)
@@ -69,7 +70,12 @@ class Problem:
             raise ValueError(f"cell is {self.cell}, whose name says its activation")
         if self.cell == "rnn" and self.recurrent_activation != "sigmoid":
             raise ValueError("cell is rnn, which has no recurrent_activation")
-        if self.P and (self.cell != "lstm" or self.P > self.H):
+        if self.op == LAYER and self.cell != "lstm" and (self.clip or self.peephole == "yes"):
+            raise ValueError(f"cell is {self.cell}, expected lstm with clip or peephole")
+        if self.proj_clip and not self.P:
+            raise ValueError(f"proj_clip is {self.proj_clip}, expected 0 without P")
+        fits = self.op == LAYER or self.P <= self.H
+        if self.P and not (self.cell == "lstm" and fits):
             raise ValueError(f"P is {self.P}, expected 0 to H = {self.H} with an lstm, otherwise 0")
         if self.input == "skip" and self.I != self.H:
             raise ValueError(f"input is skip, expected I = H, but they are {self.I} and {self.H}")
@@ -108,7 +114,11 @@ class Problem:
         """Whether the slope of an activation jumps somewhere."""
         smooth = ("tanh", "sigmoid", "linear")
         functions = (self.activation, self.recurrent_activation)
-        return self.cell == "relu" or not all(name in smooth for name in functions)
+        return (
+            self.cell == "relu"
+            or bool(self.clip or self.proj_clip)
+            or not all(name in smooth for name in functions)
+        )
 
     def replace(self, **changes):
         return dataclasses.replace(self, **changes)

@@ -106,26 +106,32 @@ def _layer(p, draw):
     gates = GATES[p.cell]
     weight, columns = 1.5 / np.sqrt(max(p.I, p.H)), gates * p.H
     bias = (2, columns) if p.cell == "gru" else (columns,)
+    hidden = p.P or p.H
     x_masked, h_masked = p.mask in ("input", "both"), p.mask in ("recurrent", "both")
     return LayerCase(
         rnn_mode=_MODES[p.cell],
         dtype=p.type,
         inputs=LayerInputs(
             x=draw.uniform("x", 2, p.T, p.B, p.I),
-            h0=draw.uniform("h0", 1, p.B, p.H),
+            h0=draw.uniform("h0", 1, p.B, hidden),
             c0=draw.uniform("c0", 1, p.B, p.H),
             kernel=draw.uniform("kernel", weight, p.I, columns),
-            recurrent_kernel=draw.uniform("recurrent_kernel", weight, p.H, columns),
+            recurrent_kernel=draw.uniform("recurrent_kernel", weight, hidden, columns),
             bias=draw.uniform("bias", weight, *bias) if p.bias == "yes" else None,
+            projection=draw.uniform("projection", weight, p.H, p.P) if p.P else None,
+            peepholes=draw.uniform("peepholes", 1, 3, p.H) if p.peephole == "yes" else None,
             lengths=None if p.lengths == "full" else lengths(p),
             input_mask=draw.mask("input_mask", gates, p.B, p.I) if x_masked else None,
-            recurrent_mask=draw.mask("recurrent_mask", gates, p.B, p.H) if h_masked else None,
+            recurrent_mask=draw.mask("recurrent_mask", gates, p.B, hidden) if h_masked else None,
         ),
-        dy=draw.uniform("dy", 1, p.T, p.B, p.H),
-        dh=draw.uniform("dh_n", 1, p.B, p.H),
+        dy=draw.uniform("dy", 1, p.T, p.B, hidden),
+        dh=draw.uniform("dh_n", 1, p.B, hidden),
         dc=draw.uniform("dc_n", 1, p.B, p.H),
         activation=p.activation,
         recurrent_activation=p.recurrent_activation,
+        # The attributes are float32.
+        cell_clip=float(np.float32(p.clip)),
+        proj_clip=float(np.float32(p.proj_clip)),
     )
 
 

@@ -6,6 +6,7 @@ pre-activation, s is the logistic function and t is tanh, or what a LayerRNN has
 
     LSTM   i, f, o = s(a + u)   g = t(a + u)   c' = f c + i g   m = o t(c')
            h' = Proj m, or m without projection
+           of a LayerRNN also: p_i c, p_f c and p_o c' inside s; limits of c' and of a projected h'
     GRU    r, z = s(a + u)   n = t(a_n + r u_n)   h' = (1 - z) n + z h
            with the reset gate first: m = r h   n = t(a_n + R_n m)
     RNN    h' = t(a + u), tanh(a + u) or max(a + u, 0)
@@ -106,6 +107,63 @@ def lstm_step_grad(dh, dc, cache, cell, q=exact):
     return da, da, None, q(dc * f), dproj
 
 
+def _limited(x, limit):
+    return x if limit == 0 else np.clip(x, -limit, limit)
+
+
+def _distance(x, limit):
+    return np.full_like(x, np.inf) if limit == 0 else np.abs(np.abs(x) - limit)
+
+
+def projected_lstm_step(a, u, h, c, cell, q=exact):
+    """cell.proj is [P, H] or None, cell.peepholes [3, H] or None, a limit of 0 none."""
+    s, t = _functions(cell)
+    p_i, p_f, p_o = np.zeros((3, 1)) if cell.peepholes is None else cell.peepholes
+    sums = [q(a[k] + u[k]) for k in range(4)]
+    sums[0], sums[1] = q(sums[0] + q(p_i * c)), q(sums[1] + q(p_f * c))
+    i, f = (q(s.value(sums[k])) for k in (0, 1))
+    g = q(t.value(sums[2]))
+    unlimited = q(q(f * c) + q(i * g))
+    c_new = _limited(unlimited, cell.cell_clip)
+    sums[3] = q(sums[3] + q(p_o * c_new))
+    o = q(s.value(sums[3]))
+    tc = q(t.value(c_new))
+    h_new = m = q(o * tc)
+    near = _nearest((s, sums[0]), (s, sums[1]), (s, sums[3]), (t, sums[2]), (t, c_new))
+    near = np.minimum(near, _distance(unlimited, cell.cell_clip))
+    if cell.proj is not None:
+        projected = q(m @ cell.proj.T)
+        h_new = _limited(projected, cell.proj_clip)
+        nearest = _distance(projected, cell.proj_clip).min(axis=1, keepdims=True)
+        near = np.minimum(near, nearest)
+    return h_new, c_new, (sums, i, f, g, o, c, unlimited, c_new, tc, m, h_new, near)
+
+
+def projected_lstm_step_grad(dh, dc, cache, cell, q=exact):
+    """The last result is a dict of the gradients of proj, transposed, and of the peepholes."""
+    s, t = _functions(cell)
+    sums, i, f, g, o, c, unlimited, c_new, tc, m, h_new, _ = cache
+    p_i, p_f, p_o = np.zeros((3, 1)) if cell.peepholes is None else cell.peepholes
+    own, dm = {}, dh
+    if cell.proj is not None:
+        if cell.proj_clip:
+            dh = np.where(np.abs(h_new) >= cell.proj_clip, 0.0, dh)
+        own["projection"] = q(m.T @ dh)
+        dm = q(dh @ cell.proj)
+    do = q(q(dm * tc) * s.slope(sums[3], o, q))
+    dc = q(q(dc + q(dm * q(o * t.slope(c_new, tc, q)))) + q(do * p_o))
+    if cell.cell_clip:
+        dc = np.where(np.abs(unlimited) > cell.cell_clip, 0.0, dc)
+    di = q(q(dc * g) * s.slope(sums[0], i, q))
+    df = q(q(dc * c) * s.slope(sums[1], f, q))
+    dg = q(q(dc * i) * t.slope(sums[2], g, q))
+    if cell.peepholes is not None:
+        pairs = ((di, c), (df, c), (do, c_new))
+        own["peepholes"] = np.stack([q(q(d * state).sum(axis=0)) for d, state in pairs])
+    da = np.stack([di, df, dg, do])
+    return da, da, None, q(q(dc * f) + q(q(di * p_i) + q(df * p_f))), own
+
+
 def gru_step(a, u, h, c, cell, q=exact):
     s, t = _functions(cell)
     sums = [q(a[0] + u[0]), q(a[1] + u[1])]
@@ -190,6 +248,8 @@ def relu_step_grad(dh, dc, cache, cell, q=exact):
 def given_outputs(mode, cache, h_prev, h):
     """The cache of a step whose gradient is given h before and after it, rounded, as the ops are."""
     *kept, near = cache
+    if mode == "projected_lstm":
+        return (*kept[:-1], h, near)
     if mode == "gru":
         return (*kept[:-1], h_prev, near)
     if mode == "gru_reset_before":
@@ -200,6 +260,7 @@ def given_outputs(mode, cache, h_prev, h):
 
 STEPS = {
     "lstm": (lstm_step, lstm_step_grad),
+    "projected_lstm": (projected_lstm_step, projected_lstm_step_grad),
     "gru": (gru_step, gru_step_grad),
     "gru_reset_before": (gru_reset_before_step, gru_reset_before_step_grad),
     "rnn": (rnn_step, rnn_step_grad),

@@ -1,6 +1,6 @@
 """LayerRNN: one layer in one direction with Keras's weights and a mask for each gate.
 
-Time-major: x [T, B, I], states [B, H], y [T, B, H]. The blocks of H columns of the weights are in
+Time-major: x [T, B, I], h [B, S], c [B, H], y [T, B, S]. The blocks of H columns of the weights are in
 Keras's order of gates: LSTM i, f, c, o; GRU z, r, n. A row stops at its length.
 
     x_g = x * input_mask[g]    a_g = x_g W_g + bias_g     h_g = h * recurrent_mask[g]
@@ -26,7 +26,13 @@ _ORDER = {
     "rnn_tanh": (0,),
     "rnn_relu": (0,),
 }
-USUAL = {"activation": "tanh", "recurrent_activation": "sigmoid"}
+# Functions and limits.
+USUAL = {
+    "activation": "tanh",
+    "recurrent_activation": "sigmoid",
+    "cell_clip": 0.0,
+    "proj_clip": 0.0,
+}
 
 
 @dataclasses.dataclass
@@ -39,6 +45,8 @@ class LayerInputs:
     kernel: np.ndarray
     recurrent_kernel: np.ndarray
     bias: np.ndarray | None = None
+    projection: np.ndarray | None = None
+    peepholes: np.ndarray | None = None
     lengths: np.ndarray | None = None
     input_mask: np.ndarray | None = None
     recurrent_mask: np.ndarray | None = None
@@ -70,7 +78,11 @@ def _half(array, mask, matrix, bias, rnn_mode, q):
 
 def _cell(rnn_mode, inputs, functions, q):
     """What the steps of cells.py want to know of a cell."""
-    cell = types.SimpleNamespace(proj=None, **functions)
+    cell = types.SimpleNamespace(
+        proj=None if inputs.projection is None else inputs.projection.T,
+        peepholes=inputs.peepholes,
+        **{**USUAL, **functions},
+    )
     if rnn_mode == "gru_reset_before":
         mask, weights = inputs.recurrent_mask, _blocks(inputs.recurrent_kernel, 3)[2]
         cell.second = lambda m: q(_masked(m, mask, 2, q) @ weights)
@@ -81,10 +93,16 @@ def _cell(rnn_mode, inputs, functions, q):
     return cell
 
 
+def _kind(rnn_mode, cell):
+    """The name of the steps in cells.py."""
+    plain = cell.proj is None and cell.peepholes is None and not cell.cell_clip
+    return rnn_mode if plain else "projected_lstm"
+
+
 def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
     """Returns a dict of output, output_h and (LSTM) output_c, and the tape for backward()."""
-    step, _ = cells.STEPS[rnn_mode]
     cell = _cell(rnn_mode, inputs, functions, q)
+    step, _ = cells.STEPS[_kind(rnn_mode, cell)]
     steps, batch, _ = inputs.x.shape
     lengths = np.full(batch, steps) if inputs.lengths is None else inputs.lengths
     bias_x, bias_h = _biases(rnn_mode, inputs.bias, inputs.kernel.shape[1])
@@ -124,11 +142,11 @@ def _bias_grad(sums, rnn_mode):
     return np.concatenate(ordered)
 
 
-def _given_outputs(rnn_mode, own_tape, output):
+def _given_outputs(kind, own_tape, output):
     """The tape with the rows of `output` in the place of its own states."""
     tape, h = [], own_tape[0][1] if own_tape else None
     for t, (valid, _, cache) in enumerate(own_tape):
-        tape.append((valid, h, cells.given_outputs(rnn_mode, cache, h, output[t])))
+        tape.append((valid, h, cells.given_outputs(kind, cache, h, output[t])))
         h = np.where(valid, output[t], h)
     return tape
 
@@ -138,15 +156,21 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
 
     `output` is what a 16-bit op is given, which is rounded; by default that of forward().
     """
-    _, step_grad = cells.STEPS[rnn_mode]
     cell = _cell(rnn_mode, inputs, functions, q)
+    kind = _kind(rnn_mode, cell)
+    _, step_grad = cells.STEPS[kind]
     if output is not None:
-        tape = _given_outputs(rnn_mode, tape, output)
+        tape = _given_outputs(kind, tape, output)
     lstm = rnn_mode == "lstm"
     dc = dc if lstm else np.zeros_like(dh)
     dx = np.zeros_like(inputs.x)
     dw, dr = np.zeros_like(inputs.kernel), np.zeros_like(inputs.recurrent_kernel)
-    sum_x = sum_h = np.zeros((GATES[rnn_mode], dh.shape[1]))
+    sum_x = sum_h = np.zeros((GATES[rnn_mode], inputs.kernel.shape[1] // GATES[rnn_mode]))
+    own = {
+        name: np.zeros_like(array)
+        for name in ("projection", "peepholes")
+        if (array := getattr(inputs, name)) is not None
+    }
     for t in reversed(range(len(tape))):
         valid, h_prev, cache = tape[t]
         dh_cell, dc_cell = np.where(valid, q(dh + dy[t]), 0.0), np.where(valid, dc, 0.0)
@@ -155,14 +179,16 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
         dh_prev = _half_grad(
             du, h_prev, inputs.recurrent_mask, inputs.recurrent_kernel, dr, rnn_mode, q
         )
-        if dsecond is not None:
+        if kind == "projected_lstm":
+            own = {name: q(total + dsecond[name]) for name, total in own.items()}
+        elif dsecond is not None:
             second = _blocks(dr, 3)[2]
             second[:] = q(second + dsecond)
         sum_x, sum_h = q(sum_x + q(da.sum(axis=1))), q(sum_h + q(du.sum(axis=1)))
         if direct is not None:
             dh_prev = q(dh_prev + direct)
         dh, dc = np.where(valid, dh_prev, dh), np.where(valid, dc_prev, dc)
-    grads = {"input": dx, "input_h": dh, "kernel": dw, "recurrent_kernel": dr}
+    grads = {"input": dx, "input_h": dh, "kernel": dw, "recurrent_kernel": dr, **own}
     if lstm:
         grads["input_c"] = dc
     if inputs.bias is not None:

@@ -29,6 +29,7 @@ def base_calls(ops, rng):
         found += calls.block_calls(ops, (5, 3, 4, 6), rng, use_peephole)
     layers = (
         ("lstm", {}, True),
+        ("lstmp", {"input_mask": False}, True),
         ("gru", {"lengths": None, "input_mask": False}, False),
         ("rnn_relu", {"bias": False, "recurrent_mask": False}, True),
     )

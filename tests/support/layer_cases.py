@@ -10,8 +10,9 @@ from reference.layer import LayerInputs
 from reference.rounding import rounder
 from reference.spec import GATES
 
-MODES = ("lstm", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
-WITH_FUNCTIONS = MODES[:4]  # the names of the others say their activation
+# The modes of the op, and lstmp, which is lstm with a projection, peepholes and both limits.
+MODES = ("lstm", "lstmp", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
+WITH_FUNCTIONS = MODES[:5]  # the names of the others say their activation
 # Pairs of activation and recurrent_activation, which rnn does not have.
 FUNCTIONS = (
     ("tanh", "hard_sigmoid"),
@@ -34,17 +35,22 @@ class LayerCase:
     dc: np.ndarray
     activation: str = "tanh"
     recurrent_activation: str = "sigmoid"
+    cell_clip: float = 0.0
+    proj_clip: float = 0.0
 
     @property
     def is_lstm(self):
         return self.rnn_mode == "lstm"
 
+    @property
+    def hidden(self):
+        """S."""
+        return self.inputs.h0.shape[1]
+
     def functions(self):
-        """The two activations, as attributes of the ops."""
-        return {
-            "activation": self.activation,
-            "recurrent_activation": self.recurrent_activation,
-        }
+        """The activations and limits, as attributes of the ops."""
+        names = ("activation", "recurrent_activation", "cell_clip", "proj_clip")
+        return {name: getattr(self, name) for name in names}
 
     def attrs(self):
         """The attributes of the ops that say what the layer computes."""
@@ -69,10 +75,10 @@ class LayerCase:
         i = self.inputs
         given = [
             n
-            for n in ("bias", "lengths", "input_mask", "recurrent_mask")
+            for n in ("bias", "projection", "peepholes", "lengths", "input_mask", "recurrent_mask")
             if getattr(i, n) is not None
         ]
-        functions = f"{self.activation} {self.recurrent_activation}"
+        functions = " ".join(map(str, self.functions().values()))
         return f"{self.rnn_mode} {functions} {self.dtype} x {i.x.shape} h {i.h0.shape} {given} {i.lengths}"
 
 
@@ -86,11 +92,14 @@ def layer_case(
     input_mask=True,
     recurrent_mask=True,
     functions=("tanh", "sigmoid"),
+    num_proj=None,
+    peepholes=None,
+    clips=None,
 ):
     """Draws a problem.
 
     Args:
-        rnn_mode: as the attribute.
+        rnn_mode: one of MODES.
         shape: (T, B, I, H).
         rng: a numpy generator.
         dtype: name of the op's type.
@@ -99,12 +108,20 @@ def layer_case(
         input_mask: whether there is one.
         recurrent_mask: whether there is one.
         functions: activation and recurrent_activation.
+        num_proj: P of an lstm, 0 for no projection; by default that of an lstmp is about 2/3 H.
+        peepholes: whether an lstm has them; by default only an lstmp.
+        clips: cell_clip and proj_clip; by default limits that an lstmp reaches.
     """
+    full, rnn_mode = rnn_mode == "lstmp", "lstm" if rnn_mode == "lstmp" else rnn_mode
+    if num_proj is None:
+        num_proj = max(1, 2 * shape[3] // 3) if full else 0
+    peepholes = full if peepholes is None else peepholes
+    cell_clip, proj_clip = clips or ((0.25, 0.125) if full else (0.0, 0.0))
     if rnn_mode == "rnn":
         functions = (functions[0], "sigmoid")
     q = rounder(dtype)
     steps, batch, input_size, units = shape
-    gates = GATES[rnn_mode]
+    gates, hidden = GATES[rnn_mode], num_proj or units
     bound = 1.0 / np.sqrt(units)
 
     def normal(*size, scale=1.0):
@@ -124,17 +141,19 @@ def layer_case(
     columns = gates * units
     inputs = LayerInputs(
         x=normal(steps, batch, input_size),
-        h0=normal(batch, units, scale=0.5),
+        h0=normal(batch, hidden, scale=0.5),
         c0=normal(batch, units, scale=0.5),
         kernel=weights(input_size, columns),
-        recurrent_kernel=weights(units, columns),
+        recurrent_kernel=weights(hidden, columns),
         bias=weights(*((2, columns) if rnn_mode == "gru" else (columns,))) if bias else None,
         lengths=None if lengths is None else np.asarray(lengths, np.int32),
         input_mask=mask(input_mask, input_size),
-        recurrent_mask=mask(recurrent_mask, units),
+        recurrent_mask=mask(recurrent_mask, hidden),
+        projection=q(3 * weights(units, num_proj)) if num_proj else None,
+        peepholes=normal(3, units, scale=0.5) if peepholes else None,
     )
-    upstream = normal(steps, batch, units), normal(batch, units), normal(batch, units)
-    return LayerCase(rnn_mode, dtype, inputs, *upstream, *functions)
+    upstream = normal(steps, batch, hidden), normal(batch, hidden), normal(batch, units)
+    return LayerCase(rnn_mode, dtype, inputs, *upstream, *functions, cell_clip, proj_clip)
 
 
 def random_layer_case(rnn_mode, rng, dtype="float64", largest=(9, 8, 9, 18), **options):

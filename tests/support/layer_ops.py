@@ -12,11 +12,14 @@ INPUTS = {
     "kernel": "kernel",
     "recurrent_kernel": "recurrent_kernel",
     "bias": "bias",
+    "projection": "projection",
+    "peepholes": "peepholes",
     "sequence_lengths": "lengths",
     "input_mask": "input_mask",
     "recurrent_mask": "recurrent_mask",
 }
-DIFFERENTIABLE = tuple(INPUTS)[:6]
+DIFFERENTIABLE = tuple(INPUTS)[:8]
+OPTIONAL_WEIGHTS = ("bias", "projection", "peepholes")
 _SEQUENCES = ("input", "output", "input_backprop")
 
 
@@ -25,7 +28,7 @@ def _swap(array, time_major):
 
 
 def tensors(case, time_major=True):
-    """The nine inputs as keyword arguments of LayerRNN; vectors of 0 where one is not given."""
+    """The eleven inputs as keyword arguments of LayerRNN; vectors of 0 where one is not given."""
     found = {}
     for name, field in INPUTS.items():
         value = getattr(case.inputs, field)
@@ -67,7 +70,8 @@ def arrays(case, results, time_major=True):
     for name, tensor in results.items():
         if name == "reserve_space" or ("_c" in name and not case.is_lstm):
             continue
-        if name == "bias_backprop" and case.inputs.bias is None:
+        weight = name.removesuffix("_backprop")
+        if weight in OPTIONAL_WEIGHTS and getattr(case.inputs, weight) is None:
             assert tf.as_dtype(tensor.dtype).name == case.dtype and tensor.shape == [0]
             continue
         array = to_float64(tensor)

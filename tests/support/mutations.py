@@ -76,7 +76,7 @@ def _is_time_axis(call, name, shape):
 
 
 # Those of LayerRNN that [0] stands for the absence of.
-OPTIONAL = ("bias", "sequence_lengths", "input_mask", "recurrent_mask")
+OPTIONAL = ("bias", "projection", "peepholes", "sequence_lengths", "input_mask", "recurrent_mask")
 
 
 def _may_be_absent(call, name, shape):

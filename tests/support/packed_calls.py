@@ -3,6 +3,7 @@
 from support.calls import Call
 
 MASKS = ("input_mask", "recurrent_mask")
+PACKED_WEIGHTS = ("kernel", "recurrent_kernel", "bias", "projection")
 
 
 def pack_params(ops, spec, params, **attrs):
@@ -27,7 +28,7 @@ def of_rnn(ops, spec, call):
 def of_layer(ops, call):
     """LayerRNNPacked for a Call of LayerRNN, without its masks."""
     tensors = {n: t for n, t in call.tensors.items() if n not in MASKS}
-    weights = {n: tensors[n] for n in ("kernel", "recurrent_kernel", "bias")}
+    weights = {n: tensors[n] for n in PACKED_WEIGHTS}
     packed = ops.PackLayerRNN(**weights, rnn_mode=call.attrs["rnn_mode"]).numpy()
     attrs = {n: v for n, v in call.attrs.items() if n != "is_training"}
     return Call("LayerRNNPacked", {**tensors, "packed": packed}, attrs)

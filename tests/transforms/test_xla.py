@@ -300,11 +300,13 @@ def test_sizes_must_be_constants():
 
 
 LAYER_ARGS = "tensor<2x1x3xf32>, tensor<1x4xf32>, tensor<f32>, tensor<3x4xf32>, tensor<4x4xf32>, "
-LAYER_ARGS += "tensor<4xf32>, tensor<0xi32>, tensor<0xf32>, tensor<0xf32>"
+LAYER_ARGS += (
+    "tensor<4xf32>, tensor<0xf32>, tensor<0xf32>, tensor<0xi32>, tensor<0xf32>, tensor<0xf32>"
+)
 LAYER_RESULTS = "tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<f32>, tensor<f32>"
 LAYER_ATTRS = (
-    'activation = "tanh", is_training = false, recurrent_activation = "sigmoid", '
-    'rnn_mode = "rnn_tanh", time_major = true'
+    'activation = "tanh", cell_clip = 0.0 : f32, is_training = false, proj_clip = 0.0 : f32, '
+    'recurrent_activation = "sigmoid", rnn_mode = "rnn_tanh", time_major = true'
 )
 
 
@@ -347,8 +349,8 @@ def test_a_handler_called_directly():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"args": LAYER_ARGS.removesuffix(", tensor<0xf32>")}, "9 arguments and 4 results"),
-        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "9 arguments and 4 results"),
+        ({"args": LAYER_ARGS.removesuffix(", tensor<0xf32>")}, "11 arguments and 4 results"),
+        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "11 arguments and 4 results"),
         ({"args": LAYER_ARGS.replace("3x4xf32", "3x4xf64")}, "The type of argument 3"),
         ({"results": LAYER_RESULTS.replace("1x4xf32>, t", "1x4xf64>, t", 1)}, "The type of result"),
         ({"args": LAYER_ARGS.replace("2x1x3xf32", "2x1x3xi32")}, "T must be bfloat16, half, float"),
@@ -387,7 +389,7 @@ def test_rows_that_are_chosen_at_run_time(mode, rng):
             result = ops.LayerRNN(
                 **{**inputs, **chosen},
                 **{"kernel": kernel, "recurrent_kernel": recurrent_kernel, "bias": bias},
-                rnn_mode=mode,
+                **case.attrs(),
                 time_major=False,
             )
             loss = tf.reduce_sum(result.output * tf.boolean_mask(dy, keep))
@@ -397,7 +399,7 @@ def test_rows_that_are_chosen_at_run_time(mode, rng):
     rest = {n: t for n, t in inputs.items() if n not in ("kernel", "recurrent_kernel", "bias")}
     got = tf.nest.flatten(compiled(step)(rest, keep, weights))
     want = tf.nest.flatten(step(rest, keep, weights))
-    assert got[0].shape == [4, 5, 4]
+    assert got[0].shape == [4, 5, case.hidden]
     for one, other in zip(got, want, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
 

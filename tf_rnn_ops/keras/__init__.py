@@ -19,6 +19,8 @@ from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN  # noqa: E402
 from tf_rnn_ops.keras.peephole import PeepholeLSTM  # noqa: E402
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell  # noqa: E402
+from tf_rnn_ops.keras.projected import ProjectedLSTM  # noqa: E402
+from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell  # noqa: E402
 
 _bidirectional.guard()
 
@@ -34,6 +36,8 @@ __all__ = [
     "ModelComparison",
     "PeepholeLSTM",
     "PeepholeLSTMCell",
+    "ProjectedLSTM",
+    "ProjectedLSTMCell",
     "RNN",
     "SimpleRNN",
     "Timing",

@@ -8,6 +8,7 @@ from tf_rnn_ops import _loader, _xla
 from tf_rnn_ops.keras import _environment
 from tf_rnn_ops.keras.activations import hard_sigmoid_keras2
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
+from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
 
 # By the names that LayerRNN has for them.
 _ACTIVATIONS = {
@@ -58,7 +59,7 @@ def cells_of(layer):
 
 
 def has_stock_cells(layer):
-    """Whether all cells are of Keras's classes that the op can compute with the right arguments."""
+    """Whether all cells are of classes that RNN can run on the op, with the right arguments."""
     return all(
         type(cell) in _CELL_REASONS and type(cell) is not PeepholeLSTMCell
         for cell in cells_of(layer)
@@ -170,7 +171,9 @@ def _shape_reason(cells, sequences, states, mask):
     for cell, own in zip(cells, states):
         if len(own) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
             return "the number of initial states is not that of the cell"
-        if not all(_fits(tuple(state.shape), (shape[0], cell.units)) for state in own):
+        sizes = [cell.state_size] if isinstance(cell.state_size, int) else cell.state_size
+        shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(own, sizes)]
+        if not all(_fits(*pair) for pair in shapes):
             return "an initial state does not have the shape [batch, units]"
     if mask is not None and not (
         _fits(tuple(mask.shape), shape[:2]) or _fits(tuple(mask.shape), (*shape[:2], 1))
@@ -210,6 +213,12 @@ def _simple_reason(cell):
     return _function_reason(cell, "activation", _SIMPLE_MODES)
 
 
+def _projected_reason(cell):
+    if not takes_layer_op(cell):
+        return "of LSTMs with projection or peepholes there is no kernel for GPUs"
+    return _gates_reason(cell)
+
+
 def rnn_mode(cell):
     """Returns the ops' rnn_mode for a cell without a loop_reason."""
     if isinstance(cell, keras.layers.LSTMCell):
@@ -233,4 +242,5 @@ _CELL_REASONS = {
     keras.layers.GRUCell: _gru_reason,
     keras.layers.SimpleRNNCell: _simple_reason,
     PeepholeLSTMCell: _gates_reason,
+    ProjectedLSTMCell: _projected_reason,
 }

@@ -9,8 +9,9 @@ from tf_rnn_ops.keras import _eligibility, _environment, _switch
 from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.peephole import PeepholeLSTM
+from tf_rnn_ops.keras.projected import ProjectedLSTM
 
-_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM, RNN)
+_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM, RNN)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 _STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 

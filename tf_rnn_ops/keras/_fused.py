@@ -11,6 +11,7 @@ import tensorflow as tf
 from tf_rnn_ops import _loader, raw_ops
 from tf_rnn_ops.keras import _eligibility, _params
 from tf_rnn_ops.keras._masks import MaskedSteps
+from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
 
 
 def inner_loop(layer, loop, sequences, initial_state, mask, training):
@@ -25,7 +26,7 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         training: Whether to drop inputs.
 
     Returns:
-        The last output [B, H], the outputs [B, T, H] (or the last output as [B, 1, H] without
+        The last output [B, S], the outputs [B, T, S] (or the last output as [B, 1, S] without
         return_sequences), and the final states, as initial_state.
     """
     if _loader.unavailable() is not None:
@@ -153,9 +154,15 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "bias": () if bias is None else bias,
         "rnn_mode": rnn_mode,
     }
-    functions = {}
+    own, functions = {}, {}
+    if isinstance(cell, ProjectedLSTMCell):
+        functions = {"cell_clip": cell.cell_clip, "proj_clip": cell.proj_clip}
+        if cell.num_proj:
+            weights["projection"] = as_tensor(cell.projection, cell.compute_dtype)
+        if cell.use_peepholes:
+            own["peepholes"] = as_tensor(cell.peepholes, cell.compute_dtype)
     if rnn_mode not in ("rnn_tanh", "rnn_relu"):
-        functions = {
+        functions |= {
             name: _eligibility.activation_name(getattr(cell, name))
             for name in ("activation", "recurrent_activation")
             if hasattr(cell, name)
@@ -170,10 +177,10 @@ def _layer(cell, sequences, states, steps, masks, is_training):
     if not is_training and can_keep_packed(cell):
         assert not masks, "masks are of training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
-        result = raw_ops.LayerRNNPacked(**inputs, **weights, **functions, packed=packed)
+        result = raw_ops.LayerRNNPacked(**inputs, **weights, **own, **functions, packed=packed)
     else:
         result = raw_ops.LayerRNN(
-            **inputs, **weights, **functions, **masks, is_training=is_training
+            **inputs, **weights, **own, **functions, **masks, is_training=is_training
         )
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 

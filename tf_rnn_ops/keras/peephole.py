@@ -1,19 +1,14 @@
 """PeepholeLSTM: an LSTM with peepholes on BlockLSTMV2."""
 
-import inspect
-
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras import _eligibility, _fused
+from tf_rnn_ops.keras._cell_arguments import split_arguments
 from tf_rnn_ops.keras._masks import MaskedSteps
 from tf_rnn_ops.keras.layers import jit_property, path_options
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
-
-_BOTH = ("dtype", "trainable")
-# All others are the layer's. LSTMCell takes implementation without naming it.
-_CELL_ARGUMENTS = {*inspect.signature(keras.layers.LSTMCell).parameters, "implementation", *_BOTH}
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -57,7 +52,7 @@ class PeepholeLSTM(keras.layers.RNN):
         Raises:
             ValueError: An argument is not as above.
         """
-        layer = {n: value for n, value in kwargs.items() if n in _BOTH or n not in _CELL_ARGUMENTS}
+        of_cell, layer = split_arguments(PeepholeLSTMCell, kwargs)
         cell = PeepholeLSTMCell(
             units,
             cell_clip=cell_clip,
@@ -65,7 +60,7 @@ class PeepholeLSTM(keras.layers.RNN):
             peephole_regularizer=peephole_regularizer,
             peephole_constraint=peephole_constraint,
             name="peephole_lstm_cell",
-            **{n: value for n, value in kwargs.items() if n in _CELL_ARGUMENTS},
+            **of_cell,
         )
         super().__init__(cell, **layer)
         self.input_spec = keras.layers.InputSpec(ndim=3)

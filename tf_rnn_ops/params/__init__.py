@@ -4,6 +4,7 @@ from tf_rnn_ops.params._cells import Converted
 from tf_rnn_ops.params.cudnn_layers import from_cudnn_layer
 from tf_rnn_ops.params.keras_weights import from_keras, to_keras
 from tf_rnn_ops.params.layout import Block, Layout
+from tf_rnn_ops.params.lstm_cell_weights import from_lstm_cell
 from tf_rnn_ops.params.onnx_weights import OnnxNode, from_onnx, to_onnx
 from tf_rnn_ops.params.torch_weights import from_torch, to_torch
 
@@ -14,6 +15,7 @@ __all__ = [
     "OnnxNode",
     "from_cudnn_layer",
     "from_keras",
+    "from_lstm_cell",
     "from_onnx",
     "from_torch",
     "to_keras",

@@ -34,10 +34,13 @@ class Cell(NamedTuple):
     bw: Any  # [G*H]
     br: Any  # [G*H]
     projection: Any = None  # [H, S]
+    peepholes: Any = None  # [3, H], of i, f and o
     input_mask: Any = None  # [G, B, I]
-    recurrent_mask: Any = None  # [G, B, H]
+    recurrent_mask: Any = None  # [G, B, S]
     activation: str = "tanh"
     recurrent_activation: str = "sigmoid"
+    cell_clip: float = 0.0  # 0: none
+    proj_clip: float = 0.0
 
     def open(self, sums):
         """The gates that open and close."""
@@ -80,11 +83,11 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, own_gradients=False):
         # The biases of both products are added up, but in a GRU, where a gate is between them.
         projected += cell.br
 
-    weights = [t for t in (cell.r, cell.br, cell.projection, cell.recurrent_mask) if t is not None]
+    names = ("r", "br", "projection", "peepholes", "recurrent_mask")
+    weights = [getattr(cell, name) for name in names if getattr(cell, name) is not None]
 
     def step(inputs, states, weights):
         rest = iter(weights)
-        names = ("r", "br", "projection", "recurrent_mask")
         taken = {n: None if getattr(cell, n) is None else next(rest) for n in names}
         return _STEPS[rnn_mode](cell._replace(**taken), *inputs, *states)
 
@@ -111,10 +114,23 @@ def matmul(x, weights):
 
 def _lstm(cell, xw, h, c):
     gates, g = _split(xw + _from_state(cell, h, 4), 3)
-    i, f, o = tf.split(cell.open(gates), 3, axis=-1)
-    c = f * c + i * cell.act(g)
+    if cell.peepholes is None:
+        i, f, o = tf.split(cell.open(gates), 3, axis=-1)
+        c = _limit(f * c + i * cell.act(g), cell.cell_clip)
+    else:
+        p_i, p_f, p_o = tf.unstack(cell.peepholes, 3)
+        i, f, o = tf.split(gates, 3, axis=-1)
+        i, f = cell.open(i + p_i * c), cell.open(f + p_f * c)
+        c = _limit(f * c + i * cell.act(g), cell.cell_clip)
+        o = cell.open(o + p_o * c)
     h = o * cell.act(c)
-    return [h if cell.projection is None else matmul(h, cell.projection), c]
+    if cell.projection is not None:
+        h = _limit(matmul(h, cell.projection), cell.proj_clip)
+    return [h, c]
+
+
+def _limit(x, limit):
+    return x if limit == 0 else tf.clip_by_value(x, -limit, limit)
 
 
 def _gru(cell, xw, h):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops.plain._cells import Cell, reorder_gates, run_cell
@@ -27,11 +28,15 @@ def layer_rnn(
     kernel: Any,
     recurrent_kernel: Any,
     bias: Any = None,
+    projection: Any = None,
+    peepholes: Any = None,
     sequence_lengths: Any = None,
     input_mask: Any = None,
     recurrent_mask: Any = None,
     activation: str = "tanh",
     recurrent_activation: str = "sigmoid",
+    cell_clip: float = 0.0,
+    proj_clip: float = 0.0,
     time_major: bool = True,
     own_gradients: bool = False,
 ) -> CudnnRNNResult:
@@ -40,16 +45,20 @@ def layer_rnn(
     Args:
         rnn_mode: As the attribute of the op.
         input: [T, B, I].
-        input_h: [B, H].
+        input_h: [B, S].
         input_c: [B, H] for 'lstm'; ignored otherwise.
         kernel: [I, G*H].
-        recurrent_kernel: [H, G*H].
+        recurrent_kernel: [S, G*H].
         bias: [G*H], for 'gru' [2, G*H]; None for none.
+        projection: [H, P] or None.
+        peepholes: [3, H] or None.
         sequence_lengths: int32 [B]; None if all rows have T steps.
         input_mask: [G, B, I] or None.
-        recurrent_mask: [G, B, H] or None.
+        recurrent_mask: [G, B, S] or None.
         activation: As the attribute of the op.
         recurrent_activation: As the attribute of the op.
+        cell_clip: As the attribute of the op.
+        proj_clip: As the attribute of the op.
         time_major: If not, input and output are [B, T, ...].
         own_gradients: See cudnn_rnn.
 
@@ -74,10 +83,14 @@ def layer_rnn(
         r=prepared(recurrent_kernel),
         bw=bw,
         br=br,
+        projection=None if projection is None else tf.cast(projection, wide),
+        peepholes=None if peepholes is None else tf.cast(peepholes, wide),
         input_mask=prepared(input_mask, 0),
         recurrent_mask=prepared(recurrent_mask, 0),
         activation=activation,
         recurrent_activation=recurrent_activation,
+        cell_clip=_rounded(cell_clip, tf.float32),  # attributes are float32
+        proj_clip=_rounded(proj_clip, dtype if dtype.size < 4 else tf.float32),
     )
     states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
     x, *states = (tf.cast(t, wide) for t in (input, *states))
@@ -86,3 +99,7 @@ def layer_rnn(
     output = output if time_major else tf.transpose(output, [1, 0, 2])
     results = [tf.cast(t, dtype) for t in (output, *final)]
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
+
+
+def _rounded(value, dtype):
+    return float(np.asarray(value, dtype.as_numpy_dtype))

@@ -7,9 +7,15 @@ from tf_rnn_ops.plain._cells import GATES
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
 # The inputs of LayerRNN for which a vector of no elements stands for none; lengths are another.
-_LAYER_OPTIONAL = ("bias", "input_mask", "recurrent_mask")
+_LAYER_OPTIONAL = ("bias", "projection", "peepholes", "input_mask", "recurrent_mask")
 
-LAYER_ATTRS = {"rnn_mode": "lstm", "activation": "tanh", "recurrent_activation": "sigmoid"}
+LAYER_ATTRS = {
+    "rnn_mode": "lstm",
+    "activation": "tanh",
+    "recurrent_activation": "sigmoid",
+    "cell_clip": 0.0,
+    "proj_clip": 0.0,
+}
 """The attributes of LayerRNN that say what it computes, with their defaults."""
 
 
@@ -24,7 +30,10 @@ class Layer(NamedTuple):
         rnn_mode: As the attribute.
         activation: As the attribute.
         recurrent_activation: As the attribute.
+        cell_clip: As the attribute.
+        proj_clip: As the attribute.
         units: H.
+        num_proj: P, or 0 without projection.
         input_size: I, or None if the shapes do not say it.
         absent: Names of the optional tensors that it is not given.
     """
@@ -32,11 +41,14 @@ class Layer(NamedTuple):
     rnn_mode: str
     activation: str
     recurrent_activation: str
+    cell_clip: float
+    proj_clip: float
     units: int
+    num_proj: int
     input_size: int | None
     absent: tuple[str, ...]
 
-    def attrs(self) -> dict[str, str]:
+    def attrs(self) -> dict[str, str | float]:
         """The attributes that say what it computes."""
         return {name: getattr(self, name) for name in LAYER_ATTRS}
 
@@ -92,7 +104,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     return layout
 
 
-def layer_of(shapes: _Shapes, attrs: Mapping[str, str]) -> Layer:
+def layer_of(shapes: _Shapes, attrs: Mapping[str, str | float]) -> Layer:
     """The Layer of a LayerRNN op.
 
     Args:
@@ -104,11 +116,22 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, str]) -> Layer:
         A Layer.
 
     Raises:
-        UnknownSize: The number of units is not known, or whether an optional tensor is given.
+        UnknownSize: A size of the weights is not known, or whether an optional tensor is given.
     """
-    units = _first_known(0, shapes["recurrent_kernel"], rank=2)
-    if units is None:
-        units = _first_known(1, shapes["input_h"], shapes["output_h"], rank=2)
+    absent = tuple(n for n in _LAYER_OPTIONAL if n not in shapes or _is_absent(n, shapes[n]))
+    states = shapes["input_h"], shapes["output_h"]
+    num_proj, units = 0, None
+    if "projection" not in absent:
+        num_proj = _first_known(1, shapes["projection"], *states, rank=2)
+        num_proj = num_proj or _first_known(0, shapes["recurrent_kernel"], rank=2)
+        if num_proj is None:
+            raise UnknownSize(
+                "the size of the projection is not known: the shapes of the weights do not say it"
+            )
+        units = _first_known(0, shapes["projection"], rank=2)
+    else:
+        units = _first_known(0, shapes["recurrent_kernel"], rank=2)
+        units = units or _first_known(1, *states, rank=2)
     if units is None:
         columns = _first_known(1, shapes["kernel"], shapes["recurrent_kernel"], rank=2)
         units = None if columns is None else columns // len(GATES[attrs["rnn_mode"]])
@@ -116,9 +139,8 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, str]) -> Layer:
         raise UnknownSize(
             "the number of units is not known: the shapes of the weights do not say it"
         )
-    absent = tuple(n for n in _LAYER_OPTIONAL if n not in shapes or _is_absent(n, shapes[n]))
     input_size = _first_known(0, shapes["kernel"], rank=2) or _first_known(2, shapes["input"])
-    return Layer(**attrs, units=units, input_size=input_size, absent=absent)
+    return Layer(**attrs, units=units, num_proj=num_proj, input_size=input_size, absent=absent)
 
 
 def _is_absent(name, shape):

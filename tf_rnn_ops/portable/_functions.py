@@ -177,17 +177,20 @@ def _plain_specs(dtype, layout, time_major):
 
 def _layer_specs(dtype, layer):
     size, units = layer.input_size, layer.units
+    hidden = layer.num_proj or units
     columns = len(GATES[layer.rnn_mode]) * units
     shapes = {
         "input": [None, None, size],
-        "input_h": [None, units],
+        "input_h": [None, hidden],
         "input_c": [None, units] if layer.rnn_mode == "lstm" else None,
         "kernel": [size, columns],
-        "recurrent_kernel": [units, columns],
+        "recurrent_kernel": [hidden, columns],
         "bias": [2, columns] if layer.rnn_mode == "gru" else [columns],
+        "projection": [units, hidden],
+        "peepholes": [3, units],
         "sequence_lengths": [None],
         "input_mask": [None, None, size],
-        "recurrent_mask": [None, None, units],
+        "recurrent_mask": [None, None, hidden],
     }
     shapes.update({name: [0] for name in layer.absent})
     return [

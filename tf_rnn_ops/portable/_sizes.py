@@ -12,6 +12,8 @@ LAYER_INPUTS = (
     "kernel",
     "recurrent_kernel",
     "bias",
+    "projection",
+    "peepholes",
     "sequence_lengths",
     "input_mask",
     "recurrent_mask",
@@ -175,13 +177,17 @@ def layer_of(node, shapes):
         plain.UnknownSize: The number of units, or whether an optional tensor is given, is not in the
             graph.
     """
-    # A model of an older version has no activations.
+    # A model of an older version lacks some.
     attrs = {
-        name: node.attr[name].s.decode() if name in node.attr else default
+        name: _value(node.attr[name], default) if name in node.attr else default
         for name, default in plain.LAYER_ATTRS.items()
     }
     # LayerRNNPacked has no masks.
-    refs = node.input[:7] if node.op.endswith("Packed") else node.input
+    refs = node.input[:9] if node.op.endswith("Packed") else node.input
     found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
     found["output_h"] = shapes.of_output(node, 1, "output_h")
     return plain.layer_of(found, attrs)
+
+
+def _value(attr, default):
+    return attr.f if isinstance(default, float) else attr.s.decode()

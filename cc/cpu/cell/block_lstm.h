@@ -55,10 +55,7 @@ struct BlockLstm {
       forget = Sigmoid<T>(forget);
       const Packet<T> candidate = Tanh<T>(acc[Gate::kCandidate]);
       Packet<T> c = pmadd(forget, c_prev, pmul(in, candidate));
-      if (t.clip > T(0)) {
-        c = Min(c, Set<T>(t.clip));
-        c = Max(c, Set<T>(-t.clip));
-      }
+      if (t.clip > T(0)) c = Limit<T>(c, t.clip);
       if (Peephole) out = pmadd(c, Load(t.wco + unit), out);
       out = Sigmoid<T>(out);
       const Packet<T> tanh_c = Tanh<T>(c);

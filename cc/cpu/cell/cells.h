@@ -2,16 +2,20 @@
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 
+#include <limits>
 #include <tuple>
 
 #include "cc/cpu/cell/gates.h"
 #include "cc/cpu/cell/gru.h"
 #include "cc/cpu/cell/gru_reset_before.h"
 #include "cc/cpu/cell/lstm.h"
+#include "cc/cpu/cell/lstm_peephole.h"
 #include "cc/cpu/cell/vanilla.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+inline bool IsLstmPeephole(const RnnProblem& p) { return p.has_peepholes || p.cell_clip > 0; }
 
 // fn(a cell of the problem's type).
 template <typename F>
@@ -20,6 +24,9 @@ decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
       p.activation == Activation::kTanh && p.recurrent_activation == Activation::kSigmoid;
   switch (p.mode) {
     case RnnMode::kLstm:
+      if (IsLstmPeephole(p)) {
+        return usual ? fn(LstmPeephole<UsualGates>()) : fn(LstmPeephole<ChosenGates>());
+      }
       return usual ? fn(Lstm<UsualGates>()) : fn(Lstm<ChosenGates>());
     case RnnMode::kGru:
       return usual ? fn(Gru<UsualGates>()) : fn(Gru<ChosenGates>());
@@ -42,9 +49,11 @@ inline CellFormat FormatOf(const RnnProblem& p) {
 template <typename T>
 class CellTensors {
  public:
-  explicit CellTensors(const RnnProblem& p)
+  // `peepholes`: [3, padded], or null without IsLstmPeephole.
+  CellTensors(const RnnProblem& p, const T* peepholes, int64_t padded)
       : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),
-             GateFunction<T>(p.activation)) {}
+             GateFunction<T>(p.activation), Peephole(UsualGates<T>(), p, peepholes, padded),
+             Peephole(ChosenGates<T>(p), p, peepholes, padded)) {}
 
   template <typename Cell>
   const auto* Of() const {
@@ -52,7 +61,18 @@ class CellTensors {
   }
 
  private:
-  std::tuple<UsualGates<T>, ChosenGates<T>, TanhFunction<T>, ReluFunction<T>, GateFunction<T>> all_;
+  template <template <typename> class Gates>
+  static PeepholeTensors<T, Gates> Peephole(const Gates<T>& gates, const RnnProblem& p,
+                                            const T* peepholes, int64_t padded) {
+    const T limit =
+        p.cell_clip > 0 ? static_cast<T>(p.cell_clip) : std::numeric_limits<T>::infinity();
+    if (peepholes == nullptr) return {gates, nullptr, nullptr, nullptr, limit};
+    return {gates, peepholes, peepholes + padded, peepholes + 2 * padded, limit};
+  }
+
+  std::tuple<UsualGates<T>, ChosenGates<T>, TanhFunction<T>, ReluFunction<T>, GateFunction<T>,
+             PeepholeTensors<T, UsualGates>, PeepholeTensors<T, ChosenGates>>
+      all_;
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

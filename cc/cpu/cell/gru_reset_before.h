@@ -21,6 +21,7 @@ struct GruResetBefore {
     f.second_at = kCandidate;
     f.keeps_gates = true;
     f.carries_h = true;
+    f.pairs = false;
     return f;
   }
 

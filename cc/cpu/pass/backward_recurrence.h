@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "cc/core/stages.h"
@@ -72,6 +73,7 @@ struct BackwardLayer {
   RowMap<T> dx;
   StateRows<const T> h0, c0, dh_n, dc_n;
   StateRows<T> dh0, dc0;
+  T h_limit = std::numeric_limits<T>::infinity();  // see HiddenLimit
   int64_t first_pseudo_layer = 0;
   int64_t c_row = 0;          // elements of a row of c
   int64_t weight_pieces = 1;  // that the rows of the weight gradients are cut into
@@ -227,6 +229,7 @@ class BackwardSlice {
 
   // dh (+)= dgates * R^T
   void HiddenGradient(int64_t t, int64_t panel0, int64_t panel1) {
+    if (s_.proj > 0) panel0 = 0, panel1 = DensePanels<T>(s_.hidden);  // see BackwardSplit
     const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
     for (int64_t i = 0; i < n; ++i) {
       p_.x[i] = dir_.dgates + OperandsOf<E>((seq_.start[t] + j0_ + i) * s_.gate_row);
@@ -246,7 +249,7 @@ class BackwardSlice {
       if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
     }
     SetGateRuns(s_, /*recurrent=*/true, &g);
-    GemmDense(g, s_.proj > 0 ? 0 : panel0, s_.proj > 0 ? DensePanels<T>(s_.hidden) : panel1);
+    GemmDense(g, panel0, panel1);
   }
 
   void MaskedHiddenGradient(RowGemm<T, E> g, int64_t panel0, int64_t panel1) {
@@ -268,6 +271,9 @@ class BackwardSlice {
       for (int64_t u = 0; u < s_.hidden; u += kLanes<T>) {
         Store(total + u, LoadGradient(dh, dy, u, s_.hidden));
       }
+      if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
+        ClearBeyondLimit(layer_.y.at(t, j) + y_at_, total);
+      }
       p_.h_prev[i] = total;
       p_.c[i] = dir_.dm + j * s_.padded;
     }
@@ -283,6 +289,15 @@ class BackwardSlice {
       g.start = Start::kZero;
       g.few_rows = FewRows(seq_.batch);
       GemmDense(g, 0, DensePanels<T>(s_.units));
+    }
+  }
+
+  // No gradient passes an h that has reached its limit.
+  void ClearBeyondLimit(const T* h, T* gradient) const {
+    const Packet<T> limit = Set<T>(layer_.h_limit);
+    for (int64_t u = 0; u < s_.hidden; u += kLanes<T>) {
+      const Packet<T> size = Abs(LoadFirst(h + u, s_.hidden - u));
+      Store(gradient + u, Select(LessOrEqual(limit, size), Set<T>(T(0)), Load(gradient + u)));
     }
   }
 
@@ -365,14 +380,12 @@ class BackwardSlice {
 template <typename Cell, typename T, typename E>
 GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* tensors) {
   using Slice = BackwardSlice<T, E>;
-  constexpr bool kSecond = Cell::Format(kOpaqueWeights).second >= 0;
+  constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
   GradientRunner<T, E> runner;
   runner.tensors = tensors;
-  if constexpr (!kSecond) {
+  if constexpr (kFormat.pairs || std::is_same_v<T, E>) {
     runner.run = &Slice::template RunCells<Cell>;
-  } else if constexpr (std::is_same_v<T, E>) {  // see UsesPairs
-    runner.run = &Slice::template RunCells<Cell>;
-    runner.finish = &Slice::template FinishRows<Cell>;
+    if constexpr (kFormat.second >= 0) runner.finish = &Slice::template FinishRows<Cell>;
   }
   return runner;
 }

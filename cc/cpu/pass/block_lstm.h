@@ -12,6 +12,7 @@
 #include "cc/cpu/pass/backward_products.h"
 #include "cc/cpu/pass/backward_recurrence.h"
 #include "cc/cpu/pass/forward_recurrence.h"
+#include "cc/cpu/pass/peepholes.h"
 #include "cc/cpu/pass/rnn_backward.h"
 #include "cc/cpu/pass/rnn_forward.h"
 #include "cc/cpu/pass/sizes.h"
@@ -44,22 +45,16 @@ inline RnnProblem StackOf(const BlockLstmProblem& p) {
 // w [I + H, 4*H], columns i, f, ci, o.
 template <typename W, typename T>
 WeightViews<W> BlockLstmViews(const BlockLstmProblem& p, const Sizes<T>& s, W* w, W* b) {
-  return MatrixViews(s, w, w + p.input_size * s.gate_units(), b, /*bias_rows=*/1);
+  return MatrixViews(s, w, w + p.input_size * s.gate_units(), b, /*bias_rows=*/1,
+                     /*projection=*/static_cast<W*>(nullptr));
 }
 
-// The peephole weights padded to whole vectors, [3, padded].
 template <typename T, typename Args>
-void PadPeepholes(const Args& args, const Sizes<T>& s, T* padded, BlockLstmTensors<T>* tensors) {
-  tensors->wci = padded;
+void SetPeepholes(const Args& args, const Sizes<T>& s, T* padded, BlockLstmTensors<T>* tensors) {
+  if (!args.problem.use_peephole) return;
+  tensors->wci = PadPeepholes({args.wci, args.wcf, args.wco}, s, padded);
   tensors->wcf = padded + s.padded;
   tensors->wco = padded + 2 * s.padded;
-  if (!args.problem.use_peephole) return;
-  for (const void* from : {args.wci, args.wcf, args.wco}) {
-    const T* w = static_cast<const T*>(from);
-    std::copy(w, w + s.units, padded);
-    std::fill(padded + s.units, padded + s.padded, T(0));
-    padded += s.padded;
-  }
 }
 
 // Zeroes rows of `columns` elements from seq_len on.
@@ -117,7 +112,7 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
   tensors.clip = p.cell_clip > 0 ? static_cast<T>(p.cell_clip) : T(0);
   tensors.i = out(args.i), tensors.f = out(args.f), tensors.o = out(args.o);
   tensors.ci = out(args.ci), tensors.co = out(args.co);
-  PadPeepholes(args, s, peepholes, &tensors);
+  SetPeepholes(args, s, peepholes, &tensors);
   PackForwardWeights(layer, p.input_size, plan.split, args.parallel);
   layer.cells = WithBlockLstm(
       p, [&](auto cell) { return CellRunnerOf<decltype(cell), T, T>(layer.reads, &tensors); });
@@ -126,36 +121,6 @@ int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
     ZeroRest<T>(p, tensor, p.num_units);
   }
   return 0;
-}
-
-// dw_ci = sum of di * c_prev, dw_cf = sum of df * c_prev, dw_co = sum of do * c, for unit block u.
-// See Note [Deterministic reductions].
-template <typename T>
-void PeepholeGradient(const BlockLstmBackwardArgs& args, const BackwardLayer<T>& layer, int64_t u) {
-  using Gate = Lstm<UsualGates>::Gate;
-  constexpr int V = kLanes<T>;
-  const Sizes<T>& s = layer.sizes;
-  const int64_t R = layer.seq->rows, n = s.units - u * V;
-  const T* cs = static_cast<const T*>(args.cs) + u * V;
-  const T* cs_prev = static_cast<const T*>(args.cs_prev) + u * V;
-  Packet<T> total[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
-  for (int64_t row0 = 0; row0 < R; row0 += kReductionRows) {
-    Packet<T> sum[3] = {Set<T>(T(0)), Set<T>(T(0)), Set<T>(T(0))};
-    for (int64_t row = row0; row < std::min(R, row0 + kReductionRows); ++row) {
-      const T* dg = layer.dirs[0].dgates + row * s.gate_row + u * 4 * V;
-      const int64_t before = row - args.problem.batch;
-      const Packet<T> c_prev =
-          LoadFirst(before < 0 ? cs_prev + row * s.units : cs + before * s.units, n);
-      sum[0] = pmadd(Load(dg + Gate::kInput * V), c_prev, sum[0]);
-      sum[1] = pmadd(Load(dg + Gate::kForget * V), c_prev, sum[1]);
-      sum[2] = pmadd(Load(dg + Gate::kOutput * V), LoadFirst(cs + row * s.units, n), sum[2]);
-    }
-    for (int k = 0; k < 3; ++k) total[k] = padd(total[k], sum[k]);
-  }
-  int k = 0;
-  for (void* to : {args.wci_grad, args.wcf_grad, args.wco_grad}) {
-    StoreFirst(static_cast<T*>(to) + u * V, total[k++], n);
-  }
 }
 
 template <typename T>
@@ -186,7 +151,7 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   tensors.i = read(args.i), tensors.f = read(args.f), tensors.o = read(args.o);
   tensors.ci = read(args.ci), tensors.co = read(args.co);
   tensors.cs_grad = in(args.cs_grad);
-  PadPeepholes(args, s, peepholes, &tensors);
+  SetPeepholes(args, s, peepholes, &tensors);
   const WeightViews<const T> source = BlockLstmViews(p, s, in(args.w), in(args.b));
   const WeightViews<T> target = BlockLstmViews(p, s, out(args.w_grad), out(args.b_grad));
   ZeroRest<T>(p, args.x_grad, p.input_size);
@@ -196,8 +161,7 @@ int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
   RunBackwardRecurrence(layer, plan.split, args.parallel);
   RunBackwardProducts(layer, &target, args.parallel);
   if (p.use_peephole) {
-    const int64_t ns = NsToMove(Area(plan.seq.rows, s.gate_row) * int64_t{sizeof(T)});
-    Parallel(args.parallel, s.blocks, ns, [&](int64_t u) { PeepholeGradient(args, layer, u); });
+    PeepholeGradients(layer, {args.wci_grad, args.wcf_grad, args.wco_grad}, args.parallel);
   } else {
     for (void* grad : {args.wci_grad, args.wcf_grad, args.wco_grad}) {
       std::memset(grad, 0, sizeof(T) * s.units);

@@ -3,6 +3,7 @@
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/pass/slice_pointers.h"
@@ -71,9 +72,10 @@ struct ForwardLayer {
   bool plain_weights = false;  // not packed
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
-  int64_t operand_row = 0;    // operands of a row of operand_h
-  int64_t c_row = 0;          // elements of a row of c
-  RowMap<const E> operand_x;  // what the input product reads
+  T h_limit = std::numeric_limits<T>::infinity();  // see HiddenLimit
+  int64_t operand_row = 0;                         // operands of a row of operand_h
+  int64_t c_row = 0;                               // elements of a row of c
+  RowMap<const E> operand_x;                       // what the input product reads
   RowMap<const T> x;
   RowMap<T> y;                       // rows of [D, S]
   RowMap<TensorOf<T, E>> rounded_y;  // with kNarrowY, in place of y

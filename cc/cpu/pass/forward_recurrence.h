@@ -74,12 +74,11 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
                               const typename Cell::template Tensors<T>* tensors) {
   using Slice = ForwardSlice<T, E>;
   using Reads = HiddenOperand;
-  constexpr bool kSecond = Cell::Format(kOpaqueWeights).second >= 0;
+  constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
   CellRunner<T, E> runner;
   runner.tensors = tensors;
   if constexpr (!std::is_same_v<T, E>) {
-    // See UsesPairs.
-    if constexpr (!kSecond) {
+    if constexpr (kFormat.pairs) {
       runner.run = reads == Reads::kNarrowY ? &Slice::template RunCells<Cell, Reads::kNarrowY>
                                             : &Slice::template RunCells<Cell, Reads::kNarrowCopy>;
     }
@@ -90,7 +89,7 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
         runner.run = &Slice::template RunCells<Cell, Reads::kMaskedCopy>;
       }
     }
-    if constexpr (kSecond) {
+    if constexpr (kFormat.second >= 0) {
       runner.finish = &Slice::template FinishCells<Cell>;
     } else if constexpr (Cell::kInStacks) {
       if (reads == Reads::kPlainWeight) {

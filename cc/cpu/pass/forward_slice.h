@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "cc/cpu/pass/forward_layer.h"
@@ -76,7 +77,7 @@ class ForwardSlice {
                              s_.units};
     if (s_.second == 0) {
       CopyRows(step, units);
-    } else if (layer_.recurrent_masks) {
+    } else if (s_.cell.second >= 0 && layer_.recurrent_masks) {
       for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
         ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
                  units.end, p_.h[i]);
@@ -98,29 +99,33 @@ class ForwardSlice {
         m[i] = p_.h[i];
         p_.h[i] = layer_.y.at(t, j0_ + i) + y_at_;
       }
+      constexpr int64_t kPanelColumns = 4 * kLanes<T>;
+      const UnitRange columns = {panel0 * kPanelColumns,
+                                 std::min(s_.second, panel1 * kPanelColumns), s_.second};
       if (layer_.plain_weights) {
         for (int64_t i = 0; i < n; ++i) {
-          PlainProjection(s_, dir_.source.second, m[i], panel0, panel1, p_.h[i]);
+          PlainProjection(s_, dir_.source.second, m[i], columns.begin, columns.end, p_.h[i]);
         }
-        return;
+      } else {
+        RowGemm<T> g;
+        g.a = m;
+        g.c = p_.h;
+        g.rows = n;
+        g.run = s_.units;
+        g.b = dir_.weights.second;
+        g.columns = s_.second;
+        g.panel_stride = 4 * kLanes<T>;
+        g.start = Start::kZero;
+        g.few_rows = FewRows(seq_.batch);
+        GemmDense(g, panel0, panel1);
       }
-      RowGemm<T> g;
-      g.a = m;
-      g.c = p_.h;
-      g.rows = n;
-      g.run = s_.units;
-      g.b = dir_.weights.second;
-      g.columns = s_.second;
-      g.panel_stride = 4 * kLanes<T>;
-      g.start = Start::kZero;
-      g.few_rows = FewRows(seq_.batch);
-      GemmDense(g, panel0, panel1);
-      if (layer_.cells.finish == nullptr) return;
-      constexpr int64_t kPanelUnits = 4 * kLanes<T>;
-      const UnitRange units = {panel0 * kPanelUnits, std::min(s_.units, panel1 * kPanelUnits),
-                               s_.units};
-      layer_.cells.finish(*this, layer_.cells.tensors, step, units);
-      CopyRows(step, units);
+      if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
+        for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
+      }
+      if (layer_.cells.finish != nullptr) {
+        layer_.cells.finish(*this, layer_.cells.tensors, step, columns);
+      }
+      CopyRows(step, columns);
     }
   }
 
@@ -246,6 +251,13 @@ class ForwardSlice {
     return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
   }
 
+  void LimitRow(const UnitRange& columns, T* h) const {
+    for (int64_t k = columns.begin; k < columns.end; k += kLanes<T>) {
+      const int64_t n = columns.end - k;
+      StoreFirst(h + k, Limit<T>(LoadFirst(h + k, n), layer_.h_limit), n);
+    }
+  }
+
   // The copies that the next step's product reads, where it reads copies.
   void CopyRows(int64_t step, const UnitRange& units) const {
     if (!copies()) return;
@@ -254,7 +266,7 @@ class ForwardSlice {
     }
   }
 
-  // Units [begin, end) of a row of h, masked or rounded; begin is a multiple of V.
+  // Elements [begin, end) of a row of h, masked or rounded; begin is a multiple of V.
   void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
     if constexpr (std::is_same_v<T, E>) {
       MaskRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);

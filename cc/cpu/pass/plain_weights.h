@@ -97,13 +97,25 @@ void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>
   });
 }
 
-// h = m * W_proj of one row, for the dense panels [panel0, panel1) of P.
+// Columns [begin, end) of h = m * W_proj of one row.
 template <typename T>
-void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m, int64_t panel0,
-                     int64_t panel1, T* h) {
+void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m, int64_t begin,
+                     int64_t end, T* h) {
   constexpr int V = kLanes<T>;
-  for (int64_t c = panel0 * 4 * V; c < std::min(s.proj, panel1 * 4 * V); c += V) {
-    StoreFirst(h + c, DotRows(w.At(0, c).data, w.n_stride, s.proj - c, m, s.units), s.proj - c);
+  if (w.n_stride != 1) {
+    for (int64_t c = begin; c < end; c += V) {
+      StoreFirst(h + c, DotRows(w.At(0, c).data, w.n_stride, end - c, m, s.units), end - c);
+    }
+    return;
+  }
+  // Whole vectors of sums, where a row of h ends with its columns.
+  constexpr int64_t kColumns = 8 * V;
+  alignas(64) T sums[kColumns];
+  for (int64_t c = begin; c < end; c += kColumns) {
+    const int64_t n = std::min(kColumns, end - c);
+    std::fill(sums, sums + kColumns, T(0));
+    AddColumns(w.At(0, c).data, w.k_stride, n, m, s.units, sums, V);
+    std::copy(sums, sums + n, h + c);
   }
 }
 

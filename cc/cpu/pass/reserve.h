@@ -41,14 +41,32 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
       value >>= 8;
     }
   };
-  uint32_t dropout_bits;
-  std::memcpy(&dropout_bits, &p.dropout, sizeof(dropout_bits));
-  for (int64_t value :
-       {int64_t{p.dtype}, static_cast<int64_t>(p.mode), static_cast<int64_t>(p.activation),
-        static_cast<int64_t>(p.recurrent_activation), static_cast<int64_t>(p.input_mode),
-        p.num_dirs(), int64_t{p.time_major}, int64_t{dropout_bits}, int64_t{p.weight_layout},
-        int64_t{p.input_masked}, int64_t{p.recurrent_masked}, int64_t{pairs}, p.num_layers,
-        p.num_units, p.input_size, p.num_proj, p.max_time, p.batch}) {
+  auto bits = [](float value) {
+    uint32_t found;
+    std::memcpy(&found, &value, sizeof(found));
+    return int64_t{found};
+  };
+  for (int64_t value : {int64_t{p.dtype},
+                        static_cast<int64_t>(p.mode),
+                        static_cast<int64_t>(p.activation),
+                        static_cast<int64_t>(p.recurrent_activation),
+                        static_cast<int64_t>(p.input_mode),
+                        p.num_dirs(),
+                        int64_t{p.time_major},
+                        bits(p.dropout),
+                        bits(p.cell_clip),
+                        bits(p.proj_clip),
+                        int64_t{p.weight_layout},
+                        int64_t{p.has_peepholes},
+                        int64_t{p.input_masked},
+                        int64_t{p.recurrent_masked},
+                        int64_t{pairs},
+                        p.num_layers,
+                        p.num_units,
+                        p.input_size,
+                        p.num_proj,
+                        p.max_time,
+                        p.batch}) {
     add(static_cast<uint64_t>(value));
   }
   for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths[b]));

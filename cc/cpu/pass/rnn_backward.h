@@ -17,6 +17,7 @@
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward_products.h"
 #include "cc/cpu/pass/backward_recurrence.h"
+#include "cc/cpu/pass/peepholes.h"
 #include "cc/cpu/pass/reserve.h"
 #include "cc/cpu/pass/rnn_forward.h"
 #include "cc/cpu/pass/slice_pointers.h"
@@ -113,6 +114,7 @@ struct BackwardPlan {
   Split split;
   BackwardLayer<T, E> layer;
   T* between[2];  // gradients of the outputs of inner layers
+  T* peepholes;   // [3, padded] of a cell that has some
   T* dropped;     // the dropped-out input of a layer
 };
 
@@ -139,6 +141,7 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
                                                      plan.layer.weight_pieces);
     plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
   }
+  plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
   const bool inner = p.num_layers > 1;
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
   plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
@@ -182,7 +185,7 @@ WeightViews<T> TargetOf(const RnnBackwardArgs& args, const RnnProblem& p, const 
   auto typed = [](void* tensor) { return static_cast<T*>(tensor); };
   if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, typed(args.dparams), layer, dir);
   return MatrixViews(s, typed(args.dkernel), typed(args.drecurrent_kernel), typed(args.dbias),
-                     p.bias_rows);
+                     p.bias_rows, typed(args.dprojection));
 }
 
 template <typename T, typename E = T>
@@ -207,7 +210,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
   p.dropout_key[1] = header.dropout_key[1];
 
   layer.seq = &seq;
-  const CellTensors<T> tensors(p);
+  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes);
+  layer.h_limit = HiddenLimit<T>(p);
   layer.cells = WithCell(p, [&](auto cell) {
     using Cell = decltype(cell);
     return GradientRunnerOf<Cell, T, E>(tensors.template Of<Cell>());
@@ -256,6 +260,12 @@ int32_t Backward(const RnnBackwardArgs& args) {
     PackBackwardWeights(layer, src, plan.split, args.parallel);
     RunBackwardRecurrence(layer, plan.split, args.parallel);
     RunBackwardProducts(layer, to, args.parallel);
+    if constexpr (!kPairs) {
+      if (p.has_peepholes) {
+        T* const first = static_cast<T*>(args.dpeepholes);
+        PeepholeGradients(layer, {first, first + s.units, first + 2 * s.units}, args.parallel);
+      }
+    }
     if (l == 0) break;
     if (p.dropout > 0) {
       DropRows<T>(p, seq, l - 1, s.output, dx_rows, dx_rows, args.parallel);

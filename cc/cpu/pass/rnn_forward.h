@@ -14,6 +14,7 @@
 
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/forward_recurrence.h"
+#include "cc/cpu/pass/peepholes.h"
 #include "cc/cpu/pass/reserve.h"
 #include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/pass/slice_pointers.h"
@@ -43,6 +44,7 @@ struct ForwardPlan {
   T* between[2];                       // inference: outputs of inner layers
   TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
   T* dropped;                          // [R, D*S] training with dropout
+  T* peepholes;                        // [3, padded] of a cell that has some
   E* operand_x;                        // what the input product reads where that is not x itself
 };
 
@@ -97,6 +99,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
     dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
     layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
   }
+  plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
   const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
   const bool rounds_inner = inner_in_scratch && RoundsH<T, E>(s);
@@ -122,7 +125,8 @@ GateMasks<T> InputMasks(const RnnProblem& p, const LayerWeights& layer) {
 template <typename T>
 GateMasks<T> RecurrentMasks(const RnnProblem& p, const LayerWeights& layer) {
   if (!p.recurrent_masked) return {};
-  return {static_cast<const T*>(layer.recurrent_mask), p.batch, p.num_units};
+  return {static_cast<const T*>(layer.recurrent_mask), p.batch,
+          p.num_proj > 0 ? p.num_proj : p.num_units};
 }
 
 // Zeroes the rows of y beyond each length.
@@ -222,7 +226,8 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
                                   {p.dropout_key[0], p.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
-  const CellTensors<T> tensors(p);
+  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes);
+  layer.h_limit = HiddenLimit<T>(p);
   layer.seq = &seq;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
   layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);

@@ -3,6 +3,7 @@
 #define TF_RNN_OPS_CC_CPU_PASS_SIZES_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "cc/cpu/cell/cells.h"
 #include "cc/cpu/heuristics.h"
@@ -54,6 +55,21 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
   s.num_dirs = num_dirs;
   s.output = num_dirs * s.hidden;
   return s;
+}
+
+// The most that |h| can be; infinity: no limit. It is a value of the tensors' type, in which
+// backward sees h.
+template <typename T>
+T HiddenLimit(const RnnProblem& p) {
+  if (p.num_proj == 0 || !(p.proj_clip > 0)) return std::numeric_limits<T>::infinity();
+  switch (p.dtype) {
+    case kFloat16:
+      return static_cast<T>(Eigen::half(p.proj_clip));
+    case kBFloat16:
+      return static_cast<T>(Eigen::bfloat16(p.proj_clip));
+    default:
+      return static_cast<T>(p.proj_clip);
+  }
 }
 
 template <typename T>

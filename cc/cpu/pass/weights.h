@@ -52,14 +52,14 @@ WeightViews<W> OpaqueViews(const RnnProblem& p, const Sizes<T>& s, W* params, in
   return v;
 }
 
-// Of matrices [I, G*H] and [H, G*H], and `bias_rows` biases.
+// Of matrices [I, G*H] and [S, G*H], `bias_rows` biases, and [H, P].
 template <typename W, typename T>
 WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W* bias,
-                           int32_t bias_rows) {
+                           int32_t bias_rows, W* projection) {
   WeightViews<W> v;
   v.input = {kernel, s.gate_units(), 1};
   v.recurrent = {recurrent_kernel, s.gate_units(), 1};
-  v.second = {nullptr, 0, 0};
+  v.second = {projection, s.proj, 1};
   if (s.cell.second >= 0) v.second = v.recurrent.At(0, s.cell.second * s.units);
   v.input_bias = bias_rows > 0 ? bias : nullptr;
   v.recurrent_bias = bias_rows > 1 ? bias + s.gate_units() : nullptr;
@@ -73,7 +73,7 @@ WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const void
   auto typed = [](const void* tensor) { return static_cast<const W*>(tensor); };
   if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, typed(params), layer, dir);
   return MatrixViews(s, typed(layer_weights.kernel), typed(layer_weights.recurrent_kernel),
-                     typed(layer_weights.bias), p.bias_rows);
+                     typed(layer_weights.bias), p.bias_rows, typed(layer_weights.projection));
 }
 
 // The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).

@@ -16,7 +16,8 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // Elements of the tensors of a problem.
 struct RnnCounts {
   int64_t x, y, h, c, params;
-  int64_t kernel, recurrent_kernel, bias, input_mask, recurrent_mask;  // 0 with opaque weights
+  // 0 with opaque weights
+  int64_t kernel, recurrent_kernel, bias, projection, peepholes, input_mask, recurrent_mask;
 };
 
 inline RnnCounts CountsOf(const RnnProblem& p) {
@@ -34,31 +35,35 @@ inline RnnCounts CountsOf(const RnnProblem& p) {
   }
   const int64_t columns = s.gate_units();
   n.kernel = Area(p.input_size, columns);
-  n.recurrent_kernel = Area(s.units, columns);
+  n.recurrent_kernel = Area(s.hidden, columns);
   n.bias = p.bias_rows * columns;
+  n.projection = Area(s.units, s.proj);
+  n.peepholes = p.has_peepholes ? 3 * s.units : 0;
   const int64_t mask_rows = Area(s.cell.gates, p.batch);
   n.input_mask = p.input_masked ? Area(mask_rows, p.input_size) : 0;
-  n.recurrent_mask = p.recurrent_masked ? Area(mask_rows, s.units) : 0;
+  n.recurrent_mask = p.recurrent_masked ? Area(mask_rows, s.hidden) : 0;
   return n;
 }
 
+// All but the peepholes, which are never packed.
 template <typename Narrow>
 LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<Narrow>& w) {
-  LayerWeights wide;
+  LayerWeights wide = layer;
   wide.kernel = w.In(layer.kernel, n.kernel);
   wide.recurrent_kernel = w.In(layer.recurrent_kernel, n.recurrent_kernel);
   wide.bias = w.In(layer.bias, n.bias);
+  wide.projection = w.In(layer.projection, n.projection);
   wide.input_mask = w.In(layer.input_mask, n.input_mask);
   wide.recurrent_mask = w.In(layer.recurrent_mask, n.recurrent_mask);
   return wide;
 }
 
 // Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). What is rare computes
-// in float32: a second product in each step, skip_input, masks. The batch has no say, because
-// packed weights do not know it.
+// in float32: a second product in each step, peepholes, skip_input, masks. The batch has no say,
+// because packed weights do not know it.
 inline bool UsesPairs(const RnnProblem& p) {
   if (p.bf16_products == kNoBf16Products || p.dtype != kBFloat16 || p.num_proj > 0 ||
-      FormatOf(p).second >= 0 || p.skips_input(0) || p.input_masked || p.recurrent_masked) {
+      !FormatOf(p).pairs || p.skips_input(0) || p.input_masked || p.recurrent_masked) {
     return false;
   }
   switch (CpuPairUnit()) {
@@ -86,6 +91,7 @@ RnnForwardArgs Widen(const RnnForwardArgs& args, Widened<Narrow>& w) {
     wide.params = w.In(args.params, n.params);
     wide.layer = WidenLayer(args.layer, n, w);
   }
+  wide.layer.peepholes = w.In(args.layer.peepholes, n.peepholes);
   wide.y = w.Out(args.y, n.y);
   wide.h_n = w.Out(args.h_n, n.h);
   wide.c_n = w.Out(args.c_n, n.c);
@@ -104,6 +110,7 @@ RnnBackwardArgs Widen(const RnnBackwardArgs& args, Widened<Narrow>& w) {
     wide.params = w.In(args.params, n.params);
     wide.layer = WidenLayer(args.layer, n, w);
   }
+  wide.layer.peepholes = w.In(args.layer.peepholes, n.peepholes);
   wide.y = w.In(args.y, n.y);
   wide.dy = w.In(args.dy, n.y);
   wide.dh_n = w.In(args.dh_n, n.h);
@@ -115,6 +122,8 @@ RnnBackwardArgs Widen(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   wide.dkernel = w.Out(args.dkernel, n.kernel);
   wide.drecurrent_kernel = w.Out(args.drecurrent_kernel, n.recurrent_kernel);
   wide.dbias = w.Out(args.dbias, n.bias);
+  wide.dprojection = w.Out(args.dprojection, n.projection);
+  wide.dpeepholes = w.Out(args.dpeepholes, n.peepholes);
   return wide;
 }
 

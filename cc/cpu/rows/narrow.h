@@ -56,7 +56,7 @@ class Widened {
   }
 
  private:
-  static constexpr int kMaxOutputs = 8;  // BlockLSTM's gradient has the most
+  static constexpr int kMaxOutputs = 8;  // the gradients of BlockLSTM and LayerRNN have the most
 
   struct Output {
     const float* wide;

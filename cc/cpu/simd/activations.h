@@ -52,6 +52,12 @@ EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
   return Max(x, Set<T>(T(0)));
 }
 
+// x between -limit and limit, and NaN where x is NaN.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> Limit(const Packet<T>& x, T limit) {
+  return Max(Min(x, Set<T>(limit)), Set<T>(-limit));
+}
+
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
 #endif  // TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_

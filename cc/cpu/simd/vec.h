@@ -92,10 +92,19 @@ EIGEN_ALWAYS_INLINE P Min(const P& a, const P& b) {
   return Eigen::internal::pmin<Eigen::PropagateNaN>(a, b);
 }
 
+template <typename P>
+EIGEN_ALWAYS_INLINE P Abs(const P& a) {
+  return Eigen::internal::pabs(a);
+}
+
 // Masks, to be read by Select.
 template <typename P>
 EIGEN_ALWAYS_INLINE P Less(const P& a, const P& b) {
   return Eigen::internal::pcmp_lt(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P LessOrEqual(const P& a, const P& b) {
+  return Eigen::internal::pcmp_le(a, b);
 }
 template <typename P>
 EIGEN_ALWAYS_INLINE P And(const P& a, const P& b) {

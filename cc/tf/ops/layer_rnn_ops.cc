@@ -15,6 +15,8 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Input("kernel: T")
     .Input("recurrent_kernel: T")
     .Input("bias: T")
+    .Input("projection: T")
+    .Input("peepholes: T")
     .Input("sequence_lengths: int32")
     .Input("input_mask: T")
     .Input("recurrent_mask: T")
@@ -26,13 +28,16 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Attr(RNN_OPS_LAYER_MODE_ATTR)
     .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
+    .Attr("cell_clip: float = 0.0")
+    .Attr("proj_clip: float = 0.0")
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnn>)
     .Doc(R"doc(
 Runs one recurrent layer in one direction over a batch of sequences, with weights as Keras has them.
 
-The letters are T time steps, B batch, I input size, H units, G gates (LSTM 4, GRU 3, otherwise 1).
+The letters are T time steps, B batch, I input size, H units, P columns of projection, S the size of
+h (P with projection, otherwise H), G gates (LSTM 4, GRU 3, otherwise 1).
 With time_major=False every [T, B, ...] is [B, T, ...]. One step, with s the recurrent_activation, a
 the activation, * element by element, x the input, h the previous output and, for gate g,
 x_g = x * input_mask[g] and h_g = h * recurrent_mask[g] (x and h where a mask is not given), W_g,
@@ -42,6 +47,9 @@ R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
   rnn_relu, rnn_tanh   the same with relu or tanh
   lstm (i, f, c, o)    i, f, o = s(x_g W_g + h_g R_g + b_g)  for g = i, f, o
                        c' = f * c + i * a(x_c W_c + h_c R_c + b_c);  h' = o * a(c')
+    with peepholes     p_0 * c, p_1 * c and p_2 * c' are added before s of i, f and o
+    with cell_clip     c' is limited to [-cell_clip, cell_clip]
+    with projection    h' = (o * a(c')) projection, limited likewise by proj_clip
   gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
                        n = a(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
                        h' = z * h + (1 - z) * n
@@ -52,31 +60,37 @@ The activations are tanh, sigmoid (the logistic function), relu, linear, hard_si
 x / 6 + 1/2 between 0 and 1, as in Keras 3, and hard_sigmoid_keras2, x / 5 + 1/2, as in Keras 1 and 2.
 
 Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al.
-(2014) for GRU, whose reset gate gru has after the recurrent product and gru_reset_before, like the
-paper, before it, dropout of inputs and states with masks that stay the same over time after Gal and
-Ghahramani (2016); order of gates as keras.layers.
+(2014) for GRU, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection. With
+these it is tf.compat.v1.nn.rnn_cell.LSTMCell, which adds forget_bias to the bias of f and has the
+gates in the order i, c, f, o. gru has the reset gate after the recurrent product, gru_reset_before,
+like the paper, before it. Dropout of inputs and states with masks that stay the same over time is
+after Gal and Ghahramani (2016); order of gates as keras.layers.
 
 Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
 Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
 rank or size than below, a sequence length outside [0, T], I or H of 0, sizes beyond 2^62 bytes, and
-activations other than the defaults where the mode does not have them.
+activations, clips, a projection and peepholes where the mode does not have them.
 
 input: [T, B, I], of type T.
-input_h: Initial hidden states, [B, H].
+input_h: Initial hidden states, [B, S].
 input_c: Initial cell states, [B, H]; any shape, and ignored, unless rnn_mode is lstm.
 kernel: [I, G*H].
-recurrent_kernel: [H, G*H].
+recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0] for none.
+projection: [H, P], of lstm; [0] for none.
+peepholes: p above, of lstm, [3, H]; [0] for none.
 sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
 input_mask: What the input is multiplied by for each gate, [G, B, I]; [0] for none.
-recurrent_mask: What h is multiplied by for each gate, [G, B, H]; [0] for none.
-output: Every h', [T, B, H]; 0 beyond the length of a row.
-output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
+recurrent_mask: What h is multiplied by for each gate, [G, B, S]; [0] for none.
+output: Every h', [T, B, S]; 0 beyond the length of a row.
+output_h: The h' of the last step of each row, [B, S]; input_h where there is none.
 output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
 reserve_space: What LayerRNNBackprop needs, a vector; a scalar 0 unless is_training.
 activation: a above; left at its default for rnn_relu and rnn_tanh.
 recurrent_activation: s above; left at its default for rnn too.
+cell_clip: Limit of c', of lstm; 0 for none.
+proj_clip: Limit of h', where there is a projection; 0 for none. It is rounded to T.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.
 )doc");
@@ -88,6 +102,8 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Input("kernel: T")
     .Input("recurrent_kernel: T")
     .Input("bias: T")
+    .Input("projection: T")
+    .Input("peepholes: T")
     .Input("sequence_lengths: int32")
     .Input("input_mask: T")
     .Input("recurrent_mask: T")
@@ -104,46 +120,57 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Output("kernel_backprop: T")
     .Output("recurrent_kernel_backprop: T")
     .Output("bias_backprop: T")
+    .Output("projection_backprop: T")
+    .Output("peepholes_backprop: T")
     .Attr("T: {bfloat16, half, float, double}")
     .Attr(RNN_OPS_LAYER_MODE_ATTR)
     .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
+    .Attr("cell_clip: float = 0.0")
+    .Attr("proj_clip: float = 0.0")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnBackprop>)
     .Doc(R"doc(
 The gradient of LayerRNN with respect to all of its inputs but the lengths and the masks.
 
 Takes the inputs and outputs of a call of LayerRNN with is_training=True and the gradients of its
-outputs. Source of the maths: back-propagation through time of the equations in LayerRNN. Sums
-accumulate in float32 for bfloat16 and half, otherwise in T, and each gradient is rounded once.
+outputs. Source of the maths: back-propagation through time of the equations in LayerRNN; nothing
+flows back through a c' beyond cell_clip or an output that has reached proj_clip. Sums accumulate in
+float32 for bfloat16 and half, otherwise in T, and each gradient is rounded once.
 
 Raises InvalidArgument for all that LayerRNN refuses, for a shape that does not fit, and for a
 reserve_space of another call.
 
 input: [T, B, I].
-input_h: [B, H].
+input_h: [B, S].
 input_c: [B, H]; any shape, and ignored, unless rnn_mode is lstm, as output_c and its gradient.
 kernel: [I, G*H].
-recurrent_kernel: [H, G*H].
+recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0].
+projection: [H, P] or [0].
+peepholes: [3, H] or [0].
 sequence_lengths: [B] or [0].
 input_mask: [G, B, I] or [0].
-recurrent_mask: [G, B, H] or [0].
-output: [T, B, H].
-output_h: [B, H].
+recurrent_mask: [G, B, S] or [0].
+output: [T, B, S].
+output_h: [B, S].
 output_c: [B, H].
-output_backprop: Gradient of output, [T, B, H]; what it holds beyond the length of a row is ignored.
-output_h_backprop: Gradient of output_h, [B, H].
+output_backprop: Gradient of output, [T, B, S]; what it holds beyond the length of a row is ignored.
+output_h_backprop: Gradient of output_h, [B, S].
 output_c_backprop: Gradient of output_c, [B, H].
 reserve_space: As the forward op returned it.
 input_backprop: [T, B, I]; 0 beyond the length of a row.
-input_h_backprop: [B, H].
+input_h_backprop: [B, S].
 input_c_backprop: [B, H]; a scalar 0 unless rnn_mode is lstm.
 kernel_backprop: [I, G*H].
-recurrent_kernel_backprop: [H, G*H].
+recurrent_kernel_backprop: [S, G*H].
 bias_backprop: As bias.
-activation: As in LayerRNN, like the two below.
+projection_backprop: As projection.
+peepholes_backprop: As peepholes.
+activation: As in LayerRNN, like the four below.
 recurrent_activation: As in LayerRNN.
+cell_clip: As in LayerRNN.
+proj_clip: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

@@ -63,6 +63,7 @@ REGISTER_OP("TfRnnOps>PackLayerRNN")
     .Input("kernel: T")
     .Input("recurrent_kernel: T")
     .Input("bias: T")
+    .Input("projection: T")
     .Output("packed: uint8")
     .Attr("T: {bfloat16, half, float, double}")
     .Attr(RNN_OPS_LAYER_MODE_ATTR)
@@ -79,8 +80,9 @@ Raises InvalidArgument, when the graph is built where shapes are known then, for
 LayerRNN refuses.
 
 kernel: [I, G*H].
-recurrent_kernel: [H, G*H].
+recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0] for none.
+projection: [H, P], of lstm; [0] for none.
 packed: A vector.
 rnn_mode: As in LayerRNN.
 keep: Whether to keep the result and the weights in this process, and to return the result again for
@@ -140,6 +142,8 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Input("kernel: T")
     .Input("recurrent_kernel: T")
     .Input("bias: T")
+    .Input("projection: T")
+    .Input("peepholes: T")
     .Input("sequence_lengths: int32")
     .Input("packed: uint8")
     .Output("output: T")
@@ -149,6 +153,8 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Attr(RNN_OPS_LAYER_MODE_ATTR)
     .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
+    .Attr("cell_clip: float = 0.0")
+    .Attr("proj_clip: float = 0.0")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnPacked>)
     .Doc(R"doc(
@@ -163,19 +169,23 @@ Raises InvalidArgument for all that LayerRNN refuses, and for a `packed` of anot
 truncated one, and any other bytes.
 
 input: [T, B, I], of type T.
-input_h: Initial hidden states, [B, H].
+input_h: Initial hidden states, [B, S].
 input_c: Initial cell states, [B, H]; any shape, and ignored, unless rnn_mode is lstm.
 kernel: [I, G*H].
-recurrent_kernel: [H, G*H].
+recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0] for none.
+projection: [H, P], of lstm; [0] for none.
+peepholes: [3, H], of lstm; [0] for none. They are not packed.
 sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
 packed: What PackLayerRNN returned for these weights; [0] for none.
-output: Every h', [T, B, H]; 0 beyond the length of a row.
-output_h: The h' of the last step of each row, [B, H]; input_h where there is none.
+output: Every h', [T, B, S]; 0 beyond the length of a row.
+output_h: The h' of the last step of each row, [B, S]; input_h where there is none.
 output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
 rnn_mode: As in LayerRNN, like every other attribute.
 activation: As in LayerRNN.
 recurrent_activation: As in LayerRNN.
+cell_clip: As in LayerRNN.
+proj_clip: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

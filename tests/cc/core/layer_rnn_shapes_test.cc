@@ -22,7 +22,7 @@ RnnAttrs Attrs(RnnMode mode, bool time_major = true) {
   return attrs;
 }
 
-// T = 7, B = 2, I = 5, H = 3, every optional tensor given.
+// T = 7, B = 2, I = 5, H = 3, every optional tensor given but those of LSTM alone.
 InputShapes Inputs(RnnMode mode) {
   const int64_t G = mode == RnnMode::kLstm                                      ? 4
                     : mode == RnnMode::kGru || mode == RnnMode::kGruResetBefore ? 3
@@ -33,6 +33,7 @@ InputShapes Inputs(RnnMode mode) {
   in["kernel"] = Shape({5, G * 3});
   in["recurrent_kernel"] = Shape({3, G * 3});
   in["bias"] = mode == RnnMode::kGru ? Shape({2, G * 3}) : Shape({G * 3});
+  in["projection"] = in["peepholes"] = Shape({0});
   in["sequence_lengths"] = Shape({2});
   in["input_mask"] = Shape({G, 2, 5});
   in["recurrent_mask"] = Shape({G, 2, 3});
@@ -46,6 +47,17 @@ InputShapes GradInputs(RnnMode mode) {
   s["output_h"] = s["output_c"] = s["output_h_backprop"] = s["output_c_backprop"] = Shape({2, 3});
   s["reserve_space"] = Shape({100});
   return s;
+}
+
+// The same of an LSTM with P = 6 and peepholes.
+InputShapes ProjectedInputs() {
+  InputShapes in = Inputs(RnnMode::kLstm);
+  in["input_h"] = Shape({2, 6});
+  in["recurrent_kernel"] = Shape({6, 12});
+  in["projection"] = Shape({3, 6});
+  in["peepholes"] = Shape({3, 3});
+  in["recurrent_mask"] = Shape({4, 2, 6});
+  return in;
 }
 
 void ExpectDims(const RnnDims& dims, int64_t T, int64_t B, int64_t I, int64_t H) {
@@ -278,6 +290,69 @@ TEST(LayerRnnShapes, EachGradientInputIsChecked) {
   check("output_h_backprop", "output_h_backprop must", "[B, H]", states);
   check("output_c_backprop", "output_c_backprop must", "[B, H]", states);
   check("reserve_space", "reserve_space must", "vector", {{}, {100, 1}});
+}
+
+TEST(LayerRnnShapes, AProjectionGivesTheSizeOfH) {
+  const RnnAttrs attrs = Attrs(RnnMode::kLstm);
+  RnnDims dims;
+  ASSERT_TRUE(ProjectedInputs().Infer(attrs, &dims).ok());
+  ExpectDims(dims, 7, 2, 5, 3);
+  EXPECT_EQ(dims.num_proj, 6);
+  EXPECT_EQ(ProjectedInputs().Output(0, attrs), (std::vector<int64_t>{7, 2, 6}));
+  EXPECT_EQ(ProjectedInputs().Output(1, attrs), (std::vector<int64_t>{2, 6}));
+  EXPECT_EQ(ProjectedInputs().Output(2, attrs), (std::vector<int64_t>{2, 3}));
+  RnnConfig config;
+  ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
+  EXPECT_EQ(config.num_proj, 6);
+  EXPECT_EQ(config.hidden_size(), 6);
+  // Unlike the attribute num_proj, a tensor [H, H] is a projection.
+  dims.num_proj = 3;
+  ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
+  EXPECT_EQ(config.num_proj, 3);
+  // Until its shape is known, the size of h is not.
+  for (const PartialShape& unknown : {Shape({kU}), PartialShape()}) {
+    InputShapes in = ProjectedInputs();
+    in["projection"] = unknown;
+    EXPECT_EQ(in.Output(0, attrs), (std::vector<int64_t>{7, 2, kU}));
+    in["input_h"] = Shape({2, 3});
+    in["recurrent_kernel"] = Shape({3, 12});
+    in["recurrent_mask"] = Shape({4, 2, 3});
+    EXPECT_TRUE(in.Infer(attrs, &dims).ok());
+  }
+}
+
+TEST(LayerRnnShapes, ProjectionsAndPeepholesThatDoNotFit) {
+  const RnnAttrs attrs = Attrs(RnnMode::kLstm);
+  struct Bad {
+    std::vector<const char*> words;
+    const char* field;
+    std::vector<int64_t> dims;
+  };
+  RnnDims dims;
+  for (const Bad& bad : std::vector<Bad>{
+           {{"projection must", "P is 6 according to input_h"}, "projection", {3, 4}},
+           {{"projection must", "H is 3"}, "projection", {4, 6}},
+           {{"projection must have shape [H, P]"}, "projection", {3}},
+           {{"projection must", "P must be at least 1"}, "projection", {3, 0}},
+           {{"recurrent_kernel must have shape [P, 4*H]"}, "recurrent_kernel", {3, 12}},
+           {{"recurrent_mask must have shape [G, B, P]"}, "recurrent_mask", {4, 2, 3}},
+           {{"peepholes must have shape [3, H]"}, "peepholes", {9}},
+           {{"peepholes must", "instead of 3"}, "peepholes", {4, 3}},
+           {{"peepholes must", "H is 3"}, "peepholes", {3, 4}}}) {
+    InputShapes in = ProjectedInputs();
+    in[bad.field] = Shape(bad.dims);
+    const Status status = in.Infer(attrs, &dims);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << bad.field;
+    for (const char* word : bad.words) {
+      EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    }
+  }
+  for (const char* field : {"projection", "peepholes"}) {
+    InputShapes in = Inputs(RnnMode::kGru);
+    in[field] = Shape({3, 3});
+    ExpectInvalid(in.Infer(Attrs(RnnMode::kGru), &dims),
+                  {field, "must have shape [0] for rnn_mode='gru'", "only 'lstm'", "[3, 3]"});
+  }
 }
 
 TEST(LayerRnnShapes, EmptyTimeAndBatch) {

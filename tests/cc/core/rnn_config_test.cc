@@ -89,6 +89,22 @@ TEST(RnnConfig, AttributesAreChecked) {
   }
 }
 
+TEST(RnnConfig, LimitsAreChecked) {
+  for (float RnnAttrs::* limit : {&RnnAttrs::cell_clip, &RnnAttrs::proj_clip}) {
+    const char* name = limit == &RnnAttrs::cell_clip ? "cell_clip" : "proj_clip";
+    RnnAttrs attrs;
+    attrs.*limit = 2.0f;
+    EXPECT_TRUE(attrs.Validate().ok());
+    for (float bad : {-0.5f, std::nanf(""), INFINITY}) {
+      attrs.*limit = bad;
+      ExpectInvalid(attrs.Validate(), {name, "must be 0 (no limit) or a positive number"});
+    }
+    attrs.*limit = 2.0f;
+    attrs.mode = RnnMode::kGru;
+    ExpectInvalid(attrs.Validate(), {name, "must be 0 for rnn_mode='gru'", "2"});
+  }
+}
+
 TEST(RnnConfig, VanillaModesTakeNoActivationsThatTheyDoNotHave) {
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh}) {
     RnnAttrs attrs;

@@ -114,17 +114,23 @@ const Fields<RnnValues> kRnnInputs = {{"x", &RnnValues::x},
                                       {"kernel", &RnnValues::kernel},
                                       {"recurrent_kernel", &RnnValues::recurrent_kernel},
                                       {"bias", &RnnValues::bias},
+                                      {"projection", &RnnValues::projection},
+                                      {"peepholes", &RnnValues::peepholes},
                                       {"input_mask", &RnnValues::input_mask},
                                       {"recurrent_mask", &RnnValues::recurrent_mask}};
 const Fields<RnnValues> kRnnGradientInputs = {
     {"dy", &RnnValues::dy}, {"dh_n", &RnnValues::dh_n}, {"dc_n", &RnnValues::dc_n}};
 const Fields<RnnValues> kRnnOutputs = {
     {"y", &RnnValues::y}, {"h_n", &RnnValues::h_n}, {"c_n", &RnnValues::c_n}};
-const Fields<RnnValues> kRnnGradients = {
-    {"dx", &RnnValues::dx},           {"dh0", &RnnValues::dh0},
-    {"dc0", &RnnValues::dc0},         {"dparams", &RnnValues::dparams},
-    {"dkernel", &RnnValues::dkernel}, {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
-    {"dbias", &RnnValues::dbias}};
+const Fields<RnnValues> kRnnGradients = {{"dx", &RnnValues::dx},
+                                         {"dh0", &RnnValues::dh0},
+                                         {"dc0", &RnnValues::dc0},
+                                         {"dparams", &RnnValues::dparams},
+                                         {"dkernel", &RnnValues::dkernel},
+                                         {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
+                                         {"dbias", &RnnValues::dbias},
+                                         {"dprojection", &RnnValues::dprojection},
+                                         {"dpeepholes", &RnnValues::dpeepholes}};
 using V = BlockLstmValues;
 const Fields<V> kBlockInputs = {
     {"x", &V::x},     {"cs_prev", &V::cs_prev}, {"h_prev", &V::h_prev}, {"w", &V::w},
@@ -331,6 +337,7 @@ RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inpu
   values.dparams.assign(n.params, 0);
   values.dkernel.assign(n.kernel, 0), values.drecurrent_kernel.assign(n.recurrent_kernel, 0);
   values.dbias.assign(n.bias, 0);
+  values.dprojection.assign(n.projection, 0), values.dpeepholes.assign(n.peepholes, 0);
   Provide(kRnnInputs);
   Provide(kRnnGradientInputs);
 }
@@ -341,6 +348,8 @@ LayerWeights RnnRun::Layer(const RnnProblem& p) {
   layer.kernel = At(&RnnValues::kernel);
   layer.recurrent_kernel = At(&RnnValues::recurrent_kernel);
   if (p.bias_rows > 0) layer.bias = At(&RnnValues::bias);
+  if (p.num_proj > 0) layer.projection = At(&RnnValues::projection);
+  if (p.has_peepholes) layer.peepholes = At(&RnnValues::peepholes);
   if (p.input_masked) layer.input_mask = At(&RnnValues::input_mask);
   if (p.recurrent_masked) layer.recurrent_mask = At(&RnnValues::recurrent_mask);
   return layer;
@@ -397,6 +406,7 @@ int32_t RnnRun::Forward(void* packed) {
   a.packed = packed;
   if (packed != nullptr) {
     a.params = a.layer.kernel = a.layer.recurrent_kernel = a.layer.bias = nullptr;
+    a.layer.projection = nullptr;
   }
   a.y = At(&RnnValues::y);
   a.h_n = At(&RnnValues::h_n);
@@ -455,6 +465,8 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   a.dkernel = opaque ? nullptr : At(&RnnValues::dkernel);
   a.drecurrent_kernel = opaque ? nullptr : At(&RnnValues::drecurrent_kernel);
   a.dbias = p.bias_rows > 0 ? At(&RnnValues::dbias) : nullptr;
+  a.dprojection = opaque || p.num_proj == 0 ? nullptr : At(&RnnValues::dprojection);
+  a.dpeepholes = p.has_peepholes ? At(&RnnValues::dpeepholes) : nullptr;
   const int32_t result = table.rnn_backward(&a);
   EXPECT_TRUE(scratch.GuardsIntact()) << "backward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact() && reserve_->Copy() == reserve_before)
@@ -532,6 +544,8 @@ RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   v.kernel = draw.Uniform("kernel", weight, n.kernel);
   v.recurrent_kernel = draw.Uniform("recurrent_kernel", weight, n.recurrent_kernel);
   v.bias = draw.Uniform("bias", weight, n.bias);
+  v.projection = draw.Uniform("projection", weight, n.projection);
+  v.peepholes = draw.Uniform("peepholes", 1, n.peepholes);
   // The rate of dropout is that of the masks where there are any.
   v.input_mask = draw.Mask("input_mask", p.dropout, n.input_mask);
   v.recurrent_mask = draw.Mask("recurrent_mask", p.dropout, n.recurrent_mask);

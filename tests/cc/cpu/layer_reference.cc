@@ -1,5 +1,5 @@
-// LayerRNN: one layer with Keras's layout of the weights, masks for each gate, and a choice of
-// activations.
+// LayerRNN: one layer with Keras's layout of the weights, masks for each gate, a choice of
+// activations, and an LSTM's projection, peepholes and limits.
 #include <algorithm>
 #include <cmath>
 
@@ -70,10 +70,14 @@ int64_t GatesOf(RnnMode mode) {
   return mode == kLstm ? 4 : mode == kGru || mode == kGruResetBefore ? 3 : 1;
 }
 
+double Limited(double x, double limit) { return limit > 0 ? std::clamp(x, -limit, limit) : x; }
+
 // One step of one row: from_x = sum of x * mask * W + bias[0], from_h the same with h, R, bias[1].
 struct Step {
   int64_t row;  // of the sequence tensors
   Vec h_prev, c_prev, from_x, from_h, gate, c, h;
+  Vec unlimited;  // c
+  Vec m;          // what the projection reads
 };
 
 class Row {
@@ -85,14 +89,15 @@ class Row {
         G_(GatesOf(p.mode)),
         I_(p.input_size),
         H_(p.num_units),
+        S_(p.hidden_size()),
         act_{p.mode == kRelu ? 4 : static_cast<int>(p.activation)},
         gate_act_{static_cast<int>(p.recurrent_activation)} {}
 
   void Run() {
     const int64_t n = p_.lengths[b_];
     std::vector<Step> steps(n);
-    Vec h(H_), c(p_.mode == kLstm ? H_ : 0);
-    std::copy_n(v_->h0.begin() + b_ * H_, H_, h.begin());
+    Vec h(S_), c(p_.mode == kLstm ? H_ : 0);
+    std::copy_n(v_->h0.begin() + b_ * S_, S_, h.begin());
     std::copy_n(v_->c0.begin() + b_ * (p_.mode == kLstm ? H_ : 0), c.size(), c.begin());
     for (int64_t t = 0; t < n; ++t) {
       Step& s = steps[t];
@@ -100,21 +105,22 @@ class Row {
       s.h_prev = h, s.c_prev = c;
       Forward(&s);
       h = s.h, c = s.c;
-      std::copy(h.begin(), h.end(), v_->y.begin() + s.row * H_);
+      std::copy(h.begin(), h.end(), v_->y.begin() + s.row * S_);
     }
-    std::copy(h.begin(), h.end(), v_->h_n.begin() + b_ * H_);
+    std::copy(h.begin(), h.end(), v_->h_n.begin() + b_ * S_);
     std::copy(c.begin(), c.end(), v_->c_n.begin() + b_ * c.size());
     if (!p_.is_training) return;
-    Vec dh(H_), dc(c.size());
-    std::copy_n(v_->dh_n.begin() + b_ * H_, H_, dh.begin());
+    Vec dh(S_), dc(c.size());
+    std::copy_n(v_->dh_n.begin() + b_ * S_, S_, dh.begin());
     std::copy_n(v_->dc_n.begin() + b_ * dc.size(), dc.size(), dc.begin());
     for (int64_t t = 0; t < n && !v_->given_y.empty(); ++t) {
-      const auto given = v_->given_y.begin() + steps[t].row * H_;
+      const auto given = v_->given_y.begin() + steps[t].row * S_;
+      if (p_.proj_clip > 0) std::copy_n(given, S_, steps[t].h.begin());
       if (G_ == 1) std::copy_n(given, H_, steps[t].gate.begin());
-      if (t + 1 < n) std::copy_n(given, H_, steps[t + 1].h_prev.begin());
+      if (t + 1 < n) std::copy_n(given, S_, steps[t + 1].h_prev.begin());
     }
     for (int64_t t = n - 1; t >= 0; --t) Backward(steps[t], &dh, &dc);
-    std::copy(dh.begin(), dh.end(), v_->dh0.begin() + b_ * H_);
+    std::copy(dh.begin(), dh.end(), v_->dh0.begin() + b_ * S_);
     std::copy(dc.begin(), dc.end(), v_->dc0.begin() + b_ * dc.size());
   }
 
@@ -123,7 +129,11 @@ class Row {
     return p_.input_masked ? v_->input_mask[(g * p_.batch + b_) * I_ + k] : 1;
   }
   double RecurrentMask(int64_t g, int64_t k) const {
-    return p_.recurrent_masked ? v_->recurrent_mask[(g * p_.batch + b_) * H_ + k] : 1;
+    return p_.recurrent_masked ? v_->recurrent_mask[(g * p_.batch + b_) * S_ + k] : 1;
+  }
+  // Of i, f and o: k is 0, 1 and 2.
+  double Peephole(int64_t k, int64_t u) const {
+    return p_.has_peepholes ? v_->peepholes[k * H_ + u] : 0;
   }
   double Bias(int64_t row, int64_t column) const {
     return row < p_.bias_rows ? v_->bias[row * G_ * H_ + column] : 0;
@@ -132,14 +142,15 @@ class Row {
   void Forward(Step* s) const {
     const int64_t columns = G_ * H_;
     s->from_x.resize(columns), s->from_h.resize(columns), s->gate.resize(columns);
-    s->h.resize(H_), s->c.resize(s->c_prev.size());
+    s->h.resize(S_), s->m.resize(H_), s->c.resize(s->c_prev.size());
+    s->unlimited = s->c;
     for (int64_t g = 0; g < G_; ++g) {
       for (int64_t column = g * H_; column < (g + 1) * H_; ++column) {
         double from_x = Bias(0, column), from_h = Bias(1, column);
         for (int64_t k = 0; k < I_; ++k) {
           from_x += v_->x[s->row * I_ + k] * InputMask(g, k) * v_->kernel[k * columns + column];
         }
-        for (int64_t k = 0; k < H_; ++k) {
+        for (int64_t k = 0; k < S_; ++k) {
           from_h += s->h_prev[k] * RecurrentMask(g, k) * v_->recurrent_kernel[k * columns + column];
         }
         s->from_x[column] = from_x, s->from_h[column] = from_h;
@@ -162,10 +173,16 @@ class Row {
       auto gate = [&](int64_t g) -> double& { return s->gate[g * H_ + u]; };
       auto open = [&](int64_t g) { gate(g) = Apply(gate_act_, Sum(*s, g, u)); };
       if (p_.mode == kLstm) {  // i, f, c, o
-        open(0), open(1), open(3);
+        s->from_h[u] += Peephole(0, u) * s->c_prev[u];
+        s->from_h[H_ + u] += Peephole(1, u) * s->c_prev[u];
+        open(0), open(1);
         gate(2) = Apply(act_, Sum(*s, 2, u));
-        s->c[u] = gate(1) * s->c_prev[u] + gate(0) * gate(2);
-        s->h[u] = gate(3) * Apply(act_, s->c[u]);
+        s->unlimited[u] = gate(1) * s->c_prev[u] + gate(0) * gate(2);
+        s->c[u] = Limit(s->unlimited[u], p_.cell_clip);
+        s->from_h[3 * H_ + u] += Peephole(2, u) * s->c[u];
+        open(3);
+        s->m[u] = gate(3) * Apply(act_, s->c[u]);
+        if (p_.num_proj == 0) s->h[u] = s->m[u];
       } else if (G_ == 3) {  // z, r, n
         open(0), open(1);
         gate(2) = Apply(act_, CandidateSum(*s, u));
@@ -174,6 +191,16 @@ class Row {
         s->h[u] = gate(0) = Apply(act_, Sum(*s, 0, u));
       }
     }
+    for (int64_t k = 0; k < p_.num_proj; ++k) {
+      double sum = 0;
+      for (int64_t u = 0; u < H_; ++u) sum += s->m[u] * v_->projection[u * S_ + k];
+      s->h[k] = Limit(sum, p_.proj_clip);
+    }
+  }
+
+  double Limit(double x, double limit) const {
+    if (limit > 0) v_->nearest = std::min(v_->nearest, std::abs(std::abs(x) - limit));
+    return Limited(x, limit);
   }
 
   double Sum(const Step& s, int64_t g, int64_t u) const {
@@ -192,21 +219,38 @@ class Row {
   // Takes the gradients of h and c that later steps gave and leaves those of the step before.
   void Backward(const Step& s, Vec* dh, Vec* dc) const {
     const int64_t columns = G_ * H_;
-    Vec from_x(columns), from_h(columns), before(H_, 0);  // gradients
+    Vec from_x(columns), from_h(columns), before(S_, 0);  // gradients
+    Vec dm(H_);                                           // of h where there is no projection
+    for (int64_t u = 0; u < H_ && p_.num_proj == 0; ++u) dm[u] = (*dh)[u] + v_->dy[s.row * H_ + u];
+    for (int64_t k = 0; k < p_.num_proj; ++k) {
+      double dhk = (*dh)[k] + v_->dy[s.row * S_ + k];
+      if (p_.proj_clip > 0 && std::abs(s.h[k]) >= p_.proj_clip) dhk = 0;
+      for (int64_t u = 0; u < H_; ++u) {
+        dm[u] += dhk * v_->projection[u * S_ + k];
+        v_->dprojection[u * S_ + k] += dhk * s.m[u];
+      }
+    }
     for (int64_t u = 0; u < H_; ++u) {
       auto gate = [&](int64_t g) { return s.gate[g * H_ + u]; };
       auto put = [&](int64_t g, double gradient) {
         from_x[g * H_ + u] = from_h[g * H_ + u] = gradient;
       };
-      const double dhu = (*dh)[u] + v_->dy[s.row * H_ + u];
+      const double dhu = dm[u];
       auto slope = [&](int64_t g) { return gate_act_.Slope(Sum(s, g, u)); };
       if (p_.mode == kLstm) {
-        const double dcu = (*dc)[u] + dhu * gate(3) * act_.Slope(s.c[u]);
+        const double d_out = dhu * act_(s.c[u]) * slope(3);
+        double dcu = (*dc)[u] + dhu * gate(3) * act_.Slope(s.c[u]) + d_out * Peephole(2, u);
+        if (p_.cell_clip > 0 && std::abs(s.unlimited[u]) > p_.cell_clip) dcu = 0;
         put(0, dcu * gate(2) * slope(0));
         put(1, dcu * s.c_prev[u] * slope(1));
         put(2, dcu * gate(0) * act_.Slope(Sum(s, 2, u)));
-        put(3, dhu * act_(s.c[u]) * slope(3));
-        (*dc)[u] = dcu * gate(1);
+        put(3, d_out);
+        (*dc)[u] = dcu * gate(1) + from_x[u] * Peephole(0, u) + from_x[H_ + u] * Peephole(1, u);
+        if (p_.has_peepholes) {
+          v_->dpeepholes[u] += from_x[u] * s.c_prev[u];
+          v_->dpeepholes[H_ + u] += from_x[H_ + u] * s.c_prev[u];
+          v_->dpeepholes[2 * H_ + u] += d_out * s.c[u];
+        }
       } else if (G_ == 3) {
         const double dn = dhu * (1 - gate(0)) * act_.Slope(CandidateSum(s, u));
         put(0, dhu * (s.h_prev[u] - gate(2)) * slope(0));
@@ -240,7 +284,7 @@ class Row {
         v_->dx[s.row * I_ + k] += from_x[column] * v_->kernel[at] * InputMask(g, k);
         v_->dkernel[at] += v_->x[s.row * I_ + k] * InputMask(g, k) * from_x[column];
       }
-      for (int64_t k = 0; k < H_; ++k) {
+      for (int64_t k = 0; k < S_; ++k) {
         const int64_t at = k * columns + column;
         before[k] += from_h[column] * v_->recurrent_kernel[at] * RecurrentMask(g, k);
         v_->drecurrent_kernel[at] += s.h_prev[k] * RecurrentMask(g, k) * from_h[column];
@@ -252,7 +296,7 @@ class Row {
   const RnnProblem& p_;
   const int64_t b_;
   RnnValues* const v_;
-  const int64_t G_, I_, H_;
+  const int64_t G_, I_, H_, S_;
   const Function act_, gate_act_;
 };
 
@@ -260,16 +304,19 @@ class Row {
 
 RnnElements LayerElementsOf(const RnnProblem& p) {
   const int64_t G = GatesOf(p.mode), I = p.input_size, H = p.num_units;
+  const int64_t S = p.num_proj > 0 ? p.num_proj : H;
   RnnElements n = {};
   n.x = p.max_time * p.batch * I;
-  n.y = p.max_time * p.batch * H;
-  n.h = p.batch * H;
+  n.y = p.max_time * p.batch * S;
+  n.h = p.batch * S;
   n.c = p.mode == kLstm ? p.batch * H : 0;
   n.kernel = I * G * H;
-  n.recurrent_kernel = H * G * H;
+  n.recurrent_kernel = S * G * H;
   n.bias = p.bias_rows * G * H;
+  n.projection = H * p.num_proj;
+  n.peepholes = p.has_peepholes ? 3 * H : 0;
   n.input_mask = p.input_masked ? G * p.batch * I : 0;
-  n.recurrent_mask = p.recurrent_masked ? G * p.batch * H : 0;
+  n.recurrent_mask = p.recurrent_masked ? G * p.batch * S : 0;
   return n;
 }
 

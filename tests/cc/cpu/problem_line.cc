@@ -118,6 +118,14 @@ void ParseStack(Words* words, ProblemLine* line) {
 
 void ParseLayer(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
+  p.num_proj = words->Number("P", 0, 0);
+  p.has_peepholes = words->OneOf("peephole", {"no", "yes"}) == 1;
+  p.cell_clip = static_cast<float>(words->Real("clip"));
+  p.proj_clip = static_cast<float>(words->Real("proj_clip"));
+  if (p.mode != RnnMode::kLstm && (p.num_proj > 0 || p.has_peepholes || p.cell_clip > 0)) {
+    words->Refuse("P, peephole or clip without lstm");
+  }
+  if (p.proj_clip > 0 && p.num_proj == 0) words->Refuse("proj_clip without P");
   p.weight_layout = kKerasWeights;
   const int32_t mask = words->OneOf("mask", kMasks);
   p.input_masked = mask % 2;
@@ -226,6 +234,9 @@ std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
     s << " recurrent_activation=" << kActivations[static_cast<size_t>(p.recurrent_activation)];
   }
   if (p.dropout > 0) s << " dropout=" << p.dropout;
+  if (p.cell_clip > 0) s << " clip=" << p.cell_clip;
+  if (p.proj_clip > 0) s << " proj_clip=" << p.proj_clip;
+  if (p.has_peepholes) s << " peephole=yes";
   if (!p.time_major) s << " order=batch";
   if (!p.is_training) s << " run=inference";
   std::ostringstream rest;

@@ -79,6 +79,9 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   add([](RnnProblem& q) { q.time_major = false; });
   add([](RnnProblem& q) { q.dropout = 0.5f; });
   add([](RnnProblem& q) { q.weight_layout = kKerasWeights; });
+  add([](RnnProblem& q) { q.has_peepholes = true; });
+  add([](RnnProblem& q) { q.cell_clip = 0.5f; });
+  add([](RnnProblem& q) { q.proj_clip = 0.5f; });
   add([](RnnProblem& q) { q.input_masked = true; });
   add([](RnnProblem& q) { q.recurrent_masked = true; });
   add([](RnnProblem& q) { q.num_layers = 2; });

@@ -100,6 +100,12 @@ inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   p.activation = static_cast<Activation>(random() % 6);
   p.recurrent_activation = static_cast<Activation>(random() % 6);
   if (random() % 2 == 0) p.activation = Activation::kTanh;
+  if (p.mode == RnnMode::kLstm && random() % 2 == 0) {
+    p.has_peepholes = random() % 2 == 0;
+    if (random() % 2 == 0) p.cell_clip = 0.75f;
+    if (random() % 3 > 0) p.num_proj = 1 + static_cast<int64_t>(random() % (2 * p.num_units));
+    if (p.num_proj > 0 && random() % 2 == 0) p.proj_clip = 0.25f;
+  }
   // Gates that neither shut nor stay below 1 let states grow without bound.
   if (p.recurrent_activation >= Activation::kRelu || p.mode == RnnMode::kVanilla) {
     p.recurrent_activation = Activation::kSigmoid;

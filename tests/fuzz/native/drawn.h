@@ -146,27 +146,36 @@ inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
     attrs.activation = DrawActivation(bytes);
     attrs.recurrent_activation = DrawActivation(bytes);
   }
+  if (attrs.mode == RnnMode::kLstm && bytes.ConsumeBool()) {
+    attrs.cell_clip = 0.5f;
+    attrs.proj_clip = 0.25f;
+  }
   return attrs;
 }
 
 inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvider& bytes) {
   Shapes shapes(kLayerRnn, kLayerRnnBackprop);
   const int64_t G = GatesOf(attrs.mode);
-  const PartialShape none = PartialShape::Of({0}), state = PartialShape::Of({s.B, s.H});
-  const PartialShape y = Ordered(attrs, s.T, s.B, s.H);
+  const bool lstm = attrs.mode == RnnMode::kLstm, projected = lstm && bytes.ConsumeBool();
+  const int64_t S = projected ? s.P : s.H;
+  const PartialShape none = PartialShape::Of({0}), state = PartialShape::Of({s.B, S});
+  const PartialShape y = Ordered(attrs, s.T, s.B, S);
   auto given = [&](PartialShape shape) { return bytes.ConsumeBool() ? shape : none; };
   shapes["input"] = Ordered(attrs, s.T, s.B, s.I);
-  shapes["input_h"] = shapes["input_c"] = state;
+  shapes["input_h"] = state;
+  shapes["input_c"] = PartialShape::Of({s.B, s.H});
   shapes["kernel"] = PartialShape::Of({s.I, Times(G, s.H)});
-  shapes["recurrent_kernel"] = PartialShape::Of({s.H, Times(G, s.H)});
+  shapes["recurrent_kernel"] = PartialShape::Of({S, Times(G, s.H)});
+  shapes["projection"] = projected ? PartialShape::Of({s.H, s.P}) : none;
+  shapes["peepholes"] = lstm ? given(PartialShape::Of({3, s.H})) : none;
   shapes["bias"] = given(attrs.mode == RnnMode::kGru ? PartialShape::Of({2, Times(G, s.H)})
                                                      : PartialShape::Of({Times(G, s.H)}));
   shapes["sequence_lengths"] = given(PartialShape::Of({s.B}));
   shapes["input_mask"] = given(PartialShape::Of({G, s.B, s.I}));
-  shapes["recurrent_mask"] = given(PartialShape::Of({G, s.B, s.H}));
+  shapes["recurrent_mask"] = given(PartialShape::Of({G, s.B, S}));
   shapes["output"] = shapes["output_backprop"] = y;
-  shapes["output_h"] = shapes["output_c"] = state;
-  shapes["output_h_backprop"] = shapes["output_c_backprop"] = state;
+  shapes["output_h"] = shapes["output_h_backprop"] = state;
+  shapes["output_c"] = shapes["output_c_backprop"] = shapes["input_c"];
   return shapes;
 }
 

@@ -37,6 +37,12 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
     const bool gated = GatesOf(p.mode) > 1;
     if (gated || p.mode == RnnMode::kVanilla) p.activation = DrawActivation(bytes);
     if (gated) p.recurrent_activation = DrawActivation(bytes);
+    if (p.mode == RnnMode::kLstm && bytes.ConsumeBool()) {
+      p.num_proj = bytes.ConsumeIntegralInRange<int64_t>(0, 2 * p.num_units);
+      p.has_peepholes = bytes.ConsumeBool();
+      if (bytes.ConsumeBool()) p.cell_clip = 0.5f;
+      if (p.num_proj > 0 && bytes.ConsumeBool()) p.proj_clip = 0.25f;
+    }
     const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
     const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == RnnMode::kGru ? 2 : 1);
     cpu::testing::UseKerasWeights(rows, input_masked, recurrent_masked, &c);

@@ -159,17 +159,22 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   p.bias_rows = !biased ? 0 : shapes["bias"].dims.size() == 2 ? 2 : 1;
   p.input_masked = IsAbsent(shapes["input_mask"]) ? 0 : 1;
   p.recurrent_masked = IsAbsent(shapes["recurrent_mask"]) ? 0 : 1;
+  p.has_peepholes = IsAbsent(shapes["peepholes"]) ? 0 : 1;
   Tensors tensors(bytes, dtype);
   cpu::LayerWeights& weights = call.forward.layer;
   weights.kernel = tensors.Filled(shapes["kernel"]);
   weights.recurrent_kernel = tensors.Filled(shapes["recurrent_kernel"]);
   weights.bias = tensors.Filled(shapes["bias"]);
+  weights.projection = tensors.Filled(shapes["projection"]);
+  weights.peepholes = tensors.Filled(shapes["peepholes"]);
   weights.input_mask = tensors.Filled(shapes["input_mask"]);
   weights.recurrent_mask = tensors.Filled(shapes["recurrent_mask"]);
   call.backward.layer = weights;
   call.backward.dkernel = tensors.Output(shapes["kernel"]);
   call.backward.drecurrent_kernel = tensors.Output(shapes["recurrent_kernel"]);
   call.backward.dbias = tensors.Output(shapes["bias"]);
+  call.backward.dprojection = tensors.Output(shapes["projection"]);
+  call.backward.dpeepholes = tensors.Output(shapes["peepholes"]);
   RunBoth(bytes, tensors, shapes, call);
 }
 

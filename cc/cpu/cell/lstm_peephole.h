@@ -1,0 +1,97 @@
+// LSTM with peepholes, a limit on c, or both: i, f = s(. + c_prev * p_i, p_f); g = tanh(.);
+// c = limit(f * c_prev + i * g); o = s(. + c * p_o); h = o * tanh(c); or with other functions in
+// the place of s and tanh.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
+#define TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
+
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/gates.h"
+#include "cc/cpu/cell/lstm.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+template <typename T, template <typename> class Gates>
+struct PeepholeTensors {
+  Gates<T> gates;
+  const T *i, *f, *o;  // [padded]
+  T limit;             // infinity: none
+};
+
+template <template <typename> class Gates>
+struct LstmPeephole {
+  using Gate = typename Lstm<Gates>::Gate;
+  static constexpr bool kInStacks = true;
+
+  static constexpr CellFormat Format(int32_t weight_layout) {
+    CellFormat f = Lstm<Gates>::Format(weight_layout);
+    f.pairs = false;
+    return f;
+  }
+
+  template <typename T>
+  using Tensors = PeepholeTensors<T, Gates>;
+
+  template <typename T, typename O, int NV>
+  struct Forward : SumsInGates<T, O, NV, 4> {
+    Tensors<T> tensors;
+
+    Forward(const StepRows<T, O>& rows, const Tensors<T>& tensors)
+        : SumsInGates<T, O, NV, 4>{rows}, tensors(tensors) {}
+
+    EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
+      constexpr int V = kLanes<T>;
+      const StepRows<T, O>& rows = this->rows;
+      const Tensors<T>& t = tensors;
+      const Packet<T> c_prev = Load(rows.c_prev[i] + u * V);
+      const Packet<T> in = t.gates.Gate(pmadd(c_prev, Load(t.i + u * V), acc[Gate::kInput]));
+      const Packet<T> forget = t.gates.Gate(pmadd(c_prev, Load(t.f + u * V), acc[Gate::kForget]));
+      const Packet<T> candidate = t.gates.State(acc[Gate::kCandidate]);
+      const Packet<T> c = Limit<T>(pmadd(forget, c_prev, pmul(in, candidate)), t.limit);
+      const Packet<T> out = t.gates.Gate(pmadd(c, Load(t.o + u * V), acc[Gate::kOutput]));
+      T* g = rows.gates[i] + u * 4 * V;
+      Store(g + Gate::kInput * V, in);
+      Store(g + Gate::kForget * V, forget);
+      Store(g + Gate::kCandidate * V, candidate);
+      Store(g + Gate::kOutput * V, out);
+      Store(rows.c[i] + u * V, c);
+      StoreFirst(rows.h[i] + u * V, pmul(out, t.gates.State(c)), rows.units - u * V);
+    }
+  };
+
+  // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c) + do * p_o, and 0 beyond the limit; di, df,
+  // dg as Lstm's; dc_prev = dc * f + di * p_i + df * p_f.
+  template <typename T, typename E>
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const Tensors<T>& t) {
+    constexpr int V = kLanes<T>;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const T* g = row.gates + 4 * unit;
+      const Packet<T> in = Load(g + Gate::kInput * V), forget = Load(g + Gate::kForget * V),
+                      candidate = Load(g + Gate::kCandidate * V), out = Load(g + Gate::kOutput * V);
+      const Packet<T> tanh_c = t.gates.State(Load(row.c + unit));
+      const Packet<T> c_prev = Load(row.c_prev + unit);
+      const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
+      const Packet<T> d_out = pmul(pmul(dh, tanh_c), t.gates.GateSlope(out));
+      Packet<T> dc = pmadd(pmul(dh, out), t.gates.StateSlope(tanh_c), Load(row.dc + unit));
+      dc = pmadd(d_out, Load(t.o + unit), dc);
+      // c before the limit, with the bits that Forward had.
+      const Packet<T> unlimited = pmadd(forget, c_prev, pmul(in, candidate));
+      dc = Select(Less(Set<T>(t.limit), Abs(unlimited)), Set<T>(T(0)), dc);
+      const Packet<T> d_in = pmul(pmul(dc, candidate), t.gates.GateSlope(in));
+      const Packet<T> d_forget = pmul(pmul(dc, c_prev), t.gates.GateSlope(forget));
+      auto store = [&](Gate gate, const Packet<T>& value) {
+        StoreGradient<4, T>(row.dgates, unit, gate, value, range.size);
+      };
+      store(Gate::kInput, d_in);
+      store(Gate::kForget, d_forget);
+      store(Gate::kCandidate, pmul(pmul(dc, in), t.gates.StateSlope(candidate)));
+      store(Gate::kOutput, d_out);
+      const Packet<T> from_gates = pmadd(d_in, Load(t.i + unit), pmul(d_forget, Load(t.f + unit)));
+      Store(row.dc + unit, pmadd(dc, forget, from_gates));
+      if (row.m != nullptr) Store(row.m + unit, pmul(out, tanh_c));
+    });
+  }
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_

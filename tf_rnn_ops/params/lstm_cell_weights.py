@@ -1,0 +1,75 @@
+"""Weights of tf.compat.v1.nn.rnn_cell.LSTMCell as those of a ProjectedLSTM."""
+
+import numpy as np
+
+
+def from_lstm_cell(
+    kernel,
+    bias,
+    *,
+    projection=None,
+    w_i_diag=None,
+    w_f_diag=None,
+    w_o_diag=None,
+    forget_bias=1.0,
+) -> list[np.ndarray]:
+    """Converts the weights of TensorFlow 1's LSTMCell.
+
+    Args:
+        kernel: [I + S, 4*H], with the gates i, c, f, o.
+        bias: [4*H].
+        projection: The variable projection/kernel, [H, S]; None without num_proj.
+        w_i_diag: Peephole of the input gate, [H], given if the other two are.
+        w_f_diag: That of the forget gate.
+        w_o_diag: That of the output gate.
+        forget_bias: The argument of the cell, which it adds at every step.
+
+    Returns:
+        The list that set_weights of a tf_rnn_ops.keras.ProjectedLSTM takes: kernel, recurrent_kernel and
+        bias, then projection and peepholes where they are given.
+
+    Raises:
+        ValueError: A shape is not as above, or one peephole is given without the others.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops.params import from_lstm_cell
+        >>> [w.shape for w in from_lstm_cell(np.ones((3 + 2, 4 * 2)), np.ones(4 * 2))]
+        [(3, 8), (2, 8), (8,)]
+    """
+    kernel, bias = np.asarray(kernel), np.asarray(bias)
+    if kernel.ndim != 2 or kernel.shape[1] % 4:
+        raise ValueError(f"kernel must be [I + S, 4*H], but its shape is {kernel.shape}.")
+    columns, units = kernel.shape[1], kernel.shape[1] // 4
+    if bias.shape != (columns,):
+        raise ValueError(f"bias must be [{columns}], but its shape is {bias.shape}.")
+    hidden, own = units, []
+    if projection is not None:
+        projection = np.asarray(projection)
+        if projection.ndim != 2 or projection.shape[0] != units:
+            raise ValueError(
+                f"projection must be [{units}, P], but its shape is {projection.shape}."
+            )
+        hidden, own = projection.shape[1], [projection]
+    diagonals = {"w_i_diag": w_i_diag, "w_f_diag": w_f_diag, "w_o_diag": w_o_diag}
+    if any(w is not None for w in diagonals.values()):
+        for name, w in diagonals.items():
+            if np.shape(w) != (units,):
+                raise ValueError(f"{name} must be [{units}] like the others, but it is {w}.")
+        own.append(np.stack([np.asarray(w) for w in diagonals.values()]))
+    inputs = kernel.shape[0] - hidden
+    if inputs < 1:
+        raise ValueError(
+            f"kernel must have rows for the input and for h [{hidden}], but it has "
+            f"{kernel.shape[0]} rows."
+        )
+    bias = _in_our_order(bias).copy()
+    bias[units : 2 * units] += forget_bias
+    kernel = _in_our_order(kernel)
+    return [kernel[:inputs], kernel[inputs:], bias, *own]
+
+
+def _in_our_order(weights):
+    """The gates i, f, c, o."""
+    i, c, f, o = np.split(weights, 4, axis=-1)
+    return np.concatenate([i, f, c, o], axis=-1)
