@@ -7,7 +7,7 @@ cc/cpu/kernel_table.h. A test compares the reserve space with what the op return
 import ctypes
 import pathlib
 
-_VERSION = 9  # the kKernelTableVersion with these structures
+_VERSION = 10  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 

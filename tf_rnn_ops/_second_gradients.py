@@ -1,7 +1,7 @@
 """Registers the gradients of the gradient ops, and with them derivatives of every order.
 
 The gradient of a gradient op is that of the same network in ordinary ops (tf_rnn_ops.plain), which
-TensorFlow can differentiate any number of times. Among the inputs of a gradient op are results of the
+can be differentiated any number of times; its loops over time run in kernels. Among the inputs of a gradient op are results of the
 forward op, which are functions of the other inputs: the gradients of those others are complete, and
 the results have none.
 """
@@ -13,6 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from tf_rnn_ops import plain
+from tf_rnn_ops._kernel_loops import KernelLoops
 from tf_rnn_ops.params import Layout
 
 _CUDNN_VARIABLES = ("input", "input_h", "input_c", "params")
@@ -77,7 +78,7 @@ def _cudnn_network(identity, time_major, dropout, inputs):
             reserve_space, dropout, steps, batch, columns, layout.num_layers
         )
     inputs.setdefault("input_c", None)
-    return plain.cudnn_rnn(layout, **inputs, time_major=time_major, masks=masks, own_gradients=True)
+    return plain.cudnn_rnn(layout, **inputs, time_major=time_major, masks=masks, loops=_loops())
 
 
 @_gradient_of("TfRnnOps>LayerRNNBackprop")
@@ -111,7 +112,7 @@ def _layer_network(layer, time_major, inputs):
         missing = tf.fill([batch - tf.size(lengths)], steps)
         inputs["sequence_lengths"] = tf.concat([lengths, missing], 0)
     inputs.setdefault("input_c", None)
-    return plain.layer_rnn(**layer.attrs(), **inputs, time_major=time_major, own_gradients=True)
+    return plain.layer_rnn(**layer.attrs(), **inputs, time_major=time_major, loops=_loops())
 
 
 @_gradient_of("TfRnnOps>BlockLSTMGradV2")
@@ -128,7 +129,12 @@ def _block_lstm(op, *cotangents):
 
 
 def _block_network(use_peephole, inputs):
-    return plain.block_lstm(**inputs, use_peephole=use_peephole, own_gradients=True)
+    return plain.block_lstm(**inputs, use_peephole=use_peephole, loops=_loops())
+
+
+def _loops():
+    """Kernels for the CPU; where TensorFlow may place the rest on a GPU, its own loops."""
+    return plain.Loops() if tf.config.get_visible_devices("GPU") else KernelLoops()
 
 
 def _gradients(op, network, variables, upstream, fixed, cotangents):

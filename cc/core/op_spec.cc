@@ -143,6 +143,22 @@ constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = tru
   return attrs;
 }
 
+constexpr TensorSpec kLinearInputs[] = {
+    {"input", {T, B, H}},
+    {"cell_input", {T, B, H}, kLstm},
+    {"recurrent_kernel", {H, GH}},
+    {"h_by_gates", {T, B, GH}, kOptional},
+    {"c_by_gates", {T, B, GH}, kOptional},
+    {"h_by_h", {T, B, H}, kOptional},
+    {"h_by_c", {T, B, H}, kOptional},
+    {"c_by_h", {T, B, H}, kOptional},
+    {"c_by_c", {T, B, H}, kOptional},
+};
+constexpr TensorSpec kLinearOutputs[] = {
+    {"output", {T, B, H}},
+    {"cell_output", {T, B, H}, kLstm},
+};
+
 // ---- BlockLSTMV2 ----
 
 constexpr TensorSpec kBlockInputs[] = {
@@ -212,6 +228,9 @@ constexpr OpSpec kLayerRnnBackprop = {OpFamily::kLayerRnn,
 constexpr OpSpec kPackLayerRnn = {OpFamily::kLayerRnn,
                                   LayerAttrs(AttrSet::kNever, /*of_a_call=*/false),
                                   Specs(kLayerWeights), Specs(kPacked)};
+constexpr OpSpec kLinearRecurrence = {OpFamily::kLayerRnn,
+                                      LayerAttrs(AttrSet::kNever, /*of_a_call=*/false),
+                                      Specs(kLinearInputs), Specs(kLinearOutputs)};
 constexpr OpSpec kPackCudnnRnnParams = {OpFamily::kCudnnRnn, PackAttrs(), Specs(kParams),
                                         Specs(kPacked)};
 

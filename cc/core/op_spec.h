@@ -112,6 +112,7 @@ extern const OpSpec kLayerRnn;
 extern const OpSpec kLayerRnnPacked;
 extern const OpSpec kLayerRnnBackprop;
 extern const OpSpec kPackLayerRnn;
+extern const OpSpec kLinearRecurrence;
 extern const OpSpec kPackCudnnRnnParams;
 
 extern const OpSpec kBlockLstm;

@@ -192,6 +192,30 @@ struct BlockLstmBackwardArgs {
   void* b_grad;    // [4*H]
 };
 
+// The derivative of a loop over time. See Note [Linear recurrence].
+struct LinearRecurrenceProblem {
+  Dtype dtype;         // kFloat32 or kFloat64
+  int32_t num_states;  // 1, or 2 with a cell state
+  bool transposed;     // the adjoint, from the last step to the first
+  bool has_gates;      // by_gates of some state and weights are given
+  int64_t num_gates;   // G
+  int64_t num_units;   // H
+  int64_t max_time;    // T
+  int64_t batch;       // B
+};
+
+// Of state 0, h, and state 1, c.
+struct LinearRecurrenceArgs {
+  LinearRecurrenceProblem problem;
+  ParallelFor parallel;
+  void* scratch;
+  const void* input[2];        // [T, B, H]
+  const void* by_gates[2];     // [T, B, G*H], the derivative by h_prev * weights; null: 0
+  const void* by_state[2][2];  // [T, B, H], of the first state by the second at t - 1; null: 0
+  const void* weights;         // [H, G*H]
+  void* output[2];             // [T, B, H]
+};
+
 }  // namespace cpu
 }  // namespace rnn_ops
 

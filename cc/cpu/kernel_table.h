@@ -10,7 +10,7 @@ namespace rnn_ops {
 namespace cpu {
 
 // Raise it with every change of this table or of kernel_args.h.
-constexpr int32_t kKernelTableVersion = 9;
+constexpr int32_t kKernelTableVersion = 10;
 
 // No function throws, allocates what the caller frees, or keeps a pointer. The caller has validated
 // every argument. A return value of 0 is success; 1: the reserve space is not of this problem.
@@ -33,6 +33,10 @@ struct KernelTable {
   int64_t (*block_lstm_backward_scratch)(const BlockLstmProblem* problem,
                                          const ThreadBudget* threads);
   int32_t (*block_lstm_backward)(const BlockLstmBackwardArgs* args);
+
+  int64_t (*linear_recurrence_scratch)(const LinearRecurrenceProblem* problem,
+                                       const ThreadBudget* threads);
+  int32_t (*linear_recurrence)(const LinearRecurrenceArgs* args);
 };
 
 }  // namespace cpu

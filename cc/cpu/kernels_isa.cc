@@ -1,6 +1,7 @@
 // The kernel table of one instruction set. Compiled once per level; see build_defs.
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/pass/entry.h"
+#include "cc/cpu/pass/linear_recurrence.h"
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -23,6 +24,8 @@ constexpr rnn_ops::cpu::KernelTable kTable = {
     /*block_lstm_forward=*/&isa::Run<rnn_ops::cpu::BlockLstmForwardArgs>,
     /*block_lstm_backward_scratch=*/&isa::BlockLstmBackwardScratch,
     /*block_lstm_backward=*/&isa::Run<rnn_ops::cpu::BlockLstmBackwardArgs>,
+    /*linear_recurrence_scratch=*/&isa::LinearRecurrenceScratch,
+    /*linear_recurrence=*/&isa::LinearRecurrence,
 };
 
 }  // namespace

@@ -170,6 +170,34 @@ BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, Dtype dtype, int64_t 
   return problem;
 }
 
+LinearRecurrenceArgs MakeLinearRecurrenceArgs(RnnMode mode, const RnnDims& dims, Dtype dtype,
+                                              bool transposed, const CallTensors& tensors) {
+  RnnConfig config;
+  config.mode = mode;
+  LinearRecurrenceArgs args{};
+  LinearRecurrenceProblem& problem = args.problem;
+  problem.dtype = dtype;
+  problem.transposed = transposed;
+  problem.num_states = mode == RnnMode::kLstm ? 2 : 1;
+  problem.num_gates = config.num_gates();
+  problem.num_units = dims.num_units;
+  problem.max_time = dims.max_time;
+  problem.batch = dims.batch;
+  args.input[0] = tensors.in("input");
+  args.input[1] = tensors.in("cell_input");
+  args.by_gates[0] = tensors.in("h_by_gates");
+  args.by_gates[1] = problem.num_states > 1 ? tensors.in("c_by_gates") : nullptr;
+  args.by_state[0][0] = tensors.in("h_by_h");
+  args.by_state[0][1] = tensors.in("h_by_c");
+  args.by_state[1][0] = tensors.in("c_by_h");
+  args.by_state[1][1] = tensors.in("c_by_c");
+  problem.has_gates = args.by_gates[0] != nullptr || args.by_gates[1] != nullptr;
+  args.weights = tensors.in("recurrent_kernel");
+  args.output[0] = tensors.out("output");
+  args.output[1] = tensors.out("cell_output");
+  return args;
+}
+
 Status FromKernel(int32_t code) {
   if (code == 0) return Status();
   if (code == 1) {

@@ -56,6 +56,12 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
 
 BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, Dtype dtype, int64_t seq_len_max);
 
+// ---- LinearRecurrence ----
+
+// The arguments of a call but for threads and scratch.
+LinearRecurrenceArgs MakeLinearRecurrenceArgs(RnnMode mode, const RnnDims& dims, Dtype dtype,
+                                              bool transposed, const CallTensors& tensors);
+
 // ---- Any kernel ----
 
 // What a function of KernelTable returned.

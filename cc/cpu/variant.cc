@@ -94,7 +94,8 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   const bool complete = table->rnn_forward_sizes && table->rnn_forward &&
                         table->rnn_backward_sizes && table->rnn_backward &&
                         table->block_lstm_forward_scratch && table->block_lstm_forward &&
-                        table->block_lstm_backward_scratch && table->block_lstm_backward;
+                        table->block_lstm_backward_scratch && table->block_lstm_backward &&
+                        table->linear_recurrence_scratch && table->linear_recurrence;
   return complete ? "" : "its table lacks a function";
 }
 

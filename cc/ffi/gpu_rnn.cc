@@ -67,7 +67,7 @@ class ReserveResult : public gpu::DeviceAllocator {
     if (wanted_ == 0 || wanted_ <= buffer_->bytes) return Status();
     return InvalidArgument("reserve_space must have at least ", wanted_,
                            " bytes on this device, but it has ", buffer_->bytes,
-                           ". Its size must be that of RnnReserveBytes().");
+                           ". It was computed for another GPU: compile for the one that runs it.");
   }
 
  private:

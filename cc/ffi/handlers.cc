@@ -30,7 +30,7 @@ XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame) {
 
 }  // namespace
 
-const Handler kHandlers[9] = {
+const Handler kHandlers[10] = {
     {"TfRnnOps>BlockLSTMV2", &kBlockLstm, &Handle<&BlockLstm, kBlockLstm>},
     {"TfRnnOps>BlockLSTMGradV2", &kBlockLstmGrad, &Handle<&BlockLstmGrad, kBlockLstmGrad>},
     {"TfRnnOps>CudnnRNNV3", &kCudnnRnnV3, &Handle<&RnnForward, kCudnnRnnV3>},
@@ -42,6 +42,8 @@ const Handler kHandlers[9] = {
     {"TfRnnOps>LayerRNN", &kLayerRnn, &Handle<&RnnForward, kLayerRnn>},
     {"TfRnnOps>LayerRNNPacked", &kLayerRnnPacked, &Handle<&RnnForward, kLayerRnnPacked>},
     {"TfRnnOps>LayerRNNBackprop", &kLayerRnnBackprop, &Handle<&RnnBackprop, kLayerRnnBackprop>},
+    {"TfRnnOps>LinearRecurrence", &kLinearRecurrence,
+     &Handle<&LinearRecurrence, kLinearRecurrence>},
 };
 
 }  // namespace ffi

@@ -13,8 +13,8 @@ namespace rnn_ops {
 namespace ffi {
 
 // BlockLSTMV2, BlockLSTMGradV2, CudnnRNNV3, StatelessCudnnRNNV3, CudnnRNNV3Packed,
-// CudnnRNNBackpropV3, LayerRNN, LayerRNNPacked and LayerRNNBackprop.
-extern const Handler kHandlers[9];
+// CudnnRNNBackpropV3, LayerRNN, LayerRNNPacked, LayerRNNBackprop and LinearRecurrence.
+extern const Handler kHandlers[10];
 
 }  // namespace ffi
 }  // namespace rnn_ops

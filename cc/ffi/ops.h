@@ -16,6 +16,8 @@ Status RnnBackprop(const OpSpec& op, Call* call);
 Status BlockLstm(const OpSpec& op, Call* call);
 Status BlockLstmGrad(const OpSpec& op, Call* call);
 
+Status LinearRecurrence(const OpSpec& op, Call* call);
+
 }  // namespace ffi
 }  // namespace rnn_ops
 

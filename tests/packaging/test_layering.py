@@ -110,7 +110,8 @@ PY_RULES = {
     **{part: ({"_loader"}, {"numpy", "tensorflow"}) for part in _RAW_OPS_PARTS},
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "_block_cells": (set(), {"tensorflow"}),
-    "_second_gradients": ({"params", "plain"}, {"numpy", "tensorflow"}),
+    "_second_gradients": ({"_kernel_loops", "params", "plain"}, {"numpy", "tensorflow"}),
+    "_kernel_loops": ({"_layer_rnn_ops", "_loader", "plain"}, {"tensorflow"}),
     "plain": ({"params", "plain"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),
     "keras": (

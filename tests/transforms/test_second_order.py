@@ -12,6 +12,7 @@ from reference import layout, rounding
 from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, tf_ops
 from support.second_order import assert_slopes, second
+from tf_rnn_ops import _second_gradients, plain
 
 ops = tf_rnn_ops.raw_ops
 
@@ -89,6 +90,20 @@ def test_cudnn_rnn(spec, rng):
     case, arrays, cotangents = _problem(spec, rng)
     got = second(_first(case), _tensors(arrays), cotangents)
     assert_slopes(got, _reference_total(case, cotangents), arrays, rng)
+
+
+@pytest.fixture
+def tensorflow_loops(monkeypatch):
+    """Loops over time as where TensorFlow sees a GPU."""
+    monkeypatch.setattr(_second_gradients, "_loops", plain.Loops)
+    _second_gradients._function.cache_clear()
+    yield
+    _second_gradients._function.cache_clear()
+
+
+@pytest.mark.parametrize("spec", SPECS[1:3], ids=str)
+def test_without_kernels(spec, tensorflow_loops, rng):
+    test_cudnn_rnn(spec, rng)
 
 
 def test_batch_major_in_a_function_at_inference(rng):

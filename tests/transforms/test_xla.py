@@ -432,6 +432,46 @@ def test_time_that_is_chosen_at_run_time(rng):
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.parametrize("chosen", [None, "rows", "steps"])
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_second_order(mode, chosen, rng):
+    """Of a gradient penalty, also over a tape outside of what is compiled."""
+    case = layer_cases.layer_case(
+        mode, (6, 6, 3, 4), rng, "float32", lengths=None, input_mask=False, recurrent_mask=False
+    )
+    inputs = {**layer_ops.tensors(case), "input_h": tf.zeros([6, 4]), "input_c": tf.zeros([6, 4])}
+    keep = tf.constant([True, False, True, True, False, True])
+
+    def penalty(x, weights):
+        states = {}
+        if chosen is not None:
+            x = tf.boolean_mask(x, keep, axis=0 if chosen == "steps" else 1)
+        if chosen == "rows":
+            states = {n: tf.boolean_mask(inputs[n], keep) for n in ("input_h", "input_c")}
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            result = ops.LayerRNN(**{**inputs, **states, **weights, "input": x}, rnn_mode=mode)
+            y = tf.reduce_sum(result.output**2)
+        return tf.reduce_sum(tape.gradient(y, x) ** 2)
+
+    def gradients(function, x, weights):
+        with tf.GradientTape() as tape:
+            tape.watch([x, weights])
+            total = function(x, weights)
+        return tf.nest.flatten(tape.gradient(total, [x, weights]))
+
+    x = inputs["input"]
+    weights = {n: inputs[n] for n in ("kernel", "recurrent_kernel", "bias")}
+    want = gradients(penalty, x, weights)
+    whole = compiled(lambda x, weights: gradients(penalty, x, weights))(x, weights)
+    found = [whole]
+    if chosen is None:  # TensorFlow aborts where it hands tensors of such sizes to the tape
+        found.append(gradients(compiled(penalty), x, weights))
+    for got in found:
+        for one, other in zip(got, want, strict=True):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.max(np.abs(other)))
+
+
 def test_rows_of_block_lstm_that_are_chosen_at_run_time(rng):
     case = cases.block_case(4, 5, 3, 4, rng, "float32", use_peephole=True)
     tensors = tf_ops.block_tensors(case)

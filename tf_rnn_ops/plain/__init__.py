@@ -7,17 +7,20 @@ The loops over time are tf.while_loop: call them in a tf.function.
 """
 
 from tf_rnn_ops.plain._block_lstm import block_lstm
-from tf_rnn_ops.plain._cells import GATES
+from tf_rnn_ops.plain._cells import GATES, reorder_gates
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
 from tf_rnn_ops.plain._dropout import dropout_masks
-from tf_rnn_ops.plain._layer_rnn import layer_rnn
+from tf_rnn_ops.plain._layer_rnn import KERAS_GATES, layer_rnn
+from tf_rnn_ops.plain._recurrence import Loops, matmul
 from tf_rnn_ops.plain._sizes import LAYER_ATTRS, Layer, UnknownSize, layer_of, layout_of
 
 __all__ = [
     "GATES",
+    "KERAS_GATES",
     "LAYER_ATTRS",
     "CudnnRNNResult",
     "Layer",
+    "Loops",
     "UnknownSize",
     "block_lstm",
     "cudnn_rnn",
@@ -25,4 +28,6 @@ __all__ = [
     "layer_of",
     "layer_rnn",
     "layout_of",
+    "matmul",
+    "reorder_gates",
 ]

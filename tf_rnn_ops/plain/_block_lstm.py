@@ -4,8 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._cells import matmul
-from tf_rnn_ops.plain._recurrence import clear_padding, run_steps, wide_type
+from tf_rnn_ops.plain._recurrence import Step, clear_padding, matmul, run_steps, wide_type
 
 
 def block_lstm(
@@ -20,7 +19,7 @@ def block_lstm(
     b: Any,
     cs: Any,
     use_peephole: bool = False,
-    own_gradients: bool = False,
+    loops: Any = None,
 ) -> tuple[Any, Any]:
     """Runs a layer whose cell states are known.
 
@@ -39,7 +38,7 @@ def block_lstm(
         b: [4*H].
         cs: The cell states, as BlockLSTMV2 returned them, [T, B, H].
         use_peephole: As given to BlockLSTMV2.
-        own_gradients: See cudnn_rnn.
+        loops: See cudnn_rnn.
 
     Returns:
         A pair: cs and h of BlockLSTMV2, [T, B, H], differentiable in all arguments but
@@ -57,9 +56,9 @@ def block_lstm(
     inputs = [matmul(x, w[:size]) + b, tf.stop_gradient(cs)]
     weights = [w[size:], *([wci, wcf, wco] if use_peephole else [])]
 
-    def step(inputs, states, weights):
-        (xw, known), (h, c), (r, *peepholes) = inputs, states, weights
-        i, f, g, o = tf.split(xw + matmul(h, r), 4, axis=-1)
+    def units(sums, inputs, states, peepholes):
+        (xw, known), (_, c) = inputs, states
+        i, f, g, o = tf.split(xw + sums, 4, axis=-1)
         if use_peephole:
             i, f = i + peepholes[0] * c, f + peepholes[1] * c
         c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
@@ -68,5 +67,5 @@ def block_lstm(
             o += peepholes[2] * c
         return [tf.sigmoid(o) * tf.tanh(c), c]
 
-    (h, c), _ = run_steps(step, inputs, [h, c], weights, lengths, own_gradients)
+    (h, c), _ = run_steps(Step(units=units), inputs, [h, c], weights, lengths, loops)
     return tf.cast(c, dtype), tf.cast(h, dtype)

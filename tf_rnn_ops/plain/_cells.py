@@ -1,10 +1,11 @@
 """The kinds of cells, and the loop of each over time."""
 
+import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._recurrence import clear_padding, run_steps
+from tf_rnn_ops.plain._recurrence import Step, clear_padding, matmul, run_steps
 
 # The order of the gates here: first those that have the recurrent activation.
 GATES = {
@@ -50,16 +51,21 @@ class Cell(NamedTuple):
         """What flows through them."""
         return _FUNCTIONS[self.activation](sums)
 
+    def is_simple(self):
+        """Whether a step has one product, and a new c is linear in the one before."""
+        rest = (self.projection, self.peepholes, self.recurrent_mask)
+        return all(tensor is None for tensor in rest) and self.cell_clip == 0
 
-def reorder_gates(tensor, given, rnn_mode, axis=-1):
-    """Brings the gates of a tensor from the order `given`, a string, into that of GATES."""
-    if tensor is None or given == GATES[rnn_mode]:
+
+def reorder_gates(tensor, given, wanted, axis=-1):
+    """Brings the gates of a tensor from one order, a string such as those of GATES, into another."""
+    if tensor is None or given == wanted:
         return tensor
     parts = dict(zip(given, tf.split(tensor, len(given), axis=axis)))
-    return tf.concat([parts[gate] for gate in GATES[rnn_mode]], axis)
+    return tf.concat([parts[gate] for gate in wanted], axis)
 
 
-def run_cell(rnn_mode, cell, x, states, lengths=None, own_gradients=False):
+def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None):
     """Runs a cell over x [T, B, I].
 
     Args:
@@ -67,7 +73,7 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, own_gradients=False):
         cell: A Cell.
         x: [T, B, I].
         states: List of initial states: h [B, S] and, for 'lstm', c [B, H].
-        lengths: See run_steps, as for own_gradients.
+        lengths: See run_steps, as for loops.
 
     Returns:
         The outputs [T, B, S], 0 beyond the length of a row, and the list of final states.
@@ -83,16 +89,35 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, own_gradients=False):
         # The biases of both products are added up, but in a GRU, where a gate is between them.
         projected += cell.br
 
-    names = ("r", "br", "projection", "peepholes", "recurrent_mask")
-    weights = [getattr(cell, name) for name in names if getattr(cell, name) is not None]
-
-    def step(inputs, states, weights):
-        rest = iter(weights)
-        taken = {n: None if getattr(cell, n) is None else next(rest) for n in names}
-        return _STEPS[rnn_mode](cell._replace(**taken), *inputs, *states)
-
-    sequences, final = run_steps(step, [projected], states, weights, lengths, own_gradients)
+    weights = [getattr(cell, n) for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
+    step, hidden = Step(functools.partial(_step, rnn_mode, cell)), None
+    if rnn_mode in _UNITS and cell.is_simple():
+        step = Step(units=functools.partial(_units, rnn_mode, cell))
+        hidden = None if loops is None else loops.hidden(rnn_mode, cell, x, states, lengths)
+    found = run_steps(step, [projected], states, weights, lengths, loops, hidden)
+    sequences, final = found
     return sequences[0], final
+
+
+_STEP_WEIGHTS = ("r", "br", "projection", "peepholes", "recurrent_mask")
+
+
+def _step(rnn_mode, cell, inputs, states, weights):
+    rest = iter(weights)
+    given = [n for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
+    cell = cell._replace(**{n: next(rest) for n in given})
+    if rnn_mode not in _UNITS:
+        return _gru_reset_before(cell, *inputs, *states)
+    sums = _product(states[0], cell.recurrent_mask, cell.r, len(GATES[rnn_mode]))
+    h, *c = _UNITS[rnn_mode](cell, sums, *inputs, *states)
+    if cell.projection is not None:
+        h = _limit(matmul(h, cell.projection), cell.proj_clip)
+    return [h, *c]
+
+
+def _units(rnn_mode, cell, sums, inputs, states, weights):
+    (br,) = weights
+    return _UNITS[rnn_mode](cell._replace(br=br), sums, *inputs, *states)
 
 
 def _product(x, mask, weights, gates):
@@ -103,42 +128,49 @@ def _product(x, mask, weights, gates):
     return tf.concat([matmul(x * m, w) for m, w in pairs], -1)
 
 
-def matmul(x, weights):
-    """x [B, n] or [T, B, n] by weights [n, m] in one product."""
-    if x.shape.rank == 2:
-        return tf.matmul(x, weights)
-    shape = tf.shape(x)
-    flat = tf.matmul(tf.reshape(x, [-1, shape[2]]), weights)
-    return tf.reshape(flat, [shape[0], shape[1], tf.shape(weights)[1]])
+# ---- What the units do with their sums ----
 
 
-def _lstm(cell, xw, h, c):
-    gates, g = _split(xw + _from_state(cell, h, 4), 3)
-    if cell.peepholes is None:
-        i, f, o = tf.split(cell.open(gates), 3, axis=-1)
-        c = _limit(f * c + i * cell.act(g), cell.cell_clip)
-    else:
+def _lstm(cell, sums, xw, h, c):
+    del h
+    i, f, o, g = tf.split(xw + sums, 4, axis=-1)
+    if cell.peepholes is not None:
         p_i, p_f, p_o = tf.unstack(cell.peepholes, 3)
-        i, f, o = tf.split(gates, 3, axis=-1)
-        i, f = cell.open(i + p_i * c), cell.open(f + p_f * c)
-        c = _limit(f * c + i * cell.act(g), cell.cell_clip)
-        o = cell.open(o + p_o * c)
-    h = o * cell.act(c)
-    if cell.projection is not None:
-        h = _limit(matmul(h, cell.projection), cell.proj_clip)
-    return [h, c]
+        i, f = i + p_i * c, f + p_f * c
+    c = _limit(cell.open(f) * c + cell.open(i) * cell.act(g), cell.cell_clip)
+    if cell.peepholes is not None:
+        o += p_o * c
+    return [cell.open(o) * cell.act(c), c]
 
 
 def _limit(x, limit):
     return x if limit == 0 else tf.clip_by_value(x, -limit, limit)
 
 
-def _gru(cell, xw, h):
-    xru, xn = _split(xw, 2)
-    hru, hn = _split(_from_state(cell, h, 3) + cell.br, 2)
-    r, u = tf.split(cell.open(xru + hru), 2, axis=-1)
-    n = cell.act(xn + r * hn)
+def _gru(cell, sums, xw, h):
+    xr, xu, xn = tf.split(xw, 3, axis=-1)
+    hr, hu, hn = tf.split(sums + cell.br, 3, axis=-1)
+    u = cell.open(xu + hu)
+    n = cell.act(xn + cell.open(xr + hr) * hn)
     return [n + u * (h - n)]
+
+
+def _rnn(cell, sums, xw, h):
+    del h
+    return [cell.act(xw + sums)]
+
+
+def _tanh(cell, sums, xw, h):
+    del cell, h
+    return [tf.tanh(xw + sums)]
+
+
+def _relu(cell, sums, xw, h):
+    del cell, h
+    return [tf.nn.relu(xw + sums)]
+
+
+_UNITS = {"lstm": _lstm, "gru": _gru, "rnn": _rnn, "rnn_tanh": _tanh, "rnn_relu": _relu}
 
 
 def _gru_reset_before(cell, xw, h):
@@ -151,33 +183,7 @@ def _gru_reset_before(cell, xw, h):
     return [n + u * (h - n)]
 
 
-def _rnn(cell, xw, h):
-    return [cell.act(xw + _from_state(cell, h, 1))]
-
-
-def _tanh(cell, xw, h):
-    return [tf.tanh(xw + _from_state(cell, h, 1))]
-
-
-def _relu(cell, xw, h):
-    return [tf.nn.relu(xw + _from_state(cell, h, 1))]
-
-
-def _from_state(cell, h, gates):
-    return _product(h, cell.recurrent_mask, cell.r, gates)
-
-
 def _split(sums, sigmoids):
     """The first gates together, to which one function applies, and the last one."""
     units = (sums.shape[-1] or tf.shape(sums)[-1]) // (sigmoids + 1)
     return tf.split(sums, [sigmoids * units, units], axis=-1)
-
-
-_STEPS = {
-    "lstm": _lstm,
-    "gru": _gru,
-    "gru_reset_before": _gru_reset_before,
-    "rnn": _rnn,
-    "rnn_tanh": _tanh,
-    "rnn_relu": _relu,
-}

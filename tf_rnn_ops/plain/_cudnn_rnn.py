@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops.params import Layout
-from tf_rnn_ops.plain._cells import Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain._cells import GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain._recurrence import reverse_rows, wide_type
 
 
@@ -26,7 +26,7 @@ def cudnn_rnn(
     sequence_lengths: Any = None,
     time_major: bool = True,
     masks: Any = None,
-    own_gradients: bool = False,
+    loops: Any = None,
 ) -> CudnnRNNResult:
     """Runs a network of any mode.
 
@@ -40,8 +40,8 @@ def cudnn_rnn(
         time_major: If not, input and output are [B, T, ...] and the states [B, L*D, ...].
         masks: For each layer but the last what its output is multiplied by before the next layer
             reads it, [T, B, D*S]; None for no dropout. See dropout_masks.
-        own_gradients: Whether the loops have gradients of their own (tf.custom_gradient), which are
-            of any order, but lost when the graph is written to a file. Without, they have
+        loops: A Loops, with which the loops have gradients of their own (tf.custom_gradient), which
+            are of any order, but lost when the graph is written to a file. Without, they have
             TensorFlow's, which go up to the second order.
 
     Returns:
@@ -61,7 +61,7 @@ def cudnn_rnn(
             initial = [state[layer * directions + direction] for state in states]
             cell = _cell(layout, params, layer, direction)
             steps = reverse_rows(x, lengths) if direction else x
-            output, final = run_cell(layout.rnn_mode, cell, steps, initial, lengths, own_gradients)
+            output, final = run_cell(layout.rnn_mode, cell, steps, initial, lengths, loops)
             outputs.append(reverse_rows(output, lengths) if direction else output)
             last.append(final)
         x = tf.concat(outputs, -1)
@@ -84,7 +84,7 @@ def _cell(layout, params, layer, direction):
         tensor = tf.reshape(params[mine[0].offset : mine[-1].end], (rows, *mine[0].shape[1:]))
         tensor = tf.transpose(tensor) if len(mine[0].shape) == 2 else tensor
         given = "".join(block.gate for block in mine)
-        return reorder_gates(tensor, given, layout.rnn_mode) if given else tensor
+        return reorder_gates(tensor, given, GATES[layout.rnn_mode]) if given else tensor
 
     return Cell(
         w=take(layout.weights, "input"),

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.plain._cells import Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain._cells import GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
 from tf_rnn_ops.plain._recurrence import wide_type
 
-# In Keras's order, with the names of _cells.GATES.
-_KERAS_GATES = {
+# In Keras's order, with the names of GATES.
+KERAS_GATES = {
     "lstm": "ifco",
     "gru": "urh",
     "gru_reset_before": "urh",
@@ -38,7 +38,7 @@ def layer_rnn(
     cell_clip: float = 0.0,
     proj_clip: float = 0.0,
     time_major: bool = True,
-    own_gradients: bool = False,
+    loops: Any = None,
 ) -> CudnnRNNResult:
     """Runs a layer with Keras's weights.
 
@@ -60,7 +60,7 @@ def layer_rnn(
         cell_clip: As the attribute of the op.
         proj_clip: As the attribute of the op.
         time_major: If not, input and output are [B, T, ...].
-        own_gradients: See cudnn_rnn.
+        loops: See cudnn_rnn.
 
     Returns:
         A CudnnRNNResult of the input's type.
@@ -70,7 +70,7 @@ def layer_rnn(
 
     def prepared(tensor, axis=-1):
         tensor = None if tensor is None else tf.cast(tensor, wide)
-        return reorder_gates(tensor, _KERAS_GATES[rnn_mode], rnn_mode, axis)
+        return reorder_gates(tensor, KERAS_GATES[rnn_mode], GATES[rnn_mode], axis)
 
     kernel = prepared(kernel)
     if bias is None:
@@ -95,7 +95,7 @@ def layer_rnn(
     states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
     x, *states = (tf.cast(t, wide) for t in (input, *states))
     x = x if time_major else tf.transpose(x, [1, 0, 2])
-    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, own_gradients)
+    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, loops)
     output = output if time_major else tf.transpose(output, [1, 0, 2])
     results = [tf.cast(t, dtype) for t in (output, *final)]
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))

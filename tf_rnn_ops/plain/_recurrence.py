@@ -15,7 +15,9 @@ s_{t-1}, is again formed for all steps at once. The adjoint of the second loop i
 same remainder. So three loops give the derivatives of every order, and none stores more than its
 results. WHY not TensorFlow's gradients of tf.while_loop: the third derivative fails there (the lists
 that AddN adds up have other shapes), and a step of the second has almost twice as many ops, since
-every intermediate value goes into a list and out again. The time of the second is about the same.
+every intermediate value goes into a list and out again.
+
+Who has faster loops than those of TensorFlow derives from Loops, as _kernel_loops does.
 """
 
 import tensorflow as tf
@@ -33,6 +35,15 @@ def reverse_rows(x, lengths):
     return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
+def matmul(x, weights):
+    """x [B, n] or [T, B, n] by weights [n, m] in one product."""
+    if x.shape.rank == 2:
+        return tf.matmul(x, weights)
+    shape = tf.shape(x)
+    flat = tf.matmul(tf.reshape(x, [-1, shape[2]]), weights)
+    return tf.reshape(flat, [shape[0], shape[1], tf.shape(weights)[1]])
+
+
 def clear_padding(x, lengths):
     """Sets what is beyond the length of a row of [T, B, n], which may be no numbers, to 0."""
     if lengths is None:
@@ -41,18 +52,38 @@ def clear_padding(x, lengths):
     return tf.where(valid[:, :, None], x, tf.zeros([], x.dtype))
 
 
-def run_steps(step, inputs, states, weights, lengths=None, own_gradients=False):
+class Step:
+    """What a cell does in one step.
+
+    Attributes:
+        units: None, or a function of the product of the first state (h) and the first of the
+            weights, and of the lists of inputs, states and other weights, that returns the new
+            states, each unit from the same unit of what it reads.
+    """
+
+    def __init__(self, new=None, units=None):
+        self._new = new
+        self.units = units
+
+    def __call__(self, inputs, states, weights):
+        """The list of new states: for one step of [B, n], or for all steps at once of [T, B, n]."""
+        if self.units is None:
+            return self._new(inputs, states, weights)
+        return self.units(matmul(states[0], weights[0]), inputs, states, weights[1:])
+
+
+def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=None):
     """Runs a cell over time.
 
     Args:
-        step: A function of the lists `inputs`, `states` and `weights` that returns the list of new
-            states: for one step of [B, n], and for all steps at once of [T, B, n].
+        step: A Step.
         inputs: Tensors [T, B, n].
         states: Initial states [B, n].
         weights: The other tensors that `step` reads, the same at every step.
         lengths: int32 [B]: how many steps each row runs; None if all run T.
-        own_gradients: Whether to use the gradients of Note [Derivatives of a recurrence] rather than
-            those of tf.while_loop. A graph that is written to a file loses them.
+        loops: The Loops with which to form the gradients of Note [Derivatives of a recurrence];
+            None for those of tf.while_loop. A graph that is written to a file loses the former.
+        hidden: What loops.hidden said.
 
     Returns:
         A pair of lists with a tensor for each state: the new states of every step, [T, B, n], 0
@@ -63,8 +94,11 @@ def run_steps(step, inputs, states, weights, lengths=None, own_gradients=False):
         valid = tf.transpose(valid)[:, :, None]
         inputs = [*inputs, valid]
         step = _carrying_over(step)
-    recurrence = _Recurrence(step, len(inputs), len(states), own_gradients)
-    sequences = recurrence.run(inputs, states, weights)
+    recurrence = Recurrence(step, len(inputs), len(states), loops or Loops())
+    if loops is None:
+        sequences = recurrence.loop(inputs, states, weights)
+    else:
+        sequences = recurrence.run(inputs, states, weights, hidden)
     # The initial states are the final ones where there is no step.
     final = [tf.concat([s[None], seq], 0)[-1] for s, seq in zip(states, sequences)]
     if lengths is not None:
@@ -73,93 +107,56 @@ def run_steps(step, inputs, states, weights, lengths=None, own_gradients=False):
 
 
 def _carrying_over(step):
-    """The step function whose last input says whether a row runs the step."""
+    """The step whose last input says whether a row runs it."""
 
-    def carrying(inputs, states, weights):
-        *inputs, valid = inputs
-        new = step(inputs, states, weights)
+    def choose(valid, new, states):
         return [tf.where(valid > 0, n, s) for n, s in zip(new, states)]
 
-    return carrying
+    def new(inputs, states, weights):
+        return choose(inputs[-1], step(inputs[:-1], states, weights), states)
+
+    def units(sums, inputs, states, weights):
+        return choose(inputs[-1], step.units(sums, inputs[:-1], states, weights), states)
+
+    return Step(new) if step.units is None else Step(units=units)
 
 
-class _Recurrence:
-    """The loops of Note [Derivatives of a recurrence] for one step function.
+class Loops:
+    """The loops over time of a Recurrence, on values without gradients, in tf.while_loop."""
 
-    They take and return lists of tensors. `z` is what the steps read: the inputs, the states before
-    each step, and the weights.
-    """
+    def hidden(self, rnn_mode, cell, x, states, lengths):
+        """The h of every step of _cells.run_cell, where something else than a loop can say it.
 
-    def __init__(self, step, num_inputs, num_states, own_gradients):
-        self._step = step
-        self._num_inputs = num_inputs
-        self._num_states = num_states
-        self._own_gradients = own_gradients
+        Returns:
+            [T, B, H], the last one of a row also beyond its length; or None.
+        """
+        del rnn_mode, cell, x, states, lengths
 
-    def run(self, inputs, initial, weights):
-        """The states s_t."""
-        if not self._own_gradients:
-            return self._forward_loop(inputs, initial, weights)
-        # What a tape does not watch does not keep values for a gradient.
-        values = self._forward_loop(*map(_constants, (inputs, initial, weights)))
-        return self._states(values, inputs, initial, weights)
+    def states(self, recurrence, inputs, initial, weights, hidden):
+        """The states after every step; `hidden` is the first of them if it is known."""
+        del hidden
+        return recurrence.loop(inputs, initial, weights)
 
-    def _forward_loop(self, inputs, initial, weights):
-        def one(inputs, states):
-            new = self._step(inputs, states, weights)
-            return new, new
-
-        return _loop(one, inputs, initial)
-
-    def _states(self, values, inputs, initial, weights):
-        """The states, whose values are known, as a function of what they depend on."""
-
-        def gradient(*upstream):
-            before = [tf.concat([s[None], seq[:-1]], 0) for s, seq in zip(initial, states)]
-            z = [*inputs, *before, *weights]
-            adjoint = self._backwards(z, upstream)
-            dinputs, dbefore, dweights = self._split(_vjp(self._new, z, z, adjoint))
-            # The gradients of the states between two steps are in the adjoint.
-            return [*dinputs, *(tf.reduce_sum(d[:1], 0) for d in dbefore), *dweights]
-
-        states = _with_gradient(values, [*inputs, *initial, *weights], gradient)
-        return states
-
-    def _backwards(self, z, upstream):
-        """The adjoint l_t = ds_t + A_{t+1}' l_{t+1}."""
+    def adjoint(self, recurrence, z, upstream):
+        """l_t = ds_t + A_{t+1}' l_{t+1} of ds = upstream."""
 
         def one(zt, upstream, carried):
             adjoint = [u + c for u, c in zip(upstream, carried)]
-            return adjoint, self._transposed(zt, adjoint)
+            return adjoint, recurrence.transposed(zt, adjoint)
 
-        values = self._linear_loop(one, z, upstream, reverse=True)
+        return self._linear(recurrence, one, z, upstream, reverse=True)
 
-        def gradient(*upstream_of_adjoint):
-            tangent = self._forwards(z, upstream_of_adjoint)
-            return [*self._remainder(z, adjoint, tangent), *tangent]
-
-        adjoint = _with_gradient(values, [*z, *upstream], gradient)
-        return adjoint
-
-    def _forwards(self, z, upstream):
-        """The tangent m_t = u_t + A_t m_{t-1}."""
+    def tangent(self, recurrence, z, upstream):
+        """m_t = u_t + A_t m_{t-1} of u = upstream."""
 
         def one(zt, upstream, carried):
-            tangent = [u + a for u, a in zip(upstream, self._applied(zt, carried))]
+            tangent = [u + a for u, a in zip(upstream, recurrence.applied(zt, carried))]
             return tangent, tangent
 
-        values = self._linear_loop(one, z, upstream)
+        return self._linear(recurrence, one, z, upstream)
 
-        def gradient(*upstream_of_tangent):
-            adjoint = self._backwards(z, upstream_of_tangent)
-            return [*self._remainder(z, adjoint, tangent), *adjoint]
-
-        tangent = _with_gradient(values, [*z, *upstream], gradient)
-        return tangent
-
-    def _linear_loop(self, one, z, upstream, reverse=False):
-        inputs, states, weights = self._split(_constants(z))
-        upstream = _constants(upstream)
+    def _linear(self, recurrence, one, z, upstream, reverse=False):
+        inputs, states, weights = recurrence.split(z)
         count = len(inputs) + len(states)
 
         def read(sequences, carried):
@@ -170,24 +167,88 @@ class _Recurrence:
             zero.set_shape(u.shape[1:])
         return _loop(read, [*inputs, *states, *upstream], initial, reverse)
 
+
+class Recurrence:
+    """The derivatives of Note [Derivatives of a recurrence] for one Step.
+
+    They take and return lists of tensors. `z` is what the steps read: the inputs, the states before
+    each step, and the weights.
+    """
+
+    def __init__(self, step, num_inputs, num_states, loops):
+        self.step = step
+        self._num_inputs = num_inputs
+        self._num_states = num_states
+        self._loops = loops
+
+    def loop(self, inputs, initial, weights):
+        """The states s_t, in tf.while_loop."""
+
+        def one(inputs, states):
+            new = self.step(inputs, states, weights)
+            return new, new
+
+        return _loop(one, inputs, initial)
+
+    def run(self, inputs, initial, weights, hidden=None):
+        """The states s_t, with gradients of their own."""
+        # What a tape does not watch does not keep values for a gradient.
+        constants = map(_constants, (inputs, initial, weights))
+        values = self._loops.states(self, *constants, hidden)
+        return self._states(values, inputs, initial, weights)
+
+    def _states(self, values, inputs, initial, weights):
+        """The states, whose values are known, as a function of what they depend on."""
+
+        def gradient(*upstream):
+            before = [tf.concat([s[None], seq[:-1]], 0) for s, seq in zip(initial, states)]
+            z = [*inputs, *before, *weights]
+            adjoint = self._backwards(z, upstream)
+            dinputs, dbefore, dweights = self.split(_vjp(self._new, z, z, adjoint))
+            # The gradients of the states between two steps are in the adjoint.
+            return [*dinputs, *(tf.reduce_sum(d[:1], 0) for d in dbefore), *dweights]
+
+        states = _with_gradient(values, [*inputs, *initial, *weights], gradient)
+        return states
+
+    def _backwards(self, z, upstream):
+        values = self._loops.adjoint(self, _constants(z), _constants(upstream))
+
+        def gradient(*upstream_of_adjoint):
+            tangent = self._forwards(z, upstream_of_adjoint)
+            return [*self._remainder(z, adjoint, tangent), *tangent]
+
+        adjoint = _with_gradient(values, [*z, *upstream], gradient)
+        return adjoint
+
+    def _forwards(self, z, upstream):
+        values = self._loops.tangent(self, _constants(z), _constants(upstream))
+
+        def gradient(*upstream_of_tangent):
+            adjoint = self._backwards(z, upstream_of_tangent)
+            return [*self._remainder(z, adjoint, tangent), *adjoint]
+
+        tangent = _with_gradient(values, [*z, *upstream], gradient)
+        return tangent
+
     def _remainder(self, z, adjoint, tangent):
         """The gradient of the sum over t of l_t' A_t m_{t-1} with respect to z."""
         before = [tf.concat([tf.zeros_like(m[:1]), m[:-1]], 0) for m in tangent]
-        return _vjp(lambda z: self._transposed(z, adjoint), z, z, before)
+        return _vjp(lambda z: self.transposed(z, adjoint), z, z, before)
 
-    def _transposed(self, z, adjoint):
+    def transposed(self, z, adjoint):
         """A' times the adjoint, for one step or for all."""
-        return _vjp(self._new, z, self._split(z)[1], adjoint)
+        return _vjp(self._new, z, self.split(z)[1], adjoint)
 
-    def _applied(self, z, tangent):
+    def applied(self, z, tangent):
         """A times the tangent: the derivative of A' times anything with respect to that."""
         anything = [tf.zeros_like(m) for m in tangent]
-        return _vjp(lambda anything: self._transposed(z, anything), anything, anything, tangent)
+        return _vjp(lambda anything: self.transposed(z, anything), anything, anything, tangent)
 
     def _new(self, z):
-        return self._step(*self._split(z))
+        return self.step(*self.split(z))
 
-    def _split(self, z):
+    def split(self, z):
         """The inputs, the states and the weights of z."""
         first = self._num_inputs + self._num_states
         return z[: self._num_inputs], z[self._num_inputs : first], z[first:]

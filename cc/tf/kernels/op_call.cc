@@ -117,6 +117,11 @@ absl::Status RnnCall::Prepare() {
 
 absl::Status RnnPackCall::Prepare() { return TakeInputs(); }
 
+absl::Status LinearRecurrenceCall::Prepare() {
+  RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
+  return AllocateOutputs();
+}
+
 absl::Status BlockLstmCall::Prepare() {
   RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
   seq_len_max = ScalarOf<int64_t>(input("seq_len_max"));

@@ -95,6 +95,12 @@ struct RnnPackCall : OpCall {
   RnnConfig config;  // T and B are 0; for the caller to set
 };
 
+// A call of LinearRecurrence.
+struct LinearRecurrenceCall : OpCall {
+  using OpCall::OpCall;
+  absl::Status Prepare();
+};
+
 // A call of BlockLSTMV2 or its gradient.
 struct BlockLstmCall : OpCall {
   using OpCall::OpCall;

@@ -200,7 +200,8 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
 // runs. Tensors have room for the bound. A custom call takes no such dimension, so it computes for
 // the bound, with the excess declared to be padding: in the RNNs, rows beyond the size get length 0
 // and no length exceeds the size of the time dimension; in BlockLSTMV2 seq_len_max does not, and
-// the gradient op gets zeros in rows beyond the size. Its results get the sizes back.
+// the gradient op gets zeros in rows beyond the size; LinearRecurrence gets zeros in all of it,
+// with which it hands on nothing. The results get the sizes back.
 
 class Padding {
  public:
@@ -256,11 +257,12 @@ class Padding {
 
   // Zeros in the rows of dimension `dim` that are padding.
   XlaOp ZeroRows(const Operand& operand, int dim) const {
-    if (!has_batch_) return operand.op;
-    XlaBuilder* builder = operand.op.builder();
-    const XlaOp row =
-        xla::Iota(builder, xla::ShapeUtil::ChangeElementType(operand.shape, xla::S32), dim);
-    return xla::Select(xla::Lt(row, batch_), operand.op, xla::ZerosLike(operand.op));
+    return has_batch_ ? ZeroFrom(operand, dim, batch_) : operand.op;
+  }
+  // Zeros in all padding of a sequence.
+  XlaOp ZeroSequence(Operand operand) const {
+    if (has_time_) operand.op = ZeroFrom(operand, time_dim_, time_);
+    return ZeroRows(operand, 1 - time_dim_);
   }
 
   // The results of a sequence, and of a state [.., B at `batch_dim`, ..], with their sizes.
@@ -273,6 +275,12 @@ class Padding {
   }
 
  private:
+  static XlaOp ZeroFrom(const Operand& operand, int dim, XlaOp size) {
+    const XlaOp place = xla::Iota(operand.op.builder(),
+                                  xla::ShapeUtil::ChangeElementType(operand.shape, xla::S32), dim);
+    return xla::Select(xla::Lt(place, size), operand.op, xla::ZerosLike(operand.op));
+  }
+
   static absl::Status Refuse(size_t input) {
     return absl::InvalidArgumentError(StrCat(
         "Only time and batch may have a size that is not known when XLA compiles, but input ",
@@ -332,9 +340,10 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   place.device = std::max(0, context->compiler()->options().device_ordinal);
   const OpSpec& op = SpecOf(node.op());
   const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
+  const bool linear = &op == &kLinearRecurrence;
   const std::vector<int> weights = WeightsOf(op);
   bool time_major = true;
-  if (!block_lstm) {
+  if (op.attrs.time_major && !block_lstm) {
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
   }
   const int sequence = op.Input(block_lstm ? "x" : "input");
@@ -346,7 +355,11 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   if (padding.any()) {
     // After the shape function, so that the shapes are right.
     const xla::Shape& shape = operands[sequence].shape;
-    if (!block_lstm) {
+    if (linear) {
+      for (Operand& operand : operands) {
+        if (operand.shape.dimensions().size() == 3) operand.op = padding.ZeroSequence(operand);
+      }
+    } else if (!block_lstm) {
       padding.ShortenLengths(shape, &operands[op.Input("sequence_lengths")]);
     } else {
       padding.ShortenSeqLenMax(&operands[op.Input("seq_len_max")]);
@@ -390,7 +403,8 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   for (size_t k = 0; k < shapes.size(); ++k) {
     XlaOp result = xla::GetTupleElement(tuple, static_cast<int64_t>(k));
     const bool state = shapes[k].dimensions().size() > 1 && (k == 1 || k == 2);
-    if (k == 0 || (block_lstm && !is_gradient)) {
+    const bool is_sequence = linear && shapes[k].dimensions().size() == 3;
+    if (k == 0 || is_sequence || (block_lstm && !is_gradient)) {
       result = padding.RestoreSequence(result);
     } else if (state) {
       result = padding.RestoreState(result, batch_first_state ? 0 : 1);

@@ -17,7 +17,10 @@ namespace {
 
 RnnSizes Sizes(const RnnProblem*, const ThreadBudget*) { return {0, 0}; }
 RnnPackSizes PackSizes(const RnnProblem*) { return {0, 0, 0}; }
-int64_t Scratch(const BlockLstmProblem*, const ThreadBudget*) { return 0; }
+template <typename Problem>
+int64_t Scratch(const Problem*, const ThreadBudget*) {
+  return 0;
+}
 
 template <typename Args>
 int32_t Run(const Args*) {
@@ -38,7 +41,9 @@ KernelTable TableOf(const char* isa) {
           Scratch,
           Run<BlockLstmForwardArgs>,
           Scratch,
-          Run<BlockLstmBackwardArgs>};
+          Run<BlockLstmBackwardArgs>,
+          Scratch,
+          Run<LinearRecurrenceArgs>};
 }
 
 // A search in a folder that holds the variants in `present`.
@@ -152,7 +157,7 @@ TEST(CheckTable, NamesWhatIsWrong) {
   table.struct_size -= 8;
   EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("bytes"), std::string::npos);
   table = TableOf("avx2");
-  table.block_lstm_backward = nullptr;
+  table.linear_recurrence = nullptr;
   EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("lacks"), std::string::npos);
 }
 

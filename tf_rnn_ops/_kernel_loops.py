@@ -1,0 +1,111 @@
+"""The loops over time of tf_rnn_ops.plain as single ops, on the CPU."""
+
+import tensorflow as tf
+
+from tf_rnn_ops import _layer_rnn_ops, _loader, plain
+
+
+class KernelLoops(plain.Loops):
+    """Loops of cells that have one product in a step; others run in tf.while_loop.
+
+    The derivative of a step acts on each unit alone, but for the product with the recurrent
+    weights. TensorFlow's gradient of what the units do, for all steps at once, is therefore all
+    that LinearRecurrence needs to know.
+    """
+
+    def hidden(self, rnn_mode, cell, x, states, lengths):
+        """See Loops; from LayerRNN."""
+        if cell.w is None:
+            return None
+
+        def ours(tensor, axis=-1):
+            """What a tape does not watch, with the gates in Keras's order."""
+            tensor = tf.stop_gradient(tensor)
+            gates = plain.GATES[rnn_mode], plain.KERAS_GATES[rnn_mode]
+            return plain.reorder_gates(tensor, *gates, axis)
+
+        bias = tf.stack([cell.bw, cell.br]) if rnn_mode == "gru" else cell.bw + cell.br
+        result = _layer_rnn_ops.LayerRNN(
+            input=tf.stop_gradient(x),
+            input_h=tf.stop_gradient(states[0]),
+            input_c=tf.stop_gradient(states[-1]),
+            kernel=ours(cell.w),
+            recurrent_kernel=ours(cell.r),
+            bias=ours(bias),
+            sequence_lengths=() if lengths is None else lengths,
+            input_mask=() if cell.input_mask is None else ours(cell.input_mask, 0),
+            rnn_mode=rnn_mode,
+            activation=cell.activation,
+            recurrent_activation=cell.recurrent_activation,
+            is_training=False,
+        )
+        if lengths is None:
+            return result.output
+        valid = tf.transpose(tf.sequence_mask(lengths, tf.shape(x)[0]))
+        return tf.where(valid[:, :, None], result.output, result.output_h)
+
+    def states(self, recurrence, inputs, initial, weights, hidden):
+        """See Loops."""
+        if hidden is None:
+            return super().states(recurrence, inputs, initial, weights, hidden)
+        if len(initial) == 1:
+            return [hidden]
+        # A new c is a multiple of the one before, and what it is where that is 0.
+        h, c = initial
+        before, zero = tf.concat([h[None], hidden[:-1]], 0), tf.zeros_like(hidden)
+        sums = plain.matmul(before, weights[0])
+        with tf.GradientTape() as tape:
+            tape.watch(zero)
+            _, added = recurrence.step.units(sums, inputs, [before, zero], weights[1:])
+        kept = tape.gradient(added, zero)
+        added = tf.concat([added[:1] + kept[:1] * c, added[1:]], 0)
+        slopes = {"c_by_c": kept}
+        return [hidden, _linear([zero, added], weights[0], slopes, transposed=False)[1]]
+
+    def adjoint(self, recurrence, z, upstream):
+        """See Loops."""
+        if recurrence.step.units is None:
+            return super().adjoint(recurrence, z, upstream)
+        return _linear(upstream, recurrence.split(z)[2][0], _slopes(recurrence, z), transposed=True)
+
+    def tangent(self, recurrence, z, upstream):
+        """See Loops."""
+        if recurrence.step.units is None:
+            return super().tangent(recurrence, z, upstream)
+        return _linear(
+            upstream, recurrence.split(z)[2][0], _slopes(recurrence, z), transposed=False
+        )
+
+
+def _slopes(recurrence, z):
+    """The derivatives of the new states, with the names of the inputs of LinearRecurrence."""
+    inputs, states, weights = recurrence.split(z)
+    sums = plain.matmul(states[0], weights[0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([sums, *states])
+        new = recurrence.step.units(sums, inputs, states, weights[1:])
+    found = {}
+    for state, name in zip(new, "hc"):
+        by_gates, *by_states = tape.gradient(state, [sums, *states])
+        found[f"{name}_by_gates"] = by_gates
+        found |= {f"{name}_by_{other}": slope for slope, other in zip(by_states, "hc")}
+    return found
+
+
+def _linear(added, recurrent_kernel, slopes, transposed):
+    """LinearRecurrence of what is added to h, and to c if there is one."""
+    units = recurrent_kernel.shape[0]
+    gates = recurrent_kernel.shape[1] // units
+    mode = "lstm" if len(added) == 2 else {3: "gru", 1: "rnn_tanh"}[gates]
+    names = [f"{a}_by_{b}" for a in "hc" for b in ("gates", "h", "c")]
+    given = {n: slopes.get(n) for n in names}
+    none = tf.zeros([0], added[0].dtype)
+    found = _loader.ops().tf_rnn_ops_linear_recurrence(
+        input=added[0],
+        cell_input=added[-1],
+        recurrent_kernel=recurrent_kernel,
+        **{n: none if slope is None else slope for n, slope in given.items()},
+        rnn_mode=mode,
+        transposed=transposed,
+    )
+    return list(found[: len(added)])
