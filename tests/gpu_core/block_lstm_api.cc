@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cc/core/dtype.h"
 #include "cc/core/shapes.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "tests/gpu_core/timed_calls.h"
@@ -18,6 +19,7 @@ struct CoreBlockLstm {
 
 namespace {
 
+using rnn_ops::Dtype;
 using rnn_ops::Status;
 using rnn_ops::gpu::AllocateFn;
 using rnn_ops::gpu::BlockAllocator;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "cc/core/dtype.h"
 #include "cc/core/param_layout.h"
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_gpu.h"
@@ -27,6 +28,7 @@ struct CoreRnn {
 
 namespace {
 
+using rnn_ops::Dtype;
 using rnn_ops::Status;
 using rnn_ops::gpu::AllocateFn;
 using rnn_ops::gpu::BlockAllocator;
