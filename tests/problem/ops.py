@@ -44,7 +44,7 @@ def _layer(p, case, order):
     else:
         tensors = layer_ops.tensors(case, time_major)
         tensors = {n: t for n, t in tensors.items() if n not in packed_calls.MASKS}
-        weights = {n: tensors[n] for n in ("kernel", "recurrent_kernel", "bias")}
+        weights = {n: t for n, t in tensors.items() if n in packed_calls.PACKED_WEIGHTS}
         packed = raw.PackLayerRNN(**weights, rnn_mode=case.rnn_mode)
         attrs = {**case.attrs(), "time_major": time_major}
         result = raw.LayerRNNPacked(**tensors, **attrs, packed=packed)

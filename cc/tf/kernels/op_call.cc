@@ -51,15 +51,21 @@ bool IsPlanOf(const CallPlan& plan, OpKernelContext* context) {
 
 }  // namespace
 
+void LastPlan::Copy(const std::shared_ptr<const CallPlan>& from,
+                    std::shared_ptr<const CallPlan>* to) {
+  if (busy_.test_and_set(std::memory_order_acquire)) return;
+  *to = from;
+  busy_.clear(std::memory_order_release);
+}
+
 absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* context,
                            std::shared_ptr<const CallPlan>* plan) {
-  // Where another thread is here, or was when this process forked, the call does without.
-  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) *plan = plan_;
+  Copy(plan_, plan);
   if (*plan != nullptr && IsPlanOf(**plan, context)) return absl::OkStatus();
   auto made = std::make_shared<CallPlan>();
   RNN_OPS_TF_RETURN_IF_ERROR(MakePlan(op, attrs, context, made.get()));
   *plan = std::move(made);
-  if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock()) plan_ = *plan;
+  Copy(*plan, &plan_);
   return absl::OkStatus();
 }
 

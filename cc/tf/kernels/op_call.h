@@ -3,9 +3,9 @@
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -39,7 +39,11 @@ class LastPlan {
                    std::shared_ptr<const CallPlan>* plan);
 
  private:
-  std::mutex mutex_;
+  // Copies *from to *to, one of which is plan_; not where another thread is here, or was when this
+  // process forked. WHY no mutex: trying to lock one needs glibc 2.34.
+  void Copy(const std::shared_ptr<const CallPlan>& from, std::shared_ptr<const CallPlan>* to);
+
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   std::shared_ptr<const CallPlan> plan_;
 };
 
