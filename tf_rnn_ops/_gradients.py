@@ -98,8 +98,11 @@ def _cudnn_model(op):
     return {name: _attribute(op, name) for name in names}
 
 
-_LAYER_INPUTS = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias", "projection")
-_LAYER_INPUTS += ("peepholes", "sequence_lengths")
+_LAYER_INPUTS = (
+    *("input", "input_h", "input_c"),
+    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes"),
+    "sequence_lengths",
+)
 
 
 @_gradient_of("LayerRNN")

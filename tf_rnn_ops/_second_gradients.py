@@ -17,8 +17,10 @@ from tf_rnn_ops._kernel_loops import KernelLoops
 from tf_rnn_ops.params import Layout
 
 _CUDNN_VARIABLES = ("input", "input_h", "input_c", "params")
-_LAYER_VARIABLES = ("input", "input_h", "input_c", "kernel", "recurrent_kernel", "bias")
-_LAYER_VARIABLES += ("projection", "peepholes")
+_LAYER_VARIABLES = (
+    *("input", "input_h", "input_c"),
+    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes"),
+)
 _BLOCK_VARIABLES = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 _UPSTREAM = ("output_backprop", "output_h_backprop", "output_c_backprop")
 _STOCK = ("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3")

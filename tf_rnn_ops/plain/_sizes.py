@@ -104,7 +104,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     return layout
 
 
-def layer_of(shapes: _Shapes, attrs: Mapping[str, str | float]) -> Layer:
+def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
     """The Layer of a LayerRNN op.
 
     Args:
