@@ -24,7 +24,7 @@ def _run(blocks, names):
 
 def test_page():
     pytest.importorskip("torch")
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
     names = {"__name__": "page"}
     _run(BLOCKS[:-1], names)
     x = names["x"].swapaxes(0, 1)

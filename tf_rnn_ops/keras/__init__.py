@@ -17,6 +17,7 @@ from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
     CudnnRNNTanh,
 )
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN  # noqa: E402
+from tf_rnn_ops.keras.onnx_layers import from_onnx  # noqa: E402
 from tf_rnn_ops.keras.peephole import PeepholeLSTM  # noqa: E402
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell  # noqa: E402
 from tf_rnn_ops.keras.projected import ProjectedLSTM  # noqa: E402
@@ -45,6 +46,7 @@ __all__ = [
     "compare",
     "convert",
     "explain",
+    "from_onnx",
     "hard_sigmoid_keras2",
     "restore",
 ]

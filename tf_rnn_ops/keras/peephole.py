@@ -5,14 +5,13 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras import _eligibility, _fused
-from tf_rnn_ops.keras._cell_arguments import split_arguments
 from tf_rnn_ops.keras._masks import MaskedSteps
-from tf_rnn_ops.keras.layers import jit_property, path_options
+from tf_rnn_ops.keras._own_cell import OwnCell
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class PeepholeLSTM(keras.layers.RNN):
+class PeepholeLSTM(OwnCell):
     """An LSTM whose gates see the cell state, with an optional limit on it, in one op.
 
     The formulas are those of PeepholeLSTMCell. Weights: kernel, recurrent_kernel and bias as in
@@ -28,7 +27,7 @@ class PeepholeLSTM(keras.layers.RNN):
         (2, 4)
     """
 
-    supports_jit = jit_property()
+    runs_peepholes = True
 
     def __init__(
         self,
@@ -52,31 +51,21 @@ class PeepholeLSTM(keras.layers.RNN):
         Raises:
             ValueError: An argument is not as above.
         """
-        of_cell, layer = split_arguments(PeepholeLSTMCell, kwargs)
-        cell = PeepholeLSTMCell(
-            units,
-            cell_clip=cell_clip,
-            peephole_initializer=peephole_initializer,
-            peephole_regularizer=peephole_regularizer,
-            peephole_constraint=peephole_constraint,
-            name="peephole_lstm_cell",
-            **of_cell,
-        )
-        super().__init__(cell, **layer)
-        self.input_spec = keras.layers.InputSpec(ndim=3)
-
-    runs_peepholes = True
-
-    @property
-    def units(self):
-        """Size of the state, H."""
-        return self.cell.units
+        own = {
+            "cell_clip": cell_clip,
+            "peephole_initializer": peephole_initializer,
+            "peephole_regularizer": peephole_regularizer,
+            "peephole_constraint": peephole_constraint,
+        }
+        super().__init__(PeepholeLSTMCell, "peephole_lstm_cell", units, {**own, **kwargs})
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""
         one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         if _eligibility.call_reason(self, sequences, [initial_state], one_mask, training):
-            return super().inner_loop(sequences, initial_state, one_mask, training=training)
+            return keras.layers.RNN.inner_loop(
+                self, sequences, initial_state, one_mask, training=training
+            )
 
         dtype = self.cell.compute_dtype
         sequences = _fused.drop_inputs(self.cell, tf.cast(sequences, dtype), training)
@@ -125,20 +114,6 @@ class PeepholeLSTM(keras.layers.RNN):
             use_peephole=True,
         )
         return tf.transpose(result.h, [1, 0, 2]), tf.transpose(result.cs, [1, 0, 2])
-
-    def get_config(self):
-        """Returns the arguments of the constructor."""
-        config = super().get_config()
-        del config["cell"]
-        cell = self.cell.get_config()
-        for name in ("name", "dtype", "trainable"):
-            cell.pop(name, None)
-        return {**cell, **config, **path_options(self)}
-
-    @classmethod
-    def from_config(cls, config):
-        """Creates a layer from what get_config returned."""
-        return cls(**config)
 
 
 def _last(states, initial):

@@ -2,14 +2,12 @@
 
 import keras
 
-from tf_rnn_ops.keras import _fused
-from tf_rnn_ops.keras._cell_arguments import split_arguments
-from tf_rnn_ops.keras.layers import jit_property, path_options
+from tf_rnn_ops.keras._own_cell import OwnCell
 from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTM(keras.layers.RNN):
+class ProjectedLSTM(OwnCell):
     """An LSTM with a projection of its output, peepholes and limits, each of them optional.
 
     What tf.compat.v1.nn.rnn_cell.LSTMCell computes, over time in one op; the formulas and the weights
@@ -24,8 +22,6 @@ class ProjectedLSTM(keras.layers.RNN):
         >>> tuple(layer(tf.ones([2, 5, 3])).shape)
         (2, 4)
     """
-
-    supports_jit = jit_property()
 
     def __init__(
         self, units, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0, **kwargs
@@ -43,38 +39,10 @@ class ProjectedLSTM(keras.layers.RNN):
         Raises:
             ValueError: An argument is not as above.
         """
-        cell, layer = split_arguments(ProjectedLSTMCell, kwargs)
-        cell = ProjectedLSTMCell(
-            units,
-            num_proj=num_proj,
-            use_peepholes=use_peepholes,
-            cell_clip=cell_clip,
-            proj_clip=proj_clip,
-            name="projected_lstm_cell",
-            **cell,
-        )
-        super().__init__(cell, **layer)
-        self.input_spec = keras.layers.InputSpec(ndim=3)
-
-    @property
-    def units(self):
-        """Size of the cell state, H."""
-        return self.cell.units
-
-    def inner_loop(self, sequences, initial_state, mask, training=False):
-        """Runs all time steps; see keras.layers.RNN."""
-        return _fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
-
-    def get_config(self):
-        """Returns the arguments of the constructor."""
-        config = super().get_config()
-        del config["cell"]
-        cell = self.cell.get_config()
-        for name in ("name", "dtype", "trainable"):
-            cell.pop(name, None)
-        return {**cell, **config, **path_options(self)}
-
-    @classmethod
-    def from_config(cls, config):
-        """Creates a layer from what get_config returned."""
-        return cls(**config)
+        own = {
+            "num_proj": num_proj,
+            "use_peepholes": use_peepholes,
+            "cell_clip": cell_clip,
+            "proj_clip": proj_clip,
+        }
+        super().__init__(ProjectedLSTMCell, "projected_lstm_cell", units, {**own, **kwargs})

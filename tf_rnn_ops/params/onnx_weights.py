@@ -1,52 +1,34 @@
 """LSTM, GRU and RNN nodes of ONNX, without importing onnx."""
 
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params._cells import (
-    Cell,
     Converted,
     as_array,
-    check_shape,
     directions,
     from_cells,
     reorder,
     to_cells,
 )
+from tf_rnn_ops.params._onnx_nodes import (
+    USUAL_ACTIVATIONS,
+    OnnxNode,
+    activations,
+    attribute,
+    cells_of,
+    check_function,
+    nodes_of,
+    num_directions,
+)
 from tf_rnn_ops.params.layout import Layout
 
-# Which gate of the buffer each gate of ONNX is, and back: ONNX has i, o, f, c and z, r, h.
+# Which gate of the buffer each gate of ONNX is: ONNX has i, o, f, c and z, r, h.
 _TO_ONNX = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
-_FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 _OP_TYPES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
-_ACTIVATIONS = {"LSTM": ("sigmoid", "tanh", "tanh"), "GRU": ("sigmoid", "tanh"), "RNN": ("tanh",)}
-# What changes the result if it is not 0.
-_REFUSED = {"clip": "clips its gates", "input_forget": "couples its input and forget gates"}
-
-
-class OnnxNode(NamedTuple):
-    """What of a node determines its function: one layer, in one or both directions.
-
-    Attributes:
-        op_type: 'LSTM', 'GRU' or 'RNN'.
-        W: Input weights, [D, G*H, I].
-        R: Recurrent weights, [D, G*H, H].
-        B: Input biases and then recurrent biases, [D, 2*G*H]; None for 0.
-        P: Peephole weights of an LSTM, which must be None.
-        attributes: hidden_size, direction, activations, linear_before_reset and so on, where they
-            are given. Strings may be bytes. `layout` (batch or time first) and `activation_alpha`
-            (of no activation here) do not concern the weights and are ignored.
-    """
-
-    op_type: str
-    W: Any
-    R: Any
-    B: Any = None
-    P: Any = None
-    attributes: Mapping = {}
+_ELSEWHERE = "tf_rnn_ops.keras.from_onnx makes a Keras layer of such a node."
 
 
 def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted:
@@ -66,7 +48,8 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
 
     Raises:
         ValueError: A tensor has the wrong shape, or a node does what the op does not do: a GRU with
-            linear_before_reset=0, other activations, clip, input_forget, peepholes, or the direction
+            linear_before_reset=0, other activations and peepholes, of which
+            tf_rnn_ops.keras.from_onnx makes Keras layers; clip, input_forget, or the direction
             'reverse'.
 
     Example:
@@ -77,12 +60,10 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         >>> converted.layout.rnn_mode, converted.params.shape
         ('rnn_tanh', (21,))
     """
-    nodes = _nodes(source, node)
-    if not nodes:
-        raise ValueError("nodes must have at least one node, but it is empty.")
+    nodes = nodes_of(source, node)
     first = nodes[0]
     modes = [_mode(f"layer {k}", node) for k, node in enumerate(nodes)]
-    num_dirs = [_num_directions(f"layer {k}", node) for k, node in enumerate(nodes)]
+    num_dirs = [num_directions(f"layer {k}", node) for k, node in enumerate(nodes)]
     for what, found in (("rnn_mode", modes), ("number of directions", num_dirs)):
         if len(set(found)) > 1:
             raise ValueError(f"All nodes must have one {what}, but they have {found}.")
@@ -91,7 +72,7 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     cells = []
     for k, node in enumerate(nodes):
         width = input_size if k == 0 else num_dirs[0] * units
-        cells += _cells(f"layer {k}", node, num_dirs[0], width, units)
+        cells += cells_of(f"layer {k}", node, num_dirs[0], width, units)
     layout = Layout(
         modes[0],
         len(nodes),
@@ -155,94 +136,26 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     return nodes
 
 
-def _nodes(source, names):
-    if hasattr(source, "graph"):
-        names = [names] if isinstance(names, str) else names
-        found = _onnx_model.recurrent_nodes(source, names)
-        return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
-    if names is not None:
-        raise ValueError(f"node is for a model, but it is {names!r} and source is OnnxNodes.")
-    return [source] if isinstance(source, OnnxNode) else list(source)
-
-
-def _attribute(node, name, default):
-    if not isinstance(node.attributes, Mapping):
-        raise ValueError(
-            f"attributes of an OnnxNode must be a mapping, but they are {node.attributes!r}."
-        )
-    value = node.attributes.get(name, default)
-    return value.decode() if isinstance(value, bytes) else value
-
-
-def _num_directions(where, node):
-    direction = _attribute(node, "direction", "forward")
-    if direction == "reverse":
-        raise ValueError(
-            f"direction of {where} is 'reverse', but the op runs forward or both ways; reverse the "
-            "input and the output in time instead."
-        )
-    if direction not in ("forward", "bidirectional"):
-        raise ValueError(
-            f"direction of {where} must be 'forward' or 'bidirectional', but it is {direction!r}."
-        )
-    return 2 if direction == "bidirectional" else 1
-
-
 def _mode(where, node):
     """The rnn_mode of a node that does what the op does."""
-    if not isinstance(node.op_type, str) or node.op_type not in _ACTIVATIONS:
-        raise ValueError(
-            f"op_type of {where} must be 'LSTM', 'GRU' or 'RNN', but it is {node.op_type!r}."
-        )
-    for name, does in _REFUSED.items():
-        value = _attribute(node, name, 0)
-        if value:
-            raise ValueError(f"{where} {does} ({name}={value}), which the op does not do.")
+    check_function(where, node)
     if node.P is not None and np.any(node.P):
         raise ValueError(
-            f"{where} has peephole weights P, which only BlockLSTMV2 has, with another format."
+            f"{where} has peephole weights P, for which the buffer has no place. {_ELSEWHERE}"
         )
-    if node.op_type == "GRU" and not _attribute(node, "linear_before_reset", 0):
+    if node.op_type == "GRU" and not attribute(node, "linear_before_reset", 0):
         raise ValueError(
             f"linear_before_reset of {where} is 0: the node multiplies by the reset gate before the "
-            "recurrent product, CudnnRNNV3 after it, so no weights give the same results. LayerRNN "
-            "has this GRU too, as rnn_mode='gru_reset_before'."
+            "recurrent product, CudnnRNNV3 after it, so no weights give the same results. "
+            + _ELSEWHERE
         )
-    wanted = _ACTIVATIONS[node.op_type] * _num_directions(where, node)
-    given = _attribute(node, "activations", None)
-    given = wanted if given is None or given == [] else given
-    if not isinstance(given, (list, tuple)) or any(not isinstance(a, (str, bytes)) for a in given):
-        raise ValueError(f"activations of {where} must be a list of names, but they are {given!r}.")
-    given = tuple((a.decode() if isinstance(a, bytes) else a).lower() for a in given)
+    wanted = USUAL_ACTIVATIONS[node.op_type] * num_directions(where, node)
+    given = activations(where, node)
     if node.op_type == "RNN" and set(given) == {"relu"} and len(given) == len(wanted):
         return "rnn_relu"
     if given != wanted:
         raise ValueError(
-            f"activations of {where} must be {list(wanted)} for the op, but they are {list(given)}."
+            f"activations of {where} must be {list(wanted)} for the op, but they are {list(given)}. "
+            + _ELSEWHERE
         )
     return {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}[node.op_type]
-
-
-def _cells(where, node, num_dirs, width, units):
-    order = _FROM_ONNX[node.op_type]
-    gates = len(order)
-    hidden_size = _attribute(node, "hidden_size", units)
-    w, r = (as_array(f"{n} of {where}", getattr(node, n), rank=3) for n in ("W", "R"))
-    check_shape(f"R of {where}", r, (num_dirs, gates * units, units))
-    check_shape(f"W of {where}", w, (num_dirs, gates * units, width))
-    if hidden_size != units:
-        raise ValueError(
-            f"hidden_size of {where} must be {units} to fit R of layer 0, but it is {hidden_size}."
-        )
-    b = np.zeros((num_dirs, 2 * gates * units), w.dtype)
-    if node.B is not None:
-        b = as_array(f"B of {where}", node.B, rank=2)
-        check_shape(f"B of {where}", b, (num_dirs, 2 * gates * units))
-    return [
-        Cell(
-            reorder(w[d].reshape(gates, units, width), order),
-            reorder(r[d].reshape(gates, units, units), order),
-            *(reorder(half, order) for half in b[d].reshape(2, gates, units)),
-        )
-        for d in range(num_dirs)
-    ]

@@ -1,0 +1,181 @@
+"""tf_rnn_ops.keras.from_onnx against ONNX Runtime, on nodes that no buffer holds among others."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras
+from tf_rnn_ops import params
+from tf_rnn_ops.keras import explain, from_onnx
+
+TIME, BATCH, INPUT, UNITS = 6, 3, 4, 5
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+CASES = {
+    "gru reset before": ("GRU", {}),
+    "gru reset after": ("GRU", {"linear_before_reset": 1}),
+    "lstm": ("LSTM", {}),
+    "hard sigmoid": ("LSTM", {"activations": ["HardSigmoid", "Tanh", "Tanh"]}),
+    "hard sigmoid of Keras 3": (
+        "GRU",
+        {
+            "activations": ["HardSigmoid", "Relu"],
+            "activation_alpha": [1 / 6],
+            "activation_beta": [0.5],
+        },
+    ),
+    "hard sigmoid, linear": (
+        "LSTM",
+        {"activations": ["HardSigmoid", "Affine", "Affine"], "activation_alpha": [0.2, 1.0, 1.0]},
+    ),
+    "linear rnn": ("RNN", {"activations": ["Affine"], "activation_alpha": [1.0]}),
+    "sigmoid rnn": ("RNN", {"activations": ["Sigmoid"]}),
+    "peepholes": ("LSTM", {}),
+}
+
+
+def _node(op_type, attributes, num_dirs, rng, peepholes=False):
+    rows = GATES[op_type] * UNITS
+
+    def draw(*shape):
+        return rng.normal(0, 0.3, (num_dirs, *shape)).astype(np.float32)
+
+    attributes = {"hidden_size": UNITS, **attributes}
+    if num_dirs == 2:
+        attributes["direction"] = "bidirectional"
+        for name in ("activations", "activation_alpha", "activation_beta"):
+            if name in attributes:
+                attributes[name] = 2 * attributes[name]
+    return params.OnnxNode(
+        op_type,
+        W=draw(rows, INPUT),
+        R=draw(rows, UNITS),
+        B=draw(2 * rows),
+        P=draw(3 * UNITS) if peepholes else None,
+        attributes=attributes,
+    )
+
+
+def _model(onnx, node):
+    helper = onnx.helper
+    arrays = {"W": node.W, "R": node.R, "B": node.B}
+    inputs = ["x", *arrays]
+    if node.P is not None:
+        arrays["P"] = node.P
+        inputs += ["", "", "", "P"]
+    arrays["joined"] = np.array([0, 0, -1])
+    nodes = [
+        helper.make_node(node.op_type, inputs, ["y"], **node.attributes),
+        helper.make_node("Transpose", ["y"], ["t"], perm=[2, 0, 1, 3]),
+        helper.make_node("Reshape", ["t", "joined"], ["z"]),
+    ]
+    x, z = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, None, None])
+        for name in "xz"
+    )
+    weights = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    model = helper.make_model(
+        helper.make_graph(nodes, "one", [x], [z], weights),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    onnx.checker.check_model(model)
+    return model
+
+
+@pytest.mark.parametrize("num_dirs", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_onnx_runtime(case, num_dirs, rng, op_calls):
+    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    op_type, attributes = CASES[case]
+    node = _node(op_type, attributes, num_dirs, rng, peepholes=case == "peepholes")
+    model = _model(onnx, node)
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    x = rng.normal(size=(TIME, BATCH, INPUT)).astype(np.float32)
+    (want,) = session.run(None, {"x": x})
+    for source in (model, node):
+        (layer,) = from_onnx(source)
+        got = np.asarray(layer(x.transpose(1, 0, 2)))
+        np.testing.assert_allclose(got, want, rtol=0, atol=3e-6)
+        assert all(path.path == "op" for path in explain(layer, print_fn=None))
+    assert set(op_calls) == {"LayerRNN"}
+
+
+def test_functions_of_each_direction(rng):
+    activations = ["Sigmoid", "Tanh", "HardSigmoid", "Relu"]
+    node = _node("GRU", {}, 2, rng)
+    node.attributes["activations"] = activations
+    node.attributes["activation_alpha"] = [np.float32(1 / 6)]
+    (layer,) = from_onnx(node, return_state=True)
+    assert layer.forward_layer.recurrent_activation is keras.activations.sigmoid
+    assert layer.backward_layer.recurrent_activation is keras.activations.hard_sigmoid
+    assert layer.backward_layer.activation is keras.activations.relu
+    assert len(layer(np.zeros((1, 2, INPUT), np.float32))) == 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_layers_have_the_type_of_the_weights(dtype, rng):
+    node = _node("GRU", {"linear_before_reset": 1}, 1, rng)
+    node = node._replace(**{n: getattr(node, n).astype(dtype) for n in "WRB"})
+    (layer,) = from_onnx(node)
+    assert layer.dtype == dtype
+    layout, buffer = params.from_onnx(node)
+    assert vars(params.from_keras(layer).layout) == vars(layout)
+    np.testing.assert_array_equal(params.from_keras(layer).params, buffer)
+
+
+def test_nodes_may_differ(rng):
+    layers = from_onnx([_node("GRU", {}, 2, rng), _node("RNN", {}, 1, rng)])
+    assert [type(layer) for layer in layers] == [
+        keras.layers.Bidirectional,
+        tf_rnn_ops.keras.SimpleRNN,
+    ]
+
+
+ONLY = "must be Tanh, Sigmoid, Relu, Affine"
+
+
+@pytest.mark.parametrize(
+    ("op_type", "attributes", "message"),
+    [
+        ("LSTM", {"activations": ["Sigmoid", "Tanh", "Relu"]}, "the same for the candidate"),
+        ("LSTM", {"activations": ["Sigmoid", "Tanh"]}, "must be 3 for each of 1 directions"),
+        ("GRU", {"activations": ["Softsign", "Tanh"]}, f"{ONLY}.*'softsign'"),
+        (
+            "GRU",
+            {"activations": ["Elu", "HardSigmoid"], "activation_alpha": [1.0]},
+            f"{ONLY}.*'elu'",
+        ),
+        (
+            "GRU",
+            {"activations": ["HardSigmoid", "Tanh"], "activation_alpha": [0.3]},
+            f"{ONLY}.*alpha=0.3 and beta=0.5",
+        ),
+        (
+            "RNN",
+            {"activations": ["Affine"], "activation_alpha": [1.0], "activation_beta": [1.0]},
+            f"{ONLY}.*beta=1.0",
+        ),
+        # ONNX does not say what alpha is then.
+        ("RNN", {"activations": ["Affine"]}, f"{ONLY}.*alpha=None"),
+        (
+            "RNN",
+            {"activations": ["Affine"], "activation_alpha": 1.0},
+            "activation_alpha of node 0 must be a list of numbers, but it is 1.0",
+        ),
+        ("GRU", {"clip": 2.0}, "node 0 clips its gates"),
+        ("LSTM", {"input_forget": 1}, "couples"),
+        ("RNN", {"direction": "reverse"}, "direction of node 0 is 'reverse'"),
+    ],
+)
+def test_what_no_layer_computes(op_type, attributes, message, rng):
+    with pytest.raises(ValueError, match=message):
+        from_onnx(_node(op_type, attributes, 1, rng))
+
+
+def test_peepholes_of_a_wrong_shape(rng):
+    node = _node("LSTM", {}, 1, rng)._replace(P=np.ones((1, 2 * UNITS), np.float32))
+    with pytest.raises(ValueError, match=r"P of node 0 must have shape \(1, 15\)"):
+        from_onnx(node)

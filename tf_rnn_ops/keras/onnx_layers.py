@@ -1,0 +1,173 @@
+"""Keras layers of the LSTM, GRU and RNN nodes of ONNX, those included that no buffer holds."""
+
+from typing import Any, Sequence
+
+import keras
+import numpy as np
+
+from tf_rnn_ops.keras.activations import hard_sigmoid_keras2
+from tf_rnn_ops.keras.layers import GRU, LSTM, SimpleRNN
+from tf_rnn_ops.keras.projected import ProjectedLSTM
+from tf_rnn_ops.params import _onnx_nodes
+from tf_rnn_ops.params._cells import add_exactly, as_array, check_shape, reorder
+
+# Which gate of a Cell each gate of Keras is: a Cell has i, f, c, o and r, z, h, Keras z, r, h.
+_ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
+# Functions with alpha and beta, and what both are if they are not given, as far as ONNX says it.
+_PARAMETERS = {"hardsigmoid": (0.2, 0.5), "affine": (None, 0.0)}
+_PLAIN = ("tanh", "sigmoid", "relu")
+
+
+def from_onnx(
+    source: Any, node: str | Sequence[str] | None = None, **options: Any
+) -> list[keras.layers.Layer]:
+    """Makes Keras layers of the LSTM, GRU and RNN nodes of an ONNX model.
+
+    The layers run on the ops of this package and give what the nodes give, batch first: [B, T, I] to
+    [B, T, D*H]. They may differ from each other in kind. Besides what params.from_onnx takes, which
+    makes the buffer of a CudnnRNN op, a GRU may have linear_before_reset=0, an LSTM peepholes, and the
+    activations may be Tanh, Sigmoid, Relu, Affine with alpha=1 and beta=0, and HardSigmoid with
+    beta=0.5 and alpha=0.2 (that of Keras 1 and 2) or 1/6 (of Keras 3).
+
+    Args:
+        source: A model, as onnx.load returns it; or params.OnnxNodes, or a single one.
+        node: Name of the node of the model, or names. None for all recurrent nodes in the order of the
+            graph.
+        **options: Arguments of every layer, such as return_state=True.
+
+    Returns:
+        A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN,
+        in a keras.layers.Bidirectional where the node runs both ways. They have their weights and the
+        weights' type, and return sequences.
+
+    Raises:
+        ValueError: A tensor has the wrong shape, or a node does what no layer here does: other
+            activations, clip, input_forget, or the direction 'reverse'.
+
+    Example:
+        >>> import numpy as np
+        >>> import tf_rnn_ops.keras
+        >>> from tf_rnn_ops import params
+        >>> node = params.OnnxNode("GRU", W=np.ones([1, 9, 2]), R=np.ones([1, 9, 3]))
+        >>> (layer,) = tf_rnn_ops.keras.from_onnx(node)
+        >>> type(layer).__name__, layer.reset_after, layer.count_params()
+        ('GRU', False, 54)
+    """
+    nodes = _onnx_nodes.nodes_of(source, node)
+    return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
+
+
+def _layer(where, node, options):
+    _onnx_nodes.check_function(where, node)
+    num_dirs = _onnx_nodes.num_directions(where, node)
+    units = as_array(f"R of {where}", node.R, rank=3).shape[2]
+    width = as_array(f"W of {where}", node.W, rank=3).shape[2]
+    cells = _onnx_nodes.cells_of(where, node, num_dirs, width, units)
+    arguments: dict[str, Any] = {"dtype": cells[0].w.dtype.name, "return_sequences": True}
+    reset_after = bool(_onnx_nodes.attribute(node, "linear_before_reset", 0))
+    if node.op_type == "GRU":
+        arguments["reset_after"] = reset_after
+    peepholes = _peepholes(where, node, num_dirs, units)
+    if peepholes is not None:
+        arguments["use_peepholes"] = True
+    kind = ProjectedLSTM if peepholes is not None else _KINDS[node.op_type]
+    layers, weights = [], []
+    for d, functions in enumerate(_functions(where, node, num_dirs)):
+        layers.append(kind(units, **{**arguments, **functions, "go_backwards": d == 1, **options}))
+        weights += _weights(node.op_type, cells[d], reset_after)
+        if peepholes is not None:
+            weights.append(peepholes[d])
+    layer = layers[0]
+    if num_dirs == 2:
+        layer = keras.layers.Bidirectional(
+            layer, backward_layer=layers[1], dtype=layer.dtype_policy
+        )
+    layer.build((None, None, width))
+    layer.set_weights(weights)
+    return layer
+
+
+_KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
+
+
+def _weights(op_type, cell, reset_after):
+    """kernel, recurrent_kernel and bias as Keras has them."""
+    order = _ORDER[op_type]
+    matrices = [
+        np.ascontiguousarray(reorder(stacked, order).reshape(-1, stacked.shape[2]).T)
+        for stacked in (cell.w, cell.r)
+    ]
+    biases = [reorder(bias, order).ravel() for bias in (cell.bw, cell.br)]
+    both = op_type == "GRU" and reset_after
+    return [*matrices, np.stack(biases) if both else add_exactly(*biases)]
+
+
+def _peepholes(where, node, num_dirs, units):
+    """[D, 3, H] of i, f and o, or None without any."""
+    if node.op_type != "LSTM" or node.P is None or not np.any(node.P):
+        return None
+    weights = as_array(f"P of {where}", node.P, rank=2)
+    check_shape(f"P of {where}", weights, (num_dirs, 3 * units))
+    i, o, f = np.moveaxis(weights.reshape(num_dirs, 3, units), 1, 0)
+    return np.stack([i, f, o], axis=1)
+
+
+def _functions(where, node, num_dirs):
+    """For each direction the activations as arguments of a layer."""
+    names = _onnx_nodes.activations(where, node)
+    count = len(_onnx_nodes.USUAL_ACTIVATIONS[node.op_type])
+    if len(names) != count * num_dirs:
+        raise ValueError(
+            f"activations of {where} must be {count} for each of {num_dirs} directions, but they are "
+            f"{list(names)}."
+        )
+    # Each list has values of those functions alone that have such a parameter.
+    given = [_numbers(where, node, f"activation_{name}") for name in ("alpha", "beta")]
+    functions = [_function(where, name, *given) for name in names]
+    found = []
+    for d in range(num_dirs):
+        own = functions[count * d : count * (d + 1)]
+        if node.op_type == "LSTM" and own[1] != own[2]:
+            raise ValueError(
+                f"activations of {where} must be the same for the candidate and for the cell state, "
+                f"but they are {list(names)}."
+            )
+        if node.op_type == "RNN":
+            found.append({"activation": own[0]})
+        else:
+            found.append({"recurrent_activation": own[0], "activation": own[1]})
+    return found
+
+
+def _numbers(where, node, name):
+    """A list attribute of a node, as a list that may be changed."""
+    given = _onnx_nodes.attribute(node, name, [])
+    if isinstance(given, (list, tuple)) and all(
+        isinstance(g, (int, float, np.number)) for g in given
+    ):
+        return list(given)
+    raise ValueError(f"{name} of {where} must be a list of numbers, but it is {given!r}.")
+
+
+def _function(where, name, alphas, betas):
+    """A Keras activation; takes its parameters from the lists."""
+    if name in _PLAIN:
+        return name
+    alpha, beta = _PARAMETERS.get(name, (None, None))
+    if name in _PARAMETERS:
+        alpha = alphas.pop(0) if alphas else alpha
+        beta = betas.pop(0) if betas else beta
+        for known, wanted, function in (
+            ("hardsigmoid", (0.2, 0.5), hard_sigmoid_keras2),
+            ("hardsigmoid", (1 / 6, 0.5), "hard_sigmoid"),
+            ("affine", (1.0, 0.0), "linear"),
+        ):
+            # The attributes of a model are float32.
+            if name == known and alpha is not None:
+                if np.array_equal(np.float32((alpha, beta)), np.float32(wanted)):
+                    return function
+    raise ValueError(
+        f"activations of {where} must be Tanh, Sigmoid, Relu, Affine with alpha=1 and beta=0, or "
+        f"HardSigmoid with beta=0.5 and alpha=0.2 or 1/6, but there is {name!r} with alpha={alpha} "
+        f"and beta={beta}."
+    )
