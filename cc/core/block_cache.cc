@@ -18,6 +18,11 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kGranule = int64_t{64} << 10;  // sizes are multiples of it
 constexpr size_t kMaxKept = 64;
 
+// Smaller blocks are not marked with MADV_FREE while about kMostUnmarked bytes of them are kept:
+// marking pages of 4 KiB, and writing to them again, would take a tenth of a call of 0.5 ms.
+constexpr int64_t kMarkedBytes = int64_t{4} << 20;
+constexpr int64_t kMostUnmarked = int64_t{32} << 20;
+
 // The largest kept block that serves a request. A quarter more lets batches of different lengths
 // share blocks, and leaves at most a fifth of a block idle. With a looser fit a small request would
 // take the block that the next large one needs.
@@ -67,12 +72,15 @@ void BlockCache::Return(void* data) {
     block = in_use_.extract(data);
     if (block.empty()) return;
     in_use_bytes_ -= block.mapped().bytes;
+    block.mapped().marked = block.mapped().bytes >= kMarkedBytes ||
+                            unmarked_bytes_ + block.mapped().bytes > kMostUnmarked;
   }
   const size_t bytes = static_cast<size_t>(block.mapped().bytes);
   // MADV_FREE: until somebody writes to the pages again, the kernel may take them when memory is
   // short, so what is kept is not missing elsewhere. If it takes none, the next user faults on no
   // huge page, and cheaply on others. A block that cannot be marked is not kept.
-  const bool keep = block.mapped().bytes <= limit_ && madvise(data, bytes, MADV_FREE) == 0;
+  const bool keep = block.mapped().bytes <= limit_ &&
+                    (!block.mapped().marked || madvise(data, bytes, MADV_FREE) == 0);
   if (keep) {
     Keep(std::move(block));
   } else {
@@ -104,7 +112,7 @@ BlockCache::Blocks::node_type BlockCache::TakeKept(int64_t bytes) {
     if (better) best = it;
   }
   if (best == kept_.end()) return {};
-  kept_bytes_ -= best->second.bytes;
+  CountOut(best->second);
   return kept_.extract(best);
 }
 
@@ -122,7 +130,7 @@ BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       all.swap(kept_);
-      kept_bytes_ = 0;
+      kept_bytes_ = unmarked_bytes_ = 0;
     }
     Unmap(&all);
     data = MapAligned(bytes);
@@ -141,17 +149,24 @@ void BlockCache::Keep(Blocks::node_type block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     block.mapped().returned = ++returns_;
     kept_bytes_ += block.mapped().bytes;
+    if (!block.mapped().marked) unmarked_bytes_ += block.mapped().bytes;
     kept_.insert(std::move(block));
     while (kept_bytes_ > limit_ || kept_.size() > kMaxKept) {
       auto oldest = kept_.begin();
       for (auto it = kept_.begin(); it != kept_.end(); ++it) {
         if (it->second.returned < oldest->second.returned) oldest = it;
       }
-      kept_bytes_ -= oldest->second.bytes;
+      CountOut(oldest->second);
       evicted.insert(kept_.extract(oldest));
     }
   }
   Unmap(&evicted);
+}
+
+// Of a block that leaves those that are kept.
+void BlockCache::CountOut(const Block& block) {
+  kept_bytes_ -= block.bytes;
+  if (!block.marked) unmarked_bytes_ -= block.bytes;
 }
 
 void BlockCache::Unmap(Blocks* blocks) {

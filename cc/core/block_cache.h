@@ -37,6 +37,7 @@ class BlockCache {
   struct Block {
     int64_t bytes = 0;
     uint64_t returned = 0;  // when: the number of the return
+    bool marked = false;    // whether the kernel may take the pages of what is kept
   };
   // Beside the blocks and not in them, so that a stray write cannot change it. Blocks go from map
   // to map by node, which cannot fail.
@@ -45,6 +46,7 @@ class BlockCache {
   Blocks::node_type TakeKept(int64_t bytes);
   Blocks::node_type MapNew(int64_t bytes);
   void Keep(Blocks::node_type block);
+  void CountOut(const Block& block);
   static void Unmap(Blocks* blocks);
 
   const int64_t limit_;
@@ -52,6 +54,7 @@ class BlockCache {
   Blocks in_use_;
   Blocks kept_;
   int64_t kept_bytes_ = 0;
+  int64_t unmarked_bytes_ = 0;  // of these, what is not marked
   int64_t in_use_bytes_ = 0;
   uint64_t returns_ = 0;
 };

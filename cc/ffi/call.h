@@ -36,8 +36,8 @@ class Call : public Tensors {
  private:
   ScopedFloatEnvironment environment_;
   Team team_;
-  std::vector<void*> small_blocks_;
-  std::vector<void*> large_blocks_;
+  std::vector<void*> allocated_;  // by the C library
+  std::vector<void*> cached_;     // from the cache of blocks
 };
 
 }  // namespace ffi

@@ -465,7 +465,7 @@ def test_second_order(mode, chosen, rng):
     want = gradients(penalty, x, weights)
     whole = compiled(lambda x, weights: gradients(penalty, x, weights))(x, weights)
     found = [whole]
-    if chosen is None:  # TensorFlow aborts where it hands tensors of such sizes to the tape
+    if chosen is None:  # else TensorFlow aborts (docs/troubleshooting.md)
         found.append(gradients(compiled(penalty), x, weights))
     for got in found:
         for one, other in zip(got, want, strict=True):

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -135,6 +137,44 @@ TEST(BlockCacheTest, AtMost64BlocksAreKept) {
   EXPECT_EQ(cache.kept_bytes(), 0);
   for (void* block : blocks) cache.Return(block);  // six of them are not in use
   EXPECT_EQ(cache.in_use_bytes(), 0);
+}
+
+// MiB of this process whose pages the kernel may take. It counts in batches, so they are rounded.
+int64_t LazilyFreed() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  for (std::string word; file >> word;) {
+    int64_t kilobytes = 0;
+    if (word == "LazyFree:" && file >> kilobytes) return (kilobytes + 512) >> 10;
+  }
+  return -1;
+}
+
+TEST(BlockCacheTest, TheKernelMayTakeAllButSomeSmallBlocks) {
+  BlockCache cache(kPlenty);
+  const auto fill = [&cache](int64_t bytes) {
+    void* const data = cache.Take(bytes);
+    std::memset(data, 1, static_cast<size_t>(bytes));
+    return data;
+  };
+  const int64_t before = LazilyFreed();
+  ASSERT_GE(before, 0) << "needs Linux 4.14";
+  void* const large = fill(8 * kMiB);
+  std::vector<void*> small;
+  for (int k = 0; k < 40; ++k) small.push_back(fill(kMiB));
+  for (int k = 0; k < 32; ++k) cache.Return(small[k]);
+  EXPECT_EQ(LazilyFreed(), before);
+  cache.Return(large);
+  EXPECT_EQ(LazilyFreed(), before + 8);
+  for (int k = 32; k < 40; ++k) cache.Return(small[k]);
+  EXPECT_EQ(LazilyFreed(), before + 16);
+  EXPECT_EQ(cache.kept_bytes(), 48 * kMiB);
+  // Those taken again make room for others.
+  std::vector<void*> taken;
+  for (int k = 0; k < 40; ++k) taken.push_back(fill(kMiB));
+  EXPECT_EQ(LazilyFreed(), before + 8);
+  for (int k = 0; k < 32; ++k) cache.Return(taken[k]);
+  EXPECT_EQ(LazilyFreed(), before + 8);
+  for (int k = 32; k < 40; ++k) cache.Return(taken[k]);
 }
 
 TEST(BlockCacheTest, ALimitOfZeroKeepsNothing) {
