@@ -54,6 +54,8 @@ def run_one(tests, key, mutant):
         verdict = f"killed by {killer}" if killer else "survived"
     except tested.NotBuilt:
         verdict = "does not compile"
+    except tested.SameCode:
+        verdict = "is the same code"
     return {
         "key": key, "name": name_of(mutant, text), "verdict": verdict,
         "seconds": round(time.monotonic() - began, 1), "date": datetime.date.today().isoformat(),
@@ -61,8 +63,9 @@ def run_one(tests, key, mutant):
 
 
 def summary(group, records):
-    """Of the records of a group. Mutants that do not compile are none."""
-    real = [r for r in records if r["verdict"] != "does not compile"]
+    """Of the records of a group. Mutants that do not compile, or to the same code, are none."""
+    none = ("does not compile", "is the same code")
+    real = [r for r in records if r["verdict"] not in none]
     survivors = [r for r in real if r["verdict"] == "survived"]
     known = explained()
     open_ones = [r for r in survivors if r["name"] not in known]

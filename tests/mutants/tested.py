@@ -1,22 +1,32 @@
 """What is mutated, and how the tests of a mutant are built and run."""
 
+import contextlib
+import filecmp
+import importlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 from problem import draw
 from support import native_build
 from support.native_build import ROOT
 
 FLAGS = ("-g0", "-w", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
-LINK = ("-lgtest_main", "-lgtest", "-lgmock", "-lpthread", "-ldl")
+# A program has what its test reaches and nothing that tells where it was compiled, so that one that
+# a mutant does not change is the same to the byte.
+FLAGS += ("-ffunction-sections", "-fdata-sections")
+LINK = ("-s", "-Wl,--gc-sections,--build-id=none", "-lgtest_main", "-lgtest", "-lgmock")
+LINK += ("-lpthread", "-ldl")
 HELPERS = [
     f"tests/cc/cpu/{name}.cc"
     for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
 ]
 
+ENVIRONMENT = {"TF_RNN_OPS_CPU_ISA": "baseline"}
 
 # Multiplications of a quick problem.
 SMALL = 20_000
@@ -26,18 +36,23 @@ class NotBuilt(Exception):
     """The mutant does not compile, so it is none."""
 
 
+class SameCode(Exception):
+    """The compiler makes the same code of the mutant, so it is none."""
+
+
 class Native:
     """C++ tests whose objects are built once, and for a mutant those again that include it."""
 
     def __init__(
-        self, folder, sources, tests, helpers=(), arguments=None, jobs=2, optimise="-O1"
+        self, folder, sources, tests, helpers=(), arguments=None, jobs=2, optimise="-O1", limit=300
     ):  # fmt: skip
-        """arguments: of a test, by its source."""
-        self.folder = pathlib.Path(folder).resolve()
-        self.flags = (optimise, *FLAGS)
+        """arguments: of a test, by its source. limit: seconds of CPU that a test may take."""
+        self.folder, self.limit = pathlib.Path(folder).resolve(), limit
+        self.overlay = self.folder / "overlay"
+        names = [f"-fmacro-prefix-map={folder}/=" for folder in (self.overlay, ROOT)]
+        self.flags = (optimise, *FLAGS, *names)
         self.build = native_build.NativeBuild(self.folder / "base", self.flags, jobs=jobs)
         self.changed = native_build.NativeBuild(self.folder / "changed", self.flags, jobs=jobs)
-        self.overlay = self.folder / "overlay"
         self.sources, self.tests, self.helpers = list(sources), list(tests), list(helpers)
         self.arguments = arguments or {}
         self.build.compile(self.sources + self.tests + self.helpers)
@@ -67,14 +82,34 @@ class Native:
         return sorted(self.tests, key=lambda test: pathlib.Path(test).stem != f"{stem}_test")
 
     def _run(self, test, path, limit):
-        objects = [self._object(s, path) for s in [test, *self.helpers, *self.sources]]
-        program = self.folder / pathlib.Path(test).stem
+        program = self._linked(test, path)
+        if path is not None and filecmp.cmp(program, self._linked(test, None), shallow=False):
+            return None
+        command = [program, *self.arguments.get(test, []), "--gtest_brief=1", "--gtest_fail_fast"]
+        environment = {**os.environ, **ENVIRONMENT}
+        started = subprocess.Popen(
+            list(map(str, command)), cwd=self.folder, env=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        return _failure(started.pid, limit)
+
+    def _linked(self, test, path):
+        inputs = [test, *self.helpers, *self.sources]
+        name = pathlib.Path(test).stem
         try:
+            if path is None:
+                return self.build.link(name, list(map(self.build.object_of, inputs)), LINK)
+            program = self.folder / name
+            objects = [self._object(source, path) for source in inputs]
             native_build.run(["g++", *objects, *LINK, "-o", program])
         except native_build.BuildError as error:
             raise NotBuilt(str(error)) from error
-        command = [program, *self.arguments.get(test, []), "--gtest_brief=1", "--gtest_fail_fast"]
-        return _failure(command, self.folder, limit)
+        return program
+
+    def _check_code(self, path):
+        made = self._object(path, path)
+        if filecmp.cmp(made, self.build.object_of(path), shallow=False):
+            raise SameCode(path)
 
     def killed_by(self, path, text):
         """The test that fails with `text` as the file `path`, or None."""
@@ -83,9 +118,11 @@ class Native:
         file = self.overlay / path
         file.parent.mkdir(parents=True)
         file.write_text(text)
+        if path in self.sources:
+            self._check_code(path)
         for test in self._order(path):
             if any(self._includes(s, path) for s in [test, *self.helpers, *self.sources]):
-                failure = self._run(test, path, limit=300)
+                failure = self._run(test, path, self.limit)
                 if failure:
                     return f"{pathlib.Path(test).stem}{failure}"
         return None
@@ -109,7 +146,13 @@ class InTurn:
 
 
 class Package:
-    """The Python package with one file changed, and selections of the Python tests."""
+    """The Python package with one file changed, and selections of the Python tests.
+
+    They run in a fork of this process, which has imported what they import but for the package:
+    that takes longer than most of them.
+    """
+
+    IMPORTED = ("tensorflow", "keras", "ml_dtypes", "pytest", "torch", "onnx", "onnxruntime")
 
     def __init__(self, folder, selections):
         """selections: tests for the files that begin with a path; the first that fits counts."""
@@ -121,11 +164,34 @@ class Package:
         shutil.copytree(ROOT / "tf_rnn_ops", self.package, ignore=ignored)
         for library in (ROOT / "tf_rnn_ops").glob("*.so"):
             (self.package / library.name).symlink_to(library)
+        for name in self.IMPORTED:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        assert "tf_rnn_ops" not in sys.modules
 
     def _run(self, selection, limit):
-        pytest = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-        command = [*pytest, "--no-header", *(ROOT / test for test in selection)]
-        return _failure(command, self.folder, limit, PYTHONPATH=str(self.folder))
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                status = self._run_here([str(ROOT / test) for test in selection])
+            finally:
+                os._exit(status)
+        return _failure(child, limit)
+
+    def _run_here(self, selection):
+        import pytest
+
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.chdir(self.folder)
+        os.environ.update(ENVIRONMENT)
+        sys.path[:] = [str(self.folder), *(p for p in sys.path if pathlib.Path(p) != ROOT)]
+        sys.dont_write_bytecode = True
+        status = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "--no-header", *selection])
+        used = pathlib.Path(sys.modules["tf_rnn_ops"].__file__).parent
+        return int(status) if used == self.package else 99
 
     def killed_by(self, path, text):
         file = self.folder / path
@@ -157,32 +223,27 @@ def _activity(pid):
     return used / os.sysconf("SC_CLK_TCK"), asleep
 
 
-def _failure(command, folder, limit, **environment):
-    """How the command failed, for the name of the test, or None.
+def _failure(pid, limit):
+    """How a process failed, for the name of the test, or None.
 
     Args:
-        command: The command.
-        folder: Where it runs.
+        pid: Of a child.
         limit: Seconds of CPU. The clock says little on a machine with other work; a deadlock shows
-            in a minute in which every thread sleeps.
-        **environment: More variables.
+            in 20 seconds in which every thread sleeps.
     """
-    environment = {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline", **environment}
-    process = subprocess.Popen(
-        list(map(str, command)), cwd=folder, env=environment, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
     idle = 0
     while True:
-        try:
-            return ", which failed" if process.wait(1) else None
-        except subprocess.TimeoutExpired:
-            used, asleep = _activity(process.pid)
-            idle = idle + 1 if asleep else 0
-            if used > limit or idle > 60:
-                process.kill()
-                process.wait()
-                return ", which did not end"
+        for _ in range(20):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                return ", which failed" if status else None
+            time.sleep(0.05)
+        used, asleep = _activity(pid)
+        idle = idle + 1 if asleep else 0
+        if used > limit or idle > 20:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return ", which did not end"
 
 
 def _files(*patterns):
@@ -195,6 +256,10 @@ KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/*.h", "cc/cpu/rows/*.h")
 PYTHON_TESTS = {
     "tf_rnn_ops/params/layout": ["tests/params/test_layout.py"],
     "tf_rnn_ops/params/torch": ["tests/params/test_convert_torch.py"],
+    "tf_rnn_ops/params/keras": ["tests/params/test_convert_keras.py", "tests/params"],
+    "tf_rnn_ops/params/onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
+    "tf_rnn_ops/params/_onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
+    "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert": ["tests/keras/test_keras_convert.py"],
     "tf_rnn_ops/keras/_carry": ["tests/keras/test_convert_state.py"],
@@ -207,7 +272,7 @@ def core(folder, jobs):
     tests = native_build.sources_of("tests/cc/core")
     tests += ["tests/cc/cpu/heuristics_test.cc", "tests/cc/cpu/packed_header_test.cc"]
     sources = [*native_build.sources_of("cc/core"), "cc/cpu/packed_header.cc"]
-    return Native(folder, sources, tests, jobs=jobs)
+    return Native(folder, sources, tests, jobs=jobs, limit=10)
 
 
 def kernels(folder, jobs):
