@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "cc/core/shapes.h"
@@ -72,6 +74,50 @@ TEST(BlockLstmShapes, UnitsAndInputSizeFollowFromTheWeights) {
   grad["h_grad"] = Shape({kU, kU, 3});
   ASSERT_TRUE(grad.Infer({}, &dims).ok());
   EXPECT_EQ(dims.input_size, 5);
+}
+
+TEST(BlockLstmShapes, WeightsHaveARowForXAndOneForH) {
+  InputShapes in(kBlockLstm);
+  for (int64_t rows : {0, 1}) {
+    in["w"] = Shape({rows, kU});
+    ExpectInvalid(in.Infer(), {"w must have shape [I+H, 4*H] with I and H at least 1"});
+  }
+  in["w"] = Shape({2, kU});
+  EXPECT_TRUE(in.Infer().ok());
+  in["x"] = Shape({kU, kU, 5});
+  in["w"] = Shape({6, kU});
+  EXPECT_TRUE(in.Infer().ok());
+  in["w"] = Shape({5, kU});
+  ExpectInvalid(in.Infer(), {"w must have shape [I+H, 4*H]", "H must be at least 1"});
+}
+
+// 16 tensors of 8 bytes, every size rounded up by at most 64, two steps more than there are.
+bool Fits(const RnnDims& d) {
+  using Wide = unsigned __int128;
+  const Wide width = d.input_size + d.num_units + 64;
+  return 128 * (Wide(d.max_time + 2) * (d.batch + 64) * width + width * (d.num_units + 64)) <
+         Wide{1} << 62;
+}
+
+// Each size in turn is the largest with which the others fit, and one more.
+TEST(BlockLstmShapes, TheBoundOfSizesIsExact) {
+  std::mt19937_64 random(15);
+  constexpr int64_t RnnDims::* kSizes[] = {&RnnDims::max_time, &RnnDims::batch,
+                                           &RnnDims::input_size, &RnnDims::num_units};
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    RnnDims dims;
+    for (int64_t RnnDims::* size : kSizes) dims.*size = int64_t{3} << random() % 9;
+    int64_t& size = dims.*kSizes[repeat % 4];
+    int64_t too_large = int64_t{1} << 60;
+    while (too_large - size > 1) {
+      const int64_t middle = size + (too_large - size) / 2;
+      const int64_t before = std::exchange(size, middle);
+      if (!Fits(dims)) too_large = middle, size = before;
+    }
+    EXPECT_TRUE(ValidateBlockLstm(dims, 0).ok()) << ValidateBlockLstm(dims, 0).message();
+    ++size;
+    ExpectInvalid(ValidateBlockLstm(dims, 0), {"too large", "2^62"});
+  }
 }
 
 TEST(BlockLstmShapes, EachInputIsChecked) {

@@ -29,6 +29,11 @@ TEST(Philox, KnownAnswers) {
   }
 }
 
+TEST(DropoutKey, IsZeroWithoutDropout) {
+  EXPECT_EQ(DropoutKey().k0, 0u);
+  EXPECT_EQ(DropoutKey().k1, 0u);
+}
+
 TEST(DropoutKey, EveryBitOfEverySeedCounts) {
   std::set<std::pair<uint32_t, uint32_t>> keys;
   const auto add = [&keys](int64_t seed, int64_t seed2, uint64_t call) {

@@ -155,6 +155,14 @@ TEST_F(MachineLimitsTest, AQuotaWithoutAPeriodLimitsNothing) {
   Expect(kNoCpuLimit, kNoMemoryLimit);
 }
 
+TEST_F(MachineLimitsTest, ALimitMayBeOne) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/cpu.max", "1 1\n");
+  Write("/sys/fs/cgroup/memory.max", "1\n");
+  Expect(1, 1);
+}
+
 TEST(UsableCpus, IsTheSmallerOfBoth) {
   EXPECT_EQ(UsableCpus(kNoCpuLimit, 8), 8);
   EXPECT_EQ(UsableCpus(8, 8), 8);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <utility>
 
 #include "cc/core/checked_math.h"
 #include "tests/cc/core/expect_invalid.h"
@@ -195,6 +198,54 @@ TEST(RnnConfig, RejectsOverflowInEachSize) {
   ExpectInvalid(MakeRnnConfig(attrs, 1, 4, 5, big, big, &config), {"too large"});
   EXPECT_TRUE(MakeRnnConfig(attrs, 1, 4, 5, big, 1, &config).ok());
   EXPECT_TRUE(MakeRnnConfig(attrs, 1, 1 << 16, 1 << 16, 1000, 1000, &config).ok());
+}
+
+// The bound of RnnConfig::Validate() once more, in numbers of 128 bits: 4 copies of 8 bytes, every
+// size rounded up by at most 64, two steps more than there are, and 8 tensors beside the gates.
+bool Fits(const RnnConfig& c) {
+  using Wide = unsigned __int128;
+  const Wide units = std::max(c.num_units, c.num_proj) + 64;
+  const Wide blocks = Wide(c.num_layers) * c.num_dirs() * units * (c.num_gates() + 8);
+  const Wide sequence = Wide(c.max_time + 2) * (c.batch + 64) * (c.input_size + 64 + blocks);
+  const Wide weights = blocks * (c.input_size + c.num_dirs() * units + 64 + units);
+  return 32 * (sequence + weights) < Wide{1} << 62;
+}
+
+// Each size in turn is the largest with which the others fit, and one more.
+TEST(RnnConfig, TheBoundOfSizesIsExact) {
+  std::mt19937_64 random(15);
+  constexpr int64_t RnnConfig::* kSizes[] = {&RnnConfig::num_layers, &RnnConfig::num_units,
+                                             &RnnConfig::input_size, &RnnConfig::max_time,
+                                             &RnnConfig::batch};
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    RnnConfig c;
+    c.mode = repeat % 2 == 0 ? RnnMode::kLstm : RnnMode::kGru;
+    c.direction = repeat % 3 == 0 ? Direction::kBidirectional : Direction::kUnidirectional;
+    c.num_proj = repeat % 4 == 0 ? 3 : 0;
+    for (int64_t RnnConfig::* size : kSizes) c.*size = int64_t{3} << random() % 9;
+    int64_t& size = c.*kSizes[repeat % 5];
+    int64_t too_large = int64_t{1} << 60;
+    while (too_large - size > 1) {
+      const int64_t middle = size + (too_large - size) / 2;
+      const int64_t before = std::exchange(size, middle);
+      if (!Fits(c)) too_large = middle, size = before;
+    }
+    EXPECT_TRUE(c.Validate().ok()) << c.Validate().message();
+    ++size;
+    ExpectInvalid(c.Validate(), {"too large", "2^62"});
+  }
+}
+
+// What an op without the attribute gets, and a problem before it has any size.
+TEST(RnnConfig, Defaults) {
+  const RnnConfig c;
+  EXPECT_EQ(c.seed, 0);
+  EXPECT_EQ(c.seed2, 0);
+  EXPECT_EQ(c.num_proj, 0);
+  EXPECT_EQ(c.num_layers, 1);
+  for (int64_t size : {c.num_units, c.input_size, c.max_time, c.batch}) EXPECT_EQ(size, 0);
+  EXPECT_TRUE(c.is_training);
+  EXPECT_TRUE(c.time_major);
 }
 
 TEST(RnnConfig, AttributesAreCheckedWhereverTheyComeFrom) {

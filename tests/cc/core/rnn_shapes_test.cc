@@ -93,6 +93,10 @@ TEST(RnnShapes, BatchMajorBidirectionalProjection) {
   EXPECT_TRUE(Infer(in, attrs).ok());
   in["params"] = Shape({dims.params_size + 1});
   ExpectInvalid(Infer(in, attrs), {"params", std::to_string(dims.params_size).c_str(), "num_proj"});
+  RnnConfig config;
+  ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
+  EXPECT_EQ(config.num_layers, 3);
+  EXPECT_EQ(config.num_pseudo_layers(), 6);
 }
 
 TEST(RnnShapes, NothingKnownIsAccepted) {
@@ -216,6 +220,42 @@ TEST(RnnShapes, WithoutAnyStepInputMayBeWider) {
   EXPECT_TRUE(in.Infer({}, &dims).ok());
   in["input"] = Shape({1, int64_t{1} << 25, 1717986918});
   ExpectInvalid(in.Infer({}, &dims), {"too large"});
+}
+
+// Sizes that are not known count as the smallest that they can be: with these the call is as large
+// as it may be.
+TEST(RnnShapes, WhatMayYetBecomeLegalIsAccepted) {
+  constexpr int64_t kSteps = int64_t{1} << 20;
+  const auto largest_batch = [](const RnnAttrs& attrs, int64_t units, int64_t input) {
+    int64_t fits = 0, too_large = kHuge / 2;
+    while (too_large - fits > 1) {
+      const int64_t batch = fits + (too_large - fits) / 2;
+      RnnConfig config;
+      const int64_t layers = 1;
+      const bool ok = MakeRnnConfig(attrs, layers, units, input, kSteps, batch, &config).ok();
+      (ok ? fits : too_large) = batch;
+    }
+    return fits;
+  };
+  const auto expect = [&](const RnnAttrs& attrs, int64_t units, int64_t input, int64_t given) {
+    const int64_t batch = largest_batch(attrs, units, input);
+    InputShapes in(kCudnnRnnV3);
+    in["input"] = Shape({kSteps, batch, given});
+    EXPECT_TRUE(Infer(in, attrs).ok()) << Infer(in, attrs).message();
+    in["input"] = Shape({kSteps, batch + 1, given});
+    ExpectInvalid(Infer(in, attrs), {"too large"});
+  };
+  RnnAttrs attrs;
+  expect(attrs, 1, 1, kU);
+  expect(attrs, 1, 5, 5);
+  attrs.direction = Direction::kBidirectional;
+  expect(attrs, 1, 1, kU);
+  attrs.num_proj = 5;
+  expect(attrs, 5, 1, kU);
+  attrs = {};
+  attrs.input_mode = InputMode::kSkip;
+  expect(attrs, 1, 1, kU);
+  expect(attrs, 7, 7, 7);
 }
 
 TEST(RnnShapes, OddNumberOfPseudoLayers) {
@@ -364,7 +404,21 @@ TEST(RnnShapes, AKernelNeedsEverySize) {
     ASSERT_TRUE(MakeRnnConfig({}, dims, &config).ok());
     dims.*size = kU;
     EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(), Code::kInternal);
+    // 0 is known: legal of two sizes, and of the others the caller's fault.
+    dims.*size = 0;
+    const bool may_be_empty = size == &RnnDims::max_time || size == &RnnDims::batch;
+    EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(),
+              may_be_empty ? Code::kOk : Code::kInvalidArgument);
   }
+}
+
+TEST(RnnShapes, BeforeAnythingIsKnown) {
+  const RnnDims dims;
+  for (int64_t size : {dims.max_time, dims.batch, dims.input_size, dims.num_units,
+                       dims.pseudo_layers, dims.params_size}) {
+    EXPECT_EQ(size, kU);
+  }
+  EXPECT_EQ(dims.num_proj, 0);
 }
 
 TEST(RnnShapes, AllInputsOfTheOpAreNeeded) {
@@ -435,6 +489,8 @@ TEST(RnnShapes, SequenceLengths) {
   EXPECT_TRUE(ValidateSequenceLengths(lengths, 3, 7).ok());
   EXPECT_TRUE(ValidateSequenceLengths(nullptr, 0, 7).ok());
   ExpectInvalid(ValidateSequenceLengths(lengths, 3, 6), {"sequence_lengths[1] is 7", "[0, 6]"});
+  const int32_t first[] = {-1, 2};
+  ExpectInvalid(ValidateSequenceLengths(first, 2, 7), {"sequence_lengths[0] is -1"});
   const int32_t negative[] = {1, 2, -1};
   ExpectInvalid(ValidateSequenceLengths(negative, 3, 7), {"sequence_lengths[2] is -1"});
   EXPECT_TRUE(ValidateSequenceLengths(negative, 2, 7).ok());

@@ -119,6 +119,18 @@ TEST(Team, TeamsOfSeveralThreadsShareAPool) {
   for (std::thread& caller : callers) caller.join();
 }
 
+TEST(Team, HelpersThatWentHomeAreCalledAgain) {
+  std::vector<std::thread> helpers;
+  Team team(3, [&](Closure closure) { helpers.emplace_back(std::move(closure)); });
+  for (size_t round = 1; round <= 3; ++round) {
+    For(&team, 3, [](int64_t) {});
+    EXPECT_EQ(helpers.size(), 2 * round);
+    for (std::thread& helper : helpers) {
+      if (helper.joinable()) helper.join();  // it ends for want of work
+    }
+  }
+}
+
 TEST(Team, WithoutAPoolTheCallerWorksAlone) {
   Team team(8, nullptr);
   EXPECT_EQ(team.num_threads(), 1);

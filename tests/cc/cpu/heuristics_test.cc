@@ -114,6 +114,31 @@ TEST(ChooseSplit, FewRowsOfSmallWeightsAreSlicedForWantOfPanels) {
   Expect(p, 2, 1);
 }
 
+// Reading the weights for every row costs more than the busier tile saves where x is narrow.
+TEST(ChooseSplit, FewRowsStayTogetherWhereReadingTheWeightsIsMostOfAStep) {
+  SplitProblem p = Lstm(500, 4, 64, 128, 2);
+  p.panels = 1;
+  Expect(p, 2, 1);
+  p = Lstm(500, 4, 0, 128, 2);
+  p.panels = 1;
+  Expect(p, 1, 1);
+}
+
+TEST(ChooseSplit, DearMeetingsAreForBigSteps) {
+  SplitProblem p = Lstm(100, 8, 0, 144, 4);
+  Expect(p, 1, 3);
+  p.threads.meet_ns = 1000;
+  Expect(p, 2, 1);
+}
+
+TEST(ChooseSplit, WeightsAsLargeAsTheBoundAreNotStreamed) {
+  SplitProblem p = Lstm(100, 32, 256, 256, 2);
+  p.stream_bytes = p.recurrent_bytes;
+  Expect(p, 2, 1);
+  --p.stream_bytes;
+  Expect(p, 1, 2);
+}
+
 TEST(ChooseSplit, LargeWeightsShareUnits) { Expect(Lstm(100, 64, 512, 1024, 2), 1, 2); }
 
 // 16 panels on 12 threads: no step is shorter than with 8.
