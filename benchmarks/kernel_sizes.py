@@ -7,7 +7,7 @@ cc/cpu/kernel_table.h. A test compares the reserve space with what the op return
 import ctypes
 import pathlib
 
-_VERSION = 10  # the kKernelTableVersion with these structures
+_VERSION = 11  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -27,7 +27,7 @@ class _Problem(ctypes.Structure):
         *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
         *((n, ctypes.c_bool) for n in ("has_peepholes", "input_masked", "recurrent_masked")),
         ("weights_packed", ctypes.c_bool),
-        ("bf16_products", ctypes.c_int32),
+        ("bf16_products", ctypes.c_bool),
     ]
 
 

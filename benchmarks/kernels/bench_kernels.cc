@@ -4,6 +4,8 @@
 //   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT]
 //                 [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
 //
+// dtype: float32, bfloat16, or widened: tensors of bfloat16 whose products are taken in float32.
+//
 // --against: a shared object of an older build. Each call is made with both in turn, and the last
 // column is the new time by the old one, each of the fastest tenth of its calls: what else runs on
 // the machine meets both, and leaves those alone.
@@ -60,9 +62,11 @@ bool ParseShape(const std::string& line, Shape* shape) {
   p.mode = static_cast<RnnMode>(mode - kCells);
   std::vector<int64_t> sizes;
   p.dtype = kFloat32;
+  p.bf16_products = true;
   while (words >> word) {
-    if (word == "bfloat16") {
+    if (word == "bfloat16" || word == "widened") {
       p.dtype = kBFloat16;
+      if (word == "widened") p.bf16_products = false;
     } else if (word != "float32") {
       sizes.push_back(std::atoll(word.c_str()));
       if (sizes.back() < 1) return false;
@@ -75,7 +79,6 @@ bool ParseShape(const std::string& line, Shape* shape) {
   p.num_units = sizes[3];
   p.num_layers = sizes.size() > 4 ? sizes[4] : 1;
   if (sizes.size() > 5) p.direction = static_cast<Direction>(sizes[5]);
-  p.bf16_products = kBf16ProductsOnAmx;  // all that the CPU has
   shape->text = line;
   return p.num_dirs() <= 2;
 }

@@ -35,14 +35,12 @@ const VariantChoice& Chosen() {
 
 const KernelTable& Kernels() { return *Chosen().table; }
 
-Bf16Products AllowedBf16Products() {
-  static const Bf16Products allowed = [] {
+bool AllowsBf16Products() {
+  static const bool allows = [] {
     const char* value = std::getenv("TF_RNN_OPS_BF16_PRODUCTS");
-    if (value == nullptr) return kBf16Products;
-    if (std::strcmp(value, "0") == 0) return kNoBf16Products;
-    return std::strcmp(value, "amx") == 0 ? kBf16ProductsOnAmx : kBf16Products;
+    return value == nullptr || std::strcmp(value, "0") != 0;
   }();
-  return allowed;
+  return allows;
 }
 
 const DispatchReport& Dispatch() { return Chosen().report; }

@@ -13,9 +13,9 @@ namespace cpu {
 // TF_RNN_OPS_CPU_ISA (baseline, avx2 or avx512) asks for a lower level than the best.
 const KernelTable& Kernels();
 
-// How bfloat16 tensors may be multiplied: kBf16Products, unless the environment variable
-// TF_RNN_OPS_BF16_PRODUCTS is 0 (in float32) or amx (also on AMX).
-Bf16Products AllowedBf16Products();
+// Whether bfloat16 tensors may be multiplied as bfloat16: unless the environment variable
+// TF_RNN_OPS_BF16_PRODUCTS is 0.
+bool AllowsBf16Products();
 
 // What was chosen and why, in one line; empty `why` when nothing was out of the ordinary.
 struct DispatchReport {

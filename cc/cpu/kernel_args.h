@@ -33,13 +33,6 @@ enum WeightLayout : int32_t {
   kKerasWeights = 1,   // kernel, recurrent_kernel and so on of one layer; L = D = 1
 };
 
-// How bfloat16 tensors may be multiplied.
-enum Bf16Products : int32_t {
-  kNoBf16Products = 0,     // in float32
-  kBf16Products = 1,       // as bfloat16, sums in float32, where the CPU has AVX512_BF16 and no AMX
-  kBf16ProductsOnAmx = 2,  // likewise, and on AMX
-};
-
 // A validated problem, and what a call of it is.
 struct RnnProblem : RnnConfig {
   Dtype dtype = kFloat32;
@@ -53,7 +46,8 @@ struct RnnProblem : RnnConfig {
   bool recurrent_masked = false;
   // The weights come as rnn_pack left them; only in inference.
   bool weights_packed = false;
-  Bf16Products bf16_products = kNoBf16Products;
+  // Whether bfloat16 tensors may be multiplied as bfloat16 where the CPU can, or else in float32.
+  bool bf16_products = false;
 };
 
 // The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.

@@ -54,7 +54,7 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype) {
   RnnProblem problem;
   static_cast<RnnConfig&>(problem) = config;
   problem.dtype = dtype;
-  problem.bf16_products = AllowedBf16Products();
+  problem.bf16_products = AllowsBf16Products();
   return problem;
 }
 

@@ -62,18 +62,9 @@ LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<N
 // in float32: a second product in each step, peepholes, skip_input, masks. The batch has no say,
 // because packed weights do not know it.
 inline bool UsesPairs(const RnnProblem& p) {
-  if (p.bf16_products == kNoBf16Products || p.dtype != kBFloat16 || p.num_proj > 0 ||
-      !FormatOf(p).pairs || p.skips_input(0) || p.input_masked || p.recurrent_masked) {
-    return false;
-  }
-  switch (CpuPairUnit()) {
-    case PairUnit::kVector:
-      return true;
-    case PairUnit::kAmx:
-      return p.bf16_products == kBf16ProductsOnAmx;
-    default:
-      return false;
-  }
+  return p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 && FormatOf(p).pairs &&
+         !p.skips_input(0) && !p.input_masked && !p.recurrent_masked &&
+         CpuPairUnit() != PairUnit::kNone;
 }
 
 template <typename Narrow>

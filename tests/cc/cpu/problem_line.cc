@@ -184,7 +184,7 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   p.max_time = T, p.batch = B, p.input_size = I, p.num_units = H;
   p.is_training = line->run == ProblemRun::kTraining;
   p.time_major = words.OneOf("order", {"time", "batch"}) == 0;
-  p.bf16_products = kBf16Products;
+  p.bf16_products = true;
   p.dropout = static_cast<float>(words.Real("dropout"));
   if (p.dropout >= 1) words.Refuse("dropout is not below 1");
   const DropoutKey key = MakeDropoutKey(static_cast<int64_t>(line->seed), 0, 0);

@@ -198,7 +198,7 @@ TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
     RnnCase c = k < 30   ? RandomCase(random, dtype)
                 : k < 60 ? RandomLayerCase(random, dtype)
                          : RandomGatesCase(random, dtype);
-    c.problem.bf16_products = kNoBf16Products;
+    c.problem.bf16_products = false;
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;
     wide_case.problem.dtype = kFloat32;

@@ -30,8 +30,7 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
       bytes.ConsumeIntegralInRange<int64_t>(1, 15), DrawWidth(bytes), DrawWidth(bytes));
   cpu::RnnProblem& p = c.problem;
   p.time_major = bytes.ConsumeBool();
-  p.bf16_products =
-      bytes.PickValueInArray({cpu::kNoBf16Products, cpu::kBf16Products, cpu::kBf16ProductsOnAmx});
+  p.bf16_products = bytes.ConsumeBool();
   if (bytes.ConsumeBool()) {
     p.mode = DrawMode(bytes);
     const bool gated = GatesOf(p.mode) > 1;
