@@ -13,7 +13,8 @@ from tf_rnn_ops._versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
 if _loader.unavailable() is None:
-    from tf_rnn_ops import _gradients, _second_gradients  # noqa: F401  (register them)
+    # They register what they have.
+    from tf_rnn_ops import _gradients, _second_gradients, _vectorized  # noqa: F401
 
     _xla.unavailable()  # loads them where it can
 else:

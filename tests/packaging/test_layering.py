@@ -111,6 +111,7 @@ PY_RULES = {
     "_gradients": ({"raw_ops"}, {"numpy", "tensorflow"}),
     "_block_cells": (set(), {"tensorflow"}),
     "_second_gradients": ({"_kernel_loops", "params", "plain"}, {"numpy", "tensorflow"}),
+    "_vectorized": ({"raw_ops"}, {"tensorflow"}),
     "_kernel_loops": ({"_layer_rnn_ops", "_loader", "plain"}, {"tensorflow"}),
     "plain": ({"params", "plain"}, {"numpy", "tensorflow"}),
     "params": ({"params"}, {"numpy"}),

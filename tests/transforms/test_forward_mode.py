@@ -54,7 +54,7 @@ def test_hessian_vector_product_forward_over_reverse(rng):
 
 
 def test_jacobian_and_hessian(rng):
-    """Both through vectorized_map, which runs our ops in a loop."""
+    """Both through vectorized_map."""
     x, direction, run, gradient = _problem(rng)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)

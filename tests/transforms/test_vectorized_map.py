@@ -1,0 +1,238 @@
+"""The ops in tf.vectorized_map and jacobians: the values of as many calls, and in one call where it can be."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops
+from reference.spec import RnnSpec
+from support import cases, layer_cases, layer_ops, tf_ops
+from tf_rnn_ops import _vectorized, _xla
+
+ops = tf_rnn_ops.raw_ops
+ITERATIONS = 3
+
+pytestmark = pytest.mark.skipif(
+    _vectorized._registry is None, reason="this TensorFlow has another pfor"
+)
+
+
+def one_by_one(function, elements):
+    results = [
+        function(tf.nest.map_structure(lambda t: t[k], elements))  # noqa: B023
+        for k in range(ITERATIONS)
+    ]
+    return tf.nest.map_structure(lambda *ts: tf.stack(ts), *results)
+
+
+def assert_same(got, want, atol=1e-11):
+    for one, other in zip(tf.nest.flatten(got), tf.nest.flatten(want), strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=0, atol=atol)
+
+
+def varied(tensors, names, rng):
+    """Some of the tensors as ITERATIONS different ones."""
+    found = {}
+    for name in names:
+        tensor = tensors[name]
+        if tensor.dtype == tf.int32:
+            found[name] = tf.stack([tf.roll(tensor, k, 0) for k in range(ITERATIONS)])
+        else:
+            factors = rng.uniform(0.5, 1.5, [ITERATIONS] + [1] * tensor.shape.rank)
+            found[name] = tensor * tf.constant(factors, tensor.dtype)
+    return found
+
+
+def types_of(function, elements):
+    """The types of ops in the graph of a map, those of loops included."""
+    graph = tf.function(lambda: tf.vectorized_map(function, elements)).get_concrete_function().graph
+    definition = graph.as_graph_def()
+    nodes = list(definition.node)
+    for body in definition.library.function:
+        nodes += body.node_def
+    return [node.op for node in nodes]
+
+
+LAYER_STACKS = [
+    ("input",),
+    ("input_h",),
+    ("sequence_lengths",),
+    ("input_mask", "recurrent_mask"),
+    ("input", "input_h", "input_c", "sequence_lengths", "input_mask"),
+]
+
+
+@pytest.mark.parametrize("time_major", [True, False])
+@pytest.mark.parametrize("names", LAYER_STACKS, ids="+".join)
+@pytest.mark.parametrize("mode", layer_cases.MODES)
+def test_layer_rnn(mode, names, time_major, rng):
+    case = layer_cases.layer_case(mode, (5, 4, 3, 6), rng, "float64")
+    tensors = layer_ops.tensors(case, time_major)
+    elements = varied(tensors, names, rng)
+    for is_training in (True, False):
+
+        def run(element):
+            result = ops.LayerRNN(
+                **{**tensors, **element},
+                **case.attrs(),
+                time_major=time_major,
+                is_training=is_training,  # noqa: B023
+            )
+            return result[:3]
+
+        assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
+        assert "StatelessWhile" not in types_of(run, elements) or is_training
+
+
+@pytest.mark.parametrize("names", [("input",), ("input", "sequence_lengths"), ("kernel",)])
+def test_gradients_of_each_iteration(names, rng):
+    """Also those of the weights, and where the weights differ, which a loop computes."""
+    case = layer_cases.layer_case("lstm", (5, 4, 3, 6), rng, "float64", input_mask=False)
+    tensors = layer_ops.tensors(case)
+
+    def run(element):
+        given = {**tensors, **element}
+        watched = [given[n] for n in ("input", "input_h", "input_c", "kernel", "bias")]
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            loss = tf.reduce_sum(ops.LayerRNN(**given, **case.attrs()).output ** 2)
+        return tape.gradient(loss, watched)
+
+    elements = varied(tensors, names, rng)
+    assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 5])
+@pytest.mark.parametrize("time_major", [True, False])
+@pytest.mark.parametrize(
+    "spec", [RnnSpec("lstm", 2, 5, 3, "bidirectional"), RnnSpec("gru", 1, 4, 3)], ids=str
+)
+def test_jacobian_of_a_stack(spec, time_major, batch, rng):
+    case = cases.rnn_case(spec, 4, batch, rng, "float64")
+    tensors = tf_ops.rnn_tensors(case, time_major)
+
+    def gradient(weights):
+        with tf.GradientTape() as tape:
+            tape.watch([tensors.input, tensors.params])
+            result = ops.CudnnRNNV3(**tensors.inputs(), **spec.attrs(), time_major=time_major)
+        sources = [tensors.input, tensors.params]
+        return tape.gradient(result.output, sources, output_gradients=weights)
+
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([tensors.input, tensors.params])
+        result = ops.CudnnRNNV3(**tensors.inputs(), **spec.attrs(), time_major=time_major)
+        chosen = tf.reshape(result.output, [-1])[:ITERATIONS]
+    size = int(tf.size(result.output))
+    rows = [
+        tf.reshape(tf.one_hot(k, size, dtype=tf.float64), result.output.shape)
+        for k in range(ITERATIONS)
+    ]
+    want = tf.nest.map_structure(lambda *ts: tf.stack(ts), *[gradient(row) for row in rows])
+    assert_same(tape.jacobian(chosen, [tensors.input, tensors.params]), want)
+
+
+@pytest.mark.parametrize("names", [("input",), ("input_h", "sequence_lengths"), ("params",), ()])
+@pytest.mark.parametrize("time_major", [True, False])
+def test_inference_of_a_stack(time_major, names, rng):
+    spec = RnnSpec("lstm", 2, 5, 3, "bidirectional", num_proj=4)
+    case = cases.rnn_case(spec, 4, 3, rng, "float64")
+    tensors = tf_ops.rnn_tensors(case, time_major).inputs()
+    sizes = {"num_layers": 2, "num_units": 5, "input_size": 3}
+    attrs = {"rnn_mode": "lstm", "direction": "bidirectional", "num_proj": 4}
+    packed = ops.PackCudnnRNNParams(params=tensors["params"], **sizes, **attrs)
+    elements = {**varied(tensors, names, rng), "unused": tf.zeros([ITERATIONS])}
+
+    def run(element):
+        given = {**tensors, **{name: element[name] for name in names}}
+        plain = ops.CudnnRNNV3(**given, **attrs, time_major=time_major, is_training=False)
+        if "params" in names:
+            return plain
+        of_packed = ops.CudnnRNNV3Packed(**given, packed=packed, **attrs, time_major=time_major)
+        return plain, of_packed
+
+    assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
+
+
+def test_packed_layer(rng):
+    case = layer_cases.layer_case(
+        "gru", (4, 3, 5, 6), rng, "float64", input_mask=False, recurrent_mask=False
+    )
+    tensors = layer_ops.tensors(case)
+    del tensors["input_mask"], tensors["recurrent_mask"]
+    weights = {n: tensors[n] for n in ("kernel", "recurrent_kernel", "bias", "projection")}
+    packed = ops.PackLayerRNN(**weights, rnn_mode="gru")
+    elements = varied(tensors, ("input", "input_h"), rng)
+
+    def run(element):
+        return ops.LayerRNNPacked(**{**tensors, **element}, packed=packed, rnn_mode="gru")
+
+    assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
+    assert "StatelessWhile" not in types_of(run, elements)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_sizes_that_a_graph_does_not_know(mode, jit_compile, rng):
+    """With gradients of second order, whose loops over time are ops too."""
+    if jit_compile and _xla.unavailable() is not None:
+        pytest.skip(f"there are no ops for XLA: {_xla.unavailable()}")
+    case = layer_cases.layer_case(
+        mode, (4, 2, 3, 5), rng, "float64", input_mask=False, recurrent_mask=False, lengths=None
+    )
+    tensors = layer_ops.tensors(case)
+
+    def run(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                loss = tf.reduce_sum(
+                    ops.LayerRNN(**{**tensors, "input": x}, **case.attrs()).output ** 2
+                )
+            total = tf.reduce_sum(inner.gradient(loss, x) ** 2)
+        return outer.gradient(total, x)
+
+    xs = varied(tensors, ("input",), rng)["input"]
+    function = tf.function(lambda xs: tf.vectorized_map(run, xs), jit_compile=jit_compile)
+    if not jit_compile:
+        function = tf.function(
+            lambda xs: tf.vectorized_map(run, xs),
+            input_signature=[tf.TensorSpec([None, None, None, 3], tf.float64)],
+        )
+    assert_same(function(xs), one_by_one(run, xs), atol=1e-9)
+
+
+def test_each_iteration_draws_its_own_dropout():
+    spec = RnnSpec("rnn_relu", 2, 16, 16)
+    ones = tf.ones([ITERATIONS, 4, 8, 16])
+
+    def run(x):
+        return ops.CudnnRNNV3(
+            input=x,
+            input_h=tf.zeros([2, 8, 16]),
+            input_c=0.0,
+            params=tf.fill([1088], 0.1),
+            sequence_lengths=tf.fill([8], 4),
+            **{**spec.attrs(), "dropout": 0.5, "seed": 3},
+        ).output
+
+    first, second, _ = tf.vectorized_map(run, ones)
+    assert np.any(first != second)
+
+
+def test_without_tensorflow_s_loop(rng):
+    """Where a caller forbids it, what needs it is refused, and what does not is computed."""
+    case = layer_cases.layer_case("lstm", (5, 4, 3, 6), rng, "float64")
+    tensors = layer_ops.tensors(case)
+
+    def run(element):
+        return ops.LayerRNN(**{**tensors, **element}, **case.attrs(), is_training=False).output
+
+    def mapped(elements):
+        return tf.vectorized_map(run, elements, fallback_to_while_loop=False)
+
+    elements = varied(tensors, ("input",), rng)
+    assert_same(mapped(elements), one_by_one(run, elements))
+    with pytest.raises(ValueError, match="Each iteration has its own kernel"):
+        mapped(varied(tensors, ("kernel",), rng))
