@@ -62,6 +62,7 @@ def data_bytes(problem, training):
     size = 2 if p.dtype == "bfloat16" else 4
     weights, width = 0, p.I
     for _ in range(p.L):
-        weights += p.D * problems.GATES[p.cell] * p.H * (width + p.H + 2)
-        width = p.D * p.H
-    return size * (weights + p.T * p.B * (p.I + p.D * p.H)) * (2 if training else 1)
+        weights += p.D * problems.GATES[p.cell] * p.H * (width + p.S + 2)
+        weights += p.D * p.H * p.S if p.S != p.H else 0
+        width = p.D * p.S
+    return size * (weights + p.T * p.B * (p.I + p.D * p.S)) * (2 if training else 1)

@@ -10,9 +10,12 @@ LAYER_CELLS = {
     "lstm_hard_sigmoid": ("lstm", {"recurrent_activation": "hard_sigmoid"}),
     "gru_hard_sigmoid": ("gru", {"recurrent_activation": "hard_sigmoid"}),
     "gru_reset_before": ("gru", {"reset_after": False}),
+    "sigmoid": ("sigmoid", {}),
+    "lstm_projected": ("projected", {"use_peepholes": True, "cell_clip": 3.0}),
 }
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
+GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "sigmoid": 1, "projected": 4}
 GATES |= {name: GATES[cell] for name, (cell, _) in LAYER_CELLS.items()}
+CELLS = ("lstm", "gru", "tanh", "relu", *LAYER_CELLS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Problem:
     dropout: float = 0.0  # of inputs and, by another mask, of states, as Keras drops; training only
 
     @property
+    def S(self):
+        """The size of an output: with a projection half the units."""
+        return self.H // 2 if self.cell == "lstm_projected" else self.H
+
+    @property
     def name(self):
         stack = f" L={self.L} D={self.D}" if (self.L, self.D) != (1, 1) else ""
         dtype = f" {self.dtype}" if self.dtype != "float32" else ""
@@ -40,8 +48,10 @@ class Problem:
         """Operations of the matrix products; a backward pass has twice those of a forward pass."""
         per_row = 0
         for layer in range(self.L):
-            size = self.I if layer == 0 else self.D * self.H
-            per_row += 2 * self.D * GATES[self.cell] * self.H * (size + self.H)
+            size = self.I if layer == 0 else self.D * self.S
+            per_row += 2 * self.D * GATES[self.cell] * self.H * (size + self.S)
+            if self.S != self.H:
+                per_row += 2 * self.D * self.H * self.S
         return self.T * self.B * per_row * (3 if training else 1)
 
 
@@ -54,7 +64,7 @@ def parse(line):
         cell, sizes = words[0], [int(w) for w in words[1:7]]
         dropout = float(options.pop("dropout", 0))
         problem = Problem(cell, *sizes, *words[7:8], dropout=dropout)
-        if cell not in GATES or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8 or options:
+        if cell not in CELLS or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8 or options:
             raise ValueError
         if problem.D not in (1, 2) or problem.dtype not in ("float32", "bfloat16"):
             raise ValueError
@@ -63,7 +73,7 @@ def parse(line):
     except (ValueError, IndexError, TypeError):
         raise ValueError(
             f"not a problem: {line!r}; expected 'cell T B I H [L] [D] [dtype] [dropout=RATE]' with "
-            f"cell one of {', '.join(GATES)}, dtype float32 or bfloat16 and 0 <= RATE < 1"
+            f"cell one of {', '.join(CELLS)}, dtype float32 or bfloat16 and 0 <= RATE < 1"
         ) from None
     return problem
 
@@ -79,8 +89,8 @@ def make_data(problem, seed=0):
     """Input, output gradient and weights, the same for every peer.
 
     Returns:
-        x [T, B, I], dy [T, B, D*H] and weights: for each layer and direction (w_ih [G*H, in],
-        w_hh [G*H, H], b_ih [G*H], b_hh [G*H]) with PyTorch's gate orders (LSTM i, f, g, o; GRU
+        x [T, B, I], dy [T, B, D*S] and weights: for each layer and direction (w_ih [G*H, in],
+        w_hh [G*H, S], b_ih [G*H], b_hh [G*H]) with PyTorch's gate orders (LSTM i, f, g, o; GRU
         r, z, n), all float32.
     """
     rng = np.random.default_rng(seed)
@@ -91,16 +101,16 @@ def make_data(problem, seed=0):
 
     weights = []
     for layer in range(p.L):
-        size = p.I if layer == 0 else p.D * p.H
+        size = p.I if layer == 0 else p.D * p.S
         gate_units = GATES[p.cell] * p.H
         for _ in range(p.D):
             scale = p.H**-0.5 / 2
             weights.append(
                 (
                     normal(gate_units, size, scale=scale),
-                    normal(gate_units, p.H, scale=scale),
+                    normal(gate_units, p.S, scale=scale),
                     normal(gate_units, scale=scale),
                     normal(gate_units, scale=scale),
                 )
             )
-    return normal(p.T, p.B, p.I), normal(p.T, p.B, p.D * p.H), weights
+    return normal(p.T, p.B, p.I), normal(p.T, p.B, p.D * p.S), weights

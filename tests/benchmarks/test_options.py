@@ -93,6 +93,14 @@ def test_refuses_a_bad_option(word):
         problems.parse(f"lstm 1 2 3 4 {word}")
 
 
+def test_a_projection_halves_the_output():
+    problem = problems.parse("lstm_projected 5 2 3 8")
+    x, dy, [(w_ih, w_hh, _, _)] = problems.make_data(problem)
+    assert (x.shape, dy.shape) == ((5, 2, 3), (5, 2, 4))
+    assert (w_ih.shape, w_hh.shape) == ((32, 3), (32, 4))
+    assert problem.flops(training=False) == 2 * 5 * 2 * (32 * (3 + 4) + 8 * 4)
+
+
 def test_reads_dropout():
     problem = problems.parse("lstm 1 2 3 4 dropout=0.25")
     assert problem.dropout == 0.25
