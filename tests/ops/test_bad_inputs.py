@@ -23,6 +23,7 @@ OPS = (
     "LayerRNNBackprop",
     "CudnnRNNV3Packed",
     "LayerRNNPacked",
+    "LinearRecurrence",
 )
 # Attributes and shape functions raise ValueError while a graph is built.
 ALLOWED = {

@@ -37,6 +37,8 @@ def base_calls(ops, rng):
         case = layer_cases.layer_case(mode, (5, 3, 4, 6), rng, "float32", **given)
         found += layer_ops.calls(ops, case, time_major)
         found.append(packed_calls.of_layer(ops, found[-2]))
+    for mode, without in (("lstm", ()), ("gru", ("h_by_h",)), ("rnn_tanh", ())):
+        found.append(calls.linear_call(mode, (5, 3, 6), rng, mode == "gru", without))
     return found
 
 

@@ -32,8 +32,17 @@ class Call:
         return call
 
 
+def function_of(ops, op):
+    """What runs an op: of `ops`, or LinearRecurrence, which is in no module for users."""
+    if op != "LinearRecurrence":
+        return getattr(ops, op)
+    from tf_rnn_ops import _loader
+
+    return _loader.ops().tf_rnn_ops_linear_recurrence
+
+
 def run_eagerly(ops, call):
-    return getattr(ops, call.op)(**call.tensors, **call.attrs)
+    return function_of(ops, call.op)(**call.tensors, **call.attrs)
 
 
 def prepared(ops, call):
@@ -44,7 +53,7 @@ def prepared(ops, call):
         name: [tf.constant(a) for a in value] if isinstance(value, list) else tf.constant(value)
         for name, value in call.tensors.items()
     }
-    return lambda: getattr(ops, call.op)(**tensors, **call.attrs)
+    return lambda: function_of(ops, call.op)(**tensors, **call.attrs)
 
 
 def result_bytes(result):
@@ -97,7 +106,7 @@ def trace(ops, call, static):
 
     @tf.function(input_signature=signature)
     def function(*tensors):
-        return getattr(ops, call.op)(**rebuild(tensors), **call.attrs)
+        return function_of(ops, call.op)(**rebuild(tensors), **call.attrs)
 
     return function.get_concrete_function()
 
@@ -184,3 +193,23 @@ def calls_of_block(ops, case):
             attrs,
         ),
     ]
+
+
+LINEAR_SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
+
+
+def linear_call(rnn_mode, shape, rng, transposed=False, without=()):
+    """A valid call of LinearRecurrence, float32; shape is (T, B, H)."""
+    units, gates = shape[2], {"lstm": 4, "gru": 3}.get(rnn_mode, 1)
+    names = ["input", "cell_input", *LINEAR_SLOPES]
+    if rnn_mode != "lstm":
+        without = (*without, *(n for n in names if "c" in n.split("_")))
+    tensors = {}
+    for name in names:
+        wide = (*shape[:2], gates * units if name.endswith("gates") else units)
+        tensors[name] = rng.uniform(-0.5, 0.5, (0,) if name in without else wide)
+    tensors["recurrent_kernel"] = rng.uniform(-0.5, 0.5, (units, gates * units)) / units
+    if rnn_mode != "lstm":
+        tensors["cell_input"] = np.zeros([])
+    tensors = {name: array.astype(np.float32) for name, array in tensors.items()}
+    return Call("LinearRecurrence", tensors, {"rnn_mode": rnn_mode, "transposed": transposed})

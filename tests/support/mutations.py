@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from support.calls import Call
+from support.calls import LINEAR_SLOPES, Call
 
 INT_SIZES = ("num_layers", "num_units", "input_size")
 
@@ -55,6 +55,8 @@ def other_shapes(shape):
 
 def _ignored(call, name):
     without_cell_state = call.attrs.get("rnn_mode", "lstm") != "lstm"
+    if call.op == "LinearRecurrence":
+        return without_cell_state and name == "cell_input"
     return name == "host_reserved" or (
         without_cell_state and name.split("_backprop")[0].endswith("_c")
     )
@@ -83,6 +85,8 @@ def _may_be_absent(call, name, shape):
     """Whether a tensor goes from or to a shape that stands for another legal call."""
     if name == "packed":
         return shape == (0,)
+    if call.op == "LinearRecurrence":
+        return name in LINEAR_SLOPES and shape == (0,)
     if not call.op.startswith("LayerRNN") or name not in OPTIONAL:
         return False
     # A vector in place of an absent one may happen to be of the right size.
@@ -91,7 +95,10 @@ def _may_be_absent(call, name, shape):
 
 # A size that two tensors share is reported for one of them; which one is up to the op.
 PARTNERS = {
-    "input": ("input_h", "params", "sequence_lengths", "output", "input_c"),
+    "input": (
+        *("input_h", "params", "sequence_lengths", "output", "input_c"),
+        *("cell_input", "recurrent_kernel", *LINEAR_SLOPES),
+    ),
     "input_h": (
         "input_c",
         "params",
@@ -205,6 +212,10 @@ def attribute_mutations(call):
                 yield Mutation(f"{name} = {value!r}", call.with_attr(name, value), (name,), True)
     if call.op.startswith("LayerRNN"):
         yield from _layer_attribute_mutations(call)
+    if call.op == "LinearRecurrence":
+        names = ("cell_input", "recurrent_kernel", "rnn_mode", *LINEAR_SLOPES)
+        for mode in {"lstm", "gru", "rnn_tanh"} - {attrs["rnn_mode"]}:
+            yield Mutation(f"rnn_mode {mode}", call.with_attr("rnn_mode", mode), names, True)
     if "num_proj" not in attrs:
         return
     if attrs["rnn_mode"] == "lstm":

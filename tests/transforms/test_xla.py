@@ -30,7 +30,7 @@ def run_compiled(call, module=ops):
     tensors = {n: v for n, v in tensors.items() if n not in sizes}
 
     def run(tensors):
-        return getattr(module, call.op)(**tensors, **sizes, **call.attrs)
+        return calls.function_of(module, call.op)(**tensors, **sizes, **call.attrs)
 
     return compiled(run)(tensors)
 
