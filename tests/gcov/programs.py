@@ -44,6 +44,7 @@ PLAIN = ("--coverage", "-O0", "-g0")
 # The kernels would take hours without. WHY atomic: GCC may keep the variable of a loop in a counter
 # alone, which other threads change (seen in GRU: wrong results on several threads).
 OPTIMISED = ("--coverage", "-fprofile-update=atomic", "-O1", "-g0")
+CHECKED = ("-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
 LINK = ("-lgtest_main", "-lgtest", "-lgmock", "-lpthread", "-ldl")
 
 
@@ -52,6 +53,7 @@ class Coverage:
 
     def __init__(self, folder, jobs):
         self.folder = pathlib.Path(folder).resolve()
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.plain = native_build.NativeBuild(self.folder / "plain", PLAIN, jobs=jobs)
         self.optimised = native_build.NativeBuild(self.folder / "optimised", OPTIMISED, jobs=jobs)
 
@@ -61,20 +63,26 @@ class Coverage:
     def _kernels(self):
         return self.optimised.compile(native_build.sources_of("cc/cpu"), ["-DRNN_OPS_ISA_BASELINE"])
 
+    def build_core_tests(self):
+        library = self.plain.archive("libcore.a", self._core())
+        objects = self.plain.compile(CORE_TESTS, CHECKED)
+        return [
+            self.plain.link(source.removesuffix(".cc"), [made, library], LINK)
+            for source, made in zip(CORE_TESTS, objects, strict=True)
+        ]
+
     def build_tests(self):
         library = self.plain.archive("libtested.a", self._core() + self._kernels())
-        checked = ["-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE"]
         helpers = self.optimised.archive("libhelpers.a", self.optimised.compile(CPU_HELPERS))
-        pieces = self.optimised.compile([PIECES], checked)
+        pieces = self.optimised.compile([PIECES], CHECKED)
         # piece_test looks for it in this folder.
         self.optimised.link(
             "tests/cc/cpu/pieces_baseline.so", pieces, ["-shared", "-Wl,-Bsymbolic", "-lpthread"]
         )
-        objects = self.plain.compile(CORE_TESTS, checked)
-        objects += self.optimised.compile(CPU_TESTS, checked)
-        return [
+        objects = self.optimised.compile(CPU_TESTS, CHECKED)
+        return self.build_core_tests() + [
             self.optimised.link(source.removesuffix(".cc"), [made, helpers, library], LINK)
-            for source, made in zip(CORE_TESTS + CPU_TESTS, objects, strict=True)
+            for source, made in zip(CPU_TESTS, objects, strict=True)
         ]
 
     def build_package(self):
@@ -100,8 +108,13 @@ class Coverage:
         return package.parent
 
     def steps(self, tests, package, jobs):
-        """[(name, function that returns whether it passed)] of all that is to run."""
+        """[(name, function that returns whether it passed)] of all that is to run.
+
+        package: None for the C++ tests alone.
+        """
         found = [(program.name, functools.partial(self._run_test, program)) for program in tests]
+        if package is None:
+            return found
         return found + [
             (test, functools.partial(self._run_python, package, test, jobs))
             for test in PYTHON_TESTS
@@ -113,7 +126,7 @@ class Coverage:
         Counts of an earlier build are forgotten with it.
         """
         record = self.folder / "done.txt"
-        built = [*tests, *package.rglob("*.so")]
+        built = [*tests, *(package.rglob("*.so") if package else ())]
         newest = max(path.stat().st_mtime for path in built)
         if not record.exists() or record.stat().st_mtime < newest:
             for path in self.folder.rglob("*.gcda"):

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 
 import tf_rnn_ops
 from reference.spec import RnnSpec
@@ -11,17 +13,51 @@ from support import calls
 SECONDS = 60
 
 
-def test_a_call_in_a_child_is_that_of_its_parent(rng):
+def forward_and_backward(rng):
+    """A function that calls both and returns the bytes of their results."""
     spec = RnnSpec("lstm", 1, 96, 64)
     found = calls.rnn_calls(tf_rnn_ops.raw_ops, spec, 20, 64, rng)
     functions = [calls.prepared(tf_rnn_ops.raw_ops, call) for call in found]
-    want = [calls.result_bytes(function()) for function in functions]
+    return lambda: [calls.result_bytes(function()) for function in functions]
+
+
+def call_in_child(run, want):
     child = os.fork()
     if child == 0:
         signal.alarm(SECONDS)
-        same = [calls.result_bytes(function()) for function in functions] == want
-        os._exit(0 if same else 1)
+        os._exit(0 if run() == want else 1)
     _, status = os.waitpid(child, 0)
     assert not os.WIFSIGNALED(status), f"the child ended by signal {os.WTERMSIG(status)}"
     assert os.WEXITSTATUS(status) == 0, "another result"
-    assert [calls.result_bytes(function()) for function in functions] == want
+
+
+def test_a_call_in_a_child_is_that_of_its_parent(rng):
+    run = forward_and_backward(rng)
+    want = run()
+    call_in_child(run, want)
+    assert run() == want
+
+
+# The threads hold memory of the block cache, and some lock, when the process is doubled.
+def test_a_fork_while_other_threads_call(rng):
+    run = forward_and_backward(rng)
+    want = run()
+    ends, wrong = threading.Event(), []
+
+    def keep_calling():
+        while not ends.is_set():
+            if run() != want:
+                wrong.append(threading.current_thread().name)
+
+    threads = [threading.Thread(target=keep_calling) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            time.sleep(0.01)  # so that they are somewhere else
+            call_in_child(run, want)
+    finally:
+        ends.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong

@@ -116,6 +116,14 @@ TEST(BlockCacheTest, TheLimitEvictsWhatWasReturnedLongestAgo) {
   for (void* block : {a, c}) cache.Return(block);
 }
 
+TEST(BlockCacheTest, AllOfTheLimitIsUsed) {
+  BlockCache cache(20 * kMiB);
+  void* a = cache.Take(8 * kMiB);
+  void* b = cache.Take(12 * kMiB);
+  for (void* block : {a, b}) cache.Return(block);
+  EXPECT_EQ(cache.kept_bytes(), 20 * kMiB);
+}
+
 TEST(BlockCacheTest, ABlockLargerThanTheLimitLeavesTheOthers) {
   BlockCache cache(4 * kMiB);
   void* small = cache.Take(2 * kMiB);

@@ -91,6 +91,17 @@ TEST(BlockLstmShapes, WeightsHaveARowForXAndOneForH) {
   ExpectInvalid(in.Infer(), {"w must have shape [I+H, 4*H]", "H must be at least 1"});
 }
 
+TEST(BlockLstmShapes, TheGradientOfTheWeightsHasTheirRowsOnceBothSizesAreKnown) {
+  const int w = kBlockLstmGrad.GradientOf("w");
+  InputShapes x(kBlockLstmGrad), h(kBlockLstmGrad);
+  x["x"] = Shape({kU, kU, 5});
+  EXPECT_EQ(x.Output(w), (std::vector<int64_t>{kU, kU}));
+  h["h_prev"] = Shape({kU, 3});
+  EXPECT_EQ(h.Output(w), (std::vector<int64_t>{kU, 12}));
+  h["x"] = Shape({kU, kU, 5});
+  EXPECT_EQ(h.Output(w), (std::vector<int64_t>{8, 12}));
+}
+
 // 16 tensors of 8 bytes, every size rounded up by at most 64, two steps more than there are.
 bool Fits(const RnnDims& d) {
   using Wide = unsigned __int128;

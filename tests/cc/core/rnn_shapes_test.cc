@@ -508,6 +508,48 @@ TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
                 {"input must have fewer than 2^31 time steps", "2147483648"});
 }
 
+TEST(Tensors, ThatACallUses) {
+  RnnAttrs lstm, gru;
+  gru.mode = RnnMode::kGru;
+  const auto used = [](const OpSpec& op, const char* name, const RnnAttrs& attrs,
+                       const PartialShape& shape) {
+    return IsUsed(op.inputs[op.Input(name)], attrs, shape);
+  };
+  EXPECT_TRUE(used(kCudnnRnnV3, "input", gru, Shape({0})));
+  EXPECT_TRUE(used(kCudnnRnnV3, "input_c", lstm, Shape({0})));
+  EXPECT_FALSE(used(kCudnnRnnV3, "input_c", gru, Shape({2, 2, 3})));
+  EXPECT_TRUE(used(kCudnnRnnBackpropV3, "reserve_space", gru, Shape({0})));
+  EXPECT_FALSE(used(kCudnnRnnBackpropV3, "host_reserved", lstm, Shape({0})));
+  for (const char* name : {"bias", "projection"}) {
+    EXPECT_TRUE(used(kLayerRnn, name, lstm, Shape({3, 4})));
+    EXPECT_TRUE(used(kLayerRnn, name, lstm, Shape({0, 4})));
+    EXPECT_TRUE(used(kLayerRnn, name, lstm, Shape({1})));
+    EXPECT_TRUE(used(kLayerRnn, name, lstm, PartialShape::Unknown()));
+    EXPECT_FALSE(used(kLayerRnn, name, lstm, Shape({0})));
+  }
+}
+
+TEST(Tensors, ThatAreZeroWhateverIsComputed) {
+  RnnAttrs training, inference, gru;
+  inference.is_training = false;
+  gru.mode = RnnMode::kGru;
+  const auto zero = [](const char* name, const RnnAttrs& attrs) {
+    return IsZero(kCudnnRnnV3.output(kCudnnRnnV3.Output(name)), attrs);
+  };
+  EXPECT_FALSE(zero("output", gru));
+  EXPECT_FALSE(zero("output_c", inference));
+  EXPECT_TRUE(zero("output_c", gru));
+  EXPECT_FALSE(zero("reserve_space", training));
+  EXPECT_TRUE(zero("reserve_space", inference));
+  EXPECT_TRUE(zero("host_reserved", training));
+}
+
+TEST(Shapes, InMessages) {
+  EXPECT_EQ(ToString(PartialShape::Unknown()), "unknown");
+  EXPECT_EQ(ToString(Shape({})), "[]");
+  EXPECT_EQ(ToString(Shape({0, kU, 3})), "[0, ?, 3]");
+}
+
 TEST(ReserveSpace, HoldsItsBytesInWholeElements) {
   EXPECT_EQ(ReserveElements(0, 4), 0);
   EXPECT_EQ(ReserveElements(8, 4), 2);

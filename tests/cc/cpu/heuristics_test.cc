@@ -226,7 +226,7 @@ TEST(ChooseRowItems, SmallerBlocksWhereColumnsAreFew) {
 }
 
 TEST(ChooseRowItems, NothingToCut) {
-  EXPECT_EQ(ChooseRowItems(0, 4, 16).count, 0);
+  ExpectItems(ChooseRowItems(0, 4, 16), 32, 1, 0);
   ExpectItems(ChooseRowItems(32, 0, 16), 32, 1, 1);
 }
 

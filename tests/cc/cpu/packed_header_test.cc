@@ -63,6 +63,10 @@ TEST(PackedHeader, ItsOwnIsTaken) {
   EXPECT_TRUE(outcome.usable);
 }
 
+// FNV-1a, computed elsewhere: who changes it, or a field, makes packed weights that were saved
+// unreadable.
+TEST(PackedHeader, KnownChecksum) { EXPECT_EQ(Header().checksum, 0xab36028afbd6dbd4); }
+
 TEST(PackedHeader, ThatOfOtherKernelsIsLeftAlone) {
   // Whatever its size is.
   for (int64_t panels : {int64_t{0}, kPanels, 2 * kPanels}) {
