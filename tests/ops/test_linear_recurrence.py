@@ -1,12 +1,13 @@
-"""LinearRecurrence against its documented equations in float64, written out in numpy."""
+"""LinearRecurrence against its documented equations."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from reference import linear_recurrence
+from reference.linear_recurrence import GATES
 
-GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1}
 SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
 # Steps, rows, units: whole vectors, rests of them, few rows, more rows than a tile has.
 SIZES = [(5, 13, 16), (3, 1, 5), (4, 2, 37), (6, 33, 67), (1, 4, 8)]
@@ -30,62 +31,12 @@ def _run(arrays, dtype="float64", **attrs):
     return tf_rnn_ops._loader.ops().tf_rnn_ops_linear_recurrence(**tensors, **attrs)
 
 
-def _expected(mode, arrays, transposed):
-    """The equations of the op's documentation."""
-    a, gates, lstm = arrays, GATES[mode], mode == "lstm"
-    steps = len(a["input"])
-    zero = np.zeros(a["input"].shape[1:])
-
-    def slope(name, t):
-        return a[name][t] if a[name].size else 0.0
-
-    def over_gates(name, t, rows):
-        """A slope by the gates times a row of G*H, added up."""
-        parts = np.split(slope(name, t) * rows, gates, -1)
-        return sum(parts)
-
-    def of_gates(name, t, state):
-        """The same with the state of each unit for all of its gates."""
-        return slope(name, t) * np.tile(state, gates)
-
-    hs, cs = [zero] * steps, [zero] * steps
-    h, c = zero, zero
-    for k in range(steps):
-        t = steps - 1 - k if transposed else k
-        u, v = a["input"][t], a["cell_input"][t] if lstm else zero
-        if k == 0:
-            h, c = u, v
-        elif transposed:
-            back = of_gates("h_by_gates", t + 1, h) + of_gates("c_by_gates", t + 1, c)
-            h, c = (
-                u
-                + back @ a["recurrent_kernel"].T
-                + slope("h_by_h", t + 1) * h
-                + slope("c_by_h", t + 1) * c,
-                v + slope("h_by_c", t + 1) * h + slope("c_by_c", t + 1) * c,
-            )
-        else:
-            rows = h @ a["recurrent_kernel"]
-            h, c = (
-                u
-                + over_gates("h_by_gates", t, rows)
-                + slope("h_by_h", t) * h
-                + slope("h_by_c", t) * c,
-                v
-                + over_gates("c_by_gates", t, rows)
-                + slope("c_by_h", t) * h
-                + slope("c_by_c", t) * c,
-            )
-        hs[t], cs[t] = h, c
-    return np.stack(hs), np.stack(cs)
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("mode", GATES)
 def test_equations(mode, sizes, transposed, rng):
     arrays = _inputs(mode, sizes, rng)
-    want_h, want_c = _expected(mode, arrays, transposed)
+    want_h, want_c = linear_recurrence.run(mode, arrays, transposed)
     for dtype, bound in (("float64", 1e-14), ("float32", 1e-5)):
         got = _run(arrays, dtype, rnn_mode=mode, transposed=transposed)
         np.testing.assert_allclose(got.output, want_h, rtol=bound, atol=bound)
@@ -98,7 +49,7 @@ def test_equations(mode, sizes, transposed, rng):
 def test_slopes_that_are_absent(without, transposed, rng):
     arrays = _inputs("lstm", (4, 9, 19), rng, without)
     got = _run(arrays, rnn_mode="lstm", transposed=transposed)
-    want = _expected("lstm", arrays, transposed)
+    want = linear_recurrence.run("lstm", arrays, transposed)
     np.testing.assert_allclose(got.output, want[0], rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(got.cell_output, want[1], rtol=1e-14, atol=1e-14)
 

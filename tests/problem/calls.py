@@ -3,13 +3,15 @@
 import numpy as np
 
 from problem import values
-from problem.grammar import BLOCK, LAYER
+from problem.grammar import BLOCK, LAYER, LINEAR
 from support import calls, layer_ops, packed_calls
 
 
 def calls_of(ops, problem):
     """The valid calls of a problem in float32: its op, the gradient, and what handles weights."""
     case, time_major = values.case(problem), problem.order == "time"
+    if problem.op == LINEAR:
+        return [calls.call_of_linear(case)]
     if problem.op == BLOCK:
         return calls.calls_of_block(ops, case)
     if problem.op == LAYER:

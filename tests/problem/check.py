@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from problem import ops, values
-from problem.grammar import BLOCK, LAYER, STACK
+from problem.grammar import BLOCK, LAYER, LINEAR, STACK
 from reference import dropout, rounding
 from support import bounds, tf_ops
 
@@ -35,6 +35,8 @@ def _decided(problem, steps):
 def reference(problem, case, got):
     """The Expected of a problem. A 16-bit gradient op is given rounded outputs: those of `got`."""
     given = got if "16" in problem.type else {}
+    if problem.op == LINEAR:
+        return Expected(case.reference())
     if problem.op == BLOCK:
         outputs, grads = case.reference()
         if given and problem.run == "training":
@@ -89,6 +91,8 @@ def check(problem):
         problem, got if expected.decided else without_gradients(got), expected.arrays, "reference"
     )
     assert_same(ops.run(problem, case), got, "repeated")
+    if problem.op == LINEAR:
+        return case, got, expected
     if problem.op != BLOCK:
         other = "batch" if problem.order == "time" else "time"
         assert_same(ops.run(problem, case, other), got, f"{other} major")

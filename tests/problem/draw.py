@@ -2,7 +2,18 @@
 
 import itertools
 
-from problem.grammar import ACTIVATIONS, BLOCK, CELLS, GATES, LAYER, STACK, TYPES, Problem
+from problem.grammar import (
+    ACTIVATIONS,
+    BLOCK,
+    CELLS,
+    GATES,
+    LAYER,
+    LINEAR,
+    LINEAR_CELLS,
+    STACK,
+    TYPES,
+    Problem,
+)
 from problem.values import words
 
 # How many problems, and how many one process runs.
@@ -106,7 +117,21 @@ def _draw(dice):
             keys["proj_clip"] = dice.one_of((0.0, 0.25)) if keys["P"] else 0.0
     elif op == LAYER and dice.chance(40):
         keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
+    if op == BLOCK and dice.chance(30):
+        return _linear(dice, keys)
     return Problem(**keys)
+
+
+def _linear(dice, keys):
+    """A linear recurrence of the sizes that were drawn."""
+    return Problem(
+        op=LINEAR,
+        cell=dice.one_of(LINEAR_CELLS),
+        type=dice.one_of(("float32", "float64")),
+        slopes=dice.one_of(("all", "all", "gates", "states", "none")),
+        adjoint=dice.one_of(("yes", "no")),
+        **{key: keys[key] for key in ("T", "B", "H", "seed")},
+    )
 
 
 def problem(seed, number, largest=_LARGEST):
@@ -134,6 +159,8 @@ def _choices(p):
     if p.op == LAYER:
         found |= {"mask": p.mask, "bias": p.bias, "projection": bool(p.P)}
         found |= {"activation": p.activation, "recurrent_activation": p.recurrent_activation}
+    if p.op == LINEAR:
+        found |= {"slopes": p.slopes, "adjoint": p.adjoint}
     if p.op in (LAYER, BLOCK):
         found |= {"peephole": p.peephole, "clip": bool(p.clip)}
     found["lengths"] = p.lengths if p.lengths in ("full", "random") else "given"

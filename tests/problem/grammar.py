@@ -9,9 +9,12 @@ ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu",
 TYPES = ("float32", "float64", "float16", "bfloat16")
 ISAS = ("baseline", "avx2", "avx512")
 
-STACK, LAYER, BLOCK = "CudnnRNNV3", "LayerRNN", "BlockLSTMV2"
+LINEAR_CELLS = ("lstm", "gru", "tanh")
+
+STACK, LAYER, BLOCK, LINEAR = "CudnnRNNV3", "LayerRNN", "BlockLSTMV2", "LinearRecurrence"
 _RNN = (STACK, LAYER)
-_ALL = (STACK, LAYER, BLOCK)
+_NETWORKS = (*_RNN, BLOCK)
+_ALL = (*_NETWORKS, LINEAR)
 
 
 def _key(default, ops, one_of=None, smallest=None):
@@ -25,17 +28,17 @@ class Problem:
     """A valid call. The fields are the keys of the line, in the order in which they are printed."""
 
     op: str = _key(STACK, _ALL, one_of=_ALL)
-    cell: str = _key("lstm", _RNN, one_of=LAYER_CELLS)
+    cell: str = _key("lstm", (*_RNN, LINEAR), one_of=LAYER_CELLS)
     T: int = _key(1, _ALL, smallest=0)
     B: int = _key(1, _ALL, smallest=0)
-    I: int = _key(1, _ALL, smallest=1)  # noqa: E741 - the project's letter for the input size
+    I: int = _key(1, _NETWORKS, smallest=1)  # noqa: E741 - the project's letter for the input size
     H: int = _key(1, _ALL, smallest=1)
     P: int = _key(0, _RNN, smallest=0)
     L: int = _key(1, (STACK,), smallest=1)
     D: int = _key(1, (STACK,), one_of=(1, 2))
     type: str = _key("float32", _ALL, one_of=TYPES)
     input: str = _key("linear", (STACK,), one_of=("linear", "skip", "auto"))
-    lengths: str = _key("full", _ALL)
+    lengths: str = _key("full", _NETWORKS)
     mask: str = _key("none", (LAYER,), one_of=("none", "input", "recurrent", "both"))
     bias: str = _key("yes", (LAYER,), one_of=("yes", "no"))
     activation: str = _key("tanh", (LAYER,), one_of=ACTIVATIONS)
@@ -45,7 +48,9 @@ class Problem:
     proj_clip: float = _key(0.0, (LAYER,), smallest=0)
     peephole: str = _key("no", (LAYER, BLOCK), one_of=("yes", "no"))
     order: str = _key("time", _RNN, one_of=("time", "batch"))
-    run: str = _key("training", _ALL, one_of=("training", "inference", "packed"))
+    slopes: str = _key("all", (LINEAR,), one_of=("all", "gates", "states", "none"))
+    adjoint: str = _key("no", (LINEAR,), one_of=("yes", "no"))
+    run: str = _key("training", _NETWORKS, one_of=("training", "inference", "packed"))
     isa: str = _key("", _ALL, one_of=ISAS)
     threads: int = _key(0, _ALL, smallest=1)
     seed: int = _key(0, _ALL, smallest=0)
@@ -65,6 +70,10 @@ class Problem:
         self._check_lengths()
         if self.op == STACK and self.cell not in CELLS:
             raise ValueError(f"cell is {self.cell}, expected one of {', '.join(CELLS)}")
+        if self.op == LINEAR and self.cell not in LINEAR_CELLS:
+            raise ValueError(f"cell is {self.cell}, expected one of {', '.join(LINEAR_CELLS)}")
+        if self.op == LINEAR and self.type not in ("float32", "float64"):
+            raise ValueError(f"type is {self.type}, expected float32 or float64")
         usual = self.activation == "tanh" and self.recurrent_activation == "sigmoid"
         if self.cell in ("tanh", "relu") and not usual:
             raise ValueError(f"cell is {self.cell}, whose name says its activation")

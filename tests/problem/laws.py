@@ -11,9 +11,11 @@ import numpy as np
 
 from problem import ops
 from problem.check import assert_close, assert_same, without_gradients
-from problem.grammar import BLOCK, LAYER, STACK
+from problem.grammar import BLOCK, LAYER, LINEAR, STACK
 from reference import layout
 from reference.rounding import rounder
+from support import bounds
+from support.linear_case import SLOPES
 
 # Both sides of a law have errors of their own.
 _TWO_CALLS = 2.0
@@ -71,6 +73,7 @@ _ROW_AXES = {
     LAYER: {"x": 1, "h0": 0, "c0": 0, "lengths": 0, "input_mask": 1, "recurrent_mask": 1,
             "dy": 1, "dh": 0, "dc": 0},
     BLOCK: {"x": 1, "cs_prev": 0, "h_prev": 0, "cs_grad": 1, "h_grad": 1},
+    LINEAR: dict.fromkeys(("input", "cell_input", *SLOPES), 1),
 }  # fmt: skip
 _UPSTREAM = {STACK: ("dy", "dh", "dc"), LAYER: ("dy", "dh", "dc"), BLOCK: ("cs_grad", "h_grad")}
 _WEIGHT_GRADIENTS = {
@@ -289,8 +292,36 @@ def wider_type(s):
         assert_close(p, without_gradients(s.got), rounded, "float32, rounded once", _TWO_CALLS)
 
 
+def scaled_inputs(s):
+    """Inputs of a linear recurrence times 4 give outputs times 4, to the bit."""
+    inputs = {name: getattr(s.case, name) for name in ("input", "cell_input")}
+    arrays = {name: 4.0 * array for name, array in inputs.items() if array is not None}
+    got = ops.run(s.problem, _changed(s.case, **arrays))
+    assert_same(got, {name: 4.0 * array for name, array in s.got.items()}, "inputs times 4")
+
+
+def adjoint(s):
+    """<A u, v> = <u, A' v>, whatever the recurrence A is."""
+    draw = np.random.default_rng(s.problem.seed)
+    inputs = {"output": s.case.input, "cell_output": s.case.cell_input}
+    others = {n: rounder(s.problem.type)(draw.uniform(-1, 1, a.shape)) for n, a in s.got.items()}
+    arrays = {"input": others["output"], "cell_input": others.get("cell_output")}
+    turned = dataclasses.replace(s.case, transposed=not s.case.transposed, **arrays)
+    back = ops.run(s.problem, turned)
+    left = sum(np.sum(array * others[name]) for name, array in s.got.items())
+    right = sum(np.sum(inputs[name] * array) for name, array in back.items())
+    size = sum(np.sum(np.abs(array * others[name])) for name, array in s.got.items())
+    size += sum(np.sum(np.abs(inputs[name] * array)) for name, array in back.items())
+    allowed = bounds.limit("output", s.problem.type) * max(size, 1.0)
+    assert abs(left - right) <= allowed, f"adjoint: {left} and {right}, allowed {allowed:.3e}"
+
+
 def applicable(problem):
     """The laws that say something about a problem."""
+    if problem.op == LINEAR:
+        laws = [rows_in_another_order] if problem.B > 1 else []
+        laws += [scaled_inputs, adjoint]
+        return laws + ([wider_type] if problem.type == "float32" else [])
     laws = [rows_in_another_order] if problem.B > 1 and not problem.dropout else []
     between_layers = problem.op == STACK and problem.dropout
     if problem.T and problem.B and not between_layers:

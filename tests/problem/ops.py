@@ -4,7 +4,7 @@ import tensorflow as tf
 
 import tf_rnn_ops
 from problem import values
-from problem.grammar import BLOCK, LAYER
+from problem.grammar import BLOCK, LAYER, LINEAR
 from support import layer_ops, packed_calls, tf_ops
 
 raw = tf_rnn_ops.raw_ops
@@ -57,6 +57,10 @@ def _block(p, case, order):
     return tf_ops.block_arrays(result, grads)
 
 
+def _linear(p, case, order):
+    return case.run()
+
+
 def run(problem, case=None, order=None):
     """Outputs, and in training gradients, as a dict of time-major float64 arrays.
 
@@ -66,5 +70,5 @@ def run(problem, case=None, order=None):
         order: "time" or "batch", by default that of the line.
     """
     case = values.case(problem) if case is None else case
-    runner = {LAYER: _layer, BLOCK: _block}.get(problem.op, _stack)
+    runner = {LAYER: _layer, BLOCK: _block, LINEAR: _linear}.get(problem.op, _stack)
     return runner(problem, case, order or problem.order)

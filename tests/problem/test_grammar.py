@@ -22,6 +22,8 @@ from problem import draw, grammar, values
          "recurrent_activation=hard_sigmoid"),
         ("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=.5 peephole=yes",
          "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
+        ("op=LinearRecurrence adjoint=yes slopes=gates H=5 B=2 T=3 cell=gru",
+         "op=LinearRecurrence cell=gru T=3 B=2 H=5 slopes=gates adjoint=yes"),
     ],
 )  # fmt: skip
 def test_is_printed_in_one_order_without_defaults(line, printed):
@@ -38,7 +40,8 @@ def test_is_printed_in_one_order_without_defaults(line, printed):
      "op=LayerRNN cell=relu recurrent_activation=tanh", "op=LayerRNN activation=softmax",
      "op=BlockLSTMV2 mask=both", "mask=both", "lengths=3 T=2", "lengths=1,2 B=3 T=2",
      "lengths=1,2,1 B=2 T=2", "dropout=1", "op=LayerRNN dropout=0.5", "op=Other",
-     "run=backwards", "sizes=3"],
+     "run=backwards", "sizes=3", "op=LinearRecurrence I=2", "op=LinearRecurrence cell=relu",
+     "op=LinearRecurrence type=float16", "op=LinearRecurrence slopes=some", "adjoint=yes"],
 )  # fmt: skip
 def test_refuses_what_is_no_problem(line):
     with pytest.raises(ValueError, match="not a problem"):
@@ -68,7 +71,20 @@ def test_the_smoke_set_is_the_one_that_is_drawn():
 
 def test_the_sets_have_every_value_of_every_key():
     drawn = list(draw.problems("smoke"))
-    for key in ("op", "cell", "type", "run", "order", "input", "mask", "bias", "peephole", "D"):
+    for key in (
+        "op",
+        "cell",
+        "type",
+        "run",
+        "order",
+        "input",
+        "mask",
+        "bias",
+        "peephole",
+        "D",
+        "slopes",
+        "adjoint",
+    ):
         allowed = grammar.Problem.__dataclass_fields__[key].metadata["one_of"]
         assert {getattr(p, key) for p in drawn} == set(allowed), key
     # Zero steps or rows, lengths of 0, projections, dropout and clips are among them.

@@ -5,7 +5,7 @@ tests/cc/cpu/problem_values.cc draws the same numbers in C++.
 
 import numpy as np
 
-from problem.grammar import BLOCK, GATES, LAYER
+from problem.grammar import BLOCK, GATES, LAYER, LINEAR
 from reference import layout
 from reference.block_lstm import BlockLstmInputs
 from reference.layer import LayerInputs
@@ -13,6 +13,7 @@ from reference.rounding import rounder
 from reference.spec import RnnSpec
 from support.cases import BlockCase, RnnCase
 from support.layer_cases import LayerCase
+from support.linear_case import LinearCase
 
 _STEP = 0x9E3779B97F4A7C15
 _MODES = {
@@ -158,7 +159,24 @@ def _block(p, draw):
     )
 
 
+def _linear(p, draw):
+    gates, states = p.slopes in ("all", "gates"), p.slopes in ("all", "states")
+    found = {"input": draw.uniform("input", 1, p.T, p.B, p.H)}
+    columns = GATES[p.cell] * p.H
+    weight = 1.5 / np.sqrt(p.H)
+    found["recurrent_kernel"] = draw.uniform("recurrent_kernel", weight, p.H, columns)
+    letters = "hc" if p.cell == "lstm" else "h"
+    if p.cell == "lstm":
+        found["cell_input"] = draw.uniform("cell_input", 1, p.T, p.B, p.H)
+    names = [f"{a}_by_gates" for a in letters if gates]
+    names += [f"{a}_by_{b}" for a in letters for b in letters if states]
+    for name in names:
+        size = columns if name.endswith("gates") else p.H
+        found[name] = draw.uniform(name, 0.5, p.T, p.B, size)
+    return LinearCase(p.type, _MODES[p.cell], p.adjoint == "yes", **found)
+
+
 def case(problem):
     """The problem as a case of support/, time-major, in float64 arrays exact in its type."""
-    make = {LAYER: _layer, BLOCK: _block}.get(problem.op, _stack)
+    make = {LAYER: _layer, BLOCK: _block, LINEAR: _linear}.get(problem.op, _stack)
     return make(problem, _Draw(problem))

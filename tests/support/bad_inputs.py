@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+from problem import grammar, values
 from reference.spec import RnnSpec
 from support import calls, layer_cases, layer_ops, mutations, packed_calls, subproc
 
@@ -37,8 +38,9 @@ def base_calls(ops, rng):
         case = layer_cases.layer_case(mode, (5, 3, 4, 6), rng, "float32", **given)
         found += layer_ops.calls(ops, case, time_major)
         found.append(packed_calls.of_layer(ops, found[-2]))
-    for mode, without in (("lstm", ()), ("gru", ("h_by_h",)), ("rnn_tanh", ())):
-        found.append(calls.linear_call(mode, (5, 3, 6), rng, mode == "gru", without))
+    for line in ("cell=lstm", "cell=gru adjoint=yes slopes=gates", "cell=tanh"):
+        problem = grammar.parse(f"op=LinearRecurrence T=5 B=3 H=6 {line}")
+        found.append(calls.call_of_linear(values.case(problem)))
     return found
 
 

@@ -195,21 +195,8 @@ def calls_of_block(ops, case):
     ]
 
 
-LINEAR_SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
-
-
-def linear_call(rnn_mode, shape, rng, transposed=False, without=()):
-    """A valid call of LinearRecurrence, float32; shape is (T, B, H)."""
-    units, gates = shape[2], {"lstm": 4, "gru": 3}.get(rnn_mode, 1)
-    names = ["input", "cell_input", *LINEAR_SLOPES]
-    if rnn_mode != "lstm":
-        without = (*without, *(n for n in names if "c" in n.split("_")))
-    tensors = {}
-    for name in names:
-        wide = (*shape[:2], gates * units if name.endswith("gates") else units)
-        tensors[name] = rng.uniform(-0.5, 0.5, (0,) if name in without else wide)
-    tensors["recurrent_kernel"] = rng.uniform(-0.5, 0.5, (units, gates * units)) / units
-    if rnn_mode != "lstm":
-        tensors["cell_input"] = np.zeros([])
-    tensors = {name: array.astype(np.float32) for name, array in tensors.items()}
-    return Call("LinearRecurrence", tensors, {"rnn_mode": rnn_mode, "transposed": transposed})
+def call_of_linear(case):
+    """The call of LinearRecurrence of a float32 LinearCase."""
+    tensors = {name: array.astype(np.float32) for name, array in case.arrays().items()}
+    attrs = {"rnn_mode": case.rnn_mode, "transposed": case.transposed}
+    return Call("LinearRecurrence", tensors, attrs)

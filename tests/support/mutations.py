@@ -9,7 +9,8 @@ import re
 
 import numpy as np
 
-from support.calls import LINEAR_SLOPES, Call
+from support.calls import Call
+from support.linear_case import SLOPES
 
 INT_SIZES = ("num_layers", "num_units", "input_size")
 
@@ -62,8 +63,12 @@ def _ignored(call, name):
     )
 
 
-def _is_time_axis(call, name, shape):
-    """Whether `shape` differs from the forward input's only in T."""
+def _is_free(call, name, shape):
+    """Whether `shape` differs from the forward input's only in what no other tensor has, such as T."""
+    if call.op == "LinearRecurrence" and name == "input":
+        alone = not any(call.tensors[other].size for other in ("cell_input", *SLOPES))
+        alone = alone and call.attrs["rnn_mode"] != "lstm"
+        return alone and len(shape) == 3 and shape[2] == call.tensors[name].shape[2]
     ops = ("CudnnRNNV3", "StatelessCudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked")
     if call.op in ops and name == "input":
         axis = 0 if call.attrs["time_major"] else 1
@@ -86,7 +91,7 @@ def _may_be_absent(call, name, shape):
     if name == "packed":
         return shape == (0,)
     if call.op == "LinearRecurrence":
-        return name in LINEAR_SLOPES and shape == (0,)
+        return name in SLOPES and shape == (0,)
     if not call.op.startswith("LayerRNN") or name not in OPTIONAL:
         return False
     # A vector in place of an absent one may happen to be of the right size.
@@ -97,7 +102,7 @@ def _may_be_absent(call, name, shape):
 PARTNERS = {
     "input": (
         *("input_h", "params", "sequence_lengths", "output", "input_c"),
-        *("cell_input", "recurrent_kernel", *LINEAR_SLOPES),
+        *("cell_input", "recurrent_kernel", *SLOPES),
     ),
     "input_h": (
         "input_c",
@@ -137,7 +142,7 @@ def shape_mutations(call):
             yield from _list_mutations(call, name, names)
             continue
         for shape in other_shapes(np.shape(value)):
-            if _is_time_axis(call, name, shape) or _may_be_absent(call, name, shape):
+            if _is_free(call, name, shape) or _may_be_absent(call, name, shape):
                 continue
             label = f"{name} {list(np.shape(value))} -> {list(shape)}"
             static = len(shape) != 1 or not _length_is_for_the_kernel(call, name)
@@ -213,7 +218,7 @@ def attribute_mutations(call):
     if call.op.startswith("LayerRNN"):
         yield from _layer_attribute_mutations(call)
     if call.op == "LinearRecurrence":
-        names = ("cell_input", "recurrent_kernel", "rnn_mode", *LINEAR_SLOPES)
+        names = ("cell_input", "recurrent_kernel", "rnn_mode", *SLOPES)
         for mode in {"lstm", "gru", "rnn_tanh"} - {attrs["rnn_mode"]}:
             yield Mutation(f"rnn_mode {mode}", call.with_attr("rnn_mode", mode), names, True)
     if "num_proj" not in attrs:

@@ -138,6 +138,17 @@ const Fields<V> kBlockInputs = {
 const Fields<V> kBlockGradientInputs = {{"cs_grad", &V::cs_grad}, {"h_grad", &V::h_grad}};
 const Fields<V> kBlockOutputs = {{"i", &V::i},   {"cs", &V::cs}, {"f", &V::f}, {"o", &V::o},
                                  {"ci", &V::ci}, {"co", &V::co}, {"h", &V::h}};
+const Fields<LinearValues> kLinearInputs = {{"input", &LinearValues::input},
+                                            {"cell_input", &LinearValues::cell_input},
+                                            {"recurrent_kernel", &LinearValues::recurrent_kernel},
+                                            {"h_by_gates", &LinearValues::h_by_gates},
+                                            {"c_by_gates", &LinearValues::c_by_gates},
+                                            {"h_by_h", &LinearValues::h_by_h},
+                                            {"h_by_c", &LinearValues::h_by_c},
+                                            {"c_by_h", &LinearValues::c_by_h},
+                                            {"c_by_c", &LinearValues::c_by_c}};
+const Fields<LinearValues> kLinearOutputs = {{"output", &LinearValues::output},
+                                             {"cell_output", &LinearValues::cell_output}};
 const Fields<V> kBlockGradients = {
     {"x_grad", &V::x_grad},           {"cs_prev_grad", &V::cs_prev_grad},
     {"h_prev_grad", &V::h_prev_grad}, {"w_grad", &V::w_grad},
@@ -327,6 +338,7 @@ void Run<Values>::Collect(const Fields<Values>& outputs, const std::string& what
 
 template class Run<RnnValues>;
 template class Run<BlockLstmValues>;
+template class Run<LinearValues>;
 
 RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
                const RunOptions& options)
@@ -534,6 +546,39 @@ void BlockLstmRun::Backward() {
   Collect(kBlockGradients, "backward");
 }
 
+LinearRun::LinearRun(const KernelTable& table, const LinearRecurrenceProblem& p,
+                     const LinearValues& inputs, const RunOptions& options)
+    : Run(p.dtype, inputs, options), table_(table), problem_(p) {
+  values.output.assign(inputs.input.size(), 0);
+  values.cell_output.assign(inputs.cell_input.size(), 0);
+  Provide(kLinearInputs);
+}
+
+void* LinearRun::Given(Vec LinearValues::* vec) {
+  return (values.*vec).empty() ? nullptr : At(vec);
+}
+
+void LinearRun::Compute() {
+  using L = LinearValues;
+  ProvideOutputs(kLinearOutputs);
+  TeamOfThreads team(options_.num_threads);
+  LinearRecurrenceArgs a = {};
+  a.problem = problem_;
+  a.parallel = team.Get();
+  GuardedBuffer scratch(table_.linear_recurrence_scratch(&problem_, &a.parallel.threads),
+                        options_.fill);
+  a.scratch = scratch.data();
+  a.input[0] = Given(&L::input), a.input[1] = Given(&L::cell_input);
+  a.by_gates[0] = Given(&L::h_by_gates), a.by_gates[1] = Given(&L::c_by_gates);
+  a.by_state[0][0] = Given(&L::h_by_h), a.by_state[0][1] = Given(&L::h_by_c);
+  a.by_state[1][0] = Given(&L::c_by_h), a.by_state[1][1] = Given(&L::c_by_c);
+  a.weights = Given(&L::recurrent_kernel);
+  a.output[0] = Given(&L::output), a.output[1] = Given(&L::cell_output);
+  EXPECT_EQ(table_.linear_recurrence(&a), 0);
+  EXPECT_TRUE(scratch.GuardsIntact()) << "the recurrence wrote beyond its scratch";
+  Collect(kLinearOutputs, "recurrence");
+}
+
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   const RnnProblem& p = c.problem;
   const reference::RnnElements n = reference::ElementsOf(p);
@@ -571,6 +616,27 @@ BlockLstmValues RandomInputs(const BlockLstmProblem& p, uint64_t seed) {
   v.h_prev = draw.Uniform("h_prev", 1, p.batch * H);
   v.cs_grad = draw.Uniform("cs_grad", 1, rows * H);
   v.h_grad = draw.Uniform("h_grad", 1, rows * H);
+  return v;
+}
+
+LinearValues RandomInputs(const LinearRecurrenceProblem& p, bool has_states, uint64_t seed) {
+  const Draw draw(p.dtype, seed);
+  const int64_t cells = p.max_time * p.batch * p.num_units, H = p.num_units;
+  const bool has_c = p.num_states > 1;
+  const double weight = 1.5 / std::sqrt(static_cast<double>(H));
+  const auto slope = [&](const char* name, bool given, int64_t n) {
+    return given ? draw.Uniform(name, 0.5, n) : Vec();
+  };
+  LinearValues v;
+  v.input = draw.Uniform("input", 1, cells);
+  if (has_c) v.cell_input = draw.Uniform("cell_input", 1, cells);
+  v.recurrent_kernel = draw.Uniform("recurrent_kernel", weight, H * p.num_gates * H);
+  v.h_by_gates = slope("h_by_gates", p.has_gates, p.num_gates * cells);
+  v.c_by_gates = slope("c_by_gates", p.has_gates && has_c, p.num_gates * cells);
+  v.h_by_h = slope("h_by_h", has_states, cells);
+  v.h_by_c = slope("h_by_c", has_states && has_c, cells);
+  v.c_by_h = slope("c_by_h", has_states && has_c, cells);
+  v.c_by_c = slope("c_by_c", has_states && has_c, cells);
   return v;
 }
 
@@ -617,8 +683,11 @@ void ExpectSame(const Fields<Values>& fields, const Values& got, const Values& w
 
 template double ExpectNear(const Fields<RnnValues>&, const RnnValues&, const RnnValues&, double);
 template double ExpectNear(const Fields<V>&, const V&, const V&, double);
+template double ExpectNear(const Fields<LinearValues>&, const LinearValues&, const LinearValues&,
+                           double);
 template void ExpectSame(const Fields<RnnValues>&, const RnnValues&, const RnnValues&);
 template void ExpectSame(const Fields<V>&, const V&, const V&);
+template void ExpectSame(const Fields<LinearValues>&, const LinearValues&, const LinearValues&);
 
 }  // namespace testing
 }  // namespace cpu

@@ -21,6 +21,7 @@ namespace cpu {
 namespace testing {
 
 using reference::BlockLstmValues;
+using reference::LinearValues;
 using reference::RnnValues;
 using reference::Vec;
 
@@ -79,6 +80,7 @@ using Fields = std::vector<Field<Values>>;
 extern const Fields<RnnValues> kRnnInputs, kRnnGradientInputs, kRnnOutputs, kRnnGradients;
 extern const Fields<BlockLstmValues> kBlockInputs, kBlockGradientInputs, kBlockOutputs,
     kBlockGradients;
+extern const Fields<LinearValues> kLinearInputs, kLinearOutputs;
 
 struct RnnCase {
   RnnProblem problem = {};       // without lengths
@@ -171,12 +173,28 @@ class BlockLstmRun : public Run<BlockLstmValues> {
   BlockLstmProblem problem_;
 };
 
+class LinearRun : public Run<LinearValues> {
+ public:
+  LinearRun(const KernelTable& table, const LinearRecurrenceProblem& problem,
+            const LinearValues& inputs, const RunOptions& options = {});
+  // The problem must have steps and rows.
+  void Compute();
+
+ private:
+  // Null for what is absent.
+  void* Given(Vec LinearValues::* vec);
+
+  const KernelTable& table_;
+  LinearRecurrenceProblem problem_;
+};
+
 // The numbers of the line that Describe gives with seed=SEED (tests/problem/README.md), in the
 // problem's dtype; of a size at which the functions neither saturate nor vanish.
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed);
 // Between time-major and batch-major; `time_major` is the present layout of the values.
 RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values);
 BlockLstmValues RandomInputs(const BlockLstmProblem& p, uint64_t seed);
+LinearValues RandomInputs(const LinearRecurrenceProblem& p, bool has_states, uint64_t seed);
 
 // |got - want| <= tolerance * max(1, the largest |want| of the tensor), for each field. Returns the
 // largest of the quotients that tolerance limits.

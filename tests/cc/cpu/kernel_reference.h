@@ -55,6 +55,15 @@ struct BlockLstmValues {
 
 void RunBlockLstm(const BlockLstmProblem& problem, BlockLstmValues* values);
 
+// Tensors of the linear recurrence, named as the op's; those that are absent are empty.
+struct LinearValues {
+  Vec input, cell_input, recurrent_kernel;
+  Vec h_by_gates, c_by_gates, h_by_h, h_by_c, c_by_h, c_by_c;
+  Vec output, cell_output;
+};
+
+void RunLinearRecurrence(const LinearRecurrenceProblem& problem, LinearValues* values);
+
 }  // namespace reference
 }  // namespace cpu
 }  // namespace rnn_ops

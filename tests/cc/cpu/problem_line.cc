@@ -100,6 +100,23 @@ std::vector<int32_t> Lengths(const std::string& text, int64_t rows, int64_t step
   return lengths;
 }
 
+const std::vector<std::string> kLinearCells = {"lstm", "gru", "tanh"};
+const std::vector<std::string> kSlopes = {"all", "gates", "states", "none"};
+constexpr int64_t kLinearGates[] = {4, 3, 1};
+
+void ParseLinear(Words* words, ProblemLine* line) {
+  line->op = ProblemOp::kLinearRecurrence;
+  LinearRecurrenceProblem& p = line->linear;
+  if (p.dtype != kFloat32 && p.dtype != kFloat64) words->Refuse("type is of 16 bits");
+  const int32_t cell = words->OneOf("cell", kLinearCells);
+  const int32_t slopes = words->OneOf("slopes", kSlopes);
+  p.num_states = cell == 0 ? 2 : 1;
+  p.num_gates = kLinearGates[cell % 3];
+  p.has_gates = slopes <= 1;
+  line->has_states = slopes % 2 == 0;
+  p.transposed = words->OneOf("adjoint", {"no", "yes"}) == 1;
+}
+
 void ParseStack(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
   const int64_t inputs = p.input_size, units = p.num_units;
@@ -163,15 +180,22 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   Words words(text);
   const std::string op = words.Text("op", "CudnnRNNV3");
   const int64_t T = words.Number("T", 1, 0), B = words.Number("B", 1, 0);
-  const int64_t I = words.Number("I", 1, 1), H = words.Number("H", 1, 1);
+  const int64_t H = words.Number("H", 1, 1);
   const auto type = static_cast<Dtype>(words.OneOf("type", kTypes));
-  line->run = static_cast<ProblemRun>(words.OneOf("run", {"training", "inference", "packed"}));
   line->isa = words.Text("isa", "");
   line->threads = static_cast<int32_t>(words.Number("threads", 0, 0));
   line->seed = words.Number("seed", 0, 0);
+  if (op == "LinearRecurrence") {
+    LinearRecurrenceProblem& p = line->linear;
+    p.dtype = type, p.max_time = T, p.batch = B, p.num_units = H;
+    ParseLinear(&words, line);
+    return words.Error();
+  }
+  const int64_t I = words.Number("I", 1, 1);
+  line->run = static_cast<ProblemRun>(words.OneOf("run", {"training", "inference", "packed"}));
   const std::string lengths = words.Text("lengths", "full");
   if (op == "BlockLSTMV2") {
-    line->is_block = true;
+    line->op = ProblemOp::kBlockLstm;
     const bool peephole = words.OneOf("peephole", {"no", "yes"}) == 1;
     const double clip = static_cast<float>(words.Real("clip"));
     const std::vector<int32_t> seq_len = Lengths(lengths, 1, T, line->seed, &words);
@@ -255,6 +279,18 @@ std::string LineOf(const BlockLstmProblem& p) {
   if (p.seq_len != p.max_time) s << " lengths=" << p.seq_len;
   if (p.cell_clip > 0) s << " clip=" << p.cell_clip;
   if (p.use_peephole) s << " peephole=yes";
+  return s.str();
+}
+
+std::string LineOf(const LinearRecurrenceProblem& p, bool has_states) {
+  std::ostringstream s;
+  const size_t cell = p.num_states == 2 ? 0 : p.num_gates == 3 ? 1 : 2;
+  const size_t slopes = p.has_gates ? (has_states ? 0 : 1) : (has_states ? 2 : 3);
+  s << "op=LinearRecurrence cell=" << kLinearCells[cell] << " T=" << p.max_time << " B=" << p.batch
+    << " H=" << p.num_units;
+  if (p.dtype != kFloat32) s << " type=" << kTypes[p.dtype];
+  if (slopes > 0) s << " slopes=" << kSlopes[slopes];
+  if (p.transposed) s << " adjoint=yes";
   return s.str();
 }
 

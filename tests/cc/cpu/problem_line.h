@@ -14,11 +14,15 @@ namespace testing {
 
 enum class ProblemRun { kTraining, kInference, kPacked };
 
-// One line. Of `rnn` and `block` the one that is_block says.
+enum class ProblemOp { kRnn, kBlockLstm, kLinearRecurrence };
+
+// One line. Of `rnn`, `block` and `linear` the one that `op` says.
 struct ProblemLine {
-  bool is_block = false;
+  ProblemOp op = ProblemOp::kRnn;
   RnnProblem rnn = {};  // without lengths
   BlockLstmProblem block = {};
+  LinearRecurrenceProblem linear = {};
+  bool has_states = false;       // by_state of `linear` is given
   std::vector<int32_t> lengths;  // [B], of rnn
   ProblemRun run = ProblemRun::kTraining;
   std::string isa;      // empty: any
@@ -35,6 +39,7 @@ std::vector<std::string> ProblemLines(const std::string& text);
 // The line of a problem. What the grammar has no key for follows as a comment.
 std::string LineOf(const RnnProblem& problem, const std::vector<int32_t>& lengths);
 std::string LineOf(const BlockLstmProblem& problem);
+std::string LineOf(const LinearRecurrenceProblem& problem, bool has_states);
 
 // The random word of element k of a tensor: README.md, "Numbers".
 uint64_t ProblemWord(uint64_t seed, const std::string& tensor, uint64_t k);

@@ -15,7 +15,15 @@ std::string Printed(const std::string& text) {
   ProblemLine line;
   const std::string error = ParseProblem(text, &line);
   if (!error.empty()) return "not a problem: " + error;
-  return line.is_block ? LineOf(line.block) : LineOf(line.rnn, line.lengths);
+  switch (line.op) {
+    case ProblemOp::kBlockLstm:
+      return LineOf(line.block);
+    case ProblemOp::kLinearRecurrence:
+      return LineOf(line.linear, line.has_states);
+    case ProblemOp::kRnn:
+      break;
+  }
+  return LineOf(line.rnn, line.lengths);
 }
 
 TEST(ProblemLine, IsPrintedInOneOrderWithoutDefaults) {
@@ -30,6 +38,10 @@ TEST(ProblemLine, IsPrintedInOneOrderWithoutDefaults) {
       "recurrent_activation=hard_sigmoid");
   EXPECT_EQ(Printed("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
             "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes");
+  EXPECT_EQ(Printed("op=LinearRecurrence adjoint=yes slopes=gates H=5 B=2 T=3 cell=gru"),
+            "op=LinearRecurrence cell=gru T=3 B=2 H=5 slopes=gates adjoint=yes");
+  EXPECT_EQ(Printed("op=LinearRecurrence T=3 B=2 H=5 type=float64 slopes=none"),
+            "op=LinearRecurrence cell=lstm T=3 B=2 H=5 type=float64 slopes=none");
   EXPECT_EQ(Printed("T=3 B=2 I=4 H=4 P=4 input=auto"),
             "op=CudnnRNNV3 cell=lstm T=3 B=2 I=4 H=4 input=skip");
 }
@@ -62,6 +74,11 @@ TEST(ProblemLine, RefusesWhatIsNoProblem) {
                            "op=LayerRNN dropout=0.5",
                            "op=Other",
                            "run=backwards",
+                           "op=LinearRecurrence I=2",
+                           "op=LinearRecurrence cell=relu",
+                           "op=LinearRecurrence type=float16",
+                           "op=LinearRecurrence slopes=some",
+                           "adjoint=yes",
                            "sizes=3"}) {
     EXPECT_EQ(Printed(text).rfind("not a problem", 0), 0u) << text;
   }

@@ -189,6 +189,29 @@ void CheckBlock(const ProblemLine& line) {
   }
 }
 
+void CheckLinear(const ProblemLine& line) {
+  const LinearRecurrenceProblem& p = line.linear;
+  if (p.max_time == 0 || p.batch == 0) return;  // the op does not call the kernel
+  const LinearValues inputs = RandomInputs(p, line.has_states, line.seed);
+  LinearValues want = inputs;
+  reference::RunLinearRecurrence(p, &want);
+  for (const KernelTable* table : TablesOf(line)) {
+    LinearValues first;
+    for (const RunOptions& options : OptionsOf(line)) {
+      SCOPED_TRACE(std::string(" isa=") + table->isa +
+                   " threads=" + std::to_string(options.num_threads));
+      LinearRun run(*table, p, inputs, options);
+      run.Compute();
+      if (!first.input.empty()) {
+        ExpectSame(kLinearOutputs, run.values, first);
+        continue;
+      }
+      first = run.values;
+      ExpectNear(kLinearOutputs, first, want, OutputTolerance(p.dtype));
+    }
+  }
+}
+
 class Failures : public ::testing::EmptyTestEventListener {
  public:
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
@@ -205,10 +228,16 @@ void CheckLine(const std::string& text) {
   ASSERT_EQ(error, "") << "not a problem: " << text;
   const int64_t before = failures->count;
   bool decided = true;
-  if (line.is_block) {
-    CheckBlock(line);
-  } else {
-    decided = CheckRnn(line);
+  switch (line.op) {
+    case ProblemOp::kRnn:
+      decided = CheckRnn(line);
+      break;
+    case ProblemOp::kBlockLstm:
+      CheckBlock(line);
+      break;
+    case ProblemOp::kLinearRecurrence:
+      CheckLinear(line);
+      break;
   }
   const char* verdict = failures->count > before ? "failed" : decided ? "ok" : "undecided";
   std::printf("problem\t%s\t%s\n", verdict, text.c_str());
