@@ -25,6 +25,11 @@ except (ImportError, AttributeError):  # private parts of TensorFlow, which anot
 
 _WEIGHTS = ("params", "packed", "kernel", "recurrent_kernel", "bias", "projection", "peepholes")
 _STATES = ("input_h", "input_c", "output_h", "output_c")
+_MASKS = ("input_mask", "recurrent_mask")
+_SEQUENCES = (
+    *("input", "output", "cell_input", "cell_output"),
+    *("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c"),
+)
 
 
 class _Call:
@@ -91,10 +96,12 @@ class _Call:
 
     def _batch_dim(self, name):
         name = name.removesuffix("_backprop")
-        if name in ("input_mask", "recurrent_mask"):
+        if name in _MASKS:
             return 1
         if name == "sequence_lengths" or (name in _STATES and not self.is_stack):
             return 0
+        if name not in (*_STATES, *_SEQUENCES):
+            raise _NotConverted(f"{name} is new.")
         return 1 if self.attrs.get("time_major", True) else 0
 
     def _fold(self, name):
@@ -106,9 +113,12 @@ class _Call:
         has_c = self.attrs["rnn_mode"] == "lstm"
         if not has_c and name in ("input_c", "output_c", "output_c_backprop", "cell_input"):
             return tf.zeros([], tensor.dtype)  # it is ignored
-        sizes, dim = self._sizes(name), self._batch_dim(name)
-        if len(sizes) <= dim or sizes == [0]:
+        sizes = self._sizes(name)
+        if tensor.shape.as_list()[int(stacked) :] == [0]:
             return tf.zeros([0], tensor.dtype)  # it is not there
+        dim = self._batch_dim(name)
+        if len(sizes) <= dim:
+            raise _NotConverted(f"Whether {name} is there, the graph does not say.")
         if not stacked:
             ones = [1] * len(sizes)
             return tf.tile(tensor, tf.concat([ones[:dim], self._iterations, ones[dim + 1 :]], 0))

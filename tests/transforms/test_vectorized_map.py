@@ -203,6 +203,32 @@ def test_sizes_that_a_graph_does_not_know(mode, jit_compile, rng):
     assert_same(function(xs), one_by_one(run, xs), atol=1e-9)
 
 
+@pytest.mark.parametrize("stacked", [False, True])
+@pytest.mark.parametrize("given", [False, True])
+def test_lengths_that_may_be_absent(given, stacked, rng):
+    case = layer_cases.layer_case("lstm", (5, 4, 3, 6), rng, "float64", input_mask=False)
+    tensors = layer_ops.tensors(case)
+    del tensors["sequence_lengths"]
+    lengths = tf.constant([5, 0, 3, 2] if given else [], tf.int32)
+    xs = varied(tensors, ("input",), rng)["input"]
+    if stacked:
+        lengths = tf.stack([lengths] * ITERATIONS)
+
+    def run(element):
+        given = {**tensors, **element}
+        return ops.LayerRNN(**given, **case.attrs(), is_training=False)[:3]
+
+    def mapped(xs, lengths):
+        if stacked:
+            return tf.vectorized_map(run, {"input": xs, "sequence_lengths": lengths})
+        return tf.vectorized_map(lambda x: run({"input": x, "sequence_lengths": lengths}), xs)
+
+    unknown = [tf.TensorSpec([None] * t.shape.rank, t.dtype) for t in (xs, lengths)]
+    got = tf.function(mapped, input_signature=unknown)(xs, lengths)
+    every = lengths if stacked else tf.stack([lengths] * ITERATIONS)
+    assert_same(got, one_by_one(run, {"input": xs, "sequence_lengths": every}))
+
+
 def test_each_iteration_draws_its_own_dropout():
     spec = RnnSpec("rnn_relu", 2, 16, 16)
     ones = tf.ones([ITERATIONS, 4, 8, 16])
