@@ -85,7 +85,9 @@ def _parse_args():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="of the build")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
-    parser.add_argument("--again", action="store_true", help="run the survivors once more")
+    parser.add_argument(
+        "--again", action="store_true", help="run the survivors that are not explained once more"
+    )
     parser.add_argument("--check", action="store_true", help="run the tests without a mutant")
     return parser.parse_args()
 
@@ -101,7 +103,11 @@ def _run_group(group, args, end):
     present = drawn(group, args.seed)
     done = {key for key in present if key in records}
     if args.again:
-        done -= {key for key in done if records[key]["verdict"] == "survived"}
+        known = explained()
+        done -= {
+            key for key in done
+            if records[key]["verdict"] == "survived" and records[key]["name"] not in known
+        }  # fmt: skip
     left = [key for key in present if key not in done]
     if left and time.monotonic() < end:
         tests = tested.GROUPS[group][2](args.folder / group, args.jobs)

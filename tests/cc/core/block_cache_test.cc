@@ -185,6 +185,19 @@ TEST(BlockCacheTest, TheKernelMayTakeAllButSomeSmallBlocks) {
   for (int k = 32; k < 40; ++k) cache.Return(taken[k]);
 }
 
+TEST(BlockCacheTest, SmallIsBelow4MiB) {
+  BlockCache cache(kPlenty);
+  const int64_t before = LazilyFreed();
+  const auto mebibytes_marked = [&](int64_t bytes) {
+    void* const data = cache.Take(bytes);
+    std::memset(data, 1, static_cast<size_t>(bytes));
+    cache.Return(data);
+    return LazilyFreed() - before;
+  };
+  EXPECT_EQ(mebibytes_marked(4 * kMiB - kGranule), 0);
+  EXPECT_EQ(mebibytes_marked(4 * kMiB), 4);
+}
+
 TEST(BlockCacheTest, ALimitOfZeroKeepsNothing) {
   BlockCache cache(0);
   void* data = cache.Take(3 * kMiB);

@@ -251,6 +251,11 @@ TEST(BlockLstmShapes, AKernelNeedsEverySize) {
     ASSERT_TRUE(ValidateBlockLstm(dims, 7).ok());
     dims.*size = kU;
     EXPECT_EQ(ValidateBlockLstm(dims, 0).code(), Code::kInternal);
+    const bool may_be_empty = size == &RnnDims::max_time || size == &RnnDims::batch;
+    dims.*size = may_be_empty ? 0 : 1;  // the least
+    EXPECT_TRUE(ValidateBlockLstm(dims, 0).ok());
+    --(dims.*size);
+    EXPECT_EQ(ValidateBlockLstm(dims, 0).code(), Code::kInternal);
     dims.*size = kHuge;
     ExpectInvalid(ValidateBlockLstm(dims, 0), {"too large"});
   }

@@ -305,10 +305,12 @@ TEST(LayerRnnShapes, AProjectionGivesTheSizeOfH) {
   ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
   EXPECT_EQ(config.num_proj, 6);
   EXPECT_EQ(config.hidden_size(), 6);
-  // Unlike the attribute num_proj, a tensor [H, H] is a projection.
-  dims.num_proj = 3;
-  ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
-  EXPECT_EQ(config.num_proj, 3);
+  // Unlike the attribute num_proj, a tensor [H, H] is a projection. One column is one too.
+  for (const int64_t columns : {3, 1}) {
+    dims.num_proj = columns;
+    ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
+    EXPECT_EQ(config.num_proj, columns);
+  }
   // Until its shape is known, the size of h is not.
   for (const PartialShape& unknown : {Shape({kU}), PartialShape()}) {
     InputShapes in = ProjectedInputs();

@@ -174,7 +174,7 @@ TEST(UsableCpus, IsTheSmallerOfBoth) {
 
 TEST(ThisMachine, HasACpuAndMemory) {
   EXPECT_GE(AvailableCpus(), 1);
-  EXPECT_GT(AvailableMemory(), 1 << 20);
+  EXPECT_GT(AvailableMemory(), 1 << 26);
 }
 
 }  // namespace

@@ -76,6 +76,16 @@ TEST(ChooseSplit, FewRowsShareUnits) {
 // One step of one row reads 8 MB of weights: two cores read them in half the time.
 TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 512, 512, 2), 1, 2); }
 
+// A step of 78 us in 16 pieces of 4.9 us and a meeting of 8.5, or in 8 of 9.8 and one of 4.5.
+TEST(ChooseSplit, OneStepIsAsLongAsTheWork) {
+  SplitProblem p = Lstm(1, 1, 256, 256, 16);
+  p.threads.wake_ns = 1;
+  p.threads.meet_ns = 500;
+  Expect(p, 1, 16);
+  p.threads.meet_ns = 1000;
+  Expect(p, 1, 8);
+}
+
 // Reading the weights is most of a call of one step, and two shares read half of them each.
 TEST(ChooseSplit, FewStepsOfManyRowsAreShared) {
   Expect(Lstm(1, 8, 256, 256, 2), 1, 2);
