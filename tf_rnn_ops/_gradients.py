@@ -107,8 +107,8 @@ _LAYER_INPUTS = (
 
 @_gradient_of("LayerRNN")
 def _layer_rnn_gradient(op, *gradients):
-    """Gradients for the input, the states and the weights; none for lengths and masks."""
-    names = (*_LAYER_INPUTS, "input_mask", "recurrent_mask")
+    """Gradients for the input, the states and the weights; none for lengths, masks and seed."""
+    names = (*_LAYER_INPUTS, "input_mask", "recurrent_mask", "seed")
     inputs = dict(zip(names, op.inputs, strict=True))
     model = _layer_model(op)
     outputs = op.outputs
@@ -132,7 +132,7 @@ def _layer_rnn_packed_gradient(op, *gradients):
 
 def _layer_model(op):
     names = ("rnn_mode", "activation", "recurrent_activation", "cell_clip", "proj_clip")
-    names += ("time_major",)
+    names += ("zoneout_h", "zoneout_c", "time_major")
     return {name: _attribute(op, name) for name in names}
 
 
@@ -151,7 +151,7 @@ def _layer_backprop(inputs, model, outputs, gradients):
     )
     has_c = model["rnn_mode"] == "lstm"
     input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(inputs["input_c"])
-    return (*result._replace(input_c_backprop=input_c_backprop), None, None, None)
+    return (*result._replace(input_c_backprop=input_c_backprop), None, None, None, None)
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN"):

@@ -42,11 +42,14 @@ def LayerRNN(
     sequence_lengths=(),
     input_mask=(),
     recurrent_mask=(),
+    seed=(),
     rnn_mode="lstm",
     activation="tanh",
     recurrent_activation="sigmoid",
     cell_clip=0.0,
     proj_clip=0.0,
+    zoneout_h=0.0,
+    zoneout_c=0.0,
     is_training=True,
     time_major=True,
     name=None,
@@ -61,7 +64,11 @@ def LayerRNN(
     limits an 'lstm' is tf.compat.v1.nn.rnn_cell.LSTMCell, whose weights tf_rnn_ops.keras.ProjectedLSTM
     takes. There is no kernel for GPUs: CudnnRNNV3 has one.
 
-    Differentiable in all tensors but sequence_lengths and the masks.
+    Zoneout (Krueger et al., 2017) of an 'lstm' or a 'gru' lets units keep their old state: each at each
+    step with a chance of zoneout_h, and of zoneout_c for the cell state, where a seed is given; without
+    one the states are the mean of both. Not with a projection, peepholes or limits.
+
+    Differentiable in all tensors but sequence_lengths, the masks and the seed.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
@@ -77,6 +84,7 @@ def LayerRNN(
         input_mask: What the input is multiplied by before the product of each gate, the same at every
             step, [G, B, I]; empty for none.
         recurrent_mask: The same for the previous output, [G, B, S]; empty for none.
+        seed: int64 [2], which selects what zoneout keeps; equal seeds select the same. Empty for none.
         rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn', 'rnn_tanh' or 'rnn_relu'.
         activation: Of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
             'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
@@ -86,6 +94,8 @@ def LayerRNN(
         cell_clip: Limit of the size of the cell state of 'lstm'; 0 for none. No gradient passes a
             state that was limited.
         proj_clip: The same of the output, where there is a projection.
+        zoneout_h: Between 0, for none, and 1; of 'lstm' and 'gru'.
+        zoneout_c: The same of the cell state of 'lstm'.
         is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
@@ -120,11 +130,14 @@ def LayerRNN(
             sequence_lengths=_loader.optional_lengths(sequence_lengths),
             input_mask=_loader.optional_tensor(input_mask, input),
             recurrent_mask=_loader.optional_tensor(recurrent_mask, input),
+            seed=_loader.optional_seed(seed),
             rnn_mode=rnn_mode,
             activation=activation,
             recurrent_activation=recurrent_activation,
             cell_clip=cell_clip,
             proj_clip=proj_clip,
+            zoneout_h=zoneout_h,
+            zoneout_c=zoneout_c,
             is_training=is_training,
             time_major=time_major,
             name=name,
@@ -152,11 +165,14 @@ def LayerRNNBackprop(
     output_h_backprop,
     output_c_backprop,
     reserve_space,
+    seed=(),
     rnn_mode="lstm",
     activation="tanh",
     recurrent_activation="sigmoid",
     cell_clip=0.0,
     proj_clip=0.0,
+    zoneout_h=0.0,
+    zoneout_c=0.0,
     time_major=True,
     name=None,
 ) -> LayerRNNBackpropOutput:
@@ -181,11 +197,14 @@ def LayerRNNBackprop(
         output_h_backprop: Gradient of output_h, [B, S].
         output_c_backprop: Gradient of output_c, [B, H].
         reserve_space: As LayerRNN returned it with is_training=True.
+        seed: As given to LayerRNN, [2] or empty.
         rnn_mode: As given to LayerRNN.
         activation: As given to LayerRNN.
         recurrent_activation: As given to LayerRNN.
         cell_clip: As given to LayerRNN.
         proj_clip: As given to LayerRNN.
+        zoneout_h: As given to LayerRNN.
+        zoneout_c: As given to LayerRNN.
         time_major: As given to LayerRNN.
         name: Name of the op in a graph.
 
@@ -210,6 +229,7 @@ def LayerRNNBackprop(
             sequence_lengths=sequence_lengths,
             input_mask=input_mask,
             recurrent_mask=recurrent_mask,
+            seed=_loader.optional_seed(seed),
             output=output,
             output_h=output_h,
             output_c=output_c,
@@ -222,6 +242,8 @@ def LayerRNNBackprop(
             recurrent_activation=recurrent_activation,
             cell_clip=cell_clip,
             proj_clip=proj_clip,
+            zoneout_h=zoneout_h,
+            zoneout_c=zoneout_c,
             time_major=time_major,
             name=name,
         )

@@ -219,6 +219,11 @@ def _nothing(dtype):
     return numpy.zeros([0], dtype)
 
 
+def optional_seed(value):
+    """The same for a seed."""
+    return _nothing(numpy.int64) if isinstance(value, tuple) and not value else value
+
+
 def optional_lengths(value):
     """The same for sequence_lengths."""
     return _nothing(numpy.int32) if isinstance(value, tuple) and not value else value

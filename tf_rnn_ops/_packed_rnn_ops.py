@@ -208,6 +208,8 @@ def LayerRNNPacked(
     recurrent_activation="sigmoid",
     cell_clip=0.0,
     proj_clip=0.0,
+    zoneout_h=0.0,
+    zoneout_c=0.0,
     time_major=True,
     name=None,
 ) -> LayerRNNPackedOutput:
@@ -230,11 +232,13 @@ def LayerRNNPacked(
         projection: [H, P], of 'lstm'; empty for none.
         peepholes: [3, H], of 'lstm'; empty for none. They are not packed.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
-        rnn_mode: As in LayerRNN, like the four below.
+        rnn_mode: As in LayerRNN, like the six below.
         activation: As in LayerRNN.
         recurrent_activation: As in LayerRNN.
         cell_clip: As in LayerRNN.
         proj_clip: As in LayerRNN.
+        zoneout_h: As in LayerRNN.
+        zoneout_c: As in LayerRNN.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
 
@@ -274,6 +278,8 @@ def LayerRNNPacked(
             recurrent_activation=recurrent_activation,
             cell_clip=cell_clip,
             proj_clip=proj_clip,
+            zoneout_h=zoneout_h,
+            zoneout_c=zoneout_c,
             time_major=time_major,
             name=name,
         )

@@ -89,8 +89,8 @@ def _layer_rnn(op, *cotangents):
     shapes = _shapes(op)
     attrs = {name: _attribute(op, name) for name in plain.LAYER_ATTRS}
     layer = _of_known_sizes(op, plain.layer_of, shapes, attrs)
-    masks = ("input_mask", "recurrent_mask")
-    fixed = [name for name in masks if name not in layer.absent]
+    others = ("input_mask", "recurrent_mask", "seed")
+    fixed = [name for name in others if name not in layer.absent]
     if shapes["sequence_lengths"] != [0]:
         fixed.append("sequence_lengths")
     cotangents = dict(zip(_LAYER_VARIABLES, cotangents))

@@ -55,6 +55,14 @@ class _Call:
         """Whether more rows would make much better use of the weights that a step reads."""
         return isinstance(self._batch, int) and self._batch <= 2
 
+    @property
+    def is_seeded(self):
+        """Whether zoneout may be drawn: the rows of one call for all iterations would draw others."""
+        if "seed" not in self._given:
+            return False
+        seed, stacked, _ = self._given["seed"]
+        return seed.shape[int(stacked) :] != [0]
+
     def any_stacked(self, names):
         return any(self._given[name].is_stacked for name in names)
 
@@ -150,7 +158,7 @@ def _forward(pfor_input):
     if training and call.is_stack and call.any_stacked(call.inputs):
         # CudnnRNNV3 counts its calls, so a graph would keep both the loop and the call.
         raise _NotConverted("CudnnRNNV3 is stateful in training.")
-    if training and call.attrs.get("dropout", 0) > 0:
+    if call.is_seeded or (training and call.attrs.get("dropout", 0) > 0):
         raise _NotConverted("Each iteration draws masks of its own.")
     if not call.any_stacked(call.inputs):  # a stateful op
         same = call.again({n: x.t for n, x in zip(call.inputs, pfor_input.inputs, strict=True)})
@@ -168,7 +176,7 @@ def _forward(pfor_input):
 def _backprop(pfor_input):
     """The reserve space of all rows is that of a second forward call."""
     call = _Call(pfor_input)
-    if call.attrs.get("dropout", 0) > 0:
+    if call.is_seeded or call.attrs.get("dropout", 0) > 0:
         raise _NotConverted("The masks are those of the forward call.")
     first, last = call.inputs.index("output"), call.inputs.index("output_backprop")
     if not call.any_stacked(call.inputs[:first]) and not call.has_few_rows:

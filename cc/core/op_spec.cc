@@ -115,6 +115,7 @@ constexpr TensorSpec kLayerMasks[] = {
     {"input_mask", {G, B, I}, kOptional},
     {"recurrent_mask", {G, B, S}, kOptional},
 };
+constexpr TensorSpec kLayerSeed[] = {{"seed", {Dim::kTwo}, kOptional, Element::kInt64}};
 constexpr TensorSpec kLayerOutputs[] = {
     {"output", {T, B, S}},
     {"output_h", {B, S}},
@@ -127,18 +128,18 @@ constexpr TensorSpec kLayerOutputGradients[] = {
 };
 
 constexpr auto kLayerRnnInputs =
-    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks);
+    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks, kLayerSeed);
 constexpr auto kLayerRnnOutputs = Join(kLayerOutputs, kReserveSpace);
 constexpr auto kLayerPackedInputs =
     Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kPacked);
 constexpr auto kLayerBackpropInputs =
-    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks, kLayerOutputs,
-         kLayerOutputGradients, kReserveSpace);
+    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks, kLayerSeed,
+         kLayerOutputs, kLayerOutputGradients, kReserveSpace);
 
 constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = true) {
   AttrSet attrs;
   attrs.stack = attrs.dropout = attrs.seeds = attrs.num_proj = false;
-  attrs.activations = attrs.clips = attrs.time_major = of_a_call;
+  attrs.activations = attrs.clips = attrs.zoneout = attrs.time_major = of_a_call;
   attrs.is_training = is_training;
   return attrs;
 }

@@ -48,7 +48,7 @@ struct TensorSpec {
   Element element = Element::kT;
 };
 
-constexpr int kMaxTensors = 18;  // inputs of an op, and outputs
+constexpr int kMaxTensors = 19;  // inputs of an op, and outputs
 
 struct TensorSpecs {
   const TensorSpec* specs = nullptr;
@@ -65,6 +65,7 @@ struct AttrSet {
   bool stack = true;         // input_mode and direction
   bool activations = false;  // activation and recurrent_activation
   bool clips = false;        // cell_clip and proj_clip
+  bool zoneout = false;      // zoneout_h and zoneout_c
   bool dropout = true;
   bool seeds = true;
   bool num_proj = true;

@@ -37,6 +37,10 @@ Status ReadAttrs(const AttrSet& has, const Get& get, RnnAttrs* attrs) {
     RNN_OPS_RETURN_IF_ERROR(get("cell_clip", &attrs->cell_clip));
     RNN_OPS_RETURN_IF_ERROR(get("proj_clip", &attrs->proj_clip));
   }
+  if (has.zoneout) {
+    RNN_OPS_RETURN_IF_ERROR(get("zoneout_h", &attrs->zoneout_h));
+    RNN_OPS_RETURN_IF_ERROR(get("zoneout_c", &attrs->zoneout_c));
+  }
   if (has.dropout) RNN_OPS_RETURN_IF_ERROR(get("dropout", &attrs->dropout));
   if (has.seeds) {
     RNN_OPS_RETURN_IF_ERROR(get("seed", &attrs->seed));

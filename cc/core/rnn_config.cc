@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cc/core/checked_math.h"
 #include "cc/core/param_layout.h"
@@ -75,6 +76,27 @@ Status CheckClip(RnnMode mode, const char* name, float clip) {
   if (clip > 0.0f && mode != RnnMode::kLstm) {
     return InvalidArgument(name, " must be 0 for rnn_mode='", Name(mode),
                            "', because only 'lstm' has it, but it is ", clip, ".");
+  }
+  return Status();
+}
+
+// Written so that NaN is refused.
+Status CheckZoneout(const RnnAttrs& attrs) {
+  for (const auto& [name, rate] :
+       {std::pair("zoneout_h", attrs.zoneout_h), std::pair("zoneout_c", attrs.zoneout_c)}) {
+    if (!(rate >= 0.0f && rate <= 1.0f)) {
+      return InvalidArgument(name, " must be in [0, 1], but it is ", rate, ".");
+    }
+  }
+  if (attrs.zoneout_h > 0 && attrs.mode != RnnMode::kLstm && attrs.mode != RnnMode::kGru) {
+    return InvalidArgument("zoneout_h must be 0 for rnn_mode='", Name(attrs.mode),
+                           "', because only 'lstm' and 'gru' have it, but it is ", attrs.zoneout_h,
+                           ".");
+  }
+  if (attrs.zoneout_c > 0 && attrs.mode != RnnMode::kLstm) {
+    return InvalidArgument("zoneout_c must be 0 for rnn_mode='", Name(attrs.mode),
+                           "', because only 'lstm' has a cell state, but it is ", attrs.zoneout_c,
+                           ".");
   }
   return Status();
 }
@@ -179,6 +201,7 @@ Status RnnAttrs::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(CheckActivations(mode, activation, recurrent_activation));
   RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "cell_clip", cell_clip));
   RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "proj_clip", proj_clip));
+  RNN_OPS_RETURN_IF_ERROR(CheckZoneout(*this));
   return CheckNumProj(mode, num_proj);
 }
 

@@ -43,6 +43,8 @@ struct RnnAttrs {
   Direction direction = Direction::kUnidirectional;
   float cell_clip = 0.0f;  // the most that |c| can be; 0: no limit
   float proj_clip = 0.0f;  // likewise |h| with projection
+  float zoneout_h = 0.0f;  // of a new h: the part of the old one, or the chance of keeping it
+  float zoneout_c = 0.0f;  // likewise of c
   float dropout = 0.0f;
   int64_t seed = 0;
   int64_t seed2 = 0;
@@ -52,10 +54,11 @@ struct RnnAttrs {
 
   int64_t num_dirs() const { return static_cast<int64_t>(direction); }  // D
   int64_t num_gates() const;                                            // G: 4, 3 or 1
+  bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
 
   // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
-  // clips >= 0 and only with LSTM, activations other than tanh and sigmoid only in modes that have
-  // them.
+  // clips >= 0 and only with LSTM, zoneout in [0, 1] and only where a cell has it, activations
+  // other than tanh and sigmoid only in modes that have them.
   Status Validate() const;
 };
 

@@ -15,6 +15,26 @@ PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, 
   return index == kAbsent ? otherwise : inputs[index];
 }
 
+// What LayerRNN does not have beside zoneout, and a seed, which only zoneout reads.
+Status CheckZoneout(const OpSpec& op, const RnnAttrs& attrs,
+                    const std::vector<PartialShape>& inputs) {
+  if (op.family != OpFamily::kLayerRnn) return Status();
+  const auto check = [&](const char* name, const char* why) {
+    const PartialShape shape = ShapeOf(op, inputs, name);
+    if (!shape.known_rank || (shape.dims.size() == 1 && shape.dims[0] <= 0)) return Status();
+    return InvalidArgument(name, " must have shape [0] with zoneout_h = ", attrs.zoneout_h,
+                           " and zoneout_c = ", attrs.zoneout_c, why, ", but its shape is ",
+                           ToString(shape), ".");
+  };
+  if (!attrs.has_zoneout()) return check("seed", ", since nothing else reads it");
+  if (attrs.cell_clip > 0) {
+    return InvalidArgument("cell_clip must be 0 with zoneout_h or zoneout_c, but it is ",
+                           attrs.cell_clip, ".");
+  }
+  RNN_OPS_RETURN_IF_ERROR(check("projection", ""));
+  return check("peepholes", "");
+}
+
 bool IsOptional(const TensorSpec& input) {
   return input.given == Given::kOptional || input.given == Given::kOptionalLstm;
 }
@@ -48,6 +68,7 @@ Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<Pa
     return Internal("An op of ", op.inputs.count, " inputs was called with ", inputs.size(), ".");
   }
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
+  RNN_OPS_RETURN_IF_ERROR(CheckZoneout(op, attrs, inputs));
   DimSolver solver(op, attrs, ShapeOf(op, inputs, "projection", PartialShape::Of({0})));
   for (int k = 0; k < op.inputs.count; ++k) {
     RNN_OPS_RETURN_IF_ERROR(solver.Merge(op.inputs[k], inputs[k]));

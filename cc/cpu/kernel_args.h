@@ -44,6 +44,7 @@ struct RnnProblem : RnnConfig {
   bool has_peepholes = false;  // of LSTM; they are not packed
   bool input_masked = false;
   bool recurrent_masked = false;
+  bool zoneout_drawn = false;  // what is kept is drawn from dropout_key, not mixed by the rates
   // The weights come as rnn_pack left them; only in inference.
   bool weights_packed = false;
   // Whether bfloat16 tensors may be multiplied as bfloat16 where the CPU can, or else in float32.

@@ -36,7 +36,7 @@ LayerWeights LayerOf(const CallTensors& t) {
 
 // With what concerns the weights.
 RnnProblem ProblemOfCall(const RnnConfig& config, Dtype dtype, const int32_t* lengths,
-                         const LayerWeights& layer) {
+                         const LayerWeights& layer, const void* seed) {
   RnnProblem problem = MakeRnnProblem(config, dtype);
   problem.lengths = lengths;
   if (layer.kernel == nullptr) return problem;
@@ -45,6 +45,7 @@ RnnProblem ProblemOfCall(const RnnConfig& config, Dtype dtype, const int32_t* le
   problem.has_peepholes = layer.peepholes != nullptr;
   problem.input_masked = layer.input_mask != nullptr;
   problem.recurrent_masked = layer.recurrent_mask != nullptr;
+  problem.zoneout_drawn = config.has_zoneout() && seed != nullptr;
   return problem;
 }
 
@@ -62,7 +63,7 @@ RnnForwardArgs MakeForwardArgs(const RnnConfig& config, Dtype dtype, const int32
                                const CallTensors& tensors, DropoutKey key) {
   RnnForwardArgs args{};
   args.layer = LayerOf(tensors);
-  args.problem = ProblemOfCall(config, dtype, lengths, args.layer);
+  args.problem = ProblemOfCall(config, dtype, lengths, args.layer, tensors.in("seed"));
   args.problem.dropout_key[0] = key.k0;
   args.problem.dropout_key[1] = key.k1;
   SetForward(tensors, &args);
@@ -73,7 +74,7 @@ RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, Dtype dtype, const int
                                  const CallTensors& tensors) {
   RnnBackwardArgs args{};
   args.layer = LayerOf(tensors);
-  args.problem = ProblemOfCall(config, dtype, lengths, args.layer);
+  args.problem = ProblemOfCall(config, dtype, lengths, args.layer, tensors.in("seed"));
   SetBackward(tensors, &args);
   args.dkernel = tensors.gradient("kernel");
   args.drecurrent_kernel = tensors.gradient("recurrent_kernel");
@@ -86,7 +87,7 @@ RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, Dtype dtype, const int
 RnnPackArgs MakePackArgs(const RnnConfig& config, Dtype dtype, const CallTensors& tensors) {
   RnnPackArgs args{};
   args.layer = LayerOf(tensors);
-  args.problem = ProblemOfCall(config, dtype, /*lengths=*/nullptr, args.layer);
+  args.problem = ProblemOfCall(config, dtype, /*lengths=*/nullptr, args.layer, /*seed=*/nullptr);
   args.params = tensors.in("params");
   return args;
 }

@@ -31,9 +31,10 @@ struct Problem {
 };
 
 Status TakeKey(const Call& call, DropoutKey* key) {
-  if (!HasDropout(call.attrs())) return Status();
-  int64_t seed[2];
   const void* given = call.tensors().in("seed");
+  const bool zones_out = call.attrs().has_zoneout() && given != nullptr;
+  if (!HasDropout(call.attrs()) && !zones_out) return Status();
+  int64_t seed[2];
   if (given != nullptr) std::memcpy(seed, given, sizeof(seed));
   return DrawDropoutKey(call, given == nullptr ? nullptr : seed, key);
 }

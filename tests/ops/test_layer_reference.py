@@ -10,7 +10,7 @@ import tf_rnn_ops
 from reference import rounding
 from support import bounds, layer_cases, layer_ops
 from support.bounds import assert_close
-from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
+from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, WITHOUT_C, layer_case
 
 ops = tf_rnn_ops.raw_ops
 
@@ -257,14 +257,14 @@ def test_secondary_outputs(mode, rng):
         assert grads.input_c_backprop.shape == [] and float(grads.input_c_backprop) == 0.0
 
 
-@pytest.mark.parametrize("mode", MODES[2:])
+@pytest.mark.parametrize("mode", WITHOUT_C)
 def test_input_c_of_any_shape_is_ignored_without_lstm(mode, rng):
     case = layer_case(mode, (3, 2, 3, 4), rng, "float32")
     inputs = layer_ops.tensors(case)
-    want = ops.LayerRNN(**inputs, rnn_mode=mode).output
+    want = ops.LayerRNN(**inputs, **case.attrs()).output
     for shape in ([0], [7], [2, 4], [2, 3, 4, 5]):
         inputs["input_c"] = tf.fill(shape, np.float32(np.nan))
-        np.testing.assert_array_equal(ops.LayerRNN(**inputs, rnn_mode=mode).output, want)
+        np.testing.assert_array_equal(ops.LayerRNN(**inputs, **case.attrs()).output, want)
 
 
 def test_optional_tensors_may_be_left_out(rng):

@@ -13,7 +13,7 @@ from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from tf_rnn_ops import raw_ops as ops
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")
-NO_MASKS = {"input_mask": False, "recurrent_mask": False}
+NO_MASKS = {"input_mask": False, "recurrent_mask": False, "seed": False}
 HEADER = 128
 
 
@@ -27,7 +27,7 @@ def _same(got, want):
 def _layer(case, time_major=True):
     """(inputs of LayerRNNPacked but packed, its weights)."""
     inputs = layer_ops.tensors(case, time_major)
-    inputs = {n: t for n, t in inputs.items() if n not in packed_calls.MASKS}
+    inputs = {n: t for n, t in inputs.items() if n not in packed_calls.TRAINING}
     return inputs, {n: inputs[n] for n in packed_calls.PACKED_WEIGHTS}
 
 

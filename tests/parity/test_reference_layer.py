@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from reference import layer, layout, rnn
+from reference import dropout, layer, layout, rnn
 from reference.spec import RnnSpec
 from support.bounds import error
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
@@ -35,9 +35,7 @@ def _cell(case):
     )
 
 
-@pytest.mark.parametrize(
-    "mode", [mode for mode in MODES if mode not in ("lstmp", "gru_reset_before", "rnn")]
-)
+@pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_without_masks_it_is_a_stack_of_one(mode, rng):
     case = layer_case(mode, (6, 5, 3, 4), rng, **WITHOUT_MASKS)
     i = case.inputs
@@ -93,6 +91,33 @@ def test_is_the_gru_of_keras(reset_after, functions, rng):
     for t in range(6):
         h, _ = cell(i.x[t], [h])
         assert error("output", np.asarray(h), want[t]) < PARITY
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("mode", ["lstm_zoneout", "gru_zoneout"])
+def test_zoneout_is_that_of_the_paper(mode, drawn, rng):
+    """Krueger et al. (2017), equations 3 to 6, around the cells of the Keras that is installed."""
+    import keras
+
+    case = layer_case(mode, (6, 5, 3, 9), rng, lengths=None, seed=drawn, **WITHOUT_MASKS)
+    i, rates = case.inputs, (case.zoneout_h, case.zoneout_c)
+    kind = keras.layers.LSTMCell if case.is_lstm else keras.layers.GRUCell
+    cell = kind(9, dtype="float64")
+    cell.build((5, 3))
+    cell.set_weights([i.kernel, i.recurrent_kernel, i.bias])
+    masks = [np.full((6, 5, 9), np.float32(rate), float) for rate in rates]
+    if drawn:
+        masks = [dropout.kept(i.seed, rate, k, 6, 5, 9) for k, rate in enumerate(rates)]
+        # Six standard deviations of a binomial.
+        for mask, rate in zip(masks, rates):
+            assert abs(mask.mean() - rate) <= 6 * np.sqrt(rate * (1 - rate) / mask.size)
+    want, states = case.reference(), [i.h0, i.c0] if case.is_lstm else [i.h0]
+    for t in range(6):
+        _, made = cell(i.x[t], states)
+        states = [m[t] * s + (1 - m[t]) * np.asarray(new) for m, s, new in zip(masks, states, made)]
+        assert error("output", states[0], want["output"][t]) < PARITY
+    if case.is_lstm:
+        assert error("output_c", states[1], want["output_c"]) < PARITY
 
 
 def test_is_the_lstm_cell_of_tensorflow_1(rng):

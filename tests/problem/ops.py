@@ -43,7 +43,7 @@ def _layer(p, case, order):
         result = layer_ops.forward(raw, case, time_major, is_training=False)
     else:
         tensors = layer_ops.tensors(case, time_major)
-        tensors = {n: t for n, t in tensors.items() if n not in packed_calls.MASKS}
+        tensors = {n: t for n, t in tensors.items() if n not in packed_calls.TRAINING}
         weights = {n: t for n, t in tensors.items() if n in packed_calls.PACKED_WEIGHTS}
         packed = raw.PackLayerRNN(**weights, rnn_mode=case.rnn_mode)
         attrs = {**case.attrs(), "time_major": time_major}

@@ -33,24 +33,36 @@ def philox(key_words, counter):
     return c0, c1, c2, c3
 
 
-def masks(spec, rate, steps, batch, key_words):
-    """What the output of each layer but the last is multiplied by: a list of [T, B, D*O].
+def _words(key_words, layer, steps, batch, columns):
+    """A random word for each element of [T, B, columns]: number c % 4 of the counter
+    (c // 4, layer, t * B + b, 0)."""
+    columns = np.arange(columns, dtype=np.uint64)
+    place = np.arange(steps * batch, dtype=np.uint64)[:, None]
+    counter = np.broadcast_arrays(
+        columns // np.uint64(4), np.uint64(layer), place & _WORD, place >> _LOW
+    )
+    words = np.stack(philox(key_words, counter))
+    drawn = np.choose((columns % np.uint64(4)).astype(int), words)
+    return drawn.reshape(steps, batch, len(columns))
 
-    The word of an element is number c % 4 of the counter (c // 4, layer, t * B + b, 0).
-    """
+
+def _threshold(rate):
+    return np.uint64(int(float(np.float32(rate)) * 2.0**32))
+
+
+def kept(seed, rate, state, steps, batch, units):
+    """Where zoneout keeps the old state (0 for h, 1 for c) in a LayerRNN with that seed: [T, B, H]."""
+    return _words(key(*map(int, seed), 0), state, steps, batch, units) < _threshold(rate)
+
+
+def masks(spec, rate, steps, batch, key_words):
+    """What the output of each layer but the last is multiplied by: a list of [T, B, D*O]."""
     if not rate or spec.layers == 1:
         return None
-    rate = float(np.float32(rate))
-    threshold = np.uint64(int(rate * 2.0**32))
-    columns = np.arange(spec.output_size, dtype=np.uint64)
-    place = np.arange(steps * batch, dtype=np.uint64)[:, None]
-    found = []
-    for layer in range(spec.layers - 1):
-        counter = np.broadcast_arrays(
-            columns // np.uint64(4), np.uint64(layer), place & _WORD, place >> _LOW
+    scale = 1.0 / (1.0 - float(np.float32(rate)))
+    return [
+        np.where(
+            _words(key_words, layer, steps, batch, spec.output_size) < _threshold(rate), 0.0, scale
         )
-        words = np.stack(philox(key_words, counter))
-        drawn = np.choose((columns % np.uint64(4)).astype(int), words)
-        kept = np.where(drawn < threshold, 0.0, 1.0 / (1.0 - rate))
-        found.append(kept.reshape(steps, batch, spec.output_size))
-    return found
+        for layer in range(spec.layers - 1)
+    ]

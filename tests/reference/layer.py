@@ -7,6 +7,9 @@ Keras's order of gates: LSTM i, f, c, o; GRU z, r, n. A row stops at its length.
     u_g = h_g R_g              (GRU: + bias[1]_g)
 
 With the reset gate first, the product of the candidate is (r * h)_n R_n.
+
+Zoneout: with h~ what a step makes of h, h' = k h + (1 - k) h~, likewise for c; k is the rate, or 0 and
+1 as the seed selects.
 """
 
 import dataclasses
@@ -14,7 +17,7 @@ import types
 
 import numpy as np
 
-from reference import cells
+from reference import cells, dropout
 from reference.spec import GATES
 
 # Where cells.py has the gates of Keras's blocks: its GRU is r, z, n.
@@ -32,6 +35,8 @@ USUAL = {
     "recurrent_activation": "sigmoid",
     "cell_clip": 0.0,
     "proj_clip": 0.0,
+    "zoneout_h": 0.0,
+    "zoneout_c": 0.0,
 }
 
 
@@ -50,6 +55,7 @@ class LayerInputs:
     lengths: np.ndarray | None = None
     input_mask: np.ndarray | None = None
     recurrent_mask: np.ndarray | None = None
+    seed: np.ndarray | None = None
 
 
 def _blocks(matrix, gates):
@@ -99,6 +105,25 @@ def _kind(rnn_mode, cell):
     return rnn_mode if plain else "projected_lstm"
 
 
+def _kept(inputs, functions):
+    """k of h and of c: [T, B, H], or a number."""
+    steps, batch, _ = inputs.x.shape
+    found = []
+    for state, name in enumerate(("zoneout_h", "zoneout_c")):
+        rate = float(np.float32({**USUAL, **functions}[name]))
+        if rate and inputs.seed is not None:
+            units = inputs.h0.shape[1]
+            drawn = dropout.kept(inputs.seed, rate, state, steps, batch, units)
+            found.append(drawn.astype(float))
+        else:
+            found.append(np.full((steps, 1, 1), rate))
+    return found
+
+
+def _mixed(k, old, made, q):
+    return np.where(k == 0, made, q(q(k * old) + q((1 - k) * made)))
+
+
 def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
     """Returns a dict of output, output_h and (LSTM) output_c, and the tape for backward()."""
     cell = _cell(rnn_mode, inputs, functions, q)
@@ -109,12 +134,14 @@ def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
     h = inputs.h0
     c = inputs.c0 if rnn_mode == "lstm" else np.zeros_like(h)
     y, tape = np.zeros((steps, *h.shape)), []
+    kept_h, kept_c = _kept(inputs, functions)
     for t in range(steps):
         valid = (t < lengths)[:, None]
         a = _half(inputs.x[t], inputs.input_mask, inputs.kernel, bias_x, rnn_mode, q)
         u = _half(h, inputs.recurrent_mask, inputs.recurrent_kernel, bias_h, rnn_mode, q)
         h_new, c_new, cache = step(a, u, h, c, cell, q)
         tape.append((valid, h, cache))
+        h_new, c_new = _mixed(kept_h[t], h, h_new, q), _mixed(kept_c[t], c, c_new, q)
         y[t] = np.where(valid, h_new, 0.0)
         h, c = np.where(valid, h_new, h), np.where(valid, c_new, c)
     results = {"output": y, "output_h": h}
@@ -165,6 +192,7 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
     dc = dc if lstm else np.zeros_like(dh)
     dx = np.zeros_like(inputs.x)
     dw, dr = np.zeros_like(inputs.kernel), np.zeros_like(inputs.recurrent_kernel)
+    kept_h, kept_c = _kept(inputs, functions)
     sum_x = sum_h = np.zeros((GATES[rnn_mode], inputs.kernel.shape[1] // GATES[rnn_mode]))
     own = {
         name: np.zeros_like(array)
@@ -174,7 +202,8 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
     for t in reversed(range(len(tape))):
         valid, h_prev, cache = tape[t]
         dh_cell, dc_cell = np.where(valid, q(dh + dy[t]), 0.0), np.where(valid, dc, 0.0)
-        da, du, direct, dc_prev, dsecond = step_grad(dh_cell, dc_cell, cache, cell, q)
+        made = q((1 - kept_h[t]) * dh_cell), q((1 - kept_c[t]) * dc_cell)
+        da, du, direct, dc_prev, dsecond = step_grad(*made, cache, cell, q)
         dx[t] = _half_grad(da, inputs.x[t], inputs.input_mask, inputs.kernel, dw, rnn_mode, q)
         dh_prev = _half_grad(
             du, h_prev, inputs.recurrent_mask, inputs.recurrent_kernel, dr, rnn_mode, q
@@ -187,6 +216,8 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
         sum_x, sum_h = q(sum_x + q(da.sum(axis=1))), q(sum_h + q(du.sum(axis=1)))
         if direct is not None:
             dh_prev = q(dh_prev + direct)
+        dh_prev = q(dh_prev + q(kept_h[t] * dh_cell))
+        dc_prev = np.where(kept_c[t] == 0, dc_prev, q(dc_prev + q(kept_c[t] * dc_cell)))
         dh, dc = np.where(valid, dh_prev, dh), np.where(valid, dc_prev, dc)
     grads = {"input": dx, "input_h": dh, "kernel": dw, "recurrent_kernel": dr, **own}
     if lstm:

@@ -10,9 +10,14 @@ from reference.layer import LayerInputs
 from reference.rounding import rounder
 from reference.spec import GATES
 
-# The modes of the op, and lstmp, which is lstm with a projection, peepholes and both limits.
-MODES = ("lstm", "lstmp", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
-WITH_FUNCTIONS = MODES[:5]  # the names of the others say their activation
+# The modes of the op, lstmp, which is lstm with a projection, peepholes and both limits, and two with
+# zoneout, which a seed selects.
+MODES = (
+    *("lstm", "lstmp", "lstm_zoneout", "gru", "gru_zoneout", "gru_reset_before"),
+    *("rnn", "rnn_tanh", "rnn_relu"),
+)
+WITHOUT_C = MODES[3:]
+WITH_FUNCTIONS = MODES[:7]  # the names of the others say their activation
 # Pairs of activation and recurrent_activation, which rnn does not have.
 FUNCTIONS = (
     ("tanh", "hard_sigmoid"),
@@ -37,6 +42,8 @@ class LayerCase:
     recurrent_activation: str = "sigmoid"
     cell_clip: float = 0.0
     proj_clip: float = 0.0
+    zoneout_h: float = 0.0
+    zoneout_c: float = 0.0
 
     @property
     def is_lstm(self):
@@ -48,8 +55,9 @@ class LayerCase:
         return self.inputs.h0.shape[1]
 
     def functions(self):
-        """The activations and limits, as attributes of the ops."""
+        """The activations, limits and zoneout, as attributes of the ops."""
         names = ("activation", "recurrent_activation", "cell_clip", "proj_clip")
+        names += ("zoneout_h", "zoneout_c")
         return {name: getattr(self, name) for name in names}
 
     def attrs(self):
@@ -73,11 +81,16 @@ class LayerCase:
 
     def __str__(self):
         i = self.inputs
-        given = [
-            n
-            for n in ("bias", "projection", "peepholes", "lengths", "input_mask", "recurrent_mask")
-            if getattr(i, n) is not None
-        ]
+        names = (
+            "bias",
+            "projection",
+            "peepholes",
+            "lengths",
+            "input_mask",
+            "recurrent_mask",
+            "seed",
+        )
+        given = [n for n in names if getattr(i, n) is not None]
         functions = " ".join(map(str, self.functions().values()))
         return f"{self.rnn_mode} {functions} {self.dtype} x {i.x.shape} h {i.h0.shape} {given} {i.lengths}"
 
@@ -95,6 +108,7 @@ def layer_case(
     num_proj=None,
     peepholes=None,
     clips=None,
+    seed=True,
 ):
     """Draws a problem.
 
@@ -111,8 +125,12 @@ def layer_case(
         num_proj: P of an lstm, 0 for no projection; by default that of an lstmp is about 2/3 H.
         peepholes: whether an lstm has them; by default only an lstmp.
         clips: cell_clip and proj_clip; by default limits that an lstmp reaches.
+        seed: whether there is one where there is zoneout.
     """
-    full, rnn_mode = rnn_mode == "lstmp", "lstm" if rnn_mode == "lstmp" else rnn_mode
+    full = rnn_mode == "lstmp"
+    zones_out = rnn_mode.endswith("_zoneout")
+    rnn_mode = "lstm" if full else rnn_mode.removesuffix("_zoneout")
+    zoneout_h, zoneout_c = (0.3, 0.4 * (rnn_mode == "lstm")) if zones_out else (0.0, 0.0)
     if num_proj is None:
         num_proj = max(1, 2 * shape[3] // 3) if full else 0
     peepholes = full if peepholes is None else peepholes
@@ -151,9 +169,11 @@ def layer_case(
         recurrent_mask=mask(recurrent_mask, hidden),
         projection=q(3 * weights(units, num_proj)) if num_proj else None,
         peepholes=normal(3, units, scale=0.5) if peepholes else None,
+        seed=rng.integers(-(2**52), 2**52, 2) if zones_out and seed else None,
     )
     upstream = normal(steps, batch, hidden), normal(batch, hidden), normal(batch, units)
-    return LayerCase(rnn_mode, dtype, inputs, *upstream, *functions, cell_clip, proj_clip)
+    attrs = (*functions, cell_clip, proj_clip, zoneout_h, zoneout_c)
+    return LayerCase(rnn_mode, dtype, inputs, *upstream, *attrs)
 
 
 def random_layer_case(rnn_mode, rng, dtype="float64", largest=(9, 8, 9, 18), **options):
@@ -162,4 +182,5 @@ def random_layer_case(rnn_mode, rng, dtype="float64", largest=(9, 8, 9, 18), **o
     names = ("bias", "input_mask", "recurrent_mask")
     given = {name: bool(rng.integers(2)) for name in names}
     lengths = "random" if rng.integers(2) else None
+    options.setdefault("seed", bool(rng.integers(2)) if rnn_mode.endswith("_zoneout") else True)
     return layer_case(rnn_mode, shape, rng, dtype, lengths=lengths, **given, **options)

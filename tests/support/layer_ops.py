@@ -17,7 +17,9 @@ INPUTS = {
     "sequence_lengths": "lengths",
     "input_mask": "input_mask",
     "recurrent_mask": "recurrent_mask",
+    "seed": "seed",
 }
+_TYPES = {"sequence_lengths": "int32", "seed": "int64"}
 DIFFERENTIABLE = tuple(INPUTS)[:8]
 OPTIONAL_WEIGHTS = ("bias", "projection", "peepholes")
 _SEQUENCES = ("input", "output", "input_backprop")
@@ -28,11 +30,11 @@ def _swap(array, time_major):
 
 
 def tensors(case, time_major=True):
-    """The eleven inputs as keyword arguments of LayerRNN; vectors of 0 where one is not given."""
+    """All inputs as keyword arguments of LayerRNN; vectors of 0 where one is not given."""
     found = {}
     for name, field in INPUTS.items():
         value = getattr(case.inputs, field)
-        dtype = "int32" if name == "sequence_lengths" else case.dtype
+        dtype = _TYPES.get(name, case.dtype)
         if name == "input_c" and not case.is_lstm:
             value = 0.0
         elif value is None:

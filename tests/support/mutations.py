@@ -84,6 +84,7 @@ def _is_free(call, name, shape):
 
 # Those of LayerRNN that [0] stands for the absence of.
 OPTIONAL = ("bias", "projection", "peepholes", "sequence_lengths", "input_mask", "recurrent_mask")
+OPTIONAL += ("seed",)
 
 
 def _may_be_absent(call, name, shape):
@@ -284,7 +285,11 @@ def _consistent_attribute_mutations(call):
 
 
 def _layer_attribute_mutations(call):
-    """Other legal values of an attribute that do not fit the tensors."""
+    """Other legal values of an attribute that do not fit the tensors, and rates of zoneout."""
+    for name in ("zoneout_h", "zoneout_c"):
+        for value in (-0.1, 1.001, float("nan"), float("inf")):
+            if name in call.attrs:
+                yield Mutation(f"{name} = {value}", call.with_attr(name, value), (name,), True)
     names = ("input_c", "kernel", "recurrent_kernel", "bias", "input_mask", "rnn_mode")
     gates = {"lstm": 4, "gru": 3, "gru_reset_before": 3, "rnn": 1, "rnn_tanh": 1, "rnn_relu": 1}
     for mode in gates:

@@ -2,7 +2,7 @@
 
 from support.calls import Call
 
-MASKS = ("input_mask", "recurrent_mask")
+TRAINING = ("input_mask", "recurrent_mask", "seed")
 PACKED_WEIGHTS = ("kernel", "recurrent_kernel", "bias", "projection")
 
 
@@ -26,8 +26,8 @@ def of_rnn(ops, spec, call):
 
 
 def of_layer(ops, call):
-    """LayerRNNPacked for a Call of LayerRNN, without its masks."""
-    tensors = {n: t for n, t in call.tensors.items() if n not in MASKS}
+    """LayerRNNPacked for a Call of LayerRNN, without its masks and seed."""
+    tensors = {n: t for n, t in call.tensors.items() if n not in TRAINING}
     weights = {n: tensors[n] for n in PACKED_WEIGHTS}
     packed = ops.PackLayerRNN(**weights, rnn_mode=call.attrs["rnn_mode"]).numpy()
     attrs = {n: v for n, v in call.attrs.items() if n != "is_training"}

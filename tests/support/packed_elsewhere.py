@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from support.layer_cases import layer_case
 from support.layer_ops import tensors
-from support.packed_calls import MASKS
+from support.packed_calls import TRAINING
 from tf_rnn_ops import raw_ops as ops
 
 WEIGHTS = ("kernel", "recurrent_kernel", "bias")
@@ -22,7 +22,7 @@ def _problems():
         for dtype in ("float32", "bfloat16"):
             none = {"input_mask": False, "recurrent_mask": False}
             case = layer_case(mode, (5, 4, 10, 18), rng, dtype, **none)
-            inputs = {n: t for n, t in tensors(case).items() if n not in MASKS}
+            inputs = {n: t for n, t in tensors(case).items() if n not in TRAINING}
             yield f"{mode} {dtype}", mode, inputs
 
 

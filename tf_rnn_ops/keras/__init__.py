@@ -22,6 +22,8 @@ from tf_rnn_ops.keras.peephole import PeepholeLSTM  # noqa: E402
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell  # noqa: E402
 from tf_rnn_ops.keras.projected import ProjectedLSTM  # noqa: E402
 from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell  # noqa: E402
+from tf_rnn_ops.keras.zoneout import ZoneoutGRU, ZoneoutLSTM  # noqa: E402
+from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell  # noqa: E402
 
 _bidirectional.guard()
 
@@ -42,6 +44,10 @@ __all__ = [
     "RNN",
     "SimpleRNN",
     "Timing",
+    "ZoneoutGRU",
+    "ZoneoutGRUCell",
+    "ZoneoutLSTM",
+    "ZoneoutLSTMCell",
     "accelerate",
     "compare",
     "convert",

@@ -9,6 +9,7 @@ from tf_rnn_ops.keras import _environment
 from tf_rnn_ops.keras.activations import hard_sigmoid_keras2
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
+from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
 
 # By the names that LayerRNN has for them.
 _ACTIVATIONS = {
@@ -219,6 +220,14 @@ def _projected_reason(cell):
     return _gates_reason(cell)
 
 
+def _zoneout_reason(cell):
+    if not takes_layer_op(cell):
+        return "of zoneout there is no kernel for GPUs"
+    if not getattr(cell, "reset_after", True):
+        return "reset_after=False; of that GRU the op has no zoneout"
+    return _gates_reason(cell)
+
+
 def rnn_mode(cell):
     """Returns the ops' rnn_mode for a cell without a loop_reason."""
     if isinstance(cell, keras.layers.LSTMCell):
@@ -243,4 +252,6 @@ _CELL_REASONS = {
     keras.layers.SimpleRNNCell: _simple_reason,
     PeepholeLSTMCell: _gates_reason,
     ProjectedLSTMCell: _projected_reason,
+    ZoneoutLSTMCell: _zoneout_reason,
+    ZoneoutGRUCell: _zoneout_reason,
 }

@@ -10,8 +10,9 @@ from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, Cudn
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.peephole import PeepholeLSTM
 from tf_rnn_ops.keras.projected import ProjectedLSTM
+from tf_rnn_ops.keras.zoneout import ZoneoutGRU, ZoneoutLSTM
 
-_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM, RNN)
+_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM, ZoneoutLSTM, ZoneoutGRU, RNN)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 _STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 

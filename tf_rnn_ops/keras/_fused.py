@@ -8,10 +8,11 @@ runs on either.
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _loader, raw_ops
+from tf_rnn_ops import _loader, _seeds, raw_ops
 from tf_rnn_ops.keras import _eligibility, _params
 from tf_rnn_ops.keras._masks import MaskedSteps
 from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
+from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
 
 
 def inner_loop(layer, loop, sequences, initial_state, mask, training):
@@ -161,6 +162,11 @@ def _layer(cell, sequences, states, steps, masks, is_training):
             weights["projection"] = as_tensor(cell.projection, cell.compute_dtype)
         if cell.use_peepholes:
             own["peepholes"] = as_tensor(cell.peepholes, cell.compute_dtype)
+    if isinstance(cell, (ZoneoutLSTMCell, ZoneoutGRUCell)):
+        rates = ("zoneout_h", "zoneout_c") if has_c else ("zoneout_h",)
+        functions = {name: getattr(cell, name) for name in rates}
+        if is_training and any(functions.values()):
+            masks["seed"] = _seeds.draw(cell.seed_generator)
     if rnn_mode not in ("rnn_tanh", "rnn_relu"):
         functions |= {
             name: _eligibility.activation_name(getattr(cell, name))
@@ -175,7 +181,7 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "time_major": False,
     }
     if not is_training and can_keep_packed(cell):
-        assert not masks, "masks are of training"
+        assert not masks, "masks and seeds are of training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
         result = raw_ops.LayerRNNPacked(**inputs, **weights, **own, **functions, packed=packed)
     else:

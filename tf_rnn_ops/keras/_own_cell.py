@@ -19,14 +19,14 @@ class OwnCell(keras.layers.RNN):
         """Creates the layer.
 
         Args:
-            cell_class: A subclass of keras.layers.LSTMCell that names its own arguments.
+            cell_class: A subclass of LSTMCell or GRUCell of Keras that names its own arguments.
             cell_name: Name of the cell.
-            units: Size of the cell state, H.
+            units: Number of units, H.
             arguments: All other arguments by name, of the cell and of keras.layers.RNN.
         """
-        # LSTMCell takes implementation without naming it.
+        # Keras's cells take implementation without naming it.
         of_cell = {"implementation", *_BOTH}
-        for cls in (cell_class, keras.layers.LSTMCell):
+        for cls in (cell_class, cell_class.__base__):
             of_cell |= set(inspect.signature(cls).parameters)
         cell = {n: value for n, value in arguments.items() if n in of_cell}
         layer = {n: value for n, value in arguments.items() if n in _BOTH or n not in of_cell}
@@ -35,7 +35,7 @@ class OwnCell(keras.layers.RNN):
 
     @property
     def units(self):
-        """Size of the cell state, H."""
+        """Number of units, H."""
         return self.cell.units
 
     def inner_loop(self, sequences, initial_state, mask, training=False):

@@ -65,7 +65,7 @@ def reorder_gates(tensor, given, wanted, axis=-1):
     return tf.concat([parts[gate] for gate in wanted], axis)
 
 
-def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None):
+def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     """Runs a cell over x [T, B, I].
 
     Args:
@@ -74,6 +74,8 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None):
         x: [T, B, I].
         states: List of initial states: h [B, S] and, for 'lstm', c [B, H].
         lengths: See run_steps, as for loops.
+        kept: For each state what zoneout keeps of it: a rate, or which units at each step, a bool
+            [T, B, H]. Nothing: no zoneout.
 
     Returns:
         The outputs [T, B, S], 0 beyond the length of a row, and the list of final states.
@@ -90,11 +92,14 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None):
         projected += cell.br
 
     weights = [getattr(cell, n) for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
-    step, hidden = Step(functools.partial(_step, rnn_mode, cell)), None
-    if rnn_mode in _UNITS and cell.is_simple():
+    inputs, step, hidden = [projected], Step(functools.partial(_step, rnn_mode, cell)), None
+    if any(not isinstance(k, float) or k > 0 for k in kept):
+        inputs += [tf.cast(k, x.dtype) for k in kept if not isinstance(k, float)]
+        step = Step(functools.partial(_zoneout_step, step, kept))
+    elif rnn_mode in _UNITS and cell.is_simple():
         step = Step(units=functools.partial(_units, rnn_mode, cell))
         hidden = None if loops is None else loops.hidden(rnn_mode, cell, x, states, lengths)
-    found = run_steps(step, [projected], states, weights, lengths, loops, hidden)
+    found = run_steps(step, inputs, states, weights, lengths, loops, hidden)
     sequences, final = found
     return sequences[0], final
 
@@ -113,6 +118,15 @@ def _step(rnn_mode, cell, inputs, states, weights):
     if cell.projection is not None:
         h = _limit(matmul(h, cell.projection), cell.proj_clip)
     return [h, *c]
+
+
+def _zoneout_step(step, kept, inputs, states, weights):
+    drawn = iter(inputs[1:])
+    new = step(inputs[:1], states, weights)
+    return [
+        made + k * (old - made) if isinstance(k, float) else tf.where(next(drawn) > 0, old, made)
+        for k, old, made in zip(kept, states, new)
+    ]
 
 
 def _units(rnn_mode, cell, sums, inputs, states, weights):

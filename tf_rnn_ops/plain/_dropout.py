@@ -1,4 +1,4 @@
-"""The dropout masks of the CPU kernels, drawn once more from what they leave in reserve_space."""
+"""The masks of dropout and zoneout of the CPU kernels, drawn once more."""
 
 from typing import Any
 
@@ -36,25 +36,47 @@ def dropout_masks(
     threshold = int(float(rate) * 2**32)
     key = _key(reserve_space)
 
-    # As DropRows in cc/cpu/rows/dropout_rows.h: a counter is for four columns of a step of a row.
+    return [
+        tf.where(_words(key, layer, steps, batch, columns) < _u64(threshold), wide(0), scale)
+        for layer in range(num_layers - 1)
+    ]
+
+
+def zoneout_mask(seed: Any, rate: float, state: int, steps: Any, batch: Any, units: Any) -> Any:
+    """Draws which units keep their old state in a call of LayerRNN with a seed.
+
+    Args:
+        seed: As given to LayerRNN.
+        rate: Its zoneout_h or zoneout_c, as float32 has it.
+        state: 0 for h, 1 for c.
+        steps: T.
+        batch: B.
+        units: H.
+
+    Returns:
+        A bool tensor [T, B, H].
+    """
+    words = _words(_key_of_seed(seed), state, steps, batch, units)
+    return words < _u64(int(rate * 2**32))
+
+
+def _words(key, layer, steps, batch, columns):
+    """A random word for each element of [T, B, columns], as DrawRows of the kernels has them."""
+
     def counters(count):
         return tf.cast(tf.range(tf.cast(count, tf.int64)), tf.uint64)
 
+    # A counter is for four columns of a step of a row.
     blocks = (columns + 3) // 4
     place = counters(steps * batch)[:, None]
-    block = counters(blocks)[None, :]
-    masks = []
-    for layer in range(num_layers - 1):
-        counter = [
-            block + tf.zeros_like(place),
-            tf.constant(layer, tf.uint64),
-            tf.bitwise.bitwise_and(place, _u64(_LOW_WORD)),
-            _high_word(place),
-        ]
-        words = tf.stack(_philox(key, counter), -1)
-        words = tf.reshape(words, tf.stack([steps, batch, 4 * blocks]))[:, :, :columns]
-        masks.append(tf.where(words < _u64(threshold), wide(0), scale))
-    return masks
+    counter = [
+        counters(blocks)[None, :] + tf.zeros_like(place),
+        tf.constant(layer, tf.uint64),
+        tf.bitwise.bitwise_and(place, _u64(_LOW_WORD)),
+        _high_word(place),
+    ]
+    words = tf.stack(_philox(key, counter), -1)
+    return tf.reshape(words, tf.stack([steps, batch, 4 * blocks]))[:, :, :columns]
 
 
 def _u64(value):
@@ -82,6 +104,20 @@ def _key(reserve_space):
     )
     with tf.control_dependencies([] if check is None else [check]):
         return tf.unstack(tf.cast(words[_KEY : _KEY + 2], tf.uint64))
+
+
+def _key_of_seed(seed):
+    """The two words of MakeDropoutKey in cc/core/dropout.h, as uint64."""
+
+    def mix(z):
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            z = tf.bitwise.bitwise_xor(z, tf.bitwise.right_shift(z, _u64(shift))) * _u64(factor)
+        return tf.bitwise.bitwise_xor(z, tf.bitwise.right_shift(z, _u64(31)))
+
+    key = _u64(0)
+    for number in (*tf.unstack(tf.bitcast(tf.cast(seed, tf.int64), tf.uint64), 2), _u64(0)):
+        key = mix(tf.bitwise.bitwise_xor(key, number) + _u64(0x9E3779B97F4A7C15))
+    return tf.bitwise.bitwise_and(key, _u64(_LOW_WORD)), _high_word(key)
 
 
 def _philox(key, counter):

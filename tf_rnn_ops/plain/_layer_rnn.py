@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.plain._cells import GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
+from tf_rnn_ops.plain._dropout import zoneout_mask
 from tf_rnn_ops.plain._recurrence import wide_type
 
 # In Keras's order, with the names of GATES.
@@ -33,10 +34,13 @@ def layer_rnn(
     sequence_lengths: Any = None,
     input_mask: Any = None,
     recurrent_mask: Any = None,
+    seed: Any = None,
     activation: str = "tanh",
     recurrent_activation: str = "sigmoid",
     cell_clip: float = 0.0,
     proj_clip: float = 0.0,
+    zoneout_h: float = 0.0,
+    zoneout_c: float = 0.0,
     time_major: bool = True,
     loops: Any = None,
 ) -> CudnnRNNResult:
@@ -55,10 +59,13 @@ def layer_rnn(
         sequence_lengths: int32 [B]; None if all rows have T steps.
         input_mask: [G, B, I] or None.
         recurrent_mask: [G, B, S] or None.
+        seed: int64 [2] or None, with zoneout.
         activation: As the attribute of the op.
         recurrent_activation: As the attribute of the op.
         cell_clip: As the attribute of the op.
         proj_clip: As the attribute of the op.
+        zoneout_h: As the attribute of the op.
+        zoneout_c: As the attribute of the op.
         time_major: If not, input and output are [B, T, ...].
         loops: See cudnn_rnn.
 
@@ -95,7 +102,15 @@ def layer_rnn(
     states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
     x, *states = (tf.cast(t, wide) for t in (input, *states))
     x = x if time_major else tf.transpose(x, [1, 0, 2])
-    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, loops)
+    kept = [_rounded(rate, tf.float32) for rate in (zoneout_h, zoneout_c)][: len(states)]
+    if seed is not None:
+        steps, batch = tf.unstack(tf.shape(x)[:2])
+        units = states[0].shape[-1] or tf.shape(states[0])[-1]
+        kept = [
+            zoneout_mask(seed, rate, k, steps, batch, units) if rate else rate
+            for k, rate in enumerate(kept)
+        ]
+    output, final = run_cell(rnn_mode, cell, x, states, sequence_lengths, loops, kept)
     output = output if time_major else tf.transpose(output, [1, 0, 2])
     results = [tf.cast(t, dtype) for t in (output, *final)]
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))

@@ -7,7 +7,7 @@ from tf_rnn_ops.plain._cells import GATES
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
 # The inputs of LayerRNN for which a vector of no elements stands for none; lengths are another.
-_LAYER_OPTIONAL = ("bias", "projection", "peepholes", "input_mask", "recurrent_mask")
+_LAYER_OPTIONAL = ("bias", "projection", "peepholes", "input_mask", "recurrent_mask", "seed")
 
 LAYER_ATTRS = {
     "rnn_mode": "lstm",
@@ -15,6 +15,8 @@ LAYER_ATTRS = {
     "recurrent_activation": "sigmoid",
     "cell_clip": 0.0,
     "proj_clip": 0.0,
+    "zoneout_h": 0.0,
+    "zoneout_c": 0.0,
 }
 """The attributes of LayerRNN that say what it computes, with their defaults."""
 
@@ -32,6 +34,8 @@ class Layer(NamedTuple):
         recurrent_activation: As the attribute.
         cell_clip: As the attribute.
         proj_clip: As the attribute.
+        zoneout_h: As the attribute.
+        zoneout_c: As the attribute.
         units: H.
         num_proj: P, or 0 without projection.
         input_size: I, or None if the shapes do not say it.
@@ -43,6 +47,8 @@ class Layer(NamedTuple):
     recurrent_activation: str
     cell_clip: float
     proj_clip: float
+    zoneout_h: float
+    zoneout_c: float
     units: int
     num_proj: int
     input_size: int | None

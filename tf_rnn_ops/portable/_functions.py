@@ -191,12 +191,11 @@ def _layer_specs(dtype, layer):
         "sequence_lengths": [None],
         "input_mask": [None, None, size],
         "recurrent_mask": [None, None, hidden],
+        "seed": [2],
     }
     shapes.update({name: [0] for name in layer.absent})
-    return [
-        tf.TensorSpec(shapes[name], tf.int32 if name == "sequence_lengths" else dtype)
-        for name in LAYER_INPUTS
-    ]
+    types = {"sequence_lengths": tf.int32, "seed": tf.int64}
+    return [tf.TensorSpec(shapes[name], types.get(name, dtype)) for name in LAYER_INPUTS]
 
 
 def _put_in_scope(function_def):

@@ -17,6 +17,7 @@ LAYER_INPUTS = (
     "sequence_lengths",
     "input_mask",
     "recurrent_mask",
+    "seed",
 )
 
 
@@ -182,7 +183,7 @@ def layer_of(node, shapes):
         name: _value(node.attr[name], default) if name in node.attr else default
         for name, default in plain.LAYER_ATTRS.items()
     }
-    # LayerRNNPacked has no masks.
+    # LayerRNNPacked has no masks and no seed.
     refs = node.input[:9] if node.op.endswith("Packed") else node.input
     found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
     found["output_h"] = shapes.of_output(node, 1, "output_h")

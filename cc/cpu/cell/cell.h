@@ -50,6 +50,7 @@ struct CellFormat {
   bool keeps_gates = false;  // backward reads the gate buffer
   bool carries_h = false;    // h_prev reaches h beside the recurrent product too
   bool pairs = true;         // its products may run on pairs of bfloat16 (Note [Pairs])
+  bool plain = true;         // and on weights as they lie
 };
 
 // The rows of one step. Pointers of row i start at the row's unit 0. Rows of h are written as O.

@@ -11,6 +11,7 @@
 #include "cc/cpu/cell/lstm.h"
 #include "cc/cpu/cell/lstm_peephole.h"
 #include "cc/cpu/cell/vanilla.h"
+#include "cc/cpu/cell/zoneout.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -24,11 +25,13 @@ decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
       p.activation == Activation::kTanh && p.recurrent_activation == Activation::kSigmoid;
   switch (p.mode) {
     case RnnMode::kLstm:
+      if (p.has_zoneout()) return fn(Zoneout<Lstm<ChosenGates>>());
       if (IsLstmPeephole(p)) {
         return usual ? fn(LstmPeephole<UsualGates>()) : fn(LstmPeephole<ChosenGates>());
       }
       return usual ? fn(Lstm<UsualGates>()) : fn(Lstm<ChosenGates>());
     case RnnMode::kGru:
+      if (p.has_zoneout()) return fn(Zoneout<Gru<ChosenGates>>());
       return usual ? fn(Gru<UsualGates>()) : fn(Gru<ChosenGates>());
     case RnnMode::kGruResetBefore:
       return fn(GruResetBefore());
@@ -49,11 +52,15 @@ inline CellFormat FormatOf(const RnnProblem& p) {
 template <typename T>
 class CellTensors {
  public:
-  // `peepholes`: [3, padded], or null without IsLstmPeephole.
-  CellTensors(const RnnProblem& p, const T* peepholes, int64_t padded)
+  // `peepholes`: [3, padded], or null without IsLstmPeephole. `kept`: what zoneout has drawn for h
+  // and for c, [R, padded]; null where the rate stands.
+  CellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded)
       : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),
              GateFunction<T>(p.activation), Peephole(UsualGates<T>(), p, peepholes, padded),
-             Peephole(ChosenGates<T>(p), p, peepholes, padded)) {}
+             Peephole(ChosenGates<T>(p), p, peepholes, padded),
+             ZoneoutTensors<T>{ChosenGates<T>(p),
+                               {static_cast<T>(p.zoneout_h), kept[0], padded},
+                               {static_cast<T>(p.zoneout_c), kept[1], padded}}) {}
 
   template <typename Cell>
   const auto* Of() const {
@@ -71,7 +78,7 @@ class CellTensors {
   }
 
   std::tuple<UsualGates<T>, ChosenGates<T>, TanhFunction<T>, ReluFunction<T>, GateFunction<T>,
-             PeepholeTensors<T, UsualGates>, PeepholeTensors<T, ChosenGates>>
+             PeepholeTensors<T, UsualGates>, PeepholeTensors<T, ChosenGates>, ZoneoutTensors<T>>
       all_;
 };
 

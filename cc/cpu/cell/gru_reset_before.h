@@ -22,6 +22,7 @@ struct GruResetBefore {
     f.keeps_gates = true;
     f.carries_h = true;
     f.pairs = false;
+    f.plain = false;
     return f;
   }
 

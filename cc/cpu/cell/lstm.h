@@ -25,6 +25,14 @@ struct Lstm {
   template <typename T>
   using Tensors = Gates<T>;
 
+  // The new c once more, with the bits that Forward had; g: a unit block's gates.
+  template <typename T>
+  static EIGEN_ALWAYS_INLINE Packet<T> NewC(const T* g, const Packet<T>& c_prev) {
+    constexpr int V = kLanes<T>;
+    return pmadd(Load(g + kForget * V), c_prev,
+                 pmul(Load(g + kInput * V), Load(g + kCandidate * V)));
+  }
+
   template <typename T, typename O, int NV>
   struct Forward : SumsInGates<T, O, NV, 4> {
     Gates<T> gates;

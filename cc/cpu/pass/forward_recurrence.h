@@ -89,9 +89,8 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
         runner.run = &Slice::template RunCells<Cell, Reads::kMaskedCopy>;
       }
     }
-    if constexpr (kFormat.second >= 0) {
-      runner.finish = &Slice::template FinishCells<Cell>;
-    } else if constexpr (Cell::kInStacks) {
+    if constexpr (kFormat.second >= 0) runner.finish = &Slice::template FinishCells<Cell>;
+    if constexpr (Cell::kInStacks && kFormat.plain) {
       if (reads == Reads::kPlainWeight) {
         runner.run = &Slice::template RunCells<Cell, Reads::kPlainWeight>;
       }

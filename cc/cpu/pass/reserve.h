@@ -69,6 +69,11 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
                         p.batch}) {
     add(static_cast<uint64_t>(value));
   }
+  if (p.has_zoneout()) {
+    add(bits(p.zoneout_h));
+    add(bits(p.zoneout_c));
+    add(p.zoneout_drawn);
+  }
   for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths[b]));
   return hash;
 }

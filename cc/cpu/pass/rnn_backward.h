@@ -24,6 +24,7 @@
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
+#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 
@@ -115,6 +116,7 @@ struct BackwardPlan {
   BackwardLayer<T, E> layer;
   T* between[2];  // gradients of the outputs of inner layers
   T* peepholes;   // [3, padded] of a cell that has some
+  T* kept[2];     // [R, padded] of h and of c, see DrawKept
   T* dropped;     // the dropped-out input of a layer
 };
 
@@ -142,6 +144,7 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
     plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
   }
   plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
+  TakeKept(p, Area(plan.seq.rows, s.padded), arena, &plan.kept);
   const bool inner = p.num_layers > 1;
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
   plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
@@ -210,7 +213,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
   p.dropout_key[1] = header.dropout_key[1];
 
   layer.seq = &seq;
-  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes);
+  DrawKept(p, seq, s.units, s.padded, plan.kept, args.parallel);
+  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes, plan.kept);
   layer.h_limit = HiddenLimit<T>(p);
   layer.cells = WithCell(p, [&](auto cell) {
     using Cell = decltype(cell);

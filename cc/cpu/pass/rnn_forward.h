@@ -21,6 +21,7 @@
 #include "cc/cpu/pass/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
+#include "cc/cpu/rows/kept_rows.h"
 #include "cc/cpu/rows/narrow_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
@@ -32,7 +33,7 @@ constexpr int64_t kPlainRows = 4;
 template <typename T, typename E>
 bool UsesPlainWeights(const RnnProblem& p) {
   return std::is_same_v<T, E> && Area(p.max_time, p.batch) <= kPlainRows && !p.input_masked &&
-         !p.recurrent_masked && !p.weights_packed && FormatOf(p).second < 0;
+         !p.recurrent_masked && !p.weights_packed && FormatOf(p).plain;
 }
 
 // The memory of a forward pass, measured or taken.
@@ -45,6 +46,7 @@ struct ForwardPlan {
   TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
   T* dropped;                          // [R, D*S] training with dropout
   T* peepholes;                        // [3, padded] of a cell that has some
+  T* kept[2];                          // [R, padded] of h and of c, see DrawKept
   E* operand_x;                        // what the input product reads where that is not x itself
 };
 
@@ -100,6 +102,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
     layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
   }
   plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
+  TakeKept(p, Area(plan.seq.rows, s.padded), arena, &plan.kept);
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
   const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
   const bool rounds_inner = inner_in_scratch && RoundsH<T, E>(s);
@@ -226,7 +229,8 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
                                   {p.dropout_key[0], p.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
-  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes);
+  DrawKept(p, seq, s.units, s.padded, plan.kept, args.parallel);
+  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes, plan.kept);
   layer.h_limit = HiddenLimit<T>(p);
   layer.seq = &seq;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);

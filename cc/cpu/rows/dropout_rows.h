@@ -12,16 +12,14 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// dst[r, c] = keep ? src[r, c] / (1 - rate) : 0. The random word of an element is number c % 4 of
-// the counter (c / 4, layer, step and row of the user's batch), so it does not depend on lengths,
-// layout or threads. dst may be src.
-template <typename T>
-void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t columns,
-              const T* src, T* dst, const ParallelFor& parallel) {
+// fn(row, c, word) for the columns of all packed rows. The random word of an element is number c %
+// 4 of the counter (c / 4, layer, step and row of the user's batch), so it does not depend on
+// lengths, layout or threads.
+template <typename F>
+void DrawRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t columns,
+              const ParallelFor& parallel, F&& fn) {
   constexpr int64_t kRowsPerItem = 64;
   const DropoutKey key = {p.dropout_key[0], p.dropout_key[1]};
-  const uint64_t threshold = DropThreshold(p.dropout);
-  const T scale = p.dropout < 1 ? T(1) / (T(1) - static_cast<T>(p.dropout)) : T(0);
   const int64_t ns = NsToDraw(seq.rows * columns);
   Parallel(parallel, CeilDiv(seq.rows, kRowsPerItem), ns, [&](int64_t item) {
     const int64_t row0 = item * kRowsPerItem;
@@ -35,12 +33,21 @@ void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t c
                                      static_cast<uint32_t>(place >> 32)};
         uint32_t word[4];
         Philox4x32(key, counter, word);
-        for (int64_t i = 0; i < std::min<int64_t>(4, columns - c); ++i) {
-          const int64_t at = row * columns + c + i;
-          dst[at] = word[i] < threshold ? T(0) : src[at] * scale;
-        }
+        for (int64_t i = 0; i < std::min<int64_t>(4, columns - c); ++i) fn(row, c + i, word[i]);
       }
     });
+  });
+}
+
+// dst[r, c] = keep ? src[r, c] / (1 - rate) : 0. dst may be src.
+template <typename T>
+void DropRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t columns,
+              const T* src, T* dst, const ParallelFor& parallel) {
+  const uint64_t threshold = DropThreshold(p.dropout);
+  const T scale = p.dropout < 1 ? T(1) / (T(1) - static_cast<T>(p.dropout)) : T(0);
+  DrawRows(p, seq, layer, columns, parallel, [&](int64_t row, int64_t c, uint32_t word) {
+    const int64_t at = row * columns + c;
+    dst[at] = word < threshold ? T(0) : src[at] * scale;
   });
 }
 

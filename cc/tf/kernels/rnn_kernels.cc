@@ -19,7 +19,8 @@ void RnnForwardKernel::DoCompute(OpKernelContext* context) {
   RnnCall call(op_, attrs_, context, &last_plan_);
   OP_REQUIRES_OK(context, call.Prepare());
   DropoutKey key;
-  if (attrs_.is_training && attrs_.dropout > 0) {
+  const bool drops = attrs_.is_training && attrs_.dropout > 0;
+  if (drops || (attrs_.has_zoneout() && call.tensors.in("seed") != nullptr)) {
     key = NextDropoutKey(call);
   }
   OP_REQUIRES_OK(context, Run(call, key));

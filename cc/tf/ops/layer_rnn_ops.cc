@@ -20,6 +20,7 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Input("sequence_lengths: int32")
     .Input("input_mask: T")
     .Input("recurrent_mask: T")
+    .Input("seed: int64")
     .Output("output: T")
     .Output("output_h: T")
     .Output("output_c: T")
@@ -30,6 +31,8 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("cell_clip: float = 0.0")
     .Attr("proj_clip: float = 0.0")
+    .Attr("zoneout_h: float = 0.0")
+    .Attr("zoneout_c: float = 0.0")
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnn>)
@@ -53,6 +56,9 @@ R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
   gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
                        n = a(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
                        h' = z * h + (1 - z) * n
+  lstm and gru with zoneout, without a seed  h' and c' are followed by zoneout_h * h +
+                       (1 - zoneout_h) * h' and zoneout_c * c + (1 - zoneout_c) * c'
+    with a seed        each unit of h and of c keeps its old value with that chance
   gru_reset_before     z, r = s(x_g W_g + h_g R_g + b_g)  for g = z, r
     (z, r, n)          n = a(x_n W_n + (r * h_n) R_n + b_n);  h' = z * h + (1 - z) * n
 
@@ -60,7 +66,7 @@ The activations are tanh, sigmoid (the logistic function), relu, linear, hard_si
 x / 6 + 1/2 between 0 and 1, as in Keras 3, and hard_sigmoid_keras2, x / 5 + 1/2, as in Keras 1 and 2.
 
 Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al.
-(2014) for GRU, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection. With
+(2014) for GRU, Krueger et al. (2017) for zoneout, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection. With
 these it is tf.compat.v1.nn.rnn_cell.LSTMCell, which adds forget_bias to the bias of f and has the
 gates in the order i, c, f, o. gru has the reset gate after the recurrent product, gru_reset_before,
 like the paper, before it. Dropout of inputs and states with masks that stay the same over time is
@@ -70,7 +76,8 @@ Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
 Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
 rank or size than below, a sequence length outside [0, T], I or H of 0, sizes beyond 2^62 bytes, and
-activations, clips, a projection and peepholes where the mode does not have them.
+activations, clips, zoneout, a projection and peepholes where the mode does not have them, or zoneout
+does not go with them.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [B, S].
@@ -83,6 +90,7 @@ peepholes: p above, of lstm, [3, H]; [0] for none.
 sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
 input_mask: What the input is multiplied by for each gate, [G, B, I]; [0] for none.
 recurrent_mask: What h is multiplied by for each gate, [G, B, S]; [0] for none.
+seed: Selects what zoneout keeps, [2]; [0] for its mean. Equal inputs give equal results.
 output: Every h', [T, B, S]; 0 beyond the length of a row.
 output_h: The h' of the last step of each row, [B, S]; input_h where there is none.
 output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
@@ -91,6 +99,8 @@ activation: a above; left at its default for rnn_relu and rnn_tanh.
 recurrent_activation: s above; left at its default for rnn too.
 cell_clip: Limit of c', of lstm; 0 for none.
 proj_clip: Limit of h', where there is a projection; 0 for none. It is rounded to T.
+zoneout_h: Of lstm and gru, between 0 and 1; not with a projection, peepholes or cell_clip.
+zoneout_c: The same of c, of lstm.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.
 )doc");
@@ -107,6 +117,7 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Input("sequence_lengths: int32")
     .Input("input_mask: T")
     .Input("recurrent_mask: T")
+    .Input("seed: int64")
     .Input("output: T")
     .Input("output_h: T")
     .Input("output_c: T")
@@ -128,6 +139,8 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("cell_clip: float = 0.0")
     .Attr("proj_clip: float = 0.0")
+    .Attr("zoneout_h: float = 0.0")
+    .Attr("zoneout_c: float = 0.0")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnBackprop>)
     .Doc(R"doc(
@@ -152,6 +165,7 @@ peepholes: [3, H] or [0].
 sequence_lengths: [B] or [0].
 input_mask: [G, B, I] or [0].
 recurrent_mask: [G, B, S] or [0].
+seed: [2] or [0].
 output: [T, B, S].
 output_h: [B, S].
 output_c: [B, H].
@@ -167,10 +181,12 @@ recurrent_kernel_backprop: [S, G*H].
 bias_backprop: As bias.
 projection_backprop: As projection.
 peepholes_backprop: As peepholes.
-activation: As in LayerRNN, like the four below.
+activation: As in LayerRNN, like the six below.
 recurrent_activation: As in LayerRNN.
 cell_clip: As in LayerRNN.
 proj_clip: As in LayerRNN.
+zoneout_h: As in LayerRNN.
+zoneout_c: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

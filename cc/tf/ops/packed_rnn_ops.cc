@@ -155,6 +155,8 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Attr(RNN_OPS_ACTIVATION_ATTR("recurrent_activation", "sigmoid"))
     .Attr("cell_clip: float = 0.0")
     .Attr("proj_clip: float = 0.0")
+    .Attr("zoneout_h: float = 0.0")
+    .Attr("zoneout_c: float = 0.0")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnPacked>)
     .Doc(R"doc(
@@ -186,6 +188,8 @@ activation: As in LayerRNN.
 recurrent_activation: As in LayerRNN.
 cell_clip: As in LayerRNN.
 proj_clip: As in LayerRNN.
+zoneout_h: As in LayerRNN.
+zoneout_c: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

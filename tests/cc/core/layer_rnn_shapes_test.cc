@@ -33,7 +33,7 @@ InputShapes Inputs(RnnMode mode) {
   in["kernel"] = Shape({5, G * 3});
   in["recurrent_kernel"] = Shape({3, G * 3});
   in["bias"] = mode == RnnMode::kGru ? Shape({2, G * 3}) : Shape({G * 3});
-  in["projection"] = in["peepholes"] = Shape({0});
+  in["projection"] = in["peepholes"] = in["seed"] = Shape({0});
   in["sequence_lengths"] = Shape({2});
   in["input_mask"] = Shape({G, 2, 5});
   in["recurrent_mask"] = Shape({G, 2, 3});
@@ -355,6 +355,34 @@ TEST(LayerRnnShapes, ProjectionsAndPeepholesThatDoNotFit) {
     ExpectInvalid(in.Infer(Attrs(RnnMode::kGru), &dims),
                   {field, "must have shape [0] for rnn_mode='gru'", "only 'lstm'", "[3, 3]"});
   }
+}
+
+TEST(LayerRnnShapes, ZoneoutAndItsSeed) {
+  RnnAttrs attrs = Attrs(RnnMode::kLstm);
+  RnnDims dims;
+  InputShapes in = Inputs(RnnMode::kLstm);
+  in["seed"] = Shape({2});
+  ExpectInvalid(in.Infer(attrs, &dims),
+                {"seed must have shape [0]", "zoneout_h = 0 ", "nothing else reads it", "[2]"});
+  attrs.zoneout_h = 0.25f;
+  EXPECT_TRUE(in.Infer(attrs, &dims).ok());
+  ExpectDims(dims, 7, 2, 5, 3);
+  for (const PartialShape& shape : {Shape({3}), Shape({2, 1}), Shape({})}) {
+    in["seed"] = shape;
+    ExpectInvalid(in.Infer(attrs, &dims), {"seed must have shape [2]"});
+  }
+  for (const PartialShape& shape : {Shape({0}), Shape({kU}), PartialShape()}) {
+    in["seed"] = shape;
+    EXPECT_TRUE(in.Infer(attrs, &dims).ok());
+  }
+  in["peepholes"] = Shape({3, 3});
+  ExpectInvalid(in.Infer(attrs, &dims),
+                {"peepholes must have shape [0]", "zoneout_h = 0.25", "[3, 3]"});
+  in["peepholes"] = Shape({0});
+  in["projection"] = Shape({3, 3});
+  ExpectInvalid(in.Infer(attrs, &dims), {"projection must have shape [0]", "[3, 3]"});
+  attrs.cell_clip = 2.0f;
+  ExpectInvalid(in.Infer(attrs, &dims), {"cell_clip must be 0 with zoneout_h or zoneout_c", "2"});
 }
 
 TEST(LayerRnnShapes, EmptyTimeAndBatch) {

@@ -108,6 +108,29 @@ TEST(RnnConfig, LimitsAreChecked) {
   }
 }
 
+TEST(RnnConfig, ZoneoutIsChecked) {
+  for (float RnnAttrs::* rate : {&RnnAttrs::zoneout_h, &RnnAttrs::zoneout_c}) {
+    const bool of_c = rate == &RnnAttrs::zoneout_c;
+    const char* name = of_c ? "zoneout_c" : "zoneout_h";
+    RnnAttrs attrs;
+    EXPECT_FALSE(attrs.has_zoneout());
+    for (float good : {0.25f, 1.0f}) {
+      attrs.*rate = good;
+      EXPECT_TRUE(attrs.Validate().ok());
+      EXPECT_TRUE(attrs.has_zoneout());
+    }
+    for (float bad : {-0.5f, std::nanf(""), 1.5f}) {
+      attrs.*rate = bad;
+      ExpectInvalid(attrs.Validate(), {name, "must be in [0, 1]"});
+    }
+    attrs.*rate = 0.25f;
+    attrs.mode = RnnMode::kGru;
+    EXPECT_EQ(attrs.Validate().ok(), !of_c);
+    attrs.mode = RnnMode::kGruResetBefore;
+    ExpectInvalid(attrs.Validate(), {name, "must be 0 for rnn_mode='gru_reset_before'", "0.25"});
+  }
+}
+
 TEST(RnnConfig, VanillaModesTakeNoActivationsThatTheyDoNotHave) {
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh}) {
     RnnAttrs attrs;

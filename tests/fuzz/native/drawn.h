@@ -173,6 +173,7 @@ inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvi
   shapes["sequence_lengths"] = given(PartialShape::Of({s.B}));
   shapes["input_mask"] = given(PartialShape::Of({G, s.B, s.I}));
   shapes["recurrent_mask"] = given(PartialShape::Of({G, s.B, S}));
+  shapes["seed"] = none;
   shapes["output"] = shapes["output_backprop"] = y;
   shapes["output_h"] = shapes["output_h_backprop"] = state;
   shapes["output_c"] = shapes["output_c_backprop"] = shapes["input_c"];

@@ -1,0 +1,120 @@
+// Zoneout (Krueger et al. 2017) of an LSTM or a GRU: with h~ and c~ what the cell makes of h_prev
+// and c_prev, h = k * h_prev + (1 - k) * h~, likewise c with a k of its own. k is a rate, or 0 or 1
+// as drawn for each unit of each step. An LSTM's h~ reads its c~.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_
+#define TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_
+
+#include <algorithm>
+
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/gates.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// k of one state.
+template <typename T>
+struct Kept {
+  T rate;
+  const T* drawn;  // [R, padded] of 0 and 1; null: the rate
+  int64_t padded;
+
+  EIGEN_ALWAYS_INLINE Packet<T> At(int64_t row, int64_t unit) const {
+    return drawn == nullptr ? Set<T>(rate) : Load(drawn + row * padded + unit);
+  }
+  // WHY Select: a state that is infinite must not show where the other one is taken.
+  EIGEN_ALWAYS_INLINE Packet<T> Mix(int64_t row, int64_t unit, const Packet<T>& old,
+                                    const Packet<T>& made) const {
+    const Packet<T> k = At(row, unit);
+    if (drawn != nullptr) return Select(Less(Set<T>(T(0)), k), old, made);
+    return pmadd(k, psub(old, made), made);
+  }
+};
+
+template <typename T>
+struct ZoneoutTensors {
+  ChosenGates<T> gates;
+  Kept<T> h, c;
+};
+
+template <typename Cell>  // Lstm<ChosenGates> or Gru<ChosenGates>
+struct Zoneout {
+  static constexpr bool kInStacks = true;
+  static constexpr bool kHasC = Cell::Format(0).has_c;
+
+  static constexpr CellFormat Format(int32_t weight_layout) {
+    CellFormat f = Cell::Format(weight_layout);
+    f.carries_h = true;
+    f.pairs = false;
+    f.plain = false;
+    return f;
+  }
+
+  template <typename T>
+  using Tensors = ZoneoutTensors<T>;
+
+  template <typename T, typename O, int NV>
+  struct Forward : Cell::template Forward<T, O, NV> {
+    using Made = typename Cell::template Forward<T, O, NV>;
+    ZoneoutTensors<T> tensors;
+
+    Forward(const StepRows<T, O>& rows, const ZoneoutTensors<T>& tensors)
+        : Made(rows, tensors.gates), tensors(tensors) {}
+
+    EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
+      const StepRows<T, O>& rows = this->rows;
+      const int64_t row = rows.first_row + i, unit = u * kLanes<T>, n = rows.units - unit;
+      // Where c is not kept, the new one takes the place of the old one.
+      Packet<T> c_prev = Set<T>(T(0));
+      if constexpr (kHasC) c_prev = Load(rows.c_prev[i] + unit);
+      Made::Finish(i, u, acc);
+      if constexpr (kHasC) {
+        T* c = rows.c[i] + unit;
+        Store(c, tensors.c.Mix(row, unit, c_prev, Load(c)));
+      }
+      O* h = rows.h[i] + unit;
+      StoreFirst(h, tensors.h.Mix(row, unit, LoadFirst(rows.h_prev[i] + unit, n), LoadFirst(h, n)),
+                 n);
+    }
+  };
+
+  // The cell's own gradient from dh~ = (1 - k) * dh and dc~ likewise; k * dh and k * dc flow on
+  // beside it.
+  template <typename T, typename E>
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+                       const ZoneoutTensors<T>& t) {
+    constexpr int kBuffer = Cell::Format(0).buffer;
+    const Packet<T> one = Set<T>(T(1));
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const int64_t n = range.size - unit;
+      GradientRow<T, E> made = row;
+      made.gates = row.gates + kBuffer * unit;
+      made.dgates = row.dgates + kBuffer * unit;
+      made.h_prev = row.h_prev + unit;
+      made.dh = row.dh + unit;
+      made.dy = nullptr;
+      const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
+      const Packet<T> kept_h = t.h.At(row.row, unit);
+      Store(made.dh, pmul(dh, psub(one, kept_h)));
+      Packet<T> kept_dc = one;
+      alignas(64) T c[kLanes<T>];
+      if constexpr (kHasC) {
+        made.dc = row.dc + unit;
+        made.c_prev = row.c_prev + unit;
+        made.c = c;
+        Store(c, Cell::template NewC<T>(made.gates, Load(made.c_prev)));
+        const Packet<T> dc = Load(made.dc), kept_c = t.c.At(row.row, unit);
+        kept_dc = pmul(dc, kept_c);
+        Store(made.dc, pmul(dc, psub(one, kept_c)));
+      }
+      Cell::template Backward<T, E>({0, std::min<int64_t>(n, kLanes<T>), n}, made, t.gates);
+      Packet<T> dh_prev = pmul(dh, kept_h);
+      if constexpr (Cell::Format(0).carries_h) dh_prev = padd(dh_prev, Load(made.dh));
+      Store(made.dh, dh_prev);
+      if constexpr (kHasC) Store(made.dc, padd(kept_dc, Load(made.dc)));
+    });
+  }
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_

@@ -1,0 +1,43 @@
+// What zoneout keeps of the states, on packed rows.
+#ifndef TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
+#define TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
+
+#include <cstdint>
+
+#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/dropout_rows.h"
+#include "cc/cpu/rows/parallel.h"
+#include "cc/cpu/rows/sequence.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// Room for DrawKept; null where nothing is drawn.
+template <typename T>
+void TakeKept(const RnnProblem& p, int64_t elements, Arena& arena, T* (*kept)[2]) {
+  const float rates[2] = {p.zoneout_h, p.zoneout_c};
+  for (int k = 0; k < 2; ++k) {
+    const bool draws = p.zoneout_drawn && rates[k] > 0;
+    T* const rows = arena.Take<T>(draws ? elements : 0);
+    (*kept)[k] = draws ? rows : nullptr;
+  }
+}
+
+// kept[k][r, c], of h and of c: 1 where the unit keeps its old value, otherwise 0. A state is what
+// a layer is to DropRows. Rows of `padded` elements.
+template <typename T>
+void DrawKept(const RnnProblem& p, const Sequence& seq, int64_t units, int64_t padded,
+              T* const (&kept)[2], const ParallelFor& parallel) {
+  const float rates[2] = {p.zoneout_h, p.zoneout_c};
+  for (int k = 0; k < 2; ++k) {
+    if (kept[k] == nullptr) continue;
+    const uint64_t threshold = DropThreshold(rates[k]);
+    DrawRows(p, seq, k, padded, parallel, [&](int64_t row, int64_t c, uint32_t word) {
+      kept[k][row * padded + c] = c < units && word < threshold ? T(1) : T(0);
+    });
+  }
+}
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_

@@ -1,0 +1,109 @@
+"""One step of an LSTM and of a GRU with zoneout, in plain Keras."""
+
+import keras
+import numpy as np
+
+
+def _rate(name, value):
+    """A rate as the op's attributes have it, which are float32."""
+    rate = float(np.float32(value))
+    if not 0 <= rate <= 1:
+        raise ValueError(f"{name} must be between 0 and 1, but it is {value}.")
+    return rate
+
+
+def _mix(cell, rate, old, new, training):
+    """What a step leaves of the old state and the new one."""
+    if rate == 0:
+        return new
+    ops = keras.ops
+    if not training:
+        return new + rate * (old - new)
+    drawn = keras.random.uniform(ops.shape(new), dtype="float32", seed=cell.seed_generator)
+    return ops.where(drawn < rate, old, new)
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class ZoneoutLSTMCell(keras.layers.LSTMCell):
+    """keras.layers.LSTMCell with zoneout (Krueger et al., 2017).
+
+    In training each unit of h keeps its old value with a chance of zoneout_h, and each of c with one of
+    zoneout_c, drawn anew at every step. In inference the states are the means, such as
+    zoneout_h * h + (1 - zoneout_h) * h'. The new h' is made of the new c' itself, as in the paper.
+    """
+
+    def __init__(self, units, zoneout_h=0.0, zoneout_c=0.0, **kwargs):
+        """Creates the cell.
+
+        Args:
+            units: Size of the state, H.
+            zoneout_h: The chance that a unit of h keeps its value, between 0 and 1.
+            zoneout_c: The same of the cell state.
+            **kwargs: As for keras.layers.LSTMCell.
+
+        Raises:
+            ValueError: An argument is not as above.
+        """
+        super().__init__(units, **kwargs)
+        self.zoneout_h = _rate("zoneout_h", zoneout_h)
+        self.zoneout_c = _rate("zoneout_c", zoneout_c)
+
+    def call(self, inputs, states, training=False):
+        """Runs one step.
+
+        Args:
+            inputs: [B, I].
+            states: The hidden state and the cell state, both [B, H].
+            training: Whether to apply dropout and to draw what is kept.
+
+        Returns:
+            The new hidden state and the list of both new states.
+        """
+        _, (h, c) = super().call(inputs, states, training=training)
+        h = _mix(self, self.zoneout_h, states[0], h, training)
+        c = _mix(self, self.zoneout_c, states[1], c, training)
+        return h, [h, c]
+
+    def get_config(self):
+        """Returns the arguments of the constructor."""
+        own = {"zoneout_h": self.zoneout_h, "zoneout_c": self.zoneout_c}
+        return {**super().get_config(), **own}
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class ZoneoutGRUCell(keras.layers.GRUCell):
+    """keras.layers.GRUCell with zoneout, as in ZoneoutLSTMCell."""
+
+    def __init__(self, units, zoneout_h=0.0, **kwargs):
+        """Creates the cell.
+
+        Args:
+            units: Size of the state, H.
+            zoneout_h: The chance that a unit keeps its value, between 0 and 1.
+            **kwargs: As for keras.layers.GRUCell.
+
+        Raises:
+            ValueError: An argument is not as above.
+        """
+        super().__init__(units, **kwargs)
+        self.zoneout_h = _rate("zoneout_h", zoneout_h)
+
+    def call(self, inputs, states, training=False):
+        """Runs one step.
+
+        Args:
+            inputs: [B, I].
+            states: The state [B, H], or a list of it.
+            training: Whether to apply dropout and to draw what is kept.
+
+        Returns:
+            The new state, and again, in a list if it was given in one.
+        """
+        listed = isinstance(states, (list, tuple))
+        new, _ = super().call(inputs, states, training=training)
+        h = _mix(self, self.zoneout_h, states[0] if listed else states, new, training)
+        return h, [h] if listed else h
+
+    def get_config(self):
+        """Returns the arguments of the constructor."""
+        return {**super().get_config(), "zoneout_h": self.zoneout_h}
