@@ -23,7 +23,13 @@ CPU_TESTS = [
 ]  # fmt: skip
 CPU_HELPERS = [
     f"tests/cc/cpu/{name}.cc"
-    for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
+    for name in (
+        "kernel_harness",
+        "kernel_reference",
+        "layer_reference",
+        "linear_reference",
+        "problem_line",
+    )
 ]
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu_mock.

@@ -23,7 +23,13 @@ LINK = ("-s", "-Wl,--gc-sections,--build-id=none", "-lgtest_main", "-lgtest", "-
 LINK += ("-lpthread", "-ldl")
 HELPERS = [
     f"tests/cc/cpu/{name}.cc"
-    for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
+    for name in (
+        "kernel_harness",
+        "kernel_reference",
+        "layer_reference",
+        "linear_reference",
+        "problem_line",
+    )
 ]
 
 ENVIRONMENT = {"TF_RNN_OPS_CPU_ISA": "baseline"}
