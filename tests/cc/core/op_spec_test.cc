@@ -148,6 +148,11 @@ TEST(OpSpec, NamesOfTensors) {
 
 // Inputs before those that have a gradient, and behind them, have none.
 TEST(OpSpec, GradientsAreThoseOfSomeInputs) {
+  for (const OpSpec* op : {&kCudnnRnnBackpropV1, &kCudnnRnnBackpropV2, &kCudnnRnnBackpropV3}) {
+    EXPECT_EQ(op->num_outputs(), 4);
+    EXPECT_EQ(op->GradientOf("params"), 3);
+  }
+  EXPECT_EQ(kCudnnRnnBackpropV3.GradientOf("sequence_lengths"), kAbsent);
   const OpSpec& layer = kLayerRnnBackprop;
   EXPECT_EQ(layer.num_outputs(), 8);
   EXPECT_EQ(layer.GradientOf("input"), 0);

@@ -68,9 +68,12 @@ TEST(RnnConfig, NamesAndParsersAreInverse) {
   ExpectInvalid(ParseActivation("recurrent_activation", "elu", &activation),
                 {"recurrent_activation must be 'tanh'", "or 'linear'", "'elu'"});
   InputMode input_mode;
-  ExpectInvalid(ParseInputMode("", &input_mode), {"input_mode", "''", "'auto_select'"});
+  ExpectInvalid(
+      ParseInputMode("", &input_mode),
+      {"input_mode must be 'linear_input', 'skip_input' or 'auto_select', but it is ''."});
   Direction direction;
-  ExpectInvalid(ParseDirection("both", &direction), {"direction", "'both'"});
+  ExpectInvalid(ParseDirection("both", &direction),
+                {"direction must be 'unidirectional' or 'bidirectional', but it is 'both'."});
 }
 
 TEST(RnnConfig, AttributesAreChecked) {
@@ -88,7 +91,10 @@ TEST(RnnConfig, AttributesAreChecked) {
   EXPECT_TRUE(attrs.Validate().ok());
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kGru}) {
     attrs.mode = mode;
-    ExpectInvalid(attrs.Validate(), {"num_proj", "lstm", Name(mode)});
+    for (int64_t num_proj : {2, 1}) {
+      attrs.num_proj = num_proj;
+      ExpectInvalid(attrs.Validate(), {"num_proj", "lstm", Name(mode)});
+    }
   }
 }
 

@@ -197,7 +197,9 @@ TEST(RnnShapes, EmptySizes) {
   InputShapes in = Inputs();
   in["input"] = Shape({0, 2, 5});
   EXPECT_TRUE(Infer(in).ok());
+  EXPECT_EQ(in.Output(0), (std::vector<int64_t>{0, 2, 3}));
   in["input"] = Shape({7, 0, 5});
+  ExpectInvalid(Infer(in), {"input_h", "B is 0 according to input."});
   in["input_h"] = in["input_c"] = Shape({2, 0, 3});
   in["sequence_lengths"] = Shape({0});
   EXPECT_TRUE(Infer(in).ok());
@@ -256,6 +258,25 @@ TEST(RnnShapes, WhatMayYetBecomeLegalIsAccepted) {
   attrs.input_mode = InputMode::kSkip;
   expect(attrs, 1, 1, kU);
   expect(attrs, 7, 7, 7);
+}
+
+// An unknown batch is an empty one, whose steps the bound counts as those of 64 rows.
+TEST(RnnShapes, AnUnknownBatchMayYetBeEmpty) {
+  constexpr int64_t kBatch = 0, kInput = int64_t{1} << 20;
+  int64_t fits = 0, too_large = kHuge / 2;
+  while (too_large - fits > 1) {
+    const int64_t steps = fits + (too_large - fits) / 2;
+    RnnConfig config;
+    (MakeRnnConfig({}, 1, 3, kInput, steps, kBatch, &config).ok() ? fits : too_large) = steps;
+  }
+  for (const int64_t batch : {kBatch, kU}) {
+    InputShapes in(kCudnnRnnV3);
+    in["input_h"] = Shape({1, batch, 3});
+    in["input"] = Shape({fits, batch, kInput});
+    EXPECT_TRUE(Infer(in).ok()) << Infer(in).message();
+    in["input"] = Shape({fits + 1, batch, kInput});
+    ExpectInvalid(Infer(in), {"too large"});
+  }
 }
 
 TEST(RnnShapes, OddNumberOfPseudoLayers) {

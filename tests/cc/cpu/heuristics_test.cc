@@ -232,6 +232,7 @@ TEST(ChooseRowItems, FewRowsAreCutByColumns) {
 TEST(ChooseRowItems, SmallerBlocksWhereColumnsAreFew) {
   ExpectItems(ChooseRowItems(100, 2, 16), 32, 2, 8);
   ExpectItems(ChooseRowItems(400, 1, 2), 128, 1, 4);
+  ExpectItems(ChooseRowItems(400, 3, 5), 128, 3, 12);
   ExpectItems(ChooseRowItems(400, 1, 3), 64, 1, 7);
 }
 
