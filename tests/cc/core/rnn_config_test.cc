@@ -265,6 +265,15 @@ TEST(RnnConfig, TheBoundOfSizesIsExact) {
   }
 }
 
+// Packed weights that were saved have these, and cuDNN has the first four.
+TEST(RnnConfig, NumbersOfModes) {
+  int32_t number = 0;
+  for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
+                       RnnMode::kGruResetBefore, RnnMode::kVanilla}) {
+    EXPECT_EQ(static_cast<int32_t>(mode), number++);
+  }
+}
+
 // What an op without the attribute gets, and a problem before it has any size.
 TEST(RnnConfig, Defaults) {
   const RnnConfig c;

@@ -131,6 +131,17 @@ TEST(Team, HelpersThatWentHomeAreCalledAgain) {
   }
 }
 
+TEST(Team, AHelperThatWasRefusedIsCalledOnceForTheNextJob) {
+  int asked = 0;
+  Team team(2, [&](Closure) {
+    if (++asked == 1) throw std::bad_alloc();
+  });
+  For(&team, 2, [](int64_t) {});
+  EXPECT_EQ(asked, 1);
+  For(&team, 2, [](int64_t) {});
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(Team, WithoutAPoolTheCallerWorksAlone) {
   Team team(8, nullptr);
   EXPECT_EQ(team.num_threads(), 1);
