@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _arguments, _loader
 
 _ops = _loader.ops()
 
@@ -94,7 +94,7 @@ def BlockLSTMV2(
             wcf=wcf,
             wco=wco,
             b=b,
-            cell_clip=_loader.float_attr(cell_clip),
+            cell_clip=_arguments.float_attr(cell_clip),
             use_peephole=use_peephole,
             name=name,
         )

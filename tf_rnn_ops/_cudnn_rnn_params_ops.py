@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _arguments, _loader
 
 _ops = _loader.ops()
 
@@ -70,7 +70,7 @@ def CudnnRNNParamsSize(
         rnn_mode=rnn_mode,
         input_mode=input_mode,
         direction=direction,
-        dropout=_loader.float_attr(dropout),
+        dropout=_arguments.float_attr(dropout),
         seed=seed,
         seed2=seed2,
         num_proj=num_proj,
@@ -130,7 +130,7 @@ def CudnnRNNCanonicalToParamsV2(
         rnn_mode=rnn_mode,
         input_mode=input_mode,
         direction=direction,
-        dropout=_loader.float_attr(dropout),
+        dropout=_arguments.float_attr(dropout),
         seed=seed,
         seed2=seed2,
         num_proj=num_proj,
@@ -192,7 +192,7 @@ def CudnnRNNParamsToCanonicalV2(
             rnn_mode=rnn_mode,
             input_mode=input_mode,
             direction=direction,
-            dropout=_loader.float_attr(dropout),
+            dropout=_arguments.float_attr(dropout),
             seed=seed,
             seed2=seed2,
             num_proj=num_proj,

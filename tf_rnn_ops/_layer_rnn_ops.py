@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _arguments, _loader
 
 _ops = _loader.ops()
 
@@ -124,13 +124,13 @@ def LayerRNN(
             input_c=input_c,
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
-            bias=_loader.optional_tensor(bias, input),
-            projection=_loader.optional_tensor(projection, input),
-            peepholes=_loader.optional_tensor(peepholes, input),
-            sequence_lengths=_loader.optional_lengths(sequence_lengths),
-            input_mask=_loader.optional_tensor(input_mask, input),
-            recurrent_mask=_loader.optional_tensor(recurrent_mask, input),
-            seed=_loader.optional_seed(seed),
+            bias=_arguments.optional_tensor(bias, input),
+            projection=_arguments.optional_tensor(projection, input),
+            peepholes=_arguments.optional_tensor(peepholes, input),
+            sequence_lengths=_arguments.optional_lengths(sequence_lengths),
+            input_mask=_arguments.optional_tensor(input_mask, input),
+            recurrent_mask=_arguments.optional_tensor(recurrent_mask, input),
+            seed=_arguments.optional_seed(seed),
             rnn_mode=rnn_mode,
             activation=activation,
             recurrent_activation=recurrent_activation,
@@ -229,7 +229,7 @@ def LayerRNNBackprop(
             sequence_lengths=sequence_lengths,
             input_mask=input_mask,
             recurrent_mask=recurrent_mask,
-            seed=_loader.optional_seed(seed),
+            seed=_arguments.optional_seed(seed),
             output=output,
             output_h=output_h,
             output_c=output_c,

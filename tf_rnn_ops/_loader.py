@@ -6,8 +6,6 @@ import pathlib
 import platform
 import struct
 
-import numpy
-
 from tf_rnn_ops._versions import TENSORFLOW
 
 _FOLDER = pathlib.Path(__file__).resolve().parent
@@ -194,39 +192,6 @@ class _NoOps:
 def ops():
     """Returns the module of load(), or one whose functions raise RuntimeError with the reason."""
     return load() if unavailable() is None else _NoOps()
-
-
-def float_attr(value):
-    """A float attribute as TensorFlow's fast path of eager calls wants it: an int makes each call
-    take the slow one, 13 us longer. Whatever is no number is left for TensorFlow to refuse.
-    """
-    return float(value) if isinstance(value, int) else value
-
-
-def optional_tensor(value, input):
-    """An optional tensor as TensorFlow's fast path of eager calls wants it, of the type of `input`.
-
-    An empty tuple makes each call take the slow path, which is 40 us longer and more.
-    """
-    dtype = getattr(input, "dtype", None)
-    if dtype is None or not (isinstance(value, tuple) and not value):
-        return value
-    return _nothing(getattr(dtype, "as_numpy_dtype", dtype))
-
-
-@functools.lru_cache(maxsize=None)
-def _nothing(dtype):
-    return numpy.zeros([0], dtype)
-
-
-def optional_seed(value):
-    """The same for a seed."""
-    return _nothing(numpy.int64) if isinstance(value, tuple) and not value else value
-
-
-def optional_lengths(value):
-    """The same for sequence_lengths."""
-    return _nothing(numpy.int32) if isinstance(value, tuple) and not value else value
 
 
 @functools.lru_cache(maxsize=None)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _arguments, _loader
 
 _ops = _loader.ops()
 
@@ -106,8 +106,8 @@ def PackLayerRNN(
     return _ops.tf_rnn_ops_pack_layer_rnn(
         kernel=kernel,
         recurrent_kernel=recurrent_kernel,
-        bias=_loader.optional_tensor(bias, kernel),
-        projection=_loader.optional_tensor(projection, kernel),
+        bias=_arguments.optional_tensor(bias, kernel),
+        projection=_arguments.optional_tensor(projection, kernel),
         rnn_mode=rnn_mode,
         keep=keep,
         name=name,
@@ -268,10 +268,10 @@ def LayerRNNPacked(
             input_c=input_c,
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
-            bias=_loader.optional_tensor(bias, input),
-            projection=_loader.optional_tensor(projection, input),
-            peepholes=_loader.optional_tensor(peepholes, input),
-            sequence_lengths=_loader.optional_lengths(sequence_lengths),
+            bias=_arguments.optional_tensor(bias, input),
+            projection=_arguments.optional_tensor(projection, input),
+            peepholes=_arguments.optional_tensor(peepholes, input),
+            sequence_lengths=_arguments.optional_lengths(sequence_lengths),
             packed=packed,
             rnn_mode=rnn_mode,
             activation=activation,

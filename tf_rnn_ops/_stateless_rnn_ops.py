@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops import _arguments, _loader
 
 _ops = _loader.ops()
 
@@ -83,7 +83,7 @@ def StatelessCudnnRNNV3(
             rnn_mode=rnn_mode,
             input_mode=input_mode,
             direction=direction,
-            dropout=_loader.float_attr(dropout),
+            dropout=_arguments.float_attr(dropout),
             num_proj=num_proj,
             time_major=time_major,
             name=name,
