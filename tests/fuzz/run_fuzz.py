@@ -26,10 +26,6 @@ FLAGS = (
     "-fno-sanitize-recover=undefined", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE",
     "-Wno-unknown-warning-option",
 )  # fmt: skip
-HELPERS = [
-    f"tests/cc/cpu/{name}.cc"
-    for name in ("kernel_harness", "kernel_reference", "layer_reference", "problem_line")
-]
 # Of an input, in bytes. None of the targets reads more.
 LONGEST = 400
 _STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
@@ -39,7 +35,7 @@ def build(folder, targets, compiler, jobs):
     """{target: program}."""
     native = native_build.NativeBuild(folder, FLAGS, compiler, jobs)
     tested = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
-    library = native.archive("libtested.a", native.compile(tested + HELPERS))
+    library = native.archive("libtested.a", native.compile(tested + native_build.KERNEL_HELPERS))
     sources = [f"tests/fuzz/native/{target}_target.cc" for target in targets]
     link = [f"-fsanitize=fuzzer,{SANITIZERS}", "-lgtest", "-lpthread", "-ldl"]
     objects = native.compile(sources)

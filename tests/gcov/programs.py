@@ -21,16 +21,6 @@ CPU_TESTS = [
         "variant_test",
     )
 ]  # fmt: skip
-CPU_HELPERS = [
-    f"tests/cc/cpu/{name}.cc"
-    for name in (
-        "kernel_harness",
-        "kernel_reference",
-        "layer_reference",
-        "linear_reference",
-        "problem_line",
-    )
-]
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu_mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
@@ -79,7 +69,9 @@ class Coverage:
 
     def build_tests(self):
         library = self.plain.archive("libtested.a", self._core() + self._kernels())
-        helpers = self.optimised.archive("libhelpers.a", self.optimised.compile(CPU_HELPERS))
+        helpers = self.optimised.archive(
+            "libhelpers.a", self.optimised.compile(native_build.KERNEL_HELPERS)
+        )
         pieces = self.optimised.compile([PIECES], CHECKED)
         # piece_test looks for it in this folder.
         self.optimised.link(

@@ -21,16 +21,6 @@ FLAGS = ("-g0", "-w", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
 FLAGS += ("-ffunction-sections", "-fdata-sections")
 LINK = ("-s", "-Wl,--gc-sections,--build-id=none", "-lgtest_main", "-lgtest", "-lgmock")
 LINK += ("-lpthread", "-ldl")
-HELPERS = [
-    f"tests/cc/cpu/{name}.cc"
-    for name in (
-        "kernel_harness",
-        "kernel_reference",
-        "layer_reference",
-        "linear_reference",
-        "problem_line",
-    )
-]
 
 ENVIRONMENT = {"TF_RNN_OPS_CPU_ISA": "baseline"}
 
@@ -295,10 +285,11 @@ def kernels(folder, jobs):
     quick = folder / "quick.txt"
     quick.parent.mkdir(parents=True, exist_ok=True)
     quick.write_text("".join(f"{draw.problem(1, k, SMALL)}\n" for k in range(80)))
+    helpers = native_build.KERNEL_HELPERS
     # Not optimised: the kernels compile in a third of the time, which is most of a mutant's.
     return InTurn(
-        Native(folder / "quick", sources, tests[:1], HELPERS, {tests[0]: [quick]}, jobs, "-O0"),
-        Native(folder / "slow", sources, tests, HELPERS, arguments, jobs),
+        Native(folder / "quick", sources, tests[:1], helpers, {tests[0]: [quick]}, jobs, "-O0"),
+        Native(folder / "slow", sources, tests, helpers, arguments, jobs),
     )
 
 

@@ -12,6 +12,13 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIGURED = ROOT / ".tf_configure.bazelrc"
+# What tests of the kernels share.
+KERNEL_HELPERS = [
+    f"tests/cc/cpu/{name}.cc"
+    for name in (
+        "kernel_harness", "kernel_reference", "layer_reference", "linear_reference", "problem_line",
+    )
+]  # fmt: skip
 
 
 class BuildError(Exception):
