@@ -351,8 +351,8 @@ def test_a_handler_called_directly():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"args": LAYER_ARGS.removesuffix(", tensor<0xf32>")}, "11 arguments and 4 results"),
-        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "11 arguments and 4 results"),
+        ({"args": LAYER_ARGS.removesuffix(", tensor<0xi64>")}, "12 arguments and 4 results"),
+        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "12 arguments and 4 results"),
         ({"args": LAYER_ARGS.replace("3x4xf32", "3x4xf64")}, "The type of argument 3"),
         ({"results": LAYER_RESULTS.replace("1x4xf32>, t", "1x4xf64>, t", 1)}, "The type of result"),
         ({"args": LAYER_ARGS.replace("2x1x3xf32", "2x1x3xi32")}, "T must be bfloat16, half, float"),
