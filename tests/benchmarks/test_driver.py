@@ -153,7 +153,7 @@ def run_threads(tmp_path, *arguments):
 
 
 def test_threads(tmp_path):
-    rows, printed = run_threads(tmp_path)
+    rows, printed = run_threads(tmp_path, "--rest", "0")
     idle = [row for row in rows if row["setting"] == "idle"]
     assert [row["mode"] for row in idle] == 3 * ["inference"] + 3 * ["training"]
     assert [row["ratio"] for row in idle if row["threads"] == idle[0]["threads"]] == [1.0, 1.0]

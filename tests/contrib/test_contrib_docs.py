@@ -3,13 +3,12 @@
 import doctest
 import pathlib
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from support import subproc
 from tf_rnn_ops import contrib
 from tf_rnn_ops.contrib import cells, layers, models, saveables
 
@@ -40,13 +39,7 @@ def test_docstrings(module):
 
 def test_example(tmp_path):
     script = ROOT / "examples" / "contrib_classic" / "classic.py"
-    process = subprocess.run(
-        [sys.executable, str(script), "--steps", "40", "--folder", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    process = subproc.run([script, "--steps", "40", "--folder", tmp_path], timeout=300)
     assert process.returncode == 0, process.stderr
     row = r"^(\w+) +loss ([\d.]+) -> ([\d.]+), after restoring ([\d.e+-]+) apart$"
     rows = re.findall(row, process.stdout, re.MULTILINE)
@@ -61,12 +54,6 @@ def test_example(tmp_path):
 
 def test_example_refuses_no_steps():
     script = ROOT / "examples" / "contrib_classic" / "classic.py"
-    process = subprocess.run(
-        [sys.executable, str(script), "--steps", "0"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    process = subproc.run([script, "--steps", "0"], timeout=300)
     assert process.returncode == 2
     assert "--steps must be at least 1" in process.stderr

@@ -1,20 +1,28 @@
 """The demo as a user runs it, for two epochs, and its answers to bad input."""
 
+import json
 import re
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 
 import vowels
+from support.shared import folder_of_all_workers
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
 def finished(run_demo, tmp_path_factory):
-    output = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    return run_demo("--epochs", 2, "--output", output), output
+    def run(folder):
+        process = run_demo("--epochs", 2, "--output", folder / "new" / "folder")
+        (folder / "process.json").write_text(json.dumps(vars(process)))
+
+    folder = folder_of_all_workers(tmp_path_factory, "demo", run)
+    process = json.loads((folder / "process.json").read_text())
+    return subprocess.CompletedProcess(**process), folder / "new" / "folder"
 
 
 def row(text, label):

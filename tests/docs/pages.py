@@ -2,8 +2,8 @@
 
 import pathlib
 import re
-import subprocess
-import sys
+
+from support import subproc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIGRATION = sorted((ROOT / "docs").glob("migration*.md"))
@@ -34,14 +34,7 @@ def run(code, page, folder, epilogue=""):
         f"    exec(compile(code, {page.name!r}, 'exec'), names)\n"
         f"exec({epilogue!r}, names)\n"
     )
-    process = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    process = subproc.run([script], folder)
     assert process.returncode == 0, process.stdout + process.stderr[-4000:]
 
 

@@ -1,10 +1,10 @@
 """docs/troubleshooting.md quotes messages as they are."""
 
 import re
-import subprocess
-import sys
 
 import pages
+
+from support import subproc
 
 PAGE = pages.ROOT / "docs" / "troubleshooting.md"
 
@@ -47,14 +47,7 @@ QUOTED = (
 
 def _run(code, folder):
     """Runs code in a process that has not imported the package, and returns what it prints."""
-    process = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    process = subproc.run(["-c", code], folder)
     assert process.returncode == 0, process.stderr
     return process.stdout
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from gpu_core import stand_ins
+from support.shared import folder_of_all_workers
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -14,11 +15,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory):
     """A folder with the core, a pretended driver and cuBLAS, and a stand-in for cuDNN."""
-    folder = tmp_path_factory.mktemp("gpu_core")
-    built = stand_ins.start_building(folder)
-    built.append(subprocess.Popen([HERE / "build.sh", folder], stdout=subprocess.DEVNULL))
-    assert [process.wait() for process in built] == [0, 0, 0, 0]
-    return folder
+
+    def build(folder):
+        built = stand_ins.start_building(folder)
+        built.append(subprocess.Popen([HERE / "build.sh", folder], stdout=subprocess.DEVNULL))
+        assert [process.wait() for process in built] == [0, 0, 0, 0]
+
+    return folder_of_all_workers(tmp_path_factory, "gpu_core", build)
 
 
 @pytest.fixture

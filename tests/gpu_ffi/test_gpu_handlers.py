@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from gpu_core import stand_ins
+from support.shared import folder_of_all_workers
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -20,12 +21,14 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
     """A folder with the handlers and the pretended libraries."""
-    folder = tmp_path_factory.mktemp("gpu_ffi")
-    built = stand_ins.start_building(folder)
-    command = [HERE / "build.sh", folder, tf.sysconfig.get_include()]
-    built.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
-    assert [process.wait() for process in built] == [0, 0, 0, 0]
-    return folder
+
+    def build(folder):
+        built = stand_ins.start_building(folder)
+        command = [HERE / "build.sh", folder, tf.sysconfig.get_include()]
+        built.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+        assert [process.wait() for process in built] == [0, 0, 0, 0]
+
+    return folder_of_all_workers(tmp_path_factory, "gpu_ffi", build)
 
 
 def rehearse(libraries, *arguments, **variables):

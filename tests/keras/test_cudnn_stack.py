@@ -1,8 +1,6 @@
 """The layers over CudnnRNNV3 against stacks of stock Keras layers, and what a Keras layer must do."""
 
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 import stock_stack
 import tensorflow as tf
 
+from support import subproc
 from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM, CudnnRNNTanh
 from tf_rnn_ops.params import to_keras
 
@@ -323,7 +322,8 @@ def test_keras_file_in_a_fresh_process(tmp_path, rng):
         "inputs = dict(numpy.load(sys.argv[1] + '/inputs.npz'))\n"
         "numpy.save(sys.argv[1] + '/outputs.npy', model.predict(inputs, verbose=0))\n"
     )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    done = subproc.run(["-c", script, tmp_path])
+    assert done.returncode == 0, done.stderr
     want = model.predict(inputs, verbose=0)
     np.testing.assert_array_equal(np.load(tmp_path / "outputs.npy"), want)
 

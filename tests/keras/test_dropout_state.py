@@ -1,14 +1,13 @@
 """The seeds of the stacks' dropout: variables, so that TensorFlow sees them."""
 
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from support import subproc
 from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM
 
 X = np.random.default_rng(0).normal(size=(4, 6, 3)).astype(np.float32)
@@ -75,7 +74,8 @@ def test_a_resumed_training_goes_on(how, tmp_path):
 
 def test_replicas_draw_for_themselves(tmp_path):
     child = pathlib.Path(__file__).with_name("dropout_replicas.py")
-    subprocess.run([sys.executable, str(child), str(tmp_path / "steps.npy")], check=True)
+    done = subproc.run([child, tmp_path / "steps.npy"])
+    assert done.returncode == 0, done.stderr
     steps = np.load(tmp_path / "steps.npy")
     assert steps.shape[:2] == (3, 2)
     outputs = steps.reshape(6, -1)

@@ -3,8 +3,6 @@
 import doctest
 import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -41,14 +39,7 @@ def test_docstrings():
 
 
 def run_example(*arguments):
-    return subprocess.run(
-        [sys.executable, str(EXAMPLE), *arguments],
-        env=subproc.environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return subproc.run([EXAMPLE, *arguments], timeout=300, env=subproc.environment())
 
 
 def test_the_example_runs():

@@ -13,11 +13,13 @@ OUTPUTS = {
 }
 
 
-@pytest.mark.parametrize("go_backwards", [False, True], ids=["forwards", "backwards"])
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("mask", compare.MASKS)
 @pytest.mark.parametrize("name", compare.NAMES)
-def test_results_states_and_gradients(name, mask, output, go_backwards, rng, op_calls, op_name):
+def test_results_states_and_gradients(name, mask, output, rng, op_calls, op_name):
+    # Each mask and each output forwards and backwards; the pairs of both in one layer or another.
+    places = zip((name, mask, output), (compare.NAMES, compare.MASKS, OUTPUTS))
+    go_backwards = sum(list(of).index(value) for value, of in places) % 2 == 1
     stock, ours = compare.pair(name, go_backwards=go_backwards, **OUTPUTS[output])
     x, states = compare.values(rng)
     states = states[: compare.number_of_states(name)]

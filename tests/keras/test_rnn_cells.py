@@ -64,27 +64,28 @@ def _outcome(layer, x, mask, states, training=False):
     return results, [*flat_results, *tape.gradient(loss, sources)]
 
 
-def _assert_same(stock, ours, mask, rng, training=False, given=True):
+def _assert_same(stock, ours, mask, rng, trainings=(False,), given=True):
+    """`stock` runs once; without dropout it does the same in training."""
     x, _ = compare.values(rng)
     states = stock.get_initial_state(compare.BATCH)
     if given:
         states = keras.tree.map_structure(lambda s: tf.constant(rng.normal(size=s.shape)), states)
-    want, wanted = _outcome(stock, x, compare.MASKS[mask], states, training)
-    got, found = _outcome(ours, x, compare.MASKS[mask], states, training)
-    keras.tree.assert_same_structure(got, want)
-    assert len(found) == len(wanted)
-    for a, b in zip(found, wanted):
-        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+    want, wanted = _outcome(stock, x, compare.MASKS[mask], states, trainings[0])
+    for training in trainings:
+        got, found = _outcome(ours, x, compare.MASKS[mask], states, training)
+        keras.tree.assert_same_structure(got, want)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("mask", compare.MASKS)
-@pytest.mark.parametrize("return_sequences", [True, False])
 @pytest.mark.parametrize("kind", CELLS)
-def test_is_keras_on_the_op(kind, return_sequences, mask, rng, op_calls, op_name):
+def test_is_keras_on_the_op(kind, mask, rng, op_calls, op_name):
+    # Each cell and each mask with the whole sequence and with the last step.
+    return_sequences = (list(CELLS).index(kind) + list(compare.MASKS).index(mask)) % 2 == 0
     stock, ours = _pair(kind, return_sequences=return_sequences)
     on_the_op = op_name == "LayerRNN" or "before" not in kind
-    for training in (False, True):
-        _assert_same(stock, ours, mask, rng, training)
+    _assert_same(stock, ours, mask, rng, trainings=(False, True))
     assert set(op_calls) == ({op_name} if on_the_op else set())
     assert explain(ours, print_fn=None)[0].path == ("op" if on_the_op else "loop")
     assert explain(stock, print_fn=None)[0].path == "loop"
@@ -128,7 +129,7 @@ def test_arguments_of_the_layer(kind, arguments, rng, op_calls):
 def test_dropout_drops_what_keras_drops(kind, rates, rng, op_calls):
     stock, ours = _pair(kind, {"seed": 5, **rates}, return_sequences=True)
     for _ in range(2):
-        _assert_same(stock, ours, "left", rng, training=True)
+        _assert_same(stock, ours, "left", rng, trainings=(True,))
     assert set(op_calls) == {"LayerRNN"}
 
 

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from support import subproc
 from tf_rnn_ops._versions import TENSORFLOW
 
 PACKAGE = pathlib.Path(tf_rnn_ops.__file__).resolve().parent
@@ -26,19 +27,19 @@ ANY_OF = " or ".join(
 )
 
 
-def _run(*arguments, path=None, **environment):
-    """Runs Python, with `path` in front of the module search path."""
+def _run(*arguments, path=None, imported=True, **environment):
+    """Runs Python, with `path` in front of the module search path.
+
+    imported: Whether TensorFlow may be imported before; not where the test is about that.
+    """
     env = {**os.environ, **environment}
     if path is not None:
         env["PYTHONPATH"] = os.pathsep.join([str(path), env.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=env,
-        cwd=path,  # which comes before PYTHONPATH
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    # The folder comes before PYTHONPATH.
+    if imported:
+        return subproc.run(arguments, path, env=env)
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=env, cwd=path, capture_output=True, text=True, check=False)
 
 
 def _warning(result):
@@ -91,7 +92,7 @@ def copied_package(tmp_path):
 
 def test_tensorflow_is_missing(fake_tensorflow):
     path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
-    line = _warning(_run("-c", WITHOUT_OPS, path=path))
+    line = _warning(_run("-c", WITHOUT_OPS, path=path, imported=False))
     assert line.startswith(f"tf_rnn_ops needs TensorFlow {ANY_OF}, which cannot be imported")
     assert "pip install" in line
 
@@ -99,7 +100,7 @@ def test_tensorflow_is_missing(fake_tensorflow):
 @pytest.mark.parametrize("version", ("2.17.1", "2.99.0-rc1", "3.21.0", "2.2.1"))
 def test_tensorflow_of_another_version(version, fake_tensorflow):
     path = fake_tensorflow(f"__version__ = {version!r}")
-    line = _warning(_run("-c", WITHOUT_OPS, path=path))
+    line = _warning(_run("-c", WITHOUT_OPS, path=path, imported=False))
     assert line.startswith(f"This build of tf_rnn_ops works with TensorFlow {ANY_OF}, but")
     assert version in line and "pip install" in line
 
@@ -273,7 +274,7 @@ def test_info_survives_a_missing_library(copied_package):
 
 def test_info_survives_a_missing_tensorflow(fake_tensorflow):
     path = fake_tensorflow("raise ModuleNotFoundError('No module named tensorflow')")
-    result = _run("-m", "tf_rnn_ops.info", path=path)
+    result = _run("-m", "tf_rnn_ops.info", path=path, imported=False)
     assert result.returncode == 0, result.stderr
     assert "not available: tf_rnn_ops needs TensorFlow" in result.stdout
 
@@ -289,7 +290,7 @@ print(*(set(sys.modules) - before))
 
 def test_what_the_import_loads():
     """Nothing that takes long, such as Keras: it adds less than 0.15 s to the import of TensorFlow."""
-    result = _run("-c", WHAT_IS_LOADED)
+    result = _run("-c", WHAT_IS_LOADED, imported=False)
     assert result.returncode == 0, result.stderr
     modules = set(result.stdout.split())
     own = {name.split(".")[1] for name in modules if name.startswith("tf_rnn_ops.")}

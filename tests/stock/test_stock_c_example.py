@@ -11,6 +11,7 @@ import pytest
 
 import tf_rnn_ops
 from support import subproc
+from support.shared import folder_of_all_workers
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "serving_c"
 STEPS, BATCH, INPUT_SIZE, WIDTH = 5, 2, 3, 8
@@ -19,15 +20,17 @@ LENGTH = 3
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("program") / "run_saved_model"
-    build = [EXAMPLE / "build.sh", path, sys.executable]
-    subprocess.run(build, check=True, env=subproc.environment())
-    return path
+
+    def build(folder):
+        command = [EXAMPLE / "build.sh", folder / "run_saved_model", sys.executable]
+        subprocess.run(command, check=True, env=subproc.environment())
+
+    return folder_of_all_workers(tmp_path_factory, "serving_c", build) / "run_saved_model"
 
 
 def write(folder, *args):
-    command = [sys.executable, EXAMPLE / "write_model.py", folder, *args]
-    subprocess.run(command, check=True, env=subproc.environment(), capture_output=True)
+    done = subproc.run([EXAMPLE / "write_model.py", folder, *args], env=subproc.environment())
+    assert done.returncode == 0, done.stderr
 
 
 def run(program, library, model):

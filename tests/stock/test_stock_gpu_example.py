@@ -2,8 +2,6 @@
 
 import pathlib
 import re
-import subprocess
-import sys
 
 from support import subproc
 
@@ -12,10 +10,7 @@ EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gpu_model_
 
 def test_example(tmp_path):
     def run(script, *args):
-        command = [sys.executable, EXAMPLE / script, *args]
-        done = subprocess.run(
-            command, env=subproc.environment(), capture_output=True, text=True, check=False
-        )
+        done = subproc.run([EXAMPLE / script, *args], env=subproc.environment())
         assert done.returncode == 0, done.stderr
         return done.stdout
 

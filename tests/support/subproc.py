@@ -1,10 +1,16 @@
 """Runs a module of the tests in a process of its own."""
 
+import atexit
 import json
 import os
 import pathlib
+import select
+import signal
 import subprocess
 import sys
+import tempfile
+
+from support import fork_server
 
 TESTS_DIR = pathlib.Path(__file__).resolve().parents[1]
 MARK = "@@"
@@ -24,16 +30,80 @@ def environment(**extra):
     return env
 
 
+class _Server:
+    """A fork server and the environment that it has."""
+
+    def __init__(self):
+        self.environment = self._of_others(environment())
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "support.fork_server"], env=environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        atexit.register(self.process.stdin.close)
+
+    @staticmethod
+    def _of_others(env):
+        """What Python, TensorFlow and Keras may have read when they were imported."""
+        names = [n for n in env if n != "PYTHONPATH" and not n.startswith(fork_server.OWN)]
+        # Of the running test.
+        return {n: env[n] for n in names if not n.startswith("PYTEST_")}
+
+    def can_run(self, env):
+        return self._of_others(env) == self.environment
+
+    def run(self, arguments, folder, env, timeout):
+        with tempfile.TemporaryDirectory() as out:
+            stdout, stderr = (pathlib.Path(out, name) for name in ("stdout", "stderr"))
+            request = {
+                "arguments": arguments, "folder": str(folder or os.getcwd()),
+                "path": [p for p in env.get("PYTHONPATH", "").split(os.pathsep) if p],
+                "environment": {n: v for n, v in env.items() if n.startswith(fork_server.OWN)},
+                "stdout": str(stdout), "stderr": str(stderr),
+            }  # fmt: skip
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+            child = int(self._line())
+            if not select.select([self.process.stdout], [], [], timeout)[0]:
+                os.kill(child, signal.SIGKILL)
+                self._line()
+                raise subprocess.TimeoutExpired(arguments, timeout)
+            status = int(self._line())
+            return subprocess.CompletedProcess(
+                arguments, status, stdout.read_text(), stderr.read_text()
+            )
+
+    def _line(self):
+        line = self.process.stdout.readline()
+        assert line, "the fork server has ended"
+        return line
+
+
+_server = None
+
+
+def run(arguments, folder=None, timeout=240, env=None):
+    """Runs Python with these arguments; returns what subprocess.run does, with both outputs.
+
+    TensorFlow and Keras are imported already, unless `env` sets what they may read.
+    """
+    global _server
+    arguments = list(map(str, arguments))
+    env = dict(os.environ) if env is None else env
+    # A driver of a GPU may not be forked.
+    if os.environ.get("TF_RNN_OPS_TEST_DEVICE", "CPU").startswith("CPU"):
+        if _server is None:
+            _server = _Server()
+        if _server.can_run(env):
+            return _server.run(arguments, folder, env, timeout)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True,
+        timeout=timeout, check=False,
+    )  # fmt: skip
+
+
 def run_module(module, *args, timeout=240, **env):
     """Runs `python -m module args`; raises with its output if it fails. Returns stdout."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *map(str, args)],
-        env=environment(**env),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    done = run(["-m", module, *args], timeout=timeout, env=environment(**env))
     assert done.returncode == 0, (
         f"{module} {args}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     )
@@ -56,14 +126,7 @@ def collect(module, *args, timeout=240, max_deaths=8, **env):
     """
     outcomes, begin, deaths = [], 0, 0
     while True:
-        done = subprocess.run(
-            [sys.executable, "-m", module, *map(str, args), str(begin)],
-            env=environment(**env),
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+        done = run(["-m", module, *args, begin], timeout=timeout, env=environment(**env))
         lines = [ln[len(MARK) :] for ln in done.stdout.splitlines() if ln.startswith(MARK)]
         records = [json.loads(line) for line in lines]
         outcomes += [r["outcome"] for r in records if "outcome" in r]

@@ -513,6 +513,11 @@ def test_weights_that_are_chosen_at_run_time_are_refused(rng):
 # ---- Processes ----
 
 
-@pytest.mark.parametrize("what", ["late", "clusters", "one_thread", "stock"])
-def test_in_a_process_of_its_own(what):
-    subproc.run_module("transforms.xla_child", what)
+AUTO = {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"}
+
+
+@pytest.mark.parametrize(
+    ("what", "env"), [("late", {}), ("clusters", AUTO), ("one_thread", {}), ("stock", {})]
+)
+def test_in_a_process_of_its_own(what, env):
+    subproc.run_module("transforms.xla_child", what, **env)

@@ -30,8 +30,7 @@ def late():
 
 
 def clusters():
-    """TensorFlow chooses what to compile, forward and backward in clusters of their own."""
-    os.environ["TF_XLA_FLAGS"] = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
+    """TensorFlow chooses what to compile (TF_XLA_FLAGS), forward and backward in clusters."""
     import tensorflow as tf
 
     import tf_rnn_ops
