@@ -7,7 +7,7 @@ cc/cpu/kernel_table.h. A test compares the reserve space with what the op return
 import ctypes
 import pathlib
 
-_VERSION = 12  # the kKernelTableVersion with these structures
+_VERSION = 13  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -17,7 +17,7 @@ class _Problem(ctypes.Structure):
         *((n, ctypes.c_int32) for n in ("mode", "activation", "recurrent_activation")),
         *((n, ctypes.c_int32) for n in ("input_mode", "direction")),
         *((n, ctypes.c_float) for n in ("cell_clip", "proj_clip", "zoneout_h", "zoneout_c")),
-        ("dropout", ctypes.c_float),
+        *((n, ctypes.c_float) for n in ("layer_norm_epsilon", "dropout")),
         *((n, ctypes.c_int64) for n in ("seed", "seed2", "num_proj")),
         *((n, ctypes.c_bool) for n in ("is_training", "time_major")),
         *((n, ctypes.c_int64) for n in ("num_layers", "num_units", "input_size", "max_time")),
@@ -26,8 +26,9 @@ class _Problem(ctypes.Structure):
         ("dropout_key", ctypes.c_uint32 * 2),
         ("lengths", ctypes.POINTER(ctypes.c_int32)),
         *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
-        *((n, ctypes.c_bool) for n in ("has_peepholes", "input_masked", "recurrent_masked")),
-        *((n, ctypes.c_bool) for n in ("zoneout_drawn", "weights_packed", "bf16_products")),
+        *((n, ctypes.c_bool) for n in ("has_peepholes", "has_layer_norm", "input_masked")),
+        *((n, ctypes.c_bool) for n in ("recurrent_masked", "zoneout_drawn", "weights_packed")),
+        ("bf16_products", ctypes.c_bool),
     ]
 
 

@@ -11,9 +11,11 @@ LAYER_CELLS = {
     "gru_hard_sigmoid": ("gru", {"recurrent_activation": "hard_sigmoid"}),
     "gru_reset_before": ("gru", {"reset_after": False}),
     "sigmoid": ("sigmoid", {}),
-    "lstm_projected": ("projected", {"use_peepholes": True, "cell_clip": 3.0}),
+    "lstm_projected": ("ProjectedLSTM", {"use_peepholes": True, "cell_clip": 3.0}),
+    "lstm_layer_norm": ("LayerNormLSTM", {}),
 }
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "sigmoid": 1, "projected": 4}
+GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "sigmoid": 1}
+GATES |= {"ProjectedLSTM": 4, "LayerNormLSTM": 4}
 GATES |= {name: GATES[cell] for name, (cell, _) in LAYER_CELLS.items()}
 CELLS = ("lstm", "gru", "tanh", "relu", *LAYER_CELLS)
 

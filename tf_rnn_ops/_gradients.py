@@ -100,7 +100,7 @@ def _cudnn_model(op):
 
 _LAYER_INPUTS = (
     *("input", "input_h", "input_c"),
-    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes"),
+    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes", "layer_norm"),
     "sequence_lengths",
 )
 
@@ -132,7 +132,7 @@ def _layer_rnn_packed_gradient(op, *gradients):
 
 def _layer_model(op):
     names = ("rnn_mode", "activation", "recurrent_activation", "cell_clip", "proj_clip")
-    names += ("zoneout_h", "zoneout_c", "time_major")
+    names += ("zoneout_h", "zoneout_c", "layer_norm_epsilon", "time_major")
     return {name: _attribute(op, name) for name in names}
 
 

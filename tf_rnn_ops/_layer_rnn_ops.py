@@ -27,6 +27,7 @@ class LayerRNNBackpropOutput(NamedTuple):
     bias_backprop: Any
     projection_backprop: Any
     peepholes_backprop: Any
+    layer_norm_backprop: Any
 
 
 def LayerRNN(
@@ -39,6 +40,7 @@ def LayerRNN(
     bias=(),
     projection=(),
     peepholes=(),
+    layer_norm=(),
     sequence_lengths=(),
     input_mask=(),
     recurrent_mask=(),
@@ -50,6 +52,7 @@ def LayerRNN(
     proj_clip=0.0,
     zoneout_h=0.0,
     zoneout_c=0.0,
+    layer_norm_epsilon=1e-3,
     is_training=True,
     time_major=True,
     name=None,
@@ -68,6 +71,11 @@ def LayerRNN(
     step with a chance of zoneout_h, and of zoneout_c for the cell state, where a seed is given; without
     one the states are the mean of both. Not with a projection, peepholes or limits.
 
+    With layer_norm (Ba et al., 2016) an 'lstm' is tensorflow_addons.rnn.LayerNormLSTMCell, whose weights
+    tf_rnn_ops.keras.LayerNormLSTM takes: input * kernel and output * recurrent_kernel are normalised
+    over all values of a row, before the bias is added, and then the cell state. Not with a projection,
+    peepholes, limits or zoneout.
+
     Differentiable in all tensors but sequence_lengths, the masks and the seed.
 
     Args:
@@ -80,6 +88,8 @@ def LayerRNN(
         projection: What the output of an 'lstm' is multiplied by, [H, P]; empty for none.
         peepholes: What the gates i, f and o of an 'lstm' multiply the cell state by, [3, H]: i and f
             the previous one, o the new one; empty for none.
+        layer_norm: Of an 'lstm', [18, H]: gamma and beta of the product of the input (4 rows each, i, f,
+            c, o), those of the product of the output (4 each), then of the cell state; empty for none.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
         input_mask: What the input is multiplied by before the product of each gate, the same at every
             step, [G, B, I]; empty for none.
@@ -96,6 +106,7 @@ def LayerRNN(
         proj_clip: The same of the output, where there is a projection.
         zoneout_h: Between 0, for none, and 1; of 'lstm' and 'gru'.
         zoneout_c: The same of the cell state of 'lstm'.
+        layer_norm_epsilon: What layer_norm adds to each variance, a positive number.
         is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
@@ -127,6 +138,7 @@ def LayerRNN(
             bias=_arguments.optional_tensor(bias, input),
             projection=_arguments.optional_tensor(projection, input),
             peepholes=_arguments.optional_tensor(peepholes, input),
+            layer_norm=_arguments.optional_tensor(layer_norm, input),
             sequence_lengths=_arguments.optional_lengths(sequence_lengths),
             input_mask=_arguments.optional_tensor(input_mask, input),
             recurrent_mask=_arguments.optional_tensor(recurrent_mask, input),
@@ -138,6 +150,7 @@ def LayerRNN(
             proj_clip=proj_clip,
             zoneout_h=zoneout_h,
             zoneout_c=zoneout_c,
+            layer_norm_epsilon=layer_norm_epsilon,
             is_training=is_training,
             time_major=time_major,
             name=name,
@@ -165,6 +178,7 @@ def LayerRNNBackprop(
     output_h_backprop,
     output_c_backprop,
     reserve_space,
+    layer_norm=(),
     seed=(),
     rnn_mode="lstm",
     activation="tanh",
@@ -173,6 +187,7 @@ def LayerRNNBackprop(
     proj_clip=0.0,
     zoneout_h=0.0,
     zoneout_c=0.0,
+    layer_norm_epsilon=1e-3,
     time_major=True,
     name=None,
 ) -> LayerRNNBackpropOutput:
@@ -197,6 +212,7 @@ def LayerRNNBackprop(
         output_h_backprop: Gradient of output_h, [B, S].
         output_c_backprop: Gradient of output_c, [B, H].
         reserve_space: As LayerRNN returned it with is_training=True.
+        layer_norm: As given to LayerRNN, [18, H] or empty.
         seed: As given to LayerRNN, [2] or empty.
         rnn_mode: As given to LayerRNN.
         activation: As given to LayerRNN.
@@ -205,12 +221,13 @@ def LayerRNNBackprop(
         proj_clip: As given to LayerRNN.
         zoneout_h: As given to LayerRNN.
         zoneout_c: As given to LayerRNN.
+        layer_norm_epsilon: As given to LayerRNN.
         time_major: As given to LayerRNN.
         name: Name of the op in a graph.
 
     Returns:
         A LayerRNNBackpropOutput of the gradients of input, input_h, input_c (a scalar 0 unless
-        'lstm'), kernel, recurrent_kernel, bias, projection and peepholes.
+        'lstm'), kernel, recurrent_kernel, bias, projection, peepholes and layer_norm.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
@@ -226,6 +243,7 @@ def LayerRNNBackprop(
             bias=bias,
             projection=projection,
             peepholes=peepholes,
+            layer_norm=_arguments.optional_tensor(layer_norm, input),
             sequence_lengths=sequence_lengths,
             input_mask=input_mask,
             recurrent_mask=recurrent_mask,
@@ -244,6 +262,7 @@ def LayerRNNBackprop(
             proj_clip=proj_clip,
             zoneout_h=zoneout_h,
             zoneout_c=zoneout_c,
+            layer_norm_epsilon=layer_norm_epsilon,
             time_major=time_major,
             name=name,
         )

@@ -202,6 +202,7 @@ def LayerRNNPacked(
     bias=(),
     projection=(),
     peepholes=(),
+    layer_norm=(),
     sequence_lengths=(),
     rnn_mode="lstm",
     activation="tanh",
@@ -210,6 +211,7 @@ def LayerRNNPacked(
     proj_clip=0.0,
     zoneout_h=0.0,
     zoneout_c=0.0,
+    layer_norm_epsilon=1e-3,
     time_major=True,
     name=None,
 ) -> LayerRNNPackedOutput:
@@ -231,14 +233,16 @@ def LayerRNNPacked(
         bias: [G*H], for 'gru' [2, G*H]; empty for none.
         projection: [H, P], of 'lstm'; empty for none.
         peepholes: [3, H], of 'lstm'; empty for none. They are not packed.
+        layer_norm: [18, H], of 'lstm'; empty for none. It is not packed.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
-        rnn_mode: As in LayerRNN, like the six below.
+        rnn_mode: As in LayerRNN, like the seven below.
         activation: As in LayerRNN.
         recurrent_activation: As in LayerRNN.
         cell_clip: As in LayerRNN.
         proj_clip: As in LayerRNN.
         zoneout_h: As in LayerRNN.
         zoneout_c: As in LayerRNN.
+        layer_norm_epsilon: As in LayerRNN.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
 
@@ -271,6 +275,7 @@ def LayerRNNPacked(
             bias=_arguments.optional_tensor(bias, input),
             projection=_arguments.optional_tensor(projection, input),
             peepholes=_arguments.optional_tensor(peepholes, input),
+            layer_norm=_arguments.optional_tensor(layer_norm, input),
             sequence_lengths=_arguments.optional_lengths(sequence_lengths),
             packed=packed,
             rnn_mode=rnn_mode,
@@ -280,6 +285,7 @@ def LayerRNNPacked(
             proj_clip=proj_clip,
             zoneout_h=zoneout_h,
             zoneout_c=zoneout_c,
+            layer_norm_epsilon=layer_norm_epsilon,
             time_major=time_major,
             name=name,
         )

@@ -19,7 +19,7 @@ from tf_rnn_ops.params import Layout
 _CUDNN_VARIABLES = ("input", "input_h", "input_c", "params")
 _LAYER_VARIABLES = (
     *("input", "input_h", "input_c"),
-    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes"),
+    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes", "layer_norm"),
 )
 _BLOCK_VARIABLES = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 _UPSTREAM = ("output_backprop", "output_h_backprop", "output_c_backprop")

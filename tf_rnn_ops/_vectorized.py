@@ -23,7 +23,10 @@ try:
 except (ImportError, AttributeError):  # private parts of TensorFlow, which another version may lack
     _registry = None
 
-_WEIGHTS = ("params", "packed", "kernel", "recurrent_kernel", "bias", "projection", "peepholes")
+_WEIGHTS = (
+    *("params", "packed", "kernel", "recurrent_kernel", "bias"),
+    *("projection", "peepholes", "layer_norm"),
+)
 _STATES = ("input_h", "input_c", "output_h", "output_c")
 _MASKS = ("input_mask", "recurrent_mask")
 _SEQUENCES = (

@@ -29,17 +29,19 @@ def _gates(cell, matrix):
     return np.ascontiguousarray(matrix.T)
 
 
-def _projected(layers, problem, weights, extra):
-    """Our ProjectedLSTM, or Keras's loop over its cell: Keras has no such layer."""
+def _own(name, layers, problem, weights, extra):
+    """A layer of ours, or Keras's loop over its cell: Keras has no such layer."""
     import tf_rnn_ops.keras
 
     p = problem
-    extra = {"num_proj": p.S, "dtype": p.dtype, **extra}
+    extra = {"dtype": p.dtype, **extra}
+    if name == "ProjectedLSTM":
+        extra["num_proj"] = p.S
     if layers is keras.layers:
-        cell = tf_rnn_ops.keras.ProjectedLSTMCell(p.H, **extra)
+        cell = getattr(tf_rnn_ops.keras, f"{name}Cell")(p.H, **extra)
         layer = layers.RNN(cell, return_sequences=True, dtype=p.dtype)
     else:
-        layer = layers.ProjectedLSTM(p.H, return_sequences=True, **extra)
+        layer = getattr(layers, name)(p.H, return_sequences=True, **extra)
     (w_ih, w_hh, b_ih, b_hh), *_ = weights
     layer.build((p.B, p.T, w_ih.shape[1]))
     values = {"kernel": w_ih.T, "recurrent_kernel": w_hh.T, "bias": b_ih + b_hh}
@@ -53,8 +55,8 @@ def layer(layers, problem, weights):
     p = problem
     kinds = {"lstm": layers.LSTM, "gru": layers.GRU}
     cell, extra = LAYER_CELLS.get(p.cell, (p.cell, {}))
-    if cell == "projected":
-        return _projected(layers, p, weights, extra)
+    if cell.endswith("LSTM"):
+        return _own(cell, layers, p, weights, extra)
     kind = kinds.get(cell, layers.SimpleRNN)
     extra = {**extra, **({} if cell in kinds else {"activation": cell})}
     # The values are set below; the default of the recurrent kernel has no bfloat16.

@@ -52,6 +52,8 @@ DimSolver::Term DimSolver::TermOf(Dim dim) {
       return {nullptr, 2};
     case Dim::kThree:
       return {nullptr, 3};
+    case Dim::kNormRows:
+      return {nullptr, kLayerNormRows};
     case Dim::kInputPlusH:
       return {nullptr, 0, "I+H"};
     case Dim::kParamsSize:

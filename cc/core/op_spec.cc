@@ -109,7 +109,10 @@ constexpr TensorSpec kLayerWeights[] = {
     {"bias", {Dim::kBiasRows, GH}, kOptional},
     {"projection", {H, Dim::kP}, kOptionalLstm},
 };
-constexpr TensorSpec kPeepholes[] = {{"peepholes", {Dim::kThree, H}, kOptionalLstm}};
+constexpr TensorSpec kCellWeights[] = {
+    {"peepholes", {Dim::kThree, H}, kOptionalLstm},
+    {"layer_norm", {Dim::kNormRows, H}, kOptionalLstm},
+};
 constexpr TensorSpec kLayerLengths[] = {{"sequence_lengths", {B}, kOptional, Element::kInt32}};
 constexpr TensorSpec kLayerMasks[] = {
     {"input_mask", {G, B, I}, kOptional},
@@ -128,18 +131,19 @@ constexpr TensorSpec kLayerOutputGradients[] = {
 };
 
 constexpr auto kLayerRnnInputs =
-    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks, kLayerSeed);
+    Join(kLayerStates, kLayerWeights, kCellWeights, kLayerLengths, kLayerMasks, kLayerSeed);
 constexpr auto kLayerRnnOutputs = Join(kLayerOutputs, kReserveSpace);
 constexpr auto kLayerPackedInputs =
-    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kPacked);
+    Join(kLayerStates, kLayerWeights, kCellWeights, kLayerLengths, kPacked);
 constexpr auto kLayerBackpropInputs =
-    Join(kLayerStates, kLayerWeights, kPeepholes, kLayerLengths, kLayerMasks, kLayerSeed,
+    Join(kLayerStates, kLayerWeights, kCellWeights, kLayerLengths, kLayerMasks, kLayerSeed,
          kLayerOutputs, kLayerOutputGradients, kReserveSpace);
 
 constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = true) {
   AttrSet attrs;
   attrs.stack = attrs.dropout = attrs.seeds = attrs.num_proj = false;
-  attrs.activations = attrs.clips = attrs.zoneout = attrs.time_major = of_a_call;
+  attrs.activations = attrs.clips = attrs.zoneout = of_a_call;
+  attrs.layer_norm = attrs.time_major = of_a_call;
   attrs.is_training = is_training;
   return attrs;
 }
@@ -225,7 +229,7 @@ constexpr OpSpec kLayerRnnBackprop = {OpFamily::kLayerRnn,
                                       LayerAttrs(AttrSet::kAlways),
                                       Specs(kLayerBackpropInputs),
                                       {},
-                                      {0, 8, "_backprop"}};
+                                      {0, 9, "_backprop"}};
 constexpr OpSpec kPackLayerRnn = {OpFamily::kLayerRnn,
                                   LayerAttrs(AttrSet::kNever, /*of_a_call=*/false),
                                   Specs(kLayerWeights), Specs(kPacked)};

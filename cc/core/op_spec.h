@@ -25,6 +25,7 @@ enum class Dim : uint8_t {
   kP,           // of LayerRNN: the columns of projection
   kTwo,         // 2
   kThree,       // 3
+  kNormRows,    // kLayerNormRows
   kParamsSize,  // of the parameter buffer
   kAny,
 };
@@ -48,7 +49,7 @@ struct TensorSpec {
   Element element = Element::kT;
 };
 
-constexpr int kMaxTensors = 19;  // inputs of an op, and outputs
+constexpr int kMaxTensors = 20;  // inputs of an op, and outputs
 
 struct TensorSpecs {
   const TensorSpec* specs = nullptr;
@@ -66,6 +67,7 @@ struct AttrSet {
   bool activations = false;  // activation and recurrent_activation
   bool clips = false;        // cell_clip and proj_clip
   bool zoneout = false;      // zoneout_h and zoneout_c
+  bool layer_norm = false;   // layer_norm_epsilon
   bool dropout = true;
   bool seeds = true;
   bool num_proj = true;

@@ -41,6 +41,9 @@ Status ReadAttrs(const AttrSet& has, const Get& get, RnnAttrs* attrs) {
     RNN_OPS_RETURN_IF_ERROR(get("zoneout_h", &attrs->zoneout_h));
     RNN_OPS_RETURN_IF_ERROR(get("zoneout_c", &attrs->zoneout_c));
   }
+  if (has.layer_norm) {
+    RNN_OPS_RETURN_IF_ERROR(get("layer_norm_epsilon", &attrs->layer_norm_epsilon));
+  }
   if (has.dropout) RNN_OPS_RETURN_IF_ERROR(get("dropout", &attrs->dropout));
   if (has.seeds) {
     RNN_OPS_RETURN_IF_ERROR(get("seed", &attrs->seed));

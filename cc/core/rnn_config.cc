@@ -101,6 +101,13 @@ Status CheckZoneout(const RnnAttrs& attrs) {
   return Status();
 }
 
+// Written so that NaN is refused. WHY not 0: an h of zeros, with which a row begins, has no
+// variance.
+Status CheckEpsilon(float epsilon) {
+  if (epsilon > 0.0f && !std::isinf(epsilon)) return Status();
+  return InvalidArgument("layer_norm_epsilon must be a positive number, but it is ", epsilon, ".");
+}
+
 // An upper bound, in bytes, of what the library allocates for a problem, generous enough to cover
 // rounding up to vectors and every temporary. Empty batches count as one row.
 CheckedSize BytesBound(const RnnConfig& c) {
@@ -202,6 +209,7 @@ Status RnnAttrs::Validate() const {
   RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "cell_clip", cell_clip));
   RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "proj_clip", proj_clip));
   RNN_OPS_RETURN_IF_ERROR(CheckZoneout(*this));
+  RNN_OPS_RETURN_IF_ERROR(CheckEpsilon(layer_norm_epsilon));
   return CheckNumProj(mode, num_proj);
 }
 

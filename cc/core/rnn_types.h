@@ -34,6 +34,10 @@ enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
 // The number of directions.
 enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
 
+// Rows of the tensor layer_norm: gamma and beta of x * W and of h * R, of four gates each, and of
+// c.
+constexpr int64_t kLayerNormRows = 18;
+
 // The attributes of the CudnnRNN ops and of LayerRNN, as the graph gives them.
 struct RnnAttrs {
   RnnMode mode = RnnMode::kLstm;
@@ -45,6 +49,7 @@ struct RnnAttrs {
   float proj_clip = 0.0f;  // likewise |h| with projection
   float zoneout_h = 0.0f;  // of a new h: the part of the old one, or the chance of keeping it
   float zoneout_c = 0.0f;  // likewise of c
+  float layer_norm_epsilon = 1e-3f;  // added to variances, where there are normalizations
   float dropout = 0.0f;
   int64_t seed = 0;
   int64_t seed2 = 0;
@@ -57,8 +62,8 @@ struct RnnAttrs {
   bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
 
   // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
-  // clips >= 0 and only with LSTM, zoneout in [0, 1] and only where a cell has it, activations
-  // other than tanh and sigmoid only in modes that have them.
+  // clips >= 0 and only with LSTM, zoneout in [0, 1] and only where a cell has it, an epsilon > 0,
+  // activations other than tanh and sigmoid only in modes that have them.
   Status Validate() const;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "cc/core/dim_solver.h"
 
@@ -33,6 +34,29 @@ Status CheckZoneout(const OpSpec& op, const RnnAttrs& attrs,
   }
   RNN_OPS_RETURN_IF_ERROR(check("projection", ""));
   return check("peepholes", "");
+}
+
+// What LayerRNN does not have beside normalizations.
+Status CheckLayerNorm(const OpSpec& op, const RnnAttrs& attrs,
+                      const std::vector<PartialShape>& inputs) {
+  const PartialShape norms = ShapeOf(op, inputs, "layer_norm", PartialShape::Of({0}));
+  if (op.family != OpFamily::kLayerRnn || !norms.known_rank || norms.dims.size() != 2) {
+    return Status();
+  }
+  for (const auto& [name, value] :
+       {std::pair("cell_clip", attrs.cell_clip), std::pair("zoneout_h", attrs.zoneout_h),
+        std::pair("zoneout_c", attrs.zoneout_c)}) {
+    if (value > 0) {
+      return InvalidArgument(name, " must be 0 with layer_norm, but it is ", value, ".");
+    }
+  }
+  for (const char* name : {"projection", "peepholes"}) {
+    const PartialShape shape = ShapeOf(op, inputs, name);
+    if (!shape.known_rank || (shape.dims.size() == 1 && shape.dims[0] <= 0)) continue;
+    return InvalidArgument(name, " must have shape [0] with layer_norm, but its shape is ",
+                           ToString(shape), ".");
+  }
+  return Status();
 }
 
 bool IsOptional(const TensorSpec& input) {
@@ -69,6 +93,7 @@ Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<Pa
   }
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
   RNN_OPS_RETURN_IF_ERROR(CheckZoneout(op, attrs, inputs));
+  RNN_OPS_RETURN_IF_ERROR(CheckLayerNorm(op, attrs, inputs));
   DimSolver solver(op, attrs, ShapeOf(op, inputs, "projection", PartialShape::Of({0})));
   for (int k = 0; k < op.inputs.count; ++k) {
     RNN_OPS_RETURN_IF_ERROR(solver.Merge(op.inputs[k], inputs[k]));

@@ -40,8 +40,9 @@ struct RnnProblem : RnnConfig {
   const int32_t* lengths = nullptr;  // [B], each in [0, T]
   WeightLayout weight_layout = kOpaqueWeights;
   // With kKerasWeights.
-  int32_t bias_rows = 0;       // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
-  bool has_peepholes = false;  // of LSTM; they are not packed
+  int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
+  bool has_peepholes = false;   // of LSTM; they are not packed
+  bool has_layer_norm = false;  // likewise
   bool input_masked = false;
   bool recurrent_masked = false;
   bool zoneout_drawn = false;  // what is kept is drawn from dropout_key, not mixed by the rates
@@ -58,6 +59,8 @@ struct LayerWeights {
   const void* bias;              // [bias_rows, G*H]
   const void* projection;        // [H, P]
   const void* peepholes;         // [3, H], of i, f and o
+  const void* layer_norm;  // [18, H]: gammas and betas of x * W and of h * R, for i, f, c and o
+                           // each, then gamma and beta of c
   // What x and h are multiplied by before the product of each gate, the same at every step.
   const void* input_mask;      // [G, B, I]
   const void* recurrent_mask;  // [G, B, S]
@@ -74,8 +77,8 @@ struct RnnForwardArgs {
   const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
   const void* params;  // [params_size], with kOpaqueWeights
   LayerWeights layer;
-  const void* packed;  // with weights_packed in place of params and the matrices and bias of layer;
-                       // 64-byte aligned
+  const void* packed;  // with weights_packed in place of params and the matrices and bias of layer
+                       // (with has_layer_norm the bias is read all the same); 64-byte aligned
   void* y;             // [T, B, D*S] (B first if batch major)
   void* h_n;           // as h0
   void* c_n;           // as c0; LSTM only
@@ -117,6 +120,7 @@ struct RnnBackwardArgs {
   void* dbias;              // as bias
   void* dprojection;        // as projection
   void* dpeepholes;         // as peepholes
+  void* dlayer_norm;        // as layer_norm
 };
 
 // The sizes that the caller allocates. -1 in a field: the size does not fit in 62 bits.

@@ -30,8 +30,8 @@ int64_t StateBytes(const RnnProblem& p, int64_t width) {
 }
 
 LayerWeights LayerOf(const CallTensors& t) {
-  return {t.in("kernel"),    t.in("recurrent_kernel"), t.in("bias"),          t.in("projection"),
-          t.in("peepholes"), t.in("input_mask"),       t.in("recurrent_mask")};
+  return {t.in("kernel"),    t.in("recurrent_kernel"), t.in("bias"),       t.in("projection"),
+          t.in("peepholes"), t.in("layer_norm"),       t.in("input_mask"), t.in("recurrent_mask")};
 }
 
 // With what concerns the weights.
@@ -43,6 +43,7 @@ RnnProblem ProblemOfCall(const RnnConfig& config, Dtype dtype, const int32_t* le
   problem.weight_layout = kKerasWeights;
   problem.bias_rows = layer.bias == nullptr ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
   problem.has_peepholes = layer.peepholes != nullptr;
+  problem.has_layer_norm = layer.layer_norm != nullptr;
   problem.input_masked = layer.input_mask != nullptr;
   problem.recurrent_masked = layer.recurrent_mask != nullptr;
   problem.zoneout_drawn = config.has_zoneout() && seed != nullptr;
@@ -81,6 +82,7 @@ RnnBackwardArgs MakeBackwardArgs(const RnnConfig& config, Dtype dtype, const int
   args.dbias = tensors.gradient("bias");
   args.dprojection = tensors.gradient("projection");
   args.dpeepholes = tensors.gradient("peepholes");
+  args.dlayer_norm = tensors.gradient("layer_norm");
   return args;
 }
 
@@ -122,6 +124,7 @@ Status RunRnnBackward(const RnnBackwardArgs& args) {
     Zero(args.dbias, p.bias_rows * row);
     Zero(args.dprojection, p.num_units * p.num_proj * element);
     Zero(args.dpeepholes, (p.has_peepholes ? 3 : 0) * p.num_units * element);
+    Zero(args.dlayer_norm, (p.has_layer_norm ? kLayerNormRows : 0) * p.num_units * element);
   }
   Copy(args.dh0, args.dh_n, StateBytes(p, p.hidden_size()));
   if (p.mode == RnnMode::kLstm) Copy(args.dc0, args.dc_n, StateBytes(p, p.num_units));

@@ -17,6 +17,7 @@ LAYERS = {
     "GRU": lambda: tf_rnn_ops.keras.GRU(6),
     "SimpleRNN": lambda: tf_rnn_ops.keras.SimpleRNN(6, go_backwards=True),
     "PeepholeLSTM": lambda: tf_rnn_ops.keras.PeepholeLSTM(6),
+    "LayerNormLSTM": lambda: tf_rnn_ops.keras.LayerNormLSTM(6, norm_epsilon=0.1),
     "CudnnGRU": lambda: tf_rnn_ops.keras.CudnnGRU(6, num_layers=2),
 }
 

@@ -205,7 +205,7 @@ def test_empty_time_or_batch(mode, steps, batch, rng):
                 assert got["output"].shape == (steps, batch, case.hidden)
                 np.testing.assert_array_equal(got["output_h"], case.inputs.h0)
                 np.testing.assert_array_equal(got["input_h_backprop"], case.dh)
-                for name in ("kernel", "recurrent_kernel", "bias", "projection", "peepholes"):
+                for name in ("kernel", "recurrent_kernel", *layer_ops.OPTIONAL_WEIGHTS):
                     if getattr(case.inputs, name) is not None:
                         np.testing.assert_array_equal(got[f"{name}_backprop"], 0.0)
 

@@ -228,13 +228,13 @@ def test_layer_backprop(known):
         shapes = ([T, B, H], [B, H], [B, H])
         more = {n: _placeholder(fill(n, s)) for n, s in zip(rest, shapes)}
         more |= {f"{n}_backprop": _placeholder(s) for n, s in zip(rest, shapes)}
-        none = {"projection": _placeholder([0]), "peepholes": _placeholder([0])}
+        none = {n: _placeholder([0]) for n in ("projection", "peepholes", "layer_norm")}
         grads = ops.LayerRNNBackprop(**inputs, **none, **more, reserve_space=_placeholder([None]))
         if known:
             expected = _as_lists(inputs[name].shape for name in list(inputs)[:6])
         else:  # what follows from the gradients of the outputs
             expected = [[T, B, None], [B, H], [B, H], [None, 4 * H], [H, 4 * H], None]
-        expected += [[0], [0]]
+        expected += [[0], [0], [0]]
         assert _as_lists(grad.shape for grad in grads) == expected
 
 
@@ -252,6 +252,17 @@ def test_projected_layer(known):
         result = ops.LayerRNN(**inputs, **own, cell_clip=1.0, proj_clip=1.0)
         size = width if known else None
         assert _as_lists(x.shape for x in result) == [[T, B, size], [B, size], [B, H], [None]]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_normalized_layer(known):
+    with tf.Graph().as_default():
+        inputs = _layer_inputs(lambda name, shape: shape if known or name != "input_h" else None)
+        norms = _placeholder([18, H])
+        result = ops.LayerRNN(**inputs, layer_norm=norms)
+        assert _as_lists(x.shape for x in result) == [[T, B, H], [B, H], [B, H], [None]]
+        with pytest.raises(ValueError, match=r"layer_norm must have shape \[18, H\]"):
+            ops.LayerRNN(**inputs, layer_norm=_placeholder([17, H]))
 
 
 PACKED_FILLS = {name: fill for name, fill in LAYER_FILLS.items() if "mask" not in name}

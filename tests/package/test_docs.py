@@ -132,6 +132,7 @@ def _stated_shape(doc, name):
 # Tensors whose shape the documentation gives in words.
 IN_WORDS = {"params", "params_backprop", "reserve_space", "host_reserved", "seq_len_max"}
 IN_WORDS |= {"bias_backprop", "projection_backprop", "peepholes_backprop", "packed"}
+IN_WORDS |= {"layer_norm_backprop"}
 
 
 def _check(doc, tensors_by_name):

@@ -153,6 +153,45 @@ def test_is_the_lstm_cell_of_tensorflow_1(rng):
         assert error(name, got[name], gradient.numpy()) < PARITY, name
 
 
+def test_is_the_layer_norm_cell_of_tensorflow_addons(rng):
+    """Its steps, with the layers of the Keras that is installed for its normalizations."""
+    import keras
+    import tensorflow as tf
+
+    case = layer_case("lstm_layer_norm", (6, 5, 3, 9), rng, lengths=None, **WITHOUT_MASKS)
+    i = case.inputs
+    fields = ("x", "h0", "c0", "kernel", "recurrent_kernel", "bias")
+    tensors = {name: tf.constant(getattr(i, name)) for name in fields}
+    norms = []
+    for first, count in ((0, 4), (8, 4), (16, 1)):
+        norm = keras.layers.LayerNormalization(epsilon=1.0, dtype="float64")
+        norm.build((5, count * 9))
+        norm.set_weights([i.layer_norm[k : k + count].reshape(-1) for k in (first, first + count)])
+        norms.append(norm)
+    kernel_norm, recurrent_norm, state_norm = norms
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        h, c, outputs = tensors["h0"], tensors["c0"], []
+        for x in tf.unstack(tensors["x"]):
+            z = kernel_norm(tf.matmul(x, tensors["kernel"]))
+            z += recurrent_norm(tf.matmul(h, tensors["recurrent_kernel"]))
+            i_, f, j, o = tf.split(z + tensors["bias"], 4, axis=1)
+            c = state_norm(tf.sigmoid(f) * c + tf.sigmoid(i_) * tf.tanh(j))
+            h = tf.sigmoid(o) * tf.tanh(c)
+            outputs.append(h)
+        loss = tf.reduce_sum(tf.stack(outputs) * case.dy)
+        loss += tf.reduce_sum(h * case.dh) + tf.reduce_sum(c * case.dc)
+    variables = [v.value for norm in norms for v in (norm.gamma, norm.beta)]
+    want, of_norms = tape.gradient(loss, (tensors, variables))
+    want["layer_norm"] = tf.reshape(tf.concat(of_norms, 0), [18, 9])
+    got = case.reference()
+    assert error("output", got["output"], tf.stack(outputs).numpy()) < PARITY
+    names = {"x": "input", "h0": "input_h", "c0": "input_c"}
+    for field, gradient in want.items():
+        name = f"{names.get(field, field)}_backprop"
+        assert error(name, got[name], gradient.numpy()) < PARITY, name
+
+
 @pytest.mark.parametrize("activation", sorted({names[0] for names in FUNCTIONS}))
 def test_is_the_simple_rnn_of_keras(activation, rng):
     import keras
@@ -177,7 +216,9 @@ def test_backward_equals_central_differences(mode, given, rng):
     results = case.reference()
     fields = {"input": "x", "input_h": "h0", "input_c": "c0"}
     grads = {n.removesuffix("_backprop"): g for n, g in results.items() if "_backprop" in n}
-    assert len(grads) == 4 + case.is_lstm + ("bias" not in given) + 2 * (mode == "lstmp")
+    assert len(grads) == 4 + case.is_lstm + ("bias" not in given) + 2 * (mode == "lstmp") + (
+        mode == "lstm_layer_norm"
+    )
 
     def loss(field, array):
         inputs = dataclasses.replace(case.inputs, **{field: array})

@@ -115,6 +115,8 @@ def _draw(dice):
             keys["peephole"] = dice.one_of(("yes", "no"))
             keys["P"] = dice.one_of((0, units, 1 + dice.below(2 * units)))
             keys["proj_clip"] = dice.one_of((0.0, 0.25)) if keys["P"] else 0.0
+        elif keys["cell"] == "lstm":
+            keys["norm"] = dice.one_of(("yes", "no"))
     elif op == LAYER and dice.chance(40):
         keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
     if op == BLOCK and dice.chance(30):
@@ -159,6 +161,7 @@ def _choices(p):
     if p.op == LAYER:
         found |= {"mask": p.mask, "bias": p.bias, "projection": bool(p.P)}
         found |= {"activation": p.activation, "recurrent_activation": p.recurrent_activation}
+        found["norm"] = p.norm
     if p.op == LINEAR:
         found |= {"slopes": p.slopes, "adjoint": p.adjoint}
     if p.op in (LAYER, BLOCK):

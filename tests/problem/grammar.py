@@ -47,6 +47,7 @@ class Problem:
     clip: float = _key(0.0, (LAYER, BLOCK), smallest=0)
     proj_clip: float = _key(0.0, (LAYER,), smallest=0)
     peephole: str = _key("no", (LAYER, BLOCK), one_of=("yes", "no"))
+    norm: str = _key("no", (LAYER,), one_of=("yes", "no"))
     order: str = _key("time", _RNN, one_of=("time", "batch"))
     slopes: str = _key("all", (LINEAR,), one_of=("all", "gates", "states", "none"))
     adjoint: str = _key("no", (LINEAR,), one_of=("yes", "no"))
@@ -81,6 +82,10 @@ class Problem:
             raise ValueError("cell is rnn, which has no recurrent_activation")
         if self.op == LAYER and self.cell != "lstm" and (self.clip or self.peephole == "yes"):
             raise ValueError(f"cell is {self.cell}, expected lstm with clip or peephole")
+        if self.norm == "yes" and (
+            self.cell != "lstm" or self.P or self.clip or self.peephole == "yes"
+        ):
+            raise ValueError("norm is yes, expected an lstm without P, clip and peephole")
         if self.proj_clip and not self.P:
             raise ValueError(f"proj_clip is {self.proj_clip}, expected 0 without P")
         fits = self.op == LAYER or self.P <= self.H

@@ -78,7 +78,7 @@ _ROW_AXES = {
 _UPSTREAM = {STACK: ("dy", "dh", "dc"), LAYER: ("dy", "dh", "dc"), BLOCK: ("cs_grad", "h_grad")}
 _WEIGHT_GRADIENTS = {
     "params_backprop", "kernel_backprop", "recurrent_kernel_backprop", "bias_backprop",
-    "projection_backprop", "peepholes_backprop",
+    "projection_backprop", "peepholes_backprop", "layer_norm_backprop",
     "w_grad", "b_grad", "wci_grad", "wcf_grad", "wco_grad",
 }  # fmt: skip
 

@@ -81,6 +81,7 @@ def test_the_sets_have_every_value_of_every_key():
         "mask",
         "bias",
         "peephole",
+        "norm",
         "D",
         "slopes",
         "adjoint",

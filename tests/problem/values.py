@@ -121,6 +121,7 @@ def _layer(p, draw):
             bias=draw.uniform("bias", weight, *bias) if p.bias == "yes" else None,
             projection=draw.uniform("projection", weight, p.H, p.P) if p.P else None,
             peepholes=draw.uniform("peepholes", 1, 3, p.H) if p.peephole == "yes" else None,
+            layer_norm=draw.uniform("layer_norm", 1, 18, p.H) if p.norm == "yes" else None,
             lengths=None if p.lengths == "full" else lengths(p),
             input_mask=draw.mask("input_mask", gates, p.B, p.I) if x_masked else None,
             recurrent_mask=draw.mask("recurrent_mask", gates, p.B, hidden) if h_masked else None,
@@ -133,6 +134,8 @@ def _layer(p, draw):
         # The attributes are float32.
         cell_clip=float(np.float32(p.clip)),
         proj_clip=float(np.float32(p.proj_clip)),
+        # With a small one rounding errors would grow from step to step.
+        layer_norm_epsilon=1.0 if p.norm == "yes" else 1e-3,
     )
 
 

@@ -7,6 +7,7 @@ pre-activation, s is the logistic function and t is tanh, or what a LayerRNN has
     LSTM   i, f, o = s(a + u)   g = t(a + u)   c' = f c + i g   m = o t(c')
            h' = Proj m, or m without projection
            of a LayerRNN also: p_i c, p_f c and p_o c' inside s; limits of c' and of a projected h'
+           normalised: N(a) + N(u) + b in the place of a + u, N(c') in that of c'
     GRU    r, z = s(a + u)   n = t(a_n + r u_n)   h' = (1 - z) n + z h
            with the reset gate first: m = r h   n = t(a_n + R_n m)
     RNN    h' = t(a + u), tanh(a + u) or max(a + u, 0)
@@ -164,6 +165,61 @@ def projected_lstm_step_grad(dh, dc, cache, cell, q=exact):
     return da, da, None, q(q(dc * f) + q(q(di * p_i) + q(df * p_f))), own
 
 
+def _normalized(v, gamma, beta, epsilon, q):
+    """Of v [G, B, H], over all but the rows; and what its gradient wants to know."""
+    centred = q(v - q(v.mean(axis=(0, 2), keepdims=True)))
+    variance = q(q(centred * centred).mean(axis=(0, 2), keepdims=True))
+    slope = q(1 / np.sqrt(q(variance + epsilon)))
+    unit = q(centred * slope)
+    return q(q(unit * gamma[:, None]) + beta[:, None]), (unit, slope)
+
+
+def _normalized_grad(d, gamma, cache, q):
+    """The gradients of v, gamma and beta."""
+    unit, slope = cache
+    scaled = q(d * gamma[:, None])
+    mean = q(scaled.mean(axis=(0, 2), keepdims=True))
+    along = q(unit * q(q(scaled * unit).mean(axis=(0, 2), keepdims=True)))
+    return q(slope * q(q(scaled - mean) - along)), q(q(d * unit).sum(axis=1)), q(d.sum(axis=1))
+
+
+def layer_norm_lstm_step(a, u, h, c, cell, q=exact):
+    """cell.layer_norm is [18, H], as the op has it; a is without the bias, cell.bias [4, H]."""
+    s, t = _functions(cell)
+    rows, epsilon = cell.layer_norm, np.float64(np.float32(cell.layer_norm_epsilon))
+    from_x, norm_x = _normalized(a, rows[0:4], rows[4:8], epsilon, q)
+    from_h, norm_h = _normalized(u, rows[8:12], rows[12:16], epsilon, q)
+    sums = q(q(from_x + from_h) + cell.bias[:, None])
+    i, f, o = (q(s.value(sums[k])) for k in (0, 1, 3))
+    g = q(t.value(sums[2]))
+    made = q(q(f * c) + q(i * g))
+    (c_new,), norm_c = _normalized(made[None], rows[16:17], rows[17:], epsilon, q)
+    tc = q(t.value(c_new))
+    near = _nearest((s, sums[0]), (s, sums[1]), (s, sums[3]), (t, sums[2]), (t, c_new))
+    return q(o * tc), c_new, (sums, i, f, g, o, c, c_new, tc, norm_x, norm_h, norm_c, near)
+
+
+def layer_norm_lstm_step_grad(dh, dc, cache, cell, q=exact):
+    """The last result is a dict of the gradients of layer_norm and of the bias, [4*H]."""
+    s, t = _functions(cell)
+    sums, i, f, g, o, c, c_new, tc, norm_x, norm_h, norm_c, _ = cache
+    rows = cell.layer_norm
+    do = q(q(dh * tc) * s.slope(sums[3], o, q))
+    dc = q(dc + q(dh * q(o * t.slope(c_new, tc, q))))
+    (dc,), *of_c = _normalized_grad(dc[None], rows[16:17], norm_c, q)
+    di = q(q(dc * g) * s.slope(sums[0], i, q))
+    df = q(q(dc * c) * s.slope(sums[1], f, q))
+    dg = q(q(dc * i) * t.slope(sums[2], g, q))
+    d = np.stack([di, df, dg, do])
+    da, *of_x = _normalized_grad(d, rows[0:4], norm_x, q)
+    du, *of_h = _normalized_grad(d, rows[8:12], norm_h, q)
+    own = {
+        "layer_norm": np.concatenate([*of_x, *of_h, *of_c]),
+        "bias": q(d.sum(axis=1)).reshape(-1),
+    }
+    return da, du, None, q(dc * f), own
+
+
 def gru_step(a, u, h, c, cell, q=exact):
     s, t = _functions(cell)
     sums = [q(a[0] + u[0]), q(a[1] + u[1])]
@@ -261,6 +317,7 @@ def given_outputs(mode, cache, h_prev, h):
 STEPS = {
     "lstm": (lstm_step, lstm_step_grad),
     "projected_lstm": (projected_lstm_step, projected_lstm_step_grad),
+    "layer_norm_lstm": (layer_norm_lstm_step, layer_norm_lstm_step_grad),
     "gru": (gru_step, gru_step_grad),
     "gru_reset_before": (gru_reset_before_step, gru_reset_before_step_grad),
     "rnn": (rnn_step, rnn_step_grad),

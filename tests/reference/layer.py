@@ -6,6 +6,8 @@ Keras's order of gates: LSTM i, f, c, o; GRU z, r, n. A row stops at its length.
     x_g = x * input_mask[g]    a_g = x_g W_g + bias_g     h_g = h * recurrent_mask[g]
     u_g = h_g R_g              (GRU: + bias[1]_g)
 
+With layer normalization the biases are not part of a_g, but added after it.
+
 With the reset gate first, the product of the candidate is (r * h)_n R_n.
 
 Zoneout: with h~ what a step makes of h, h' = k h + (1 - k) h~, likewise for c; k is the rate, or 0 and
@@ -37,6 +39,7 @@ USUAL = {
     "proj_clip": 0.0,
     "zoneout_h": 0.0,
     "zoneout_c": 0.0,
+    "layer_norm_epsilon": 1e-3,
 }
 
 
@@ -52,6 +55,7 @@ class LayerInputs:
     bias: np.ndarray | None = None
     projection: np.ndarray | None = None
     peepholes: np.ndarray | None = None
+    layer_norm: np.ndarray | None = None
     lengths: np.ndarray | None = None
     input_mask: np.ndarray | None = None
     recurrent_mask: np.ndarray | None = None
@@ -87,8 +91,12 @@ def _cell(rnn_mode, inputs, functions, q):
     cell = types.SimpleNamespace(
         proj=None if inputs.projection is None else inputs.projection.T,
         peepholes=inputs.peepholes,
+        layer_norm=inputs.layer_norm,
         **{**USUAL, **functions},
     )
+    if inputs.layer_norm is not None:
+        units = inputs.layer_norm.shape[1]
+        cell.bias = np.zeros((4, units)) if inputs.bias is None else inputs.bias.reshape(4, units)
     if rnn_mode == "gru_reset_before":
         mask, weights = inputs.recurrent_mask, _blocks(inputs.recurrent_kernel, 3)[2]
         cell.second = lambda m: q(_masked(m, mask, 2, q) @ weights)
@@ -101,6 +109,8 @@ def _cell(rnn_mode, inputs, functions, q):
 
 def _kind(rnn_mode, cell):
     """The name of the steps in cells.py."""
+    if cell.layer_norm is not None:
+        return "layer_norm_lstm"
     plain = cell.proj is None and cell.peepholes is None and not cell.cell_clip
     return rnn_mode if plain else "projected_lstm"
 
@@ -130,7 +140,8 @@ def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):
     step, _ = cells.STEPS[_kind(rnn_mode, cell)]
     steps, batch, _ = inputs.x.shape
     lengths = np.full(batch, steps) if inputs.lengths is None else inputs.lengths
-    bias_x, bias_h = _biases(rnn_mode, inputs.bias, inputs.kernel.shape[1])
+    bias = None if inputs.layer_norm is not None else inputs.bias
+    bias_x, bias_h = _biases(rnn_mode, bias, inputs.kernel.shape[1])
     h = inputs.h0
     c = inputs.c0 if rnn_mode == "lstm" else np.zeros_like(h)
     y, tape = np.zeros((steps, *h.shape)), []
@@ -196,9 +207,11 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
     sum_x = sum_h = np.zeros((GATES[rnn_mode], inputs.kernel.shape[1] // GATES[rnn_mode]))
     own = {
         name: np.zeros_like(array)
-        for name in ("projection", "peepholes")
+        for name in ("projection", "peepholes", "layer_norm")
         if (array := getattr(inputs, name)) is not None
     }
+    if kind == "layer_norm_lstm" and inputs.bias is not None:
+        own["bias"] = np.zeros_like(inputs.bias)
     for t in reversed(range(len(tape))):
         valid, h_prev, cache = tape[t]
         dh_cell, dc_cell = np.where(valid, q(dh + dy[t]), 0.0), np.where(valid, dc, 0.0)
@@ -208,7 +221,7 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
         dh_prev = _half_grad(
             du, h_prev, inputs.recurrent_mask, inputs.recurrent_kernel, dr, rnn_mode, q
         )
-        if kind == "projected_lstm":
+        if kind in ("projected_lstm", "layer_norm_lstm"):
             own = {name: q(total + dsecond[name]) for name, total in own.items()}
         elif dsecond is not None:
             second = _blocks(dr, 3)[2]
@@ -222,7 +235,7 @@ def backward(rnn_mode, inputs, tape, dy, dh, dc, q=cells.exact, functions=USUAL,
     grads = {"input": dx, "input_h": dh, "kernel": dw, "recurrent_kernel": dr, **own}
     if lstm:
         grads["input_c"] = dc
-    if inputs.bias is not None:
+    if inputs.bias is not None and "bias" not in own:
         bias = _bias_grad(sum_x, rnn_mode)
         grads["bias"] = np.stack([bias, _bias_grad(sum_h, rnn_mode)]) if rnn_mode == "gru" else bias
     return grads

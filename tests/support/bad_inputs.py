@@ -32,6 +32,7 @@ def base_calls(ops, rng):
         ("lstm", {}, True),
         ("lstmp", {"input_mask": False}, True),
         ("gru", {"lengths": None, "input_mask": False}, False),
+        ("lstm_layer_norm", {"lengths": None, "recurrent_mask": False}, True),
         ("lstm_zoneout", {"lengths": None, "input_mask": False}, False),
         ("rnn_relu", {"bias": False, "recurrent_mask": False}, True),
     )

@@ -10,14 +10,15 @@ from reference.layer import LayerInputs
 from reference.rounding import rounder
 from reference.spec import GATES
 
-# The modes of the op, lstmp, which is lstm with a projection, peepholes and both limits, and two with
-# zoneout, which a seed selects.
+# The modes of the op, lstmp, which is lstm with a projection, peepholes and both limits, one with layer
+# normalization, and two with zoneout, which a seed selects.
 MODES = (
-    *("lstm", "lstmp", "lstm_zoneout", "gru", "gru_zoneout", "gru_reset_before"),
+    *("lstm", "lstmp", "lstm_layer_norm", "lstm_zoneout"),
+    *("gru", "gru_zoneout", "gru_reset_before"),
     *("rnn", "rnn_tanh", "rnn_relu"),
 )
-WITHOUT_C = MODES[3:]
-WITH_FUNCTIONS = MODES[:7]  # the names of the others say their activation
+WITHOUT_C = MODES[4:]
+WITH_FUNCTIONS = MODES[:8]  # the names of the others say their activation
 # Pairs of activation and recurrent_activation, which rnn does not have.
 FUNCTIONS = (
     ("tanh", "hard_sigmoid"),
@@ -44,6 +45,7 @@ class LayerCase:
     proj_clip: float = 0.0
     zoneout_h: float = 0.0
     zoneout_c: float = 0.0
+    layer_norm_epsilon: float = 1e-3
 
     @property
     def is_lstm(self):
@@ -55,9 +57,9 @@ class LayerCase:
         return self.inputs.h0.shape[1]
 
     def functions(self):
-        """The activations, limits and zoneout, as attributes of the ops."""
+        """The activations, limits and so on, as attributes of the ops."""
         names = ("activation", "recurrent_activation", "cell_clip", "proj_clip")
-        names += ("zoneout_h", "zoneout_c")
+        names += ("zoneout_h", "zoneout_c", "layer_norm_epsilon")
         return {name: getattr(self, name) for name in names}
 
     def attrs(self):
@@ -85,6 +87,7 @@ class LayerCase:
             "bias",
             "projection",
             "peepholes",
+            "layer_norm",
             "lengths",
             "input_mask",
             "recurrent_mask",
@@ -128,8 +131,8 @@ def layer_case(
         seed: whether there is one where there is zoneout.
     """
     full = rnn_mode == "lstmp"
-    zones_out = rnn_mode.endswith("_zoneout")
-    rnn_mode = "lstm" if full else rnn_mode.removesuffix("_zoneout")
+    zones_out, normalizes = rnn_mode.endswith("_zoneout"), rnn_mode == "lstm_layer_norm"
+    rnn_mode = "lstm" if full or normalizes else rnn_mode.removesuffix("_zoneout")
     zoneout_h, zoneout_c = (0.3, 0.4 * (rnn_mode == "lstm")) if zones_out else (0.0, 0.0)
     if num_proj is None:
         num_proj = max(1, 2 * shape[3] // 3) if full else 0
@@ -169,10 +172,14 @@ def layer_case(
         recurrent_mask=mask(recurrent_mask, hidden),
         projection=q(3 * weights(units, num_proj)) if num_proj else None,
         peepholes=normal(3, units, scale=0.5) if peepholes else None,
+        layer_norm=normal(18, units, scale=0.75) if normalizes else None,
         seed=rng.integers(-(2**52), 2**52, 2) if zones_out and seed else None,
     )
     upstream = normal(steps, batch, hidden), normal(batch, hidden), normal(batch, units)
     attrs = (*functions, cell_clip, proj_clip, zoneout_h, zoneout_c)
+    if normalizes:
+        # A small one would let rounding errors grow from step to step; see bounds.py.
+        attrs += (1.0,)
     return LayerCase(rnn_mode, dtype, inputs, *upstream, *attrs)
 
 

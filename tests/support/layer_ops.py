@@ -14,14 +14,15 @@ INPUTS = {
     "bias": "bias",
     "projection": "projection",
     "peepholes": "peepholes",
+    "layer_norm": "layer_norm",
     "sequence_lengths": "lengths",
     "input_mask": "input_mask",
     "recurrent_mask": "recurrent_mask",
     "seed": "seed",
 }
 _TYPES = {"sequence_lengths": "int32", "seed": "int64"}
-DIFFERENTIABLE = tuple(INPUTS)[:8]
-OPTIONAL_WEIGHTS = ("bias", "projection", "peepholes")
+DIFFERENTIABLE = tuple(INPUTS)[:9]
+OPTIONAL_WEIGHTS = ("bias", "projection", "peepholes", "layer_norm")
 _SEQUENCES = ("input", "output", "input_backprop")
 
 

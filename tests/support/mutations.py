@@ -84,7 +84,7 @@ def _is_free(call, name, shape):
 
 # Those of LayerRNN that [0] stands for the absence of.
 OPTIONAL = ("bias", "projection", "peepholes", "sequence_lengths", "input_mask", "recurrent_mask")
-OPTIONAL += ("seed",)
+OPTIONAL += ("layer_norm", "seed")
 
 
 def _may_be_absent(call, name, shape):
@@ -285,7 +285,11 @@ def _consistent_attribute_mutations(call):
 
 
 def _layer_attribute_mutations(call):
-    """Other legal values of an attribute that do not fit the tensors, and rates of zoneout."""
+    """Other legal values of an attribute that do not fit the tensors, rates of zoneout, epsilons."""
+    for value in (0.0, -0.5, float("nan"), float("inf")):
+        name = "layer_norm_epsilon"
+        if name in call.attrs:
+            yield Mutation(f"{name} = {value}", call.with_attr(name, value), (name,), True)
     for name in ("zoneout_h", "zoneout_c"):
         for value in (-0.1, 1.001, float("nan"), float("inf")):
             if name in call.attrs:

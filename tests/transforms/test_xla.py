@@ -301,12 +301,13 @@ def test_sizes_must_be_constants():
 
 LAYER_ARGS = "tensor<2x1x3xf32>, tensor<1x4xf32>, tensor<f32>, tensor<3x4xf32>, tensor<4x4xf32>, "
 LAYER_ARGS += (
-    "tensor<4xf32>, tensor<0xf32>, tensor<0xf32>, tensor<0xi32>, tensor<0xf32>, tensor<0xf32>, "
-    "tensor<0xi64>"
+    "tensor<4xf32>, tensor<0xf32>, tensor<0xf32>, tensor<0xf32>, tensor<0xi32>, tensor<0xf32>, "
+    "tensor<0xf32>, tensor<0xi64>"
 )
 LAYER_RESULTS = "tensor<2x1x4xf32>, tensor<1x4xf32>, tensor<f32>, tensor<f32>"
 LAYER_ATTRS = (
-    'activation = "tanh", cell_clip = 0.0 : f32, is_training = false, proj_clip = 0.0 : f32, '
+    'activation = "tanh", cell_clip = 0.0 : f32, is_training = false, '
+    "layer_norm_epsilon = 0.001 : f32, proj_clip = 0.0 : f32, "
     'recurrent_activation = "sigmoid", rnn_mode = "rnn_tanh", time_major = true, '
     "zoneout_c = 0.0 : f32, zoneout_h = 0.0 : f32"
 )
@@ -351,8 +352,8 @@ def test_a_handler_called_directly():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"args": LAYER_ARGS.removesuffix(", tensor<0xi64>")}, "12 arguments and 4 results"),
-        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "12 arguments and 4 results"),
+        ({"args": LAYER_ARGS.removesuffix(", tensor<0xi64>")}, "13 arguments and 4 results"),
+        ({"results": LAYER_RESULTS.removesuffix(", tensor<f32>")}, "13 arguments and 4 results"),
         ({"args": LAYER_ARGS.replace("3x4xf32", "3x4xf64")}, "The type of argument 3"),
         ({"results": LAYER_RESULTS.replace("1x4xf32>, t", "1x4xf64>, t", 1)}, "The type of result"),
         ({"args": LAYER_ARGS.replace("2x1x3xf32", "2x1x3xi32")}, "T must be bfloat16, half, float"),

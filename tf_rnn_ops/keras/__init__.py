@@ -16,6 +16,8 @@ from tf_rnn_ops.keras.cudnn_stack import (  # noqa: E402
     CudnnRNNRelu,
     CudnnRNNTanh,
 )
+from tf_rnn_ops.keras.layer_norm import LayerNormLSTM  # noqa: E402
+from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell  # noqa: E402
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN  # noqa: E402
 from tf_rnn_ops.keras.onnx_layers import from_onnx  # noqa: E402
 from tf_rnn_ops.keras.peephole import PeepholeLSTM  # noqa: E402
@@ -36,6 +38,8 @@ __all__ = [
     "Explanation",
     "GRU",
     "LSTM",
+    "LayerNormLSTM",
+    "LayerNormLSTMCell",
     "ModelComparison",
     "PeepholeLSTM",
     "PeepholeLSTMCell",

@@ -7,6 +7,7 @@ from tensorflow.python.ops import control_flow_util
 from tf_rnn_ops import _loader, _xla
 from tf_rnn_ops.keras import _environment
 from tf_rnn_ops.keras.activations import hard_sigmoid_keras2
+from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
 from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
 from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
@@ -220,6 +221,14 @@ def _projected_reason(cell):
     return _gates_reason(cell)
 
 
+def _layer_norm_reason(cell):
+    if not takes_layer_op(cell):
+        return "of layer normalization there is no kernel for GPUs"
+    if not 0 < cell.norm_epsilon < float("inf"):
+        return f"norm_epsilon={cell.norm_epsilon}; the op takes positive numbers"
+    return _gates_reason(cell)
+
+
 def _zoneout_reason(cell):
     if not takes_layer_op(cell):
         return "of zoneout there is no kernel for GPUs"
@@ -252,6 +261,7 @@ _CELL_REASONS = {
     keras.layers.SimpleRNNCell: _simple_reason,
     PeepholeLSTMCell: _gates_reason,
     ProjectedLSTMCell: _projected_reason,
+    LayerNormLSTMCell: _layer_norm_reason,
     ZoneoutLSTMCell: _zoneout_reason,
     ZoneoutGRUCell: _zoneout_reason,
 }

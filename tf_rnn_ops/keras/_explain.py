@@ -7,12 +7,16 @@ import keras
 from tf_rnn_ops import _loader
 from tf_rnn_ops.keras import _eligibility, _environment, _switch
 from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.keras.layer_norm import LayerNormLSTM
 from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.peephole import PeepholeLSTM
 from tf_rnn_ops.keras.projected import ProjectedLSTM
 from tf_rnn_ops.keras.zoneout import ZoneoutGRU, ZoneoutLSTM
 
-_OURS = (LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM, ZoneoutLSTM, ZoneoutGRU, RNN)
+_OURS = (
+    *(LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM),
+    *(LayerNormLSTM, ZoneoutLSTM, ZoneoutGRU, RNN),
+)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 _STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 

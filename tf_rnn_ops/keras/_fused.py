@@ -11,6 +11,7 @@ import tensorflow as tf
 from tf_rnn_ops import _loader, _seeds, raw_ops
 from tf_rnn_ops.keras import _eligibility, _params
 from tf_rnn_ops.keras._masks import MaskedSteps
+from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell
 from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
 from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
 
@@ -144,6 +145,13 @@ def _weights(cell):
     ]
 
 
+def _layer_norm(cell):
+    """The gammas and betas as LayerRNN has them, [18, H]."""
+    norms = (cell.kernel_norm, cell.recurrent_norm, cell.state_norm)
+    rows = [as_tensor(w, cell.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
+    return tf.reshape(tf.concat(rows, 0), [-1, cell.units])
+
+
 def _layer(cell, sequences, states, steps, masks, is_training):
     """Runs LayerRNN: [B, T, H] and the list of final states."""
     kernel, recurrent_kernel, bias = _weights(cell)
@@ -162,6 +170,9 @@ def _layer(cell, sequences, states, steps, masks, is_training):
             weights["projection"] = as_tensor(cell.projection, cell.compute_dtype)
         if cell.use_peepholes:
             own["peepholes"] = as_tensor(cell.peepholes, cell.compute_dtype)
+    if isinstance(cell, LayerNormLSTMCell):
+        own["layer_norm"] = _layer_norm(cell)
+        functions = {"layer_norm_epsilon": cell.norm_epsilon}
     if isinstance(cell, (ZoneoutLSTMCell, ZoneoutGRUCell)):
         rates = ("zoneout_h", "zoneout_c") if has_c else ("zoneout_h",)
         functions = {name: getattr(cell, name) for name in rates}

@@ -121,8 +121,8 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
         kernels = ops.split(self.kernel, 4, axis=1)
         recurrent_kernels = ops.split(self.recurrent_kernel, 4, axis=1)
         # One mask for each gate, or one for all.
-        xs = _dropped(inputs, self.dropout, self.get_dropout_mask, training)
-        hs = _dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
+        xs = dropped(inputs, self.dropout, self.get_dropout_mask, training)
+        hs = dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
         sums = [
             ops.matmul(x, w) + ops.matmul(state, r)
             for x, w, state, r in zip(xs, kernels, hs, recurrent_kernels)
@@ -164,7 +164,7 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
         return config
 
 
-def _dropped(values, rate, get_mask, training):
+def dropped(values, rate, get_mask, training):
     """The values for each of the four gates."""
     if not (training and 0 < rate < 1):
         return [values] * 4

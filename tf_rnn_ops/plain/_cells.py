@@ -36,12 +36,15 @@ class Cell(NamedTuple):
     br: Any  # [G*H]
     projection: Any = None  # [H, S]
     peepholes: Any = None  # [3, H], of i, f and o
+    # Gamma and beta of x * w and of h * r, 4*H each, and of c, one after another: [18*H].
+    norms: Any = None
     input_mask: Any = None  # [G, B, I]
     recurrent_mask: Any = None  # [G, B, S]
     activation: str = "tanh"
     recurrent_activation: str = "sigmoid"
     cell_clip: float = 0.0  # 0: none
     proj_clip: float = 0.0
+    norm_epsilon: float = 1e-3
 
     def open(self, sums):
         """The gates that open and close."""
@@ -53,7 +56,7 @@ class Cell(NamedTuple):
 
     def is_simple(self):
         """Whether a step has one product, and a new c is linear in the one before."""
-        rest = (self.projection, self.peepholes, self.recurrent_mask)
+        rest = (self.projection, self.peepholes, self.norms, self.recurrent_mask)
         return all(tensor is None for tensor in rest) and self.cell_clip == 0
 
 
@@ -86,7 +89,10 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     if cell.w is None:
         projected = tf.tile(x, [1, 1, gates]) + cell.bw
     else:
-        projected = _product(x, cell.input_mask, cell.w, gates) + cell.bw
+        projected = _product(x, cell.input_mask, cell.w, gates)
+        if cell.norms is not None:
+            projected = _normalized(cell, projected, *_norms_of(cell)[:2])
+        projected += cell.bw
     if rnn_mode != "gru":
         # The biases of both products are added up, but in a GRU, where a gate is between them.
         projected += cell.br
@@ -104,7 +110,7 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     return sequences[0], final
 
 
-_STEP_WEIGHTS = ("r", "br", "projection", "peepholes", "recurrent_mask")
+_STEP_WEIGHTS = ("r", "br", "projection", "peepholes", "norms", "recurrent_mask")
 
 
 def _step(rnn_mode, cell, inputs, states, weights):
@@ -114,6 +120,8 @@ def _step(rnn_mode, cell, inputs, states, weights):
     if rnn_mode not in _UNITS:
         return _gru_reset_before(cell, *inputs, *states)
     sums = _product(states[0], cell.recurrent_mask, cell.r, len(GATES[rnn_mode]))
+    if cell.norms is not None:
+        sums = _normalized(cell, sums, *_norms_of(cell)[2:4])
     h, *c = _UNITS[rnn_mode](cell, sums, *inputs, *states)
     if cell.projection is not None:
         h = _limit(matmul(h, cell.projection), cell.proj_clip)
@@ -152,9 +160,22 @@ def _lstm(cell, sums, xw, h, c):
         p_i, p_f, p_o = tf.unstack(cell.peepholes, 3)
         i, f = i + p_i * c, f + p_f * c
     c = _limit(cell.open(f) * c + cell.open(i) * cell.act(g), cell.cell_clip)
+    if cell.norms is not None:
+        c = _normalized(cell, c, *_norms_of(cell)[4:])
     if cell.peepholes is not None:
         o += p_o * c
     return [cell.open(o) * cell.act(c), c]
+
+
+def _norms_of(cell):
+    parts = tf.split(cell.norms, 18)
+    return [*(tf.concat(parts[4 * k : 4 * k + 4], 0) for k in range(4)), *parts[16:]]
+
+
+def _normalized(cell, x, gamma, beta):
+    centred = x - tf.reduce_mean(x, -1, keepdims=True)
+    variance = tf.reduce_mean(centred * centred, -1, keepdims=True)
+    return centred * tf.math.rsqrt(variance + cell.norm_epsilon) * gamma + beta
 
 
 def _limit(x, limit):

@@ -31,6 +31,7 @@ def layer_rnn(
     bias: Any = None,
     projection: Any = None,
     peepholes: Any = None,
+    layer_norm: Any = None,
     sequence_lengths: Any = None,
     input_mask: Any = None,
     recurrent_mask: Any = None,
@@ -41,6 +42,7 @@ def layer_rnn(
     proj_clip: float = 0.0,
     zoneout_h: float = 0.0,
     zoneout_c: float = 0.0,
+    layer_norm_epsilon: float = 1e-3,
     time_major: bool = True,
     loops: Any = None,
 ) -> CudnnRNNResult:
@@ -56,6 +58,7 @@ def layer_rnn(
         bias: [G*H], for 'gru' [2, G*H]; None for none.
         projection: [H, P] or None.
         peepholes: [3, H] or None.
+        layer_norm: [18, H] or None.
         sequence_lengths: int32 [B]; None if all rows have T steps.
         input_mask: [G, B, I] or None.
         recurrent_mask: [G, B, S] or None.
@@ -66,6 +69,7 @@ def layer_rnn(
         proj_clip: As the attribute of the op.
         zoneout_h: As the attribute of the op.
         zoneout_c: As the attribute of the op.
+        layer_norm_epsilon: As the attribute of the op.
         time_major: If not, input and output are [B, T, ...].
         loops: See cudnn_rnn.
 
@@ -92,12 +96,14 @@ def layer_rnn(
         br=br,
         projection=None if projection is None else tf.cast(projection, wide),
         peepholes=None if peepholes is None else tf.cast(peepholes, wide),
+        norms=None if layer_norm is None else _norms(tf.cast(layer_norm, wide)),
         input_mask=prepared(input_mask, 0),
         recurrent_mask=prepared(recurrent_mask, 0),
         activation=activation,
         recurrent_activation=recurrent_activation,
         cell_clip=_rounded(cell_clip, tf.float32),  # attributes are float32
         proj_clip=_rounded(proj_clip, dtype if dtype.size < 4 else tf.float32),
+        norm_epsilon=_rounded(layer_norm_epsilon, tf.float32),
     )
     states = [input_h, input_c] if rnn_mode == "lstm" else [input_h]
     x, *states = (tf.cast(t, wide) for t in (input, *states))
@@ -114,6 +120,16 @@ def layer_rnn(
     output = output if time_major else tf.transpose(output, [1, 0, 2])
     results = [tf.cast(t, dtype) for t in (output, *final)]
     return CudnnRNNResult(*results, *[tf.zeros([], dtype)] * (3 - len(results)))
+
+
+def _norms(rows):
+    """Gamma and beta of both products, [4*H] in the order of GATES, and of c, [H]."""
+
+    def of_gates(k):
+        gates = dict(zip(KERAS_GATES["lstm"], tf.unstack(rows[4 * k : 4 * k + 4], 4)))
+        return tf.concat([gates[gate] for gate in GATES["lstm"]], 0)
+
+    return tf.concat([*map(of_gates, range(4)), rows[16], rows[17]], 0)
 
 
 def _rounded(value, dtype):

@@ -7,7 +7,10 @@ from tf_rnn_ops.plain._cells import GATES
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
 # The inputs of LayerRNN for which a vector of no elements stands for none; lengths are another.
-_LAYER_OPTIONAL = ("bias", "projection", "peepholes", "input_mask", "recurrent_mask", "seed")
+_LAYER_OPTIONAL = (
+    *("bias", "projection", "peepholes", "layer_norm"),
+    *("input_mask", "recurrent_mask", "seed"),
+)
 
 LAYER_ATTRS = {
     "rnn_mode": "lstm",
@@ -17,6 +20,7 @@ LAYER_ATTRS = {
     "proj_clip": 0.0,
     "zoneout_h": 0.0,
     "zoneout_c": 0.0,
+    "layer_norm_epsilon": 1e-3,
 }
 """The attributes of LayerRNN that say what it computes, with their defaults."""
 
@@ -36,6 +40,7 @@ class Layer(NamedTuple):
         proj_clip: As the attribute.
         zoneout_h: As the attribute.
         zoneout_c: As the attribute.
+        layer_norm_epsilon: As the attribute.
         units: H.
         num_proj: P, or 0 without projection.
         input_size: I, or None if the shapes do not say it.
@@ -49,6 +54,7 @@ class Layer(NamedTuple):
     proj_clip: float
     zoneout_h: float
     zoneout_c: float
+    layer_norm_epsilon: float
     units: int
     num_proj: int
     input_size: int | None

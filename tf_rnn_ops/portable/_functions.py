@@ -188,6 +188,7 @@ def _layer_specs(dtype, layer):
         "bias": [2, columns] if layer.rnn_mode == "gru" else [columns],
         "projection": [units, hidden],
         "peepholes": [3, units],
+        "layer_norm": [18, units],
         "sequence_lengths": [None],
         "input_mask": [None, None, size],
         "recurrent_mask": [None, None, hidden],

@@ -14,6 +14,7 @@ LAYER_INPUTS = (
     "bias",
     "projection",
     "peepholes",
+    "layer_norm",
     "sequence_lengths",
     "input_mask",
     "recurrent_mask",
@@ -184,7 +185,7 @@ def layer_of(node, shapes):
         for name, default in plain.LAYER_ATTRS.items()
     }
     # LayerRNNPacked has no masks and no seed.
-    refs = node.input[:9] if node.op.endswith("Packed") else node.input
+    refs = node.input[:10] if node.op.endswith("Packed") else node.input
     found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
     found["output_h"] = shapes.of_output(node, 1, "output_h")
     return plain.layer_of(found, attrs)

@@ -18,6 +18,13 @@
 //   Finish<T>()            from the second product to h
 //   FinishBackward<T,E>()  what is left of Backward once the gradient of m is known
 //
+// A cell that needs all units of a row before it can compute one of them (CellFormat::whole_rows)
+// has no Forward. Both products are in the gate buffer, side by side, and the cell has
+//
+//   FinishRow<T>()  from the two products of a row to c and h
+//
+// Its Backward has all units too, and leaves the gradients of both products.
+//
 // Buffers of gates and of c are padded to whole vectors; rows of h have exactly H elements.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
@@ -49,6 +56,7 @@ struct CellFormat {
   bool has_c = false;        // there is a second state
   bool keeps_gates = false;  // backward reads the gate buffer
   bool carries_h = false;    // h_prev reaches h beside the recurrent product too
+  bool whole_rows = false;   // a row is finished when all units have both products
   bool pairs = true;         // its products may run on pairs of bfloat16 (Note [Pairs])
   bool plain = true;         // and on weights as they lie
 };
@@ -75,6 +83,16 @@ struct SecondRow {
   T* h;             // [H] in: the second product; out: h
 };
 
+// What a cell of whole rows finishes.
+template <typename T>
+struct WholeRow {
+  const T *from_x, *from_h;  // the products, in the order of the gate buffer
+  const T* c_prev;           // may be c
+  T* c;
+  T* h;  // [H]
+  int64_t units;
+};
+
 // A step's values in one row for the gradient.
 template <typename T, typename E>
 struct GradientRow {
@@ -90,6 +108,10 @@ struct GradientRow {
   E* dgates;    // out
   const T* dm;  // with a second product of the cell: the gradient of m
   T* m;         // out, with a second product: what it reads, with projection h before that
+  // Of a cell of whole rows: where the part of the recurrent product begins in gates and dgates,
+  // and the sums over the steps of the gradients of the normalizations, in the cell's order.
+  int64_t recurrent_part;
+  T* norm_sums;
 };
 
 // A panel's NV sums in the gate buffer, from vector kAt of a unit block of kBuffer on. Where a unit

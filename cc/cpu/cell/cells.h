@@ -9,6 +9,7 @@
 #include "cc/cpu/cell/gru.h"
 #include "cc/cpu/cell/gru_reset_before.h"
 #include "cc/cpu/cell/lstm.h"
+#include "cc/cpu/cell/lstm_layer_norm.h"
 #include "cc/cpu/cell/lstm_peephole.h"
 #include "cc/cpu/cell/vanilla.h"
 #include "cc/cpu/cell/zoneout.h"
@@ -25,6 +26,7 @@ decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
       p.activation == Activation::kTanh && p.recurrent_activation == Activation::kSigmoid;
   switch (p.mode) {
     case RnnMode::kLstm:
+      if (p.has_layer_norm) return fn(LstmLayerNorm());
       if (p.has_zoneout()) return fn(Zoneout<Lstm<ChosenGates>>());
       if (IsLstmPeephole(p)) {
         return usual ? fn(LstmPeephole<UsualGates>()) : fn(LstmPeephole<ChosenGates>());
@@ -53,14 +55,17 @@ template <typename T>
 class CellTensors {
  public:
   // `peepholes`: [3, padded], or null without IsLstmPeephole. `kept`: what zoneout has drawn for h
-  // and for c, [R, padded]; null where the rate stands.
-  CellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded)
+  // and for c, [R, padded]; null where the rate stands. `layer_norm`: as in LayerNormTensors.
+  CellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded,
+              const T* layer_norm)
       : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),
              GateFunction<T>(p.activation), Peephole(UsualGates<T>(), p, peepholes, padded),
              Peephole(ChosenGates<T>(p), p, peepholes, padded),
              ZoneoutTensors<T>{ChosenGates<T>(p),
                                {static_cast<T>(p.zoneout_h), kept[0], padded},
-                               {static_cast<T>(p.zoneout_c), kept[1], padded}}) {}
+                               {static_cast<T>(p.zoneout_c), kept[1], padded}},
+             LayerNormTensors<T>{ChosenGates<T>(p), layer_norm,
+                                 static_cast<T>(p.layer_norm_epsilon)}) {}
 
   template <typename Cell>
   const auto* Of() const {
@@ -78,7 +83,8 @@ class CellTensors {
   }
 
   std::tuple<UsualGates<T>, ChosenGates<T>, TanhFunction<T>, ReluFunction<T>, GateFunction<T>,
-             PeepholeTensors<T, UsualGates>, PeepholeTensors<T, ChosenGates>, ZoneoutTensors<T>>
+             PeepholeTensors<T, UsualGates>, PeepholeTensors<T, ChosenGates>, ZoneoutTensors<T>,
+             LayerNormTensors<T>>
       all_;
 };
 

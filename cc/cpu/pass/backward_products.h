@@ -172,16 +172,28 @@ void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRang
   if constexpr (std::is_same_v<T, E>) {
     const int64_t gx = mask_x ? s.cell.input.count : 1;
     const int64_t gh = mask_h ? s.cell.recurrent.count : 1;
-    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias_sums, space,
-                 [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
-                   if (factor == 2) return dir.m + row * s.padded + cs.first;
-                   if (factor == 0) {
-                     return (mask_x ? layer.operand_x + row * in * gx : layer.x.at(t, j)) +
-                            cx.first * gx;
-                   }
-                   return (mask_h ? dir.operand_h + row * s.hidden * gh : layer.HBefore(d, t, j)) +
-                          ch.first * gh;
-                 });
+    auto reduce = [&](const T* dgates, const ReductionFactor<T>(&some)[3], T* sums) {
+      ReducePanels(
+          *layer.seq, dgates, s.gate_row, panels, some, sums, space,
+          [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
+            if (factor == 2) return dir.m + row * s.padded + cs.first;
+            if (factor == 0) {
+              return (mask_x ? layer.operand_x + row * in * gx : layer.x.at(t, j)) + cx.first * gx;
+            }
+            return (mask_h ? dir.operand_h + row * s.hidden * gh : layer.HBefore(d, t, j)) +
+                   ch.first * gh;
+          });
+    };
+    if (s.cell.whole_rows) {
+      // Each factor has gradients of its own. Those of the biases are LayerNormGradients's.
+      for (int f = 0; f < 2; ++f) {
+        ReductionFactor<T> one[3] = {factors[0], factors[1], factors[2]};
+        one[1 - f].columns = one[2].columns = 0;
+        if (one[f].columns > 0) reduce(dir.dgates + f * s.recurrent_part, one, nullptr);
+      }
+    } else {
+      reduce(dir.dgates, factors, bias_sums);
+    }
   } else {
     ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias_sums, space,
                  [&](int64_t pair, int64_t, int64_t, int factor) -> const E* {
@@ -294,7 +306,7 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   const int64_t weight_items = gate_items + (s.proj > 0 ? units.count() : 0);
   // With few rows writing the weight gradients is most of it.
   const int64_t ns =
-      NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_row), layer.in + s.hidden)) +
+      NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_part), layer.in + s.hidden)) +
       NsToMove(s.num_dirs * PanelBytes<T, T>(s, layer.skip_input ? 0 : layer.in));
   Parallel(parallel, s.num_dirs * weight_items + inputs.count, ns, [&](int64_t i) {
     if (i >= s.num_dirs * weight_items) {

@@ -39,6 +39,7 @@ struct BackwardDirection {
   T* dm;         // second product: [B, padded], the gradient of what it reads
   T* dh_total;   // projection: [R, hidden_padded], the whole gradient of h
   T* m;          // second product: [R, padded], what it reads
+  T* norm_sums;  // layer norm: [B, padded * kLayerNormVectors]
   E* operand_h;  // what its weight gradient reads of h before each step, where that is not h
   const T* gates = nullptr;  // what forward kept
   const T* c = nullptr;
@@ -99,7 +100,7 @@ void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T, E>* g) {
     g->run_stride = s.cell.buffer * V;
     g->a_offset = (recurrent ? s.cell.recurrent_at : s.cell.input_at) * V;
   } else {
-    g->run = s.gate_row / kPerOperand<E>;
+    g->run = s.gate_part / kPerOperand<E>;
   }
 }
 
@@ -116,7 +117,7 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
   for (int v = 0; v < order.count; ++v) {
     for (int64_t i = 0; i < g.rows; ++i) scale[i] = scale_of(order.source[v], i);
     if (order.count == 1) {
-      g.run = s.gate_row;
+      g.run = s.gate_part;
     } else {
       g.run = V;
       g.runs = s.blocks;
@@ -224,6 +225,10 @@ class BackwardSlice {
         load(layer_.dc_n, pseudo_layer_, b, units, dir_.dc + j * s_.padded);
         load(layer_.c0, pseudo_layer_, b, units, dir_.c0 + j * s_.padded);
       }
+      if (s_.cell.whole_rows) {
+        T* const sums = NormSums(j);
+        std::fill(sums, sums + s_.padded * kLayerNormVectors, T(0));
+      }
     }
   }
 
@@ -232,7 +237,8 @@ class BackwardSlice {
     if (s_.proj > 0) panel0 = 0, panel1 = DensePanels<T>(s_.hidden);  // see BackwardSplit
     const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
     for (int64_t i = 0; i < n; ++i) {
-      p_.x[i] = dir_.dgates + OperandsOf<E>((seq_.start[t] + j0_ + i) * s_.gate_row);
+      const int64_t row = seq_.start[t] + j0_ + i;
+      p_.x[i] = dir_.dgates + OperandsOf<E>(row * s_.gate_row + s_.recurrent_part);
       p_.h[i] = dir_.dh + (j0_ + i) * s_.hidden_padded;
     }
     RowGemm<T, E> g;
@@ -339,6 +345,8 @@ class BackwardSlice {
     return t < 0 ? dir_.c0 + j * s_.padded : dir_.c + (seq_.start[t] + j) * layer_.c_row;
   }
 
+  T* NormSums(int64_t j) const { return dir_.norm_sums + j * s_.padded * kLayerNormVectors; }
+
   template <typename Cell>
   GradientRow<T, E> RowOf(int64_t t, int64_t j) const {
     constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
@@ -352,6 +360,10 @@ class BackwardSlice {
       r.c_prev = RowOfC(PreviousStep(seq_, d_, t, j), j);
       r.c = RowOfC(t, j);
       r.dc = dir_.dc + j * s_.padded;
+    }
+    if constexpr (kFormat.whole_rows) {
+      r.recurrent_part = s_.recurrent_part;
+      r.norm_sums = NormSums(j);
     }
     if (s_.second > 0) r.m = dir_.m + r.row * s_.padded;
     if (s_.proj > 0) {

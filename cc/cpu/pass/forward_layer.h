@@ -60,6 +60,9 @@ struct CellRunner {
   // After the second product of a step, for cells that have one.
   void (*finish)(const Slice& slice, const void* tensors, int64_t step,
                  const UnitRange& units) = nullptr;
+  // After the products of a step, for cells that finish whole rows.
+  void (*finish_rows)(const Slice& slice, const void* tensors, int64_t row0,
+                      int64_t row1) = nullptr;
   const void* tensors = nullptr;  // the cell's Tensors
 };
 

@@ -26,6 +26,15 @@ inline int64_t RingRows(const Split& split, int64_t batch) {
   return split.slices * kStepBlockRows + batch;
 }
 
+// What follows the recurrent product of a step where all units must have it before.
+template <typename T, typename E>
+void RunSecondStage(ForwardSlice<T, E>& slice, const Sizes<T>& s, int64_t step, int64_t share,
+                    int64_t shares) {
+  if (s.cell.whole_rows) return slice.FinishRows(step, share, shares);
+  const int64_t panels = DensePanels<T>(s.second);
+  slice.Second(step, panels * share / shares, panels * (share + 1) / shares);
+}
+
 // A whole slice by one thread.
 template <typename T, typename E>
 void RunForwardSlice(ForwardSlice<T, E> slice, const Sizes<T>& s) {
@@ -33,7 +42,7 @@ void RunForwardSlice(ForwardSlice<T, E> slice, const Sizes<T>& s) {
   slice.CopyInitialStates();
   for (int64_t step = 0; step < slice.steps(); ++step) {
     slice.Step(step, 0, s.panels());
-    if (s.second > 0) slice.Second(step, 0, DensePanels<T>(s.second));
+    if (s.has_two_stages()) RunSecondStage(slice, s, step, 0, 1);
   }
   slice.Finish();
 }
@@ -43,12 +52,11 @@ template <typename T, typename E>
 void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worker, int64_t shares,
                       Stages* stages) {
   const int64_t panels = s.panels();
-  const int64_t second_panels = DensePanels<T>(s.second);
-  const int64_t per_step = s.second > 0 ? 2 : 1;
+  const int64_t per_step = s.has_two_stages() ? 2 : 1;
   stages->Run(worker, slice.steps() * per_step, [&](int64_t stage, int64_t share) {
     const int64_t step = stage / per_step;
     if (stage % per_step == 1) {
-      slice.Second(step, second_panels * share / shares, second_panels * (share + 1) / shares);
+      RunSecondStage(slice, s, step, share, shares);
       return;
     }
     const int64_t panel0 = panels * share / shares;
@@ -77,7 +85,13 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
   CellRunner<T, E> runner;
   runner.tensors = tensors;
-  if constexpr (!std::is_same_v<T, E>) {
+  if constexpr (kFormat.whole_rows) {
+    if constexpr (std::is_same_v<T, E>) {
+      runner.run = reads == Reads::kMaskedCopy ? &Slice::template RunProduct<true>
+                                               : &Slice::template RunProduct<false>;
+      runner.finish_rows = &Slice::template FinishWholeRows<Cell>;
+    }
+  } else if constexpr (!std::is_same_v<T, E>) {
     if constexpr (kFormat.pairs) {
       runner.run = reads == Reads::kNarrowY ? &Slice::template RunCells<Cell, Reads::kNarrowY>
                                             : &Slice::template RunCells<Cell, Reads::kNarrowCopy>;

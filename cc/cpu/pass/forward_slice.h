@@ -75,7 +75,7 @@ class ForwardSlice {
     const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
     const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
                              s_.units};
-    if (s_.second == 0) {
+    if (!s_.has_two_stages()) {
       CopyRows(step, units);
     } else if (s_.cell.second >= 0 && layer_.recurrent_masks) {
       for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
@@ -127,6 +127,58 @@ class ForwardSlice {
       }
       CopyRows(step, columns);
     }
+  }
+
+  // A share of the rows of a step, of a cell that finishes whole rows.
+  void FinishRows(int64_t step, int64_t share, int64_t shares) {
+    if constexpr (std::is_same_v<T, E>) {
+      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+      PrepareRows(step);
+      const int64_t n = Alive(TimeOf(step));
+      const int64_t row0 = n * share / shares, row1 = n * (share + 1) / shares;
+      layer_.cells.finish_rows(*this, layer_.cells.tensors, row0, row1);
+      if (!copies()) return;
+      for (int64_t i = row0; i < row1; ++i) {
+        CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
+      }
+    }
+  }
+
+  // Rows [row0, row1) of the step that FinishRows has prepared.
+  template <typename Cell>
+  static void FinishWholeRows(const ForwardSlice& slice, const void* tensors, int64_t row0,
+                              int64_t row1) {
+    const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
+    const SlicePointers<T, E>& p = slice.p_;
+    const Sizes<T>& s = slice.s_;
+    for (int64_t i = row0; i < row1; ++i) {
+      const T* gates = p.gates[slice.gate_row_ + i];
+      Cell::template FinishRow<T>(
+          {gates, gates + s.recurrent_part, p.c_prev[i], p.c[i], p.h[i], s.units}, typed);
+    }
+  }
+
+  // The recurrent product of one step, of a cell that finishes whole rows.
+  template <bool Gated>
+  static void RunProduct(const ForwardSlice& slice, const void*, int64_t step,
+                         const PanelOrder& order) {
+    const Sizes<T>& s = slice.s_;
+    const SlicePointers<T, E>& p = slice.p_;
+    RowGemm<T> g;
+    g.a = Gated ? p.a : p.h_prev;
+    g.c = p.sums;
+    g.rows = slice.Alive(slice.TimeOf(step));
+    for (int64_t i = 0; i < g.rows; ++i) {
+      p.sums[i] = p.gates[slice.gate_row_ + i] + s.recurrent_part;
+    }
+    g.run = s.hidden;
+    g.b = slice.dir_.weights.recurrent;
+    g.columns = s.gate_part;
+    g.panel_stride = s.panel_vectors() * kLanes<T>;
+    g.start = Start::kZero;
+    g.few_rows = FewRows(slice.seq_.batch);
+    g.reversed = order.reversed;
+    GemmGatePanels<T, Gated>(g, s.cell.recurrent.count, order.begin, order.end);
   }
 
   // What a cell does after its second product, whose rows Second has prepared.
@@ -375,9 +427,9 @@ class ForwardSlice {
     g.run = OperandsOf<E>(layer_.in);
     g.b = dir_.weights.input;
     g.bias = dir_.weights.bias;
-    g.columns = s_.gate_row;
+    g.columns = s_.gate_part;
     g.panel_stride = s_.panel_vectors() * kLanes<T>;
-    g.start = Start::kBias;
+    g.start = s_.cell.whole_rows ? Start::kZero : Start::kBias;
     if (s_.dense) {
       GemmDense(g, panel0, panel1);
     } else {

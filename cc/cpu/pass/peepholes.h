@@ -7,6 +7,7 @@
 
 #include "cc/cpu/cell/lstm.h"
 #include "cc/cpu/pass/backward_recurrence.h"
+#include "cc/cpu/pass/layer_norm.h"
 #include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/product/transposed.h"
 #include "cc/cpu/rows/sequence.h"
@@ -27,17 +28,18 @@ const T* PadPeepholes(const void* const (&rows)[3], const Sizes<T>& s, T* padded
 }
 
 // What the cell of a problem reads besides its rows; `peepholes` has room for [3, padded] where
-// IsLstmPeephole, `kept` as in CellTensors.
+// IsLstmPeephole, `layer_norm` for LayerNormElements where there is one, `kept` as in CellTensors.
 template <typename T>
 CellTensors<T> TensorsOf(const RnnProblem& p, const LayerWeights& layer, const Sizes<T>& s,
-                         T* peepholes, T* const (&kept)[2]) {
+                         T* peepholes, T* layer_norm, T* const (&kept)[2]) {
   const T* const w = static_cast<const T*>(p.has_peepholes ? layer.peepholes : nullptr);
   const T* padded = nullptr;
   if (IsLstmPeephole(p)) {
     const bool given = w != nullptr;
     padded = PadPeepholes({w, given ? w + s.units : w, given ? w + 2 * s.units : w}, s, peepholes);
   }
-  return CellTensors<T>(p, padded, {kept[0], kept[1]}, s.padded);
+  if (p.has_layer_norm) PackLayerNorm(layer, s, layer_norm);
+  return CellTensors<T>(p, padded, {kept[0], kept[1]}, s.padded, layer_norm);
 }
 
 // The gradients of the three rows, for unit block u: the sums of di * c_prev, df * c_prev and

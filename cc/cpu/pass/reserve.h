@@ -1,11 +1,12 @@
 // The reserve space of the CPU kernels.
 //
 // Note [Reserve space]
-// A header, then for every pseudo-layer the gate buffer [R, gate_row] (LSTM i, f, g, o; GRU n, r,
-// z, q, without q where the reset gate comes first; none for the vanilla modes) and, for LSTM,
-// c [R, padded], then for every layer but the last its output [R, D*S]; all in packed rows
-// (Note [Packed rows]) and in the type of the arithmetic. So a cell costs 5 values for LSTM, 4 or 3
-// for GRU, 0 for tanh and relu, plus one where a layer follows. Everything else that backward needs
+// A header, then for every pseudo-layer the gate buffer [R, gate_row] (LSTM i, f, g, o; both of its
+// products where they are normalised; GRU n, r, z, q, without q where the reset gate comes first;
+// none for the vanilla modes) and, for LSTM, c [R, padded], then for every layer but the last its
+// output [R, D*S]; all in packed rows (Note [Packed rows]) and in the type of the arithmetic. So a
+// cell costs 5 values for LSTM, 9 with layer norm, 4 or 3 for GRU, 0 for tanh and relu, plus one
+// where a layer follows. Everything else that backward needs
 // is recomputed. The header ties it to its problem, so that the reserve space of another call is
 // refused; its content may change with every version.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
@@ -74,6 +75,7 @@ inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
     add(bits(p.zoneout_c));
     add(p.zoneout_drawn);
   }
+  if (p.has_layer_norm) add(bits(p.layer_norm_epsilon));
   for (int64_t b = 0; b < p.batch; ++b) add(static_cast<uint64_t>(p.lengths[b]));
   return hash;
 }

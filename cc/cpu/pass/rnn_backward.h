@@ -17,6 +17,7 @@
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward_products.h"
 #include "cc/cpu/pass/backward_recurrence.h"
+#include "cc/cpu/pass/layer_norm.h"
 #include "cc/cpu/pass/peepholes.h"
 #include "cc/cpu/pass/reserve.h"
 #include "cc/cpu/pass/rnn_forward.h"
@@ -93,19 +94,20 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   dir.dm = arena.Take<T>(s.second > 0 ? Area(batch, s.padded) : 0);
   dir.dh_total = arena.Take<T>(s.proj > 0 ? Area(rows, s.hidden_padded) : 0);
   dir.m = arena.Take<T>(s.second > 0 ? Area(rows, s.padded) : 0);
+  dir.norm_sums = arena.Take<T>(s.cell.whole_rows ? Area(batch, LayerNormElements(s)) : 0);
   return dir;
 }
 
 // Where a step has a second product units are not shared: threads would meet twice a step, and with
-// projection the gradient of h is not in units.
+// projection the gradient of h is not in units. Nor are they where a cell needs whole rows.
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
   const int64_t stream_bytes =
-      s.second > 0 ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
+      s.has_two_stages() ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
   const Split split =
       SplitOf(s, steps, rows, in, batch, threads, DensePanels<T>(s.units), stream_bytes);
-  return s.second > 0 ? Split{split.slices, 1, split.ns} : split;
+  return s.has_two_stages() ? Split{split.slices, 1, split.ns} : split;
 }
 
 // The memory of a backward pass, measured or taken.
@@ -116,6 +118,7 @@ struct BackwardPlan {
   BackwardLayer<T, E> layer;
   T* between[2];  // gradients of the outputs of inner layers
   T* peepholes;   // [3, padded] of a cell that has some
+  T* layer_norm;  // as LayerNormTensors has it, likewise
   T* kept[2];     // [R, padded] of h and of c, see DrawKept
   T* dropped;     // the dropped-out input of a layer
 };
@@ -144,6 +147,7 @@ BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& thr
     plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
   }
   plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
+  plan.layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
   TakeKept(p, Area(plan.seq.rows, s.padded), arena, &plan.kept);
   const bool inner = p.num_layers > 1;
   for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
@@ -214,7 +218,8 @@ int32_t Backward(const RnnBackwardArgs& args) {
 
   layer.seq = &seq;
   DrawKept(p, seq, s.units, s.padded, plan.kept, args.parallel);
-  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes, plan.kept);
+  const CellTensors<T> tensors =
+      TensorsOf(p, args.layer, s, plan.peepholes, plan.layer_norm, plan.kept);
   layer.h_limit = HiddenLimit<T>(p);
   layer.cells = WithCell(p, [&](auto cell) {
     using Cell = decltype(cell);
@@ -257,6 +262,7 @@ int32_t Backward(const RnnBackwardArgs& args) {
     for (int d = 0; d < p.num_dirs(); ++d) {
       src[d] = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
       to[d] = TargetOf<T>(args, p, s, l, d);
+      if (p.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients's
       const auto kept = reserve.At(layer.first_pseudo_layer + d);
       layer.dirs[d].gates = kept.gates;
       layer.dirs[d].c = kept.c;
@@ -268,6 +274,12 @@ int32_t Backward(const RnnBackwardArgs& args) {
       if (p.has_peepholes) {
         T* const first = static_cast<T*>(args.dpeepholes);
         PeepholeGradients(layer, {first, first + s.units, first + 2 * s.units}, args.parallel);
+      }
+    }
+    if constexpr (!kPairs) {
+      if (p.has_layer_norm) {
+        LayerNormGradients(layer, static_cast<T*>(args.dlayer_norm),
+                           static_cast<T*>(p.bias_rows > 0 ? args.dbias : nullptr), args.parallel);
       }
     }
     if (l == 0) break;

@@ -14,6 +14,7 @@
 
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/forward_recurrence.h"
+#include "cc/cpu/pass/layer_norm.h"
 #include "cc/cpu/pass/peepholes.h"
 #include "cc/cpu/pass/reserve.h"
 #include "cc/cpu/pass/sizes.h"
@@ -46,6 +47,7 @@ struct ForwardPlan {
   TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
   T* dropped;                          // [R, D*S] training with dropout
   T* peepholes;                        // [3, padded] of a cell that has some
+  T* layer_norm;                       // as LayerNormTensors has it, likewise
   T* kept[2];                          // [R, padded] of h and of c, see DrawKept
   E* operand_x;                        // what the input product reads where that is not x itself
 };
@@ -102,6 +104,7 @@ ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
     layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
   }
   plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
+  plan.layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
   TakeKept(p, Area(plan.seq.rows, s.padded), arena, &plan.kept);
   const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
   const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
@@ -230,7 +233,8 @@ int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
     std::memcpy(reserve.header, &header, sizeof(header));
   }
   DrawKept(p, seq, s.units, s.padded, plan.kept, args.parallel);
-  const CellTensors<T> tensors = TensorsOf(p, args.layer, s, plan.peepholes, plan.kept);
+  const CellTensors<T> tensors =
+      TensorsOf(p, args.layer, s, plan.peepholes, plan.layer_norm, plan.kept);
   layer.h_limit = HiddenLimit<T>(p);
   layer.seq = &seq;
   layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);

@@ -18,14 +18,16 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T>
 struct Sizes {
   CellFormat cell;
-  bool dense;        // one gate, so panels hold four unit blocks
-  int64_t units;     // H
-  int64_t blocks;    // U, unit blocks of V
-  int64_t padded;    // U * V
-  int64_t gate_row;  // elements of a row of a gate buffer
-  int64_t proj;      // P or 0
-  int64_t second;    // columns of the second product of a step: P, H, or 0 where there is none
-  int64_t hidden;    // S: P or H
+  bool dense;              // one gate, so panels hold four unit blocks
+  int64_t units;           // H
+  int64_t blocks;          // U, unit blocks of V
+  int64_t padded;          // U * V
+  int64_t gate_part;       // elements of a row of a gate buffer that both products share
+  int64_t gate_row;        // of a whole row: with two products side by side twice as many
+  int64_t recurrent_part;  // where the recurrent product begins: 0, or behind the input product
+  int64_t proj;            // P or 0
+  int64_t second;  // columns of the second product of a step: P, H, or 0 where there is none
+  int64_t hidden;  // S: P or H
   int64_t hidden_padded;
   int64_t num_dirs;
   int64_t output;  // D * S
@@ -36,6 +38,8 @@ struct Sizes {
   // Vectors of a row of the gate buffer from one panel to the next.
   int64_t panel_vectors() const { return dense ? 4 : cell.buffer; }
   int64_t gate_units() const { return cell.gates * units; }
+  // Whether threads that share units meet twice a step.
+  bool has_two_stages() const { return second > 0 || cell.whole_rows; }
 };
 
 template <typename T>
@@ -47,7 +51,9 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
   s.units = units;
   s.blocks = CeilDiv(units, V);
   s.padded = s.blocks * V;
-  s.gate_row = s.padded * cell.buffer;
+  s.gate_part = s.padded * cell.buffer;
+  s.gate_row = cell.whole_rows ? 2 * s.gate_part : s.gate_part;
+  s.recurrent_part = cell.whole_rows ? s.gate_part : 0;
   s.proj = proj;
   s.second = cell.second >= 0 ? units : proj;
   s.hidden = proj > 0 ? proj : units;

@@ -21,6 +21,7 @@ struct SlicePointers {
   T** h;
   TensorOf<T, E>** rounded_h;
   const E** a;  // what the recurrent weights multiply, where that is not h_prev
+  T** sums;     // where their product goes, where that is not a cell
 };
 
 template <typename T, typename E = T>
@@ -34,13 +35,14 @@ SlicePointers<T, E> TakeSlicePointers(Arena& arena, int64_t rows) {
   p.h = arena.Take<T*>(rows);
   p.rounded_h = arena.Take<TensorOf<T, E>*>(rows);
   p.a = arena.Take<const E*>(rows);
+  p.sums = arena.Take<T*>(rows);
   return p;
 }
 
 template <typename T, typename E>
 SlicePointers<T, E> Shift(const SlicePointers<T, E>& p, int64_t rows) {
-  return {p.x + rows, p.gates + rows, p.h_prev + rows,    p.c_prev + rows,
-          p.c + rows, p.h + rows,     p.rounded_h + rows, p.a + rows};
+  return {p.x + rows, p.gates + rows,     p.h_prev + rows, p.c_prev + rows, p.c + rows,
+          p.h + rows, p.rounded_h + rows, p.a + rows,      p.sums + rows};
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

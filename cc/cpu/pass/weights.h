@@ -109,7 +109,7 @@ PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t i
 template <typename T, typename E>
 int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
   const int64_t rows = OperandsOf<E>(in) + OperandsOf<E>(s.hidden);
-  return (rows * s.gate_row + s.padded * s.second) * static_cast<int64_t>(sizeof(E));
+  return (rows * s.gate_part + s.padded * s.second) * static_cast<int64_t>(sizeof(E));
 }
 
 // Items of work that pack one pseudo-layer.

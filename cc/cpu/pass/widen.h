@@ -17,7 +17,8 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 struct RnnCounts {
   int64_t x, y, h, c, params;
   // 0 with opaque weights
-  int64_t kernel, recurrent_kernel, bias, projection, peepholes, input_mask, recurrent_mask;
+  int64_t kernel, recurrent_kernel, bias, projection, peepholes, layer_norm, input_mask,
+      recurrent_mask;
 };
 
 inline RnnCounts CountsOf(const RnnProblem& p) {
@@ -39,13 +40,14 @@ inline RnnCounts CountsOf(const RnnProblem& p) {
   n.bias = p.bias_rows * columns;
   n.projection = Area(s.units, s.proj);
   n.peepholes = p.has_peepholes ? 3 * s.units : 0;
+  n.layer_norm = p.has_layer_norm ? kLayerNormRows * s.units : 0;
   const int64_t mask_rows = Area(s.cell.gates, p.batch);
   n.input_mask = p.input_masked ? Area(mask_rows, p.input_size) : 0;
   n.recurrent_mask = p.recurrent_masked ? Area(mask_rows, s.hidden) : 0;
   return n;
 }
 
-// All but the peepholes, which are never packed.
+// All but the peepholes and the normalizations, which are never packed.
 template <typename Narrow>
 LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<Narrow>& w) {
   LayerWeights wide = layer;
@@ -81,8 +83,11 @@ RnnForwardArgs Widen(const RnnForwardArgs& args, Widened<Narrow>& w) {
   if (!pairs && !args.problem.weights_packed) {  // pairs are packed from bfloat16
     wide.params = w.In(args.params, n.params);
     wide.layer = WidenLayer(args.layer, n, w);
+  } else if (args.problem.has_layer_norm) {  // which reads the bias apart from the panels
+    wide.layer.bias = w.In(args.layer.bias, n.bias);
   }
   wide.layer.peepholes = w.In(args.layer.peepholes, n.peepholes);
+  wide.layer.layer_norm = w.In(args.layer.layer_norm, n.layer_norm);
   wide.y = w.Out(args.y, n.y);
   wide.h_n = w.Out(args.h_n, n.h);
   wide.c_n = w.Out(args.c_n, n.c);
@@ -102,6 +107,7 @@ RnnBackwardArgs Widen(const RnnBackwardArgs& args, Widened<Narrow>& w) {
     wide.layer = WidenLayer(args.layer, n, w);
   }
   wide.layer.peepholes = w.In(args.layer.peepholes, n.peepholes);
+  wide.layer.layer_norm = w.In(args.layer.layer_norm, n.layer_norm);
   wide.y = w.In(args.y, n.y);
   wide.dy = w.In(args.dy, n.y);
   wide.dh_n = w.In(args.dh_n, n.h);
@@ -115,6 +121,7 @@ RnnBackwardArgs Widen(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   wide.dbias = w.Out(args.dbias, n.bias);
   wide.dprojection = w.Out(args.dprojection, n.projection);
   wide.dpeepholes = w.Out(args.dpeepholes, n.peepholes);
+  wide.dlayer_norm = w.Out(args.dlayer_norm, n.layer_norm);
   return wide;
 }
 

@@ -17,6 +17,7 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Input("bias: T")
     .Input("projection: T")
     .Input("peepholes: T")
+    .Input("layer_norm: T")
     .Input("sequence_lengths: int32")
     .Input("input_mask: T")
     .Input("recurrent_mask: T")
@@ -33,6 +34,7 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Attr("proj_clip: float = 0.0")
     .Attr("zoneout_h: float = 0.0")
     .Attr("zoneout_c: float = 0.0")
+    .Attr("layer_norm_epsilon: float = 0.001")
     .Attr("is_training: bool = true")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnn>)
@@ -53,6 +55,7 @@ R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
     with peepholes     p_0 * c, p_1 * c and p_2 * c' are added before s of i, f and o
     with cell_clip     c' is limited to [-cell_clip, cell_clip]
     with projection    h' = (o * a(c')) projection, limited likewise by proj_clip
+    with layer_norm    x_g W_g, h_g R_g and c' are normalized, the first two over all gates at once
   gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
                        n = a(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
                        h' = z * h + (1 - z) * n
@@ -62,12 +65,17 @@ R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
   gru_reset_before     z, r = s(x_g W_g + h_g R_g + b_g)  for g = z, r
     (z, r, n)          n = a(x_n W_n + (r * h_n) R_n + b_n);  h' = z * h + (1 - z) * n
 
+A normalization of v is gamma * (v - mean) / sqrt(variance + layer_norm_epsilon) + beta, with the mean
+and the variance of the values of one row at one step. The rows of layer_norm are gamma and beta of
+x_g W_g for g = i, f, c, o (4 + 4), those of h_g R_g (4 + 4) and gamma and beta of c' (1 + 1). c' as
+it is normalized is the state.
+
 The activations are tanh, sigmoid (the logistic function), relu, linear, hard_sigmoid, which is
 x / 6 + 1/2 between 0 and 1, as in Keras 3, and hard_sigmoid_keras2, x / 5 + 1/2, as in Keras 1 and 2.
 
 Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al.
-(2014) for GRU, Krueger et al. (2017) for zoneout, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection. With
-these it is tf.compat.v1.nn.rnn_cell.LSTMCell, which adds forget_bias to the bias of f and has the
+(2014) for GRU, Krueger et al. (2017) for zoneout, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection, Ba et
+al. (2016) for layer_norm, which is LayerNormLSTMCell of TensorFlow Addons. With projection and peepholes it is tf.compat.v1.nn.rnn_cell.LSTMCell, which adds forget_bias to the bias of f and has the
 gates in the order i, c, f, o. gru has the reset gate after the recurrent product, gru_reset_before,
 like the paper, before it. Dropout of inputs and states with masks that stay the same over time is
 after Gal and Ghahramani (2016); order of gates as keras.layers.
@@ -76,8 +84,8 @@ Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
 Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
 rank or size than below, a sequence length outside [0, T], I or H of 0, sizes beyond 2^62 bytes, and
-activations, clips, zoneout, a projection and peepholes where the mode does not have them, or zoneout
-does not go with them.
+activations, clips, zoneout, a projection, peepholes and layer_norm where the mode does not have them,
+or zoneout or layer_norm does not go with them.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [B, S].
@@ -87,6 +95,8 @@ recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0] for none.
 projection: [H, P], of lstm; [0] for none.
 peepholes: p above, of lstm, [3, H]; [0] for none.
+layer_norm: Gammas and betas above, of lstm, [18, H]; [0] for none. Not with a projection, peepholes,
+  cell_clip or zoneout.
 sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
 input_mask: What the input is multiplied by for each gate, [G, B, I]; [0] for none.
 recurrent_mask: What h is multiplied by for each gate, [G, B, S]; [0] for none.
@@ -101,6 +111,7 @@ cell_clip: Limit of c', of lstm; 0 for none.
 proj_clip: Limit of h', where there is a projection; 0 for none. It is rounded to T.
 zoneout_h: Of lstm and gru, between 0 and 1; not with a projection, peepholes or cell_clip.
 zoneout_c: The same of c, of lstm.
+layer_norm_epsilon: Added to variances, a positive number; not read without layer_norm.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.
 )doc");
@@ -114,6 +125,7 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Input("bias: T")
     .Input("projection: T")
     .Input("peepholes: T")
+    .Input("layer_norm: T")
     .Input("sequence_lengths: int32")
     .Input("input_mask: T")
     .Input("recurrent_mask: T")
@@ -133,6 +145,7 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Output("bias_backprop: T")
     .Output("projection_backprop: T")
     .Output("peepholes_backprop: T")
+    .Output("layer_norm_backprop: T")
     .Attr("T: {bfloat16, half, float, double}")
     .Attr(RNN_OPS_LAYER_MODE_ATTR)
     .Attr(RNN_OPS_ACTIVATION_ATTR("activation", "tanh"))
@@ -141,6 +154,7 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Attr("proj_clip: float = 0.0")
     .Attr("zoneout_h: float = 0.0")
     .Attr("zoneout_c: float = 0.0")
+    .Attr("layer_norm_epsilon: float = 0.001")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnBackprop>)
     .Doc(R"doc(
@@ -162,6 +176,7 @@ recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0].
 projection: [H, P] or [0].
 peepholes: [3, H] or [0].
+layer_norm: [18, H] or [0].
 sequence_lengths: [B] or [0].
 input_mask: [G, B, I] or [0].
 recurrent_mask: [G, B, S] or [0].
@@ -181,12 +196,14 @@ recurrent_kernel_backprop: [S, G*H].
 bias_backprop: As bias.
 projection_backprop: As projection.
 peepholes_backprop: As peepholes.
-activation: As in LayerRNN, like the six below.
+layer_norm_backprop: As layer_norm.
+activation: As in LayerRNN, like the seven below.
 recurrent_activation: As in LayerRNN.
 cell_clip: As in LayerRNN.
 proj_clip: As in LayerRNN.
 zoneout_h: As in LayerRNN.
 zoneout_c: As in LayerRNN.
+layer_norm_epsilon: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

@@ -144,6 +144,7 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Input("bias: T")
     .Input("projection: T")
     .Input("peepholes: T")
+    .Input("layer_norm: T")
     .Input("sequence_lengths: int32")
     .Input("packed: uint8")
     .Output("output: T")
@@ -157,6 +158,7 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Attr("proj_clip: float = 0.0")
     .Attr("zoneout_h: float = 0.0")
     .Attr("zoneout_c: float = 0.0")
+    .Attr("layer_norm_epsilon: float = 0.001")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnPacked>)
     .Doc(R"doc(
@@ -178,6 +180,7 @@ recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0] for none.
 projection: [H, P], of lstm; [0] for none.
 peepholes: [3, H], of lstm; [0] for none. They are not packed.
+layer_norm: [18, H], of lstm; [0] for none. It is not packed.
 sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
 packed: What PackLayerRNN returned for these weights; [0] for none.
 output: Every h', [T, B, S]; 0 beyond the length of a row.
@@ -190,6 +193,7 @@ cell_clip: As in LayerRNN.
 proj_clip: As in LayerRNN.
 zoneout_h: As in LayerRNN.
 zoneout_c: As in LayerRNN.
+layer_norm_epsilon: As in LayerRNN.
 time_major: As in LayerRNN.
 )doc");
 

@@ -160,15 +160,17 @@ struct Place {
   int device = 0;
 };
 
-absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, const Place& place,
-                          int64_t* bytes) {
+absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, bool has_layer_norm,
+                          const Place& place, int64_t* bytes) {
   if (place.gpu) {
     gpu::RnnProblem problem;
     problem.config = config;
     problem.dtype = dtype;
     return tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, bytes));
   }
-  *bytes = cpu::LargestReserveBytes(cpu::MakeRnnProblem(config, dtype));
+  cpu::RnnProblem problem = cpu::MakeRnnProblem(config, dtype);
+  problem.has_layer_norm = has_layer_norm;
+  *bytes = cpu::LargestReserveBytes(problem);
   if (*bytes >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
 }
@@ -188,7 +190,10 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   Dtype dtype;
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
   int64_t bytes = 0;
-  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(config, dtype, place, &bytes));
+  // Of what a call is given beside its attributes and sizes, only this changes what it keeps.
+  const int norms = op.Input("layer_norm");
+  const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
+  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(config, dtype, has_layer_norm, place, &bytes));
   *elements = ReserveElements(bytes, SizeOf(dtype));
   return absl::OkStatus();
 }

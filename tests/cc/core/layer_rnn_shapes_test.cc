@@ -33,7 +33,7 @@ InputShapes Inputs(RnnMode mode) {
   in["kernel"] = Shape({5, G * 3});
   in["recurrent_kernel"] = Shape({3, G * 3});
   in["bias"] = mode == RnnMode::kGru ? Shape({2, G * 3}) : Shape({G * 3});
-  in["projection"] = in["peepholes"] = in["seed"] = Shape({0});
+  in["projection"] = in["peepholes"] = in["layer_norm"] = in["seed"] = Shape({0});
   in["sequence_lengths"] = Shape({2});
   in["input_mask"] = Shape({G, 2, 5});
   in["recurrent_mask"] = Shape({G, 2, 3});
@@ -383,6 +383,40 @@ TEST(LayerRnnShapes, ZoneoutAndItsSeed) {
   ExpectInvalid(in.Infer(attrs, &dims), {"projection must have shape [0]", "[3, 3]"});
   attrs.cell_clip = 2.0f;
   ExpectInvalid(in.Infer(attrs, &dims), {"cell_clip must be 0 with zoneout_h or zoneout_c", "2"});
+}
+
+TEST(LayerRnnShapes, LayerNormAndWhatDoesNotGoWithIt) {
+  RnnAttrs attrs = Attrs(RnnMode::kLstm);
+  RnnDims dims;
+  InputShapes in = Inputs(RnnMode::kLstm);
+  in["layer_norm"] = Shape({18, 3});
+  EXPECT_TRUE(in.Infer(attrs, &dims).ok());
+  ExpectDims(dims, 7, 2, 5, 3);
+  for (const PartialShape& shape : {Shape({kU}), Shape({kU, kU}), PartialShape()}) {
+    in["layer_norm"] = shape;
+    EXPECT_TRUE(in.Infer(attrs, &dims).ok());
+  }
+  for (const PartialShape& shape : {Shape({17, 3}), Shape({18, 4}), Shape({54}), Shape({})}) {
+    in["layer_norm"] = shape;
+    ExpectInvalid(in.Infer(attrs, &dims), {"layer_norm must have shape [18, H]"});
+  }
+  in["layer_norm"] = Shape({18, 3});
+  for (float RnnAttrs::* value :
+       {&RnnAttrs::cell_clip, &RnnAttrs::zoneout_h, &RnnAttrs::zoneout_c}) {
+    RnnAttrs other = attrs;
+    other.*value = 0.5f;
+    ExpectInvalid(in.Infer(other, &dims), {"must be 0 with layer_norm, but it is 0.5"});
+  }
+  for (const char* name : {"projection", "peepholes"}) {
+    InputShapes both = in;
+    both[name] = Shape({3, 3});
+    ExpectInvalid(both.Infer(attrs, &dims),
+                  {name, "must have shape [0] with layer_norm", "[3, 3]"});
+  }
+  InputShapes gru = Inputs(RnnMode::kGru);
+  gru["layer_norm"] = Shape({18, 3});
+  ExpectInvalid(gru.Infer(Attrs(RnnMode::kGru), &dims),
+                {"layer_norm must have shape [0] for rnn_mode='gru'", "only 'lstm'", "[18, 3]"});
 }
 
 TEST(LayerRnnShapes, EmptyTimeAndBatch) {

@@ -22,11 +22,22 @@ using Value = std::variant<std::string, int64_t, float, bool>;
 // read.
 struct Node {
   std::map<std::string, Value> values = {
-      {"rnn_mode", "lstm"},     {"input_mode", "skip_input"}, {"direction", "bidirectional"},
-      {"activation", "relu"},   {"cell_clip", 2.0f},          {"recurrent_activation", "linear"},
-      {"proj_clip", 3.0f},      {"zoneout_h", 0.25f},         {"zoneout_c", 0.125f},
-      {"dropout", 0.5f},        {"seed", int64_t{7}},         {"seed2", int64_t{8}},
-      {"num_proj", int64_t{9}}, {"is_training", false},       {"time_major", false},
+      {"rnn_mode", "lstm"},
+      {"input_mode", "skip_input"},
+      {"direction", "bidirectional"},
+      {"activation", "relu"},
+      {"cell_clip", 2.0f},
+      {"recurrent_activation", "linear"},
+      {"proj_clip", 3.0f},
+      {"zoneout_h", 0.25f},
+      {"zoneout_c", 0.125f},
+      {"dropout", 0.5f},
+      {"seed", int64_t{7}},
+      {"seed2", int64_t{8}},
+      {"num_proj", int64_t{9}},
+      {"is_training", false},
+      {"time_major", false},
+      {"layer_norm_epsilon", 0.5f},
   };
   std::string fails;
 
@@ -49,9 +60,9 @@ struct Op {
 
 std::vector<Op> Ops() {
   const std::vector<std::string> stack = {"rnn_mode", "input_mode", "direction"};
-  const std::vector<std::string> layer = {"rnn_mode",  "activation", "recurrent_activation",
-                                          "cell_clip", "proj_clip",  "zoneout_h",
-                                          "zoneout_c", "time_major"};
+  const std::vector<std::string> layer = {"rnn_mode",  "activation",         "recurrent_activation",
+                                          "cell_clip", "proj_clip",          "zoneout_h",
+                                          "zoneout_c", "layer_norm_epsilon", "time_major"};
   const auto with = [](std::vector<std::string> names, std::vector<std::string> more) {
     names.insert(names.end(), more.begin(), more.end());
     return names;
@@ -97,6 +108,7 @@ TEST(ReadAttrs, ReadsThoseThatTheOpHasAndNoOthers) {
     EXPECT_EQ(attrs.proj_clip, has("proj_clip") ? 3 : 0);
     EXPECT_EQ(attrs.zoneout_h, has("zoneout_h") ? 0.25f : 0);
     EXPECT_EQ(attrs.zoneout_c, has("zoneout_c") ? 0.125f : 0);
+    EXPECT_EQ(attrs.layer_norm_epsilon, has("layer_norm_epsilon") ? 0.5f : 1e-3f);
     EXPECT_EQ(attrs.dropout, has("dropout") ? 0.5f : 0);
     EXPECT_EQ(attrs.seed, has("seed") ? 7 : 0);
     EXPECT_EQ(attrs.seed2, has("seed2") ? 8 : 0);
@@ -132,6 +144,7 @@ TEST(ReadAttrs, RefusesValuesThatNoOpTakes) {
   for (const char* name : {"activation", "recurrent_activation"}) refuse(kLayerRnn, name, "x");
   refuse(kLayerRnn, "cell_clip", -1.0f);
   refuse(kLayerRnn, "zoneout_h", 1.5f);
+  refuse(kLayerRnn, "layer_norm_epsilon", 0.0f);
   refuse(kCudnnRnnV3, "dropout", 2.0f);
   refuse(kCudnnRnnV3, "num_proj", int64_t{-1});
 }
@@ -154,12 +167,13 @@ TEST(OpSpec, GradientsAreThoseOfSomeInputs) {
   }
   EXPECT_EQ(kCudnnRnnBackpropV3.GradientOf("sequence_lengths"), kAbsent);
   const OpSpec& layer = kLayerRnnBackprop;
-  EXPECT_EQ(layer.num_outputs(), 8);
+  EXPECT_EQ(layer.num_outputs(), 9);
   EXPECT_EQ(layer.GradientOf("input"), 0);
   EXPECT_EQ(layer.GradientOf("peepholes"), 7);
   EXPECT_EQ(layer.GradientOf("sequence_lengths"), kAbsent);
   EXPECT_EQ(layer.GradientOf("nothing"), kAbsent);
   EXPECT_EQ(layer.output(7).name, "peepholes");
+  EXPECT_EQ(layer.GradientOf("layer_norm"), 8);
   const OpSpec& block = kBlockLstmGrad;
   EXPECT_EQ(block.num_outputs(), 8);
   EXPECT_EQ(block.GradientOf("seq_len_max"), kAbsent);

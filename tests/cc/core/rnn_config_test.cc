@@ -137,6 +137,15 @@ TEST(RnnConfig, ZoneoutIsChecked) {
   }
 }
 
+TEST(RnnConfig, EpsilonIsChecked) {
+  RnnAttrs attrs;
+  EXPECT_TRUE(attrs.Validate().ok());
+  for (float bad : {0.0f, -0.5f, std::nanf(""), INFINITY}) {
+    attrs.layer_norm_epsilon = bad;
+    ExpectInvalid(attrs.Validate(), {"layer_norm_epsilon must be a positive number"});
+  }
+}
+
 TEST(RnnConfig, VanillaModesTakeNoActivationsThatTheyDoNotHave) {
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh}) {
     RnnAttrs attrs;

@@ -116,6 +116,7 @@ const Fields<RnnValues> kRnnInputs = {{"x", &RnnValues::x},
                                       {"bias", &RnnValues::bias},
                                       {"projection", &RnnValues::projection},
                                       {"peepholes", &RnnValues::peepholes},
+                                      {"layer_norm", &RnnValues::layer_norm},
                                       {"input_mask", &RnnValues::input_mask},
                                       {"recurrent_mask", &RnnValues::recurrent_mask}};
 const Fields<RnnValues> kRnnGradientInputs = {
@@ -130,7 +131,8 @@ const Fields<RnnValues> kRnnGradients = {{"dx", &RnnValues::dx},
                                          {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
                                          {"dbias", &RnnValues::dbias},
                                          {"dprojection", &RnnValues::dprojection},
-                                         {"dpeepholes", &RnnValues::dpeepholes}};
+                                         {"dpeepholes", &RnnValues::dpeepholes},
+                                         {"dlayer_norm", &RnnValues::dlayer_norm}};
 using V = BlockLstmValues;
 const Fields<V> kBlockInputs = {
     {"x", &V::x},     {"cs_prev", &V::cs_prev}, {"h_prev", &V::h_prev}, {"w", &V::w},
@@ -350,6 +352,7 @@ RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inpu
   values.dkernel.assign(n.kernel, 0), values.drecurrent_kernel.assign(n.recurrent_kernel, 0);
   values.dbias.assign(n.bias, 0);
   values.dprojection.assign(n.projection, 0), values.dpeepholes.assign(n.peepholes, 0);
+  values.dlayer_norm.assign(n.layer_norm, 0);
   Provide(kRnnInputs);
   Provide(kRnnGradientInputs);
 }
@@ -362,6 +365,7 @@ LayerWeights RnnRun::Layer(const RnnProblem& p) {
   if (p.bias_rows > 0) layer.bias = At(&RnnValues::bias);
   if (p.num_proj > 0) layer.projection = At(&RnnValues::projection);
   if (p.has_peepholes) layer.peepholes = At(&RnnValues::peepholes);
+  if (p.has_layer_norm) layer.layer_norm = At(&RnnValues::layer_norm);
   if (p.input_masked) layer.input_mask = At(&RnnValues::input_mask);
   if (p.recurrent_masked) layer.recurrent_mask = At(&RnnValues::recurrent_mask);
   return layer;
@@ -417,8 +421,8 @@ int32_t RnnRun::Forward(void* packed) {
   a.layer = Layer(p);
   a.packed = packed;
   if (packed != nullptr) {
-    a.params = a.layer.kernel = a.layer.recurrent_kernel = a.layer.bias = nullptr;
-    a.layer.projection = nullptr;
+    a.params = a.layer.kernel = a.layer.recurrent_kernel = a.layer.projection = nullptr;
+    if (!p.has_layer_norm) a.layer.bias = nullptr;
   }
   a.y = At(&RnnValues::y);
   a.h_n = At(&RnnValues::h_n);
@@ -479,6 +483,7 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   a.dbias = p.bias_rows > 0 ? At(&RnnValues::dbias) : nullptr;
   a.dprojection = opaque || p.num_proj == 0 ? nullptr : At(&RnnValues::dprojection);
   a.dpeepholes = p.has_peepholes ? At(&RnnValues::dpeepholes) : nullptr;
+  a.dlayer_norm = p.has_layer_norm ? At(&RnnValues::dlayer_norm) : nullptr;
   const int32_t result = table.rnn_backward(&a);
   EXPECT_TRUE(scratch.GuardsIntact()) << "backward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact() && reserve_->Copy() == reserve_before)
@@ -591,6 +596,7 @@ RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   v.bias = draw.Uniform("bias", weight, n.bias);
   v.projection = draw.Uniform("projection", weight, n.projection);
   v.peepholes = draw.Uniform("peepholes", 1, n.peepholes);
+  v.layer_norm = draw.Uniform("layer_norm", 1, n.layer_norm);
   // The rate of dropout is that of the masks where there are any.
   v.input_mask = draw.Mask("input_mask", p.dropout, n.input_mask);
   v.recurrent_mask = draw.Mask("recurrent_mask", p.dropout, n.recurrent_mask);

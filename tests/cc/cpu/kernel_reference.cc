@@ -291,6 +291,7 @@ void RunStack(const RnnProblem& p, RnnValues* v) {
   v->dkernel.assign(n.kernel, 0), v->drecurrent_kernel.assign(n.recurrent_kernel, 0);
   v->dbias.assign(n.bias, 0);
   v->dprojection.assign(n.projection, 0), v->dpeepholes.assign(n.peepholes, 0);
+  v->dlayer_norm.assign(n.layer_norm, 0);
   if (p.weight_layout == kKerasWeights) return RunLayer(p, v);
   const Layout layout = LayoutOf(p);
   for (int64_t b = 0; b < p.batch; ++b) RunRow(p, layout, b, v);

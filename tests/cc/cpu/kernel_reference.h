@@ -23,8 +23,8 @@ struct RnnValues {
   Vec y, h_n, c_n;            // outputs of forward
   Vec dx, dh0, dc0, dparams;  // outputs of backward
   // With kKerasWeights, in place of params and dparams.
-  Vec kernel, recurrent_kernel, bias, projection, peepholes, input_mask, recurrent_mask;
-  Vec dkernel, drecurrent_kernel, dbias, dprojection, dpeepholes;
+  Vec kernel, recurrent_kernel, bias, projection, peepholes, layer_norm, input_mask, recurrent_mask;
+  Vec dkernel, drecurrent_kernel, dbias, dprojection, dpeepholes, dlayer_norm;
   // Input of the reference: y as backward is given it, which of a 16-bit op is rounded. Empty: y.
   Vec given_y;
   // From the reference: how near a pre-activation came to where its function's slope jumps, as that
@@ -34,7 +34,8 @@ struct RnnValues {
 
 struct RnnElements {
   int64_t x, y, h, c, params;
-  int64_t kernel, recurrent_kernel, bias, projection, peepholes, input_mask, recurrent_mask;
+  int64_t kernel, recurrent_kernel, bias, projection, peepholes, layer_norm, input_mask,
+      recurrent_mask;
 };
 RnnElements ElementsOf(const RnnProblem& problem);
 // The same of a problem with kKerasWeights.

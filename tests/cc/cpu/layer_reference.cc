@@ -1,5 +1,5 @@
 // LayerRNN: one layer with Keras's layout of the weights, masks for each gate, a choice of
-// activations, and an LSTM's projection, peepholes and limits.
+// activations, and an LSTM's projection, peepholes, limits and normalizations.
 #include <algorithm>
 #include <cmath>
 
@@ -78,6 +78,11 @@ struct Step {
   Vec h_prev, c_prev, from_x, from_h, gate, c, h;
   Vec unlimited;  // c
   Vec m;          // what the projection reads
+  // With layer norm, in which from_x and from_h are normalised.
+  struct Norm {
+    Vec unit;  // of mean 0
+    double slope;
+  } norm_x, norm_h, norm_c;
 };
 
 class Row {
@@ -146,7 +151,7 @@ class Row {
     s->unlimited = s->c;
     for (int64_t g = 0; g < G_; ++g) {
       for (int64_t column = g * H_; column < (g + 1) * H_; ++column) {
-        double from_x = Bias(0, column), from_h = Bias(1, column);
+        double from_x = p_.has_layer_norm ? 0 : Bias(0, column), from_h = Bias(1, column);
         for (int64_t k = 0; k < I_; ++k) {
           from_x += v_->x[s->row * I_ + k] * InputMask(g, k) * v_->kernel[k * columns + column];
         }
@@ -168,6 +173,11 @@ class Row {
           s->from_h[column] += m[k] * v_->recurrent_kernel[k * columns + column];
         }
       }
+    }
+    if (p_.has_layer_norm) {
+      s->norm_x = Normalize(0, &s->from_x);
+      s->norm_h = Normalize(8, &s->from_h);
+      for (int64_t column = 0; column < columns; ++column) s->from_x[column] += Bias(0, column);
     }
     for (int64_t u = 0; u < H_; ++u) {
       auto gate = [&](int64_t g) -> double& { return s->gate[g * H_ + u]; };
@@ -191,11 +201,43 @@ class Row {
         s->h[u] = gate(0) = Apply(act_, Sum(*s, 0, u));
       }
     }
+    if (p_.has_layer_norm) {
+      s->norm_c = Normalize(16, &s->c);
+      for (int64_t u = 0; u < H_; ++u) s->h[u] = s->gate[3 * H_ + u] * Apply(act_, s->c[u]);
+    }
     for (int64_t k = 0; k < p_.num_proj; ++k) {
       double sum = 0;
       for (int64_t u = 0; u < H_; ++u) sum += s->m[u] * v_->projection[u * S_ + k];
       s->h[k] = Limit(sum, p_.proj_clip);
     }
+  }
+
+  // In place, with gamma from row `row` of layer_norm on and beta behind it.
+  Step::Norm Normalize(int64_t row, Vec* values) const {
+    const size_t n = values->size();
+    double mean = 0, variance = 0;
+    for (double v : *values) mean += v / n;
+    for (double v : *values) variance += (v - mean) * (v - mean) / n;
+    const double slope = 1 / std::sqrt(variance + static_cast<double>(p_.layer_norm_epsilon));
+    Step::Norm norm = {Vec(n), slope};
+    for (size_t k = 0; k < n; ++k) {
+      norm.unit[k] = ((*values)[k] - mean) * slope;
+      (*values)[k] = norm.unit[k] * v_->layer_norm[row * H_ + k] + v_->layer_norm[row * H_ + n + k];
+    }
+    return norm;
+  }
+
+  // Its gradient, in place.
+  void NormalizeBack(int64_t row, const Step::Norm& norm, Vec* d) const {
+    const size_t n = d->size();
+    double mean = 0, along = 0;
+    for (size_t k = 0; k < n; ++k) {
+      v_->dlayer_norm[row * H_ + k] += (*d)[k] * norm.unit[k];
+      v_->dlayer_norm[row * H_ + n + k] += (*d)[k];
+      (*d)[k] *= v_->layer_norm[row * H_ + k];
+      mean += (*d)[k] / n, along += (*d)[k] * norm.unit[k] / n;
+    }
+    for (size_t k = 0; k < n; ++k) (*d)[k] = norm.slope * ((*d)[k] - mean - norm.unit[k] * along);
   }
 
   double Limit(double x, double limit) const {
@@ -230,6 +272,12 @@ class Row {
         v_->dprojection[u * S_ + k] += dhk * s.m[u];
       }
     }
+    if (p_.has_layer_norm) {
+      for (int64_t u = 0; u < H_; ++u) {
+        (*dc)[u] += dm[u] * s.gate[3 * H_ + u] * act_.Slope(s.c[u]);
+      }
+      NormalizeBack(16, s.norm_c, dc);
+    }
     for (int64_t u = 0; u < H_; ++u) {
       auto gate = [&](int64_t g) { return s.gate[g * H_ + u]; };
       auto put = [&](int64_t g, double gradient) {
@@ -239,7 +287,8 @@ class Row {
       auto slope = [&](int64_t g) { return gate_act_.Slope(Sum(s, g, u)); };
       if (p_.mode == kLstm) {
         const double d_out = dhu * act_(s.c[u]) * slope(3);
-        double dcu = (*dc)[u] + dhu * gate(3) * act_.Slope(s.c[u]) + d_out * Peephole(2, u);
+        double dcu = (*dc)[u] + d_out * Peephole(2, u);
+        if (!p_.has_layer_norm) dcu += dhu * gate(3) * act_.Slope(s.c[u]);
         if (p_.cell_clip > 0 && std::abs(s.unlimited[u]) > p_.cell_clip) dcu = 0;
         put(0, dcu * gate(2) * slope(0));
         put(1, dcu * s.c_prev[u] * slope(1));
@@ -275,9 +324,14 @@ class Row {
         before[k] += dm * s.gate[H_ + k];
       }
     }
+    const Vec d_sums = from_x;
+    if (p_.has_layer_norm) {
+      NormalizeBack(0, s.norm_x, &from_x);
+      NormalizeBack(8, s.norm_h, &from_h);
+    }
     for (int64_t column = 0; column < columns; ++column) {
       const int64_t g = column / H_;
-      if (p_.bias_rows > 0) v_->dbias[column] += from_x[column];
+      if (p_.bias_rows > 0) v_->dbias[column] += d_sums[column];
       if (p_.bias_rows > 1) v_->dbias[columns + column] += from_h[column];
       for (int64_t k = 0; k < I_; ++k) {
         const int64_t at = k * columns + column;
@@ -315,6 +369,7 @@ RnnElements LayerElementsOf(const RnnProblem& p) {
   n.bias = p.bias_rows * G * H;
   n.projection = H * p.num_proj;
   n.peepholes = p.has_peepholes ? 3 * H : 0;
+  n.layer_norm = p.has_layer_norm ? 18 * H : 0;
   n.input_mask = p.input_masked ? G * p.batch * I : 0;
   n.recurrent_mask = p.recurrent_masked ? G * p.batch * S : 0;
   return n;

@@ -137,10 +137,16 @@ void ParseLayer(Words* words, ProblemLine* line) {
   RnnProblem& p = line->rnn;
   p.num_proj = words->Number("P", 0, 0);
   p.has_peepholes = words->OneOf("peephole", {"no", "yes"}) == 1;
+  p.has_layer_norm = words->OneOf("norm", {"no", "yes"}) == 1;
+  if (p.has_layer_norm) p.layer_norm_epsilon = 1;
   p.cell_clip = static_cast<float>(words->Real("clip"));
   p.proj_clip = static_cast<float>(words->Real("proj_clip"));
   if (p.mode != RnnMode::kLstm && (p.num_proj > 0 || p.has_peepholes || p.cell_clip > 0)) {
     words->Refuse("P, peephole or clip without lstm");
+  }
+  const bool plain = p.num_proj == 0 && !p.has_peepholes && !(p.cell_clip > 0);
+  if (p.has_layer_norm && (p.mode != RnnMode::kLstm || !plain)) {
+    words->Refuse("norm without lstm, or with P, peephole or clip");
   }
   if (p.proj_clip > 0 && p.num_proj == 0) words->Refuse("proj_clip without P");
   p.weight_layout = kKerasWeights;
@@ -261,6 +267,7 @@ std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
   if (p.cell_clip > 0) s << " clip=" << p.cell_clip;
   if (p.proj_clip > 0) s << " proj_clip=" << p.proj_clip;
   if (p.has_peepholes) s << " peephole=yes";
+  if (p.has_layer_norm) s << " norm=yes";
   if (!p.time_major) s << " order=batch";
   if (!p.is_training) s << " run=inference";
   std::ostringstream rest;

@@ -80,6 +80,8 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   add([](RnnProblem& q) { q.dropout = 0.5f; });
   add([](RnnProblem& q) { q.weight_layout = kKerasWeights; });
   add([](RnnProblem& q) { q.has_peepholes = true; });
+  add([](RnnProblem& q) { q.has_layer_norm = true; });
+  add([](RnnProblem& q) { q.has_layer_norm = true, q.layer_norm_epsilon = 0.5f; });
   add([](RnnProblem& q) { q.cell_clip = 0.5f; });
   add([](RnnProblem& q) { q.proj_clip = 0.5f; });
   add([](RnnProblem& q) { q.input_masked = true; });

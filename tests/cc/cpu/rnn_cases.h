@@ -113,6 +113,19 @@ inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
+// An LSTM with layer norm. WHY not a small epsilon: rounding errors would grow from step to step.
+inline RnnCase RandomLayerNormCase(std::mt19937_64& random, Dtype dtype) {
+  RnnCase c = RandomLayerCase(random, dtype);
+  RnnProblem& p = c.problem;
+  p.mode = RnnMode::kLstm;
+  p.bias_rows = static_cast<int32_t>(random() % 2);
+  p.has_layer_norm = true;
+  p.layer_norm_epsilon = 1;
+  if (random() % 2 == 0) p.activation = static_cast<Activation>(random() % 6);
+  if (random() % 2 == 0) p.recurrent_activation = static_cast<Activation>(random() % 4);
+  return c;
+}
+
 }  // namespace testing
 }  // namespace cpu
 }  // namespace rnn_ops

@@ -199,6 +199,22 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayer) {
   }
 }
 
+TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayerNorm) {
+  std::mt19937_64 random(15);
+  for (const auto& [batch, steps] : {std::pair<int64_t, int64_t>{1, 80}, {7, 30}, {40, 12}}) {
+    for (int32_t masks : {0, 3}) {
+      RnnCase c = MakeCase(batch == 7    ? kFloat64
+                           : batch == 40 ? kBFloat16
+                                         : kFloat32,
+                           static_cast<int32_t>(RnnMode::kLstm), steps, batch, 19, 69);
+      UseKerasWeights(masks & 1, masks & 2, &c);
+      c.problem.has_layer_norm = true;
+      if (batch > 1) RandomLengths(random, &c);
+      CheckThreadsAndLayouts(c);
+    }
+  }
+}
+
 // A call too short to pack its weights, with units enough to share.
 TEST(RnnExactness, ThreadsDoNotChangeABitOfAShortCall) {
   for (int32_t mode : kLayerModes) {

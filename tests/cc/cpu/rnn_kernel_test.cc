@@ -89,6 +89,10 @@ TEST(RnnKernels, RandomGatesInFloat64) { CheckRandomProblems(RandomGatesCase, kF
 
 TEST(RnnKernels, RandomGatesInFloat32) { CheckRandomProblems(RandomGatesCase, kFloat32); }
 
+TEST(RnnKernels, RandomLayerNormsInFloat64) { CheckRandomProblems(RandomLayerNormCase, kFloat64); }
+
+TEST(RnnKernels, RandomLayerNormsInFloat32) { CheckRandomProblems(RandomLayerNormCase, kFloat32); }
+
 // Longer than every block of the kernels: depth 256 and 512, chunks and reductions of 256 rows, and
 // weights large enough that threads share the units of many rows.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
@@ -193,11 +197,12 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
 // end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
-  for (int k = 0; k < 90; ++k) {
+  for (int k = 0; k < 120; ++k) {
     const Dtype dtype = k % 2 ? kFloat16 : kBFloat16;
     RnnCase c = k < 30   ? RandomCase(random, dtype)
                 : k < 60 ? RandomLayerCase(random, dtype)
-                         : RandomGatesCase(random, dtype);
+                : k < 90 ? RandomGatesCase(random, dtype)
+                         : RandomLayerNormCase(random, dtype);
     c.problem.bf16_products = false;
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;

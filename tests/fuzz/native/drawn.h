@@ -174,6 +174,8 @@ inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvi
   shapes["input_mask"] = given(PartialShape::Of({G, s.B, s.I}));
   shapes["recurrent_mask"] = given(PartialShape::Of({G, s.B, S}));
   shapes["seed"] = none;
+  const bool plain = lstm && !projected && IsAbsent(shapes["peepholes"]) && attrs.cell_clip == 0;
+  shapes["layer_norm"] = plain ? given(PartialShape::Of({kLayerNormRows, s.H})) : none;
   shapes["output"] = shapes["output_backprop"] = y;
   shapes["output_h"] = shapes["output_h_backprop"] = state;
   shapes["output_c"] = shapes["output_c_backprop"] = shapes["input_c"];

@@ -41,6 +41,8 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
       p.has_peepholes = bytes.ConsumeBool();
       if (bytes.ConsumeBool()) p.cell_clip = 0.5f;
       if (p.num_proj > 0 && bytes.ConsumeBool()) p.proj_clip = 0.25f;
+    } else if (p.mode == RnnMode::kLstm) {
+      p.has_layer_norm = bytes.ConsumeBool();
     }
     const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
     const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == RnnMode::kGru ? 2 : 1);

@@ -160,6 +160,7 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   p.input_masked = IsAbsent(shapes["input_mask"]) ? 0 : 1;
   p.recurrent_masked = IsAbsent(shapes["recurrent_mask"]) ? 0 : 1;
   p.has_peepholes = IsAbsent(shapes["peepholes"]) ? 0 : 1;
+  p.has_layer_norm = !IsAbsent(shapes["layer_norm"]);
   Tensors tensors(bytes, dtype);
   cpu::LayerWeights& weights = call.forward.layer;
   weights.kernel = tensors.Filled(shapes["kernel"]);
@@ -167,6 +168,7 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   weights.bias = tensors.Filled(shapes["bias"]);
   weights.projection = tensors.Filled(shapes["projection"]);
   weights.peepholes = tensors.Filled(shapes["peepholes"]);
+  weights.layer_norm = tensors.Filled(shapes["layer_norm"]);
   weights.input_mask = tensors.Filled(shapes["input_mask"]);
   weights.recurrent_mask = tensors.Filled(shapes["recurrent_mask"]);
   call.backward.layer = weights;
@@ -175,6 +177,7 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   call.backward.dbias = tensors.Output(shapes["bias"]);
   call.backward.dprojection = tensors.Output(shapes["projection"]);
   call.backward.dpeepholes = tensors.Output(shapes["peepholes"]);
+  call.backward.dlayer_norm = tensors.Output(shapes["layer_norm"]);
   RunBoth(bytes, tensors, shapes, call);
 }
 

@@ -1,0 +1,261 @@
+// Layer-normalised LSTM (Ba et al. 2016): z = N_x(x * W) + N_h(h_prev * R) + b; i, f, o = s(z), g =
+// tanh(z); c = N_c(f * c_prev + i * g); h = o * tanh(c); or with other functions in the place of s
+// and tanh. N(v) = gamma * (v - mean) / sqrt(variance + epsilon) + beta, over the values of all
+// units (and gates) of a row. So a row is finished when both of its products are there.
+#ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_
+#define TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "cc/cpu/cell/cell.h"
+#include "cc/cpu/cell/gates.h"
+#include "cc/cpu/cell/lstm.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// Vectors of a unit block in the weights of the normalizations and in their gradients. Those of x,
+// of h and the shifts have one for each gate. What is added after N_x, N_h and in b has one
+// gradient, so their sum is the weight here.
+enum LayerNormVector { kScaleX = 0, kScaleH = 4, kShift = 8, kScaleC = 12, kShiftC = 13 };
+constexpr int kLayerNormVectors = 14;
+
+template <typename T>
+struct LayerNormTensors {
+  ChosenGates<T> gates;
+  const T* weights;  // [U][kLayerNormVectors][V], zeros beyond H
+  T epsilon;
+};
+
+template <typename T>
+T SumOfLanes(const Packet<T>& v) {
+  alignas(64) T lanes[kLanes<T>];
+  Store(lanes, v);
+  T sum = lanes[0];
+  for (int i = 1; i < kLanes<T>; ++i) sum += lanes[i];
+  return sum;
+}
+
+// The normalization of a row [U][NV][V], of which the first `units` lanes count.
+template <typename T, int NV>
+struct Normalization {
+  const T* row;
+  T mean, slope;  // 1 / sqrt(variance + epsilon)
+
+  // WHY two passes: the mean of the squares less the square of the mean would cancel.
+  Normalization(const T* row, int64_t units, T epsilon) : row(row) {
+    const T count = static_cast<T>(NV * units);
+    auto itself = [](const Packet<T>& v) { return v; };
+    auto centred = [this](const Packet<T>& v) { return psub(v, Set<T>(mean)); };
+    auto squared = [](const Packet<T>& v) { return pmul(v, v); };
+    mean = Sum(units, itself, itself) / count;
+    slope = T(1) / std::sqrt(Sum(units, centred, squared) / count + epsilon);
+  }
+
+  // Vector v of a unit block, normalised. Lanes beyond H are meant to meet zeros.
+  EIGEN_ALWAYS_INLINE Packet<T> At(int64_t unit, int v) const {
+    return pmul(psub(Load(row + NV * unit + v * kLanes<T>), Set<T>(mean)), Set<T>(slope));
+  }
+
+ private:
+  // The sum of then(of(v)), with lanes beyond `units` cleared between the two.
+  template <typename Of, typename Then>
+  T Sum(int64_t units, Of&& of, Then&& then) const {
+    Packet<T> sum[NV];
+    for (auto& s : sum) s = Set<T>(T(0));
+    for (int64_t unit = 0; unit < units; unit += kLanes<T>) {
+      for (int v = 0; v < NV; ++v) {
+        const Packet<T> value = Load(row + NV * unit + v * kLanes<T>);
+        sum[v] = padd(sum[v], then(KeepFirst<T>(of(value), units - unit)));
+      }
+    }
+    for (int v = 1; v < NV; ++v) sum[0] = padd(sum[0], sum[v]);
+    return SumOfLanes<T>(sum[0]);
+  }
+};
+
+struct LstmLayerNorm {
+  using Gate = Lstm<ChosenGates>::Gate;
+  static constexpr bool kInStacks = true;
+
+  static constexpr CellFormat Format(int32_t weight_layout) {
+    CellFormat f = Lstm<ChosenGates>::Format(weight_layout);
+    f.whole_rows = true;
+    f.pairs = false;
+    f.plain = false;
+    return f;
+  }
+
+  template <typename T>
+  using Tensors = LayerNormTensors<T>;
+
+  // The gates of a unit block.
+  template <typename T>
+  struct Gates {
+    Packet<T> in, forget, candidate, out;
+
+    EIGEN_ALWAYS_INLINE Gates(const Normalization<T, 4>& x, const Normalization<T, 4>& h,
+                              int64_t unit, const LayerNormTensors<T>& t) {
+      constexpr int V = kLanes<T>;
+      const T* w = t.weights + kLayerNormVectors * unit;
+      auto sum = [&](int gate) {
+        const Packet<T> from_x =
+            pmadd(x.At(unit, gate), Load(w + (kScaleX + gate) * V), Load(w + (kShift + gate) * V));
+        return pmadd(h.At(unit, gate), Load(w + (kScaleH + gate) * V), from_x);
+      };
+      in = t.gates.Gate(sum(Gate::kInput));
+      forget = t.gates.Gate(sum(Gate::kForget));
+      candidate = t.gates.State(sum(Gate::kCandidate));
+      out = t.gates.Gate(sum(Gate::kOutput));
+    }
+    // c before its normalization.
+    EIGEN_ALWAYS_INLINE Packet<T> NewC(const Packet<T>& c_prev) const {
+      return pmadd(forget, c_prev, pmul(in, candidate));
+    }
+  };
+
+  template <typename T>
+  static void FinishRow(const WholeRow<T>& row, const LayerNormTensors<T>& t) {
+    constexpr int V = kLanes<T>;
+    const Normalization<T, 4> x(row.from_x, row.units, t.epsilon);
+    const Normalization<T, 4> h(row.from_h, row.units, t.epsilon);
+    const UnitRange all = {0, row.units, row.units};
+    ForUnitBlocks<T>(all, [&](int64_t unit) {
+      const Gates<T> g(x, h, unit, t);
+      Store(row.c + unit, g.NewC(Load(row.c_prev + unit)));
+      StoreFirst(row.h + unit, g.out, row.units - unit);  // until c is normalised
+    });
+    const Normalization<T, 1> c_norm(row.c, row.units, t.epsilon);
+    ForUnitBlocks<T>(all, [&](int64_t unit) {
+      const int64_t n = row.units - unit;
+      const T* w = t.weights + kLayerNormVectors * unit;
+      const Packet<T> c = pmadd(c_norm.At(unit, 0), Load(w + kScaleC * V), Load(w + kShiftC * V));
+      Store(row.c + unit, c);
+      StoreFirst(row.h + unit, pmul(LoadFirst(row.h + unit, n), t.gates.State(c)), n);
+    });
+  }
+
+  // Of a normalization y = scale * v^ + shift, v^ = slope * (v - mean), with d the gradient of v^:
+  // dv = slope * (d - mean of d - v^ * mean of d * v^). The gates are computed once more.
+  template <typename T, typename E>
+  static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
+                       const LayerNormTensors<T>& t) {
+    constexpr int V = kLanes<T>;
+    RNN_DCHECK(range.begin == 0 && range.end == range.size);
+    const int64_t units = range.size;
+    const Normalization<T, 4> x(row.gates, units, t.epsilon);
+    const Normalization<T, 4> h(row.gates + row.recurrent_part, units, t.epsilon);
+    // Where the gradients of both products will be: first the gates, then those of their sums, and
+    // c before its normalization.
+    T* const gates = row.dgates;
+    T* const c_made = row.dgates + row.recurrent_part;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const Gates<T> made(x, h, unit, t);
+      T* g = gates + 4 * unit;
+      Store(g + Gate::kInput * V, made.in);
+      Store(g + Gate::kForget * V, made.forget);
+      Store(g + Gate::kCandidate * V, made.candidate);
+      Store(g + Gate::kOutput * V, made.out);
+      Store(c_made + unit, made.NewC(Load(row.c_prev + unit)));
+    });
+
+    // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c); dc becomes the gradient of c^.
+    const Normalization<T, 1> c_norm(c_made, units, t.epsilon);
+    Packet<T> dc_sum = Set<T>(T(0)), dc_c_sum = Set<T>(T(0));
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const int64_t n = units - unit;
+      T* g = gates + 4 * unit;
+      const Packet<T> out = Load(g + Gate::kOutput * V);
+      const Packet<T> tanh_c = t.gates.State(Load(row.c + unit));
+      const Packet<T> dh = KeepFirst<T>(LoadGradient<T>(row.dh, row.dy, unit, units), n);
+      Store(g + Gate::kOutput * V, pmul(pmul(dh, tanh_c), t.gates.GateSlope(out)));
+      const Packet<T> dc =
+          KeepFirst<T>(pmadd(pmul(dh, out), t.gates.StateSlope(tanh_c), Load(row.dc + unit)), n);
+      const Packet<T> c_hat = c_norm.At(unit, 0);
+      T* sums = row.norm_sums + kLayerNormVectors * unit;
+      Add<T>(dc, sums + kShiftC * V);
+      AddProduct<T>(dc, c_hat, sums + kScaleC * V);
+      const Packet<T> scaled = pmul(dc, Load(t.weights + kLayerNormVectors * unit + kScaleC * V));
+      dc_sum = padd(dc_sum, scaled);
+      dc_c_sum = pmadd(scaled, c_hat, dc_c_sum);
+      Store(row.dc + unit, scaled);
+    });
+
+    // di, df, dg as an LSTM's, from the gradient of c before its normalization.
+    const Means<T, 1> of_c(dc_sum, dc_c_sum, units);
+    Packet<T> x_sum = Set<T>(T(0)), x_x_sum = x_sum, h_sum = x_sum, h_h_sum = x_sum;
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const int64_t n = units - unit;
+      T* g = gates + 4 * unit;
+      const Packet<T> in = Load(g + Gate::kInput * V), forget = Load(g + Gate::kForget * V),
+                      candidate = Load(g + Gate::kCandidate * V);
+      const Packet<T> dc = KeepFirst<T>(of_c.Back(c_norm, unit, 0, Load(row.dc + unit)), n);
+      const Packet<T> c_prev = Load(row.c_prev + unit);
+      Packet<T> d[4];
+      d[Gate::kInput] = pmul(pmul(dc, candidate), t.gates.GateSlope(in));
+      d[Gate::kForget] = pmul(pmul(dc, c_prev), t.gates.GateSlope(forget));
+      d[Gate::kCandidate] = pmul(pmul(dc, in), t.gates.StateSlope(candidate));
+      d[Gate::kOutput] = Load(g + Gate::kOutput * V);
+      Store(row.dc + unit, pmul(dc, forget));
+      const T* w = t.weights + kLayerNormVectors * unit;
+      T* sums = row.norm_sums + kLayerNormVectors * unit;
+      for (int gate = 0; gate < 4; ++gate) {
+        const Packet<T> value = d[gate];
+        Store(g + gate * V, value);
+        Add<T>(value, sums + (kShift + gate) * V);
+        const Packet<T> x_hat = x.At(unit, gate), h_hat = h.At(unit, gate);
+        AddProduct<T>(value, x_hat, sums + (kScaleX + gate) * V);
+        AddProduct<T>(value, h_hat, sums + (kScaleH + gate) * V);
+        const Packet<T> dx = pmul(value, Load(w + (kScaleX + gate) * V));
+        const Packet<T> dh = pmul(value, Load(w + (kScaleH + gate) * V));
+        x_sum = padd(x_sum, dx), x_x_sum = pmadd(dx, x_hat, x_x_sum);
+        h_sum = padd(h_sum, dh), h_h_sum = pmadd(dh, h_hat, h_h_sum);
+      }
+    });
+
+    const Means<T, 4> of_x(x_sum, x_x_sum, units), of_h(h_sum, h_h_sum, units);
+    ForUnitBlocks<T>(range, [&](int64_t unit) {
+      const T* w = t.weights + kLayerNormVectors * unit;
+      for (int gate = 0; gate < 4; ++gate) {
+        const Packet<T> d = Load(gates + 4 * unit + gate * V);
+        const Packet<T> dx = pmul(d, Load(w + (kScaleX + gate) * V));
+        const Packet<T> dh = pmul(d, Load(w + (kScaleH + gate) * V));
+        StoreGradient<4, T>(row.dgates, unit, gate, of_x.Back(x, unit, gate, dx), units);
+        StoreGradient<4, T>(row.dgates + row.recurrent_part, unit, gate,
+                            of_h.Back(h, unit, gate, dh), units);
+      }
+    });
+  }
+
+ private:
+  // The means of d and of d * v^ over a row of NV vectors a unit block.
+  template <typename T, int NV>
+  struct Means {
+    T of_d, of_product;
+
+    Means(const Packet<T>& sum, const Packet<T>& product_sum, int64_t units)
+        : of_d(SumOfLanes<T>(sum) / static_cast<T>(NV * units)),
+          of_product(SumOfLanes<T>(product_sum) / static_cast<T>(NV * units)) {}
+
+    // dv from d.
+    EIGEN_ALWAYS_INLINE Packet<T> Back(const Normalization<T, NV>& norm, int64_t unit, int v,
+                                       const Packet<T>& d) const {
+      const Packet<T> centred = psub(d, Set<T>(of_d));
+      const Packet<T> along = pmul(norm.At(unit, v), Set<T>(of_product));
+      return pmul(psub(centred, along), Set<T>(norm.slope));
+    }
+  };
+
+  template <typename T>
+  static EIGEN_ALWAYS_INLINE void Add(const Packet<T>& value, T* sum) {
+    Store(sum, padd(Load(sum), value));
+  }
+  template <typename T>
+  static EIGEN_ALWAYS_INLINE void AddProduct(const Packet<T>& a, const Packet<T>& b, T* sum) {
+    Store(sum, pmadd(a, b, Load(sum)));
+  }
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_

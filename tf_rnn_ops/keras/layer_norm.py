@@ -1,0 +1,48 @@
+"""LayerNormLSTM: a layer-normalised LSTM over time, on LayerRNN."""
+
+import keras
+
+from tf_rnn_ops.keras._own_cell import OwnCell
+from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class LayerNormLSTM(OwnCell):
+    """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
+
+    What keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell computes; the formulas and the weights
+    are those of LayerNormLSTMCell. Any mask is taken; it means what it means to keras.layers.LSTM.
+    Keras's loop over the cell runs where tf_rnn_ops.keras.LSTM would use the loop, and where TensorFlow
+    sees a GPU.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.LayerNormLSTM(4)
+        >>> tuple(layer(tf.ones([2, 5, 3])).shape)
+        (2, 4)
+    """
+
+    def __init__(
+        self,
+        units,
+        norm_gamma_initializer="ones",
+        norm_beta_initializer="zeros",
+        norm_epsilon=1e-3,
+        **kwargs,
+    ):
+        """Creates the layer.
+
+        Args:
+            units: Size of the state, H.
+            norm_gamma_initializer: Initializer of the gammas.
+            norm_beta_initializer: Initializer of the betas.
+            norm_epsilon: What is added to each variance.
+            **kwargs: Any other argument of keras.layers.LSTM except use_cudnn.
+        """
+        own = {
+            "norm_gamma_initializer": norm_gamma_initializer,
+            "norm_beta_initializer": norm_beta_initializer,
+            "norm_epsilon": norm_epsilon,
+        }
+        super().__init__(LayerNormLSTMCell, "layer_norm_lstm_cell", units, {**own, **kwargs})

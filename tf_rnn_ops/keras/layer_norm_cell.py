@@ -1,0 +1,107 @@
+"""One step of a layer-normalised LSTM, in plain Keras."""
+
+import keras
+
+from tf_rnn_ops.keras.projected_cell import dropped
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class LayerNormLSTMCell(keras.layers.LSTMCell):
+    """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
+
+    What tensorflow_addons.rnn.LayerNormLSTMCell computes:
+
+        i, f, c, o = N_kernel(x kernel) + N_recurrent(h recurrent_kernel) + bias
+        c' = N_state(s(f) * c + s(i) * tanh(c))     s is recurrent_activation
+        h' = s(o) * tanh(c')
+
+    N is gamma * (v - mean) / sqrt(variance + norm_epsilon) + beta, with the mean and the variance of the
+    values of a row, for the first two of all four gates together. The state is c' as it is normalised.
+    Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma and beta of
+    kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow Addons:
+    what its get_weights returns fits set_weights.
+    """
+
+    def __init__(
+        self,
+        units,
+        norm_gamma_initializer="ones",
+        norm_beta_initializer="zeros",
+        norm_epsilon=1e-3,
+        **kwargs,
+    ):
+        """Creates the cell.
+
+        Args:
+            units: Size of the state, H.
+            norm_gamma_initializer: Initializer of the gammas.
+            norm_beta_initializer: Initializer of the betas.
+            norm_epsilon: What is added to each variance.
+            **kwargs: As for keras.layers.LSTMCell.
+        """
+        super().__init__(units, **kwargs)
+        self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
+        self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
+        self.norm_epsilon = float(norm_epsilon)
+        self.kernel_norm = self._norm("kernel_norm")
+        self.recurrent_norm = self._norm("recurrent_norm")
+        self.state_norm = self._norm("state_norm")
+
+    def _norm(self, name):
+        return keras.layers.LayerNormalization(
+            epsilon=self.norm_epsilon,
+            gamma_initializer=self.norm_gamma_initializer,
+            beta_initializer=self.norm_beta_initializer,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def build(self, input_shape):
+        """Creates the weights."""
+        super().build(input_shape)
+        self.kernel_norm.build((None, 4 * self.units))
+        self.recurrent_norm.build((None, 4 * self.units))
+        self.state_norm.build((None, self.units))
+
+    def call(self, inputs, states, training=False):
+        """Runs one step.
+
+        Args:
+            inputs: [B, I].
+            states: The hidden state and the cell state, both [B, H].
+            training: Whether to apply dropout.
+
+        Returns:
+            The new hidden state and the list of both new states.
+        """
+        ops = keras.ops
+        h, c = states
+        xs = dropped(inputs, self.dropout, self.get_dropout_mask, training)
+        hs = dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
+        z = self.kernel_norm(_product(xs, self.kernel))
+        z = z + self.recurrent_norm(_product(hs, self.recurrent_kernel))
+        if self.use_bias:
+            z = z + self.bias
+        z_i, z_f, z_c, z_o = ops.split(z, 4, axis=1)
+        i, f = self.recurrent_activation(z_i), self.recurrent_activation(z_f)
+        c = self.state_norm(f * c + i * self.activation(z_c))
+        h = self.recurrent_activation(z_o) * self.activation(c)
+        return h, [h, c]
+
+    def get_config(self):
+        """Returns the arguments of the constructor."""
+        own = {
+            f"norm_{name}_initializer": keras.initializers.serialize(
+                getattr(self, f"norm_{name}_initializer")
+            )
+            for name in ("gamma", "beta")
+        }
+        return {**super().get_config(), **own, "norm_epsilon": self.norm_epsilon}
+
+
+def _product(values, weights):
+    """Of the values of each gate with its weights, [B, 4*H]."""
+    if all(value is values[0] for value in values):
+        return keras.ops.matmul(values[0], weights)
+    pairs = zip(values, keras.ops.split(weights, 4, axis=1))
+    return keras.ops.concatenate([keras.ops.matmul(v, w) for v, w in pairs], axis=1)
