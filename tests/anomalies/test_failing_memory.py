@@ -4,6 +4,7 @@ The outcome is a status or the right result, and the next call is right.
 """
 
 from support import subproc
+from tf_rnn_ops import _xla
 
 
 def test_every_request_fails_in_turn(preloaded):
@@ -25,5 +26,5 @@ def test_every_request_fails_in_turn(preloaded):
         requests.setdefault(outcome["kind"], []).append(outcome["requests"])
     # PackLayerRNN that keeps its result asks for none the second time; the large calls map blocks.
     assert sorted(requests["tensor"])[1] > 0 and sum(requests["tensor"]) > 100
-    assert sum(requests["new"]) > 150
+    assert sum(requests["new"]) > (75 if _xla.unavailable() else 150)
     assert sum(requests["mmap"]) >= 3

@@ -25,6 +25,7 @@ PIECES = "tests/cc/cpu/piece_checks.cc"
 # What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu_mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
 GPU_FOLDERS = ("cc/gpu", "cc/gpu/elementwise")
+STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(
         f"tests/ops/test_{name}.py"
@@ -84,13 +85,16 @@ class Coverage:
         ]
 
     def build_package(self):
-        """The package with an instrumented library; returns the folder for PYTHONPATH."""
+        """The package with instrumented libraries; returns the folder for PYTHONPATH."""
         defines, link = native_build.tensorflow_flags()
         sources = [s for folder in TF_FOLDERS for s in native_build.sources_of(folder)]
-        objects = self.plain.compile(sources, defines)
+        objects = self.plain.compile(sources, defines) + self._core() + self._kernels()
+        objects += self.plain.compile(["cc/compat/old_libc.cc"])
         gpu = [s for folder in GPU_FOLDERS for s in native_build.sources_of(folder)]
-        objects += self._core() + self._kernels()
-        objects += self.plain.compile(gpu + ["cc/compat/old_libc.cc"])
+        stock = self.plain.compile(native_build.sources_of(STOCK_FOLDER), defines)
+        # Of all others the kernels of TensorFlow's own ops take what they call.
+        stock.append(self.plain.archive("libops.a", objects))
+        objects += self.plain.compile(gpu)
         package = self.plain.folder / "package/tf_rnn_ops"
         shutil.copytree(
             ROOT / "tf_rnn_ops", package, ignore=shutil.ignore_patterns("*.so", "__pycache__"),
@@ -99,10 +103,13 @@ class Coverage:
         import tensorflow as tf
 
         minor = ".".join(tf.__version__.split(".")[:2])
-        exports = f"-Wl,--version-script={ROOT / 'cc/tf/exports.lds'}"
-        flags = ["-shared", "-Wl,-Bsymbolic", exports, *link, "-ldl", "-lpthread"]
-        name = f"_tf_rnn_ops.tf{minor}.so"
-        self.plain.link(f"package/tf_rnn_ops/{name}", objects, flags)
+        for name, inputs, exports in (
+            ("_tf_rnn_ops", objects, "cc/tf/exports.lds"),
+            ("_tf_rnn_ops_stock", stock, f"{STOCK_FOLDER}/exports.lds"),
+        ):
+            flags = ["-shared", "-Wl,-Bsymbolic", f"-Wl,--version-script={ROOT / exports}", *link]
+            file = f"package/tf_rnn_ops/{name}.tf{minor}.so"
+            self.plain.link(file, inputs, [*flags, "-ldl", "-lpthread"])
         return package.parent
 
     def steps(self, tests, package, jobs):

@@ -83,6 +83,9 @@ def _parse_args():
     parser.add_argument("--groups", nargs="+", choices=tested.GROUPS, default=list(tested.GROUPS))
     parser.add_argument("--seconds", type=float, default=600, help="begin no mutant after so many")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--first", type=int, default=1, help="leave out those before this one, which ran elsewhere"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="of the build")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
     parser.add_argument(
@@ -108,7 +111,7 @@ def _run_group(group, args, end):
             key for key in done
             if records[key]["verdict"] == "survived" and records[key]["name"] not in known
         }  # fmt: skip
-    left = [key for key in present if key not in done]
+    left = [key for key in list(present)[args.first - 1 :] if key not in done]
     if left and time.monotonic() < end:
         tests = tested.GROUPS[group][2](args.folder / group, args.jobs)
         failed = tests.check() if args.check else []

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 
-from problem import draw
 from support import native_build
 from support.native_build import ROOT
 
@@ -272,6 +271,9 @@ def core(folder, jobs):
 
 
 def kernels(folder, jobs):
+    # Not above: it imports the package, which the Python mutants change.
+    from problem import draw
+
     tests = [
         f"tests/cc/cpu/{name}.cc"
         for name in (

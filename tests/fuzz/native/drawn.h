@@ -137,7 +137,7 @@ inline Activation DrawActivation(FuzzedDataProvider& bytes) {
   return static_cast<Activation>(bytes.ConsumeIntegralInRange<int>(0, 5));
 }
 
-// Of LayerRNN. Activations that the mode does not take are among them.
+// Of LayerRNN. Activations and zoneout that the mode does not take are among them.
 inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
   RnnAttrs attrs;
   attrs.mode = DrawMode(bytes);
@@ -149,6 +149,9 @@ inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
   if (attrs.mode == RnnMode::kLstm && bytes.ConsumeBool()) {
     attrs.cell_clip = 0.5f;
     attrs.proj_clip = 0.25f;
+  } else if (bytes.ConsumeBool()) {
+    attrs.zoneout_h = bytes.ConsumeProbability<float>();
+    if (bytes.ConsumeBool()) attrs.zoneout_c = bytes.ConsumeProbability<float>();
   }
   return attrs;
 }
@@ -156,7 +159,8 @@ inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
 inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvider& bytes) {
   Shapes shapes(kLayerRnn, kLayerRnnBackprop);
   const int64_t G = GatesOf(attrs.mode);
-  const bool lstm = attrs.mode == RnnMode::kLstm, projected = lstm && bytes.ConsumeBool();
+  const bool lstm = attrs.mode == RnnMode::kLstm, zones_out = attrs.has_zoneout();
+  const bool projected = lstm && !zones_out && bytes.ConsumeBool();
   const int64_t S = projected ? s.P : s.H;
   const PartialShape none = PartialShape::Of({0}), state = PartialShape::Of({s.B, S});
   const PartialShape y = Ordered(attrs, s.T, s.B, S);
@@ -167,14 +171,15 @@ inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvi
   shapes["kernel"] = PartialShape::Of({s.I, Times(G, s.H)});
   shapes["recurrent_kernel"] = PartialShape::Of({S, Times(G, s.H)});
   shapes["projection"] = projected ? PartialShape::Of({s.H, s.P}) : none;
-  shapes["peepholes"] = lstm ? given(PartialShape::Of({3, s.H})) : none;
+  shapes["peepholes"] = lstm && !zones_out ? given(PartialShape::Of({3, s.H})) : none;
   shapes["bias"] = given(attrs.mode == RnnMode::kGru ? PartialShape::Of({2, Times(G, s.H)})
                                                      : PartialShape::Of({Times(G, s.H)}));
   shapes["sequence_lengths"] = given(PartialShape::Of({s.B}));
   shapes["input_mask"] = given(PartialShape::Of({G, s.B, s.I}));
   shapes["recurrent_mask"] = given(PartialShape::Of({G, s.B, S}));
-  shapes["seed"] = none;
-  const bool plain = lstm && !projected && IsAbsent(shapes["peepholes"]) && attrs.cell_clip == 0;
+  shapes["seed"] = zones_out ? given(PartialShape::Of({2})) : none;
+  const bool plain =
+      lstm && !zones_out && !projected && IsAbsent(shapes["peepholes"]) && attrs.cell_clip == 0;
   shapes["layer_norm"] = plain ? given(PartialShape::Of({kLayerNormRows, s.H})) : none;
   shapes["output"] = shapes["output_backprop"] = y;
   shapes["output_h"] = shapes["output_h_backprop"] = state;
@@ -193,6 +198,31 @@ inline Shapes BlockShapes(const Sizes& s) {
   shapes["w"] = PartialShape::Of({s.I + s.H, Times(4, s.H)});
   shapes["wci"] = shapes["wcf"] = shapes["wco"] = PartialShape::Of({s.H});
   shapes["b"] = PartialShape::Of({Times(4, s.H)});
+  return shapes;
+}
+
+// Of the modes that LinearRecurrence has.
+inline RnnAttrs DrawLinearAttrs(FuzzedDataProvider& bytes) {
+  RnnAttrs attrs;
+  attrs.mode = bytes.PickValueInArray({RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru});
+  return attrs;
+}
+
+// The inputs of LinearRecurrence in their order.
+inline std::vector<PartialShape> LinearShapes(const RnnAttrs& attrs, const Sizes& s,
+                                              FuzzedDataProvider& bytes) {
+  const int64_t columns = Times(GatesOf(attrs.mode), s.H);
+  std::vector<PartialShape> shapes;
+  for (const TensorSpec& input : kLinearRecurrence.inputs) {
+    const int64_t width = input.dims[2] == Dim::kGatesH ? columns : s.H;
+    if (input.name == "recurrent_kernel") {
+      shapes.push_back(PartialShape::Of({s.H, columns}));
+    } else if (input.given == Given::kOptional && bytes.ConsumeBool()) {
+      shapes.push_back(PartialShape::Of({0}));
+    } else {
+      shapes.push_back(PartialShape::Of({s.T, s.B, width}));
+    }
+  }
   return shapes;
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 using cpu::testing::BlockLstmRun;
 using cpu::testing::BlockLstmValues;
+using cpu::testing::LinearRun;
+using cpu::testing::LinearValues;
 using cpu::testing::RnnCase;
 using cpu::testing::RnnRun;
 using cpu::testing::RnnValues;
@@ -41,6 +43,11 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
       p.has_peepholes = bytes.ConsumeBool();
       if (bytes.ConsumeBool()) p.cell_clip = 0.5f;
       if (p.num_proj > 0 && bytes.ConsumeBool()) p.proj_clip = 0.25f;
+    } else if ((p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru) && bytes.ConsumeBool()) {
+      p.zoneout_h = bytes.ConsumeProbability<float>();
+      if (p.mode == RnnMode::kLstm) p.zoneout_c = bytes.ConsumeProbability<float>();
+      p.zoneout_drawn = p.has_zoneout() && bytes.ConsumeBool();
+      p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
     } else if (p.mode == RnnMode::kLstm) {
       p.has_layer_norm = bytes.ConsumeBool();
     }
@@ -145,6 +152,37 @@ void RunBlock(FuzzedDataProvider& bytes) {
   }
 }
 
+void RunLinear(FuzzedDataProvider& bytes) {
+  cpu::LinearRecurrenceProblem p = {};
+  p.dtype = bytes.ConsumeBool() ? kFloat64 : kFloat32;
+  p.num_gates = bytes.PickValueInArray({1, 3, 4});
+  p.num_states = p.num_gates == 4 ? 2 : 1;
+  p.transposed = bytes.ConsumeBool();
+  p.num_units = DrawWidth(bytes);
+  p.max_time = bytes.ConsumeIntegralInRange<int64_t>(1, 7);
+  p.batch = bytes.ConsumeIntegralInRange<int64_t>(1, 15);
+  p.has_gates = true;
+  LinearValues inputs = cpu::testing::RandomInputs(p, true, bytes.ConsumeIntegral<uint32_t>());
+  for (auto slope : {&LinearValues::h_by_gates, &LinearValues::c_by_gates, &LinearValues::h_by_h,
+                     &LinearValues::h_by_c, &LinearValues::c_by_h, &LinearValues::c_by_c}) {
+    if (bytes.ConsumeBool()) (inputs.*slope).clear();
+  }
+  p.has_gates = !inputs.h_by_gates.empty() || !inputs.c_by_gates.empty();
+  const bool wild = MakeWild(bytes, cpu::testing::kLinearInputs, p.dtype, &inputs);
+  const cpu::KernelTable& table = *cpu::testing::Tables().front();
+  LinearValues first;
+  for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
+    RunOptions options;
+    options.num_threads = threads;
+    options.fill = bytes.ConsumeIntegral<uint8_t>();
+    options.expect_nan = wild;
+    LinearRun run(table, p, inputs, options);
+    run.Compute();
+    if (threads == 1) first = run.values;
+    RequireSame(cpu::testing::kLinearOutputs, run.values, first);
+  }
+}
+
 }  // namespace
 }  // namespace fuzzing
 }  // namespace rnn_ops
@@ -158,7 +196,11 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);
   if (bytes.ConsumeIntegralInRange<int>(0, 3) == 0) {
-    rnn_ops::fuzzing::RunBlock(bytes);
+    if (bytes.ConsumeBool()) {
+      rnn_ops::fuzzing::RunLinear(bytes);
+    } else {
+      rnn_ops::fuzzing::RunBlock(bytes);
+    }
   } else {
     rnn_ops::fuzzing::RunRnn(bytes);
   }

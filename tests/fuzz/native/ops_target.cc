@@ -161,6 +161,8 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   p.recurrent_masked = IsAbsent(shapes["recurrent_mask"]) ? 0 : 1;
   p.has_peepholes = IsAbsent(shapes["peepholes"]) ? 0 : 1;
   p.has_layer_norm = !IsAbsent(shapes["layer_norm"]);
+  p.zoneout_drawn = attrs.has_zoneout() && !IsAbsent(shapes["seed"]);
+  if (p.zoneout_drawn) p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
   Tensors tensors(bytes, dtype);
   cpu::LayerWeights& weights = call.forward.layer;
   weights.kernel = tensors.Filled(shapes["kernel"]);
@@ -228,6 +230,35 @@ void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
   Require(kernels.block_lstm_backward(&b) == 0, "backward runs");
 }
 
+void RunLinear(FuzzedDataProvider& bytes, Dtype dtype) {
+  const OpSpec& op = kLinearRecurrence;
+  const RnnAttrs attrs = DrawLinearAttrs(bytes);
+  std::vector<PartialShape> shapes = LinearShapes(attrs, DrawSizes(bytes), bytes);
+  Edit(bytes, shapes);
+  for (const PartialShape& shape : shapes) {
+    if (shape.dims.size() > 4 || Elements(shape) > 100'000) return;
+  }
+  CallShapes found;
+  if (!Accepted(InferShapes(op, attrs, shapes, &found))) return;
+  Tensors memory(bytes, dtype);
+  CallTensors tensors(op);
+  for (int k = 0; k < op.inputs.count; ++k) {
+    if (IsUsed(op.inputs[k], attrs, shapes[k])) tensors.SetInput(k, memory.Filled(shapes[k]));
+  }
+  for (int k = 0; k < op.num_outputs(); ++k) {
+    if (!IsZero(op.output(k), attrs)) tensors.SetOutput(k, memory.Output(found.outputs[k]));
+  }
+  if (found.dims.max_time == 0 || found.dims.batch == 0) return;
+  cpu::LinearRecurrenceArgs args = cpu::MakeLinearRecurrenceArgs(
+      attrs.mode, found.dims, dtype, /*transposed=*/bytes.ConsumeBool(), tensors);
+  args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 4));
+  const cpu::KernelTable& kernels = cpu::Kernels();
+  const int64_t scratch = kernels.linear_recurrence_scratch(&args.problem, &args.parallel.threads);
+  Require(scratch >= 0, "the size of a small call");
+  args.scratch = memory.Bytes(scratch);
+  Require(kernels.linear_recurrence(&args) == 0, "the recurrence runs");
+}
+
 }  // namespace
 }  // namespace fuzzing
 }  // namespace rnn_ops
@@ -237,7 +268,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto dtype = static_cast<rnn_ops::Dtype>(bytes.ConsumeIntegralInRange(0, 3));
   switch (bytes.ConsumeIntegralInRange<int>(0, 3)) {
     case 0:
-      rnn_ops::fuzzing::RunBlock(bytes, dtype);
+      if (bytes.ConsumeBool()) {
+        // In the two types that the op has.
+        rnn_ops::fuzzing::RunLinear(
+            bytes, dtype == rnn_ops::kFloat64 ? rnn_ops::kFloat64 : rnn_ops::kFloat32);
+      } else {
+        rnn_ops::fuzzing::RunBlock(bytes, dtype);
+      }
       break;
     case 1:
       rnn_ops::fuzzing::RunLayer(bytes, dtype);

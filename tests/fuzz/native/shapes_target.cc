@@ -124,6 +124,17 @@ void CheckBlock(FuzzedDataProvider& bytes) {
   Accepted(ValidateBlockLstm(found.dims, bytes.ConsumeIntegral<int64_t>()));
 }
 
+void CheckLinear(FuzzedDataProvider& bytes) {
+  const RnnAttrs attrs = DrawLinearAttrs(bytes);
+  std::vector<PartialShape> shapes = LinearShapes(attrs, DrawAnySizes(bytes), bytes);
+  Edit(bytes, shapes);
+  CallShapes found, unused;
+  if (!Accepted(InferShapes(kLinearRecurrence, attrs, shapes, &found))) return;
+  Require(found.outputs[0].dims == shapes[0].dims, "output has the shape of input");
+  Hide(bytes, shapes);
+  Require(InferShapes(kLinearRecurrence, attrs, shapes, &unused).ok(), "less is known and refused");
+}
+
 void CheckNames(FuzzedDataProvider& bytes) {
   const std::string text = bytes.ConsumeRandomLengthString(20);
   RnnMode mode;
@@ -153,7 +164,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       rnn_ops::fuzzing::CheckLayer(bytes);
       break;
     case 3:
-      rnn_ops::fuzzing::CheckBlock(bytes);
+      if (bytes.ConsumeBool()) {
+        rnn_ops::fuzzing::CheckLinear(bytes);
+      } else {
+        rnn_ops::fuzzing::CheckBlock(bytes);
+      }
       break;
     default:
       rnn_ops::fuzzing::CheckStack(bytes);
