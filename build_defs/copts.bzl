@@ -61,8 +61,10 @@ ISA_COPTS = {
 # The levels above the baseline, which is SSE2 on x86-64 and NEON on aarch64.
 ISA_LEVELS = ["avx2", "avx512"] if TF_MACHINE == "x86_64" else []
 
-# The kernels that are found at run time, beside the library or the program that uses them.
+# The kernels of the levels, which are found at run time beside the library or the program that uses
+# them. The baseline's are linked to it.
 ISA_LIBRARIES = ["//cc/cpu:_tf_rnn_ops_%s.so" % level for level in ISA_LEVELS]
+BASELINE_LIBRARY = "//cc/cpu:_tf_rnn_ops_baseline.so"
 
 # What every shared object of the wheel is linked with. TensorFlow exports weak symbols of Eigen by
 # the thousand; -Bsymbolic keeps our references to our own copies. -z,defs: a symbol that nobody

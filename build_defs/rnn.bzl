@@ -1,7 +1,7 @@
 """The macros that BUILD files use instead of the native rules."""
 
 load("@tf//:tf.bzl", "TF_LINKOPTS", "TF_MAJOR", "TF_MINOR")
-load("//build_defs:copts.bzl", "ISA_COPTS", "RNN_COPTS", "SANITIZER_COPTS", "SHARED_LINKOPTS", "VARIANT_LINKOPTS")
+load("//build_defs:copts.bzl", "BASELINE_LIBRARY", "ISA_COPTS", "RNN_COPTS", "SANITIZER_COPTS", "SHARED_LINKOPTS", "VARIANT_LINKOPTS")
 
 def rnn_cc_library(name, copts = [], **kwargs):
     """A cc_library with the project's flags, linked statically into what uses it."""
@@ -33,47 +33,6 @@ def rnn_cc_binary(name, linkopts = [], **kwargs):
         **kwargs
     )
 
-def rnn_isa_object(name, isa, srcs, symbol, deps, **kwargs):
-    """The kernels of one instruction set as one object, to be linked into a library or a program.
-
-    WHY one object with one symbol: what it is linked with has weak symbols of inlined templates
-    too, compiled for another level or with another TensorFlow's Eigen, and the linker would keep
-    one copy for both.
-
-    Args:
-      name: Target name.
-      isa: A key of ISA_COPTS.
-      srcs: The sources to compile for that level.
-      symbol: The one function that stays visible.
-      deps: Header-only libraries, which users of the target do not see.
-      **kwargs: Passed to cc_library.
-    """
-    rnn_cc_library(
-        name = name + "_open",
-        srcs = srcs,
-        copts = ISA_COPTS[isa],
-        alwayslink = True,
-        deps = deps,
-    )
-    native.genrule(
-        name = name + "_sealed",
-        srcs = [name + "_open"],
-        outs = [name + ".o"],
-        cmd = " && ".join([
-            "$(CC) -r -Wl,--force-group-allocation -Wl,--whole-archive $(SRCS) -o $@.open",
-            "$$($(CC) -print-prog-name=objcopy) --keep-global-symbol=%s $@.open $@" % symbol,
-            "rm $@.open",
-        ]),
-        toolchains = ["@bazel_tools//tools/cpp:current_cc_toolchain"],
-    )
-    native.cc_library(
-        name = name,
-        srcs = [name + ".o"],
-        linkstatic = True,
-        alwayslink = True,
-        **kwargs
-    )
-
 def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
     """The kernels of one instruction set as a shared object of their own.
 
@@ -94,7 +53,10 @@ def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
         srcs = srcs,
         additional_linker_inputs = [exports],
         copts = RNN_COPTS + ISA_COPTS[isa] + copts + SANITIZER_COPTS,
-        linkopts = VARIANT_LINKOPTS + ["-Wl,--version-script=$(location %s)" % exports],
+        linkopts = VARIANT_LINKOPTS + [
+            "-Wl,--version-script=$(location %s)" % exports,
+            "-Wl,-soname,%s" % name,
+        ],
         linkshared = True,
         linkstatic = True,
         deps = deps,
@@ -108,6 +70,8 @@ def op_library_file(name):
 def rnn_op_library(name, exports, deps, linkopts = [], inputs = [], **kwargs):
     """A shared object for tf.load_op_library, linked to libtensorflow_framework.
 
+    The kernels of the baseline are found beside it, as they lie in the wheel.
+
     Args:
       name: Name without the ending; the file is op_library_file(name).
       exports: The version script.
@@ -118,8 +82,13 @@ def rnn_op_library(name, exports, deps, linkopts = [], inputs = [], **kwargs):
     """
     native.cc_binary(
         name = op_library_file(name),
-        additional_linker_inputs = [exports, "@tf//:library"] + inputs,
-        linkopts = SHARED_LINKOPTS + TF_LINKOPTS + linkopts + ["-Wl,--version-script=$(location %s)" % exports],
+        additional_linker_inputs = [exports, BASELINE_LIBRARY, "@tf//:library"] + inputs,
+        # By its path, since a dependency would add Bazel's own run paths.
+        linkopts = SHARED_LINKOPTS + TF_LINKOPTS + linkopts + [
+            "-Wl,--version-script=$(location %s)" % exports,
+            "$(location %s)" % BASELINE_LIBRARY,
+            "-Wl,-rpath,$$ORIGIN",
+        ],
         linkshared = True,
         linkstatic = True,
         deps = deps + ["//cc/compat:old_libc"],

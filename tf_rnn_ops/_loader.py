@@ -11,6 +11,8 @@ from tf_rnn_ops._versions import TENSORFLOW
 _FOLDER = pathlib.Path(__file__).resolve().parent
 # The library of our own ops. Each library has a file for each TensorFlow: NAME.tf2.21.so.
 _OPS = "_tf_rnn_ops"
+# What each of them is linked to: the kernels that run on every CPU.
+_KERNELS = _FOLDER / "_tf_rnn_ops_baseline.so"
 # The processors that there are libraries for, with their numbers in an ELF file.
 _ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 
@@ -79,6 +81,7 @@ def load_library(name):
     if not path.exists():
         raise ImportError(_why_missing(tf, path))
     _check_file(path)
+    _check_file(_KERNELS)
     try:
         return tf.load_op_library(str(path))
     except (tf.errors.OpError, RuntimeError) as error:
@@ -137,7 +140,9 @@ def _check_file(path):
             header = file.read(64)
         size = path.stat().st_size
     except OSError as error:
-        raise ImportError(f"{path} cannot be read ({error.strerror}).") from error
+        raise ImportError(
+            f"{path} cannot be read ({error.strerror}): install the wheel again."
+        ) from error
     if not _is_complete(header, size):
         raise ImportError(f"{path} is cut off or no shared object: install the wheel again.")
     (machine,) = struct.unpack_from("<H", header, 18)

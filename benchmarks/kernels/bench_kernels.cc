@@ -338,7 +338,7 @@ void Run(const Shape& shape, const Builds& builds, int threads, int rounds, doub
 
 // The tables of this machine; the variants lie in cc/cpu of the build's folder.
 std::vector<const KernelTable*> Tables(const std::string& program) {
-  std::vector<const KernelTable*> tables = {tf_rnn_ops_baseline_kernel_table()};
+  std::vector<const KernelTable*> tables = {BaselineKernelTable<kKernelTableVersion>()};
   const std::string folder = program.substr(0, program.rfind('/') + 1) + "../../cc/cpu/";
   for (Isa isa : {Isa::kAvx2, Isa::kAvx512}) {
     if (isa > DetectIsa()) continue;

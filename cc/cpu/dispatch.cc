@@ -16,7 +16,7 @@ VariantChoice ChooseForThisMachine() {
   search.best = DetectIsa();
   search.wanted = std::getenv("TF_RNN_OPS_CPU_ISA");
   search.folder = OwnFolder();
-  search.baseline = tf_rnn_ops_baseline_kernel_table();
+  search.baseline = BaselineKernelTable<kKernelTableVersion>();
   VariantChoice choice = ChooseVariant(search);
   if (choice.warn) {
     std::fprintf(stderr, "tf_rnn_ops: using the %s CPU kernels: %s.\n", choice.report.isa.c_str(),

@@ -39,11 +39,19 @@ struct KernelTable {
   int32_t (*linear_recurrence)(const LinearRecurrenceArgs* args);
 };
 
+// Exported by the baseline's shared object, which every library of ops is linked to. Its symbol
+// names the version: with an object of another one the library does not load.
+template <int32_t version>
+const KernelTable* BaselineKernelTable();
+template <>
+__attribute__((visibility("default"))) const KernelTable*
+BaselineKernelTable<kKernelTableVersion>();
+
 }  // namespace cpu
 }  // namespace rnn_ops
 
-// Exported by each variant's shared object; the baseline's is linked into the main library.
+// Exported by the shared object of each other instruction set, which is opened where the CPU has
+// it.
 extern "C" const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table();
-extern "C" const rnn_ops::cpu::KernelTable* tf_rnn_ops_baseline_kernel_table();
 
 #endif  // TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_

@@ -35,5 +35,9 @@ __attribute__((visibility("default"))) const rnn_ops::cpu::KernelTable* tf_rnn_o
   return &kTable;
 }
 #else
-const rnn_ops::cpu::KernelTable* tf_rnn_ops_baseline_kernel_table() { return &kTable; }
+template <>
+const rnn_ops::cpu::KernelTable*
+rnn_ops::cpu::BaselineKernelTable<rnn_ops::cpu::kKernelTableVersion>() {
+  return &kTable;
+}
 #endif

@@ -19,6 +19,8 @@ from tf_rnn_ops._versions import TENSORFLOW
 PACKAGE = pathlib.Path(tf_rnn_ops.__file__).resolve().parent
 MINOR = ".".join(tf.__version__.split(".")[:2])
 LIBRARY = f"_tf_rnn_ops.tf{MINOR}.so"
+# The kernels that it is linked to.
+BASELINE = "_tf_rnn_ops_baseline.so"
 # What this installation has libraries for, in words: '2.20 or 2.21'.
 ANY_OF = " or ".join(
     ", ".join(
@@ -150,13 +152,31 @@ def _write_foreign(path):
             _write_foreign,
             "is for aarch64, but this machine is x86_64: install the wheel for x86_64.",
         ),
-        (lambda path: path.mkdir(), "cannot be read (Is a directory)."),
+        (lambda path: path.mkdir(), "cannot be read (Is a directory)"),
     ],
     ids=["text", "empty", "truncated", "another processor", "folder"],
 )
 def test_library_is_broken(write, message, copied_package):
     write(copied_package / LIBRARY)
     assert message in _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+
+
+def test_the_baseline_is_missing(copied_package):
+    shutil.copy(PACKAGE / LIBRARY, copied_package)
+    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+    assert line.startswith(
+        f"{copied_package / BASELINE} cannot be read (No such file or directory): install the "
+        "wheel again."
+    )
+
+
+def test_the_baseline_is_of_another_version(copied_package):
+    """The other libraries of kernels do not have the symbol that names the version."""
+    shutil.copy(PACKAGE / LIBRARY, copied_package)
+    shutil.copy(PACKAGE / LIBRARY, copied_package / BASELINE)
+    line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+    assert "undefined symbol" in line and "BaselineKernelTable" in line
+    assert "install the wheel for this one" in line
 
 
 KERAS_WITHOUT_OPS = """
@@ -226,6 +246,7 @@ def test_a_library_of_another_tensorflow_is_not_taken(copied_package):
 
 def test_a_missing_stock_library(copied_package):
     shutil.copy(PACKAGE / LIBRARY, copied_package)
+    shutil.copy(PACKAGE / BASELINE, copied_package)
     script = "import tf_rnn_ops; tf_rnn_ops.enable_stock_ops()"
     result = _run("-c", script, path=copied_package.parent)
     assert result.stderr.splitlines()[-1].startswith("ImportError: ")
@@ -235,6 +256,7 @@ def test_a_missing_stock_library(copied_package):
 
 def test_variants_are_optional(copied_package):
     shutil.copy(PACKAGE / LIBRARY, copied_package)
+    shutil.copy(PACKAGE / BASELINE, copied_package)
     script = "import tf_rnn_ops; print(tf_rnn_ops.__file__, tf_rnn_ops.cpu_isa())"
     result = _run("-c", script, path=copied_package.parent)
     assert result.returncode == 0, result.stderr

@@ -1,6 +1,7 @@
 """Gates on the shared objects inside the wheel (docs/design.md: one wheel for every CPU)."""
 
 import os
+import pathlib
 import re
 
 import pytest
@@ -8,6 +9,7 @@ import tensorflow as tf
 
 import elf
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # ./pip_pkg.sh --release names what it builds for; any other wheel is for the TensorFlow at hand.
 TENSORFLOWS = [
     re.search(r"\d+\.\d+", version)[0]
@@ -25,6 +27,8 @@ OP_LIBRARIES = [*MAIN, *STOCK, *XLA]
 # ./pip_pkg.sh --aarch64 builds for another processor, whose baseline is all that there is.
 MACHINE = os.environ.get("TF_RNN_OPS_MACHINE", "x86_64")
 VARIANTS = ["_tf_rnn_ops_avx2.so", "_tf_rnn_ops_avx512.so"] if MACHINE == "x86_64" else []
+BASELINE = "_tf_rnn_ops_baseline.so"
+KERNELS = [BASELINE, *VARIANTS]
 x86_64_only = pytest.mark.skipif(MACHINE != "x86_64", reason="about instructions of x86-64")
 TENSORFLOW = "libtensorflow_framework.so.2"
 TENSORFLOW_XLA = "libtensorflow_cc.so.2"
@@ -46,7 +50,7 @@ def libraries(unpacked):
 
 
 def test_wheel_has_the_expected_libraries(libraries):
-    assert set(libraries) == {*OP_LIBRARIES, *VARIANTS}
+    assert set(libraries) == {*OP_LIBRARIES, *KERNELS}
 
 
 @pytest.mark.parametrize("name", MAIN)
@@ -72,11 +76,21 @@ def test_variant_exports_one_symbol(libraries, name):
     assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_kernel_table"}
 
 
+def test_the_baseline_exports_one_symbol_that_names_the_version(libraries):
+    (name,) = elf.exported_symbols(libraries[BASELINE])
+    header = (ROOT / "cc/cpu/kernel_table.h").read_text()
+    version = re.search(r"kKernelTableVersion = (\d+);", header)[1]
+    assert re.fullmatch(rf"_Z\w+BaselineKernelTableILi{version}E\w+", name)
+    for library in OP_LIBRARIES:
+        assert name in elf.dynamic_symbols(libraries[library])
+
+
 @pytest.mark.parametrize("name", OP_LIBRARIES)
-def test_op_library_needs_tensorflow_and_the_system_only(libraries, name):
+def test_op_library_needs_tensorflow_the_baseline_and_the_system_only(libraries, name):
     needed = elf.needed(libraries[name])
-    assert TENSORFLOW in needed
-    assert needed <= SYSTEM | {TENSORFLOW} | ({TENSORFLOW_XLA} if name in XLA else set())
+    assert {TENSORFLOW, BASELINE} <= needed
+    optional = {TENSORFLOW_XLA} if name in XLA else set()
+    assert needed <= SYSTEM | {TENSORFLOW, BASELINE} | optional
 
 
 @pytest.mark.parametrize("name", OP_LIBRARIES)
@@ -87,28 +101,28 @@ def test_op_library_names_no_function_of_nvidias(libraries, name):
     assert {n for n in names if re.match(r"(cudnn|cublas|nvrtc|cuda)[A-Z]|cu[A-Z]", n)} == set()
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_variant_needs_the_system_only(libraries, name):
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_need_the_system_only(libraries, name):
     assert elf.needed(libraries[name]) <= SYSTEM
 
 
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, *VARIANTS])
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
 def test_no_thread_is_started(libraries, name):
     # All threads are the framework's, so none of ours can fail to start.
     assert {n for n in elf.dynamic_symbols(libraries[name]) if "thread_create" in n} == set()
     assert not any("_M_start_thread" in n for n in elf.dynamic_symbols(libraries[name]))
 
 
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, *VARIANTS])
-def test_no_run_path(libraries, name):
-    assert elf.run_paths(libraries[name]) == []
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
+def test_run_path(libraries, name):
+    assert elf.run_paths(libraries[name]) == (["$ORIGIN"] if name in OP_LIBRARIES else [])
 
 
 # Those of manylinux_2_27, TensorFlow 2.21's own tag.
 NEWEST = {"GLIBC": (2, 27), "GLIBCXX": (3, 4, 24), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}
 
 
-@pytest.mark.parametrize("name", [*OP_LIBRARIES, *VARIANTS])
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
 def test_symbol_versions(libraries, name):
     """cc/compat/old_libc.cc replaces what the linker would take in a newer version."""
     needed = elf.needed_versions(libraries[name])
@@ -117,8 +131,8 @@ def test_symbol_versions(libraries, name):
     assert not too_new
 
 
-@pytest.mark.parametrize("name", VARIANTS)
-def test_variant_has_no_static_constructors(libraries, name):
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernels_have_no_static_constructors(libraries, name):
     # They would run before anyone has asked cpuid whether this machine can.
     sizes = elf.section_sizes(libraries[name])
     assert sizes[".text"] > 0
@@ -127,16 +141,16 @@ def test_variant_has_no_static_constructors(libraries, name):
 
 
 @x86_64_only
-@pytest.mark.parametrize("name", OP_LIBRARIES)
-def test_op_library_is_baseline_code(libraries, name):
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE])
+def test_baseline_code(libraries, name):
     counts = elf.vector_registers(libraries[name])
     assert counts["xmm"] > 1000
     assert counts["ymm"] == counts["zmm"] == 0
 
 
 @x86_64_only
-@pytest.mark.parametrize("name", OP_LIBRARIES)
-def test_op_library_has_no_vex_code(libraries, name):
+@pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE])
+def test_baseline_has_no_vex_code(libraries, name):
     # AVX code on xmm registers alone would pass the test above.
     assert elf.instructions(libraries[name], "v(mov|mul|add|fmadd|xor)[a-z0-9]*") == []
 

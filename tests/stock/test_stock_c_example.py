@@ -70,9 +70,14 @@ def test_runs_without_python(program, ours, tmp_path):
     assert np.all(got[LENGTH:] == 0) and np.any(got[:LENGTH] != 0)
 
 
-def test_a_library_alone_runs_on_its_own_kernels(program, tmp_path):
+def test_a_library_runs_on_the_kernels_of_the_baseline_alone(program, tmp_path):
     write(tmp_path / "model")
     library = shutil.copy(tf_rnn_ops.get_stock_lib(), tmp_path)
+    baseline = pathlib.Path(tf_rnn_ops.get_stock_lib()).with_name("_tf_rnn_ops_baseline.so")
+    done = run(program, library, tmp_path / "model")
+    assert done.returncode == 1
+    assert f"{baseline.name}: cannot open shared object file" in done.stderr
+    shutil.copy(baseline, tmp_path)
     done = run(program, library, tmp_path / "model")
     assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(

@@ -161,7 +161,7 @@ std::string BuiltFile(const std::string& path) { return "./" + path; }
 
 const std::vector<const KernelTable*>& Tables() {
   static const auto* const tables = [] {
-    auto* list = new std::vector<const KernelTable*>{tf_rnn_ops_baseline_kernel_table()};
+    auto* list = new std::vector<const KernelTable*>{BaselineKernelTable<kKernelTableVersion>()};
     for (Isa isa : TestedIsas()) {
       if (isa == Isa::kBaseline) continue;
       std::string problem;
