@@ -58,15 +58,22 @@ Status FinishBlockLstm(const PartialShape& w, DimSolver* solver) {
   return CheckSize({solver->T.value, solver->B.value, solver->I.value, solver->H.value});
 }
 
-Status ValidateBlockLstm(const RnnDims& dims, int64_t seq_len_max) {
+Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmConfig* config) {
   if (dims.max_time < 0 || dims.batch < 0 || dims.input_size < 1 || dims.num_units < 1) {
     return Internal("The sizes of a block LSTM are not complete: T = ", dims.max_time,
                     ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units, ".");
   }
   RNN_OPS_RETURN_IF_ERROR(CheckSize(dims));
-  if (seq_len_max >= 0 && seq_len_max <= dims.max_time) return Status();
-  return InvalidArgument("seq_len_max must be in [0, ", dims.max_time,
-                         "], the number of time steps ", "of x, but it is ", seq_len_max, ".");
+  if (seq_len_max < 0 || seq_len_max > dims.max_time) {
+    return InvalidArgument("seq_len_max must be in [0, ", dims.max_time,
+                           "], the number of time steps of x, but it is ", seq_len_max, ".");
+  }
+  config->max_time = dims.max_time;
+  config->batch = dims.batch;
+  config->input_size = dims.input_size;
+  config->num_units = dims.num_units;
+  config->seq_len = seq_len_max;
+  return Status();
 }
 
 }  // namespace rnn_ops

@@ -88,6 +88,20 @@ struct RnnConfig : RnnAttrs {
   Status Validate() const;
 };
 
+// One whole problem of BlockLSTMV2 or of its gradient. MakeBlockLstmConfig() checks the sizes.
+struct BlockLstmConfig {
+  bool use_peephole = false;
+  float cell_clip = 0.0f;  // <= 0: off. The gradient passes through the clip and does not read it
+  int64_t max_time = 0;    // T
+  int64_t batch = 0;       // B
+  int64_t input_size = 0;  // I
+  int64_t num_units = 0;   // H
+  int64_t seq_len = 0;     // in [0, T]; later steps are not computed
+
+  // Nothing to compute: every output is zero.
+  bool empty() const { return batch == 0 || seq_len == 0; }
+};
+
 }  // namespace rnn_ops
 
 #endif  // TF_RNN_OPS_CC_CORE_RNN_TYPES_H_

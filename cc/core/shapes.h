@@ -77,9 +77,9 @@ int64_t ReserveElements(int64_t bytes, int64_t element_bytes);
 // InvalidArgument unless reserve_space is a vector of `elements`.
 Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements);
 
-// seq_len_max of BlockLSTMV2 in [0, T]. Also checks that every product of sizes that the kernels
-// form fits (see RnnConfig::Validate).
-Status ValidateBlockLstm(const RnnDims& dims, int64_t seq_len_max);
+// Sets the sizes of a BlockLSTMV2 call. Checks that seq_len_max is in [0, T] and that every product
+// of sizes that the kernels form fits (see RnnConfig::Validate).
+Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmConfig* config);
 
 }  // namespace rnn_ops
 

@@ -142,15 +142,8 @@ struct RnnPackSizes {
 };
 
 // BlockLSTMV2. Steps t >= seq_len are not computed; their outputs are set to zero.
-struct BlockLstmProblem {
-  Dtype dtype;
-  bool use_peephole;
-  double cell_clip;    // <= 0: off
-  int64_t max_time;    // T
-  int64_t batch;       // B
-  int64_t input_size;  // I
-  int64_t num_units;   // H
-  int64_t seq_len;     // in [0, T]
+struct BlockLstmProblem : BlockLstmConfig {
+  Dtype dtype = kFloat32;
 };
 
 struct BlockLstmForwardArgs {

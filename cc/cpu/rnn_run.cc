@@ -163,17 +163,6 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
                      sizes.packed_bytes, packed, shape.dims[0], usable);
 }
 
-BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, Dtype dtype, int64_t seq_len_max) {
-  BlockLstmProblem problem{};
-  problem.dtype = dtype;
-  problem.max_time = dims.max_time;
-  problem.batch = dims.batch;
-  problem.input_size = dims.input_size;
-  problem.num_units = dims.num_units;
-  problem.seq_len = seq_len_max;
-  return problem;
-}
-
 LinearRecurrenceArgs MakeLinearRecurrenceArgs(RnnMode mode, const RnnDims& dims, Dtype dtype,
                                               bool transposed, const CallTensors& tensors) {
   RnnConfig config;

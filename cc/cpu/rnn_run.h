@@ -54,8 +54,6 @@ Status TakePacked(const RnnProblem& problem, const PartialShape& shape, const vo
 
 // ---- BlockLSTMV2 ----
 
-BlockLstmProblem MakeBlockLstmProblem(const RnnDims& dims, Dtype dtype, int64_t seq_len_max);
-
 // ---- LinearRecurrence ----
 
 // The arguments of a call but for threads and scratch.

@@ -16,8 +16,7 @@ namespace {
 // After the attributes of the problem. `Scratch` and `Run` are functions of the kernel table.
 template <typename Args, typename Scratch, typename Run>
 Status RunOnCpu(Call* call, Args* args, Scratch scratch_bytes, Run run) {
-  const bool empty = args->problem.batch == 0 || args->problem.seq_len == 0;
-  if (empty) {
+  if (args->problem.empty()) {
     for (int k = 0; k < call->op().num_outputs(); ++k) call->Zero(k);
     return Status();
   }
@@ -31,12 +30,9 @@ Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem)
   RNN_OPS_RETURN_IF_ERROR(call->Take(op));
   int64_t seq_len_max = 0;
   std::memcpy(&seq_len_max, call->tensors().in("seq_len_max"), sizeof(seq_len_max));
-  RNN_OPS_RETURN_IF_ERROR(ValidateBlockLstm(call->dims(), seq_len_max));
-  bool use_peephole = false;
-  RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &use_peephole));
-  *problem = cpu::MakeBlockLstmProblem(call->dims(), call->dtype(), seq_len_max);
-  problem->use_peephole = use_peephole;
-  return Status();
+  RNN_OPS_RETURN_IF_ERROR(MakeBlockLstmConfig(call->dims(), seq_len_max, problem));
+  problem->dtype = call->dtype();
+  return call->Attr("use_peephole", &problem->use_peephole);
 }
 
 }  // namespace
@@ -44,9 +40,7 @@ Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem)
 Status BlockLstm(const OpSpec& op, Call* call) {
   cpu::BlockLstmForwardArgs args{};
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
-  float cell_clip = 0;
-  RNN_OPS_RETURN_IF_ERROR(call->Attr("cell_clip", &cell_clip));
-  args.problem.cell_clip = cell_clip;
+  RNN_OPS_RETURN_IF_ERROR(call->Attr("cell_clip", &args.problem.cell_clip));
   SetBlockLstmForward(call->tensors(), &args);
   const cpu::KernelTable& kernels = cpu::Kernels();
   return RunOnCpu(call, &args, kernels.block_lstm_forward_scratch, kernels.block_lstm_forward);

@@ -21,7 +21,7 @@ struct Problem {
 
   // After call.Take().
   Status Take(const GpuCall& call) {
-    RnnConfig& config = gpu.config;
+    RnnConfig& config = gpu;
     RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(call.attrs(), call.dims(), &config));
     std::vector<int32_t> given;
     RNN_OPS_RETURN_IF_ERROR(

@@ -24,8 +24,8 @@ class BackwardSteps {
       : call_(call), args_(args), p_(args.problem), math_(MathType(args.problem.dtype)) {}
 
   Status Run() {
-    const int64_t B = p_.dims.batch, H = p_.dims.num_units;
-    const int64_t rows = p_.seq_len_max * B;
+    const int64_t B = p_.batch, H = p_.num_units;
+    const int64_t rows = p_.seq_len * B;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the gradients of the gates", rows * kGates * H, p_.dtype, &dgates_));
     // Where nothing is rounded, the gradients of the states live in the outputs.
@@ -35,7 +35,7 @@ class BackwardSteps {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of h", B * H, math_, &dh_));
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gradient of cs", B * H, math_, &dc_));
     }
-    for (int64_t t = p_.seq_len_max - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
+    for (int64_t t = p_.seq_len - 1; t >= 0; --t) RNN_OPS_RETURN_IF_ERROR(Step(t));
     if (IsNarrow(p_.dtype)) {
       RNN_OPS_RETURN_IF_ERROR(call_.Narrow(args_.cs_prev_grad, dc_, B * H));
     }
@@ -46,8 +46,8 @@ class BackwardSteps {
 
  private:
   Status Step(int64_t t) const {
-    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
-    const bool last = t == p_.seq_len_max - 1;
+    const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
+    const bool last = t == p_.seq_len - 1;
     const int64_t at = t * B * H;
     const auto in = [this, at](const void* tensor) { return At(tensor, p_.dtype, at); };
     void* const dgates = At(dgates_, p_.dtype, kGates * at);
@@ -72,8 +72,8 @@ class BackwardSteps {
 
   // dx = dgates w[:I]' and dw[:I] = x' dgates
   Status InputProducts() const {
-    const int64_t I = p_.dims.input_size, H = p_.dims.num_units;
-    const int64_t rows = p_.seq_len_max * p_.dims.batch;
+    const int64_t I = p_.input_size, H = p_.num_units;
+    const int64_t rows = p_.seq_len * p_.batch;
     RNN_OPS_RETURN_IF_ERROR(call_.Multiply({rows, I, kGates * H}, {dgates_, kGates * H},
                                            Transposed(args_.w, kGates * H),
                                            {args_.x_grad, p_.dtype, Result::kSet}));
@@ -84,8 +84,8 @@ class BackwardSteps {
   // dw[I:] = h_prev' dgates, where h_prev of the first step is another tensor than of the rest. So
   // it takes two products; between them a 16-bit result would be rounded.
   Status RecurrentWeights() const {
-    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
-    const int64_t rest = (p_.seq_len_max - 1) * B;
+    const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
+    const int64_t rest = (p_.seq_len - 1) * B;
     void* const w_grad = At(args_.w_grad, p_.dtype, I * kGates * H);
     const bool by_scratch = IsNarrow(p_.dtype) && rest > 0;
     void* sum = w_grad;
@@ -104,13 +104,13 @@ class BackwardSteps {
 
   // The gradients of b and of the peepholes.
   Status Sums() const {
-    const int64_t H = p_.dims.num_units;
+    const int64_t H = p_.num_units;
     elementwise::BlockLstmSums sums = {};
     sums.dgates = dgates_;
     sums.cs = args_.cs;
     sums.cs_prev = args_.cs_prev;
-    sums.rows = p_.seq_len_max * p_.dims.batch;
-    sums.batch = p_.dims.batch, sums.units = H;
+    sums.rows = p_.seq_len * p_.batch;
+    sums.batch = p_.batch, sums.units = H;
     sums.chunk_rows = std::max<int64_t>(kSumRows, (sums.rows + kMaxSumChunks - 1) / kMaxSumChunks);
     sums.chunks = (sums.rows + sums.chunk_rows - 1) / sums.chunk_rows;
     sums.sums = p_.use_peephole ? kGates + kPeepholes : kGates;
@@ -130,7 +130,7 @@ class BackwardSteps {
   const BlockLstmBackwardArgs& args_;
   const BlockLstmProblem& p_;
   const Dtype math_;
-  void* dgates_ = nullptr;              // [seq_len_max, B, 4*H]
+  void* dgates_ = nullptr;              // [seq_len, B, 4*H]
   void *dh_ = nullptr, *dc_ = nullptr;  // math_ [B, H]
 };
 
@@ -139,15 +139,15 @@ class BackwardSteps {
 Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
                             DeviceAllocator* allocator, void* stream) {
   const BlockLstmProblem& p = args.problem;
-  const int64_t H = p.dims.num_units;
+  const int64_t H = p.num_units;
   BlockLstmCall call(libraries, p, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (call.LacksProducts()) return RunWidenedBackward(libraries, args, allocator, stream);
-  const bool empty = p.seq_len_max * p.dims.batch == 0;
+  const bool empty = p.seq_len * p.batch == 0;
   if (empty) {
     RNN_OPS_RETURN_IF_ERROR(call.Zero(args.cs_prev_grad, StepSize(p)));
     RNN_OPS_RETURN_IF_ERROR(call.Zero(args.h_prev_grad, StepSize(p)));
-    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.w_grad, (p.dims.input_size + H) * kGates * H));
+    RNN_OPS_RETURN_IF_ERROR(call.Zero(args.w_grad, (p.input_size + H) * kGates * H));
     RNN_OPS_RETURN_IF_ERROR(call.Zero(args.b_grad, kGates * H));
   } else {
     RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
@@ -158,8 +158,8 @@ Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstm
       RNN_OPS_RETURN_IF_ERROR(call.Zero(out, H));
     }
   }
-  const int64_t done = p.seq_len_max * p.dims.batch * p.dims.input_size;
-  const int64_t rest = p.dims.max_time * p.dims.batch * p.dims.input_size - done;
+  const int64_t done = p.seq_len * p.batch * p.input_size;
+  const int64_t rest = p.max_time * p.batch * p.input_size - done;
   return call.Zero(At(args.x_grad, p.dtype, done), rest);
 }
 

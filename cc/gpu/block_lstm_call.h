@@ -48,7 +48,7 @@ struct Result {
   Update update;
 };
 
-inline int64_t StepSize(const BlockLstmProblem& p) { return p.dims.batch * p.dims.num_units; }
+inline int64_t StepSize(const BlockLstmProblem& p) { return p.batch * p.num_units; }
 
 // One call: the context, the handle and what runs on the stream.
 class BlockLstmCall {

@@ -23,18 +23,18 @@ class ForwardSteps {
         gate_bytes_(gate_bytes) {}
 
   Status Run() {
-    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
+    const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
     const int64_t gate_step = B * kGates * H;
     const int64_t fit = gate_bytes_ / (gate_step * SizeOf(math_));
-    const int64_t chunk = std::max<int64_t>(1, std::min(p_.seq_len_max, fit));
+    const int64_t chunk = std::max<int64_t>(1, std::min(p_.seq_len, fit));
     void* gates = nullptr;
     RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the gates", chunk * gate_step, math_, &gates));
     if (IsNarrow(p_.dtype)) {
       RNN_OPS_RETURN_IF_ERROR(call_.Scratch("the state", B * H, math_, &c_state_));
       RNN_OPS_RETURN_IF_ERROR(call_.Widen(c_state_, args_.cs_prev, B * H));
     }
-    for (int64_t t0 = 0; t0 < p_.seq_len_max; t0 += chunk) {
-      const int64_t steps = std::min(chunk, p_.seq_len_max - t0);
+    for (int64_t t0 = 0; t0 < p_.seq_len; t0 += chunk) {
+      const int64_t steps = std::min(chunk, p_.seq_len - t0);
       // gates = x w[:I]
       RNN_OPS_RETURN_IF_ERROR(call_.Multiply({steps * B, kGates * H, I},
                                              {At(args_.x, p_.dtype, t0 * B * I), I},
@@ -48,7 +48,7 @@ class ForwardSteps {
 
  private:
   Status Step(int64_t t, void* gates) const {
-    const int64_t B = p_.dims.batch, I = p_.dims.input_size, H = p_.dims.num_units;
+    const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
     const int64_t at = t * B * H, before = at - B * H;
     // gates += h_prev w[I:]
     const void* h_prev = t == 0 ? args_.h_prev : At(args_.h, p_.dtype, before);
@@ -85,16 +85,16 @@ class ForwardSteps {
 Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmForwardArgs& args,
                            DeviceAllocator* allocator, void* stream) {
   const BlockLstmProblem& p = args.problem;
-  if (p.dims.max_time * p.dims.batch == 0) return Status();
+  if (p.max_time * p.batch == 0) return Status();
   BlockLstmCall call(libraries, p, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
   if (call.LacksProducts()) return RunWidenedForward(libraries, args, allocator, stream);
-  if (p.seq_len_max > 0) {
+  if (p.seq_len > 0) {
     RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
     RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args, libraries.gate_bytes).Run());
   }
-  const int64_t done = p.seq_len_max * StepSize(p);
-  const int64_t rest = p.dims.max_time * StepSize(p) - done;
+  const int64_t done = p.seq_len * StepSize(p);
+  const int64_t rest = p.max_time * StepSize(p) - done;
   for (void* out : {args.i, args.cs, args.f, args.o, args.ci, args.co, args.h}) {
     RNN_OPS_RETURN_IF_ERROR(call.Zero(At(out, p.dtype, done), rest));
   }

@@ -5,20 +5,16 @@
 #include <cstdint>
 
 #include "cc/core/dtype.h"
-#include "cc/core/shapes.h"
+#include "cc/core/rnn_types.h"
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
 
 namespace rnn_ops {
 namespace gpu {
 
-// One problem, already validated by ValidateBlockLstm().
-struct BlockLstmProblem {
+// One problem, already validated by MakeBlockLstmConfig().
+struct BlockLstmProblem : BlockLstmConfig {
   Dtype dtype = Dtype::kFloat32;
-  RnnDims dims;
-  int64_t seq_len_max = 0;  // in [0, T]; on the host
-  bool use_peephole = false;
-  float cell_clip = 0.0f;   // <= 0: off; the gradient ignores it
   bool allow_tf32 = false;  // float32 products may round their operands to TF32
 };
 
@@ -59,7 +55,7 @@ struct BlockLstmBackwardArgs {
 };
 
 // Enqueue the whole call on `stream` (a CUstream), in the stream's context, and fill every output;
-// B = 0, T = 0 and seq_len_max = 0 included. They do not wait for the device.
+// B = 0, T = 0 and seq_len = 0 included. They do not wait for the device.
 //
 // FailedPrecondition where the driver or cuBLAS cannot be opened, ResourceExhausted where
 // `allocator` has no memory, Internal with function and text where a call of theirs fails.

@@ -55,7 +55,7 @@ class WidenedTensors {
 // The inputs that both directions have.
 template <typename Args>
 Status WidenInputs(const WidenedTensors& tensors, Args* args) {
-  const RnnDims& d = args->problem.dims;
+  const BlockLstmConfig& d = args->problem;
   const int64_t H = d.num_units;
   RNN_OPS_RETURN_IF_ERROR(tensors.Input(&args->x, d.max_time * d.batch * d.input_size));
   for (const void** state : {&args->cs_prev, &args->h_prev}) {
@@ -79,7 +79,7 @@ Status RunWidenedForward(const BlockLstmLibraries& libraries, const BlockLstmFor
   WidenedTensors tensors(call);
   BlockLstmForwardArgs wide = args;
   RNN_OPS_RETURN_IF_ERROR(WidenInputs(tensors, &wide));
-  const int64_t steps = args.problem.dims.max_time * StepSize(args.problem);
+  const int64_t steps = args.problem.max_time * StepSize(args.problem);
   for (void** out : {&wide.i, &wide.cs, &wide.f, &wide.o, &wide.ci, &wide.co, &wide.h}) {
     RNN_OPS_RETURN_IF_ERROR(tensors.Output(out, steps));
   }
@@ -89,7 +89,7 @@ Status RunWidenedForward(const BlockLstmLibraries& libraries, const BlockLstmFor
 
 Status RunWidenedBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
                           DeviceAllocator* allocator, void* stream) {
-  const RnnDims& d = args.problem.dims;
+  const BlockLstmConfig& d = args.problem;
   const int64_t H = d.num_units;
   BlockLstmCall call(libraries, args.problem, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());

@@ -9,7 +9,7 @@ namespace gpu {
 Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnForwardArgs& args,
                          const RnnGpuCall& call, std::unique_lock<std::mutex>* lock,
                          DropoutDescriptor* dropout) {
-  if (!HasDropout(args.problem.config)) return Status();
+  if (!HasDropout(args.problem)) return Status();
   size_t size = 0;
   RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
   DropoutGenerator::States in_scratch;
@@ -24,7 +24,7 @@ Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnFor
     RNN_OPS_RETURN_IF_ERROR(
         AllocateScratch(allocator, "dropout states", static_cast<int64_t>(size), &states->memory));
   }
-  const float rate = args.problem.config.dropout;
+  const float rate = args.problem.dropout;
   RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
   if (states->seeded) {
     RNN_OPS_RETURN_IF_CUDNN_ERROR(
@@ -40,7 +40,7 @@ Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnFor
 
 Status SetBackwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnBackwardArgs& args,
                           const RnnGpuCall& call, DropoutDescriptor* dropout) {
-  if (!HasDropout(args.problem.config)) return Status();
+  if (!HasDropout(args.problem)) return Status();
   size_t size = 0;
   RNN_OPS_RETURN_IF_CUDNN_ERROR(api, DropoutGetStatesSize(handle, &size));
   void* states = nullptr;
@@ -48,8 +48,8 @@ Status SetBackwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnBa
       AllocateScratch(call.scratch, "dropout states", static_cast<int64_t>(size), &states));
   RNN_OPS_RETURN_IF_ERROR(dropout->Create(api, "CreateDropoutDescriptor(&dropout)"));
   RNN_OPS_RETURN_IF_CUDNN_ERROR(
-      api, RestoreDropoutDescriptor(dropout->get(), handle, args.problem.config.dropout, states,
-                                    size, /*seed=*/0));
+      api, RestoreDropoutDescriptor(dropout->get(), handle, args.problem.dropout, states, size,
+                                    /*seed=*/0));
   return Status();
 }
 

@@ -12,15 +12,15 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-bool IsLstm(const RnnProblem& problem) { return problem.config.mode == RnnMode::kLstm; }
+bool IsLstm(const RnnProblem& problem) { return problem.mode == RnnMode::kLstm; }
 
 int64_t StateBytes(const RnnProblem& problem, int64_t width) {
-  const RnnConfig& c = problem.config;
+  const RnnConfig& c = problem;
   return c.num_pseudo_layers() * c.batch * width * SizeOf(problem.dtype);
 }
 
 int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
-  const RnnConfig& c = problem.config;
+  const RnnConfig& c = problem;
   return c.max_time * c.batch * width * SizeOf(problem.dtype);
 }
 
@@ -35,7 +35,7 @@ int64_t RoundedReserve(int64_t needed) {
 // can take a persistent kernel.
 Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void* sequence,
                         RnnProblem* problem) {
-  RnnConfig& c = problem->config;
+  RnnConfig& c = *problem;
   const int64_t longest = *std::max_element(problem->lengths, problem->lengths + c.batch);
   if (longest == c.max_time || (!c.time_major && c.batch > 1)) return Status();
   const int64_t all_bytes = SequenceBytes(*problem, width);
@@ -45,13 +45,13 @@ Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void*
 }
 
 bool IsFull(const RnnProblem& problem) {
-  const int32_t* const end = problem.lengths + problem.config.batch;
+  const int32_t* const end = problem.lengths + problem.batch;
   return std::all_of(problem.lengths, end,
-                     [&](int32_t length) { return length == problem.config.max_time; });
+                     [&](int32_t length) { return length == problem.max_time; });
 }
 
 RnnChoiceKey ChoiceKey(const RnnProblem& problem, const RnnGpuCall& call) {
-  return {call.device, problem.config, problem.dtype, IsFull(problem)};
+  return {call.device, problem, problem.dtype, IsFull(problem)};
 }
 
 Status WrongReserve(int64_t expected, int64_t actual) {
@@ -64,13 +64,13 @@ Status WrongReserve(int64_t expected, int64_t actual) {
 }  // namespace
 
 bool HasNoSteps(const RnnProblem& problem) {
-  const int32_t* const end = problem.lengths + problem.config.batch;
+  const int32_t* const end = problem.lengths + problem.batch;
   return std::all_of(problem.lengths, end, [](int32_t length) { return length == 0; });
 }
 
 Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
                            const RnnGpuCall& call) {
-  const RnnConfig& c = args.problem.config;
+  const RnnConfig& c = args.problem;
   RNN_OPS_RETURN_IF_ERROR(
       ops.Zero(call.stream, args.y, SequenceBytes(args.problem, c.output_size())));
   RNN_OPS_RETURN_IF_ERROR(
@@ -81,7 +81,7 @@ Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
 
 Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
                             const RnnGpuCall& call) {
-  const RnnConfig& c = args.problem.config;
+  const RnnConfig& c = args.problem;
   if (args.reserve_bytes != 0) return WrongReserve(0, args.reserve_bytes);
   RNN_OPS_RETURN_IF_ERROR(
       ops.Zero(call.stream, args.dx, SequenceBytes(args.problem, c.input_size)));
@@ -116,7 +116,7 @@ Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, c
                             RnnPlan::Pointer* plan) {
   RnnPlanKey key;
   key.device = call.device;
-  key.network = NetworkOf(problem.config);
+  key.network = NetworkOf(problem);
   key.compute = choice.compute;
   key.allow_tf32 = problem.allow_tf32;
   key.algo = pass == Pass::kForward ? choice.algos.forward : choice.algos.backward;
@@ -125,10 +125,10 @@ Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, c
 
 Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call) {
   if (HasNoSteps(given.problem)) return ForwardWithoutSteps(*parts_.ops, given, call);
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem.config));
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem));
   RnnForwardArgs args = given;
-  RNN_OPS_RETURN_IF_ERROR(CutOffEmptySteps(
-      *parts_.ops, call.stream, args.problem.config.output_size(), args.y, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(CutOffEmptySteps(*parts_.ops, call.stream, args.problem.output_size(),
+                                           args.y, &args.problem));
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
   HandlePool::Lease handle;
@@ -145,10 +145,10 @@ Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call)
 
 Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& call) {
   if (HasNoSteps(given.problem)) return BackwardWithoutSteps(*parts_.ops, given, call);
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem.config));
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem));
   RnnBackwardArgs args = given;
-  RNN_OPS_RETURN_IF_ERROR(CutOffEmptySteps(*parts_.ops, call.stream, args.problem.config.input_size,
-                                           args.dx, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(
+      CutOffEmptySteps(*parts_.ops, call.stream, args.problem.input_size, args.dx, &args.problem));
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
   RnnChoice choice;
@@ -159,7 +159,7 @@ Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& cal
   }
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
-  return RunBackward(args, call, handle.get(), choice, given.problem.config.max_time);
+  return RunBackward(args, call, handle.get(), choice, given.problem.max_time);
 }
 
 Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
@@ -168,21 +168,21 @@ Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall&
                                     const std::vector<int>& lengths, const void* params,
                                     int64_t* bytes) {
   *bytes = descriptors.reserve_bytes();
-  if (!problem.config.is_training || choice.algos.forward == choice.algos.backward) return Status();
+  if (!problem.is_training || choice.algos.forward == choice.algos.backward) return Status();
   for (Pass pass : {Pass::kForward, Pass::kBackward}) {
     RnnPlan::Pointer plan;
     RnnCallDescriptors others;
     RNN_OPS_RETURN_IF_ERROR(GetPlan(problem, call, handle, choice, pass, params, &plan));
     if (plan.get() == &descriptors.plan()) continue;
     RNN_OPS_RETURN_IF_ERROR(
-        others.Init(*parts_.cudnn, handle, plan, problem.config, lengths, descriptors.dropout()));
+        others.Init(*parts_.cudnn, handle, plan, problem, lengths, descriptors.dropout()));
     *bytes = std::max(*bytes, others.reserve_bytes());
   }
   return Status();
 }
 
 Status RnnExecutor::ReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(problem.config));
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(problem));
   const RnnGpuCall call{device, /*stream=*/nullptr, /*scratch=*/nullptr};
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(device, call.stream, &handle));
@@ -201,8 +201,8 @@ Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuC
   const void* const no_params = no_memory.Allocate(0);
   RnnBackwardArgs args;
   args.problem = problem;
-  args.problem.config.is_training = true;
-  const RnnConfig& c = args.problem.config;
+  args.problem.is_training = true;
+  const RnnConfig& c = args.problem;
   DropoutDescriptor dropout;
   RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(*parts_.cudnn, handle, args,
                                              {call.device, call.stream, &no_memory}, &dropout));
@@ -236,7 +236,7 @@ Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuC
 Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& call,
                                cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
-  const RnnConfig& c = args.problem.config;
+  const RnnConfig& c = args.problem;
   RnnPlan::Pointer plan;
   RNN_OPS_RETURN_IF_ERROR(
       GetPlan(args.problem, call, handle, choice, Pass::kForward, args.params, &plan));
@@ -290,7 +290,7 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
 Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call,
                                 cudnnHandle_t handle, const RnnChoice& choice, int64_t all_steps) {
   const CudnnApi& api = *parts_.cudnn;
-  const RnnConfig& c = args.problem.config;
+  const RnnConfig& c = args.problem;
   RnnPlan::Pointer plan;
   RNN_OPS_RETURN_IF_ERROR(
       GetPlan(args.problem, call, handle, choice, Pass::kBackward, args.params, &plan));
@@ -306,7 +306,7 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   const int64_t expected = RoundedReserve(reserve_bytes);
   if (args.reserve_bytes != expected) {
     RnnProblem whole = args.problem;
-    whole.config.max_time = all_steps;
+    whole.max_time = all_steps;
     int64_t largest = 0;
     RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(whole, call, handle, &largest));
     if (args.reserve_bytes != largest) return WrongReserve(expected, args.reserve_bytes);
@@ -364,10 +364,10 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
   constexpr int kTimedRuns = 3;
   const RnnGpuCall trial_call{call.device, call.stream, scratch};
   RnnForwardArgs tried = args;
-  const std::vector<int32_t> one_step(static_cast<size_t>(args.problem.config.batch), 1);
+  const std::vector<int32_t> one_step(static_cast<size_t>(args.problem.batch), 1);
   if (seconds == nullptr) {
     // Whether cuDNN takes a problem does not depend on its lengths; one step costs the least.
-    tried.problem.config.max_time = 1;
+    tried.problem.max_time = 1;
     tried.problem.lengths = one_step.data();
   }
   const auto run = [&]() -> Status {
@@ -377,10 +377,10 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
     forward.reserve = &reserve;
     forward.generator = nullptr;  // a trial must not change the masks to come
     RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, choice));
-    if (!args.problem.config.is_training) return Status();
+    if (!args.problem.is_training) return Status();
     RnnBackwardArgs backward;
     RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
-    return RunBackward(backward, trial_call, handle, choice, tried.problem.config.max_time);
+    return RunBackward(backward, trial_call, handle, choice, tried.problem.max_time);
   };
   RNN_OPS_RETURN_IF_ERROR(run());  // also the warm-up
   if (seconds == nullptr) return Status();

@@ -66,7 +66,7 @@ Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
 
 Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
   *bytes = 0;
-  if (problem.config.max_time == 0 || problem.config.batch == 0) return Status();
+  if (problem.max_time == 0 || problem.batch == 0) return Status();
   RnnExecutor* executor = nullptr;
   const DriverApi* driver = nullptr;
   ScopedPrimaryContext context;

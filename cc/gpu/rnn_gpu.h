@@ -13,9 +13,8 @@
 namespace rnn_ops {
 namespace gpu {
 
-// One problem, already validated: config by Validate(), lengths by ValidateSequenceLengths().
-struct RnnProblem {
-  RnnConfig config;
+// One problem, already validated: by Validate(), and lengths by ValidateSequenceLengths().
+struct RnnProblem : RnnConfig {
   Dtype dtype = Dtype::kFloat32;
   const int32_t* lengths = nullptr;  // [B] on the host, each in [0, T]; not kept
   bool allow_tf32 = false;           // float32 products may round their operands to TF32

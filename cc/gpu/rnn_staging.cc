@@ -8,9 +8,9 @@ namespace gpu {
 RnnStaging::RnnStaging(const DeviceOps& ops, const RnnProblem& problem, Dtype compute,
                        const RnnGpuCall& call)
     : ops_(ops), problem_(problem), compute_(compute), call_(call) {
-  for (int64_t b = 0; b < problem.config.batch; ++b) {
+  for (int64_t b = 0; b < problem.batch; ++b) {
     const int32_t length = problem.lengths[b];
-    full_ = full_ && length == problem.config.max_time;
+    full_ = full_ && length == problem.max_time;
     any_empty_ = any_empty_ || length == 0;
     lengths_.push_back(std::max(length, 1));
   }
@@ -18,7 +18,7 @@ RnnStaging::RnnStaging(const DeviceOps& ops, const RnnProblem& problem, Dtype co
 
 Status RnnStaging::Init() {
   if (!any_empty_) return Status();
-  const int64_t bytes = problem_.config.batch * static_cast<int64_t>(sizeof(int32_t));
+  const int64_t bytes = problem_.batch * static_cast<int64_t>(sizeof(int32_t));
   void* memory = nullptr;
   RNN_OPS_RETURN_IF_ERROR(Scratch("sequence lengths", bytes, &memory));
   RNN_OPS_RETURN_IF_ERROR(ops_.CopyFromHost(call_.stream, memory, problem_.lengths, bytes));
@@ -32,26 +32,26 @@ Status RnnStaging::Scratch(const char* purpose, int64_t bytes, void** memory) {
 
 // Where one of the two dimensions is 1, the orders are the same.
 bool RnnStaging::swaps_states() const {
-  const RnnConfig& c = problem_.config;
+  const RnnConfig& c = problem_;
   return !c.time_major && c.num_pseudo_layers() > 1 && c.batch > 1;
 }
 
 int64_t RnnStaging::SequenceSize(int64_t width) const {
-  return problem_.config.max_time * problem_.config.batch * width;
+  return problem_.max_time * problem_.batch * width;
 }
 
 int64_t RnnStaging::StateSize(int64_t width) const {
-  return problem_.config.num_pseudo_layers() * problem_.config.batch * width;
+  return problem_.num_pseudo_layers() * problem_.batch * width;
 }
 
 SequenceShape RnnStaging::Sequence(int64_t width) const {
-  const RnnConfig& c = problem_.config;
+  const RnnConfig& c = problem_;
   return {c.max_time, c.batch, width, c.time_major};
 }
 
 // [B, L*D, width] is the same as [1, B, L*D*width]: a row of the batch is in one piece.
 StateShape RnnStaging::UserState(int64_t width) const {
-  const RnnConfig& c = problem_.config;
+  const RnnConfig& c = problem_;
   if (c.time_major) return {c.num_pseudo_layers(), c.batch, width};
   return {1, c.batch, c.num_pseudo_layers() * width};
 }
@@ -79,7 +79,7 @@ Status RnnStaging::SequenceIn(const void* user, int64_t width, const void** cudn
 }
 
 Status RnnStaging::StateIn(const void* user, int64_t width, const void** cudnns) {
-  const RnnConfig& c = problem_.config;
+  const RnnConfig& c = problem_;
   const int64_t bytes = StateSize(width) * SizeOf(problem_.dtype);
   const void* source = user;
   if (any_empty_) {
@@ -156,7 +156,7 @@ Status RnnStaging::FinishSequence(const Output& out) {
 }
 
 Status RnnStaging::FinishState(const Output& out) {
-  const RnnConfig& c = problem_.config;
+  const RnnConfig& c = problem_;
   const void* source = out.cudnns;
   if (converts()) {
     void* narrowed = out.user;

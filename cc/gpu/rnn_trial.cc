@@ -27,7 +27,7 @@ void RecyclingAllocator::Reset() {
 
 Status MakeTrialBackward(const RnnForwardArgs& forward, const RecordingAllocator& reserve,
                          DeviceAllocator* scratch, RnnBackwardArgs* backward) {
-  const RnnConfig& c = forward.problem.config;
+  const RnnConfig& c = forward.problem;
   const int64_t element = SizeOf(forward.problem.dtype);
   const int64_t rows = c.max_time * c.batch;
   const int64_t states = c.num_pseudo_layers() * c.batch;

@@ -35,13 +35,13 @@ int Report(const Status& status) {
 
 Status MakeProblem(const CoreBlockLstm& core, gpu::BlockLstmProblem* p) {
   p->dtype = static_cast<Dtype>(core.dtype);
-  p->dims.max_time = core.max_time, p->dims.batch = core.batch;
-  p->dims.input_size = core.input_size, p->dims.num_units = core.units;
-  p->seq_len_max = core.seq_len_max;
   p->use_peephole = core.use_peephole != 0;
   p->cell_clip = core.cell_clip;
   p->allow_tf32 = core.allow_tf32 != 0;
-  return rnn_ops::ValidateBlockLstm(p->dims, p->seq_len_max);
+  rnn_ops::RnnDims dims;
+  dims.max_time = core.max_time, dims.batch = core.batch;
+  dims.input_size = core.input_size, dims.num_units = core.units;
+  return rnn_ops::MakeBlockLstmConfig(dims, core.seq_len_max, p);
 }
 
 // in: x, cs_prev, h_prev, w, wci, wcf, wco, b. out: i, cs, f, o, ci, co, h.

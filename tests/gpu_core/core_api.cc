@@ -65,7 +65,7 @@ int Report(const Status& status) {
 }
 
 Status MakeProblem(const CoreRnn& core, gpu::RnnProblem* problem) {
-  rnn_ops::RnnConfig& c = problem->config;
+  rnn_ops::RnnConfig& c = *problem;
   c.mode = static_cast<rnn_ops::RnnMode>(core.mode);
   c.input_mode = static_cast<rnn_ops::InputMode>(core.input_mode);
   c.direction = static_cast<rnn_ops::Direction>(core.directions);

@@ -17,17 +17,16 @@ namespace {
 using ::tensorflow::Tensor;
 
 cpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
-  cpu::BlockLstmProblem problem =
-      cpu::MakeBlockLstmProblem(call.dims, call.dtype, call.seq_len_max);
-  problem.use_peephole = call.use_peephole;
-  problem.cell_clip = call.cell_clip;
+  cpu::BlockLstmProblem problem;
+  static_cast<BlockLstmConfig&>(problem) = call.config;
+  problem.dtype = call.dtype;
   return problem;
 }
 
 // `ScratchBytes` and `Run` are functions of the kernel table.
 template <typename Args, typename ScratchBytes, typename Run>
 absl::Status RunOnCpu(const BlockLstmCall& call, Args* args, ScratchBytes scratch_bytes, Run run) {
-  if (call.empty()) {
+  if (call.config.empty()) {
     for (Tensor* output : call.outputs) SetZero(output);
     return absl::OkStatus();
   }

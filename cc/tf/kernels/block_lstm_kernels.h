@@ -16,16 +16,16 @@ class BlockLstmKernel : public CheckedOpKernel {
  public:
   BlockLstmKernel(tensorflow::OpKernelConstruction* context, const OpSpec& op)
       : CheckedOpKernel(context), op_(op) {
-    OP_REQUIRES_OK(context, context->GetAttr("use_peephole", &use_peephole_));
+    OP_REQUIRES_OK(context, context->GetAttr("use_peephole", &config_.use_peephole));
     const bool is_gradient = op.gradients.count > 0;
-    if (!is_gradient) OP_REQUIRES_OK(context, context->GetAttr("cell_clip", &cell_clip_));
+    if (is_gradient) return;
+    OP_REQUIRES_OK(context, context->GetAttr("cell_clip", &config_.cell_clip));
   }
 
   void DoCompute(tensorflow::OpKernelContext* context) final {
     const RnnAttrs attrs;  // the op has none of these
     BlockLstmCall call(op_, attrs, context, &last_plan_);
-    call.cell_clip = cell_clip_;
-    call.use_peephole = use_peephole_;
+    call.config = config_;
     OP_REQUIRES_OK(context, call.Prepare());
     OP_REQUIRES_OK(context, Run(call));
   }
@@ -36,8 +36,7 @@ class BlockLstmKernel : public CheckedOpKernel {
 
  private:
   const OpSpec& op_;
-  float cell_clip_ = 0.0f;
-  bool use_peephole_ = false;
+  BlockLstmConfig config_;  // without sizes
   LastPlan last_plan_;
 };
 

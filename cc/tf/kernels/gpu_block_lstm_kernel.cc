@@ -14,11 +14,8 @@ namespace {
 
 gpu::BlockLstmProblem MakeProblem(const BlockLstmCall& call) {
   gpu::BlockLstmProblem problem;
+  static_cast<BlockLstmConfig&>(problem) = call.config;
   problem.dtype = call.dtype;
-  problem.dims = call.dims;
-  problem.seq_len_max = call.seq_len_max;
-  problem.use_peephole = call.use_peephole;
-  problem.cell_clip = call.cell_clip;
   problem.allow_tf32 = AllowTf32();
   return problem;
 }

@@ -63,7 +63,7 @@ class GeneratorAllocator : public gpu::DeviceAllocator {
 
 gpu::RnnProblem MakeProblem(const RnnCall& call) {
   gpu::RnnProblem problem;
-  problem.config = call.config;
+  static_cast<RnnConfig&>(problem) = call.config;
   problem.dtype = call.dtype;
   problem.lengths = call.lengths.data();
   problem.allow_tf32 = AllowTf32();

@@ -130,8 +130,8 @@ absl::Status LinearRecurrenceCall::Prepare() {
 
 absl::Status BlockLstmCall::Prepare() {
   RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
-  seq_len_max = ScalarOf<int64_t>(input("seq_len_max"));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(ValidateBlockLstm(dims, seq_len_max)));
+  const int64_t seq_len_max = ScalarOf<int64_t>(input("seq_len_max"));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeBlockLstmConfig(dims, seq_len_max, &config)));
   return AllocateOutputs();
 }
 

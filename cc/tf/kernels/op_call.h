@@ -110,12 +110,7 @@ struct BlockLstmCall : OpCall {
   using OpCall::OpCall;
   absl::Status Prepare();
 
-  int64_t seq_len_max = 0;
-  bool use_peephole = false;
-  float cell_clip = 0.0f;  // the gradient passes through the clip, so it does not need this
-
-  // Nothing to compute: every output is zero.
-  bool empty() const { return dims.batch == 0 || seq_len_max == 0; }
+  BlockLstmConfig config;  // with the attributes from the start, with the sizes after Prepare()
 };
 
 // Allocates the reserve_space of training: a vector that holds `bytes`.

@@ -53,7 +53,8 @@ absl::Status InferBlockLstmOp(const OpSpec& op, InferenceContext* c) {
   const bool known = dims.max_time != kUnknownDim && dims.batch != kUnknownDim &&
                      dims.input_size != kUnknownDim && dims.num_units != kUnknownDim;
   if (seq_len_max == nullptr || !known) return absl::OkStatus();
-  return ToTf(ValidateBlockLstm(dims, ScalarOf<int64_t>(*seq_len_max)));
+  BlockLstmConfig config;
+  return ToTf(MakeBlockLstmConfig(dims, ScalarOf<int64_t>(*seq_len_max), &config));
 }
 
 }  // namespace tf_kernels

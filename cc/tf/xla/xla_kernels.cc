@@ -164,7 +164,7 @@ absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, bool has_layer_n
                           const Place& place, int64_t* bytes) {
   if (place.gpu) {
     gpu::RnnProblem problem;
-    problem.config = config;
+    static_cast<RnnConfig&>(problem) = config;
     problem.dtype = dtype;
     return tf_kernels::ToTf(gpu::RnnReserveBytes(problem, place.device, bytes));
   }

@@ -25,7 +25,7 @@ BlockLstmProblem RandomProblem(std::mt19937_64& random, Dtype dtype) {
   BlockLstmProblem p = {};
   p.dtype = dtype;
   p.use_peephole = random() % 2;
-  p.cell_clip = static_cast<double>(any({0, -1, 3, 1})) * 0.5;
+  p.cell_clip = static_cast<float>(any({0, -1, 3, 1})) * 0.5f;
   p.max_time = any({1, 2, 5, 8});
   p.batch = 1 + static_cast<int64_t>(random() % 13);
   p.input_size = any({1, 2, 5, 16, 17, 40});
@@ -74,19 +74,19 @@ TEST(BlockLstmKernels, RandomProblems) {
 }
 
 TEST(BlockLstmKernels, ProblemsLargerThanTheBlocks) {
-  CheckAgainstReference({kFloat64, 1, 0.5, 20, 30, 530, 21, 20}, 1);
-  CheckAgainstReference({kFloat32, 0, 0.0, 3, 300, 3, 35, 2}, 2);
+  CheckAgainstReference({{true, 0.5f, 20, 30, 530, 21, 20}, kFloat64}, 1);
+  CheckAgainstReference({{false, 0.0f, 3, 300, 3, 35, 2}, kFloat32}, 2);
   // Weights large enough that threads share the units of many rows.
-  CheckAgainstReference({kFloat32, 1, 0.5, 2, 40, 4, 520, 2}, 3);
-  CheckAgainstReference({kFloat64, 0, 0.0, 2, 40, 4, 520, 2}, 4);
+  CheckAgainstReference({{true, 0.5f, 2, 40, 4, 520, 2}, kFloat32}, 3);
+  CheckAgainstReference({{false, 0.0f, 2, 40, 4, 520, 2}, kFloat64}, 4);
 }
 
 TEST(BlockLstmKernels, EmptyProblems) {
   for (Dtype dtype : kDtypes) {
     for (bool peephole : {false, true}) {
-      CheckAgainstReference({dtype, peephole, 0.0, 0, 4, 3, 9, 0}, 3);
-      CheckAgainstReference({dtype, peephole, 0.0, 4, 0, 3, 9, 4}, 4);
-      CheckAgainstReference({dtype, peephole, 0.0, 4, 5, 3, 9, 0}, 5);
+      CheckAgainstReference({{peephole, 0.0f, 0, 4, 3, 9, 0}, dtype}, 3);
+      CheckAgainstReference({{peephole, 0.0f, 4, 0, 3, 9, 4}, dtype}, 4);
+      CheckAgainstReference({{peephole, 0.0f, 4, 5, 3, 9, 0}, dtype}, 5);
     }
   }
 }
@@ -124,7 +124,7 @@ TEST(BlockLstmKernels, ThreadsDoNotChangeABit) {
     for (int64_t batch : {1, 2, 7, 37}) {
       const bool peephole = batch % 2 == 1;
       // Enough work that even one row is shared among the threads.
-      const BlockLstmProblem p = {dtype, peephole, 1.0, 24, batch, 19, 69, 23};
+      const BlockLstmProblem p = {{peephole, 1.0f, 24, batch, 19, 69, 23}, dtype};
       const Values inputs = RandomInputs(p, dtype);
       for (const KernelTable* table : Tables()) {
         const Values want = RunBoth(*table, p, inputs);
@@ -163,7 +163,7 @@ TEST(BlockLstmKernels, ContentBeforeTheCallDoesNotMatter) {
 
 TEST(BlockLstmKernels, NanStaysInItsRowAndStepsBeyondTheLengthAreNotRead) {
   constexpr int64_t B = 7, H = 19, kRow = 3;
-  const BlockLstmProblem p = {kFloat32, true, 0.75, 5, B, 4, H, 4};
+  const BlockLstmProblem p = {{true, 0.75f, 5, B, 4, H, 4}, kFloat32};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Values clean = RandomInputs(p, 1);
   Values beyond = clean, dirty = clean;

@@ -73,14 +73,9 @@ void RunBlock(const KernelTable& table, const BlockLstmProblem& p, uint64_t seed
 BlockLstmProblem RandomBlock(std::mt19937_64& random, Dtype dtype) {
   const RnnProblem from = RandomCase(random, dtype).problem;
   const int64_t steps = random() % 2 ? from.max_time : random() % (from.max_time + 1);
-  return {dtype,
-          random() % 2 == 1,
-          0.5 * static_cast<double>(random() % 3),
-          from.max_time,
-          from.batch,
-          from.input_size,
-          from.num_units,
-          steps};
+  return {{random() % 2 == 1, 0.5f * static_cast<float>(random() % 3), from.max_time, from.batch,
+           from.input_size, from.num_units, steps},
+          dtype};
 }
 
 // Larger than what the kernels cut a problem into: chunks of rows, blocks of K, shares of units.
@@ -93,9 +88,9 @@ void RunLarge(const KernelTable& table) {
       RunStack(table, MakeCase(dtype, mode, 3, 40, 16, 520), ++seed);
       RunStack(table, MakeCase(dtype, mode, 4, 2, 24, 600), ++seed);
     }
-    RunBlock(table, {dtype, 1, 0.5, 20, 30, 530, 21, 20}, ++seed);
-    RunBlock(table, {dtype, 0, 0.0, 3, 300, 3, 35, 2}, ++seed);
-    RunBlock(table, {dtype, 1, 0.5, 2, 40, 4, 520, 2}, ++seed);
+    RunBlock(table, {{true, 0.5f, 20, 30, 530, 21, 20}, dtype}, ++seed);
+    RunBlock(table, {{false, 0.0f, 3, 300, 3, 35, 2}, dtype}, ++seed);
+    RunBlock(table, {{true, 0.5f, 2, 40, 4, 520, 2}, dtype}, ++seed);
   }
 }
 

@@ -329,7 +329,7 @@ void RunBlockLstm(const BlockLstmProblem& p, BlockLstmValues* v) {
         v->f[at] = Sigmoid(a[1] + peephole * v->wcf[u] * c_prev);
         v->ci[at] = std::tanh(a[2]);
         double c = v->f[at] * c_prev + v->i[at] * v->ci[at];
-        if (p.cell_clip > 0) c = std::min(std::max(c, -p.cell_clip), p.cell_clip);
+        if (p.cell_clip > 0) c = std::clamp<double>(c, -p.cell_clip, p.cell_clip);
         v->cs[at] = c;
         v->o[at] = Sigmoid(a[3] + peephole * v->wco[u] * c);
         v->co[at] = std::tanh(c);

@@ -203,9 +203,9 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   if (op == "BlockLSTMV2") {
     line->op = ProblemOp::kBlockLstm;
     const bool peephole = words.OneOf("peephole", {"no", "yes"}) == 1;
-    const double clip = static_cast<float>(words.Real("clip"));
+    const float clip = static_cast<float>(words.Real("clip"));
     const std::vector<int32_t> seq_len = Lengths(lengths, 1, T, line->seed, &words);
-    line->block = {type, peephole, clip, T, B, I, H, seq_len[0]};
+    line->block = {{peephole, clip, T, B, I, H, seq_len[0]}, type};
     return words.Error();
   }
   RnnProblem& p = line->rnn;

@@ -178,7 +178,7 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
         EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, -1) << Describe(c);
         EXPECT_EQ(table->rnn_backward_sizes(&p, &kThreads).scratch_bytes, -1) << Describe(c);
       }
-      const BlockLstmProblem b = {dtype, false, 0.0, T, 3, 1, H, T};
+      const BlockLstmProblem b = {{false, 0.0f, T, 3, 1, H, T}, dtype};
       EXPECT_EQ(table->block_lstm_backward_scratch(&b, &kThreads), -1);
     }
   }

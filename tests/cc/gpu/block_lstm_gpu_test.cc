@@ -37,8 +37,8 @@ BlockLstmProblem Problem(Dtype dtype, int64_t T, int64_t B, int64_t I, int64_t H
                          bool peephole, float clip = 0) {
   BlockLstmProblem p;
   p.dtype = dtype;
-  p.dims.max_time = T, p.dims.batch = B, p.dims.input_size = I, p.dims.num_units = H;
-  p.seq_len_max = steps;
+  p.max_time = T, p.batch = B, p.input_size = I, p.num_units = H;
+  p.seq_len = steps;
   p.use_peephole = peephole;
   p.cell_clip = clip;
   return p;
@@ -97,7 +97,7 @@ double CheckAgainstReference(const BlockLstmProblem& p, uint64_t seed) {
   const BlockValues inputs = fake::MakeBlockInputs(p, seed);
   const double epsilon = p.dtype == Dtype::kFloat64 ? kEpsilon64 : kEpsilon32;
   // The weight gradients are sums over all rows, whose roundings add up like a random walk.
-  const double rows = static_cast<double>(p.seq_len_max * p.dims.batch);
+  const double rows = static_cast<double>(p.seq_len * p.batch);
   const double bound = (16 + std::sqrt(rows)) * epsilon;
   const double error = WorstError(Compute(p, inputs), fake::BlockReference(p, inputs));
   EXPECT_LE(error, bound) << "seed " << seed << ": " << fake::Describe(p);
@@ -195,7 +195,7 @@ TEST(BlockLstmGpu, EmptyProblemsGiveZeros) {
         for (const auto* fields : {&fake::kBlockOutputs, &fake::kBlockGradients}) {
           for (const BlockField& field : *fields) EXPECT_THAT(got.*field.values, Each(0.0));
         }
-        EXPECT_EQ(got.h.size(), static_cast<size_t>(p.dims.max_time * p.dims.batch * 9));
+        EXPECT_EQ(got.h.size(), static_cast<size_t>(p.max_time * p.batch * 9));
       }
     }
   }

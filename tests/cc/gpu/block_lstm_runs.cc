@@ -16,10 +16,7 @@ namespace {
 using V = BlockValues;
 using Vec = std::vector<double>;
 
-cpu::BlockLstmProblem ForReference(const BlockLstmProblem& p) {
-  return {p.dtype,      p.use_peephole,    p.cell_clip,      p.dims.max_time,
-          p.dims.batch, p.dims.input_size, p.dims.num_units, p.seq_len_max};
-}
+cpu::BlockLstmProblem ForReference(const BlockLstmProblem& p) { return {p, p.dtype}; }
 
 void FillRandom(std::mt19937_64& random, Dtype dtype, double size, int64_t count, Vec* values) {
   std::uniform_real_distribution<double> any(-size, size);
@@ -87,9 +84,9 @@ const std::vector<BlockField> kBlockGradients = {
     {"wco_grad", &V::wco_grad},       {"b_grad", &V::b_grad}};
 
 std::string Describe(const BlockLstmProblem& p) {
-  return StrCat(Name(p.dtype), " T=", p.dims.max_time, " B=", p.dims.batch,
-                " I=", p.dims.input_size, " H=", p.dims.num_units, " seq_len_max=", p.seq_len_max,
-                " peephole=", p.use_peephole, " clip=", p.cell_clip, " tf32=", p.allow_tf32);
+  return StrCat(Name(p.dtype), " T=", p.max_time, " B=", p.batch, " I=", p.input_size,
+                " H=", p.num_units, " seq_len_max=", p.seq_len, " peephole=", p.use_peephole,
+                " clip=", p.cell_clip, " tf32=", p.allow_tf32);
 }
 
 double RoundTo(Dtype dtype, double value) {
@@ -100,7 +97,7 @@ double RoundTo(Dtype dtype, double value) {
 
 BlockValues MakeBlockInputs(const BlockLstmProblem& p, uint64_t seed) {
   std::mt19937_64 random(seed);
-  const int64_t T = p.dims.max_time, B = p.dims.batch, I = p.dims.input_size, H = p.dims.num_units;
+  const int64_t T = p.max_time, B = p.batch, I = p.input_size, H = p.num_units;
   const double weight = 1.5 / std::sqrt(static_cast<double>(I + H));
   BlockValues v;
   FillRandom(random, p.dtype, weight, (I + H) * 4 * H, &v.w);
@@ -110,9 +107,9 @@ BlockValues MakeBlockInputs(const BlockLstmProblem& p, uint64_t seed) {
   FillRandom(random, p.dtype, 2, T * B * I, &v.x);
   for (Vec* grad : {&v.cs_grad, &v.h_grad}) FillRandom(random, p.dtype, 1, T * B * H, grad);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  std::fill(v.x.begin() + p.seq_len_max * B * I, v.x.end(), nan);
+  std::fill(v.x.begin() + p.seq_len * B * I, v.x.end(), nan);
   for (Vec* grad : {&v.cs_grad, &v.h_grad}) {
-    std::fill(grad->begin() + p.seq_len_max * B * H, grad->end(), nan);
+    std::fill(grad->begin() + p.seq_len * B * H, grad->end(), nan);
   }
   return v;
 }
@@ -124,7 +121,7 @@ BlockValues BlockReference(const BlockLstmProblem& p, const BlockValues& inputs)
 }
 
 BlockValues NaiveBlockLstm(const BlockLstmProblem& p, const BlockValues& inputs) {
-  const int64_t B = p.dims.batch, I = p.dims.input_size, H = p.dims.num_units;
+  const int64_t B = p.batch, I = p.input_size, H = p.num_units;
   const auto r = [&p](double value) { return RoundTo(p.dtype, value); };
   const auto sigmoid = [&r](double x) { return r(1 / r(1 + r(std::exp(-x)))); };
   const auto slope = [&r](double y) { return r(y * r(1 - y)); };
@@ -132,7 +129,7 @@ BlockValues NaiveBlockLstm(const BlockLstmProblem& p, const BlockValues& inputs)
   const auto add = [&r](double value, double* to) { *to = r(*to + value); };
   const double peephole = p.use_peephole ? 1 : 0;
   BlockValues v = inputs;
-  for (const BlockField& out : kBlockOutputs) (v.*out.values).assign(p.dims.max_time * B * H, 0);
+  for (const BlockField& out : kBlockOutputs) (v.*out.values).assign(p.max_time * B * H, 0);
   v.x_grad.assign(v.x.size(), 0), v.w_grad.assign(v.w.size(), 0), v.b_grad.assign(4 * H, 0);
   for (Vec* out : {&v.wci_grad, &v.wcf_grad, &v.wco_grad}) out->assign(H, 0);
   const auto input = [&](int64_t t, int64_t b, int64_t k) {
@@ -142,7 +139,7 @@ BlockValues NaiveBlockLstm(const BlockLstmProblem& p, const BlockValues& inputs)
   const auto c_before = [&](int64_t t, int64_t at) {
     return t == 0 ? v.cs_prev[at % (B * H)] : v.cs[at - B * H];
   };
-  for (int64_t t = 0; t < p.seq_len_max; ++t) {
+  for (int64_t t = 0; t < p.seq_len; ++t) {
     for (int64_t row = 0; row < B * H; ++row) {
       const int64_t b = row / H, u = row % H, at = t * B * H + row;
       double a[4];
@@ -167,7 +164,7 @@ BlockValues NaiveBlockLstm(const BlockLstmProblem& p, const BlockValues& inputs)
   }
   v.h_prev_grad.assign(B * H, 0), v.cs_prev_grad.assign(B * H, 0);
   Vec &dh = v.h_prev_grad, &dc = v.cs_prev_grad;
-  for (int64_t t = p.seq_len_max - 1; t >= 0; --t) {
+  for (int64_t t = p.seq_len - 1; t >= 0; --t) {
     Vec dh_prev(B * H, 0);
     for (int64_t row = 0; row < B * H; ++row) {
       const int64_t b = row / H, u = row % H, at = t * B * H + row;
@@ -202,7 +199,7 @@ BlockValues NaiveBlockLstm(const BlockLstmProblem& p, const BlockValues& inputs)
 Status RunBlockLstm(const BlockLstmLibraries& libraries, const BlockLstmProblem& p,
                     DeviceAllocator* forward, DeviceAllocator* backward, void* stream,
                     BlockValues* v) {
-  const int64_t T = p.dims.max_time, B = p.dims.batch, I = p.dims.input_size, H = p.dims.num_units;
+  const int64_t T = p.max_time, B = p.batch, I = p.input_size, H = p.num_units;
   Tensors tensors(p.dtype, v);
   const auto in = [&tensors](Vec V::* field) { return tensors.Input(field); };
   const auto out = [&](Vec V::* field) { return tensors.Output(field, T * B * H); };

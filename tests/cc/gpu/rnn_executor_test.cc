@@ -337,8 +337,10 @@ TEST_F(RnnExecutorTest, SizesThatCudnnDoesNotTakeAreRefused) {
     const std::vector<int32_t> lengths(config.batch, 1);
     RnnForwardArgs forward;
     RnnBackwardArgs backward;
-    forward.problem.config = backward.problem.config = config;
-    forward.problem.lengths = backward.problem.lengths = lengths.data();
+    for (RnnProblem* problem : {&forward.problem, &backward.problem}) {
+      static_cast<RnnConfig&>(*problem) = config;
+      problem->lengths = lengths.data();
+    }
     for (const Status& status :
          {executor->Forward(forward, call()), executor->Backward(backward, call())}) {
       EXPECT_EQ(status.code(), Code::kInvalidArgument);

@@ -60,7 +60,7 @@ std::string RnnCase::Describe() const {
 
 RnnProblem RnnCase::Problem() const {
   RnnProblem problem;
-  problem.config = config;
+  static_cast<RnnConfig&>(problem) = config;
   problem.dtype = dtype;
   problem.lengths = lengths.data();
   problem.allow_tf32 = allow_tf32;

@@ -195,8 +195,9 @@ void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
   const int64_t seq_len = bytes.ConsumeIntegralInRange<int>(0, 9) == 0
                               ? bytes.ConsumeIntegral<int64_t>()
                               : bytes.ConsumeIntegralInRange<int64_t>(0, dims.max_time);
-  if (!Accepted(ValidateBlockLstm(dims, seq_len))) return;
-  cpu::BlockLstmProblem p = cpu::MakeBlockLstmProblem(dims, dtype, seq_len);
+  cpu::BlockLstmProblem p;
+  if (!Accepted(MakeBlockLstmConfig(dims, seq_len, &p))) return;
+  p.dtype = dtype;
   p.use_peephole = bytes.ConsumeBool();
   p.cell_clip = bytes.ConsumeBool() ? bytes.ConsumeFloatingPoint<float>() : 0;
   Tensors tensors(bytes, dtype);

@@ -121,7 +121,8 @@ void CheckBlock(FuzzedDataProvider& bytes) {
   Edit(bytes, shapes.all());
   const CallShapes found = CheckBoth(bytes, RnnAttrs(), shapes);
   if (found.outputs.empty()) return;
-  Accepted(ValidateBlockLstm(found.dims, bytes.ConsumeIntegral<int64_t>()));
+  BlockLstmConfig config;
+  Accepted(MakeBlockLstmConfig(found.dims, bytes.ConsumeIntegral<int64_t>(), &config));
 }
 
 void CheckLinear(FuzzedDataProvider& bytes) {
