@@ -286,7 +286,7 @@ def _consistent_attribute_mutations(call):
 
 def _layer_attribute_mutations(call):
     """Other legal values of an attribute that do not fit the tensors, rates of zoneout, epsilons."""
-    for value in (0.0, -0.5, float("nan"), float("inf")):
+    for value in (0.0, float("nan")):
         name = "layer_norm_epsilon"
         if name in call.attrs:
             yield Mutation(f"{name} = {value}", call.with_attr(name, value), (name,), True)
