@@ -85,8 +85,8 @@ Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* di
   attrs.dropout = dropout;
   attrs.num_proj = sizes[5];
   attrs.time_major = time_major != 0;
-  RNN_OPS_RETURN_IF_ERROR(rnn_ops::MakeRnnConfig(attrs, sizes[0], sizes[1], sizes[2], sizes[3],
-                                                 sizes[4], &problem.config));
+  RNN_OPS_RETURN_IF_ERROR(
+      rnn_ops::MakeRnnConfig(attrs, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], &problem));
   problem.dtype = static_cast<rnn_ops::Dtype>(dtype);
   return rnn_ops::gpu::RnnReserveBytes(problem, /*device=*/0, bytes);
 }
