@@ -117,6 +117,10 @@ def _draw(dice):
             keys["proj_clip"] = dice.one_of((0.0, 0.25)) if keys["P"] else 0.0
         elif keys["cell"] == "lstm":
             keys["norm"] = dice.one_of(("yes", "no"))
+        kept = keys["cell"] == "gru" or keys.get("norm") == "no"
+        if kept and dice.chance(30):
+            keys["zoneout"] = dice.one_of((0.25, 0.5, 1.0))
+            keys["drawn"] = dice.one_of(("yes", "no")) if keys["run"] != "packed" else "no"
     elif op == LAYER and dice.chance(40):
         keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
     if op == BLOCK and dice.chance(30):
@@ -161,7 +165,7 @@ def _choices(p):
     if p.op == LAYER:
         found |= {"mask": p.mask, "bias": p.bias, "projection": bool(p.P)}
         found |= {"activation": p.activation, "recurrent_activation": p.recurrent_activation}
-        found["norm"] = p.norm
+        found |= {"norm": p.norm, "zoneout": bool(p.zoneout), "drawn": p.drawn}
     if p.op == LINEAR:
         found |= {"slopes": p.slopes, "adjoint": p.adjoint}
     if p.op in (LAYER, BLOCK):

@@ -48,6 +48,8 @@ class Problem:
     proj_clip: float = _key(0.0, (LAYER,), smallest=0)
     peephole: str = _key("no", (LAYER, BLOCK), one_of=("yes", "no"))
     norm: str = _key("no", (LAYER,), one_of=("yes", "no"))
+    zoneout: float = _key(0.0, (LAYER,), smallest=0)
+    drawn: str = _key("no", (LAYER,), one_of=("yes", "no"))
     order: str = _key("time", _RNN, one_of=("time", "batch"))
     slopes: str = _key("all", (LINEAR,), one_of=("all", "gates", "states", "none"))
     adjoint: str = _key("no", (LINEAR,), one_of=("yes", "no"))
@@ -86,6 +88,16 @@ class Problem:
             self.cell != "lstm" or self.P or self.clip or self.peephole == "yes"
         ):
             raise ValueError("norm is yes, expected an lstm without P, clip and peephole")
+        keeps = self.cell in ("lstm", "gru") and not self.P and not self.clip
+        if self.zoneout and not (
+            self.zoneout <= 1 and keeps and self.peephole == self.norm == "no"
+        ):
+            raise ValueError(
+                f"zoneout is {self.zoneout}, expected at most 1, with an lstm without P, clip, peephole and "
+                "norm, or a gru"
+            )
+        if self.drawn == "yes" and (not self.zoneout or self.run == "packed"):
+            raise ValueError("drawn is yes, expected a zoneout and a run that is not packed")
         if self.proj_clip and not self.P:
             raise ValueError(f"proj_clip is {self.proj_clip}, expected 0 without P")
         fits = self.op == LAYER or self.P <= self.H

@@ -322,11 +322,13 @@ def applicable(problem):
         laws = [rows_in_another_order] if problem.B > 1 else []
         laws += [scaled_inputs, adjoint]
         return laws + ([wider_type] if problem.type == "float32" else [])
-    laws = [rows_in_another_order] if problem.B > 1 and not problem.dropout else []
+    # What is drawn depends on the place of a row, and of a step.
+    drawn = problem.drawn == "yes"
+    laws = [rows_in_another_order] if problem.B > 1 and not (problem.dropout or drawn) else []
     between_layers = problem.op == STACK and problem.dropout
     if problem.T and problem.B and not between_layers:
         laws.append(padding)
-        if problem.D == 1 and problem.T > 1 and problem.run != "packed":
+        if problem.D == 1 and problem.T > 1 and problem.run != "packed" and not drawn:
             laws.append(cut_in_time)
     if problem.op == STACK and problem.L * problem.D > 1 and not between_layers and problem.T:
         laws.append(layer_by_layer)

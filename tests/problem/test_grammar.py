@@ -82,6 +82,7 @@ def test_the_sets_have_every_value_of_every_key():
         "bias",
         "peephole",
         "norm",
+        "drawn",
         "D",
         "slopes",
         "adjoint",

@@ -125,6 +125,7 @@ def _layer(p, draw):
             lengths=None if p.lengths == "full" else lengths(p),
             input_mask=draw.mask("input_mask", gates, p.B, p.I) if x_masked else None,
             recurrent_mask=draw.mask("recurrent_mask", gates, p.B, hidden) if h_masked else None,
+            seed=np.array([p.seed, 0]) if p.drawn == "yes" else None,
         ),
         dy=draw.uniform("dy", 1, p.T, p.B, hidden),
         dh=draw.uniform("dh_n", 1, p.B, hidden),
@@ -134,6 +135,8 @@ def _layer(p, draw):
         # The attributes are float32.
         cell_clip=float(np.float32(p.clip)),
         proj_clip=float(np.float32(p.proj_clip)),
+        zoneout_h=float(np.float32(p.zoneout)),
+        zoneout_c=float(np.float32(p.zoneout)) if p.cell == "lstm" else 0.0,
         # With a small one rounding errors would grow from step to step.
         layer_norm_epsilon=1.0 if p.norm == "yes" else 1e-3,
     )

@@ -1,8 +1,9 @@
 // LayerRNN: one layer with Keras's layout of the weights, masks for each gate, a choice of
-// activations, and an LSTM's projection, peepholes, limits and normalizations.
+// activations, an LSTM's projection, peepholes, limits and normalizations, and zoneout.
 #include <algorithm>
 #include <cmath>
 
+#include "cc/core/dropout.h"
 #include "tests/cc/cpu/kernel_reference.h"
 
 namespace rnn_ops {
@@ -74,7 +75,7 @@ double Limited(double x, double limit) { return limit > 0 ? std::clamp(x, -limit
 
 // One step of one row: from_x = sum of x * mask * W + bias[0], from_h the same with h, R, bias[1].
 struct Step {
-  int64_t row;  // of the sequence tensors
+  int64_t t, row;  // row: of the sequence tensors
   Vec h_prev, c_prev, from_x, from_h, gate, c, h;
   Vec unlimited;  // c
   Vec m;          // what the projection reads
@@ -106,10 +107,11 @@ class Row {
     std::copy_n(v_->c0.begin() + b_ * (p_.mode == kLstm ? H_ : 0), c.size(), c.begin());
     for (int64_t t = 0; t < n; ++t) {
       Step& s = steps[t];
+      s.t = t;
       s.row = p_.time_major ? t * p_.batch + b_ : b_ * p_.max_time + t;
       s.h_prev = h, s.c_prev = c;
       Forward(&s);
-      h = s.h, c = s.c;
+      h = Mixed(t, 0, h, s.h), c = Mixed(t, 1, c, s.c);
       std::copy(h.begin(), h.end(), v_->y.begin() + s.row * S_);
     }
     std::copy(h.begin(), h.end(), v_->h_n.begin() + b_ * S_);
@@ -142,6 +144,25 @@ class Row {
   }
   double Bias(int64_t row, int64_t column) const {
     return row < p_.bias_rows ? v_->bias[row * G_ * H_ + column] : 0;
+  }
+
+  // What zoneout leaves of an old h (state 0) or c (state 1); see DrawKept in cc/cpu.
+  double Kept(int64_t t, int64_t state, int64_t u) const {
+    const float rate = state == 0 ? p_.zoneout_h : p_.zoneout_c;
+    if (!p_.zoneout_drawn) return double{rate};
+    const auto place = static_cast<uint64_t>(t * p_.batch + b_);
+    const uint32_t counter[4] = {static_cast<uint32_t>(u / 4), static_cast<uint32_t>(state),
+                                 static_cast<uint32_t>(place), static_cast<uint32_t>(place >> 32)};
+    uint32_t word[4];
+    Philox4x32({p_.dropout_key[0], p_.dropout_key[1]}, counter, word);
+    return word[u % 4] < DropThreshold(rate) ? 1 : 0;
+  }
+
+  Vec Mixed(int64_t t, int64_t state, const Vec& old, Vec made) const {
+    for (size_t u = 0; u < made.size() && p_.has_zoneout(); ++u) {
+      made[u] += Kept(t, state, u) * (old[u] - made[u]);
+    }
+    return made;
   }
 
   void Forward(Step* s) const {
@@ -272,6 +293,15 @@ class Row {
         v_->dprojection[u * S_ + k] += dhk * s.m[u];
       }
     }
+    Vec kept_dh(S_), kept_dc(dc->size());  // the part that reaches the step before as it is
+    for (int64_t u = 0; u < H_ && p_.has_zoneout(); ++u) {
+      kept_dh[u] = Kept(s.t, 0, u) * dm[u];
+      dm[u] -= kept_dh[u];
+    }
+    for (size_t u = 0; u < dc->size(); ++u) {
+      kept_dc[u] = Kept(s.t, 1, u) * (*dc)[u];
+      (*dc)[u] -= kept_dc[u];
+    }
     if (p_.has_layer_norm) {
       for (int64_t u = 0; u < H_; ++u) {
         (*dc)[u] += dm[u] * s.gate[3 * H_ + u] * act_.Slope(s.c[u]);
@@ -344,7 +374,8 @@ class Row {
         v_->drecurrent_kernel[at] += s.h_prev[k] * RecurrentMask(g, k) * from_h[column];
       }
     }
-    *dh = before;
+    for (int64_t k = 0; k < S_; ++k) (*dh)[k] = before[k] + kept_dh[k];
+    for (size_t u = 0; u < dc->size(); ++u) (*dc)[u] += kept_dc[u];
   }
 
   const RnnProblem& p_;

@@ -148,6 +148,16 @@ void ParseLayer(Words* words, ProblemLine* line) {
   if (p.has_layer_norm && (p.mode != RnnMode::kLstm || !plain)) {
     words->Refuse("norm without lstm, or with P, peephole or clip");
   }
+  p.zoneout_h = static_cast<float>(words->Real("zoneout"));
+  if (p.mode == RnnMode::kLstm) p.zoneout_c = p.zoneout_h;
+  p.zoneout_drawn = words->OneOf("drawn", {"no", "yes"}) == 1;
+  const bool may_keep = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
+  if (p.has_zoneout() && (p.zoneout_h > 1 || !may_keep || !plain || p.has_layer_norm)) {
+    words->Refuse("zoneout above 1, without lstm or gru, or with P, peephole, clip or norm");
+  }
+  if (p.zoneout_drawn && (!p.has_zoneout() || line->run == ProblemRun::kPacked)) {
+    words->Refuse("drawn without zoneout, or with packed");
+  }
   if (p.proj_clip > 0 && p.num_proj == 0) words->Refuse("proj_clip without P");
   p.weight_layout = kKerasWeights;
   const int32_t mask = words->OneOf("mask", kMasks);
@@ -268,12 +278,16 @@ std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
   if (p.proj_clip > 0) s << " proj_clip=" << p.proj_clip;
   if (p.has_peepholes) s << " peephole=yes";
   if (p.has_layer_norm) s << " norm=yes";
+  if (p.zoneout_h > 0) s << " zoneout=" << p.zoneout_h;
+  if (p.zoneout_drawn) s << " drawn=yes";
   if (!p.time_major) s << " order=batch";
   if (!p.is_training) s << " run=inference";
   std::ostringstream rest;
   if (layer && p.mode == RnnMode::kGru && p.bias_rows == 1) rest << " bias_rows=1";
   if (!p.bf16_products && p.dtype == kBFloat16) rest << " bf16_products=0";
-  if (p.dropout > 0) rest << " dropout_key=" << p.dropout_key[0] << "," << p.dropout_key[1];
+  if (p.mode == RnnMode::kLstm && p.zoneout_c != p.zoneout_h) rest << " zoneout_c=" << p.zoneout_c;
+  if (p.dropout > 0 || p.zoneout_drawn)
+    rest << " dropout_key=" << p.dropout_key[0] << "," << p.dropout_key[1];
   if (!rest.str().empty()) s << " #" << rest.str();
   return s.str();
 }

@@ -126,6 +126,21 @@ inline RnnCase RandomLayerNormCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
+// Zoneout of an LSTM or a GRU, drawn or as its mean.
+inline RnnCase RandomZoneoutCase(std::mt19937_64& random, Dtype dtype) {
+  RnnCase c = RandomLayerCase(random, dtype);
+  RnnProblem& p = c.problem;
+  p.mode = random() % 2 ? RnnMode::kLstm : RnnMode::kGru;
+  p.bias_rows = static_cast<int32_t>(random() % 2);
+  p.zoneout_h = 0.25f * static_cast<float>(random() % 5);
+  if (p.mode == RnnMode::kLstm) p.zoneout_c = 0.375f * static_cast<float>(random() % 3);
+  p.zoneout_drawn = p.has_zoneout() && random() % 2 == 0;
+  p.dropout_key[0] = static_cast<uint32_t>(random());
+  if (random() % 2 == 0) p.activation = static_cast<Activation>(random() % 6);
+  if (random() % 2 == 0) p.recurrent_activation = static_cast<Activation>(random() % 4);
+  return c;
+}
+
 }  // namespace testing
 }  // namespace cpu
 }  // namespace rnn_ops

@@ -215,6 +215,24 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayerNorm) {
   }
 }
 
+TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfZoneout) {
+  std::mt19937_64 random(16);
+  for (const auto& [batch, steps] : {std::pair<int64_t, int64_t>{1, 80}, {7, 30}, {40, 12}}) {
+    for (RnnMode mode : {RnnMode::kLstm, RnnMode::kGru}) {
+      for (bool drawn : {false, true}) {
+        RnnCase c = MakeCase(batch == 40 ? kBFloat16 : kFloat32, static_cast<int32_t>(mode), steps,
+                             batch, 19, 69);
+        UseKerasWeights(drawn, drawn, &c);
+        c.problem.zoneout_h = 0.25f;
+        if (mode == RnnMode::kLstm) c.problem.zoneout_c = 0.5f;
+        c.problem.zoneout_drawn = drawn;
+        if (batch > 1) RandomLengths(random, &c);
+        CheckThreadsAndLayouts(c);
+      }
+    }
+  }
+}
+
 // A call too short to pack its weights, with units enough to share.
 TEST(RnnExactness, ThreadsDoNotChangeABitOfAShortCall) {
   for (int32_t mode : kLayerModes) {

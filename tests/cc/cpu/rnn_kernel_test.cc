@@ -93,6 +93,10 @@ TEST(RnnKernels, RandomLayerNormsInFloat64) { CheckRandomProblems(RandomLayerNor
 
 TEST(RnnKernels, RandomLayerNormsInFloat32) { CheckRandomProblems(RandomLayerNormCase, kFloat32); }
 
+TEST(RnnKernels, RandomZoneoutInFloat64) { CheckRandomProblems(RandomZoneoutCase, kFloat64); }
+
+TEST(RnnKernels, RandomZoneoutInFloat32) { CheckRandomProblems(RandomZoneoutCase, kFloat32); }
+
 // Longer than every block of the kernels: depth 256 and 512, chunks and reductions of 256 rows, and
 // weights large enough that threads share the units of many rows.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
@@ -197,12 +201,13 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
 // end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
-  for (int k = 0; k < 120; ++k) {
+  for (int k = 0; k < 150; ++k) {
     const Dtype dtype = k % 2 ? kFloat16 : kBFloat16;
-    RnnCase c = k < 30   ? RandomCase(random, dtype)
-                : k < 60 ? RandomLayerCase(random, dtype)
-                : k < 90 ? RandomGatesCase(random, dtype)
-                         : RandomLayerNormCase(random, dtype);
+    RnnCase c = k < 30    ? RandomCase(random, dtype)
+                : k < 60  ? RandomLayerCase(random, dtype)
+                : k < 90  ? RandomGatesCase(random, dtype)
+                : k < 120 ? RandomLayerNormCase(random, dtype)
+                          : RandomZoneoutCase(random, dtype);
     c.problem.bf16_products = false;
     const RnnValues inputs = RandomInputs(c, k);
     RnnCase wide_case = c;

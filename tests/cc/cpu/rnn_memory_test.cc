@@ -19,12 +19,13 @@ constexpr ThreadBudget kThreads = {2, 1, 0};
 // Nothing of what memory held before the call is in the results.
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
-  for (uint64_t seed = 0; seed < 220; ++seed) {
+  for (uint64_t seed = 0; seed < 260; ++seed) {
     const Dtype dtype = kDtypes[seed % 4];
     const RnnCase c = seed < 60    ? RandomCase(random, dtype)
                       : seed < 120 ? RandomLayerCase(random, dtype)
                       : seed < 180 ? RandomGatesCase(random, dtype)
-                                   : RandomLayerNormCase(random, dtype);
+                      : seed < 220 ? RandomLayerNormCase(random, dtype)
+                                   : RandomZoneoutCase(random, dtype);
     const RnnValues inputs = RandomInputs(c, seed);
     for (const KernelTable* table : Tables()) {
       SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
