@@ -94,6 +94,8 @@ class _Stack(_Peer):
         dtype = tf.as_dtype(p.dtype)
         x, params, dy = (tf.cast(v, dtype) for v in (x, np.concatenate(flat), dy))
         h = tf.zeros((p.L * p.D, p.B, p.H), dtype)
+        # Made once: an eager tf.zeros takes longer than a short call.
+        c = h if p.cell == "lstm" else tf.zeros((), dtype)
         lengths = tf.fill((p.B,), p.T)
 
         network = {
@@ -106,7 +108,7 @@ class _Stack(_Peer):
             return call(
                 input=x,
                 input_h=h,
-                input_c=h if p.cell == "lstm" else tf.zeros((), dtype),
+                input_c=c,
                 params=params,
                 sequence_lengths=lengths,
                 **network,
