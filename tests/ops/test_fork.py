@@ -2,8 +2,6 @@
 
 import os
 import signal
-import threading
-import time
 
 import tf_rnn_ops
 from reference.spec import RnnSpec
@@ -36,28 +34,3 @@ def test_a_call_in_a_child_is_that_of_its_parent(rng):
     want = run()
     call_in_child(run, want)
     assert run() == want
-
-
-# The threads hold memory of the block cache, and some lock, when the process is doubled.
-def test_a_fork_while_other_threads_call(rng):
-    run = forward_and_backward(rng)
-    want = run()
-    ends, wrong = threading.Event(), []
-
-    def keep_calling():
-        while not ends.is_set():
-            if run() != want:
-                wrong.append(threading.current_thread().name)
-
-    threads = [threading.Thread(target=keep_calling) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    try:
-        for _ in range(5):
-            time.sleep(0.01)  # so that they are somewhere else
-            call_in_child(run, want)
-    finally:
-        ends.set()
-        for thread in threads:
-            thread.join()
-    assert not wrong
