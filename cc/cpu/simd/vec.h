@@ -48,33 +48,79 @@ EIGEN_ALWAYS_INLINE Packet<T> Set(T value) {
   return Eigen::internal::pset1<Packet<T>>(value);
 }
 
-// The first n lanes from memory, zeros in the rest; nothing beyond p[n - 1] is read.
+// The first n lanes where they are fewer than V; n may be negative, which is as 0.
+//
+// WHY masks where there are some: with AVX-512 they make the object a sixth smaller than copies on
+// the stack do.
+#if defined(RNN_OPS_ISA_AVX512)
+
+inline uint32_t MaskOfTail(int64_t n) { return n <= 0 ? 0 : (1u << n) - 1; }
+
+EIGEN_ALWAYS_INLINE Packet<float> LoadTail(const float* p, int64_t n) {
+  return _mm512_maskz_loadu_ps(static_cast<__mmask16>(MaskOfTail(n)), p);
+}
+EIGEN_ALWAYS_INLINE Packet<double> LoadTail(const double* p, int64_t n) {
+  return _mm512_maskz_loadu_pd(static_cast<__mmask8>(MaskOfTail(n)), p);
+}
+EIGEN_ALWAYS_INLINE void StoreTail(float* p, const Packet<float>& v, int64_t n) {
+  _mm512_mask_storeu_ps(p, static_cast<__mmask16>(MaskOfTail(n)), v);
+}
+EIGEN_ALWAYS_INLINE void StoreTail(double* p, const Packet<double>& v, int64_t n) {
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>(MaskOfTail(n)), v);
+}
 template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> LoadFirst(const T* p, int64_t n) {
-  if (n >= kLanes<T>) return Load(p);
+Packet<T> KeepTail(const Packet<T>& v, int64_t n);
+template <>
+EIGEN_ALWAYS_INLINE Packet<float> KeepTail<float>(const Packet<float>& v, int64_t n) {
+  return _mm512_maskz_mov_ps(static_cast<__mmask16>(MaskOfTail(n)), v);
+}
+template <>
+EIGEN_ALWAYS_INLINE Packet<double> KeepTail<double>(const Packet<double>& v, int64_t n) {
+  return _mm512_maskz_mov_pd(static_cast<__mmask8>(MaskOfTail(n)), v);
+}
+
+#else
+
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> LoadTail(const T* p, int64_t n) {
   alignas(64) T lanes[kLanes<T>] = {};
   for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
   return Load(lanes);
+}
+template <typename T>
+EIGEN_ALWAYS_INLINE void StoreTail(T* p, const Packet<T>& v, int64_t n) {
+  alignas(64) T lanes[kLanes<T>];
+  Store(lanes, v);
+  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> KeepTail(const Packet<T>& v, int64_t n) {
+  alignas(64) T lanes[kLanes<T>];
+  Store(lanes, v);
+  return LoadTail(lanes, n);
+}
+
+#endif
+
+// The first n lanes from memory, zeros in the rest; nothing beyond p[n - 1] is read.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> LoadFirst(const T* p, int64_t n) {
+  return n >= kLanes<T> ? Load(p) : LoadTail(p, n);
 }
 
 template <typename T>
 EIGEN_ALWAYS_INLINE void StoreFirst(T* p, const Packet<T>& v, int64_t n) {
   if (n >= kLanes<T>) {
     Store(p, v);
-    return;
+  } else {
+    StoreTail(p, v, n);
   }
-  alignas(64) T lanes[kLanes<T>];
-  Store(lanes, v);
-  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
 
 // v with zeros in the lanes from n on.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> KeepFirst(const Packet<T>& v, int64_t n) {
-  if (n >= kLanes<T>) return v;
-  alignas(64) T lanes[kLanes<T>];
-  Store(lanes, v);
-  return LoadFirst(lanes, n);
+  return n >= kLanes<T> ? v : KeepTail<T>(v, n);
 }
 
 using Eigen::internal::padd;
