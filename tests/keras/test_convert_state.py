@@ -101,6 +101,14 @@ def test_a_layer_with_assets():
     assert tf_rnn_ops.keras.convert(model).layers[0].text == "to be kept"
 
 
+def test_a_layer_that_only_saves_assets(x):
+    class Logs(keras.layers.Dense):
+        def save_assets(self, folder):
+            (pathlib.Path(folder) / "log").write_text("nothing reads this")
+
+    assert_same_predictions(keras.Sequential([keras.Input((None, 3)), Logs(4)]), x)
+
+
 class Scale(keras.layers.Layer):
     """Holds its state in an array, and knows how to save it."""
 
@@ -132,6 +140,35 @@ def test_a_layer_that_cannot_save_its_state():
 
     with pytest.raises(ValueError, match="convert: the layer .* no state here .*accelerate"):
         tf_rnn_ops.keras.convert(Broken())
+
+
+OTHERS = {
+    "variables": lambda: keras.layers.Dense(5),
+    "layers": lambda: keras.layers.EinsumDense("abc,cd->abd", (None, 4), bias_axes="d"),
+}
+
+
+@pytest.mark.parametrize("differs", OTHERS)
+def test_a_copy_that_differs(differs):
+    inner = iter([keras.layers.Dense(4), OTHERS[differs]()])
+
+    class Another(keras.Model):
+        """Has another layer each time it is made."""
+
+        def __init__(self, **arguments):
+            super().__init__(**arguments)
+            self.inner = next(inner)
+
+        def build(self, shape):
+            self.inner.build(shape)
+
+        def call(self, x):
+            return self.inner(x)
+
+    model = Another()
+    model.build((None, 6, 3))
+    with pytest.raises(ValueError, match="The copy of .* differs from it"):
+        tf_rnn_ops.keras.convert(model)
 
 
 def test_dense_with_lora(x):

@@ -210,6 +210,14 @@ def test_weights_of_tensorflow_1(part, forget_bias, rng):
         assert bounds.error("output", got[:, t].numpy(), h.numpy()) < 1e-13, t
 
 
+def test_weights_of_tensorflow_1_for_one_feature():
+    kernel = np.arange(3 * 8.0).reshape(3, 8)
+    own, recurrent, _ = from_lstm_cell(kernel, np.zeros(8))
+    columns = [0, 1, 4, 5, 2, 3, 6, 7]
+    np.testing.assert_array_equal(own, kernel[:1, columns])
+    np.testing.assert_array_equal(recurrent, kernel[1:, columns])
+
+
 def test_weights_of_tensorflow_1_that_do_not_fit():
     kernel, bias = np.zeros((5, 8)), np.zeros(8)
     for given, message in (

@@ -255,6 +255,7 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
     "tf_rnn_ops/params/_onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
     "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
+    "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert": ["tests/keras/test_keras_convert.py"],
     "tf_rnn_ops/keras/_carry": ["tests/keras/test_convert_state.py"],

@@ -112,6 +112,8 @@ def _lstm(width=2, units=3):
         ([_lstm(), _lstm(2)], r"kernel of layer 1 must have shape \(3, 12\).*\(2, 12\)"),
         ([_lstm(), _lstm(3) * 2], "Layer 1 must have 2 or 3 arrays.*has 6"),
         ([_lstm() + _lstm(3)], r"kernel of layer 0, backward must have shape \(2, 12\)"),
+        ([[np.ones(2), *_lstm()[1:], *_lstm()]], "kernel of layer 0, forward must have 2 dim"),
+        ([[np.ones(2), *_lstm()[1:]]], "kernel of layer 0 must have 2 dim"),
         ([_lstm(), _lstm(3, units=4)], r"recurrent_kernel of layer 1|kernel of layer 1"),
         ([_lstm()[:2] + [np.ones((2, 12))]], "bias of layer 0 must have 1 dimensions"),
         ([_lstm()[:2] + [np.ones(9)]], r"bias of layer 0 must have shape \(12,\).*\(9,\)"),

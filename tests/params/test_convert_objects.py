@@ -196,7 +196,8 @@ def test_cudnn_layers(cls, how, rng):
     want.build(x.shape)
     want.set_weights(_as_keras_2_converts(first, gates))
     source = first if how == "arrays" else cls("a", first)
-    _assert_runs_as(params.from_cudnn_layer(source), want, x)
+    for alone in (source, [source]):
+        _assert_runs_as(params.from_cudnn_layer(alone), want, x)
 
 
 def test_bad_cudnn_weights(rng):
