@@ -36,6 +36,30 @@ def generator(seed):
     return keras.random.SeedGenerator(seed)
 
 
+def replayed(fn, generators):
+    """fn, whose second and later calls draw from the generators what the first one did.
+
+    For what computes a call again, after which the generators are as they were before.
+    """
+    starts = None
+
+    def call(*args, **kwargs):
+        nonlocal starts
+        states = [tf.identity(seeds.state.value) for seeds in generators]
+        if starts is None:
+            starts = states
+            return fn(*args, **kwargs)
+        for seeds, start in zip(generators, starts, strict=True):
+            seeds.state.assign(start)
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            for seeds, state in zip(generators, states, strict=True):
+                seeds.state.assign(state)
+
+    return call
+
+
 def draw(seeds):
     """Draws the seed of one call of StatelessCudnnRNNV3, int64 [2].
 

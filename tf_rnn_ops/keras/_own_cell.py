@@ -4,16 +4,13 @@ import inspect
 
 import keras
 
-from tf_rnn_ops.keras import _fused
-from tf_rnn_ops.keras.layers import jit_property, path_options
+from tf_rnn_ops.keras.layers import OneOp, path_options
 
 _BOTH = ("dtype", "trainable")
 
 
-class OwnCell(keras.layers.RNN):
+class OwnCell(OneOp, keras.layers.RNN):
     """A layer over a cell that it makes, with the arguments of both."""
-
-    supports_jit = jit_property()
 
     def __init__(self, cell_class, cell_name, units, arguments):
         """Creates the layer.
@@ -37,10 +34,6 @@ class OwnCell(keras.layers.RNN):
     def units(self):
         """Number of units, H."""
         return self.cell.units
-
-    def inner_loop(self, sequences, initial_state, mask, training=False):
-        """Runs all time steps; see keras.layers.RNN."""
-        return _fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
 
     def get_config(self):
         """Returns the arguments of the constructor."""

@@ -2,6 +2,7 @@
 
 import keras
 
+from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras import _eligibility, _fused
 
 _PACKAGE = "tf_rnn_ops"
@@ -47,7 +48,7 @@ def path_options(layer):
     return options
 
 
-class _OneOp:
+class OneOp:
     """What all layers override."""
 
     supports_jit = jit_property()
@@ -56,8 +57,14 @@ class _OneOp:
         """Runs all time steps; see keras.layers.RNN."""
         return _fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
 
+    def rematerialized_call(self, fn, *args, **kwargs):
+        """Lets keras.RematScope drop the same units when it computes again; see keras.Operation."""
+        cells = [c for c in _eligibility.cells_of(self) if hasattr(c, "seed_generator")]
+        seeds = [cell.seed_generator for cell in cells]
+        return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
-class _WithOwnCell(_OneOp):
+
+class _WithOwnCell(OneOp):
     """What the layers override that make their cell."""
 
     def get_config(self):
@@ -117,7 +124,7 @@ class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
-class RNN(_OneOp, keras.layers.RNN):
+class RNN(OneOp, keras.layers.RNN):
     """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
 
     Of cells that are exactly keras.layers.LSTMCell, GRUCell or SimpleRNNCell, one alone, a list of
