@@ -41,10 +41,10 @@ class Widened {
     Convert(static_cast<const Narrow*>(tensor), wide, n, *parallel_);
     return wide;
   }
-  // Room for an output, to be rounded by Round.
+  // Room for an output, to be rounded by Round. An absent one is null or has no elements.
   float* Out(void* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
-    if (arena_.measuring() || tensor == nullptr) return nullptr;
+    if (arena_.measuring() || tensor == nullptr || n == 0) return nullptr;
     RNN_DCHECK(num_outputs_ < kMaxOutputs);
     outputs_[num_outputs_++] = {wide, static_cast<Narrow*>(tensor), n};
     return wide;
@@ -56,7 +56,8 @@ class Widened {
   }
 
  private:
-  static constexpr int kMaxOutputs = 8;  // the gradients of BlockLSTM and LayerRNN have the most
+  // The gradients of BlockLSTM, and of LayerRNN with a projection and peepholes.
+  static constexpr int kMaxOutputs = 8;
 
   struct Output {
     const float* wide;
