@@ -165,14 +165,18 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   if (p.zoneout_drawn) p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
   Tensors tensors(bytes, dtype);
   cpu::LayerWeights& weights = call.forward.layer;
-  weights.kernel = tensors.Filled(shapes["kernel"]);
-  weights.recurrent_kernel = tensors.Filled(shapes["recurrent_kernel"]);
-  weights.bias = tensors.Filled(shapes["bias"]);
-  weights.projection = tensors.Filled(shapes["projection"]);
-  weights.peepholes = tensors.Filled(shapes["peepholes"]);
-  weights.layer_norm = tensors.Filled(shapes["layer_norm"]);
-  weights.input_mask = tensors.Filled(shapes["input_mask"]);
-  weights.recurrent_mask = tensors.Filled(shapes["recurrent_mask"]);
+  // An input that is absent is null for the kernels, as the ops' tables see to.
+  auto given_or_null = [&](const char* name) -> const void* {
+    return IsAbsent(shapes[name]) ? nullptr : tensors.Filled(shapes[name]);
+  };
+  weights.kernel = given_or_null("kernel");
+  weights.recurrent_kernel = given_or_null("recurrent_kernel");
+  weights.bias = given_or_null("bias");
+  weights.projection = given_or_null("projection");
+  weights.peepholes = given_or_null("peepholes");
+  weights.layer_norm = given_or_null("layer_norm");
+  weights.input_mask = given_or_null("input_mask");
+  weights.recurrent_mask = given_or_null("recurrent_mask");
   call.backward.layer = weights;
   call.backward.dkernel = tensors.Output(shapes["kernel"]);
   call.backward.drecurrent_kernel = tensors.Output(shapes["recurrent_kernel"]);
