@@ -52,7 +52,8 @@ struct RnnProblem : RnnConfig {
   bool bf16_products = false;
 };
 
-// The weights with kKerasWeights. Gates are in Keras's order: LSTM i, f, c, o; GRU z, r, h.
+// The weights with kKerasWeights; null where there are none. Gates are in Keras's order: LSTM i, f,
+// c, o; GRU z, r, h.
 struct LayerWeights {
   const void* kernel;            // [I, G*H]
   const void* recurrent_kernel;  // [S, G*H]

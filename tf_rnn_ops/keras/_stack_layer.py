@@ -1,7 +1,5 @@
 """What the layers of cudnn_stack compute."""
 
-import functools
-
 import keras
 import tensorflow as tf
 
@@ -200,12 +198,9 @@ class CudnnStack(StackOptions):
         )
 
     def rematerialized_call(self, fn, *args, **kwargs):
-        """Lets keras.RematScope compute again with the same seed; see keras.Operation."""
-        drops = self.seed_generator is not None and kwargs.get("training")
-        if drops and "dropout_seed" not in kwargs:
-            seed = _seeds.draw(self.seed_generator)
-            fn = functools.partial(fn, dropout_seed=seed)
-        return super().rematerialized_call(fn, *args, **kwargs)
+        """Lets keras.RematScope drop the same units when it computes again; see keras.Operation."""
+        seeds = [] if self.seed_generator is None else [self.seed_generator]
+        return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
     def _infer(self, tensors):
         if not can_keep_packed(self):
