@@ -7,8 +7,9 @@
 // dtype: float32, bfloat16, or widened: tensors of bfloat16 whose products are taken in float32.
 //
 // --against: a shared object of an older build. Each call is made with both in turn, and the last
-// column is the new time by the old one, each of the fastest tenth of its calls: what else runs on
-// the machine meets both, and leaves those alone.
+// two columns are the new time by the old one: each of the fastest tenth of its calls, which what
+// else runs on the machine leaves alone, and of all calls, the medians, which show how it slows
+// both.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -185,6 +186,7 @@ RnnSizes LargerSizes(const Builds& builds, SizesOf sizes, const RnnProblem& p,
 struct Timing {
   double seconds;
   double ratio = 0;  // new by old
+  double median_ratio = 0;
 };
 
 // call(table), with both builds in turn where there are two.
@@ -204,13 +206,14 @@ Timing TimeBuilds(const Builds& builds, int rounds, const Call& call) {
       seconds[k].push_back(since(begin));
     }
   }
-  auto fast = [](std::vector<double>& all) {
-    const size_t tenth = all.size() / 10;
-    std::nth_element(all.begin(), all.begin() + tenth, all.end());
-    return all[tenth];
+  auto quantile = [](std::vector<double>& all, double q) {
+    const size_t at = static_cast<size_t>(all.size() * q);
+    std::nth_element(all.begin(), all.begin() + at, all.end());
+    return all[at];
   };
-  const double now = fast(seconds[0]);
-  return {now, now / fast(seconds[1])};
+  const double now = quantile(seconds[0], 0.1);
+  return {now, now / quantile(seconds[1], 0.1),
+          quantile(seconds[0], 0.5) / quantile(seconds[1], 0.5)};
 }
 
 void Line(const Shape& shape, const KernelTable& table, int threads, const char* pass,
@@ -219,7 +222,7 @@ void Line(const Shape& shape, const KernelTable& table, int threads, const char*
   std::printf("| %s | %s | %d | %s | %.4g | %.1f | %.0f%% | %.3g | %.3g |", shape.text.c_str(),
               table.isa, threads, pass, timing.seconds * 1e3, rate, 100 * rate / (peak * threads),
               scratch / 1e6, reserve / 1e6);
-  if (timing.ratio > 0) std::printf(" %.3f |", timing.ratio);
+  if (timing.ratio > 0) std::printf(" %.3f | %.3f |", timing.ratio, timing.median_ratio);
   std::printf("\n");
   std::fflush(stdout);
 }

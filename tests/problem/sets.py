@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import json
+import math
 import pathlib
 import subprocess
 import tempfile
@@ -87,7 +88,12 @@ def settings():
 
     isas = ISAS[: ISAS.index(tf_rnn_ops.cpu_isa()) + 1]
     pairs = len(isas) * len(THREADS)
-    return [Setting(isas[k % len(isas)], THREADS[k % len(THREADS)]) for k in range(pairs)]
+    # Both change from block to block; where they have come round together, one is moved on.
+    rounds = math.lcm(len(isas), len(THREADS))
+    return [
+        Setting(isas[k % len(isas)], THREADS[(k + k // rounds) % len(THREADS)])
+        for k in range(pairs)
+    ]
 
 
 def _version():

@@ -43,7 +43,9 @@ Status Validate(const RnnDims& dims, int64_t seq_len_max) {
   const bool set = config.max_time == dims.max_time && config.batch == dims.batch &&
                    config.input_size == dims.input_size && config.num_units == dims.num_units &&
                    config.seq_len == seq_len_max;
-  if (status.ok()) EXPECT_TRUE(set);
+  if (status.ok()) {
+    EXPECT_TRUE(set);
+  }
   return status;
 }
 
