@@ -4,6 +4,7 @@ import itertools
 import json
 
 import pytest
+
 import tf_rnn_ops
 from problem import draw, sets
 
