@@ -51,7 +51,7 @@ def _run_in_graph(ops, call, functions):
     lists = [len(value) for value in call.tensors.values() if isinstance(value, list)]
     key = repr((call.op, call.attrs, lists))
     if key not in functions:
-        functions[key] = calls.trace(ops, call, static=False)
+        functions[key] = calls.trace(ops, call)
     functions[key](*calls.arguments(call))
 
 
@@ -63,7 +63,7 @@ def raised_by(ops, call, mode, functions=None):
         elif mode == "graph":
             _run_in_graph(ops, call, functions)
         else:
-            calls.trace(ops, call, static=True)
+            calls.build(ops, call)
     except Exception as error:  # noqa: BLE001  (which type it is, the parent checks)
         return type(error).__name__, str(error)
     return None, ""

@@ -96,15 +96,25 @@ def arguments(call):
     return [tf.constant(a) for a in _flatten(call)[0]]
 
 
-def trace(ops, call, static):
-    """A concrete function with the call's shapes (static) or with unknown ranks."""
+def build(ops, call):
+    """Puts the call in a graph that knows all shapes, which is not run."""
     import tensorflow as tf
 
     flat, rebuild = _flatten(call)
-    arrays = [np.asarray(a) for a in flat]
-    signature = [tf.TensorSpec(a.shape if static else None, a.dtype) for a in arrays]
+    with tf.Graph().as_default():
+        arrays = [np.asarray(a) for a in flat]
+        tensors = [tf.compat.v1.placeholder(a.dtype, a.shape) for a in arrays]
+        function_of(ops, call.op)(**rebuild(tensors), **call.attrs)
 
-    @tf.function(input_signature=signature)
+
+def trace(ops, call):
+    """A concrete function with unknown ranks."""
+    import tensorflow as tf
+
+    flat, rebuild = _flatten(call)
+    signature = [tf.TensorSpec(None, np.asarray(a).dtype) for a in flat]
+
+    @tf.function(input_signature=signature, autograph=False)
     def function(*tensors):
         return function_of(ops, call.op)(**rebuild(tensors), **call.attrs)
 

@@ -278,7 +278,7 @@ def test_shapes_are_refused_when_it_is_compiled(rng):
     case = layer_cases.layer_case("lstm", (5, 3, 4, 6), rng, "float32")
     forward = layer_ops.calls(ops, case)[0]
     forward = forward.with_tensor("input_h", np.zeros([2, 6], np.float32))
-    unknown = calls.trace(ops, forward, static=False)  # so that building the graph finds nothing
+    unknown = calls.trace(ops, forward)  # so that building the graph finds nothing
     run = tf.function(
         lambda *t: unknown(*t),
         jit_compile=True,
