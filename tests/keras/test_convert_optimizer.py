@@ -87,6 +87,20 @@ def test_variables_without_weight_decay(x, y, trained, scaled):
     assert_train_the_same((model, tf_rnn_ops.keras.convert(model)), x, y)
 
 
+class Forgetful(keras.optimizers.SGD):
+    """Leaves an argument out of its config, and with it a variable for each weight."""
+
+    def get_config(self):
+        return super().get_config() | {"momentum": 0.0}
+
+
+def test_an_optimizer_that_its_config_does_not_describe(x, y):
+    model = compiled(Forgetful(0.1, momentum=0.9))
+    model.fit(x, y, verbose=0)
+    with pytest.raises(ValueError, match="copy of the optimizer '.*' .* differs.*accelerate"):
+        tf_rnn_ops.keras.convert(model)
+
+
 class Schedule(keras.optimizers.schedules.LearningRateSchedule):
     def __call__(self, step):
         return 0.1

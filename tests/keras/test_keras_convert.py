@@ -67,9 +67,10 @@ def functional():
     shared = keras.layers.LSTM(3, return_sequences=True, name="shared")
     x = shared(shared(x))
     x = keras.layers.Bidirectional(keras.layers.GRU(2, return_sequences=True), merge_mode="sum")(x)
-    nested = keras.Sequential([keras.Input((None, 2)), keras.layers.LSTM(4)], name="nested")
+    double = keras.layers.Lambda(lambda values: 2 * values, name="double")
+    nested = keras.Sequential([keras.Input((None, 2)), keras.layers.LSTM(4), double], name="nested")
     x = nested(keras.ops.tanh(x))
-    x = keras.layers.Lambda(lambda values: 2 * values, name="double")(x)
+    x = keras.layers.Lambda(lambda values: values - 1, name="less")(x)
     return keras.Model(inputs, keras.layers.Dense(2)(x))
 
 
@@ -181,11 +182,41 @@ def test_a_layer_alone(x):
     np.testing.assert_allclose(converted(x), want, atol=1e-6)
 
 
+class Sized(keras.layers.Layer):
+    """Knows the size of its input, and builds itself when it is made."""
+
+    def __init__(self, size, **kwargs):
+        super().__init__(**kwargs)
+        self.size = size
+        self.build((None, size))
+
+    def build(self, shape):
+        self.factors = self.add_weight(shape=shape[1:], initializer="normal")
+
+    def call(self, x):
+        return x * self.factors
+
+    def get_config(self):
+        return {**super().get_config(), "size": self.size}
+
+
+def test_a_layer_that_builds_itself(x):
+    layer = Sized(3)
+    np.testing.assert_array_equal(tf_rnn_ops.keras.convert(layer)(x), layer(x))
+
+
 def test_an_unbuilt_model(x):
     model = keras.Sequential([keras.layers.GRU(3)])
     converted = tf_rnn_ops.keras.convert(model)
     assert not converted.built and recurrent_classes(converted) == {tf_rnn_ops.keras.GRU}
     assert converted(x).shape == (4, 3)
+
+
+def test_an_rnn_of_cells_of_keras():
+    layer = keras.layers.RNN([keras.layers.LSTMCell(3), keras.layers.GRUCell(2)])
+    converted = tf_rnn_ops.keras.convert(layer)
+    assert type(converted) is tf_rnn_ops.keras.RNN
+    assert type(tf_rnn_ops.keras.convert(converted, to="keras")) is keras.layers.RNN
 
 
 def test_subclasses_and_other_cells_stay(x):

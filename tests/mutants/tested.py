@@ -250,16 +250,22 @@ CORE_FILES = _files("cc/core/*.cc", "cc/core/*.h", "cc/cpu/heuristics.h", "cc/cp
 KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/*.h", "cc/cpu/rows/*.h")
 PYTHON_TESTS = {
     "tf_rnn_ops/params/layout": ["tests/params/test_layout.py"],
-    "tf_rnn_ops/params/torch": ["tests/params/test_convert_torch.py"],
+    "tf_rnn_ops/params/torch": [
+        "tests/params/test_convert_torch.py", "tests/params/test_convert_objects.py",
+    ],
     "tf_rnn_ops/params/keras": ["tests/params/test_convert_keras.py", "tests/params"],
     "tf_rnn_ops/params/onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
-    "tf_rnn_ops/params/_onnx": ["tests/params/test_convert_onnx.py", "tests/params"],
+    "tf_rnn_ops/params/_onnx": [
+        "tests/params/test_convert_onnx.py", "tests/params", "tests/keras/test_onnx_layers.py",
+    ],
     "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
     "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
     "tf_rnn_ops/params/": ["tests/params"],
     "tf_rnn_ops/keras/_convert": ["tests/keras/test_keras_convert.py"],
-    "tf_rnn_ops/keras/_carry": ["tests/keras/test_convert_state.py"],
-}
+    "tf_rnn_ops/keras/_carry": [
+        "tests/keras/test_convert_state.py", "tests/keras/test_convert_optimizer.py",
+    ],
+}  # fmt: skip
 PYTHON_FILES = _files("tf_rnn_ops/params/*.py", "tf_rnn_ops/keras/_convert.py")
 PYTHON_FILES += _files("tf_rnn_ops/keras/_carry.py")
 

@@ -134,5 +134,8 @@ def test_what_keras_does_not_have():
     with pytest.raises(ValueError, match="num_proj is 2"):
         params.to_keras(layout, np.zeros(layout.size))
     layout = params.Layout("lstm", 1, 4, 3)
-    with pytest.raises(ValueError, match="use_bias=False.*layer 0"):
-        params.to_keras(layout, np.ones(layout.size), use_bias=False)
+    for block in (layout.biases[0], layout.biases[-1]):  # an input bias, a recurrent one
+        buffer = np.zeros(layout.size)
+        buffer[block.offset] = 1
+        with pytest.raises(ValueError, match="use_bias=False.*layer 0"):
+            params.to_keras(layout, buffer, use_bias=False)

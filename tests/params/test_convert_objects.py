@@ -118,6 +118,68 @@ def test_refused_layers(make, match):
         params.from_keras(model)
 
 
+BACKWARD = [
+    ({}, {"activation": "relu"}, "activation of layer .* must be 'tanh'.* 'relu'"),
+    ({}, {"recurrent_activation": "relu"}, "recurrent_activation of layer .* 'relu'"),
+    ({"go_backwards": True}, {"go_backwards": False}, "go_backwards of layer .* must be False"),
+]
+
+
+@pytest.mark.parametrize(("forward", "backward", "match"), BACKWARD)
+def test_a_backward_layer_with_other_arguments(forward, backward, match):
+    layer = keras.layers.Bidirectional(
+        keras.layers.LSTM(UNITS, **forward),
+        backward_layer=keras.layers.LSTM(UNITS, **{"go_backwards": True, **backward}),
+    )
+    layer.build((None, None, INPUTS))
+    with pytest.raises(ValueError, match=match):
+        params.from_keras(layer)
+
+
+def test_a_backward_layer_of_another_kind():
+    layer = keras.layers.Bidirectional(
+        keras.layers.SimpleRNN(UNITS),
+        backward_layer=keras.layers.SimpleRNN(UNITS, activation="relu", go_backwards=True),
+    )
+    layer.build((None, None, INPUTS))
+    with pytest.raises(ValueError, match="must be of one kind, but .* .'rnn_tanh', 'rnn_relu'."):
+        params.from_keras(layer)
+
+
+def test_a_gru_from_before_reset_after():
+    """That of Keras 2.0: no such argument, and the formula of reset_after=False."""
+
+    class Old(keras.layers.GRU):
+        def get_config(self):
+            config = super().get_config()
+            del config["reset_after"]
+            return config
+
+    layer = Old(UNITS, reset_after=False, use_bias=False)
+    layer.build((None, None, INPUTS))
+    with pytest.raises(ValueError, match="reset_after of layer .* must be True"):
+        params.from_keras(layer)
+
+
+def test_a_config_without_the_arguments_of_keras(rng):
+    class Mine(keras.layers.LSTM):
+        def get_config(self):
+            return {"name": self.name}
+
+    x = rng.standard_normal((2, 6, INPUTS))
+    layer = Mine(UNITS, return_sequences=True, dtype="float64")
+    layer(x)
+    _assert_runs_as(params.from_keras(_randomize(layer, rng)), layer, x)
+
+
+def test_a_layer_with_attributes_of_its_user(rng):
+    layer = _layer("lstm")
+    layer.build((None, None, INPUTS))
+    want = params.from_keras(_randomize(layer, rng)).params
+    layer.params = {"learned": "elsewhere"}
+    assert op_runs.same_bits(params.from_keras(layer).params, want)
+
+
 def test_straight_into_a_layer(rng):
     x = rng.standard_normal((2, 6, INPUTS))
     stock = keras.Sequential(
@@ -141,14 +203,28 @@ def test_straight_into_a_layer(rng):
 class _CuDNNLayer:
     """What of the layers of Keras 2 the converter reads."""
 
-    def __init__(self, name, weights):
-        self.name, self.weights = name, weights
+    def __init__(self, name, weights, go_backwards=False):
+        self.name, self.weights, self.go_backwards = name, weights, go_backwards
 
     def get_weights(self):
         return self.weights
 
     def get_config(self):
-        return {"name": self.name, "go_backwards": False}
+        return {"name": self.name, "go_backwards": self.go_backwards}
+
+
+class Bidirectional:
+    """Likewise, around two such layers."""
+
+    def __init__(self, forward_layer, backward_layer, merge_mode="concat"):
+        self.forward_layer, self.backward_layer = forward_layer, backward_layer
+        self.name, self.merge_mode = "both", merge_mode
+
+    def get_weights(self):
+        return self.forward_layer.get_weights() + self.backward_layer.get_weights()
+
+    def get_config(self):
+        return {"name": self.name, "merge_mode": self.merge_mode}
 
 
 class CuDNNLSTM(_CuDNNLayer):
@@ -184,7 +260,9 @@ def test_cudnn_layers(cls, how, rng):
         want = keras.layers.Bidirectional(make(), dtype="float64")
         want.build(x.shape)
         want.set_weights(sum((_as_keras_2_converts(half, gates) for half in halves), []))
-        _assert_runs_as(params.from_cudnn_layer(halves[0] + halves[1]), want, x)
+        layer = Bidirectional(cls("a", halves[0]), cls("b", halves[1], go_backwards=True))
+        for source in (halves[0] + halves[1], layer):
+            _assert_runs_as(params.from_cudnn_layer(source), want, x)
         return
     first, second = _cudnn_weights(gates, INPUTS, rng), _cudnn_weights(gates, UNITS, rng)
     want = keras.Sequential([make(), make()])
@@ -202,6 +280,8 @@ def test_cudnn_layers(cls, how, rng):
 
 def test_bad_cudnn_weights(rng):
     kernel, recurrent, bias = _cudnn_weights(4, INPUTS, rng)
+    forwards = CuDNNLSTM("a", [kernel, recurrent, bias])
+    backwards = CuDNNLSTM("b", [kernel, recurrent, bias], go_backwards=True)
     for weights, match in (
         ([kernel, recurrent], "must be 3 arrays for each layer, or 6 .* layer 0 has 2"),
         ([], "there is no layer"),
@@ -216,6 +296,11 @@ def test_bad_cudnn_weights(rng):
         ),
         ([[kernel, recurrent, bias], [kernel] * 6], "Layer 1 must have 3 arrays"),
         (keras.layers.LSTM(4), "no layer of class CuDNNLSTM, CuDNNGRU in LSTM"),
+        (backwards, "go_backwards of layer 'b' must be False"),
+        (Bidirectional(backwards, forwards), "go_backwards of layer 'b' must be False"),
+        (Bidirectional(forwards, forwards), "go_backwards of layer 'a' must be True"),
+        (Bidirectional(forwards, backwards, "sum"), "merge_mode of layer 'both' must be 'concat'"),
+        ([forwards, CuDNNGRU("c", [])], "must be of one kind, but .* .'CuDNNLSTM', 'CuDNNGRU'."),
     ):
         with pytest.raises(ValueError, match=match):
             params.from_cudnn_layer(weights)
@@ -328,9 +413,31 @@ def test_models_of_onnx_that_cannot_be_read():
     fed = helper.make_model(helper.make_graph([node], "graph", [], []))
     with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is no constant"):
         params.from_onnx(fed)
+    # Its value is that of every element, not its output.
+    one = helper.make_tensor("one", onnx.TensorProto.FLOAT, [1], [1.0])
+    filled = helper.make_node("ConstantOfShape", ["shape"], ["W"], value=one)
+    fed = helper.make_model(helper.make_graph([filled, node], "graph", [], []))
+    with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is no constant"):
+        params.from_onnx(fed)
     elsewhere = onnx.TensorProto(name="W", data_type=1, dims=[1, 4, 1], data_location=1)
     other = helper.make_model(helper.make_graph([node], "graph", [], [], [elsewhere, elsewhere]))
     with pytest.raises(ValueError, match="values of 'W' are in another file"):
         params.from_onnx(other)
     with pytest.raises(ValueError, match="node is for a model, but it is 'a'"):
         params.from_onnx(params.OnnxNode("RNN", np.ones([1, 3, 2]), np.ones([1, 3, 3])), "a")
+
+
+def test_models_of_onnx_that_do_what_the_op_does_not():
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    shapes = {"W": (1, 8, 3), "R": (1, 8, 2), "P": (1, 6)}
+    tensors = [onnx.numpy_helper.from_array(np.ones(s, np.float32), n) for n, s in shapes.items()]
+    for inputs, attributes, match in (
+        (["x", "W", "R", "", "", "", "", "P"], {}, "layer 0 has peephole weights P"),
+        (["x", "W", "R"], {"clip": 3.0}, r"layer 0 clips its gates .clip=3\.0."),
+        (["x", "W", "R"], {"hidden_size": 3}, "hidden_size of layer 0 must be 2"),
+    ):
+        node = helper.make_node("LSTM", inputs, ["y"], **attributes)
+        model = helper.make_model(helper.make_graph([node], "graph", [], [], tensors))
+        with pytest.raises(ValueError, match=match):
+            params.from_onnx(model)

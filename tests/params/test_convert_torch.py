@@ -81,16 +81,19 @@ def test_prefix_and_other_modules(rng):
 
 def test_without_bias(rng):
     spec = _spec(rng)
-    full = _state_dict(spec, _buffer(spec, rng))
-    weights = {name: array for name, array in full.items() if name.startswith("weight")}
+    state_dict = _state_dict(spec, _buffer(spec, rng))
+    weights = {name: array for name, array in state_dict.items() if name.startswith("weight")}
     converted = params.from_torch(weights, spec.rnn_mode)
     _, biases = converted.layout.unpack(converted.params)
     assert not any(bias.any() for bias in biases)
     back = params.to_torch(*converted, bias=False)
     assert back.keys() == weights.keys()
     assert all(op_runs.same_bits(back[name], weights[name]) for name in back)
-    with pytest.raises(ValueError, match="bias=False"):
-        params.to_torch(*params.from_torch(full, spec.rnn_mode), bias=False)
+    for bias in (converted.layout.biases[0], converted.layout.biases[-1]):  # input, recurrent
+        buffer = converted.params.copy()
+        buffer[bias.offset] = 1
+        with pytest.raises(ValueError, match="bias=False"):
+            params.to_torch(converted.layout, buffer, bias=False)
 
 
 def test_skipped_input_becomes_identity_weights(rng):

@@ -153,7 +153,14 @@ def _carry_optimizer(optimizer, new_optimizer, twins):
             f"model. Do without a copy: {ACCELERATE}"
         )
     new_optimizer.build([twins[id(variable)] for variable in trained])
-    for variable, new_variable in zip(optimizer.variables, new_optimizer.variables, strict=True):
+    variables, new_variables = optimizer.variables, new_optimizer.variables
+    if _shapes(variables) != _shapes(new_variables):
+        raise ValueError(
+            f"The copy of the optimizer {optimizer.name!r} through get_config and from_config differs "
+            f"from it: {len(new_variables)} variables against {len(variables)}, or others. Give its "
+            f"class a get_config that fits, or do without a copy: {ACCELERATE}"
+        )
+    for variable, new_variable in zip(variables, new_variables):
         new_variable.assign(variable)
 
 

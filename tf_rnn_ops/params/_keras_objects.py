@@ -76,26 +76,9 @@ def keras_stack(thing):
         ValueError: A layer computes something else, or the layers are of different kinds.
     """
     layers = stack_of(thing, _RECURRENT)
-    modes = []
-    for layer in layers:
-        one, is_pair = _check_directions(layer)
-        config = one.get_config()
-        kind = _kind(one, _RECURRENT)
-        activation = _name(config.get("activation", "tanh"))
-        if kind == "SimpleRNN" and activation == "relu":
-            modes.append("rnn_relu")
-        else:
-            _require(layer, "activation", activation, "tanh")
-            modes.append({"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "rnn_tanh"}[kind])
-        if kind != "SimpleRNN":
-            recurrent = _name(config.get("recurrent_activation", "sigmoid"))
-            _require(layer, "recurrent_activation", recurrent, "sigmoid")
-        if kind == "GRU":
-            # Keras 2.0 had no such argument and reset before.
-            _require(layer, "reset_after", config.get("reset_after", False), True)
-        if not is_pair:
-            _require(layer, "go_backwards", config.get("go_backwards", False), False)
-    _one_of_each(layers, modes)
+    ones = [one for layer in layers for one in _directions(layer)]
+    modes = [_mode(one) for one in ones]
+    _one_of_each(ones, modes)
     return [layer.get_weights() for layer in layers], modes[0]
 
 
@@ -106,20 +89,36 @@ def cudnn_stack(thing):
         ValueError: The layers are of different kinds, or not as the op is.
     """
     layers = stack_of(thing, _CUDNN)
-    for layer in layers:
-        one, is_pair = _check_directions(layer)
-        if not is_pair:
-            _require(layer, "go_backwards", one.get_config().get("go_backwards", False), False)
-    _one_of_each(layers, [_kind(layer, _CUDNN) for layer in layers])
+    ones = [one for layer in layers for one in _directions(layer)]
+    _one_of_each(ones, [_kind(one, _CUDNN) for one in ones])
     return [layer.get_weights() for layer in layers]
 
 
-def _check_directions(layer):
-    """Returns the (forward) layer, and whether it is one of two."""
-    if not hasattr(layer, "forward_layer"):
-        return layer, False
-    _require(layer, "merge_mode", layer.merge_mode, "concat")
-    return layer.forward_layer, True
+def _directions(layer):
+    """The layer, or both of a Bidirectional one: the backward layer may have other arguments."""
+    ones = [layer]
+    if hasattr(layer, "forward_layer"):
+        _require(layer, "merge_mode", layer.merge_mode, "concat")
+        ones = [layer.forward_layer, layer.backward_layer]
+    for one, backwards in zip(ones, (False, True)):
+        _require(one, "go_backwards", one.get_config().get("go_backwards", False), backwards)
+    return ones
+
+
+def _mode(layer):
+    """The rnn_mode of a layer for one direction, or None if it is no recurrent one."""
+    config, kind = layer.get_config(), _kind(layer, _RECURRENT)
+    activation = _name(config.get("activation", "tanh"))
+    if kind == "SimpleRNN" and activation == "relu":
+        return "rnn_relu"
+    _require(layer, "activation", activation, "tanh")
+    if kind != "SimpleRNN":
+        recurrent = _name(config.get("recurrent_activation", "sigmoid"))
+        _require(layer, "recurrent_activation", recurrent, "sigmoid")
+    if kind == "GRU":
+        # Keras 2.0 had no such argument and reset before.
+        _require(layer, "reset_after", config.get("reset_after", False), True)
+    return {"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "rnn_tanh"}.get(kind)
 
 
 def _one_of_each(layers, modes):
