@@ -47,6 +47,7 @@ LinearPlan<T> MakeLinearPlan(const LinearRecurrenceProblem& p, const ThreadBudge
   split.num_dirs = 1;
   split.threads = threads;
   split.steps = p.max_time;
+  split.registers = kVectorRegisters;
   split.panels = 1;  // units are not shared: the products of a step would wait for each other
   split.recurrent_bytes = Area(Area(p.num_units, columns), static_cast<int64_t>(sizeof(T)));
   split.weight_bytes = split.recurrent_bytes;

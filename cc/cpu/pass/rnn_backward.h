@@ -103,11 +103,9 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
-  const int64_t stream_bytes =
-      s.has_two_stages() ? std::numeric_limits<int64_t>::max() : kBackwardStreamBytes;
-  const Split split =
-      SplitOf(s, steps, rows, in, batch, threads, DensePanels<T>(s.units), stream_bytes);
-  return s.has_two_stages() ? Split{split.slices, 1, split.ns} : split;
+  const bool shared = !s.has_two_stages();
+  return SplitOf(s, steps, rows, in, batch, threads, shared ? DensePanels<T>(s.units) : 1,
+                 shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
 }
 
 // The memory of a backward pass, measured or taken.

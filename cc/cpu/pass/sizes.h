@@ -94,6 +94,7 @@ Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_
   p.num_dirs = s.num_dirs;
   p.threads = threads;
   p.steps = steps;
+  p.registers = kVectorRegisters;
   p.panels = panels;
   p.recurrent_bytes = Area(Area(s.hidden, columns), static_cast<int64_t>(sizeof(T)));
   p.weight_bytes = Area(Area(in + s.hidden, columns), static_cast<int64_t>(sizeof(T)));

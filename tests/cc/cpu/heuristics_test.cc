@@ -17,6 +17,7 @@ SplitProblem Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, in
   p.num_dirs = 1;
   p.threads = {static_cast<int32_t>(threads), kWakeNs, kMeetNs};
   p.steps = steps;
+  p.registers = 32;
   p.panels = (units + 15) / 16;
   p.recurrent_bytes = 16 * units * units;
   p.weight_bytes = 16 * (input + units) * units;
@@ -32,9 +33,19 @@ void Expect(const SplitProblem& p, int64_t slices, int64_t shares) {
 }
 
 TEST(Heuristics, RowsOfASlice) {
-  EXPECT_EQ(RowsOfSlice(0), 4);
-  EXPECT_EQ(RowsOfSlice(int64_t{1} << 20), 4);
-  EXPECT_EQ(RowsOfSlice((int64_t{1} << 20) + 1), 16);
+  auto rows = [](int64_t recurrent_bytes, int64_t registers, int64_t panels) {
+    SplitProblem p = {};
+    p.recurrent_bytes = recurrent_bytes;
+    p.registers = registers;
+    p.panels = panels;
+    return RowsOfSlice(p);
+  };
+  EXPECT_EQ(rows(0, 32, 2), 4);
+  EXPECT_EQ(rows(kMiB, 32, 2), 4);
+  EXPECT_EQ(rows(kMiB + 1, 32, 2), 16);
+  EXPECT_EQ(rows(kMiB, 16, 2), 8);
+  EXPECT_EQ(rows(kMiB, 16, 1), 4) << "units that cannot be shared";
+  EXPECT_EQ(rows(kMiB + 1, 16, 1), 16);
 }
 
 TEST(WorthThreads, GrowsWithTheWork) {
@@ -106,6 +117,19 @@ TEST(ChooseSplit, ManyRowsAreSliced) {
   Expect(Lstm(100, 8, 64, 128, 2), 2, 1);
   Expect(Lstm(100, 32, 256, 256, 2), 2, 1);
   Expect(Lstm(100, 128, 256, 256, 16), 16, 1);
+}
+
+// In slices of four rows tiles of three would be half empty.
+TEST(ChooseSplit, EightRowsStayTogetherWith16Registers) {
+  SplitProblem p = Lstm(30, 8, 256, 256, 2);
+  Expect(p, 2, 1);
+  p.registers = 16;
+  Expect(p, 1, 2);
+  p.panels = 1;
+  Expect(p, 2, 1);
+  p = Lstm(30, 16, 256, 256, 2);
+  p.registers = 16;
+  Expect(p, 2, 1);
 }
 
 // Backwards, where the units of two panels are at most two shares.
