@@ -102,8 +102,11 @@ class Native:
         return program
 
     def _check_code(self, path):
-        made = self._object(path, path)
-        if filecmp.cmp(made, self.build.object_of(path), shallow=False):
+        if any(self._includes(s, path) for s in [*self.tests, *self.helpers]):
+            return
+        sources = [s for s in self.sources if self._includes(s, path)]
+        pairs = ((self._object(s, path), self.build.object_of(s)) for s in sources)
+        if all(filecmp.cmp(*pair, shallow=False) for pair in pairs):
             raise SameCode(path)
 
     def killed_by(self, path, text):
@@ -113,8 +116,7 @@ class Native:
         file = self.overlay / path
         file.parent.mkdir(parents=True)
         file.write_text(text)
-        if path in self.sources:
-            self._check_code(path)
+        self._check_code(path)
         for test in self._order(path):
             if any(self._includes(s, path) for s in [test, *self.helpers, *self.sources]):
                 failure = self._run(test, path, self.limit)
