@@ -107,7 +107,7 @@ develop: $(CONFIG)
 
 cc-test: $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test //tests/cc/...
+	$(BAZEL) test //tests/cc/... $(BESIDE_TESTS)
 
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
@@ -146,6 +146,8 @@ soak: develop
 # From build/, so that the package under test is the installed wheel and not the source tree. The
 # test of the source distribution builds everything again, out of this cache.
 test: export TF_RNN_OPS_BUILD_CACHE := $(CURDIR)/build/cache
+# The wheel's libraries compile beside the kernels that the C++ tests wait for.
+test: BESIDE_TESTS := //:op_libraries //:kernel_libraries
 test: cc-test install
 	cd build && ../$(PY) -m pytest -n $(JOBS) -p no:cacheprovider ../tests $(PYTEST_ARGS)
 	tools/test_gpu_mock.sh $(PY) -n $(JOBS)

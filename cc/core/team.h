@@ -1,5 +1,5 @@
-// A team of threads that lives for one op call. The caller always works; helpers borrowed from a
-// pool join when they happen to start, and nobody waits for one that has not started.
+// A team of threads that lives for one op call. The caller always works; a crew of helpers borrowed
+// from a pool joins when it happens to start, and nobody waits for a helper that has not started.
 #ifndef TF_RNN_OPS_CC_CORE_TEAM_H_
 #define TF_RNN_OPS_CC_CORE_TEAM_H_
 
@@ -17,7 +17,8 @@ class Team {
 
   // At most `num_threads` threads, the caller included. Nothing is scheduled yet.
   Team(int num_threads, Schedule schedule);
-  // Dismisses the helpers. None is inside an item, and none is waited for.
+  // Dismisses the helpers, or leaves them waiting for the next team where teams follow each other
+  // at once. None is inside an item, and none is waited for.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -33,13 +34,16 @@ class Team {
   void For(int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i), void* arg);
 
  private:
-  struct State;
+  struct Crew;
+  struct Others;
+  static Others& others();
+  void Dismiss();
   void CallHelpers(int64_t wanted);
 
   const int num_threads_;
   const std::chrono::nanoseconds rest_;
   const Schedule schedule_;
-  std::shared_ptr<State> state_;  // once there is a job for more than one thread
+  std::shared_ptr<Crew> crew_;  // once there is a job for more than one thread
 };
 
 }  // namespace rnn_ops

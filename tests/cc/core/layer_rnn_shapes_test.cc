@@ -412,6 +412,12 @@ TEST(LayerRnnShapes, LayerNormAndWhatDoesNotGoWithIt) {
     both[name] = Shape({3, 3});
     ExpectInvalid(both.Infer(attrs, &dims),
                   {name, "must have shape [0] with layer_norm", "[3, 3]"});
+    both[name] = Shape({9});
+    ExpectInvalid(both.Infer(attrs, &dims), {name, "must have shape [0]", "[9]"});
+    for (const PartialShape& unknown : {Shape({kU}), PartialShape()}) {
+      both[name] = unknown;
+      EXPECT_TRUE(both.Infer(attrs, &dims).ok());
+    }
   }
   InputShapes gru = Inputs(RnnMode::kGru);
   gru["layer_norm"] = Shape({18, 3});

@@ -339,6 +339,96 @@ TEST(Team, RestIsTheTimeSinceTheLastTeam) {
   EXPECT_LT(Team(1, nullptr).rest(), second.rest());
 }
 
+// Counts how often teams of `num_threads` that run one job each ask `pool` for a helper.
+class Teams {
+ public:
+  explicit Teams(Pool* pool) : schedule_(pool->schedule()) {}
+
+  void Run(int count, int num_threads) {
+    for (int k = 0; k < count; ++k) {
+      Team team(num_threads, [this](Closure closure) {
+        ++asked_;
+        schedule_(std::move(closure));
+      });
+      RunJobs(&team, 3);  // none of 0 items, one of 1, one of 2
+    }
+  }
+  int asked() const { return asked_; }
+
+ private:
+  const Team::Schedule schedule_;
+  int asked_ = 0;
+};
+
+// What other tests have left waiting is no longer close.
+void RestForLong() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+TEST(Team, HelpersWaitForATeamThatFollowsAtOnce) {
+  RestForLong();
+  Pool pool(1);
+  Teams teams(&pool);
+  teams.Run(2000, 2);
+  // Each time that the machine keeps the caller or the helper from its CPU, one is asked for again.
+  EXPECT_LT(teams.asked(), 1000);
+}
+
+TEST(Team, HelpersGoHomeBeforeATeamThatComesLater) {
+  Pool pool(1);
+  Teams teams(&pool);
+  for (int k = 0; k < 20; ++k) {
+    RestForLong();
+    teams.Run(1, 2);
+  }
+  EXPECT_EQ(teams.asked(), 20);
+}
+
+TEST(Team, HelpersGoHomeWhereAnotherTeamIsAlive) {
+  const Team other(1, nullptr);
+  Pool pool(1);
+  Teams teams(&pool);
+  teams.Run(200, 2);
+  EXPECT_EQ(teams.asked(), 200);
+}
+
+TEST(Team, ACrewServesTeamsOfItsSizeAlone) {
+  Pool pool(2);
+  Teams teams(&pool);
+  for (int round = 0; round < 200; ++round) {
+    teams.Run(1, 2);
+    teams.Run(1, 3);
+  }
+  EXPECT_EQ(teams.asked(), 400);
+}
+
+TEST(Team, ACrewPassesFromThreadToThread) {
+  Pool pool(1);
+  for (int round = 0; round < 50; ++round) {
+    std::thread([&pool] {
+      for (int k = 0; k < 10; ++k) {
+        Team team(2, pool.schedule());
+        RunJobs(&team, 5);
+      }
+    }).join();
+  }
+}
+
+TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
+  int asked = 0;
+  const auto run = [&asked](int count) {
+    for (int k = 0; k < count; ++k) {
+      Team team(2, [&asked](Closure) { ++asked; });
+      RunJobs(&team, 3);
+    }
+  };
+  RestForLong();
+  run(2000);
+  EXPECT_LT(asked, 1000) << "the crew waits for them";
+  asked = 0;
+  RestForLong();
+  run(1);
+  EXPECT_EQ(asked, 1);
+}
+
 TEST(Team, EmptyJobs) {
   Pool pool(1);
   Team team(2, pool.schedule());
