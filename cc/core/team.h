@@ -15,10 +15,10 @@ class Team {
   // Hands a closure to the pool; the closure may run at any later time or never.
   using Schedule = std::function<void(std::function<void()>)>;
 
-  // At most `num_threads` threads, the caller included. Nothing is scheduled yet.
-  Team(int num_threads, Schedule schedule);
-  // Dismisses the helpers, or leaves them waiting for the next team where teams follow each other
-  // at once. None is inside an item, and none is waited for.
+  // At most `num_threads` threads, the caller included. Nothing is scheduled yet. With `stays` its
+  // helpers may stay for the next team (Note [Waiting crew]).
+  Team(int num_threads, Schedule schedule, bool stays = false);
+  // Dismisses the helpers or lets them stay. None is inside an item, and none is waited for.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
@@ -43,6 +43,7 @@ class Team {
   const int num_threads_;
   const std::chrono::nanoseconds rest_;
   const Schedule schedule_;
+  const bool stays_;
   std::shared_ptr<Crew> crew_;  // once there is a job for more than one thread
 };
 

@@ -109,14 +109,19 @@ int NumThreads(const tsl::thread::ThreadPool* pool) {
       1, std::min({pool->NumThreads(), AvailableCpus(), tensorflow::GetPerThreadMaxParallelism()}));
 }
 
+// Whether the op was called by itself from Python, and so runs on the thread that called it.
+bool IsEager(const OpKernelContext& context) { return context.stack_trace().has_value(); }
+
 }  // namespace
 
 PoolParallelFor::PoolParallelFor(OpKernelContext* context)
-    : PoolParallelFor(context->device()->tensorflow_cpu_worker_threads()->workers) {}
+    : PoolParallelFor(context->device()->tensorflow_cpu_worker_threads()->workers,
+                      IsEager(*context)) {}
 
-PoolParallelFor::PoolParallelFor(tsl::thread::ThreadPool* pool)
-    : team_(NumThreads(pool),
-            [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }) {}
+PoolParallelFor::PoolParallelFor(tsl::thread::ThreadPool* pool, bool eager)
+    : team_(
+          NumThreads(pool),
+          [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }, eager) {}
 
 absl::Status Scratch::Allocate(OpKernelContext* context, int64_t bytes, void** data) {
   if (bytes < 0) {

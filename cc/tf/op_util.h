@@ -70,7 +70,7 @@ class PoolParallelFor {
   cpu::ParallelFor callback() { return cpu::ParallelForOf(&team_); }
 
  private:
-  explicit PoolParallelFor(tsl::thread::ThreadPool* pool);
+  PoolParallelFor(tsl::thread::ThreadPool* pool, bool eager);
 
   ScopedFloatEnvironment environment_;
   Team team_;

@@ -339,24 +339,26 @@ TEST(Team, RestIsTheTimeSinceTheLastTeam) {
   EXPECT_LT(Team(1, nullptr).rest(), second.rest());
 }
 
-// Counts how often teams of `num_threads` that run one job each ask `pool` for a helper.
+// Counts how often teams that run one job of two items ask `pool` for a helper.
 class Teams {
  public:
-  explicit Teams(Pool* pool) : schedule_(pool->schedule()) {}
+  explicit Teams(Pool* pool, bool stay = true) : schedule_(pool->schedule()), stay_(stay) {}
 
   void Run(int count, int num_threads) {
     for (int k = 0; k < count; ++k) {
-      Team team(num_threads, [this](Closure closure) {
+      const auto ask = [this](Closure closure) {
         ++asked_;
         schedule_(std::move(closure));
-      });
-      RunJobs(&team, 3);  // none of 0 items, one of 1, one of 2
+      };
+      Team team(num_threads, ask, stay_);
+      RunJobs(&team, 3);  // of 0, 1 and 2 items
     }
   }
   int asked() const { return asked_; }
 
  private:
   const Team::Schedule schedule_;
+  const bool stay_;
   int asked_ = 0;
 };
 
@@ -382,6 +384,13 @@ TEST(Team, HelpersGoHomeBeforeATeamThatComesLater) {
   EXPECT_EQ(teams.asked(), 20);
 }
 
+TEST(Team, HelpersGoHomeWhereTheyAreNotToStay) {
+  Pool pool(1);
+  Teams teams(&pool, /*stay=*/false);
+  teams.Run(200, 2);
+  EXPECT_EQ(teams.asked(), 200);
+}
+
 TEST(Team, HelpersGoHomeWhereAnotherTeamIsAlive) {
   const Team other(1, nullptr);
   Pool pool(1);
@@ -405,7 +414,7 @@ TEST(Team, ACrewPassesFromThreadToThread) {
   for (int round = 0; round < 50; ++round) {
     std::thread([&pool] {
       for (int k = 0; k < 10; ++k) {
-        Team team(2, pool.schedule());
+        Team team(2, pool.schedule(), /*stays=*/true);
         RunJobs(&team, 5);
       }
     }).join();
@@ -416,7 +425,7 @@ TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
   int asked = 0;
   const auto run = [&asked](int count) {
     for (int k = 0; k < count; ++k) {
-      Team team(2, [&asked](Closure) { ++asked; });
+      Team team(2, [&asked](Closure) { ++asked; }, /*stays=*/true);
       RunJobs(&team, 3);
     }
   };
