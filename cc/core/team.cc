@@ -63,11 +63,11 @@ using Clock = std::chrono::steady_clock;
 // 0.9.
 //
 // A helper that waits keeps a thread from the pool and a CPU from others. In a SavedModel run
-// through the C interface that CPU is missing to the thread that waits for the op's: with two cores
-// (3,1,256,256) takes 80 us with a waiting crew and 55 without, (10,1,256,256) 148 and 113. So a
-// crew waits only for eager calls, which run on the thread that makes them, and only where each of
-// the last kCloseTeams teams began within kStayFor of the end of the one before and no other team
-// is alive: who calls in a loop pays for it once, at the loop's end.
+// through the C interface that CPU may be missing to the thread that waits for the op's: with two
+// cores (3,1,256,256) took 80 us with a waiting crew and 55 without in one of two runs. So a crew
+// waits only for eager calls, which run on the thread that makes them, and only where each of the
+// last kCloseTeams teams began within kStayFor of the end of the one before and no other team is
+// alive: who calls in a loop pays for it once, at the loop's end.
 struct Team::Crew {
   explicit Crew(int num_threads) : num_threads(num_threads) {}
 
