@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
@@ -134,8 +133,8 @@ struct Team::Others {
   std::atomic<Clock::rep> last_end{Clock::time_point::min().time_since_epoch().count() / 2};
   std::atomic<int> close{0};  // how many in a row were close to the one before, up to kCloseTeams
   std::atomic<int> alive{0};
-  // Only tried: in the child of a fork it may be locked for ever.
-  std::mutex mutex;
+  // Guards `waiting`. Nobody waits for it: in the child of a fork it may be set for ever.
+  std::atomic_flag busy = ATOMIC_FLAG_INIT;
   std::shared_ptr<Crew> waiting;
 
   std::chrono::nanoseconds SinceLastEnd() const {
@@ -145,8 +144,9 @@ struct Team::Others {
 
   // Lets `crew` wait, and returns the one that waited; or `crew` where another thread is here.
   std::shared_ptr<Crew> Exchange(std::shared_ptr<Crew> crew) {
-    const std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-    if (lock.owns_lock()) std::swap(crew, waiting);
+    if (busy.test_and_set(std::memory_order_acquire)) return crew;
+    std::swap(crew, waiting);
+    busy.clear(std::memory_order_release);
     return crew;
   }
 };
