@@ -17,7 +17,7 @@ namespace {
 // A helper without work spins this long for the next job before it goes back to the pool, where
 // waking it again costs the caller a system call. It does not sleep here: while it waits, the pool
 // has one thread less. Eager calls take 13 to 40 us beside the kernel (Zen 5 and 4, 2026-11), so
-// the next one of a loop mostly comes in time.
+// the next one of a loop mostly comes in time. A team that begins within it is warm.
 constexpr std::chrono::microseconds kStayFor{100};
 
 // Note [Waiting crew]
@@ -48,7 +48,8 @@ using Clock = std::chrono::steady_clock;
 //
 // A helper that leaves for want of work counts itself out first and looks at `unclaimed` once more,
 // while the caller publishes first and counts the helpers then, all four sequentially consistent.
-// So at least one of the two sees the other: no published job lacks a helper it could have.
+// So at least one of the two sees the other: no published job lacks a helper it could have. Where
+// both do, one of them counts a helper in (Enlist), not two.
 //
 // Helpers touch nothing but the Crew, which they own jointly, so one may start, or end, after the
 // Team is gone. Then `unclaimed` is 0, and `finished` sends it home.
@@ -98,12 +99,19 @@ struct Team::Crew {
     return false;
   }
 
-  // Counts the helper out. False when a job came meanwhile, for which it is counted in again.
+  // Counts one helper more where there are fewer than `wanted`, and says whether it did.
+  bool Enlist(int64_t wanted) {
+    int64_t k = helpers.load(std::memory_order_seq_cst);
+    while (k < wanted) {
+      if (helpers.compare_exchange_weak(k, k + 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+
+  // Counts the helper out, but for a job that came meanwhile in again.
   bool Leave() {
     helpers.fetch_sub(1, std::memory_order_seq_cst);
-    if (unclaimed.load(std::memory_order_seq_cst) == 0) return true;
-    helpers.fetch_add(1, std::memory_order_relaxed);
-    return false;
+    return unclaimed.load(std::memory_order_seq_cst) == 0 || !Enlist(num_threads - 1);
   }
 
   // Works until the crew is dismissed or no job has come for kStayFor.
@@ -158,15 +166,14 @@ Team::Others& Team::others() {
 
 Team::Team(int num_threads, Schedule schedule, bool stays)
     : num_threads_(schedule ? std::max(1, num_threads) : 1),
-      rest_(others().SinceLastEnd()),
+      warm_(others().SinceLastEnd() < kStayFor),
       schedule_(std::move(schedule)),
       stays_(stays && num_threads_ > 1) {
   Others& o = others();
   o.alive.fetch_add(1, std::memory_order_relaxed);
-  const int close =
-      rest_ < kStayFor ? std::min(o.close.load(std::memory_order_relaxed) + 1, kCloseTeams) : 0;
+  const int close = warm_ ? std::min(o.close.load(std::memory_order_relaxed) + 1, kCloseTeams) : 0;
   o.close.store(close, std::memory_order_relaxed);
-  if (!stays_) return;
+  if (!stays_ && warm_) return;
   crew_ = o.Exchange(nullptr);
   if (crew_ == nullptr) return;
   if (close == kCloseTeams && crew_->num_threads == num_threads_) {
@@ -194,14 +201,12 @@ void Team::Dismiss() {
 }
 
 void Team::CallHelpers(int64_t wanted) {
-  std::atomic<int64_t>& helpers = crew_->helpers;
-  // Counted beforehand: a closure that runs at once, inside schedule_, is not called for again.
-  for (int64_t k = helpers.load(std::memory_order_seq_cst); k < wanted; ++k) {
-    helpers.fetch_add(1, std::memory_order_relaxed);
+  // As often at most: a closure may run at once, inside schedule_, and count itself out there.
+  for (int64_t asked = 0; asked < wanted && crew_->Enlist(wanted); ++asked) {
     try {
       schedule_([crew = crew_] { crew->Help(); });
     } catch (const std::bad_alloc&) {  // the caller does without: its job is published already
-      helpers.fetch_sub(1, std::memory_order_relaxed);
+      crew_->helpers.fetch_sub(1, std::memory_order_relaxed);
       return;
     }
   }

@@ -3,7 +3,6 @@
 #ifndef TF_RNN_OPS_CC_CORE_TEAM_H_
 #define TF_RNN_OPS_CC_CORE_TEAM_H_
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,7 +15,7 @@ class Team {
   using Schedule = std::function<void(std::function<void()>)>;
 
   // At most `num_threads` threads, the caller included. Nothing is scheduled yet. With `stays` its
-  // helpers may stay for the next team (Note [Waiting crew]).
+  // helpers may stay for the next team (Note [Waiting crew]), which is to have the same pool.
   Team(int num_threads, Schedule schedule, bool stays = false);
   // Dismisses the helpers or lets them stay. None is inside an item, and none is waited for.
   ~Team();
@@ -25,8 +24,9 @@ class Team {
 
   int num_threads() const { return num_threads_; }
 
-  // The time from the end of the process's last team to the beginning of this one.
-  std::chrono::nanoseconds rest() const { return rest_; }
+  // Whether it began so soon after the end of the process's last one, within 100 us, that the
+  // threads of a pool are still awake.
+  bool warm() const { return warm_; }
 
   // Runs fn(arg, i) for each i in [0, n), items claimed one by one; returns when all are done and
   // their writes are visible to the caller. Schedules as many helpers as are missing for
@@ -41,7 +41,7 @@ class Team {
   void CallHelpers(int64_t wanted);
 
   const int num_threads_;
-  const std::chrono::nanoseconds rest_;
+  const bool warm_;
   const Schedule schedule_;
   const bool stays_;
   std::shared_ptr<Crew> crew_;  // once there is a job for more than one thread

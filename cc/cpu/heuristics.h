@@ -44,10 +44,9 @@ constexpr int32_t kWakeNs = 40000;
 // CPU, 2026-11, eager calls of packed LSTMs) 33 us for (1,1,128,256) where one takes 50, and 38 for
 // (1,1,256,256) where one takes 80. With 1 ms between the calls two take 0.1 ms longer than one.
 constexpr int32_t kWarmWakeNs = 20000;
-constexpr int64_t kWarmForNs = 100000;
 
-// What waking a thread costs so long after the last call.
-inline int32_t WakeNs(int64_t rest_ns) { return rest_ns < kWarmForNs ? kWarmWakeNs : kWakeNs; }
+// What waking a thread costs a warm team, and any other.
+inline int32_t WakeNs(bool warm) { return warm ? kWarmWakeNs : kWakeNs; }
 
 // Threads wake side by side, but the caller calls them one by one. On 16 cores of an Emerald Rapids
 // in a virtual machine, 2026-11, with Eigen's pool and 1 ms between jobs: the first to be called

@@ -14,7 +14,7 @@ namespace cpu {
 // Valid as long as the team.
 inline ParallelFor ParallelForOf(Team* team) {
   return {team,
-          {team->num_threads(), WakeNs(team->rest().count()), kMeetNs},
+          {team->num_threads(), WakeNs(team->warm()), kMeetNs},
           [](void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
              void* arg) { static_cast<Team*>(context)->For(n, worth_threads, fn, arg); }};
 }

@@ -107,9 +107,9 @@ TEST(ChooseSplit, FewStepsOfManyRowsAreShared) {
 
 TEST(ChooseSplit, CallsAtOnceAfterAnotherWakeThreadsForLess) {
   SplitProblem p = Lstm(1, 1, 256, 256, 2);
-  p.threads.wake_ns = WakeNs(kWarmForNs);
+  p.threads.wake_ns = WakeNs(/*warm=*/false);
   Expect(p, 1, 1);
-  p.threads.wake_ns = WakeNs(kWarmForNs - 1);
+  p.threads.wake_ns = WakeNs(/*warm=*/true);
   Expect(p, 1, 2);
 }
 
