@@ -109,8 +109,13 @@ int NumThreads(const tsl::thread::ThreadPool* pool) {
       1, std::min({pool->NumThreads(), AvailableCpus(), tensorflow::GetPerThreadMaxParallelism()}));
 }
 
-// Whether the op was called by itself from Python, and so runs on the thread that called it.
-bool IsEager(const OpKernelContext& context) { return context.stack_trace().has_value(); }
+// Whether the op was called by itself from Python, and so runs on the thread that called it. Ops of
+// a tf.function have their caller's stack trace too. TensorFlow 2.21 makes a function of an eager
+// op, but runs it on the executor without threads.
+bool IsEager(const OpKernelContext& context) {
+  return context.stack_trace().has_value() &&
+         (context.call_frame() == nullptr || context.executor_type() == "SINGLE_THREADED_EXECUTOR");
+}
 
 }  // namespace
 
