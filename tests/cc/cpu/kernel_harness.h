@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cc/core/float_environment.h"
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
@@ -57,7 +58,8 @@ class GuardedBuffer {
   int64_t size_;
 };
 
-// A ParallelFor over a real team of threads.
+// A ParallelFor over a real team of threads. While it lives its thread has their floating point
+// environment, as the caller of an op does.
 class TeamOfThreads {
  public:
   explicit TeamOfThreads(int32_t num_threads);
@@ -65,6 +67,7 @@ class TeamOfThreads {
   ParallelFor Get();
 
  private:
+  ScopedFloatEnvironment environment_;
   std::vector<std::thread> helpers_;
   std::unique_ptr<Team> team_;
 };
