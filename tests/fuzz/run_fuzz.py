@@ -151,7 +151,8 @@ def _parse_args():
     parser = argparse.ArgumentParser(prog="python -m fuzz.run_fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="in all, shared by the targets")
     parser.add_argument("--slice", type=float, default=300, help="seconds of one run of a target")
-    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
+    every = (*TARGETS, READERS)
+    parser.add_argument("--targets", nargs="+", choices=every, default=list(every))
     parser.add_argument("--folder", type=pathlib.Path, default=native_build.ROOT / "build/fuzz")
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--jobs", type=int, help="of the build")
@@ -167,13 +168,13 @@ def _records(state):
 
 def main():
     args = _parse_args()
-    programs = {}
-    if shutil.which(args.compiler):
-        programs = build(args.folder, args.targets, args.compiler, args.jobs)
-    else:
+    native = [target for target in args.targets if target != READERS]
+    if native and not shutil.which(args.compiler):
         print(
             f"The targets in C++ are left out: {args.compiler} is not installed (apt-get install clang)."
         )
+        native = []
+    programs = build(args.folder, native, args.compiler, args.jobs) if native else {}
     corpora = {target: args.folder / f"corpora/{target}" for target in programs}
     for target, corpus in corpora.items():
         unpack(target, corpus)
@@ -184,10 +185,13 @@ def main():
     state = args.folder / "record.jsonl"
     state.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + args.seconds
-    share = min(args.slice, args.seconds / (len(programs) + 1))
+    runs = [target for target in args.targets if target in programs or target == READERS]
+    if not runs:
+        return 1
+    share = min(args.slice, args.seconds / len(runs))
     findings = False
     while time.monotonic() < end - 1 and not findings:
-        for target in (*programs, READERS):
+        for target in runs:
             if target == READERS:
                 known = [r["executions"] for r in _records(state) if r["target"] == READERS]
                 record = fuzz_readers(share, sum(known))
