@@ -61,8 +61,9 @@ class _SavedModel:
     def __init__(self, threads):
         self.version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
         self._api = _Api()
+        # -1: graphs run on the thread that calls, as the other libraries do (docs/serving.md).
         self._config = tf.compat.v1.ConfigProto(
-            intra_op_parallelism_threads=threads, inter_op_parallelism_threads=1
+            intra_op_parallelism_threads=threads, inter_op_parallelism_threads=-1
         ).SerializeToString()
 
     def prepare(self, problem, x, dy, weights, training):
