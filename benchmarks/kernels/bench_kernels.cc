@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "benchmarks/kernels/fma_peak.h"
+#include "cc/core/float_environment.h"
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
@@ -147,6 +148,7 @@ class Threads {
   }
 
  private:
+  ScopedFloatEnvironment environment_;  // as the caller of an op has
   std::vector<std::thread> helpers_;
   std::unique_ptr<Team> team_;
 };

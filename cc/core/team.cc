@@ -49,7 +49,7 @@ using Clock = std::chrono::steady_clock;
 // A helper that leaves for want of work counts itself out first and looks at `unclaimed` once more,
 // while the caller publishes first and counts the helpers then, all four sequentially consistent.
 // So at least one of the two sees the other: no published job lacks a helper it could have. Where
-// both do, one of them counts a helper in (Enlist), not two.
+// both do, both may count one in, but never more than the crew has (Enlist).
 //
 // Helpers touch nothing but the Crew, which they own jointly, so one may start, or end, after the
 // Team is gone. Then `unclaimed` is 0, and `finished` sends it home.
@@ -62,9 +62,9 @@ using Clock = std::chrono::steady_clock;
 // takes 0.5 to 0.7 of the time and (10,1,256,256) 0.7 to 0.9; 0.06 waits in the kernel a call, not
 // 0.9.
 //
-// A helper that waits keeps a thread from the pool and a CPU from others. In a SavedModel run
-// through the C interface that CPU may be missing to the thread that waits for the op's: with two
-// cores (3,1,256,256) took 80 us with a waiting crew and 55 without in one of two runs. So a crew
+// A helper that waits keeps a thread from the pool and a CPU from others. Where a session's ops run
+// in another pool that CPU may be missing to the thread that waits for them: with two cores
+// (3,1,256,256) took 80 us with a waiting crew and 55 without in one of two runs. So a crew
 // waits only for eager calls, which run on the thread that makes them, and only where each of the
 // last kCloseTeams teams began within kStayFor of the end of the one before and no other team is
 // alive: who calls in a loop pays for it once, at the loop's end.

@@ -399,6 +399,7 @@ TEST(Team, HelpersGoHomeWhereAnotherTeamIsAlive) {
 }
 
 TEST(Team, ACrewServesTeamsOfItsSizeAlone) {
+  RestForLong();
   Pool pool(2);
   Teams teams(&pool);
   for (int round = 0; round < 200; ++round) {

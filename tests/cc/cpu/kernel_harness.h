@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "cc/core/float_environment.h"
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
@@ -58,8 +57,7 @@ class GuardedBuffer {
   int64_t size_;
 };
 
-// A ParallelFor over a real team of threads. While it lives its thread has their floating point
-// environment, as the caller of an op does.
+// A ParallelFor over a real team of threads.
 class TeamOfThreads {
  public:
   explicit TeamOfThreads(int32_t num_threads);
@@ -67,7 +65,6 @@ class TeamOfThreads {
   ParallelFor Get();
 
  private:
-  ScopedFloatEnvironment environment_;
   std::vector<std::thread> helpers_;
   std::unique_ptr<Team> team_;
 };
