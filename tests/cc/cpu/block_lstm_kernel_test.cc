@@ -81,6 +81,10 @@ TEST(BlockLstmKernels, ProblemsLargerThanTheBlocks) {
   CheckAgainstReference({{false, 0.0f, 2, 40, 4, 520, 2}, kFloat64}, 4);
 }
 
+TEST(BlockLstmKernels, OneNumberBehindTheLength) {
+  for (Dtype dtype : kDtypes) CheckAgainstReference({{true, 0.0f, 3, 1, 2, 1, 2}, dtype}, 6);
+}
+
 TEST(BlockLstmKernels, EmptyProblems) {
   for (Dtype dtype : kDtypes) {
     for (bool peephole : {false, true}) {
