@@ -242,6 +242,17 @@ TEST(BlockLstmShapes, SeqLenMax) {
   EXPECT_EQ(Validate(RnnDims(), 0).code(), Code::kInternal);
 }
 
+TEST(BlockLstmShapes, WithoutRowsOrStepsThereIsNothingToCompute) {
+  const auto empty = [](const RnnDims& dims, int64_t seq_len_max) {
+    BlockLstmConfig config;
+    EXPECT_TRUE(MakeBlockLstmConfig(dims, seq_len_max, &config).ok());
+    return config.empty();
+  };
+  EXPECT_FALSE(empty({7, 2, 5, 3}, 1));
+  EXPECT_TRUE(empty({7, 2, 5, 3}, 0));
+  EXPECT_TRUE(empty({7, 0, 5, 3}, 1));
+}
+
 TEST(BlockLstmShapes, WeightsAlone) {
   RnnDims dims;
   InputShapes in(kBlockLstm);

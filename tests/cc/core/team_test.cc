@@ -405,6 +405,7 @@ TEST(Team, ACrewServesTeamsOfItsSizeAlone) {
   for (int round = 0; round < 200; ++round) {
     teams.Run(1, 2);
     teams.Run(1, 3);
+    teams.Run(1, 1);  // needs none
   }
   EXPECT_EQ(teams.asked(), 400);
 }
@@ -445,8 +446,9 @@ TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
 }
 
 TEST(Team, EmptyJobs) {
+  RestForLong();
   Pool pool(1);
-  Team team(2, pool.schedule());
+  Team team(2, pool.schedule(), /*stays=*/true);
   const auto never = [](int64_t) { FAIL() << "there is no item"; };
   For(&team, 0, never);
   For(&team, -3, never);
