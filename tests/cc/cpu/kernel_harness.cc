@@ -106,8 +106,8 @@ Vec Transposed(const Vec& v, int64_t a, int64_t b) {
   return out;
 }
 
-// Calls a kernel as an op does, whose thread flushes denormal numbers as its helpers do. No longer:
-// comparisons are to see them.
+// Calls a kernel as an op does, whose thread flushes denormal numbers as its helpers do. Only the
+// call does: comparisons are to see such numbers.
 template <typename Kernel, typename Args>
 int32_t Call(Kernel kernel, const Args& args) {
   const ScopedFloatEnvironment environment;
