@@ -1,5 +1,7 @@
 #include "tests/cc/cpu/kernel_harness.h"
 
+#include <sanitizer/asan_interface.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,10 +14,6 @@
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/cpu/problem_line.h"
 #include "tests/cc/cpu/tested_isas.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace rnn_ops {
 namespace cpu {
@@ -238,8 +236,7 @@ bool GuardedBuffer::GuardsIntact() const {
 }
 
 // With the address sanitizer a read of a guard is an error too.
-void GuardedBuffer::Poison([[maybe_unused]] bool on) const {
-#if defined(__SANITIZE_ADDRESS__)
+void GuardedBuffer::Poison(bool on) const {
   for (const unsigned char* guard : {data_ - kGuard, data_ + size_}) {
     if (on) {
       ASAN_POISON_MEMORY_REGION(guard, kGuard);
@@ -247,7 +244,6 @@ void GuardedBuffer::Poison([[maybe_unused]] bool on) const {
       ASAN_UNPOISON_MEMORY_REGION(guard, kGuard);
     }
   }
-#endif
 }
 
 TeamOfThreads::TeamOfThreads(int32_t num_threads) {

@@ -1,6 +1,8 @@
 // The kernel table on memory of exactly the sizes that it asks for: the same bits for another
 // number of threads and on memory that held other things, and nothing written beyond a tensor or to
 // an input (the harness of tests/cc/cpu checks that).
+#include <sanitizer/asan_interface.h>
+
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/rnn_cases.h"
@@ -190,6 +192,9 @@ void RunLinear(FuzzedDataProvider& bytes) {
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   // A failed expectation of the harness ends the process.
   ::testing::GTEST_FLAG(throw_on_failure) = true;
+  rnn_ops::cpu::testing::GuardedBuffer buffer(8, 0);
+  rnn_ops::fuzzing::Require(__asan_address_is_poisoned(buffer.data() + buffer.size()),
+                            "a read of a guard is seen");
   return 0;
 }
 
