@@ -2,9 +2,10 @@
 #ifndef TF_RNN_OPS_CC_CORE_CHECK_H_
 #define TF_RNN_OPS_CC_CORE_CHECK_H_
 
-// RNN_DCHECK(condition): aborts with the condition's text where it does not hold, in tests and
-// sanitizer builds (-DRNN_OPS_DCHECK). Elsewhere it is not evaluated: users' input never reaches a
-// check, it is refused before.
+// RNN_DCHECK(condition): aborts with the condition's text where it does not hold, in sanitizer
+// builds, fuzz targets and what the C++ tests compile themselves (-DRNN_OPS_DCHECK), which the
+// libraries that they link and open are not. Elsewhere it is not evaluated: users' input never
+// reaches a check, it is refused before.
 #ifdef RNN_OPS_DCHECK
 
 #include <cstdio>

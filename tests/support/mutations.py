@@ -369,9 +369,11 @@ def _layer_reserve_mutations(call, ops):
     yield mutation("shifted", np.roll(own, 1))
 
     def of_call(label, **changes):
-        result = ops.LayerRNN(**{**inputs, **changes}, **call.attrs)
+        result = ops.LayerRNN(**{**inputs, **call.attrs, **changes})
         return mutation(f"of a call with {label}", np.asarray(result.reserve_space))
 
+    if call.attrs["zoneout_h"]:
+        yield of_call("other zoneout", zoneout_h=call.attrs["zoneout_h"] / 2)
     nothing = np.zeros(0, np.float32)
     for name in ("input_mask", "recurrent_mask"):
         if inputs[name].size:

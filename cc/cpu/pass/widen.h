@@ -47,17 +47,24 @@ inline RnnCounts CountsOf(const RnnProblem& p) {
   return n;
 }
 
-// All but the peepholes and the normalizations, which are never packed.
+// What packed weights hold.
 template <typename Narrow>
-LayerWeights WidenLayer(const LayerWeights& layer, const RnnCounts& n, Widened<Narrow>& w) {
-  LayerWeights wide = layer;
-  wide.kernel = w.In(layer.kernel, n.kernel);
-  wide.recurrent_kernel = w.In(layer.recurrent_kernel, n.recurrent_kernel);
-  wide.bias = w.In(layer.bias, n.bias);
-  wide.projection = w.In(layer.projection, n.projection);
-  wide.input_mask = w.In(layer.input_mask, n.input_mask);
-  wide.recurrent_mask = w.In(layer.recurrent_mask, n.recurrent_mask);
-  return wide;
+void WidenPacked(const LayerWeights& layer, const RnnCounts& n, Widened<Narrow>& w,
+                 LayerWeights* wide) {
+  wide->kernel = w.In(layer.kernel, n.kernel);
+  wide->recurrent_kernel = w.In(layer.recurrent_kernel, n.recurrent_kernel);
+  wide->bias = w.In(layer.bias, n.bias);
+  wide->projection = w.In(layer.projection, n.projection);
+}
+
+// What is read beside them.
+template <typename Narrow>
+void WidenUnpacked(const LayerWeights& layer, const RnnCounts& n, Widened<Narrow>& w,
+                   LayerWeights* wide) {
+  wide->peepholes = w.In(layer.peepholes, n.peepholes);
+  wide->layer_norm = w.In(layer.layer_norm, n.layer_norm);
+  wide->input_mask = w.In(layer.input_mask, n.input_mask);
+  wide->recurrent_mask = w.In(layer.recurrent_mask, n.recurrent_mask);
 }
 
 // Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). What is rare computes
@@ -82,12 +89,11 @@ RnnForwardArgs Widen(const RnnForwardArgs& args, Widened<Narrow>& w) {
   wide.c0 = w.In(args.c0, n.c);
   if (!pairs && !args.problem.weights_packed) {  // pairs are packed from bfloat16
     wide.params = w.In(args.params, n.params);
-    wide.layer = WidenLayer(args.layer, n, w);
+    WidenPacked(args.layer, n, w, &wide.layer);
   } else if (args.problem.has_layer_norm) {  // which reads the bias apart from the panels
     wide.layer.bias = w.In(args.layer.bias, n.bias);
   }
-  wide.layer.peepholes = w.In(args.layer.peepholes, n.peepholes);
-  wide.layer.layer_norm = w.In(args.layer.layer_norm, n.layer_norm);
+  WidenUnpacked(args.layer, n, w, &wide.layer);
   wide.y = w.Out(args.y, n.y);
   wide.h_n = w.Out(args.h_n, n.h);
   wide.c_n = w.Out(args.c_n, n.c);
@@ -104,10 +110,9 @@ RnnBackwardArgs Widen(const RnnBackwardArgs& args, Widened<Narrow>& w) {
   wide.c0 = w.In(args.c0, n.c);
   if (!pairs) {  // which are packed from bfloat16
     wide.params = w.In(args.params, n.params);
-    wide.layer = WidenLayer(args.layer, n, w);
+    WidenPacked(args.layer, n, w, &wide.layer);
   }
-  wide.layer.peepholes = w.In(args.layer.peepholes, n.peepholes);
-  wide.layer.layer_norm = w.In(args.layer.layer_norm, n.layer_norm);
+  WidenUnpacked(args.layer, n, w, &wide.layer);
   wide.y = w.In(args.y, n.y);
   wide.dy = w.In(args.dy, n.y);
   wide.dh_n = w.In(args.dh_n, n.h);
@@ -129,10 +134,9 @@ template <typename Narrow>
 RnnPackArgs Widen(const RnnPackArgs& args, Widened<Narrow>& w) {
   RnnPackArgs wide = args;
   if (UsesPairs(args.problem)) return wide;
-  RnnCounts n = CountsOf(args.problem);
-  n.input_mask = n.recurrent_mask = 0;
+  const RnnCounts n = CountsOf(args.problem);
   wide.params = w.In(args.params, n.params);
-  wide.layer = WidenLayer(args.layer, n, w);
+  WidenPacked(args.layer, n, w, &wide.layer);
   return wide;
 }
 

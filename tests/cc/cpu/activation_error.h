@@ -66,6 +66,11 @@ struct Worst {
   double absolute = 0;  // below the floor
 };
 
+// For comparisons, in which NaN would not count: it is infinitely wrong.
+inline double Comparable(double error) {
+  return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
 // Exact results below `floor` in size, near the end of the exponents, count by their absolute
 // error.
 template <typename T, typename Exact>
@@ -73,14 +78,14 @@ Worst Measure(const std::vector<T>& x, const std::vector<Exact>& exact, const st
               double floor) {
   Worst worst;
   for (size_t i = 0; i < x.size(); ++i) {
-    const double difference = static_cast<double>(std::abs(y[i] - exact[i]));
+    const double difference = Comparable(static_cast<double>(std::abs(y[i] - exact[i])));
     const auto size = static_cast<double>(std::abs(exact[i]));
     if (size < floor) {
-      if (!(difference <= worst.absolute)) worst.absolute = difference;
+      worst.absolute = std::max(worst.absolute, difference);
       continue;
     }
     const double error = difference / UnitInLastPlace<T>(size);
-    if (!(error <= worst.error)) worst.error = error, worst.at = static_cast<double>(x[i]);
+    if (error > worst.error) worst.error = error, worst.at = static_cast<double>(x[i]);
   }
   return worst;
 }

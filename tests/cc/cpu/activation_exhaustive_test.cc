@@ -1,5 +1,6 @@
 // sigmoid and tanh of every float32, for the best instruction set of this machine: minutes of work,
 // so it is run by `make exhaustive` and not by `make test`.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -48,16 +49,16 @@ void Check(const char* name, void (*run)(const float*, float*, int64_t), double 
         run(x.data(), y.data(), static_cast<int64_t>(x.size()));
         for (size_t i = 0; i < x.size(); ++i) exact[i] = exact_of(x[i]);
         const Worst here = Measure(x, exact, y, kFloor);
-        if (!(here.error <= mine.error)) mine.error = here.error, mine.at = here.at;
-        if (!(here.absolute <= mine.absolute)) mine.absolute = here.absolute;
+        if (here.error > mine.error) mine.error = here.error, mine.at = here.at;
+        mine.absolute = std::max(mine.absolute, here.absolute);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   Worst all;
   for (const Worst& one : worst) {
-    if (!(one.error <= all.error)) all.error = one.error, all.at = one.at;
-    if (!(one.absolute <= all.absolute)) all.absolute = one.absolute;
+    if (one.error > all.error) all.error = one.error, all.at = one.at;
+    all.absolute = std::max(all.absolute, one.absolute);
   }
   std::cout << Levels().back().name << " " << name << ": " << all.error << " ulp at " << all.at
             << "; absolute " << all.absolute << " below " << kFloor << "\n";

@@ -13,7 +13,8 @@ namespace cpu {
 namespace testing {
 namespace {
 
-// Every way to share a call: slices of the batch, shares of the units, both directions, projection.
+// Every way to share a call: slices of the batch, shares of the units, both directions, projection;
+// and what threads do in LayerRNN's cells and for 16-bit types.
 std::vector<RnnCase> Cases() {
   std::vector<RnnCase> cases;
   for (int32_t mode : kModes) {
@@ -28,7 +29,37 @@ std::vector<RnnCase> Cases() {
       }
     }
   }
+  for (int32_t mode : kLayerModes) {
+    RnnCase c = MakeCase(mode % 2 ? kFloat16 : kFloat32, mode, /*T=*/7, /*B=*/9, /*I=*/5, /*H=*/37);
+    UseKerasWeights(true, true, &c);
+    cases.push_back(c);
+  }
+  RnnCase lstm = MakeCase(kFloat32, 2, /*T=*/7, /*B=*/9, /*I=*/5, /*H=*/37);
+  UseKerasWeights(false, false, &lstm);
+  RnnCase normalized = lstm, zoned_out = lstm, projected = lstm;
+  normalized.problem.has_layer_norm = true;
+  zoned_out.problem.zoneout_h = zoned_out.problem.zoneout_c = 0.25f;
+  zoned_out.problem.zoneout_drawn = true;
+  projected.problem.has_peepholes = true;
+  projected.problem.num_proj = 11;
+  cases.insert(cases.end(), {normalized, zoned_out, projected});
   return cases;
+}
+
+// run(threads) by three threads at once, beside what it gives alone.
+template <typename Run>
+void ExpectAlike(Run&& run) {
+  const auto alone = run(1);
+  std::vector<std::thread> callers;
+  for (int32_t caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&, caller] { EXPECT_TRUE(run(2 + caller) == alone); });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+template <typename Values>
+void Append(const Fields<Values>& fields, const Values& values, std::vector<Vec>* all) {
+  for (const auto& field : fields) all->push_back(values.*field.vec);
 }
 
 TEST(ConcurrentKernels, GiveWhatTheyGiveAlone) {
@@ -36,25 +67,64 @@ TEST(ConcurrentKernels, GiveWhatTheyGiveAlone) {
     SCOPED_TRACE(Describe(c));
     const RnnValues inputs = RandomInputs(c, /*seed=*/7);
     for (const KernelTable* table : Tables()) {
-      RnnRun alone(*table, c, inputs, {1});
-      ASSERT_EQ(alone.Forward(), 0);
-      ASSERT_EQ(alone.Backward(), 0);
-      std::vector<std::thread> callers;
-      for (int32_t caller = 0; caller < 3; ++caller) {
-        callers.emplace_back([&, caller] {
-          RnnRun run(*table, c, inputs, {2 + caller});
-          EXPECT_EQ(run.Forward(), 0);
-          EXPECT_EQ(run.Backward(), 0);
-          for (const auto& field : kRnnOutputs) {
-            EXPECT_EQ(run.values.*field.vec, alone.values.*field.vec) << field.name;
-          }
-          for (const auto& field : kRnnGradients) {
-            EXPECT_EQ(run.values.*field.vec, alone.values.*field.vec) << field.name;
-          }
-        });
-      }
-      for (std::thread& caller : callers) caller.join();
+      ExpectAlike([&](int32_t threads) {
+        std::vector<Vec> all;
+        RnnRun run(*table, c, inputs, {threads});
+        EXPECT_EQ(run.Forward(), 0);
+        EXPECT_EQ(run.Backward(), 0);
+        Append(kRnnOutputs, run.values, &all);
+        Append(kRnnGradients, run.values, &all);
+        RnnCase inference = c;
+        inference.problem.is_training = 0;
+        RnnRun packed(*table, inference, inputs, {threads});
+        EXPECT_EQ(packed.ForwardPacked(), 0);
+        Append(kRnnOutputs, packed.values, &all);
+        return all;
+      });
     }
+  }
+}
+
+TEST(ConcurrentKernels, OfBlockLstm) {
+  BlockLstmProblem p = {};
+  p.dtype = kFloat16;
+  p.max_time = p.seq_len = 7;
+  p.batch = 9;
+  p.input_size = 5;
+  p.num_units = 37;
+  p.use_peephole = true;
+  const BlockLstmValues inputs = RandomInputs(p, /*seed=*/7);
+  for (const KernelTable* table : Tables()) {
+    ExpectAlike([&](int32_t threads) {
+      std::vector<Vec> all;
+      BlockLstmRun run(*table, p, inputs, {threads});
+      run.Forward();
+      run.Backward();
+      Append(kBlockOutputs, run.values, &all);
+      Append(kBlockGradients, run.values, &all);
+      return all;
+    });
+  }
+}
+
+TEST(ConcurrentKernels, OfLinearRecurrences) {
+  LinearRecurrenceProblem p = {};
+  p.dtype = kFloat32;
+  p.num_gates = 4;
+  p.num_states = 2;
+  p.num_units = 37;
+  p.max_time = 7;
+  p.batch = 9;
+  p.has_gates = true;
+  const LinearValues inputs = RandomInputs(p, true, /*seed=*/7);
+  for (const KernelTable* table : Tables()) {
+    ExpectAlike([&](int32_t threads) {
+      std::vector<Vec> all;
+      LinearRun run(*table, p, inputs, {threads});
+      run.Compute();
+      Append(kLinearOutputs, run.values, &all);
+      return all;
+    });
   }
 }
 

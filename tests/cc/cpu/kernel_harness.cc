@@ -667,9 +667,9 @@ double ExpectNear(const Fields<Values>& fields, const Values& got, const Values&
     size_t where = 0;
     for (double v : b) scale = std::max(scale, std::abs(v));
     for (size_t i = 0; i < a.size(); ++i) {
-      // Written so that NaN counts as the worst error.
-      const double error = std::abs(a[i] - b[i]);
-      if (!(error <= worst)) worst = error, where = i;
+      double error = std::abs(a[i] - b[i]);
+      if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+      if (error > worst) worst = error, where = i;
     }
     EXPECT_LE(worst, tolerance * scale)
         << field.name << "[" << where << "] is " << (a.empty() ? 0 : a[where]) << " instead of "

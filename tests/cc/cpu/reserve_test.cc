@@ -82,6 +82,9 @@ TEST(Fingerprint, DiffersWithWhatShapesTheContent) {
   add([](RnnProblem& q) { q.has_peepholes = true; });
   add([](RnnProblem& q) { q.has_layer_norm = true; });
   add([](RnnProblem& q) { q.has_layer_norm = true, q.layer_norm_epsilon = 0.5f; });
+  add([](RnnProblem& q) { q.zoneout_h = 0.5f; });
+  add([](RnnProblem& q) { q.zoneout_c = 0.5f; });
+  add([](RnnProblem& q) { q.zoneout_h = 0.5f, q.zoneout_drawn = true; });
   add([](RnnProblem& q) { q.cell_clip = 0.5f; });
   add([](RnnProblem& q) { q.proj_clip = 0.5f; });
   add([](RnnProblem& q) { q.input_masked = true; });

@@ -97,6 +97,17 @@ TEST(RnnKernels, RandomZoneoutInFloat64) { CheckRandomProblems(RandomZoneoutCase
 
 TEST(RnnKernels, RandomZoneoutInFloat32) { CheckRandomProblems(RandomZoneoutCase, kFloat32); }
 
+// All that a 16-bit type widens: with weights that were packed before, too.
+TEST(RnnKernels, MasksOf16Bits) {
+  for (Dtype dtype : {kFloat16, kBFloat16}) {
+    for (int32_t mode : kLayerModes) {
+      RnnCase c = MakeCase(dtype, mode, 5, 3, 4, 9);
+      UseKerasWeights(true, true, &c);
+      CheckAgainstReference(c, 7, 2);
+    }
+  }
+}
+
 // Longer than every block of the kernels: depth 256 and 512, chunks and reductions of 256 rows, and
 // weights large enough that threads share the units of many rows.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
