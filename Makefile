@@ -34,8 +34,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
-CC_FILES = $(shell git ls-files 'cc/*.cc' 'cc/*.h' 'tests/cc/*.cc' 'tests/cc/*.h' \
-	'tests/fuzz/*.cc' 'tests/fuzz/*.h' 'benchmarks/*.cc' 'benchmarks/*.h')
+CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
 .PHONY: help demo docs test problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 

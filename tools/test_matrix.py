@@ -66,6 +66,7 @@ TESTS = (
     "stock/test_stock_saved_model.py",
     "stock/test_stock_enable.py",
     "transforms/test_xla.py",
+    "transforms/test_xla_loads.py",
 )
 
 

@@ -1,6 +1,7 @@
 #include "cc/cpu/variant.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 
 namespace rnn_ops {
@@ -27,6 +29,19 @@ uint64_t ReadXcr0() {
   return (uint64_t{high} << 32) | low;
 }
 #endif
+
+// False where the table of sections, which ends an ELF file, is not within the file. Of such a file
+// dlopen maps what is there, and the process ends where it reads what is missing. What else is
+// wrong with a file dlopen says itself.
+bool IsComplete(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  ElfW(Ehdr) header;
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return true;
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return true;
+  file.seekg(0, std::ios::end);
+  const uint64_t table_bytes = uint64_t{header.e_shentsize} * header.e_shnum;
+  return header.e_shoff + table_bytes <= static_cast<uint64_t>(file.tellg());
+}
 
 void Append(const std::string& text, std::string* list) {
   if (text.empty()) return;
@@ -100,6 +115,10 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
 }
 
 const KernelTable* OpenVariant(const std::string& path, Isa isa, std::string* problem) {
+  if (!IsComplete(path)) {
+    *problem = path + ": it is cut off";
+    return nullptr;
+  }
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();

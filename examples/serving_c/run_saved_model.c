@@ -2,8 +2,8 @@
 //
 //   run_saved_model LIBRARY MODEL_DIR OUTPUT NAME=DIM,DIM,...[:VALUE] ...
 //
-// LIBRARY is _tf_rnn_ops_stock.tf*.so for a model with TensorFlow's own ops, _tf_rnn_ops.tf*.so for one
-// with ours. OUTPUT and NAME are names of tensors in the graph, such as serving_default_x:0 and
+// LIBRARY is _tf_rnn_ops_stock.tf*.so for a model with TensorFlow's own ops, _tf_rnn_ops.tf*.so for
+// one with ours. OUTPUT and NAME are names of tensors in the graph, such as serving_default_x:0 and
 // StatefulPartitionedCall:0; `saved_model_cli show` prints them. Every input is filled with VALUE
 // (1 unless given): float32, or int32 with the suffix i, as in lengths:0=2:5i. Prints the shape and
 // the elements of the float32 output, one a line.
@@ -113,9 +113,9 @@ int main(int argc, char** argv) {
 
   const char* tags[] = {"serve"};
   TF_Graph* graph = TF_NewGraph();
-  TF_Session* session = TF_LoadSessionFromSavedModel(options, /*run_options=*/NULL, model_dir, tags,
-                                                     /*ntags=*/1, graph, /*meta_graph_def=*/NULL,
-                                                     status);
+  TF_Session* session =
+      TF_LoadSessionFromSavedModel(options, /*run_options=*/NULL, model_dir, tags,
+                                   /*ntags=*/1, graph, /*meta_graph_def=*/NULL, status);
   check(status, model_dir);
 
   const TF_Output output = find_output(graph, argv[3]);

@@ -93,18 +93,24 @@ class Clock:
 
 
 def fuzz(program, target, corpus, seconds):
-    """Returns the record of a run."""
+    """Returns the record of a run, which begins with what was found before."""
     found = corpus.with_name(f"{target}-findings")
     found.mkdir(parents=True, exist_ok=True)
     clock = Clock()
-    command = [
-        program, f"-max_total_time={max(1, round(seconds))}", f"-max_len={LONGEST}", "-timeout=120",
-        "-rss_limit_mb=4096", "-print_final_stats=1", f"-artifact_prefix={found}/", corpus,
-    ]  # fmt: skip
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, errors="replace", check=False,
-        env=environment(),
-    )  # fmt: skip
+    limits = ["-timeout=120", "-rss_limit_mb=4096"]
+    commands = [[
+        program, f"-max_total_time={max(1, round(seconds))}", f"-max_len={LONGEST}", *limits,
+        "-print_final_stats=1", f"-artifact_prefix={found}/", corpus,
+    ]]  # fmt: skip
+    if known := sorted(found.iterdir()):
+        commands.insert(0, [program, *limits, *known])
+    for command in commands:
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, errors="replace", check=False,
+            env=environment(),
+        )  # fmt: skip
+        if done.returncode:
+            break
     lines = done.stderr.splitlines()
     last = next((m for m in map(_STATUS.match, reversed(lines)) if m), None)
     executions, edges, features, inputs = map(int, last.groups()) if last else (0, 0, 0, 0)
@@ -193,8 +199,9 @@ def main():
     while time.monotonic() < end - 1 and not findings:
         for target in runs:
             if target == READERS:
-                known = [r["executions"] for r in _records(state) if r["target"] == READERS]
-                record = fuzz_readers(share, sum(known))
+                # A run with a finding is made again, with the same cases.
+                known = [r for r in _records(state) if r["target"] == READERS and not r["finding"]]
+                record = fuzz_readers(share, sum(r["executions"] for r in known))
             else:
                 record = fuzz(programs[target], target, corpora[target], share)
             findings |= record["finding"]

@@ -45,19 +45,19 @@ class Line:
 def _choices(branches):
     """The branches of a line, one tuple for each choice.
 
-    gcov writes the ways out of a block one behind the other, where one falls through as the first.
-    A call that may throw has two, of which one is marked.
+    gcov writes the ways out of a block one behind the other: of a condition two, of which one falls
+    through; of a call that may throw two, of which one is marked; of a switch any number.
     """
-    groups = []
-    for branch in branches:
-        if (
-            branch["fallthrough"]
-            or not groups
-            or groups[-1][0]["fallthrough"]
-            and len(groups[-1]) == 2
-        ):
-            groups.append([])
-        groups[-1].append(branch)
+    groups, at = [], 0
+    while at < len(branches):
+        size = 2
+        if not any(branch["fallthrough"] for branch in branches[at : at + 2]):
+            while at + size < len(branches) and not any(
+                branch["fallthrough"] for branch in branches[at + size : at + size + 2]
+            ):
+                size += 1
+        groups.append(branches[at : at + size])
+        at += size
     real = [group for group in groups if len(group) > 1 and not any(b["throw"] for b in group)]
     return [tuple(b["count"] for b in group) for group in real]
 

@@ -138,6 +138,7 @@ def test_gradients_without_training(name, x):
         found.append(tape.gradient(loss, [x, *(w.value for w in layer.trainable_weights)]))
     assert len(found[0]) > 1
     for got, want in zip(*found):
+        assert got is not None
         np.testing.assert_array_equal(got, want)
 
 

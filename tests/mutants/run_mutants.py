@@ -91,7 +91,6 @@ def _parse_args():
     parser.add_argument(
         "--again", action="store_true", help="run the survivors that are not explained once more"
     )
-    parser.add_argument("--check", action="store_true", help="run the tests without a mutant")
     return parser.parse_args()
 
 
@@ -114,8 +113,7 @@ def _run_group(group, args, end):
     left = [key for key in list(present)[args.first - 1 :] if key not in done]
     if left and time.monotonic() < end:
         tests = tested.GROUPS[group][2](args.folder / group, args.jobs)
-        failed = tests.check() if args.check else []
-        if failed:
+        if failed := tests.check():
             raise SystemExit(f"without a mutant these fail: {failed}")
         for key in left:
             if time.monotonic() > end:

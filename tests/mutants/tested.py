@@ -126,7 +126,7 @@ class Native:
 
     def check(self):
         """The tests that fail without any mutant."""
-        return [test for test in self.tests if self._run(test, None, limit=900)]
+        return [test for test in self.tests if self._run(test, None, self.limit)]
 
 
 class InTurn:
@@ -204,7 +204,7 @@ class Package:
         raise ValueError(f"no tests for {path}")
 
     def check(self):
-        return [p for p, selection in self.selections.items() if self._run(selection, 600)]
+        return [p for p, selection in self.selections.items() if self._run(selection, limit=300)]
 
 
 def _activity(pid):

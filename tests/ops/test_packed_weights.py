@@ -297,6 +297,7 @@ def test_gradients_are_those_of_the_plain_op(mode, rng):
             loss = tf.reduce_sum(result.output**2) + tf.reduce_sum(tf.sin(result.output_h))
         found.append(tape.gradient(loss, watched))
     for got, want in zip(*found):
+        assert got is not None
         np.testing.assert_array_equal(got, want)
 
 
@@ -316,4 +317,5 @@ def test_gradients_of_a_stack_and_of_packing(rng):
             loss = tf.reduce_sum(result.output**2)
         found.append(tape.gradient(loss, watched))
     for got, want in zip(*found):
+        assert got is not None
         np.testing.assert_array_equal(got, want)

@@ -39,7 +39,8 @@ def test_params_size_beyond_int32_needs_int64():
     spec = RnnSpec("lstm", 1, 20000, 20000)
     size = ops.CudnnRNNParamsSize(**_sizes(spec), T=tf.float32, S=tf.int64, **spec.attrs())
     assert int(size[0]) == 4 * 20000 * 40000 + 8 * 20000
-    with pytest.raises(tf.errors.InvalidArgumentError):
+    message = f"params_size is {int(size[0])}, which S=int32 cannot hold"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         ops.CudnnRNNParamsSize(**_sizes(spec), T=tf.float32, S=tf.int32, **spec.attrs())
 
 

@@ -1,5 +1,7 @@
 """Static shapes at graph construction, with known, partly known and unknown inputs."""
 
+import functools
+
 import pytest
 import tensorflow as tf
 
@@ -134,27 +136,41 @@ def test_params_ops_with_sizes_known_at_construction():
             [[H, I_SIZE]] * 4 + [[H, H]] * 4 + [[H, H]] * 8
         )
         assert _as_lists(t.shape for t in result.biases) == [[H]] * 16
+        to_canonical = functools.partial(ops.CudnnRNNParamsToCanonicalV2, num_params_biases=16)
+        to_params = ops.CudnnRNNCanonicalToParamsV2
+        size = functools.partial(ops.CudnnRNNParamsSize, T=tf.float32, S=tf.int32)
         refused = (
-            lambda: ops.CudnnRNNParamsToCanonicalV2(
-                **sizes,
-                params=_placeholder([count + 1]),
-                num_params_weights=16,
-                num_params_biases=16,
+            (
+                lambda: to_canonical(
+                    **sizes, params=_placeholder([count + 1]), num_params_weights=16
+                ),
+                rf"params must be a vector of {count} elements .* its shape is \[{count + 1}\]",
             ),
-            lambda: ops.CudnnRNNParamsToCanonicalV2(
-                **sizes, params=flat, num_params_weights=15, num_params_biases=16
+            (
+                lambda: to_canonical(**sizes, params=flat, num_params_weights=15),
+                "must be 16 and 16 .* they are 15 and 16",
             ),
-            lambda: ops.CudnnRNNCanonicalToParamsV2(**sizes, weights=weights[:-1], biases=biases),
-            lambda: ops.CudnnRNNCanonicalToParamsV2(
-                **sizes, weights=weights, biases=biases[:-1] + [_placeholder([H + 1])]
+            (
+                lambda: to_params(**sizes, weights=weights[:-1], biases=biases),
+                "must be 16 and 16 .* they are 15 and 16",
             ),
-            lambda: ops.CudnnRNNParamsSize(**{**sizes, "num_units": 0}, T=tf.float32, S=tf.int32),
-            lambda: ops.CudnnRNNParamsSize(
-                num_layers=1, num_units=40000, input_size=40000, T=tf.float32, S=tf.int32
+            (
+                lambda: to_params(
+                    **sizes, weights=weights, biases=biases[:-1] + [_placeholder([H + 1])]
+                ),
+                rf"biases\[15\] must have {H} elements, but its shape is \[{H + 1}\]",
+            ),
+            (
+                lambda: size(**{**sizes, "num_units": 0}),
+                "num_units must be at least 1, but it is 0",
+            ),
+            (
+                lambda: size(num_layers=1, num_units=40000, input_size=40000),
+                "params_size is 12800320000, which S=int32 cannot hold. Use S=int64",
             ),
         )
-        for build in refused:
-            with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        for build, message in refused:
+            with pytest.raises(ValueError, match=message):
                 build()
 
 

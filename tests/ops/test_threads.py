@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import time
 
 import numpy as np
 import pytest
@@ -15,24 +16,24 @@ CALLS = 20
 
 
 def _seconds_of_threads():
-    """CPU seconds of each thread of this process, by its number."""
+    """Seconds that each thread of this process ran or waited for a CPU, by its number."""
     seconds = {}
     for task in pathlib.Path("/proc/self/task").iterdir():
         try:
-            seconds[task.name] = int((task / "schedstat").read_text().split()[0]) / 1e9
+            ran, waited = (task / "schedstat").read_text().split()[:2]
         except FileNotFoundError:  # the thread has ended
             continue
+        seconds[task.name] = (int(ran) + int(waited)) / 1e9
     return seconds
 
 
-def _share_of_second_thread(run):
-    """What the second busiest thread worked during run(), over what the busiest did."""
+def _threads_at_work(run):
+    """How many threads had work during run(), on average, whatever else the CPUs did."""
     run()
-    before = _seconds_of_threads()
+    before, begin = _seconds_of_threads(), time.perf_counter()
     run()
-    after = _seconds_of_threads()
-    worked = sorted(value - before.get(task, 0.0) for task, value in after.items())
-    return worked[-2] / worked[-1]
+    wall, after = time.perf_counter() - begin, _seconds_of_threads()
+    return sum(seconds - before.get(task, 0.0) for task, seconds in after.items()) / wall
 
 
 @pytest.fixture
@@ -58,13 +59,27 @@ def call():
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")
 def test_a_large_call_uses_a_second_thread(call):
-    assert _share_of_second_thread(lambda: [call() for _ in range(CALLS)]) > 0.3
+    assert _threads_at_work(lambda: [call() for _ in range(CALLS)]) > 1.5
 
 
-def test_the_limit_of_tf_data_is_kept(call):
+def _elements(call, limit):
+    """An iterator over elements of CALLS calls, one after the other."""
+
+    def element(_):
+        total = tf.constant(0.0)
+        for _ in range(CALLS):
+            with tf.control_dependencies([total]):
+                total += tf.reduce_sum(call())
+        return total
+
     options = tf.data.Options()
-    options.threading.max_intra_op_parallelism = 1
-    options.threading.private_threadpool_size = 1
     options.autotune.enabled = False
-    data = tf.data.Dataset.range(CALLS).map(lambda _: tf.reduce_sum(call())).with_options(options)
-    assert _share_of_second_thread(lambda: list(data)) < 0.1
+    options.threading.max_intra_op_parallelism = limit
+    return iter(tf.data.Dataset.range(2).map(element).with_options(options))
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one CPU")
+def test_the_limit_of_tf_data_is_kept(call):
+    two, one = _elements(call, 2), _elements(call, 1)
+    assert _threads_at_work(lambda: next(two)) > 1.5
+    assert 0.8 < _threads_at_work(lambda: next(one)) < 1.5

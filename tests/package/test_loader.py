@@ -68,6 +68,8 @@ try:
     tf_rnn_ops.enable_stock_ops()
 except ImportError as error:
     pass
+else:
+    raise AssertionError("it enabled them")
 """
 
 
@@ -159,6 +161,20 @@ def _write_foreign(path):
 def test_library_is_broken(write, message, copied_package):
     write(copied_package / LIBRARY)
     assert message in _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
+
+
+def test_variants_that_are_cut_off_cost_speed_alone(copied_package):
+    for name in (LIBRARY, BASELINE):
+        shutil.copy(PACKAGE / name, copied_package)
+    variants = [path for path in PACKAGE.glob("_tf_rnn_ops_avx*.so")]
+    for path in variants:
+        (copied_package / path.name).write_bytes(path.read_bytes()[:5000])
+    result = _run(
+        "-c", "import tf_rnn_ops; print(tf_rnn_ops.cpu_isa())", path=copied_package.parent
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split()[-1] == "baseline"
+    assert (tf_rnn_ops.cpu_isa() == "baseline") != ("it is cut off" in result.stderr)
 
 
 def test_the_baseline_is_missing(copied_package):

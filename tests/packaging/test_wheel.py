@@ -82,7 +82,7 @@ def test_size(wheel):
 def test_every_python_file_of_the_source_is_in_the_wheel(unpacked):
     def modules(root):
         return {
-            str(path.relative_to(root))
+            str(path.relative_to(root)): path.read_bytes()
             for path in (root / "tf_rnn_ops").rglob("*.py")
             if "__pycache__" not in path.parts
         }

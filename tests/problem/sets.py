@@ -67,6 +67,8 @@ def run_kernels(lines):
         outcomes.append({"label": lines[len(outcomes)], "failed": message, "decided": True})
     elif done.returncode:
         outcomes[-1]["log"] = done.stdout[-20000:]
+        if not any(o["failed"] for o in outcomes):
+            outcomes[-1]["failed"] = f"the kernels ended with {done.returncode}"
     return outcomes
 
 
@@ -102,13 +104,15 @@ def _version():
 
 
 def _records(state):
+    """{(runner, block): its last record}."""
     if state is None or not state.exists():
-        return []
-    return [json.loads(line) for line in state.read_text().splitlines()]
+        return {}
+    records = map(json.loads, state.read_text().splitlines())
+    return {(r["runner"], r["block"]): r for r in records}
 
 
 def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=print):
-    """Runs a set block by block, those of `state` left out.
+    """Runs a set block by block, those of `state` left out in which nothing failed.
 
     Args:
         name: A key of draw.SETS.
@@ -119,13 +123,18 @@ def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=pri
         report: Called with a line of text for each block.
 
     Returns:
-        The records of all blocks, those of earlier runs too.
+        The last records of all blocks, those of earlier runs too.
     """
     count, block_size = draw.SETS[name]
     records = _records(state)
-    done = {(r["runner"], r["block"]) for r in records}
+    done = {key for key, record in records.items() if not record["failed"]}
     version, begin, all_settings = _version(), time.monotonic(), settings()
     todo = [(r, b) for b in range(-(-count // block_size)) for r in runners if (r, b) not in done]
+    if not todo:
+        versions = ", ".join(sorted({r["version"] for r in records.values()}))
+        report(
+            f"nothing is left to run: all blocks ran at {versions}; without {state} they run anew"
+        )
     for runner, block in todo:
         if seconds is not None and time.monotonic() - begin > seconds:
             break
@@ -142,7 +151,7 @@ def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=pri
             "seconds": round(time.monotonic() - started, 1),
             "date": datetime.date.today().isoformat(), "version": version,
         }  # fmt: skip
-        records.append(record)
+        records[runner, block] = record
         if state is not None:
             state.parent.mkdir(parents=True, exist_ok=True)
             with state.open("a") as file:
@@ -151,7 +160,7 @@ def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=pri
             f"{runner} block {block}: {len(lines)} problems in {record['seconds']} s, "
             f"{len(record['failed'])} failed"
         )
-    return records
+    return list(records.values())
 
 
 def failures(records):

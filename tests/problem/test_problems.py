@@ -42,13 +42,29 @@ def test_a_set_goes_on_where_it_stopped(tiny, tmp_path):
     whole = sets.run_set("tiny", state=state, report=lambda line: None)
     assert [r["problems"] for r in whole] == [4, 3]
     assert tiny[0] != tiny[1]
-    # As if it had been stopped after the first block.
-    state.write_text(state.read_text().splitlines()[0] + "\n")
+    # As if it had been stopped after the first block, in which nothing failed.
+    first = json.loads(state.read_text().splitlines()[0]) | {"failed": []}
+    state.write_text(json.dumps(first) + "\n")
     again = sets.run_set("tiny", state=state, report=lambda line: None)
     assert len(tiny) == 3
     assert [r["block"] for r in again] == [0, 1]
     assert len(state.read_text().splitlines()) == 2
     assert json.loads(state.read_text().splitlines()[1])["failed"] == again[1]["failed"]
+    # What failed runs again.
+    assert [r["block"] for r in sets.run_set("tiny", state=state, report=lambda line: None)] == [
+        0,
+        1,
+    ]
+    assert len(tiny) == 4
+
+
+def test_a_set_says_that_nothing_is_left(tiny, tmp_path):
+    state = tmp_path / "state.jsonl"
+    records = [r | {"failed": []} for r in sets.run_set("tiny", report=lambda line: None)]
+    state.write_text("\n".join(map(json.dumps, records)))
+    said = []
+    sets.run_set("tiny", state=state, report=said.append)
+    assert len(tiny) == 2 and len(said) == 1 and said[0].startswith("nothing is left to run")
 
 
 def test_no_block_begins_after_the_time(tiny):

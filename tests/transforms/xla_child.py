@@ -6,6 +6,8 @@ Usage: python -m transforms.xla_child late|clusters|one_thread|stock
 import os
 import sys
 
+OURS = "TfRnnOps>LayerRNN"
+
 
 def layer_call(tf, ops):
     return ops.LayerRNN(
@@ -32,9 +34,11 @@ def late():
 def clusters():
     """TensorFlow chooses what to compile (TF_XLA_FLAGS), forward and backward in clusters."""
     import tensorflow as tf
+    from tensorflow.python.eager import context
 
     import tf_rnn_ops
 
+    context.enable_graph_collection()
     x = tf.random.stateless_normal([5, 4, 3], [1, 2])
 
     def step(x, kernel):
@@ -56,6 +60,16 @@ def clusters():
     for _ in range(3):  # the first calls are not compiled
         for got, want in zip(function(x, kernel), step(x, kernel), strict=True):
             tf.debugging.assert_near(got, want, rtol=1e-5, atol=1e-5)
+
+    def types(graph):
+        return {node.op for node in graph.node}
+
+    chosen = [
+        types(graphs.post_optimization_graph)
+        for graphs in context.export_run_metadata().function_graphs
+        if {OURS, OURS + "Backprop"} <= types(graphs.pre_optimization_graph)
+    ]
+    assert chosen and all("_XlaRun" in ops and OURS not in ops for ops in chosen), chosen
 
 
 def one_thread():

@@ -203,11 +203,23 @@ TEST_F(OpenVariantTest, NoElfFile) {
   ExpectBaseline("invalid ELF header");
 }
 
-TEST_F(OpenVariantTest, LibraryWithoutTheTable) {
+// The path of a library of the system.
+std::string SystemLibrary() {
   Dl_info info;
-  ASSERT_NE(dladdr(reinterpret_cast<void*>(static_cast<double (*)(double)>(std::sin)), &info), 0);
-  ASSERT_EQ(symlink(info.dli_fname, path_.c_str()), 0);
+  EXPECT_NE(dladdr(reinterpret_cast<void*>(static_cast<double (*)(double)>(std::sin)), &info), 0);
+  return info.dli_fname;
+}
+
+TEST_F(OpenVariantTest, LibraryWithoutTheTable) {
+  ASSERT_EQ(symlink(SystemLibrary().c_str(), path_.c_str()), 0);
   ExpectBaseline("no symbol tf_rnn_ops_kernel_table");
+}
+
+TEST_F(OpenVariantTest, LibraryThatIsCutOff) {
+  std::string bytes(8192, '\0');
+  ASSERT_TRUE(std::ifstream(SystemLibrary(), std::ios::binary).read(&bytes[0], 8192));
+  std::ofstream(path_, std::ios::binary) << bytes;
+  ExpectBaseline("it is cut off");
 }
 
 TEST(Variant, NamesAndOwnFolder) {
