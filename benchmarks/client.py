@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -14,7 +15,10 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A peer in a process of its own.
+    """A peer in a process of its own, which is stopped while it is not asked.
+
+    WHY: the threads of several libraries spin for many milliseconds after a call (ONNX Runtime's,
+    OpenMP's), and would take their CPUs from the peer that is asked next.
 
     Args:
       name: What tables call it.
@@ -53,7 +57,7 @@ class Worker:
             env=self._env,
             bufsize=1,
         )
-        self.version = self._read()["version"]
+        self.version = self._answer()["version"]
 
     def _read(self):
         line = self.process.stdout.readline()
@@ -64,12 +68,19 @@ class Worker:
             raise WorkerError(answer["error"])
         return answer
 
+    def _answer(self):
+        try:
+            return self._read()
+        finally:
+            self.process.send_signal(signal.SIGSTOP)
+
     def _ask(self, **command):
+        self.process.send_signal(signal.SIGCONT)
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
         except BrokenPipeError:
             pass  # _read says with what code it ended
-        return self._read()
+        return self._answer()
 
     def prepare(self, problem, training, save):
         """Builds the problem, runs it once and leaves the results in the file `save`.

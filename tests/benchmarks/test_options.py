@@ -161,6 +161,26 @@ def test_a_worker_that_died_is_reported_and_started_again(tmp_path):
         worker.close()
 
 
+def test_a_worker_is_stopped_while_it_is_not_asked():
+    def stops(process):
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        for _ in range(100):
+            if "State:\tT" in status.read_text():
+                return True
+            time.sleep(0.05)
+        return False
+
+    path = os.environ.get("PYTHONPATH", "")
+    worker = Worker("ours", "ours:stack", 1, {"PYTHONPATH": path})
+    try:
+        assert stops(worker.process)
+        with pytest.raises(WorkerError):  # nothing is prepared
+            worker.time(1)
+        assert stops(worker.process)
+    finally:
+        worker.close()
+
+
 def test_no_ratio_to_a_peer_that_is_not_restricted():
     seconds = {"tf_rnn_ops": [2.0], "PyTorch": [3.0], "ONNX Runtime": [1.0]}
     assert report.ratio({"seconds": seconds}) == 0.5
