@@ -56,6 +56,9 @@ class Worker:
             text=True,
             env=self._env,
             bufsize=1,
+            # A group of its own: the system ends every process of a group that loses its shell
+            # while one is stopped. So it ends a worker whose driver died, and not the driver.
+            preexec_fn=os.setpgrp,
         )
         self.version = self._answer()["version"]
 

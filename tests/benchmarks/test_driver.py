@@ -3,8 +3,10 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -103,6 +105,30 @@ def test_peers_on_a_cpu_leave_the_gpu_alone(monkeypatch):
     worker = client.Worker("a peer", "spec", 1)
     assert worker.version["CUDA_VISIBLE_DEVICES"] == "-1"
     worker.close()
+
+
+_DIE_WITH_A_WORKER = """
+import os, signal, sys
+sys.path.append(sys.argv[1])
+from benchmarks import client
+client._START = sys.argv[2]
+pid = client.Worker("a peer", "spec", 1).process.pid
+os.waitid(os.P_PID, pid, os.WSTOPPED)
+print(pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_stopped_worker_outlives_the_run():
+    command = [sys.executable, "-c", _DIE_WITH_A_WORKER, str(ROOT), _TELL + "input()"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    status = pathlib.Path(f"/proc/{int(done.stdout)}/status")
+    for _ in range(100):
+        if not status.exists() or "State:\tZ" in status.read_text():
+            return
+        time.sleep(0.05)
+    raise AssertionError(status.read_text())
 
 
 def test_small_run(tmp_path):
