@@ -25,16 +25,17 @@ def _build():
     if shutil.which("g++") is None:
         raise Unsupported("no g++")
     source = pathlib.Path(__file__).with_suffix(".cc")
-    library = pathlib.Path(tempfile.mkdtemp(prefix="bench_onednn_")) / "libpeer.so"
-    command = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", str(source), "-o", str(library)]
-    root = os.environ.get("ONEDNN_ROOT")
-    if root:
-        command += [f"-I{root}/include", f"-L{root}/lib", f"-Wl,-rpath,{root}/lib"]
-    command.append("-ldnnl")
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Unsupported("does not build; is libdnnl-dev installed, or ONEDNN_ROOT right?")
-    return ctypes.CDLL(str(library))
+    with tempfile.TemporaryDirectory() as folder:
+        library = pathlib.Path(folder) / "libpeer.so"
+        command = ["g++", "-std=c++17", "-O2", "-fPIC", "-shared", str(source), "-o", str(library)]
+        root = os.environ.get("ONEDNN_ROOT")
+        if root:
+            command += [f"-I{root}/include", f"-L{root}/lib", f"-Wl,-rpath,{root}/lib"]
+        command.append("-ldnnl")
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Unsupported("does not build; is libdnnl-dev installed, or ONEDNN_ROOT right?")
+        return ctypes.CDLL(str(library))  # which stays when its file goes
 
 
 class _OneDnn:
