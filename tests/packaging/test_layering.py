@@ -26,7 +26,7 @@ CC_RULES = {
         "unistd.h",
     ),
     # The interface of the kernels, and kernels_isa.cc.
-    "cpu": ("cc/cpu/", "cc/core/", "cpuid.h", "dlfcn.h"),
+    "cpu": ("cc/cpu/", "cc/core/", "cpuid.h", "dlfcn.h", "link.h"),
     # The rooms of the kernels.
     "cpu/simd": (
         "cc/cpu/simd/",
