@@ -5,7 +5,8 @@
 Threads call the ops of drawn problems, unless --no-functions one in fifty times through a function that
 is traced, called and dropped, as often through one that is cancelled while it runs, and sometimes
 through a SavedModel that is loaded, called and deleted. Prints a line of JSON; the exit status is 1
-where a result differed.
+where a result differed, and where memory grew in a long run without functions, whose growth is
+TensorFlow's own.
 """
 
 import argparse
@@ -38,6 +39,8 @@ TRACED, CANCELLED, LOADED = 50, 50, 1000
 # How often a function that is cancelled repeats its call, and how long it has at most.
 REPEATS, LONGEST_SECONDS = 20, 0.004
 SAMPLE_SECONDS = 1.0
+# malloc gives no fewer to one object that each call leaves; shorter runs tell nothing.
+LEAK_BYTES_PER_CALL, TELLING_CALLS = 24, 100_000
 
 
 def _resident_bytes():
@@ -151,6 +154,14 @@ def growth(samples):
     return float(1000 * np.polyfit(later[:, 0], later[:, 1], 1)[0])
 
 
+def leaks(samples, functions):
+    return (
+        not functions
+        and samples[-1][0] >= TELLING_CALLS
+        and growth(samples) >= 1000 * LEAK_BYTES_PER_CALL
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
@@ -171,9 +182,10 @@ def main():
         "cancelled": sum(soak.cancelled), "models": len(soak.loaded), "wrong": sorted(set(soak.wrong)),
         "resident_mb": [round(samples[k][1] / 2**20) for k in (0, len(samples) // 2, -1)],
         "growth_kb_per_1000_calls": round(growth(samples) / 1024, 1),
+        "leaks": leaks(samples, soak.functions),
     }  # fmt: skip
     print(json.dumps(record))
-    return int(bool(soak.wrong))
+    return int(bool(soak.wrong) or record["leaks"])
 
 
 if __name__ == "__main__":

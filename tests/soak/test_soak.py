@@ -39,6 +39,16 @@ def test_growth_is_that_of_the_later_half():
     assert abs(run_soak.growth(list(zip(calls, memory))) - 3000) < 1
 
 
+@pytest.mark.parametrize(
+    ("calls", "bytes_per_call", "functions", "want"),
+    [(200_000, 25, False, True), (200_000, 20, False, False), (90_000, 25, False, False),
+     (200_000, 25, True, False)],
+)  # fmt: skip
+def test_memory_that_grows_with_eager_calls_alone_is_a_leak(calls, bytes_per_call, functions, want):
+    at = np.linspace(0, calls, 50)
+    assert run_soak.leaks(list(zip(at, 10**8 + bytes_per_call * at)), functions) == want
+
+
 def test_a_wrong_result_is_found(monkeypatch):
     monkeypatch.setattr(run_soak.calls, "result_bytes", lambda result: result)
     results = iter([[b"a"]] * 3 + [[b"b"]])
