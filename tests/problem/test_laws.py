@@ -11,6 +11,7 @@ LINES = [
     "cell=gru T=6 B=4 I=5 H=7 L=2 D=2 type=float16",
     "op=LayerRNN cell=tanh T=7 B=5 I=4 H=9 mask=both",
     "op=BlockLSTMV2 T=6 B=3 I=4 H=5 lengths=5 peephole=yes",
+    "op=LinearRecurrence T=5 B=3 H=6",
 ]
 
 
@@ -28,7 +29,7 @@ def test_every_law_is_among_the_lines():
     found = {law.__name__ for _, law in _laws_of(LINES)}
     assert found == {
         "rows_in_another_order", "padding", "cut_in_time", "layer_by_layer", "scaled_gradients",
-        "wider_type",
+        "wider_type", "scaled_inputs", "adjoint",
     }  # fmt: skip
 
 
