@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "cc/core/checked_math.h"
@@ -67,12 +69,25 @@ Status CheckActivations(RnnMode mode, Activation activation, Activation recurren
   return Status();
 }
 
+// A positive number below the smallest normal one. Told by its bits, because a thread that flushes
+// such numbers, as those of kernels do, sees 0, and others do not.
+bool IsSubnormal(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits != 0 && bits < 0x00800000;
+}
+
+Status TooSmall(const char* name) {
+  return InvalidArgument(name, " must not be a positive number below 1.2e-38, but it is one.");
+}
+
 // Written so that NaN is refused.
 Status CheckClip(RnnMode mode, const char* name, float clip) {
   if (!(clip >= 0.0f) || std::isinf(clip)) {
     return InvalidArgument(name, " must be 0 (no limit) or a positive number, but it is ", clip,
                            ".");
   }
+  if (IsSubnormal(clip)) return TooSmall(name);
   if (clip > 0.0f && mode != RnnMode::kLstm) {
     return InvalidArgument(name, " must be 0 for rnn_mode='", Name(mode),
                            "', because only 'lstm' has it, but it is ", clip, ".");
@@ -87,6 +102,7 @@ Status CheckZoneout(const RnnAttrs& attrs) {
     if (!(rate >= 0.0f && rate <= 1.0f)) {
       return InvalidArgument(name, " must be in [0, 1], but it is ", rate, ".");
     }
+    if (IsSubnormal(rate)) return TooSmall(name);
   }
   if (attrs.zoneout_h > 0 && attrs.mode != RnnMode::kLstm && attrs.mode != RnnMode::kGru) {
     return InvalidArgument("zoneout_h must be 0 for rnn_mode='", Name(attrs.mode),
@@ -104,6 +120,7 @@ Status CheckZoneout(const RnnAttrs& attrs) {
 // Written so that NaN is refused. WHY not 0: an h of zeros, with which a row begins, has no
 // variance.
 Status CheckEpsilon(float epsilon) {
+  if (IsSubnormal(epsilon)) return TooSmall("layer_norm_epsilon");
   if (epsilon > 0.0f && !std::isinf(epsilon)) return Status();
   return InvalidArgument("layer_norm_epsilon must be a positive number, but it is ", epsilon, ".");
 }

@@ -163,6 +163,7 @@ Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time
 }
 
 int64_t ReserveElements(int64_t bytes, int64_t element_bytes) {
+  if (bytes < 0) return -1;
   return bytes / element_bytes + (bytes % element_bytes != 0 ? 1 : 0);
 }
 

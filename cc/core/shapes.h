@@ -71,7 +71,8 @@ Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t ma
 // checked is what the kernel reads.
 Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time, int32_t* lengths);
 
-// Elements of `element_bytes` that hold `bytes` of reserve space, rounded up.
+// Elements of `element_bytes` that hold `bytes` of reserve space, rounded up; -1 of a negative
+// number, which stands for too many.
 int64_t ReserveElements(int64_t bytes, int64_t element_bytes);
 
 // InvalidArgument unless reserve_space is a vector of `elements`.

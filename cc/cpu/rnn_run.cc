@@ -1,7 +1,6 @@
 #include "cc/cpu/rnn_run.h"
 
 #include <cstring>
-#include <vector>
 
 #include "cc/core/param_layout.h"
 #include "cc/cpu/dispatch.h"
@@ -133,9 +132,8 @@ Status RunRnnBackward(const RnnBackwardArgs& args) {
 
 int64_t LargestReserveBytes(const RnnProblem& problem) {
   if (IsEmpty(problem)) return 0;
-  const std::vector<int32_t> lengths(problem.batch, static_cast<int32_t>(problem.max_time));
   RnnProblem longest = problem;
-  longest.lengths = lengths.data();
+  longest.lengths = nullptr;  // all rows have T steps
   longest.is_training = true;
   const ThreadBudget one_thread{1, 0, 0};
   return Kernels().rnn_forward_sizes(&longest, &one_thread).reserve_bytes;

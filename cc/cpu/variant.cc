@@ -110,7 +110,8 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
                         table->rnn_backward_sizes && table->rnn_backward &&
                         table->block_lstm_forward_scratch && table->block_lstm_forward &&
                         table->block_lstm_backward_scratch && table->block_lstm_backward &&
-                        table->linear_recurrence_scratch && table->linear_recurrence;
+                        table->linear_recurrence_scratch && table->linear_recurrence &&
+                        table->rnn_pack_sizes && table->rnn_pack;
   return complete ? "" : "its table lacks a function";
 }
 

@@ -87,6 +87,20 @@ def test_variables_without_weight_decay(x, y, trained, scaled):
     assert_train_the_same((model, tf_rnn_ops.keras.convert(model)), x, y)
 
 
+@pytest.mark.parametrize("trained", [False, True])
+def test_paths_without_weight_decay(x, y, trained):
+    """The copy of a Bidirectional has other paths."""
+    inputs = keras.Input(x.shape[1:])
+    encoded = keras.layers.Bidirectional(keras.layers.LSTM(4), name="enc")(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(y.shape[-1])(encoded))
+    optimizer = keras.optimizers.AdamW(0.01, weight_decay=5.0)
+    optimizer.exclude_from_weight_decay(var_names=["enc/"])
+    model.compile(optimizer, "mse")
+    if trained:
+        model.fit(x, y, verbose=0)
+    assert_train_the_same((model, tf_rnn_ops.keras.convert(model)), x, y)
+
+
 class Forgetful(keras.optimizers.SGD):
     """Leaves an argument out of its config, and with it a variable for each weight."""
 

@@ -328,6 +328,24 @@ def test_bad_input_raises_what_keras_raises(name, rng):
         type(ours)(0)
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("reset_after", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "linear"])
+def test_a_large_candidate_leaves_what_a_gru_carries_over(activation, reset_after, training, rng):
+    x = rng.standard_normal((64, 6, 4)).astype("float32")
+    x[:, 3, 0] = 1e6
+    settings = {"activation": activation, "reset_after": reset_after, "return_sequences": True}
+    wide = keras.layers.GRU(8, dtype="float64", **settings)
+    want = wide(x.astype("float64")).numpy()[:, 3]
+    ours = tf_rnn_ops.keras.GRU(8, **settings)
+    ours.build(x.shape)
+    ours.set_weights(wide.get_weights())
+    got = ours(x, training=training).numpy()[:, 3]
+    carried = np.abs(want) < 1
+    assert carried.sum() > 20
+    np.testing.assert_allclose(got[carried], want[carried], rtol=0, atol=1e-5)
+
+
 def _dynamic(layer, **more):
     """The layer in a graph that knows no sizes but that of the features, and ranks."""
     specs = {name: tf.TensorSpec([None] * rank, dtype) for name, (rank, dtype) in more.items()}

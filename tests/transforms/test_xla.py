@@ -511,6 +511,68 @@ def test_weights_that_are_chosen_at_run_time_are_refused(rng):
         step(inputs["input"], inputs["kernel"], keep)
 
 
+# Of an LSTM with T = 3, B = 2, I = 4, H = 5, whose input has known sizes.
+CHOSEN = {
+    "peepholes": ([3, 5], 0),
+    "layer_norm": ([18, 5], 0),
+    "projection": ([5, 4], 1),
+    "input_h": ([2, 5], 1),
+    "seed": ([2], 0),
+    "input_mask": ([4, 2, 4], 0),
+    "sequence_lengths": ([2], 0),
+    "input_c": ([2, 5], 0),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_size_that_is_chosen_at_run_time_beside_a_known_one_is_refused(name, rng):
+    shape, axis = CHOSEN[name]
+    case = layer_cases.layer_case(
+        "lstm", (3, 2, 4, 5), rng, "float32", lengths=None, input_mask=False, recurrent_mask=False
+    )
+    inputs = layer_ops.tensors(case)
+    dtype = {"seed": tf.int64, "sequence_lengths": tf.int32}.get(name, tf.float32)
+    if name == "projection":
+        inputs["recurrent_kernel"] = inputs["recurrent_kernel"][:4]
+        inputs["input_h"] = inputs["input_h"][:, :4]
+
+    def step(keep):
+        chosen = tf.boolean_mask(tf.ones(shape, dtype), keep, axis=axis)
+        return ops.LayerRNN(**{**inputs, name: chosen}, zoneout_h=0.5 * (name == "seed")).output
+
+    whole = tf.ones([shape[axis]], tf.bool)
+    tf.function(step)(whole)
+    for keep in (whole, tf.constant([True] * (shape[axis] - 1) + [False])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"dimension {axis} of {name} is"):
+            compiled(step)(keep)
+
+
+def test_lengths_above_a_time_that_is_chosen_at_run_time_are_refused(rng):
+    keep = tf.constant([True, False, True, True])
+    rnn = cases.rnn_case(RnnSpec("gru", 1, 5, 3), 4, 2, rng, "float32")
+    stack = tf_ops.rnn_tensors(rnn).inputs()
+    block = tf_ops.block_tensors(cases.block_case(4, 2, 3, 5, rng, "float32"))
+
+    def of_stack(length):
+        x = tf.boolean_mask(stack["input"], keep)
+        lengths = tf.stack([length, 0])
+        given = {**stack, "input": x, "sequence_lengths": lengths}
+        return ops.CudnnRNNV3(**given, **rnn.spec.attrs()).output
+
+    def of_block(length):
+        x = tf.boolean_mask(block["x"], keep)
+        return ops.BlockLSTMV2(**{**block, "x": x, "seq_len_max": tf.cast(length, tf.int64)}).h
+
+    for step, name in ((of_stack, "sequence_lengths"), (of_block, "seq_len_max")):
+        for length in (4, 77):
+            for run in (tf.function(step), compiled(step)):
+                with pytest.raises(tf.errors.InvalidArgumentError, match=name):
+                    run(tf.constant(length))
+        np.testing.assert_array_equal(
+            compiled(step)(tf.constant(3)), tf.function(step)(tf.constant(3))
+        )
+
+
 # ---- Processes ----
 
 

@@ -170,10 +170,11 @@ def _carry_excluded(optimizer, new_optimizer, variables, twins):
     if inner is not None:
         _carry_excluded(inner, new_optimizer.inner_optimizer, variables, twins)
     if hasattr(optimizer, "_exclude_from_weight_decay"):
+        # Also what the pattern matches: paths inside of a Bidirectional are shorter in a copy.
         new_optimizer._exclude_from_weight_decay = {
             new_optimizer._var_key(twins[id(variable)])
             for variable in variables
-            if optimizer._var_key(variable) in optimizer._exclude_from_weight_decay
+            if not optimizer._use_weight_decay(variable.value)
         }
         new_optimizer._exclude_from_weight_decay_pattern = (
             optimizer._exclude_from_weight_decay_pattern

@@ -187,7 +187,7 @@ def _gru(cell, sums, xw, h):
     hr, hu, hn = tf.split(sums + cell.br, 3, axis=-1)
     u = cell.open(xu + hu)
     n = cell.act(xn + cell.open(xr + hr) * hn)
-    return [n + u * (h - n)]
+    return [u * h + (1 - u) * n]
 
 
 def _rnn(cell, sums, xw, h):
@@ -215,7 +215,7 @@ def _gru_reset_before(cell, xw, h):
     hru = _product(h, None if mask is None else mask[:2], gates, 2)
     r, u = tf.split(cell.open(xru + hru), 2, axis=-1)
     n = cell.act(xn + _product(r * h, None if mask is None else mask[2:], candidate, 1))
-    return [n + u * (h - n)]
+    return [u * h + (1 - u) * n]
 
 
 def _split(sums, sigmoids):

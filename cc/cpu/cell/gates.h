@@ -21,6 +21,13 @@ struct UsualGates {
   EIGEN_ALWAYS_INLINE Packet<T> StateSlope(const Packet<T>& y) const { return TanhSlope<T>(y); }
 };
 
+// (1 - z) * n + z * h. WHY not n + z * (h - n): a large n, of relu or no function, leaves nothing
+// of an h that z carries over.
+template <typename T>
+EIGEN_ALWAYS_INLINE Packet<T> Between(const Packet<T>& z, const Packet<T>& h, const Packet<T>& n) {
+  return pmadd(z, h, pmul(psub(Set<T>(T(1)), z), n));
+}
+
 // A function known at run time. What is neither sigmoid nor tanh is a line between two bounds, so
 // that three cases cover all.
 template <typename T>

@@ -62,8 +62,7 @@ struct Gru {
       Store(g + kReset * V, reset);
       Store(g + kUpdate * V, update);
       Store(g + kRecurrent * V, acc[2]);
-      // (1 - z) * n + z * h_prev = n + z * (h_prev - n)
-      const Packet<T> h = pmadd(update, psub(h_prev, candidate), candidate);
+      const Packet<T> h = Between<T>(update, h_prev, candidate);
       if constexpr (!std::is_same_v<T, O>) Store(rows.c[i] + u * V, h);
       StoreFirst(rows.h[i] + u * V, h, n);
     }

@@ -59,9 +59,8 @@ struct GruResetBefore {
       const Packet<T> product = LoadFirst(row.h + unit, n);
       const Packet<T> candidate = gates.State(padd(Load(g + kCandidate * V), product));
       Store(g + kCandidate * V, candidate);
-      // (1 - z) * n + z * h_prev = n + z * (h_prev - n)
-      const Packet<T> change = psub(LoadFirst(row.h_prev + unit, n), candidate);
-      StoreFirst(row.h + unit, pmadd(Load(g + kUpdate * V), change, candidate), n);
+      const Packet<T> h_prev = LoadFirst(row.h_prev + unit, n);
+      StoreFirst(row.h + unit, Between<T>(Load(g + kUpdate * V), h_prev, candidate), n);
     });
   }
 

@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +93,8 @@ const OpSpec& SpecOf(const std::string& op) {
   const auto is_it = [&op](const ffi::Handler& handler) { return op == handler.op; };
   return *std::find_if(std::begin(ffi::kHandlers), std::end(ffi::kHandlers), is_it)->spec;
 }
+
+bool IsBlockLstm(const OpSpec& op) { return op.family == OpFamily::kBlockLstm; }
 
 // ---- What an op's registration says ----
 
@@ -210,29 +214,39 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
 
 class Padding {
  public:
-  // `sequence`: the place of the input, whose dimensions T and B count.
-  Padding(bool time_major, int sequence) : time_dim_(time_major ? 0 : 1), sequence_(sequence) {}
+  Padding(const OpSpec& op, bool is_lstm, bool time_major)
+      : op_(op),
+        is_lstm_(is_lstm),
+        time_major_(time_major),
+        sequence_(op.Input(IsBlockLstm(op) ? "x" : "input")),
+        time_dim_(time_major ? 0 : 1) {}
 
   bool any() const { return has_time_ || has_batch_; }
 
+  // The place of the input whose dimensions T and B count.
+  int sequence() const { return sequence_; }
+
+  // The dimension of input k that has this letter, or kAbsent.
+  int DimOf(int k, Dim letter) const {
+    const Dim(&dims)[3] = op_.inputs[k].dims;
+    const int d = static_cast<int>(std::find(dims, dims + 3, letter) - dims);
+    const bool swaps =
+        !time_major_ && dims[1] == Dim::kB && (dims[0] == Dim::kT || dims[0] == Dim::kLayersDirs);
+    return d == 3 ? kAbsent : swaps && d < 2 ? 1 - d : d;
+  }
+
   // Makes all dimensions those of the bound.
-  absl::Status Remove(const std::vector<int>& weights, std::vector<Operand>* operands) {
-    for (size_t k = 0; k < operands->size(); ++k) {
+  absl::Status Remove(std::vector<Operand>* operands) {
+    const xla::Shape sequence = (*operands)[sequence_].shape;
+    for (int k = 0; k < static_cast<int>(operands->size()); ++k) {
       Operand& operand = (*operands)[k];
-      if (operand.shape.is_static()) continue;
-      if (std::count(weights.begin(), weights.end(), static_cast<int>(k)) > 0) {
-        return Refuse(k);
-      }
       for (int d = 0; d < static_cast<int>(operand.shape.dimensions().size()); ++d) {
         if (!operand.shape.is_dynamic_dimension(d)) continue;
-        const bool is_sequence = static_cast<int>(k) == sequence_;
-        if (is_sequence && d > 1) return Refuse(k);
-        if (is_sequence && d == time_dim_) {
-          time_ = xla::GetDimensionSize(operand.op, d);
-          has_time_ = true;
-        } else if (is_sequence) {
-          batch_ = xla::GetDimensionSize(operand.op, d);
-          has_batch_ = true;
+        if (!IsIgnored(k)) RNN_OPS_TF_RETURN_IF_ERROR(Check(sequence, k, d));
+        if (k == sequence_) {
+          const bool is_time = d == time_dim_;
+          (is_time ? time_ : batch_) = xla::GetDimensionSize(operand.op, d);
+          (is_time ? has_time_ : has_batch_) = true;
         }
         operand.op = xla::RemoveDynamicDimension(operand.op, d);
         operand.shape.set_dynamic_dimension(d, false);
@@ -244,20 +258,26 @@ class Padding {
   // Shortens sequence_lengths, [B] or [0] where all have T.
   void ShortenLengths(const xla::Shape& sequence, Operand* lengths) const {
     const int64_t batch = sequence.dimensions(1 - time_dim_);
+    const int64_t bound = sequence.dimensions(time_dim_);
     XlaBuilder* builder = lengths->op.builder();
     if (lengths->shape.dimensions(0) != batch) {
-      const int64_t time = sequence.dimensions(time_dim_);
-      lengths->op = xla::Broadcast(Scalar(builder, static_cast<int32_t>(time)), {batch});
+      const XlaOp time = has_time_ ? time_ : Scalar(builder, static_cast<int32_t>(bound));
+      lengths->op = xla::Broadcast(time, {batch});
       lengths->shape = xla::ShapeUtil::MakeShape(xla::S32, {batch});
+    } else if (has_time_) {
+      const int64_t beyond = std::min<int64_t>(bound + 1, std::numeric_limits<int32_t>::max());
+      lengths->op =
+          LeaveNoLonger(lengths->op, time_, Scalar(builder, static_cast<int32_t>(beyond)));
     }
-    if (has_time_) lengths->op = xla::Min(lengths->op, time_);
     if (has_batch_) lengths->op = ZeroRows(*lengths, 0);
   }
 
-  void ShortenSeqLenMax(Operand* seq_len_max) const {
+  void ShortenSeqLenMax(const xla::Shape& sequence, Operand* seq_len_max) const {
     if (!has_time_) return;
+    const XlaOp time = xla::ConvertElementType(time_, xla::PrimitiveType::S64);
+    const int64_t beyond = sequence.dimensions(time_dim_) + 1;
     seq_len_max->op =
-        xla::Min(seq_len_max->op, xla::ConvertElementType(time_, xla::PrimitiveType::S64));
+        LeaveNoLonger(seq_len_max->op, time, xla::ConstantR0<int64_t>(time.builder(), beyond));
   }
 
   // Zeros in the rows of dimension `dim` that are padding.
@@ -280,20 +300,45 @@ class Padding {
   }
 
  private:
+  // An input that this mode does not read, whatever its shape.
+  bool IsIgnored(int k) const {
+    const Given given = op_.inputs[k].given;
+    return given == Given::kIgnored || (given == Given::kLstm && !is_lstm_);
+  }
+
+  // Of dimension d of input k, which is not known. WHY it must not be where `sequence` has a known
+  // size: the handler sees the bound alone, so nothing could tell that they differ.
+  absl::Status Check(const xla::Shape& sequence, int k, int d) const {
+    const auto is_dynamic = [&sequence](int dim) {
+      return dim < static_cast<int>(sequence.dimensions().size()) &&
+             sequence.is_dynamic_dimension(dim);
+    };
+    for (const Dim letter : {Dim::kT, Dim::kB}) {
+      if (d == DimOf(k, letter) && is_dynamic(DimOf(sequence_, letter))) return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        StrCat("Only time and batch may have a size that is not known when XLA compiles, and only "
+               "where that of ",
+               op_.inputs[sequence_].name, " is not known either, but dimension ", d, " of ",
+               op_.inputs[k].name, " is not."));
+  }
+
+  // A length that is above `time` is one that the handler refuses.
+  static XlaOp LeaveNoLonger(XlaOp length, XlaOp time, XlaOp beyond) {
+    const XlaOp refused = xla::Max(length, beyond);
+    return xla::Select(xla::Le(length, time), length, refused);
+  }
+
   static XlaOp ZeroFrom(const Operand& operand, int dim, XlaOp size) {
     const XlaOp place = xla::Iota(operand.op.builder(),
                                   xla::ShapeUtil::ChangeElementType(operand.shape, xla::S32), dim);
     return xla::Select(xla::Lt(place, size), operand.op, xla::ZerosLike(operand.op));
   }
 
-  static absl::Status Refuse(size_t input) {
-    return absl::InvalidArgumentError(StrCat(
-        "Only time and batch may have a size that is not known when XLA compiles, but input ",
-        input, " has another such dimension."));
-  }
-
-  const int time_dim_;
+  const OpSpec& op_;
+  const bool is_lstm_, time_major_;
   const int sequence_;
+  const int time_dim_;
   bool has_time_ = false, has_batch_ = false;
   XlaOp time_, batch_;  // int32 scalars
 };
@@ -304,17 +349,6 @@ class Padding {
 int64_t NextCallSite() {
   static std::atomic<int64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-bool IsBlockLstm(const OpSpec& op) { return op.family == OpFamily::kBlockLstm; }
-
-std::vector<int> WeightsOf(const OpSpec& op) {
-  std::vector<int> found;
-  for (const char* name :
-       {"params", "kernel", "recurrent_kernel", "bias", "w", "wci", "wcf", "wco", "b"}) {
-    if (op.Input(name) != kAbsent) found.push_back(op.Input(name));
-  }
-  return found;
 }
 
 // Further attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
@@ -346,20 +380,20 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   const OpSpec& op = SpecOf(node.op());
   const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
   const bool linear = &op == &kLinearRecurrence;
-  const std::vector<int> weights = WeightsOf(op);
+  std::string mode = "lstm";
+  tensorflow::TryGetNodeAttr(node, "rnn_mode", &mode);
   bool time_major = true;
   if (op.attrs.time_major && !block_lstm) {
     RNN_OPS_TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node, "time_major", &time_major));
   }
-  const int sequence = op.Input(block_lstm ? "x" : "input");
-  Padding padding(time_major, sequence);
-  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(weights, &operands));
+  Padding padding(op, mode == "lstm", time_major);
+  RNN_OPS_TF_RETURN_IF_ERROR(padding.Remove(&operands));
 
   Inferred inferred;
   RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
   if (padding.any()) {
     // After the shape function, so that the shapes are right.
-    const xla::Shape& shape = operands[sequence].shape;
+    const xla::Shape& shape = operands[padding.sequence()].shape;
     if (linear) {
       for (Operand& operand : operands) {
         if (operand.shape.dimensions().size() == 3) operand.op = padding.ZeroSequence(operand);
@@ -367,11 +401,10 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
     } else if (!block_lstm) {
       padding.ShortenLengths(shape, &operands[op.Input("sequence_lengths")]);
     } else {
-      padding.ShortenSeqLenMax(&operands[op.Input("seq_len_max")]);
-      for (int k = 1; is_gradient && k < static_cast<int>(operands.size()); ++k) {
-        const bool is_weight = std::count(weights.begin(), weights.end(), k) > 0;
-        const int dim = operands[k].shape.dimensions().size() == 3 ? 1 : 0;
-        if (!is_weight) operands[k].op = padding.ZeroRows(operands[k], dim);
+      padding.ShortenSeqLenMax(shape, &operands[op.Input("seq_len_max")]);
+      for (int k = 0; is_gradient && k < static_cast<int>(operands.size()); ++k) {
+        const int dim = padding.DimOf(k, Dim::kB);
+        if (dim != kAbsent) operands[k].op = padding.ZeroRows(operands[k], dim);
       }
     }
   }
@@ -419,12 +452,30 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   return absl::OkStatus();
 }
 
-class CustomCallKernel : public XlaOpKernel {
+// Where memory runs out, the compilation fails and not the process.
+class CheckedXlaKernel : public XlaOpKernel {
+ public:
+  using XlaOpKernel::XlaOpKernel;
+
+  void Compile(XlaOpKernelContext* context) final {
+    try {
+      DoCompile(context);
+    } catch (const std::bad_alloc&) {
+      context->CtxFailure(absl::ResourceExhaustedError("No memory is left for small objects."));
+    }
+  }
+
+ protected:
+  // What Compile() is in TensorFlow.
+  virtual void DoCompile(XlaOpKernelContext* context) = 0;
+};
+
+class CustomCallKernel : public CheckedXlaKernel {
  public:
   explicit CustomCallKernel(OpKernelConstruction* context)
-      : XlaOpKernel(context), on_gpu_(context->device_type() == kXlaGpu) {}
+      : CheckedXlaKernel(context), on_gpu_(context->device_type() == kXlaGpu) {}
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
@@ -440,11 +491,11 @@ class CustomCallKernel : public XlaOpKernel {
 
 // PackLayerRNN and PackCudnnRNNParams: [0], with which the ops that take packed weights read the
 // plain ones. WHY: what is packed inside a computation cannot be kept for the next call.
-class PackNothingKernel : public XlaOpKernel {
+class PackNothingKernel : public CheckedXlaKernel {
  public:
-  explicit PackNothingKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
+  explicit PackNothingKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
     Inferred inferred;  // for its checks
@@ -468,19 +519,18 @@ NodeDef AsOurs(const NodeDef& stock, const char* op) {
 // sequence_lengths, which the first versions lack: [B], all T, of a time-major input.
 Operand FullLengths(XlaBuilder* builder, const Operand& input) {
   const bool known = input.shape.dimensions().size() == 3;  // else the shape function refuses it
-  const int64_t time = known ? input.shape.dimensions(0) : 0;
+  const XlaOp time = known ? xla::GetDimensionSize(input.op, 0) : Scalar(builder, 0);
   const int64_t batch = known ? input.shape.dimensions(1) : 0;
-  return {xla::Broadcast(Scalar(builder, static_cast<int32_t>(time)), {batch}),
-          xla::ShapeUtil::MakeShape(xla::S32, {batch})};
+  return {xla::Broadcast(time, {batch}), xla::ShapeUtil::MakeShape(xla::S32, {batch})};
 }
 
-class StockForwardKernel : public XlaOpKernel {
+class StockForwardKernel : public CheckedXlaKernel {
  public:
-  explicit StockForwardKernel(OpKernelConstruction* context) : XlaOpKernel(context) {
+  explicit StockForwardKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {
     OP_REQUIRES_OK(context, context->GetAttr("is_training", &is_training_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
@@ -500,11 +550,11 @@ class StockForwardKernel : public XlaOpKernel {
   bool is_training_ = false;
 };
 
-class StockBackpropKernel : public XlaOpKernel {
+class StockBackpropKernel : public CheckedXlaKernel {
  public:
-  explicit StockBackpropKernel(OpKernelConstruction* context) : XlaOpKernel(context) {}
+  explicit StockBackpropKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
@@ -547,10 +597,10 @@ NodeDef AsOursParams(const NodeDef& node, const char* op) {
   return ours;
 }
 
-class ParamsKernel : public XlaOpKernel {
+class ParamsKernel : public CheckedXlaKernel {
  public:
   ParamsKernel(OpKernelConstruction* context, const char* op)
-      : XlaOpKernel(context), node_(AsOursParams(def(), op)) {}
+      : CheckedXlaKernel(context), node_(AsOursParams(def(), op)) {}
 
  protected:
   // Checks the call and gives its network.
@@ -594,7 +644,7 @@ class ParamsSizeXlaKernel : public ParamsKernel {
   explicit ParamsSizeXlaKernel(OpKernelConstruction* context)
       : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsSize") {}
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
@@ -614,7 +664,7 @@ class CanonicalToParamsXlaKernel : public ParamsKernel {
   explicit CanonicalToParamsXlaKernel(OpKernelConstruction* context)
       : ParamsKernel(context, "TfRnnOps>CudnnRNNCanonicalToParamsV2") {}
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));
@@ -639,7 +689,7 @@ class ParamsToCanonicalXlaKernel : public ParamsKernel {
   explicit ParamsToCanonicalXlaKernel(OpKernelConstruction* context)
       : ParamsKernel(context, "TfRnnOps>CudnnRNNParamsToCanonicalV2") {}
 
-  void Compile(XlaOpKernelContext* context) override {
+  void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     RnnConfig config;
     OP_REQUIRES_OK(context, Prepare(context, &operands, &config));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cc/core/checked_math.h"
+#include "cc/core/float_environment.h"
 #include "tests/cc/core/expect_invalid.h"
 
 namespace rnn_ops {
@@ -143,6 +144,28 @@ TEST(RnnConfig, EpsilonIsChecked) {
   for (float bad : {0.0f, -0.5f, std::nanf(""), INFINITY}) {
     attrs.layer_norm_epsilon = bad;
     ExpectInvalid(attrs.Validate(), {"layer_norm_epsilon must be a positive number"});
+  }
+}
+
+// Whether such a number is 0 depends on the thread that asks.
+TEST(RnnConfig, NumbersThatKernelsTakeForZeroAreRefused) {
+  const std::pair<const char*, float RnnAttrs::*> attributes[] = {
+      {"cell_clip", &RnnAttrs::cell_clip},
+      {"proj_clip", &RnnAttrs::proj_clip},
+      {"zoneout_h", &RnnAttrs::zoneout_h},
+      {"zoneout_c", &RnnAttrs::zoneout_c},
+      {"layer_norm_epsilon", &RnnAttrs::layer_norm_epsilon}};
+  constexpr float kSmallest = std::numeric_limits<float>::min();
+  for (const auto& [name, attribute] : attributes) {
+    RnnAttrs attrs;
+    attrs.*attribute = kSmallest;
+    EXPECT_TRUE(attrs.Validate().ok());
+    for (float bad : {std::nextafter(kSmallest, 0.0f), std::numeric_limits<float>::denorm_min()}) {
+      attrs.*attribute = bad;
+      ExpectInvalid(attrs.Validate(), {name, "must not be a positive number below 1.2e-38"});
+      const ScopedFloatEnvironment as_in_kernels;
+      ExpectInvalid(attrs.Validate(), {name, "must not be a positive number below 1.2e-38"});
+    }
   }
 }
 
