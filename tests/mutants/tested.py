@@ -291,7 +291,7 @@ def kernels(folder, jobs):
         )
     ]  # fmt: skip
     sources = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
-    arguments = {tests[0]: [ROOT / "tests/problem/smoke.txt"]}
+    arguments = {tests[0]: [ROOT / f"tests/problem/{name}.txt" for name in ("smoke", "kept")]}
     folder = pathlib.Path(folder)
     quick = folder / "quick.txt"
     quick.parent.mkdir(parents=True, exist_ok=True)

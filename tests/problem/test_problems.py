@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import pathlib
 
 import pytest
 
@@ -13,6 +14,14 @@ def test_smoke():
     records = sets.run_set("smoke", runners=("ops",))
     assert sum(r["problems"] for r in records) == draw.SETS["smoke"][0]
     assert not sets.failures(records), "\n".join(sets.failures(records))
+
+
+def test_kept():
+    text = (pathlib.Path(__file__).parent / "kept.txt").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    outcomes = sets.run_ops(lines, sets.Setting(), "all")
+    assert [outcome["failed"] for outcome in outcomes] == [""] * len(lines)
+    assert all(outcome["decided"] for outcome in outcomes)
 
 
 def test_a_line_names_its_setting():
