@@ -33,7 +33,8 @@ def assert_same_variables(got, want, atol=0):
 def assert_train_the_same(models, x, y):
     for model in models:
         model.fit(x, y, epochs=3, verbose=0)
-    assert_same_variables(*models, atol=1e-5)
+    for model in models[1:]:
+        assert_same_variables(model, models[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("auto_scale_loss", [False, True])
@@ -87,18 +88,45 @@ def test_variables_without_weight_decay(x, y, trained, scaled):
     assert_train_the_same((model, tf_rnn_ops.keras.convert(model)), x, y)
 
 
-@pytest.mark.parametrize("trained", [False, True])
-def test_paths_without_weight_decay(x, y, trained):
-    """The copy of a Bidirectional has other paths."""
-    inputs = keras.Input(x.shape[1:])
-    encoded = keras.layers.Bidirectional(keras.layers.LSTM(4), name="enc")(inputs)
-    model = keras.Model(inputs, keras.layers.Dense(y.shape[-1])(encoded))
+# Muon is new in Keras 3.10.
+DECAYING = [name for name in ("AdamW", "Muon") if hasattr(keras.optimizers, name)]
+
+
+@pytest.mark.parametrize("name", DECAYING)
+@pytest.mark.parametrize(
+    ("pattern", "trained"), [("enc/", True), ("^forward", False), ("^kernel", True)]
+)
+def test_names_without_weight_decay(name, pattern, trained, x, y):
+    """The copy of a Bidirectional has other paths, and Muon goes by the last parts of paths."""
+
+    def build():
+        keras.utils.set_random_seed(1)
+        inputs = keras.Input(x.shape[1:])
+        encoded = keras.layers.Bidirectional(keras.layers.LSTM(4), name="enc")(inputs)
+        model = keras.Model(inputs, keras.layers.Dense(y.shape[-1])(encoded))
+        optimizer = getattr(keras.optimizers, name)(0.01, weight_decay=5.0)
+        model.compile(optimizer, "mse")
+        optimizer.exclude_from_weight_decay(var_names=[pattern])
+        if trained:
+            model.fit(x, y, verbose=0)
+        return model
+
+    model = build()
+    assert_train_the_same((build(), model, tf_rnn_ops.keras.convert(model)), x, y)
+
+
+def test_names_without_weight_decay_of_a_model_that_is_not_built(x, y):
+    layers = [keras.layers.LSTM(4, dropout=0.5), keras.layers.Dense(2)]
+    model = keras.Sequential(layers)
     optimizer = keras.optimizers.AdamW(0.01, weight_decay=5.0)
-    optimizer.exclude_from_weight_decay(var_names=["enc/"])
+    optimizer.exclude_from_weight_decay(var_names=["kernel"])
     model.compile(optimizer, "mse")
-    if trained:
-        model.fit(x, y, verbose=0)
-    assert_train_the_same((model, tf_rnn_ops.keras.convert(model)), x, y)
+    copy = tf_rnn_ops.keras.convert(model)
+    copy.build(x.shape)
+    copy.optimizer.build(copy.trainable_variables)
+    for variable in copy.trainable_variables:
+        decayed = copy.optimizer._use_weight_decay(variable.value)
+        assert decayed == ("kernel" not in variable.path)
 
 
 class Forgetful(keras.optimizers.SGD):

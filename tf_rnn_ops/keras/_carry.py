@@ -138,7 +138,7 @@ def recompile(model, copy):
     copy.compile(**arguments, auto_scale_loss=False)
     if optimizer is not None:
         twins = dict(zip(map(id, model.variables), copy.variables))
-        _carry_excluded(optimizer, copy.optimizer, model.variables, twins)
+        _carry_excluded(optimizer, copy.optimizer, model, twins)
         if optimizer.built and copy.built:
             _carry_optimizer(optimizer, copy.optimizer, twins)
 
@@ -164,21 +164,28 @@ def _carry_optimizer(optimizer, new_optimizer, twins):
         new_variable.assign(variable)
 
 
-def _carry_excluded(optimizer, new_optimizer, variables, twins):
+def _carry_excluded(optimizer, new_optimizer, model, twins):
     """Carries what exclude_from_weight_decay was told, which is in no config."""
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
-        _carry_excluded(inner, new_optimizer.inner_optimizer, variables, twins)
+        _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins)
     if hasattr(optimizer, "_exclude_from_weight_decay"):
-        # Also what the pattern matches: paths inside of a Bidirectional are shorter in a copy.
+        pattern = optimizer._exclude_from_weight_decay_pattern
         new_optimizer._exclude_from_weight_decay = {
             new_optimizer._var_key(twins[id(variable)])
-            for variable in variables
-            if not optimizer._use_weight_decay(variable.value)
+            for variable in model.variables
+            if optimizer._var_key(variable) in optimizer._exclude_from_weight_decay
+            or (pattern is not None and pattern.search(_name_for(optimizer, variable)))
         }
-        new_optimizer._exclude_from_weight_decay_pattern = (
-            optimizer._exclude_from_weight_decay_pattern
-        )
+        # Paths inside of a Bidirectional are others in a copy, so it is not asked about those.
+        new_optimizer._exclude_from_weight_decay_pattern = None if model.built else pattern
+
+
+def _name_for(optimizer, variable):
+    """By what the optimizer knows a variable when it applies weight decay."""
+    usual = keras.optimizers.Optimizer._apply_weight_decay
+    of_tensorflow = type(optimizer)._apply_weight_decay is usual
+    return variable.value.name if of_tensorflow else variable.name
 
 
 def _fresh_metrics(metrics):
