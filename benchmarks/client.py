@@ -1,5 +1,6 @@
 """The driver's side of a worker process."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -12,6 +13,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 class WorkerError(Exception):
     """The peer is absent, or cannot do what was asked."""
+
+
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _part_from_the_driver():
+    # The system ends every process of a group that loses its shell while one is stopped.
+    os.setpgrp()
+    # A stopped process that its driver left alone would stay for ever.
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Worker:
@@ -56,11 +68,13 @@ class Worker:
             text=True,
             env=self._env,
             bufsize=1,
-            # A group of its own: the system ends every process of a group that loses its shell
-            # while one is stopped. So it ends a worker whose driver died, and not the driver.
-            preexec_fn=os.setpgrp,
+            preexec_fn=_part_from_the_driver,
         )
-        self.version = self._answer()["version"]
+        try:
+            self.version = self._answer()["version"]
+        except WorkerError:
+            self.close()
+            raise
 
     def _read(self):
         line = self.process.stdout.readline()

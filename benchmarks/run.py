@@ -144,7 +144,6 @@ def measure(workers, rounds, attempts=3):
         for _ in range(rounds):
             for worker in workers:
                 seconds[worker.name].append(statistics.median(worker.time(runs[worker.name])))
-                time.sleep(0.005)  # lets the threads of the last library go to sleep
         if all(spread(s) <= SPREAD for s in seconds.values()):
             break
     return seconds

@@ -25,9 +25,8 @@ from benchmarks.run import shapes_path
 
 PEERS = ("tf_rnn_ops", "oneDNN", "PyTorch", "ONNX Runtime")
 TURN_SECONDS = 0.1
-# Threads of the turn before may still spin: behind 32 of ONNX Runtime's on two CPUs, and a rest of
-# 0.2 s, calls of 0.8 ms took 30.
-REST_SECONDS = 2
+# A control group that has used up its time gets no more until its next period, of 0.1 s.
+REST_SECONDS = 0.2
 
 
 def parse_args(argv):

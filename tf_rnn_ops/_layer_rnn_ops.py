@@ -102,7 +102,8 @@ def LayerRNN(
             'rnn_relu', whose names say what they compute.
         recurrent_activation: The same of the other gates; only 'sigmoid' for the modes without such.
         cell_clip: Limit of the size of the cell state of 'lstm'; 0 for none. No gradient passes a
-            state that was limited.
+            state that was limited. This number and the next four may not be nearer to 0 than 1.2e-38
+            without being 0.
         proj_clip: The same of the output, where there is a projection.
         zoneout_h: Between 0, for none, and 1; of 'lstm' and 'gru'.
         zoneout_c: The same of the cell state of 'lstm'.

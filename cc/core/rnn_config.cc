@@ -69,25 +69,28 @@ Status CheckActivations(RnnMode mode, Activation activation, Activation recurren
   return Status();
 }
 
-// A positive number below the smallest normal one. Told by its bits, because a thread that flushes
-// such numbers, as those of kernels do, sees 0, and others do not.
+// Nearer to 0 than the smallest normal number, and not 0. Told by its bits, because a thread that
+// flushes such numbers, as those of kernels do, sees 0, and others do not.
 bool IsSubnormal(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
+  bits &= 0x7FFFFFFF;
   return bits != 0 && bits < 0x00800000;
 }
 
 Status TooSmall(const char* name) {
-  return InvalidArgument(name, " must not be a positive number below 1.2e-38, but it is one.");
+  return InvalidArgument(name,
+                         " must be 1.2e-38 or more away from 0, for which kernels take it, "
+                         "but it is nearer.");
 }
 
 // Written so that NaN is refused.
 Status CheckClip(RnnMode mode, const char* name, float clip) {
+  if (IsSubnormal(clip)) return TooSmall(name);
   if (!(clip >= 0.0f) || std::isinf(clip)) {
     return InvalidArgument(name, " must be 0 (no limit) or a positive number, but it is ", clip,
                            ".");
   }
-  if (IsSubnormal(clip)) return TooSmall(name);
   if (clip > 0.0f && mode != RnnMode::kLstm) {
     return InvalidArgument(name, " must be 0 for rnn_mode='", Name(mode),
                            "', because only 'lstm' has it, but it is ", clip, ".");
@@ -99,10 +102,10 @@ Status CheckClip(RnnMode mode, const char* name, float clip) {
 Status CheckZoneout(const RnnAttrs& attrs) {
   for (const auto& [name, rate] :
        {std::pair("zoneout_h", attrs.zoneout_h), std::pair("zoneout_c", attrs.zoneout_c)}) {
+    if (IsSubnormal(rate)) return TooSmall(name);
     if (!(rate >= 0.0f && rate <= 1.0f)) {
       return InvalidArgument(name, " must be in [0, 1], but it is ", rate, ".");
     }
-    if (IsSubnormal(rate)) return TooSmall(name);
   }
   if (attrs.zoneout_h > 0 && attrs.mode != RnnMode::kLstm && attrs.mode != RnnMode::kGru) {
     return InvalidArgument("zoneout_h must be 0 for rnn_mode='", Name(attrs.mode),

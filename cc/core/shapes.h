@@ -5,6 +5,7 @@
 #define TF_RNN_OPS_CC_CORE_SHAPES_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,12 @@ bool IsUsed(const TensorSpec& input, const RnnAttrs& attrs, const PartialShape& 
 bool IsZero(const TensorSpec& output, const RnnAttrs& attrs);
 
 // ---- Values and sizes that need a complete problem ----
+
+// As a length, of XLA's calls alone: T or B of a tensor is not that of the sequence.
+constexpr int32_t kOtherSizes = std::numeric_limits<int32_t>::min();
+
+// What a call with such a length is told.
+Status OtherSizes();
 
 // sequence_lengths: every entry in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);

@@ -46,7 +46,8 @@ def _choices(branches):
     """The branches of a line, one tuple for each choice.
 
     gcov writes the ways out of a block one behind the other: of a condition two, of which one falls
-    through; of a call that may throw two, of which one is marked; of a switch any number.
+    through; of a call that may throw two, of which one is marked; of a switch any number. (Those of
+    a condition behind a switch on its line cannot be told from the switch's; no line has both.)
     """
     groups, at = [], 0
     while at < len(branches):

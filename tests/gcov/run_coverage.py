@@ -90,7 +90,11 @@ def report(plain, every, core_alone):
     if not core_alone:
         shares["cc/tf"] = _print_share("cc/tf", plain, LEFT_OUT)
         shares["cc/cpu"] = _print_share("cc/cpu", every)
-    print(f"{len(places) - len(open_places)} places listed as unreachable, {len(open_places)} open")
+    reached = sum((listed - missed).values())
+    print(
+        f"{len(places) - len(open_places)} places listed as unreachable, {len(open_places)} open; "
+        f"{reached} more are listed and were reached"
+    )
     enough = all(share >= LEAST[folder] for folder, share in shares.items())
     return enough and not open_places and not gone
 

@@ -109,6 +109,10 @@ def _draw(dice):
             keys["activation"] = dice.one_of(ACTIVATIONS)
             # Gates that have no bounds would let the states grow without any.
             keys["recurrent_activation"] = dice.one_of(ACTIVATIONS[:4])
+            if "gru" in keys["cell"] and keys["recurrent_activation"] == "tanh":
+                # A z below 0 takes h beyond its candidates, and every rounding grows with the steps.
+                keys["T"] = min(keys["T"], 4)
+                keys["lengths"] = _lengths(dice, op, keys["T"], batch)
         if keys["cell"] == "lstm" and dice.chance(40):
             # The limits are values of every type.
             keys["clip"] = dice.one_of((0.0, 0.5, 1.5))

@@ -41,8 +41,8 @@ def test_growth_is_that_of_the_later_half():
 
 @pytest.mark.parametrize(
     ("calls", "bytes_per_call", "functions", "want"),
-    [(200_000, 25, False, True), (200_000, 20, False, False), (90_000, 25, False, False),
-     (200_000, 25, True, False)],
+    [(400_000, 5, False, True), (400_000, 3, False, False), (200_000, 5, False, False),
+     (400_000, 5, True, False)],
 )  # fmt: skip
 def test_memory_that_grows_with_eager_calls_alone_is_a_leak(calls, bytes_per_call, functions, want):
     at = np.linspace(0, calls, 50)

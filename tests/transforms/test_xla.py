@@ -1,5 +1,7 @@
 """The ops compiled by XLA: the bits of the same calls outside of it, and the same errors."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -547,6 +549,45 @@ def test_a_size_that_is_chosen_at_run_time_beside_a_known_one_is_refused(name, r
             compiled(step)(keep)
 
 
+def test_rows_that_are_chosen_otherwise_than_those_of_the_input_are_refused(rng):
+    layer = layer_cases.layer_case(
+        "lstm", (3, 6, 4, 5), rng, "float32", lengths=[1, 3, 2, 0, 3, 1], input_mask=False
+    )
+    layer_inputs = layer_ops.tensors(layer)
+    block = tf_ops.block_tensors(cases.block_case(3, 6, 4, 5, rng, "float32"))
+
+    def of_layer(name):
+        def step(mine, other):
+            given = dict(layer_inputs)
+            for n, a in (("input", 1), ("sequence_lengths", 0), ("input_h", 0), ("input_c", 0)):
+                given[n] = tf.boolean_mask(given[n], other if n == name else mine, axis=a)
+            given["recurrent_mask"] = tf.boolean_mask(given["recurrent_mask"], mine, axis=1)
+            return ops.LayerRNN(**given).output
+
+        return step
+
+    def of_block(mine, other):
+        given = {"x": tf.boolean_mask(block["x"], mine, axis=1)}
+        given["cs_prev"] = tf.boolean_mask(block["cs_prev"], mine)
+        given["h_prev"] = tf.boolean_mask(block["h_prev"], other)
+        return ops.BlockLSTMV2(**{**block, **given}).h
+
+    mine = tf.constant([True, False, True, True, False, True])
+    fewer = tf.constant([True, False, True, True, False, False])
+    for step in (of_layer("input_h"), of_layer("sequence_lengths"), of_block):
+        for other in (fewer, ~fewer, tf.ones_like(mine)):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                tf.function(step)(mine, other)
+            with pytest.raises(tf.errors.InvalidArgumentError, match="those of the sequence"):
+                compiled(step)(mine, other)
+        np.testing.assert_array_equal(compiled(step)(mine, mine), tf.function(step)(mine, mine))
+
+
+OPTIONAL_OF_LAYER = (
+    "bias", "projection", "peepholes", "layer_norm", "input_mask", "recurrent_mask",
+)  # fmt: skip
+
+
 def test_lengths_above_a_time_that_is_chosen_at_run_time_are_refused(rng):
     keep = tf.constant([True, False, True, True])
     rnn = cases.rnn_case(RnnSpec("gru", 1, 5, 3), 4, 2, rng, "float32")
@@ -571,6 +612,21 @@ def test_lengths_above_a_time_that_is_chosen_at_run_time_are_refused(rng):
         np.testing.assert_array_equal(
             compiled(step)(tf.constant(3)), tf.function(step)(tf.constant(3))
         )
+
+
+@pytest.mark.parametrize(("steps", "rows"), [(1, 2**38), (2**33 + 8, 1)])
+def test_the_reserve_space_of_huge_calls_is_sized(steps, rows):
+    def step():
+        inputs = {name: tf.zeros([0], tf.float16) for name in OPTIONAL_OF_LAYER}
+        inputs |= {"input": tf.zeros([steps, rows, 1], tf.float16)}
+        inputs |= {name: tf.zeros([rows, 1], tf.float16) for name in ("input_h", "input_c")}
+        inputs |= {name: tf.zeros([1, 4], tf.float16) for name in ("kernel", "recurrent_kernel")}
+        inputs |= {"sequence_lengths": tf.zeros([0], tf.int32), "seed": tf.zeros([0], tf.int64)}
+        return ops.LayerRNN(**inputs, rnn_mode="lstm", is_training=True).reserve_space
+
+    text = compiled(step).experimental_get_compiler_ir()(stage="hlo")
+    (elements,) = re.findall(r"ROOT .*f16\[(\d+)\]", text)
+    assert int(elements) > steps * rows
 
 
 # ---- Processes ----

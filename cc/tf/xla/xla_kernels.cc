@@ -208,9 +208,12 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
 // After boolean_mask and the like a dimension has a bound when XLA compiles and a size when it
 // runs. Tensors have room for the bound. A custom call takes no such dimension, so it computes for
 // the bound, with the excess declared to be padding: in the RNNs, rows beyond the size get length 0
-// and no length exceeds the size of the time dimension; in BlockLSTMV2 seq_len_max does not, and
-// the gradient op gets zeros in rows beyond the size; LinearRecurrence gets zeros in all of it,
-// with which it hands on nothing. The results get the sizes back.
+// and lengths that are not given are the size of the time dimension; in BlockLSTMV2 the gradient op
+// gets zeros in rows beyond the size; LinearRecurrence gets zeros in all of it, with which it hands
+// on nothing. The results get the sizes back.
+//
+// A length above the size, which the handler would take within the bound, becomes one that it
+// refuses. So do all lengths where such a size of another tensor is not that of the sequence.
 
 class Padding {
  public:
@@ -242,11 +245,17 @@ class Padding {
       Operand& operand = (*operands)[k];
       for (int d = 0; d < static_cast<int>(operand.shape.dimensions().size()); ++d) {
         if (!operand.shape.is_dynamic_dimension(d)) continue;
-        if (!IsIgnored(k)) RNN_OPS_TF_RETURN_IF_ERROR(Check(sequence, k, d));
-        if (k == sequence_) {
-          const bool is_time = d == time_dim_;
-          (is_time ? time_ : batch_) = xla::GetDimensionSize(operand.op, d);
-          (is_time ? has_time_ : has_batch_) = true;
+        if (!IsIgnored(k)) {
+          Dim letter = Dim::kB;
+          RNN_OPS_TF_RETURN_IF_ERROR(FindLetter(sequence, k, d, &letter));
+          const XlaOp size = xla::GetDimensionSize(operand.op, d);
+          if (k != sequence_) {
+            sizes_.emplace_back(letter, size);
+          } else if (letter == Dim::kT) {
+            time_ = size, has_time_ = true;
+          } else {
+            batch_ = size, has_batch_ = true;
+          }
         }
         operand.op = xla::RemoveDynamicDimension(operand.op, d);
         operand.shape.set_dynamic_dimension(d, false);
@@ -270,14 +279,18 @@ class Padding {
           LeaveNoLonger(lengths->op, time_, Scalar(builder, static_cast<int32_t>(beyond)));
     }
     if (has_batch_) lengths->op = ZeroRows(*lengths, 0);
+    lengths->op = RefuseOtherSizes(lengths->op, Scalar(builder, kOtherSizes));
   }
 
-  void ShortenSeqLenMax(const xla::Shape& sequence, Operand* seq_len_max) const {
-    if (!has_time_) return;
-    const XlaOp time = xla::ConvertElementType(time_, xla::PrimitiveType::S64);
-    const int64_t beyond = sequence.dimensions(time_dim_) + 1;
-    seq_len_max->op =
-        LeaveNoLonger(seq_len_max->op, time, xla::ConstantR0<int64_t>(time.builder(), beyond));
+  void CheckSeqLenMax(const xla::Shape& sequence, Operand* seq_len_max) const {
+    XlaBuilder* builder = seq_len_max->op.builder();
+    const auto scalar = [builder](int64_t v) { return xla::ConstantR0<int64_t>(builder, v); };
+    if (has_time_) {
+      const XlaOp time = xla::ConvertElementType(time_, xla::PrimitiveType::S64);
+      const int64_t beyond = sequence.dimensions(time_dim_) + 1;
+      seq_len_max->op = LeaveNoLonger(seq_len_max->op, time, scalar(beyond));
+    }
+    seq_len_max->op = RefuseOtherSizes(seq_len_max->op, scalar(kOtherSizes));
   }
 
   // Zeros in the rows of dimension `dim` that are padding.
@@ -306,15 +319,18 @@ class Padding {
     return given == Given::kIgnored || (given == Given::kLstm && !is_lstm_);
   }
 
-  // Of dimension d of input k, which is not known. WHY it must not be where `sequence` has a known
-  // size: the handler sees the bound alone, so nothing could tell that they differ.
-  absl::Status Check(const xla::Shape& sequence, int k, int d) const {
+  // The letter of dimension d of input k, which is not known. WHY it must not be where `sequence`
+  // has a known size: a tensor that is only said to be shorter would be taken as it is.
+  absl::Status FindLetter(const xla::Shape& sequence, int k, int d, Dim* letter) const {
     const auto is_dynamic = [&sequence](int dim) {
       return dim < static_cast<int>(sequence.dimensions().size()) &&
              sequence.is_dynamic_dimension(dim);
     };
-    for (const Dim letter : {Dim::kT, Dim::kB}) {
-      if (d == DimOf(k, letter) && is_dynamic(DimOf(sequence_, letter))) return absl::OkStatus();
+    for (const Dim candidate : {Dim::kT, Dim::kB}) {
+      *letter = candidate;
+      if (d == DimOf(k, candidate) && is_dynamic(DimOf(sequence_, candidate))) {
+        return absl::OkStatus();
+      }
     }
     return absl::InvalidArgumentError(
         StrCat("Only time and batch may have a size that is not known when XLA compiles, and only "
@@ -329,6 +345,15 @@ class Padding {
     return xla::Select(xla::Le(length, time), length, refused);
   }
 
+  // `refused` in the place of all lengths if a size is not that of the sequence.
+  XlaOp RefuseOtherSizes(XlaOp lengths, XlaOp refused) const {
+    for (const auto& [letter, size] : sizes_) {
+      const XlaOp same = xla::Eq(size, letter == Dim::kT ? time_ : batch_);
+      lengths = xla::Select(same, lengths, xla::Add(xla::ZerosLike(lengths), refused));
+    }
+    return lengths;
+  }
+
   static XlaOp ZeroFrom(const Operand& operand, int dim, XlaOp size) {
     const XlaOp place = xla::Iota(operand.op.builder(),
                                   xla::ShapeUtil::ChangeElementType(operand.shape, xla::S32), dim);
@@ -340,7 +365,8 @@ class Padding {
   const int sequence_;
   const int time_dim_;
   bool has_time_ = false, has_batch_ = false;
-  XlaOp time_, batch_;  // int32 scalars
+  XlaOp time_, batch_;                        // int32 scalars
+  std::vector<std::pair<Dim, XlaOp>> sizes_;  // of the other tensors
 };
 
 // ---- A custom call ----
@@ -401,7 +427,7 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
     } else if (!block_lstm) {
       padding.ShortenLengths(shape, &operands[op.Input("sequence_lengths")]);
     } else {
-      padding.ShortenSeqLenMax(shape, &operands[op.Input("seq_len_max")]);
+      padding.CheckSeqLenMax(shape, &operands[op.Input("seq_len_max")]);
       for (int k = 0; is_gradient && k < static_cast<int>(operands.size()); ++k) {
         const int dim = padding.DimOf(k, Dim::kB);
         if (dim != kAbsent) operands[k].op = padding.ZeroRows(operands[k], dim);

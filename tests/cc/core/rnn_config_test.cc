@@ -160,11 +160,12 @@ TEST(RnnConfig, NumbersThatKernelsTakeForZeroAreRefused) {
     RnnAttrs attrs;
     attrs.*attribute = kSmallest;
     EXPECT_TRUE(attrs.Validate().ok());
-    for (float bad : {std::nextafter(kSmallest, 0.0f), std::numeric_limits<float>::denorm_min()}) {
+    for (float bad : {std::nextafter(kSmallest, 0.0f), std::numeric_limits<float>::denorm_min(),
+                      -std::numeric_limits<float>::denorm_min()}) {
       attrs.*attribute = bad;
-      ExpectInvalid(attrs.Validate(), {name, "must not be a positive number below 1.2e-38"});
+      ExpectInvalid(attrs.Validate(), {name, "1.2e-38 or more away from 0"});
       const ScopedFloatEnvironment as_in_kernels;
-      ExpectInvalid(attrs.Validate(), {name, "must not be a positive number below 1.2e-38"});
+      ExpectInvalid(attrs.Validate(), {name, "1.2e-38 or more away from 0"});
     }
   }
 }

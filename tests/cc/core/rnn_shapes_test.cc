@@ -515,6 +515,8 @@ TEST(RnnShapes, SequenceLengths) {
   const int32_t negative[] = {1, 2, -1};
   ExpectInvalid(ValidateSequenceLengths(negative, 3, 7), {"sequence_lengths[2] is -1"});
   EXPECT_TRUE(ValidateSequenceLengths(negative, 2, 7).ok());
+  const int32_t other[] = {kOtherSizes, kOtherSizes};
+  ExpectInvalid(ValidateSequenceLengths(other, 2, 7), {"Time and batch", "another size"});
 }
 
 TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
@@ -575,6 +577,7 @@ TEST(ReserveSpace, HoldsItsBytesInWholeElements) {
   EXPECT_EQ(ReserveElements(0, 4), 0);
   EXPECT_EQ(ReserveElements(8, 4), 2);
   EXPECT_EQ(ReserveElements(9, 4), 3);
+  EXPECT_EQ(ReserveElements(-1, 4), -1);
   EXPECT_TRUE(CheckReserveSpace(Shape({3}), 3).ok());
   EXPECT_TRUE(CheckReserveSpace(Shape({0}), 0).ok());  // of a call without steps
   ExpectInvalid(CheckReserveSpace(Shape({4}), 3), {"reserve_space", "vector of 3", "[4]"});
