@@ -56,6 +56,30 @@ def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("sequences", [False, True])
+@pytest.mark.parametrize("zero", [False, True])
+@pytest.mark.parametrize("how", ["forwards", "backwards", "both"])
+def test_masks_of_steps_that_are_chosen_at_run_time(how, zero, sequences, rng):
+    layer = tf_rnn_ops.keras.LSTM(
+        3, go_backwards=how == "backwards", return_sequences=sequences, zero_output_for_mask=zero
+    )
+    if how == "both":
+        layer = keras.layers.Bidirectional(layer)
+    x = rng.standard_normal((6, 5, 4)).astype("float32")
+    mask = np.array(
+        [[c == "1" for c in row] for row in "11111 10110 01001 00000 11100 00011".split()]
+    )
+
+    def step(keep):
+        chosen = (tf.boolean_mask(each, keep, axis=1) for each in (x, mask))
+        return layer(next(chosen), mask=next(chosen))
+
+    keep = tf.constant([True, False, True, True, True])
+    want = tf.function(step)(keep)
+    assert np.count_nonzero(want) > 5
+    np.testing.assert_array_equal(tf.function(step, jit_compile=True)(keep), want)
+
+
 @pytest.mark.parametrize(
     "make",
     [

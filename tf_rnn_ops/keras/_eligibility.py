@@ -2,7 +2,6 @@
 
 import keras
 import tensorflow as tf
-from tensorflow.python.ops import control_flow_util
 
 from tf_rnn_ops import _loader, _xla
 from tf_rnn_ops.keras import _environment
@@ -117,7 +116,7 @@ def call_reason(layer, sequences, states, mask, training):
         reason = training_reason(layer)
     if reason is not None:
         return reason
-    if _in_xla() and xla_reason() is not None:
+    if _environment.in_xla() and xla_reason() is not None:
         return xla_reason()
     if not tf.executing_eagerly():
         reason = single_step_reason(layer, sequences.shape[1])
@@ -151,14 +150,6 @@ def xla_reason():
     if _environment.has_gpu() or _environment.has_tpu():
         return "where TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's loop"
     return None
-
-
-def _in_xla():
-    """Whether a tf.function(jit_compile=True) or a TPU program is being traced."""
-    if tf.executing_eagerly():
-        return False
-    # TensorFlow has no public way to ask.
-    return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
 
 
 def _shape_reason(cells, sequences, states, mask):

@@ -5,6 +5,7 @@ import warnings
 
 import keras
 import tensorflow as tf
+from tensorflow.python.ops import control_flow_util
 
 # What the layers replace or rely on beyond Keras's documented interface.
 _SEAMS = ("LSTM", "GRU", "SimpleRNN")
@@ -44,6 +45,14 @@ def has_gpu():
 def has_tpu():
     """Whether TensorFlow sees a TPU, which runs nothing but what XLA compiles."""
     return bool(tf.config.get_visible_devices("TPU"))
+
+
+def in_xla():
+    """Whether a tf.function(jit_compile=True) or a TPU program is being traced."""
+    if tf.executing_eagerly():
+        return False
+    # TensorFlow has no public way to ask.
+    return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
 
 
 def is_keras_2(thing):

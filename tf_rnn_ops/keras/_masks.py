@@ -7,6 +7,8 @@ them with a length, and spreads the outputs out again.
 
 import tensorflow as tf
 
+from tf_rnn_ops.keras import _environment
+
 
 def as_booleans(mask, sequences, batch_axis=0):
     """Brings a mask into one form.
@@ -43,6 +45,16 @@ def as_booleans(mask, sequences, batch_axis=0):
     return mask
 
 
+def _count(mask):
+    """How many True there are up to and with each column of [B, T]."""
+    ones = tf.cast(mask, tf.int32)
+    if mask.shape[1] is not None or not _environment.in_xla():
+        return tf.cumsum(ones, axis=1)
+    # WHY: of a size that only a run tells, XLA takes a cumsum to have none.
+    step = tf.range(tf.shape(mask)[1])
+    return tf.reduce_sum(tf.where(step <= step[:, None], ones[:, None, :], 0), axis=2)
+
+
 class MaskedSteps:
     """How the valid steps of every row are packed, for one mask and one direction of time.
 
@@ -67,8 +79,7 @@ class MaskedSteps:
         self._zero = zero_output_for_mask
         self._mask = tf.reverse(mask, [1]) if go_backwards else mask  # by step
         self._time = tf.shape(mask)[1]
-        # How many valid steps there are up to and with each step.
-        self._count = tf.cumsum(tf.cast(self._mask, tf.int32), axis=1)
+        self._count = _count(self._mask)
         self.lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         self._prefix = tf.reduce_all(
             tf.equal(mask, tf.sequence_mask(self.lengths, maxlen=self._time))
@@ -122,7 +133,8 @@ class MaskedSteps:
     def last_step(self, state):
         """The output of the last step, as return_sequences=False gives it."""
         if self._zero:
-            return tf.where(self._mask[:, -1:], state, tf.zeros([], state.dtype))
+            last = tf.reduce_any(self._mask[:, -1:], axis=1, keepdims=True)
+            return tf.where(last, state, tf.zeros([], state.dtype))
         return self.last_valid(state)
 
     def clear_padding(self, packed):
