@@ -64,7 +64,6 @@ Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmCo
                     ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units, ".");
   }
   RNN_OPS_RETURN_IF_ERROR(CheckSize(dims));
-  if (seq_len_max == kOtherSizes) return OtherSizes();
   if (seq_len_max < 0 || seq_len_max > dims.max_time) {
     return InvalidArgument("seq_len_max must be in [0, ", dims.max_time,
                            "], the number of time steps of x, but it is ", seq_len_max, ".");

@@ -138,7 +138,8 @@ bool IsZero(const TensorSpec& output, const RnnAttrs& attrs) {
          output.element == Element::kInt8;  // host_reserved
 }
 
-Status OtherSizes() {
+Status CheckSizes(int64_t length) {
+  if (length != kOtherSizes) return Status();
   return InvalidArgument(
       "Time and batch of all arguments must be those of the sequence, but when the compiled "
       "function ran an argument had another size there.");
@@ -146,7 +147,6 @@ Status OtherSizes() {
 
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time) {
   for (int64_t row = 0; row < batch; ++row) {
-    if (lengths[row] == kOtherSizes) return OtherSizes();
     if (lengths[row] < 0 || lengths[row] > max_time) {
       return InvalidArgument("sequence_lengths must be in [0, ", max_time, "], the number of time ",
                              "steps, but sequence_lengths[", row, "] is ", lengths[row], ".");

@@ -65,11 +65,12 @@ bool IsZero(const TensorSpec& output, const RnnAttrs& attrs);
 
 // ---- Values and sizes that need a complete problem ----
 
-// As a length, of XLA's calls alone: T or B of a tensor is not that of the sequence.
+// What XLA's calls are given as every length where T or B of a tensor, which only a run tells, is
+// not that of the sequence.
 constexpr int32_t kOtherSizes = std::numeric_limits<int32_t>::min();
 
-// What a call with such a length is told.
-Status OtherSizes();
+// InvalidArgument of a length that says so.
+Status CheckSizes(int64_t length);
 
 // sequence_lengths: every entry in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);

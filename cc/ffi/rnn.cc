@@ -24,9 +24,9 @@ struct Problem {
   Status Take(const Call& call) {
     RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(call.attrs(), call.dims(), &config));
     lengths.resize(config.batch);
-    const void* given = call.tensors().in("sequence_lengths");
-    return TakeSequenceLengths(static_cast<const int32_t*>(given), config.batch, config.max_time,
-                               lengths.data());
+    const auto* given = static_cast<const int32_t*>(call.tensors().in("sequence_lengths"));
+    if (given != nullptr && config.batch > 0) RNN_OPS_RETURN_IF_ERROR(CheckSizes(given[0]));
+    return TakeSequenceLengths(given, config.batch, config.max_time, lengths.data());
   }
 };
 

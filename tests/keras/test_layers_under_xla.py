@@ -56,6 +56,22 @@ def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+def test_the_last_of_steps_that_are_chosen_at_run_time(rng):
+    layer = tf_rnn_ops.keras.PeepholeLSTM(3, return_state=True)
+    x = rng.standard_normal((6, 5, 4)).astype("float32")
+    state = [rng.standard_normal((6, 3)).astype("float32") for _ in range(2)]
+
+    def step(keep):
+        return layer(tf.boolean_mask(x, keep, axis=1), initial_state=state)
+
+    for keep in ([True, False, True, True, False], [False] * 5):
+        keep = tf.constant(keep)
+        want = tf.function(step)(keep)
+        got = tf.function(step, jit_compile=True)(keep)
+        for one, other in zip(got, want, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("sequences", [False, True])
 @pytest.mark.parametrize("zero", [False, True])
 @pytest.mark.parametrize("how", ["forwards", "backwards", "both"])

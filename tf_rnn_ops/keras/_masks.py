@@ -133,7 +133,9 @@ class MaskedSteps:
     def last_step(self, state):
         """The output of the last step, as return_sequences=False gives it."""
         if self._zero:
-            last = tf.reduce_any(self._mask[:, -1:], axis=1, keepdims=True)
+            # Not [:, -1:]: of a size that only a run tells, XLA takes the end of what it has room for.
+            is_last = tf.range(self._time) == self._time - 1
+            last = tf.reduce_any(self._mask & is_last, axis=1, keepdims=True)
             return tf.where(last, state, tf.zeros([], state.dtype))
         return self.last_valid(state)
 

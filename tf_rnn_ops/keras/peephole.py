@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.keras import _eligibility, _fused
+from tf_rnn_ops.keras import _eligibility, _environment, _fused
 from tf_rnn_ops.keras._masks import MaskedSteps
 from tf_rnn_ops.keras._own_cell import OwnCell
 from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
@@ -120,4 +120,8 @@ def _last(states, initial):
     """The state after the last step; the initial one where there is no step."""
     if states.shape[1]:
         return states[:, -1]
+    if _environment.in_xla():
+        # Of a size that only a run tells, XLA takes -1 for the end of what it has room for.
+        time = tf.shape(states)[1]
+        return tf.where(time > 0, tf.gather(states, tf.maximum(time - 1, 0), axis=1), initial)
     return tf.concat([initial[:, None], states[:, -1:]], axis=1)[:, -1]

@@ -515,8 +515,12 @@ TEST(RnnShapes, SequenceLengths) {
   const int32_t negative[] = {1, 2, -1};
   ExpectInvalid(ValidateSequenceLengths(negative, 3, 7), {"sequence_lengths[2] is -1"});
   EXPECT_TRUE(ValidateSequenceLengths(negative, 2, 7).ok());
-  const int32_t other[] = {kOtherSizes, kOtherSizes};
-  ExpectInvalid(ValidateSequenceLengths(other, 2, 7), {"Time and batch", "another size"});
+}
+
+TEST(SequenceLengths, SayThatSizesDiffer) {
+  EXPECT_TRUE(CheckSizes(0).ok());
+  EXPECT_TRUE(CheckSizes(kOtherSizes + 1).ok());
+  ExpectInvalid(CheckSizes(kOtherSizes), {"Time and batch", "another size"});
 }
 
 TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
