@@ -52,4 +52,5 @@ def run(mode, arrays, transposed):
                 + slope("c_by_c", t) * c,
             )
         hs[t], cs[t] = h, c
-    return np.stack(hs), np.stack(cs)
+    shape = (steps, *zero.shape)  # also of no steps
+    return np.reshape(hs, shape), np.reshape(cs, shape)
