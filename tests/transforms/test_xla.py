@@ -583,11 +583,6 @@ def test_rows_that_are_chosen_otherwise_than_those_of_the_input_are_refused(rng)
         np.testing.assert_array_equal(compiled(step)(mine, mine), tf.function(step)(mine, mine))
 
 
-OPTIONAL_OF_LAYER = (
-    "bias", "projection", "peepholes", "layer_norm", "input_mask", "recurrent_mask",
-)  # fmt: skip
-
-
 def test_lengths_above_a_time_that_is_chosen_at_run_time_are_refused(rng):
     keep = tf.constant([True, False, True, True])
     rnn = cases.rnn_case(RnnSpec("gru", 1, 5, 3), 4, 2, rng, "float32")
@@ -612,6 +607,11 @@ def test_lengths_above_a_time_that_is_chosen_at_run_time_are_refused(rng):
         np.testing.assert_array_equal(
             compiled(step)(tf.constant(3)), tf.function(step)(tf.constant(3))
         )
+
+
+OPTIONAL_OF_LAYER = (
+    "bias", "projection", "peepholes", "layer_norm", "input_mask", "recurrent_mask",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("steps", "rows"), [(1, 2**38), (2**33 + 8, 1)])
