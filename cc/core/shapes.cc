@@ -138,7 +138,7 @@ bool IsZero(const TensorSpec& output, const RnnAttrs& attrs) {
          output.element == Element::kInt8;  // host_reserved
 }
 
-Status CheckSizes(int64_t length) {
+Status CheckRunTimeSizes(int64_t length) {
   if (length != kOtherSizes) return Status();
   return InvalidArgument(
       "Time and batch of all arguments must be those of the sequence, but when the compiled "

@@ -70,7 +70,7 @@ bool IsZero(const TensorSpec& output, const RnnAttrs& attrs);
 constexpr int32_t kOtherSizes = std::numeric_limits<int32_t>::min();
 
 // InvalidArgument of a length that says so.
-Status CheckSizes(int64_t length);
+Status CheckRunTimeSizes(int64_t length);
 
 // sequence_lengths: every entry in [0, T].
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time);

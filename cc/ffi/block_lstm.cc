@@ -30,7 +30,7 @@ Status MakeProblem(const OpSpec& op, Call* call, cpu::BlockLstmProblem* problem)
   RNN_OPS_RETURN_IF_ERROR(call->Take(op));
   int64_t seq_len_max = 0;
   std::memcpy(&seq_len_max, call->tensors().in("seq_len_max"), sizeof(seq_len_max));
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(seq_len_max));
+  RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(seq_len_max));
   RNN_OPS_RETURN_IF_ERROR(MakeBlockLstmConfig(call->dims(), seq_len_max, problem));
   problem->dtype = call->dtype();
   return call->Attr("use_peephole", &problem->use_peephole);

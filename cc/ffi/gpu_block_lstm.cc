@@ -14,7 +14,7 @@ Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* probl
   RNN_OPS_RETURN_IF_ERROR(call->Take(op));
   std::vector<int64_t> seq_len_max;
   RNN_OPS_RETURN_IF_ERROR(call->HostValues(op.Input("seq_len_max"), "seq_len_max", &seq_len_max));
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(seq_len_max[0]));
+  RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(seq_len_max[0]));
   RNN_OPS_RETURN_IF_ERROR(MakeBlockLstmConfig(call->dims(), seq_len_max[0], problem));
   problem->dtype = call->dtype();
   RNN_OPS_RETURN_IF_ERROR(call->Attr("use_peephole", &problem->use_peephole));

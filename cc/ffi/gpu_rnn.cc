@@ -26,7 +26,7 @@ struct Problem {
     std::vector<int32_t> given;
     RNN_OPS_RETURN_IF_ERROR(
         call.HostValues(call.op().Input("sequence_lengths"), "sequence_lengths", &given));
-    if (!given.empty()) RNN_OPS_RETURN_IF_ERROR(CheckSizes(given[0]));
+    if (!given.empty()) RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(given[0]));
     lengths.resize(static_cast<size_t>(config.batch));
     RNN_OPS_RETURN_IF_ERROR(
         TakeSequenceLengths(given.data(), config.batch, config.max_time, lengths.data()));

@@ -25,7 +25,7 @@ struct Problem {
     RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(call.attrs(), call.dims(), &config));
     lengths.resize(config.batch);
     const auto* given = static_cast<const int32_t*>(call.tensors().in("sequence_lengths"));
-    if (given != nullptr && config.batch > 0) RNN_OPS_RETURN_IF_ERROR(CheckSizes(given[0]));
+    if (given != nullptr && config.batch > 0) RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(given[0]));
     return TakeSequenceLengths(given, config.batch, config.max_time, lengths.data());
   }
 };

@@ -181,7 +181,7 @@ def _mutated_array(rng, array):
     dtype = str(rng.choice(["float64", "float16", "int64", "bool", "object"]))
     try:
         return array.astype(dtype)
-    except (TypeError, ValueError):  # of text or None
+    except (TypeError, ValueError, OverflowError):  # of text, None or an infinite object
         return array
 
 

@@ -1,13 +1,23 @@
 """A few seconds of the soak; `make soak` runs longer."""
 
+import contextlib
 import json
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from soak import run_soak
-from support import subproc
+import tf_rnn_ops
+from problem import grammar
+from problem.calls import calls_of
+from soak import model, run_soak
+from support import calls, subproc
+
+RAW = tf_rnn_ops.raw_ops
+
+
+def _call():
+    return next(iter(calls_of(RAW, grammar.parse("op=BlockLSTMV2 T=3 B=2 I=4 H=5 seed=7"))))
 
 
 def test_a_few_seconds():
@@ -16,49 +26,73 @@ def test_a_few_seconds():
     assert record["wrong"] == [] and record["calls"] > 50
 
 
-def test_a_saved_model_and_a_function_with_time_enough():
-    ones = tf.ones([2, 3])
-    want = [np.full([2, 3], 2, np.float32).tobytes()]
-    assert run_soak._loaded(lambda: ones + ones) == want
-    assert run_soak._cancelled(lambda: ones + ones, 2.0) == want
+def test_a_model_gives_the_bits_of_the_call():
+    call = _call()
+    want = calls.result_bytes(calls.prepared(RAW, call)())
+    made = model.Model(RAW, call)
+    with made.load() as session:
+        assert made.run(session) == want
+        assert made.run_limited(session, 60_000) == want
 
 
-def test_a_function_that_is_cancelled():
-    dataset = tf.data.Dataset.range(2).repeat()
-
-    def endless():
-        return dataset.reduce(np.int64(0), lambda a, b: a + b)
-
-    with pytest.raises(tf.errors.CancelledError):
-        run_soak._cancelled(endless, 0.2)
+def test_a_run_that_takes_longer_than_its_limit_is_cancelled(monkeypatch):
+    monkeypatch.setattr(model, "REPEATS", 10**8)
+    made = model.Model(RAW, _call())
+    with made.load() as session, pytest.raises(tf.errors.DeadlineExceededError):
+        made.run_limited(session, 50)
 
 
 def test_growth_is_that_of_the_later_half():
     calls = np.arange(20) * 500
     memory = np.where(calls < 5000, 7 * calls, 35000 + 3 * (calls - 5000))
-    assert abs(run_soak.growth(list(zip(calls, memory))) - 3000) < 1
+    assert abs(run_soak.growth([(c, 0, m) for c, m in zip(calls, memory)]) - 0.75) < 1e-3
 
 
 @pytest.mark.parametrize(
-    ("calls", "bytes_per_call", "functions", "want"),
-    [(400_000, 5, False, True), (400_000, 3, False, False), (200_000, 5, False, False),
-     (400_000, 5, True, False)],
+    ("calls", "bytes_per_call", "bytes_per_cancelled", "want"),
+    [(400_000, 15, 0, True), (400_000, 3, 0, False), (200_000, 15, 0, False),
+     (400_000, 1, 2000, False), (400_000, 1, 8000, True)],
 )  # fmt: skip
-def test_memory_that_grows_with_eager_calls_alone_is_a_leak(calls, bytes_per_call, functions, want):
-    at = np.linspace(0, calls, 50)
-    assert run_soak.leaks(list(zip(at, 10**8 + bytes_per_call * at)), functions) == want
+def test_memory_that_grows_is_a_leak(calls, bytes_per_call, bytes_per_cancelled, want):
+    samples = [
+        (at, at / 400, 10**8 + bytes_per_call * at + bytes_per_cancelled * at / 400)
+        for at in np.linspace(0, calls, 50)
+    ]
+    assert run_soak.leaks(samples) == want
+
+
+class _Worsens:
+    """The results of a soak's calls, the last of which is another one."""
+
+    def __init__(self, right):
+        self.soak, self._results = None, iter([b"a"] * right + [b"b"])
+
+    def __call__(self, *args):
+        found = next(self._results)
+        if found == b"b":
+            self.soak.stop.set()
+        return found
 
 
 def test_a_wrong_result_is_found(monkeypatch):
-    monkeypatch.setattr(run_soak.calls, "result_bytes", lambda result: result)
-    results = iter([[b"a"]] * 3 + [[b"b"]])
+    worsens = _Worsens(right=3)
+    monkeypatch.setattr(run_soak.calls, "result_bytes", worsens)
+    monkeypatch.setattr(run_soak, "MODELS", 10**9)
+    worsens.soak = run_soak.Soak([("line", lambda: None, None, b"a")], seed=0)
+    worsens.soak.work(0)
+    assert worsens.soak.wrong == ["line"] and worsens.soak.counts == {0: 4}
 
-    def function():
-        found = next(results)
-        if found == [b"b"]:
-            tired.stop.set()
-        return found
 
-    tired = run_soak.Soak([("line", function, [b"a"])], seed=0, functions=False)
-    tired.work(0)
-    assert tired.wrong == ["line"] and tired.counts == {0: 4}
+def test_a_wrong_result_of_a_model_is_found(monkeypatch):
+    worsens = _Worsens(right=run_soak.RUNS - 1)
+
+    class Served:
+        def load(self):
+            return contextlib.nullcontext()
+
+        run = run_limited = worsens
+
+    monkeypatch.setattr(run_soak, "MODELS", 1)
+    worsens.soak = run_soak.Soak([("line", None, Served(), b"a")], seed=0)
+    worsens.soak.work(0)
+    assert worsens.soak.wrong == ["line"] and worsens.soak.counts == {0: run_soak.RUNS}

@@ -41,8 +41,13 @@ def function_of(ops, op):
     return _loader.ops().tf_rnn_ops_linear_recurrence
 
 
+def run(ops, call, tensors):
+    """The call's op on other tensors, by name."""
+    return function_of(ops, call.op)(**tensors, **call.attrs)
+
+
 def run_eagerly(ops, call):
-    return function_of(ops, call.op)(**call.tensors, **call.attrs)
+    return run(ops, call, call.tensors)
 
 
 def prepared(ops, call):
@@ -53,7 +58,7 @@ def prepared(ops, call):
         name: [tf.constant(a) for a in value] if isinstance(value, list) else tf.constant(value)
         for name, value in call.tensors.items()
     }
-    return lambda: function_of(ops, call.op)(**tensors, **call.attrs)
+    return lambda: run(ops, call, tensors)
 
 
 def result_bytes(result):
@@ -68,7 +73,7 @@ def counts_calls(call):
     return bool(call.attrs.get("dropout")) and call.op == "CudnnRNNV3"
 
 
-def _flatten(call):
+def flatten(call):
     """(list of arrays, function that puts tensors back into the keyword arguments)."""
     names = list(call.tensors)
     flat, counts = [], []
@@ -93,30 +98,30 @@ def arguments(call):
     """The call's tensors in the order that a function of trace() takes them."""
     import tensorflow as tf
 
-    return [tf.constant(a) for a in _flatten(call)[0]]
+    return [tf.constant(a) for a in flatten(call)[0]]
 
 
 def build(ops, call):
     """Puts the call in a graph that knows all shapes, which is not run."""
     import tensorflow as tf
 
-    flat, rebuild = _flatten(call)
+    flat, rebuild = flatten(call)
     with tf.Graph().as_default():
         arrays = [np.asarray(a) for a in flat]
         tensors = [tf.compat.v1.placeholder(a.dtype, a.shape) for a in arrays]
-        function_of(ops, call.op)(**rebuild(tensors), **call.attrs)
+        run(ops, call, rebuild(tensors))
 
 
 def trace(ops, call):
     """A concrete function with unknown ranks."""
     import tensorflow as tf
 
-    flat, rebuild = _flatten(call)
+    flat, rebuild = flatten(call)
     signature = [tf.TensorSpec(None, np.asarray(a).dtype) for a in flat]
 
     @tf.function(input_signature=signature, autograph=False)
     def function(*tensors):
-        return function_of(ops, call.op)(**rebuild(tensors), **call.attrs)
+        return run(ops, call, rebuild(tensors))
 
     return function.get_concrete_function()
 

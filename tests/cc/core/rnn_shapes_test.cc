@@ -518,9 +518,9 @@ TEST(RnnShapes, SequenceLengths) {
 }
 
 TEST(SequenceLengths, SayThatSizesDiffer) {
-  EXPECT_TRUE(CheckSizes(0).ok());
-  EXPECT_TRUE(CheckSizes(kOtherSizes + 1).ok());
-  ExpectInvalid(CheckSizes(kOtherSizes), {"Time and batch", "another size"});
+  EXPECT_TRUE(CheckRunTimeSizes(0).ok());
+  EXPECT_TRUE(CheckRunTimeSizes(kOtherSizes + 1).ok());
+  ExpectInvalid(CheckRunTimeSizes(kOtherSizes), {"Time and batch", "another size"});
 }
 
 TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
