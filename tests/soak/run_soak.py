@@ -8,6 +8,7 @@ status is 1 where a result differed, and where memory grew in a run that was lon
 """
 
 import argparse
+import ctypes
 import gc
 import json
 import os
@@ -31,13 +32,15 @@ PROBLEMS, LARGEST = 60, 200_000
 # One choice in so many is a model, which then runs so often; one of its runs in so many has a limit.
 MODELS, RUNS, LIMITED = 100, 50, 100
 LONGEST_MS = 8
-SAMPLE_SECONDS = 1.0
-# Eager calls without a leak grew by 0.8 and 0.9 bytes each. TensorFlow itself leaks 1 to 2 kB of
-# each run that is cancelled (a rendezvous and a status). Shorter runs tell nothing.
+SAMPLE_SECONDS = 2.0
+# Eager calls without a leak grew by 0.8 and 0.9 bytes each. TensorFlow itself leaks a rendezvous and
+# a status of each run that is cancelled, with which 1 to 2 kB stay. Shorter runs tell nothing.
 ALLOWED_PER_CALL, ALLOWED_PER_CANCELLED, TELLING_CALLS = 4, 3000, 300_000
 
 
 def _resident_bytes():
+    # Without what malloc keeps of freed memory, which grows for many minutes.
+    ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
