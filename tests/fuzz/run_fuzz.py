@@ -23,24 +23,33 @@ READERS = "readers"
 SANITIZERS = "address,undefined"
 FLAGS = (
     "-O1", "-g1", "-fno-omit-frame-pointer", f"-fsanitize=fuzzer-no-link,{SANITIZERS}",
-    "-fno-sanitize-recover=undefined", "-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE",
-    "-Wno-unknown-warning-option",
+    "-fno-sanitize-recover=undefined", "-DRNN_OPS_DCHECK", "-Wno-unknown-warning-option",
 )  # fmt: skip
 # Of an input, in bytes. None of the targets reads more.
 LONGEST = 400
 _STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 
 
-def build(folder, targets, compiler, jobs):
-    """{target: program}."""
+def build(folder, targets, compiler, jobs, isa):
+    """{target: program}, which run the kernels of `isa`."""
     native = native_build.NativeBuild(folder, FLAGS, compiler, jobs)
+    isa_flags = native_build.isa_flags()
     tested = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
-    library = native.archive("libtested.a", native.compile(tested + native_build.KERNEL_HELPERS))
-    sources = [f"tests/fuzz/native/{target}_target.cc" for target in targets]
-    link = [f"-fsanitize=fuzzer,{SANITIZERS}", "-lgtest", "-lpthread", "-ldl"]
-    objects = native.compile(sources)
+    objects = native.compile([*tested, *native_build.KERNEL_HELPERS], isa_flags["baseline"])
+    library = native.archive("libtested.a", objects)
+    if isa != "baseline":
+        level = native_build.NativeBuild(folder / isa, FLAGS, compiler, jobs)
+        kernels = level.compile(["cc/cpu/kernels_isa.cc"], isa_flags[isa])
+        # Where the programs look for it.
+        level.link(f"../_tf_rnn_ops_{isa}.so", kernels, ["-shared"])
+    sources = ["initialize", *(f"{target}_target" for target in targets)]
+    # The library of a level finds what counts its edges in the program.
+    link = [f"-fsanitize=fuzzer,{SANITIZERS}", "-rdynamic", "-lgtest", "-lpthread", "-ldl"]
+    initialize, *objects = native.compile(
+        [f"tests/fuzz/native/{name}.cc" for name in sources], isa_flags["baseline"]
+    )
     return {
-        target: native.link(f"{target}_target", [made, library], link)
+        target: native.link(f"{target}_target", [initialize, made, library], link)
         for target, made in zip(targets, objects, strict=True)
     }
 
@@ -53,14 +62,14 @@ def unpack(target, folder):
         (folder / f"committed-{k}").write_bytes(base64.b64decode(line))
 
 
-def minimise(program, target, corpus):
+def minimise(program, target, corpus, isa):
     """Replaces the committed corpus by the fewest inputs that reach what `corpus` reaches."""
     smallest = corpus.with_name(f"{target}-smallest")
     shutil.rmtree(smallest, ignore_errors=True)
     smallest.mkdir()
     # By edges alone: how often each is passed would keep ten times as many inputs.
     command = [program, "-merge=1", "-use_counters=0", f"-max_len={LONGEST}", smallest, corpus]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=environment())
+    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=environment(isa))
     lines = [base64.b64encode(path.read_bytes()).decode() for path in smallest.iterdir()]
     COMMITTED.mkdir(exist_ok=True)
     (COMMITTED / f"{target}.txt").write_text(
@@ -69,9 +78,8 @@ def minimise(program, target, corpus):
     print(f"{target}: {len(lines)} inputs")
 
 
-def environment():
-    # The kernels of this program alone; alarms of a machine with other work are no findings.
-    return {**os.environ, "TF_RNN_OPS_CPU_ISA": "baseline"}
+def environment(isa):
+    return {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
 
 
 class Clock:
@@ -92,7 +100,7 @@ class Clock:
         }
 
 
-def fuzz(program, target, corpus, seconds):
+def fuzz(program, target, corpus, seconds, isa):
     """Returns the record of a run, which begins with what was found before."""
     found = corpus.with_name(f"{target}-findings")
     found.mkdir(parents=True, exist_ok=True)
@@ -107,7 +115,7 @@ def fuzz(program, target, corpus, seconds):
     for command in commands:
         done = subprocess.run(
             list(map(str, command)), capture_output=True, text=True, errors="replace", check=False,
-            env=environment(),
+            env=environment(isa),
         )  # fmt: skip
         if done.returncode:
             break
@@ -117,7 +125,7 @@ def fuzz(program, target, corpus, seconds):
     if done.returncode:
         print(done.stderr[-6000:])
     return {
-        "target": target, **clock.read(), "executions": executions, "edges": edges,
+        "target": target, "isa": isa, **clock.read(), "executions": executions, "edges": edges,
         "features": features, "corpus": inputs, "finding": done.returncode != 0,
         "date": datetime.date.today().isoformat(),
     }  # fmt: skip
@@ -160,6 +168,9 @@ def _parse_args():
     every = (*TARGETS, READERS)
     parser.add_argument("--targets", nargs="+", choices=every, default=list(every))
     parser.add_argument("--folder", type=pathlib.Path, default=native_build.ROOT / "build/fuzz")
+    parser.add_argument(
+        "--isa", default="baseline", choices=native_build.isa_flags(), help="of the kernels that run"
+    )
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--jobs", type=int, help="of the build")
     parser.add_argument(
@@ -180,13 +191,13 @@ def main():
             f"The targets in C++ are left out: {args.compiler} is not installed (apt-get install clang)."
         )
         native = []
-    programs = build(args.folder, native, args.compiler, args.jobs) if native else {}
+    programs = build(args.folder, native, args.compiler, args.jobs, args.isa) if native else {}
     corpora = {target: args.folder / f"corpora/{target}" for target in programs}
     for target, corpus in corpora.items():
         unpack(target, corpus)
     if args.minimise:
         for target, corpus in corpora.items():
-            minimise(programs[target], target, corpus)
+            minimise(programs[target], target, corpus, args.isa)
         return 0
     state = args.folder / "record.jsonl"
     state.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +214,7 @@ def main():
                 known = [r for r in _records(state) if r["target"] == READERS and not r["finding"]]
                 record = fuzz_readers(share, sum(r["executions"] for r in known))
             else:
-                record = fuzz(programs[target], target, corpora[target], share)
+                record = fuzz(programs[target], target, corpora[target], share, args.isa)
             findings |= record["finding"]
             print(json.dumps(record), flush=True)
             with state.open("a") as file:

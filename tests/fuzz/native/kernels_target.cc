@@ -1,12 +1,10 @@
 // The kernel table on memory of exactly the sizes that it asks for: the same bits for another
 // number of threads and on memory that held other things, and nothing written beyond a tensor or to
 // an input (the harness of tests/cc/cpu checks that).
-#include <sanitizer/asan_interface.h>
-
 #include <cmath>
 #include <cstring>
 
-#include "gtest/gtest.h"
+#include "cc/cpu/dispatch.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/rnn_cases.h"
 #include "tests/fuzz/native/drawn.h"
@@ -115,7 +113,7 @@ void RunRnn(FuzzedDataProvider& bytes) {
   const bool wild = MakeWild(bytes, cpu::testing::kRnnInputs, dtype, &inputs) |
                     MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs) |
                     (c.problem.recurrent_activation >= Activation::kRelu);
-  const cpu::KernelTable& table = *cpu::testing::Tables().front();
+  const cpu::KernelTable& table = cpu::Kernels();
   RnnValues first;
   for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
     RunOptions options;
@@ -143,7 +141,7 @@ void RunBlock(FuzzedDataProvider& bytes) {
   BlockLstmValues inputs = cpu::testing::RandomInputs(p, bytes.ConsumeIntegral<uint32_t>());
   const bool wild = MakeWild(bytes, cpu::testing::kBlockInputs, p.dtype, &inputs) |
                     MakeWild(bytes, cpu::testing::kBlockGradientInputs, p.dtype, &inputs);
-  const cpu::KernelTable& table = *cpu::testing::Tables().front();
+  const cpu::KernelTable& table = cpu::Kernels();
   BlockLstmValues first;
   for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
     RunOptions options;
@@ -176,7 +174,7 @@ void RunLinear(FuzzedDataProvider& bytes) {
   }
   p.has_gates = !inputs.h_by_gates.empty() || !inputs.c_by_gates.empty();
   const bool wild = MakeWild(bytes, cpu::testing::kLinearInputs, p.dtype, &inputs);
-  const cpu::KernelTable& table = *cpu::testing::Tables().front();
+  const cpu::KernelTable& table = cpu::Kernels();
   LinearValues first;
   for (int32_t threads : {1, bytes.ConsumeIntegralInRange<int32_t>(2, 4)}) {
     RunOptions options;
@@ -193,15 +191,6 @@ void RunLinear(FuzzedDataProvider& bytes) {
 }  // namespace
 }  // namespace fuzzing
 }  // namespace rnn_ops
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // A failed expectation of the harness ends the process.
-  ::testing::GTEST_FLAG(throw_on_failure) = true;
-  rnn_ops::cpu::testing::GuardedBuffer buffer(8, 0);
-  rnn_ops::fuzzing::Require(__asan_address_is_poisoned(buffer.data() + buffer.size()),
-                            "a read of a guard is seen");
-  return 0;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FuzzedDataProvider bytes(data, size);

@@ -1,0 +1,21 @@
+// What must be so before a target's first input.
+#include <sanitizer/asan_interface.h>
+
+#include <cstdlib>
+
+#include "cc/cpu/dispatch.h"
+#include "gtest/gtest.h"
+#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/fuzz/native/drawn.h"
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  // A failed expectation of the harness ends the process.
+  ::testing::GTEST_FLAG(throw_on_failure) = true;
+  rnn_ops::cpu::testing::GuardedBuffer buffer(8, 0);
+  rnn_ops::fuzzing::Require(__asan_address_is_poisoned(buffer.data() + buffer.size()),
+                            "a read of a guard is seen");
+  const char* wanted = std::getenv("TF_RNN_OPS_CPU_ISA");
+  rnn_ops::fuzzing::Require(wanted != nullptr && rnn_ops::cpu::Dispatch().isa == wanted,
+                            "the kernels are those of TF_RNN_OPS_CPU_ISA");
+  return 0;
+}
