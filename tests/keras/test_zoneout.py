@@ -61,6 +61,25 @@ def test_inference_against_the_loop(kind, mask, rng, op_calls):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_what_is_kept_whole_stays_beside_anything(kind, rng, op_calls):
+    """A rate of 1 leaves the old states, and one of 0 the new ones, where the other ones are infinite."""
+    layer = make(kind, zoneout_h=1.0, **({"zoneout_c": 0.0} if kind is ZoneoutLSTM else {}))
+    layer.cell.activation = keras.activations.linear
+    x, states = values(kind, rng)
+    x = tf.concat([x[:, :1], tf.fill(x[:, 1:].shape, tf.constant(1e300, x.dtype))], 1)
+    weights = layer.get_weights()
+    weights[0] = 1e200 * np.ones_like(weights[0])
+    layer.set_weights(weights)
+    for run in (layer, loop_of(layer)):
+        found = [np.asarray(t) for t in run(x, initial_state=states)]
+        np.testing.assert_array_equal(found[0], states[0])
+        np.testing.assert_array_equal(found[1], states[0])
+        if kind is ZoneoutLSTM:
+            assert np.isinf(found[2]).all()
+    assert set(op_calls) == {"LayerRNN"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_training_keeps_what_the_seed_selects(kind, rng, op_calls, monkeypatch):
     seeds = []
 

@@ -131,7 +131,9 @@ def _kept(inputs, functions):
 
 
 def _mixed(k, old, made, q):
-    return np.where(k == 0, made, q(q(k * old) + q((1 - k) * made)))
+    with np.errstate(invalid="ignore"):  # 0 times infinity, where the other one is taken
+        both = q(q(k * old) + q((1 - k) * made))
+    return np.where(k == 0, made, np.where(k == 1, old, both))
 
 
 def forward(rnn_mode, inputs, q=cells.exact, functions=USUAL):

@@ -18,7 +18,8 @@ def _mix(cell, rate, old, new, training):
         return new
     ops = keras.ops
     if not training:
-        return new + rate * (old - new)
+        # 0 times the new one would be NaN where that is infinite.
+        return old if rate == 1 else rate * old + (1 - rate) * new
     drawn = keras.random.uniform(ops.shape(new), dtype="float32", seed=cell.seed_generator)
     return ops.where(drawn < rate, old, new)
 

@@ -132,9 +132,15 @@ def _zoneout_step(step, kept, inputs, states, weights):
     drawn = iter(inputs[1:])
     new = step(inputs[:1], states, weights)
     return [
-        made + k * (old - made) if isinstance(k, float) else tf.where(next(drawn) > 0, old, made)
+        _between(k, old, made) if isinstance(k, float) else tf.where(next(drawn) > 0, old, made)
         for k, old, made in zip(kept, states, new)
     ]
+
+
+def _between(k, old, made):
+    if k in (0.0, 1.0):  # 0 times the other one would be NaN where that is infinite
+        return tf.where(k > 0, old, made)
+    return k * old + (1 - k) * made
 
 
 def _units(rnn_mode, cell, sums, inputs, states, weights):

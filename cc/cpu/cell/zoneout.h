@@ -21,12 +21,13 @@ struct Kept {
   EIGEN_ALWAYS_INLINE Packet<T> At(int64_t row, int64_t unit) const {
     return drawn == nullptr ? Set<T>(rate) : Load(drawn + row * padded + unit);
   }
-  // WHY Select: a state that is infinite must not show where the other one is taken.
+  // An infinite state does not show where the other one is taken.
   EIGEN_ALWAYS_INLINE Packet<T> Mix(int64_t row, int64_t unit, const Packet<T>& old,
                                     const Packet<T>& made) const {
     const Packet<T> k = At(row, unit);
     if (drawn != nullptr) return Select(Less(Set<T>(T(0)), k), old, made);
-    return pmadd(k, psub(old, made), made);
+    if (rate == T(0)) return made;
+    return rate == T(1) ? old : Between<T>(k, old, made);
   }
 };
 

@@ -160,7 +160,10 @@ class Row {
 
   Vec Mixed(int64_t t, int64_t state, const Vec& old, Vec made) const {
     for (size_t u = 0; u < made.size() && p_.has_zoneout(); ++u) {
-      made[u] += Kept(t, state, u) * (old[u] - made[u]);
+      const double k = Kept(t, state, u);
+      // What is not taken at all may be infinite.
+      if (k == 1) made[u] = old[u];
+      if (k > 0 && k < 1) made[u] = k * old[u] + (1 - k) * made[u];
     }
     return made;
   }

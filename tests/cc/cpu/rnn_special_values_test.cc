@@ -272,6 +272,37 @@ TEST(RnnSpecialValues, ReluOverflowsToInfinity) {
   }
 }
 
+// What zoneout keeps whole is the old state, and what it does not keep is the new one, however
+// large the other one is.
+TEST(RnnSpecialValues, ZoneoutTakesOneStateBesideAnyOther) {
+  for (int32_t mode : {2, 3}) {
+    for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
+      RnnCase c = MakeCase(dtype, mode, 3, 5, 4, 11);
+      UseKerasWeights(false, false, &c);
+      UseLines(&c);
+      RnnValues inputs = RandomInputs(c, mode);
+      std::fill(inputs.recurrent_kernel.begin(), inputs.recurrent_kernel.end(), 0);
+      for (double& v : inputs.x) v = RoundTo(dtype, v * 1e30);
+      inputs.x[0] = kInf;
+      for (const KernelTable* table : Tables()) {
+        SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
+        const RnnValues without = RunBoth(*table, c, inputs);
+        RnnCase kept = c;
+        kept.problem.zoneout_h = 1;
+        const RnnValues h = RunBoth(*table, kept, inputs);
+        for (size_t i = 0; i < h.y.size(); ++i) ASSERT_EQ(h.y[i], inputs.h0[i % inputs.h0.size()]);
+        if (mode != 2) continue;
+        // Without recurrent weights c does not see h.
+        kept.problem.zoneout_h = 0.5;
+        const RnnValues new_c = RunBoth(*table, kept, inputs);
+        ExpectAlike({{"c_n", &RnnValues::c_n}}, new_c, without, 0);
+        kept.problem.zoneout_c = 1;
+        EXPECT_EQ(RunBoth(*table, kept, inputs).c_n, inputs.c0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace testing
 }  // namespace cpu
