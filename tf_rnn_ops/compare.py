@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import zipfile
 
 import numpy as np
 
@@ -33,18 +34,27 @@ def main(argv: list[str] | None = None) -> int:
     from tf_rnn_ops.keras import compare
 
     try:
-        model = keras.saving.load_model(options.model)
+        model = _load(options.model)
         if not model.compiled:
             model.compile("sgd", "mean_squared_error")
         x = keras.tree.map_structure(
             lambda tensor: _made_up(tensor, options.batch, options.time), _inputs(model)
         )
-        y = keras.tree.map_structure(_target_like(model), model.predict_on_batch(x))
+        y = _targets(model.loss, model.predict_on_batch(x))
         compare(model, x, y, repeats=options.repeats, plot=options.plot)
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def _load(path):
+    import keras
+
+    try:
+        return keras.saving.load_model(path)
+    except (KeyError, zipfile.BadZipFile) as error:  # an archive that lacks or breaks its files
+        raise ValueError(f"{path} cannot be read: {error}") from error
 
 
 def _inputs(model):
@@ -66,16 +76,28 @@ def _made_up(tensor, batch, time):
     shape = [size if known is None else known for known, size in zip(tensor.shape, shape)]
     if "float" in tensor.dtype:
         return np.random.default_rng(0).uniform(-1, 1, shape).astype(tensor.dtype)
+    if tensor.dtype == "string":
+        return np.full(shape, "", object)
     return np.ones(shape, tensor.dtype)
 
 
-def _target_like(model):
-    """Makes targets of outputs: the outputs themselves, or for a sparse loss the first class."""
-    loss = model.loss
-    name = loss if isinstance(loss, str) else getattr(loss, "name", getattr(loss, "__name__", ""))
-    if "sparse" in str(name):
-        return lambda output: np.zeros(output.shape[:-1], "int32")
-    return np.asarray
+def _targets(loss, outputs):
+    """Targets for outputs: the outputs themselves, or for a sparse loss the first class."""
+    if isinstance(outputs, dict):
+        return {k: _targets(_loss_of(loss, k), output) for k, output in outputs.items()}
+    if isinstance(outputs, (list, tuple)):
+        return [_targets(_loss_of(loss, k), output) for k, output in enumerate(outputs)]
+    names = (loss, type(loss).__name__, getattr(loss, "__name__", ""))
+    if any("sparse" in str(name).lower() for name in names):
+        return np.zeros(outputs.shape[:-1], "int32")
+    return np.asarray(outputs)
+
+
+def _loss_of(loss, key):
+    """That of one output, of a dict or a list of losses."""
+    if isinstance(loss, dict):
+        return loss.get(key)
+    return loss[key] if isinstance(loss, (list, tuple)) and isinstance(key, int) else loss
 
 
 if __name__ == "__main__":

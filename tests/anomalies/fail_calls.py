@@ -1,16 +1,20 @@
-"""Child process: lets each request for memory of each op fail in turn.
+"""Child process: lets each request for memory of each op fail in turn, and counts what stays held.
 
 Usage: python -m anomalies.fail_calls LIBRARY FIRST, with LIBRARY, which failing_memory.cc makes,
 preloaded. A case is one call and one kind of request.
 """
 
 import ctypes
+import gc
 import sys
+import time
 
 import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
+from problem import grammar
+from problem.calls import calls_of
 from reference.spec import RnnSpec
 from support import calls, layer_cases, layer_ops, packed_calls, subproc
 from tf_rnn_ops import _xla
@@ -39,9 +43,21 @@ def _calls():
     )
     forward = layer_ops.calls(raw, plain)[0]
     found.append(packed_calls.of_layer(raw, forward))
-    weights = {n: forward.tensors[n] for n in ("kernel", "recurrent_kernel", "bias")}
-    for keep in (False, True):
-        found.append(calls.Call("PackLayerRNN", weights, {"rnn_mode": "lstm", "keep": keep}))
+    for packing in (
+        packed_calls.packing_of_layer(forward),
+        packed_calls.packing_of_rnn(RnnSpec("gru", 2, 20, 7), plain_stack),
+    ):
+        found += [packing.with_attr("keep", keep) for keep in (False, True)]
+    for mode in ("lstm_layer_norm", "lstm_zoneout", "lstmp"):
+        case = layer_cases.layer_case(mode, (5, 7, 6, 19), rng, "float32", lengths=None)
+        found += layer_ops.calls(raw, case)
+    for line in (
+        "op=LinearRecurrence cell=lstm T=5 B=7 H=19",
+        "op=LayerRNN cell=gru T=5 B=7 I=6 H=19",
+        "cell=lstm T=6 B=9 I=7 H=20 P=9 L=2 D=2",
+    ):
+        problem = grammar.parse(line)
+        found += calls_of(raw, problem)
     found += calls.rnn_calls(raw, RnnSpec("lstm", 1, 256, 128), 80, 64, rng)
     return [(raw, call) for call in found]
 
@@ -50,7 +66,7 @@ def _stock_calls():
     raw, rng = tf.raw_ops, np.random.default_rng(0)
     tf_rnn_ops.enable_stock_ops()
     ours = calls.rnn_calls(tf_rnn_ops.raw_ops, RnnSpec("gru", 2, 20, 7), 6, 9, rng)
-    return [(raw, _of_op("CudnnRNNV3", ours))]
+    return [(raw, _of_op(op, ours)) for op in ("CudnnRNNV3", "CudnnRNNBackpropV3")]
 
 
 def _under_xla(call):
@@ -81,6 +97,7 @@ class Failing:
     def __init__(self, library):
         self._library = ctypes.CDLL(library)
         self._library.fail_request.argtypes = (ctypes.c_int, ctypes.c_long)
+        self._library.held.restype = ctypes.c_long
 
     def run(self, function, kind, n):
         """(result or None, error or None, whether a request failed)."""
@@ -92,10 +109,33 @@ class Failing:
             error = raised
         return result, error, bool(self._library.stop_failing())
 
+    def held(self):
+        """How many requests of each kind have not been freed; of mmap, how many bytes."""
+        gc.collect()
+        return {kind: self._library.held(number) for kind, number in KINDS.items()}
+
+
+def _more_held(failing, before):
+    """What is held if it is more than before, once the helpers of a call have gone home."""
+    for _ in range(100):
+        now = failing.held()
+        if all(now[kind] <= before[kind] for kind in KINDS):
+            return None
+        time.sleep(0.01)
+    return now
+
+
+def _assert_that_leaks_show(failing, function):
+    before = failing.held()
+    result = function()
+    assert _more_held(failing, before), "a tensor that is kept does not count as held"
+    del result
+
 
 def _check(failing, function, differs, kind, start):
     """Lets request after request fail; returns (number of requests, complaint or None)."""
     want = calls.result_bytes(function())
+    held = failing.held()
     for n in range(1, MOST):
         start(n)
         result, error, failed = failing.run(function, kind, n)
@@ -109,14 +149,21 @@ def _check(failing, function, differs, kind, start):
                 return n, f"request {n}: another result"
             if after != want:
                 return n, f"request {n}: another result in the call after it"
+        del result, error
+        if now := _more_held(failing, held):
+            return n, f"request {n}: held {now}, before {held}"
         if not failed:
             return n - 1, None
     return MOST, "requests without end"
 
 
 def main():
+    # What TensorFlow's import made is not looked at again by each collection.
+    gc.freeze()
     failing, first = Failing(sys.argv[1]), int(sys.argv[2])
-    todo = [(*case, kind) for case in _cases() for kind in KINDS]
+    cases = _cases()
+    _assert_that_leaks_show(failing, cases[0][1])
+    todo = [(*case, kind) for case in cases for kind in KINDS]
     for k in range(first, len(todo)):
         name, function, differs, kind = todo[k]
         label = f"{name} {kind}"

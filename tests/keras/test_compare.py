@@ -73,6 +73,27 @@ def test_a_difference_is_seen(model, x, monkeypatch):
     assert compare(model, x, repeats=1, print_fn=None).difference > 1e-3
 
 
+def test_nan_and_infinity():
+    nan, inf, one = np.float64("nan"), np.float64("inf"), np.float64(1)
+    assert _compare._difference(np.array([nan, inf, one]), np.array([nan, inf, one])) == 0
+    assert np.isnan(_compare._difference(np.array([one, one]), np.array([nan, one])))
+    assert _compare._difference(np.array([inf]), np.array([-inf])) == inf
+
+
+def test_an_output_of_nan_alone_shows(model, x, monkeypatch):
+    two = keras.Model(model.input, [model.output, model.output * 1.0])
+
+    def nan_in_ours(model, to="tf_rnn_ops"):
+        copy = tf_rnn_ops.keras.convert(model, to)
+        if to == "keras":
+            return copy
+        first, second = copy.outputs
+        return keras.Model(copy.input, [first, second * np.nan])
+
+    monkeypatch.setattr(_compare, "convert", nan_in_ours)
+    assert np.isnan(compare(two, x, repeats=1, print_fn=None).difference)
+
+
 def test_plot(model, x, tmp_path):
     pytest.importorskip("matplotlib")
     compare(model, x, repeats=1, plot=tmp_path / "times.png", print_fn=None)
@@ -107,6 +128,33 @@ def test_command_on_words_and_without_compile(tmp_path, capsys):
     path = str(tmp_path / "model.keras")
     model.save(path)
     assert command.main([path, "--batch", "2", "--time", "4", "--repeats", "1"]) == 0
+    assert "training step" in capsys.readouterr().out
+
+
+def test_command_on_sparse_losses_of_some_outputs(tmp_path, capsys):
+    inputs = keras.Input((4, 3))
+    y = keras.layers.LSTM(3)(inputs)
+    outputs = {"classes": keras.layers.Dense(5, "softmax")(y), "number": keras.layers.Dense(1)(y)}
+    sparse = keras.losses.SparseCategoricalCrossentropy(name="mine")
+    model = keras.Model(inputs, outputs)
+    model.compile("sgd", {"classes": sparse, "number": "mse"})
+    model.save(tmp_path / "model.keras")
+    assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
+    assert "training step" in capsys.readouterr().out
+
+
+def test_command_on_strings(tmp_path, capsys):
+    words = keras.layers.TextVectorization(vocabulary=["a", "b"], output_sequence_length=4)
+    model = keras.Sequential(
+        [
+            keras.Input((1,), dtype="string"),
+            words,
+            keras.layers.Embedding(4, 3),
+            keras.layers.GRU(2),
+        ]
+    )
+    model.save(tmp_path / "model.keras")
+    assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
     assert "training step" in capsys.readouterr().out
 
 

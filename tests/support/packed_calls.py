@@ -6,16 +6,25 @@ TRAINING = ("input_mask", "recurrent_mask", "seed")
 PACKED_WEIGHTS = ("kernel", "recurrent_kernel", "bias", "projection")
 
 
+def _pack_attrs(spec):
+    sizes = {"num_layers": spec.layers, "num_units": spec.units, "input_size": spec.input_size}
+    return {**sizes, **spec.attrs()}
+
+
 def pack_params(ops, spec, params, **attrs):
     """PackCudnnRNNParams for a reference.spec.RnnSpec."""
-    return ops.PackCudnnRNNParams(
-        params=params,
-        num_layers=spec.layers,
-        num_units=spec.units,
-        input_size=spec.input_size,
-        **spec.attrs(),
-        **attrs,
-    )
+    return ops.PackCudnnRNNParams(params=params, **_pack_attrs(spec), **attrs)
+
+
+def packing_of_rnn(spec, call):
+    """PackCudnnRNNParams for a Call of CudnnRNNV3."""
+    return Call("PackCudnnRNNParams", {"params": call.tensors["params"]}, _pack_attrs(spec))
+
+
+def packing_of_layer(call):
+    """PackLayerRNN for a Call of LayerRNN."""
+    weights = {n: call.tensors[n] for n in PACKED_WEIGHTS}
+    return Call("PackLayerRNN", weights, {"rnn_mode": call.attrs["rnn_mode"]})
 
 
 def of_rnn(ops, spec, call):

@@ -131,8 +131,8 @@ def compare(
     layers = explain(models[1], print_fn=texts.append)
     found = ModelComparison(
         timings,
-        max((float(np.max(np.abs(a - b), initial=0)) for a, b in pairs), default=0.0),
-        max((float(np.max(np.abs(a), initial=0)) for a, _ in pairs), default=0.0),
+        float(np.max([0.0, *(_difference(a, b) for a, b in pairs)])),
+        float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in pairs)])),
         layers,
         texts[0],
     )
@@ -141,6 +141,13 @@ def compare(
     if draw is not None:
         draw(plot, timings)
     return found
+
+
+def _difference(a, b):
+    """The largest one of two arrays; NaN where just one of them is NaN."""
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):  # inf - inf
+        return np.max(np.where(same, 0.0, np.abs(a - b)), initial=0)
 
 
 def _take_turns(models, step, repeats, done):

@@ -85,13 +85,16 @@ def _load(path):
 
 
 def _rewrite_file(portable, options, how, inputs):
-    if options.target.exists():
-        raise FileExistsError(f"{options.target} exists.")
-    graph_def = _read(options.source)
-    result, report = portable.rewrite_graph_def(graph_def, **how)
-    if options.outputs and not options.no_check:
-        report.compared = portable.check_graph_def(graph_def, result, inputs or {}, options.outputs)
-    _write(options.target, result)
+    from tf_rnn_ops.portable import _target
+
+    with _target.whole(options.target) as unfinished:
+        graph_def = _read(options.source)
+        result, report = portable.rewrite_graph_def(graph_def, **how)
+        if options.outputs and not options.no_check:
+            report.compared = portable.check_graph_def(
+                graph_def, result, inputs or {}, options.outputs
+            )
+        _write(unfinished, result)
     return report
 
 

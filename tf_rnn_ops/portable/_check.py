@@ -40,10 +40,10 @@ def check_saved_model(
 
     Raises:
         ValueError: `inputs` has a name that no signature has, or lacks one whose shape is unknown, or
-            a model does not run on the arguments.
+            a model cannot be loaded or does not run on the arguments.
     """
     tf_rnn_ops.enable_stock_ops()
-    models = [tf.saved_model.load(str(folder)) for folder in (source, target)]
+    models = [_load(folder, which) for folder, which in zip((source, target), _WHICH)]
     inputs = dict(inputs or {})
     signatures = models[0].signatures
     known = {key for s in signatures.values() for key in s.structured_input_signature[1]}
@@ -113,6 +113,14 @@ def compare(name, before, after):
         error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
     scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0))))
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
+
+
+def _load(folder, which):
+    try:
+        return tf.saved_model.load(str(folder))
+    except Exception as error:  # of a broken file TensorFlow raises errors of any kind
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"The {which} model cannot be loaded: {reason}") from error
 
 
 @contextlib.contextmanager

@@ -3,13 +3,13 @@
 import os
 import pathlib
 import shutil
-import tempfile
 from typing import Any, Mapping
 
+from google.protobuf import message
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.framework import op_def_registry
 
-from tf_rnn_ops.portable import _check, _rewrite
+from tf_rnn_ops.portable import _check, _rewrite, _target
 from tf_rnn_ops.portable._report import Report
 
 _GRAPH_FILE = "saved_model.pb"
@@ -46,35 +46,35 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: `to` is not one of the two, or `inputs` does not fit. No error leaves a target.
+        ValueError: `source` holds no model that can be read, `to` is not one of the two, or `inputs`
+            does not fit. No error leaves a target.
     """
     source, target = pathlib.Path(source), pathlib.Path(target)
     if not (source / _GRAPH_FILE).is_file():
         raise FileNotFoundError(f"{source} has no {_GRAPH_FILE}: it is not a SavedModel.")
-    if target.exists():
-        raise FileExistsError(f"{target} exists; the rewritten model needs a new folder.")
-    model = saved_model_pb2.SavedModel.FromString((source / _GRAPH_FILE).read_bytes())
-    report = Report()
-    for meta_graph in model.meta_graphs:
-        graph_def, part = _rewrite.rewrite_graph_def(
-            meta_graph.graph_def, to, inference, clear_devices
-        )
-        meta_graph.graph_def.CopyFrom(graph_def)
-        _list_ops(meta_graph)
-        report.changed += part.changed
-        report.kept += part.kept
-    # A model that aborts in the check must not leave a target behind.
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
-        unchecked = pathlib.Path(folder) / target.name
+    with _target.whole(target) as unchecked:
+        model = _read(source / _GRAPH_FILE)
+        report = Report()
+        for meta_graph in model.meta_graphs:
+            graph_def, part = _rewrite.rewrite_graph_def(
+                meta_graph.graph_def, to, inference, clear_devices
+            )
+            meta_graph.graph_def.CopyFrom(graph_def)
+            _list_ops(meta_graph)
+            report.changed += part.changed
+            report.kept += part.kept
         shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
         (unchecked / _GRAPH_FILE).write_bytes(model.SerializeToString())
         if check:
             report.compared = _check.check_saved_model(source, unchecked, inputs)
-        if target.exists():
-            raise FileExistsError(f"{target} was written by another process in the meantime.")
-        unchecked.rename(target)
     return report
+
+
+def _read(path):
+    try:
+        return saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    except message.DecodeError as error:
+        raise ValueError(f"{path} is not the graph of a SavedModel: {error}") from error
 
 
 def _list_ops(meta_graph):
