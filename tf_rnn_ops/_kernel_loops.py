@@ -52,7 +52,7 @@ class KernelLoops(plain.Loops):
             return [hidden]
         # A new c is a multiple of the one before, and what it is where that is 0.
         h, c = initial
-        before, zero = tf.concat([h[None], hidden[:-1]], 0), tf.zeros_like(hidden)
+        before, zero = tf.concat([h[None], hidden], 0)[:-1], tf.zeros_like(hidden)
         sums = plain.matmul(before, weights[0])
         with tf.GradientTape() as tape:
             tape.watch(zero)

@@ -16,6 +16,13 @@ from tf_rnn_ops import plain
 from tf_rnn_ops._kernel_loops import KernelLoops
 from tf_rnn_ops.params import Layout
 
+try:
+    from tensorflow.python.eager import forwardprop as _forwardprop
+
+    _jvp_traces = _forwardprop._TRACE_COUNT
+except (ImportError, AttributeError):  # private parts of TensorFlow, which another version may lack
+    _jvp_traces = {}
+
 _CUDNN_VARIABLES = ("input", "input_h", "input_c", "params")
 _LAYER_VARIABLES = (
     *("input", "input_h", "input_c"),
@@ -54,6 +61,16 @@ def _cudnn_rnn(op, *cotangents):
     dropout = op.get_attr("dropout") if layout.num_layers > 1 else 0.0
     identity = (layout.rnn_mode, layout.num_layers, layout.num_units, layout.input_size)
     identity += (layout.input_mode, layout.direction, layout.num_proj)
+    directions = 2 if layout.direction == "bidirectional" else 1
+    H, S = layout.num_units, layout.num_proj or layout.num_units  # noqa: N806
+    rows = layout.num_layers * directions
+    shapes = {
+        "input": ["T", "B", layout.input_size],
+        "input_h": [rows, "B", S],
+        "input_c": [rows, "B", H],
+        "params": [layout.size],
+        "output": ["T", "B", directions * S],
+    }
     fixed = ["sequence_lengths"] if has_lengths else []
     if dropout > 0:
         fixed.append("reserve_space")
@@ -64,6 +81,7 @@ def _cudnn_rnn(op, *cotangents):
         _with_cell_state(layout.rnn_mode, _UPSTREAM),
         fixed,
         _with_cell_state(layout.rnn_mode, cotangents),
+        _with_outputs(shapes, time_major),
     )
 
 
@@ -93,6 +111,21 @@ def _layer_rnn(op, *cotangents):
     fixed = [name for name in others if name not in layer.absent]
     if shapes["sequence_lengths"] != [0]:
         fixed.append("sequence_lengths")
+    H, I, S = layer.units, layer.input_size, layer.num_proj or layer.units  # noqa: E741, N806
+    gates = len(plain.GATES[layer.rnn_mode])
+    known = {
+        "input": ["T", "B", I],
+        "input_h": ["B", S],
+        "input_c": ["B", H],
+        "kernel": [I, gates * H],
+        "recurrent_kernel": [S, gates * H],
+        "bias": [2, gates * H] if layer.rnn_mode == "gru" else [gates * H],
+        "projection": [H, S],
+        "peepholes": [3, H],
+        "input_mask": [gates, "B", I],
+        "recurrent_mask": [gates, "B", S],
+        "output": ["T", "B", S],
+    }
     cotangents = dict(zip(_LAYER_VARIABLES, cotangents))
     variables = [n for n in _LAYER_VARIABLES if n not in layer.absent]
     variables = _with_cell_state(layer.rnn_mode, variables)
@@ -103,6 +136,7 @@ def _layer_rnn(op, *cotangents):
         _with_cell_state(layer.rnn_mode, _UPSTREAM),
         fixed,
         [cotangents[name] for name in variables],
+        _with_outputs(known, op.get_attr("time_major")),
     )
 
 
@@ -120,17 +154,27 @@ def _layer_network(layer, time_major, inputs):
 @_gradient_of("TfRnnOps>BlockLSTMGradV2")
 def _block_lstm(op, *cotangents):
     """Gradients for all tensors that BlockLSTMV2 takes, and for cs_grad and h_grad."""
+    H, I = _of_known_sizes(op, plain.block_sizes_of, _shapes(op))  # noqa: E741, N806
+    sequence, state, peephole = ["T", "B", H], ["B", H], [H]
+    shapes = {
+        "x": ["T", "B", I], "w": [I + H, 4 * H], "b": [4 * H],
+        **dict.fromkeys(("cs", "cs_grad", "h_grad"), sequence),
+        **dict.fromkeys(("cs_prev", "h_prev"), state),
+        **dict.fromkeys(("wci", "wcf", "wco"), peephole),
+    }  # fmt: skip
     return _gradients(
         op,
-        (_block_network, op.get_attr("use_peephole")),
+        (_block_network, H, I, op.get_attr("use_peephole")),
         _BLOCK_VARIABLES,
         ("cs_grad", "h_grad"),
         ("seq_len_max", "cs"),
         cotangents,
+        shapes,
     )
 
 
-def _block_network(use_peephole, inputs):
+def _block_network(units, input_size, use_peephole, inputs):
+    del units, input_size  # one function for each pair of them
     return plain.block_lstm(**inputs, use_peephole=use_peephole, loops=_loops())
 
 
@@ -139,7 +183,24 @@ def _loops():
     return plain.Loops() if tf.config.get_visible_devices("GPU") else KernelLoops()
 
 
-def _gradients(op, network, variables, upstream, fixed, cotangents):
+def _with_outputs(shapes, time_major):
+    """Shapes of a network, also of the gradients of its outputs, as the op lays them out."""
+    found = shapes | {
+        "output_backprop": shapes["output"],
+        "output_h_backprop": shapes["input_h"],
+        "output_c_backprop": shapes["input_c"],
+    }
+    if time_major:
+        return found
+    # Of the states of a stack the first two dimensions change places too.
+    swapped = {
+        name for name, shape in found.items()
+        if len(shape) == 3 and shape[1] == "B" and "mask" not in name
+    }  # fmt: skip
+    return {n: [s[1], s[0], s[2]] if n in swapped else s for n, s in found.items()}
+
+
+def _gradients(op, network, variables, upstream, fixed, cotangents, shapes):
     """The gradients of a gradient op for all of its inputs.
 
     Args:
@@ -150,6 +211,8 @@ def _gradients(op, network, variables, upstream, fixed, cotangents):
         upstream: Names of the inputs that are the gradients of the outputs.
         fixed: Names of other inputs that the network needs.
         cotangents: For each of `variables` the gradient of what the op returned for it, or None.
+        shapes: By name of an input its dimensions: sizes, None, or a letter that stands for the same
+            size wherever it is.
 
     Returns:
         A list with a tensor or None for each input.
@@ -169,18 +232,23 @@ def _gradients(op, network, variables, upstream, fixed, cotangents):
         tf.zeros_like(inputs[name]) if gradient is None else gradient
         for name, gradient in zip(variables, cotangents, strict=True)
     ]
-    function = _function(network, tuple(variables), tuple(upstream), wanted)
+    # After 32 traces of an op TensorFlow takes jvps of unknown shapes, in which our ops have none.
+    for op_type in (op.type, op.type.replace("Backprop", "").replace("Grad", "")):
+        _jvp_traces.pop(op_type, None)
+    shapes = tuple((name, tuple(shape)) for name, shape in sorted(shapes.items()))
+    function = _function(network, tuple(variables), tuple(upstream), wanted, shapes)
     found = function({n: inputs[n] for n in (*sources, *fixed)}, cotangents)
     found = dict(zip(wanted, found, strict=True))
     return [found.get(name) for name in inputs]
 
 
 @functools.lru_cache(maxsize=256)
-def _function(network, variables, upstream, wanted):
+def _function(network, variables, upstream, wanted, shapes):
     """A tf.function of all inputs that `network` and `upstream` name, and of the cotangents."""
     build, *arguments = network
 
     def second(inputs, cotangents):
+        inputs = _of_shapes(inputs, dict(shapes))
         with tf.GradientTape() as outer:
             outer.watch([inputs[name] for name in (*variables, *upstream)])
             with tf.GradientTape() as inner:
@@ -202,6 +270,20 @@ def _function(network, variables, upstream, wanted):
 
     # WHY a function: eager loops would run op by op.
     return tf.function(second, autograph=False, reduce_retracing=True)
+
+
+def _of_shapes(inputs, shapes):
+    """The inputs with all that is known of their shapes, also from those of the others.
+
+    Loops need it, whose carried tensors may not be known better than what a step makes of them.
+    """
+    sizes = {}
+    for name, shape in shapes.items():
+        if name in inputs and inputs[name].shape.rank == len(shape):
+            pairs = zip(shape, inputs[name].shape.as_list(), strict=True)
+            sizes |= {d: size for d, size in pairs if isinstance(d, str) and size is not None}
+    known = {n: [sizes.get(d) if isinstance(d, str) else d for d in s] for n, s in shapes.items()}
+    return {n: tf.ensure_shape(t, known[n]) if n in known else t for n, t in inputs.items()}
 
 
 def _of_known_sizes(op, find, *arguments):

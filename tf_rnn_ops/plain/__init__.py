@@ -12,7 +12,14 @@ from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
 from tf_rnn_ops.plain._dropout import dropout_masks
 from tf_rnn_ops.plain._layer_rnn import KERAS_GATES, layer_rnn
 from tf_rnn_ops.plain._recurrence import Loops, matmul
-from tf_rnn_ops.plain._sizes import LAYER_ATTRS, Layer, UnknownSize, layer_of, layout_of
+from tf_rnn_ops.plain._sizes import (
+    LAYER_ATTRS,
+    Layer,
+    UnknownSize,
+    block_sizes_of,
+    layer_of,
+    layout_of,
+)
 
 __all__ = [
     "GATES",
@@ -23,6 +30,7 @@ __all__ = [
     "Loops",
     "UnknownSize",
     "block_lstm",
+    "block_sizes_of",
     "cudnn_rnn",
     "dropout_masks",
     "layer_of",

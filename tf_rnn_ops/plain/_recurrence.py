@@ -201,7 +201,7 @@ class Recurrence:
         """The states, whose values are known, as a function of what they depend on."""
 
         def gradient(*upstream):
-            before = [tf.concat([s[None], seq[:-1]], 0) for s, seq in zip(initial, states)]
+            before = [tf.concat([s[None], seq], 0)[:-1] for s, seq in zip(initial, states)]
             z = [*inputs, *before, *weights]
             adjoint = self._backwards(z, upstream)
             dinputs, dbefore, dweights = self.split(_vjp(self._new, z, z, adjoint))
@@ -298,6 +298,9 @@ def _loop(one, sequences, carried, reverse=False):
         (tf.constant(0), list(carried), written),
         maximum_iterations=steps,
     )
+    if tf.executing_eagerly():  # tf.config.run_functions_eagerly
+        empty = [tf.zeros([0, batch, c.shape[1]], c.dtype) for c in carried]
+        return [array.stack() for array in written] if steps > 0 else empty
     # WHY not stack(): with no step at all it does not know the batch size.
     return [
         tf.raw_ops.TensorListStack(

@@ -155,6 +155,32 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
     return Layer(**attrs, units=units, num_proj=num_proj, input_size=input_size, absent=absent)
 
 
+def block_sizes_of(shapes: _Shapes) -> tuple[int, int]:
+    """The sizes of a BlockLSTMV2.
+
+    Args:
+        shapes: As for layout_of, of the inputs of BlockLSTMV2.
+
+    Returns:
+        H and I.
+
+    Raises:
+        UnknownSize: One of them is not known.
+    """
+    units = _first_known(1, shapes["cs_prev"], shapes["h_prev"], rank=2)
+    for name in ("wci", "wcf", "wco"):
+        units = units or _first_known(0, shapes[name], rank=1)
+    if units is None:
+        columns = _first_known(1, shapes["w"], rank=2) or _first_known(0, shapes["b"], rank=1)
+        units = None if columns is None else columns // 4
+    if units is None:
+        raise UnknownSize("the number of units is not known: no shape says it")
+    rows, input_size = _first_known(0, shapes["w"], rank=2), _first_known(2, shapes["x"])
+    if input_size is None and rows is None:
+        raise UnknownSize("the input size is not known: neither the shape of x nor of w says it")
+    return units, rows - units if input_size is None else input_size
+
+
 def _is_absent(name, shape):
     if shape == [0]:
         return True
