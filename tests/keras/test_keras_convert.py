@@ -283,6 +283,19 @@ def test_layers_that_keras_does_not_have():
     assert type(tf_rnn_ops.keras.convert(model).layers[0]) is tf_rnn_ops.keras.PeepholeLSTM
 
 
+def test_a_function_that_keras_does_not_have():
+    keras2 = tf_rnn_ops.keras.hard_sigmoid_keras2
+    for layer in (
+        keras.layers.LSTM(4, recurrent_activation=keras2),
+        keras.layers.RNN(
+            [keras.layers.GRUCell(4), keras.layers.SimpleRNNCell(4, activation=keras2)]
+        ),
+    ):
+        model = tf_rnn_ops.keras.convert(keras.Sequential([keras.Input((None, 3)), layer]))
+        with pytest.raises(ValueError, match="activation of the layer .* is hard_sigmoid_keras2"):
+            tf_rnn_ops.keras.convert(model, to="keras")
+
+
 def test_our_classes_do_not_stay_unseen():
     class Mine(tf_rnn_ops.keras.LSTM):
         pass

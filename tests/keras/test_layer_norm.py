@@ -128,6 +128,22 @@ def test_16_bit_types(policy, eps, rng, op_calls):
     assert op_calls == ["LayerRNN"]
 
 
+def test_a_frozen_layer_stays_frozen(tmp_path):
+    model = keras.Sequential([keras.Input((5, 3)), LayerNormLSTM(4), keras.layers.Dense(4)])
+    model.layers[0].trainable = False
+    model.compile("sgd", "mse")
+    model.save(tmp_path / "model.keras")
+    both_ways = keras.layers.Bidirectional(LayerNormLSTM(4, trainable=False))
+    both_ways.build((None, 5, 3))
+    assert not both_ways.trainable_variables
+    for copy in (
+        keras.saving.load_model(tmp_path / "model.keras"), keras.models.clone_model(model),
+    ):  # fmt: skip
+        assert len(copy.trainable_variables) == 2
+        copy.layers[0].trainable = True
+        assert len(copy.trainable_variables) == 11
+
+
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_trains_in_a_bidirectional_model_and_is_saved(jit_compile, tmp_path, rng):
     if jit_compile and _xla.unavailable() is not None:

@@ -118,6 +118,56 @@ def test_refused_layers(make, match):
         params.from_keras(model)
 
 
+def _functional(connect):
+    inputs = keras.Input((5, UNITS), dtype="float64")
+    first, second = (
+        keras.layers.LSTM(UNITS, return_sequences=True, dtype="float64", name=name)
+        for name in ("first", "second")
+    )
+    return keras.Model(inputs, connect(inputs, first(inputs), first, second))
+
+
+NO_STACKS = {
+    "an operation": lambda x, y, first, second: second(y + x),
+    "a slice": lambda x, y, first, second: second(y[:, ::-1]),
+    "a layer twice": lambda x, y, first, second: first(y),
+    "a layer twice, and another": lambda x, y, first, second: second(first(y)),
+    "side by side": lambda x, y, first, second: [y, second(x)],
+    "dropout beside": lambda x, y, first, second: [y, second(keras.layers.Dropout(0.5)(x))],
+}
+
+
+@pytest.mark.parametrize("connect", NO_STACKS.values(), ids=NO_STACKS)
+def test_functional_models_that_are_no_stacks(connect):
+    with pytest.raises(ValueError, match="The recurrent layer .* are no stack"):
+        params.from_keras(_functional(connect))
+
+
+def test_functional_models_that_are_stacks(rng):
+    x = rng.standard_normal((2, 5, UNITS))
+    # Dropout casts to float32.
+    through = keras.Sequential([keras.layers.Dropout(0.5), _layer("lstm")])
+    for connect in (
+        lambda x, y, first, second: second(keras.layers.Dropout(0.5)(y)),
+        lambda x, y, first, second: through(y),
+    ):
+        model = _randomize(_functional(connect), rng)
+        _assert_runs_as(params.from_keras(model), model, x, atol=1e-6)
+    # Two sequences through one layer, which is called twice.
+    first = model.get_layer("first")
+    both = keras.Model(
+        ins := [keras.Input((5, UNITS), dtype="float64") for _ in range(2)], [first(i) for i in ins]
+    )
+    _assert_runs_as(params.from_keras(both), first, x)
+
+
+def test_a_stack_that_runs_backwards():
+    stack = tf_rnn_ops.keras.CudnnLSTM(UNITS, go_backwards=True, name="back")
+    stack.build((None, None, INPUTS))
+    with pytest.raises(ValueError, match="go_backwards of the stack 'back' must be False"):
+        params.from_keras(stack)
+
+
 BACKWARD = [
     ({}, {"activation": "relu"}, "activation of layer .* must be 'tanh'.* 'relu'"),
     ({}, {"recurrent_activation": "relu"}, "recurrent_activation of layer .* 'relu'"),
@@ -356,6 +406,7 @@ def _onnx_model(onnx, arrays, raw=True, constants=False):
         nodes.append(
             helper.make_node("GRU", [f"x{name}", *inputs], [f"y{name}"], name, **attributes)
         )
+    nodes.append(helper.make_node("Squeeze", ["ya"], ["xb"]))
     if constants:
         nodes += [helper.make_node("Constant", [], [t.name], value=t) for t in tensors]
         tensors = []
@@ -441,3 +492,37 @@ def test_models_of_onnx_that_do_what_the_op_does_not():
         model = helper.make_model(helper.make_graph([node], "graph", [], [], tensors))
         with pytest.raises(ValueError, match=match):
             params.from_onnx(model)
+
+
+def test_nodes_of_onnx_that_are_no_stack(rng):
+    onnx = pytest.importorskip("onnx")
+    arrays = {
+        name: [rng.standard_normal((1, rows, *columns)) for rows, *columns in (
+            (3 * UNITS, UNITS), (3 * UNITS, UNITS), (6 * UNITS,)
+        )]
+        for name in "ab"
+    }  # fmt: skip
+    model = _onnx_model(onnx, arrays)
+    assert params.from_onnx(model).layout.num_layers == 2
+    beside = next(node for node in model.graph.node if node.name == "b")
+    beside.input[0] = "xa"
+    with pytest.raises(ValueError, match="The node 'b' does not get the output of the node 'a'"):
+        params.from_onnx(model)
+    assert params.from_onnx(model, "b").layout.num_layers == 1
+
+
+@pytest.mark.parametrize("convert", [params.from_onnx, tf_rnn_ops.keras.from_onnx])
+def test_states_of_onnx_that_are_constants(convert, rng):
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    shapes = {"W": (1, 8, 3), "R": (1, 8, 2), "c": (1, 1, 2)}
+    for state, refused in ((0.0, False), (0.5, True)):
+        arrays = {n: np.full(s, state if n == "c" else 1.0, "f") for n, s in shapes.items()}
+        tensors = [onnx.numpy_helper.from_array(array, n) for n, array in arrays.items()]
+        node = helper.make_node("LSTM", ["x", "W", "R", "", "", "h", "c"], ["y"], "rnn")
+        model = helper.make_model(helper.make_graph([node], "graph", [], [], tensors))
+        if refused:
+            with pytest.raises(ValueError, match="initial_c of the node 'rnn' is a constant"):
+                convert(model)
+        else:
+            convert(model)

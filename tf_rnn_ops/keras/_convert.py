@@ -45,7 +45,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     Raises:
         TypeError: model is not a Keras 3 model or layer.
         ValueError: to is unknown, the model, its optimizer or a metric cannot be copied, or to is
-            'keras' and a layer is of this package, or a subclass of such, that Keras does not have.
+            'keras' and a layer or a function of one is of this package, or a subclass of such, that
+            Keras does not have.
 
     Example:
         >>> import keras
@@ -63,6 +64,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
     if to == "keras":
         _refuse_layers_without_stock_twin(model)
+        _refuse_functions_of_this_package(model)
 
     with _scope(model):
         return _copy(model, _CLASSES[to])
@@ -153,6 +155,17 @@ def _refuse_layers_without_stock_twin(model):
                 "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN and RNN, but no "
                 "subclass of them."
             )
+
+
+def _refuse_functions_of_this_package(model):
+    for layer in model._flatten_layers():
+        for argument in ("activation", "recurrent_activation"):
+            function = getattr(layer, argument, None)
+            if str(getattr(function, "__module__", "")).split(".")[0] == _PACKAGE:
+                raise ValueError(
+                    f"{argument} of the layer {layer.name!r} is {function.__name__} of this package, "
+                    "without which Keras cannot load the model; to='keras' needs a function of Keras."
+                )
 
 
 def _scope(model):

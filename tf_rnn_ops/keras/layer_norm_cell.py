@@ -53,6 +53,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
             gamma_initializer=self.norm_gamma_initializer,
             beta_initializer=self.norm_beta_initializer,
             dtype=self.dtype_policy,
+            trainable=self.trainable,
             name=name,
         )
 

@@ -29,7 +29,8 @@ def stack_of(thing, kinds):
         A list of layers: of these classes or Bidirectional ones around such.
 
     Raises:
-        ValueError: There is none, or others stand between them.
+        ValueError: There is none, others stand between them, or one of them is not fed by the one
+            before it.
     """
     found, between = [], []
     for layer in _leaves(thing if isinstance(thing, (list, tuple)) else [thing], kinds):
@@ -46,7 +47,86 @@ def stack_of(thing, kinds):
     if not found:
         what = thing if isinstance(thing, (list, tuple)) else type(thing).__name__
         raise ValueError(f"There is no layer of class {', '.join(kinds)} in {what}.")
+    _check_chains(thing, kinds)
     return found
+
+
+def _check_chains(thing, kinds):
+    """Refuses functional models in which a recurrent layer gets anything but what the one before gave.
+
+    Its layers alone do not say so: operations such as `+` and slices are no layers, and a layer may be
+    called twice.
+    """
+    for model in thing if isinstance(thing, (list, tuple)) else [thing]:
+        if _kind(model, kinds) is not None:
+            continue
+        inner = getattr(model, "layers", None)
+        if not isinstance(inner, (list, tuple)):
+            continue
+        _check_chains(list(inner), kinds)
+        layers = [layer for layer in inner if _kind(layer, kinds) is not None]
+        calls = _calls(model)
+        for before, layer in zip([None, *layers], layers):
+            sources = [_recurrent_source(x, calls, kinds) for x in calls.get(id(layer), ())]
+            wrong = [source for source in sources if source is not before]
+            if wrong and not (before is not None and _holds_layers(wrong[0])):
+                came = (
+                    f"the output of {wrong[0].name!r}" if wrong[0] is not None else "another input"
+                )
+                expected = (
+                    f"that of {before.name!r}" if before is not None else "no recurrent layer's"
+                )
+                raise ValueError(
+                    f"The recurrent layer {layer.name!r} gets {came}, expected {expected}: the layers "
+                    "are no stack. Give each of them for itself."
+                )
+
+
+def _holds_layers(operation):
+    return isinstance(getattr(operation, "layers", None), (list, tuple))
+
+
+def _calls(model):
+    """{id of an operation: the first input of each call of it} of a functional model."""
+    found, seen = {}, set()
+    tensors = [t for t in getattr(model, "outputs", None) or () if hasattr(t, "_keras_history")]
+    while tensors:
+        node, operation = _node(tensors.pop())
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        inputs = _inputs(node)
+        if inputs:
+            found.setdefault(id(operation), []).append(inputs[0])
+        tensors += [t for t in inputs if hasattr(t, "_keras_history")]
+    return found
+
+
+def _node(tensor):
+    """The call that made a symbolic tensor, and what was called."""
+    history = (
+        tensor._keras_history
+    )  # of Keras 3 and 2: operation or layer, node_index, tensor_index
+    return history[0]._inbound_nodes[history[1]], history[0]
+
+
+def _inputs(node):
+    """The symbolic tensors of a call, of Keras 3 or 2."""
+    given = getattr(node, "input_tensors", None)
+    given = getattr(node, "keras_inputs", ()) if given is None else given
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _recurrent_source(tensor, calls, kinds):
+    """What made a tensor, seen through layers that hand on what they get; None for no such layer."""
+    while hasattr(tensor, "_keras_history"):
+        _, operation = _node(tensor)
+        if _kind(operation, kinds) is not None or _holds_layers(operation):
+            return operation
+        if type(operation).__name__ not in _TRANSPARENT or not calls.get(id(operation)):
+            return None
+        tensor = calls[id(operation)][0]
+    return None
 
 
 def _leaves(layers, kinds):

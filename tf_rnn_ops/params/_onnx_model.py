@@ -5,6 +5,8 @@ import numpy as np
 _OP_TYPES = ("LSTM", "GRU", "RNN")
 # TensorProto.DataType of what weights are, and the field that holds values without raw_data.
 _FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 10, 11, 16
+# Nodes that hand on the values that they get.
+_TRANSPARENT = ("Transpose", "Squeeze", "Unsqueeze", "Reshape", "Identity", "Dropout", "Cast")
 _EXTERNAL = 1  # TensorProto.DataLocation
 # AttributeProto.AttributeType, and the fields.
 _ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
@@ -21,7 +23,8 @@ def recurrent_nodes(model, names):
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
 
     Raises:
-        ValueError: There are none, a name is unknown, or a weight is no constant of the graph.
+        ValueError: There are none, a name is unknown, a weight is no constant of the graph, or states
+            to begin with are constants other than 0.
     """
     graph = model.graph
     nodes = [node for node in graph.node if node.op_type in _OP_TYPES]
@@ -43,6 +46,21 @@ def recurrent_nodes(model, names):
     return [_read(node, constants) for node in nodes]
 
 
+def check_chain(model):
+    """Refuses a model whose recurrent nodes are not fed each by the one before it."""
+    makers = {name: node for node in model.graph.node for name in node.output}
+    nodes = [node for node in model.graph.node if node.op_type in _OP_TYPES]
+    for before, node in zip(nodes, nodes[1:]):
+        source = makers.get(node.input[0])
+        while source is not None and source.op_type in _TRANSPARENT:
+            source = makers.get(source.input[0])
+        if source is not before:
+            raise ValueError(
+                f"The node {node.name!r} does not get the output of the node {before.name!r} before "
+                "it, so they are no stack: give the names of nodes, such as each for itself."
+            )
+
+
 def _read(node, constants):
     inputs = [*node.input, *[""] * 8]  # what is left out is '' or missing
     weights = []
@@ -53,6 +71,12 @@ def _read(node, constants):
                 f"{what} of the node {node.name!r} is {name!r}, which is no constant of the graph."
             )
         weights.append(_array(constants[name]) if name else None)
+    for k, what in ((5, "initial_h"), (6, "initial_c")):
+        if inputs[k] in constants and np.any(_array(constants[inputs[k]])):
+            raise ValueError(
+                f"{what} of the node {node.name!r} is a constant other than 0, which no weights hold: "
+                "make it an input of the graph and pass the states with each call."
+            )
     attributes = {}
     for attribute in node.attribute:
         field = _ATTRIBUTE_FIELDS.get(attribute.type)

@@ -60,6 +60,10 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
         ('lstm', (84,))
     """
     if hasattr(source, "layout") and hasattr(source, "params"):  # a stack of tf_rnn_ops.keras
+        if getattr(source, "go_backwards", False):
+            raise ValueError(
+                f"go_backwards of the stack {source.name!r} must be False for the op, but it is True."
+            )
         return Converted(source.layout, np.asarray(source.params))
     layers, found_mode = _as_layers(source)
     rnn_mode = found_mode or rnn_mode

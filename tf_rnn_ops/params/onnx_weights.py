@@ -5,6 +5,7 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params._cells import (
     Converted,
     as_array,
@@ -61,6 +62,8 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         ('rnn_tanh', (21,))
     """
     nodes = nodes_of(source, node)
+    if node is None and hasattr(source, "graph"):
+        _onnx_model.check_chain(source)
     first = nodes[0]
     modes = [_mode(f"layer {k}", node) for k, node in enumerate(nodes)]
     num_dirs = [num_directions(f"layer {k}", node) for k, node in enumerate(nodes)]
