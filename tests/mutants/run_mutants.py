@@ -35,13 +35,13 @@ def drawn(group, seed):
 
 
 def explained():
-    """The names of the mutants in explained.txt."""
+    """The keys of the mutants in explained.txt."""
     lines = EXPLAINED.read_text().splitlines() if EXPLAINED.exists() else []
     return {line.split(" # ")[0].strip() for line in lines if line and not line.startswith("#")}
 
 
 def name_of(mutant, text):
-    """As explained.txt names it: 'path: kind 'old' -> 'new' | text of the line'."""
+    """'path: kind 'old' -> 'new' | text of the line'; a key has a number behind it."""
     line = text.splitlines()[mutant.line - 1].strip()
     return f"{mutant.path}: {mutant.kind} {mutant.old.strip()!r} -> {mutant.new.strip()!r} | {line}"
 
@@ -57,7 +57,7 @@ def run_one(tests, key, mutant):
     except tested.SameCode:
         verdict = "is the same code"
     return {
-        "key": key, "name": name_of(mutant, text), "verdict": verdict,
+        "key": key, "verdict": verdict,
         "seconds": round(time.monotonic() - began, 1), "date": datetime.date.today().isoformat(),
     }  # fmt: skip
 
@@ -68,14 +68,14 @@ def summary(group, records):
     real = [r for r in records if r["verdict"] not in none]
     survivors = [r for r in real if r["verdict"] == "survived"]
     known = explained()
-    open_ones = [r for r in survivors if r["name"] not in known]
+    open_ones = [r for r in survivors if r["key"] not in known]
     killed = len(real) - len(survivors)
     share = f", {100 * killed / len(real):.1f} % killed" if real else ""
     lines = [
         f"{group}: {len(real)} mutants{share}; {len(survivors)} survived, "
         f"{len(survivors) - len(open_ones)} of them explained"
     ]
-    return lines + [f"  survived: {r['name']}" for r in open_ones]
+    return lines + [f"  survived: {r['key']}" for r in open_ones]
 
 
 def _parse_args():
@@ -108,7 +108,7 @@ def _run_group(group, args, end):
         known = explained()
         done -= {
             key for key in done
-            if records[key]["verdict"] == "survived" and records[key]["name"] not in known
+            if records[key]["verdict"] == "survived" and key not in known
         }  # fmt: skip
     left = [key for key in list(present)[args.first - 1 :] if key not in done]
     if left and time.monotonic() < end:

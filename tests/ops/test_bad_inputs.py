@@ -23,6 +23,8 @@ OPS = (
     "LayerRNNBackprop",
     "CudnnRNNV3Packed",
     "LayerRNNPacked",
+    "PackCudnnRNNParams",
+    "PackLayerRNN",
     "LinearRecurrence",
 )
 # Attributes and shape functions raise ValueError while a graph is built.

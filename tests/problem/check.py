@@ -91,6 +91,21 @@ def assert_close(problem, got, want, what, factor=1.0):
         assert found <= allowed, f"{what}: {name}: error {found:.3e}, allowed {allowed:.3e}"
 
 
+def assert_rounded_once(problem, got, want):
+    """Each number of a 16-bit type is what the reference rounds to, but for errors of float32."""
+    rounded = rounding.rounder(problem.type)
+    for name, array in got.items():
+        error = bounds.limit(name, "float32") * bounds.scale(name, want[name])
+        low, high = (rounded(want[name] + sign * error) for sign in (-1, 1))
+        outside = (array < low) | (array > high)
+        if np.any(outside):
+            k = np.unravel_index(np.argmax(outside), outside.shape)
+            raise AssertionError(
+                f"reference, rounded once: {name}{list(map(int, k))} is {array[k]}, expected "
+                f"{low[k]} to {high[k]}; {np.sum(outside)} of {array.size} are outside"
+            )
+
+
 def assert_same(got, want, what):
     """The same bits, in the arrays that both have."""
     for name in got.keys() & want.keys():
@@ -107,9 +122,11 @@ def check(problem):
     case = values.case(problem)
     got = ops.run(problem, case)
     expected = reference(problem, case, got)
-    assert_close(
-        problem, got if expected.decided else without_gradients(got), expected.arrays, "reference"
-    )
+    decided = got if expected.decided else without_gradients(got)
+    assert_close(problem, decided, expected.arrays, "reference")
+    in_bfloat16 = problem.type == "bfloat16" and _multiplies_bfloat16()
+    if problem.type in ("float16", "bfloat16") and not in_bfloat16:
+        assert_rounded_once(problem, decided, expected.arrays)
     assert_same(ops.run(problem, case), got, "repeated")
     if problem.op == LINEAR:
         return case, got, expected

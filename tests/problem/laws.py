@@ -8,14 +8,18 @@ of both calls.
 import dataclasses
 
 import numpy as np
+import tensorflow as tf
 
+import tf_rnn_ops
 from problem import ops
 from problem.check import assert_close, assert_same, without_gradients
 from problem.grammar import BLOCK, LAYER, LINEAR, STACK
 from reference import layout
+from reference.block_lstm import FORWARD_NAMES
 from reference.rounding import rounder
-from support import bounds
+from support import bounds, tf_ops
 from support.linear_case import SLOPES
+from tf_rnn_ops import raw_ops
 
 # Both sides of a law have errors of their own.
 _TWO_CALLS = 2.0
@@ -242,7 +246,7 @@ def layer_by_layer(s):
     lengths = case.lengths
     width = case.spec.output_units
     one = p.replace(L=1, D=1, dropout=0.0, run="inference", lengths="full", input="linear", I=1)
-    x, h_n, c_n, output = case.x, [], [], None
+    x, h_n, c_n, output, parts = case.x, [], [], None, []
     for layer in range(p.L):
         outputs = []
         for d in range(p.D):
@@ -254,7 +258,9 @@ def layer_by_layer(s):
             part = dataclasses.replace(
                 case, spec=spec, params=layout.pack(spec, [weights[k]]),
                 x=_reversed(x, lengths) if d else x, h0=case.h0[k : k + 1], c0=case.c0[k : k + 1],
+                dh=case.dh[k : k + 1], dc=case.dc[k : k + 1],
             )  # fmt: skip
+            parts.append(part)
             got = ops.run(one, part)
             outputs.append(_reversed(got["output"], lengths) if d else got["output"])
             h_n.append(got["output_h"])
@@ -264,8 +270,35 @@ def layer_by_layer(s):
     got = {"output": output, "output_h": np.concatenate(h_n)}
     if p.cell == "lstm":
         got["output_c"] = np.concatenate(c_n)
-    # 16-bit outputs are rounded between the layers.
-    assert_close(p, got, s.got, "layer by layer", 16.0 if "16" in p.type else _TWO_CALLS * p.L)
+    # 16-bit outputs and gradients are rounded between the layers.
+    wide = "16" not in p.type
+    if p.run == "training" and wide and s.decided:
+        got |= _gradients_layer_by_layer(one.replace(run="training"), s, parts)
+    assert_close(p, got, s.got, "layer by layer", _TWO_CALLS * p.L if wide else 16.0)
+
+
+def _gradients_layer_by_layer(one, s, parts):
+    """By the chain rule: an upstream gradient of a layer is that of the input of the next."""
+    p, case = s.problem, s.case
+    width, dy = case.spec.output_units, case.dy
+    dh, dc, weights = [None] * len(parts), [None] * len(parts), [None] * len(parts)
+    for layer in reversed(range(p.L)):
+        dx = 0.0
+        for d in range(p.D):
+            k = layer * p.D + d
+            own = dy[..., d * width : (d + 1) * width]
+            part = dataclasses.replace(parts[k], dy=_reversed(own, case.lengths) if d else own)
+            got = ops.run(one, part)
+            from_d = got["input_backprop"]
+            dx = dx + (_reversed(from_d, case.lengths) if d else from_d)
+            dh[k], dc[k] = got["input_h_backprop"], got.get("input_c_backprop")
+            (weights[k],) = layout.unpack(part.spec, got["params_backprop"])
+        dy = dx
+    found = {
+        "input_backprop": dy, "input_h_backprop": np.concatenate(dh),
+        "params_backprop": layout.pack(case.spec, weights),
+    }  # fmt: skip
+    return found | ({"input_c_backprop": np.concatenate(dc)} if p.cell == "lstm" else {})
 
 
 def scaled_gradients(s):
@@ -316,6 +349,39 @@ def adjoint(s):
     assert abs(left - right) <= allowed, f"adjoint: {left} and {right}, allowed {allowed:.3e}"
 
 
+def parameter_buffer(s):
+    """The ops of the opaque buffer: the size and the matrices of the reference's layout, and back."""
+    spec, params = s.case.spec, tf_ops.constant(s.case.params, s.problem.type)
+    sizes = {
+        "num_layers": spec.layers, "num_units": spec.units, "input_size": spec.input_size,
+        **spec.attrs(),
+    }  # fmt: skip
+    size = raw_ops.CudnnRNNParamsSize(**sizes, T=params.dtype, S=tf.int64).numpy().tolist()
+    assert size == [layout.params_size(spec)], f"parameter buffer: size {size}"
+    want = layout.canonical(spec, tf_ops.to_float64(params))
+    counts = {"num_params_weights": len(want[0]), "num_params_biases": len(want[1])}
+    weights, biases = raw_ops.CudnnRNNParamsToCanonicalV2(params=params, **sizes, **counts)
+    for kind, found, wanted in (("weights", weights, want[0]), ("biases", biases, want[1])):
+        got = {f"{kind} {k}": tf_ops.to_float64(array) for k, array in enumerate(found)}
+        assert_same(got, {f"{kind} {k}": a for k, a in enumerate(wanted)}, "parameter buffer")
+    back = raw_ops.CudnnRNNCanonicalToParamsV2(weights=weights, biases=biases, **sizes)
+    same = {"params": tf_ops.to_float64(params)}
+    assert_same({"params": tf_ops.to_float64(back)}, same, "parameter buffer")
+
+
+def tensorflows_op(s):
+    """TensorFlow's op of that name: CudnnRNNV3 on our kernels, to the bit; BlockLSTMV2 on its own."""
+    if s.problem.op == STACK:
+        tf_rnn_ops.enable_stock_ops()
+        assert_same(ops.run(s.problem, s.case, raw=tf.raw_ops), s.got, "TensorFlow's op")
+        return
+    want = ops.run(s.problem, s.case, raw=tf.raw_ops)
+    got = dict(s.got)
+    for name in set(FORWARD_NAMES) - {"cs", "h"}:  # not written beyond seq_len_max
+        got[name], want[name] = (a[name][: s.case.seq_len_max] for a in (got, want))
+    s.compare(got, want, "TensorFlow's op")
+
+
 def applicable(problem):
     """The laws that say something about a problem."""
     if problem.op == LINEAR:
@@ -336,6 +402,12 @@ def applicable(problem):
         laws.append(scaled_gradients)
     if problem.type != "float64":
         laws.append(wider_type)
+    if problem.op == STACK:
+        laws.append(parameter_buffer)
+    # TensorFlow's BlockLSTMV2 has no other wide type, and stops at sizes of 0.
+    own_kernel = problem.op == BLOCK and problem.type == "float32" and problem.T * problem.B
+    if own_kernel or problem.op == STACK and problem.run != "packed":
+        laws.append(tensorflows_op)
     return laws
 
 

@@ -7,15 +7,13 @@ from problem import values
 from problem.grammar import BLOCK, LAYER, LINEAR
 from support import layer_ops, packed_calls, tf_ops
 
-raw = tf_rnn_ops.raw_ops
-
 
 def _first_calls(run, dropout):
     """run(), as the first call of kernels of its own where dropout counts the calls."""
     return tf.function(run, autograph=False)() if dropout else run()
 
 
-def _stack(p, case, order):
+def _stack(p, case, order, raw):
     time_major = order == "time"
     if p.run == "packed":
         tensors = tf_ops.rnn_tensors(case, time_major).inputs()
@@ -35,7 +33,7 @@ def _stack(p, case, order):
     return tf_ops.rnn_arrays(case, *_first_calls(both, p.dropout), time_major)
 
 
-def _layer(p, case, order):
+def _layer(p, case, order, raw):
     time_major = order == "time"
     if p.run == "training":
         return layer_ops.run(raw, case, time_major)
@@ -51,24 +49,25 @@ def _layer(p, case, order):
     return layer_ops.arrays(case, result._asdict(), time_major)
 
 
-def _block(p, case, order):
+def _block(p, case, order, raw):
     result = tf_ops.block_forward(raw, case)
     grads = tf_ops.block_backward(raw, case, result) if p.run == "training" else None
     return tf_ops.block_arrays(result, grads)
 
 
-def _linear(p, case, order):
+def _linear(p, case, order, raw):
     return case.run()
 
 
-def run(problem, case=None, order=None):
+def run(problem, case=None, order=None, raw=tf_rnn_ops.raw_ops):
     """Outputs, and in training gradients, as a dict of time-major float64 arrays.
 
     Args:
         problem: A Problem.
         case: Its numbers, by default those of the line.
         order: "time" or "batch", by default that of the line.
+        raw: The module of the op, by default ours; tf.raw_ops has some of the same name.
     """
     case = values.case(problem) if case is None else case
     runner = {LAYER: _layer, BLOCK: _block, LINEAR: _linear}.get(problem.op, _stack)
-    return runner(problem, case, order or problem.order)
+    return runner(problem, case, order or problem.order, raw)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import hashlib
 import json
 import math
 import pathlib
@@ -18,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "bazel-bin/tests/cc/cpu/problems_test"
 THREADS = (1, 2, 3, 8)
 RUNNERS = ("ops", "kernels")
+# Of one process, in seconds.
+LIMIT = 3600
 
 
 @dataclasses.dataclass
@@ -35,7 +38,7 @@ def run_ops(lines, setting, laws="one"):
         file.write_text("\n".join(lines))
         isa = {"TF_RNN_OPS_CPU_ISA": setting.isa} if setting.isa else {}
         outcomes = subproc.collect(
-            "problem.worker", file, setting.threads, laws, timeout=3600, **isa
+            "problem.worker", file, setting.threads, laws, timeout=LIMIT, **isa
         )
     for outcome in outcomes:
         if "died" in outcome:
@@ -54,18 +57,18 @@ def run_kernels(lines):
         # The variants are found from the working directory.
         done = subprocess.run(
             [str(KERNELS), str(file)], cwd=ROOT / "bazel-bin", capture_output=True, text=True,
-            check=False,
+            check=False, timeout=LIMIT,
         )  # fmt: skip
-    found = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("problem\t")]
+    said = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("problem\t")]
+    verdicts = {label: verdict for _, verdict, label in said}
+    none = f"no verdict; the kernels ended with {done.returncode}: {done.stderr[-2000:]}"
+    failed = {"ok": "", "undecided": "", "failed": "on the kernels"}
     outcomes = [
-        {"label": label, "failed": "" if verdict != "failed" else "on the kernels",
-         "decided": verdict != "undecided"}
-        for _, verdict, label in found
+        {"label": line, "failed": failed.get(verdicts.get(line), none),
+         "decided": verdicts.get(line) != "undecided"}
+        for line in lines
     ]  # fmt: skip
-    if len(outcomes) < len(lines):  # it stopped at one
-        message = f"the kernels ended with {done.returncode}: {done.stderr[-2000:]}"
-        outcomes.append({"label": lines[len(outcomes)], "failed": message, "decided": True})
-    elif done.returncode:
+    if done.returncode:
         outcomes[-1]["log"] = done.stdout[-20000:]
         if not any(o["failed"] for o in outcomes):
             outcomes[-1]["failed"] = f"the kernels ended with {done.returncode}"
@@ -103,12 +106,30 @@ def _version():
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def _records(state):
-    """{(runner, block): its last record}."""
+def _cpu():
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _lines_of(name, seed, block):
+    """The lines of a block, as the set is drawn today."""
+    count, size = draw.SETS[name]
+    numbers = range(block * size, min(count, (block + 1) * size))
+    return [str(draw.problem(seed, number)) for number in numbers]
+
+
+def _digest(lines):
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _records(state, name, seed):
+    """{(runner, block): its last record}, of blocks that are drawn today as they were."""
     if state is None or not state.exists():
         return {}
-    records = map(json.loads, state.read_text().splitlines())
-    return {(r["runner"], r["block"]): r for r in records}
+    last = {(r["runner"], r["block"]): r for r in map(json.loads, state.read_text().splitlines())}
+    blocks = {block for _, block in last}
+    digests = {block: _digest(_lines_of(name, seed, block)) for block in blocks}
+    return {key: r for key, r in last.items() if r.get("lines") == digests[r["block"]]}
 
 
 def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=print):
@@ -119,31 +140,29 @@ def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=pri
         seed: Of the set.
         runners: Of RUNNERS.
         seconds: No block begins after so many.
-        state: File with a line of JSON for each block that was run, or None.
+        state: File with a line of JSON for each block that was run, or None. A block whose problems
+            were drawn otherwise counts as not run.
         report: Called with a line of text for each block.
 
     Returns:
         The last records of all blocks, those of earlier runs too.
     """
     count, block_size = draw.SETS[name]
-    records = _records(state)
+    records = _records(state, name, seed)
     done = {key for key, record in records.items() if not record["failed"]}
     version, begin, all_settings = _version(), time.monotonic(), settings()
     todo = [(r, b) for b in range(-(-count // block_size)) for r in runners if (r, b) not in done]
     if not todo:
-        versions = ", ".join(sorted({r["version"] for r in records.values()}))
-        report(
-            f"nothing is left to run: all blocks ran at {versions}; without {state} they run anew"
-        )
+        report(f"nothing is left to run; without {state} the blocks run anew")
     for runner, block in todo:
         if seconds is not None and time.monotonic() - begin > seconds:
             break
-        numbers = range(block * block_size, min(count, (block + 1) * block_size))
-        lines = [str(draw.problem(seed, k)) for k in numbers]
+        lines = _lines_of(name, seed, block)
         setting, started = all_settings[block % len(all_settings)], time.monotonic()
         outcomes = run_ops(lines, setting) if runner == "ops" else run_kernels(lines)
         record = {
             "set": name, "seed": seed, "runner": runner, "block": block, "problems": len(lines),
+            "lines": _digest(lines), "cpu": _cpu(),
             "isa": setting.isa if runner == "ops" else "all",
             "threads": setting.threads if runner == "ops" else "all",
             "undecided": sum(not o["decided"] for o in outcomes),
@@ -168,6 +187,10 @@ def failures(records):
     return [f"{r['runner']}: {o['label']}: {o['failed']}" for r in records for o in r["failed"]]
 
 
+def _distinct(records, key):
+    return " and ".join(sorted({r[key] for r in records}))
+
+
 def summary(records):
     """What the records of one set cover, as lines of text."""
     found = []
@@ -187,7 +210,8 @@ def summary(records):
             f"{runner}: {sum(r['problems'] for r in mine)} of {draw.SETS[name][0]} problems of "
             f"{name} (seed {seed}), {len(pairs)} pairs of choices, the rarest "
             f"{min(pairs.values())} times, {sum(r['seconds'] for r in mine):.0f} s, "
-            f"{mine[0]['date']} to {mine[-1]['date']}; "
+            f"{mine[0]['date']} to {mine[-1]['date']}, at {_distinct(mine, 'version')}, on "
+            f"{_distinct(mine, 'cpu')}; "
             f"{sum(r['undecided'] for r in mine)} gradients of relu undecided, "
             f"{sum(len(r['failed']) for r in mine)} failed"
         )

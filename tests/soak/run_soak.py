@@ -2,9 +2,11 @@
 
     python -m soak.run_soak [--seconds N] [--threads N] [--seed N]
 
-Threads call the ops of drawn problems eagerly, and now and then load one as a model, run it some times,
-a few of these with a time limit that cancels the run, and delete it. Prints a line of JSON; the exit
-status is 1 where a result differed, and where memory grew in a run that was long enough to tell.
+First each call alone, some hundred times: what malloc has given must not grow. Then threads call the
+ops of drawn problems eagerly, and now and then load one as a model, run it some times, a few of these
+with a time limit that cancels the run, and delete it. Prints a line of JSON; the exit status is 1
+where a result differed, and where memory grew, which of the threads a short run cannot tell ("leaks"
+is null then).
 """
 
 import argparse
@@ -36,6 +38,10 @@ SAMPLE_SECONDS = 2.0
 # Eager calls without a leak grew by 0.8 and 0.9 bytes each. TensorFlow itself leaks a rendezvous and
 # a status of each run that is cancelled, with which 1 to 2 kB stay. Shorter runs tell nothing.
 ALLOWED_PER_CALL, ALLOWED_PER_CANCELLED, TELLING_CALLS = 4, 3000, 300_000
+# Of a call repeated alone, in bytes: what other threads of the process take meanwhile comes once,
+# and not in each attempt.
+ALLOWED_ALONE, WARM_UP, ATTEMPTS = 32, 10, 3
+ALONE = 300
 
 
 def _resident_bytes():
@@ -43,6 +49,44 @@ def _resident_bytes():
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Malloc(ctypes.Structure):
+    """The C library's struct mallinfo2."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                     "uordblks", "fordblks", "keepcost")
+    ]  # fmt: skip
+
+
+def in_use():
+    """Bytes that malloc has given and not got back."""
+    mallinfo = ctypes.CDLL(None).mallinfo2
+    mallinfo.restype = _Malloc
+    info = mallinfo()
+    return info.uordblks + info.hblkhd
+
+
+def leaking_calls(subjects, times):
+    """{line: bytes of each call} of the calls after which more is in use than before, each alone."""
+    found = {}
+    gc.freeze()
+    for line, function, *_ in subjects:
+        grown = []
+        for _ in range(ATTEMPTS):
+            for _ in range(WARM_UP):
+                function()
+            gc.collect()
+            before = in_use()
+            for _ in range(times):
+                function()
+            gc.collect()
+            grown.append((in_use() - before) / times)
+        if min(grown) > ALLOWED_ALONE:
+            found[line] = round(min(grown))
+    return found
 
 
 def _subjects(seed):
@@ -125,7 +169,8 @@ def growth(samples):
 
 
 def leaks(samples):
-    return samples[-1][0] >= TELLING_CALLS and growth(samples) >= 1
+    """Whether memory grew, or None after too few calls to tell."""
+    return growth(samples) >= 1 if samples[-1][0] >= TELLING_CALLS else None
 
 
 def main():
@@ -135,17 +180,18 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     soak = Soak(_subjects(args.seed), args.seed)
+    leaking = leaking_calls(soak.subjects, ALONE)
     samples = soak.run(args.threads, args.seconds)
     record = {
         "calls": sum(soak.counts.values()), "threads": args.threads, "seed": args.seed,
         "kinds": len(soak.subjects), "models": len(soak.models), "cancelled": len(soak.cancelled),
-        "wrong": sorted(set(soak.wrong)),
+        "wrong": sorted(set(soak.wrong)), "leaking_alone": leaking,
         "resident_mb": [round(samples[k][2] / 2**20) for k in (0, len(samples) // 2, -1)],
         "growth_of_allowed": round(growth(samples), 2),
         "leaks": leaks(samples),
     }  # fmt: skip
     print(json.dumps(record))
-    return int(bool(soak.wrong) or record["leaks"])
+    return int(bool(soak.wrong or leaking or record["leaks"]))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def base_calls(ops, rng):
     for spec, time_major in specs:
         found += calls.rnn_calls(ops, spec, 5, 3, rng, time_major)
         found.append(packed_calls.of_rnn(ops, spec, found[-2]))
+        found.append(packed_calls.packing_of_rnn(spec, found[-3]))
         found += calls.params_calls(spec, rng)
     for use_peephole in (True, False):
         found += calls.block_calls(ops, (5, 3, 4, 6), rng, use_peephole)
@@ -40,6 +41,7 @@ def base_calls(ops, rng):
         case = layer_cases.layer_case(mode, (5, 3, 4, 6), rng, "float32", **given)
         found += layer_ops.calls(ops, case, time_major)
         found.append(packed_calls.of_layer(ops, found[-2]))
+        found.append(packed_calls.packing_of_layer(found[-3]))
     for line in ("cell=lstm", "cell=gru adjoint=yes slopes=gates", "cell=tanh"):
         problem = grammar.parse(f"op=LinearRecurrence T=5 B=3 H=6 {line}")
         found.append(calls.call_of_linear(values.case(problem)))

@@ -48,8 +48,13 @@ def error(name, got, want):
         return 0.0
     if not np.all(np.isfinite(got)):
         return np.inf
+    return float(np.max(np.abs(got - want)) / scale(name, want))
+
+
+def scale(name, want):
+    """What an error is relative to."""
     floor = _GRADIENT_FLOOR if is_gradient(name) else _FORWARD_FLOOR
-    return float(np.max(np.abs(got - want)) / max(np.max(np.abs(want)), floor))
+    return max(np.max(np.abs(want), initial=0.0), floor)
 
 
 def limit(name, dtype):

@@ -13,6 +13,8 @@ from support.calls import Call
 from support.linear_case import SLOPES
 
 INT_SIZES = ("num_layers", "num_units", "input_size")
+# What a wrong size of an attribute may be reported for.
+SIZE_NAMES = (*INT_SIZES, "params", "num_proj", "input_mode")
 
 
 @dataclasses.dataclass
@@ -72,7 +74,7 @@ def _is_free(call, name, shape):
     ops = ("CudnnRNNV3", "StatelessCudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked")
     if call.op in ops and name == "input":
         axis = 0 if call.attrs["time_major"] else 1
-    elif (call.op, name) == ("BlockLSTMV2", "x"):
+    elif (call.op, name) in (("BlockLSTMV2", "x"), ("PackLayerRNN", "kernel")):
         axis = 0
     else:
         return False
@@ -93,7 +95,7 @@ def _may_be_absent(call, name, shape):
         return shape == (0,)
     if call.op == "LinearRecurrence":
         return name in SLOPES and shape == (0,)
-    if not call.op.startswith("LayerRNN") or name not in OPTIONAL:
+    if not call.op.startswith(("LayerRNN", "PackLayerRNN")) or name not in OPTIONAL:
         return False
     # A vector in place of an absent one may happen to be of the right size.
     return shape == (0,) or (call.tensors[name].shape == (0,) and len(shape) == 1)
@@ -216,6 +218,10 @@ def attribute_mutations(call):
         if name in attrs:
             for value in ("", "bogus", attrs[name].upper()):
                 yield Mutation(f"{name} = {value!r}", call.with_attr(name, value), (name,), True)
+    for name in INT_SIZES:
+        if name in attrs:
+            for value in (0, -1, 2**40):
+                yield Mutation(f"{name} = {value}", call.with_attr(name, value), SIZE_NAMES, True)
     if call.op.startswith("LayerRNN"):
         yield from _layer_attribute_mutations(call)
     if call.op == "LinearRecurrence":
@@ -246,6 +252,8 @@ def attribute_mutations(call):
 
 
 def _units(call):
+    if "num_units" in call.attrs:
+        return call.attrs["num_units"]
     if "num_units" in call.tensors:
         return int(call.tensors["num_units"])
     return int(call.tensors["input_c"].shape[-1])
@@ -290,6 +298,10 @@ def _layer_attribute_mutations(call):
         name = "layer_norm_epsilon"
         if name in call.attrs:
             yield Mutation(f"{name} = {value}", call.with_attr(name, value), (name,), True)
+    for name in ("cell_clip", "proj_clip"):
+        for value in (-0.5, float("nan"), 1e-39):
+            if name in call.attrs:
+                yield Mutation(f"{name} = {value}", call.with_attr(name, value), (name,), True)
     for name in ("zoneout_h", "zoneout_c"):
         for value in (-0.1, 1.001, float("nan"), float("inf")):
             if name in call.attrs:
