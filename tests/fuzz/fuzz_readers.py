@@ -234,19 +234,21 @@ def _mutated_graph(rng, graph_def):
     return graph_def
 
 
-def case(seed, k):
-    """(name of the source, mutated source, reader)."""
-    rng = np.random.default_rng([seed, k])
-    name = list(SOURCES)[k % len(SOURCES)]
+def numbered(seed, k):
+    """(generator, name of the source) of case k."""
+    return np.random.default_rng([seed, k]), list(SOURCES)[k % len(SOURCES)]
+
+
+def complaint(rng, name):
+    """What is wrong with the outcome of a case, or None; and whether the reader refused.
+
+    Args:
+        rng: Draws the source and what is changed of it: a numpy Generator, or what draws as one.
+        name: Of SOURCES.
+    """
     source, reader = SOURCES[name](rng)
     for _ in range(rng.integers(1, 4)):
         source = _mutated_graph(rng, source) if name == "graph" else _mutated(rng, source, True)
-    return name, source, reader
-
-
-def complaint(seed, k):
-    """What is wrong with the outcome of case k, or None; and whether the reader refused."""
-    name, source, reader = case(seed, k)
     try:
         reader(source)
     except ValueError as error:
@@ -264,7 +266,7 @@ def main():
     args = parser.parse_args()
     end, k, refused, findings = time.monotonic() + args.seconds, args.first, 0, 0
     while time.monotonic() < end and findings < 20:
-        found, no = complaint(args.seed, k)
+        found, no = complaint(*numbered(args.seed, k))
         refused += no
         if found:
             findings += 1

@@ -1,4 +1,4 @@
-"""Runs the libFuzzer targets of tests/fuzz/native in turn: `python -m fuzz.run_fuzz --help`."""
+"""Runs the libFuzzer targets in turn: `python -m fuzz.run_fuzz --help`."""
 
 import argparse
 import base64
@@ -17,9 +17,13 @@ from support import native_build
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE / "corpora"
-TARGETS = ("shapes", "ops", "kernels", "packed")
-# Of fuzz_readers.py, which needs no clang.
+NATIVE = ("shapes", "ops", "kernels", "packed", "plugin")
+# Of these the one that runs TensorFlow.
+PLUGIN = "plugin"
+# In Python, under atheris.
 READERS = "readers"
+TARGETS = (*NATIVE, READERS)
+ATHERIS = native_build.ROOT / "build/atheris"
 SANITIZERS = "address,undefined"
 FLAGS = (
     "-O1", "-g1", "-fno-omit-frame-pointer", f"-fsanitize=fuzzer-no-link,{SANITIZERS}",
@@ -31,7 +35,7 @@ _STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 
 
 def build(folder, targets, compiler, jobs, isa):
-    """{target: program}, which run the kernels of `isa`."""
+    """{target: command}, which run the kernels of `isa`."""
     native = native_build.NativeBuild(folder, FLAGS, compiler, jobs)
     isa_flags = native_build.isa_flags()
     tested = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
@@ -42,16 +46,33 @@ def build(folder, targets, compiler, jobs, isa):
         kernels = level.compile(["cc/cpu/kernels_isa.cc"], isa_flags[isa])
         # Where the programs look for it.
         level.link(f"../_tf_rnn_ops_{isa}.so", kernels, ["-shared"])
-    sources = ["initialize", *(f"{target}_target" for target in targets)]
     # The library of a level finds what counts its edges in the program.
     link = [f"-fsanitize=fuzzer,{SANITIZERS}", "-rdynamic", "-lgtest", "-lpthread", "-ldl"]
-    initialize, *objects = native.compile(
-        [f"tests/fuzz/native/{name}.cc" for name in sources], isa_flags["baseline"]
-    )
-    return {
-        target: native.link(f"{target}_target", [initialize, made, library], link)
-        for target, made in zip(targets, objects, strict=True)
-    }
+    (initialize,) = native.compile(["tests/fuzz/native/initialize.cc"], isa_flags["baseline"])
+    programs = {}
+    for target in targets:
+        defines, more = native_build.tensorflow_flags() if target == PLUGIN else ([], [])
+        sources = [f"tests/fuzz/native/{target}_target.cc", *(_op_kernels() if more else ())]
+        objects = native.compile(sources, [*isa_flags["baseline"], *defines])
+        more = [*more, "-l:libtensorflow_cc.so.2"] if more else []
+        inputs = [initialize, *objects, library]
+        programs[target] = [native.link(f"{target}_target", inputs, [*link, *more])]
+    return programs
+
+
+def readers():
+    """The command of the target in Python, with atheris installed beside the environment."""
+    if not (ATHERIS / "atheris").exists():
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", ATHERIS, "atheris"]
+        subprocess.run(list(map(str, pip)), check=True)
+    return [sys.executable, "-m", "fuzz.guided_readers"]
+
+
+def _op_kernels():
+    """The sources of the ops and of their CPU kernels."""
+    folders = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
+    found = [source for folder in folders for source in native_build.sources_of(folder)]
+    return [source for source in found if not pathlib.Path(source).name.startswith("gpu_")]
 
 
 def unpack(target, folder):
@@ -62,14 +83,16 @@ def unpack(target, folder):
         (folder / f"committed-{k}").write_bytes(base64.b64decode(line))
 
 
-def minimise(program, target, corpus, isa):
+def minimise(command, target, corpus, isa):
     """Replaces the committed corpus by the fewest inputs that reach what `corpus` reaches."""
     smallest = corpus.with_name(f"{target}-smallest")
     shutil.rmtree(smallest, ignore_errors=True)
     smallest.mkdir()
     # By edges alone: how often each is passed would keep ten times as many inputs.
-    command = [program, "-merge=1", "-use_counters=0", f"-max_len={LONGEST}", smallest, corpus]
-    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=environment(isa))
+    command = [*command, "-merge=1", "-use_counters=0", f"-max_len={LONGEST}", smallest, corpus]
+    subprocess.run(
+        list(map(str, command)), check=True, capture_output=True, env=environment(target, isa)
+    )
     lines = [base64.b64encode(path.read_bytes()).decode() for path in smallest.iterdir()]
     COMMITTED.mkdir(exist_ok=True)
     (COMMITTED / f"{target}.txt").write_text(
@@ -78,8 +101,16 @@ def minimise(program, target, corpus, isa):
     print(f"{target}: {len(lines)} inputs")
 
 
-def environment(isa):
-    return {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
+def environment(target, isa):
+    found = {**os.environ, "TF_RNN_OPS_CPU_ISA": isa}
+    if target == PLUGIN:
+        # TensorFlow's allocator is then the C library's, so that no tensor has more than its size.
+        found |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_RNN_OPS_CACHE_MB": "0"}
+        # What TensorFlow keeps until its end is no leak.
+        found |= {"TF_CPP_MIN_LOG_LEVEL": "3", "ASAN_OPTIONS": "detect_leaks=0"}
+    if target == READERS:
+        found["PYTHONPATH"] = f"{os.environ.get('PYTHONPATH', '')}{os.pathsep}{ATHERIS}"
+    return found
 
 
 class Clock:
@@ -100,22 +131,22 @@ class Clock:
         }
 
 
-def fuzz(program, target, corpus, seconds, isa):
+def fuzz(command, target, corpus, seconds, isa):
     """Returns the record of a run, which begins with what was found before."""
     found = corpus.with_name(f"{target}-findings")
     found.mkdir(parents=True, exist_ok=True)
     clock = Clock()
     limits = ["-timeout=120", "-rss_limit_mb=4096"]
     commands = [[
-        program, f"-max_total_time={max(1, round(seconds))}", f"-max_len={LONGEST}", *limits,
+        *command, f"-max_total_time={max(1, round(seconds))}", f"-max_len={LONGEST}", *limits,
         "-print_final_stats=1", f"-artifact_prefix={found}/", corpus,
     ]]  # fmt: skip
     if known := sorted(found.iterdir()):
-        commands.insert(0, [program, *limits, *known])
-    for command in commands:
+        commands.insert(0, [*command, *limits, *known])
+    for one in commands:
         done = subprocess.run(
-            list(map(str, command)), capture_output=True, text=True, errors="replace", check=False,
-            env=environment(isa),
+            list(map(str, one)), capture_output=True, text=True, errors="replace", check=False,
+            env=environment(target, isa),
         )  # fmt: skip
         if done.returncode:
             break
@@ -131,24 +162,9 @@ def fuzz(program, target, corpus, seconds, isa):
     }  # fmt: skip
 
 
-def fuzz_readers(seconds, first):
-    """The record of a run of fuzz_readers.py from case `first` on."""
-    clock = Clock()
-    command = [sys.executable, "-m", "fuzz.fuzz_readers", "--seconds", seconds, "--first", first]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    counted = re.search(r"^readers: (\d+) cases", done.stdout, re.MULTILINE)
-    if done.returncode:
-        print(done.stdout[-6000:] + done.stderr[-2000:])
-    return {
-        "target": READERS, **clock.read(), "executions": int(counted[1]) if counted else 0,
-        "edges": 0, "features": 0, "corpus": 0, "finding": done.returncode != 0,
-        "date": datetime.date.today().isoformat(),
-    }  # fmt: skip
-
-
 def summary(records):
     lines = []
-    for target in (*TARGETS, READERS):
+    for target in TARGETS:
         own = [r for r in records if r["target"] == target]
         if own:
             executions, seconds = (
@@ -165,11 +181,13 @@ def _parse_args():
     parser = argparse.ArgumentParser(prog="python -m fuzz.run_fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="in all, shared by the targets")
     parser.add_argument("--slice", type=float, default=300, help="seconds of one run of a target")
-    every = (*TARGETS, READERS)
-    parser.add_argument("--targets", nargs="+", choices=every, default=list(every))
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
     parser.add_argument("--folder", type=pathlib.Path, default=native_build.ROOT / "build/fuzz")
     parser.add_argument(
-        "--isa", default="baseline", choices=native_build.isa_flags(), help="of the kernels that run"
+        "--isa",
+        default="baseline",
+        choices=native_build.isa_flags(),
+        help="of the kernels that run",
     )
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--jobs", type=int, help="of the build")
@@ -186,41 +204,38 @@ def _records(state):
 def main():
     args = _parse_args()
     native = [target for target in args.targets if target != READERS]
-    if native and not shutil.which(args.compiler):
+    left_out = bool(native) and not shutil.which(args.compiler)
+    if left_out:
         print(
             f"The targets in C++ are left out: {args.compiler} is not installed (apt-get install clang)."
         )
         native = []
-    programs = build(args.folder, native, args.compiler, args.jobs, args.isa) if native else {}
-    corpora = {target: args.folder / f"corpora/{target}" for target in programs}
+    commands = build(args.folder, native, args.compiler, args.jobs, args.isa) if native else {}
+    if READERS in args.targets:
+        commands[READERS] = readers()
+    corpora = {target: args.folder / f"corpora/{target}" for target in commands}
     for target, corpus in corpora.items():
         unpack(target, corpus)
     if args.minimise:
         for target, corpus in corpora.items():
-            minimise(programs[target], target, corpus, args.isa)
+            minimise(commands[target], target, corpus, args.isa)
         return 0
     state = args.folder / "record.jsonl"
     state.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + args.seconds
-    runs = [target for target in args.targets if target in programs or target == READERS]
-    if not runs:
+    if not commands:
         return 1
-    share = min(args.slice, args.seconds / len(runs))
+    share = min(args.slice, args.seconds / len(commands))
     findings = False
     while time.monotonic() < end - 1 and not findings:
-        for target in runs:
-            if target == READERS:
-                # A run with a finding is made again, with the same cases.
-                known = [r for r in _records(state) if r["target"] == READERS and not r["finding"]]
-                record = fuzz_readers(share, sum(r["executions"] for r in known))
-            else:
-                record = fuzz(programs[target], target, corpora[target], share, args.isa)
+        for target, command in commands.items():
+            record = fuzz(command, target, corpora[target], share, args.isa)
             findings |= record["finding"]
             print(json.dumps(record), flush=True)
             with state.open("a") as file:
                 file.write(json.dumps(record) + "\n")
     print("\n".join(summary(_records(state))))
-    return int(findings)
+    return int(findings or left_out)
 
 
 if __name__ == "__main__":

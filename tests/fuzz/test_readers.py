@@ -6,7 +6,8 @@ SEED, CASES = 0, 400
 
 
 def test_mutated_sources():
-    outcomes = [fuzz_readers.complaint(SEED, k) for k in range(CASES)]
+    cases = (fuzz_readers.numbered(SEED, k) for k in range(CASES))
+    outcomes = [fuzz_readers.complaint(*case) for case in cases]
     found = [complaint for complaint, _ in outcomes if complaint]
     assert not found, "\n".join(found)
     refused = sum(no for _, no in outcomes)

@@ -264,6 +264,14 @@ class Memory {
   int64_t bytes_;
 };
 
+// A number of a 16-bit type with a size from 0.125 to 1, as bits.
+inline uint16_t NarrowBits(Dtype dtype, unsigned from) {
+  const unsigned mantissa_bits = dtype == kFloat16 ? 10 : 7;
+  const unsigned exponent = (dtype == kFloat16 ? 12 : 124) + from % 3;
+  const unsigned mantissa = (from * 73) % (1u << mantissa_bits);
+  return static_cast<uint16_t>((from & 1) << 15 | exponent << mantissa_bits | mantissa);
+}
+
 // Numbers of one type: mostly tame, some any bits at all.
 inline void FillNumbers(FuzzedDataProvider& bytes, Dtype dtype, Memory* memory) {
   const uint8_t start = bytes.ConsumeIntegral<uint8_t>();
@@ -275,8 +283,8 @@ inline void FillNumbers(FuzzedDataProvider& bytes, Dtype dtype, Memory* memory) 
       reinterpret_cast<double*>(at)[k] = v;
     } else if (dtype == kFloat32) {
       reinterpret_cast<float*>(at)[k] = static_cast<float>(v);
-    } else {  // between -2 and 2 in either 16-bit type
-      reinterpret_cast<uint16_t*>(at)[k] = static_cast<uint16_t>((start + 37 * k) % 0x3F80);
+    } else {
+      reinterpret_cast<uint16_t*>(at)[k] = NarrowBits(dtype, static_cast<unsigned>(start + 37 * k));
     }
   }
   const std::vector<uint8_t> wild =

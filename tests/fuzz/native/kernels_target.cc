@@ -86,8 +86,11 @@ bool MakeWild(FuzzedDataProvider& bytes, const cpu::testing::Fields<Values>& fie
   for (int k = 0; k < count; ++k) {
     auto& numbers = values->*fields[bytes.ConsumeIntegralInRange<size_t>(0, fields.size() - 1)].vec;
     if (numbers.empty()) continue;
+    const uint64_t bits = bytes.ConsumeIntegral<uint64_t>();
+    double number;
+    std::memcpy(&number, &bits, sizeof(number));
     numbers[bytes.ConsumeIntegralInRange<size_t>(0, numbers.size() - 1)] =
-        cpu::testing::RoundTo(dtype, bytes.ConsumeFloatingPoint<double>());
+        cpu::testing::RoundTo(dtype, number);
   }
   return count > 0;
 }

@@ -32,15 +32,23 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   Sizes s = DrawSizes(bytes);
   if (keras) s.L = 1;
   if (attrs.input_mode == InputMode::kSkip) s.I = s.H;
-  if (attrs.mode == RnnMode::kLstm && !keras) attrs.num_proj = s.P;
+  const bool projects = !keras || (!attrs.has_zoneout() && bytes.ConsumeBool());
+  if (attrs.mode == RnnMode::kLstm && projects) attrs.num_proj = s.P;
   if (!Accepted(MakeRnnConfig(attrs, s.L, s.H, s.I, s.T, s.B, &network->config))) return false;
   RnnProblem& p = network->problem;
   p = cpu::MakeRnnProblem(network->config, static_cast<Dtype>(bytes.ConsumeIntegralInRange(0, 3)));
   if (keras) {
     p.weight_layout = cpu::kKerasWeights;
-    p.bias_rows = p.mode == RnnMode::kGru ? 2 : 1;
+    p.bias_rows = !bytes.ConsumeBool() ? 0 : p.mode == RnnMode::kGru ? 2 : 1;
+    if (p.mode == RnnMode::kLstm && !p.has_zoneout()) {
+      p.has_peepholes = bytes.ConsumeBool();
+      const bool plain = p.num_proj == 0 && p.cell_clip == 0 && !p.has_peepholes;
+      p.has_layer_norm = plain && bytes.ConsumeBool();
+    }
   }
-  network->lengths.assign(s.B, static_cast<int32_t>(s.T));
+  for (int64_t b = 0; b < s.B; ++b) {
+    network->lengths.push_back(bytes.ConsumeIntegralInRange<int32_t>(0, static_cast<int32_t>(s.T)));
+  }
   p.lengths = network->lengths.data();
   return true;
 }
@@ -57,7 +65,8 @@ std::vector<unsigned char> Pack(FuzzedDataProvider& bytes, const Network& networ
   const int64_t gates = GatesOf(network.config.mode) * p.num_units;
   const auto params = Numbers(bytes, p, ParamsSize(network.config));
   const auto kernel = Numbers(bytes, p, p.input_size * gates);
-  const auto recurrent = Numbers(bytes, p, p.num_units * gates);
+  const auto recurrent = Numbers(bytes, p, network.config.hidden_size() * gates);
+  const auto projection = Numbers(bytes, p, p.num_units * p.num_proj);
   const auto bias = Numbers(bytes, p, p.bias_rows * gates);
   const cpu::RnnPackSizes sizes = cpu::Kernels().rnn_pack_sizes(&p);
   const Memory scratch(sizes.scratch_bytes), panels(sizes.packed_bytes);
@@ -66,7 +75,8 @@ std::vector<unsigned char> Pack(FuzzedDataProvider& bytes, const Network& networ
   args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 3));
   args.scratch = scratch.data();
   args.params = params->data();
-  args.layer = {kernel->data(), recurrent->data(), bias->data(), nullptr, nullptr};
+  args.layer.kernel = kernel->data(), args.layer.recurrent_kernel = recurrent->data();
+  args.layer.bias = bias->data(), args.layer.projection = projection->data();
   args.packed = panels.data();
   Require(cpu::Kernels().rnn_pack(&args) == 0, "weights are packed");
   std::vector<unsigned char> packed(cpu::kPackedHeaderBytes + sizes.packed_bytes);
@@ -108,6 +118,10 @@ void RunOn(FuzzedDataProvider& bytes, const Network& network,
   args.x = x->data(), args.h0 = h0->data(), args.c0 = c0->data();
   args.y = y->data(), args.h_n = h_n->data(), args.c_n = c_n->data();
   args.packed = panels.data();
+  const auto peepholes = Numbers(bytes, p, 3 * p.num_units);
+  const auto layer_norm = Numbers(bytes, p, kLayerNormRows * p.num_units);
+  if (p.has_peepholes) args.layer.peepholes = peepholes->data();
+  if (p.has_layer_norm) args.layer.layer_norm = layer_norm->data();
   const Memory scratch(cpu::RnnForwardSizes(args).scratch_bytes);
   args.scratch = scratch.data();
   Require(cpu::RunRnnForward(args).ok(), "inference runs on packed weights");
