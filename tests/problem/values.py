@@ -1,6 +1,6 @@
 """The numbers of a problem, which follow from its line alone (README.md, "Numbers").
 
-tests/cc/cpu/problem_values.cc draws the same numbers in C++.
+tests/cc/cpu/kernel_harness.cc draws the same numbers in C++.
 """
 
 import numpy as np
