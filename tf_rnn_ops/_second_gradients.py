@@ -164,7 +164,7 @@ def _block_lstm(op, *cotangents):
     }  # fmt: skip
     return _gradients(
         op,
-        (_block_network, H, I, op.get_attr("use_peephole")),
+        (_block_network, op.get_attr("use_peephole")),
         _BLOCK_VARIABLES,
         ("cs_grad", "h_grad"),
         ("seq_len_max", "cs"),
@@ -173,8 +173,7 @@ def _block_lstm(op, *cotangents):
     )
 
 
-def _block_network(units, input_size, use_peephole, inputs):
-    del units, input_size  # one function for each pair of them
+def _block_network(use_peephole, inputs):
     return plain.block_lstm(**inputs, use_peephole=use_peephole, loops=_loops())
 
 

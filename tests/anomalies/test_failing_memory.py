@@ -1,6 +1,6 @@
 """Each request for memory of each op fails in turn.
 
-The outcome is a status or the right result, and the next call is right.
+The outcome is a status or the right result, nothing is held that was not before, and the next call is right.
 """
 
 from support import subproc
@@ -24,7 +24,7 @@ def test_every_request_fails_in_turn(preloaded):
     requests = {}
     for outcome in outcomes:
         requests.setdefault(outcome["kind"], []).append(outcome["requests"])
-    # PackLayerRNN that keeps its result asks for none the second time; the large calls map blocks.
-    assert sorted(requests["tensor"])[1] > 0 and sum(requests["tensor"]) > 100
-    assert sum(requests["new"]) > (75 if _xla.unavailable() else 150)
+    # The two that pack and keep their result ask for none the second time; the large calls map blocks.
+    assert sorted(requests["tensor"])[2] > 0 and sum(requests["tensor"]) > 200
+    assert sum(requests["new"]) > (100 if _xla.unavailable() else 200)
     assert sum(requests["mmap"]) >= 3
