@@ -129,7 +129,18 @@ def _draw(dice):
         keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
     if op == BLOCK and dice.chance(30):
         return _linear(dice, keys)
+    if keys.get("mask", "none") != "none" and keys["run"] == "training" and dice.chance(30):
+        keys["dropout"] = dice.one_of((0.1, 0.375, 0.9))
+    if dice.chance(3) and _stays_bounded(keys):
+        keys["T"] = steps = 60 + dice.below(140)
+        keys["lengths"] = _lengths(dice, op, steps, batch)
     return Problem(**keys)
+
+
+def _stays_bounded(keys):
+    """Whether states, and the errors in them, do not grow with the steps."""
+    usual = {"activation", "recurrent_activation", "zoneout", "norm"}.isdisjoint(keys)
+    return usual and keys.get("cell", "lstm") in ("lstm", "gru") and keys["I"] * keys["H"] < 2500
 
 
 def _linear(dice, keys):

@@ -159,7 +159,8 @@ def cut_in_time(s):
             arrays["lengths"] = part
         halves.append(_changed(s.case, **arrays))
     first, second = halves
-    forward = ops.run(p.replace(run="inference"), first)
+    # The masks of a layer are in its case.
+    forward = ops.run(p.replace(run="inference", dropout=0.0), first)
     names = _state_names(p)
     carried = {
         case_name: _last(forward, result, p, cut, first) for case_name, result, _, _ in names
