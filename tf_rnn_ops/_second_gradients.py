@@ -231,8 +231,9 @@ def _gradients(op, network, variables, upstream, fixed, cotangents, shapes):
         tf.zeros_like(inputs[name]) if gradient is None else gradient
         for name, gradient in zip(variables, cotangents, strict=True)
     ]
-    # After 32 traces of an op TensorFlow takes jvps of unknown shapes, in which our ops have none.
-    for op_type in (op.type, op.type.replace("Backprop", "").replace("Grad", "")):
+    # After 32 traces of an op TensorFlow takes jvps of unknown shapes, in which our ops have no sizes.
+    forward = op.type.replace("Backprop", "").replace("Grad", "")
+    for op_type in (op.type, forward, forward.replace("CudnnRNN", "StatelessCudnnRNN")):
         _jvp_traces.pop(op_type, None)
     shapes = tuple((name, tuple(shape)) for name, shape in sorted(shapes.items()))
     function = _function(network, tuple(variables), tuple(upstream), wanted, shapes)

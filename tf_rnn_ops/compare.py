@@ -40,7 +40,8 @@ def main(argv: list[str] | None = None) -> int:
         x = keras.tree.map_structure(
             lambda tensor: _made_up(tensor, options.batch, options.time), _inputs(model)
         )
-        y = _targets(model.loss, model.predict_on_batch(x))
+        names = getattr(model, "output_names", None)  # of functional models
+        y = _targets(model.loss, model.predict_on_batch(x), names)
         compare(model, x, y, repeats=options.repeats, plot=options.plot)
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
@@ -81,23 +82,28 @@ def _made_up(tensor, batch, time):
     return np.ones(shape, tensor.dtype)
 
 
-def _targets(loss, outputs):
+def _targets(loss, outputs, output_names):
     """Targets for outputs: the outputs themselves, or for a sparse loss the first class."""
     if isinstance(outputs, dict):
-        return {k: _targets(_loss_of(loss, k), output) for k, output in outputs.items()}
-    if isinstance(outputs, (list, tuple)):
-        return [_targets(_loss_of(loss, k), output) for k, output in enumerate(outputs)]
+        return {name: _target(_loss_of(loss, name, 0), y) for name, y in outputs.items()}
+    if not isinstance(outputs, (list, tuple)):
+        return _targets(loss, [outputs], output_names)[0]
+    names = output_names or [None] * len(outputs)
+    return [_target(_loss_of(loss, names[k], k), y) for k, y in enumerate(outputs)]
+
+
+def _target(loss, output):
     names = (loss, type(loss).__name__, getattr(loss, "__name__", ""))
     if any("sparse" in str(name).lower() for name in names):
-        return np.zeros(outputs.shape[:-1], "int32")
-    return np.asarray(outputs)
+        return np.zeros(output.shape[:-1], "int32")
+    return np.asarray(output)
 
 
-def _loss_of(loss, key):
-    """That of one output, of a dict or a list of losses."""
+def _loss_of(loss, name, number):
+    """That of one output: of a dict by names, of a list by numbers, or the one of all."""
     if isinstance(loss, dict):
-        return loss.get(key)
-    return loss[key] if isinstance(loss, (list, tuple)) and isinstance(key, int) else loss
+        return loss.get(name)
+    return loss[number] if isinstance(loss, (list, tuple)) else loss
 
 
 if __name__ == "__main__":

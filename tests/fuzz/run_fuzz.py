@@ -61,11 +61,13 @@ def build(folder, targets, compiler, jobs, isa):
 
 
 def readers():
-    """The command of the target in Python, with atheris installed beside the environment."""
+    """{READERS: command}, with atheris installed beside the environment; nothing where it cannot be."""
     if not (ATHERIS / "atheris").exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", ATHERIS, "atheris"]
-        subprocess.run(list(map(str, pip)), check=True)
-    return [sys.executable, "-m", "fuzz.guided_readers"]
+        if subprocess.run(list(map(str, pip)), check=False).returncode:
+            print("The target in Python is left out: pip does not install atheris.")
+            return {}
+    return {READERS: [sys.executable, "-m", "fuzz.guided_readers"]}
 
 
 def _op_kernels():
@@ -204,22 +206,22 @@ def _records(state):
 def main():
     args = _parse_args()
     native = [target for target in args.targets if target != READERS]
-    left_out = bool(native) and not shutil.which(args.compiler)
-    if left_out:
+    if native and not shutil.which(args.compiler):
         print(
             f"The targets in C++ are left out: {args.compiler} is not installed (apt-get install clang)."
         )
         native = []
     commands = build(args.folder, native, args.compiler, args.jobs, args.isa) if native else {}
     if READERS in args.targets:
-        commands[READERS] = readers()
+        commands |= readers()
+    left_out = len(commands) < len(set(args.targets))
     corpora = {target: args.folder / f"corpora/{target}" for target in commands}
     for target, corpus in corpora.items():
         unpack(target, corpus)
     if args.minimise:
         for target, corpus in corpora.items():
             minimise(commands[target], target, corpus, args.isa)
-        return 0
+        return int(left_out)
     state = args.folder / "record.jsonl"
     state.parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + args.seconds

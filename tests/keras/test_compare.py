@@ -63,10 +63,9 @@ def test_calls_take_turns():
 
 
 def test_a_difference_is_seen(model, x, monkeypatch):
-    def other_weights(model, to="tf_rnn_ops"):
-        copy = tf_rnn_ops.keras.convert(model, to)
-        if to == "keras":
-            copy.set_weights([w + 0.1 for w in copy.get_weights()])
+    def other_weights(model):
+        copy = tf_rnn_ops.keras.convert(model)
+        copy.set_weights([w + 0.1 for w in copy.get_weights()])
         return copy
 
     monkeypatch.setattr(_compare, "convert", other_weights)
@@ -83,15 +82,19 @@ def test_nan_and_infinity():
 def test_an_output_of_nan_alone_shows(model, x, monkeypatch):
     two = keras.Model(model.input, [model.output, model.output * 1.0])
 
-    def nan_in_ours(model, to="tf_rnn_ops"):
-        copy = tf_rnn_ops.keras.convert(model, to)
-        if to == "keras":
-            return copy
+    def nan_in_ours(model):
+        copy = tf_rnn_ops.keras.convert(model)
         first, second = copy.outputs
         return keras.Model(copy.input, [first, second * np.nan])
 
     monkeypatch.setattr(_compare, "convert", nan_in_ours)
     assert np.isnan(compare(two, x, repeats=1, print_fn=None).difference)
+
+
+def test_a_function_of_this_package(x):
+    layer = keras.layers.LSTM(4, recurrent_activation=tf_rnn_ops.keras.hard_sigmoid_keras2)
+    found = compare(keras.Sequential([keras.Input((5, 3)), layer]), x, repeats=1, print_fn=None)
+    assert found.difference < 1e-6
 
 
 def test_plot(model, x, tmp_path):
@@ -134,13 +137,19 @@ def test_command_on_words_and_without_compile(tmp_path, capsys):
 def test_command_on_sparse_losses_of_some_outputs(tmp_path, capsys):
     inputs = keras.Input((4, 3))
     y = keras.layers.LSTM(3)(inputs)
-    outputs = {"classes": keras.layers.Dense(5, "softmax")(y), "number": keras.layers.Dense(1)(y)}
+    number = keras.layers.Dense(1, name="number")(y)
+    classes = keras.layers.Dense(5, "softmax", name="classes")(y)
     sparse = keras.losses.SparseCategoricalCrossentropy(name="mine")
-    model = keras.Model(inputs, outputs)
-    model.compile("sgd", {"classes": sparse, "number": "mse"})
-    model.save(tmp_path / "model.keras")
-    assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
-    assert "training step" in capsys.readouterr().out
+    for outputs, losses in (
+        ({"classes": classes, "number": number}, {"classes": sparse, "number": "mse"}),
+        ([number, classes], {"classes": sparse, "number": "mse"}),
+        ([number, classes], ["mse", "sparse_categorical_crossentropy"]),
+    ):
+        model = keras.Model(inputs, outputs)
+        model.compile("sgd", losses)
+        model.save(tmp_path / "model.keras")
+        assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
+        assert "training step" in capsys.readouterr().out
 
 
 def test_command_on_strings(tmp_path, capsys):

@@ -1,5 +1,7 @@
 """Converters that take layers, modules and models, against the frameworks' own results."""
 
+import types
+
 import keras
 import numpy as np
 import op_runs
@@ -118,13 +120,22 @@ def test_refused_layers(make, match):
         params.from_keras(model)
 
 
+def _lstm(name, **options):
+    return keras.layers.LSTM(UNITS, return_sequences=True, dtype="float64", name=name, **options)
+
+
 def _functional(connect):
     inputs = keras.Input((5, UNITS), dtype="float64")
-    first, second = (
-        keras.layers.LSTM(UNITS, return_sequences=True, dtype="float64", name=name)
-        for name in ("first", "second")
-    )
+    first, second = _lstm("first"), _lstm("second")
     return keras.Model(inputs, connect(inputs, first(inputs), first, second))
+
+
+def _nested(*layers):
+    return keras.Sequential([keras.Input((5, UNITS), dtype="float64"), *layers])
+
+
+def _dropout():
+    return keras.layers.Dropout(0.5, dtype="float64")
 
 
 NO_STACKS = {
@@ -133,7 +144,10 @@ NO_STACKS = {
     "a layer twice": lambda x, y, first, second: first(y),
     "a layer twice, and another": lambda x, y, first, second: second(first(y)),
     "side by side": lambda x, y, first, second: [y, second(x)],
-    "dropout beside": lambda x, y, first, second: [y, second(keras.layers.Dropout(0.5)(x))],
+    "dropout beside": lambda x, y, first, second: [y, second(_dropout()(x))],
+    "nested dropout beside": lambda x, y, first, second: [y, second(_nested(_dropout())(x))],
+    "a nested layer beside": lambda x, y, first, second: [y, _nested(second)(x)],
+    "the states of the other": lambda x, y, first, second: second(x, initial_state=[y[:, 0]] * 2),
 }
 
 
@@ -143,22 +157,86 @@ def test_functional_models_that_are_no_stacks(connect):
         params.from_keras(_functional(connect))
 
 
-def test_functional_models_that_are_stacks(rng):
+def _shared_dropout(x, y, first, second):
+    dropout = _dropout()
+    return second(dropout(first(dropout(x))))
+
+
+STACKS = {
+    "dropout between": lambda x, y, first, second: second(_dropout()(y)),
+    "one dropout twice": _shared_dropout,
+    "nested dropout between": lambda x, y, first, second: second(_nested(_dropout())(y)),
+    "nested dropout first": lambda x, y, first, second: second(first(_nested(_dropout())(x))),
+    "a nested layer last": lambda x, y, first, second: _nested(_dropout(), second)(y),
+    "a nested layer first": lambda x, y, first, second: second(_nested(_lstm("inner"))(x)),
+    "both nested": lambda x, y, first, second: _nested(second)(_nested(_lstm("inner"))(x)),
+    "of one model": lambda x, y, first, second: _nested(_lstm("inner"), second)(x),
+}
+
+
+@pytest.mark.parametrize("connect", STACKS.values(), ids=STACKS)
+def test_functional_models_that_are_stacks(connect, rng):
     x = rng.standard_normal((2, 5, UNITS))
-    # Dropout casts to float32.
-    through = keras.Sequential([keras.layers.Dropout(0.5), _layer("lstm")])
-    for connect in (
-        lambda x, y, first, second: second(keras.layers.Dropout(0.5)(y)),
-        lambda x, y, first, second: through(y),
-    ):
-        model = _randomize(_functional(connect), rng)
-        _assert_runs_as(params.from_keras(model), model, x, atol=1e-6)
-    # Two sequences through one layer, which is called twice.
-    first = model.get_layer("first")
-    both = keras.Model(
-        ins := [keras.Input((5, UNITS), dtype="float64") for _ in range(2)], [first(i) for i in ins]
-    )
-    _assert_runs_as(params.from_keras(both), first, x)
+    model = _randomize(_functional(connect), rng)
+    converted = params.from_keras(model)
+    assert converted.layout.num_layers == 2
+    _assert_runs_as(converted, model, x)
+
+
+def test_a_layer_that_two_sequences_share(rng):
+    inputs = [keras.Input((5, UNITS), dtype="float64") for _ in range(2)]
+    layer = _lstm("shared")
+    model = _randomize(keras.Model(inputs, [layer(x) for x in inputs]), rng)
+    _assert_runs_as(params.from_keras(model), layer, rng.standard_normal((2, 5, UNITS)))
+
+
+def test_a_model_of_a_class_with_outputs_of_its_own(rng):
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__(dtype="float64")
+            self.rnn = _lstm("rnn")
+            self.outputs = keras.layers.Dense(2)
+
+        def call(self, x):
+            return self.outputs(self.rnn(x))
+
+    model, x = Own(), rng.standard_normal((2, 5, UNITS))
+    model(x)
+    _assert_runs_as(params.from_keras(model), model.rnn, x)
+
+
+class _Keras2Node:
+    """A call as Keras 2 records it: that of an input has its own output as input."""
+
+    def __init__(self, layer, inputs):
+        self.is_input, self.keras_inputs = not inputs, inputs
+        layer._inbound_nodes.append(self)
+        self.output = types.SimpleNamespace(
+            _keras_history=(layer, len(layer._inbound_nodes) - 1, 0)
+        )
+        self.input_tensors = inputs or [self.output]
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_functional_model_of_keras_2(beside, rng):
+    inputs = type("InputLayer", (), {"name": "in"})()
+    dropout = type("Dropout", (), {"name": "drop"})()
+    first, second = _lstm("first"), _lstm("second")
+    for layer in (inputs, dropout, first, second):
+        object.__setattr__(layer, "_inbound_nodes", [])
+    for layer in (first, second):
+        layer.build((None, 5, UNITS))
+    x = _Keras2Node(inputs, []).output
+    x = _Keras2Node(dropout, [x]).output
+    y = _Keras2Node(first, [x]).output
+    z = _Keras2Node(second, [x if beside else y]).output
+    model = types.SimpleNamespace(layers=[inputs, dropout, first, second], outputs=[y, z])
+    model.get_weights = model.get_config = None
+    if beside:
+        with pytest.raises(ValueError, match="'second' gets what no recurrent layer made"):
+            params.from_keras(model)
+    else:
+        assert params.from_keras(model).layout.num_layers == 2
 
 
 def test_a_stack_that_runs_backwards():
@@ -404,7 +482,9 @@ def _onnx_model(onnx, arrays, raw=True, constants=False):
                 tensors.append(helper.make_tensor(what, kind, array.shape, array.ravel()))
         attributes = {"hidden_size": UNITS, "linear_before_reset": 1, "direction": "forward"}
         nodes.append(
-            helper.make_node("GRU", [f"x{name}", *inputs], [f"y{name}"], name, **attributes)
+            helper.make_node(
+                "GRU", [f"x{name}", *inputs], [f"y{name}", f"y{name}_h"], name, **attributes
+            )
         )
     nodes.append(helper.make_node("Squeeze", ["ya"], ["xb"]))
     if constants:
@@ -504,11 +584,20 @@ def test_nodes_of_onnx_that_are_no_stack(rng):
     }  # fmt: skip
     model = _onnx_model(onnx, arrays)
     assert params.from_onnx(model).layout.num_layers == 2
-    beside = next(node for node in model.graph.node if node.name == "b")
-    beside.input[0] = "xa"
-    with pytest.raises(ValueError, match="The node 'b' does not get the output of the node 'a'"):
-        params.from_onnx(model)
+    (node,) = (node for node in model.graph.node if node.name == "b")
+    (squeeze,) = (node for node in model.graph.node if node.op_type == "Squeeze")
+    for given in (["xa"], [""], ["xb"], [], ["ya_h"]):
+        # Beside the other one, without an input, from itself, and from the last states of the other.
+        del squeeze.input[:]
+        squeeze.input.extend(given)
+        with pytest.raises(
+            ValueError, match="The node 'b' does not get the output of the node 'a'"
+        ):
+            params.from_onnx(model)
     assert params.from_onnx(model, "b").layout.num_layers == 1
+    del node.input[:]
+    with pytest.raises(ValueError):
+        params.from_onnx(model)
 
 
 @pytest.mark.parametrize("convert", [params.from_onnx, tf_rnn_ops.keras.from_onnx])

@@ -55,23 +55,22 @@ def run_kernels(lines):
         file = pathlib.Path(folder) / "problems.txt"
         file.write_text("\n".join(lines))
         # The variants are found from the working directory.
+        command = ["timeout", str(LIMIT), str(KERNELS), str(file)]
         done = subprocess.run(
-            [str(KERNELS), str(file)], cwd=ROOT / "bazel-bin", capture_output=True, text=True,
-            check=False, timeout=LIMIT,
-        )  # fmt: skip
+            command, cwd=ROOT / "bazel-bin", capture_output=True, text=True, check=False
+        )
     said = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("problem\t")]
     verdicts = {label: verdict for _, verdict, label in said}
-    none = f"no verdict; the kernels ended with {done.returncode}: {done.stderr[-2000:]}"
-    failed = {"ok": "", "undecided": "", "failed": "on the kernels"}
+    failed = {"ok": "", "undecided": "", "failed": "on the kernels", None: "no verdict"}
     outcomes = [
-        {"label": line, "failed": failed.get(verdicts.get(line), none),
+        {"label": line, "failed": failed[verdicts.get(line)],
          "decided": verdicts.get(line) != "undecided"}
         for line in lines
     ]  # fmt: skip
     if done.returncode:
-        outcomes[-1]["log"] = done.stdout[-20000:]
-        if not any(o["failed"] for o in outcomes):
-            outcomes[-1]["failed"] = f"the kernels ended with {done.returncode}"
+        last = next((o for o in outcomes if o["failed"]), outcomes[-1])
+        last["failed"] += f"; the kernels ended with {done.returncode}: {done.stderr[-2000:]}"
+        last["log"] = done.stdout[-20000:]
     return outcomes
 
 

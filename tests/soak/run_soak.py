@@ -62,7 +62,7 @@ class _Malloc(ctypes.Structure):
 
 
 def in_use():
-    """Bytes that malloc has given and not got back."""
+    """Bytes that malloc has given and not got back, by glibc 2.33 or later."""
     mallinfo = ctypes.CDLL(None).mallinfo2
     mallinfo.restype = _Malloc
     info = mallinfo()
@@ -74,19 +74,26 @@ def leaking_calls(subjects, times):
     found = {}
     gc.freeze()
     for line, function, *_ in subjects:
-        grown = []
         for _ in range(ATTEMPTS):
-            for _ in range(WARM_UP):
-                function()
-            gc.collect()
-            before = in_use()
-            for _ in range(times):
-                function()
-            gc.collect()
-            grown.append((in_use() - before) / times)
-        if min(grown) > ALLOWED_ALONE:
-            found[line] = round(min(grown))
+            grown = _growth_alone(function, times)
+            if grown <= ALLOWED_ALONE:
+                break
+        else:
+            found[line] = round(grown)
+    gc.unfreeze()
     return found
+
+
+def _growth_alone(function, times):
+    """Bytes in use for each call."""
+    for _ in range(WARM_UP):
+        function()
+    gc.collect()
+    before = in_use()
+    for _ in range(times):
+        function()
+    gc.collect()
+    return (in_use() - before) / times
 
 
 def _subjects(seed):

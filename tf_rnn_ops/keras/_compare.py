@@ -8,6 +8,7 @@ from typing import Any, Callable, NamedTuple
 import keras
 import numpy as np
 
+from tf_rnn_ops.keras import _convert
 from tf_rnn_ops.keras._convert import convert
 from tf_rnn_ops.keras._explain import Explanation, explain
 
@@ -115,7 +116,7 @@ def compare(
     if y is not None and not model.compiled:
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     draw = _drawing() if plot is not None else None
-    models = convert(model, to="keras"), convert(model)
+    models = _on_keras(model), convert(model)
     outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
     pairs = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
 
@@ -141,6 +142,12 @@ def compare(
     if draw is not None:
         draw(plot, timings)
     return found
+
+
+def _on_keras(model):
+    """The model on Keras's layers, which may call functions of this package."""
+    _convert.refuse_layers_without_stock_twin(model)
+    return _convert.converted(model, "keras")
 
 
 def _difference(a, b):

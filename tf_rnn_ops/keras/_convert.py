@@ -63,9 +63,13 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     if to not in _CLASSES:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
     if to == "keras":
-        _refuse_layers_without_stock_twin(model)
+        refuse_layers_without_stock_twin(model)
         _refuse_functions_of_this_package(model)
+    return converted(model, to)
 
+
+def converted(model, to):
+    """As convert, of a model that can be converted; functions of this package stay where they are."""
     with _scope(model):
         return _copy(model, _CLASSES[to])
 
@@ -144,7 +148,7 @@ def _switch_classes(layer, classes):
             object.__setattr__(inner, "__class__", cls)
 
 
-def _refuse_layers_without_stock_twin(model):
+def refuse_layers_without_stock_twin(model):
     for layer in model._flatten_layers():
         cls = type(layer)
         # A user's subclass of ours needs this package as much.

@@ -58,74 +58,75 @@ def _check_chains(thing, kinds):
     called twice.
     """
     for model in thing if isinstance(thing, (list, tuple)) else [thing]:
-        if _kind(model, kinds) is not None:
-            continue
         inner = getattr(model, "layers", None)
-        if not isinstance(inner, (list, tuple)):
+        if _kind(model, kinds) is not None or not isinstance(inner, (list, tuple)):
             continue
         _check_chains(list(inner), kinds)
-        layers = [layer for layer in inner if _kind(layer, kinds) is not None]
+        # A model inside that has recurrent layers stands for them.
+        links = [layer for layer in inner if _is_link(layer, kinds)]
         calls = _calls(model)
-        for before, layer in zip([None, *layers], layers):
-            sources = [_recurrent_source(x, calls, kinds) for x in calls.get(id(layer), ())]
-            wrong = [source for source in sources if source is not before]
-            if wrong and not (before is not None and _holds_layers(wrong[0])):
-                came = (
-                    f"the output of {wrong[0].name!r}" if wrong[0] is not None else "another input"
-                )
-                expected = (
-                    f"that of {before.name!r}" if before is not None else "no recurrent layer's"
-                )
-                raise ValueError(
-                    f"The recurrent layer {layer.name!r} gets {came}, expected {expected}: the layers "
-                    "are no stack. Give each of them for itself."
-                )
+        for before, link in zip([None, *links], links):
+            for given in calls.get(id(link), ()):
+                if (source := _source(given, kinds)) is not before:
+                    raise ValueError(
+                        f"The recurrent layer {link.name!r} gets {_made_by(source)}, expected "
+                        f"{_made_by(before)}: the layers are no stack. Give each of them for itself."
+                    )
 
 
-def _holds_layers(operation):
-    return isinstance(getattr(operation, "layers", None), (list, tuple))
+def _made_by(link):
+    return "what no recurrent layer made" if link is None else f"the output of {link.name!r}"
+
+
+def _is_link(layer, kinds):
+    return any(_kind(leaf, kinds) is not None for leaf in _leaves([layer], kinds))
 
 
 def _calls(model):
     """{id of an operation: the first input of each call of it} of a functional model."""
+    outputs = getattr(model, "outputs", None)
+    tensors = list(outputs) if isinstance(outputs, (list, tuple)) else []
     found, seen = {}, set()
-    tensors = [t for t in getattr(model, "outputs", None) or () if hasattr(t, "_keras_history")]
     while tensors:
-        node, operation = _node(tensors.pop())
+        tensor = tensors.pop()
+        if not hasattr(tensor, "_keras_history"):
+            continue
+        node, operation = _node(tensor)
         if id(node) in seen:
             continue
         seen.add(id(node))
         inputs = _inputs(node)
         if inputs:
             found.setdefault(id(operation), []).append(inputs[0])
-        tensors += [t for t in inputs if hasattr(t, "_keras_history")]
+        tensors += inputs
     return found
 
 
 def _node(tensor):
     """The call that made a symbolic tensor, and what was called."""
-    history = (
-        tensor._keras_history
-    )  # of Keras 3 and 2: operation or layer, node_index, tensor_index
+    # Of Keras 3 and 2: operation or layer, node_index, tensor_index.
+    history = tensor._keras_history
     return history[0]._inbound_nodes[history[1]], history[0]
 
 
 def _inputs(node):
     """The symbolic tensors of a call, of Keras 3 or 2."""
-    given = getattr(node, "input_tensors", None)
-    given = getattr(node, "keras_inputs", ()) if given is None else given
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    if getattr(node, "is_input", False):  # in Keras 2 it has its own output as input
+        return []
+    given = getattr(node, "keras_inputs", None)
+    return list(node.input_tensors if given is None else given)
 
 
-def _recurrent_source(tensor, calls, kinds):
-    """What made a tensor, seen through layers that hand on what they get; None for no such layer."""
+def _source(tensor, kinds):
+    """The link that made a tensor, seen through what hands on what it gets; None for anything else."""
     while hasattr(tensor, "_keras_history"):
-        _, operation = _node(tensor)
-        if _kind(operation, kinds) is not None or _holds_layers(operation):
+        node, operation = _node(tensor)
+        if _is_link(operation, kinds):
             return operation
-        if type(operation).__name__ not in _TRANSPARENT or not calls.get(id(operation)):
+        leaves, inputs = list(_leaves([operation], kinds)), _inputs(node)
+        if not inputs or any(type(leaf).__name__ not in _TRANSPARENT for leaf in leaves):
             return None
-        tensor = calls[id(operation)][0]
+        tensor = inputs[0]
     return None
 
 

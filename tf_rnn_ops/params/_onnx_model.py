@@ -48,17 +48,27 @@ def recurrent_nodes(model, names):
 
 def check_chain(model):
     """Refuses a model whose recurrent nodes are not fed each by the one before it."""
-    makers = {name: node for node in model.graph.node for name in node.output}
+    makers = {
+        name: (node, k) for node in model.graph.node for k, name in enumerate(node.output) if name
+    }
     nodes = [node for node in model.graph.node if node.op_type in _OP_TYPES]
     for before, node in zip(nodes, nodes[1:]):
-        source = makers.get(node.input[0])
-        while source is not None and source.op_type in _TRANSPARENT:
-            source = makers.get(source.input[0])
-        if source is not before:
+        if _source(node, makers) != (before, 0):  # its Y
             raise ValueError(
                 f"The node {node.name!r} does not get the output of the node {before.name!r} before "
                 "it, so they are no stack: give the names of nodes, such as each for itself."
             )
+
+
+def _source(node, makers):
+    """The node that made the first input, seen through others, and the number of its output."""
+    seen = set()
+    while True:
+        name = next(iter(node.input), "")
+        node, output = makers.get(name, (None, 0))
+        if node is None or node.op_type not in _TRANSPARENT or name in seen:
+            return node, output
+        seen.add(name)
 
 
 def _read(node, constants):
@@ -72,9 +82,9 @@ def _read(node, constants):
             )
         weights.append(_array(constants[name]) if name else None)
     for k, what in ((5, "initial_h"), (6, "initial_c")):
-        if inputs[k] in constants and np.any(_array(constants[inputs[k]])):
+        if inputs[k] in constants and not _is_zero(constants[inputs[k]]):
             raise ValueError(
-                f"{what} of the node {node.name!r} is a constant other than 0, which no weights hold: "
+                f"{what} of the node {node.name!r} is a constant that is not 0, which no weights hold: "
                 "make it an input of the graph and pass the states with each call."
             )
     attributes = {}
@@ -86,6 +96,13 @@ def _read(node, constants):
                 list(value) if field.endswith("s") and len(field) > 1 else value
             )
     return node.op_type, *weights, attributes
+
+
+def _is_zero(tensor):
+    try:
+        return not np.any(_array(tensor))
+    except ValueError:  # no numbers that could be weights
+        return False
 
 
 def _array(tensor):

@@ -52,17 +52,17 @@ def rewrite_saved_model(
     source, target = pathlib.Path(source), pathlib.Path(target)
     if not (source / _GRAPH_FILE).is_file():
         raise FileNotFoundError(f"{source} has no {_GRAPH_FILE}: it is not a SavedModel.")
+    model = _read(source / _GRAPH_FILE)
+    report = Report()
+    for meta_graph in model.meta_graphs:
+        graph_def, part = _rewrite.rewrite_graph_def(
+            meta_graph.graph_def, to, inference, clear_devices
+        )
+        meta_graph.graph_def.CopyFrom(graph_def)
+        _list_ops(meta_graph)
+        report.changed += part.changed
+        report.kept += part.kept
     with _target.whole(target) as unchecked:
-        model = _read(source / _GRAPH_FILE)
-        report = Report()
-        for meta_graph in model.meta_graphs:
-            graph_def, part = _rewrite.rewrite_graph_def(
-                meta_graph.graph_def, to, inference, clear_devices
-            )
-            meta_graph.graph_def.CopyFrom(graph_def)
-            _list_ops(meta_graph)
-            report.changed += part.changed
-            report.kept += part.kept
         shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
         (unchecked / _GRAPH_FILE).write_bytes(model.SerializeToString())
         if check:

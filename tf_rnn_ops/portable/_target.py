@@ -25,6 +25,8 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
             raise FileExistsError(f"{target} was written by another process in the meantime.")
         unfinished.rename(target)
     except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)  # a folder
-        unfinished.unlink(missing_ok=True)  # or a file
+        if unfinished.is_dir():
+            shutil.rmtree(unfinished, ignore_errors=True)
+        else:
+            unfinished.unlink(missing_ok=True)
         raise
