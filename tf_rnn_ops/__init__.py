@@ -5,6 +5,7 @@ library fits the machine or its TensorFlow, the import warns and the package doe
 """
 
 import importlib
+import pathlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ if _loader.unavailable() is None:
     # They register what they have.
     from tf_rnn_ops import _gradients, _second_gradients, _vectorized  # noqa: F401
 
-    _xla.unavailable()  # loads them where it can
+    if (_reason := _xla.unavailable()) and pathlib.Path(_xla.library_path()).exists():
+        warnings.warn(f"{_reason} Without it XLA cannot compile the ops.", stacklevel=2)
 else:
     warnings.warn(
         f"{_loader.unavailable()} Without it the Keras layers run Keras's loop, tf_rnn_ops.params "

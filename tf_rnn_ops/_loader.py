@@ -45,7 +45,7 @@ def import_tensorflow():
     """
     try:
         import tensorflow as tf
-    except ImportError as error:
+    except Exception as error:  # a broken installation raises errors of any kind
         raise ImportError(
             f"tf_rnn_ops needs TensorFlow {_any_of(supported_tensorflows() or TENSORFLOW)}, which "
             f"cannot be imported ({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or "
@@ -84,7 +84,7 @@ def load_library(name):
     _check_file(_KERNELS)
     try:
         return tf.load_op_library(str(path))
-    except (tf.errors.OpError, RuntimeError) as error:
+    except Exception as error:  # of TensorFlow, or of a path that is no text
         raise ImportError(
             f"TensorFlow {tf.__version__} cannot load {path}: {error}. It was built for another "
             "build of TensorFlow or another C++ library; install the wheel for this one."

@@ -8,6 +8,11 @@ from tf_rnn_ops import _loader
 _LIBRARY = "_tf_rnn_ops_xla"
 
 
+def library_path():
+    """The path of the library for the installed TensorFlow as a string; it need not exist."""
+    return _loader.library_path(_LIBRARY)
+
+
 @functools.lru_cache(maxsize=None)
 def unavailable():
     """Says why XLA cannot compile the ops in this process. The first call loads them.
@@ -17,7 +22,7 @@ def unavailable():
     """
     if _loader.unavailable() is not None:
         return _loader.unavailable()
-    if not pathlib.Path(_loader.library_path(_LIBRARY)).exists():
+    if not pathlib.Path(library_path()).exists():
         tf = _loader.import_tensorflow()
         return (
             f"this installation has no ops for XLA with TensorFlow {tf.__version__}; they need "

@@ -9,7 +9,7 @@ import pathlib
 import platform
 import sys
 
-from tf_rnn_ops import _gpu_info, _loader
+from tf_rnn_ops import _gpu_info, _loader, _xla
 
 # Names of cuDNN's library, and where NVIDIA's packages put it.
 _CUDNN_NAMES = ("libcudnn.so.9",)
@@ -37,8 +37,9 @@ def collect() -> list[tuple[str, str]]:
         facts += [("TensorFlow", tf)]
     else:
         facts += [
-            ("TensorFlow", f"{tf.__version__} at {pathlib.Path(tf.__file__).parent}"),
+            ("TensorFlow", _try(lambda: f"{tf.__version__} at {pathlib.Path(tf.__file__).parent}")),
             ("Library of ops", _try(_library)),
+            ("Library for XLA", _try(_library_for_xla)),
             ("CPU instruction set", _try(_isa)),
             ("Threads", _try(lambda: _threads(tf))),
             ("Devices", _try(lambda: _devices(tf))),
@@ -51,6 +52,8 @@ def collect() -> list[tuple[str, str]]:
 
 def main() -> int:
     """Prints the facts and returns 0."""
+    if hasattr(sys.stdout, "reconfigure"):  # a path may have letters that it has not
+        sys.stdout.reconfigure(errors="backslashreplace")
     facts = collect()
     width = max(len(title) for title, _ in facts)
     for title, text in facts:
@@ -97,6 +100,10 @@ def _library():
     return _loader.library_path()
 
 
+def _library_for_xla():
+    return _xla.unavailable() or _xla.library_path()
+
+
 def _isa():
     reason = _loader.cpu_isa_reason()
     return _loader.cpu_isa() + (f" ({reason})" if reason else " (the best of this machine)")
@@ -104,8 +111,11 @@ def _isa():
 
 def _threads(tf):
     count = tf.config.threading.get_intra_op_parallelism_threads()
-    default = len(os.sched_getaffinity(0))
-    return f"{count} within an op" if count else f"{default} within an op (TensorFlow's default)"
+    if count:
+        return f"{count} within an op"
+    if given := os.environ.get("TF_NUM_INTRAOP_THREADS"):
+        return f"{given} within an op (TF_NUM_INTRAOP_THREADS)"
+    return f"{len(os.sched_getaffinity(0))} within an op (TensorFlow's default)"
 
 
 def _devices(tf):

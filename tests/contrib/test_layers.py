@@ -321,3 +321,13 @@ def test_bad_calls():
         _layer("gru").build((None, None, None))
     with pytest.raises(ValueError, match="input_mode='skip_input' needs an input_size"):
         _layer("gru", input_mode="skip_input").build((None, None, INPUTS))
+
+
+def test_in_a_scope_with_a_partitioner():
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        with v1.variable_scope("scope", partitioner=v1.fixed_size_partitioner(2)):
+            outputs, _ = _layer("gru")(tf.ones([5, 2, INPUTS], tf.float64), training=False)
+            assert len(v1.get_variable("other", [4], tf.float64)) == 2
+        session.run(v1.global_variables_initializer())
+        assert np.any(session.run(outputs))

@@ -232,3 +232,10 @@ def test_weights_of_tensorflow_1_that_do_not_fit():
     ):
         with pytest.raises(ValueError, match=message):
             from_lstm_cell(**given)
+
+
+def test_none_as_in_tensorflow_1():
+    layer = ProjectedLSTM(3, num_proj=None, cell_clip=None, proj_clip=None)
+    cell = layer.cell
+    assert (cell.num_proj, cell.cell_clip, cell.proj_clip) == (0, 0.0, 0.0)
+    assert layer.get_config() == ProjectedLSTM.from_config(layer.get_config()).get_config()

@@ -317,6 +317,36 @@ def test_info_survives_a_missing_tensorflow(fake_tensorflow):
     assert "not available: tf_rnn_ops needs TensorFlow" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["raise TypeError('Descriptors cannot be created directly.')", "__version__ = '2.21.0'", ""],
+)
+def test_info_survives_a_broken_tensorflow(source, fake_tensorflow):
+    result = _run("-m", "tf_rnn_ops.info", path=fake_tensorflow(source), imported=False)
+    assert result.returncode == 0, result.stderr
+    assert "not available: " in result.stdout and "Traceback" not in result.stderr
+
+
+def test_info_prints_paths_in_any_alphabet(copied_package, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    other = copied_package.parent.rename(copied_package.parent.with_name("ä"))
+    result = _run("-m", "tf_rnn_ops.info", path=other)
+    assert result.returncode == 0, result.stderr
+    assert "\\xe4" in result.stdout
+
+
+def test_a_library_for_xla_that_is_cut_off(copied_package):
+    for library in PACKAGE.glob("_tf_rnn_ops*.so"):
+        data = library.read_bytes()
+        (copied_package / library.name).write_bytes(data[:5000] if "_xla" in library.name else data)
+    if not [*copied_package.glob("*_xla*.so")]:
+        pytest.skip("no library for XLA was built")
+    line = _warning(_run("-c", "import tf_rnn_ops", path=copied_package.parent))
+    assert "is cut off" in line and line.endswith("Without it XLA cannot compile the ops.")
+    out = _run("-m", "tf_rnn_ops.info", path=copied_package.parent).stdout
+    assert any("Library for XLA" in line and "is cut off" in line for line in out.splitlines())
+
+
 WHAT_IS_LOADED = """
 import sys
 import tensorflow

@@ -615,3 +615,23 @@ def test_states_of_onnx_that_are_constants(convert, rng):
                 convert(model)
         else:
             convert(model)
+
+
+@pytest.mark.parametrize("convert", [params.from_onnx, tf_rnn_ops.keras.from_onnx])
+@pytest.mark.parametrize(
+    ("lengths", "steps", "refused"),
+    [([6, 6], 6, False), ([4, 6], 6, True), ([6, 6], None, True), ([4, 4], 6, True)],
+)
+def test_lengths_of_onnx_that_are_constants(lengths, steps, refused, convert):
+    onnx = pytest.importorskip("onnx")
+    helper = onnx.helper
+    arrays = {"W": np.ones((1, 8, 3), "f"), "R": np.ones((1, 8, 2), "f"), "n": np.int32(lengths)}
+    tensors = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    node = helper.make_node("LSTM", ["x", "W", "R", "", "n"], ["y"], "rnn")
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [steps, 2, 3])
+    model = helper.make_model(helper.make_graph([node], "graph", [x], [], tensors))
+    if refused:
+        with pytest.raises(ValueError, match="sequence_lens of the node 'rnn' is a constant"):
+            convert(model)
+    else:
+        convert(model)

@@ -9,7 +9,7 @@ from test_portable_saved_model import ops_of
 
 import tf_rnn_ops.keras
 from reference.spec import RnnSpec
-from support import cases, layer_ops, subproc, tf_ops
+from support import cases, layer_ops, packed_calls, subproc, tf_ops
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
 from tf_rnn_ops import portable, raw_ops
 from tf_rnn_ops.portable import __main__ as command
@@ -131,18 +131,46 @@ def test_node_with_other_activations(mode, functions, rng):
     _check_node(mode, {"functions": functions}, True, False, rng)
 
 
-def test_gradient_is_kept(rng):
+def test_gradient_is_kept_and_runs(rng):
     case = layer_case("lstm", (6, 4, 3, 5), rng)
     graph = tf.Graph()
     with graph.as_default():
         inputs = layer_ops.tensors(case)
-        tf.compat.v1.gradients(raw_ops.LayerRNN(**inputs).output, inputs["kernel"])
+        (gradient,) = tf.compat.v1.gradients(raw_ops.LayerRNN(**inputs).output, inputs["kernel"])
+        tf.identity(gradient, "gradient")
     result, report = portable.rewrite_graph_def(graph.as_graph_def())
+    why = {kept.op: kept.why for kept in report.kept}
+    assert set(why) == {"TfRnnOps>LayerRNN", "TfRnnOps>LayerRNNBackprop"} and not report.changed
+    assert "reads its reserve space" in why["TfRnnOps>LayerRNN"]
+    want, got = (graphs.run(g, {}, ["gradient:0"]) for g in (graph.as_graph_def(), result))
+    np.testing.assert_array_equal(got[0], want[0])
+    _, report = portable.rewrite_graph_def(graph.as_graph_def(), inference=True)
     assert [c.op for c in report.changed] == ["TfRnnOps>LayerRNN"]
-    assert [k.op for k in report.kept] == ["TfRnnOps>LayerRNNBackprop"]
-    assert "gradient" in report.kept[0].why
-    with tf.Graph().as_default():
-        tf.import_graph_def(result)
+
+
+def test_packed_weights_that_go_into_branches(rng, tmp_path):
+    """Nothing is left of what packs them, though a tf.cond still has them as an input."""
+    case = layer_case("lstm", (6, 4, 3, 5), rng, **NOTHING)
+    inputs = {n: t for n, t in layer_ops.tensors(case).items() if n not in packed_calls.TRAINING}
+    weights = {n: inputs[n] for n in packed_calls.PACKED_WEIGHTS}
+    x = inputs.pop("input")
+
+    @tf.function(input_signature=[tf.TensorSpec(x.shape, x.dtype, "x")])
+    def run(x):
+        with tf.control_dependencies([tf.print("packing")]):
+            packed = raw_ops.PackLayerRNN(**weights, rnn_mode="lstm", keep=True)
+
+        def layer(x):
+            return raw_ops.LayerRNNPacked(input=x, **inputs, packed=packed, **case.attrs()).output
+
+        return {"y": tf.cond(tf.reduce_sum(x) > 0, lambda: layer(x), lambda: layer(-x))}
+
+    module = tf.Module()
+    module.run = run
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=run)
+    report = portable.rewrite_saved_model(tmp_path / "model", tmp_path / "new")
+    assert report.ok and not report.kept, report
+    assert not [op for op in ops_of(tmp_path / "new") if op.startswith("TfRnnOps")]
 
 
 def test_alike_layers_share_a_function(rng):

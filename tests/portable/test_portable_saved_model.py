@@ -120,3 +120,27 @@ def test_refusals(nested, tmp_path):
     with pytest.raises(ValueError, match="'keras'"):
         portable.rewrite_saved_model(nested, tmp_path / "new", to="keras")
     assert not (tmp_path / "new").exists()
+
+
+def test_two_graphs_of_tensorflow_1(tmp_path, rng):
+    """For training and serving: both are rewritten and checked."""
+    case = cases.rnn_case(RnnSpec("gru", 1, 4, 3), 5, 2, rng, "float32")
+    v1 = tf.compat.v1
+    builder = v1.saved_model.Builder(str(tmp_path / "model"))
+    for tag in ("train", "serve"):
+        graph_def, feeds = graphs.graph_of("CudnnRNNV3", case, known_batch=True)
+        with tf.Graph().as_default(), v1.Session() as session:
+            tf.import_graph_def(graph_def, name="")
+            get = v1.get_default_graph().get_tensor_by_name
+            signature = v1.saved_model.predict_signature_def(
+                {name.split(":")[0]: get(name) for name in feeds}, {"y": get("output:0")}
+            )
+            if tag == "train":
+                builder.add_meta_graph_and_variables(session, [tag], {"run": signature})
+            else:
+                builder.add_meta_graph([tag], {"run": signature})
+    builder.save()
+    inputs = {name.split(":")[0]: array for name, array in feeds.items()}
+    report = portable.rewrite_saved_model(tmp_path / "model", tmp_path / "new", inputs=inputs)
+    assert report.ok and len(report.changed) == 2, report
+    assert [c.name for c in report.compared] == ["train: run: y", "serve: run: y"]

@@ -35,9 +35,10 @@ PROBLEMS, LARGEST = 60, 200_000
 MODELS, RUNS, LIMITED = 100, 50, 100
 LONGEST_MS = 8
 SAMPLE_SECONDS = 2.0
-# Eager calls without a leak grew by 0.8 and 0.9 bytes each. TensorFlow itself leaks a rendezvous and
-# a status of each run that is cancelled, with which 1 to 2 kB stay. Shorter runs tell nothing.
-ALLOWED_PER_CALL, ALLOWED_PER_CANCELLED, TELLING_CALLS = 4, 3000, 300_000
+# In bytes that malloc has given. TensorFlow itself leaks a rendezvous and a status of each run that is
+# cancelled, some 310 bytes. Shorter runs tell nothing. Resident memory grows by more, as free memory
+# is cut up.
+ALLOWED_PER_CALL, ALLOWED_PER_CANCELLED, TELLING_CALLS = 4, 1000, 300_000
 # Of a call repeated alone, in bytes: what other threads of the process take meanwhile comes once,
 # and not in each attempt.
 ALLOWED_ALONE, WARM_UP, ATTEMPTS = 32, 10, 3
@@ -150,7 +151,7 @@ class Soak:
                 self._check(subject, thread, lambda: calls.result_bytes(subject[1]()))
 
     def run(self, threads, seconds):
-        """Returns samples of (calls so far, cancelled ones among them, resident bytes)."""
+        """Returns samples of (calls so far, cancelled ones among them, bytes in use, resident bytes)."""
         workers = [threading.Thread(target=self.work, args=(k,)) for k in range(threads)]
         for worker in workers:
             worker.start()
@@ -158,7 +159,7 @@ class Soak:
         while time.monotonic() < end:
             time.sleep(SAMPLE_SECONDS)
             calls_so_far = sum(self.counts.values())
-            samples.append((calls_so_far, len(self.cancelled), _resident_bytes()))
+            samples.append((calls_so_far, len(self.cancelled), in_use(), _resident_bytes()))
         self.stop.set()
         for worker in workers:
             worker.join()
@@ -168,11 +169,11 @@ class Soak:
 
 def growth(samples):
     """Bytes grown for each byte allowed, over the later half of the samples, by least squares."""
-    calls_so_far, cancelled, resident = np.array(samples[len(samples) // 2 :], float).T
+    calls_so_far, cancelled, used, _ = np.array(samples[len(samples) // 2 :], float).T
     allowed = ALLOWED_PER_CALL * calls_so_far + ALLOWED_PER_CANCELLED * cancelled
     if np.ptp(allowed) == 0:
         return 0.0
-    return float(np.polyfit(allowed, resident, 1)[0])
+    return float(np.polyfit(allowed, used, 1)[0])
 
 
 def leaks(samples):
@@ -193,7 +194,10 @@ def main():
         "calls": sum(soak.counts.values()), "threads": args.threads, "seed": args.seed,
         "kinds": len(soak.subjects), "models": len(soak.models), "cancelled": len(soak.cancelled),
         "wrong": sorted(set(soak.wrong)), "leaking_alone": leaking,
-        "resident_mb": [round(samples[k][2] / 2**20) for k in (0, len(samples) // 2, -1)],
+        **{
+            f"{what}_mb": [round(samples[k][n] / 2**20, 1) for k in (0, len(samples) // 2, -1)]
+            for n, what in ((2, "used"), (3, "resident"))
+        },
         "growth_of_allowed": round(growth(samples), 2),
         "leaks": leaks(samples),
     }  # fmt: skip

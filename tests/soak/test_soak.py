@@ -60,17 +60,18 @@ def test_a_run_that_takes_longer_than_its_limit_is_cancelled(monkeypatch):
 def test_growth_is_that_of_the_later_half():
     calls = np.arange(20) * 500
     memory = np.where(calls < 5000, 7 * calls, 35000 + 3 * (calls - 5000))
-    assert abs(run_soak.growth([(c, 0, m) for c, m in zip(calls, memory)]) - 0.75) < 1e-3
+    samples = [(c, 0, m, 0) for c, m in zip(calls, memory)]
+    assert abs(run_soak.growth(samples) - 0.75) < 1e-3
 
 
 @pytest.mark.parametrize(
     ("calls", "bytes_per_call", "bytes_per_cancelled", "want"),
     [(400_000, 15, 0, True), (400_000, 3, 0, False), (200_000, 15, 0, None),
-     (400_000, 1, 2000, False), (400_000, 1, 8000, True)],
+     (400_000, 1, 800, False), (400_000, 1, 4000, True)],
 )  # fmt: skip
 def test_memory_that_grows_is_a_leak(calls, bytes_per_call, bytes_per_cancelled, want):
     samples = [
-        (at, at / 400, 10**8 + bytes_per_call * at + bytes_per_cancelled * at / 400)
+        (at, at / 400, 10**8 + bytes_per_call * at + bytes_per_cancelled * at / 400, 0)
         for at in np.linspace(0, calls, 50)
     ]
     assert run_soak.leaks(samples) is want

@@ -498,6 +498,31 @@ def test_rows_of_block_lstm_that_are_chosen_at_run_time(rng):
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_gradient_of_a_branch(taken, rng):
+    """XLA knows of a reserve space in a tf.cond that it has at most so many elements."""
+    case = layer_cases.layer_case("gru", (4, 2, 6, 5), rng, "float32", lengths=None)
+    inputs = layer_ops.tensors(case)
+    stack = cases.rnn_case(RnnSpec("lstm", 2, 5, 6), 4, 2, rng, "float32")
+    rest = {n: t for n, t in tf_ops.rnn_tensors(stack).inputs().items() if n != "input"}
+
+    def layer(x):
+        return ops.LayerRNN(**{**inputs, "input": x}, **case.attrs()).output
+
+    def network(x):
+        return ops.CudnnRNNV3(input=x, **rest, **stack.spec.attrs()).output
+
+    def step(x, taken):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            found = [tf.cond(taken, lambda f=f: f(x), lambda: x[..., :5]) for f in (layer, network)]
+            loss = tf.add_n([tf.reduce_sum(y * y) for y in found])
+        return tape.gradient(loss, x)
+
+    x, taken = inputs["input"], tf.constant(taken)
+    np.testing.assert_allclose(compiled(step)(x, taken), step(x, taken), rtol=0, atol=2e-5)
+
+
 def test_weights_that_are_chosen_at_run_time_are_refused(rng):
     case = layer_cases.layer_case("rnn_tanh", (4, 2, 6, 5), rng, "float32", input_mask=False)
     inputs = layer_ops.tensors(case)
@@ -636,7 +661,14 @@ AUTO = {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"}
 
 
 @pytest.mark.parametrize(
-    ("what", "env"), [("late", {}), ("clusters", AUTO), ("one_thread", {}), ("stock", {})]
+    ("what", "env"),
+    [
+        ("late", {}),
+        ("clusters", AUTO),
+        ("sizes", {"TF_XLA_FLAGS": f"{AUTO['TF_XLA_FLAGS']} --tf_xla_min_cluster_size=1"}),
+        ("one_thread", {}),
+        ("stock", {}),
+    ],
 )
 def test_in_a_process_of_its_own(what, env):
     subproc.run_module("transforms.xla_child", what, **env)

@@ -1,6 +1,6 @@
 """Child process: what needs a process of its own under XLA.
 
-Usage: python -m transforms.xla_child late|clusters|one_thread|stock
+Usage: python -m transforms.xla_child late|clusters|sizes|one_thread|stock
 """
 
 import os
@@ -72,6 +72,23 @@ def clusters():
     assert chosen and all("_XlaRun" in ops and OURS not in ops for ops in chosen), chosen
 
 
+def sizes():
+    """TensorFlow chooses to compile a call whose sizes are computed, which runs without XLA then."""
+    import tensorflow as tf
+
+    import tf_rnn_ops
+
+    def size(inputs):
+        found = tf_rnn_ops.raw_ops.CudnnRNNParamsSize(
+            num_layers=1, num_units=3, input_size=inputs + 1, T=tf.float32, S=tf.int32
+        )
+        return found + 1
+
+    function = tf.function(size)
+    for _ in range(3):  # the first calls are not compiled
+        assert function(tf.constant(1)) == 4 * 3 * (2 + 3 + 2) + 1
+
+
 def one_thread():
     import tensorflow as tf
 
@@ -109,4 +126,5 @@ def stock():
 
 
 if __name__ == "__main__":
-    {"late": late, "clusters": clusters, "one_thread": one_thread, "stock": stock}[sys.argv[1]]()
+    found = {f.__name__: f for f in (late, clusters, sizes, one_thread, stock)}
+    found[sys.argv[1]]()

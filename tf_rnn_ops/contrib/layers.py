@@ -174,6 +174,8 @@ class _CudnnRNN(tf.Module):
         )
         if _in_v1_graph():
             with self._variable_scope():
+                # An opaque buffer has no parts that a partitioner could make.
+                tf.compat.v1.get_variable_scope().set_partitioner(None)
                 kernel = tf.compat.v1.get_variable(
                     "opaque_kernel",
                     dtype=self._dtype,

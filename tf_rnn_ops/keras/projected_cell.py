@@ -40,10 +40,10 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
 
         Args:
             units: Size of the cell state, H.
-            num_proj: Size of the output, or 0 for no projection.
+            num_proj: Size of the output; 0 or None for no projection.
             use_peepholes: Whether the gates see the cell state.
-            cell_clip: Limit of the cell state; 0 means none.
-            proj_clip: Limit of the projected output; 0 means none.
+            cell_clip: Limit of the cell state; 0 and None mean none.
+            proj_clip: Limit of the projected output; 0 and None mean none.
             projection_initializer: Initializer of the projection.
             projection_regularizer: Its regularizer, or None.
             projection_constraint: Its constraint, or None.
@@ -56,13 +56,13 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
             ValueError: An argument is not as above.
         """
         super().__init__(units, **kwargs)
-        self.num_proj = int(num_proj)
+        self.num_proj = int(num_proj or 0)
         if self.num_proj < 0:
             raise ValueError(f"num_proj must be 0 or more, but it is {num_proj}.")
         self.use_peepholes = bool(use_peepholes)
         # The attributes of the op are float32.
-        self.cell_clip = float(np.float32(cell_clip))
-        self.proj_clip = float(np.float32(proj_clip))
+        self.cell_clip = float(np.float32(cell_clip or 0))
+        self.proj_clip = float(np.float32(proj_clip or 0))
         for name in ("cell_clip", "proj_clip"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be 0 or more, but it is {getattr(self, name)}.")

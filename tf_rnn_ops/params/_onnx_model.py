@@ -23,8 +23,8 @@ def recurrent_nodes(model, names):
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
 
     Raises:
-        ValueError: There are none, a name is unknown, a weight is no constant of the graph, or states
-            to begin with are constants other than 0.
+        ValueError: There are none, a name is unknown, a weight is no constant of the graph, states to
+            begin with are constants other than 0, or lengths are constants below T.
     """
     graph = model.graph
     nodes = [node for node in graph.node if node.op_type in _OP_TYPES]
@@ -43,7 +43,18 @@ def recurrent_nodes(model, names):
     for node in graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
             constants[node.output[0]] = node.attribute[0].t
-    return [_read(node, constants) for node in nodes]
+    steps = _known_steps(graph)
+    return [_read(node, constants, steps.get(next(iter(node.input), ""))) for node in nodes]
+
+
+def _known_steps(graph):
+    """{name of a tensor: its first dimension}, T of an X, where the model says it."""
+    found = {}
+    for value in (*graph.input, *graph.value_info):
+        dims = value.type.tensor_type.shape.dim
+        if dims and dims[0].dim_value:
+            found[value.name] = dims[0].dim_value
+    return found
 
 
 def check_chain(model):
@@ -71,7 +82,7 @@ def _source(node, makers):
         seen.add(name)
 
 
-def _read(node, constants):
+def _read(node, constants, steps):
     inputs = [*node.input, *[""] * 8]  # what is left out is '' or missing
     weights = []
     for k, what in ((1, "W"), (2, "R"), (3, "B"), (7, "P")):
@@ -81,6 +92,11 @@ def _read(node, constants):
                 f"{what} of the node {node.name!r} is {name!r}, which is no constant of the graph."
             )
         weights.append(_array(constants[name]) if name else None)
+    if inputs[4] in constants and not _are_all(constants[inputs[4]], steps):
+        raise ValueError(
+            f"sequence_lens of the node {node.name!r} is a constant, which no weights hold: make it an "
+            "input of the graph and pass the lengths, or a mask, with each call."
+        )
     for k, what in ((5, "initial_h"), (6, "initial_c")):
         if inputs[k] in constants and not _is_zero(constants[inputs[k]]):
             raise ValueError(
@@ -96,6 +112,12 @@ def _read(node, constants):
                 list(value) if field.endswith("s") and len(field) > 1 else value
             )
     return node.op_type, *weights, attributes
+
+
+def _are_all(tensor, steps):
+    """Whether lengths, which are int32, are those of all steps."""
+    raw = np.frombuffer(tensor.raw_data, "<i4") if tensor.raw_data else tensor.int32_data
+    return bool(np.all(np.asarray(raw) == steps))
 
 
 def _is_zero(tensor):

@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import pathlib
 from typing import Any, Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 import tf_rnn_ops
 from tf_rnn_ops.portable._report import Comparison
@@ -36,23 +38,35 @@ def check_saved_model(
         seed: Of those random numbers.
 
     Returns:
-        A list of Comparison, one for each output of each signature.
+        A list of Comparison, one for each output of each signature, of every graph if there are
+        several, such as those of TensorFlow 1 for training and serving.
 
     Raises:
         ValueError: `inputs` has a name that no signature has, or lacks one whose shape is unknown, or
             a model cannot be loaded or does not run on the arguments.
     """
     tf_rnn_ops.enable_stock_ops()
-    models = [_load(folder, which) for folder, which in zip((source, target), _WHICH)]
+    graphs = {
+        tags: [_load(folder, which, tags) for folder, which in zip((source, target), _WHICH)]
+        for tags in _tags_of(source)
+    }
     inputs = dict(inputs or {})
-    signatures = models[0].signatures
-    known = {key for s in signatures.values() for key in s.structured_input_signature[1]}
+    signatures = [s for models in graphs.values() for s in models[0].signatures.values()]
+    known = {key for s in signatures for key in s.structured_input_signature[1]}
     if unknown := sorted(set(inputs) - known):
         raise ValueError(
             f"No signature has an argument {unknown[0]!r}; they have {', '.join(sorted(known))}."
         )
     found = []
-    for name, signature in signatures.items():
+    for tags, models in graphs.items():
+        where = f"{', '.join(tags)}: " if tags else ""
+        found += _compare_signatures(models, where, inputs, seed)
+    return found
+
+
+def _compare_signatures(models, where, inputs, seed):
+    found = []
+    for name, signature in models[0].signatures.items():
         specs = signature.structured_input_signature[1]
         rng = np.random.default_rng(seed)
         arguments = {key: _argument(inputs, key, spec, rng) for key, spec in specs.items()}
@@ -62,7 +76,7 @@ def check_saved_model(
                 results.append(model.signatures[name](**arguments))
         for output in sorted(results[0]):
             pair = [result[output] for result in results]
-            found.append(compare(f"{name}: {output}", *pair))
+            found.append(compare(f"{where}{name}: {output}", *pair))
     return found
 
 
@@ -115,9 +129,18 @@ def compare(name, before, after):
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
 
 
-def _load(folder, which):
+def _tags_of(folder):
+    """The tags of each graph of a SavedModel, which has several in TensorFlow 1; None for a single one."""
+    model = saved_model_pb2.SavedModel.FromString(
+        (pathlib.Path(folder) / "saved_model.pb").read_bytes()
+    )
+    found = [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
+    return found if len(found) > 1 else [None]
+
+
+def _load(folder, which, tags):
     try:
-        return tf.saved_model.load(str(folder))
+        return tf.saved_model.load(str(folder), tags and list(tags))
     except Exception as error:  # of a broken file TensorFlow raises errors of any kind
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"The {which} model cannot be loaded: {reason}") from error

@@ -92,6 +92,7 @@ def rewrite_graph_def(
     for (host, nodes), original in zip(hosts, originals):
         place = "" if host is None else host.signature.name
         shapes = _sizes.Shapes(graph_def, original)
+        trained = set() if inference else _read_by_gradients(nodes)
         for node in nodes:
             if clear_devices:
                 node.device = ""
@@ -108,6 +109,10 @@ def rewrite_graph_def(
                 continue
             try:
                 _check_node(node)
+                if to == "tensorflow" and node.name in trained:
+                    raise plain.UnknownSize(
+                        "a gradient that was kept reads its reserve space; to='tf_rnn_ops' takes both"
+                    )
                 if to == "tensorflow":
                     became = _to_plain(node, name, shapes, stand_ins, inference, host)
                 else:
@@ -116,8 +121,8 @@ def rewrite_graph_def(
                 report.kept.append(Kept(place, node.name, op, str(reason)))
                 continue
             report.changed.append(Change(place, node.name, op, became))
-        if to == "tensorflow":
-            _drop_packing(host, nodes, place, report)
+    if to == "tensorflow":
+        _drop_packing(hosts, report)
     if stand_ins.functions:  # extend([]) would give a graph without functions an empty library
         result.library.function.extend(stand_ins.functions)
     return result, report
@@ -179,19 +184,58 @@ def _dtype(node):
     return tf.as_dtype(node.attr["T"].type)
 
 
-def _drop_packing(host, nodes, place, report):
+def _read_by_gradients(nodes):
+    """Names of the nodes whose reserve space a gradient op among the nodes reads."""
+    found = set()
+    for node in nodes:
+        if node.op.removeprefix(_OURS) in (*_BACKPROP, _LAYER_BACKPROP):
+            # NODE:3 in a graph, NODE:reserve_space:0 in a function.
+            parts = [ref.split(":") for ref in _data_inputs(node)]
+            found |= {
+                name
+                for name, *output in parts
+                if output and output[0] in ("3", "4", *_FORWARD_OUTPUTS[3:])
+            }
+    return found
+
+
+def _drop_packing(hosts, report):
     """Removes the nodes that pack weights for what has become ordinary ops."""
-    used = {ref.removeprefix("^").split(":")[0] for node in nodes for ref in node.input}
+    needed = any(
+        kept.op.removeprefix(_OURS) in (_LAYER_PACKED, _CUDNN_PACKED) for kept in report.kept
+    )
+    for host, nodes in hosts:
+        place = "" if host is None else host.signature.name
+        used = {ref.removeprefix("^").split(":")[0] for node in nodes for ref in node.input}
+        if host is not None:
+            used |= {ref.split(":")[0] for ref in host.ret.values()}
+        for node in [n for n in nodes if n.op.removeprefix(_OURS) in _PACKING]:
+            op = node.op
+            if node.name not in used:
+                report.changed.append(
+                    Change(place, node.name, op, "nothing, since nobody reads it")
+                )
+                nodes.remove(node)
+            elif needed:
+                report.kept.append(Kept(place, node.name, op, "an op that was kept may read it"))
+            else:
+                _make_empty(node, host)
+                report.changed.append(
+                    Change(place, node.name, op, "no weights, which nobody needs")
+                )
+
+
+def _make_empty(node, host):
+    """Packed weights that are only handed on, to a function that does without them now."""
+    node.op = "Const"
+    control = [ref for ref in node.input if ref.startswith("^")]
+    node.attr.clear()
+    node.attr["dtype"].type = tf.uint8.as_datatype_enum
+    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([], tf.uint8, [0]))
+    del node.input[:]
+    node.input.extend(control)
     if host is not None:
-        used |= {ref.split(":")[0] for ref in host.ret.values()}
-    for node in [n for n in nodes if n.op.removeprefix(_OURS) in _PACKING]:
-        if node.name in used:
-            report.kept.append(Kept(place, node.name, node.op, "an op that was kept reads it"))
-        else:
-            report.changed.append(
-                Change(place, node.name, node.op, "nothing, since nobody reads it")
-            )
-            nodes.remove(node)
+        _rename_outputs(host, node.name, ("packed",))
 
 
 def _to_ours(node, name, stand_ins, host):

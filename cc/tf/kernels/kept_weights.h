@@ -4,12 +4,12 @@
 // TensorFlow does not write to the memory of a resource variable's value while another tensor
 // refers to it: assign replaces the value, and assign_add, optimizers and scatter updates copy it
 // first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
-// training_op_helpers.h). Constants never change. A variable that is given a numpy array gets a
-// copy of it. (A tensor that shares memory with another library, through DLPack, must not be
-// written to from there; TensorFlow's own optimisations count on that too.) So a tensor that refers
-// to the buffer of an entry has the content that was packed, as long as the entry refers to that
-// buffer too. Once nobody else refers to it, these weights cannot come again, and the next call
-// that packs and keeps drops the entry.
+// training_op_helpers.h). Constants never change. (A tensor that shares memory with an array must
+// not be written to from there, be it through DLPack or as a value that a session was fed;
+// TensorFlow's own optimisations count on that too. Variable.assign copies.) So a tensor that
+// refers to the buffer of an entry has the content that was packed, as long as the entry refers to
+// that buffer too. Once nobody else refers to it, these weights cannot come again, and the next
+// call that packs and keeps drops the entry.
 //
 // A variable that was ever updated sparsely (scatter, slice assignment, sparse gradients) gives a
 // copy at each reading from then on. Its weights are packed at each call. Entries that share a
