@@ -201,6 +201,9 @@ inline Shapes BlockShapes(const Sizes& s) {
   return shapes;
 }
 
+// Of the two types that LinearRecurrence has.
+inline Dtype LinearType(Dtype drawn) { return drawn == kFloat64 ? kFloat64 : kFloat32; }
+
 // Of the modes that LinearRecurrence has.
 inline RnnAttrs DrawLinearAttrs(FuzzedDataProvider& bytes) {
   RnnAttrs attrs;

@@ -274,9 +274,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (bytes.ConsumeIntegralInRange<int>(0, 3)) {
     case 0:
       if (bytes.ConsumeBool()) {
-        // In the two types that the op has.
-        rnn_ops::fuzzing::RunLinear(
-            bytes, dtype == rnn_ops::kFloat64 ? rnn_ops::kFloat64 : rnn_ops::kFloat32);
+        rnn_ops::fuzzing::RunLinear(bytes, rnn_ops::fuzzing::LinearType(dtype));
       } else {
         rnn_ops::fuzzing::RunBlock(bytes, dtype);
       }

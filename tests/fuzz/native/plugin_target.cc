@@ -401,9 +401,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       rnn_ops::fuzzing::RunBlock(bytes, dtype);
       break;
     case 1:
-      // In the two types that the op has.
-      rnn_ops::fuzzing::RunLinear(
-          bytes, dtype == rnn_ops::kFloat64 ? rnn_ops::kFloat64 : rnn_ops::kFloat32);
+      rnn_ops::fuzzing::RunLinear(bytes, rnn_ops::fuzzing::LinearType(dtype));
       break;
     case 2:
     case 3:
