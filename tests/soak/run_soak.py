@@ -10,6 +10,7 @@ is null then).
 """
 
 import argparse
+import contextlib
 import ctypes
 import gc
 import json
@@ -34,7 +35,7 @@ PROBLEMS, LARGEST = 60, 200_000
 # One choice in so many is a model, which then runs so often; one of its runs in so many has a limit.
 MODELS, RUNS, LIMITED = 100, 50, 100
 LONGEST_MS = 8
-SAMPLE_SECONDS = 2.0
+SAMPLE_SECONDS = 4.0
 # In bytes that malloc has given. TensorFlow itself leaks a rendezvous and a status of each run that is
 # cancelled, some 310 bytes. Shorter runs tell nothing. Resident memory grows by more, as free memory
 # is cut up.
@@ -111,11 +112,42 @@ def _subjects(seed):
     return found
 
 
+class Rests:
+    """Lets threads work, and all of them rest while memory is read: what they hold would hide a leak."""
+
+    def __init__(self):
+        self._changed, self._working, self._resting = threading.Condition(), 0, False
+
+    @contextlib.contextmanager
+    def work(self):
+        with self._changed:
+            self._changed.wait_for(lambda: not self._resting)
+            self._working += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._working -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def rest(self):
+        with self._changed:
+            self._resting = True
+            self._changed.wait_for(lambda: not self._working)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._resting = False
+                self._changed.notify_all()
+
+
 class Soak:
     def __init__(self, subjects, seed):
         self.subjects, self.seed = subjects, seed
         self.counts, self.wrong, self.cancelled, self.models = {}, [], [], []
-        self.stop = threading.Event()
+        self.stop, self.rests = threading.Event(), Rests()
 
     def _check(self, subject, thread, run):
         line, _, _, want = subject
@@ -145,10 +177,11 @@ class Soak:
         self.counts[thread] = 0
         while not self.stop.is_set():
             subject = self.subjects[rng.integers(len(self.subjects))]
-            if rng.integers(MODELS) == 0:
-                self._serve(subject, thread, rng)
-            else:
-                self._check(subject, thread, lambda: calls.result_bytes(subject[1]()))
+            with self.rests.work():
+                if rng.integers(MODELS) == 0:
+                    self._serve(subject, thread, rng)
+                else:
+                    self._check(subject, thread, lambda: calls.result_bytes(subject[1]()))
 
     def run(self, threads, seconds):
         """Returns samples of (calls so far, cancelled ones among them, bytes in use, resident bytes)."""
@@ -158,8 +191,10 @@ class Soak:
         samples, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(SAMPLE_SECONDS)
-            calls_so_far = sum(self.counts.values())
-            samples.append((calls_so_far, len(self.cancelled), in_use(), _resident_bytes()))
+            with self.rests.rest():
+                gc.collect()
+                calls_so_far = sum(self.counts.values())
+                samples.append((calls_so_far, len(self.cancelled), in_use(), _resident_bytes()))
         self.stop.set()
         for worker in workers:
             worker.join()
