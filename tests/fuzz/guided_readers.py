@@ -44,7 +44,9 @@ def run_one(data):
 
 
 def main():
-    atheris.Setup(sys.argv, run_one)
+    # libFuzzer puts this before the arguments of the processes that it starts to merge corpora.
+    again = f"{sys.executable} -m fuzz.guided_readers"
+    atheris.Setup([again, *sys.argv[1:]], run_one)
     atheris.Fuzz()
 
 
