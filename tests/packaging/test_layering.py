@@ -130,7 +130,7 @@ PY_RULES = {
         {"__init__", "params", "plain", "portable", "raw_ops"},
         {"google", "numpy", "tensorflow"},
     ),
-    "info": ({"__init__", "_gpu_info", "_loader"}, {"numpy", "tensorflow"}),
+    "info": ({"__init__", "_gpu_info", "_loader", "_xla"}, {"numpy", "tensorflow"}),
     "_gpu_info": (set(), set()),
 }
 

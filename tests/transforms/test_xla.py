@@ -297,7 +297,8 @@ def test_sizes_must_be_constants():
             num_layers=1, num_units=units, input_size=2, T=tf.float32, S=tf.int32
         )
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match="num_units must be a constant"):
+    # So that a cluster that TensorFlow chose itself runs without XLA then.
+    with pytest.raises(tf.errors.UnimplementedError, match="num_units must be a constant"):
         size(tf.constant(3))
 
 
