@@ -144,3 +144,12 @@ def test_two_graphs_of_tensorflow_1(tmp_path, rng):
     report = portable.rewrite_saved_model(tmp_path / "model", tmp_path / "new", inputs=inputs)
     assert report.ok and len(report.changed) == 2, report
     assert [c.name for c in report.compared] == ["train: run: y", "serve: run: y"]
+
+
+def test_a_check_of_what_cannot_be_read(nested, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "saved_model.pb").write_bytes(b"\xff\xff\xff")
+    for pair, which in (((broken, nested), "original"), ((nested, broken), "rewritten")):
+        with pytest.raises(ValueError, match=f"The {which} model cannot be loaded: "):
+            portable.check_saved_model(*pair)

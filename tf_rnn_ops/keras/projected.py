@@ -30,10 +30,10 @@ class ProjectedLSTM(OwnCell):
 
         Args:
             units: Size of the cell state, H.
-            num_proj: Size of the output, or 0 for no projection.
+            num_proj: Size of the output; 0 or None for no projection.
             use_peepholes: Whether the gates see the cell state.
-            cell_clip: Limit of the cell state; 0 means none.
-            proj_clip: Limit of the projected output; 0 means none.
+            cell_clip: Limit of the cell state; 0 and None mean none.
+            proj_clip: Limit of the projected output; 0 and None mean none.
             **kwargs: Any other argument of ProjectedLSTMCell, or of keras.layers.LSTM except use_cudnn.
 
         Raises:

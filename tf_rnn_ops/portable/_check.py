@@ -2,12 +2,11 @@
 
 import contextlib
 import os
-import pathlib
 from typing import Any, Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.saved_model import loader_impl
 
 import tf_rnn_ops
 from tf_rnn_ops.portable._report import Comparison
@@ -131,16 +130,18 @@ def compare(name, before, after):
 
 def _tags_of(folder):
     """The tags of each graph of a SavedModel, which has several in TensorFlow 1; None for a single one."""
-    model = saved_model_pb2.SavedModel.FromString(
-        (pathlib.Path(folder) / "saved_model.pb").read_bytes()
-    )
+    model = _loaded(_WHICH[0], loader_impl.parse_saved_model, str(folder))
     found = [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
     return found if len(found) > 1 else [None]
 
 
 def _load(folder, which, tags):
+    return _loaded(which, tf.saved_model.load, str(folder), tags and list(tags))
+
+
+def _loaded(which, load, *arguments):
     try:
-        return tf.saved_model.load(str(folder), tags and list(tags))
+        return load(*arguments)
     except Exception as error:  # of a broken file TensorFlow raises errors of any kind
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"The {which} model cannot be loaded: {reason}") from error
