@@ -121,10 +121,19 @@ def _draw(dice):
             keys["proj_clip"] = dice.one_of((0.0, 0.25)) if keys["P"] else 0.0
         elif keys["cell"] == "lstm":
             keys["norm"] = dice.one_of(("yes", "no"))
+            if keys["norm"] == "yes":
+                keys["epsilon"] = dice.one_of((1.0, 0.125, 1e-3))
+                if keys["epsilon"] < 0.1:
+                    # A row whose values are nearly equal has its roundings enlarged in each step.
+                    keys["T"] = min(keys["T"], 2)
+                    keys["lengths"] = _lengths(dice, op, keys["T"], batch)
         kept = keys["cell"] == "gru" or keys.get("norm") == "no"
         if kept and dice.chance(30):
-            keys["zoneout"] = dice.one_of((0.25, 0.5, 1.0))
-            keys["drawn"] = dice.one_of(("yes", "no")) if keys["run"] != "packed" else "no"
+            keys["zoneout_h"] = dice.one_of((0.0, 0.25, 0.5, 1.0))
+            if keys["cell"] == "lstm":
+                keys["zoneout_c"] = dice.one_of((0.0, 0.25, 0.5, 1.0))
+            if keys["zoneout_h"] or keys.get("zoneout_c"):
+                keys["drawn"] = dice.one_of(("yes", "no")) if keys["run"] != "packed" else "no"
     elif op == LAYER and dice.chance(40):
         keys["cell"], keys["activation"] = "rnn", dice.one_of(ACTIVATIONS)
     if op == BLOCK and dice.chance(30):
@@ -139,7 +148,7 @@ def _draw(dice):
 
 def _stays_bounded(keys):
     """Whether states, and the errors in them, do not grow with the steps."""
-    usual = {"activation", "recurrent_activation", "zoneout", "norm"}.isdisjoint(keys)
+    usual = {"activation", "recurrent_activation", "zoneout_h", "norm"}.isdisjoint(keys)
     return usual and keys.get("cell", "lstm") in ("lstm", "gru") and keys["I"] * keys["H"] < 2500
 
 
@@ -180,7 +189,8 @@ def _choices(p):
     if p.op == LAYER:
         found |= {"mask": p.mask, "bias": p.bias, "projection": bool(p.P)}
         found |= {"activation": p.activation, "recurrent_activation": p.recurrent_activation}
-        found |= {"norm": p.norm, "zoneout": bool(p.zoneout), "drawn": p.drawn}
+        found |= {"norm": p.norm, "epsilon": p.epsilon, "drawn": p.drawn}
+        found |= {"zoneout_h": bool(p.zoneout_h), "zoneout_c": bool(p.zoneout_c)}
     if p.op == LINEAR:
         found |= {"slopes": p.slopes, "adjoint": p.adjoint}
     if p.op in (LAYER, BLOCK):

@@ -48,7 +48,9 @@ class Problem:
     proj_clip: float = _key(0.0, (LAYER,), smallest=0)
     peephole: str = _key("no", (LAYER, BLOCK), one_of=("yes", "no"))
     norm: str = _key("no", (LAYER,), one_of=("yes", "no"))
-    zoneout: float = _key(0.0, (LAYER,), smallest=0)
+    epsilon: float = _key(1.0, (LAYER,), smallest=0)
+    zoneout_h: float = _key(0.0, (LAYER,), smallest=0)
+    zoneout_c: float = _key(0.0, (LAYER,), smallest=0)
     drawn: str = _key("no", (LAYER,), one_of=("yes", "no"))
     order: str = _key("time", _RNN, one_of=("time", "batch"))
     slopes: str = _key("all", (LINEAR,), one_of=("all", "gates", "states", "none"))
@@ -88,15 +90,20 @@ class Problem:
             self.cell != "lstm" or self.P or self.clip or self.peephole == "yes"
         ):
             raise ValueError("norm is yes, expected an lstm without P, clip and peephole")
-        keeps = self.cell in ("lstm", "gru") and not self.P and not self.clip
-        if self.zoneout and not (
-            self.zoneout <= 1 and keeps and self.peephole == self.norm == "no"
-        ):
+        if self.epsilon != 1 and not (self.norm == "yes" and 0 < self.epsilon <= 1):
             raise ValueError(
-                f"zoneout is {self.zoneout}, expected at most 1, with an lstm without P, clip, peephole and "
+                f"epsilon is {self.epsilon}, expected 1 without norm, otherwise above 0 and at most 1"
+            )
+        keeps = self.cell in ("lstm", "gru") and not self.P and not self.clip
+        zoneout = max(self.zoneout_h, self.zoneout_c)
+        if zoneout and not (zoneout <= 1 and keeps and self.peephole == self.norm == "no"):
+            raise ValueError(
+                f"a zoneout is {zoneout}, expected at most 1, with an lstm without P, clip, peephole and "
                 "norm, or a gru"
             )
-        if self.drawn == "yes" and (not self.zoneout or self.run == "packed"):
+        if self.zoneout_c and self.cell != "lstm":
+            raise ValueError(f"zoneout_c is {self.zoneout_c}, expected 0 without lstm")
+        if self.drawn == "yes" and (not zoneout or self.run == "packed"):
             raise ValueError("drawn is yes, expected a zoneout and a run that is not packed")
         if self.proj_clip and not self.P:
             raise ValueError(f"proj_clip is {self.proj_clip}, expected 0 without P")

@@ -20,6 +20,10 @@ from problem import draw, grammar, values
          "activation=linear H=5",
          "op=LayerRNN cell=gru_reset_before T=3 B=2 I=4 H=5 activation=linear "
          "recurrent_activation=hard_sigmoid"),
+        ("op=LayerRNN T=3 B=2 I=4 H=5 drawn=yes zoneout_c=1 zoneout_h=.25",
+         "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 zoneout_h=0.25 zoneout_c=1 drawn=yes"),
+        ("op=LayerRNN T=3 B=2 I=4 H=5 epsilon=1e-3 norm=yes",
+         "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 norm=yes epsilon=0.001"),
         ("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=.5 peephole=yes",
          "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
         ("op=LinearRecurrence adjoint=yes slopes=gates H=5 B=2 T=3 cell=gru",
@@ -41,7 +45,12 @@ def test_is_printed_in_one_order_without_defaults(line, printed):
      "op=BlockLSTMV2 mask=both", "mask=both", "lengths=3 T=2", "lengths=1,2 B=3 T=2",
      "lengths=1,2,1 B=2 T=2", "dropout=1", "op=LayerRNN dropout=0.5", "op=Other",
      "run=backwards", "sizes=3", "op=LinearRecurrence I=2", "op=LinearRecurrence cell=relu",
-     "op=LinearRecurrence type=float16", "op=LinearRecurrence slopes=some", "adjoint=yes"],
+     "op=LinearRecurrence type=float16", "op=LinearRecurrence slopes=some", "adjoint=yes",
+     "op=LayerRNN norm=yes epsilon=0", "op=LayerRNN epsilon=0.5",
+     "op=LayerRNN norm=yes epsilon=2", "op=LayerRNN zoneout_h=1.5",
+     "op=LayerRNN cell=gru zoneout_c=0.5", "op=LayerRNN cell=tanh zoneout_h=0.5",
+     "op=LayerRNN norm=yes zoneout_c=0.5", "op=LayerRNN drawn=yes",
+     "op=LayerRNN zoneout_h=0.5 drawn=yes run=packed"],
 )  # fmt: skip
 def test_refuses_what_is_no_problem(line):
     with pytest.raises(ValueError, match="not a problem"):
@@ -92,3 +101,5 @@ def test_the_sets_have_every_value_of_every_key():
     # Zero steps or rows, lengths of 0, projections, dropout and clips are among them.
     assert {p.T * p.B > 0 for p in drawn} == {p.P > 0 for p in drawn} == {True, False}
     assert any(p.dropout for p in drawn) and any(p.clip for p in drawn)
+    assert {p.epsilon for p in drawn if p.norm == "yes"} >= {0.125, 0.001}
+    assert any(p.zoneout_h != p.zoneout_c > 0 for p in drawn)

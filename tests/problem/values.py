@@ -135,10 +135,9 @@ def _layer(p, draw):
         # The attributes are float32.
         cell_clip=float(np.float32(p.clip)),
         proj_clip=float(np.float32(p.proj_clip)),
-        zoneout_h=float(np.float32(p.zoneout)),
-        zoneout_c=float(np.float32(p.zoneout)) if p.cell == "lstm" else 0.0,
-        # With a small one rounding errors would grow from step to step.
-        layer_norm_epsilon=1.0 if p.norm == "yes" else 1e-3,
+        zoneout_h=float(np.float32(p.zoneout_h)),
+        zoneout_c=float(np.float32(p.zoneout_c)),
+        layer_norm_epsilon=float(np.float32(p.epsilon)),
     )
 
 

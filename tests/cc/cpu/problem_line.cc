@@ -58,8 +58,8 @@ class Words {
     return number;
   }
 
-  double Real(const std::string& key) {
-    const std::string text = Text(key, "0");
+  double Real(const std::string& key, const std::string& otherwise = "0") {
+    const std::string text = Text(key, otherwise);
     char* end = nullptr;
     const double number = std::strtod(text.c_str(), &end);
     if (text.empty() || *end != 0 || !(number >= 0)) error_ = key + " is " + text;
@@ -138,7 +138,6 @@ void ParseLayer(Words* words, ProblemLine* line) {
   p.num_proj = words->Number("P", 0, 0);
   p.has_peepholes = words->OneOf("peephole", {"no", "yes"}) == 1;
   p.has_layer_norm = words->OneOf("norm", {"no", "yes"}) == 1;
-  if (p.has_layer_norm) p.layer_norm_epsilon = 1;
   p.cell_clip = static_cast<float>(words->Real("clip"));
   p.proj_clip = static_cast<float>(words->Real("proj_clip"));
   if (p.mode != RnnMode::kLstm && (p.num_proj > 0 || p.has_peepholes || p.cell_clip > 0)) {
@@ -148,12 +147,19 @@ void ParseLayer(Words* words, ProblemLine* line) {
   if (p.has_layer_norm && (p.mode != RnnMode::kLstm || !plain)) {
     words->Refuse("norm without lstm, or with P, peephole or clip");
   }
-  p.zoneout_h = static_cast<float>(words->Real("zoneout"));
-  if (p.mode == RnnMode::kLstm) p.zoneout_c = p.zoneout_h;
+  p.layer_norm_epsilon = static_cast<float>(words->Real("epsilon", "1"));
+  const float epsilon = p.layer_norm_epsilon;
+  if (epsilon != 1 && !(p.has_layer_norm && epsilon > 0 && epsilon <= 1)) {
+    words->Refuse("epsilon without norm, not above 0 or above 1");
+  }
+  p.zoneout_h = static_cast<float>(words->Real("zoneout_h"));
+  p.zoneout_c = static_cast<float>(words->Real("zoneout_c"));
+  if (p.zoneout_c > 0 && p.mode != RnnMode::kLstm) words->Refuse("zoneout_c without lstm");
   p.zoneout_drawn = words->OneOf("drawn", {"no", "yes"}) == 1;
   const bool may_keep = p.mode == RnnMode::kLstm || p.mode == RnnMode::kGru;
-  if (p.has_zoneout() && (p.zoneout_h > 1 || !may_keep || !plain || p.has_layer_norm)) {
-    words->Refuse("zoneout above 1, without lstm or gru, or with P, peephole, clip or norm");
+  const float zoneout = std::max(p.zoneout_h, p.zoneout_c);
+  if (zoneout > 0 && (zoneout > 1 || !may_keep || !plain || p.has_layer_norm)) {
+    words->Refuse("a zoneout above 1, without lstm or gru, or with P, peephole, clip or norm");
   }
   if (p.zoneout_drawn && (!p.has_zoneout() || line->run == ProblemRun::kPacked)) {
     words->Refuse("drawn without zoneout, or with packed");
@@ -278,14 +284,15 @@ std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
   if (p.proj_clip > 0) s << " proj_clip=" << p.proj_clip;
   if (p.has_peepholes) s << " peephole=yes";
   if (p.has_layer_norm) s << " norm=yes";
-  if (p.zoneout_h > 0) s << " zoneout=" << p.zoneout_h;
+  if (p.has_layer_norm && p.layer_norm_epsilon != 1) s << " epsilon=" << p.layer_norm_epsilon;
+  if (p.zoneout_h > 0) s << " zoneout_h=" << p.zoneout_h;
+  if (p.zoneout_c > 0) s << " zoneout_c=" << p.zoneout_c;
   if (p.zoneout_drawn) s << " drawn=yes";
   if (!p.time_major) s << " order=batch";
   if (!p.is_training) s << " run=inference";
   std::ostringstream rest;
   if (layer && p.mode == RnnMode::kGru && p.bias_rows == 1) rest << " bias_rows=1";
   if (!p.bf16_products && p.dtype == kBFloat16) rest << " bf16_products=0";
-  if (p.mode == RnnMode::kLstm && p.zoneout_c != p.zoneout_h) rest << " zoneout_c=" << p.zoneout_c;
   if (p.dropout > 0 || p.zoneout_drawn)
     rest << " dropout_key=" << p.dropout_key[0] << "," << p.dropout_key[1];
   if (!rest.str().empty()) s << " #" << rest.str();

@@ -36,6 +36,10 @@ TEST(ProblemLine, IsPrintedInOneOrderWithoutDefaults) {
               "activation=linear H=5"),
       "op=LayerRNN cell=gru_reset_before T=3 B=2 I=4 H=5 activation=linear "
       "recurrent_activation=hard_sigmoid");
+  EXPECT_EQ(Printed("op=LayerRNN T=3 B=2 I=4 H=5 zoneout_c=1 zoneout_h=.25"),
+            "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 zoneout_h=0.25 zoneout_c=1");
+  EXPECT_EQ(Printed("op=LayerRNN T=3 B=2 I=4 H=5 epsilon=1e-3 norm=yes"),
+            "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 norm=yes epsilon=0.001");
   EXPECT_EQ(Printed("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
             "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes");
   EXPECT_EQ(Printed("op=LinearRecurrence adjoint=yes slopes=gates H=5 B=2 T=3 cell=gru"),
@@ -79,6 +83,15 @@ TEST(ProblemLine, RefusesWhatIsNoProblem) {
                            "op=LinearRecurrence type=float16",
                            "op=LinearRecurrence slopes=some",
                            "adjoint=yes",
+                           "op=LayerRNN norm=yes epsilon=0",
+                           "op=LayerRNN epsilon=0.5",
+                           "op=LayerRNN norm=yes epsilon=2",
+                           "op=LayerRNN zoneout_h=1.5",
+                           "op=LayerRNN cell=gru zoneout_c=0.5",
+                           "op=LayerRNN cell=tanh zoneout_h=0.5",
+                           "op=LayerRNN norm=yes zoneout_c=0.5",
+                           "op=LayerRNN drawn=yes",
+                           "op=LayerRNN zoneout_h=0.5 drawn=yes run=packed",
                            "sizes=3"}) {
     EXPECT_EQ(Printed(text).rfind("not a problem", 0), 0u) << text;
   }
