@@ -141,8 +141,9 @@ bool IsZero(const TensorSpec& output, const RnnAttrs& attrs) {
 Status CheckRunTimeSizes(int64_t length) {
   if (length != kOtherSizes) return Status();
   return InvalidArgument(
-      "Time and batch of all arguments must be those of the sequence, but when the compiled "
-      "function ran an argument had another size there.");
+      "Time and batch of all arguments must be those of the sequence, and lengths 0 or more, but "
+      "when the compiled function ran an argument had another size there, or a length was ",
+      kOtherSizes, ".");
 }
 
 Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t max_time) {
@@ -157,6 +158,7 @@ Status ValidateSequenceLengths(const int32_t* lengths, int64_t batch, int64_t ma
 
 Status TakeSequenceLengths(const int32_t* given, int64_t batch, int64_t max_time,
                            int32_t* lengths) {
+  if (batch == 0) return Status();
   if (given != nullptr) {
     std::copy_n(given, batch, lengths);
     return ValidateSequenceLengths(lengths, batch, max_time);

@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 namespace rnn_ops {
 namespace cpu {
@@ -48,6 +50,24 @@ void Append(const std::string& text, std::string* list) {
   if (!list->empty()) *list += "; ";
   *list += text;
 }
+
+std::string FindOwnFolder() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(&OwnFolder), &info) == 0 || info.dli_fname == nullptr) {
+    return "";
+  }
+  const std::string path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::unique_ptr<char, decltype(&std::free)> absolute(realpath(folder.c_str(), nullptr),
+                                                             &std::free);
+  // Without a folder dlopen would search the system's library path.
+  return absolute == nullptr ? "./" : std::string(absolute.get()) + "/";
+}
+
+// Found when the library is loaded: the loader may know it relative to the current folder, which
+// may be another one at the first call. Never destroyed: calls may run while the process exits.
+const std::string& own_folder = *new std::string(FindOwnFolder());
 
 }  // namespace
 
@@ -170,16 +190,7 @@ VariantChoice ChooseVariant(const VariantSearch& search) {
   return choice;
 }
 
-std::string OwnFolder() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(&OwnFolder), &info) == 0 || info.dli_fname == nullptr) {
-    return "";
-  }
-  const std::string path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  // Without a folder dlopen would search the system's library path, so say "here" explicitly.
-  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
-}
+const std::string& OwnFolder() { return own_folder; }
 
 }  // namespace cpu
 }  // namespace rnn_ops

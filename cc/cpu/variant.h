@@ -44,8 +44,9 @@ struct VariantChoice {
 // Never fails: the baseline is always there. Tries the wanted level, then each lower one.
 VariantChoice ChooseVariant(const VariantSearch& search);
 
-// The folder of the library or program that contains this function, ending in '/'.
-std::string OwnFolder();
+// The folder of the library or program that contains this function when it was loaded: an absolute
+// path that ends in '/'.
+const std::string& OwnFolder();
 
 }  // namespace cpu
 }  // namespace rnn_ops

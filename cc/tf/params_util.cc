@@ -72,12 +72,10 @@ absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape
   if (shape.dims.size() == 1 && (shape.dims[0] == kUnknownDim || shape.dims[0] == expected)) {
     return absl::OkStatus();
   }
-  std::string text;
-  for (const int64_t dim : shape.dims) text += StrCat(text.empty() ? "" : ",", dim);
   return absl::InvalidArgumentError(StrCat(
       "params must be a vector of ", expected, " elements for num_layers = ", config.num_layers,
       ", num_units = ", config.num_units, ", input_size = ", config.input_size,
-      " and these attributes, but its shape is [", text, "]."));
+      " and these attributes, but its shape is ", ToString(shape), "."));
 }
 
 absl::Status CheckParamsSizeFits(int64_t size, bool narrow) {

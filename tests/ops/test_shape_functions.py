@@ -322,6 +322,7 @@ def test_packed_ops_refuse_what_is_known_when_the_graph_is_built():
         sizes = {"num_layers": 1, "num_units": 3, "input_size": 2}
         for params, attrs, message in (
             (_placeholder([83]), {}, "params must be a vector of 84 elements"),
+            (_placeholder([None, None]), {}, r"its shape is \[\?, \?\]"),
             (_placeholder([None]), {"num_units": 0}, "num_units"),
             (_placeholder([None]), {"input_size": -1}, "input_size"),
             (_placeholder([None]), {"num_proj": 4}, "num_proj"),

@@ -279,6 +279,27 @@ def test_variants_are_optional(copied_package):
     assert result.stdout.split() == [str(copied_package / "__init__.py"), "baseline"]
 
 
+def test_a_library_loaded_by_a_relative_path_stays_in_its_folder(tmp_path):
+    """A server may load it so and change its folder before the first call."""
+    for isa in ("avx2", "avx512"):
+        (tmp_path / f"_tf_rnn_ops_{isa}.so").write_bytes(b"not to be opened")
+    script = f"""
+import ctypes
+import os
+import tensorflow as tf
+os.chdir({str(PACKAGE)!r})
+tf.load_op_library("./{LIBRARY}")
+os.chdir({str(tmp_path)!r})
+isa = ctypes.CDLL({str(PACKAGE / LIBRARY)!r}).tf_rnn_ops_cpu_isa
+isa.restype = ctypes.c_char_p
+print(isa().decode())
+"""
+    result = _run("-c", script, path=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split()[-1] == tf_rnn_ops.cpu_isa()
+    assert "tf_rnn_ops: using the" not in result.stderr
+
+
 def test_gradients_may_be_loaded_again():
     """As notebooks do with autoreload."""
     importlib.reload(tf_rnn_ops._gradients)

@@ -520,7 +520,7 @@ TEST(RnnShapes, SequenceLengths) {
 TEST(SequenceLengths, SayThatSizesDiffer) {
   EXPECT_TRUE(CheckRunTimeSizes(0).ok());
   EXPECT_TRUE(CheckRunTimeSizes(kOtherSizes + 1).ok());
-  ExpectInvalid(CheckRunTimeSizes(kOtherSizes), {"Time and batch", "another size"});
+  ExpectInvalid(CheckRunTimeSizes(kOtherSizes), {"Time and batch", "another size", "-2147483648"});
 }
 
 TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
@@ -531,6 +531,7 @@ TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
   ExpectInvalid(TakeSequenceLengths(given, 3, 6, taken), {"sequence_lengths[1] is 7", "[0, 6]"});
   ASSERT_TRUE(TakeSequenceLengths(nullptr, 3, 5, taken).ok());
   EXPECT_EQ(std::count(taken, taken + 3, 5), 3);
+  EXPECT_TRUE(TakeSequenceLengths(nullptr, 0, int64_t{1} << 31, nullptr).ok());
   ExpectInvalid(TakeSequenceLengths(nullptr, 1, int64_t{1} << 31, taken),
                 {"input must have fewer than 2^31 time steps", "2147483648"});
 }

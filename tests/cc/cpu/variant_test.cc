@@ -228,6 +228,7 @@ TEST(Variant, NamesAndOwnFolder) {
   EXPECT_STREQ(Name(Isa::kAvx512), "avx512");
   const std::string folder = OwnFolder();
   ASSERT_FALSE(folder.empty());
+  EXPECT_EQ(folder.front(), '/');
   EXPECT_EQ(folder.back(), '/');
   EXPECT_EQ(access(folder.c_str(), R_OK | X_OK), 0) << folder;
 }
