@@ -1,8 +1,8 @@
 """Laws that relate two calls of the ops, so that no reference is needed.
 
 Each law takes the problem, its numbers (a case) and its results, calls the ops on other numbers
-that follow from them, and compares. Laws that say "same" compare bits; the others allow the errors
-of both calls.
+that follow from them, or in another way (call_laws.py), and compares. Laws that say "same" compare
+bits; the others allow the errors of both calls.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from problem import ops
+from problem import call_laws, ops
 from problem.check import assert_close, assert_same, without_gradients
 from problem.grammar import BLOCK, LAYER, LINEAR, STACK
 from reference import layout
@@ -19,7 +19,7 @@ from reference.block_lstm import FORWARD_NAMES
 from reference.rounding import rounder
 from support import bounds, tf_ops
 from support.linear_case import SLOPES
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import _xla, raw_ops
 
 # Both sides of a law have errors of their own.
 _TWO_CALLS = 2.0
@@ -385,6 +385,17 @@ def tensorflows_op(s):
 
 def applicable(problem):
     """The laws that say something about a problem."""
+    ways_to_call = [call_laws.unknown_shapes]
+    if _xla.unavailable() is None:
+        ways_to_call.append(call_laws.under_xla)
+    if not (problem.op == STACK and problem.dropout):  # which counts calls
+        ways_to_call.append(call_laws.mapped)
+        if problem.run == "training" and problem.op != LINEAR and not problem.has_jumps:
+            ways_to_call.append(call_laws.second_derivatives)
+    return _laws_of_numbers(problem) + ways_to_call
+
+
+def _laws_of_numbers(problem):
     if problem.op == LINEAR:
         laws = [rows_in_another_order] if problem.B > 1 else []
         laws += [scaled_inputs, adjoint]

@@ -5,7 +5,7 @@ import tensorflow as tf
 import tf_rnn_ops
 from problem import values
 from problem.grammar import BLOCK, LAYER, LINEAR
-from support import layer_ops, packed_calls, tf_ops
+from support import calls, layer_ops, packed_calls, tf_ops
 
 
 def _first_calls(run, dropout):
@@ -56,7 +56,7 @@ def _block(p, case, order, raw):
 
 
 def _linear(p, case, order, raw):
-    return case.run()
+    return case.run(calls.function_of(raw, "LinearRecurrence"))
 
 
 def run(problem, case=None, order=None, raw=tf_rnn_ops.raw_ops):

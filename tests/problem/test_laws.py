@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from problem import check, laws, ops
+from problem import call_laws, check, laws, ops
 from problem.grammar import parse
+from tf_rnn_ops import _xla
 
 LINES = [
     "cell=lstm T=7 B=5 I=4 H=9 P=4 lengths=random seed=2",
@@ -28,9 +29,12 @@ def test_what_is_right_passes(line):
 
 def test_every_law_is_among_the_lines():
     found = {law.__name__ for _, law in _laws_of(LINES)}
+    if _xla.unavailable() is not None:
+        found.add("under_xla")
     assert found == {
         "rows_in_another_order", "padding", "cut_in_time", "layer_by_layer", "scaled_gradients",
         "wider_type", "scaled_inputs", "adjoint", "parameter_buffer", "tensorflows_op",
+        "unknown_shapes", "under_xla", "mapped", "second_derivatives",
     }  # fmt: skip
 
 
@@ -43,8 +47,9 @@ def _wrong(results, kind):
 
 
 def _laws_of_results():
-    # That of the buffer looks at no result of a call.
-    return [pair for pair in _laws_of(LINES) if pair[1] is not laws.parameter_buffer]
+    # These look at no result of the plain call.
+    others = (laws.parameter_buffer, call_laws.second_derivatives)
+    return [pair for pair in _laws_of(LINES) if pair[1] not in others]
 
 
 @pytest.mark.parametrize("line,law", _laws_of_results(), ids=lambda x: getattr(x, "__name__", x))
@@ -71,6 +76,26 @@ def test_the_law_of_the_buffer_finds_another_layout(monkeypatch):
         monkeypatch.setattr(laws.layout, "canonical", lambda *args, other=other: other)
         with pytest.raises(AssertionError, match="parameter buffer"):
             laws.parameter_buffer(laws.Subject(problem, case, got, True))
+
+
+def _differentiated():
+    return [line for line, law in _laws_of(LINES) if law is call_laws.second_derivatives]
+
+
+@pytest.mark.parametrize("line", _differentiated())
+def test_second_derivatives_that_are_wrong_are_found(line, monkeypatch):
+    problem = parse(line)
+    case, got, _ = check.check(problem)
+    derivative = call_laws._derivative
+
+    def wrong(*args):
+        found = derivative(*args)
+        name = list(found)[-1]
+        return found | {name: found[name] * 1.001}
+
+    monkeypatch.setattr(call_laws, "_derivative", wrong)
+    with pytest.raises(AssertionError, match="second derivatives"):
+        call_laws.second_derivatives(laws.Subject(problem, case, got, True))
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -33,8 +33,8 @@ class Call:
 
 
 def function_of(ops, op):
-    """What runs an op: of `ops`, or LinearRecurrence, which is in no module for users."""
-    if op != "LinearRecurrence":
+    """What runs an op: of `ops`, where LinearRecurrence may be missing: it is in no module for users."""
+    if op != "LinearRecurrence" or hasattr(ops, op):
         return getattr(ops, op)
     from tf_rnn_ops import _loader
 
