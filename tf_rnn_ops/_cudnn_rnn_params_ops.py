@@ -96,6 +96,8 @@ def CudnnRNNCanonicalToParamsV2(
 ) -> Any:
     """Puts canonical weights and biases together into the `params` of CudnnRNNV3.
 
+    It has gradients for the weights and biases, as CudnnRNNParamsToCanonicalV2 has for params.
+
     Args:
         num_layers: An int32 scalar, L.
         num_units: An int32 scalar, H.
@@ -156,6 +158,8 @@ def CudnnRNNParamsToCanonicalV2(
     name=None,
 ) -> CudnnRNNParamsToCanonicalV2Output:
     """Takes the `params` of CudnnRNNV3 apart into canonical weights and biases.
+
+    It has a gradient for params, for example of a penalty on the matrices alone.
 
     Args:
         num_layers: An int32 scalar, L.

@@ -186,3 +186,37 @@ def _block_lstm_v2_gradient(op, *gradients):
         use_peephole=op.get_attr("use_peephole"),
     )
     return (None, *result)
+
+
+# The params have each canonical number once, so each of these ops takes the other's gradient back.
+
+
+@_gradient_of("CudnnRNNCanonicalToParamsV2")
+def _canonical_to_params_gradient(op, gradient):
+    """Gradients for the weights and biases, in the shapes in which they were given."""
+    sizes, canonical = op.inputs[:3], op.inputs[3:]
+    parts = raw_ops.CudnnRNNParamsToCanonicalV2(
+        **_params_attributes(op, sizes),
+        params=gradient,
+        num_params_weights=op.get_attr("num_params_weights"),
+        num_params_biases=op.get_attr("num_params_biases"),
+    )
+    gradients = zip((*parts.weights, *parts.biases), canonical, strict=True)
+    return (None, None, None, *(tf.reshape(part, tf.shape(given)) for part, given in gradients))
+
+
+@_gradient_of("CudnnRNNParamsToCanonicalV2")
+def _params_to_canonical_gradient(op, *gradients):
+    """The gradient for params; zeros where nothing depends on a part."""
+    parts = [_or_zeros(*pair) for pair in zip(gradients, op.outputs, strict=True)]
+    weights = op.get_attr("num_params_weights")
+    params = raw_ops.CudnnRNNCanonicalToParamsV2(
+        **_params_attributes(op, op.inputs[:3]), weights=parts[:weights], biases=parts[weights:]
+    )
+    return (None, None, None, params)
+
+
+def _params_attributes(op, sizes):
+    names = ("rnn_mode", "input_mode", "direction", "num_proj")
+    attributes = {name: _attribute(op, name) for name in names}
+    return attributes | dict(zip(("num_layers", "num_units", "input_size"), sizes, strict=True))
