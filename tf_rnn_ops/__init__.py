@@ -54,6 +54,9 @@ def cpu_isa() -> str:
     Returns:
         'avx512', 'avx2' or 'baseline'.
 
+    Raises:
+        ImportError: No library of ops is loaded; the text says why.
+
     Example:
         >>> import tf_rnn_ops
         >>> tf_rnn_ops.cpu_isa() in ("avx512", "avx2", "baseline")

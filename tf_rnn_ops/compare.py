@@ -1,6 +1,8 @@
 """`python -m tf_rnn_ops.compare MODEL.keras`: a saved model on Keras's layers and on ours."""
 
 import argparse
+import os
+import pathlib
 import sys
 import zipfile
 
@@ -19,8 +21,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.compare",
         description="Time a saved Keras model on Keras's layers and on those of tf_rnn_ops.",
-        epilog="The batch is random, and so are the targets of the training step. A model that was "
-        "saved without compile trains with SGD on the mean squared error.",
+        epilog="The batch is made up: random floats, ones for integers, which any Embedding takes, and "
+        "empty strings. The targets of the training step are the outputs of the model, or zeros for a "
+        "sparse loss. A model that was saved without compile trains with SGD on the mean squared error.",
     )
     parser.add_argument("model", help="a file that model.save() wrote")
     parser.add_argument("--batch", type=int, default=32, help="rows, where the model is open (32)")
@@ -28,12 +31,17 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=20, help="calls of each model (20)")
     parser.add_argument("--plot", metavar="FILE", help="write a picture of the times")
     options = parser.parse_args(argv)
+    for name in ("batch", "time", "repeats"):
+        if (given := getattr(options, name)) < 1:
+            parser.error(f"--{name} must be at least 1, but it is {given}.")
 
     import keras
 
     from tf_rnn_ops.keras import compare
 
     try:
+        if options.plot is not None:
+            _check_plot(pathlib.Path(options.plot))
         model = _load(options.model)
         if not model.compiled:
             model.compile("sgd", "mean_squared_error")
@@ -47,6 +55,21 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def _check_plot(path):
+    """Refuses what the picture cannot be written to, before all the work."""
+    folder = path.parent
+    if not (folder.is_dir() and os.access(folder, os.W_OK)) or path.is_dir():
+        raise ValueError(f"--plot must be a file in a folder that can be written to, not {path}.")
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+    except ImportError:
+        return  # compare says so
+    formats = FigureCanvasAgg.get_supported_filetypes()
+    suffix = path.suffix[1:].lower()
+    if suffix and suffix not in formats:  # without one matplotlib adds its own
+        raise ValueError(f"--plot must end in one of {', '.join(formats)}, but it is {path}.")
 
 
 def _load(path):

@@ -3,6 +3,7 @@
 Never fails: what cannot be found out is printed with the reason.
 """
 
+import argparse
 import ctypes
 import os
 import pathlib
@@ -50,8 +51,17 @@ def collect() -> list[tuple[str, str]]:
     return facts
 
 
-def main() -> int:
-    """Prints the facts and returns 0."""
+def main(argv: list[str] | None = None) -> int:
+    """Prints the facts and returns 0.
+
+    Args:
+        argv: The arguments, of which only --help is known; those of the process if None.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops.info",
+        description="Print what this installation has, and why something is missing.",
+    )
+    parser.parse_args(argv)
     if hasattr(sys.stdout, "reconfigure"):  # a path may have letters that it has not
         sys.stdout.reconfigure(errors="backslashreplace")
     facts = collect()

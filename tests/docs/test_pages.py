@@ -1,9 +1,11 @@
 """Runs the code of the pages that no other test runs, and checks links and the table of the API."""
 
 import importlib
+import inspect
 import re
 
 import h5py
+import keras
 import numpy as np
 import pages
 import pytest
@@ -105,10 +107,30 @@ def test_links(page):
     assert not missing
 
 
-def test_the_api_table_names_what_exists():
+def _api_table():
+    """{module: the names in its row}."""
     row = r"^\| `(tf_rnn_ops[.\w]*)` \| (.*) \|$"
     rows = re.findall(row, pages.README.read_text(), re.MULTILINE)
-    assert len(rows) >= 6
-    for module, what in rows:
-        for name in re.findall(r"`([A-Za-z_]\w*)`", what):
+    return {module: re.findall(r"`([A-Za-z_]\w*)`", what) for module, what in rows}
+
+
+def test_the_api_table_names_what_exists():
+    assert len(_api_table()) >= 6
+    for module, names in _api_table().items():
+        for name in names:
             assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
+
+
+@pytest.mark.parametrize(
+    "module", ["tf_rnn_ops", "tf_rnn_ops.keras", "tf_rnn_ops.params", "tf_rnn_ops.portable"]
+)
+def test_the_api_table_lacks_no_function_and_no_layer(module):
+    public = importlib.import_module(module)
+    names = {name: getattr(public, name) for name in public.__all__}
+    wanted = {
+        name
+        for name, thing in names.items()
+        if inspect.isfunction(thing)
+        or (inspect.isclass(thing) and issubclass(thing, keras.layers.Layer))
+    }
+    assert wanted and wanted - {*_api_table()[module]} == set()

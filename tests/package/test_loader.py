@@ -64,12 +64,13 @@ except RuntimeError as error:
     assert "The ops of tf_rnn_ops are not loaded." in str(error), error
 else:
     raise AssertionError("the op ran")
-try:
-    tf_rnn_ops.enable_stock_ops()
-except ImportError as error:
-    pass
-else:
-    raise AssertionError("it enabled them")
+for function in (tf_rnn_ops.enable_stock_ops, tf_rnn_ops.cpu_isa):
+    try:
+        function()
+    except ImportError as error:
+        pass
+    else:
+        raise AssertionError(f"{function.__name__} needs no library")
 """
 
 

@@ -120,7 +120,7 @@ PY_RULES = {
         {"_initializers", "_loader", "_seeds", "_xla", "keras", "raw_ops", "params"},
         {"keras", "matplotlib", "numpy", "tensorflow"},
     ),
-    "compare": ({"keras"}, {"keras", "numpy"}),
+    "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
     "contrib": (
         {"_initializers", "_seeds", "contrib", "raw_ops", "params"},
         {"numpy", "tensorflow"},

@@ -101,3 +101,76 @@ def test_a_failed_check_leaves_no_file(frozen):
     assert command.main([*map(str, arguments), "--outputs", "typo:0"]) == 2
     assert not (frozen / "new.pb").exists()
     assert command.main([*map(str, arguments), "--outputs", *graphs.OUTPUTS]) == 0
+
+
+def _refusal(arguments, capsys):
+    """The one line of a call that is refused."""
+    assert command.main([str(a) for a in arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_a_graph_without_outputs_is_said_to_be_unchecked(frozen, capsys):
+    arguments = [str(frozen / "graph.pb"), str(frozen / "new.pb")]
+    assert command.main(arguments) == 0
+    assert "  not checked: give --outputs TENSOR" in capsys.readouterr().out
+    (frozen / "new.pb").unlink()
+    assert command.main([*arguments, "--no-check"]) == 0
+    assert "not checked" not in capsys.readouterr().out
+
+
+def test_a_model_without_signatures_is_said_to_be_unchecked(tmp_path, rng, capsys):
+    tf.saved_model.save(nested_model.Model(rng), str(tmp_path / "model"), signatures={})
+    assert command.main([str(tmp_path / "model"), str(tmp_path / "new")]) == 0
+    assert "  not checked: the model has no signature" in capsys.readouterr().out
+
+
+def test_a_graph_that_lacks_its_inputs(frozen, capsys):
+    arguments = [frozen / "graph.pb", frozen / "new.pb", "--outputs", "output:0"]
+    assert "The original graph does not run without inputs: " in _refusal(arguments, capsys)
+
+
+def test_flags_without_effect_are_refused(frozen, tmp_path, rng, capsys):
+    model = tmp_path / "model"
+    tf.saved_model.save(nested_model.Model(rng), str(model))
+    graph, inputs = frozen / "graph.pb", ["--inputs", frozen / "inputs.npz"]
+    for source, flags, named in (
+        (model, ["--outputs", "y:0"], "--outputs is for a GraphDef"),
+        (graph, inputs, "--inputs has no effect on a GraphDef without --outputs"),
+        (graph, ["--no-check", *inputs], "--inputs has no effect with --no-check"),
+        (graph, ["--no-check", "--outputs", "y:0"], "--outputs has no effect with --no-check"),
+        (graph, ["--to", "tf_rnn_ops", "--inference"], "--inference has no effect with --to"),
+    ):
+        assert named in _refusal([source, frozen / "new", *flags], capsys)
+        assert not (frozen / "new").exists()
+
+
+@pytest.mark.parametrize("suffix", ["pb", "pbtxt"])
+def test_files_without_a_graph_are_refused(frozen, suffix, capsys):
+    (frozen / f"empty.{suffix}").write_bytes(b"")
+    line = _refusal([frozen / f"empty.{suffix}", frozen / "new.pb"], capsys)
+    assert f"empty.{suffix} must hold a GraphDef with nodes" in line
+    assert not (frozen / "new.pb").exists()
+
+
+def test_the_file_of_a_saved_model_is_refused(tmp_path, rng, capsys):
+    tf.saved_model.save(nested_model.Model(rng), str(tmp_path / "model"))
+    line = _refusal([tmp_path / "model" / "saved_model.pb", tmp_path / "new.pb"], capsys)
+    assert "GraphDef" in line and not (tmp_path / "new.pb").exists()
+
+
+def test_a_failure_leaves_no_folders(frozen, capsys):
+    arguments = [frozen / "graph.pb", frozen / "failed" / "parent" / "new.pb"]
+    arguments += ["--inputs", frozen / "inputs.npz", "--outputs"]
+    _refusal([*arguments, "nothere:0"], capsys)
+    assert not (frozen / "failed").exists()
+    (frozen / "failed").mkdir()  # not made by the command, so it stays
+    _refusal([*arguments, "nothere:0"], capsys)
+    assert [*frozen.glob("failed/**/*")] == [] and (frozen / "failed").is_dir()
+    assert command.main([str(a) for a in [*arguments, "output:0"]]) == 0
+    assert (frozen / "failed" / "parent" / "new.pb").is_file()
+
+
+def test_a_target_below_a_file(frozen, capsys):
+    line = _refusal([frozen / "graph.pb", frozen / "graph.pbtxt" / "new" / "new.pb"], capsys)
+    assert "graph.pbtxt" in line and (frozen / "graph.pbtxt").is_file()

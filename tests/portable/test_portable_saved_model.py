@@ -122,6 +122,27 @@ def test_refusals(nested, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_a_target_inside_the_source_is_refused(nested, tmp_path):
+    before = sorted(nested.rglob("*"))
+    (tmp_path / "link").symlink_to(nested)
+    for target in (nested / "inside", nested / "new" / "inside", tmp_path / "link" / "inside"):
+        with pytest.raises(ValueError, match="target must be outside of source"):
+            portable.rewrite_saved_model(nested, target)
+    assert sorted(nested.rglob("*")) == before
+
+
+def test_models_without_nodes_are_refused(tmp_path):
+    model = saved_model_pb2.SavedModel()
+    for graphs_in_it in range(2):
+        folder = tmp_path / f"model{graphs_in_it}"
+        folder.mkdir()
+        (folder / "saved_model.pb").write_bytes(model.SerializeToString())
+        with pytest.raises(ValueError, match="must hold the graph of a SavedModel"):
+            portable.rewrite_saved_model(folder, tmp_path / "new", check=False)
+        assert not (tmp_path / "new").exists()
+        model.meta_graphs.add()
+
+
 def test_two_graphs_of_tensorflow_1(tmp_path, rng):
     """For training and serving: both are rewritten and checked."""
     case = cases.rnn_case(RnnSpec("gru", 1, 4, 3), 5, 2, rng, "float32")

@@ -106,6 +106,26 @@ def check_shape(name, array, wanted):
     return array
 
 
+def as_list(source, wanted):
+    """Returns a list of what a converter was given.
+
+    Raises:
+        TypeError: It has no elements, or is a text such as the path of a file; `wanted` says what it
+            must be.
+    """
+    try:
+        if not isinstance(source, (str, bytes)):
+            return list(source)
+    except TypeError:
+        pass
+    raise not_a_source(source, wanted)
+
+
+def not_a_source(source, wanted):
+    """The error of a converter that was given something else than `wanted`."""
+    return TypeError(f"source must be {wanted}, but it is of type {type(source).__name__}.")
+
+
 def as_array(name, value, rank):
     """Returns a numpy array of something that a framework holds its weights in.
 

@@ -5,7 +5,7 @@ from typing import Any, Mapping, NamedTuple
 import numpy as np
 
 from tf_rnn_ops.params import _onnx_model
-from tf_rnn_ops.params._cells import Cell, as_array, check_shape, reorder
+from tf_rnn_ops.params._cells import Cell, as_array, as_list, check_shape, not_a_source, reorder
 
 # Which gate of ONNX each gate of the buffer is: ONNX has i, o, f, c and z, r, h.
 _FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -17,6 +17,7 @@ USUAL_ACTIVATIONS = {
 }
 # What changes the result if it is not 0.
 _REFUSED = {"clip": "clips its gates", "input_forget": "couples its input and forget gates"}
+_SOURCES = "a model, as onnx.load returns it, or OnnxNodes"
 
 
 class OnnxNode(NamedTuple):
@@ -49,7 +50,10 @@ def nodes_of(source, names):
         return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
     if names is not None:
         raise ValueError(f"node is for a model, but it is {names!r} and source is OnnxNodes.")
-    nodes = [source] if isinstance(source, OnnxNode) else list(source)
+    nodes = [source] if isinstance(source, OnnxNode) else as_list(source, _SOURCES)
+    for given in nodes:
+        if not isinstance(given, OnnxNode):
+            raise not_a_source(given, _SOURCES)
     if not nodes:
         raise ValueError("nodes must have at least one node, but it is empty.")
     return nodes

@@ -9,6 +9,7 @@ from tf_rnn_ops.params._cells import (
     Cell,
     Converted,
     as_array,
+    as_list,
     check_shape,
     from_cells,
     gate_count,
@@ -36,6 +37,7 @@ def from_cudnn_layer(source: Any) -> Converted:
         A Converted: the layout and the buffer.
 
     Raises:
+        TypeError: `source` is none of these.
         ValueError: An array has the wrong shape or type, or the layers are no stack.
 
     Example:
@@ -79,7 +81,7 @@ def _weights(source):
     """A list of three or six arrays for each layer."""
     if _keras_objects.is_layer(source):
         return _keras_objects.cudnn_stack(source)
-    source = list(source)
+    source = as_list(source, "CuDNNLSTM or CuDNNGRU layers, a model or a list of weights")
     if source and _keras_objects.is_layer(source[0]):
         return _keras_objects.cudnn_stack(source)
     if source and not isinstance(source[0], (list, tuple)):

@@ -11,6 +11,7 @@ from tf_rnn_ops.params._cells import (
     Converted,
     add_exactly,
     as_array,
+    as_list,
     check_shape,
     directions,
     from_cells,
@@ -48,6 +49,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
         A Converted: the layout and the buffer.
 
     Raises:
+        TypeError: `source` is none of these.
         ValueError: An array has the wrong shape or type, their number is wrong, or a layer computes
             what the op does not.
 
@@ -138,7 +140,7 @@ def _as_layers(source):
     """The weights of each layer, and the rnn_mode if the layers tell it."""
     if _keras_objects.is_layer(source):
         return _keras_objects.keras_stack(source)
-    weights = list(source)
+    weights = as_list(source, "Keras layers, a model or a list of weights")
     if weights and _keras_objects.is_layer(weights[0]):
         return _keras_objects.keras_stack(weights)
     if weights and not isinstance(weights[0], (list, tuple)):

@@ -63,7 +63,9 @@ def from_lstm_cell(
             f"kernel must have rows for the input and for h [{hidden}], but it has "
             f"{kernel.shape[0]} rows."
         )
-    bias = _in_our_order(bias).copy()
+    bias = _in_our_order(bias)
+    if bias.dtype.kind in "biu":  # forget_bias need not be an integer
+        bias = bias.astype(float)
     bias[units : 2 * units] += forget_bias
     kernel = _in_our_order(kernel)
     return [kernel[:inputs], kernel[inputs:], bias, *own]

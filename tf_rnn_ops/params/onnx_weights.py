@@ -48,6 +48,7 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         A Converted: the layout and the buffer.
 
     Raises:
+        TypeError: `source` is neither a model nor OnnxNodes.
         ValueError: A tensor has the wrong shape, or a node does what the op does not do: a GRU with
             linear_before_reset=0, other activations and peepholes, of which
             tf_rnn_ops.keras.from_onnx makes Keras layers; clip, input_forget, or the direction

@@ -15,6 +15,7 @@ from tf_rnn_ops.params._cells import (
     from_cells,
     gate_count,
     mode_of,
+    not_a_source,
     to_cells,
 )
 from tf_rnn_ops.params.layout import Layout
@@ -40,6 +41,7 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
         A Converted: the layout (with num_proj for proj_size) and the buffer.
 
     Raises:
+        TypeError: `source` is neither a module nor a mapping.
         ValueError: A tensor is missing, has the wrong shape or type, or an unknown name.
 
     Example:
@@ -54,6 +56,8 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
     if hasattr(source, "state_dict"):
         rnn_mode = rnn_mode or _mode_of_module(source, prefix)
         source = source.state_dict()
+    if not hasattr(source, "items"):
+        raise not_a_source(source, "a module of PyTorch or its state_dict")
     tensors = _select(source, prefix)
     found = [match.groups() for match in map(_NAME.fullmatch, tensors) if match]
     num_layers = 1 + max(int(layer) for _, layer, _ in found)

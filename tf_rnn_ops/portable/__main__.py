@@ -10,8 +10,9 @@ import numpy as np
 
 EPILOG = """
 SOURCE is the folder of a SavedModel, or a file with a GraphDef (.pb, or .pbtxt for text). The check
-runs both models on random numbers, or on the arrays of --inputs. The exit status is 1 if a node was
-kept or the results differ.
+runs the signatures of both SavedModels on random numbers, or on the arrays of --inputs. A GraphDef
+has no signatures: without --outputs it is not checked, and --inputs has to feed its placeholders. The
+exit status is 1 if a node was kept or the results differ.
 """
 
 
@@ -38,7 +39,9 @@ def main(argv=None):
         help="ordinary ops of TensorFlow (the default), or our ops",
     )
     parser.add_argument(
-        "--inference", action="store_true", help="ignore is_training and dropout of the nodes"
+        "--inference",
+        action="store_true",
+        help="with --to tensorflow: ignore is_training and dropout",
     )
     parser.add_argument(
         "--clear-devices", action="store_true", help="remove the devices of all nodes"
@@ -59,6 +62,7 @@ def main(argv=None):
         "clear_devices": options.clear_devices,
     }
     try:
+        _refuse_idle_flags(options)
         inputs = _load(options.inputs) if options.inputs else None
         if options.source.is_dir():
             report = portable.rewrite_saved_model(
@@ -70,7 +74,32 @@ def main(argv=None):
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     print(report)
+    if not report.compared and not options.no_check:
+        print(f"  not checked: {_why_not_checked(options)}")
     return 0 if report.ok else 1
+
+
+def _refuse_idle_flags(options):
+    """Raises ValueError for a flag that would change nothing."""
+    if options.inference and options.to != "tensorflow":
+        raise ValueError("--inference has no effect with --to tf_rnn_ops, whose ops can train.")
+    checks = [f"--{name}" for name in ("inputs", "outputs") if getattr(options, name) is not None]
+    if options.no_check and checks:
+        raise ValueError(f"{checks[0]} has no effect with --no-check: leave out one of the two.")
+    if options.outputs is not None and options.source.is_dir():
+        raise ValueError(
+            "--outputs is for a GraphDef: of a SavedModel all outputs of the signatures are compared."
+        )
+    if checks == ["--inputs"] and options.source.is_file():
+        raise ValueError(
+            "--inputs has no effect on a GraphDef without --outputs: name the tensors."
+        )
+
+
+def _why_not_checked(options):
+    if options.source.is_dir():
+        return "the model has no signature with an output, so run both models yourself."
+    return "give --outputs TENSOR ..., and --inputs FILE.npz where the graph has placeholders."
 
 
 def _load(path):
@@ -109,10 +138,15 @@ def _read(path):
     graph_def = graph_pb2.GraphDef()
     try:
         if _is_text(path):
-            return text_format.Parse(path.read_text(), graph_def)
-        graph_def.ParseFromString(path.read_bytes())
+            text_format.Parse(path.read_text(), graph_def)
+        else:
+            graph_def.ParseFromString(path.read_bytes())
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a GraphDef: {error}") from error
+    if not graph_def.node:  # an empty file, or one of another kind, can be parsed
+        raise ValueError(
+            f"{path} must hold a GraphDef with nodes, but it has none. Of a SavedModel give the folder."
+        )
     return graph_def
 
 

@@ -71,7 +71,7 @@ def _compare_signatures(models, where, inputs, seed):
         arguments = {key: _argument(inputs, key, spec, rng) for key, spec in specs.items()}
         results = []
         for model, which in zip(models, _WHICH):
-            with _explained(f"The {which} model's signature {name!r} does not run on", arguments):
+            with _explained(f"The {which} model's signature {name!r} does not run", arguments):
                 results.append(model.signatures[name](**arguments))
         for output in sorted(results[0]):
             pair = [result[output] for result in results]
@@ -104,7 +104,7 @@ def check_graph_def(
             tf.import_graph_def(graph_def, name="")
             config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
             session = tf.compat.v1.Session(graph=graph, config=config)
-            with session, _explained(f"The {which} graph does not run on", inputs):
+            with session, _explained(f"The {which} graph does not run", inputs):
                 results.append(session.run(list(outputs), dict(inputs)))
     return [compare(name, *pair) for name, *pair in zip(outputs, *results)]
 
@@ -154,9 +154,10 @@ def _explained(what, arguments):
         yield
     except (tf.errors.OpError, KeyError, TypeError) as error:
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
+        what += f" on {shapes}" if shapes else " without inputs"
         reason = getattr(error, "message", None) or error
         raise ValueError(
-            f"{what} {shapes or 'no inputs'}: {reason} Give arrays that fit in `inputs` "
+            f"{what}: {reason} Give arrays that fit in `inputs` "
             "(--inputs FILE.npz of the command), or do without the check (--no-check)."
         ) from error
 

@@ -46,12 +46,14 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: `source` holds no model that can be read, `to` is not one of the two, or `inputs`
-            does not fit. No error leaves a target.
+        ValueError: `source` holds no model that can be read, `target` is inside it, `to` is not one of
+            the two, or `inputs` does not fit. No error leaves a target.
     """
     source, target = pathlib.Path(source), pathlib.Path(target)
     if not (source / _GRAPH_FILE).is_file():
         raise FileNotFoundError(f"{source} has no {_GRAPH_FILE}: it is not a SavedModel.")
+    if source.resolve() in target.resolve().parents:
+        raise ValueError(f"target must be outside of source, {source}, but it is {target}.")
     model = _read(source / _GRAPH_FILE)
     report = Report()
     for meta_graph in model.meta_graphs:
@@ -72,9 +74,12 @@ def rewrite_saved_model(
 
 def _read(path):
     try:
-        return saved_model_pb2.SavedModel.FromString(path.read_bytes())
+        model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     except message.DecodeError as error:
         raise ValueError(f"{path} is not the graph of a SavedModel: {error}") from error
+    if not any(meta_graph.graph_def.node for meta_graph in model.meta_graphs):
+        raise ValueError(f"{path} must hold the graph of a SavedModel, but it has no nodes.")
+    return model
 
 
 def _list_ops(meta_graph):

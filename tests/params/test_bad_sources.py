@@ -1,0 +1,40 @@
+"""What is no source of weights at all is a TypeError that says what is wanted."""
+
+import numpy as np
+import pytest
+
+from tf_rnn_ops import params
+
+CONVERTERS = {
+    params.from_keras: "source must be Keras layers, a model or a list of weights",
+    params.from_cudnn_layer: "source must be CuDNNLSTM or CuDNNGRU layers, a model or a list",
+    params.from_onnx: "source must be a model, as onnx.load returns it, or OnnxNodes",
+    params.from_torch: "source must be a module of PyTorch or its state_dict",
+}
+
+
+@pytest.mark.parametrize("source", [5, None, "model.file"])
+@pytest.mark.parametrize("convert", CONVERTERS)
+def test_other_objects(convert, source):
+    with pytest.raises(TypeError) as error:
+        convert(source)
+    text = str(error.value)
+    assert text.startswith(CONVERTERS[convert])
+    assert text.endswith(f", but it is of type {type(source).__name__}.")
+
+
+def test_a_list_of_other_objects_for_onnx():
+    node = params.OnnxNode("RNN", W=np.ones([1, 3, 2]), R=np.ones([1, 3, 3]))
+    assert params.from_onnx([node]).params.size == 21
+    with pytest.raises(TypeError, match="or OnnxNodes, but it is of type int"):
+        params.from_onnx([node, 5])
+
+
+def test_an_integer_bias_of_an_lstm_cell():
+    kernel, bias = np.ones((3 + 2, 4 * 2), "float32"), np.arange(8)
+    got = params.from_lstm_cell(kernel, bias, forget_bias=0.5)[2]
+    want = params.from_lstm_cell(kernel, bias.astype("float32"), forget_bias=0.5)[2]
+    assert got.dtype == np.float64 and want.dtype == np.float32
+    np.testing.assert_array_equal(got, want)
+    assert want[2] == bias[4] + 0.5  # the forget gate is third there and second here
+    np.testing.assert_array_equal(bias, np.arange(8))
