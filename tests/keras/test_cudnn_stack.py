@@ -382,6 +382,8 @@ BAD_ARGUMENTS = (
     ({"direction": "both"}, "direction must be 'unidirectional' or 'bidirectional'"),
     ({"dropout": 1.001}, r"dropout must be in \[0, 1\]"),
     ({"dropout": float("nan")}, r"dropout must be in \[0, 1\]"),
+    ({"dropout": "a"}, "dropout must be a number, but it is 'a'"),
+    ({"dropout": None}, "dropout must be a number, but it is None"),
     ({"input_mode": "none"}, "input_mode must be 'linear_input', 'skip_input' or 'auto_select'"),
     ({"num_proj": -1}, "num_proj must be at least 0"),
     ({"num_proj": 5}, "num_proj must be at most num_units"),
@@ -425,6 +427,43 @@ def test_bad_inputs(rng):
         CudnnGRU(UNITS)(x, initial_state=np.zeros((BATCH, 2, UNITS), np.float32))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"sequence_lengths\[0\]"):
         CudnnLSTM(UNITS)(x, sequence_lengths=np.full(BATCH, TIME + 1))
+
+
+@pytest.mark.parametrize("go_backwards", [False, True])
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([3, 8], r"sequence_lengths\[1\] is 8"),
+        ([-1, 3], r"sequence_lengths\[0\] is -1"),
+        (np.array([3, 2**32 + 3]), r"sequence_lengths\[1\] is 2147483647"),
+        (np.array([3, -(2**32) + 3]), r"sequence_lengths\[1\] is -1"),
+        (np.array([2**64 - 1, 3], "uint64"), r"sequence_lengths\[0\] is -1"),
+        (np.array([2.9, 3]), "sequence_lengths must be integers, but their type is float"),
+        ([True, True], "sequence_lengths must be integers, but their type is bool"),
+        ([3, 3, 3], r"sequence_lengths must have shape \[2\], but its shape is \[3\]"),
+        (3, r"sequence_lengths must have shape \[2\], but its shape is \[\]"),
+    ],
+)
+def test_bad_lengths(lengths, message, go_backwards, rng):
+    layer = CudnnLSTM(UNITS, go_backwards=go_backwards)
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
+        layer(_inputs(rng, np.float32)[:2], sequence_lengths=lengths)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "uint64"])
+def test_lengths_of_other_integers(dtype, rng):
+    layer, x = CudnnLSTM(UNITS), _inputs(rng, np.float32)
+    want = layer(x, sequence_lengths=LENGTHS)
+    np.testing.assert_array_equal(layer(x, sequence_lengths=LENGTHS.astype(dtype)), want)
+
+
+def test_lists_as_initial_states(rng):
+    x = _inputs(rng)
+    for cls, count in ((CudnnLSTM, 2), (CudnnGRU, 1)):
+        layer = cls(UNITS, dtype="float64")
+        states = [rng.standard_normal((BATCH, 1, UNITS)) for _ in range(count)]
+        got = layer(x, initial_state=[state.tolist() for state in states])
+        np.testing.assert_array_equal(got, layer(x, initial_state=states))
 
 
 @pytest.mark.parametrize("how", ("eager", "model"))
@@ -503,6 +542,10 @@ def test_forms_of_masks(time_major, known, rng):
 
     np.testing.assert_array_equal(run(x, mask), want)
     np.testing.assert_array_equal(run(x, mask[:, :, None]), want)
+    of_any_rank = tf.function(
+        lambda mask: layer(x, mask=mask), input_signature=[tf.TensorSpec(None, tf.bool)]
+    )
+    np.testing.assert_array_equal(of_any_rank(mask), want)
     one_time = mask[:1] if time_major else mask[:, :1]
     for bad in (mask.T, mask[:, :-1], mask[:-1], one_time, mask.reshape(-1, 1), mask[0]):
         with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have"):

@@ -490,6 +490,15 @@ def test_the_loop_is_no_cudnn_where_there_is_a_gpu(name, why, rng, op_calls, gpu
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("name", [*compare.NAMES, "PeepholeLSTM"])
+def test_lists_as_initial_states(name):
+    """Keras takes none either."""
+    layer = getattr(tf_rnn_ops.keras, name)(4)
+    states = [[[0.1] * 4] * 2] * (2 if "LSTM" in name else 1)
+    with pytest.raises(ValueError, match="state in initial_state must be a tensor .* type list"):
+        layer(tf.ones([2, 5, 3]), initial_state=states)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_any_number_of_initial_states(name, count, rng, op_calls):

@@ -96,6 +96,62 @@ def test_masks_of_steps_that_are_chosen_at_run_time(how, zero, sequences, rng):
     np.testing.assert_array_equal(tf.function(step, jit_compile=True)(keep), want)
 
 
+@pytest.mark.parametrize("row", ["00111", "10110"], ids=["left", "hole"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"go_backwards": True}, {"num_layers": 2, "dropout": 0.3}, {"time_major": True}],
+    ids=str,
+)
+def test_stacks_refuse_masks_that_are_not_padding_on_the_right(options, row, rng):
+    """As without XLA, which alone has the message about the mask."""
+    layer = tf_rnn_ops.keras.CudnnGRU(6, **options)
+    x = rng.standard_normal((2, 5, 3)).astype("float32")
+    mask = np.array([[c == "1" for c in each] for each in ("11100", row)])
+    if layer.time_major:
+        x, mask = x.swapaxes(0, 1), mask.T
+    for training in (False, True):
+        for jit_compile, said in ((False, "True first and then False"), (True, r"\[1\] is -1")):
+            call = tf.function(layer, jit_compile=jit_compile)
+            with pytest.raises(tf.errors.InvalidArgumentError, match=said):
+                call(x, mask=tf.constant(mask), training=training)
+
+
+def test_models_refuse_masks_that_are_not_padding_on_the_right(rng):
+    model = model_of(LAYERS["CudnnGRU"], True, mask=True)
+    x, y = data(rng)
+    model.predict(x, verbose=0)
+    x[5, :2] = 0
+    for call in (lambda: model.predict(x, verbose=0), lambda: model.fit(x, y, verbose=0)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"sequence_lengths\[\d+\] is -1"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["LSTM", "CudnnLSTM", "time_major"])
+def test_masks_of_a_shape_that_only_a_run_tells(name, rng):
+    time_major = name == "time_major"
+    options = {"time_major": True} if time_major else {}
+    layer = getattr(tf_rnn_ops.keras, "CudnnLSTM" if time_major else name)(3, **options)
+    x = rng.standard_normal((2, 5, 4)).astype("float32")
+
+    def ordered(values):
+        return np.swapaxes(values, 0, 1) if time_major else values
+
+    @tf.function(jit_compile=True, input_signature=[tf.TensorSpec([None, None], "bool")])
+    def run(mask):
+        return layer(ordered(x), mask=mask)
+
+    mask = np.arange(5) < np.array([[4], [4]])
+    want = layer(ordered(x), mask=ordered(mask))
+    for same in (mask, mask[:1]):
+        np.testing.assert_allclose(run(ordered(same)), want, rtol=0, atol=1e-6)
+    for bad in (mask[:, :1], mask[:1, :1], mask[:, :4], np.ones((3, 5), bool)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="[Ss]hape"):
+            run(ordered(bad))
+        if name != "LSTM":  # which leaves it to Keras
+            with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have"):
+                tf.function(layer, jit_compile=True)(ordered(x), mask=tf.constant(ordered(bad)))
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -143,7 +143,7 @@ def test_config_and_weights():
     names = ["kernel", "recurrent_kernel", "bias", "peephole_i", "peephole_f", "peephole_o"]
     assert [weight.path.split("/")[-1] for weight in layer.weights] == names
     cell = PeepholeLSTMCell.from_config(layer.cell.get_config())
-    assert cell.cell_clip == CLIP
+    assert cell.cell_clip == np.float32(CLIP)
 
 
 def test_stateful(rng):
@@ -164,12 +164,25 @@ def test_stateful(rng):
         ({"units": 0}, "units"),
         ({"units": 2, "cell_clip": -1}, "cell_clip must be 0 or more, but it is -1"),
         ({"units": 2, "cell_clip": float("nan")}, "cell_clip must be 0 or more, but it is nan"),
+        (
+            {"units": 2, "cell_clip": 1e-39},
+            "cell_clip must be a number of float32.*1e-39",
+        ),
+        (
+            {"units": 2, "cell_clip": float("inf")},
+            "cell_clip must be a number of float32.* but it is inf",
+        ),
+        ({"units": 2, "cell_clip": "a"}, "cell_clip must be a number, but it is 'a'"),
         ({"units": 2, "nonsense": 1}, "nonsense"),
     ],
 )
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         PeepholeLSTM(**arguments)
+
+
+def test_a_limit_of_none():
+    assert PeepholeLSTM(3, cell_clip=None).cell.cell_clip == 0.0
 
 
 def test_an_empty_batch_with_a_mask(op_calls):

@@ -166,7 +166,14 @@ def test_cells_in_a_stack_run_on_the_op(rng, op_calls):
     ("arguments", "message"),
     [
         ({"num_proj": -1}, "num_proj must be 0 or more, but it is -1"),
+        ({"num_proj": 2.7}, "num_proj must be an integer, but it is 2.7"),
+        ({"num_proj": 0.0}, "num_proj must be an integer, but it is 0.0"),
+        ({"num_proj": "3"}, "num_proj must be an integer, but it is '3'"),
         ({"cell_clip": -0.5}, "cell_clip must be 0 or more, but it is -0.5"),
+        ({"cell_clip": 1e-39}, "cell_clip must be a number of float32.* it is 1e-39"),
+        ({"cell_clip": 1e-46}, "cell_clip must be a number of float32.* it is 1e-46"),
+        ({"cell_clip": 1e39}, r"cell_clip must be a number of float32.* it is 1e\+39"),
+        ({"num_proj": 2, "proj_clip": "a"}, "proj_clip must be a number, but it is 'a'"),
         ({"num_proj": 2, "proj_clip": float("nan")}, "proj_clip must be 0 or more"),
         ({"proj_clip": 1.0}, "proj_clip must be 0 without num_proj, but it is 1.0"),
     ],
@@ -232,6 +239,12 @@ def test_weights_of_tensorflow_1_that_do_not_fit():
     ):
         with pytest.raises(ValueError, match=message):
             from_lstm_cell(**given)
+
+
+def test_limits_at_the_ends_of_float32():
+    for size in (np.finfo(np.float32).tiny, np.finfo(np.float32).max):
+        layer = ProjectedLSTM(3, cell_clip=float(size))
+        assert layer.cell.cell_clip == size and np.all(np.isfinite(layer(np.ones((2, 4, 3)))))
 
 
 def test_none_as_in_tensorflow_1():

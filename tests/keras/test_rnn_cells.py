@@ -148,6 +148,7 @@ class _OtherCell(keras.layers.LSTMCell):
             lambda: [keras.layers.LSTMCell(4), keras.layers.LSTMCell(4, dtype="float16")],
             "different types",
         ),
+        (lambda: keras.layers.LSTMCell(4, dtype="float32"), "different types"),
     ],
 )
 def test_on_the_loop(make, why, op_calls):
@@ -155,6 +156,33 @@ def test_on_the_loop(make, why, op_calls):
     layer(tf.ones([2, 5, 3]))
     row = explain(layer, print_fn=None)[0]
     assert op_calls == [] and row.path == "loop" and why in row.why
+
+
+@pytest.mark.parametrize(
+    ("of_cell", "of_layer", "size"),
+    [
+        ("float32", "mixed_float16", 1e5),  # infinite in float16
+        ("mixed_float16", "mixed_bfloat16", 1.0),
+        ("float64", "float32", 1.0),
+    ],
+)
+def test_cells_of_another_type_than_the_layer(of_cell, of_layer, size, rng):
+    """Keras reads their weights in the type of the cell."""
+    cell = keras.layers.LSTMCell(4, dtype=of_cell)
+    cell.build((None, compare.INPUT))
+    cell.kernel.assign(size * rng.standard_normal(cell.kernel.shape))
+    x = compare.values(rng)[0] / size
+    stock, ours = (
+        module.RNN(cell, dtype=of_layer, return_state=True)
+        for module in (keras.layers, tf_rnn_ops.keras)
+    )
+    want, got = stock(x), ours(x)
+    with tf_rnn_ops.keras.accelerate():
+        accelerated = stock(x)
+    for results in (got, accelerated):
+        for one, other in zip(results, want, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("kind", ["LSTMCell", "list"])

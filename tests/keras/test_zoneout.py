@@ -195,3 +195,17 @@ def test_cells_in_a_stack_run_on_the_op(rng, op_calls):
 def test_bad_rates(kind, name, rate):
     with pytest.raises(ValueError, match=f"{name} must be between 0 and 1, but it is {rate}"):
         kind(3, **{name: rate})
+
+
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind in KINDS for name in KINDS[kind]])
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        ("a", "a number, but it is 'a'"),
+        (None, "a number, but it is None"),
+        (1e-40, "a number of float32"),
+    ],
+)
+def test_rates_that_the_op_cannot_have(kind, name, rate, message):
+    with pytest.raises(ValueError, match=f"{name} must be {message}"):
+        kind(3, **{name: rate})

@@ -48,8 +48,9 @@ def loop_reason(layer):
         return reason
     if PeepholeLSTMCell in map(type, cells) and not getattr(layer, "runs_peepholes", False):
         return "of a PeepholeLSTMCell only tf_rnn_ops.keras.PeepholeLSTM makes the op"
-    if len({cell.compute_dtype for cell in (layer.cell, *cells)}) > 1:
-        return "the cells compute in different types"
+    # Keras reads a cell's weights in the type of the cell; we read them while that of the layer is in force.
+    if len({each.compute_dtype for each in (layer, layer.cell, *cells)}) > 1:
+        return "the layer and its cells compute in different types"
     return None
 
 
@@ -110,6 +111,9 @@ def call_reason(layer, sequences, states, mask, training):
 
     Returns:
         A sentence, or None if the op can run.
+
+    Raises:
+        ValueError: A state is neither a tensor nor an array.
     """
     reason = loop_reason(layer)
     if reason is None and training:
@@ -159,6 +163,12 @@ def _shape_reason(cells, sequences, states, mask):
         return "the input does not have three dimensions"
     if shape[2] == 0:
         return "the input has no features"
+    for state in (state for own in states for state in own):
+        if not hasattr(state, "shape"):
+            raise ValueError(
+                "Each state in initial_state must be a tensor or an array, but one is of type "
+                f"{type(state).__name__}."
+            )
     if len(states) != len(cells):
         return "the number of initial states is not that of the cells"
     for cell, own in zip(cells, states):
@@ -215,8 +225,6 @@ def _projected_reason(cell):
 def _layer_norm_reason(cell):
     if not takes_layer_op(cell):
         return "of layer normalization there is no kernel for GPUs"
-    if not 0 < cell.norm_epsilon < float("inf"):
-        return f"norm_epsilon={cell.norm_epsilon}; the op takes positive numbers"
     return _gates_reason(cell)
 
 

@@ -33,6 +33,7 @@ def as_booleans(mask, sequences, batch_axis=0):
         raise tf.errors.InvalidArgumentError(
             None, None, f"mask must have two dimensions, but its shape is {mask.shape}."
         )
+    _refuse_known_sizes(mask.shape.with_rank(2), sequences.shape[:2], batch_axis)
     wanted, given = tf.shape(sequences)[:2], tf.shape(mask)
     one_for_all = tf.constant([batch_axis == 0, batch_axis == 1]) & (given == 1)
     fits = tf.reduce_all((given == wanted) | one_for_all)
@@ -40,9 +41,23 @@ def as_booleans(mask, sequences, batch_axis=0):
         fits, ["mask must have the first two sizes of the input,", wanted, "but it has", given]
     )
     with tf.control_dependencies([] if check is None else [check]):
-        mask = tf.broadcast_to(mask, wanted)
+        one_or_all_rows = [wanted[0], given[1]] if batch_axis == 0 else [given[0], wanted[1]]
+        mask = tf.broadcast_to(mask, one_or_all_rows)
+    # WHY: XLA skips the Assert, but stacks only what has one shape.
+    mask = tf.stack([mask, tf.ones(wanted, tf.bool)])[0]
     mask.set_shape(sequences.shape[:2])
     return mask
+
+
+def _refuse_known_sizes(given, wanted, batch_axis):
+    """Raises an error for sizes of a mask that do not fit, as far as they are known already."""
+    for axis, (one, other) in enumerate(zip(given, wanted)):
+        if None not in (one, other) and one != other and (one, axis) != (1, batch_axis):
+            raise tf.errors.InvalidArgumentError(
+                None,
+                None,
+                f"mask must have the first two sizes of the input, {wanted}, but it has {given}.",
+            )
 
 
 def _count(mask):

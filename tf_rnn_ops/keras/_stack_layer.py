@@ -4,7 +4,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
-from tf_rnn_ops.keras import _eligibility, _masks, _stack_weights
+from tf_rnn_ops.keras import _eligibility, _environment, _masks, _stack_weights
 from tf_rnn_ops.keras._fused import can_keep_packed
 from tf_rnn_ops.keras._stack_options import StackOptions
 
@@ -122,9 +122,11 @@ class CudnnStack(StackOptions):
             backward. With return_state a tuple of it and the final states, shaped as initial_state.
 
         Raises:
-            ValueError: initial_state has the wrong number of tensors or a wrong shape.
+            ValueError: initial_state has the wrong number of tensors or a wrong shape;
+                sequence_lengths are no integers or have a wrong shape.
             tf.errors.InvalidArgumentError: inputs are no numbers, a length is not in [0, T], or the
-                mask has another shape or is not True first and then False.
+                mask has another shape or is not True first and then False. XLA reports such a mask as
+                a length of -1.
         """
         if mask is None:
             # Keras fills in `mask` only for calls with a single tensor.
@@ -134,7 +136,8 @@ class CudnnStack(StackOptions):
         time = tf.shape(inputs)[0 if self.time_major else 1]
         if sequence_lengths is None:
             sequence_lengths = self._lengths_from_mask(mask, inputs, batch, time)
-        sequence_lengths = tf.cast(sequence_lengths, tf.int32)
+        else:
+            sequence_lengths = self._as_lengths(sequence_lengths, inputs)
         if self.go_backwards:
             inputs = self._reverse_valid(inputs, sequence_lengths)
         training = bool(training)
@@ -169,9 +172,10 @@ class CudnnStack(StackOptions):
     def _reverse_valid(self, sequences, lengths):
         """Each row with its valid steps the other way round, and its padding where it was."""
         batch_axis = 1 if self.time_major else 0
-        return tf.reverse_sequence(
-            sequences, lengths, seq_axis=1 - batch_axis, batch_axis=batch_axis
-        )
+        time_axis = 1 - batch_axis
+        # A length that is out of range is left to the op, whose message names the argument.
+        lengths = tf.clip_by_value(lengths, 0, tf.shape(sequences)[time_axis])
+        return tf.reverse_sequence(sequences, lengths, seq_axis=time_axis, batch_axis=batch_axis)
 
     @property
     def _network(self):
@@ -232,13 +236,35 @@ class CudnnStack(StackOptions):
         mask = _masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
         mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
-        padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)))
+        padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)), axis=1)
+        if _environment.in_xla():
+            # WHY: XLA skips an Assert, but the op refuses -1 there too.
+            return tf.where(padded_right, lengths, -1)
         check = tf.debugging.Assert(
-            padded_right,
+            tf.reduce_all(padded_right),
             ["The mask must be True first and then False in each row; lengths:", lengths],
         )
         with tf.control_dependencies([check] if check is not None else []):
             return tf.identity(lengths)
+
+    def _as_lengths(self, lengths, inputs):
+        """The lengths that a call was given, in the op's type."""
+        lengths = tf.convert_to_tensor(lengths)
+        if not lengths.dtype.is_integer:
+            raise ValueError(
+                f"sequence_lengths must be integers, but their type is {lengths.dtype.name}."
+            )
+        expected = [inputs.shape[1 if self.time_major else 0]]
+        if not lengths.shape.is_compatible_with(expected):
+            raise ValueError(
+                f"sequence_lengths must have shape {expected}, but its shape is "
+                f"{list(lengths.shape)}."
+            )
+        if lengths.dtype == tf.int32:
+            return lengths
+        # The op refuses the ends of this range; a mere cast would wrap what is beyond them.
+        lengths = tf.clip_by_value(tf.cast(lengths, tf.int64), -1, tf.int32.max)
+        return tf.cast(lengths, tf.int32)
 
     def _initial_states(self, states, inputs, batch):
         """Returns input_h and input_c of the op."""
@@ -252,6 +278,8 @@ class CudnnStack(StackOptions):
                 f"initial_state of {type(self).__name__} must be {len(sizes)} tensor(s), but it is "
                 f"{len(states)}."
             )
+        dtype = inputs.dtype
+        states = [tf.cast(tf.convert_to_tensor(s, dtype_hint=dtype), dtype) for s in states]
         # From a state of another size the op would read another number of layers or units.
         rows = inputs.shape[1 if self.time_major else 0]
         for k, (state, size) in enumerate(zip(states, sizes)):
@@ -261,7 +289,6 @@ class CudnnStack(StackOptions):
                     f"initial_state[{k}] must have shape {expected}, but its shape is "
                     f"{list(state.shape)}."
                 )
-        states = [tf.cast(state, inputs.dtype) for state in states]
         return states[0], states[1] if len(states) == 2 else tf.zeros([], inputs.dtype)
 
     def _last_output(self, output_h):

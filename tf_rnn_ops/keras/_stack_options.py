@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from tf_rnn_ops import _seeds
-from tf_rnn_ops.keras import _eligibility
+from tf_rnn_ops.keras import _eligibility, _numbers
 from tf_rnn_ops.params import Layout
 
 # Names in files of weights.
@@ -51,9 +51,9 @@ class StackOptions(keras.layers.Layer):
         self.units = int(units)
         self.num_layers = num_layers
         self.direction = direction
-        self.dropout = float(dropout)
+        self.dropout = _numbers.number("dropout", dropout)
         if not 0 <= self.dropout <= 1:
-            raise ValueError(f"dropout must be in [0, 1], but it is {dropout}.")
+            raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
         self.input_mode = input_mode
         self.num_proj = num_proj
         # The size of the input is not known yet; this one is legal with every input_mode.

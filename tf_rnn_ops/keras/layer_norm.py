@@ -37,8 +37,11 @@ class LayerNormLSTM(OwnCell):
             units: Size of the state, H.
             norm_gamma_initializer: Initializer of the gammas.
             norm_beta_initializer: Initializer of the betas.
-            norm_epsilon: What is added to each variance.
+            norm_epsilon: What is added to each variance, a positive number.
             **kwargs: Any other argument of keras.layers.LSTM except use_cudnn.
+
+        Raises:
+            ValueError: An argument is not as above.
         """
         own = {
             "norm_gamma_initializer": norm_gamma_initializer,

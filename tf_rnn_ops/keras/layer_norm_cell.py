@@ -2,6 +2,7 @@
 
 import keras
 
+from tf_rnn_ops.keras import _numbers
 from tf_rnn_ops.keras.projected_cell import dropped
 
 
@@ -36,12 +37,17 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
             units: Size of the state, H.
             norm_gamma_initializer: Initializer of the gammas.
             norm_beta_initializer: Initializer of the betas.
-            norm_epsilon: What is added to each variance.
+            norm_epsilon: What is added to each variance, a positive number.
             **kwargs: As for keras.layers.LSTMCell.
+
+        Raises:
+            ValueError: An argument is not as above.
         """
         super().__init__(units, **kwargs)
         self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
         self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
+        if not _numbers.float32("norm_epsilon", norm_epsilon) > 0:
+            raise ValueError(f"norm_epsilon must be positive, but it is {norm_epsilon!r}.")
         self.norm_epsilon = float(norm_epsilon)
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")

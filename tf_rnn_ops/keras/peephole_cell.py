@@ -1,9 +1,9 @@
 """One step of an LSTM with peepholes and a limit on the cell state, in plain Keras."""
 
 import keras
-import numpy as np
 
 from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.keras import _numbers
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -32,7 +32,7 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
 
         Args:
             units: Size of the state, H.
-            cell_clip: Limit of the cell state; 0 means none.
+            cell_clip: Limit of the cell state; 0 and None mean none.
             peephole_initializer: Initializer of the three peephole vectors [H].
             peephole_regularizer: Their regularizer, or None.
             peephole_constraint: Their constraint, or None.
@@ -42,9 +42,7 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
             ValueError: An argument is not as above.
         """
         super().__init__(units, **kwargs)
-        self.cell_clip = float(cell_clip)
-        if not self.cell_clip >= 0:
-            raise ValueError(f"cell_clip must be 0 or more, but it is {cell_clip}.")
+        self.cell_clip = _numbers.limit("cell_clip", cell_clip)
         self.peephole_initializer = keras.initializers.get(peephole_initializer)
         self.peephole_regularizer = keras.regularizers.get(peephole_regularizer)
         self.peephole_constraint = keras.constraints.get(peephole_constraint)
@@ -91,8 +89,7 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
         f = self.recurrent_activation(z_f + self.peephole_f * c)
         c = f * c + i * self.activation(z_c)
         if self.cell_clip > 0:
-            limit = float(np.float32(self.cell_clip))  # attributes of ops are float32
-            clipped = ops.clip(c, -limit, limit)
+            clipped = ops.clip(c, -self.cell_clip, self.cell_clip)
             c = c + ops.stop_gradient(clipped - c)
         o = self.recurrent_activation(z_o + self.peephole_o * c)
         h = o * self.activation(c)

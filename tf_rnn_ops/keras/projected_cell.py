@@ -1,7 +1,8 @@
 """One step of TensorFlow 1's LSTMCell: projection, peepholes and limits, in plain Keras."""
 
 import keras
-import numpy as np
+
+from tf_rnn_ops.keras import _numbers
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -56,16 +57,12 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
             ValueError: An argument is not as above.
         """
         super().__init__(units, **kwargs)
-        self.num_proj = int(num_proj or 0)
+        self.num_proj = 0 if num_proj is None else _numbers.integer("num_proj", num_proj)
         if self.num_proj < 0:
             raise ValueError(f"num_proj must be 0 or more, but it is {num_proj}.")
         self.use_peepholes = bool(use_peepholes)
-        # The attributes of the op are float32.
-        self.cell_clip = float(np.float32(cell_clip or 0))
-        self.proj_clip = float(np.float32(proj_clip or 0))
-        for name in ("cell_clip", "proj_clip"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be 0 or more, but it is {getattr(self, name)}.")
+        self.cell_clip = _numbers.limit("cell_clip", cell_clip)
+        self.proj_clip = _numbers.limit("proj_clip", proj_clip)
         if self.proj_clip and not self.num_proj:
             raise ValueError(f"proj_clip must be 0 without num_proj, but it is {proj_clip}.")
         for name, get, value in (

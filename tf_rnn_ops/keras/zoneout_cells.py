@@ -1,14 +1,14 @@
 """One step of an LSTM and of a GRU with zoneout, in plain Keras."""
 
 import keras
-import numpy as np
+
+from tf_rnn_ops.keras import _numbers
 
 
 def _rate(name, value):
-    """A rate as the op's attributes have it, which are float32."""
-    rate = float(np.float32(value))
+    rate = _numbers.float32(name, value)
     if not 0 <= rate <= 1:
-        raise ValueError(f"{name} must be between 0 and 1, but it is {value}.")
+        raise ValueError(f"{name} must be between 0 and 1, but it is {value!r}.")
     return rate
 
 
