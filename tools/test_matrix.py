@@ -61,6 +61,7 @@ TESTS = (
     "keras/test_layers_under_xla.py",
     "contrib/test_cells.py",
     "contrib/test_saveables.py",
+    "contrib/test_sessions.py",
     "contrib/test_rnn_params_saveable.py",
     "stock/test_stock_parity.py",
     "stock/test_stock_saved_model.py",

@@ -313,6 +313,8 @@ def test_bad_calls():
         layer(x, (state,))
     with pytest.raises(tf.errors.InvalidArgumentError, match="input_h must have shape"):
         layer(x, (state[:, :1], state))
+    with pytest.raises(ValueError, match=r"initial_state\[1\] must have shape .* \(2, 2, 5\)"):
+        layer(x, (state, tf.zeros([LAYERS, 2, UNITS + 1], tf.float64)))
     with pytest.raises(tf.errors.InvalidArgumentError, match="sequence_lengths"):
         layer(x, sequence_lengths=[6, 1])
     with pytest.raises(ValueError, match="three dimensions"):

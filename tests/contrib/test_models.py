@@ -156,6 +156,7 @@ def test_signature_of_tensorflow_1():
         ({"direction": "backward"}, "direction must be one of.*'backward'"),
         ({"dropout": 1.5}, r"dropout must be in \[0, 1\], but it is 1.5"),
         ({"dropout": float("nan")}, "dropout must be in"),
+        ({"dtype": tf.int32}, "dtype must be one of bfloat16, .* but it is int32"),
     ],
 )
 def test_bad_arguments(options, message):

@@ -123,7 +123,7 @@ PY_RULES = {
     "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
     "contrib": (
         {"_initializers", "_seeds", "contrib", "raw_ops", "params"},
-        {"numpy", "tensorflow"},
+        {"google", "numpy", "tensorflow"},
     ),
     "stock": ({"_loader", "_second_gradients", "_xla"}, {"numpy", "tensorflow"}),
     "portable": (

@@ -5,7 +5,7 @@ CudnnLSTM and its siblings here are functions of a buffer; those of `layers` hav
 docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
 
-from tf_rnn_ops.contrib import layers
+from tf_rnn_ops.contrib import _collection, layers
 from tf_rnn_ops.contrib.cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell
 from tf_rnn_ops.contrib.constants import (
     CUDNN_GRU,
@@ -30,6 +30,8 @@ from tf_rnn_ops.contrib.saveables import (
     CudnnRNNReluSaveable,
     CudnnRNNTanhSaveable,
 )
+
+_collection.register()
 
 __all__ = [
     "CUDNN_GRU",

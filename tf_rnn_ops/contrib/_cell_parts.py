@@ -18,17 +18,34 @@ from tf_rnn_ops.contrib import _saveable_base
 class _Part(tf.__internal__.tracking.Trackable):
     """One tensor of a saveable under the key of a variable.
 
-    Parts are restored one after the other, so each leaves the others as they are.
+    Each is restored by itself, so it leaves the others as they are.
     """
 
     def __init__(self, saveable, index):
         self._saveable = saveable
         self._index = index
 
+    @property
+    def initializer(self):
+        """That of the whole buffer; it does nothing once a part is restored."""
+        return self._saveable.initializer
+
     def _serialize_to_tensors(self):
         return {"VARIABLE_VALUE": self._saveable.to_tensors()[self._index]}
 
     def _restore_from_tensors(self, restored_tensors):
+        if tf.executing_eagerly() or tf.inside_function():
+            return self._replace(restored_tensors)
+        # A session runs the parts at once: one would write back what another has just replaced.
+        with tf.control_dependencies([self._saveable.initializer, *restored_tensors.values()]):
+            mutex = tf.raw_ops.MutexV2(shared_name=f"{self._saveable.name}_mutex")
+            lock = tf.raw_ops.MutexLock(mutex=mutex)
+        with tf.control_dependencies([lock]):
+            replaced = self._replace(restored_tensors)
+        with tf.control_dependencies([replaced]):
+            return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
+
+    def _replace(self, restored_tensors):
         tensors = self._saveable.to_tensors()
         tensors[self._index] = restored_tensors["VARIABLE_VALUE"]
         return self._saveable.assign(tensors)

@@ -20,40 +20,50 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
     SAVEABLE_OBJECTS, and may be an attribute of a tf.train.Checkpoint.
     """
 
-    def __init__(self, names, name, variables):
+    def __init__(self, names, name, variables, scope=None):
         """Builds the specifications; what `to_tensors` needs must be set before.
 
         Args:
             names: Names of the tensors in the checkpoint.
-            name: Name of the object, which must differ from others in the same Saver.
+            name: Name of the object, which must differ from others in the same Saver; None for
+                one that does.
             variables: The variables; the tensors have the type and the device of the first.
+            scope: What precedes each name in the checkpoint, a string or None.
         """
         self._variables = variables = as_variables(variables)
+        self._graph_tensors = self._graph_initializer = None
         dtype, device = variables[0].dtype.base_dtype, variables[0].device
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
             raise ValueError(f"Two tensors would be saved under the same name {repeated[0]!r}.")
-        if tf.executing_eagerly():
-            # Values change from save to save, so they are computed then.
-            tensors = [lambda k=k: self.to_tensors()[k] for k in range(len(names))]
-        else:
-            tensors = self.to_tensors()
         specs = [
-            saveable_object.SaveSpec(tensor, "", tensor_name, dtype=dtype, device=device)
-            for tensor, tensor_name in zip(tensors, names, strict=True)
+            saveable_object.SaveSpec(
+                lambda k=k: self._spec_tensor(k), "", tensor_name, dtype=dtype, device=device
+            )
+            for k, tensor_name in enumerate(names)
         ]
-        super().__init__(None, specs, name)
+        super().__init__(None, specs, name or _default_name(variables[0], scope))
 
     @property
     def tensor_names(self):
         """Names of the tensors in the checkpoint."""
         return [spec.name for spec in self.specs]
 
+    @property
+    def initializer(self):
+        """In a graph, the operation that initializes those variables that are not yet."""
+        if tf.executing_eagerly():
+            return None
+        if self._graph_initializer is None:
+            with tf.init_scope():
+                self._graph_initializer = tf.group(*map(_initialize_once, self._variables))
+        return self._graph_initializer
+
     def read_buffer(self):
         """The value of the first variable."""
         variable = self._variables[0]
         if not tf.inside_function() or not variable.shape.is_fully_defined():
-            return tf.convert_to_tensor(variable)
+            return variable.read_value()  # after what it waits for, also a reference variable
         # tf.saved_model.load runs the function that saves before the variable has its value.
         return tf.cond(
             variable.is_initialized(),
@@ -97,9 +107,37 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
         object_map[self]._variables = [object_map[variable] for variable in self._variables]
         return resources
 
+    def _spec_tensor(self, k):
+        if tf.executing_eagerly() or tf.inside_function():
+            return self.to_tensors()[k]  # values change from save to save
+        if self._graph_tensors is None:
+            self._graph_tensors = self.to_tensors()
+        return self._graph_tensors[k]
+
     def _local_names(self):
         # tf.train.Checkpoint escapes '/' and '.' twice when it saves and once when it restores.
         return [name.replace("/", "|").replace(".", ",") for name in self.tensor_names]
+
+
+def _default_name(variable, scope):
+    """A name for a variable and a scope: of saveables of one name a Saver takes only one."""
+    # Names of eager variables are not unique, and reference variables have no identifier.
+    name = getattr(variable, "_unique_id", None) or variable.op.name
+    inside = not scope or name.startswith(f"{scope}/")
+    return f"{name}_saveable" if inside else f"{name}_saveable_of_{scope}"
+
+
+def _initialize_once(variable):
+    """Initializes a variable of a graph unless it is initialized."""
+    v1 = tf.compat.v1
+    is_reference = variable.dtype != variable.dtype.base_dtype
+    if is_reference and v1.control_flow_v2_enabled():
+        return tf.no_op()  # branches cannot assign it
+    return v1.cond(
+        v1.is_variable_initialized(variable),
+        tf.no_op,
+        lambda: assign_all([variable], [variable.initial_value]),
+    )
 
 
 def check_shape(tensor, shape, name, configurations=""):

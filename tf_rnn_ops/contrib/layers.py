@@ -10,11 +10,8 @@ import tensorflow as tf
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.contrib import _cell_parts, saveables
-from tf_rnn_ops.contrib.models import check_configuration
+from tf_rnn_ops.contrib.models import check_configuration, check_dtype
 from tf_rnn_ops.params import Layout
-
-_DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
-
 
 # What a checkpoint sees is not the attributes: see _trackable_children.
 _untracked = tf.__internal__.tracking.no_automatic_dependency_tracking
@@ -51,10 +48,7 @@ class _CudnnRNN(tf.Module):
         self._dropout = float(dropout)
         if not 0 <= self._dropout <= 1:
             raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
-        self._dtype = tf.as_dtype(dtype)
-        if self._dtype not in _DTYPES:
-            names = ", ".join(one.name for one in _DTYPES)
-            raise ValueError(f"dtype must be one of {names}, but it is {self._dtype.name}.")
+        self._dtype = check_dtype(dtype)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
         self._seed = _seeds.checked(seed)
@@ -172,21 +166,10 @@ class _CudnnRNN(tf.Module):
             input_mode=self._input_mode,
             direction=self._direction,
         )
-        if _in_v1_graph():
-            with self._variable_scope():
-                # An opaque buffer has no parts that a partitioner could make.
-                tf.compat.v1.get_variable_scope().set_partitioner(None)
-                kernel = tf.compat.v1.get_variable(
-                    "opaque_kernel",
-                    dtype=self._dtype,
-                    initializer=self._initial_buffer(layout),
-                    validate_shape=False,
-                )
-            # TensorFlow 1 left out the layer's own scope if build() was called by hand.
-            self._take_variable(kernel, layout, scope=tf.compat.v1.get_variable_scope().name)
-            tf.compat.v1.add_to_collection(tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
-        else:
-            with tf.init_scope():
+        with tf.init_scope():  # out of branches and functions, which cannot own the variable
+            if _in_v1_graph():
+                self._build_in_v1_graph(layout)
+            else:
                 kernel = tf.Variable(self._initial_buffer(layout), name="opaque_kernel")
                 self._take_variable(kernel, layout, scope=self._name)
         for name, child in self._parts.items():
@@ -210,12 +193,13 @@ class _CudnnRNN(tf.Module):
 
         Raises:
             TypeError: initial_state is no tuple.
-            ValueError: initial_state or inputs have a wrong number of tensors or dimensions.
+            ValueError: initial_state has a wrong number of tensors or a wrong shape; inputs have
+                another type, or, before the layer is built, a wrong number of dimensions.
             tf.errors.InvalidArgumentError: A shape or a length is wrong.
         """
         inputs = tf.convert_to_tensor(inputs, self._dtype)
         if not self.built:
-            with self._variable_scope():
+            with tf.init_scope(), self._variable_scope():
                 self.build(inputs.shape)
         batch = tf.shape(inputs)[1 if time_major else 0]
         states = self._states(initial_state, batch, time_major)
@@ -262,7 +246,31 @@ class _CudnnRNN(tf.Module):
                 f"initial_state of {type(self).__name__} must be {len(shapes)} tensor(s), but it "
                 f"is {len(states)}."
             )
-        return [tf.convert_to_tensor(state, self._dtype) for state in states]
+        states = [tf.convert_to_tensor(state, self._dtype) for state in states]
+        layers, _, units = shapes[0]
+        expected = [layers, None, units] if time_major else [None, layers, units]
+        for k, state in enumerate(states):
+            if not state.shape.is_compatible_with(expected):
+                raise ValueError(
+                    f"initial_state[{k}] must have shape {expected}, None for the batch, but it has "
+                    f"shape {state.shape}."
+                )
+        return states
+
+    def _build_in_v1_graph(self, layout):
+        v1 = tf.compat.v1
+        with self._variable_scope():
+            # An opaque buffer has no parts that a partitioner could make.
+            v1.get_variable_scope().set_partitioner(None)
+            kernel = v1.get_variable(
+                "opaque_kernel",
+                dtype=self._dtype,
+                initializer=self._initial_buffer(layout),
+                validate_shape=False,
+            )
+        # TensorFlow 1 left out the layer's own scope if build() was called by hand.
+        self._take_variable(kernel, layout, scope=v1.get_variable_scope().name)
+        v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
 
     def _variable_scope(self):
         """The scope of the variable: in graphs of TensorFlow 1 with a number if it is taken."""
@@ -274,7 +282,9 @@ class _CudnnRNN(tf.Module):
         return tf.compat.v1.variable_scope(self._scope, auxiliary_name_scope=False)
 
     def _initial_buffer(self, layout):
-        kernel = tf.keras.initializers.get(self._kernel_initializer or "glorot_uniform")
+        # The seed of a graph has no effect on an initializer of Keras.
+        default = _v1_glorot_uniform if _in_v1_graph() else "glorot_uniform"
+        kernel = tf.keras.initializers.get(self._kernel_initializer or default)
         bias = tf.keras.initializers.get(self._bias_initializer or "zeros")
         weights, biases = (
             [
@@ -313,7 +323,6 @@ class _CudnnRNN(tf.Module):
             input_mode=self._input_mode,
             direction=self._direction,
             scope=scope,
-            name=f"{scope or self._name}_saveable".replace("/", "_"),
         )
         # TensorFlow 1.15 had object-based checkpoints for the first kind alone.
         one_kernel = self._rnn_mode != "gru" and self.num_dirs == 1
@@ -331,7 +340,12 @@ class _CudnnRNN(tf.Module):
 
 
 def _in_v1_graph():
-    return not tf.executing_eagerly() and not tf.inside_function()
+    with tf.init_scope():  # whatever branch or function of the graph this is
+        return not tf.executing_eagerly()
+
+
+def _v1_glorot_uniform(shape, dtype):
+    return tf.compat.v1.glorot_uniform_initializer()(shape, dtype)
 
 
 class CudnnLSTM(_CudnnRNN):

@@ -10,9 +10,23 @@ from tf_rnn_ops.contrib import _formats
 
 INPUT_MODES = ("linear_input", "skip_input", "auto_select")
 DIRECTIONS = ("unidirectional", "bidirectional")
+_DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 
 # The name that the conversion op had in TensorFlow 1's graphs: the earliest checkpoints use it.
 CANONICAL_OP_NAME = "CudnnRNNParamsToCanonical"
+
+
+def check_dtype(dtype):
+    """Returns the type, which must be one of the ops'.
+
+    Raises:
+        ValueError: It is not.
+    """
+    dtype = tf.as_dtype(dtype)
+    if dtype not in _DTYPES:
+        names = ", ".join(valid.name for valid in _DTYPES)
+        raise ValueError(f"dtype must be one of {names}, but it is {dtype.name}.")
+    return dtype
 
 
 def check_configuration(num_layers, num_units, input_size, input_mode, direction):
@@ -84,7 +98,7 @@ class CudnnRNNModel:
         self._input_mode = input_mode
         self._direction = direction
         self._dropout = dropout
-        self._dtype = tf.as_dtype(dtype)
+        self._dtype = check_dtype(dtype)
         seed, seed2 = tf.compat.v1.get_seed(seed)
         self._seed, self._seed2 = seed or 0, seed2 or 0
 

@@ -1,6 +1,13 @@
 """Canonical checkpoints as TensorFlow 1 wrote them up to its end: the weights of equivalent cells."""
 
+import operator
+
 import tensorflow as tf
+from google.protobuf import json_format, struct_pb2
+
+# The functions with which TensorFlow writes collections into a MetaGraph have no public names.
+from tensorflow.core.framework import variable_pb2
+from tensorflow.python.framework import ops
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats, _saveable_base
@@ -21,7 +28,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         input_mode="linear_input",
         direction="unidirectional",
         scope=None,
-        name="cudnn_rnn_saveable",
+        name=None,
     ):
         """Connects a buffer to a checkpoint.
 
@@ -34,15 +41,16 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             direction: As in the model.
             scope: What precedes each name in the checkpoint, a string or a variable scope. The
                 layers of TensorFlow 1 used their own scope, such as 'cudnn_lstm'.
-            name: Name of the object, which must differ from others in the same Saver.
+            name: Name of the object, which must differ from others in the same Saver; by default
+                it is made from the variable's and the scope.
 
         Raises:
             ValueError: An argument is wrong.
         """
         check_configuration(num_layers, num_units, input_size, input_mode, direction)
-        self._num_layers = num_layers
-        self._num_units = num_units
-        self._input_size = input_size
+        self._num_layers = operator.index(num_layers)
+        self._num_units = operator.index(num_units)
+        self._input_size = operator.index(input_size)
         self._input_mode = input_mode
         self._direction = direction
         self._format = _formats.FORMATS[self._rnn_mode]
@@ -52,9 +60,9 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             for _ in range(_formats.directions(direction))
         ]
         scope = getattr(scope, "name", scope)
-        prefix = f"{scope}/" if scope else ""
-        self._variables = _saveable_base.as_variables([opaque_params])
-        super().__init__([prefix + n for n in self._names()], name, self._variables)
+        self._prefix = f"{scope}/" if scope else ""
+        names = [self._prefix + n for n in self._names()]
+        super().__init__(names, name, [opaque_params], scope)
 
     def to_tensors(self):
         result = raw_ops.CudnnRNNParamsToCanonicalV2(
@@ -91,6 +99,52 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             **self._attributes(), weights=weights, biases=biases
         )
         return _saveable_base.assign_all(self._variables, [params])
+
+    def to_proto(self, export_scope=None):
+        """Describes the object, as tf.compat.v1.Variable.to_proto does.
+
+        Args:
+            export_scope: The scope that is exported and removed from names, or None.
+
+        Returns:
+            A protocol buffer, or None if the variable is not in that scope.
+        """
+        variable = self._variables[0].to_proto(export_scope)
+        if variable is None:
+            return None
+        proto = struct_pb2.Struct()
+        proto.update(
+            {
+                **self._attributes(),
+                "name": ops.strip_name_scope(self.name, export_scope),
+                "prefix": ops.strip_name_scope(self._prefix, export_scope),
+                "variable": json_format.MessageToDict(variable),
+            }
+        )
+        return proto
+
+    @staticmethod
+    def from_proto(proto, import_scope=None):
+        """The inverse of to_proto, in a graph that has the variable.
+
+        Args:
+            proto: What to_proto returned.
+            import_scope: The scope into which the graph was imported, or None.
+
+        Returns:
+            A saveable of the class that the object had.
+        """
+        fields = json_format.MessageToDict(proto)
+        variable_def = json_format.ParseDict(fields.pop("variable"), variable_pb2.VariableDef())
+        variables = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
+        sizes = ("num_layers", "num_units", "input_size")  # a Struct has no integers
+        return _CLASSES[fields.pop("rnn_mode")](
+            ops.get_from_proto_function(variables)(variable_def, import_scope=import_scope),
+            **{key: int(fields.pop(key)) for key in sizes},
+            scope=ops.prepend_name_scope(fields.pop("prefix"), import_scope).rstrip("/"),
+            name=ops.prepend_name_scope(fields.pop("name"), import_scope),
+            **fields,
+        )
 
     def _configurations(self, tensor, shape, has_inputs):
         """That of the model and, as far as the tensor tells, that of the checkpoint."""
@@ -161,3 +215,9 @@ class CudnnRNNReluSaveable(CudnnOpaqueParamsSaveable):
     """Saves the buffer of a CudnnRNNRelu as the variables of basic cells."""
 
     _rnn_mode = "rnn_relu"
+
+
+_CLASSES = {
+    one._rnn_mode: one
+    for one in (CudnnLSTMSaveable, CudnnGRUSaveable, CudnnRNNTanhSaveable, CudnnRNNReluSaveable)
+}
