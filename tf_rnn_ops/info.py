@@ -55,13 +55,13 @@ def main(argv: list[str] | None = None) -> int:
     """Prints the facts and returns 0.
 
     Args:
-        argv: The arguments, of which only --help is known; those of the process if None.
+        argv: The arguments, of which only --help is known; None for none.
     """
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.info",
         description="Print what this installation has, and why something is missing.",
     )
-    parser.parse_args(argv)
+    parser.parse_args(argv or [])
     if hasattr(sys.stdout, "reconfigure"):  # a path may have letters that it has not
         sys.stdout.reconfigure(errors="backslashreplace")
     facts = collect()
@@ -171,4 +171,4 @@ def _mapped_path(name):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

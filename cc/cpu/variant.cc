@@ -58,11 +58,11 @@ std::string FindOwnFolder() {
   }
   const std::string path = info.dli_fname;
   const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  // Without a folder dlopen would search the system's library path, so say "here" explicitly.
+  const std::string folder = slash == std::string::npos ? "./" : path.substr(0, slash + 1);
   const std::unique_ptr<char, decltype(&std::free)> absolute(realpath(folder.c_str(), nullptr),
                                                              &std::free);
-  // Without a folder dlopen would search the system's library path.
-  return absolute == nullptr ? "./" : std::string(absolute.get()) + "/";
+  return absolute == nullptr ? folder : std::string(absolute.get()) + "/";
 }
 
 // Found when the library is loaded: the loader may know it relative to the current folder, which

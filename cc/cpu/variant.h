@@ -44,8 +44,8 @@ struct VariantChoice {
 // Never fails: the baseline is always there. Tries the wanted level, then each lower one.
 VariantChoice ChooseVariant(const VariantSearch& search);
 
-// The folder of the library or program that contains this function when it was loaded: an absolute
-// path that ends in '/'.
+// The folder of the library or program that contains this function when it was loaded. It ends in
+// '/', and is absolute where the system can tell.
 const std::string& OwnFolder();
 
 }  // namespace cpu

@@ -149,6 +149,26 @@ def test_early_saveables_without_names_are_all_saved(rng, tmp_path):
     assert _names(path) == {n for s in saveables for n in s.tensor_names}
 
 
+def test_every_way_to_save_a_layer_at_once(session, tmp_path):
+    """Its own saveable, one without the scope, as by a hand-called build, and one of the first kind."""
+    layer = contrib.layers.CudnnLSTM(1, UNITS)
+    layer(tf.ones([2, 1, INPUTS]))
+    model = contrib.CudnnLSTM(1, UNITS, INPUTS)
+    saveables = [
+        layer.saveable,
+        contrib.CudnnLSTMSaveable(layer.kernel, 1, UNITS, INPUTS, scope=None),
+        contrib.RNNParamsSaveable(
+            model, model.params_to_canonical, model.canonical_to_params, [layer.kernel]
+        ),
+    ]
+    for saveable in saveables[1:]:
+        v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, saveable)
+    session.run(v1.global_variables_initializer())
+    path = v1.train.Saver().save(session, str(tmp_path / "saved"))
+    tensors = {n for saveable in saveables for n in saveable.tensor_names}
+    assert _names(path) == tensors | {layer.kernel.op.name}
+
+
 def test_layers_of_similar_scopes_are_all_saved(session, tmp_path):
     with v1.variable_scope("enc"):
         one = contrib.layers.CudnnLSTM(1, UNITS, name="fw")

@@ -438,8 +438,10 @@ def test_bad_inputs(rng):
         (np.array([3, 2**32 + 3]), r"sequence_lengths\[1\] is 2147483647"),
         (np.array([3, -(2**32) + 3]), r"sequence_lengths\[1\] is -1"),
         (np.array([2**64 - 1, 3], "uint64"), r"sequence_lengths\[0\] is -1"),
-        (np.array([2.9, 3]), "sequence_lengths must be integers, but their type is float"),
-        ([True, True], "sequence_lengths must be integers, but their type is bool"),
+        (np.array([2.9, 3]), r"sequence_lengths\[0\] is -1"),
+        (np.array([3, np.nan], np.float32), r"sequence_lengths\[1\] is -1"),
+        (np.array([3, 1e10], np.float32), r"sequence_lengths\[1\] is 2147483647"),
+        ([True, True], "sequence_lengths must be whole numbers, but their type is bool"),
         ([3, 3, 3], r"sequence_lengths must have shape \[2\], but its shape is \[3\]"),
         (3, r"sequence_lengths must have shape \[2\], but its shape is \[\]"),
     ],
@@ -450,11 +452,15 @@ def test_bad_lengths(lengths, message, go_backwards, rng):
         layer(_inputs(rng, np.float32)[:2], sequence_lengths=lengths)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint32", "int64", "uint64"])
-def test_lengths_of_other_integers(dtype, rng):
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+)
+def test_lengths_of_other_types(dtype, rng):
+    """Also of those of whole numbers: an Input of Keras is float32 unless it says otherwise."""
     layer, x = CudnnLSTM(UNITS), _inputs(rng, np.float32)
     want = layer(x, sequence_lengths=LENGTHS)
     np.testing.assert_array_equal(layer(x, sequence_lengths=LENGTHS.astype(dtype)), want)
+    assert layer(x[:0], sequence_lengths=[]).shape[0] == 0
 
 
 def test_lists_as_initial_states(rng):

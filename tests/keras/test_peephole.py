@@ -169,8 +169,8 @@ def test_stateful(rng):
             "cell_clip must be a number of float32.*1e-39",
         ),
         (
-            {"units": 2, "cell_clip": float("inf")},
-            "cell_clip must be a number of float32.* but it is inf",
+            {"units": 2, "cell_clip": -float("inf")},
+            "cell_clip must be a number of float32.* but it is -inf",
         ),
         ({"units": 2, "cell_clip": "a"}, "cell_clip must be a number, but it is 'a'"),
         ({"units": 2, "nonsense": 1}, "nonsense"),
@@ -182,7 +182,8 @@ def test_bad_arguments(arguments, message):
 
 
 def test_a_limit_of_none():
-    assert PeepholeLSTM(3, cell_clip=None).cell.cell_clip == 0.0
+    for none in (None, 0, float("inf")):
+        assert PeepholeLSTM(3, cell_clip=none).cell.cell_clip == 0.0
 
 
 def test_an_empty_batch_with_a_mask(op_calls):

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from problem import call_laws, check, laws, ops
 from problem.grammar import parse
 from tf_rnn_ops import _xla
+from tf_rnn_ops.keras import _environment
 
 LINES = [
     "cell=lstm T=7 B=5 I=4 H=9 P=4 lengths=random seed=2",
@@ -76,6 +78,43 @@ def test_the_law_of_the_buffer_finds_another_layout(monkeypatch):
         monkeypatch.setattr(laws.layout, "canonical", lambda *args, other=other: other)
         with pytest.raises(AssertionError, match="parameter buffer"):
             laws.parameter_buffer(laws.Subject(problem, case, got, True))
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_the_other_ways_to_call_are_others(line, monkeypatch):
+    seen, function_of = [], call_laws.calls.function_of
+
+    def seeing(raw, op):
+        def run(**arguments):
+            tensors = [a for a in arguments.values() if tf.is_tensor(a)]
+            unknown = all(t.shape.rank is None for t in tensors)
+            seen.append("unknown" if unknown else "xla" if _environment.in_xla() else "")
+            return function_of(raw, op)(**arguments)
+
+        return run
+
+    monkeypatch.setattr(call_laws.calls, "function_of", seeing)
+    problem = parse(line)
+    case, got, _ = check.check(problem)
+    assert set(seen) <= {""}
+    for law, way in ((call_laws.unknown_shapes, "unknown"), (call_laws.under_xla, "xla")):
+        if law in laws.applicable(problem):
+            seen.clear()
+            law(laws.Subject(problem, case, got, True))
+            assert way in seen
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_map_that_repeats_its_first_call_is_found(line, monkeypatch):
+    def first_alone(one, stacked):
+        result = one({name: tensor[0] for name, tensor in stacked.items()})
+        return tf.nest.map_structure(lambda t: tf.stack([t, t]), result)
+
+    monkeypatch.setattr(tf, "vectorized_map", first_alone)
+    problem = parse(line).replace(seed=2)
+    case, got, _ = check.check(problem)
+    with pytest.raises(AssertionError, match="mapped"):
+        call_laws.mapped(laws.Subject(problem, case, got, True))
 
 
 def _differentiated():

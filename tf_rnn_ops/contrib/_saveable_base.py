@@ -20,7 +20,7 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
     SAVEABLE_OBJECTS, and may be an attribute of a tf.train.Checkpoint.
     """
 
-    def __init__(self, names, name, variables, scope=None):
+    def __init__(self, names, name, variables):
         """Builds the specifications; what `to_tensors` needs must be set before.
 
         Args:
@@ -28,7 +28,6 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
             name: Name of the object, which must differ from others in the same Saver; None for
                 one that does.
             variables: The variables; the tensors have the type and the device of the first.
-            scope: What precedes each name in the checkpoint, a string or None.
         """
         self._variables = variables = as_variables(variables)
         self._graph_tensors = self._graph_initializer = None
@@ -42,7 +41,9 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
             )
             for k, tensor_name in enumerate(names)
         ]
-        super().__init__(None, specs, name or _default_name(variables[0], scope))
+        # Of objects of one name a Saver takes only one: these would save the same tensors.
+        default = f"{name_of_variable(variables[0])}_saveable_of_{names[0]}"
+        super().__init__(None, specs, name or default)
 
     @property
     def tensor_names(self):
@@ -119,12 +120,10 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
         return [name.replace("/", "|").replace(".", ",") for name in self.tensor_names]
 
 
-def _default_name(variable, scope):
-    """A name for a variable and a scope: of saveables of one name a Saver takes only one."""
-    # Names of eager variables are not unique, and reference variables have no identifier.
-    name = getattr(variable, "_unique_id", None) or variable.op.name
-    inside = not scope or name.startswith(f"{scope}/")
-    return f"{name}_saveable" if inside else f"{name}_saveable_of_{scope}"
+def name_of_variable(variable):
+    """A name that no other variable has; those of eager variables are not unique."""
+    # Reference variables have no identifier.
+    return getattr(variable, "_unique_id", None) or variable.op.name
 
 
 def _initialize_once(variable):

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.contrib import _cell_parts, saveables
+from tf_rnn_ops.contrib import _cell_parts, _saveable_base, saveables
 from tf_rnn_ops.contrib.models import check_configuration, check_dtype
 from tf_rnn_ops.params import Layout
 
@@ -323,6 +323,7 @@ class _CudnnRNN(tf.Module):
             input_mode=self._input_mode,
             direction=self._direction,
             scope=scope,
+            name=f"{_saveable_base.name_of_variable(kernel)}_saveable",
         )
         # TensorFlow 1.15 had object-based checkpoints for the first kind alone.
         one_kernel = self._rnn_mode != "gru" and self.num_dirs == 1

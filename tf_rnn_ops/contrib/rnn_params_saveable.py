@@ -55,7 +55,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             param_variables: The variables to restore, in a list. The first is the one saved.
             base_variable_scope: What precedes each name in the checkpoint; only with cudnn_rnn.
             name: Name of the object, which must differ from others in the same Saver; by default
-                it is made from the variable's and base_variable_scope.
+                it is made from those of the variable and the first tensor.
             op_name: What precedes the colon in the names of tensors that are saved as they are. By
                 default their names in the graph, or 'CudnnRNNParamsToCanonical' in eager execution,
                 where they have none. A second model in one graph had a number after it.
@@ -90,7 +90,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         names = self._cell_names() if self._as_cells else self._tensor_names(given["op_name"])
         scope = given.get("base_variable_scope")
         prefix = f"{scope}/" if scope else ""
-        super().__init__([prefix + n for n in names], given["name"], self._variables, scope)
+        super().__init__([prefix + n for n in names], given["name"], self._variables)
 
     def to_tensors(self):
         return self._compute() if self._tensors is None else self._tensors

@@ -42,7 +42,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             scope: What precedes each name in the checkpoint, a string or a variable scope. The
                 layers of TensorFlow 1 used their own scope, such as 'cudnn_lstm'.
             name: Name of the object, which must differ from others in the same Saver; by default
-                it is made from the variable's and the scope.
+                it is made from those of the variable and the first tensor.
 
         Raises:
             ValueError: An argument is wrong.
@@ -62,7 +62,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         scope = getattr(scope, "name", scope)
         self._prefix = f"{scope}/" if scope else ""
         names = [self._prefix + n for n in self._names()]
-        super().__init__(names, name, [opaque_params], scope)
+        super().__init__(names, name, [opaque_params])
 
     def to_tensors(self):
         result = raw_ops.CudnnRNNParamsToCanonicalV2(

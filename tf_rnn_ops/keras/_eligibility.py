@@ -225,6 +225,8 @@ def _projected_reason(cell):
 def _layer_norm_reason(cell):
     if not takes_layer_op(cell):
         return "of layer normalization there is no kernel for GPUs"
+    if not cell.norm_epsilon:
+        return "norm_epsilon=0; the op takes positive numbers"
     return _gates_reason(cell)
 
 

@@ -44,8 +44,10 @@ def float32(name, value):
 
 
 def limit(name, value):
-    """A limit of states in float32; 0 for 0 and None, which mean none."""
-    rounded = float32(name, 0 if value is None else value)
+    """A limit of states in float32; 0 for 0, None and infinity, which mean none."""
+    if value is None or number(name, value) == float("inf"):
+        return 0.0
+    rounded = float32(name, value)
     if not rounded >= 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
     return rounded

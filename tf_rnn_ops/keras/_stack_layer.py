@@ -123,10 +123,10 @@ class CudnnStack(StackOptions):
 
         Raises:
             ValueError: initial_state has the wrong number of tensors or a wrong shape;
-                sequence_lengths are no integers or have a wrong shape.
+                sequence_lengths are no numbers or have a wrong shape.
             tf.errors.InvalidArgumentError: inputs are no numbers, a length is not in [0, T], or the
-                mask has another shape or is not True first and then False. XLA reports such a mask as
-                a length of -1.
+                mask has another shape or is not True first and then False. A fraction, and under XLA a
+                row of such a mask, is reported as a length of -1.
         """
         if mask is None:
             # Keras fills in `mask` only for calls with a single tensor.
@@ -250,9 +250,11 @@ class CudnnStack(StackOptions):
     def _as_lengths(self, lengths, inputs):
         """The lengths that a call was given, in the op's type."""
         lengths = tf.convert_to_tensor(lengths)
-        if not lengths.dtype.is_integer:
+        if lengths.dtype.is_floating:  # an Input of Keras is float32 unless it says otherwise
+            lengths = tf.where(lengths == tf.floor(lengths), lengths, -1)
+        elif not lengths.dtype.is_integer:
             raise ValueError(
-                f"sequence_lengths must be integers, but their type is {lengths.dtype.name}."
+                f"sequence_lengths must be whole numbers, but their type is {lengths.dtype.name}."
             )
         expected = [inputs.shape[1 if self.time_major else 0]]
         if not lengths.shape.is_compatible_with(expected):
@@ -263,7 +265,8 @@ class CudnnStack(StackOptions):
         if lengths.dtype == tf.int32:
             return lengths
         # The op refuses the ends of this range; a mere cast would wrap what is beyond them.
-        lengths = tf.clip_by_value(tf.cast(lengths, tf.int64), -1, tf.int32.max)
+        wide = tf.cast(lengths, tf.float64 if lengths.dtype.is_floating else tf.int64)
+        lengths = tf.clip_by_value(wide, -1, tf.int32.max)
         return tf.cast(lengths, tf.int32)
 
     def _initial_states(self, states, inputs, batch):

@@ -37,7 +37,7 @@ class LayerNormLSTM(OwnCell):
             units: Size of the state, H.
             norm_gamma_initializer: Initializer of the gammas.
             norm_beta_initializer: Initializer of the betas.
-            norm_epsilon: What is added to each variance, a positive number.
+            norm_epsilon: What is added to each variance, 0 or more; 0 takes Keras's loop.
             **kwargs: Any other argument of keras.layers.LSTM except use_cudnn.
 
         Raises:

@@ -37,7 +37,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
             units: Size of the state, H.
             norm_gamma_initializer: Initializer of the gammas.
             norm_beta_initializer: Initializer of the betas.
-            norm_epsilon: What is added to each variance, a positive number.
+            norm_epsilon: What is added to each variance, 0 or more; 0 takes Keras's loop.
             **kwargs: As for keras.layers.LSTMCell.
 
         Raises:
@@ -46,8 +46,8 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         super().__init__(units, **kwargs)
         self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
         self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
-        if not _numbers.float32("norm_epsilon", norm_epsilon) > 0:
-            raise ValueError(f"norm_epsilon must be positive, but it is {norm_epsilon!r}.")
+        if not _numbers.float32("norm_epsilon", norm_epsilon) >= 0:
+            raise ValueError(f"norm_epsilon must be 0 or more, but it is {norm_epsilon!r}.")
         self.norm_epsilon = float(norm_epsilon)
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")

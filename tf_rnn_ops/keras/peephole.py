@@ -42,7 +42,7 @@ class PeepholeLSTM(OwnCell):
 
         Args:
             units: Size of the state, H.
-            cell_clip: Limit of the cell state; 0 and None mean none. The gradient ignores it.
+            cell_clip: Limit of the cell state; 0, None and infinity mean none. The gradient ignores it.
             peephole_initializer: Initializer of the peephole vectors.
             peephole_regularizer: Their regularizer, or None.
             peephole_constraint: Their constraint, or None.

@@ -32,7 +32,7 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
 
         Args:
             units: Size of the state, H.
-            cell_clip: Limit of the cell state; 0 and None mean none.
+            cell_clip: Limit of the cell state; 0, None and infinity mean none.
             peephole_initializer: Initializer of the three peephole vectors [H].
             peephole_regularizer: Their regularizer, or None.
             peephole_constraint: Their constraint, or None.

@@ -32,8 +32,8 @@ class ProjectedLSTM(OwnCell):
             units: Size of the cell state, H.
             num_proj: Size of the output; 0 or None for no projection.
             use_peepholes: Whether the gates see the cell state.
-            cell_clip: Limit of the cell state; 0 and None mean none.
-            proj_clip: Limit of the projected output; 0 and None mean none.
+            cell_clip: Limit of the cell state; 0, None and infinity mean none.
+            proj_clip: Limit of the projected output; 0, None and infinity mean none.
             **kwargs: Any other argument of ProjectedLSTMCell, or of keras.layers.LSTM except use_cudnn.
 
         Raises:
