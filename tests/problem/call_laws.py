@@ -23,7 +23,7 @@ _WEIGHTS = {
 _OF_ONE_CALL = {"reserve_space", "packed", "host_reserved"}
 
 # The step of a difference, and its error relative to the largest number of an array.
-_STEP = 1e-5
+_STEP = 1e-6
 _DIFFERENCE_LIMIT = 1e-6
 
 
