@@ -41,7 +41,7 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
             )
             for k, tensor_name in enumerate(names)
         ]
-        # Of objects of one name a Saver takes only one: these would save the same tensors.
+        # A Saver takes one of the objects of a name, so what saves other tensors needs another.
         default = f"{name_of_variable(variables[0])}_saveable_of_{names[0]}"
         super().__init__(None, specs, name or default)
 
