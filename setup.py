@@ -13,7 +13,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
 PACKAGE = "tf_rnn_ops"
-VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "_versions.py"))
+VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "native" / "versions.py"))
 # Where the files of this version can be read, with a slash at the end; None: nowhere in public.
 REPOSITORY = None
 # For machines that no library fits: the Python files alone, in a wheel for any of them.

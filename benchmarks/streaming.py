@@ -47,7 +47,7 @@ def steps_of(cell, batch, width, units):
 
     import tf_rnn_ops.keras
     from tf_rnn_ops import raw_ops
-    from tf_rnn_ops.keras import _params
+    from tf_rnn_ops.keras.path import params as op_params
 
     has_c = cell == "lstm"
     kind = {"lstm": "LSTM", "gru": "GRU"}[cell]
@@ -60,7 +60,7 @@ def steps_of(cell, batch, width, units):
     stock.set_weights(weights)
     ours.set_weights(weights)
     kernel, recurrent, bias = (tf.constant(w) for w in weights)
-    params = getattr(_params, cell)(kernel, recurrent, bias)
+    params = getattr(op_params, cell)(kernel, recurrent, bias)
     nothing = tf.zeros([])
     lengths = tf.ones([batch], tf.int32)
 

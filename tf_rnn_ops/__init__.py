@@ -9,13 +9,16 @@ import pathlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tf_rnn_ops import _loader, _xla
-from tf_rnn_ops._versions import VERSION as __version__
-from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
+from tf_rnn_ops.native import loader as _loader
+from tf_rnn_ops.native import xla as _xla
+from tf_rnn_ops.native.stock import enable_stock_ops, get_stock_lib
+from tf_rnn_ops.native.versions import VERSION as __version__
 
 if _loader.unavailable() is None:
     # They register what they have.
-    from tf_rnn_ops import _gradients, _second_gradients, _vectorized  # noqa: F401
+    from tf_rnn_ops.autodiff import gradients as _gradients  # noqa: F401
+    from tf_rnn_ops.autodiff import second_gradients as _second_gradients  # noqa: F401
+    from tf_rnn_ops.autodiff import vectorized as _vectorized  # noqa: F401
 
     if (_reason := _xla.unavailable()) and pathlib.Path(_xla.library_path()).exists():
         warnings.warn(f"{_reason} Without it XLA cannot compile the ops.", stacklevel=2)
@@ -80,9 +83,9 @@ def enable_block_cell_gradients() -> None:
         >>> import tf_rnn_ops
         >>> tf_rnn_ops.enable_block_cell_gradients()
     """
-    from tf_rnn_ops import _block_cells
+    from tf_rnn_ops.autodiff import block_cells
 
-    _block_cells.register()
+    block_cells.register()
 
 
 def __getattr__(name: str) -> Any:

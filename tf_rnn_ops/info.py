@@ -10,7 +10,7 @@ import pathlib
 import platform
 import sys
 
-from tf_rnn_ops import _gpu_info, _loader, _xla
+from tf_rnn_ops.native import gpu_info, loader, xla
 
 # Names of cuDNN's library, and where NVIDIA's packages put it.
 _CUDNN_NAMES = ("libcudnn.so.9",)
@@ -33,7 +33,7 @@ def collect() -> list[tuple[str, str]]:
         ("Python", f"{platform.python_version()} at {sys.executable}"),
         ("Processor", _try(_processor)),
     ]
-    tf = _try(_loader.import_tensorflow)
+    tf = _try(loader.import_tensorflow)
     if isinstance(tf, str):
         facts += [("TensorFlow", tf)]
     else:
@@ -87,7 +87,7 @@ def _gpu_facts(tf):
     """Nothing where a GPU is registered or this TensorFlow can have none."""
     if not tf.test.is_built_with_cuda() or tf.config.list_physical_devices("GPU"):
         return []
-    return _gpu_info.diagnose(pathlib.Path(tf.__file__).parent)
+    return gpu_info.diagnose(pathlib.Path(tf.__file__).parent)
 
 
 def _package_version():
@@ -106,17 +106,17 @@ def _processor():
 
 
 def _library():
-    _loader.load()
-    return _loader.library_path()
+    loader.load()
+    return loader.library_path()
 
 
 def _library_for_xla():
-    return _xla.unavailable() or _xla.library_path()
+    return xla.unavailable() or xla.library_path()
 
 
 def _isa():
-    reason = _loader.cpu_isa_reason()
-    return _loader.cpu_isa() + (f" ({reason})" if reason else " (the best of this machine)")
+    reason = loader.cpu_isa_reason()
+    return loader.cpu_isa() + (f" ({reason})" if reason else " (the best of this machine)")
 
 
 def _threads(tf):
@@ -143,7 +143,7 @@ def _cudnn():
         try:
             library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
             library.cudnnGetVersion.restype = ctypes.c_size_t
-            version = _gpu_info.version_text(library.cudnnGetVersion())
+            version = gpu_info.version_text(library.cudnnGetVersion())
             return f"version {version} at {_mapped_path(name)}, loaded by TensorFlow"
         except (OSError, AttributeError):
             continue

@@ -13,7 +13,7 @@ import sysconfig
 from setuptools.build_meta import *  # noqa: F403  (the hooks of PEP 517)
 from setuptools.build_meta import get_requires_for_build_wheel as _requires
 
-_VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "_versions.py"
+_VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "native" / "versions.py"
 TENSORFLOW = f"tensorflow-cpu~={runpy.run_path(str(_VERSIONS))['TENSORFLOW'][-1]}.0"
 
 

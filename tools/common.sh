@@ -16,7 +16,7 @@ apt_install() {
 
 # The minor versions of TensorFlow that the sources fit, oldest first, one a line.
 tensorflow_versions() {
-  sed -n '/^TENSORFLOW = /s/[^"]*"\([^"]*\)"[^"]*/\1\n/gp' tf_rnn_ops/_versions.py | sed '/^$/d'
+  sed -n '/^TENSORFLOW = /s/[^"]*"\([^"]*\)"[^"]*/\1\n/gp' tf_rnn_ops/native/versions.py | sed '/^$/d'
 }
 
 # The requirement for pip of the TensorFlow to develop with: the newest.

@@ -9,7 +9,7 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # else it says that they are on
 
-_VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "_versions.py"
+_VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "native" / "versions.py"
 SUPPORTED = runpy.run_path(str(_VERSIONS))["TENSORFLOW"]
 
 

@@ -17,7 +17,7 @@ from problem import grammar
 from problem.calls import calls_of
 from reference.spec import RnnSpec
 from support import calls, layer_cases, layer_ops, packed_calls, subproc
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 KINDS = {"tensor": 1, "new": 2, "mmap": 3}
 # More requests than any call makes.
@@ -85,7 +85,7 @@ def _cases():
         (f"{call.op} {call.attrs}", calls.prepared(ops, call), calls.counts_calls(call))
         for ops, call in _calls() + _stock_calls()
     ]
-    if _xla.unavailable() is None:
+    if xla.unavailable() is None:
         # One pair, because a call that fails takes long there.
         case = layer_cases.layer_case("gru", (5, 7, 6, 19), np.random.default_rng(0), "float32")
         pair = layer_ops.calls(tf_rnn_ops.raw_ops, case)

@@ -4,7 +4,7 @@ The outcome is a status or the right result, nothing is held that was not before
 """
 
 from support import subproc
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 
 def test_every_request_fails_in_turn(preloaded):
@@ -26,5 +26,5 @@ def test_every_request_fails_in_turn(preloaded):
         requests.setdefault(outcome["kind"], []).append(outcome["requests"])
     # The two that pack and keep their result ask for none the second time; the large calls map blocks.
     assert sorted(requests["tensor"])[2] > 0 and sum(requests["tensor"]) > 200
-    assert sum(requests["new"]) > (100 if _xla.unavailable() else 200)
+    assert sum(requests["new"]) > (100 if xla.unavailable() else 200)
     assert sum(requests["mmap"]) >= 3

@@ -10,7 +10,7 @@ import tensorflow as tf
 import tf_rnn_ops
 from reference.spec import RnnSpec
 from support import calls, cases, devices, layer_cases, layer_ops, packed_calls, tf_ops
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
 # What XLA computes by itself.
@@ -21,7 +21,7 @@ PARAMETER_OPS = (
 )
 
 pytestmark = pytest.mark.skipif(
-    _xla.unavailable() is not None, reason=f"there are no ops for XLA: {_xla.unavailable()}"
+    xla.unavailable() is not None, reason=f"there are no ops for XLA: {xla.unavailable()}"
 )
 
 

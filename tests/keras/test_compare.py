@@ -6,7 +6,8 @@ import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import compare as command
-from tf_rnn_ops.keras import _compare, compare
+from tf_rnn_ops.keras import compare
+from tf_rnn_ops.keras.tools import compare as tool
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypat
         seen.append([type(one.get_layer("gru")) for one in models])
         return 6.0, 3.0
 
-    monkeypatch.setattr(_compare, "_take_turns", take_turns)
+    monkeypatch.setattr(tool, "_take_turns", take_turns)
     found = compare(tf_rnn_ops.keras.convert(model, to), x, print_fn=None)
     assert seen == [[keras.layers.GRU, tf_rnn_ops.keras.GRU]]
     assert found.timings[0].ratio == 2.0
@@ -58,7 +59,7 @@ def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypat
 
 def test_calls_take_turns():
     calls = []
-    _compare._take_turns("ab", calls.append, 2, lambda: None)
+    compare._take_turns("ab", calls.append, 2, lambda: None)
     assert "".join(calls) == "aabb" + "ba" + "ab"
 
 
@@ -68,15 +69,15 @@ def test_a_difference_is_seen(model, x, monkeypatch):
         copy.set_weights([w + 0.1 for w in copy.get_weights()])
         return copy
 
-    monkeypatch.setattr(_compare, "convert", other_weights)
+    monkeypatch.setattr(tool, "convert", other_weights)
     assert compare(model, x, repeats=1, print_fn=None).difference > 1e-3
 
 
 def test_nan_and_infinity():
     nan, inf, one = np.float64("nan"), np.float64("inf"), np.float64(1)
-    assert _compare._difference(np.array([nan, inf, one]), np.array([nan, inf, one])) == 0
-    assert np.isnan(_compare._difference(np.array([one, one]), np.array([nan, one])))
-    assert _compare._difference(np.array([inf]), np.array([-inf])) == inf
+    assert compare._difference(np.array([nan, inf, one]), np.array([nan, inf, one])) == 0
+    assert np.isnan(compare._difference(np.array([one, one]), np.array([nan, one])))
+    assert compare._difference(np.array([inf]), np.array([-inf])) == inf
 
 
 def test_an_output_of_nan_alone_shows(model, x, monkeypatch):
@@ -87,7 +88,7 @@ def test_an_output_of_nan_alone_shows(model, x, monkeypatch):
         first, second = copy.outputs
         return keras.Model(copy.input, [first, second * np.nan])
 
-    monkeypatch.setattr(_compare, "convert", nan_in_ours)
+    monkeypatch.setattr(tool, "convert", nan_in_ours)
     assert np.isnan(compare(two, x, repeats=1, print_fn=None).difference)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import _xla
-from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
+from tf_rnn_ops.keras.layers.peephole_cell import PeepholeLSTMCell
+from tf_rnn_ops.native import xla
 
 OURS = (tf_rnn_ops.keras.LSTM, tf_rnn_ops.keras.GRU, tf_rnn_ops.keras.SimpleRNN)
 STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
@@ -148,7 +148,7 @@ def test_xla(activation, x):
     layer = keras.layers.LSTM(2, activation=activation)
     model = keras.Sequential([keras.Input((None, x.shape[-1])), layer])
     model.compile("sgd", "mse", jit_compile=True)
-    if activation == "tanh" and _xla.unavailable() is not None:  # on the op
+    if activation == "tanh" and xla.unavailable() is not None:  # on the op
         with pytest.warns(UserWarning, match="jit_compile"):
             converted = tf_rnn_ops.keras.convert(model)
         assert converted.jit_compile is False

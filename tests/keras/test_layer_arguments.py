@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 ON_THE_OP = [
     ("LSTM", {"use_bias": False}),
@@ -81,7 +81,7 @@ def test_on_the_op(name, arguments, rng, op_calls, op_name):
     compare.assert_same(stock, ours, x, compare.MASKS["holes"], states, training=True)
     assert op_calls == [op_name]
     assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
-    under_xla = op_name == "LayerRNN" and _xla.unavailable() is None
+    under_xla = op_name == "LayerRNN" and xla.unavailable() is None
     assert ours.supports_jit is under_xla
 
 
@@ -94,7 +94,7 @@ def test_on_layer_rnn(name, arguments, rng, op_calls):
         compare.assert_same(stock, ours, x, compare.MASKS[mask], states, training=True)
     assert set(op_calls) == {"LayerRNN"}
     assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
-    assert ours.supports_jit is (_xla.unavailable() is None)
+    assert ours.supports_jit is (xla.unavailable() is None)
 
 
 @pytest.mark.parametrize(("name", "arguments"), ON_LAYER_RNN, ids=identify)

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from support import bounds
-from tf_rnn_ops import _xla
 from tf_rnn_ops.keras import LayerNormLSTM, LayerNormLSTMCell, explain
+from tf_rnn_ops.native import xla
 
 
 def make(**arguments):
@@ -49,7 +49,7 @@ def test_against_the_loop(mask, given, rng, op_calls):
     compare.assert_same(loop_of(layer), layer, x, compare.MASKS[mask], states)
     assert set(op_calls) == {"LayerRNN"}
     assert explain(layer, print_fn=None)[0][2:] == ("op", "")
-    assert layer.supports_jit is (_xla.unavailable() is None)
+    assert layer.supports_jit is (xla.unavailable() is None)
 
 
 def test_weights_of_tensorflow_addons(rng):
@@ -161,7 +161,7 @@ def test_a_frozen_layer_stays_frozen(tmp_path):
 
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_trains_in_a_bidirectional_model_and_is_saved(jit_compile, tmp_path, rng):
-    if jit_compile and _xla.unavailable() is not None:
+    if jit_compile and xla.unavailable() is not None:
         pytest.skip("no library for XLA was built")
     layer = LayerNormLSTM(6, recurrent_dropout=0.2, kernel_regularizer="l2", norm_epsilon=0.01)
     model = keras.Sequential(

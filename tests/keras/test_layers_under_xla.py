@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 pytestmark = pytest.mark.skipif(
-    _xla.unavailable() is not None, reason=f"there are no ops for XLA: {_xla.unavailable()}"
+    xla.unavailable() is not None, reason=f"there are no ops for XLA: {xla.unavailable()}"
 )
 LAYERS = {
     "LSTM": lambda: tf_rnn_ops.keras.LSTM(6, return_sequences=True),
@@ -197,7 +197,7 @@ def test_a_gpu_keeps_the_loop(rng, op_calls, gpu_in_sight):
 
 
 def test_without_the_library_the_loop_runs_and_explain_says_so(rng, op_calls, monkeypatch):
-    monkeypatch.setattr("tf_rnn_ops._xla.unavailable", lambda: "not in this test.")
+    monkeypatch.setattr("tf_rnn_ops.native.xla.unavailable", lambda: "not in this test.")
     layer = tf_rnn_ops.keras.LSTM(4)
     want = layer(tf.ones([2, 3, 4]))
     del op_calls[:]

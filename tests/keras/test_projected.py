@@ -9,8 +9,8 @@ import tensorflow as tf
 import tf_rnn_ops.keras
 from reference import layer as reference
 from support import bounds
-from tf_rnn_ops import _xla
 from tf_rnn_ops.keras import ProjectedLSTM, ProjectedLSTMCell, explain
+from tf_rnn_ops.native import xla
 from tf_rnn_ops.params import from_lstm_cell
 
 PROJ = 3
@@ -67,7 +67,7 @@ def test_against_the_loop(part, mask, rng, op_calls):
     compare.assert_same(loop_of(layer), layer, x, compare.MASKS[mask], states)
     assert set(op_calls) == {"LayerRNN"}
     assert explain(layer, print_fn=None)[0][2:] == ("op", "")
-    assert layer.supports_jit is (_xla.unavailable() is None)
+    assert layer.supports_jit is (xla.unavailable() is None)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -129,7 +129,7 @@ def test_on_the_loop_where_there_is_a_gpu(rng, op_calls, gpu_in_sight):
 
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_trains_in_a_bidirectional_model_and_is_saved(jit_compile, tmp_path, rng):
-    if jit_compile and _xla.unavailable() is not None:
+    if jit_compile and xla.unavailable() is not None:
         pytest.skip("no library for XLA was built")
     layer = ProjectedLSTM(6, **PARTS["all"], recurrent_dropout=0.2, kernel_regularizer="l2")
     model = keras.Sequential(

@@ -9,8 +9,9 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from reference import layer as reference
-from tf_rnn_ops import _seeds, _xla
+from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras import ZoneoutGRU, ZoneoutGRUCell, ZoneoutLSTM, ZoneoutLSTMCell, explain
+from tf_rnn_ops.native import xla
 
 KINDS = {
     ZoneoutLSTM: {"zoneout_h": 0.25, "zoneout_c": 0.5},
@@ -57,7 +58,7 @@ def test_inference_against_the_loop(kind, mask, rng, op_calls):
     compare.assert_same(loop_of(layer), layer, x, compare.MASKS[mask], states)
     assert set(op_calls) == {"LayerRNN"}
     assert explain(layer, print_fn=None)[0][2:] == ("op", "")
-    assert layer.supports_jit is (_xla.unavailable() is None)
+    assert layer.supports_jit is (xla.unavailable() is None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -157,7 +158,7 @@ def test_a_gru_that_resets_before(rng, op_calls):
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_trains_in_a_bidirectional_model_and_is_saved(kind, jit_compile, tmp_path, rng):
-    if jit_compile and _xla.unavailable() is not None:
+    if jit_compile and xla.unavailable() is not None:
         pytest.skip("no library for XLA was built")
     layer = kind(6, **KINDS[kind], recurrent_dropout=0.2, kernel_regularizer="l2")
     model = keras.Sequential(

@@ -263,13 +263,13 @@ PYTHON_TESTS = {
     "tf_rnn_ops/params/_keras": ["tests/params/test_convert_objects.py", "tests/params"],
     "tf_rnn_ops/params/lstm_cell": ["tests/keras/test_projected.py"],
     "tf_rnn_ops/params/": ["tests/params"],
-    "tf_rnn_ops/keras/_convert": ["tests/keras/test_keras_convert.py"],
-    "tf_rnn_ops/keras/_carry": [
+    "tf_rnn_ops/keras/tools/convert": ["tests/keras/test_keras_convert.py"],
+    "tf_rnn_ops/keras/tools/carry": [
         "tests/keras/test_convert_state.py", "tests/keras/test_convert_optimizer.py",
     ],
 }  # fmt: skip
-PYTHON_FILES = _files("tf_rnn_ops/params/*.py", "tf_rnn_ops/keras/_convert.py")
-PYTHON_FILES += _files("tf_rnn_ops/keras/_carry.py")
+PYTHON_FILES = _files("tf_rnn_ops/params/*.py", "tf_rnn_ops/keras/tools/convert.py")
+PYTHON_FILES += _files("tf_rnn_ops/keras/tools/carry.py")
 
 
 def core(folder, jobs):

@@ -28,7 +28,7 @@ def _inputs(mode, sizes, rng, without=()):
 
 def _run(arrays, dtype="float64", **attrs):
     tensors = {n: tf.constant(a, dtype) for n, a in arrays.items()}
-    return tf_rnn_ops._loader.ops().tf_rnn_ops_linear_recurrence(**tensors, **attrs)
+    return tf_rnn_ops.native.loader.ops().tf_rnn_ops_linear_recurrence(**tensors, **attrs)
 
 
 @pytest.mark.parametrize("transposed", [False, True])

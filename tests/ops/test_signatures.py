@@ -128,7 +128,7 @@ def test_cpu_isa_is_one_of_the_levels():
 
 def test_eager_calls_take_the_fast_path(monkeypatch):
     """TensorFlow tries it first and falls back silently where an attribute has another type."""
-    generated = tf_rnn_ops._loader.load()
+    generated = tf_rnn_ops.native.loader.load()
 
     def slow(*args, **kwargs):
         raise AssertionError("the eager call fell back")

@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_rnn_ops import _loader, raw_ops
+from tf_rnn_ops import raw_ops
+from tf_rnn_ops.native import loader
 
 # S is num_proj here, so that a shape that means H is not taken for one that means S.
 SIZES = {"T": 7, "B": 5, "I": 3, "H": 4, "S": 2, "P": 2, "L": 2, "D": 2, "num_proj": 2, "G": 4}
 EXAMPLES = (
     "tf_rnn_ops",
     "tf_rnn_ops.info",
-    "tf_rnn_ops._block_lstm_ops",
-    "tf_rnn_ops._cudnn_rnn_ops",
-    "tf_rnn_ops._cudnn_rnn_params_ops",
-    "tf_rnn_ops._layer_rnn_ops",
-    "tf_rnn_ops._packed_rnn_ops",
-    "tf_rnn_ops._stateless_rnn_ops",
-    "tf_rnn_ops.keras.cudnn_stack",
+    "tf_rnn_ops.raw_ops.block_lstm",
+    "tf_rnn_ops.raw_ops.cudnn_rnn",
+    "tf_rnn_ops.raw_ops.cudnn_rnn_params",
+    "tf_rnn_ops.raw_ops.layer_rnn",
+    "tf_rnn_ops.raw_ops.packed",
+    "tf_rnn_ops.raw_ops.stateless",
+    "tf_rnn_ops.keras.layers.stack",
     "tf_rnn_ops.params.layout",
 )
 
@@ -163,7 +164,7 @@ def _check(doc, tensors_by_name):
 )
 def test_shapes_in_op_docs(op, function, least, tensors):
     inputs, outputs = tensors[op]
-    doc = getattr(_loader.load(), function).__doc__
+    doc = getattr(loader.load(), function).__doc__
     assert _check(doc, {**inputs, **outputs}) >= least
 
 

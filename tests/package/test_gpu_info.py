@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tf_rnn_ops import _gpu_info
+from tf_rnn_ops.native import gpu_info
 
 EMPTY = "int tf_rnn_ops_test_empty;"
 CUDA = """
@@ -28,7 +28,7 @@ class Installation:
         self.site = folder / "site-packages"
         self.tensorflow = self.site / "tensorflow"
         self.driver_folder = folder / "driver"
-        packages = sorted({package for _, package in _gpu_info.LIBRARIES.values()})
+        packages = sorted({package for _, package in gpu_info.LIBRARIES.values()})
         run_path = [f"$ORIGIN/../nvidia/{name}/lib" for name in packages if name != "cusolver"]
         self.compile(
             self.tensorflow / "libtensorflow_framework.so.2",
@@ -36,7 +36,7 @@ class Installation:
             "-Wl,--enable-new-dtags",
             f"-Wl,-rpath,{':'.join(run_path)}",
         )
-        for name, (_, package) in _gpu_info.LIBRARIES.items():
+        for name, (_, package) in gpu_info.LIBRARIES.items():
             source = CUDNN if name == "libcudnn.so.9" else EMPTY
             self.compile(self.library(name, package), source)
         self.compile(self.driver_folder / "libcuda.so.1", CUDA.format(code=driver_code))
@@ -54,12 +54,12 @@ class Installation:
         path = os.pathsep.join(str(folder) for folder in (self.driver_folder, *folders))
         monkeypatch.setenv("LD_LIBRARY_PATH", path)
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        return _gpu_info.diagnose(self.tensorflow)
+        return gpu_info.diagnose(self.tensorflow)
 
 
 def test_run_path(tmp_path):
     installation = Installation(tmp_path)
-    folders = _gpu_info.run_path(installation.tensorflow / "libtensorflow_framework.so.2")
+    folders = gpu_info.run_path(installation.tensorflow / "libtensorflow_framework.so.2")
     assert str(installation.site / "nvidia" / "cublas" / "lib") in folders
     assert not any("cusolver" in folder for folder in folders)
 
@@ -67,7 +67,7 @@ def test_run_path(tmp_path):
 def test_run_path_of_no_library(tmp_path):
     (tmp_path / "file").write_bytes(b"x" * 100)
     with pytest.raises(ValueError, match="no 64-bit ELF file"):
-        _gpu_info.run_path(tmp_path / "file")
+        gpu_info.run_path(tmp_path / "file")
 
 
 def test_cusolver_outside_the_run_path(tmp_path, monkeypatch):
@@ -123,10 +123,10 @@ def test_hidden_devices(tmp_path, monkeypatch):
     installation = Installation(tmp_path)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(installation.driver_folder))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    assert _gpu_info.diagnose(installation.tensorflow)[0][0] == "GPU hidden"
+    assert gpu_info.diagnose(installation.tensorflow)[0][0] == "GPU hidden"
 
 
 def test_tensorflow_without_its_library(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", "")
     folder = pathlib.Path(tmp_path) / "tensorflow"
-    assert dict(_gpu_info.diagnose(folder))["GPU driver"].startswith("there is none")
+    assert dict(gpu_info.diagnose(folder))["GPU driver"].startswith("there is none")

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import tf_rnn_ops
 from support import subproc
-from tf_rnn_ops._versions import TENSORFLOW
+from tf_rnn_ops.native.versions import TENSORFLOW
 
 PACKAGE = pathlib.Path(tf_rnn_ops.__file__).resolve().parent
 MINOR = ".".join(tf.__version__.split(".")[:2])
@@ -303,7 +303,7 @@ print(isa().decode())
 
 def test_gradients_may_be_loaded_again():
     """As notebooks do with autoreload."""
-    importlib.reload(tf_rnn_ops._gradients)
+    importlib.reload(tf_rnn_ops.autodiff.gradients)
 
 
 def test_get_lib_is_a_file():
@@ -385,7 +385,7 @@ def test_what_the_import_loads():
     modules = set(result.stdout.split())
     own = {name.split(".")[1] for name in modules if name.startswith("tf_rnn_ops.")}
     assert not own & {"compare", "contrib", "info", "keras", "portable"}
-    assert {"_loader", "raw_ops", "stock"} <= own
+    assert {"autodiff", "native", "raw_ops"} <= own
     tops = {name.split(".")[0] for name in modules}
     # TensorFlow names the modules of functions that it generates after a hash of the library.
     others = {name for name in tops if not re.fullmatch("[0-9a-f]{40}", name)}

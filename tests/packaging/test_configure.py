@@ -17,8 +17,8 @@ def tree(tmp_path):
     """The files that configure.sh needs, copied."""
     for name in ("configure.sh", ".bazelversion"):
         shutil.copy2(ROOT / name, tmp_path / name)
-    (tmp_path / "tf_rnn_ops").mkdir()
-    shutil.copy2(ROOT / "tf_rnn_ops" / "_versions.py", tmp_path / "tf_rnn_ops")
+    (tmp_path / "tf_rnn_ops" / "native").mkdir(parents=True)
+    shutil.copy2(ROOT / "tf_rnn_ops" / "native" / "versions.py", tmp_path / "tf_rnn_ops" / "native")
     shutil.copytree(
         ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__")
     )

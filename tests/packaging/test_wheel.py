@@ -53,7 +53,7 @@ def test_tag_is_what_auditwheel_finds(wheel):
 
 
 def _versions():
-    return runpy.run_path(str(ROOT / "tf_rnn_ops" / "_versions.py"))
+    return runpy.run_path(str(ROOT / "tf_rnn_ops" / "native" / "versions.py"))
 
 
 def test_no_hard_dependency_on_a_tensorflow(metadata):

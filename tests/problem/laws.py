@@ -19,7 +19,8 @@ from reference.block_lstm import FORWARD_NAMES
 from reference.rounding import rounder
 from support import bounds, tf_ops
 from support.linear_case import SLOPES
-from tf_rnn_ops import _xla, raw_ops
+from tf_rnn_ops import raw_ops
+from tf_rnn_ops.native import xla
 
 # Both sides of a law have errors of their own.
 _TWO_CALLS = 2.0
@@ -386,7 +387,7 @@ def tensorflows_op(s):
 def applicable(problem):
     """The laws that say something about a problem."""
     ways_to_call = [call_laws.unknown_shapes]
-    if _xla.unavailable() is None:
+    if xla.unavailable() is None:
         ways_to_call.append(call_laws.under_xla)
     if not (problem.op == STACK and problem.dropout):  # which counts calls
         ways_to_call.append(call_laws.mapped)

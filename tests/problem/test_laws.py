@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from problem import call_laws, check, laws, ops
 from problem.grammar import parse
-from tf_rnn_ops import _xla
-from tf_rnn_ops.keras import _environment
+from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.native import xla
 
 LINES = [
     "cell=lstm T=7 B=5 I=4 H=9 P=4 lengths=random seed=2",
@@ -31,7 +31,7 @@ def test_what_is_right_passes(line):
 
 def test_every_law_is_among_the_lines():
     found = {law.__name__ for _, law in _laws_of(LINES)}
-    if _xla.unavailable() is not None:
+    if xla.unavailable() is not None:
         found.add("under_xla")
     assert found == {
         "rows_in_another_order", "padding", "cut_in_time", "layer_by_layer", "scaled_gradients",
@@ -88,7 +88,7 @@ def test_the_other_ways_to_call_are_others(line, monkeypatch):
         def run(**arguments):
             tensors = [a for a in arguments.values() if tf.is_tensor(a)]
             unknown = all(t.shape.rank is None for t in tensors)
-            seen.append("unknown" if unknown else "xla" if _environment.in_xla() else "")
+            seen.append("unknown" if unknown else "xla" if environment.in_xla() else "")
             return function_of(raw, op)(**arguments)
 
         return run

@@ -36,9 +36,9 @@ def function_of(ops, op):
     """What runs an op: of `ops`, where LinearRecurrence may be missing: it is in no module for users."""
     if op != "LinearRecurrence" or hasattr(ops, op):
         return getattr(ops, op)
-    from tf_rnn_ops import _loader
+    from tf_rnn_ops.native import loader
 
-    return _loader.ops().tf_rnn_ops_linear_recurrence
+    return loader.ops().tf_rnn_ops_linear_recurrence
 
 
 def run(ops, call, tensors):

@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from reference import linear_recurrence
-from tf_rnn_ops import _loader
+from tf_rnn_ops.native import loader
 
 SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
 INPUTS = ("input", "cell_input", "recurrent_kernel", *SLOPES)
@@ -44,5 +44,5 @@ class LinearCase:
         """The op's outputs as float64 arrays; `op` calls it, by default plainly."""
         tensors = {name: tf.constant(a, self.dtype) for name, a in self.arrays().items()}
         attrs = {"rnn_mode": self.rnn_mode, "transposed": self.transposed}
-        found = (op or _loader.ops().tf_rnn_ops_linear_recurrence)(**tensors, **attrs)
+        found = (op or loader.ops().tf_rnn_ops_linear_recurrence)(**tensors, **attrs)
         return self._results(*(tensor.numpy().astype(np.float64) for tensor in found))

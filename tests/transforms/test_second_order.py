@@ -12,7 +12,8 @@ from reference import layout, rounding
 from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, tf_ops
 from support.second_order import assert_slopes, second
-from tf_rnn_ops import _second_gradients, plain
+from tf_rnn_ops import plain
+from tf_rnn_ops.autodiff import second_gradients
 
 ops = tf_rnn_ops.raw_ops
 
@@ -95,10 +96,10 @@ def test_cudnn_rnn(spec, rng):
 @pytest.fixture
 def tensorflow_loops(monkeypatch):
     """Loops over time as where TensorFlow sees a GPU."""
-    monkeypatch.setattr(_second_gradients, "_loops", plain.Loops)
-    _second_gradients._function.cache_clear()
+    monkeypatch.setattr(second_gradients, "_loops", plain.Loops)
+    second_gradients._function.cache_clear()
     yield
-    _second_gradients._function.cache_clear()
+    second_gradients._function.cache_clear()
 
 
 @pytest.mark.parametrize("spec", SPECS[1:3], ids=str)

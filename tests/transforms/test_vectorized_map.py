@@ -7,13 +7,14 @@ import tensorflow as tf
 import tf_rnn_ops
 from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, packed_calls, tf_ops
-from tf_rnn_ops import _vectorized, _xla
+from tf_rnn_ops.autodiff import vectorized
+from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
 ITERATIONS = 3
 
 pytestmark = pytest.mark.skipif(
-    _vectorized._registry is None, reason="this TensorFlow has another pfor"
+    vectorized._registry is None, reason="this TensorFlow has another pfor"
 )
 
 
@@ -200,8 +201,8 @@ def test_packed_layer(rng):
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
 def test_sizes_that_a_graph_does_not_know(mode, jit_compile, rng):
     """With gradients of second order, whose loops over time are ops too."""
-    if jit_compile and _xla.unavailable() is not None:
-        pytest.skip(f"there are no ops for XLA: {_xla.unavailable()}")
+    if jit_compile and xla.unavailable() is not None:
+        pytest.skip(f"there are no ops for XLA: {xla.unavailable()}")
     case = layer_cases.layer_case(
         mode, (4, 2, 3, 5), rng, "float64", input_mask=False, recurrent_mask=False, lengths=None
     )

@@ -9,13 +9,13 @@ import tensorflow as tf
 import tf_rnn_ops
 from reference.spec import RnnSpec
 from support import bad_inputs, calls, cases, layer_cases, layer_ops, subproc, tf_ops
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
 RESERVE_SPACE = "reserve_space"
 
 pytestmark = pytest.mark.skipif(
-    _xla.unavailable() is not None, reason=f"there are no ops for XLA: {_xla.unavailable()}"
+    xla.unavailable() is not None, reason=f"there are no ops for XLA: {xla.unavailable()}"
 )
 
 

@@ -2,12 +2,12 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops import _xla
+from tf_rnn_ops.native import xla
 
 
 def test_the_ops_for_xla_load():
     version = tuple(int(number) for number in tf.__version__.split(".")[:2])
     if version >= (2, 20):
-        assert _xla.unavailable() is None
+        assert xla.unavailable() is None
     else:
-        assert "they need TensorFlow 2.20 or later" in _xla.unavailable()
+        assert "they need TensorFlow 2.20 or later" in xla.unavailable()

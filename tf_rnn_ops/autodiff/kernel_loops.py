@@ -2,7 +2,9 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops import _layer_rnn_ops, _loader, plain
+from tf_rnn_ops import plain
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import layer_rnn
 
 
 class KernelLoops(plain.Loops):
@@ -25,7 +27,7 @@ class KernelLoops(plain.Loops):
             return plain.reorder_gates(tensor, *gates, axis)
 
         bias = tf.stack([cell.bw, cell.br]) if rnn_mode == "gru" else cell.bw + cell.br
-        result = _layer_rnn_ops.LayerRNN(
+        result = layer_rnn.LayerRNN(
             input=tf.stop_gradient(x),
             input_h=tf.stop_gradient(states[0]),
             input_c=tf.stop_gradient(states[-1]),
@@ -100,7 +102,7 @@ def _linear(added, recurrent_kernel, slopes, transposed):
     names = [f"{a}_by_{b}" for a in "hc" for b in ("gates", "h", "c")]
     given = {n: slopes.get(n) for n in names}
     none = tf.zeros([0], added[0].dtype)
-    found = _loader.ops().tf_rnn_ops_linear_recurrence(
+    found = loader.ops().tf_rnn_ops_linear_recurrence(
         input=added[0],
         cell_input=added[-1],
         recurrent_kernel=recurrent_kernel,

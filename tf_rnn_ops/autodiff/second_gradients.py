@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from tf_rnn_ops import plain
-from tf_rnn_ops._kernel_loops import KernelLoops
+from tf_rnn_ops.autodiff.kernel_loops import KernelLoops
 from tf_rnn_ops.params import Layout
 
 try:

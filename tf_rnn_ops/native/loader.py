@@ -6,9 +6,9 @@ import pathlib
 import platform
 import struct
 
-from tf_rnn_ops._versions import TENSORFLOW
+from tf_rnn_ops.native.versions import TENSORFLOW
 
-_FOLDER = pathlib.Path(__file__).resolve().parent
+_FOLDER = pathlib.Path(__file__).resolve().parents[1]
 # The library of our own ops. Each library has a file for each TensorFlow: NAME.tf2.21.so.
 _OPS = "_tf_rnn_ops"
 # What each of them is linked to: the kernels that run on every CPU.

@@ -4,7 +4,7 @@ import ctypes
 import functools
 import threading
 
-from tf_rnn_ops import _loader, _xla
+from tf_rnn_ops.native import loader, xla
 
 _LIBRARY = "_tf_rnn_ops_stock"
 _lock = threading.Lock()
@@ -21,7 +21,7 @@ def get_stock_lib() -> str:
     Raises:
         ImportError: TensorFlow is missing.
     """
-    return _loader.library_path(_LIBRARY)
+    return loader.library_path(_LIBRARY)
 
 
 def enable_stock_ops() -> list[str]:
@@ -51,13 +51,13 @@ def enable_stock_ops() -> list[str]:
 
 @functools.lru_cache(maxsize=None)
 def _load():
-    _loader.load_library(_LIBRARY)
+    loader.load_library(_LIBRARY)
     # Imports TensorFlow, whose absence load_library explains.
-    from tf_rnn_ops import _second_gradients
+    from tf_rnn_ops.autodiff import second_gradients
 
-    _second_gradients.register_stock_gradients()
-    names = _loader.c_functions(_LIBRARY).tf_rnn_ops_stock_ops
+    second_gradients.register_stock_gradients()
+    names = loader.c_functions(_LIBRARY).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
     names.argtypes = []
-    _xla.enable_stock_ops()
+    xla.enable_stock_ops()
     return tuple(names().decode().split())

@@ -3,14 +3,14 @@
 import functools
 import pathlib
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops.native import loader
 
 _LIBRARY = "_tf_rnn_ops_xla"
 
 
 def library_path():
     """The path of the library for the installed TensorFlow as a string; it need not exist."""
-    return _loader.library_path(_LIBRARY)
+    return loader.library_path(_LIBRARY)
 
 
 @functools.lru_cache(maxsize=None)
@@ -20,16 +20,16 @@ def unavailable():
     Returns:
         A sentence, or None if it can.
     """
-    if _loader.unavailable() is not None:
-        return _loader.unavailable()
+    if loader.unavailable() is not None:
+        return loader.unavailable()
     if not pathlib.Path(library_path()).exists():
-        tf = _loader.import_tensorflow()
+        tf = loader.import_tensorflow()
         return (
             f"this installation has no ops for XLA with TensorFlow {tf.__version__}; they need "
             "TensorFlow 2.20 or later."
         )
     try:
-        _loader.load_library(_LIBRARY)
+        loader.load_library(_LIBRARY)
     except ImportError as error:
         return str(error)
     return None
@@ -38,4 +38,4 @@ def unavailable():
 def enable_stock_ops():
     """Lets XLA compile TensorFlow's own CudnnRNN ops for the CPU, where it can compile ours."""
     if unavailable() is None:
-        _loader.c_functions(_LIBRARY).tf_rnn_ops_xla_enable_stock_ops()
+        loader.c_functions(_LIBRARY).tf_rnn_ops_xla_enable_stock_ops()

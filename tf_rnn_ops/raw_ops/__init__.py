@@ -12,31 +12,31 @@ Letters in shapes: T time steps, B batch, I input size, H units, L layers, D dir
 S the size of a hidden state, which is num_proj if that is set and otherwise H.
 """
 
-from tf_rnn_ops._block_lstm_ops import (
+from tf_rnn_ops.raw_ops.block_lstm import (
     BlockLSTMGradV2,
     BlockLSTMGradV2Output,
     BlockLSTMV2,
     BlockLSTMV2Output,
 )
-from tf_rnn_ops._cudnn_rnn_ops import (
+from tf_rnn_ops.raw_ops.cudnn_rnn import (
     CudnnRNNBackpropV3,
     CudnnRNNBackpropV3Output,
     CudnnRNNV3,
     CudnnRNNV3Output,
 )
-from tf_rnn_ops._cudnn_rnn_params_ops import (
+from tf_rnn_ops.raw_ops.cudnn_rnn_params import (
     CudnnRNNCanonicalToParamsV2,
     CudnnRNNParamsSize,
     CudnnRNNParamsToCanonicalV2,
     CudnnRNNParamsToCanonicalV2Output,
 )
-from tf_rnn_ops._layer_rnn_ops import (
+from tf_rnn_ops.raw_ops.layer_rnn import (
     LayerRNN,
     LayerRNNBackprop,
     LayerRNNBackpropOutput,
     LayerRNNOutput,
 )
-from tf_rnn_ops._packed_rnn_ops import (
+from tf_rnn_ops.raw_ops.packed import (
     CudnnRNNV3Packed,
     CudnnRNNV3PackedOutput,
     LayerRNNPacked,
@@ -44,7 +44,7 @@ from tf_rnn_ops._packed_rnn_ops import (
     PackCudnnRNNParams,
     PackLayerRNN,
 )
-from tf_rnn_ops._stateless_rnn_ops import StatelessCudnnRNNV3, StatelessCudnnRNNV3Output
+from tf_rnn_ops.raw_ops.stateless import StatelessCudnnRNNV3, StatelessCudnnRNNV3Output
 
 __all__ = [
     "BlockLSTMGradV2",

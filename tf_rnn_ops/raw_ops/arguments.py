@@ -4,10 +4,10 @@ import functools
 
 import numpy
 
-from tf_rnn_ops import _loader
+from tf_rnn_ops.native import loader
 
 # The package can be imported without TensorFlow, or with one that it does not fit.
-_tensorflow = functools.lru_cache(maxsize=None)(_loader.import_tensorflow)
+_tensorflow = functools.lru_cache(maxsize=None)(loader.import_tensorflow)
 
 
 def float_attr(value):
@@ -36,7 +36,7 @@ def optional_seed(value):
 
 def _optional(value, dtype):
     # An empty tuple makes each call take the slow path, which is 40 us longer and more.
-    if isinstance(value, tuple) and not value and _loader.unavailable() is None:
+    if isinstance(value, tuple) and not value and loader.unavailable() is None:
         return _nothing(dtype, _tensorflow().executing_eagerly())
     return value
 

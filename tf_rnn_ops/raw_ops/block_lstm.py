@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _arguments, _loader
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import arguments
 
-_ops = _loader.ops()
+_ops = loader.ops()
 
 
 class BlockLSTMV2Output(NamedTuple):
@@ -94,7 +95,7 @@ def BlockLSTMV2(
             wcf=wcf,
             wco=wco,
             b=b,
-            cell_clip=_arguments.float_attr(cell_clip),
+            cell_clip=arguments.float_attr(cell_clip),
             use_peephole=use_peephole,
             name=name,
         )

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _arguments, _loader
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import arguments
 
-_ops = _loader.ops()
+_ops = loader.ops()
 
 
 class CudnnRNNV3Output(NamedTuple):
@@ -98,7 +99,7 @@ def CudnnRNNV3(
             rnn_mode=rnn_mode,
             input_mode=input_mode,
             direction=direction,
-            dropout=_arguments.float_attr(dropout),
+            dropout=arguments.float_attr(dropout),
             seed=seed,
             seed2=seed2,
             num_proj=num_proj,
@@ -186,7 +187,7 @@ def CudnnRNNBackpropV3(
             rnn_mode=rnn_mode,
             input_mode=input_mode,
             direction=direction,
-            dropout=_arguments.float_attr(dropout),
+            dropout=arguments.float_attr(dropout),
             seed=seed,
             seed2=seed2,
             num_proj=num_proj,

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _arguments, _loader
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import arguments
 
-_ops = _loader.ops()
+_ops = loader.ops()
 
 
 class CudnnRNNParamsToCanonicalV2Output(NamedTuple):
@@ -70,7 +71,7 @@ def CudnnRNNParamsSize(
         rnn_mode=rnn_mode,
         input_mode=input_mode,
         direction=direction,
-        dropout=_arguments.float_attr(dropout),
+        dropout=arguments.float_attr(dropout),
         seed=seed,
         seed2=seed2,
         num_proj=num_proj,
@@ -132,7 +133,7 @@ def CudnnRNNCanonicalToParamsV2(
         rnn_mode=rnn_mode,
         input_mode=input_mode,
         direction=direction,
-        dropout=_arguments.float_attr(dropout),
+        dropout=arguments.float_attr(dropout),
         seed=seed,
         seed2=seed2,
         num_proj=num_proj,
@@ -196,7 +197,7 @@ def CudnnRNNParamsToCanonicalV2(
             rnn_mode=rnn_mode,
             input_mode=input_mode,
             direction=direction,
-            dropout=_arguments.float_attr(dropout),
+            dropout=arguments.float_attr(dropout),
             seed=seed,
             seed2=seed2,
             num_proj=num_proj,

@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _arguments, _loader
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import arguments
 
-_ops = _loader.ops()
+_ops = loader.ops()
 
 
 class LayerRNNOutput(NamedTuple):
@@ -136,14 +137,14 @@ def LayerRNN(
             input_c=input_c,
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
-            bias=_arguments.optional_tensor(bias, input),
-            projection=_arguments.optional_tensor(projection, input),
-            peepholes=_arguments.optional_tensor(peepholes, input),
-            layer_norm=_arguments.optional_tensor(layer_norm, input),
-            sequence_lengths=_arguments.optional_lengths(sequence_lengths),
-            input_mask=_arguments.optional_tensor(input_mask, input),
-            recurrent_mask=_arguments.optional_tensor(recurrent_mask, input),
-            seed=_arguments.optional_seed(seed),
+            bias=arguments.optional_tensor(bias, input),
+            projection=arguments.optional_tensor(projection, input),
+            peepholes=arguments.optional_tensor(peepholes, input),
+            layer_norm=arguments.optional_tensor(layer_norm, input),
+            sequence_lengths=arguments.optional_lengths(sequence_lengths),
+            input_mask=arguments.optional_tensor(input_mask, input),
+            recurrent_mask=arguments.optional_tensor(recurrent_mask, input),
+            seed=arguments.optional_seed(seed),
             rnn_mode=rnn_mode,
             activation=activation,
             recurrent_activation=recurrent_activation,
@@ -244,11 +245,11 @@ def LayerRNNBackprop(
             bias=bias,
             projection=projection,
             peepholes=peepholes,
-            layer_norm=_arguments.optional_tensor(layer_norm, input),
+            layer_norm=arguments.optional_tensor(layer_norm, input),
             sequence_lengths=sequence_lengths,
             input_mask=input_mask,
             recurrent_mask=recurrent_mask,
-            seed=_arguments.optional_seed(seed),
+            seed=arguments.optional_seed(seed),
             output=output,
             output_h=output_h,
             output_c=output_c,

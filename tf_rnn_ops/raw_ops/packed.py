@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _arguments, _loader
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import arguments
 
-_ops = _loader.ops()
+_ops = loader.ops()
 
 
 class CudnnRNNV3PackedOutput(NamedTuple):
@@ -106,8 +107,8 @@ def PackLayerRNN(
     return _ops.tf_rnn_ops_pack_layer_rnn(
         kernel=kernel,
         recurrent_kernel=recurrent_kernel,
-        bias=_arguments.optional_tensor(bias, kernel),
-        projection=_arguments.optional_tensor(projection, kernel),
+        bias=arguments.optional_tensor(bias, kernel),
+        projection=arguments.optional_tensor(projection, kernel),
         rnn_mode=rnn_mode,
         keep=keep,
         name=name,
@@ -272,11 +273,11 @@ def LayerRNNPacked(
             input_c=input_c,
             kernel=kernel,
             recurrent_kernel=recurrent_kernel,
-            bias=_arguments.optional_tensor(bias, input),
-            projection=_arguments.optional_tensor(projection, input),
-            peepholes=_arguments.optional_tensor(peepholes, input),
-            layer_norm=_arguments.optional_tensor(layer_norm, input),
-            sequence_lengths=_arguments.optional_lengths(sequence_lengths),
+            bias=arguments.optional_tensor(bias, input),
+            projection=arguments.optional_tensor(projection, input),
+            peepholes=arguments.optional_tensor(peepholes, input),
+            layer_norm=arguments.optional_tensor(layer_norm, input),
+            sequence_lengths=arguments.optional_lengths(sequence_lengths),
             packed=packed,
             rnn_mode=rnn_mode,
             activation=activation,

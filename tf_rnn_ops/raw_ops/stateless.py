@@ -2,9 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops import _arguments, _loader
+from tf_rnn_ops.native import loader
+from tf_rnn_ops.raw_ops import arguments
 
-_ops = _loader.ops()
+_ops = loader.ops()
 
 
 class StatelessCudnnRNNV3Output(NamedTuple):
@@ -83,7 +84,7 @@ def StatelessCudnnRNNV3(
             rnn_mode=rnn_mode,
             input_mode=input_mode,
             direction=direction,
-            dropout=_arguments.float_attr(dropout),
+            dropout=arguments.float_attr(dropout),
             num_proj=num_proj,
             time_major=time_major,
             name=name,

@@ -8,8 +8,8 @@ import functools
 
 import keras
 
-from tf_rnn_ops.keras import _switch
-from tf_rnn_ops.keras.layers import GRU, LSTM
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM
+from tf_rnn_ops.keras.path import switch
 
 _METHODS = ("_can_attempt_fused_lstm", "_can_attempt_fused_gru")
 
@@ -26,7 +26,7 @@ def _unless_ours(original):
     @functools.wraps(original)
     def can_attempt(self, *args, **kwargs):
         layers = (self.forward_layer, self.backward_layer)
-        if _switch.active() or any(isinstance(layer, (LSTM, GRU)) for layer in layers):
+        if switch.active() or any(isinstance(layer, (LSTM, GRU)) for layer in layers):
             return False
         return original(self, *args, **kwargs)
 

@@ -3,7 +3,7 @@
 import keras
 
 from tf_rnn_ops import _seeds
-from tf_rnn_ops.keras import _eligibility, _fused
+from tf_rnn_ops.keras.path import eligibility, fused
 
 _PACKAGE = "tf_rnn_ops"
 
@@ -21,9 +21,9 @@ def jit_property(concerns=lambda layer: True):
         except KeyError:
             # Keras drops the assignment of a value that it finds already there.
             raise AttributeError("supports_jit is not set yet") from None
-        if not concerns(layer) or _eligibility.loop_reason(layer) is not None:
+        if not concerns(layer) or eligibility.loop_reason(layer) is not None:
             return wanted
-        return _eligibility.xla_reason() is None
+        return eligibility.xla_reason() is None
 
     def set_(layer, value):
         layer.__dict__["supports_jit"] = value
@@ -55,11 +55,11 @@ class OneOp:
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""
-        return _fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
+        return fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
 
     def rematerialized_call(self, fn, *args, **kwargs):
         """Lets keras.RematScope drop the same units when it computes again; see keras.Operation."""
-        cells = [c for c in _eligibility.cells_of(self) if hasattr(c, "seed_generator")]
+        cells = [c for c in eligibility.cells_of(self) if hasattr(c, "seed_generator")]
         seeds = [cell.seed_generator for cell in cells]
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 

@@ -2,8 +2,8 @@
 
 import keras
 
-from tf_rnn_ops.keras._own_cell import OwnCell
-from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell
+from tf_rnn_ops.keras.layers.layer_norm_cell import LayerNormLSTMCell
+from tf_rnn_ops.keras.layers.own_cell import OwnCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")

@@ -2,8 +2,8 @@
 
 import keras
 
-from tf_rnn_ops.keras import _numbers
-from tf_rnn_ops.keras.projected_cell import dropped
+from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.layers.projected_cell import dropped
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -46,7 +46,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         super().__init__(units, **kwargs)
         self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
         self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
-        if not _numbers.float32("norm_epsilon", norm_epsilon) >= 0:
+        if not numbers.float32("norm_epsilon", norm_epsilon) >= 0:
             raise ValueError(f"norm_epsilon must be 0 or more, but it is {norm_epsilon!r}.")
         self.norm_epsilon = float(norm_epsilon)
         self.kernel_norm = self._norm("kernel_norm")

@@ -4,7 +4,7 @@ import inspect
 
 import keras
 
-from tf_rnn_ops.keras.layers import OneOp, path_options
+from tf_rnn_ops.keras.layers.drop_in import OneOp, path_options
 
 _BOTH = ("dtype", "trainable")
 

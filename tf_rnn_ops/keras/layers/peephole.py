@@ -4,10 +4,10 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.keras import _eligibility, _environment, _fused
-from tf_rnn_ops.keras._masks import MaskedSteps
-from tf_rnn_ops.keras._own_cell import OwnCell
-from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
+from tf_rnn_ops.keras.layers.own_cell import OwnCell
+from tf_rnn_ops.keras.layers.peephole_cell import PeepholeLSTMCell
+from tf_rnn_ops.keras.path import eligibility, environment, fused
+from tf_rnn_ops.keras.path.masks import MaskedSteps
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -62,14 +62,14 @@ class PeepholeLSTM(OwnCell):
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""
         one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-        if _eligibility.call_reason(self, sequences, [initial_state], one_mask, training):
+        if eligibility.call_reason(self, sequences, [initial_state], one_mask, training):
             return keras.layers.RNN.inner_loop(
                 self, sequences, initial_state, one_mask, training=training
             )
 
         dtype = self.cell.compute_dtype
-        sequences = _fused.drop_inputs(self.cell, tf.cast(sequences, dtype), training)
-        initial_h, initial_c = _fused.of_every_row(initial_state, sequences)
+        sequences = fused.drop_inputs(self.cell, tf.cast(sequences, dtype), training)
+        initial_h, initial_c = fused.of_every_row(initial_state, sequences)
         steps = None
         if one_mask is not None:
             steps = MaskedSteps(one_mask, sequences, self.go_backwards, self.zero_output_for_mask)
@@ -85,13 +85,13 @@ class PeepholeLSTM(OwnCell):
             last_h = steps.at_last_valid(h, initial_h)
             last_c = steps.at_last_valid(c, initial_c)
             h = steps.clear_padding(h)
-        return (*_fused.outputs(self, steps, h, last_h), [last_h, last_c])
+        return (*fused.outputs(self, steps, h, last_h), [last_h, last_c])
 
     def _block_lstm(self, sequences, initial_h, initial_c, steps):
         """Returns the hidden and the cell states of all steps, [B, T, H]."""
         cell, dtype = self.cell, self.cell.compute_dtype
         weight = {
-            name: _fused.as_tensor(getattr(cell, name), dtype)
+            name: fused.as_tensor(getattr(cell, name), dtype)
             for name in ("kernel", "recurrent_kernel", "bias")
             + ("peephole_i", "peephole_f", "peephole_o")
         }
@@ -120,7 +120,7 @@ def _last(states, initial):
     """The state after the last step; the initial one where there is no step."""
     if states.shape[1]:
         return states[:, -1]
-    if _environment.in_xla():
+    if environment.in_xla():
         # Of a size that only a run tells, XLA takes -1 for the end of what it has room for.
         time = tf.shape(states)[1]
         return tf.where(time > 0, tf.gather(states, tf.maximum(time - 1, 0), axis=1), initial)

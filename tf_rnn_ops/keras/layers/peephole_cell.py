@@ -3,7 +3,7 @@
 import keras
 
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras import _numbers
+from tf_rnn_ops.keras.layers import numbers
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -42,7 +42,7 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
             ValueError: An argument is not as above.
         """
         super().__init__(units, **kwargs)
-        self.cell_clip = _numbers.limit("cell_clip", cell_clip)
+        self.cell_clip = numbers.limit("cell_clip", cell_clip)
         self.peephole_initializer = keras.initializers.get(peephole_initializer)
         self.peephole_regularizer = keras.regularizers.get(peephole_regularizer)
         self.peephole_constraint = keras.constraints.get(peephole_constraint)

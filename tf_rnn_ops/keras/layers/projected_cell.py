@@ -2,7 +2,7 @@
 
 import keras
 
-from tf_rnn_ops.keras import _numbers
+from tf_rnn_ops.keras.layers import numbers
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -57,12 +57,12 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
             ValueError: An argument is not as above.
         """
         super().__init__(units, **kwargs)
-        self.num_proj = 0 if num_proj is None else _numbers.integer("num_proj", num_proj)
+        self.num_proj = 0 if num_proj is None else numbers.integer("num_proj", num_proj)
         if self.num_proj < 0:
             raise ValueError(f"num_proj must be 0 or more, but it is {num_proj}.")
         self.use_peepholes = bool(use_peepholes)
-        self.cell_clip = _numbers.limit("cell_clip", cell_clip)
-        self.proj_clip = _numbers.limit("proj_clip", proj_clip)
+        self.cell_clip = numbers.limit("cell_clip", cell_clip)
+        self.proj_clip = numbers.limit("proj_clip", proj_clip)
         if self.proj_clip and not self.num_proj:
             raise ValueError(f"proj_clip must be 0 without num_proj, but it is {proj_clip}.")
         for name, get, value in (

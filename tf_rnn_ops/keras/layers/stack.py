@@ -2,7 +2,7 @@
 
 import keras
 
-from tf_rnn_ops.keras._stack_layer import CudnnStack
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 _PACKAGE = "tf_rnn_ops"
 

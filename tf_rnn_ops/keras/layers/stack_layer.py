@@ -4,9 +4,10 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
-from tf_rnn_ops.keras import _eligibility, _environment, _masks, _stack_weights
-from tf_rnn_ops.keras._fused import can_keep_packed
-from tf_rnn_ops.keras._stack_options import StackOptions
+from tf_rnn_ops.keras.layers import stack_weights
+from tf_rnn_ops.keras.layers.stack_options import StackOptions
+from tf_rnn_ops.keras.path import eligibility, environment, masks
+from tf_rnn_ops.keras.path.fused import can_keep_packed
 
 
 class CudnnStack(StackOptions):
@@ -23,13 +24,13 @@ class CudnnStack(StackOptions):
             name="params",
             shape=(self.layout.size,),
             initializer=lambda shape, dtype: self._initial_params(dtype),
-            regularizer=_stack_weights.regularizer(
+            regularizer=stack_weights.regularizer(
                 self.layout,
                 self.kernel_regularizer,
                 self.recurrent_regularizer,
                 self.bias_regularizer if self.use_bias else None,
             ),
-            constraint=_stack_weights.constraint(
+            constraint=stack_weights.constraint(
                 self.layout,
                 self.kernel_constraint,
                 self.recurrent_constraint,
@@ -40,7 +41,7 @@ class CudnnStack(StackOptions):
             self._create_states(input_shape[1 if self.time_major else 0])
 
     def _initial_params(self, dtype):
-        return _stack_weights.initial(
+        return stack_weights.initial(
             self.layout,
             dtype,
             self.kernel_initializer,
@@ -189,7 +190,7 @@ class CudnnStack(StackOptions):
 
     def _train(self, tensors, seed):
         if not self.use_bias:
-            tensors["params"] = _stack_weights.without_bias_gradient(self.layout, tensors["params"])
+            tensors["params"] = stack_weights.without_bias_gradient(self.layout, tensors["params"])
         if self.seed_generator is None:
             return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
         seed = _seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
@@ -224,7 +225,7 @@ class CudnnStack(StackOptions):
         )
 
     def _in_compute_dtype(self, inputs):
-        if not _eligibility.is_numeric(inputs.dtype):
+        if not eligibility.is_numeric(inputs.dtype):
             raise tf.errors.InvalidArgumentError(
                 None, None, f"inputs must be numbers, but their type is {inputs.dtype.name}."
             )
@@ -233,11 +234,11 @@ class CudnnStack(StackOptions):
     def _lengths_from_mask(self, mask, inputs, batch, time):
         if mask is None:
             return tf.fill([batch], time)
-        mask = _masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
+        mask = masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
         mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)), axis=1)
-        if _environment.in_xla():
+        if environment.in_xla():
             # WHY: XLA skips an Assert, but the op refuses -1 there too.
             return tf.where(padded_right, lengths, -1)
         check = tf.debugging.Assert(

@@ -4,7 +4,8 @@ import keras
 import numpy as np
 
 from tf_rnn_ops import _seeds
-from tf_rnn_ops.keras import _eligibility, _numbers
+from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import Layout
 
 # Names in files of weights.
@@ -51,7 +52,7 @@ class StackOptions(keras.layers.Layer):
         self.units = int(units)
         self.num_layers = num_layers
         self.direction = direction
-        self.dropout = _numbers.number("dropout", dropout)
+        self.dropout = numbers.number("dropout", dropout)
         if not 0 <= self.dropout <= 1:
             raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
         self.input_mode = input_mode
@@ -82,7 +83,7 @@ class StackOptions(keras.layers.Layer):
         if drops:  # tf.train.Checkpoint does not look into generators
             self._seed_state = self.seed_generator.state.value
         self.supports_masking = True
-        self.supports_jit = _eligibility.xla_reason() is None
+        self.supports_jit = eligibility.xla_reason() is None
         self.input_spec = keras.layers.InputSpec(ndim=3)
 
     @property

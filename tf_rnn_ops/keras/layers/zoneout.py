@@ -2,8 +2,8 @@
 
 import keras
 
-from tf_rnn_ops.keras._own_cell import OwnCell
-from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
+from tf_rnn_ops.keras.layers.own_cell import OwnCell
+from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")

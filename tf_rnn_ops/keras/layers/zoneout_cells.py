@@ -2,11 +2,11 @@
 
 import keras
 
-from tf_rnn_ops.keras import _numbers
+from tf_rnn_ops.keras.layers import numbers
 
 
 def _rate(name, value):
-    rate = _numbers.float32(name, value)
+    rate = numbers.float32(name, value)
     if not 0 <= rate <= 1:
         raise ValueError(f"{name} must be between 0 and 1, but it is {value!r}.")
     return rate

@@ -3,13 +3,13 @@
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _loader, _xla
-from tf_rnn_ops.keras import _environment
-from tf_rnn_ops.keras.activations import hard_sigmoid_keras2
-from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell
-from tf_rnn_ops.keras.peephole_cell import PeepholeLSTMCell
-from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
+from tf_rnn_ops.keras.layers.activations import hard_sigmoid_keras2
+from tf_rnn_ops.keras.layers.layer_norm_cell import LayerNormLSTMCell
+from tf_rnn_ops.keras.layers.peephole_cell import PeepholeLSTMCell
+from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
+from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
+from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.native import loader, xla
 
 # By the names that LayerRNN has for them.
 _ACTIVATIONS = {
@@ -36,8 +36,8 @@ def loop_reason(layer):
     Returns:
         A sentence, or None if the op can run.
     """
-    if _loader.unavailable() is not None:
-        return f"the ops are not loaded: {_loader.unavailable()}"
+    if loader.unavailable() is not None:
+        return f"the ops are not loaded: {loader.unavailable()}"
     if layer.unroll:
         return "unroll=True asks for Keras's unrolled steps"
     if getattr(layer, "use_cudnn", "auto") is False:
@@ -96,7 +96,7 @@ def _training_reason(cell):
 
 def takes_layer_op(cell):
     """Whether the op is LayerRNN, which has no kernel for GPUs and no peepholes."""
-    return type(cell) is not PeepholeLSTMCell and not _environment.has_gpu()
+    return type(cell) is not PeepholeLSTMCell and not environment.has_gpu()
 
 
 def call_reason(layer, sequences, states, mask, training):
@@ -120,7 +120,7 @@ def call_reason(layer, sequences, states, mask, training):
         reason = training_reason(layer)
     if reason is not None:
         return reason
-    if _environment.in_xla() and xla_reason() is not None:
+    if environment.in_xla() and xla_reason() is not None:
         return xla_reason()
     if not tf.executing_eagerly():
         reason = single_step_reason(layer, sequences.shape[1])
@@ -149,9 +149,9 @@ def single_step_reason(layer, time):
 
 def xla_reason():
     """Tells why XLA (jit_compile=True) cannot compile the op; None if it can."""
-    if _xla.unavailable() is not None:
-        return f"the op cannot be compiled by XLA: {_xla.unavailable()}"
-    if _environment.has_gpu() or _environment.has_tpu():
+    if xla.unavailable() is not None:
+        return f"the op cannot be compiled by XLA: {xla.unavailable()}"
+    if environment.has_gpu() or environment.has_tpu():
         return "where TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's loop"
     return None
 

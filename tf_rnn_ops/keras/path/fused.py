@@ -8,12 +8,13 @@ runs on either.
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _loader, _seeds, raw_ops
-from tf_rnn_ops.keras import _eligibility, _params
-from tf_rnn_ops.keras._masks import MaskedSteps
-from tf_rnn_ops.keras.layer_norm_cell import LayerNormLSTMCell
-from tf_rnn_ops.keras.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
+from tf_rnn_ops import _seeds, raw_ops
+from tf_rnn_ops.keras.layers.layer_norm_cell import LayerNormLSTMCell
+from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
+from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
+from tf_rnn_ops.keras.path import eligibility, params
+from tf_rnn_ops.keras.path.masks import MaskedSteps
+from tf_rnn_ops.native import loader
 
 
 def inner_loop(layer, loop, sequences, initial_state, mask, training):
@@ -31,21 +32,21 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         The last output [B, S], the outputs [B, T, S] (or the last output as [B, 1, S] without
         return_sequences), and the final states, as initial_state.
     """
-    if _loader.unavailable() is not None:
+    if loader.unavailable() is not None:
         return loop(sequences, initial_state, mask, training=training)
     is_stack = isinstance(layer.cell, keras.layers.StackedRNNCells)
     states = [_as_list(s) for s in (_as_list(initial_state) if is_stack else [initial_state])]
     if isinstance(layer, keras.layers.GRU):
         states = [states[0][:1]]  # as Keras's GRU, which takes more and does without them
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
-    if _eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
+    if eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
         if getattr(layer, "use_cudnn", None) == "auto":
             # Keras's own method takes cuDNN where there is a GPU, also for what has a reason here:
             # in XLA, which cannot compile it, and with masks for each gate, at which it raises.
             return keras.layers.RNN.inner_loop(layer, sequences, states[0], one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 
-    cells = _eligibility.cells_of(layer)
+    cells = eligibility.cells_of(layer)
     output = tf.cast(sequences, cells[0].compute_dtype)
     steps, output = _arrange(layer, output, one_mask)
     new_states = []
@@ -68,7 +69,7 @@ def _run(cell, sequences, states, steps, training):
     masks = {}
     if training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    run = _layer if _eligibility.takes_layer_op(cell) else _packed
+    run = _layer if eligibility.takes_layer_op(cell) else _packed
     return run(cell, sequences, states, steps, masks, bool(training))
 
 
@@ -155,7 +156,7 @@ def _layer_norm(cell):
 def _layer(cell, sequences, states, steps, masks, is_training):
     """Runs LayerRNN: [B, T, H] and the list of final states."""
     kernel, recurrent_kernel, bias = _weights(cell)
-    rnn_mode = _eligibility.rnn_mode(cell)
+    rnn_mode = eligibility.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
     weights = {
         "kernel": kernel,
@@ -180,7 +181,7 @@ def _layer(cell, sequences, states, steps, masks, is_training):
             masks["seed"] = _seeds.draw(cell.seed_generator)
     if rnn_mode not in ("rnn_tanh", "rnn_relu"):
         functions |= {
-            name: _eligibility.activation_name(getattr(cell, name))
+            name: eligibility.activation_name(getattr(cell, name))
             for name in ("activation", "recurrent_activation")
             if hasattr(cell, name)
         }
@@ -202,20 +203,20 @@ def _layer(cell, sequences, states, steps, masks, is_training):
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 
-_PACK = {"lstm": _params.lstm, "gru": _params.gru}
+_PACK = {"lstm": params.lstm, "gru": params.gru}
 
 
 def _packed(cell, sequences, states, steps, masks, is_training):
     """The same with CudnnRNNV3, which GPUs have as well; it takes no masks."""
     assert not masks, "call_reason sends dropout of gates to the loop"
-    rnn_mode = _eligibility.rnn_mode(cell)
+    rnn_mode = eligibility.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
     shape = tf.shape(sequences)
     result = raw_ops.CudnnRNNV3(
         input=sequences,
         input_h=states[0][:, None, :],
         input_c=states[1][:, None, :] if has_c else tf.zeros([], sequences.dtype),
-        params=_PACK.get(rnn_mode, _params.simple)(*_weights(cell)),
+        params=_PACK.get(rnn_mode, params.simple)(*_weights(cell)),
         sequence_lengths=tf.fill([shape[0]], shape[1]) if steps is None else steps.lengths,
         rnn_mode=rnn_mode,
         is_training=is_training,

@@ -7,7 +7,7 @@ them with a length, and spreads the outputs out again.
 
 import tensorflow as tf
 
-from tf_rnn_ops.keras import _environment
+from tf_rnn_ops.keras.path import environment
 
 
 def as_booleans(mask, sequences, batch_axis=0):
@@ -63,7 +63,7 @@ def _refuse_known_sizes(given, wanted, batch_axis):
 def _count(mask):
     """How many True there are up to and with each column of [B, T]."""
     ones = tf.cast(mask, tf.int32)
-    if mask.shape[1] is not None or not _environment.in_xla():
+    if mask.shape[1] is not None or not environment.in_xla():
         return tf.cumsum(ones, axis=1)
     # WHY: of a size that only a run tells, XLA takes a cumsum to have none.
     step = tf.range(tf.shape(mask)[1])

@@ -4,8 +4,8 @@ import functools
 
 import keras
 
-from tf_rnn_ops.keras import _environment, _fused, _switch
-from tf_rnn_ops.keras.layers import jit_property
+from tf_rnn_ops.keras.layers.drop_in import jit_property
+from tf_rnn_ops.keras.path import environment, fused, switch
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
@@ -17,14 +17,14 @@ class Acceleration:
     """What accelerate() returns; as a context manager it ends with the block."""
 
     def __enter__(self):
-        with _switch.lock:
-            _switch.enter(self)
+        with switch.lock:
+            switch.enter(self)
             _patch()
         return self
 
     def __exit__(self, *exception):
-        with _switch.lock:
-            _switch.leave(self)
+        with switch.lock:
+            switch.leave(self)
             _unpatch_if_unused()
 
 
@@ -48,18 +48,18 @@ def accelerate() -> Acceleration:
         >>> tuple(y.shape)
         (2, 4)
     """
-    _environment.warn_of_legacy_flag()
+    environment.warn_of_legacy_flag()
     token = Acceleration()
-    with _switch.lock:
-        _switch.add(token)
+    with switch.lock:
+        switch.add(token)
         _patch()
     return token
 
 
 def restore() -> None:
     """Undoes accelerate(), however often it was called; `with` blocks still run to their end."""
-    with _switch.lock:
-        _switch.clear()
+    with switch.lock:
+        switch.clear()
         _unpatch_if_unused()
 
 
@@ -86,7 +86,7 @@ def _is_any(layer):
 
 
 def _unpatch_if_unused():
-    if _switch.active():
+    if switch.active():
         return
     for (cls, name), (original, ours) in _replaced.items():
         if cls.__dict__.get(name) is not ours:
@@ -102,8 +102,8 @@ def _inner_loop(original, concerns):
     @functools.wraps(original)
     def inner_loop(self, sequences, initial_state, mask, training=False):
         loop = functools.partial(original, self)
-        if not _switch.active() or not concerns(self):
+        if not switch.active() or not concerns(self):
             return loop(sequences, initial_state, mask, training=training)
-        return _fused.inner_loop(self, loop, sequences, initial_state, mask, training)
+        return fused.inner_loop(self, loop, sequences, initial_state, mask, training)
 
     return inner_loop

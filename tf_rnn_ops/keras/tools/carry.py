@@ -6,7 +6,7 @@ import textwrap
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras._stack_layer import CudnnStack
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 
 ACCELERATE = "tf_rnn_ops.keras.accelerate() speeds up a model without a copy."
 

@@ -8,9 +8,8 @@ from typing import Any, Callable, NamedTuple
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras import _convert
-from tf_rnn_ops.keras._convert import convert
-from tf_rnn_ops.keras._explain import Explanation, explain
+from tf_rnn_ops.keras.tools.convert import convert, converted, refuse_layers_without_stock_twin
+from tf_rnn_ops.keras.tools.explain import Explanation, explain
 
 # The first call traces the graph, and the second may still allocate.
 _WARM_UP = 2
@@ -146,8 +145,8 @@ def compare(
 
 def _on_keras(model):
     """The model on Keras's layers, which may call functions of this package."""
-    _convert.refuse_layers_without_stock_twin(model)
-    return _convert.converted(model, "keras")
+    refuse_layers_without_stock_twin(model)
+    return converted(model, "keras")
 
 
 def _difference(a, b):
@@ -176,7 +175,7 @@ def _take_turns(models, step, repeats, done):
 def _drawing():
     """The function that draws; an error before all the work where it cannot."""
     try:
-        from tf_rnn_ops.keras import _compare_plot
+        from tf_rnn_ops.keras.tools import compare_plot
     except ImportError as error:
         raise ImportError(f"plot needs matplotlib: pip install matplotlib ({error}).") from error
-    return _compare_plot.draw
+    return compare_plot.draw

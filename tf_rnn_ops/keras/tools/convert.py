@@ -7,8 +7,9 @@ from typing import TypeVar
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras import _carry, _eligibility, _environment
-from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
+from tf_rnn_ops.keras.path import eligibility, environment
+from tf_rnn_ops.keras.tools import carry
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),
@@ -55,7 +56,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
         >>> type(tf_rnn_ops.keras.convert(model).layers[0]).__module__
         'tf_rnn_ops.keras.layers'
     """
-    _environment.refuse_keras_2(model, "model")
+    environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
         raise TypeError(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
@@ -80,7 +81,7 @@ def _copy(model, classes):
     def copy_layer(layer):
         if isinstance(layer, keras.layers.Lambda):
             return layer  # It has no weights, and Keras refuses to load functions from a config.
-        copy = _carry.through_config("layer", layer)
+        copy = carry.through_config("layer", layer)
         # A functional model also has operations that are no layers, such as keras.ops.add.
         if isinstance(copy, keras.layers.Layer):
             _switch_classes(copy, classes)
@@ -98,9 +99,9 @@ def _copy(model, classes):
         copy = copy_layer(model)
     if model.built and not copy.built:
         copy.build_from_config(model.get_build_config())
-    _carry.carry_state(model, copy)
+    carry.carry_state(model, copy)
     if getattr(model, "compiled", False):
-        _carry.recompile(model, copy)
+        carry.recompile(model, copy)
     return copy
 
 
@@ -142,7 +143,7 @@ def _switch_classes(layer, classes):
     """
     for inner in layer._flatten_layers():
         cls = classes.get(type(inner))
-        if cls is RNN and not _eligibility.has_stock_cells(inner):
+        if cls is RNN and not eligibility.has_stock_cells(inner):
             continue
         if cls is not None:
             object.__setattr__(inner, "__class__", cls)

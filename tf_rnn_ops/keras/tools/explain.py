@@ -4,14 +4,14 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
-from tf_rnn_ops import _loader
-from tf_rnn_ops.keras import _eligibility, _environment, _switch
-from tf_rnn_ops.keras.cudnn_stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
-from tf_rnn_ops.keras.layer_norm import LayerNormLSTM
-from tf_rnn_ops.keras.layers import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.peephole import PeepholeLSTM
-from tf_rnn_ops.keras.projected import ProjectedLSTM
-from tf_rnn_ops.keras.zoneout import ZoneoutGRU, ZoneoutLSTM
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
+from tf_rnn_ops.keras.layers.layer_norm import LayerNormLSTM
+from tf_rnn_ops.keras.layers.peephole import PeepholeLSTM
+from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
+from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.keras.layers.zoneout import ZoneoutGRU, ZoneoutLSTM
+from tf_rnn_ops.keras.path import eligibility, environment, switch
+from tf_rnn_ops.native import loader
 
 _OURS = (
     *(LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM),
@@ -64,7 +64,7 @@ def explain(
         >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
         'op, loop in training'
     """
-    _environment.refuse_keras_2(model, "model")
+    environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
         raise TypeError(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
@@ -105,23 +105,23 @@ def _is_stack(layer):
 def _path(layer, compiled):
     """Returns the path and why."""
     if _is_stack(layer):
-        reason = _loader.unavailable()
+        reason = loader.unavailable()
         return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
     # Every recurrent layer of Keras is an RNN, so of that class no subclass.
     if not isinstance(layer, (*_OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
         return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
-    reason = _eligibility.loop_reason(layer)
+    reason = eligibility.loop_reason(layer)
     if reason is not None:
         return LOOP, reason
-    if not isinstance(layer, _OURS) and not _switch.active():
+    if not isinstance(layer, _OURS) and not switch.active():
         return LOOP, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
     shape = (layer.get_build_config() or {}).get("input_shape") or ()
-    reason = _eligibility.single_step_reason(layer, shape[1]) if len(shape) == 3 else None
+    reason = eligibility.single_step_reason(layer, shape[1]) if len(shape) == 3 else None
     if reason is not None:
         return LOOP, reason
-    if compiled and _eligibility.xla_reason() is not None:
-        return LOOP, _eligibility.xla_reason()
-    reason = _eligibility.training_reason(layer)
+    if compiled and eligibility.xla_reason() is not None:
+        return LOOP, eligibility.xla_reason()
+    reason = eligibility.training_reason(layer)
     return (OP, "") if reason is None else (LOOP_IN_TRAINING, reason)
 
 

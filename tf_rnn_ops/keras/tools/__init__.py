@@ -1,0 +1,1 @@
+"""Functions on whole Keras models: convert, accelerate, explain, compare, from_onnx."""

@@ -1,0 +1,1 @@
+"""The shared objects: finding and loading them, and saying why one is missing."""
