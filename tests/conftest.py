@@ -15,10 +15,30 @@ TESTS_DIR = pathlib.Path(__file__).resolve().parent
 if str(TESTS_DIR) not in sys.path:
     sys.path.insert(0, str(TESTS_DIR))
 
+from support import selection  # noqa: E402
+
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 # The references multiply small matrices; threads that spin only take the cores from the ops.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--tests",
+        choices=[selection.USUAL, selection.ALL, selection.REST],
+        default=selection.USUAL,
+        help="those of `make test`, all of them, or those that `make test` leaves out",
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "thorough: for `make test-all` alone")
+    config.addinivalue_line("markers", "each_value: `make test` runs a part of the combinations")
+
+
+def pytest_collection_modifyitems(config, items):
+    selection.select(config, items)
 
 
 @pytest.fixture

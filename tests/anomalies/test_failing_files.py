@@ -4,7 +4,11 @@ The outcome is the right result, on kernels of another instruction set where nee
 does without the ops and says why.
 """
 
+import pytest
+
 from support import subproc
+
+pytestmark = pytest.mark.thorough
 
 
 def test_every_file_fails_in_turn(preloaded):

@@ -6,9 +6,10 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+
+from support.waiting import wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
@@ -86,6 +87,7 @@ def test_a_peer_that_died_is_started_for_the_next_problem(monkeypatch, tmp_path)
     worker.close()
 
 
+@pytest.mark.thorough
 def test_gpu_benchmark_on_a_cpu(tmp_path):
     """Its rows come as they are measured, and a run without any of ours fails."""
     shapes = tmp_path / "shapes.txt"
@@ -124,11 +126,7 @@ def test_no_stopped_worker_outlives_the_run():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     status = pathlib.Path(f"/proc/{int(done.stdout)}/status")
-    for _ in range(100):
-        if not status.exists() or "State:\tZ" in status.read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError(status.read_text())
+    assert wait_for(lambda: not status.exists() or "State:\tZ" in status.read_text())
 
 
 def test_small_run(tmp_path):
@@ -178,6 +176,7 @@ def run_threads(tmp_path, *arguments):
     return json.loads(output.read_text())["rows"], done.stdout
 
 
+@pytest.mark.thorough
 def test_threads(tmp_path):
     rows, printed = run_threads(tmp_path, "--rest", "0")
     idle = [row for row in rows if row["setting"] == "idle"]
@@ -189,6 +188,7 @@ def test_threads(tmp_path):
     assert quota or "the quota is left out" in printed
 
 
+@pytest.mark.thorough
 def test_threads_of_the_command_line(tmp_path):
     rows, printed = run_threads(tmp_path, "--threads", "1", "3", "--rest", "0")
     assert [row["threads"] for row in rows] == [1, 3, 1, 3]

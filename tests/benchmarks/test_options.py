@@ -6,12 +6,12 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
+from support.waiting import wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT))
@@ -32,6 +32,7 @@ def run_module(name, *args):
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_a_saved_model_runs_through_the_c_interface(tmp_path):
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("gru 3 2 4 5 2 2\n")
@@ -45,6 +46,7 @@ def test_a_saved_model_runs_through_the_c_interface(tmp_path):
     assert list(row["seconds"]) == names, row["left_out"]
 
 
+@pytest.mark.thorough
 def test_bfloat16_on_avx2_with_a_busy_core_and_memory(tmp_path):
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("lstm 4 3 8 16 1 1 bfloat16\n")
@@ -70,6 +72,7 @@ def test_bfloat16_on_avx2_with_a_busy_core_and_memory(tmp_path):
     assert table.count("| lstm (4,3,8,16) bfloat16 |") == 4
 
 
+@pytest.mark.thorough
 def test_dropout_is_of_layers_and_training(tmp_path):
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("gru 4 3 8 16 dropout=0.2\n")
@@ -136,13 +139,21 @@ def test_reserve_of_the_kernel_table_is_that_of_the_op(cell, dtype):
 
 
 def test_busy_cores_are_taken_and_given_back():
-    before = os.times()
     with settings.busy_cores(1) as cores:
         assert len(cores) == 1
-        time.sleep(0.3)
-    after = os.times()
-    # The time of the child is counted once it has ended.
-    assert after.children_user - before.children_user > 0.05
+        (child,) = (pathlib.Path(f"/proc/{pid}") for pid in _children())
+
+        def ticks():
+            return int((child / "stat").read_text().rpartition(")")[2].split()[11])
+
+        begun = ticks()
+        assert wait_for(lambda: ticks() > begun)
+    assert not child.exists()
+
+
+def _children():
+    """The processes that this thread has started and that have not ended."""
+    return pathlib.Path("/proc/thread-self/children").read_text().split()
 
 
 def test_a_worker_that_died_is_reported_and_started_again(tmp_path):
@@ -164,11 +175,7 @@ def test_a_worker_that_died_is_reported_and_started_again(tmp_path):
 def test_a_worker_is_stopped_while_it_is_not_asked():
     def stops(process):
         status = pathlib.Path(f"/proc/{process.pid}/status")
-        for _ in range(100):
-            if "State:\tT" in status.read_text():
-                return True
-            time.sleep(0.05)
-        return False
+        return wait_for(lambda: "State:\tT" in status.read_text())
 
     path = os.environ.get("PYTHONPATH", "")
     worker = Worker("ours", "ours:stack", 1, {"PYTHONPATH": path})
@@ -191,6 +198,7 @@ def test_tables_leave_out_what_was_not_measured():
     assert tables.extra({"rows": [{"name": "p", "memory": {}}], "busy": 0}) == []
 
 
+@pytest.mark.thorough
 def test_shape_costs(tmp_path):
     output = tmp_path / "costs.json"
     run_module(
@@ -215,6 +223,7 @@ def test_shape_costs_mark_what_is_over():
     assert "| 1.10 |" in shape_costs.table([dict(row, factor=0.55, expected=0.5)])
 
 
+@pytest.mark.thorough
 def test_streaming(tmp_path):
     output = tmp_path / "streaming.json"
     run_module(

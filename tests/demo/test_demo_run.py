@@ -11,6 +11,8 @@ import pytest
 import vowels
 from support.shared import folder_of_all_workers
 
+pytestmark = pytest.mark.thorough
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -7,7 +7,7 @@ import os
 
 from support import subproc
 
-COUNT = int(os.environ.get("TF_RNN_OPS_FUZZ_COUNT", "2100"))
+COUNT = int(os.environ.get("TF_RNN_OPS_FUZZ_COUNT", "500"))
 SEED = int(os.environ.get("TF_RNN_OPS_FUZZ_SEED", "1"))
 
 

@@ -56,6 +56,7 @@ def test_function_of_unknown_sizes(rng):
     assert_close(got, tf_ops.rnn_reference_arrays(case, case.reference()[0]), "float32")
 
 
+@pytest.mark.thorough
 def test_saved_model_from_the_gpu_runs_without_one(tmp_path, rng):
     case = cases.rnn_case(SPEC, 5, 4, rng, "float32")
     run, arguments = _forward_with_unknown_sizes(tf_ops.rnn_tensors(case))

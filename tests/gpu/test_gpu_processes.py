@@ -13,12 +13,14 @@ def _child(what, **env):
     return json.loads(output.strip().splitlines()[-1])
 
 
+@pytest.mark.thorough
 def test_two_streams_do_not_disturb_each_other():
     found = _child("streams")
     assert found["devices"] == 2
     assert found["equal"] == found["calls"] == 64
 
 
+@pytest.mark.thorough
 def test_out_of_memory_is_an_error_and_no_more():
     found = _child("no_memory")
     kind, message = found["error"]
@@ -26,6 +28,7 @@ def test_out_of_memory_is_an_error_and_no_more():
     assert found["bytes_after"] > 0
 
 
+@pytest.mark.thorough
 def test_memory_does_not_grow_with_the_number_of_shapes_seen():
     used = _child("growth")["used"]
     # What is kept after the first shapes is a bounded cache: the same shapes again add nothing.
@@ -33,6 +36,7 @@ def test_memory_does_not_grow_with_the_number_of_shapes_seen():
     assert used[3] < 64 * 2**20, used
 
 
+@pytest.mark.thorough
 # The copy is the difference of two peaks. On an H100 it was 0.36 of the reserve space: the blocks
 # that TensorFlow's allocator has there may be twice as large as what is asked for.
 @pytest.mark.skipif(not PRETEND, reason="peaks of memory say it under the pretend driver only")

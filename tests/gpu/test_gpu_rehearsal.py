@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRETEND = os.environ.get("TF_RNN_OPS_TEST_PRETEND_GPU") == "1"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not PRETEND, reason="on a GPU, the tool has run this test")
 def test_the_first_steps_of_the_run_with_tensorflow(tmp_path):
     page = tmp_path / "page.md"

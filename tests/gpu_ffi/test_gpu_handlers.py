@@ -12,10 +12,13 @@ from support.shared import folder_of_all_workers
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-pytestmark = pytest.mark.skipif(
-    not (pathlib.Path(tf.sysconfig.get_include()) / "xla/ffi/api/ffi.h").exists(),
-    reason="TensorFlow's package lacks the headers of XLA's FFI",
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        not (pathlib.Path(tf.sysconfig.get_include()) / "xla/ffi/api/ffi.h").exists(),
+        reason="TensorFlow's package lacks the headers of XLA's FFI",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Pascal, Volta, Turing, Ampere, Ada, Hopper, Blackwell.

@@ -42,6 +42,7 @@ def _want(case):
     return {name: a for name, a in case.reference().items() if name.endswith("_backprop")}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("given", [{}, WITHOUT_MASKS, {"bias": False}], ids=str)
@@ -64,6 +65,7 @@ def test_numeric(mode, given, time_major, is_training, rng):
     assert_gradients(loss, values)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
 @pytest.mark.parametrize("mode", WITH_FUNCTIONS)

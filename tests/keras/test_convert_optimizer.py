@@ -77,6 +77,7 @@ def test_an_optimizer_of_two_models(x, y):
         tf_rnn_ops.keras.convert(model)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("trained", [False, True])
 @pytest.mark.parametrize("scaled", [False, True])
 def test_variables_without_weight_decay(x, y, trained, scaled):
@@ -92,6 +93,7 @@ def test_variables_without_weight_decay(x, y, trained, scaled):
 DECAYING = [name for name in ("AdamW", "Muon") if hasattr(keras.optimizers, name)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", DECAYING)
 @pytest.mark.parametrize(
     ("pattern", "trained"), [("enc/", True), ("^forward", False), ("^kernel", True)]

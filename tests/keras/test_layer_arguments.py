@@ -119,6 +119,7 @@ def test_on_the_loop(name, arguments, why, rng, op_calls):
     assert ours.supports_jit is True
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", ["no_mask", "left", "holes"])
 @pytest.mark.parametrize(
     ("name", "arguments"), RECURRENT_DROPOUT + RECURRENT_DROPOUT_ON_LAYER_RNN, ids=identify

@@ -17,6 +17,7 @@ def two_models(make):
     return models
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])
 @pytest.mark.parametrize("sequences", [False, True], ids=["last", "sequence"])
 @pytest.mark.parametrize("merge_mode", ["concat", "sum", "ave", "mul", None])

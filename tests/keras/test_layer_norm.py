@@ -39,6 +39,7 @@ def loop_of(layer):
     return loop
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("given", [{}, {"use_bias": False}], ids=str)
 @pytest.mark.parametrize("mask", ["no_mask", "left", "holes", "none_valid"])
 def test_against_the_loop(mask, given, rng, op_calls):

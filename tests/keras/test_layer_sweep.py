@@ -13,6 +13,7 @@ OUTPUTS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("mask", compare.MASKS)
 @pytest.mark.parametrize("name", compare.NAMES)
@@ -35,6 +36,7 @@ def test_float32(name, mask, rng):
     compare.assert_same(stock, ours, x, compare.MASKS[mask])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", ["right", "holes"])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_graph_with_unknown_batch_and_time(name, mask, rng, op_calls, op_name):

@@ -103,6 +103,7 @@ def _load(model, x, folder=None):
     model.load_weights(folder / "w.weights.h5")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("change", (_fit, _set_weights, _assign, _load))
 @pytest.mark.parametrize("name", LAYERS)
 def test_old_weights_are_never_used(name, change, x, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
+from support.selection import all_but
 from tf_rnn_ops.native import xla
 
 pytestmark = pytest.mark.skipif(
@@ -36,8 +37,9 @@ def data(rng):
     return x, np.ones((24, 1), "float32")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", [False, True], ids=["no_mask", "mask"])
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", all_but(LAYERS, "GRU", "CudnnGRU"))
 def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
     x, y = data(rng)
     if name == "LSTM":
@@ -72,6 +74,7 @@ def test_the_last_of_steps_that_are_chosen_at_run_time(rng):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("sequences", [False, True])
 @pytest.mark.parametrize("zero", [False, True])
 @pytest.mark.parametrize("how", ["forwards", "backwards", "both"])

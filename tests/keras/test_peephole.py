@@ -38,6 +38,7 @@ def loop_of(layer):
     return loop
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("go_backwards", [False, True], ids=["forwards", "backwards"])
 @pytest.mark.parametrize("zero", [False, True], ids=["repeat", "zero"])
 @pytest.mark.parametrize("sequences", [False, True], ids=["last", "sequence"])

@@ -57,6 +57,7 @@ def values(layer, rng):
     return x, [tf.constant(rng.normal(size=(compare.BATCH, layer.cell.output_size))), c]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", ["no_mask", "left", "holes", "none_valid"])
 @pytest.mark.parametrize("part", PARTS)
 def test_against_the_loop(part, mask, rng, op_calls):

@@ -78,6 +78,7 @@ def _assert_same(stock, ours, mask, rng, trainings=(False,), given=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", compare.MASKS)
 @pytest.mark.parametrize("kind", CELLS)
 def test_is_keras_on_the_op(kind, mask, rng, op_calls, op_name):

@@ -155,6 +155,7 @@ def test_a_gru_that_resets_before(rng, op_calls):
     assert "reset_after=False" in explain(layer, print_fn=None)[0].why
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_trains_in_a_bidirectional_model_and_is_saved(kind, jit_compile, tmp_path, rng):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from support import subproc
 
 MB = 1 << 20
@@ -10,6 +12,7 @@ CHECKS = subproc.TESTS_DIR / "support" / "check_large_tensors.py"
 WITHOUT_ONEDNN = {"TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
+@pytest.mark.thorough
 def test_results_on_kept_memory():
     options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
     out = subproc.run_module("pytest", *options, CHECKS, **WITHOUT_ONEDNN)
@@ -25,6 +28,7 @@ def _record(mode, cache_mb):
     return json.loads(lines[0].removeprefix(subproc.MARK))
 
 
+@pytest.mark.thorough
 def test_memory_is_bounded_and_what_it_holds_is_not_seen():
     """50 calls of 40 MB and changing shapes, on fresh memory (0) and on memory used before."""
     fresh = _record("shapes", "0")

@@ -68,6 +68,7 @@ def test_masks_that_rows_share_are_factors_of_the_weights(mode, rng):
             assert error(output, got[output], want[output]) < PARITY, (name, output)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
 @pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_backward_of_other_activations(mode, functions, rng):
@@ -209,6 +210,7 @@ def test_is_the_simple_rnn_of_keras(activation, rng):
         assert error("output", np.asarray(h), want[t]) < PARITY
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("given", [{}, WITHOUT_MASKS, {"bias": False, "lengths": None}], ids=str)
 @pytest.mark.parametrize("mode", MODES)
 def test_backward_equals_central_differences(mode, given, rng):

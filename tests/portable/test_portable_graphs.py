@@ -8,6 +8,7 @@ import tensorflow as tf
 import tf_rnn_ops
 from reference.spec import RnnSpec
 from support import cases
+from support.selection import all_but
 from tf_rnn_ops import portable
 
 SPECS = (
@@ -46,6 +47,7 @@ def test_v3(spec, time_major, to, rng):
     assert_close(got, expected(case, time_major), 1e-12)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("to", ["tensorflow", "tf_rnn_ops"])
 @pytest.mark.parametrize("op", ["CudnnRNN", "CudnnRNNV2"])
 @pytest.mark.parametrize("spec", FIRST_SPECS, ids=str)
@@ -57,8 +59,9 @@ def test_first_versions(spec, op, to, rng):
     assert_close(graphs.run(result, feeds), expected(case), 1e-12)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-@pytest.mark.parametrize("spec", SPECS, ids=str)
+@pytest.mark.parametrize("spec", all_but(SPECS, *SPECS[:3]), ids=str)
 def test_types(spec, dtype, rng):
     case = cases.rnn_case(spec, 6, 4, rng, dtype)
     graph_def, feeds = graphs.graph_of("CudnnRNNV3", case)

@@ -50,6 +50,7 @@ def _assert_outputs(case, got, time_major=True, tolerance=1e-12):
         assert got[2].shape == ()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("given", GIVEN, ids=str)
 @pytest.mark.parametrize("mode", MODES)
@@ -68,6 +69,7 @@ def _check_node(mode, given, time_major, is_training, rng):
     _assert_outputs(case, graphs.run(result, feeds), time_major)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
 @pytest.mark.parametrize("mode", MODES)
 def test_types(mode, dtype, rng):
@@ -125,6 +127,7 @@ def test_our_op_stays_with_ours_as_target(rng):
     assert result == graph_def and report.ok and not report.changed
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("functions", FUNCTIONS, ids="-".join)
 @pytest.mark.parametrize("mode", WITH_FUNCTIONS)
 def test_node_with_other_activations(mode, functions, rng):

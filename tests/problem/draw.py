@@ -17,7 +17,7 @@ from problem.grammar import (
 from problem.values import words
 
 # How many problems, and how many one process runs.
-SETS = {"smoke": (300, 100), "ci": (5000, 250), "night": (200000, 500)}
+SETS = {"quick": (90, 30), "smoke": (300, 100), "ci": (5000, 250), "night": (200000, 500)}
 
 # Around the vector widths of all instruction sets, the heights of their tiles and the pairs of
 # bfloat16; then beyond the blocks of the products.

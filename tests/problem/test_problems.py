@@ -1,4 +1,4 @@
-"""The smoke set through the Python ops; `make problems` runs the larger sets."""
+"""Two small sets through the Python ops; `make problems` runs the larger ones."""
 
 import itertools
 import json
@@ -8,14 +8,16 @@ import pytest
 
 import tf_rnn_ops
 from problem import draw, sets
+from support.selection import all_but
 
 # Of the smoke set: relu problems whose gradients no reference was compared with.
 MOST_UNDECIDED = 8
 
 
-def test_smoke():
-    records = sets.run_set("smoke", runners=("ops",))
-    assert sum(r["problems"] for r in records) == draw.SETS["smoke"][0]
+@pytest.mark.parametrize("name", all_but(["quick", "smoke"], "quick"))
+def test_set(name):
+    records = sets.run_set(name, runners=("ops",))
+    assert sum(r["problems"] for r in records) == draw.SETS[name][0]
     assert not sets.failures(records), "\n".join(sets.failures(records))
     # More would say that the reference takes too much for undecided.
     assert sum(r["undecided"] for r in records) <= MOST_UNDECIDED

@@ -37,12 +37,14 @@ def _check_comparisons(text, count):
     assert all(float(number) <= sequence_sums.BOUND for pair in found for number in pair)
 
 
+@pytest.mark.thorough
 def test_mirrored_strategy():
     text = _run("mirrored.py", timeout=120)
     assert text.startswith("replicas: 2, weights on: CPU:0, CPU:1\n")
     _check_comparisons(text, count=1)
 
 
+@pytest.mark.thorough
 def test_multi_worker_mirrored_strategy():
     # The script ends its workers in time, so that this timeout leaves none behind.
     text = _run("multi_worker.py", "--timeout", "90", timeout=120)

@@ -21,6 +21,7 @@ def _call():
     return next(iter(calls_of(RAW, grammar.parse("op=BlockLSTMV2 T=3 B=2 I=4 H=5 seed=7"))))
 
 
+@pytest.mark.thorough
 def test_a_few_seconds():
     out = subproc.run_module("soak.run_soak", "--seconds", 5, "--threads", 8)
     record = json.loads(out.splitlines()[-1])

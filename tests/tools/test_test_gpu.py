@@ -5,9 +5,10 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
+
+from support.waiting import PATIENCE, wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -46,7 +47,7 @@ def test_outcomes(tmp_path):
 
 
 def test_a_hanging_step_is_stopped(tmp_path):
-    step = _step("slow", "print('begun', flush=True); import time; time.sleep(60)")
+    step = _step("slow", "print('begun', flush=True); import time; time.sleep(600)")
     step.run(tmp_path, seconds=1)
     assert step.outcome == "FAILED (not finished after 1 s)"
     assert "begun" in step.output
@@ -63,42 +64,34 @@ def _ended(pid):
 
 _WITH_A_CHILD = """
 import pathlib, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 pathlib.Path("child.new").write_text(str(child.pid))
 pathlib.Path("child.new").rename("child")
 time.sleep({})
 """
 
 
-def _wait_for(condition):
-    for _ in range(200):
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-@pytest.mark.parametrize("seconds", [60, 0])
+@pytest.mark.parametrize("seconds", [600, 0])
 def test_what_a_step_started_ends_with_it(tmp_path, seconds):
     step = _step("parent", _WITH_A_CHILD.format(seconds))
-    step.run(tmp_path, seconds=2)
-    assert step.outcome == ("passed" if seconds == 0 else "FAILED (not finished after 2 s)")
-    assert _wait_for(lambda: _ended((tmp_path / "child").read_text()))
+    step.run(tmp_path, seconds=5)
+    assert step.outcome == ("passed" if seconds == 0 else "FAILED (not finished after 5 s)")
+    assert wait_for(lambda: _ended((tmp_path / "child").read_text()))
 
 
 def test_stopping_the_run_stops_the_step(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT / 'tools')!r}); import test_gpu as t\n"
-        f"child = [sys.executable, '-c', {_WITH_A_CHILD.format(60)!r}]\n"
+        f"child = [sys.executable, '-c', {_WITH_A_CHILD.format(600)!r}]\n"
         "t.make_steps = lambda *args, **settings: [t.Step('parent', child)]\n"
         f"sys.argv = ['test_gpu.py', '--folder', {str(tmp_path)!r}, '--report', {str(tmp_path / 'r.md')!r}]\n"
         "sys.exit(t.main())"
     )
     run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
-    assert _wait_for((tmp_path / "child").exists)
+    assert wait_for((tmp_path / "child").exists)
     run.terminate()
-    assert run.wait(20) == 128 + signal.SIGTERM
-    assert _wait_for(lambda: _ended((tmp_path / "child").read_text()))
+    assert run.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert wait_for(lambda: _ended((tmp_path / "child").read_text()))
 
 
 def test_every_failure_is_in_the_report(tmp_path):
@@ -151,15 +144,14 @@ def _rehearse(folder, steps, *arguments):
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.thorough
 def test_one_deadline_for_all_steps(tmp_path):
     steps = (
         "[step('import', 'print(1)'), step('slow', 'import time; print(\\'| a row |\\', flush=True);"
-        " time.sleep(60)'), step('late', 'print(2)')]"
+        " time.sleep(600)'), step('late', 'print(2)')]"
     )
-    start = time.monotonic()
     run = _rehearse(tmp_path, steps, "--seconds", 12)
-    assert run.wait(60) == 1
-    assert time.monotonic() - start < 40
+    assert run.wait(PATIENCE) == 1
     page = (tmp_path / "r.md").read_text()
     assert "| import | passed |" in page
     assert "| slow | FAILED (not finished after " in page and "| a row |" in page
@@ -169,10 +161,10 @@ def test_one_deadline_for_all_steps(tmp_path):
 def test_a_run_that_is_killed_has_its_page(tmp_path):
     steps = (
         "[step('import', 'print(1)'), step('parity', 'import time; print(\\'FAILED x\\', flush=True);"
-        " time.sleep(60)')]"
+        " time.sleep(600)')]"
     )
     run = _rehearse(tmp_path, steps)
-    assert _wait_for(lambda: "FAILED x" in _text(tmp_path / "r.md"))
+    assert wait_for(lambda: "FAILED x" in _text(tmp_path / "r.md"))
     run.kill()
     run.wait()
     page = (tmp_path / "r.md").read_text()
@@ -187,7 +179,7 @@ def test_without_tensorflow_nothing_else_is_tried(tmp_path):
     run = _rehearse(
         tmp_path, "[step('import', 'import nothing_of_this_name'), step('x', 'print(1)')]"
     )
-    output, _ = run.communicate(timeout=30)
+    output, _ = run.communicate(timeout=PATIENCE)
     assert run.returncode == 1
     assert "nothing else can run" in output
     page = (tmp_path / "r.md").read_text()

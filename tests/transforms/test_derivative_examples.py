@@ -3,6 +3,8 @@
 import pathlib
 import runpy
 
+import pytest
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "derivatives"
 
 
@@ -15,6 +17,7 @@ def test_gradient_penalty():
     assert last < 0.7 * first
 
 
+@pytest.mark.thorough
 def test_hessian_vector():
     largest, difference = _main("hessian_vector.py")(["--units", "4", "--iterations", "5"])
     assert largest > 0 and difference < 1e-12

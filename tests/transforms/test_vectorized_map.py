@@ -68,6 +68,7 @@ LAYER_STACKS = [
 ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("names", LAYER_STACKS, ids="+".join)
 @pytest.mark.parametrize("mode", layer_cases.MODES)
@@ -197,6 +198,7 @@ def test_packed_layer(rng):
     assert not has_loop(run, elements)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("jit_compile", [False, True])
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
 def test_sizes_that_a_graph_does_not_know(mode, jit_compile, rng):

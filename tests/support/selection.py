@@ -1,0 +1,71 @@
+"""Which of the collected tests a run takes: `make test` a part, `make test-all` every one.
+
+- `@pytest.mark.thorough`: a test, or a case, for `make test-all` alone.
+- `@pytest.mark.each_value`: `make test` runs a drawn part of the cases, in which each value of each
+  parameter occurs; `make test-all` runs every combination.
+- `all_but(cases, *usual)`: the parameters of which `make test` runs the `usual` ones.
+"""
+
+import itertools
+import random
+
+import pytest
+
+USUAL, ALL, REST = "usual", "all", "rest"
+
+
+def all_but(cases, *usual):
+    """Returns `cases` for parametrize; those not in `usual` are thorough."""
+    assert all(case in cases for case in usual), f"not all of {usual} are cases"
+    return [
+        case if case in usual else pytest.param(case, marks=pytest.mark.thorough) for case in cases
+    ]
+
+
+def is_usual(items):
+    """Returns for each item whether `make test` runs it."""
+    usual = [item.get_closest_marker("thorough") is None for item in items]
+    for _, group in itertools.groupby(enumerate(items), key=lambda pair: _function(pair[1])):
+        cases = [(k, item) for k, item in group if usual[k]]
+        if cases and cases[0][1].get_closest_marker("each_value"):
+            kept = _each_value([item for _, item in cases])
+            for (k, _), keep in zip(cases, kept, strict=True):
+                usual[k] = keep
+    return usual
+
+
+def _function(item):
+    return item.nodeid.split("[")[0]
+
+
+def _each_value(items):
+    """Whether each case is kept: again and again one with most values that no kept one has."""
+    values = [_values(item.callspec) for item in items]
+    order = list(range(len(items)))
+    random.Random(_function(items[0])).shuffle(order)
+    missing, kept = set().union(*values), set()
+    while missing:
+        best = max(order, key=lambda k: len(values[k] & missing))
+        kept.add(best)
+        missing -= values[best]
+    return [k in kept for k in range(len(items))]
+
+
+def _values(callspec):
+    """(parameter, value) of a case; a value that cannot be compared is its place in the list."""
+    return {
+        (name, value if isinstance(value, (str, int, tuple)) else (callspec.indices[name],))
+        for name, value in callspec.params.items()
+    }
+
+
+def select(config, items):
+    """Deselects what the option --tests leaves out."""
+    wanted = config.getoption("--tests")
+    # A test that the command line names, by its file or node, runs.
+    if wanted == ALL or any("::" in argument for argument in config.args):
+        return
+    usual = is_usual(items)
+    keep = [k for k, is_one in enumerate(usual) if is_one == (wanted == USUAL)]
+    config.hook.pytest_deselected(items=[i for k, i in enumerate(items) if k not in set(keep)])
+    items[:] = [items[k] for k in keep]
