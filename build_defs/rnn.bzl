@@ -112,3 +112,21 @@ def rnn_stand_in_library(name, deps, **kwargs):
         deps = deps,
         **kwargs
     )
+
+def rnn_embedded_text(name, src, header, namespace, variable):
+    """A C++ source that defines the text of a file as a string.
+
+    Args:
+      name: File name of the source.
+      src: The file.
+      header: The header that declares the string.
+      namespace: Namespace of the string.
+      variable: Name of the string.
+    """
+    native.genrule(
+        name = name.replace(".", "_"),
+        srcs = [src],
+        outs = [name],
+        cmd = "$(location //build_defs:embed_text.sh) $< %s %s %s >$@" % (header, namespace, variable),
+        tools = ["//build_defs:embed_text.sh"],
+    )

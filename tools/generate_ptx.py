@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles cc/gpu/elementwise/kernels.cu to PTX and writes it as kernels_ptx.cc beside it.
+"""Compiles cc/gpu/elementwise/kernels.cu to kernels.ptx in the same folder.
 
 NVRTC does it, from the folder that tools/setup_nvidia_headers.sh PYTHON nvrtc makes; it needs no
 GPU. The text depends on NVRTC's version, so that script fixes it.
@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "cc/gpu/elementwise/kernels.cu"
-TARGET = ROOT / "cc/gpu/elementwise/kernels_ptx.cc"
+TARGET = ROOT / "cc/gpu/elementwise/kernels.ptx"
 NVRTC = ROOT / ".tools/nvidia/nvrtc/lib/libnvrtc.so.12"
 
 # Pascal: the oldest with all that the kernels use. The driver compiles it for what is there.
@@ -24,24 +24,6 @@ ARCHITECTURE = "compute_60"
 # WHY: a driver refuses PTX of a newer version than its own. The kernels use nothing that 6.3
 # (CUDA 10.0) lacks, which ptxas checks in the tests.
 PTX_VERSION = "6.3"
-
-HEADER = """\
-// Made by tools/generate_ptx.py from kernels.cu and the headers it includes: do not edit.
-#include "cc/gpu/elementwise/kernels_ptx.h"
-
-namespace rnn_ops {
-namespace gpu {
-namespace elementwise {
-
-// clang-format off
-"""
-FOOTER = """\
-// clang-format on
-
-}  // namespace elementwise
-}  // namespace gpu
-}  // namespace rnn_ops
-"""
 
 
 def call(nvrtc, name, *arguments):
@@ -113,20 +95,15 @@ def compile_ptx(library=NVRTC):
     return "\n".join(lines) + "\n"
 
 
-def as_source(ptx):
-    """The C++ source that defines the PTX as a string."""
-    return f'{HEADER}const char kKernelsPtx[] = R"PTX({ptx})PTX";\n{FOOTER}'
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail on a difference")
     check = parser.parse_args().check
-    source = as_source(compile_ptx())
+    ptx = compile_ptx()
     if not check:
-        TARGET.write_text(source)
-        print(f"{TARGET.relative_to(ROOT)}: {len(source)} bytes")
-    elif not TARGET.exists() or TARGET.read_text() != source:
+        TARGET.write_text(ptx)
+        print(f"{TARGET.relative_to(ROOT)}: {len(ptx)} bytes")
+    elif not TARGET.exists() or TARGET.read_text() != ptx:
         sys.exit(f"{TARGET.relative_to(ROOT)} is out of date: run tools/generate_ptx.py")
 
 

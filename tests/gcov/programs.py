@@ -24,7 +24,8 @@ CPU_TESTS = [
 PIECES = "tests/cc/cpu/piece_checks.cc"
 # What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu_mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
-GPU_FOLDERS = ("cc/gpu", "cc/gpu/elementwise")
+GPU_FOLDER = "cc/gpu"
+PTX = ("kernels.ptx", "kernels_ptx.h", "rnn_ops::gpu::elementwise", "kKernelsPtx")
 STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(
@@ -84,13 +85,24 @@ class Coverage:
             for source, made in zip(CPU_TESTS, objects, strict=True)
         ]
 
+    def _embedded_ptx(self):
+        """The C++ source that Bazel's rule rnn_embedded_text makes of the PTX."""
+        folder, (text, header, namespace, variable) = f"{GPU_FOLDER}/elementwise", PTX
+        script = ROOT / "build_defs/embed_text.sh"
+        files = [ROOT / folder / text, f"{folder}/{header}"]
+        source = self.plain.folder / "kernels_ptx.cc"
+        text = native_build.run([script, *files, namespace, variable])
+        if not source.exists() or source.read_text() != text:
+            source.write_text(text)
+        return source
+
     def build_package(self):
         """The package with instrumented libraries; returns the folder for PYTHONPATH."""
         defines, link = native_build.tensorflow_flags()
         sources = [s for folder in TF_FOLDERS for s in native_build.sources_of(folder)]
         objects = self.plain.compile(sources, defines) + self._core() + self._kernels()
         objects += self.plain.compile(["cc/compat/old_libc.cc"])
-        gpu = [s for folder in GPU_FOLDERS for s in native_build.sources_of(folder)]
+        gpu = [*native_build.sources_of(GPU_FOLDER), self._embedded_ptx()]
         stock = self.plain.compile(native_build.sources_of(STOCK_FOLDER), defines)
         # Of all others the kernels of TensorFlow's own ops take what they call.
         stock.append(self.plain.archive("libops.a", objects))

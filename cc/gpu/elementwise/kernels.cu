@@ -1,4 +1,4 @@
-// The entry points. tools/generate_ptx.py compiles this file with NVRTC to kernels_ptx.cc; tests
+// The entry points. tools/generate_ptx.py compiles this file with NVRTC to kernels.ptx; tests
 // compile it with the host's compiler.
 #include "cc/gpu/elementwise/block_lstm_kernels.h"
 #include "cc/gpu/elementwise/kernel_list.h"
