@@ -1,11 +1,12 @@
 """The macros that BUILD files use instead of the native rules."""
 
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("@tf//:tf.bzl", "TF_LINKOPTS", "TF_MAJOR", "TF_MINOR")
 load("//build_defs:copts.bzl", "BASELINE_LIBRARY", "ISA_COPTS", "RNN_COPTS", "SANITIZER_COPTS", "SHARED_LINKOPTS", "VARIANT_LINKOPTS")
 
 def rnn_cc_library(name, copts = [], **kwargs):
     """A cc_library with the project's flags, linked statically into what uses it."""
-    native.cc_library(
+    cc_library(
         name = name,
         copts = RNN_COPTS + copts + SANITIZER_COPTS,
         linkstatic = True,
@@ -14,7 +15,7 @@ def rnn_cc_library(name, copts = [], **kwargs):
 
 def rnn_cc_test(name, copts = [], deps = [], size = "small", **kwargs):
     """A GoogleTest binary with the project's flags, which checks preconditions (cc/core/check.h)."""
-    native.cc_test(
+    cc_test(
         name = name,
         size = size,
         copts = RNN_COPTS + ["-DRNN_OPS_DCHECK"] + copts + SANITIZER_COPTS,
@@ -25,7 +26,7 @@ def rnn_cc_test(name, copts = [], deps = [], size = "small", **kwargs):
 
 def rnn_cc_binary(name, linkopts = [], **kwargs):
     """A program with the project's flags that needs nothing but the standard libraries."""
-    native.cc_binary(
+    cc_binary(
         name = name,
         copts = RNN_COPTS + SANITIZER_COPTS,
         linkopts = ["-lpthread"] + linkopts,
@@ -48,7 +49,7 @@ def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
       deps: Header-only libraries.
       **kwargs: Passed to cc_binary.
     """
-    native.cc_binary(
+    cc_binary(
         name = name,
         srcs = srcs,
         additional_linker_inputs = [exports],
@@ -80,7 +81,7 @@ def rnn_op_library(name, exports, deps, linkopts = [], inputs = [], **kwargs):
       inputs: The files that these name.
       **kwargs: Passed to cc_binary.
     """
-    native.cc_binary(
+    cc_binary(
         name = op_library_file(name),
         additional_linker_inputs = [exports, BASELINE_LIBRARY, "@tf//:library"] + inputs,
         # By its path, since a dependency would add Bazel's own run paths.
@@ -103,7 +104,7 @@ def rnn_stand_in_library(name, deps, **kwargs):
       deps: Libraries with alwayslink, whose functions of default visibility are exported.
       **kwargs: Passed to cc_binary.
     """
-    native.cc_binary(
+    cc_binary(
         name = name,
         testonly = True,
         linkopts = ["-Wl,-Bsymbolic", "-Wl,-z,defs"],

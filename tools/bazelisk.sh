@@ -16,7 +16,7 @@ fi
 if [ -z "${USE_BAZEL_VERSION:-}" ] && [ -x /usr/bin/bazel-4 ]; then
   USE_BAZEL_VERSION=/usr/bin/bazel-4
 fi
-export USE_BAZEL_VERSION=${USE_BAZEL_VERSION:-$(cat .bazelversion)}
+export USE_BAZEL_VERSION=${USE_BAZEL_VERSION:-$(head -n 1 .bazelversion)}
 case ${1:-} in
   build|test)
     command=$1

@@ -1,5 +1,6 @@
 # Visibility is the layering rule: TensorFlow for cc/tf alone, Eigen for cc/cpu, XLA's FFI for
 # cc/ffi.
+load("@rules_cc//cc:defs.bzl", "cc_library")
 
 cc_library(
     name = "headers",
@@ -42,10 +43,14 @@ cc_library(
     ],
 )
 
-# XLA's interface for handlers: three headers on the C and C++ libraries alone.
+# XLA's interface for handlers: three headers on the C and C++ libraries only. TensorFlow before 2.20
+# has none.
 cc_library(
     name = "ffi",
-    hdrs = glob(["include/xla/ffi/api/*.h"]),
+    hdrs = glob(
+        ["include/xla/ffi/api/*.h"],
+        allow_empty = True,
+    ),
     includes = ["include"],
     visibility = ["@//cc/ffi:__pkg__"],
 )

@@ -1,4 +1,4 @@
-"""The part of rules_cc that Bazel's own tools load: the native rules under their rule names."""
+"""The part of rules_cc that this project and the tools of Bazel 4 load: the native rules."""
 
 cc_binary = native.cc_binary
 cc_import = native.cc_import
