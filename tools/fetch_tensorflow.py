@@ -3,7 +3,8 @@
     python tools/fetch_tensorflow.py 2.20 x86_64
 
 The wheel comes from the configured package index: its headers and libtensorflow_framework, and where
-the ops for XLA can be built libtensorflow_cc, go to .tools/tensorflow. No Python has to be able to import it, so any TensorFlow and any machine will do.
+the ops for XLA can be built libtensorflow_cc, go to .tools/tensorflow. No Python has to be able to
+import it, so any TensorFlow and any machine will do.
 Prints KEY=value lines for Bazel, as tools/tf_info.py does for an installed TensorFlow.
 """
 
@@ -33,6 +34,11 @@ def requirement(version, machine):
         return version
     package = "tensorflow-cpu" if machine == "x86_64" else "tensorflow"
     return f"{package}~={version}.0"
+
+
+def folder_of(version, machine):
+    """Where a TensorFlow is unpacked: a minor version or a full requirement, and the processor."""
+    return TARGET / f"{requirement(version, machine)}-{machine}"
 
 
 def download(wanted, machine, folder):
@@ -73,7 +79,7 @@ def main():
     parser.add_argument("machine", choices=("x86_64", "aarch64"))
     options = parser.parse_args()
     wanted = requirement(options.version, options.machine)
-    folder = TARGET / f"{wanted}-{options.machine}"
+    folder = folder_of(options.version, options.machine)
     if not folder.exists():
         TARGET.mkdir(parents=True, exist_ok=True)
         print(f"downloading {wanted} for {options.machine}", file=sys.stderr)

@@ -2,11 +2,13 @@
 
 import os
 import pathlib
+import sys
 import zipfile
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
 
 
 @pytest.fixture(scope="session")
