@@ -147,6 +147,7 @@ def document(wheel, inside):
     from cyclonedx.model import ExternalReference, ExternalReferenceType, XsUri
     from cyclonedx.model.bom import Bom, BomMetaData
     from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.model.tool import ToolRepository
     from cyclonedx.output.json import JsonV1Dot6
     from packageurl import PackageURL
 
@@ -184,7 +185,7 @@ def document(wheel, inside):
         serial_number=uuid.uuid5(uuid.NAMESPACE_URL, name),
         metadata=BomMetaData(
             component=root,
-            tools=[this_component()],
+            tools=ToolRepository(components=[this_component()]),
             timestamp=datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc),
         ),
     )

@@ -122,7 +122,7 @@ def test_the_licences_are_in_the_wheel(unpacked, metadata):
         ("LICENSES/BSD-3-Clause-protobuf.txt", "Copyright 2008 Google Inc."),
     ):
         assert texts[name].lstrip().startswith(first), name
-    for project in ("Eigen, Mozilla Public License 2.0", "Protocol Buffers", "Abseil", "ml_dtypes"):
+    for project in ("Eigen", "Protocol Buffers", "XLA", "Abseil", "ml_dtypes"):
         assert project in texts["NOTICE"]
 
 
