@@ -36,7 +36,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help demo docs test problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help preflight demo docs test problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
@@ -66,17 +66,25 @@ help:
 	@echo "make lint      ruff, mypy and clang-format, changing nothing;  make format: changing"
 	@echo "make clean     remove what was built (not .venv)"
 
-$(READY): tools/setup_venv.sh tools/requirements-dev.txt
+# What this machine lacks, before minutes have passed; installed where that is possible.
+preflight:
+	tools/preflight.sh --install $(PREFLIGHT) --python "$(PYTHON)" $(VENV)=3 $(DOWNLOADS)
+lint format wheel-any: PREFLIGHT := --no-compiler
+
+$(READY): tools/setup_venv.sh tools/requirements-dev.txt | preflight
 	tools/setup_venv.sh "$(PYTHON)" "$(VENV)" "$(TENSORFLOW)"
 	touch $@
 
 $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
+	tools/preflight.sh --install
+	$(PY) tools/fetch_tensorflow.py --for-kernels
 	./configure.sh --python $(PY)
 
 wheel: $(CONFIG)
 	./pip_pkg.sh
 
-# The wheel for every supported TensorFlow, in build/release/. Beside dist/, which has one wheel.
+# The wheel for every supported TensorFlow, in build/release/. Not in dist/, which has one wheel.
+release: DOWNLOADS := .tools/tensorflow=2
 release: $(CONFIG)
 	./pip_pkg.sh --release
 
@@ -144,6 +152,7 @@ soak: develop
 
 # From build/, so that the package under test is the installed wheel and not the source tree. The
 # test of the source distribution builds everything again, out of this cache.
+test test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
 test: export TF_RNN_OPS_BUILD_CACHE := $(CURDIR)/build/cache
 # The wheel's libraries compile beside the kernels that the C++ tests wait for.
 test: BESIDE_TESTS := //:op_libraries //:kernel_libraries

@@ -60,8 +60,11 @@ def _run(*command: str, environment: dict[str, str] | None = None) -> None:
 
 
 def _configure() -> None:
-    """Runs configure.sh for this Python."""
-    _run(str(ROOT / "configure.sh"), "--python", sys.executable, environment=_environment())
+    """Runs configure.sh for this Python, with the headers that it looks for."""
+    environment = _environment()
+    fetch = str(ROOT / "tools" / "fetch_tensorflow.py")
+    _run(sys.executable, fetch, "--for-kernels", environment=environment)
+    _run(str(ROOT / "configure.sh"), "--python", sys.executable, environment=environment)
 
 
 class BuildWithNative(build_py):

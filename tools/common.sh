@@ -5,13 +5,20 @@ die() {
   exit 1
 }
 
+# Whether apt_install can install.
+may_apt() {
+  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null
+}
+
 # apt_install PACKAGE...: installs what is missing when root on a machine with apt-get.
-# Returns 1, having done nothing, anywhere else.
+# Fails anywhere else, having done nothing. What apt-get said is in .tools/apt.log.
 apt_install() {
-  [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+  may_apt || return 1
   echo "installing with apt-get: $*"
   export DEBIAN_FRONTEND=noninteractive
-  { apt-get update -q && apt-get install -q -y --no-install-recommends "$@"; } >&2 </dev/null
+  mkdir -p .tools
+  local apt=(apt-get -q -y -o Acquire::Retries=1 -o Acquire::http::Timeout=20)
+  { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "$@"; } >.tools/apt.log 2>&1 </dev/null
 }
 
 # The minor versions of TensorFlow that the sources fit, oldest first, one a line.
@@ -41,13 +48,17 @@ configured_minor() {
 }
 
 # bazel_options TENSORFLOW MACHINE: sets the array options for a build with that TensorFlow for that
-# processor. What is not configured is built in a folder of its own, so that changing between them
-# compiles nothing again.
+# processor. TENSORFLOW is a minor version, a requirement, or the path of a Python that has it. What
+# is not configured is built in a folder of its own, so that changing between them compiles nothing
+# again.
 bazel_options() {
   options=()
   [ "$1 $2" != "$(configured_minor) $(uname -m)" ] || return 0
   local lines line suffix tools
-  lines=$("$(configured python)" tools/fetch_tensorflow.py "$1" "$2")
+  case $1 in
+    /*) lines=$("$1" tools/tf_info.py --any) ;;
+    *) lines=$("$(configured python)" tools/fetch_tensorflow.py "$1" "$2") ;;
+  esac
   while read -r line; do
     options+=("--repo_env=$line")
   done <<<"$lines"

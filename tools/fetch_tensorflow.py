@@ -9,12 +9,16 @@ Prints KEY=value lines for Bazel, as tools/tf_info.py does for an installed Tens
 """
 
 import argparse
+import importlib.metadata as metadata
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+
+import wheel_description
 
 TARGET = pathlib.Path(__file__).resolve().parents[1] / ".tools" / "tensorflow"
 LIBRARY = "libtensorflow_framework.so.2"
@@ -71,20 +75,48 @@ def unpack(wheel, folder):
     new.rename(folder)
 
 
+def ensure(version, machine):
+    """Returns the folder of a TensorFlow, which is downloaded where it is not there."""
+    folder = folder_of(version, machine)
+    if not folder.exists():
+        wanted = requirement(version, machine)
+        TARGET.mkdir(parents=True, exist_ok=True)
+        print(f"downloading {wanted} for {machine}", file=sys.stderr)
+        with tempfile.TemporaryDirectory(dir=TARGET) as downloads:
+            unpack(download(wanted, machine, downloads), folder)
+    return folder
+
+
+def ensure_kernel_eigen():
+    """Downloads the newest supported TensorFlow, whose Eigen the kernels need, unless it is installed."""
+    newest = wheel_description.SUPPORTED[-1]
+    for name in metadata.packages_distributions().get("tensorflow", []):
+        if wheel_description.minor(metadata.version(name)) == newest:
+            return
+    ensure(newest, platform.machine())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "version", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905"
+        "version", nargs="?", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905"
     )
-    parser.add_argument("machine", choices=("x86_64", "aarch64"))
+    parser.add_argument("machine", nargs="?", choices=("x86_64", "aarch64"))
+    parser.add_argument("--no-download", action="store_true", help="fail where it is not there yet")
+    parser.add_argument(
+        "--for-kernels",
+        action="store_true",
+        help="the newest supported one, unless this Python has it; prints nothing",
+    )
     options = parser.parse_args()
-    wanted = requirement(options.version, options.machine)
+    if options.for_kernels:
+        return ensure_kernel_eigen()
+    if options.machine is None:
+        parser.error("VERSION and MACHINE are needed")
     folder = folder_of(options.version, options.machine)
-    if not folder.exists():
-        TARGET.mkdir(parents=True, exist_ok=True)
-        print(f"downloading {wanted} for {options.machine}", file=sys.stderr)
-        with tempfile.TemporaryDirectory(dir=TARGET) as downloads:
-            unpack(download(wanted, options.machine, downloads), folder)
+    if options.no_download and not folder.exists():
+        sys.exit(f"{requirement(options.version, options.machine)} is not in .tools/tensorflow")
+    folder = ensure(options.version, options.machine)
     print(f"TF_VERSION={(folder / 'version').read_text()}")
     print(f"TF_MACHINE={options.machine}")
     print(f"TF_INCLUDE_DIR={folder}/tensorflow/include")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes the environment for building and testing: tools/setup_venv.sh PYTHON FOLDER TENSORFLOW
+# tools/preflight.sh has made sure that PYTHON can.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
@@ -7,15 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=$1 venv=$2 tensorflow=$3
 torch="torch==2.13.0+cpu"
 
-command -v "$python" >/dev/null || apt_install python3 ||
-  die "$python not found: pass PYTHON=/path/to/python3"
-"$python" -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
-  die "$python has no venv module: install it (Debian: apt-get install python3-venv)"
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
-  die "$("$python" --version) is too old: pass PYTHON=/path/to/python3 of 3.10 or newer"
-
 "$python" -m venv "$venv"
 pip="$venv/bin/python -m pip --disable-pip-version-check install --quiet --no-input"
+$pip --timeout 15 --retries 1 'setuptools>=77' 2>/dev/null ||
+  die "pip cannot install setuptools: is its package index reachable?"
 echo "installing $tensorflow and tools/requirements-dev.txt into $venv"
 $pip "$tensorflow" -r tools/requirements-dev.txt
 

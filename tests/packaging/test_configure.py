@@ -33,7 +33,7 @@ def configure(tree, *arguments, **variables):
     if local.exists():
         environment.setdefault("BAZELISK", str(local))
     return subprocess.run(
-        [str(tree / "configure.sh"), "--no-install", *arguments],
+        [str(tree / "configure.sh"), *arguments],
         cwd=tree,
         env={**environment, **variables},
         stdin=subprocess.DEVNULL,
@@ -70,6 +70,7 @@ def test_python_from_the_environment(tree):
         (["--python", "/no/such/python"], "Python not found: pass --python PATH"),
         (["--python"], "--python needs a path"),
         (["--cuda"], "unknown argument --cuda; see ./configure.sh --help"),
+        (["--no-install"], "unknown argument --no-install; see ./configure.sh --help"),
     ],
 )
 def test_bad_arguments(tree, arguments, said):
@@ -92,5 +93,18 @@ def test_python_without_tensorflow(tree, tmp_path_factory):
 def test_unusable_bazel(tree):
     run = configure(tree, "--python", sys.executable, USE_BAZEL_VERSION="/no/such/bazel")
     assert run.returncode == 1
-    assert "USE_BAZEL_VERSION to the path of a Bazel 4.2" in run.stderr
+    assert run.stderr.startswith("preflight.sh: no usable Bazel 4.2: set USE_BAZEL_VERSION to the")
     assert not (tree / ".tf_configure.bazelrc").exists()
+
+
+def test_nothing_is_installed(tree, tmp_path):
+    """Without bazelisk, but with npm and apt-get: it says what is missing, and calls neither."""
+    folder = tmp_path / "commands"
+    folder.mkdir()
+    for name in ("npm", "apt-get"):
+        (folder / name).write_text("#!/bin/sh\necho called >&2\n")
+        (folder / name).chmod(0o755)
+    run = configure(tree, "--python", sys.executable, BAZELISK="", PATH=f"{folder}:/usr/bin:/bin")
+    assert run.returncode == 1
+    assert run.stderr == "preflight.sh: bazelisk is missing: npm install -g @bazel/bazelisk\n"
+    assert not (tree / ".tools").exists()
