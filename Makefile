@@ -83,10 +83,12 @@ $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 wheel: $(CONFIG)
 	./pip_pkg.sh
 
-# The wheel for every supported TensorFlow, in build/release/. Not in dist/, which has one wheel.
+# The wheel for every supported TensorFlow and the source distribution, in build/release/. Not in
+# dist/, which has one wheel.
 release: DOWNLOADS := .tools/tensorflow=2
 release: $(CONFIG)
 	./pip_pkg.sh --release
+	tools/check_release.sh $(PY) build/release
 
 # The installed release wheel on every pair of Python and TensorFlow that this machine has.
 test-matrix: release
