@@ -36,35 +36,29 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
-	@echo "make demo      train a classifier on real data, on our ops and on stock Keras"
-	@echo "make test      everything: C++ tests, the wheel and its gate, the Python tests on the wheel"
-	@echo "make test-matrix  the installed release wheel on every pair of Python and TensorFlow here"
-	@echo "make wheel     the wheel for the TensorFlow at hand, in dist/"
-	@echo "make release   the wheel for every supported TensorFlow, in build/release/"
-	@echo "make wheel-aarch64  the wheel for aarch64;  make test-aarch64: its tests under qemu"
-	@echo "make wheel-any the Python files alone, for machines that no library fits, in build/any/"
-	@echo "make develop   the shared objects beside the Python files, for PYTHONPATH=."
-	@echo "make cc-test   the C++ tests alone;  make sanitize: with address and UB sanitizers;"
-	@echo "               make tsan: what threads share, with the thread sanitizer"
-	@echo "make exhaustive  sigmoid and tanh of every float32 (minutes)"
-	@echo "make problems  random problems of all ops against references: PROBLEMS_ARGS='--set night"
-	@echo "               --seconds 600'; see tests/problem/README.md"
-	@echo "make coverage  lines and branches of the C++ code that tests run, with a gate"
-	@echo "make fuzz      libFuzzer on the core, the kernels and packed weights, and mutated files"
-	@echo "               for the converters: FUZZ_ARGS='--seconds 600'"
-	@echo "make mutants   seeded faults that the tests must find: MUTANTS_ARGS='--seconds 600'"
-	@echo "make soak      calls of changing shapes from eight threads: SOAK_ARGS='--seconds 600'"
-	@echo "make test-gpu  every check and benchmark that needs a GPU; writes docs/gpu-verification.md"
-	@echo "make test-gpu-mock  the GPU kernels on a pretend GPU, a part of make test"
-	@echo "make bench     the benchmarks beside other libraries;  bench-kernels: the kernels alone;"
-	@echo "               bench-streaming: one step;  bench-costs: layouts, lengths and odd sizes;"
-	@echo "               bench-threads: more threads than CPUs"
-	@echo "make docs      the API reference, out of the docstrings, in build/docs/"
-	@echo "make lint      ruff, mypy and clang-format, changing nothing;  make format: changing"
-	@echo "make clean     remove what was built (not .venv)"
+	@echo "For users"
+	@echo "  make demo     train a classifier on real data, on our ops and on Keras's layers"
+	@echo "  make wheel    the wheel for the TensorFlow at hand, in dist/"
+	@echo "  make bench    the benchmarks next to other libraries"
+	@echo "For every change"
+	@echo "  make check    lint, C++ tests of the core, one test of each feature; TEST=path: that test"
+	@echo "  make test     C++ tests, the wheel, the Python tests on the wheel"
+	@echo "  make test-all the same with every test and every combination (make test-rest: only those"
+	@echo "                that make test leaves out)"
+	@echo "  make format   ruff and clang-format;  make lint: ruff, mypy, clang-format, changing nothing"
+	@echo "  make develop  the shared objects next to the Python files, for PYTHONPATH=."
+	@echo "  make cc-test  the C++ tests alone;  make docs: the API reference, in build/docs/"
+	@echo "  make clean    remove what was built (not .venv)"
+	@echo "Deeper: see tests/README.md"
+	@echo "  make problems coverage fuzz mutants soak sanitize tsan exhaustive"
+	@echo "Other machines and versions: see docs/building.md"
+	@echo "  make release test-matrix test-nightly wheel-any wheel-aarch64 test-aarch64"
+	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
+	@echo "Other benchmarks"
+	@echo "  make bench-kernels bench-streaming bench-costs bench-threads"
 
 # What this machine lacks, before minutes have passed; installed where that is possible.
 preflight:
@@ -120,7 +114,7 @@ cc-test: $(CONFIG)
 
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan //tests/cc/...
+	$(BAZEL) test --config=asan //tests/cc/... //tests/cc/cpu:emulated_piece_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(CONFIG)
@@ -152,15 +146,43 @@ mutants: develop
 soak: develop
 	PYTHONPATH=.:tests $(PY) -m soak.run_soak $(SOAK_ARGS)
 
-# From build/, so that the package under test is the installed wheel and not the source tree. The
-# test of the source distribution builds everything again, out of this cache.
-test test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
-test: export TF_RNN_OPS_BUILD_CACHE := $(CURDIR)/build/cache
-# The wheel's libraries compile beside the kernels that the C++ tests wait for.
+# From build/, so that the package under test is the installed wheel and not the source tree. One
+# worker more than CPUs: a test also waits for files and for processes that it starts.
+PYTEST = cd build && ../$(PY) -m pytest -n $$(($(JOBS) + 1)) -p no:cacheprovider
+
+test test-rest test-gpu-mock: DOWNLOADS := .tools/tensorflow-gpu=2
+# The test of the source distribution builds everything again, out of this cache.
+test test-rest: export TF_RNN_OPS_BUILD_CACHE := $(CURDIR)/build/cache
+# The wheel's libraries compile while the kernels do that the C++ tests wait for.
 test: BESIDE_TESTS := //:op_libraries //:kernel_libraries
 test: cc-test install
-	cd build && ../$(PY) -m pytest -n $(JOBS) -p no:cacheprovider ../tests $(PYTEST_ARGS)
+	$(PYTEST) ../tests $(PYTEST_ARGS)
 	tools/test_gpu_mock.sh $(PY) -n $(JOBS)
+
+# The tests that `make test` leaves out; tests/support/selection.py says which.
+test-rest: install
+	tools/need_gtest.sh
+	$(BAZEL) test //tests/cc/cpu:emulated_piece_test
+	$(PYTEST) --tests=rest ../tests $(PYTEST_ARGS)
+	tools/test_gpu_mock.sh $(PY) --tests=rest -n $(JOBS)
+
+test-all: test test-rest
+
+# TEST: a Python test as pytest names it, or the label or folder of a C++ test.
+ifdef TEST
+check: develop
+ifneq ($(filter tests/cc/% //tests/cc/%,$(TEST)),)
+	tools/need_gtest.sh
+	$(BAZEL) test //$(patsubst //%,%,$(TEST))$(if $(findstring :,$(TEST)),,/...)
+else
+	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider --tests=all $(TEST) $(PYTEST_ARGS)
+endif
+else
+check: lint develop
+	tools/need_gtest.sh
+	$(BAZEL) test //tests/cc/core/...
+	PYTHONPATH=. $(PY) -m pytest -q -n $$(($(JOBS) + 1)) -p no:cacheprovider @tests/check.txt $(PYTEST_ARGS)
+endif
 
 # On TensorFlow's GPU build, with a pretend CUDA driver.
 test-gpu-mock: install

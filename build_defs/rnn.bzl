@@ -13,12 +13,40 @@ def rnn_cc_library(name, copts = [], **kwargs):
         **kwargs
     )
 
+def rnn_tf_library(name, srcs, deps, hdrs = [], **kwargs):
+    """A library of sources that include TensorFlow's headers, compiled as one file.
+
+    WHY: those headers take 4 of the 5 seconds of CPU that one source alone would take.
+
+    Args:
+      name: Name of the target.
+      srcs: The .cc files.
+      deps: What they include, TensorFlow's headers apart.
+      hdrs: The headers.
+      **kwargs: Passed to cc_library.
+    """
+    folder = native.package_name()
+    native.genrule(
+        name = name + "_as_one",
+        outs = [name + "_as_one.cc"],
+        cmd = "printf '#include \"%s\"\\n' " + " ".join([folder + "/" + src for src in srcs]) + " >$@",
+    )
+    rnn_cc_library(
+        name = name,
+        srcs = [name + "_as_one.cc"],
+        hdrs = hdrs,
+        textual_hdrs = srcs,
+        deps = deps + ["@tf//:headers"],
+        **kwargs
+    )
+
 def rnn_cc_test(name, copts = [], deps = [], size = "small", **kwargs):
     """A GoogleTest binary with the project's flags, which checks preconditions (cc/core/check.h)."""
     cc_test(
         name = name,
         size = size,
-        copts = RNN_COPTS + ["-DRNN_OPS_DCHECK"] + copts + SANITIZER_COPTS,
+        # -O1: the tests of all folders compile in half a minute less, and what they test is at -O3.
+        copts = RNN_COPTS + ["-O1", "-DRNN_OPS_DCHECK"] + copts + SANITIZER_COPTS,
         linkstatic = True,
         deps = deps + ["//third_party/gtest:gtest_main"],
         **kwargs
