@@ -129,22 +129,22 @@ exhaustive: $(CONFIG)
 problems: develop
 	tools/need_gtest.sh
 	$(BAZEL) build //tests/cc/cpu:problems_test
-	PYTHONPATH=. $(PY) -m tests.problem $(PROBLEMS_ARGS)
+	PYTHONPATH=. $(PY) -m tests.robustness.problem $(PROBLEMS_ARGS)
 
 coverage: $(CONFIG)
 	tools/need_gtest.sh
-	PYTHONPATH=tests $(PY) -m gcov.run_coverage --jobs $(JOBS) $(COVERAGE_ARGS)
+	PYTHONPATH=tests $(PY) -m robustness.coverage.run_coverage --jobs $(JOBS) $(COVERAGE_ARGS)
 
 fuzz: develop
 	tools/need_gtest.sh
-	PYTHONPATH=.:tests $(PY) -m fuzz.run_fuzz --jobs $(JOBS) $(FUZZ_ARGS)
+	PYTHONPATH=.:tests $(PY) -m robustness.fuzz.run_fuzz --jobs $(JOBS) $(FUZZ_ARGS)
 
 mutants: develop
 	tools/need_gtest.sh
-	PYTHONPATH=.:tests $(PY) -m mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
+	PYTHONPATH=.:tests $(PY) -m robustness.mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
 
 soak: develop
-	PYTHONPATH=.:tests $(PY) -m soak.run_soak $(SOAK_ARGS)
+	PYTHONPATH=.:tests $(PY) -m robustness.soak.run_soak $(SOAK_ARGS)
 
 # From build/, so that the package under test is the installed wheel and not the source tree. One
 # worker more than CPUs: a test also waits for files and for processes that it starts.

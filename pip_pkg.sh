@@ -19,11 +19,11 @@ Python that was configured needs the packages of tools/requirements-dev.txt.
               others, for example "2.21 tf-nightly-cpu==2.22.0.dev20260905"
   --aarch64   the wheel for that processor and the newest TensorFlow, in build/aarch64/, compiled with
               aarch64-linux-gnu-g++. TF_RNN_OPS_TENSORFLOWS names others
-  --no-gate   do not run tests/packaging on the wheel
+  --no-gate   do not run tests/package/wheel on the wheel
 TEXT
 }
 
-gate=../tests/packaging
+gate=../tests/package/wheel
 dist=dist
 tensorflows=
 for argument; do
@@ -32,7 +32,7 @@ for argument; do
       dist=build/aarch64
       tensorflows=${TF_RNN_OPS_TENSORFLOWS:-$(tensorflow_versions | tail -n 1)}
       # The other tests of the gate run the wheel.
-      gate=../tests/packaging/test_artefacts.py
+      gate=../tests/package/wheel/test_artefacts.py
       export TF_RNN_OPS_MACHINE=aarch64
       ;;
     --no-gate) gate= ;;

@@ -20,5 +20,5 @@ $pip "$tensorflow" -r tools/requirements-dev.txt
 if $pip "$torch" 2>/dev/null; then
   echo "installed $torch"
 else
-  echo "no $torch in the configured package indexes: parity tests use tests/parity/torch_vectors.npz"
+  echo "no $torch in the configured package indexes: parity tests use tests/ops/parity/torch_vectors.npz"
 fi

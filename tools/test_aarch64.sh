@@ -86,6 +86,6 @@ install "$place/wheel" --no-deps "$wheel"
 # From build/, so that the package under test is the installed one.
 cd build
 PYTHONPATH=$place/wheel:$site PYTHONDONTWRITEBYTECODE=1 "$qemu" -L "$root" "$root/usr/bin/python3.11" \
-  -m pytest -q -p no:cacheprovider ../tests/parity/test_device_parity.py \
+  -m pytest -q -p no:cacheprovider ../tests/ops/parity/test_device_parity.py \
   ../tests/transforms/test_xla_loads.py ../tests/transforms/test_xla.py::test_every_op \
   ../tests/keras/test_layer_models.py::test_one_model_for_any_batch_and_time

@@ -141,8 +141,8 @@ def make_steps(device, folder, page=None, short=False):
         **cure,
     }
     pytest = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    parity = str(tests / "parity" / "test_device_parity.py")
-    core = [python, str(tests / "gpu_core" / "run.py")]
+    parity = str(tests / "ops" / "parity" / "test_device_parity.py")
+    core = [python, str(tests / "gpu" / "core" / "run.py")]
     core += ["--library", str(folder / "core" / "libcore.so")]
     core_report = ["--report", str(page)] if page else []
     # Without TensorFlow, and our own kernels alone: everything else would take many minutes.
@@ -163,7 +163,7 @@ def make_steps(device, folder, page=None, short=False):
         Step("info", [python, "-m", "tf_rnn_ops.info"]),
         Step("parity", [*pytest, parity], **place),
         Step("benchmark", benchmark, **cure),
-        Step("gpu", [*pytest, str(tests / "gpu")], not_on_gpu, **place),
+        Step("gpu", [*pytest, str(tests / "gpu" / "device")], not_on_gpu, **place),
         Step("parity-standard", [*pytest, parity], TF_RNN_OPS_CUDNN_ALGO="standard", **place),
         Step("core", [*core, *core_report], _no_torch),
         Step("sanitizer", checked, lambda: _no_torch() or _no_program("compute-sanitizer")()),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the GPU kernels without a GPU: tools/test_gpu_mock.sh PYTHON [PYTEST ARGUMENT...]
-# TensorFlow's GPU build on a pretend CUDA driver (tests/gpu_mock), where device memory is host
+# TensorFlow's GPU build on a pretend CUDA driver (tests/gpu/mock), where device memory is host
 # memory, cuDNN and cuBLAS are stand-ins and our own kernels are compiled for the host. PYTHON has
 # tf_rnn_ops, either flavour of TensorFlow and pytest. Downloads the GPU wheel once: 600 MB.
 set -euo pipefail
@@ -36,10 +36,10 @@ if [ "$(cat "$site/.version" 2>/dev/null)" != "$tag" ]; then
 fi
 
 libraries=$PWD/build/gpu_mock
-"$python" tests/gpu_mock/build.py "$site/tensorflow/include" "$libraries"
+"$python" tests/gpu/mock/build.py "$site/tensorflow/include" "$libraries"
 # From build/, so that tf_rnn_ops is the one that PYTHON has and not the source tree.
 cd build
 exec env LD_LIBRARY_PATH="$libraries" PYTHONPATH="$site${PYTHONPATH:+:$PYTHONPATH}" \
   CUDA_VISIBLE_DEVICES=0 TF_RNN_OPS_TEST_DEVICE=GPU:0 TF_RNN_OPS_TEST_PRETEND_GPU=1 \
   TF_CPP_MIN_LOG_LEVEL=2 TF_ENABLE_ONEDNN_OPTS=0 \
-  "$python" -m pytest -p no:cacheprovider ../tests/parity/test_device_parity.py ../tests/gpu "$@"
+  "$python" -m pytest -p no:cacheprovider ../tests/ops/parity/test_device_parity.py ../tests/gpu/device "$@"

@@ -46,11 +46,11 @@ PAIRS = (
 # What another TensorFlow or Keras may break: ops against references, gradients, Keras layers and
 # models, contrib's classes, TensorFlow's own ops, SavedModels, XLA. Not what our code alone decides.
 TESTS = (
-    "parity/test_device_parity.py",
+    "ops/parity/test_device_parity.py",
     "ops/test_shape_functions.py",
-    "gradients/test_tape.py",
-    "gradients/test_layer_gradients.py",
-    "gradients/test_saved_model.py",
+    "transforms/test_tape.py",
+    "transforms/test_layer_gradients.py",
+    "transforms/test_saved_model.py",
     "keras/test_layer_sweep.py",
     "keras/test_layer_models.py",
     "keras/test_cudnn_stack.py",
@@ -63,9 +63,9 @@ TESTS = (
     "contrib/test_saveables.py",
     "contrib/test_sessions.py",
     "contrib/test_rnn_params_saveable.py",
-    "stock/test_stock_parity.py",
-    "stock/test_stock_saved_model.py",
-    "stock/test_stock_enable.py",
+    "ops/stock/test_stock_parity.py",
+    "ops/stock/test_stock_saved_model.py",
+    "ops/stock/test_stock_enable.py",
     "transforms/test_xla.py",
     "transforms/test_xla_loads.py",
 )

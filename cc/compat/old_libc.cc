@@ -2,7 +2,7 @@
 //
 // The linker binds a call to the newest version of a function. Each function here takes the place
 // of one whose newest version is too new; the version script keeps them inside the library. The
-// gate is test_symbol_versions in tests/packaging.
+// gate is test_symbol_versions in tests/package/wheel.
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // The part of cuBLAS's C API that this library calls, so that building needs no header of NVIDIA's.
-// tests/gpu_host/check_cublas_abi.cc compiles these lists against cublas_v2.h.
+// tests/gpu/host/check_cublas_abi.cc compiles these lists against cublas_v2.h.
 #ifndef TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_
 #define TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_
 

@@ -1,5 +1,5 @@
 // The part of cuDNN 9's C API that this library calls, so that building needs no header of
-// NVIDIA's. tests/gpu_host/check_cudnn_abi.cc compiles these lists against cudnn.h.
+// NVIDIA's. tests/gpu/host/check_cudnn_abi.cc compiles these lists against cudnn.h.
 #ifndef TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_
 #define TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_
 

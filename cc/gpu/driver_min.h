@@ -1,5 +1,5 @@
 // The part of the CUDA driver's C API that this library calls, so that building needs no header of
-// NVIDIA's. tests/gpu_host/check_driver_abi.cc compiles these lists against cuda.h.
+// NVIDIA's. tests/gpu/host/check_driver_abi.cc compiles these lists against cuda.h.
 #ifndef TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_
 #define TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_
 

@@ -139,7 +139,7 @@ Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
           // WHY not num_proj: cuDNN says "no projection" by the hidden size.
           static_cast<int32_t>(c.hidden_size()), static_cast<int32_t>(c.num_layers), dropout,
           // WHY always: it is needed unless rows have one length and lie time-major, and there it
-          // makes no call slower (tests/gpu_core, an H100, cuDNN 9.19).
+          // makes no call slower (tests/gpu/core, an H100, cuDNN 9.19).
           CUDNN_RNN_PADDED_IO_ENABLED));
   return Status();
 }

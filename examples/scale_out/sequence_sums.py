@@ -13,7 +13,7 @@ GLOBAL_BATCH = 16  # rows of one step, over all replicas together; divides ROWS
 EPOCHS = 5
 
 # Largest difference that may come of sums in another order. What a replica too few or a gradient
-# with another factor does is more than a thousand times as large: tests/scale_out shows it.
+# with another factor does is more than a thousand times as large: tests/package/scale_out shows it.
 BOUND = 1e-5
 
 

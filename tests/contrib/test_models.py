@@ -8,8 +8,8 @@ import old_models
 import pytest
 import tensorflow as tf
 
-from reference import layout, rnn
-from reference.spec import RnnSpec
+from support.reference import layout, rnn
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import contrib
 
 BOTH = [(m, d) for m in old_cells.MODES for d in old_cells.DIRECTIONS]

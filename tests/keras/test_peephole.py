@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reference import block_lstm
+from support.reference import block_lstm
 from tf_rnn_ops.keras import PeepholeLSTM, PeepholeLSTMCell, explain
 
 CLIP = 0.3  # well inside what the random weights below reach

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from reference import layer as reference
 from support import bounds
+from support.reference import layer as reference
 from tf_rnn_ops.keras import ProjectedLSTM, ProjectedLSTMCell, explain
 from tf_rnn_ops.native import xla
 from tf_rnn_ops.params import from_lstm_cell

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from reference import layer as reference
+from support.reference import layer as reference
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras import ZoneoutGRU, ZoneoutGRUCell, ZoneoutLSTM, ZoneoutLSTMCell, explain
 from tf_rnn_ops.native import xla

@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.block_lstm import FORWARD_NAMES
 from support import cases, tf_ops
 from support.bounds import assert_close
+from support.reference.block_lstm import FORWARD_NAMES
 
 ops = tf_rnn_ops.raw_ops
 

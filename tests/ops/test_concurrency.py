@@ -6,8 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, tf_ops
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

@@ -4,8 +4,8 @@ import os
 import signal
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import calls
+from support.reference.spec import RnnSpec
 
 # Longer than the call takes on any machine; the child ends by it where the call hangs.
 SECONDS = 60

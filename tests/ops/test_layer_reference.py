@@ -7,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference import rounding
 from support import bounds, layer_cases, layer_ops
 from support.bounds import assert_close
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, WITHOUT_C, layer_case
+from support.reference import rounding
 
 ops = tf_rnn_ops.raw_ops
 

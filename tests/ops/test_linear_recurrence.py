@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference import linear_recurrence
-from reference.linear_recurrence import GATES
+from support.reference import linear_recurrence
+from support.reference.linear_recurrence import GATES
 
 SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
 # Steps, rows, units: whole vectors, rests of them, few rows, more rows than a tile has.

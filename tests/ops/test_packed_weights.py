@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reference.spec import RnnSpec
 from support import cases, layer_ops, packed_calls, subproc, tf_ops
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import raw_ops as ops
 
 DTYPES = ("bfloat16", "float16", "float32", "float64")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops
-from reference import layout, rounding
-from reference.rounding import rounder
-from reference.spec import RnnSpec
 from support import bounds, cases, tf_ops
+from support.reference import layout, rounding
+from support.reference.rounding import rounder
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reference import rounding
 from support import bounds, snapshot, subproc, tf_ops
+from support.reference import rounding
 
 LEVELS = ("baseline", "avx2", "avx512")
 

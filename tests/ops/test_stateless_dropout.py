@@ -9,8 +9,8 @@ import tensorflow as tf
 from test_dropout import SIGMAS, _assert_uncorrelated, _identity_inputs
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, tf_ops
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

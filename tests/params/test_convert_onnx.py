@@ -5,8 +5,8 @@ import onnx_models
 import op_runs
 import pytest
 
-from reference import layout as reference_layout
-from reference.spec import RnnSpec
+from support.reference import layout as reference_layout
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import params
 
 # ONNX's gates among those of the buffer: i, o, f, c of i, f, c, o and z, r, h of r, z, h.

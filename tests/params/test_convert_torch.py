@@ -7,8 +7,8 @@ import numpy as np
 import op_runs
 import pytest
 
-from reference import layout as reference_layout
 from support import cases
+from support.reference import layout as reference_layout
 from tf_rnn_ops import params
 
 DTYPES = (np.float16, np.float32, np.float64, ml_dtypes.bfloat16)

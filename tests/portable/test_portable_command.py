@@ -9,8 +9,8 @@ import tensorflow as tf
 from google.protobuf import text_format
 
 import tf_rnn_ops.keras
-from reference.spec import RnnSpec
 from support import cases, subproc
+from support.reference.spec import RnnSpec
 from tf_rnn_ops.portable import __main__ as command
 
 

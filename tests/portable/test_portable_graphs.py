@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases
+from support.reference.spec import RnnSpec
 from support.selection import all_but
 from tf_rnn_ops import portable
 

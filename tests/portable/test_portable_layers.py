@@ -8,9 +8,9 @@ import tensorflow as tf
 from test_portable_saved_model import ops_of
 
 import tf_rnn_ops.keras
-from reference.spec import RnnSpec
 from support import cases, layer_ops, packed_calls, subproc, tf_ops
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import portable, raw_ops
 from tf_rnn_ops.portable import __main__ as command
 

@@ -9,10 +9,10 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from parity import torch_rnn
-from reference.spec import RnnSpec
-from stock.gpu_model import read_model, write_model
+from ops.parity import torch_rnn
+from ops.stock.gpu_model import read_model, write_model
 from support import cases
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import portable
 
 SPEC = RnnSpec("lstm", 2, 5, 3, "bidirectional", num_proj=4)

@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 
-from problem import grammar, values
-from reference.spec import RnnSpec
+from robustness.problem import grammar, values
 from support import calls, layer_cases, layer_ops, mutations, packed_calls, subproc
+from support.reference.spec import RnnSpec
 
 
 def base_calls(ops, rng):

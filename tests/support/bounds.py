@@ -17,7 +17,7 @@ a whole output is small and the floor counts) and 19 backward; typical are 10 an
 
 import numpy as np
 
-from reference import rounding
+from support.reference import rounding
 
 FORWARD_EPS = 32.0
 BACKWARD_EPS = 64.0
@@ -28,7 +28,7 @@ ROUNDED_ONCE_EPS = 0.51
 NAIVE_FACTOR_FORWARD = 2.0
 NAIVE_FACTOR_BACKWARD = 4.0
 
-# Errors as shares of their bounds that the running test has found; tests/parity/conftest.py prints
+# Errors as shares of their bounds that the running test has found; tests/ops/parity/conftest.py prints
 # the largest on a GPU.
 reported = []
 

@@ -5,9 +5,9 @@ import dataclasses
 
 import numpy as np
 
-from reference import layout
-from reference.block_lstm import FORWARD_NAMES
 from support import cases, tf_ops
+from support.reference import layout
+from support.reference.block_lstm import FORWARD_NAMES
 
 
 @dataclasses.dataclass

@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 
-from reference import block_lstm, layout, rnn
-from reference.block_lstm import BlockLstmInputs
-from reference.cells import exact
-from reference.rounding import rounder
-from reference.spec import RnnSpec
+from support.reference import block_lstm, layout, rnn
+from support.reference.block_lstm import BlockLstmInputs
+from support.reference.cells import exact
+from support.reference.rounding import rounder
+from support.reference.spec import RnnSpec
 
 
 @dataclasses.dataclass

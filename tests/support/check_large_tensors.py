@@ -10,9 +10,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.block_lstm import FORWARD_NAMES
-from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, tf_ops
+from support.reference.block_lstm import FORWARD_NAMES
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

@@ -4,11 +4,11 @@ import dataclasses
 
 import numpy as np
 
-from reference import layer
-from reference.cells import exact
-from reference.layer import LayerInputs
-from reference.rounding import rounder
-from reference.spec import GATES
+from support.reference import layer
+from support.reference.cells import exact
+from support.reference.layer import LayerInputs
+from support.reference.rounding import rounder
+from support.reference.spec import GATES
 
 # The modes of the op, lstmp, which is lstm with a projection, peepholes and both limits, one with layer
 # normalization, and two with zoneout, which a seed selects.

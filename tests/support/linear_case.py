@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from reference import linear_recurrence
+from support.reference import linear_recurrence
 from tf_rnn_ops.native import loader
 
 SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")

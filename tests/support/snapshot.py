@@ -34,8 +34,8 @@ BLOCK_PROBLEMS = (
 
 
 def rnn_problem(k):
-    from reference.spec import RnnSpec
     from support import cases
+    from support.reference.spec import RnnSpec
 
     mode, layers, units, inputs, direction, proj, input_mode, steps, batch, dtype, _ = RNN_PROBLEMS[
         k

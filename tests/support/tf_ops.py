@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from reference.block_lstm import FORWARD_NAMES, GRAD_NAMES
+from support.reference.block_lstm import FORWARD_NAMES, GRAD_NAMES
 
 
 def _swap(array):

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.block_lstm import GRAD_NAMES
 from support import cases
+from support.reference.block_lstm import GRAD_NAMES
 
 # The ops have kernels for float32 and half; 30 eps of float32.
 TOLERANCE = 4e-6

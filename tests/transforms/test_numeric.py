@@ -4,10 +4,10 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.block_lstm import GRAD_NAMES
-from reference.spec import RnnSpec
 from support import cases, tf_ops
 from support.central_differences import assert_gradients
+from support.reference.block_lstm import GRAD_NAMES
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

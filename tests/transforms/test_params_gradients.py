@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reference import layout
 from support import cases, tf_ops
+from support.reference import layout
 from tf_rnn_ops import raw_ops
 
 

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, load_model, subproc, tf_ops
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference import layout, rounding
-from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, tf_ops
+from support.reference import layout, rounding
+from support.reference.spec import RnnSpec
 from support.second_order import assert_slopes, second
 from support.selection import all_but
 from tf_rnn_ops import plain
@@ -164,7 +164,7 @@ def _visible_masks(spec, steps, batch, **attrs):
 
 @pytest.mark.each_value
 # Each cell with one or two pairs of functions, each pair with two or three cells; all of them are
-# differentiated once in tests/gradients.
+# differentiated once in tests/transforms.
 @pytest.mark.parametrize(
     "mode, functions",
     [
@@ -270,7 +270,7 @@ def test_block_lstm(use_peephole, rng):
 @pytest.mark.parametrize("spec", [RnnSpec("lstm", 1, 4, 3), RnnSpec("gru", 1, 4, 3)], ids=str)
 def test_torch(spec, rng):
     pytest.importorskip("torch")
-    from parity import torch_rnn
+    from ops.parity import torch_rnn
 
     case = cases.rnn_case(spec, 5, 3, rng, lengths="full")
     arrays = {n: getattr(case, f) for n, f in _fields(case).items()}

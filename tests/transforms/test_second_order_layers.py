@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
-from reference.spec import RnnSpec
 from support import cases, tf_ops
+from support.reference.spec import RnnSpec
 
 
 def _penalty(layer, x, training=True, **kwargs):

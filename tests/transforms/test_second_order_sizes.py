@@ -6,8 +6,8 @@ import tensorflow as tf
 from tensorflow.python.eager import forwardprop
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, tf_ops
+from support.reference.spec import RnnSpec
 from support.selection import all_but
 
 ops = tf_rnn_ops.raw_ops

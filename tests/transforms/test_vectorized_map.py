@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, layer_cases, layer_ops, packed_calls, tf_ops
+from support.reference.spec import RnnSpec
 from tf_rnn_ops.autodiff import vectorized
 from tf_rnn_ops.native import xla
 

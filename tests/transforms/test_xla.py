@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import bad_inputs, calls, cases, layer_cases, layer_ops, subproc, tf_ops
+from support.reference.spec import RnnSpec
 from support.selection import all_but
 from tf_rnn_ops.native import xla
 

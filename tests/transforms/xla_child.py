@@ -108,8 +108,8 @@ def stock():
     import stock_calls
 
     import tf_rnn_ops
-    from reference.spec import RnnSpec
     from support import calls
+    from support.reference.spec import RnnSpec
     from transforms.test_xla import assert_same_bits, run_compiled
 
     tf_rnn_ops.enable_stock_ops()

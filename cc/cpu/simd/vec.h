@@ -5,7 +5,7 @@
 // Eigen::internal, and uses of it no more than: the packets of float and double, at the full width
 // of the instruction set, and their PacketBlock; ploadu, pstoreu, pset1, padd, psub, pmul, pmadd
 // (one rounding where the machine fuses), pmin and pmax that pass on NaN, pcmp_lt, pand, pselect,
-// ptranspose, ptanh and scalar_logistic_op. tests/packaging/test_kernel_eigen.py says what a
+// ptranspose, ptanh and scalar_logistic_op. tests/package/wheel/test_kernel_eigen.py says what a
 // TensorFlow's Eigen lacks of that.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_VEC_H_

@@ -86,7 +86,7 @@ struct RnnCase {
   RnnProblem problem = {};       // without lengths
   std::vector<int32_t> lengths;  // [B]
 };
-// Its line of tests/problem/README.md.
+// Its line of tests/robustness/problem/README.md.
 std::string Describe(const RnnCase& c);
 std::string Describe(const BlockLstmProblem& p);
 
@@ -188,7 +188,7 @@ class LinearRun : public Run<LinearValues> {
   LinearRecurrenceProblem problem_;
 };
 
-// The numbers of the line that Describe gives with seed=SEED (tests/problem/README.md), in the
+// The numbers of the line that Describe gives with seed=SEED (tests/robustness/problem/README.md), in the
 // problem's dtype; of a size at which the functions neither saturate nor vanish.
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed);
 // Between time-major and batch-major; `time_major` is the present layout of the values.

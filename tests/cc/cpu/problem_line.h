@@ -1,4 +1,4 @@
-// Problems as lines of text: tests/problem/README.md has the grammar.
+// Problems as lines of text: tests/robustness/problem/README.md has the grammar.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
 

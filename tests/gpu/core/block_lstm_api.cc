@@ -5,7 +5,7 @@
 #include "cc/core/dtype.h"
 #include "cc/core/shapes.h"
 #include "cc/gpu/block_lstm_gpu.h"
-#include "tests/gpu_core/timed_calls.h"
+#include "tests/gpu/core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 

@@ -11,12 +11,12 @@ import sys
 import numpy as np
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from checks import TYPES, verdict  # noqa: E402
 from peer import torch_peer  # noqa: E402
 
-from reference import block_lstm as reference  # noqa: E402
+from support.reference import block_lstm as reference  # noqa: E402
 
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3}
 # Largest difference relative to the largest element, or to 1: a few roundings of the outputs.

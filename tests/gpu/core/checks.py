@@ -14,9 +14,9 @@ import core
 import numpy as np
 import torch
 
-from reference import layout
-from reference import rnn as reference
-from reference.spec import RnnSpec
+from support.reference import layout
+from support.reference import rnn as reference
+from support.reference.spec import RnnSpec
 
 # Largest difference relative to the largest element, or to 1. cuDNN keeps 16-bit types between
 # steps, so they are coarse. float32 is what persistent kernels reach, whose tanh is up to 7.2e-6 off

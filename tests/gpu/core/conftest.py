@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from gpu_core import stand_ins
+from gpu.core import stand_ins
 from support.shared import folder_of_all_workers
 
 HERE = pathlib.Path(__file__).resolve().parent

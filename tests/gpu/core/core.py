@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from reference import layout  # noqa: E402
-from reference.spec import RnnSpec  # noqa: E402
+from support.reference import layout  # noqa: E402
+from support.reference.spec import RnnSpec  # noqa: E402
 
 MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
 DTYPES = {torch.float32: 0, torch.float64: 1, torch.float16: 2, torch.bfloat16: 3}

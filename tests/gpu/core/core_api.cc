@@ -11,7 +11,7 @@
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/gpu/rnn_libraries.h"
-#include "tests/gpu_core/timed_calls.h"
+#include "tests/gpu/core/timed_calls.h"
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 

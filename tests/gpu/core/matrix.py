@@ -13,7 +13,7 @@ import core
 import torch
 from peer import torch_peer
 
-from reference.spec import RnnSpec
+from support.reference.spec import RnnSpec
 
 # mode, T, B, I, H, L; the shapes of the benchmark.
 SHAPES = (

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The GPU core on a GPU with PyTorch alone: no TensorFlow, one command, one deadline.
 
-    python3 tests/gpu_core/run.py [--seconds 240] [--report docs/gpu-verification.md]
+    python3 tests/gpu/core/run.py [--seconds 240] [--report docs/gpu-verification.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
 first: `stack` and `block` compare every configuration with float64, `matrix`, `block-times` and
@@ -21,7 +21,7 @@ import time
 import isolation
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import verification_page  # noqa: E402
@@ -118,7 +118,7 @@ def main():
     start = time.monotonic()
     command = [sys.executable, str(HERE / "suite.py"), str(build(arguments.library))]
     command += ["--sections", *arguments.only] + ["--pretend"] * arguments.pretend
-    report = Report(" ".join(["python3", "tests/gpu_core/run.py", *sys.argv[1:]]))
+    report = Report(" ".join(["python3", "tests/gpu/core/run.py", *sys.argv[1:]]))
     log = open(arguments.log, "w", buffering=1) if arguments.log else None
 
     def listen(line):

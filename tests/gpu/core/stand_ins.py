@@ -5,17 +5,17 @@ import pathlib
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 TESTS = ROOT / "tests"
 
 COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{ROOT}")
-MOCK = (*COMPILE, f"-I{TESTS / 'gpu_mock'}")
+MOCK = (*COMPILE, f"-I{TESTS / 'gpu' / 'mock'}")
 DRIVER = (
-    TESTS / "gpu_mock" / "driver.cc",
+    TESTS / "gpu" / "mock" / "driver.cc",
     HERE / "driver_rest.cc",
     TESTS / "cc" / "gpu" / "host_kernels.cc",
 )
-BLAS = (TESTS / "gpu_mock" / "blas.cc", HERE / "blas_rest.cc")
+BLAS = (TESTS / "gpu" / "mock" / "blas.cc", HERE / "blas_rest.cc")
 CUDNN = tuple(TESTS / "cc" / "gpu" / f"fake_{p}.cc" for p in ("calls", "cudnn", "rnn", "weights"))
 
 

@@ -13,7 +13,7 @@ import checks
 import core
 import torch
 
-from reference.spec import RnnSpec
+from support.reference.spec import RnnSpec
 
 STEPS = 50
 ALGOS = ("standard", "small_h", "persist_static")

@@ -30,8 +30,10 @@ def copy_of(source, folder, changed):
     """run.py of a copy of the programs, some of them changed."""
     for path in source.glob("*.py"):
         text = changed.get(path.name, path.read_text())
-        text = text.replace("pathlib.Path(__file__).resolve().parents[1]", repr(str(source.parent)))
-        text = text.replace("HERE.parents[1]", f"pathlib.Path({str(source.parents[1])!r})")
+        text = text.replace(
+            "pathlib.Path(__file__).resolve().parents[2]", repr(str(source.parents[1]))
+        )
+        text = text.replace("HERE.parents[2]", f"pathlib.Path({str(source.parents[2])!r})")
         (folder / path.name).write_text(text)
     return folder / "run.py"
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 DEVICE = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "CPU:0")
-# Set by tests/gpu_mock/run.sh: TensorFlow's own GPU kernels compute nothing there.
+# Set by tests/gpu/mock/run.sh: TensorFlow's own GPU kernels compute nothing there.
 PRETEND = os.environ.get("TF_RNN_OPS_TEST_PRETEND_GPU") == "1"
 
 # Nothing to collect without the request: `make test` has no GPU.

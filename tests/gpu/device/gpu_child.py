@@ -1,4 +1,4 @@
-"""Child process of the tests of this folder: python -m gpu.gpu_child WHAT. Prints one line of JSON.
+"""Child process of the tests of this folder: python -m gpu.device.gpu_child WHAT. Prints one line of JSON.
 
 The choices below have to be made before TensorFlow initialises the GPU, or concern what a process
 has loaded, so each runs in a process of its own.
@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, tf_ops
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reference.spec import RnnSpec
 from support import calls, cases, devices, mutations, tf_ops
+from support.reference.spec import RnnSpec
 
 # Right in size and wrong in content: cuDNN's reserve space is known by its size alone.
 UNSEEN = re.compile(r"reserve_space [^\[]")

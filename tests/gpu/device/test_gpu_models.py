@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import cases, devices, subproc, tf_ops
 from support.bounds import assert_close
+from support.reference.spec import RnnSpec
 
 SPEC = RnnSpec("gru", 2, 9, 5, "bidirectional")
 
@@ -66,7 +66,7 @@ def test_saved_model_from_the_gpu_runs_without_one(tmp_path, rng):
     names = ("input", "input_h", "input_c", "params", "sequence_lengths")
     np.savez(tmp_path / "in.npz", **dict(zip(names, (a.numpy() for a in arguments), strict=True)))
     subproc.run_module(
-        "gpu.gpu_reader",
+        "gpu.device.gpu_reader",
         tmp_path / "model",
         tmp_path / "in.npz",
         tmp_path / "out.npz",

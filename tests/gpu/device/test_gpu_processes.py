@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from gpu.conftest import PRETEND
+from gpu.device.conftest import PRETEND
 from support import subproc
 
 
 def _child(what, **env):
-    output = subproc.run_module("gpu.gpu_child", what, timeout=550, **env)
+    output = subproc.run_module("gpu.device.gpu_child", what, timeout=550, **env)
     return json.loads(output.strip().splitlines()[-1])
 
 

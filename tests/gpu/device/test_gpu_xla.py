@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference.spec import RnnSpec
 from support import calls, cases, devices, layer_cases, layer_ops, packed_calls, tf_ops
+from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops

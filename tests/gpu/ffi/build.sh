@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# The handlers for GPUs as a shared object, by g++ alone: tests/gpu_ffi/build.sh OUT INCLUDE.
+# The handlers for GPUs as a shared object, by g++ alone: tests/gpu/ffi/build.sh OUT INCLUDE.
 # INCLUDE has xla/ffi/api: TensorFlow's include folder or jaxlib's. No Bazel, TensorFlow's library or
 # CUDA toolkit is needed.
 set -euo pipefail
-[ $# = 2 ] || { echo "usage: tests/gpu_ffi/build.sh OUT INCLUDE" >&2; exit 1; }
+[ $# = 2 ] || { echo "usage: tests/gpu/ffi/build.sh OUT INCLUDE" >&2; exit 1; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 include=$(cd "$2" && pwd)
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 inputs="cc/ffi/dropout.cc cc/ffi/handle.cc cc/ffi/tensors.cc"
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 # shellcheck disable=SC2086  # a list of words
-printf '%s\n' tests/gpu_ffi/handlers_api.cc cc/core/*.cc $inputs cc/ffi/gpu_*.cc cc/gpu/*.cc \
+printf '%s\n' tests/gpu/ffi/handlers_api.cc cc/core/*.cc $inputs cc/ffi/gpu_*.cc cc/gpu/*.cc \
   cc/gpu/elementwise/*.cc |
   xargs -P "$(nproc)" -I {} sh -c 'g++ -std=c++17 -O0 -Wall -Wextra -fPIC -fvisibility=hidden -I. \
     -isystem "$3" -c "$1" -o "$2/$(echo "$1" | tr / _).o"' sh {} "$objects" "$include"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The handlers of XLA's FFI on a GPU, called by JAX or TensorFlow, against float64 references.
 
-    python3 tests/gpu_ffi/run.py [--engine jax] [--library OUT/libgpu_ffi.so] [--every N]
+    python3 tests/gpu/ffi/run.py [--engine jax] [--library OUT/libgpu_ffi.so] [--every N]
 
 Builds the library where --library is not there yet. Prints a line for each group of checks and each
 failure, then how many passed. With --pretend, device memory is host memory: for a pretended driver,
@@ -19,18 +19,18 @@ import time
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import library as libraries  # noqa: E402
 
-from reference import block_lstm, layout  # noqa: E402
-from reference import rnn as reference  # noqa: E402
-from reference.spec import RnnSpec  # noqa: E402
+from support.reference import block_lstm, layout  # noqa: E402
+from support.reference import rnn as reference  # noqa: E402
+from support.reference.spec import RnnSpec  # noqa: E402
 
 # Largest difference relative to the largest element, or to 1.
 BOUNDS = {"float64": 1e-11, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1.5e-1}
-# Of float32 where rows of one length may take a persistent kernel, as in tests/gpu_core: the tanh of
+# Of float32 where rows of one length may take a persistent kernel, as in tests/gpu/core: the tanh of
 # those is up to 7.2e-6 off, and a step carries the errors of those before it.
 PERSISTENT_BOUND = 6e-5
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")

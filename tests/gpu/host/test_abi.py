@@ -8,7 +8,7 @@ import pytest
 pytestmark = pytest.mark.thorough
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 
 # By check: the parts whose headers it includes.
 CHECKS = {

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.thorough
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 # Pascal, Volta, Turing, Ampere, Ada, Hopper, Blackwell.
 ARCHITECTURES = ["60", "61", "70", "75", "80", "86", "89", "90", "100", "120"]

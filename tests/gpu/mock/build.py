@@ -12,7 +12,7 @@ import re
 import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 
 # Files of this folder or of the tree, soname, TensorFlow's list of names, and what a function that
 # is only listed returns: 0 is success, 3 NVML_ERROR_NOT_SUPPORTED.

@@ -1,12 +1,12 @@
 """Makes torch_vectors.npz, the stored answers of torch for machines without it.
 
-Needs torch. From the repository root: `PYTHONPATH=tests python tests/parity/make_vectors.py`
+Needs torch. From the repository root: `PYTHONPATH=tests python tests/ops/parity/make_vectors.py`
 """
 
 import numpy as np
 import torch
 
-from parity import torch_rnn, vectors
+from ops.parity import torch_rnn, vectors
 from support.cases import rnn_case
 
 

@@ -4,9 +4,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference import rounding
-from reference.block_lstm import FORWARD_NAMES, GRAD_NAMES
 from support import bounds, cases, tf_ops
+from support.reference import rounding
+from support.reference.block_lstm import FORWARD_NAMES, GRAD_NAMES
 
 ops = tf_rnn_ops.raw_ops
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reference import layout, rounding
-from reference.block_lstm import FORWARD_NAMES
-from reference.rounding import rounder
-from reference.spec import RnnSpec
 from support import bounds, cases, devices, tf_ops
+from support.reference import layout, rounding
+from support.reference.block_lstm import FORWARD_NAMES
+from support.reference.rounding import rounder
+from support.reference.spec import RnnSpec
 
 ops = devices.ops
 
@@ -20,7 +20,7 @@ DTYPES = ("bfloat16", "float16", "float32", "float64")
 NARROW = ("bfloat16", "float16")
 # With TF32 a product rounds its operands to 10 bits of mantissa.
 TF32_EPS = 2.0**-10
-# Of cuDNN's persistent kernels in float32, whose tanh is up to 7.2e-6 off (tests/gpu_core).
+# Of cuDNN's persistent kernels in float32, whose tanh is up to 7.2e-6 off (tests/gpu/core).
 PERSISTENT_BOUND = 6e-5
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from reference import block_lstm
-from reference.block_lstm import FORWARD_NAMES, GRAD_NAMES
 from support import bounds, cases, tf_ops
+from support.reference import block_lstm
+from support.reference.block_lstm import FORWARD_NAMES, GRAD_NAMES
 
 ATTRS = [
     {"use_peephole": False, "cell_clip": 0.0},

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from reference import dropout, layer, layout, rnn
-from reference.spec import RnnSpec
 from support.bounds import error
 from support.layer_cases import FUNCTIONS, MODES, WITH_FUNCTIONS, layer_case
+from support.reference import dropout, layer, layout, rnn
+from support.reference.spec import RnnSpec
 
 PARITY = 1e-13
 NUMERIC = 1e-7

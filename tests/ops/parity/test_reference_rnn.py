@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from parity import vectors
-from reference import layout, rnn
-from reference.spec import RnnSpec
+from ops.parity import vectors
 from support import cases
 from support.bounds import error
+from support.reference import layout, rnn
+from support.reference.spec import RnnSpec
 from support.tf_ops import rnn_reference_arrays
 
 # Two float64 implementations that sum in different orders.
@@ -33,7 +33,7 @@ def test_equals_stored_torch_vectors(k):
 @pytest.mark.parametrize("batch_first", [False, True])
 def test_equals_live_torch(batch_first, rng):
     pytest.importorskip("torch")
-    from parity import torch_rnn
+    from ops.parity import torch_rnn
 
     for _ in range(25):
         spec = torch_spec(rng)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tf_rnn_ops
-from parity import vectors
-from reference.spec import RnnSpec
+from ops.parity import vectors
 from support import cases, tf_ops
 from support.bounds import assert_close
+from support.reference.spec import RnnSpec
 
 ops = tf_rnn_ops.raw_ops
 
@@ -32,7 +32,7 @@ def test_stored_vectors(k, time_major):
 @pytest.mark.parametrize("mode", MODES)
 def test_live_torch(mode, direction, time_major, rng):
     pytest.importorskip("torch")
-    from parity import torch_rnn
+    from ops.parity import torch_rnn
 
     for _ in range(12):
         units = int(rng.integers(1, 20))

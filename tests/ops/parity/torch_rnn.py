@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from reference import layout
+from support.reference import layout
 
 # These problems are small, and torch's threads spin.
 torch.set_num_threads(1)

@@ -6,8 +6,8 @@ import pathlib
 
 import numpy as np
 
-from reference.spec import RnnSpec
 from support.cases import RnnCase
+from support.reference.spec import RnnSpec
 
 PATH = pathlib.Path(__file__).with_name("torch_vectors.npz")
 

@@ -18,7 +18,7 @@ def write_model(folder, spec, case, time_major=True):
         "attrs": {**spec.attrs(), "time_major": time_major},
     }
     subproc.run_module(
-        "stock.gpu_model_writer", folder / "model", json.dumps(described), folder / "params.npy"
+        "ops.stock.gpu_model_writer", folder / "model", json.dumps(described), folder / "params.npy"
     )
 
 
@@ -28,6 +28,6 @@ def read_model(folder, case, with_what, model=None):
     names = ("x", "lengths", "h0", "c0", "dy", "dh", "dc")
     np.savez(folder / "case.npz", **{name: getattr(case, name) for name in names})
     out = folder / "out.npz"
-    subproc.run_module("stock.gpu_model_reader", model, folder / "case.npz", out, with_what)
+    subproc.run_module("ops.stock.gpu_model_reader", model, folder / "case.npz", out, with_what)
     with np.load(out) as data:
         return {name: data[name] for name in data.files}

@@ -1,6 +1,6 @@
 """Child process: writes a SavedModel as code for a GPU does, with TensorFlow alone.
 
-Usage: python -m stock.gpu_model_writer MODEL_DIR SPEC_JSON PARAMS.npy
+Usage: python -m ops.stock.gpu_model_writer MODEL_DIR SPEC_JSON PARAMS.npy
 
 It never imports tf_rnn_ops, and puts its CudnnRNNV3 nodes on a GPU.
 """

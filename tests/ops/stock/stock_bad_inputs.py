@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import stock_calls
 
-from reference.spec import RnnSpec
 from support import bad_inputs, calls, mutations, subproc
+from support.reference.spec import RnnSpec
 
 
 def _mutations(call, ops):

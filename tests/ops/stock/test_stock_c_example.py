@@ -15,7 +15,7 @@ from support.shared import folder_of_all_workers
 
 pytestmark = pytest.mark.thorough
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "serving_c"
+EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples" / "serving_c"
 STEPS, BATCH, INPUT_SIZE, WIDTH = 5, 2, 3, 8
 LENGTH = 3
 

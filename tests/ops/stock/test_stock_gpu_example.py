@@ -5,7 +5,7 @@ import re
 
 from support import subproc
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "gpu_model_on_cpu"
+EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples" / "gpu_model_on_cpu"
 
 
 def test_example(tmp_path):

@@ -6,9 +6,9 @@ import stock_calls
 import tensorflow as tf
 
 import tf_rnn_ops
-from reference import layout
-from reference.spec import RnnSpec
 from support import calls, cases, tf_ops
+from support.reference import layout
+from support.reference.spec import RnnSpec
 
 ours = tf_rnn_ops.raw_ops
 DTYPES = ("bfloat16", "float16", "float32", "float64")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from reference.spec import RnnSpec
-from stock.gpu_model import read_model, write_model
+from ops.stock.gpu_model import read_model, write_model
 from support import cases
+from support.reference.spec import RnnSpec
 
 SPECS = (
     RnnSpec("lstm", 2, 5, 3, "bidirectional"),

@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from parity import torch_rnn
-from reference.spec import RnnSpec
+from ops.parity import torch_rnn
 from support import cases
+from support.reference.spec import RnnSpec
 
 SPECS = (
     RnnSpec("lstm", 2, 5, 3, "bidirectional"),

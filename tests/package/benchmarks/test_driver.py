@@ -11,7 +11,7 @@ import pytest
 
 from support.waiting import wait_for
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
 from benchmarks import client, compare, gpu, problems, report, run  # noqa: E402

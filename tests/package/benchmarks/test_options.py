@@ -13,7 +13,7 @@ import tensorflow as tf
 import tf_rnn_ops
 from support.waiting import wait_for
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
 from benchmarks import kernel_sizes, problems, report, settings, shape_costs, tables  # noqa: E402

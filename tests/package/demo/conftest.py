@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-DEMO = pathlib.Path(__file__).resolve().parents[2] / "examples" / "japanese_vowels"
+DEMO = pathlib.Path(__file__).resolve().parents[3] / "examples" / "japanese_vowels"
 if str(DEMO) not in sys.path:
     sys.path.insert(0, str(DEMO))
 

@@ -5,7 +5,7 @@ import re
 
 from support import subproc
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 MIGRATION = sorted((ROOT / "docs").glob("migration*.md"))
 README = ROOT / "README.md"
 

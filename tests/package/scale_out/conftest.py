@@ -3,6 +3,6 @@
 import pathlib
 import sys
 
-EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "scale_out"
+EXAMPLE = pathlib.Path(__file__).resolve().parents[3] / "examples" / "scale_out"
 if str(EXAMPLE) not in sys.path:
     sys.path.insert(0, str(EXAMPLE))

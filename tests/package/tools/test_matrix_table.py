@@ -4,7 +4,7 @@ import datetime
 import importlib.util
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 _SPEC = importlib.util.spec_from_file_location("matrix_tool", ROOT / "tools" / "test_matrix.py")
 tool = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(tool)

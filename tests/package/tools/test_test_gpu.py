@@ -10,7 +10,7 @@ import pytest
 
 from support.waiting import PATIENCE, wait_for
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 sys.path.append(str(ROOT))
 import verification_page  # noqa: E402

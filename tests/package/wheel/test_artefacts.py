@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import elf
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # ./pip_pkg.sh --release names what it builds for; any other wheel is for the TensorFlow at hand.
 TENSORFLOWS = [
     re.search(r"\d+\.\d+", version)[0]

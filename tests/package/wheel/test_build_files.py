@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # What stands for the repositories of Bazel 4 is not loaded by others.
 MOCKS = "third_party/bazel/rules_"
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 TENSORFLOW = ("tensorflow/", "absl/", "tsl/", "xla/")
 EIGEN = ("Eigen/", "unsupported/Eigen/")

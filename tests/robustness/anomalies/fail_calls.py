@@ -1,6 +1,6 @@
 """Child process: lets each request for memory of each op fail in turn, and counts what stays held.
 
-Usage: python -m anomalies.fail_calls LIBRARY FIRST, with LIBRARY, which failing_memory.cc makes,
+Usage: python -m robustness.anomalies.fail_calls LIBRARY FIRST, with LIBRARY, which failing_memory.cc makes,
 preloaded. A case is one call and one kind of request.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from problem import grammar
-from problem.calls import calls_of
-from reference.spec import RnnSpec
+from robustness.problem import grammar
+from robustness.problem.calls import calls_of
 from support import calls, layer_cases, layer_ops, packed_calls, subproc
+from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
 KINDS = {"tensor": 1, "new": 2, "mmap": 3}

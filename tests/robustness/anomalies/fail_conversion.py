@@ -1,6 +1,6 @@
 """Child process: lets each use of a file fail in turn while models and checkpoints are converted.
 
-Usage: python -m anomalies.fail_conversion LIBRARY FOLDER FIRST, with LIBRARY, which failing_files.cc
+Usage: python -m robustness.anomalies.fail_conversion LIBRARY FOLDER FIRST, with LIBRARY, which failing_files.cc
 makes, preloaded. What is converted lies in FOLDER, whose files alone fail.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 import tensorflow as tf
 
 from portable import graphs  # of the tests
-from reference.spec import RnnSpec
 from support import cases, subproc, tf_ops
+from support.reference.spec import RnnSpec
 from tf_rnn_ops import compare, contrib
 from tf_rnn_ops.portable import __main__ as portable_command
 

@@ -1,6 +1,6 @@
 """Child process: lets each use of a file fail in turn while the package is loaded and first used.
 
-Usage: python -m anomalies.fail_loading LIBRARY FIRST, with LIBRARY, which failing_files.cc makes,
+Usage: python -m robustness.anomalies.fail_loading LIBRARY FIRST, with LIBRARY, which failing_files.cc makes,
 preloaded. Each use fails in a process of its own, forked once TensorFlow is imported.
 """
 

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.thorough
 
 def test_every_file_fails_in_turn(preloaded):
     library = preloaded("failing_files")
-    outcomes = subproc.collect("anomalies.fail_loading", library, LD_PRELOAD=str(library))
+    outcomes = subproc.collect(
+        "robustness.anomalies.fail_loading", library, LD_PRELOAD=str(library)
+    )
     wrong = [o for o in outcomes if "died" in o or o["complaint"]]
     assert not wrong, "\n".join(map(str, wrong))
     uses = {o["kind"]: o["uses"] for o in outcomes}
@@ -25,7 +27,7 @@ def test_every_file_fails_in_turn(preloaded):
 def test_every_file_of_a_conversion_fails_in_turn(preloaded, tmp_path):
     library = preloaded("failing_files")
     outcomes = subproc.collect(
-        "anomalies.fail_conversion", library, tmp_path, LD_PRELOAD=str(library)
+        "robustness.anomalies.fail_conversion", library, tmp_path, LD_PRELOAD=str(library)
     )
     died = [o["label"] for o in outcomes if "died" in o]
     # TensorFlow 2.21's NewCheckpointReader ends the process where it cannot read the index of the

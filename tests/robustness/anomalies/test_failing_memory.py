@@ -10,7 +10,7 @@ from tf_rnn_ops.native import xla
 def test_every_request_fails_in_turn(preloaded):
     library = preloaded("failing_memory")
     outcomes = subproc.collect(
-        "anomalies.fail_calls",
+        "robustness.anomalies.fail_calls",
         library,
         timeout=400,
         LD_PRELOAD=str(library),

@@ -22,7 +22,7 @@ CPU_TESTS = [
     )
 ]  # fmt: skip
 PIECES = "tests/cc/cpu/piece_checks.cc"
-# What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu_mock.
+# What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
 GPU_FOLDER = "cc/gpu"
 PTX = ("kernels.ptx", "kernels_ptx.h", "rnn_ops::gpu::elementwise", "kKernelsPtx")
@@ -35,7 +35,7 @@ PYTHON_TESTS = [
             "stateless_dropout", "unusual_tensors",
         )
     ),
-    "tests/anomalies",
+    "tests/robustness/anomalies",
 ]  # fmt: skip
 # Of the core every branch counts, and only without optimisation is each a branch.
 PLAIN = ("--coverage", "-O0", "-g0")
@@ -161,7 +161,7 @@ class Coverage:
         return done.returncode == 0
 
     def _run_test(self, program):
-        smoke = {"problems_test": [ROOT / "tests/problem/smoke.txt"]}
+        smoke = {"problems_test": [ROOT / "tests/robustness/problem/smoke.txt"]}
         return self._run(list(map(str, [program, *smoke.get(program.name, []), "--gtest_brief=1"])))
 
     def _run_python(self, package, test, jobs):

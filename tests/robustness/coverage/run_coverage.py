@@ -9,7 +9,7 @@ import pathlib
 import sys
 import time
 
-from gcov import programs, reading
+from robustness.coverage import programs, reading
 from support.native_build import ROOT
 
 # Of the lines of a folder.
@@ -100,7 +100,9 @@ def report(plain, every, core_alone):
 
 
 def _parse_args():
-    parser = argparse.ArgumentParser(prog="python -m gcov.run_coverage", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m robustness.coverage.run_coverage", description=__doc__
+    )
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/gcov")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(

@@ -1,6 +1,6 @@
 """Child process: calls of drawn problems, each mutated once, run eagerly.
 
-Usage: python -m fuzz.fuzz_calls SEED COUNT FIRST. Case k depends on SEED and k alone, so one case
+Usage: python -m robustness.fuzz.fuzz_calls SEED COUNT FIRST. Case k depends on SEED and k alone, so one case
 can be run again.
 """
 
@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 
-from problem import draw
-from problem.calls import calls_of
+from robustness.problem import draw
+from robustness.problem.calls import calls_of
 from support import mutations, subproc
 from support.bad_inputs import raised_by
 

@@ -1,6 +1,6 @@
 """Mutated weights and graphs for the readers of other libraries' files.
 
-    python -m fuzz.fuzz_readers [--seconds N] [--seed N] [--first K]
+    python -m robustness.fuzz.fuzz_readers [--seconds N] [--seed N] [--first K]
 
 Case k depends on the seed and on k alone. A reader returns a result or raises ValueError with a
 sentence; anything else is a finding, and its case is printed.

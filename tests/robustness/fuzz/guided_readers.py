@@ -1,4 +1,4 @@
-"""The readers of fuzz_readers.py under coverage: `python -m fuzz.guided_readers CORPUS [-OPTION=VALUE ...]`.
+"""The readers of fuzz_readers.py under coverage: `python -m robustness.fuzz.guided_readers CORPUS [-OPTION=VALUE ...]`.
 
 Needs atheris, which runs libFuzzer with its options. Cases are those of fuzz_readers.py, drawn from bytes
 that libFuzzer chooses by the edges of tf_rnn_ops.params, .portable and .contrib that they reach.
@@ -13,7 +13,7 @@ with atheris.instrument_imports(
     include=["tf_rnn_ops.params", "tf_rnn_ops.portable", "tf_rnn_ops.contrib"]
 ):
     import tf_rnn_ops.contrib  # noqa: F401  (the sources import it when they run)
-    from fuzz import fuzz_readers
+    from robustness.fuzz import fuzz_readers
 
 
 class Drawn:
@@ -45,7 +45,7 @@ def run_one(data):
 
 def main():
     # libFuzzer puts this before the arguments of the processes that it starts to merge corpora.
-    again = f"{sys.executable} -m fuzz.guided_readers"
+    again = f"{sys.executable} -m robustness.fuzz.guided_readers"
     atheris.Setup([again, *sys.argv[1:]], run_one)
     atheris.Fuzz()
 

@@ -1,4 +1,4 @@
-"""Runs the libFuzzer targets in turn: `python -m fuzz.run_fuzz --help`."""
+"""Runs the libFuzzer targets in turn: `python -m robustness.fuzz.run_fuzz --help`."""
 
 import argparse
 import base64
@@ -48,11 +48,16 @@ def build(folder, targets, compiler, jobs, isa):
         level.link(f"../_tf_rnn_ops_{isa}.so", kernels, ["-shared"])
     # The library of a level finds what counts its edges in the program.
     link = [f"-fsanitize=fuzzer,{SANITIZERS}", "-rdynamic", "-lgtest", "-lpthread", "-ldl"]
-    (initialize,) = native.compile(["tests/fuzz/native/initialize.cc"], isa_flags["baseline"])
+    (initialize,) = native.compile(
+        ["tests/robustness/fuzz/native/initialize.cc"], isa_flags["baseline"]
+    )
     programs = {}
     for target in targets:
         defines, more = native_build.tensorflow_flags() if target == PLUGIN else ([], [])
-        sources = [f"tests/fuzz/native/{target}_target.cc", *(_op_kernels() if more else ())]
+        sources = [
+            f"tests/robustness/fuzz/native/{target}_target.cc",
+            *(_op_kernels() if more else ()),
+        ]
         objects = native.compile(sources, [*isa_flags["baseline"], *defines])
         more = [*more, "-l:libtensorflow_cc.so.2"] if more else []
         inputs = [initialize, *objects, library]
@@ -67,7 +72,7 @@ def readers():
         if subprocess.run(list(map(str, pip)), check=False).returncode:
             print("The target in Python is left out: pip does not install atheris.")
             return {}
-    return {READERS: [sys.executable, "-m", "fuzz.guided_readers"]}
+    return {READERS: [sys.executable, "-m", "robustness.fuzz.guided_readers"]}
 
 
 def _op_kernels():
@@ -180,7 +185,7 @@ def summary(records):
 
 
 def _parse_args():
-    parser = argparse.ArgumentParser(prog="python -m fuzz.run_fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m robustness.fuzz.run_fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="in all, shared by the targets")
     parser.add_argument("--slice", type=float, default=300, help="seconds of one run of a target")
     parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))

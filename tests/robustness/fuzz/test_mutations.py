@@ -24,7 +24,7 @@ def _complaint(outcome):
 
 def test_mutated_calls_are_refused():
     print(f"seed {SEED}, {COUNT} cases")
-    outcomes = subproc.collect("fuzz.fuzz_calls", SEED, COUNT, timeout=400)
+    outcomes = subproc.collect("robustness.fuzz.fuzz_calls", SEED, COUNT, timeout=400)
     assert len(outcomes) == COUNT
     complaints = [f"{o['label']}: {_complaint(o)}" for o in outcomes if _complaint(o)]
     assert not complaints, f"{len(complaints)} of {COUNT}\n" + "\n".join(complaints[:40])

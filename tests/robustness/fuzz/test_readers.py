@@ -1,6 +1,6 @@
 """Mutated weights and graphs: a reader of other libraries' files returns or raises ValueError."""
 
-from fuzz import fuzz_readers
+from robustness.fuzz import fuzz_readers
 
 SEED, CASES = 0, 400
 

@@ -1,4 +1,4 @@
-"""Lets the tests find seeded faults: `python -m mutants.run_mutants --help`."""
+"""Lets the tests find seeded faults: `python -m robustness.mutants.run_mutants --help`."""
 
 import argparse
 import collections
@@ -9,7 +9,7 @@ import pathlib
 import sys
 import time
 
-from mutants import mutate, tested
+from robustness.mutants import mutate, tested
 from support.native_build import ROOT
 
 # Why a mutant that survives is right too, or what it costs alone: a line for each.
@@ -79,7 +79,9 @@ def summary(group, records):
 
 
 def _parse_args():
-    parser = argparse.ArgumentParser(prog="python -m mutants.run_mutants", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m robustness.mutants.run_mutants", description=__doc__
+    )
     parser.add_argument("--groups", nargs="+", choices=tested.GROUPS, default=list(tested.GROUPS))
     parser.add_argument("--seconds", type=float, default=600, help="begin no mutant after so many")
     parser.add_argument("--seed", type=int, default=0)

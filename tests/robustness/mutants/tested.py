@@ -281,7 +281,7 @@ def core(folder, jobs):
 
 def kernels(folder, jobs):
     # Not above: it imports the package, which the Python mutants change.
-    from problem import draw
+    from robustness.problem import draw
 
     tests = [
         f"tests/cc/cpu/{name}.cc"
@@ -291,7 +291,9 @@ def kernels(folder, jobs):
         )
     ]  # fmt: skip
     sources = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
-    arguments = {tests[0]: [ROOT / f"tests/problem/{name}.txt" for name in ("smoke", "kept")]}
+    arguments = {
+        tests[0]: [ROOT / f"tests/robustness/problem/{name}.txt" for name in ("smoke", "kept")]
+    }
     folder = pathlib.Path(folder)
     quick = folder / "quick.txt"
     quick.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Checks problems: `python -m tests.problem --help`, and README.md beside this file."""
+"""Checks problems: `python -m tests.robustness.problem --help`, and README.md beside this file."""
 
 import argparse
 import os
@@ -6,14 +6,16 @@ import pathlib
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from problem import draw, sets  # noqa: E402
+from robustness.problem import draw, sets  # noqa: E402
 
 
 def _parse_args():
-    parser = argparse.ArgumentParser(prog="python -m tests.problem", description=__doc__)
-    parser.add_argument("lines", nargs="*", metavar="LINE", help="a problem; see tests/problem")
+    parser = argparse.ArgumentParser(prog="python -m tests.robustness.problem", description=__doc__)
+    parser.add_argument(
+        "lines", nargs="*", metavar="LINE", help="a problem; see tests/robustness/problem"
+    )
     parser.add_argument("--set", choices=draw.SETS, help="run a set")
     parser.add_argument("--draw", choices=draw.SETS, help="print the lines of a set")
     parser.add_argument("--seed", type=int, default=0, help="of the set")

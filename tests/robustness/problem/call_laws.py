@@ -9,8 +9,8 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from problem import ops
-from problem.check import assert_same
+from robustness.problem import ops
+from robustness.problem.check import assert_same
 from support import calls, tf_ops
 from tf_rnn_ops import raw_ops
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from problem import values
-from problem.grammar import BLOCK, LAYER, LINEAR
+from robustness.problem import values
+from robustness.problem.grammar import BLOCK, LAYER, LINEAR
 from support import calls, layer_ops, packed_calls
 
 

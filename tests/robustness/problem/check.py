@@ -7,10 +7,10 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from problem import ops, values
-from problem.grammar import BLOCK, LAYER, LINEAR, STACK
-from reference import dropout, rounding
+from robustness.problem import ops, values
+from robustness.problem.grammar import BLOCK, LAYER, LINEAR, STACK
 from support import bounds, tf_ops
+from support.reference import dropout, rounding
 from tf_rnn_ops import raw_ops
 
 # A rounding may change on which side of a jump of its function's slope a pre-activation is that is

@@ -2,7 +2,7 @@
 
 import itertools
 
-from problem.grammar import (
+from robustness.problem.grammar import (
     ACTIVATIONS,
     BLOCK,
     CELLS,
@@ -14,7 +14,7 @@ from problem.grammar import (
     TYPES,
     Problem,
 )
-from problem.values import words
+from robustness.problem.values import words
 
 # How many problems, and how many one process runs.
 SETS = {"quick": (90, 30), "smoke": (300, 100), "ci": (5000, 250), "night": (200000, 500)}

@@ -11,14 +11,14 @@ import numpy as np
 import tensorflow as tf
 
 import tf_rnn_ops
-from problem import call_laws, ops
-from problem.check import assert_close, assert_same, without_gradients
-from problem.grammar import BLOCK, LAYER, LINEAR, STACK
-from reference import layout
-from reference.block_lstm import FORWARD_NAMES
-from reference.rounding import rounder
+from robustness.problem import call_laws, ops
+from robustness.problem.check import assert_close, assert_same, without_gradients
+from robustness.problem.grammar import BLOCK, LAYER, LINEAR, STACK
 from support import bounds, tf_ops
 from support.linear_case import SLOPES
+from support.reference import layout
+from support.reference.block_lstm import FORWARD_NAMES
+from support.reference.rounding import rounder
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.native import xla
 

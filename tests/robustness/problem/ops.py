@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 import tf_rnn_ops
-from problem import values
-from problem.grammar import BLOCK, LAYER, LINEAR
+from robustness.problem import values
+from robustness.problem.grammar import BLOCK, LAYER, LINEAR
 from support import calls, layer_ops, packed_calls, tf_ops
 
 

@@ -10,11 +10,11 @@ import subprocess
 import tempfile
 import time
 
-from problem import draw
-from problem.grammar import ISAS, parse
+from robustness.problem import draw
+from robustness.problem.grammar import ISAS, parse
 from support import subproc
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # The kernels alone, every instruction set and number of threads: tests/cc/cpu/problems_test.cc.
 KERNELS = ROOT / "bazel-bin/tests/cc/cpu/problems_test"
 THREADS = (1, 2, 3, 8)
@@ -38,7 +38,7 @@ def run_ops(lines, setting, laws="one"):
         file.write_text("\n".join(lines))
         isa = {"TF_RNN_OPS_CPU_ISA": setting.isa} if setting.isa else {}
         outcomes = subproc.collect(
-            "problem.worker", file, setting.threads, laws, timeout=LIMIT, **isa
+            "robustness.problem.worker", file, setting.threads, laws, timeout=LIMIT, **isa
         )
     for outcome in outcomes:
         if "died" in outcome:

@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from problem import draw, grammar, values
+from robustness.problem import draw, grammar, values
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_numbers_of_two_seeds_and_of_two_tensors_differ():
 
 
 def test_the_smoke_set_is_the_one_that_is_drawn():
-    """The file is for tests/cc/cpu/problems_test.cc: `python -m tests.problem --draw smoke`."""
+    """The file is for tests/cc/cpu/problems_test.cc: `python -m tests.robustness.problem --draw smoke`."""
     text = (pathlib.Path(__file__).parent / "smoke.txt").read_text()
     drawn = list(draw.problems("smoke"))
     assert text.splitlines() == [str(p) for p in drawn]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from problem import call_laws, check, laws, ops
-from problem.grammar import parse
+from robustness.problem import call_laws, check, laws, ops
+from robustness.problem.grammar import parse
 from support.selection import all_but
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.native import xla

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 import tf_rnn_ops
-from problem import draw, sets
+from robustness.problem import draw, sets
 from support.selection import all_but
 
 # Of the smoke set: relu problems whose gradients no reference was compared with.

@@ -5,15 +5,15 @@ tests/cc/cpu/kernel_harness.cc draws the same numbers in C++.
 
 import numpy as np
 
-from problem.grammar import BLOCK, GATES, LAYER, LINEAR
-from reference import layout
-from reference.block_lstm import BlockLstmInputs
-from reference.layer import LayerInputs
-from reference.rounding import rounder
-from reference.spec import RnnSpec
+from robustness.problem.grammar import BLOCK, GATES, LAYER, LINEAR
 from support.cases import BlockCase, RnnCase
 from support.layer_cases import LayerCase
 from support.linear_case import LinearCase
+from support.reference import layout
+from support.reference.block_lstm import BlockLstmInputs
+from support.reference.layer import LayerInputs
+from support.reference.rounding import rounder
+from support.reference.spec import RnnSpec
 
 _STEP = 0x9E3779B97F4A7C15
 _MODES = {

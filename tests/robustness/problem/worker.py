@@ -1,6 +1,6 @@
 """Child process: checks the problems of a file through the Python ops.
 
-Usage: python -m problem.worker FILE THREADS LAWS FIRST. THREADS of 0 leaves TensorFlow its own
+Usage: python -m robustness.problem.worker FILE THREADS LAWS FIRST. THREADS of 0 leaves TensorFlow its own
 number; LAWS is "all", or "one" for one law for each problem; FIRST is the line to begin with. The
 environment chooses the instruction set.
 """
@@ -22,7 +22,7 @@ def main():
     if int(threads):
         tf.config.threading.set_intra_op_parallelism_threads(int(threads))
     import tf_rnn_ops
-    from problem import check, grammar, laws
+    from robustness.problem import check, grammar, laws
 
     wanted = os.environ.get("TF_RNN_OPS_CPU_ISA")
     if wanted and tf_rnn_ops.cpu_isa() != wanted:

@@ -1,6 +1,6 @@
 """Calls of changing shapes from many threads: the same bits at every call, and memory that stays.
 
-    python -m soak.run_soak [--seconds N] [--threads N] [--seed N]
+    python -m robustness.soak.run_soak [--seconds N] [--threads N] [--seed N]
 
 First each call alone, some hundred times: what malloc has given must not grow. Then threads call the
 ops of drawn problems eagerly, and now and then load one as a model, run it some times, a few of these
@@ -25,9 +25,9 @@ import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 import tf_rnn_ops  # noqa: E402
-from problem import draw  # noqa: E402
-from problem.calls import calls_of  # noqa: E402
-from soak.model import Model  # noqa: E402
+from robustness.problem import draw  # noqa: E402
+from robustness.problem.calls import calls_of  # noqa: E402
+from robustness.soak.model import Model  # noqa: E402
 from support import calls  # noqa: E402
 
 # Problems, and multiplications of one at most.

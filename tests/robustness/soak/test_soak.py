@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops
-from problem import grammar
-from problem.calls import calls_of
-from soak import model, run_soak
+from robustness.problem import grammar
+from robustness.problem.calls import calls_of
+from robustness.soak import model, run_soak
 from support import calls, subproc
 
 RAW = tf_rnn_ops.raw_ops
@@ -23,7 +23,7 @@ def _call():
 
 @pytest.mark.thorough
 def test_a_few_seconds():
-    out = subproc.run_module("soak.run_soak", "--seconds", 5, "--threads", 8)
+    out = subproc.run_module("robustness.soak.run_soak", "--seconds", 5, "--threads", 8)
     record = json.loads(out.splitlines()[-1])
     assert record["wrong"] == [] and record["calls"] > 50
     assert record["leaking_alone"] == {}

@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from reference.cells import exact, sigmoid
+from support.reference.cells import exact, sigmoid
 
 FORWARD_NAMES = ("i", "cs", "f", "o", "ci", "co", "h")
 GRAD_NAMES = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")

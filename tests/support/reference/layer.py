@@ -19,8 +19,8 @@ import types
 
 import numpy as np
 
-from reference import cells, dropout
-from reference.spec import GATES
+from support.reference import cells, dropout
+from support.reference.spec import GATES
 
 # Where cells.py has the gates of Keras's blocks: its GRU is r, z, n.
 _ORDER = {

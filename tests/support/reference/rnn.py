@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from reference import cells, layout
+from support.reference import cells, layout
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ naive implementations, and a bound in multiples of its error is the strictest of
 import ml_dtypes
 import numpy as np
 
-from reference.cells import exact
+from support.reference.cells import exact
 
 NUMPY_DTYPES = {
     "bfloat16": ml_dtypes.bfloat16,

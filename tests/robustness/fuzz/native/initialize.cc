@@ -6,7 +6,7 @@
 #include "cc/cpu/dispatch.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_harness.h"
-#include "tests/fuzz/native/drawn.h"
+#include "tests/robustness/fuzz/native/drawn.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   // A failed expectation of the harness ends the process.

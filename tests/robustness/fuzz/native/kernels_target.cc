@@ -7,7 +7,7 @@
 #include "cc/cpu/dispatch.h"
 #include "tests/cc/cpu/kernel_harness.h"
 #include "tests/cc/cpu/rnn_cases.h"
-#include "tests/fuzz/native/drawn.h"
+#include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {
 namespace fuzzing {

@@ -11,7 +11,7 @@
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/packed_header.h"
 #include "cc/cpu/rnn_run.h"
-#include "tests/fuzz/native/drawn.h"
+#include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {
 namespace fuzzing {

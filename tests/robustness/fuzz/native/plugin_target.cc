@@ -19,7 +19,7 @@
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_def.pb.h"
-#include "tests/fuzz/native/drawn.h"
+#include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {
 namespace fuzzing {

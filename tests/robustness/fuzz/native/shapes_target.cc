@@ -3,7 +3,7 @@
 
 #include "cc/core/param_layout.h"
 #include "cc/core/rnn_config.h"
-#include "tests/fuzz/native/drawn.h"
+#include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {
 namespace fuzzing {

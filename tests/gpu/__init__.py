@@ -1,0 +1,1 @@
+"""Tests of the GPU half; see ../README.md."""
