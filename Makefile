@@ -181,7 +181,7 @@ else
 check: lint develop
 	tools/need_gtest.sh
 	$(BAZEL) test //tests/cc/core/...
-	PYTHONPATH=. $(PY) -m pytest -q -n $$(($(JOBS) + 1)) -p no:cacheprovider @tests/check.txt $(PYTEST_ARGS)
+	PYTHONPATH=. $(PY) -m pytest -q -n $$(($(JOBS) + 1)) -p no:cacheprovider --tests=usual @tests/check.txt $(PYTEST_ARGS)
 endif
 
 # On TensorFlow's GPU build, with a pretend CUDA driver.

@@ -27,8 +27,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--tests",
         choices=[selection.USUAL, selection.ALL, selection.REST],
-        default=selection.USUAL,
-        help="those of `make test`, all of them, or those that `make test` leaves out",
+        help="those of `make test` (the default), all, or those that `make test` leaves out",
     )
 
 

@@ -62,10 +62,13 @@ def _values(callspec):
 def select(config, items):
     """Deselects what the option --tests leaves out."""
     wanted = config.getoption("--tests")
-    # A test that the command line names, by its file or node, runs.
-    if wanted == ALL or any("::" in argument for argument in config.args):
+    if wanted is None:
+        # Tests that the command line names run, whatever their marks.
+        wanted = ALL if any("::" in argument for argument in config.args) else USUAL
+    if wanted == ALL:
         return
     usual = is_usual(items)
-    keep = [k for k, is_one in enumerate(usual) if is_one == (wanted == USUAL)]
-    config.hook.pytest_deselected(items=[i for k, i in enumerate(items) if k not in set(keep)])
-    items[:] = [items[k] for k in keep]
+    chosen = [is_one == (wanted == USUAL) for is_one in usual]
+    left_out = [item for item, is_chosen in zip(items, chosen, strict=True) if not is_chosen]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = itertools.compress(items, chosen)
