@@ -26,6 +26,8 @@ COVERAGE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600
 MUTANTS_ARGS ?= --seconds 600
 GPU_ARGS ?=
+# For pytest, from build/nightly; empty: the tests of `make check`.
+NIGHTLY_ARGS ?=
 # For tools/test_matrix.py, such as --only 3.12-2.18
 MATRIX_ARGS ?=
 
@@ -36,7 +38,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "For users"
@@ -99,6 +101,11 @@ test-aarch64: wheel-aarch64
 wheel-any: $(READY)
 	rm -rf build/lib build/lib.* build/any
 	TF_RNN_OPS_PURE=1 $(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/any .
+
+# The Python tests of `make check` on tf-nightly and keras-nightly; docs/compatibility.md has the result.
+test-nightly: DOWNLOADS := build/nightly=3
+test-nightly: $(CONFIG)
+	tools/test_nightly.sh $(NIGHTLY_ARGS)
 
 # The wheel without its gate, which `make test` runs with the other Python tests.
 install: $(CONFIG)

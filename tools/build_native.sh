@@ -4,8 +4,9 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$here/tools/common.sh"
 [ $# -ge 1 ] || die "usage: tools/build_native.sh FOLDER [TENSORFLOW...]
-  builds for the configured TensorFlow; or the libraries of ops for each of those named, such as 2.20,
-  and the kernels, which know nothing of TensorFlow, once. TF_RNN_OPS_MACHINE=aarch64 builds for that"
+  builds for the configured TensorFlow; or the libraries of ops for each of those named, such as 2.20
+  or the path of a Python that has it, and the kernels, which know nothing of TensorFlow, once.
+  TF_RNN_OPS_MACHINE=aarch64 builds for that processor"
 mkdir -p "$1"
 target=$(cd "$1" && pwd)
 shift

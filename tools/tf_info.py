@@ -1,4 +1,8 @@
-"""Prints where the TensorFlow of this Python is, as KEY=value lines, for configure.sh."""
+"""Prints where the TensorFlow of this Python is, as KEY=value lines, for configure.sh.
+
+python tools/tf_info.py          fails for a TensorFlow that the sources do not fit
+python tools/tf_info.py --any    prints it for every TensorFlow
+"""
 
 import os
 import pathlib
@@ -20,7 +24,8 @@ def main() -> int:
     except ImportError as error:
         print(f"{sys.executable} has no usable TensorFlow: {error}", file=sys.stderr)
         return 1
-    if ".".join(tf.__version__.split(".")[:2]) not in SUPPORTED:
+    fits = ".".join(tf.__version__.split(".")[:2]) in SUPPORTED
+    if not fits and sys.argv[1:] != ["--any"]:
         print(
             f"TensorFlow {tf.__version__} found; tf_rnn_ops builds for {', '.join(SUPPORTED)}",
             file=sys.stderr,
