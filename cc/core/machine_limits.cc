@@ -28,6 +28,21 @@ bool HasWord(const std::string& list, const std::string& word) {
   return false;
 }
 
+// A field of mountinfo, in which a space is \040 and other odd characters are octal likewise.
+std::string Unescaped(const std::string& field) {
+  std::string text;
+  for (size_t k = 0; k < field.size(); ++k) {
+    const bool escaped = field[k] == '\\' && k + 3 < field.size();
+    if (escaped) {
+      text += static_cast<char>(std::strtol(field.substr(k + 1, 3).c_str(), nullptr, 8));
+      k += 3;
+    } else {
+      text += field[k];
+    }
+  }
+  return text;
+}
+
 // The hierarchy with `controller`; a mount point of "" where there is none.
 // The format is that of proc(5), /proc/[pid]/mountinfo.
 Hierarchy FindHierarchy(const std::string& root, const std::string& controller) {
@@ -37,6 +52,8 @@ Hierarchy FindHierarchy(const std::string& root, const std::string& controller) 
     std::istringstream fields(line);
     std::string word, top, mount_point, type, source, options;
     fields >> word >> word >> word >> top >> mount_point;
+    top = Unescaped(top);
+    mount_point = Unescaped(mount_point);
     while (fields >> word && word != "-") {
     }
     fields >> type >> source >> options;
@@ -114,11 +131,17 @@ double CpusOf(const std::string& folder, bool version2) {
   return quota > 0 && period > 0 ? quota / period : CgroupLimits().cpus;
 }
 
-int64_t MemoryOf(const std::string& folder, bool version2) {
-  const double bytes =
-      Positive(Words(folder + (version2 ? "/memory.max" : "/memory.limit_in_bytes")), 0);
+// The number in a file, or the largest one where there is none.
+int64_t BytesIn(const std::string& file) {
+  const double bytes = Positive(Words(file), 0);
   constexpr double kLargest = 9e18;  // version 1 writes a number near 2^63 for no limit
   return bytes > 0 && bytes < kLargest ? static_cast<int64_t>(bytes) : CgroupLimits().memory_bytes;
+}
+
+int64_t MemoryOf(const std::string& folder, bool version2) {
+  if (!version2) return BytesIn(folder + "/memory.limit_in_bytes");
+  // Above memory.high the kernel slows the processes of a group down until they give memory back.
+  return std::min(BytesIn(folder + "/memory.max"), BytesIn(folder + "/memory.high"));
 }
 
 // CPUs that some thread of this process may run on: the thread that asks may be pinned to one.

@@ -70,6 +70,25 @@ TEST_F(MachineLimitsTest, AGroupAboveMayAllowLess) {
   Expect(4, int64_t{2} << 30);
 }
 
+TEST_F(MachineLimitsTest, TheLevelAtWhichTheKernelSlowsDownIsALimit) {
+  Write("/proc/self/mountinfo", kMountsV2);
+  Write("/proc/self/cgroup", "0::/a/b\n");
+  Write("/sys/fs/cgroup/a/b/memory.max", "max\n");
+  Write("/sys/fs/cgroup/a/b/memory.high", "3000000\n");
+  Write("/sys/fs/cgroup/a/memory.max", "4000000\n");
+  Write("/sys/fs/cgroup/a/memory.high", "max\n");
+  Expect(kNoCpuLimit, 3000000);
+}
+
+// proc(5): a space is \040 and a backslash \134.
+TEST_F(MachineLimitsTest, MountPointsWithOddNames) {
+  Write("/proc/self/mountinfo",
+        "30 23 0:26 /my\\040pods /sys/fs/c\\040g\\134x rw - cgroup2 cgroup2 rw\n");
+  Write("/proc/self/cgroup", "0::/my pods/one\n");
+  Write("/sys/fs/c g\\x/one/memory.max", "1048576\n");
+  Expect(kNoCpuLimit, 1 << 20);
+}
+
 // With a namespace of its own a container sees its group as the top.
 TEST_F(MachineLimitsTest, Version2SeenFromInside) {
   Write("/proc/self/mountinfo", kMountsV2);
