@@ -10,14 +10,28 @@ namespace rnn_ops {
 namespace cpu {
 
 // Raise it with every change of this table or of kernel_args.h.
-constexpr int32_t kKernelTableVersion = 13;
+constexpr int32_t kKernelTableVersion = 14;
+
+// The sizes of what crosses the interface. They differ where somebody forgot to raise the version,
+// or where an object of an older build lies next to the library.
+struct ArgSizes {
+  int32_t rnn_forward = sizeof(RnnForwardArgs);
+  int32_t rnn_backward = sizeof(RnnBackwardArgs);
+  int32_t rnn_pack = sizeof(RnnPackArgs);
+  int32_t block_lstm_forward = sizeof(BlockLstmForwardArgs);
+  int32_t block_lstm_backward = sizeof(BlockLstmBackwardArgs);
+  int32_t linear_recurrence = sizeof(LinearRecurrenceArgs);
+  int32_t rnn_problem = sizeof(RnnProblem);
+  int32_t thread_budget = sizeof(ThreadBudget);
+};
 
 // No function throws, allocates what the caller frees, or keeps a pointer. The caller has validated
 // every argument. A return value of 0 is success; 1: the reserve space is not of this problem.
 struct KernelTable {
   int32_t version;
   int32_t struct_size;  // sizeof(KernelTable)
-  const char* isa;      // "baseline", "avx2", "avx512"
+  ArgSizes arg_sizes;
+  const char* isa;  // "baseline", "avx2", "avx512"
   int32_t vector_bytes;
 
   RnnSizes (*rnn_forward_sizes)(const RnnProblem* problem, const ThreadBudget* threads);

@@ -12,6 +12,7 @@ namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
 constexpr rnn_ops::cpu::KernelTable kTable = {
     /*version=*/rnn_ops::cpu::kKernelTableVersion,
     /*struct_size=*/sizeof(rnn_ops::cpu::KernelTable),
+    /*arg_sizes=*/rnn_ops::cpu::ArgSizes(),
     /*isa=*/RNN_OPS_ISA_STRING,
     /*vector_bytes=*/static_cast<int32_t>(sizeof(isa::Packet<float>)),
     /*rnn_forward_sizes=*/&isa::RnnForwardSizes,

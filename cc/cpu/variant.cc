@@ -56,13 +56,13 @@ std::string FindOwnFolder() {
   if (dladdr(reinterpret_cast<void*>(&OwnFolder), &info) == 0 || info.dli_fname == nullptr) {
     return "";
   }
-  const std::string path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  // Without a folder dlopen would search the system's library path, so say "here" explicitly.
-  const std::string folder = slash == std::string::npos ? "./" : path.substr(0, slash + 1);
-  const std::unique_ptr<char, decltype(&std::free)> absolute(realpath(folder.c_str(), nullptr),
+  std::string path = info.dli_fname;
+  // A program that was found through PATH: its kernels are not those of the current folder.
+  if (path.find('/') == std::string::npos) path = "/proc/self/exe";
+  const std::unique_ptr<char, decltype(&std::free)> absolute(realpath(path.c_str(), nullptr),
                                                              &std::free);
-  return absolute == nullptr ? folder : std::string(absolute.get()) + "/";
+  if (absolute != nullptr) path = absolute.get();
+  return path.substr(0, path.rfind('/') + 1);
 }
 
 // Found when the library is loaded: the loader may know it relative to the current folder, which
@@ -122,6 +122,10 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   if (table->struct_size != static_cast<int32_t>(sizeof(KernelTable))) {
     return "its table has " + std::to_string(table->struct_size) + " bytes instead of " +
            std::to_string(sizeof(KernelTable));
+  }
+  const ArgSizes expected;
+  if (std::memcmp(&table->arg_sizes, &expected, sizeof(expected)) != 0) {
+    return "its arguments have other sizes: it is of another build";
   }
   if (table->isa == nullptr || std::strcmp(table->isa, Name(isa)) != 0) {
     return std::string("it was built for '") + (table->isa == nullptr ? "" : table->isa) + "'";

@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -30,6 +32,7 @@ int32_t Run(const Args*) {
 KernelTable TableOf(const char* isa) {
   return {kKernelTableVersion,
           static_cast<int32_t>(sizeof(KernelTable)),
+          ArgSizes(),
           isa,
           /*vector_bytes=*/16,
           Sizes,
@@ -157,8 +160,36 @@ TEST(CheckTable, NamesWhatIsWrong) {
   table.struct_size -= 8;
   EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("bytes"), std::string::npos);
   table = TableOf("avx2");
+  table.arg_sizes.rnn_problem += 4;
+  EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("other sizes"), std::string::npos);
+  table = TableOf("avx2");
   table.linear_recurrence = nullptr;
   EXPECT_NE(CheckTable(&table, Isa::kAvx2).find("lacks"), std::string::npos);
+}
+
+std::string FolderOfThisProgram() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  EXPECT_GT(size, 0);
+  const std::string program(path, std::max<ssize_t>(size, 0));
+  return program.substr(0, program.rfind('/') + 1);
+}
+
+TEST(OwnFolder, IsThatOfTheProgram) { EXPECT_EQ(OwnFolder(), FolderOfThisProgram()); }
+
+// The linker then knows the program by a name without a folder.
+TEST(OwnFolder, IsNotTheCurrentFolderOfAProgramFoundThroughPath) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (chdir("/") != 0) _exit(2);
+    const char* const arguments[] = {"variant_test", "--gtest_filter=*IsThatOfTheProgram", nullptr};
+    execv("/proc/self/exe", const_cast<char* const*>(arguments));
+    _exit(3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 class OpenVariantTest : public ::testing::Test {
