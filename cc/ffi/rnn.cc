@@ -74,10 +74,12 @@ Status RnnForward(const OpSpec& op, Call* call) {
   void* const reserve = call->tensors().out("reserve_space");
   const bool training = problem.config.is_training;
   bool copied = false;
+  int64_t bytes = 0;
   if (training) {
-    // Its size is that for rows of T steps: what shorter rows leave over stays as it is.
+    // Its size is that for sequences of T steps.
     const int64_t elements =
         ReserveElements(cpu::LargestReserveBytes(args.problem), SizeOf(args.problem.dtype));
+    bytes = elements * SizeOf(args.problem.dtype);
     RNN_OPS_RETURN_IF_ERROR(call->RequireResult(op.Output("reserve_space"), "reserve_space",
                                                 PartialShape::Of({elements})));
     args.reserve = reserve;
@@ -87,6 +89,9 @@ Status RnnForward(const OpSpec& op, Call* call) {
   for (const int k : call->zeros()) call->Zero(k);
   RNN_OPS_RETURN_IF_ERROR(cpu::RunRnnForward(args));
   if (copied && args.reserve != nullptr) std::memcpy(reserve, args.reserve, sizes.reserve_bytes);
+  // Otherwise old memory would show in the part that shorter sequences leave over.
+  if (training)
+    std::memset(static_cast<char*>(reserve) + sizes.reserve_bytes, 0, bytes - sizes.reserve_bytes);
   return Status();
 }
 

@@ -759,14 +759,33 @@ void Register(const char* device, const std::vector<Registration>& registrations
   }
 }
 
+// What XLA says of a registration that failed; "" where none did.
+std::string Complaint(XLA_FFI_Error* error) {
+  if (error == nullptr) return "";
+  const XLA_FFI_Api* const api = xla::ffi::GetXlaFfiApi();
+  XLA_FFI_Error_GetMessage_Args message = {XLA_FFI_Error_GetMessage_Args_STRUCT_SIZE, nullptr,
+                                           error, nullptr};
+  api->XLA_FFI_Error_GetMessage(&message);
+  const std::string complaint = message.message;
+  XLA_FFI_Error_Destroy_Args destroy = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, nullptr, error};
+  api->XLA_FFI_Error_Destroy(&destroy);
+  return complaint;
+}
+
 // `platform`: XLA's name of it.
 template <size_t count>
 void RegisterHandlers(const char* device, const char* platform,
                       const ffi::Handler (&handlers)[count]) {
   for (const ffi::Handler& handler : handlers) {
-    xla::ffi::Ffi::RegisterStaticHandler(xla::ffi::GetXlaFfiApi(), handler.op, platform,
-                                         handler.handler);
-    Register(device, {{handler.op, &Create<CustomCallKernel>}});
+    if (HasKernel(handler.op, device)) continue;  // another copy of this library serves it
+    const std::string complaint = Complaint(xla::ffi::Ffi::RegisterStaticHandler(
+        xla::ffi::GetXlaFfiApi(), handler.op, platform, handler.handler));
+    if (complaint.empty()) {
+      Register(device, {{handler.op, &Create<CustomCallKernel>}});
+    } else {
+      // The op stays without a kernel for XLA, so that clusters leave it alone.
+      LOG(ERROR) << "XLA cannot compile " << handler.op << " for " << platform << ": " << complaint;
+    }
   }
 }
 
