@@ -45,4 +45,4 @@ if [ $# = 0 ]; then
   set -- "${arguments[@]}"
 fi
 cd "$folder"
-PYTHONPATH=$folder/package "$python" -m pytest -q -p no:cacheprovider "$@"
+PYTHONPATH=$folder/package "$python" -m pytest -q -p no:cacheprovider --tests=usual "$@"

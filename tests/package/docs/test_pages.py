@@ -94,7 +94,7 @@ def test_every_migration_page_is_run_and_listed(page):
         assert not pages.blocks(page)
         return
     assert page.name in pages.links(ROOT / "docs" / "migration.md")
-    tests = [file.read_text() for file in (ROOT / "tests").glob("*/test_*.py")]
+    tests = [file.read_text() for file in (ROOT / "tests").rglob("test_*.py")]
     assert any(f'"{page.name}"' in text for text in tests)
     # And the page names the test that does it.
     named = re.search(r"run by\s+`(tests/\S+\.py)`", page.read_text()).group(1)
