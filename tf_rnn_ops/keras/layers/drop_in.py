@@ -1,8 +1,11 @@
 """LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
 
+import sys
+
 import keras
 
 from tf_rnn_ops import _seeds
+from tf_rnn_ops.keras.layers import cell_options
 from tf_rnn_ops.keras.path import eligibility, fused
 
 _PACKAGE = "tf_rnn_ops"
@@ -12,7 +15,7 @@ def jit_property(concerns=lambda layer: True):
     """Makes the property that tells Keras whether to hand a layer to XLA; of others Keras's stands.
 
     `compile` asks every layer for `supports_jit`. Keras's answer, which may be no for its own use of
-    cuDNN, stands where the layer runs Keras's loop.
+    cuDNN, stands where the layer runs Keras's loop. False from anybody else stands everywhere.
     """
 
     def get(layer):
@@ -21,31 +24,25 @@ def jit_property(concerns=lambda layer: True):
         except KeyError:
             # Keras drops the assignment of a value that it finds already there.
             raise AttributeError("supports_jit is not set yet") from None
+        if layer.__dict__.get("_jit_forbidden"):
+            return False
         if not concerns(layer) or eligibility.loop_reason(layer) is not None:
             return wanted
         return eligibility.xla_reason() is None
 
     def set_(layer, value):
         layer.__dict__["supports_jit"] = value
+        layer.__dict__["_jit_forbidden"] = not value and not _assigned_by_keras()
 
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
 
 
-def path_options(layer):
-    """The options that choose the path, as far as they differ from the default.
-
-    Keras leaves them out of its configs. Here a layer without them may take another path, or drop other
-    inputs.
-    """
-    options = {}
-    use_cudnn = getattr(layer, "use_cudnn", "auto")
-    if use_cudnn != "auto":
-        options["use_cudnn"] = use_cudnn
-    # recurrent_dropout sets it to 1 by itself.
-    default = 1 if layer.cell.recurrent_dropout else 2
-    if getattr(layer.cell, "implementation", default) != default:
-        options["implementation"] = layer.cell.implementation
-    return options
+def _assigned_by_keras():
+    """Whether an attribute of a layer is being set by Keras, whose constructors forbid XLA for cuDNN."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name == "__setattr__":
+        frame = frame.f_back
+    return frame.f_globals.get("__name__", "").startswith("keras.")
 
 
 class OneOp:
@@ -63,13 +60,27 @@ class OneOp:
         seeds = [cell.seed_generator for cell in cells]
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
+    def __repr__(self):
+        return with_package(self, super().__repr__())
+
+
+def with_package(layer, text):
+    """Keras's `repr` of a layer with the package of its class, by which ours differs from Keras's."""
+    name = type(layer).__name__
+    package = type(layer).__module__
+    if package.startswith("tf_rnn_ops."):
+        package = "tf_rnn_ops.keras"
+    return text.replace(name, f"{package}.{name}", 1)
+
 
 class _WithOwnCell(OneOp):
     """What the layers override that make their cell."""
 
     def get_config(self):
         """Returns the arguments of the constructor, those included that Keras leaves out."""
-        return {**super().get_config(), **path_options(self)}
+        config = {**super().get_config(), **cell_options.implementation(self.cell)}
+        use_cudnn = getattr(self, "use_cudnn", "auto")
+        return config if use_cudnn == "auto" else {**config, "use_cudnn": use_cudnn}
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
@@ -139,3 +150,9 @@ class RNN(OneOp, keras.layers.RNN):
         >>> tuple(tf_rnn_ops.keras.RNN(cells)(tf.ones([2, 5, 3])).shape)
         (2, 3)
     """
+
+    def get_config(self):
+        """Returns the arguments of the constructor, those of the cells included that Keras leaves out."""
+        config = super().get_config()
+        cell_options.complete(config["cell"], self.cell)
+        return config

@@ -7,11 +7,11 @@ from tf_rnn_ops.keras.layers.own_cell import OwnCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class LayerNormLSTM(OwnCell):
+class LayerNormLSTM(OwnCell, cell_class=LayerNormLSTMCell, cell_name="layer_norm_lstm_cell"):
     """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
 
-    What keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell computes; the formulas and the weights
-    are those of LayerNormLSTMCell. Any mask is taken; it means what it means to keras.layers.LSTM.
+    What keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell computes without recurrent_dropout; the
+    formulas and the weights are those of LayerNormLSTMCell. Any mask is taken; it means what it means to keras.layers.LSTM.
     Keras's loop over the cell runs where tf_rnn_ops.keras.LSTM would use the loop, and where TensorFlow
     sees a GPU.
 
@@ -48,4 +48,4 @@ class LayerNormLSTM(OwnCell):
             "norm_beta_initializer": norm_beta_initializer,
             "norm_epsilon": norm_epsilon,
         }
-        super().__init__(LayerNormLSTMCell, "layer_norm_lstm_cell", units, {**own, **kwargs})
+        super().__init__(units, {**own, **kwargs})

@@ -2,15 +2,17 @@
 
 import keras
 
-from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.layers import cell_options, numbers
 from tf_rnn_ops.keras.layers.projected_cell import dropped
+from tf_rnn_ops.keras.layers.signatures import spelled_out
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
+@spelled_out(keras.layers.LSTMCell)
 class LayerNormLSTMCell(keras.layers.LSTMCell):
     """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
 
-    What tensorflow_addons.rnn.LayerNormLSTMCell computes:
+    What tensorflow_addons.rnn.LayerNormLSTMCell computes without recurrent_dropout:
 
         i, f, c, o = N_kernel(x kernel) + N_recurrent(h recurrent_kernel) + bias
         c' = N_state(s(f) * c + s(i) * tanh(c))     s is recurrent_activation
@@ -20,7 +22,8 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
     values of a row, for the first two of all four gates together. The state is c' as it is normalised.
     Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma and beta of
     kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow Addons:
-    what its get_weights returns fits set_weights.
+    what its get_weights returns fits set_weights. With recurrent_dropout each gate has its own mask, as in
+    keras.layers.LSTMCell; TensorFlow Addons multiplies h by one mask for all gates.
     """
 
     def __init__(
@@ -46,16 +49,16 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         super().__init__(units, **kwargs)
         self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
         self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
-        if not numbers.float32("norm_epsilon", norm_epsilon) >= 0:
+        self.norm_epsilon = numbers.float32("norm_epsilon", norm_epsilon)
+        if not self.norm_epsilon >= 0:
             raise ValueError(f"norm_epsilon must be 0 or more, but it is {norm_epsilon!r}.")
-        self.norm_epsilon = float(norm_epsilon)
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")
         self.state_norm = self._norm("state_norm")
 
     def _norm(self, name):
         return keras.layers.LayerNormalization(
-            epsilon=self.norm_epsilon,
+            epsilon=numbers.rounded(self.norm_epsilon),
             gamma_initializer=self.norm_gamma_initializer,
             beta_initializer=self.norm_beta_initializer,
             dtype=self.dtype_policy,
@@ -103,7 +106,8 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
             )
             for name in ("gamma", "beta")
         }
-        return {**super().get_config(), **own, "norm_epsilon": self.norm_epsilon}
+        own["norm_epsilon"] = self.norm_epsilon
+        return {**super().get_config(), **cell_options.implementation(self), **own}
 
 
 def _product(values, weights):

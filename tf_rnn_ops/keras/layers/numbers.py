@@ -25,29 +25,37 @@ def number(name, value):
         raise ValueError(f"{name} must be a number, but it is {value!r}.") from None
 
 
-def float32(name, value):
-    """The argument `name` rounded to float32, the type of the ops' attributes.
+def rounded(value):
+    """A number as an attribute of the ops has it, in float32.
 
-    A ValueError if it becomes infinite there, or too small for the kernels to tell it from 0. NaN is the
-    caller's to refuse.
+    Layers keep the number that they are given, which their configs show. Keras's loop computes with this one,
+    so that it gives what the op gives.
+    """
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
+
+
+def float32(name, value):
+    """The argument `name` as a float.
+
+    A ValueError if it is infinite in float32, or too small there for the kernels to tell it from 0. The
+    caller rejects NaN.
     """
     given = number(name, value)
-    with np.errstate(over="ignore"):
-        rounded = float(np.float32(given))
-    size = abs(rounded)
+    size = abs(rounded(given))
     if given != 0 and (size < _FLOAT32.tiny or size > _FLOAT32.max):
         raise ValueError(
             f"{name} must be a number of float32, from 1.2e-38 to 3.4e+38 in size if it is not 0, but "
             f"it is {value!r}."
         )
-    return rounded
+    return given
 
 
 def limit(name, value):
-    """A limit of states in float32; 0 for 0, None and infinity, which mean none."""
+    """A limit of states; 0 for 0, None and infinity, which mean none."""
     if value is None or number(name, value) == float("inf"):
         return 0.0
-    rounded = float32(name, value)
-    if not rounded >= 0:
+    given = float32(name, value)
+    if not given >= 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
-    return rounded
+    return given

@@ -11,7 +11,7 @@ from tf_rnn_ops.keras.path.masks import MaskedSteps
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class PeepholeLSTM(OwnCell):
+class PeepholeLSTM(OwnCell, cell_class=PeepholeLSTMCell, cell_name="peephole_lstm_cell"):
     """An LSTM whose gates see the cell state, with an optional limit on it, in one op.
 
     The formulas are those of PeepholeLSTMCell. Weights: kernel, recurrent_kernel and bias as in
@@ -57,7 +57,7 @@ class PeepholeLSTM(OwnCell):
             "peephole_regularizer": peephole_regularizer,
             "peephole_constraint": peephole_constraint,
         }
-        super().__init__(PeepholeLSTMCell, "peephole_lstm_cell", units, {**own, **kwargs})
+        super().__init__(units, {**own, **kwargs})
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""

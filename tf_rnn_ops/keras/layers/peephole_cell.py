@@ -3,10 +3,13 @@
 import keras
 
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.layers import cell_options, numbers
+from tf_rnn_ops.keras.layers.projected_cell import dropped
+from tf_rnn_ops.keras.layers.signatures import spelled_out
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
+@spelled_out(keras.layers.LSTMCell)
 class PeepholeLSTMCell(keras.layers.LSTMCell):
     """keras.layers.LSTMCell whose gates also see the cell state (Gers and Schmidhuber, 2000).
 
@@ -76,8 +79,8 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
         # One mask per gate when the superclass works gate by gate, otherwise one for all.
         kernels = ops.split(self.kernel, 4, axis=1)
         recurrent_kernels = ops.split(self.recurrent_kernel, 4, axis=1)
-        xs = self._dropped(inputs, self.dropout, self.get_dropout_mask, training)
-        hs = self._dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
+        xs = dropped(inputs, self.dropout, self.get_dropout_mask, training)
+        hs = dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
         sums = [
             ops.matmul(x, w) + ops.matmul(state, r)
             for x, w, state, r in zip(xs, kernels, hs, recurrent_kernels)
@@ -89,25 +92,18 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
         f = self.recurrent_activation(z_f + self.peephole_f * c)
         c = f * c + i * self.activation(z_c)
         if self.cell_clip > 0:
-            clipped = ops.clip(c, -self.cell_clip, self.cell_clip)
+            limit = numbers.rounded(self.cell_clip)
+            clipped = ops.clip(c, -limit, limit)
             c = c + ops.stop_gradient(clipped - c)
         o = self.recurrent_activation(z_o + self.peephole_o * c)
         h = o * self.activation(c)
         return h, [h, c]
 
-    @staticmethod
-    def _dropped(values, rate, get_mask, training):
-        """The values for each of the four gates."""
-        if not (training and 0 < rate < 1):
-            return [values] * 4
-        mask = get_mask(values)
-        masks = mask if isinstance(mask, list) else [mask] * 4
-        return [values * one for one in masks]
-
     def get_config(self):
         """Returns the arguments of the constructor."""
         return {
             **super().get_config(),
+            **cell_options.implementation(self),
             "cell_clip": self.cell_clip,
             "peephole_initializer": keras.initializers.serialize(self.peephole_initializer),
             "peephole_regularizer": keras.regularizers.serialize(self.peephole_regularizer),

@@ -7,7 +7,7 @@ from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTM(OwnCell):
+class ProjectedLSTM(OwnCell, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
     """An LSTM with a projection of its output, peepholes and limits, each of them optional.
 
     What tf.compat.v1.nn.rnn_cell.LSTMCell computes, over time in one op; the formulas and the weights
@@ -45,4 +45,4 @@ class ProjectedLSTM(OwnCell):
             "cell_clip": cell_clip,
             "proj_clip": proj_clip,
         }
-        super().__init__(ProjectedLSTMCell, "projected_lstm_cell", units, {**own, **kwargs})
+        super().__init__(units, {**own, **kwargs})

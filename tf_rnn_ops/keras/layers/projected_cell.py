@@ -2,10 +2,12 @@
 
 import keras
 
-from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.layers import cell_options, numbers
+from tf_rnn_ops.keras.layers.signatures import spelled_out
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
+@spelled_out(keras.layers.LSTMCell)
 class ProjectedLSTMCell(keras.layers.LSTMCell):
     """keras.layers.LSTMCell with a projection of its output (Sak et al., 2014) and peepholes.
 
@@ -147,7 +149,7 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
 
     def get_config(self):
         """Returns the arguments of the constructor."""
-        config = super().get_config()
+        config = {**super().get_config(), **cell_options.implementation(self)}
         for name in ("num_proj", "use_peepholes", "cell_clip", "proj_clip"):
             config[name] = getattr(self, name)
         for kind in ("projection", "peephole"):
@@ -171,4 +173,5 @@ def dropped(values, rate, get_mask, training):
 
 
 def _limited(values, limit):
+    limit = numbers.rounded(limit)
     return keras.ops.clip(values, -limit, limit) if limit else values

@@ -7,7 +7,7 @@ from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCel
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ZoneoutLSTM(OwnCell):
+class ZoneoutLSTM(OwnCell, cell_class=ZoneoutLSTMCell, cell_name="zoneout_lstm_cell"):
     """keras.layers.LSTM with zoneout (Krueger et al., 2017), with the loop over time in one op.
 
     The formulas and the weights are those of ZoneoutLSTMCell. Any mask is taken; it means what it means
@@ -37,11 +37,11 @@ class ZoneoutLSTM(OwnCell):
             ValueError: An argument is not as above.
         """
         own = {"zoneout_h": zoneout_h, "zoneout_c": zoneout_c}
-        super().__init__(ZoneoutLSTMCell, "zoneout_lstm_cell", units, {**own, **kwargs})
+        super().__init__(units, {**own, **kwargs})
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ZoneoutGRU(OwnCell):
+class ZoneoutGRU(OwnCell, cell_class=ZoneoutGRUCell, cell_name="zoneout_gru_cell"):
     """keras.layers.GRU with zoneout, with the loop over time in one op.
 
     As ZoneoutLSTM. With reset_after=False Keras's loop runs.
@@ -67,4 +67,4 @@ class ZoneoutGRU(OwnCell):
             ValueError: An argument is not as above.
         """
         own = {"zoneout_h": zoneout_h}
-        super().__init__(ZoneoutGRUCell, "zoneout_gru_cell", units, {**own, **kwargs})
+        super().__init__(units, {**own, **kwargs})

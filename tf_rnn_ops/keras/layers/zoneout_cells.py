@@ -2,18 +2,20 @@
 
 import keras
 
-from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.layers import cell_options, numbers
+from tf_rnn_ops.keras.layers.signatures import spelled_out
 
 
 def _rate(name, value):
     rate = numbers.float32(name, value)
-    if not 0 <= rate <= 1:
+    if not 0 <= numbers.rounded(rate) <= 1:
         raise ValueError(f"{name} must be between 0 and 1, but it is {value!r}.")
     return rate
 
 
 def _mix(cell, rate, old, new, training):
     """What a step leaves of the old state and the new one."""
+    rate = numbers.rounded(rate)
     if rate == 0:
         return new
     ops = keras.ops
@@ -25,6 +27,7 @@ def _mix(cell, rate, old, new, training):
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
+@spelled_out(keras.layers.LSTMCell)
 class ZoneoutLSTMCell(keras.layers.LSTMCell):
     """keras.layers.LSTMCell with zoneout (Krueger et al., 2017).
 
@@ -68,10 +71,11 @@ class ZoneoutLSTMCell(keras.layers.LSTMCell):
     def get_config(self):
         """Returns the arguments of the constructor."""
         own = {"zoneout_h": self.zoneout_h, "zoneout_c": self.zoneout_c}
-        return {**super().get_config(), **own}
+        return {**super().get_config(), **cell_options.implementation(self), **own}
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
+@spelled_out(keras.layers.GRUCell)
 class ZoneoutGRUCell(keras.layers.GRUCell):
     """keras.layers.GRUCell with zoneout, as in ZoneoutLSTMCell."""
 
@@ -107,4 +111,5 @@ class ZoneoutGRUCell(keras.layers.GRUCell):
 
     def get_config(self):
         """Returns the arguments of the constructor."""
-        return {**super().get_config(), "zoneout_h": self.zoneout_h}
+        own = {"zoneout_h": self.zoneout_h}
+        return {**super().get_config(), **cell_options.implementation(self), **own}
