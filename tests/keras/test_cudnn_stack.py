@@ -1,5 +1,6 @@
 """The layers over CudnnRNNV3 against stacks of stock Keras layers, and what a Keras layer must do."""
 
+import inspect
 import pathlib
 
 import keras
@@ -200,6 +201,18 @@ def test_initial_weights():
     biases = params[start:].reshape(4, 2, 4, 8)  # layer and direction, bW or bR, gate, unit
     assert (biases[:, 0, 1] == 1).all()  # forget gates
     assert biases.sum() == 4 * 8
+
+
+@pytest.mark.parametrize("cls", stock_stack.LAYERS.values())
+def test_initial_weights_in_bfloat16(cls):
+    layers = [cls(UNITS, num_layers=2, dtype=dtype) for dtype in ("bfloat16", "float32")]
+    for layer in layers:
+        layer.kernel_initializer = keras.initializers.GlorotUniform(seed=1)
+        layer.recurrent_initializer = keras.initializers.Orthogonal(seed=2)
+        layer.build((None, None, INPUTS))
+    half, single = (layer.params for layer in layers)
+    assert half.dtype == "bfloat16"
+    np.testing.assert_array_equal(half.value, tf.cast(single.value, "bfloat16"))
 
 
 def test_initial_weights_follow_the_seed():
@@ -418,7 +431,7 @@ def test_bad_inputs(rng):
             CudnnLSTM(UNITS)(bad)
     for bad in (x.astype("complex64"), np.full(x.shape, "a")):
         # Keras 3.5 refuses complex numbers before the layer sees them.
-        said = "inputs must be numbers, but|Invalid dtype: complex64"
+        said = "sequences must be numbers, but|Invalid dtype: complex64"
         with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=said):
             CudnnLSTM(UNITS)(bad)
     with pytest.raises(ValueError, match="needs an input_size equal to num_units"):
@@ -443,19 +456,21 @@ def test_bad_inputs(rng):
         (np.array([2.9, 3]), r"sequence_lengths\[0\] is -1"),
         (np.array([3, np.nan], np.float32), r"sequence_lengths\[1\] is -1"),
         (np.array([3, 1e10], np.float32), r"sequence_lengths\[1\] is 2147483647"),
-        ([True, True], "sequence_lengths must be whole numbers, but their type is bool"),
+        ([True, True], "sequence_lengths of 'lstm' must be integers, .* their type is bool"),
+        (np.array([3, 3], "float16"), "must be integers, .* their type is float16"),
+        (tf.constant([3, 3], "bfloat16"), "must be integers, .* their type is bfloat16"),
         ([3, 3, 3], r"sequence_lengths must have shape \[2\], but its shape is \[3\]"),
         (3, r"sequence_lengths must have shape \[2\], but its shape is \[\]"),
     ],
 )
 def test_bad_lengths(lengths, message, go_backwards, rng):
-    layer = CudnnLSTM(UNITS, go_backwards=go_backwards)
+    layer = CudnnLSTM(UNITS, go_backwards=go_backwards, name="lstm")
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=message):
         layer(_inputs(rng, np.float32)[:2], sequence_lengths=lengths)
 
 
 @pytest.mark.parametrize(
-    "dtype", ["uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+    "dtype", ["uint8", "int16", "uint32", "int64", "uint64", "float32", "float64"]
 )
 def test_lengths_of_other_types(dtype, rng):
     """Also of those of whole numbers: an Input of Keras is float32 unless it says otherwise."""
@@ -463,6 +478,52 @@ def test_lengths_of_other_types(dtype, rng):
     want = layer(x, sequence_lengths=LENGTHS)
     np.testing.assert_array_equal(layer(x, sequence_lengths=LENGTHS.astype(dtype)), want)
     assert layer(x[:0], sequence_lengths=[]).shape[0] == 0
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16", "bfloat16", "float64"])
+def test_lengths_are_exact_under_every_policy(policy, rng):
+    """As integers that the compute types do not have, given as Keras's default Input is, in float32."""
+    lengths = np.array([299, 257])
+    x = rng.standard_normal((2, 301, 1)).astype("float32")
+    # The states that a layer starts from do not matter, only when the output becomes 0.
+    layer = CudnnRNNTanh(1, return_sequences=True, bias_initializer="ones", dtype=policy)
+    inputs = [keras.Input(x.shape[1:]), keras.Input(())]
+    model = keras.Model(inputs, layer(inputs[0], sequence_lengths=inputs[1]))
+    given = lengths.astype("float32")
+    for y in (
+        layer(x, sequence_lengths=given),
+        layer(x, None, None, None, tf.constant(given)),
+        tf.function(layer)(x, sequence_lengths=tf.constant(given)),
+        model([x, given]),
+    ):
+        steps = np.sum(np.asarray(tf.cast(y, "float32")) != 0, axis=(1, 2))
+        np.testing.assert_array_equal(steps, lengths)
+
+
+def test_lengths_that_a_model_has_rounded(rng):
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__(dtype="mixed_bfloat16")
+            self.stack = CudnnGRU(UNITS, name="stack")
+
+        def call(self, x, lengths):
+            return self.stack(x, sequence_lengths=lengths)
+
+    x = _inputs(rng, np.float32)
+    want = Model()(x, tf.constant(LENGTHS))
+    assert want.shape == (BATCH, UNITS)
+    with pytest.raises(ValueError, match="of 'stack' must be integers, .* type is bfloat16"):
+        Model()(x, tf.constant(LENGTHS, "float32"))
+
+
+def test_the_order_of_arguments_is_that_of_keras(rng):
+    names = list(inspect.signature(keras.layers.RNN.call).parameters)
+    assert list(inspect.signature(CudnnLSTM.call).parameters)[: len(names)] == names
+    layer, x = CudnnGRU(UNITS), tf.constant(_inputs(rng, np.float32))
+    np.testing.assert_array_equal(layer(x, None, MASK), layer(x, sequence_lengths=LENGTHS))
+    # A place of its own, so lengths are not taken for a mask.
+    with pytest.raises(tf.errors.InvalidArgumentError, match="mask must have two dimensions"):
+        layer(x, None, tf.constant(LENGTHS))
 
 
 def test_lists_as_initial_states(rng):

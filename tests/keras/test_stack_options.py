@@ -1,5 +1,7 @@
 """Options of the stacks that keras.layers.LSTM and its siblings have, against stacks of those."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -48,10 +50,15 @@ def _pair(mode, rng, layers=2, **options):
 @pytest.mark.parametrize("mode", MODES)
 def test_without_bias(mode, rng, x):
     ours, stock = _pair(mode, rng, use_bias=False)
-    for training in (False, True):
-        np.testing.assert_allclose(ours(x, training=training), stock(x), rtol=0, atol=1e-12)
-    # A step of training leaves the zeros alone.
     biases = ours.layout.biases[0].offset
+    for training in (False, True):
+        with tf.GradientTape() as tape:
+            y = ours(x, training=training)
+            loss = tf.reduce_sum(y**2)
+        np.testing.assert_allclose(y, stock(x), rtol=0, atol=1e-12)
+        gradient = tape.gradient(loss, ours.params.value).numpy()
+        assert not gradient[biases:].any() and gradient[:biases].any()
+    # A step of training leaves the zeros alone.
     model = keras.Sequential([keras.Input((TIME, INPUTS)), ours])
     model.compile(keras.optimizers.Adam(0.1), "mse")
     before = ours.get_weights()[0]
@@ -66,8 +73,23 @@ def test_without_bias(mode, rng, x):
 def test_weights_with_biases_do_not_fit_a_layer_without(rng):
     ours, _ = _pair("gru", rng)
     converted = tf_rnn_ops.params.from_keras(ours)
-    with pytest.raises(ValueError, match="use_bias=False needs biases of 0"):
-        CudnnGRU.from_converted(converted, use_bias=False)
+    with pytest.raises(ValueError, match="use_bias=False of 'gru' needs biases of 0"):
+        CudnnGRU.from_converted(converted, use_bias=False, name="gru")
+
+
+def test_a_layer_without_bias_rejects_biases(rng, tmp_path):
+    def model(**options):
+        return keras.Sequential([keras.Input((None, INPUTS)), CudnnGRU(UNITS, **options)])
+
+    with_bias, without = model(bias_initializer="ones"), model(use_bias=False, name="gru")
+    weights, before = with_bias.layers[0].get_weights(), without.layers[0].get_weights()
+    with pytest.raises(ValueError, match="use_bias=False of .* needs biases of 0"):
+        without.layers[0].set_weights(weights)
+    with_bias.save_weights(tmp_path / "a.weights.h5")
+    with pytest.raises(ValueError, match="use_bias=False of .* needs biases of 0"):
+        without.load_weights(tmp_path / "a.weights.h5")
+    np.testing.assert_array_equal(without.layers[0].get_weights(), before)
+    without.layers[0].set_weights(before)
 
 
 def _squares_of_column_sums(matrix):
@@ -187,6 +209,44 @@ def test_bidirectional(cls, merge_mode, return_sequences, masked, rng, x):
     assert again.backward_layer.go_backwards and not again.forward_layer.go_backwards
 
 
+def test_bidirectional_rejects_what_it_would_reverse_along_the_batch():
+    stack = CudnnLSTM(UNITS, time_major=True, return_sequences=True, name="stack")
+    with pytest.raises(ValueError, match="'forward_stack' in Bidirectional must have time_major=F"):
+        keras.layers.Bidirectional(stack)
+    given = CudnnLSTM(UNITS, time_major=True, return_sequences=True, go_backwards=True)
+    with pytest.raises(ValueError, match="in Bidirectional must have time_major=False"):
+        keras.layers.Bidirectional(CudnnLSTM(UNITS, return_sequences=True), backward_layer=given)
+
+
+@pytest.mark.parametrize("merge_mode", ["concat", None])
+def test_bidirectional_with_time_first(merge_mode, rng, x):
+    """Without return_sequences nothing is reversed, so time may be first."""
+    halves = [
+        keras.layers.Bidirectional(
+            CudnnGRU(UNITS, time_major=time_major, return_state=True, dtype="float64"),
+            merge_mode=merge_mode,
+            dtype="float64",
+        )
+        for time_major in (False, True)
+    ]
+    halves[0].build(x.shape)
+    halves[1].build(x.swapaxes(0, 1).shape)
+    halves[1].set_weights(halves[0].get_weights())
+    want, got = halves[0](x, mask=MASK), halves[1](x.swapaxes(0, 1), mask=MASK.T)
+    assert len(want) == len(got)
+    for a, b in zip(got, want):
+        np.testing.assert_array_equal(a if len(a.shape) == 2 else tf.transpose(a, [1, 0, 2]), b)
+
+
+def test_an_activity_regularizer_needs_the_batch_first(x):
+    regularizer = keras.regularizers.L1(0.5)
+    layer = CudnnGRU(UNITS, activity_regularizer=regularizer)
+    y = layer(x.astype("float32"))
+    np.testing.assert_allclose(layer.losses, [0.5 * np.abs(y).sum() / BATCH], rtol=1e-6)
+    with pytest.raises(ValueError, match="activity_regularizer of 'gru' must be None with time_ma"):
+        CudnnGRU(UNITS, activity_regularizer=regularizer, time_major=True, name="gru")
+
+
 @pytest.mark.parametrize("time_major", [False, True])
 @pytest.mark.parametrize("cls", [CudnnLSTM, CudnnGRU])
 def test_stateful(cls, time_major, rng, x):
@@ -218,8 +278,60 @@ def test_stateful_needs_the_batch_size():
     with pytest.raises(ValueError, match="batch size of the input of 'stack' must be known"):
         layer.build((None, None, INPUTS))
     layer.build((BATCH, None, INPUTS))
-    with pytest.raises(ValueError, match=r"initial_state\[0\] must have shape \[2, 1, 5\]"):
-        layer(np.zeros((2, TIME, INPUTS), "float32"))
+    part = np.zeros((2, TIME, INPUTS), "float32")
+    said = "input of 'stack' must have a batch of 4, .* stateful=True .* its batch is 2"
+    with pytest.raises(ValueError, match=said):
+        layer(part)
+    with pytest.raises(ValueError, match=said):
+        layer(part, initial_state=[np.zeros((2, 1, UNITS), "float32")] * 2)
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+def test_converted_weights_in_a_stateful_stack(time_major, rng, x):
+    ours, stock = _pair("lstm", rng, layers=1)
+    converted = ours.layout, ours.get_weights()[0]
+    options = {"stateful": True, "time_major": time_major, "dtype": "float64"}
+    layer = CudnnLSTM.from_converted(converted, batch_size=BATCH, **options)
+    for part in np.split(x, 2, axis=1):
+        y = layer(part.swapaxes(0, 1) if time_major else part)
+    np.testing.assert_allclose(y, stock(x)[:, -1], rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="CudnnLSTM with stateful=True needs batch_size"):
+        CudnnLSTM.from_converted(converted, **options)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
+def test_stateless_calls_leave_the_states_alone(policy, x):
+    """As those of keras.layers.LSTM, the states are variables of Keras that are no weights."""
+    x = tf.constant(x, "float32")
+    for layer in (
+        CudnnLSTM(UNITS, stateful=True, dtype=policy),
+        keras.layers.LSTM(UNITS, stateful=True, dtype=policy),
+    ):
+        inputs = keras.Input(batch_shape=x.shape)
+        model = keras.Model(inputs, layer(inputs))
+        model(x)
+        before = [np.array(state) for state in layer.states]
+        weights = model.trainable_variables, model.non_trainable_variables
+        first, second = (model.stateless_call(*weights, x)[0] for _ in range(2))
+        np.testing.assert_array_equal(first, second)
+        np.testing.assert_array_equal(first, layer.stateless_call(*weights, x)[0])
+        for state, old in zip(layer.states, before, strict=True):
+            assert isinstance(state, keras.Variable)
+            np.testing.assert_array_equal(state, old)
+        np.testing.assert_array_equal(model(x), first)
+        assert not any(state is weight for state in layer.states for weight in model.variables)
+
+
+def test_states_that_a_call_begins_with():
+    for cls, count in ((CudnnLSTM, 2), (CudnnGRU, 1)):
+        for time_major in (False, True):
+            layer = cls(UNITS, num_layers=2, time_major=time_major, return_state=True)
+            shape = (2, BATCH, UNITS) if time_major else (BATCH, 2, UNITS)
+            states = layer.get_initial_state(BATCH)
+            assert [tuple(state.shape) for state in states] == [shape] * count
+            x = np.ones((TIME, BATCH, 1) if time_major else (BATCH, TIME, 1), "float32")
+            for a, b in zip(layer(x, initial_state=states), layer(x), strict=True):
+                np.testing.assert_array_equal(a, b)
 
 
 def test_states_are_copied_saved_and_exported(x, tmp_path):
@@ -256,6 +368,14 @@ def test_config_round_trip(cls):
     config = layer.get_config()
     assert config["go_backwards"] and config["stateful"] and not config["use_bias"]
     assert config["kernel_regularizer"]["config"]["l1"] == pytest.approx(0.1)
+
+
+def test_config_of_numbers_of_numpy():
+    given = {"units": np.int64(4), "num_layers": np.int64(2), "num_proj": np.int32(3)}
+    config = CudnnLSTM(**given, dropout=np.float64(0.5), seed=np.int64(1)).get_config()
+    assert json.loads(json.dumps(config)) == config
+    assert {name: config[name] for name in given} == {"units": 4, "num_layers": 2, "num_proj": 3}
+    assert CudnnLSTM(4, num_proj=None).get_config()["num_proj"] == 0
 
 
 @pytest.mark.parametrize(

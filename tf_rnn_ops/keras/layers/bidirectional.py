@@ -1,29 +1,42 @@
-"""Keeps keras.layers.Bidirectional from going past the layers of this package.
+"""Keeps keras.layers.Bidirectional from what it would do wrong with the layers of this package.
 
 From 3.15 on Bidirectional hands two LSTM or GRU layers to a function of Keras's backend that runs both,
-where the backend has one. The TensorFlow backend has none yet.
+where the backend has one. The TensorFlow backend has none yet. Bidirectional reverses dimension 1 of the
+output of its backward layer, which is the batch where time is first.
 """
 
 import functools
+import inspect
 
 import keras
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.path import switch
 
 _METHODS = ("_can_attempt_fused_lstm", "_can_attempt_fused_gru")
+_OURS = "_guarded_by_tf_rnn_ops"
 
 
 def guard():
-    """Makes Bidirectional call the layers one by one if they run on an op of this package."""
+    """Makes Bidirectional call our layers one by one, and reject stacks whose output it would garble."""
+    cls = keras.layers.Bidirectional
     for name in _METHODS:
-        original = getattr(keras.layers.Bidirectional, name, None)
-        if original is not None and not hasattr(original, "__wrapped__"):
-            setattr(keras.layers.Bidirectional, name, _unless_ours(original))
+        _replace(cls, name, _unless_ours)
+    _replace(cls, "__init__", _checked)
+
+
+def _replace(cls, name, wrap):
+    original = getattr(cls, name, None)
+    if original is not None and not hasattr(original, _OURS):
+        ours = functools.wraps(original)(wrap(original))
+        # Keras reads the signatures of constructors by a function that does not look behind wrappers.
+        ours.__signature__ = inspect.signature(original)
+        setattr(ours, _OURS, True)
+        setattr(cls, name, ours)
 
 
 def _unless_ours(original):
-    @functools.wraps(original)
     def can_attempt(self, *args, **kwargs):
         layers = (self.forward_layer, self.backward_layer)
         if switch.active() or any(isinstance(layer, (LSTM, GRU)) for layer in layers):
@@ -31,3 +44,18 @@ def _unless_ours(original):
         return original(self, *args, **kwargs)
 
     return can_attempt
+
+
+def _checked(original):
+    def init(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        for layer in (self.forward_layer, self.backward_layer):
+            if isinstance(layer, CudnnStack) and layer.time_major and layer.return_sequences:
+                raise ValueError(
+                    f"{layer.name!r} in Bidirectional must have time_major=False with "
+                    "return_sequences=True, because Bidirectional takes dimension 1 for the time, but "
+                    "time_major is True. The stack itself runs both directions with "
+                    "direction='bidirectional'."
+                )
+
+    return init

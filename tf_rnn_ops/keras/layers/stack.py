@@ -22,7 +22,7 @@ class CudnnLSTM(CudnnStack):
             training. Without effect for one layer.
         input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which needs
             I == H; or 'auto_select', which is 'skip_input' if I == H.
-        num_proj: Size to which the hidden state is projected, at most H; 0 for none. LSTM only.
+        num_proj: Size to which the hidden state is projected, at most H; 0 or None for none. LSTM only.
         return_sequences: Whether to return the output of every step or of the last valid one.
         return_state: Whether to return the final states too.
         time_major: Whether inputs, outputs and masks have time first, and states layers first.
@@ -31,7 +31,7 @@ class CudnnLSTM(CudnnStack):
         recurrent_initializer: For the recurrent weights, as a matrix [S, G*H].
         bias_initializer: For the input biases [G*H]; the recurrent biases start at 0.
         unit_forget_bias: Whether the input bias of an LSTM's forget gate starts at 1.
-        use_bias: Whether there are biases. If not, the buffer has them as zeros, which stay.
+        use_bias: Whether there are biases. If not, the buffer has zeros for them, which get no gradient.
         kernel_regularizer: For each matrix that kernel_initializer draws.
         recurrent_regularizer: For each recurrent matrix.
         bias_regularizer: For the bias [G*H] of each layer and direction, the sum of the two; for both
@@ -42,13 +42,17 @@ class CudnnLSTM(CudnnStack):
         go_backwards: Whether to run each row from its last valid step to its first. Step t of the
             input then is step T - 1 - t of the output, as in Keras.
         stateful: Whether each call begins with the final states of the call before. The batch size
-            must be known. reset_state() sets them to 0.
+            must be known and the same in each call. reset_state() sets them to 0.
         seed: For dropout: an integer; None for one from Python's `random`, which
             keras.utils.set_random_seed seeds; or a keras.random.SeedGenerator.
-        **kwargs: name, dtype and the like, as for every Keras layer.
+        **kwargs: name, dtype and the like, as for every Keras layer. activity_regularizer needs
+            time_major=False, because Keras takes the first dimension for the batch.
 
     There is no recurrent_dropout. keras.layers.Bidirectional takes the layer: two stacks, joined at
-    the end, where direction='bidirectional' joins the directions after each layer.
+    the end, where direction='bidirectional' joins the directions after each layer. With return_sequences
+    it needs time_major=False, because it reverses the second dimension of the output.
+
+    The layer has every property of keras.layers.LSTM, and its siblings those of GRU and SimpleRNN.
 
     Attributes:
         params: The weight, a vector in the order of docs/param-layout.md.
@@ -66,6 +70,7 @@ class CudnnLSTM(CudnnStack):
     """
 
     rnn_mode = "lstm"
+    recurrent_activation = staticmethod(keras.activations.sigmoid)
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
@@ -76,6 +81,8 @@ class CudnnGRU(CudnnStack):
     """
 
     rnn_mode = "gru"
+    recurrent_activation = staticmethod(keras.activations.sigmoid)
+    reset_after = True
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
@@ -96,3 +103,4 @@ class CudnnRNNRelu(CudnnStack):
     """
 
     rnn_mode = "rnn_relu"
+    activation = staticmethod(keras.activations.relu)

@@ -38,7 +38,7 @@ class CudnnStack(StackOptions):
             ),
         )
         if self.stateful:
-            self._create_states(input_shape[1 if self.time_major else 0])
+            self._create_states(input_shape[self._batch_axis])
 
     def _initial_params(self, dtype):
         return stack_weights.initial(
@@ -59,26 +59,46 @@ class CudnnStack(StackOptions):
                 f"The batch size of the input of {self.name!r} must be known with stateful=True: "
                 "give keras.Input a batch_size."
             )
-        # Variables of TensorFlow, since Keras does not count states as weights either.
         with tf.init_scope():
-            zeros = [
-                tf.zeros(self._state_shape(batch, size), self.compute_dtype)
+            states = [
+                keras.Variable(
+                    "zeros",
+                    shape=self._state_shape(batch, size),
+                    dtype=self.compute_dtype,
+                    trainable=False,
+                    name="rnn_state",
+                )
                 for size in self._state_sizes
             ]
-            self._state_h = tf.Variable(zeros[0], trainable=False)
-            self._state_c = tf.Variable(zeros[1], trainable=False) if len(zeros) == 2 else None
+        # Past __setattr__, since Keras does not count the states of its layers as weights either.
+        vars(self)["_states"] = states
+        # For tf.train.Checkpoint, which does not see them there.
+        self._state_h = states[0].value
+        self._state_c = states[1].value if len(states) == 2 else None
 
     @property
     def states(self):
         """The variables of stateful=True, shaped as initial_state; None until the layer is built."""
-        if self._state_h is None:
-            return None
-        return [self._state_h] if self._state_c is None else [self._state_h, self._state_c]
+        return self._states
+
+    def get_initial_state(self, batch_size):
+        """The states with which a call begins if none are given: zeros.
+
+        Args:
+            batch_size: B.
+
+        Returns:
+            A list of tensors, shaped as initial_state.
+        """
+        return [
+            tf.zeros(self._state_shape(batch_size, size), self.compute_dtype)
+            for size in self._state_sizes
+        ]
 
     def reset_state(self):
         """Sets the states that stateful=True keeps to 0."""
         for state in self.states or ():
-            state.assign(tf.zeros_like(state))
+            state.assign(tf.zeros(state.shape, state.dtype))
 
     def reset_states(self):
         """As reset_state."""
@@ -95,27 +115,30 @@ class CudnnStack(StackOptions):
 
     def call(
         self,
-        inputs,
+        sequences,
         initial_state=None,
-        sequence_lengths=None,
         mask=None,
         training=None,
+        sequence_lengths=None,
         dropout_seed=None,
+        sequences_mask=None,
     ):
         """Runs the stack.
 
         Args:
-            inputs: [B, T, I], or [T, B, I] if time_major.
+            sequences: [B, T, I], or [T, B, I] if time_major.
             initial_state: None for zeros; otherwise the hidden states [B, L*D, S] and, for an LSTM,
                 the cell states [B, L*D, H], with the first two dimensions swapped if time_major.
                 State k*D + d belongs to layer k and direction d.
-            sequence_lengths: Integers [B] in [0, T]: valid steps of each row. Overrides the mask.
             mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
                 third dimension of size 1 may follow.
             training: Whether to drop out.
+            sequence_lengths: Integers [B] in [0, T]: valid steps of each row. Overrides the mask. Their type
+                may also be float32 or float64.
             dropout_seed: Integers [2] that select what this call drops. None takes the next of
                 seed_generator. In tf.recompute_grad, which calls a function once more in backward,
                 draw it outside: seed_generator.next().
+            sequences_mask: Keras sets it, in calls with several tensors, to the mask of the layer before.
 
         Returns:
             The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond a
@@ -124,56 +147,70 @@ class CudnnStack(StackOptions):
 
         Raises:
             ValueError: initial_state has the wrong number of tensors or a wrong shape;
-                sequence_lengths are no numbers or have a wrong shape.
-            tf.errors.InvalidArgumentError: inputs are no numbers, a length is not in [0, T], or the
+                sequence_lengths have a wrong type or shape; the batch is not that of stateful=True.
+            tf.errors.InvalidArgumentError: sequences are no numbers, a length is not in [0, T], or the
                 mask has another shape or is not True first and then False. A fraction, and under XLA a
                 row of such a mask, is reported as a length of -1.
         """
-        if mask is None:
-            # Keras fills in `mask` only for calls with a single tensor.
-            mask = getattr(inputs, "_keras_mask", None)
-        inputs = self._in_compute_dtype(inputs)
-        batch = tf.shape(inputs)[1 if self.time_major else 0]
-        time = tf.shape(inputs)[0 if self.time_major else 1]
+        inputs = self._in_compute_dtype(tf.convert_to_tensor(sequences))
+        if self.stateful:
+            self._check_batch(inputs.shape[self._batch_axis])
+        batch, time = _size(inputs, self._batch_axis), _size(inputs, self._time_axis)
         if sequence_lengths is None:
+            mask = sequences_mask if mask is None else mask
             sequence_lengths = self._lengths_from_mask(mask, inputs, batch, time)
         else:
             sequence_lengths = self._as_lengths(sequence_lengths, inputs)
         if self.go_backwards:
             inputs = self._reverse_valid(inputs, sequence_lengths)
-        training = bool(training)
         if initial_state is None and self.stateful:
-            initial_state = self.states
+            initial_state = [state.value for state in self.states]
         input_h, input_c = self._initial_states(initial_state, inputs, batch)
         tensors = {
             "input": inputs,
             "input_h": input_h,
             "input_c": input_c,
-            "params": tf.convert_to_tensor(self.params),
             "sequence_lengths": sequence_lengths,
         }
         result = self._train(tensors, dropout_seed) if training else self._infer(tensors)
         if self.stateful:
             for state, new in zip(self.states, (result.output_h, result.output_c)):
                 state.assign(new)
-        if not self.return_sequences:
-            output = self._last_output(result.output_h)
-        elif self.go_backwards:
-            # As in Keras, step t of the input is step T - 1 - t of the output.
-            output = self._reverse_valid(result.output, sequence_lengths)
-            output = tf.reverse(output, [0 if self.time_major else 1])
-        else:
-            output = result.output
+        output = self._output(result, sequence_lengths)
         if not self.return_state:
             return output
         if self.rnn_mode == "lstm":
             return output, result.output_h, result.output_c
         return output, result.output_h
 
+    def _output(self, result, lengths):
+        """The first of the outputs of a call, from the results of the op."""
+        if not self.return_sequences:
+            return self._last_output(result.output_h)
+        if not self.go_backwards:
+            return result.output
+        # As in Keras, step t of the input is step T - 1 - t of the output.
+        return tf.reverse(self._reverse_valid(result.output, lengths), [self._time_axis])
+
+    @property
+    def _batch_axis(self):
+        return 1 if self.time_major else 0
+
+    @property
+    def _time_axis(self):
+        return 0 if self.time_major else 1
+
+    def _check_batch(self, batch):
+        expected = self.states[0].shape[self._batch_axis]
+        if batch not in (None, expected):
+            raise ValueError(
+                f"The input of {self.name!r} must have a batch of {expected}, that of the states that "
+                f"stateful=True keeps, but its batch is {batch}."
+            )
+
     def _reverse_valid(self, sequences, lengths):
         """Each row with its valid steps the other way round, and its padding where it was."""
-        batch_axis = 1 if self.time_major else 0
-        time_axis = 1 - batch_axis
+        batch_axis, time_axis = self._batch_axis, self._time_axis
         # A length that is out of range is left to the op, whose message names the argument.
         lengths = tf.clip_by_value(lengths, 0, tf.shape(sequences)[time_axis])
         return tf.reverse_sequence(sequences, lengths, seq_axis=time_axis, batch_axis=batch_axis)
@@ -188,9 +225,15 @@ class CudnnStack(StackOptions):
             "num_proj": self.num_proj,
         }
 
+    def _params(self):
+        """The params in the compute type: as they are, and without use_bias with no gradient of biases."""
+        params = tf.cast(tf.convert_to_tensor(self.params), self.compute_dtype)
+        if self.use_bias or not environment.may_record():
+            return params, params
+        return params, stack_weights.without_bias_gradient(self.layout, params)
+
     def _train(self, tensors, seed):
-        if not self.use_bias:
-            tensors["params"] = stack_weights.without_bias_gradient(self.layout, tensors["params"])
+        tensors["params"] = self._params()[1]
         if self.seed_generator is None:
             return raw_ops.CudnnRNNV3(**tensors, **self._network, time_major=self.time_major)
         seed = _seeds.draw(self.seed_generator) if seed is None else tf.cast(seed, tf.int64)
@@ -208,12 +251,13 @@ class CudnnStack(StackOptions):
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
     def _infer(self, tensors):
+        params, tensors["params"] = self._params()
         if not can_keep_packed(self):
             return raw_ops.CudnnRNNV3(
                 **tensors, **self._network, is_training=False, time_major=self.time_major
             )
         packed = raw_ops.PackCudnnRNNParams(
-            params=tensors["params"],
+            params=params,
             num_layers=self.num_layers,
             num_units=self.units,
             input_size=self.layout.input_size,
@@ -227,14 +271,14 @@ class CudnnStack(StackOptions):
     def _in_compute_dtype(self, inputs):
         if not eligibility.is_numeric(inputs.dtype):
             raise tf.errors.InvalidArgumentError(
-                None, None, f"inputs must be numbers, but their type is {inputs.dtype.name}."
+                None, None, f"sequences must be numbers, but their type is {inputs.dtype.name}."
             )
         return tf.cast(inputs, self.compute_dtype)
 
     def _lengths_from_mask(self, mask, inputs, batch, time):
         if mask is None:
             return tf.fill([batch], time)
-        mask = masks.as_booleans(mask, inputs, batch_axis=1 if self.time_major else 0)
+        mask = masks.as_booleans(mask, inputs, batch_axis=self._batch_axis)
         mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)), axis=1)
@@ -251,13 +295,16 @@ class CudnnStack(StackOptions):
     def _as_lengths(self, lengths, inputs):
         """The lengths that a call was given, in the op's type."""
         lengths = tf.convert_to_tensor(lengths)
-        if lengths.dtype.is_floating:  # an Input of Keras is float32 unless it says otherwise
+        if lengths.dtype in (tf.float32, tf.float64):
+            # An Input of Keras is float32 unless it says otherwise.
             lengths = tf.where(lengths == tf.floor(lengths), lengths, -1)
         elif not lengths.dtype.is_integer:
+            # Keras casts the floats of its models to float16 and bfloat16, which rounds large integers.
             raise ValueError(
-                f"sequence_lengths must be whole numbers, but their type is {lengths.dtype.name}."
+                f"sequence_lengths of {self.name!r} must be integers, of any integer type or of float32 or "
+                f"float64, but their type is {lengths.dtype.name}."
             )
-        expected = [inputs.shape[1 if self.time_major else 0]]
+        expected = [inputs.shape[self._batch_axis]]
         if not lengths.shape.is_compatible_with(expected):
             raise ValueError(
                 f"sequence_lengths must have shape {expected}, but its shape is "
@@ -285,7 +332,7 @@ class CudnnStack(StackOptions):
         dtype = inputs.dtype
         states = [tf.cast(tf.convert_to_tensor(s, dtype_hint=dtype), dtype) for s in states]
         # From a state of another size the op would read another number of layers or units.
-        rows = inputs.shape[1 if self.time_major else 0]
+        rows = inputs.shape[self._batch_axis]
         for k, (state, size) in enumerate(zip(states, sizes)):
             expected = self._state_shape(rows, size)
             if not tf.TensorShape(state.shape).is_compatible_with(expected):
@@ -305,7 +352,7 @@ class CudnnStack(StackOptions):
 
     def compute_output_shape(self, input_shape):
         input_shape = tuple(input_shape)
-        batch = input_shape[1 if self.time_major else 0]
+        batch = input_shape[self._batch_axis]
         size = self.num_directions * self.hidden_size
         output = (*input_shape[:2], size) if self.return_sequences else (batch, size)
         if not self.return_state:
@@ -318,3 +365,9 @@ class CudnnStack(StackOptions):
         if not self.return_state:
             return output_mask
         return (output_mask, *[None] * (2 if self.rnn_mode == "lstm" else 1))
+
+
+def _size(tensor, axis):
+    """A number where it is known, which saves two ops of an eager call; otherwise a tensor."""
+    known = tensor.shape[axis]
+    return tf.shape(tensor)[axis] if known is None else known

@@ -81,7 +81,9 @@ def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
 
 
 def _draw(initializer, index, shape, dtype):
-    return tf.convert_to_tensor(nth_use(initializer, index)(shape, dtype=dtype))
+    # TensorFlow has no QR decomposition in bfloat16, which 'orthogonal' needs.
+    drawn = "float32" if dtype == "bfloat16" else dtype
+    return tf.cast(nth_use(initializer, index)(shape, dtype=drawn), dtype)
 
 
 def regularizer(layout, kernel, recurrent, bias):
@@ -148,4 +150,5 @@ def constraint(layout, kernel, recurrent, bias):
 def without_bias_gradient(layout, buffer):
     """The buffer, through which no gradient reaches the biases."""
     first = layout.biases[0].offset
-    return tf.concat([buffer[:first], tf.stop_gradient(buffer[first:])], axis=0)
+    weights, biases = tf.split(buffer, [first, layout.size - first])
+    return tf.concat([weights, tf.stop_gradient(biases)], axis=0)

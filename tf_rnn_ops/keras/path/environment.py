@@ -7,6 +7,14 @@ import keras
 import tensorflow as tf
 from tensorflow.python.ops import control_flow_util
 
+try:  # TensorFlow has no public way to ask.
+    from tensorflow.python.eager.record import could_possibly_record as _could_possibly_record
+except ImportError:
+
+    def _could_possibly_record():
+        return True
+
+
 # What the layers replace or rely on beyond Keras's documented interface.
 _SEAMS = ("LSTM", "GRU", "SimpleRNN")
 
@@ -53,6 +61,11 @@ def in_xla():
         return False
     # TensorFlow has no public way to ask.
     return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
+
+
+def may_record():
+    """Whether a derivative of the ops that run now may be wanted; True where TensorFlow does not tell."""
+    return not tf.executing_eagerly() or _could_possibly_record()
 
 
 def is_keras_2(thing):

@@ -1,0 +1,120 @@
+"""What the layers and cells show of themselves, next to those of Keras: properties, signatures, configs."""
+
+import inspect
+
+import keras
+import pytest
+
+import tf_rnn_ops.keras as ours
+from tf_rnn_ops.keras import layers
+
+STOCK = keras.layers
+LSTMS = ["LSTM", "CudnnLSTM", "PeepholeLSTM", "ProjectedLSTM", "LayerNormLSTM", "ZoneoutLSTM"]
+LIKE = {
+    **{name: STOCK.LSTM for name in LSTMS},
+    **{name: STOCK.GRU for name in ("GRU", "CudnnGRU", "ZoneoutGRU")},
+    **{name: STOCK.SimpleRNN for name in ("SimpleRNN", "CudnnRNNTanh", "CudnnRNNRelu")},
+}
+CELLS = {
+    **{f"{name}Cell": STOCK.LSTMCell for name in LSTMS[2:]},
+    "ZoneoutGRUCell": STOCK.GRUCell,
+}
+OWN = {
+    "PeepholeLSTM": {"cell_clip": 0.1},
+    "ProjectedLSTM": {"num_proj": 2, "cell_clip": 0.1, "proj_clip": 0.3},
+    "LayerNormLSTM": {"norm_epsilon": 0.001},
+    "ZoneoutLSTM": {"zoneout_h": 0.1, "zoneout_c": 0.3},
+    "ZoneoutGRU": {"zoneout_h": 0.1},
+}
+
+
+def test_every_layer_is_here():
+    assert {name for name in layers.__all__ if not name.endswith("Cell")} == {*LIKE, "RNN"}
+    assert {name for name in layers.__all__ if name.endswith("Cell")} == set(CELLS)
+
+
+@pytest.mark.parametrize(("name", "stock"), LIKE.items())
+def test_properties_of_the_layers_of_keras(name, stock):
+    options = {"activation": "relu"} if name == "CudnnRNNRelu" else {}
+    layer, plain = getattr(ours, name)(3), stock(3, **options)
+    names = [name for name, value in inspect.getmembers(stock) if isinstance(value, property)]
+    own = [name for name in names if name not in dir(keras.layers.RNN)]
+    assert {"units", "activation", "use_bias", "dropout", "kernel_initializer"} <= set(own)
+    for one in own:
+        got, want = getattr(layer, one), getattr(plain, one)
+        if one.endswith("initializer"):
+            assert type(got) is type(want)
+        else:
+            assert got == want, one
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_arguments_are_shown_and_kept(name):
+    """Also those that are of the cell; as they were given, not as the op has them, in float32."""
+    cls = getattr(ours, name)
+    shown = inspect.signature(cls).parameters
+    named = {"return_sequences", "go_backwards", "stateful", "zero_output_for_mask"}
+    named |= {*inspect.signature(CELLS[f"{name}Cell"]).parameters, *OWN[name]}
+    assert named <= set(shown)
+    layer = cls(3, seed=7, recurrent_dropout=0.25, **OWN[name])
+    for argument, value in {"seed": 7, "recurrent_dropout": 0.25, **OWN[name]}.items():
+        assert getattr(layer, argument) == layer.get_config()[argument] == value
+    for argument, parameter in shown.items():
+        if parameter.kind is not parameter.VAR_KEYWORD and argument in dir(cls):
+            assert isinstance(inspect.getattr_static(cls, argument), property), argument
+    default = cls(3).get_config()
+    for argument in set(shown) & set(default) - {"units"} - set(OWN[name]):
+        value = shown[argument].default
+        assert isinstance(default[argument], dict) or default[argument] == value, argument
+
+
+@pytest.mark.parametrize(("name", "stock"), CELLS.items())
+def test_signatures_of_cells(name, stock):
+    shown = inspect.signature(getattr(ours, name)).parameters
+    for argument, parameter in inspect.signature(stock).parameters.items():
+        assert shown[argument].default == parameter.default
+
+
+@pytest.mark.parametrize("name", [*LIKE, "RNN"])
+def test_repr_names_the_package(name):
+    layer = getattr(ours, name)(keras.layers.LSTMCell(3) if name == "RNN" else 3, name="mine")
+    assert repr(layer) == str(layer) == f"<tf_rnn_ops.keras.{name} name=mine, built=False>"
+
+
+class _Mine(ours.LSTM):
+    pass
+
+
+def test_repr_of_a_subclass():
+    assert repr(_Mine(3, name="one")) == f"<{__name__}._Mine name=one, built=False>"
+
+
+@pytest.mark.parametrize("name", ["LSTMCell", "GRUCell", *CELLS])
+def test_implementation_is_saved_with_cells(name):
+    cls = getattr(ours, name, None) or getattr(STOCK, name)
+    for given, dropout in ((1, 0.0), (2, 0.0), (1, 0.5), (2, 0.5)):
+        cell = cls(3, implementation=given, recurrent_dropout=dropout)
+        for layer in (ours.RNN(cell), ours.RNN([STOCK.SimpleRNNCell(2), cell])):
+            again = ours.RNN.from_config(layer.get_config())
+            last = getattr(again.cell, "cells", [again.cell])[-1]
+            assert last.implementation == cell.implementation
+            stock = keras.layers.RNN.from_config(layer.get_config())
+            assert stock.get_config()["cell"]["class_name"] == type(layer.cell).__name__
+
+
+@pytest.mark.parametrize("name", [*LIKE, "RNN"])
+def test_xla_can_be_forbidden(name):
+    layer = getattr(ours, name)(keras.layers.LSTMCell(3) if name == "RNN" else 3)
+    before = layer.supports_jit
+    layer.supports_jit = False
+    assert layer.supports_jit is False
+    layer.supports_jit = True
+    assert layer.supports_jit is True or not before
+
+
+def test_xla_can_be_forbidden_to_accelerated_layers():
+    with ours.accelerate():
+        layer, other = keras.layers.LSTM(3), keras.layers.LSTM(3)
+        layer.supports_jit = False
+        assert layer.supports_jit is False
+        assert other.supports_jit == ours.LSTM(3).supports_jit
