@@ -54,7 +54,7 @@ def CudnnRNNV3(
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [L*D, B, S], layer by layer and within it forward, backward.
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'; anything, such as 0, otherwise.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
         params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
         sequence_lengths: int32 [B], each in [0, T]: outputs beyond are 0, final states are those
             after the last valid step.
@@ -89,25 +89,29 @@ def CudnnRNNV3(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    return CudnnRNNV3Output(
-        *_ops.tf_rnn_ops_cudnn_rnnv3(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            params=params,
-            sequence_lengths=sequence_lengths,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            dropout=arguments.float_attr(dropout),
-            seed=seed,
-            seed2=seed2,
-            num_proj=num_proj,
-            is_training=is_training,
-            time_major=time_major,
-            name=name,
+    try:
+        return CudnnRNNV3Output(
+            *_ops.tf_rnn_ops_cudnn_rnnv3(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                params=params,
+                sequence_lengths=sequence_lengths,
+                rnn_mode=rnn_mode,
+                input_mode=input_mode,
+                direction=direction,
+                dropout=arguments.float_attr(dropout),
+                seed=seed,
+                seed2=seed2,
+                num_proj=num_proj,
+                is_training=is_training,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(CudnnRNNV3, locals())
+        raise
 
 
 def CudnnRNNBackpropV3(
@@ -169,29 +173,33 @@ def CudnnRNNBackpropV3(
         tf.errors.InvalidArgumentError: A shape, length or attribute does not fit the others, or
             reserve_space is of another call.
     """
-    return CudnnRNNBackpropV3Output(
-        *_ops.tf_rnn_ops_cudnn_rnn_backprop_v3(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            params=params,
-            sequence_lengths=sequence_lengths,
-            output=output,
-            output_h=output_h,
-            output_c=output_c,
-            output_backprop=output_backprop,
-            output_h_backprop=output_h_backprop,
-            output_c_backprop=output_c_backprop,
-            reserve_space=reserve_space,
-            host_reserved=host_reserved,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            dropout=arguments.float_attr(dropout),
-            seed=seed,
-            seed2=seed2,
-            num_proj=num_proj,
-            time_major=time_major,
-            name=name,
+    try:
+        return CudnnRNNBackpropV3Output(
+            *_ops.tf_rnn_ops_cudnn_rnn_backprop_v3(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                params=params,
+                sequence_lengths=sequence_lengths,
+                output=output,
+                output_h=output_h,
+                output_c=arguments.state_c(output_c, rnn_mode),
+                output_backprop=output_backprop,
+                output_h_backprop=output_h_backprop,
+                output_c_backprop=arguments.state_c(output_c_backprop, rnn_mode),
+                reserve_space=reserve_space,
+                host_reserved=host_reserved,
+                rnn_mode=rnn_mode,
+                input_mode=input_mode,
+                direction=direction,
+                dropout=arguments.float_attr(dropout),
+                seed=seed,
+                seed2=seed2,
+                num_proj=num_proj,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(CudnnRNNBackpropV3, locals())
+        raise

@@ -82,20 +82,20 @@ def LayerRNN(
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [B, S].
-        input_c: Initial cell states, [B, H]; ignored unless rnn_mode is 'lstm'.
+        input_c: Initial cell states, [B, H], of 'lstm'; None, or anything such as 0, otherwise.
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
-        bias: [G*H], for 'gru' [2, G*H] (of the input and of the recurrent product); empty for none.
-        projection: What the output of an 'lstm' is multiplied by, [H, P]; empty for none.
+        bias: [G*H], for 'gru' [2, G*H] (of the input and of the recurrent product); None or empty for none.
+        projection: What the output of an 'lstm' is multiplied by, [H, P]; None or empty for none.
         peepholes: What the gates i, f and o of an 'lstm' multiply the cell state by, [3, H]: i and f
-            the previous one, o the new one; empty for none.
+            the previous one, o the new one; None or empty for none.
         layer_norm: Of an 'lstm', [18, H]: gamma and beta of the product of the input (4 rows each, i, f,
-            c, o), those of the product of the output (4 each), then of the cell state; empty for none.
-        sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
+            c, o), those of the product of the output (4 each), then of the cell state; None or empty for none.
+        sequence_lengths: int32 steps of each row, [B], each in [0, T]; None or empty if all have T.
         input_mask: What the input is multiplied by before the product of each gate, the same at every
-            step, [G, B, I]; empty for none.
-        recurrent_mask: The same for the previous output, [G, B, S]; empty for none.
-        seed: int64 [2], which selects what zoneout keeps; equal seeds select the same. Empty for none.
+            step, [G, B, I]; None or empty for none.
+        recurrent_mask: The same for the previous output, [G, B, S]; None or empty for none.
+        seed: int64 [2], which selects what zoneout keeps; equal seeds select the same. None or empty for none.
         rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn', 'rnn_tanh' or 'rnn_relu'.
         activation: Of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
             'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
@@ -130,34 +130,38 @@ def LayerRNN(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    return LayerRNNOutput(
-        *_ops.tf_rnn_ops_layer_rnn(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            kernel=kernel,
-            recurrent_kernel=recurrent_kernel,
-            bias=arguments.optional_tensor(bias, input),
-            projection=arguments.optional_tensor(projection, input),
-            peepholes=arguments.optional_tensor(peepholes, input),
-            layer_norm=arguments.optional_tensor(layer_norm, input),
-            sequence_lengths=arguments.optional_lengths(sequence_lengths),
-            input_mask=arguments.optional_tensor(input_mask, input),
-            recurrent_mask=arguments.optional_tensor(recurrent_mask, input),
-            seed=arguments.optional_seed(seed),
-            rnn_mode=rnn_mode,
-            activation=activation,
-            recurrent_activation=recurrent_activation,
-            cell_clip=cell_clip,
-            proj_clip=proj_clip,
-            zoneout_h=zoneout_h,
-            zoneout_c=zoneout_c,
-            layer_norm_epsilon=layer_norm_epsilon,
-            is_training=is_training,
-            time_major=time_major,
-            name=name,
+    try:
+        return LayerRNNOutput(
+            *_ops.tf_rnn_ops_layer_rnn(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                kernel=kernel,
+                recurrent_kernel=recurrent_kernel,
+                bias=arguments.optional_tensor(bias, input),
+                projection=arguments.optional_tensor(projection, input),
+                peepholes=arguments.optional_tensor(peepholes, input),
+                layer_norm=arguments.optional_tensor(layer_norm, input),
+                sequence_lengths=arguments.optional_lengths(sequence_lengths),
+                input_mask=arguments.optional_tensor(input_mask, input),
+                recurrent_mask=arguments.optional_tensor(recurrent_mask, input),
+                seed=arguments.optional_seed(seed),
+                rnn_mode=rnn_mode,
+                activation=activation,
+                recurrent_activation=recurrent_activation,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
+                zoneout_h=zoneout_h,
+                zoneout_c=zoneout_c,
+                layer_norm_epsilon=layer_norm_epsilon,
+                is_training=is_training,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(LayerRNN, locals())
+        raise
 
 
 def LayerRNNBackprop(
@@ -167,12 +171,12 @@ def LayerRNNBackprop(
     input_c,
     kernel,
     recurrent_kernel,
-    bias,
-    projection,
-    peepholes,
-    sequence_lengths,
-    input_mask,
-    recurrent_mask,
+    bias=(),
+    projection=(),
+    peepholes=(),
+    sequence_lengths=(),
+    input_mask=(),
+    recurrent_mask=(),
     output,
     output_h,
     output_c,
@@ -201,12 +205,12 @@ def LayerRNNBackprop(
         input_c: [B, H].
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
-        bias: [G*H], [2, G*H] or empty.
-        projection: [H, P] or empty.
-        peepholes: [3, H] or empty.
-        sequence_lengths: [B] or empty.
-        input_mask: [G, B, I] or empty.
-        recurrent_mask: [G, B, S] or empty.
+        bias: [G*H], [2, G*H], None or empty.
+        projection: [H, P], None or empty.
+        peepholes: [3, H], None or empty.
+        sequence_lengths: [B], None or empty.
+        input_mask: [G, B, I], None or empty.
+        recurrent_mask: [G, B, S], None or empty.
         output: As LayerRNN returned it, [T, B, S].
         output_h: As LayerRNN returned it, [B, S].
         output_c: As LayerRNN returned it, [B, H].
@@ -214,8 +218,8 @@ def LayerRNNBackprop(
         output_h_backprop: Gradient of output_h, [B, S].
         output_c_backprop: Gradient of output_c, [B, H].
         reserve_space: As LayerRNN returned it with is_training=True.
-        layer_norm: As given to LayerRNN, [18, H] or empty.
-        seed: As given to LayerRNN, [2] or empty.
+        layer_norm: As given to LayerRNN, [18, H], None or empty.
+        seed: As given to LayerRNN, [2], None or empty.
         rnn_mode: As given to LayerRNN.
         activation: As given to LayerRNN.
         recurrent_activation: As given to LayerRNN.
@@ -235,37 +239,41 @@ def LayerRNNBackprop(
         tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
             call.
     """
-    return LayerRNNBackpropOutput(
-        *_ops.tf_rnn_ops_layer_rnn_backprop(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            kernel=kernel,
-            recurrent_kernel=recurrent_kernel,
-            bias=bias,
-            projection=projection,
-            peepholes=peepholes,
-            layer_norm=arguments.optional_tensor(layer_norm, input),
-            sequence_lengths=sequence_lengths,
-            input_mask=input_mask,
-            recurrent_mask=recurrent_mask,
-            seed=arguments.optional_seed(seed),
-            output=output,
-            output_h=output_h,
-            output_c=output_c,
-            output_backprop=output_backprop,
-            output_h_backprop=output_h_backprop,
-            output_c_backprop=output_c_backprop,
-            reserve_space=reserve_space,
-            rnn_mode=rnn_mode,
-            activation=activation,
-            recurrent_activation=recurrent_activation,
-            cell_clip=cell_clip,
-            proj_clip=proj_clip,
-            zoneout_h=zoneout_h,
-            zoneout_c=zoneout_c,
-            layer_norm_epsilon=layer_norm_epsilon,
-            time_major=time_major,
-            name=name,
+    try:
+        return LayerRNNBackpropOutput(
+            *_ops.tf_rnn_ops_layer_rnn_backprop(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                kernel=kernel,
+                recurrent_kernel=recurrent_kernel,
+                bias=arguments.optional_tensor(bias, input),
+                projection=arguments.optional_tensor(projection, input),
+                peepholes=arguments.optional_tensor(peepholes, input),
+                layer_norm=arguments.optional_tensor(layer_norm, input),
+                sequence_lengths=arguments.optional_lengths(sequence_lengths),
+                input_mask=arguments.optional_tensor(input_mask, input),
+                recurrent_mask=arguments.optional_tensor(recurrent_mask, input),
+                seed=arguments.optional_seed(seed),
+                output=output,
+                output_h=output_h,
+                output_c=arguments.state_c(output_c, rnn_mode),
+                output_backprop=output_backprop,
+                output_h_backprop=output_h_backprop,
+                output_c_backprop=arguments.state_c(output_c_backprop, rnn_mode),
+                reserve_space=reserve_space,
+                rnn_mode=rnn_mode,
+                activation=activation,
+                recurrent_activation=recurrent_activation,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
+                zoneout_h=zoneout_h,
+                zoneout_c=zoneout_c,
+                layer_norm_epsilon=layer_norm_epsilon,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(LayerRNNBackprop, locals())
+        raise

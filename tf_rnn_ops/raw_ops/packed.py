@@ -64,18 +64,22 @@ def PackCudnnRNNParams(
         tf.errors.InvalidArgumentError: params has not the size that the attributes ask for, or an
             attribute is not as above.
     """
-    return _ops.tf_rnn_ops_pack_cudnn_rnn_params(
-        params=params,
-        num_layers=num_layers,
-        num_units=num_units,
-        input_size=input_size,
-        rnn_mode=rnn_mode,
-        input_mode=input_mode,
-        direction=direction,
-        num_proj=num_proj,
-        keep=keep,
-        name=name,
-    )
+    try:
+        return _ops.tf_rnn_ops_pack_cudnn_rnn_params(
+            params=params,
+            num_layers=num_layers,
+            num_units=num_units,
+            input_size=input_size,
+            rnn_mode=rnn_mode,
+            input_mode=input_mode,
+            direction=direction,
+            num_proj=num_proj,
+            keep=keep,
+            name=name,
+        )
+    except (TypeError, ValueError):
+        arguments.reject_none(PackCudnnRNNParams, locals())
+        raise
 
 
 def PackLayerRNN(
@@ -89,8 +93,8 @@ def PackLayerRNN(
     Args:
         kernel: [I, G*H], of type bfloat16, half, float32 or float64.
         recurrent_kernel: [S, G*H].
-        bias: [G*H], for 'gru' [2, G*H]; empty for none.
-        projection: [H, P], of 'lstm'; empty for none.
+        bias: [G*H], for 'gru' [2, G*H]; None or empty for none.
+        projection: [H, P], of 'lstm'; None or empty for none.
         rnn_mode: As in LayerRNN.
         keep: Whether the process keeps the result and the weights, and returns the result again
             when it gets the same tensors. Only for the values of resource variables and constants,
@@ -104,15 +108,19 @@ def PackLayerRNN(
     Raises:
         tf.errors.InvalidArgumentError: A shape or attribute is not as above.
     """
-    return _ops.tf_rnn_ops_pack_layer_rnn(
-        kernel=kernel,
-        recurrent_kernel=recurrent_kernel,
-        bias=arguments.optional_tensor(bias, kernel),
-        projection=arguments.optional_tensor(projection, kernel),
-        rnn_mode=rnn_mode,
-        keep=keep,
-        name=name,
-    )
+    try:
+        return _ops.tf_rnn_ops_pack_layer_rnn(
+            kernel=kernel,
+            recurrent_kernel=recurrent_kernel,
+            bias=arguments.optional_tensor(bias, kernel),
+            projection=arguments.optional_tensor(projection, kernel),
+            rnn_mode=rnn_mode,
+            keep=keep,
+            name=name,
+        )
+    except (TypeError, ValueError):
+        arguments.reject_none(PackLayerRNN, locals())
+        raise
 
 
 def CudnnRNNV3Packed(
@@ -141,7 +149,7 @@ def CudnnRNNV3Packed(
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [L*D, B, S].
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'; anything, such as 0, otherwise.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
         params: All weights and biases, [params_size].
         sequence_lengths: int32 [B], each in [0, T].
         packed: What PackCudnnRNNParams returned for params and these attributes.
@@ -174,22 +182,26 @@ def CudnnRNNV3Packed(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    return CudnnRNNV3PackedOutput(
-        *_ops.tf_rnn_ops_cudnn_rnnv3_packed(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            params=params,
-            sequence_lengths=sequence_lengths,
-            packed=packed,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            num_proj=num_proj,
-            time_major=time_major,
-            name=name,
+    try:
+        return CudnnRNNV3PackedOutput(
+            *_ops.tf_rnn_ops_cudnn_rnnv3_packed(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                params=params,
+                sequence_lengths=sequence_lengths,
+                packed=packed,
+                rnn_mode=rnn_mode,
+                input_mode=input_mode,
+                direction=direction,
+                num_proj=num_proj,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(CudnnRNNV3Packed, locals())
+        raise
 
 
 def LayerRNNPacked(
@@ -227,15 +239,15 @@ def LayerRNNPacked(
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [B, S].
-        input_c: Initial cell states, [B, H]; ignored unless rnn_mode is 'lstm'.
+        input_c: Initial cell states, [B, H], of 'lstm'; None, or anything such as 0, otherwise.
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
         packed: What PackLayerRNN returned for these weights.
-        bias: [G*H], for 'gru' [2, G*H]; empty for none.
-        projection: [H, P], of 'lstm'; empty for none.
-        peepholes: [3, H], of 'lstm'; empty for none. They are not packed.
-        layer_norm: [18, H], of 'lstm'; empty for none. It is not packed.
-        sequence_lengths: int32 steps of each row, [B], each in [0, T]; empty if all have T.
+        bias: [G*H], for 'gru' [2, G*H]; None or empty for none.
+        projection: [H, P], of 'lstm'; None or empty for none.
+        peepholes: [3, H], of 'lstm'; None or empty for none. They are not packed.
+        layer_norm: [18, H], of 'lstm'; None or empty for none. It is not packed.
+        sequence_lengths: int32 steps of each row, [B], each in [0, T]; None or empty if all have T.
         rnn_mode: As in LayerRNN, like the seven below.
         activation: As in LayerRNN.
         recurrent_activation: As in LayerRNN.
@@ -266,28 +278,32 @@ def LayerRNNPacked(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    return LayerRNNPackedOutput(
-        *_ops.tf_rnn_ops_layer_rnn_packed(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            kernel=kernel,
-            recurrent_kernel=recurrent_kernel,
-            bias=arguments.optional_tensor(bias, input),
-            projection=arguments.optional_tensor(projection, input),
-            peepholes=arguments.optional_tensor(peepholes, input),
-            layer_norm=arguments.optional_tensor(layer_norm, input),
-            sequence_lengths=arguments.optional_lengths(sequence_lengths),
-            packed=packed,
-            rnn_mode=rnn_mode,
-            activation=activation,
-            recurrent_activation=recurrent_activation,
-            cell_clip=cell_clip,
-            proj_clip=proj_clip,
-            zoneout_h=zoneout_h,
-            zoneout_c=zoneout_c,
-            layer_norm_epsilon=layer_norm_epsilon,
-            time_major=time_major,
-            name=name,
+    try:
+        return LayerRNNPackedOutput(
+            *_ops.tf_rnn_ops_layer_rnn_packed(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                kernel=kernel,
+                recurrent_kernel=recurrent_kernel,
+                bias=arguments.optional_tensor(bias, input),
+                projection=arguments.optional_tensor(projection, input),
+                peepholes=arguments.optional_tensor(peepholes, input),
+                layer_norm=arguments.optional_tensor(layer_norm, input),
+                sequence_lengths=arguments.optional_lengths(sequence_lengths),
+                packed=packed,
+                rnn_mode=rnn_mode,
+                activation=activation,
+                recurrent_activation=recurrent_activation,
+                cell_clip=cell_clip,
+                proj_clip=proj_clip,
+                zoneout_h=zoneout_h,
+                zoneout_c=zoneout_c,
+                layer_norm_epsilon=layer_norm_epsilon,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(LayerRNNPacked, locals())
+        raise

@@ -43,7 +43,7 @@ def StatelessCudnnRNNV3(
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [L*D, B, S], layer by layer and within it forward, backward.
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'; anything, such as 0, otherwise.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
         params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
         sequence_lengths: int32 [B], each in [0, T].
         seed: int64 [2]; all bits count. On a GPU it is read on the host.
@@ -73,20 +73,24 @@ def StatelessCudnnRNNV3(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    return StatelessCudnnRNNV3Output(
-        *_ops.tf_rnn_ops_stateless_cudnn_rnnv3(
-            input=input,
-            input_h=input_h,
-            input_c=input_c,
-            params=params,
-            sequence_lengths=sequence_lengths,
-            seed=seed,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            dropout=arguments.float_attr(dropout),
-            num_proj=num_proj,
-            time_major=time_major,
-            name=name,
+    try:
+        return StatelessCudnnRNNV3Output(
+            *_ops.tf_rnn_ops_stateless_cudnn_rnnv3(
+                input=input,
+                input_h=input_h,
+                input_c=arguments.state_c(input_c, rnn_mode),
+                params=params,
+                sequence_lengths=sequence_lengths,
+                seed=seed,
+                rnn_mode=rnn_mode,
+                input_mode=input_mode,
+                direction=direction,
+                dropout=arguments.float_attr(dropout),
+                num_proj=num_proj,
+                time_major=time_major,
+                name=name,
+            )
         )
-    )
+    except (TypeError, ValueError):
+        arguments.reject_none(StatelessCudnnRNNV3, locals())
+        raise
