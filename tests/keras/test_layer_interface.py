@@ -3,6 +3,7 @@
 import inspect
 
 import keras
+import numpy as np
 import pytest
 
 import tf_rnn_ops.keras as ours
@@ -118,3 +119,14 @@ def test_xla_can_be_forbidden_to_accelerated_layers():
         layer.supports_jit = False
         assert layer.supports_jit is False
         assert other.supports_jit == ours.LSTM(3).supports_jit
+
+
+@pytest.mark.parametrize("name", [*LIKE, "RNN"])
+def test_stateless_calls_take_arrays(name):
+    """Keras does not convert the arguments of a stateless call."""
+    layer = getattr(ours, name)(keras.layers.LSTMCell(3) if name == "RNN" else 3)
+    for dtype in ("float32", "int32"):
+        x = np.arange(24).reshape(2, 4, 3).astype(dtype)
+        want = layer(x)
+        weights = layer.trainable_variables, layer.non_trainable_variables
+        np.testing.assert_array_equal(layer.stateless_call(*weights, x)[0], want)

@@ -61,6 +61,7 @@ class PeepholeLSTM(OwnCell, cell_class=PeepholeLSTMCell, cell_name="peephole_lst
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""
+        sequences = tf.convert_to_tensor(sequences)
         one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
         if eligibility.call_reason(self, sequences, [initial_state], one_mask, training):
             return keras.layers.RNN.inner_loop(

@@ -34,6 +34,8 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
     """
     if loader.unavailable() is not None:
         return loop(sequences, initial_state, mask, training=training)
+    # Keras converts what a call gets, but not what stateless_call gets.
+    sequences = tf.convert_to_tensor(sequences)
     is_stack = isinstance(layer.cell, keras.layers.StackedRNNCells)
     states = [_as_list(s) for s in (_as_list(initial_state) if is_stack else [initial_state])]
     if isinstance(layer, keras.layers.GRU):
