@@ -7,7 +7,7 @@ _environment.check()
 from tf_rnn_ops.keras import layers  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
 from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
-from tf_rnn_ops.keras.layers.activations import hard_sigmoid_keras2  # noqa: E402
+from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras.tools.compare import ModelComparison, Timing, compare  # noqa: E402
 from tf_rnn_ops.keras.tools.convert import convert  # noqa: E402

@@ -103,7 +103,7 @@ PY_RULES = {
     "params": (set(), {"numpy"}),
     "keras": (ANY, set()),
     "keras/path": (
-        {"_seeds", "keras/layers", "native", "params", "raw_ops"},
+        {"native", "raw_ops"},
         {"keras", "numpy", "tensorflow"},
     ),
     "keras/layers": (

@@ -1,10 +1,12 @@
 """One step of a layer-normalised LSTM, in plain Keras."""
 
 import keras
+import tensorflow as tf
 
 from tf_rnn_ops.keras.layers import cell_options, numbers
 from tf_rnn_ops.keras.layers.projected_cell import dropped
 from tf_rnn_ops.keras.layers.signatures import spelled_out
+from tf_rnn_ops.keras.path.params import as_tensor
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -25,6 +27,8 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
     what its get_weights returns fits set_weights. With recurrent_dropout each gate has its own mask, as in
     keras.layers.LSTMCell; TensorFlow Addons multiplies h by one mask for all gates.
     """
+
+    op_name = "LayerRNN"
 
     def __init__(
         self,
@@ -97,6 +101,24 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         c = self.state_norm(f * c + i * self.activation(z_c))
         h = self.recurrent_activation(z_o) * self.activation(c)
         return h, [h, c]
+
+    def op_reason(self, on_gpu):
+        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+        if on_gpu:
+            return "of layer normalization there is no kernel for GPUs"
+        if not self.norm_epsilon:
+            return "norm_epsilon=0; the op takes positive numbers"
+        return None
+
+    def op_arguments(self, training):
+        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        norms = (self.kernel_norm, self.recurrent_norm, self.state_norm)
+        rows = [as_tensor(w, self.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
+        return {
+            "rnn_mode": "lstm",
+            "layer_norm": tf.reshape(tf.concat(rows, 0), [-1, self.units]),
+            "layer_norm_epsilon": self.norm_epsilon,
+        }
 
     def get_config(self):
         """Returns the arguments of the constructor."""

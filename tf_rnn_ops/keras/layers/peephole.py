@@ -6,7 +6,7 @@ import tensorflow as tf
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras.layers.own_cell import OwnCell
 from tf_rnn_ops.keras.layers.peephole_cell import PeepholeLSTMCell
-from tf_rnn_ops.keras.path import eligibility, environment, fused
+from tf_rnn_ops.keras.path import cells, eligibility, environment, fused
 from tf_rnn_ops.keras.path.masks import MaskedSteps
 
 
@@ -27,7 +27,7 @@ class PeepholeLSTM(OwnCell, cell_class=PeepholeLSTMCell, cell_name="peephole_lst
         (2, 4)
     """
 
-    runs_peepholes = True
+    op_name = "BlockLSTMV2"
 
     def __init__(
         self,
@@ -90,29 +90,21 @@ class PeepholeLSTM(OwnCell, cell_class=PeepholeLSTMCell, cell_name="peephole_lst
 
     def _block_lstm(self, sequences, initial_h, initial_c, steps):
         """Returns the hidden and the cell states of all steps, [B, T, H]."""
-        cell, dtype = self.cell, self.cell.compute_dtype
-        weight = {
-            name: fused.as_tensor(getattr(cell, name), dtype)
-            for name in ("kernel", "recurrent_kernel", "bias")
-            + ("peephole_i", "peephole_f", "peephole_o")
-        }
+        cell = self.cell
+        kernel, recurrent_kernel, bias = cells.weights(cell)
         if steps is None:
-            time = tf.shape(sequences)[1]
+            time = sequences.shape[1]
+            time = tf.shape(sequences)[1] if time is None else time
         else:
             time = tf.maximum(tf.reduce_max(steps.lengths), 0)  # an empty batch has no maximum
-        bias = weight["bias"]
         result = raw_ops.BlockLSTMV2(
             seq_len_max=tf.cast(time, tf.int64),
             x=tf.transpose(sequences, [1, 0, 2]),
             cs_prev=initial_c,
             h_prev=initial_h,
-            w=tf.concat([weight["kernel"], weight["recurrent_kernel"]], axis=0),
-            wci=weight["peephole_i"],
-            wcf=weight["peephole_f"],
-            wco=weight["peephole_o"],
-            b=tf.zeros([4 * cell.units], dtype) if bias is None else bias,
-            cell_clip=cell.cell_clip,
-            use_peephole=True,
+            w=tf.concat([kernel, recurrent_kernel], axis=0),
+            b=tf.zeros([4 * cell.units], kernel.dtype) if bias is None else bias,
+            **cell.op_arguments(training=False),
         )
         return tf.transpose(result.h, [1, 0, 2]), tf.transpose(result.cs, [1, 0, 2])
 

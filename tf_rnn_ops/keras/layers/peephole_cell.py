@@ -6,6 +6,7 @@ from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.keras.layers import cell_options, numbers
 from tf_rnn_ops.keras.layers.projected_cell import dropped
 from tf_rnn_ops.keras.layers.signatures import spelled_out
+from tf_rnn_ops.keras.path.params import as_tensor
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -21,6 +22,9 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
 
     The gradient passes through the limit as if it were not there, as in BlockLSTMV2.
     """
+
+    # Other layers than PeepholeLSTM do not make it.
+    op_name = "BlockLSTMV2"
 
     def __init__(
         self,
@@ -98,6 +102,19 @@ class PeepholeLSTMCell(keras.layers.LSTMCell):
         o = self.recurrent_activation(z_o + self.peephole_o * c)
         h = o * self.activation(c)
         return h, [h, c]
+
+    def op_reason(self, on_gpu):
+        """Tells why the op cannot compute the cell, which it always can; see keras/path/cells.py."""
+        return None
+
+    def op_arguments(self, training):
+        """The arguments of BlockLSTMV2 that the cell adds; see keras/path/cells.py."""
+        gates = {"wci": self.peephole_i, "wcf": self.peephole_f, "wco": self.peephole_o}
+        return {
+            **{name: as_tensor(weight, self.compute_dtype) for name, weight in gates.items()},
+            "cell_clip": self.cell_clip,
+            "use_peephole": True,
+        }
 
     def get_config(self):
         """Returns the arguments of the constructor."""

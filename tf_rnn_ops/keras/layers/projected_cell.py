@@ -4,6 +4,7 @@ import keras
 
 from tf_rnn_ops.keras.layers import cell_options, numbers
 from tf_rnn_ops.keras.layers.signatures import spelled_out
+from tf_rnn_ops.keras.path.params import as_tensor
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -23,6 +24,8 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
     [S, 4*H] and bias [4*H] as in keras.layers.LSTMCell, where S is num_proj, or units without a
     projection; then projection [H, num_proj] and peepholes [3, H], of i, f and o.
     """
+
+    op_name = "LayerRNN"
 
     def __init__(
         self,
@@ -146,6 +149,22 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
             keras.ops.zeros((batch_size, size), dtype=self.compute_dtype)
             for size in self.state_size
         ]
+
+    def op_reason(self, on_gpu):
+        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+        if on_gpu:
+            return "of LSTMs with projection or peepholes there is no kernel for GPUs"
+        return None
+
+    def op_arguments(self, training):
+        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        return {
+            "rnn_mode": "lstm",
+            "projection": as_tensor(self.projection, self.compute_dtype),
+            "peepholes": as_tensor(self.peepholes, self.compute_dtype),
+            "cell_clip": self.cell_clip,
+            "proj_clip": self.proj_clip,
+        }
 
     def get_config(self):
         """Returns the arguments of the constructor."""

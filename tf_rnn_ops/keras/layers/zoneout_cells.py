@@ -2,6 +2,7 @@
 
 import keras
 
+from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import cell_options, numbers
 from tf_rnn_ops.keras.layers.signatures import spelled_out
 
@@ -11,6 +12,18 @@ def _rate(name, value):
     if not 0 <= numbers.rounded(rate) <= 1:
         raise ValueError(f"{name} must be between 0 and 1, but it is {value!r}.")
     return rate
+
+
+def _op_reason(on_gpu):
+    return "of zoneout there is no kernel for GPUs" if on_gpu else None
+
+
+def _op_arguments(cell, training, rnn_mode, rates):
+    """`rates`: the names of the chances, which the op has too."""
+    arguments = {"rnn_mode": rnn_mode, **{name: getattr(cell, name) for name in rates}}
+    if training and any(arguments[name] for name in rates):
+        arguments["seed"] = _seeds.draw(cell.seed_generator)
+    return arguments
 
 
 def _mix(cell, rate, old, new, training):
@@ -35,6 +48,8 @@ class ZoneoutLSTMCell(keras.layers.LSTMCell):
     zoneout_c, drawn anew at every step. In inference the states are the means, such as
     zoneout_h * h + (1 - zoneout_h) * h'. The new h' is made of the new c' itself, as in the paper.
     """
+
+    op_name = "LayerRNN"
 
     def __init__(self, units, zoneout_h=0.0, zoneout_c=0.0, **kwargs):
         """Creates the cell.
@@ -68,6 +83,14 @@ class ZoneoutLSTMCell(keras.layers.LSTMCell):
         c = _mix(self, self.zoneout_c, states[1], c, training)
         return h, [h, c]
 
+    def op_reason(self, on_gpu):
+        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+        return _op_reason(on_gpu)
+
+    def op_arguments(self, training):
+        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        return _op_arguments(self, training, "lstm", ("zoneout_h", "zoneout_c"))
+
     def get_config(self):
         """Returns the arguments of the constructor."""
         own = {"zoneout_h": self.zoneout_h, "zoneout_c": self.zoneout_c}
@@ -78,6 +101,8 @@ class ZoneoutLSTMCell(keras.layers.LSTMCell):
 @spelled_out(keras.layers.GRUCell)
 class ZoneoutGRUCell(keras.layers.GRUCell):
     """keras.layers.GRUCell with zoneout, as in ZoneoutLSTMCell."""
+
+    op_name = "LayerRNN"
 
     def __init__(self, units, zoneout_h=0.0, **kwargs):
         """Creates the cell.
@@ -108,6 +133,16 @@ class ZoneoutGRUCell(keras.layers.GRUCell):
         new, _ = super().call(inputs, states, training=training)
         h = _mix(self, self.zoneout_h, states[0] if listed else states, new, training)
         return h, [h] if listed else h
+
+    def op_reason(self, on_gpu):
+        """Tells why the op cannot compute the cell; see keras/path/cells.py."""
+        if not (on_gpu or self.reset_after):
+            return "reset_after=False; of that GRU the op has no zoneout"
+        return _op_reason(on_gpu)
+
+    def op_arguments(self, training):
+        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        return _op_arguments(self, training, "gru", ("zoneout_h",))
 
     def get_config(self):
         """Returns the arguments of the constructor."""

@@ -3,28 +3,8 @@
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers.activations import hard_sigmoid_keras2
-from tf_rnn_ops.keras.layers.layer_norm_cell import LayerNormLSTMCell
-from tf_rnn_ops.keras.layers.peephole_cell import PeepholeLSTMCell
-from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.path import cells, environment
 from tf_rnn_ops.native import loader, xla
-
-# By the names that LayerRNN has for them.
-_ACTIVATIONS = {
-    "tanh": (keras.activations.tanh, keras.ops.tanh, tf.tanh),
-    "sigmoid": (keras.activations.sigmoid, keras.ops.sigmoid, tf.sigmoid),
-    "relu": (keras.activations.relu, keras.ops.relu, tf.nn.relu),
-    "hard_sigmoid": (keras.activations.hard_sigmoid, keras.ops.hard_sigmoid),
-    "hard_sigmoid_keras2": (hard_sigmoid_keras2,),
-    "linear": (keras.activations.linear,),
-}
-
-# What CudnnRNN has as well. LayerRNN computes the others as 'rnn'.
-_SIMPLE_MODES = {"tanh": "rnn_tanh", "relu": "rnn_relu"}
-
-_DTYPES = ("bfloat16", "float16", "float32", "float64")
 
 
 def loop_reason(layer):
@@ -42,14 +22,16 @@ def loop_reason(layer):
         return "unroll=True asks for Keras's unrolled steps"
     if getattr(layer, "use_cudnn", "auto") is False:
         return "use_cudnn=False asks for Keras's loop"
-    cells = cells_of(layer)
-    reason = next(filter(None, map(_cell_reason, cells)), None)
+    own = cells_of(layer)
+    reason = next(filter(None, map(cells.reason, own)), None)
     if reason is not None:
         return reason
-    if PeepholeLSTMCell in map(type, cells) and not getattr(layer, "runs_peepholes", False):
-        return "of a PeepholeLSTMCell only tf_rnn_ops.keras.PeepholeLSTM makes the op"
+    for cell in own:
+        if cells.op_name(cell) != _op_of(layer):
+            name = type(cell).__name__
+            return f"of a {name} only tf_rnn_ops.keras.{name.removesuffix('Cell')} makes the op"
     # Keras reads a cell's weights in the type of the cell; we read them while that of the layer is in force.
-    if len({each.compute_dtype for each in (layer, layer.cell, *cells)}) > 1:
+    if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
         return "the layer and its cells compute in different types"
     return None
 
@@ -60,21 +42,14 @@ def cells_of(layer):
     return list(cell.cells) if type(cell) is keras.layers.StackedRNNCells else [cell]
 
 
+def _op_of(layer):
+    """The op that the layer makes of its cells; what keras.layers.RNN becomes makes LayerRNN."""
+    return getattr(layer, "op_name", "LayerRNN")
+
+
 def has_stock_cells(layer):
     """Whether all cells are of classes that RNN can run on the op, with the right arguments."""
-    return all(
-        type(cell) in _CELL_REASONS and type(cell) is not PeepholeLSTMCell
-        for cell in cells_of(layer)
-    )
-
-
-def _cell_reason(cell):
-    # Exactly these classes: a subclass of a cell may compute anything.
-    if type(cell) not in _CELL_REASONS:
-        return f"there is no op for a cell of class {type(cell).__name__}"
-    if cell.compute_dtype not in _DTYPES:
-        return f"the op does not compute in {cell.compute_dtype}"
-    return _CELL_REASONS[type(cell)](cell)
+    return all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer))
 
 
 def training_reason(layer):
@@ -85,18 +60,13 @@ def training_reason(layer):
 def _training_reason(cell):
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 leaves nothing"
-    if takes_layer_op(cell):
+    if cells.takes_layer_op(cell):
         return None
     if cell.recurrent_dropout > 0:
         return "recurrent_dropout multiplies the state at every step, which the op cannot"
     if getattr(cell, "implementation", 2) == 1 and cell.dropout > 0:
         return "implementation=1 drops other inputs for every gate, which the op cannot"
     return None
-
-
-def takes_layer_op(cell):
-    """Whether the op is LayerRNN, which has no kernel for GPUs and no peepholes."""
-    return type(cell) is not PeepholeLSTMCell and not environment.has_gpu()
 
 
 def call_reason(layer, sequences, states, mask, training):
@@ -142,7 +112,7 @@ def single_step_reason(layer, time):
     All ops but LayerRNN need the weights in one buffer. To fill it costs a pass over all of them, as
     much as a step of one row does.
     """
-    if time != 1 or all(map(takes_layer_op, cells_of(layer))):
+    if time != 1 or all(map(cells.takes_layer_op, cells_of(layer))):
         return None
     return "for one time step the op would spend its time on arranging weights"
 
@@ -156,7 +126,7 @@ def xla_reason():
     return None
 
 
-def _shape_reason(cells, sequences, states, mask):
+def _shape_reason(its_cells, sequences, states, mask):
     """The loop broadcasts some shapes, and has its own message for those it does not take."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
@@ -169,9 +139,9 @@ def _shape_reason(cells, sequences, states, mask):
                 "Each state in initial_state must be a tensor or an array, but one is of type "
                 f"{type(state).__name__}."
             )
-    if len(states) != len(cells):
+    if len(states) != len(its_cells):
         return "the number of initial states is not that of the cells"
-    for cell, own in zip(cells, states):
+    for cell, own in zip(its_cells, states):
         if len(own) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
             return "the number of initial states is not that of the cell"
         sizes = [cell.state_size] if isinstance(cell.state_size, int) else cell.state_size
@@ -189,80 +159,3 @@ def _fits(shape, wanted):
     return len(shape) == len(wanted) and all(
         size is None or other is None or size == other for size, other in zip(shape, wanted)
     )
-
-
-def _gates_reason(cell):
-    return _function_reason(cell, "activation", ["tanh"]) or _function_reason(
-        cell, "recurrent_activation", ["sigmoid"]
-    )
-
-
-def _function_reason(cell, argument, usual):
-    """`usual`: the activations of CudnnRNN."""
-    function = getattr(cell, argument)
-    computed = _ACTIVATIONS if takes_layer_op(cell) else usual
-    if activation_name(function) in computed:
-        return None
-    return f"{argument}={_name(function)}; the op computes {', '.join(computed)}"
-
-
-def _gru_reason(cell):
-    if not cell.reset_after and not takes_layer_op(cell):
-        return "reset_after=False; cuDNN applies the reset gate after the recurrent product"
-    return _gates_reason(cell)
-
-
-def _simple_reason(cell):
-    return _function_reason(cell, "activation", _SIMPLE_MODES)
-
-
-def _projected_reason(cell):
-    if not takes_layer_op(cell):
-        return "of LSTMs with projection or peepholes there is no kernel for GPUs"
-    return _gates_reason(cell)
-
-
-def _layer_norm_reason(cell):
-    if not takes_layer_op(cell):
-        return "of layer normalization there is no kernel for GPUs"
-    if not cell.norm_epsilon:
-        return "norm_epsilon=0; the op takes positive numbers"
-    return _gates_reason(cell)
-
-
-def _zoneout_reason(cell):
-    if not takes_layer_op(cell):
-        return "of zoneout there is no kernel for GPUs"
-    if not getattr(cell, "reset_after", True):
-        return "reset_after=False; of that GRU the op has no zoneout"
-    return _gates_reason(cell)
-
-
-def rnn_mode(cell):
-    """Returns the ops' rnn_mode for a cell without a loop_reason."""
-    if isinstance(cell, keras.layers.LSTMCell):
-        return "lstm"
-    if isinstance(cell, keras.layers.GRUCell):
-        return "gru" if cell.reset_after else "gru_reset_before"
-    return _SIMPLE_MODES.get(activation_name(cell.activation), "rnn")
-
-
-def activation_name(function):
-    """Returns LayerRNN's name of an activation, or None."""
-    return next((name for name, same in _ACTIVATIONS.items() if function in same), None)
-
-
-def _name(function):
-    return getattr(function, "__name__", type(function).__name__)
-
-
-_CELL_REASONS = {
-    keras.layers.LSTMCell: _gates_reason,
-    keras.layers.GRUCell: _gru_reason,
-    keras.layers.SimpleRNNCell: _simple_reason,
-    PeepholeLSTMCell: _gates_reason,
-    ProjectedLSTMCell: _projected_reason,
-    LayerNormLSTMCell: _layer_norm_reason,
-    ZoneoutLSTMCell: _zoneout_reason,
-    ZoneoutGRUCell: _zoneout_reason,
-}

@@ -8,11 +8,8 @@ runs on either.
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops import _seeds, raw_ops
-from tf_rnn_ops.keras.layers.layer_norm_cell import LayerNormLSTMCell
-from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
-from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCell
-from tf_rnn_ops.keras.path import eligibility, params
+from tf_rnn_ops import raw_ops
+from tf_rnn_ops.keras.path import cells, eligibility, params
 from tf_rnn_ops.keras.path.masks import MaskedSteps
 from tf_rnn_ops.native import loader
 
@@ -48,11 +45,11 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
             return keras.layers.RNN.inner_loop(layer, sequences, states[0], one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 
-    cells = eligibility.cells_of(layer)
-    output = tf.cast(sequences, cells[0].compute_dtype)
+    its_cells = eligibility.cells_of(layer)
+    output = tf.cast(sequences, its_cells[0].compute_dtype)
     steps, output = _arrange(layer, output, one_mask)
     new_states = []
-    for cell, own in zip(cells, states):
+    for cell, own in zip(its_cells, states):
         output, found = _run(cell, output, own, steps, training)
         new_states.append(found)
     results = outputs(layer, steps, output, new_states[-1][0])
@@ -71,16 +68,8 @@ def _run(cell, sequences, states, steps, training):
     masks = {}
     if training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    run = _layer if eligibility.takes_layer_op(cell) else _packed
+    run = _layer if cells.takes_layer_op(cell) else _packed
     return run(cell, sequences, states, steps, masks, bool(training))
-
-
-def as_tensor(weight, dtype):
-    """A Keras variable as a tensor; None stays None."""
-    if weight is None:
-        return None
-    # Keras returns the variable itself where its dtype is the one.
-    return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
 def can_keep_packed(layer):
@@ -141,67 +130,23 @@ def _dropout(cell, sequences, state):
     return sequences, masks
 
 
-def _weights(cell):
-    return [
-        as_tensor(weight, cell.compute_dtype)
-        for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)
-    ]
-
-
-def _layer_norm(cell):
-    """The gammas and betas as LayerRNN has them, [18, H]."""
-    norms = (cell.kernel_norm, cell.recurrent_norm, cell.state_norm)
-    rows = [as_tensor(w, cell.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
-    return tf.reshape(tf.concat(rows, 0), [-1, cell.units])
-
-
 def _layer(cell, sequences, states, steps, masks, is_training):
     """Runs LayerRNN: [B, T, H] and the list of final states."""
-    kernel, recurrent_kernel, bias = _weights(cell)
-    rnn_mode = eligibility.rnn_mode(cell)
-    has_c = rnn_mode == "lstm"
-    weights = {
-        "kernel": kernel,
-        "recurrent_kernel": recurrent_kernel,
-        "bias": () if bias is None else bias,
-        "rnn_mode": rnn_mode,
-    }
-    own, functions = {}, {}
-    if isinstance(cell, ProjectedLSTMCell):
-        functions = {"cell_clip": cell.cell_clip, "proj_clip": cell.proj_clip}
-        if cell.num_proj:
-            weights["projection"] = as_tensor(cell.projection, cell.compute_dtype)
-        if cell.use_peepholes:
-            own["peepholes"] = as_tensor(cell.peepholes, cell.compute_dtype)
-    if isinstance(cell, LayerNormLSTMCell):
-        own["layer_norm"] = _layer_norm(cell)
-        functions = {"layer_norm_epsilon": cell.norm_epsilon}
-    if isinstance(cell, (ZoneoutLSTMCell, ZoneoutGRUCell)):
-        rates = ("zoneout_h", "zoneout_c") if has_c else ("zoneout_h",)
-        functions = {name: getattr(cell, name) for name in rates}
-        if is_training and any(functions.values()):
-            masks["seed"] = _seeds.draw(cell.seed_generator)
-    if rnn_mode not in ("rnn_tanh", "rnn_relu"):
-        functions |= {
-            name: eligibility.activation_name(getattr(cell, name))
-            for name in ("activation", "recurrent_activation")
-            if hasattr(cell, name)
-        }
+    weights, others = cells.layer_arguments(cell, is_training)
+    has_c = weights["rnn_mode"] == "lstm"
     inputs = {
         "input": sequences,
         "input_h": states[0],
         "input_c": states[1] if has_c else tf.zeros([], sequences.dtype),
-        "sequence_lengths": () if steps is None else steps.lengths,
+        "sequence_lengths": None if steps is None else steps.lengths,
         "time_major": False,
     }
     if not is_training and can_keep_packed(cell):
-        assert not masks, "masks and seeds are of training"
+        assert not masks, "masks are of training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
-        result = raw_ops.LayerRNNPacked(**inputs, **weights, **own, **functions, packed=packed)
+        result = raw_ops.LayerRNNPacked(**inputs, **weights, **others, packed=packed)
     else:
-        result = raw_ops.LayerRNN(
-            **inputs, **weights, **own, **functions, **masks, is_training=is_training
-        )
+        result = raw_ops.LayerRNN(**inputs, **weights, **others, **masks, is_training=is_training)
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 
@@ -211,14 +156,14 @@ _PACK = {"lstm": params.lstm, "gru": params.gru}
 def _packed(cell, sequences, states, steps, masks, is_training):
     """The same with CudnnRNNV3, which GPUs have as well; it takes no masks."""
     assert not masks, "call_reason sends dropout of gates to the loop"
-    rnn_mode = eligibility.rnn_mode(cell)
+    rnn_mode = cells.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
     shape = tf.shape(sequences)
     result = raw_ops.CudnnRNNV3(
         input=sequences,
         input_h=states[0][:, None, :],
         input_c=states[1][:, None, :] if has_c else tf.zeros([], sequences.dtype),
-        params=_PACK.get(rnn_mode, params.simple)(*_weights(cell)),
+        params=_PACK.get(rnn_mode, params.simple)(*cells.weights(cell)),
         sequence_lengths=tf.fill([shape[0]], shape[1]) if steps is None else steps.lengths,
         rnn_mode=rnn_mode,
         is_training=is_training,

@@ -5,7 +5,16 @@ gate's input bias [H] and every gate's recurrent bias [H], one after the other. 
 [I, G*H], so its transpose has the weights of a gate in one piece.
 """
 
+import keras
 import tensorflow as tf
+
+
+def as_tensor(weight, dtype):
+    """A Keras variable as a tensor; None stays None."""
+    if weight is None:
+        return None
+    # Keras returns the variable itself where its dtype is the one.
+    return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
 def lstm(kernel, recurrent_kernel, bias):

@@ -5,9 +5,9 @@ from typing import Any, Sequence
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.layers.activations import hard_sigmoid_keras2
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
+from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
 from tf_rnn_ops.params import _onnx_nodes
 from tf_rnn_ops.params._cells import add_exactly, as_array, check_shape, reorder
 

@@ -1,0 +1,63 @@
+"""The activations of LayerRNN, one of which Keras 3 no longer has."""
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+def hard_sigmoid_keras2(x: Any) -> Any:
+    """Keras 1 and 2's hard_sigmoid: x / 5 + 1/2 between 0 and 1.
+
+    Keras 3's function of that name is x / 6 + 1/2, so a model that was trained with Keras 1 or 2
+    needs this one to predict what it did there.
+
+    Args:
+        x: A tensor.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.LSTM(
+        ...     4, recurrent_activation=tf_rnn_ops.keras.hard_sigmoid_keras2)
+        >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
+        'op'
+    """
+    return keras.ops.clip(x * 0.2 + 0.5, 0.0, 1.0)
+
+
+# By the names that LayerRNN has for them.
+COMPUTED = {
+    "tanh": (keras.activations.tanh, keras.ops.tanh, tf.tanh),
+    "sigmoid": (keras.activations.sigmoid, keras.ops.sigmoid, tf.sigmoid),
+    "relu": (keras.activations.relu, keras.ops.relu, tf.nn.relu),
+    "hard_sigmoid": (keras.activations.hard_sigmoid, keras.ops.hard_sigmoid),
+    "hard_sigmoid_keras2": (hard_sigmoid_keras2,),
+    "linear": (keras.activations.linear,),
+}
+
+
+def name_of(function):
+    """Returns LayerRNN's name of an activation, or None."""
+    return next((name for name, same in COMPUTED.items() if function in same), None)
+
+
+def reason(cell, argument, computed):
+    """Tells why an op cannot compute an activation of a cell.
+
+    Args:
+        cell: The cell.
+        argument: 'activation' or 'recurrent_activation'.
+        computed: LayerRNN's names of the activations that the op computes.
+
+    Returns:
+        A sentence, or None if it can.
+    """
+    function = getattr(cell, argument)
+    if name_of(function) in computed:
+        return None
+    shown = getattr(function, "__name__", type(function).__name__)
+    return f"{argument}={shown}; the op computes {', '.join(computed)}"

@@ -1,0 +1,127 @@
+"""What the ops get from a cell, and why a cell cannot have them.
+
+A cell of this package says both itself:
+
+    op_name             The op that runs it: 'LayerRNN', or another if only a layer of its own makes the op.
+    op_reason(on_gpu)   Why the op cannot compute the cell, or None. `on_gpu`: whether TensorFlow sees a GPU.
+    op_arguments(training)
+                        The arguments of LayerRNN that its kernel, recurrent_kernel, bias and activations are
+                        not: rnn_mode and what the cell has besides.
+
+Here are the cells of Keras. A subclass may compute anything, so only a class that itself defines op_arguments is
+a cell of the op.
+"""
+
+import keras
+
+from tf_rnn_ops.keras.path import activations, environment
+from tf_rnn_ops.keras.path.params import as_tensor
+
+_DTYPES = ("bfloat16", "float16", "float32", "float64")
+
+# The simple cells that CudnnRNN has as well. LayerRNN computes the others as 'rnn'.
+_SIMPLE_MODES = {"tanh": "rnn_tanh", "relu": "rnn_relu"}
+
+# What PackLayerRNN takes.
+_PACKED = ("kernel", "recurrent_kernel", "bias", "projection", "rnn_mode")
+
+
+def _lstm_mode(cell):
+    return "lstm"
+
+
+def _gru_mode(cell):
+    return "gru" if cell.reset_after else "gru_reset_before"
+
+
+def _simple_mode(cell):
+    return _SIMPLE_MODES.get(activations.name_of(cell.activation), "rnn")
+
+
+_STOCK_MODES = {
+    keras.layers.LSTMCell: _lstm_mode,
+    keras.layers.GRUCell: _gru_mode,
+    keras.layers.SimpleRNNCell: _simple_mode,
+}
+
+
+def op_name(cell):
+    """The name of the op that runs the cell on a CPU, or None for a cell without one."""
+    cls = type(cell)
+    if cls in _STOCK_MODES:
+        return "LayerRNN"
+    return cls.op_name if "op_arguments" in vars(cls) else None
+
+
+def takes_layer_op(cell):
+    """Whether the op is LayerRNN, which has no kernel for GPUs."""
+    return op_name(cell) == "LayerRNN" and not environment.has_gpu()
+
+
+def reason(cell):
+    """Tells why no op can compute a cell; None if one can."""
+    name = op_name(cell)
+    if name is None:
+        return f"there is no op for a cell of class {type(cell).__name__}"
+    if cell.compute_dtype not in _DTYPES:
+        return f"the op does not compute in {cell.compute_dtype}"
+    on_gpu = environment.has_gpu()
+    if type(cell) in _STOCK_MODES:
+        found = _stock_reason(cell, on_gpu)
+    else:
+        found = cell.op_reason(on_gpu)
+    return found or _activations_reason(cell, only_usual=on_gpu or name != "LayerRNN")
+
+
+def _stock_reason(cell, on_gpu):
+    if on_gpu and not getattr(cell, "reset_after", True):
+        return "reset_after=False; cuDNN applies the reset gate after the recurrent product"
+    return None
+
+
+def _activations_reason(cell, only_usual):
+    """`only_usual`: whether the op computes the activations of CudnnRNN alone."""
+    simple = not hasattr(cell, "recurrent_activation")
+    usual = tuple(_SIMPLE_MODES) if simple else ("tanh",)
+    found = activations.reason(cell, "activation", usual if only_usual else activations.COMPUTED)
+    if found or simple:
+        return found
+    usual = ("sigmoid",) if only_usual else activations.COMPUTED
+    return activations.reason(cell, "recurrent_activation", usual)
+
+
+def weights(cell):
+    """The kernel, recurrent kernel and bias of a cell as tensors; a bias that it lacks is None."""
+    return [
+        as_tensor(weight, cell.compute_dtype)
+        for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)
+    ]
+
+
+def rnn_mode(cell):
+    """The ops' rnn_mode of a cell of Keras."""
+    return _STOCK_MODES[type(cell)](cell)
+
+
+def layer_arguments(cell, training):
+    """The arguments of LayerRNN that come from a cell.
+
+    Args:
+        cell: A cell without a reason.
+        training: Whether it is called for training.
+
+    Returns:
+        Two dicts: the arguments that PackLayerRNN takes too, and the others.
+    """
+    kernel, recurrent_kernel, bias = weights(cell)
+    given = {"kernel": kernel, "recurrent_kernel": recurrent_kernel, "bias": bias}
+    if type(cell) in _STOCK_MODES:
+        given["rnn_mode"] = rnn_mode(cell)
+    else:
+        given.update(cell.op_arguments(training))
+    others = {name: value for name, value in given.items() if name not in _PACKED}
+    if given["rnn_mode"] not in _SIMPLE_MODES.values():
+        others["activation"] = activations.name_of(cell.activation)
+        if hasattr(cell, "recurrent_activation"):
+            others["recurrent_activation"] = activations.name_of(cell.recurrent_activation)
+    return {name: given[name] for name in _PACKED if name in given}, others
