@@ -284,6 +284,11 @@ def test_stateful_needs_the_batch_size():
         layer(part)
     with pytest.raises(ValueError, match=said):
         layer(part, initial_state=[np.zeros((2, 1, UNITS), "float32")] * 2)
+    late = CudnnLSTM(UNITS, name="stack")
+    late(part)
+    late.stateful = True
+    with pytest.raises(ValueError, match="stateful of 'stack' must be True when .* is built"):
+        late(part)
 
 
 @pytest.mark.parametrize("time_major", [False, True])
@@ -320,6 +325,28 @@ def test_stateless_calls_leave_the_states_alone(policy, x):
             np.testing.assert_array_equal(state, old)
         np.testing.assert_array_equal(model(x), first)
         assert not any(state is weight for state in layer.states for weight in model.variables)
+
+
+class _Outer(keras.layers.Layer):
+    """Builds the stack while another type is in force."""
+
+    def __init__(self, stack):
+        super().__init__(dtype="mixed_bfloat16")
+        self.stack = stack
+        self.scale = self.add_weight(shape=())
+
+    def call(self, x):
+        return self.stack(x)
+
+
+def test_states_of_a_stack_in_a_layer_of_another_type(x, tmp_path):
+    outer = _Outer(CudnnGRU(UNITS, stateful=True, dtype="float32"))
+    outer(x)
+    assert [state.value.dtype for state in outer.stack.states] == [tf.float32]
+    path = tf.train.Checkpoint(layer=outer).save(str(tmp_path / "saved"))
+    want = outer(x)
+    tf.train.Checkpoint(layer=outer).restore(path).assert_consumed()
+    np.testing.assert_array_equal(outer(x), want)
 
 
 def test_states_that_a_call_begins_with():

@@ -66,6 +66,7 @@ class CudnnStack(StackOptions):
                     shape=self._state_shape(batch, size),
                     dtype=self.compute_dtype,
                     trainable=False,
+                    autocast=False,  # `value` is the variable of TensorFlow, whatever type is in force
                     name="rnn_state",
                 )
                 for size in self._state_sizes
@@ -201,6 +202,10 @@ class CudnnStack(StackOptions):
         return 0 if self.time_major else 1
 
     def _check_batch(self, batch):
+        if self.states is None:
+            raise ValueError(
+                f"stateful of {self.name!r} must be True when the layer is built, but it has no states."
+            )
         expected = self.states[0].shape[self._batch_axis]
         if batch not in (None, expected):
             raise ValueError(

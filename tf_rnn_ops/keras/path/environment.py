@@ -1,19 +1,27 @@
 """Checks that the installed Keras is supported."""
 
+import importlib
 import os
 import warnings
 
 import keras
 import tensorflow as tf
-from tensorflow.python.ops import control_flow_util
 
-try:  # TensorFlow has no public way to ask.
-    from tensorflow.python.eager.record import could_possibly_record as _could_possibly_record
-except ImportError:
 
-    def _could_possibly_record():
-        return True
+def _private(module, name, otherwise):
+    """A function of TensorFlow's private modules, for what no public one tells; `otherwise` if it is gone."""
+    try:
+        return getattr(importlib.import_module(module), name, otherwise)
+    except ImportError:
+        return otherwise
 
+
+_could_possibly_record = _private(
+    "tensorflow.python.eager.record", "could_possibly_record", lambda: True
+)
+_graph_in_xla = _private(
+    "tensorflow.python.ops.control_flow_util", "GraphOrParentsInXlaContext", lambda graph: False
+)
 
 # What the layers replace or rely on beyond Keras's documented interface.
 _SEAMS = ("LSTM", "GRU", "SimpleRNN")
@@ -59,8 +67,7 @@ def in_xla():
     """Whether a tf.function(jit_compile=True) or a TPU program is being traced."""
     if tf.executing_eagerly():
         return False
-    # TensorFlow has no public way to ask.
-    return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
+    return _graph_in_xla(tf.compat.v1.get_default_graph())
 
 
 def may_record():
