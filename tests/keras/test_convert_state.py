@@ -1,6 +1,5 @@
 """convert: state that no variable or no config of Keras holds."""
 
-import inspect
 import pathlib
 
 import keras
@@ -199,17 +198,6 @@ def test_single_variables_that_are_not_trainable():
     copy = tf_rnn_ops.keras.convert(model)
     assert copy.layers[0].cell.recurrent_kernel.trainable is False
     assert [v.path for v in copy.trainable_variables] == [v.path for v in model.trainable_variables]
-
-
-@pytest.mark.parametrize("flag", ["ragged", "sparse"])
-def test_ragged_and_sparse_inputs(flag):
-    if flag not in inspect.signature(keras.Input).parameters:
-        pytest.skip(f"Keras {keras.__version__} has no {flag} inputs")
-    inputs = keras.Input((None, 3), **{flag: True})
-    model = keras.Model(inputs, keras.layers.Identity()(inputs))
-    copy = tf_rnn_ops.keras.convert(model)
-    assert getattr(copy.layers[0], flag) is True
-    assert getattr(model.layers[0], flag) is True
 
 
 def test_the_distribution_strategy(x):

@@ -7,8 +7,7 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-
-ACCELERATE = "tf_rnn_ops.keras.accelerate() speeds up a model without a copy."
+from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 # Attributes of recurrent layers and their cells that Keras leaves out of the config.
 _NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")
@@ -33,33 +32,24 @@ def through_config(kind, thing):
         ) from error
 
 
-def carry_state(model, copy):
-    """Gives `copy` the variables, recurrent states and flags of `model`.
+def carry_state(pairs):
+    """Gives the copies the variables, recurrent states and flags of their originals.
 
-    Raises:
-        ValueError: The two do not have the same layers and variables.
+    Args:
+        pairs: Pairs of a model and its copy.
     """
-    layers, copies = model._flatten_layers(), copy._flatten_layers()
-    variables, new_variables = model.variables, copy.variables
-    if _outline(layers) != _outline(copies) or _shapes(variables) != _shapes(new_variables):
-        raise ValueError(
-            f"The copy of {model.name!r} through get_config and from_config differs from it: "
-            f"{len(copies)} layers and {len(new_variables)} variables against {len(layers)} and "
-            f"{len(variables)}, or others. If its class creates layers or weights when it is called, "
-            f"give it a build method, or do without a copy: {ACCELERATE}"
-        )
     # What a layer loads may be a merged form of its variables, so these come after it.
-    for layer, new_layer in zip(layers, copies):
+    for layer, new_layer in pairs.layers:
         _carry_own_state(layer, new_layer)
-    for variable, new_variable in zip(variables, new_variables):
+    for variable, new_variable in pairs.variables:
         new_variable.assign(variable)
-    for layer, new_layer in zip(layers, copies):
+    for layer, new_layer in pairs.layers:
         if new_layer.trainable != layer.trainable:
             new_layer.trainable = layer.trainable
         if isinstance(layer, (*_RECURRENT, CudnnStack)):
             _carry_recurrent(layer, new_layer)
     # A layer's flag overwrites those of its variables, so these come after it.
-    for variable, new_variable in zip(variables, new_variables):
+    for variable, new_variable in pairs.variables:
         if new_variable.trainable != variable.trainable:
             new_variable.trainable = variable.trainable
 
@@ -110,17 +100,21 @@ def _carry_recurrent(layer, new_layer):
             new_state.assign(state)
 
 
-def _outline(layers):
-    """The names of the layers' classes, which for ours are those of Keras's."""
-    return [type(layer).__name__ for layer in layers]
-
-
 def _shapes(variables):
     return [tuple(variable.shape) for variable in variables]
 
 
-def recompile(model, copy):
-    """Compiles `copy` with the optimizer, its state, the loss and the metrics of `model`."""
+def recompile(model, copy, twins):
+    """Compiles `copy` with the optimizer, its state, the loss and the metrics of `model`.
+
+    Args:
+        model: A compiled model.
+        copy: Its copy.
+        twins: {id of a variable: its copy}, of all that the optimizer may train.
+
+    Raises:
+        ValueError: The optimizer or a metric cannot be copied.
+    """
     if type(model).compile is not keras.Model.compile:
         # What a compile of the user's own takes, only the user's class knows.
         copy.compile_from_config(model.get_compile_config())
@@ -137,7 +131,6 @@ def recompile(model, copy):
     # The optimizer of the model has been wrapped already if it was to be.
     copy.compile(**arguments, auto_scale_loss=False)
     if optimizer is not None:
-        twins = dict(zip(map(id, model.variables), copy.variables))
         _carry_excluded(optimizer, copy.optimizer, model, twins)
         if optimizer.built and copy.built:
             _carry_optimizer(optimizer, copy.optimizer, twins)

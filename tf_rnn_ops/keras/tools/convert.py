@@ -1,15 +1,12 @@
 """convert: the same model on the layers of this package, or back on Keras's."""
 
-import contextlib
-import inspect
 from typing import TypeVar
 
 import keras
-import tensorflow as tf
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.keras.tools import carry
+from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.tools import copying
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),
@@ -71,82 +68,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
 def converted(model, to):
     """As convert, of a model that can be converted; functions of this package stay where they are."""
-    with _scope(model):
-        return _copy(model, _CLASSES[to])
-
-
-def _copy(model, classes):
-    """The copy, with the recurrent layers changed as `classes` says."""
-
-    def copy_layer(layer):
-        if isinstance(layer, keras.layers.Lambda):
-            return layer  # It has no weights, and Keras refuses to load functions from a config.
-        copy = carry.through_config("layer", layer)
-        # A functional model also has operations that are no layers, such as keras.ops.add.
-        if isinstance(copy, keras.layers.Layer):
-            _switch_classes(copy, classes)
-        return copy
-
-    if _has_known_constructor(model):
-        with _uncompiled(model):
-            copy = keras.models.clone_model(
-                model,
-                input_tensors=_new_inputs(model),
-                clone_function=copy_layer,
-                recursive=True,
-            )
-    else:
-        copy = copy_layer(model)
-    if model.built and not copy.built:
-        copy.build_from_config(model.get_build_config())
-    carry.carry_state(model, copy)
-    if getattr(model, "compiled", False):
-        carry.recompile(model, copy)
-    return copy
-
-
-def _has_known_constructor(model):
-    """A sequential or functional model, but not one of a user's class."""
-    return isinstance(model, keras.Model) and type(model).__module__.startswith("keras.")
-
-
-def _new_inputs(model):
-    """New inputs under the names of the old ones, which clone_model would lose."""
-    if isinstance(model, keras.Sequential):
-        return None
-
-    # What an older Keras has no argument for, its inputs cannot be.
-    known = inspect.signature(keras.Input).parameters
-
-    def new_input(tensor):
-        layer = tensor._keras_history.operation
-        flags = {
-            "ragged": getattr(tensor, "ragged", False),
-            "optional": getattr(layer, "optional", False),
-        }
-        return keras.Input(
-            batch_shape=tensor.shape,
-            dtype=tensor.dtype,
-            sparse=tensor.sparse,
-            name=layer.name,
-            **{name: value for name, value in flags.items() if name in known},
-        )
-
-    return keras.tree.map_structure(new_input, model.input)
-
-
-def _switch_classes(layer, classes):
-    """Changes the class of recurrent layers in place, however they are nested in `layer`.
-
-    Ours hold nothing that Keras's do not, so that their instances differ in the class alone. Thus a
-    container keeps all its references, which no rewriting of configs could promise.
-    """
-    for inner in layer._flatten_layers():
-        cls = classes.get(type(inner))
-        if cls is RNN and not eligibility.has_stock_cells(inner):
-            continue
-        if cls is not None:
-            object.__setattr__(inner, "__class__", cls)
+    return copying.copy_of(model, _CLASSES[to])
 
 
 def refuse_layers_without_stock_twin(model):
@@ -171,24 +93,3 @@ def _refuse_functions_of_this_package(model):
                     f"{argument} of the layer {layer.name!r} is {function.__name__} of this package, "
                     "without which Keras cannot load the model; to='keras' needs a function of Keras."
                 )
-
-
-def _scope(model):
-    """The scope of the model's distribution strategy, unless the caller is in one."""
-    strategy = getattr(model, "_distribute_strategy", None)
-    if strategy is None or tf.distribute.has_strategy():
-        return contextlib.nullcontext()
-    return strategy.scope()
-
-
-@contextlib.contextmanager
-def _uncompiled(model):
-    """Keeps clone_model from compiling, for which every loss would have to be serializable."""
-    models = [m for m in model._flatten_layers() if getattr(m, "compiled", False)]
-    for one in models:
-        one.compiled = False
-    try:
-        yield
-    finally:
-        for one in models:
-            one.compiled = True

@@ -1,0 +1,145 @@
+"""Copies of models in which layers have other classes."""
+
+import contextlib
+import inspect
+
+import keras
+import tensorflow as tf
+
+from tf_rnn_ops.keras.layers.drop_in import RNN
+from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.tools import carry, pairs
+from tf_rnn_ops.keras.tools.advice import ACCELERATE
+
+
+def copy_of(model, classes):
+    """A copy of a model, in the scope of its distribution strategy.
+
+    Args:
+        model: A Keras 3 model or layer.
+        classes: {class of a recurrent layer: its class in the copy}.
+
+    Returns:
+        The copy, with the weights and all other state of the model.
+
+    Raises:
+        ValueError: No copy would be the same.
+    """
+    with _scope(model):
+        copy = _Copier(classes).copy(model)
+        if model.built and not copy.built:
+            copy.build_from_config(model.get_build_config())
+        found = pairs.pair(model, copy)
+        carry.carry_state(found)
+        for one, other in reversed(found.layers):  # the models inside first
+            if getattr(one, "compiled", False):
+                carry.recompile(one, other, found.twins())
+    return copy
+
+
+class _Copier:
+    """Copies layers, each of them once."""
+
+    def __init__(self, classes):
+        self._classes = classes
+        self._copies = {}
+
+    def copy(self, layer):
+        """The copy of a layer or model."""
+        if id(layer) not in self._copies:
+            self._copies[id(layer)] = self._new_copy(layer)
+        return self._copies[id(layer)]
+
+    def _new_copy(self, layer):
+        if isinstance(layer, keras.layers.Lambda):
+            return layer  # It has no weights, and Keras does not load functions from a config.
+        if not _can_be_rebuilt(layer):
+            return self._through_config(layer)
+        if isinstance(layer, keras.Sequential):
+            return self._sequential(layer)
+        with _uncompiled(layer):
+            return keras.models.clone_model(
+                layer,
+                input_tensors=keras.tree.map_structure(_new_input, layer.input),
+                clone_function=self.copy,
+            )
+
+    def _sequential(self, model):
+        copies = [self.copy(layer) for layer in model.layers]
+        if len(model._layers) > len(model.layers):  # `layers` leaves out the Input
+            copies.insert(0, _new_input(model._layers[0].output))
+        return type(model)(copies, name=model.name, trainable=model.trainable)
+
+    def _through_config(self, layer):
+        copy = carry.through_config("layer", layer)
+        # A functional model also has operations that are no layers, such as keras.ops.add.
+        if isinstance(copy, keras.layers.Layer):
+            self._check_that_nothing_is_shared(layer, copy)
+            self._switch_classes(copy)
+        return copy
+
+    def _check_that_nothing_is_shared(self, layer, copy):
+        """Raises an error if a config holds layers themselves, which the copy would change."""
+        of_layer = set(map(id, layer._flatten_layers()))
+        for inner in copy._flatten_layers():
+            if id(inner) in of_layer and (inner.variables or type(inner) in self._classes):
+                raise ValueError(
+                    f"convert: the copy of the layer {layer.name!r} of class {type(layer).__name__} "
+                    f"through get_config and from_config shares the layer {inner.name!r} with it: let "
+                    f"get_config serialize it, or do without a copy: {ACCELERATE}"
+                )
+
+    def _switch_classes(self, layer):
+        """Changes the class of recurrent layers in place, however they are nested in `layer`.
+
+        Ours hold nothing that Keras's do not, so that their instances differ in the class only. Thus a
+        container keeps all its references, which no rewriting of configs could promise.
+        """
+        for inner in layer._flatten_layers():
+            cls = self._classes.get(type(inner))
+            if cls is RNN and not eligibility.has_stock_cells(inner):
+                continue
+            if cls is not None:
+                object.__setattr__(inner, "__class__", cls)
+
+
+def _can_be_rebuilt(layer):
+    """A sequential or functional model whose constructor is Keras's."""
+    return pairs.is_graph(layer) and type(layer).__init__.__module__.startswith("keras.")
+
+
+def _new_input(tensor):
+    """A new input under the name of an old one, with its flags; clone_model would lose both."""
+    layer = tensor._keras_history.operation
+    # An older Keras has no argument for some flags, and no such inputs.
+    known = inspect.signature(keras.Input).parameters
+    flags = {
+        "ragged": getattr(tensor, "ragged", False),
+        "optional": getattr(layer, "optional", False),
+    }
+    return keras.Input(
+        batch_shape=tensor.shape,
+        dtype=tensor.dtype,
+        sparse=tensor.sparse,
+        name=layer.name,
+        **{name: value for name, value in flags.items() if name in known},
+    )
+
+
+def _scope(model):
+    """The scope of the model's distribution strategy, unless the caller is in one."""
+    strategy = getattr(model, "_distribute_strategy", None)
+    if strategy is None or tf.distribute.has_strategy():
+        return contextlib.nullcontext()
+    return strategy.scope()
+
+
+@contextlib.contextmanager
+def _uncompiled(model):
+    """Keeps clone_model from compiling, for which every loss would have to be serializable."""
+    compiled = model.compiled
+    model.compiled = False
+    try:
+        yield
+    finally:
+        model.compiled = compiled

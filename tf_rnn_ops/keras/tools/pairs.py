@@ -1,0 +1,185 @@
+"""Which layer and variable of a model became which of its copy.
+
+They are paired by the path of attributes that leads to them, as Keras's files of weights do it, and not by
+their position in a list, which depends on the order in which a class happened to set its attributes.
+"""
+
+import functools
+from typing import NamedTuple
+
+import keras
+
+from tf_rnn_ops.keras.tools.advice import ACCELERATE
+
+# The lists in which Keras keeps what a layer holds, by what is in them.
+_LISTS = {
+    "layers": ("_layers",),
+    "variables": ("_trainable_variables", "_non_trainable_variables"),
+    "seed generators": ("_seed_generators",),
+}
+
+
+class Pairs(NamedTuple):
+    """What belongs together.
+
+    Attributes:
+        layers: Pairs (layer, copy), the model first, each layer before the layers inside of it.
+        variables: Pairs (variable, copy).
+    """
+
+    layers: list
+    variables: list
+
+    def twins(self):
+        """{id of a variable: its copy}."""
+        return {id(variable): copy for variable, copy in self.variables}
+
+
+def is_graph(layer):
+    """Whether it is a sequential or functional model, whose layers have names of their own."""
+    return isinstance(layer, (keras.Sequential, type(_functional())))
+
+
+def pair(model, copy, replaced=()):
+    """Pairs the layers and variables of a model and its copy; Input layers have none.
+
+    Args:
+        model: A Keras 3 model or layer.
+        copy: Its copy.
+        replaced: Ids of layers of `model` that the copy has others for, and of those others.
+
+    Returns:
+        Pairs.
+
+    Raises:
+        ValueError: The two do not hold the same layers and variables.
+    """
+    walk = _Walk(model, replaced)
+    walk.layer(model, copy, model.name)
+    return Pairs(list(walk.layers.values()), list(walk.variables.values()))
+
+
+class _Walk:
+    """One walk through a model and its copy.
+
+    Attributes:
+        layers: {id of a layer: (layer, copy)}, in the order of Pairs.layers.
+        variables: {id of a variable: (variable, copy)}.
+    """
+
+    def __init__(self, model, replaced):
+        self.layers, self.variables = {}, {}
+        self._seeds, self._paths, self._sources = {}, {}, {}
+        self._model, self._replaced = model, set(replaced)
+
+    def layer(self, layer, copy, path):
+        """Pairs two layers and all that they hold."""
+        if not self._is_new(self.layers, layer, copy, path):
+            return
+        if type(layer).__name__ != type(copy).__name__ and not (is_graph(layer) and is_graph(copy)):
+            self._fail(f"{path} is a {type(copy).__name__}, expected {type(layer).__name__}")
+        if is_graph(layer):
+            self._layers_by_name(layer, copy, path)
+        ours, theirs = vars(layer), vars(copy)
+        for name, value in ours.items():
+            if name in theirs and name not in _own_attributes():
+                self._values(value, theirs[name], f"{path}/{name}", [])
+        self._rest(layer, copy, path)
+
+    def _layers_by_name(self, model, copy, path):
+        copies = {inner.name: inner for inner in copy.layers}
+        for inner in self._counted(model.layers):
+            if inner.name not in copies:
+                self._fail(f"{path} lacks the layer {inner.name!r}")
+            self.layer(inner, copies[inner.name], f"{path}/{inner.name}")
+
+    def _values(self, value, copy, path, around):
+        """Pairs what two attributes hold, or two elements of containers; `around` are those."""
+        if isinstance(value, keras.layers.Layer) and isinstance(copy, keras.layers.Layer):
+            if not {id(value), id(copy)} & self._replaced:
+                self.layer(value, copy, path)
+        elif isinstance(value, keras.Variable) and isinstance(copy, keras.Variable):
+            self._variable(value, copy, path)
+        elif isinstance(value, keras.random.SeedGenerator):
+            self._seed(value, copy, path)
+        elif any(value is one for one in around):
+            return  # A container that holds itself.
+        elif isinstance(value, dict) and isinstance(copy, dict):
+            for key in value.keys() & copy.keys():
+                self._values(value[key], copy[key], f"{path}/{key}", [*around, value])
+        elif isinstance(value, (list, tuple)) and isinstance(copy, (list, tuple)):
+            for k, pair_ in enumerate(zip(value, copy)):
+                self._values(*pair_, f"{path}/{k}", [*around, value])
+
+    def _rest(self, layer, copy, path):
+        """Pairs by position what no attribute leads to; the numbers must be the same."""
+        for what, names in _LISTS.items():
+            seen = {"layers": self.layers, "variables": self.variables}.get(what, self._seeds)
+            copied = {id(other) for _, other in seen.values()}
+            both = [
+                self._counted(sum((list(getattr(one, n)) for n in names), []))
+                for one in (layer, copy)
+            ]
+            if len(both[0]) != len(both[1]):
+                self._fail(f"{path} has {len(both[1])} {what} of its own, expected {len(both[0])}")
+            left = [one for one in both[0] if id(one) not in seen]
+            new = [one for one in both[1] if id(one) not in copied]
+            pair_up = {"layers": self.layer, "variables": self._variable}.get(what, self._seed)
+            for k, (one, other) in enumerate(zip(left, new)):
+                pair_up(one, other, f"{path}/{getattr(one, 'name', k)}")
+
+    def _counted(self, things):
+        """Without Input layers, of which a copy may have more: it does not share those of its models."""
+        return [
+            one
+            for one in things
+            if not isinstance(one, keras.layers.InputLayer) and id(one) not in self._replaced
+        ]
+
+    def _variable(self, variable, copy, path):
+        if self._is_new(self.variables, variable, copy, path) and variable.shape != copy.shape:
+            self._fail(f"{path} has the shape {copy.shape}, expected {variable.shape}")
+
+    def _seed(self, generator, copy, path):
+        if isinstance(copy, keras.random.SeedGenerator) and self._is_new(
+            self._seeds, generator, copy, path
+        ):
+            self._variable(generator.state, copy.state, f"{path}/state")
+
+    def _is_new(self, found, one, copy, path):
+        """Notes a pair; an error if one of the two belongs to another already."""
+        before = found.get(id(one))
+        if before is not None and before[1] is not copy:
+            raise ValueError(
+                f"convert: {self._paths[id(one)]} and {path} of {self._model.name!r} are one object, "
+                f"which the copy has twice, since a config does not tell: give each its own object, or do "
+                f"without a copy: {ACCELERATE}"
+            )
+        if before is None and self._sources.get(id(copy), one) is not one:
+            self._fail(
+                f"{self._paths[id(self._sources[id(copy)])]} and {path} are one object in it"
+            )
+        found[id(one)] = (one, copy)
+        self._paths.setdefault(id(one), path)
+        self._sources[id(copy)] = one
+        return before is None
+
+    def _fail(self, difference):
+        raise ValueError(
+            f"The copy of {self._model.name!r} through get_config and from_config differs from it: "
+            f"{difference}. If its class creates layers or weights when it is called, give it a build "
+            f"method, or do without a copy: {ACCELERATE}"
+        )
+
+
+@functools.cache
+def _functional():
+    inputs = keras.Input((1,))
+    return keras.Model(inputs, keras.layers.Identity()(inputs))
+
+
+@functools.cache
+def _own_attributes():
+    """Attributes that Keras itself gives layers and models: not what a class puts into them."""
+    sequential = keras.Sequential([keras.layers.Identity()])
+    return set().union(*map(vars, (keras.layers.Identity(), sequential, _functional())))
