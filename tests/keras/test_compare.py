@@ -191,12 +191,12 @@ def test_command_on_a_sequential_model(tmp_path, capsys):
 
 
 def test_errors_of_the_command_are_one_line(tmp_path, capsys):
-    stack = keras.Sequential([keras.Input((None, 3)), tf_rnn_ops.keras.CudnnLSTM(2)])
-    stack.save(tmp_path / "stack.keras")
+    peephole = keras.Sequential([keras.Input((None, 3)), tf_rnn_ops.keras.PeepholeLSTM(2)])
+    peephole.save(tmp_path / "peephole.keras")
     own = Own()
     own(np.ones((1, 2, 3), "float32"))
     own.save(tmp_path / "own.keras")
-    for name in ("none.keras", "stack.keras", "own.keras"):
+    for name in ("none.keras", "peephole.keras", "own.keras"):
         assert command.main([str(tmp_path / name), "--repeats", "1"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("python -m tf_rnn_ops.compare: ")

@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.tools.convert import convert, converted, refuse_layers_without_stock_twin
+from tf_rnn_ops.keras.tools.convert import convert, converted, check_counterparts
 from tf_rnn_ops.keras.tools.explain import Explanation, explain
 
 # The first call traces the graph, and the second may still allocate.
@@ -145,7 +145,7 @@ def compare(
 
 def _on_keras(model):
     """The model on Keras's layers, which may call functions of this package."""
-    refuse_layers_without_stock_twin(model)
+    check_counterparts(model)
     return converted(model, "keras")
 
 

@@ -7,6 +7,7 @@ import keras
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.tools import copying
+from tf_rnn_ops.keras.tools.stack_to_keras import STACKS, reason_against
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),
@@ -26,15 +27,20 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     """Copies a model with every LSTM, GRU, SimpleRNN and RNN replaced, wherever they are nested.
 
     The copy has the same structure, names, weights, states and seeds, and predicts the same. A
-    compiled model is compiled again with the same optimizer (with its state), loss and metrics. The
-    copy is made in the scope of the model's distribution strategy. The given model does not change,
-    but no other thread may train it in the meantime.
+    compiled model is compiled again with the same optimizer (with its state), loss and metrics, and so
+    are compiled models inside of it. The copy is made in the scope of the model's distribution
+    strategy. The given model does not change, but no other thread may train it in the meantime.
     Layers of other classes, subclasses of Keras's included, and an RNN with cells of other classes
     than Keras's stay what they are: see explain.
 
+    With to='keras' each CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu of a functional or
+    sequential model becomes the layers of Keras that compute the same: one for each of its layers,
+    under the name of the stack with _0, _1, ..., and Dropout between them. The initial and final states
+    and the lengths of a call keep their shapes. A stack that is given as `model` becomes a model.
+
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
-            that from_config can create anew.
+            that from_config can create again.
         to: 'tf_rnn_ops', or 'keras' for the way back.
 
     Returns:
@@ -42,16 +48,20 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
     Raises:
         TypeError: model is not a Keras 3 model or layer.
-        ValueError: to is unknown, the model, its optimizer or a metric cannot be copied, or to is
-            'keras' and a layer or a function of one is of this package, or a subclass of such, that
-            Keras does not have.
+        ValueError: to is unknown; the model, its optimizer or a metric cannot be copied; or to is
+            'keras' and a layer or a function is of this package, or a subclass of such, and Keras has
+            none that computes the same.
 
     Example:
         >>> import keras
         >>> import tf_rnn_ops.keras
         >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
         >>> type(tf_rnn_ops.keras.convert(model).layers[0]).__module__
-        'tf_rnn_ops.keras.layers'
+        'tf_rnn_ops.keras.layers.drop_in'
+        >>> stack = tf_rnn_ops.keras.CudnnLSTM(4, num_layers=2, name="stack")
+        >>> model = keras.Sequential([keras.Input((None, 3)), stack])
+        >>> [layer.name for layer in tf_rnn_ops.keras.convert(model, to="keras").layers]
+        ['stack_0', 'stack_1']
     """
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
@@ -61,30 +71,44 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     if to not in _CLASSES:
         raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
     if to == "keras":
-        refuse_layers_without_stock_twin(model)
-        _refuse_functions_of_this_package(model)
+        check_counterparts(model)
+        _check_functions(model)
     return converted(model, to)
 
 
 def converted(model, to):
     """As convert, of a model that can be converted; functions of this package stay where they are."""
-    return copying.copy_of(model, _CLASSES[to])
+    return copying.copy_of(model, _CLASSES[to], stacks=to == "keras")
 
 
-def refuse_layers_without_stock_twin(model):
+def check_counterparts(model):
+    """Raises ValueError for layers of this package that no layers of Keras can take the place of."""
+    replaceable = copying.stacks_that_are_replaceable(model)
     for layer in model._flatten_layers():
         cls = type(layer)
         # A user's subclass of ours needs this package as much.
         ours = any(base.__module__.split(".")[0] == _PACKAGE for base in cls.__mro__)
-        if ours and cls not in _CLASSES["keras"]:
+        if not ours or cls in _CLASSES["keras"]:
+            continue
+        if cls not in STACKS:
             raise ValueError(
                 f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in "
-                "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN and RNN, but no "
+                "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN, RNN and the stacks, but no "
                 "subclass of them."
+            )
+        if id(layer) not in replaceable:
+            raise ValueError(
+                f"The layer {layer.name!r} is a {cls.__name__} inside of a layer or a model of a class "
+                "of its own; to='keras' can convert stacks that are layers of functional and sequential "
+                "models only."
+            )
+        if reason := reason_against(layer):
+            raise ValueError(
+                f"The layer {layer.name!r} cannot become layers of Keras, since it {reason}."
             )
 
 
-def _refuse_functions_of_this_package(model):
+def _check_functions(model):
     for layer in model._flatten_layers():
         for argument in ("activation", "recurrent_activation"):
             function = getattr(layer, argument, None)

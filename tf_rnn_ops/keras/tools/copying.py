@@ -8,16 +8,18 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras.layers.drop_in import RNN
 from tf_rnn_ops.keras.path import eligibility
-from tf_rnn_ops.keras.tools import carry, pairs
+from tf_rnn_ops.keras.tools import carry, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
+from tf_rnn_ops.keras.tools.stack_to_keras import STACKS, KerasStack
 
 
-def copy_of(model, classes):
+def copy_of(model, classes, stacks):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
         model: A Keras 3 model or layer.
         classes: {class of a recurrent layer: its class in the copy}.
+        stacks: Whether to have layers of Keras in the place of each stack that is_replaceable.
 
     Returns:
         The copy, with the weights and all other state of the model.
@@ -26,23 +28,41 @@ def copy_of(model, classes):
         ValueError: No copy would be the same.
     """
     with _scope(model):
-        copy = _Copier(classes).copy(model)
+        copier = _Copier(classes, stacks)
+        copy = copier.copy(model)
+        if isinstance(copy, KerasStack):
+            return copier.model_of(copy)
         if model.built and not copy.built:
             copy.build_from_config(model.get_build_config())
-        found = pairs.pair(model, copy)
+        replaced = [one for stack in copier.stacks for one in (stack.stack, *stack.layers)]
+        found = pairs.pair(model, copy, map(id, replaced))
         carry.carry_state(found)
+        for stack in copier.stacks:
+            stack.carry_state()
         for one, other in reversed(found.layers):  # the models inside first
             if getattr(one, "compiled", False):
-                carry.recompile(one, other, found.twins())
+                recompile.recompile(one, other, found.variables, copier.stacks)
     return copy
 
 
-class _Copier:
-    """Copies layers, each of them once."""
+def stacks_that_are_replaceable(model):
+    """Ids of the stacks that copy_of can replace: `model` itself, or a layer of such models."""
+    if type(model) in STACKS:
+        return {id(model)}
+    inner = model.layers if _can_be_rebuilt(model) else []
+    return set().union(*map(stacks_that_are_replaceable, inner))
 
-    def __init__(self, classes):
-        self._classes = classes
-        self._copies = {}
+
+class _Copier:
+    """Copies layers, each of them once.
+
+    Attributes:
+        stacks: A list of KerasStack, one for each stack that was replaced.
+    """
+
+    def __init__(self, classes, stacks):
+        self._classes, self._replaces = classes, stacks
+        self._copies, self.stacks = {}, []
 
     def copy(self, layer):
         """The copy of a layer or model."""
@@ -53,6 +73,9 @@ class _Copier:
     def _new_copy(self, layer):
         if isinstance(layer, keras.layers.Lambda):
             return layer  # It has no weights, and Keras does not load functions from a config.
+        if self._replaces and type(layer) in STACKS:
+            self.stacks.append(KerasStack(layer))
+            return self.stacks[-1]
         if not _can_be_rebuilt(layer):
             return self._through_config(layer)
         if isinstance(layer, keras.Sequential):
@@ -66,9 +89,44 @@ class _Copier:
 
     def _sequential(self, model):
         copies = [self.copy(layer) for layer in model.layers]
-        if len(model._layers) > len(model.layers):  # `layers` leaves out the Input
-            copies.insert(0, _new_input(model._layers[0].output))
-        return type(model)(copies, name=model.name, trainable=model.trainable)
+        # `layers` leaves out the Input.
+        inputs = [_new_input(one.output) for one in model._layers[: -len(copies) or None]]
+        stacks = [copy for copy in copies if isinstance(copy, KerasStack)]
+        if all(stack.is_chain for stack in stacks):
+            copies = [
+                one
+                for copy in copies
+                for one in (copy.layers if isinstance(copy, KerasStack) else [copy])
+            ]
+            return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
+        if not inputs:
+            name = next(stack.stack.name for stack in stacks if not stack.is_chain)
+            raise ValueError(
+                f"The stack {name!r} becomes several layers of Keras that are no sequence, but the size "
+                f"of the input of {model.name!r} is not known: begin the model with a keras.Input."
+            )
+        x = inputs[0]
+        for copy in copies:
+            x = copy(x)
+        return keras.Model(inputs[0], x, name=model.name, trainable=model.trainable)
+
+    def model_of(self, stack):
+        """The model in the place of a stack that is no layer of a model."""
+        if not stack.stack.built:
+            if not stack.is_chain:
+                raise ValueError(
+                    f"The stack {stack.stack.name!r} becomes several layers of Keras that are no "
+                    "sequence, but the size of its input is not known: build it first."
+                )
+            return keras.Sequential(stack.layers, name=f"{stack.stack.name}_model")
+        shape = stack.stack.get_build_config()["input_shape"]
+        x = keras.Input(batch_shape=shape)
+        if stack.is_chain:
+            model = keras.Sequential([x, *stack.layers], name=f"{stack.stack.name}_model")
+        else:
+            model = keras.Model(x, stack(x), name=f"{stack.stack.name}_model")
+        stack.carry_state()
+        return model
 
     def _through_config(self, layer):
         copy = carry.through_config("layer", layer)

@@ -30,10 +30,6 @@ class Pairs(NamedTuple):
     layers: list
     variables: list
 
-    def twins(self):
-        """{id of a variable: its copy}."""
-        return {id(variable): copy for variable, copy in self.variables}
-
 
 def is_graph(layer):
     """Whether it is a sequential or functional model, whose layers have names of their own."""

@@ -1,0 +1,325 @@
+"""convert(to="keras") of stacks: layers of Keras with the same weights and outputs, or one sentence."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras
+from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, convert
+
+MODES = {"lstm": CudnnLSTM, "gru": CudnnGRU, "rnn_tanh": CudnnRNNTanh, "rnn_relu": CudnnRNNRelu}
+BATCH, TIME, INPUTS, UNITS = 4, 6, 3, 4
+LENGTHS = np.array([6, 4, 0, 1])
+
+
+@pytest.fixture
+def x(rng):
+    """Rows of LENGTHS valid steps, for a Masking layer."""
+    x = rng.normal(size=(BATCH, TIME, INPUTS)).astype("float32")
+    return x * (np.arange(TIME) < LENGTHS[:, None])[:, :, None]
+
+
+def randomize(model, rng):
+    model.set_weights([rng.uniform(-0.5, 0.5, size=w.shape) for w in model.get_weights()])
+    return model
+
+
+def in_keras(model):
+    """The converted model, which Keras can load without this package."""
+    copy = convert(model, to="keras")
+    assert "tf_rnn_ops" not in copy.to_json()
+    return copy
+
+
+def assert_same(got, want):
+    got, want = keras.tree.flatten(got), keras.tree.flatten(want)
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
+@pytest.mark.parametrize("mode", MODES)
+def test_masks_directions_and_states(mode, direction, x, rng):
+    for num_layers, backwards, sequences, state in itertools.product((1, 2), *[(False, True)] * 3):
+        inputs = keras.Input((None, INPUTS))
+        stack = MODES[mode](
+            UNITS,
+            num_layers=num_layers,
+            direction=direction,
+            go_backwards=backwards,
+            return_sequences=sequences,
+            return_state=state,
+        )
+        model = keras.Model(inputs, stack(keras.layers.Masking()(inputs)))
+        randomize(model, rng)
+        copy = in_keras(model)
+        assert_same(copy(x), model(x))
+
+
+@pytest.mark.parametrize("sequences", [False, True])
+@pytest.mark.parametrize("lengths_dtype", ["int32", "float32"])
+@pytest.mark.parametrize("mode", ["lstm", "gru"])
+def test_lengths_and_initial_states(mode, lengths_dtype, sequences, x, rng):
+    count = 2 if mode == "lstm" else 1
+    shape = (4, UNITS)  # of 2 layers in 2 directions
+    inputs = [
+        keras.Input((None, INPUTS)),
+        keras.Input((), dtype=lengths_dtype),
+        *[keras.Input(shape) for _ in range(count)],
+    ]
+    stack = MODES[mode](UNITS, num_layers=2, direction="bidirectional", return_sequences=sequences)
+    y = stack(inputs[0], initial_state=inputs[2:], sequence_lengths=inputs[1])
+    # It would average over valid steps alone if it got a mask.
+    outputs = [y, keras.layers.GlobalAveragePooling1D()(y)] if sequences else [y]
+    model = randomize(keras.Model(inputs, outputs), rng)
+    states = [rng.normal(size=(BATCH, *shape)).astype("float32") for _ in range(count)]
+    given = [x, LENGTHS.astype(lengths_dtype), *states]
+    assert_same(in_keras(model)(given), model(given))
+
+
+def test_initial_states_of_rows_without_a_valid_step(x, rng):
+    inputs = [keras.Input((None, INPUTS)), keras.Input((2, UNITS))]
+    masked = keras.layers.Masking()(inputs[0])
+    stack = CudnnGRU(UNITS, num_layers=2)
+    model = randomize(keras.Model(inputs, stack(masked, initial_state=inputs[1])), rng)
+    given = [x, rng.normal(size=(BATCH, 2, UNITS)).astype("float32")]
+    assert_same(in_keras(model)(given), model(given))
+
+
+@pytest.mark.parametrize("sequences", [False, True])
+@pytest.mark.parametrize("state", [False, True])
+def test_states_that_stay(state, sequences, x, rng):
+    stack = CudnnLSTM(
+        UNITS,
+        num_layers=2,
+        direction="bidirectional",
+        stateful=True,
+        return_sequences=sequences,
+        return_state=state,
+    )
+    model = keras.Sequential(
+        [keras.Input(batch_shape=(BATCH, None, INPUTS)), keras.layers.Masking(), stack]
+    )
+    randomize(model, rng)
+    model(x)
+    copy = in_keras(model)
+    for _ in range(2):
+        assert_same(copy(x), model(x))
+
+
+def test_a_sequential_model_stays_one(x, rng):
+    model = keras.Sequential(
+        [
+            keras.Input((None, INPUTS)),
+            CudnnLSTM(UNITS, num_layers=3, return_sequences=True, dropout=0.25, seed=7, name="s"),
+            CudnnGRU(UNITS, use_bias=False, direction="bidirectional", name="t"),
+            keras.layers.Dense(1),
+        ]
+    )
+    randomize(model, rng)
+    stack = model.get_layer("t")
+    stack.set_weights([convert_biases_to_zero(stack)])
+    copy = in_keras(model)
+    assert type(copy) is keras.Sequential
+    assert [type(layer).__name__ for layer in copy.layers] == [
+        *["LSTM", "Dropout", "LSTM", "Dropout", "LSTM"],
+        *["Bidirectional", "Dense"],
+    ]
+    assert [layer.name for layer in copy.layers[:2]] == ["s_0", "s_dropout_0"]
+    assert copy.layers[1].rate == 0.25 and copy.layers[1].seed != copy.layers[3].seed
+    assert copy.get_layer("t").forward_layer.use_bias is False
+    assert_same(copy(x), model(x))
+
+
+def convert_biases_to_zero(stack):
+    params = stack.params.numpy()
+    params[stack.layout.biases[0].offset :] = 0
+    return params
+
+
+def test_dropout_between_layers(rng):
+    """Ones through identities: each output is 0 or 1/(1 - rate), in the share of the rate."""
+    model = keras.Sequential(
+        [
+            keras.Input((1, 64)),
+            CudnnRNNRelu(64, num_layers=2, dropout=0.25, kernel_initializer="identity"),
+        ]
+    )
+    y = in_keras(model)(np.ones((64, 1, 64), "float32"), training=True).numpy()
+    assert set(np.unique(y.round(5))) == {0, np.float32(1 / 0.75).round(5)}
+    assert abs(np.mean(y == 0) - 0.25) < 0.03
+
+
+def test_where_a_sequence_of_layers_does_not_do(x, rng):
+    model = keras.Sequential(
+        [keras.Input((None, INPUTS)), CudnnLSTM(UNITS, num_layers=2, go_backwards=True)]
+    )
+    randomize(model, rng)
+    copy = in_keras(model)
+    assert_same(copy(x), model(x))
+    assert copy.input_shape == model.input_shape and copy.name == model.name
+    unbuilt = keras.Sequential([CudnnLSTM(UNITS, num_layers=2, go_backwards=True)])
+    with pytest.raises(ValueError, match="begin the model with a keras.Input"):
+        convert(unbuilt, to="keras")
+
+
+def test_shared_stacks_and_nested_models(x, rng):
+    inputs = keras.Input((None, INPUTS))
+    shared = CudnnGRU(INPUTS, num_layers=2, return_sequences=True, name="shared")
+    inner = keras.Model(inputs, shared(shared(inputs)), name="inner")
+    last = keras.Sequential([CudnnLSTM(UNITS, direction="bidirectional")], name="last")
+    model = randomize(keras.Model(inputs, last(inner(inputs))), rng)
+    copy = in_keras(model)
+    assert [layer.name for layer in copy.layers[1:]] == ["inner", "last"]
+    assert len(copy.get_layer("inner").layers) == 3
+    assert_same(copy(x), model(x))
+
+
+def test_regularizers_constraints_and_flags(x, rng):
+    stack = CudnnLSTM(
+        UNITS,
+        num_layers=2,
+        kernel_regularizer="l2",
+        recurrent_regularizer=keras.regularizers.L1(0.1),
+        bias_regularizer="l2",
+        kernel_constraint="non_neg",
+        recurrent_constraint=keras.constraints.MaxNorm(0.5, axis=0),
+        dtype="mixed_bfloat16",
+    )
+    model = randomize(keras.Sequential([keras.Input((None, INPUTS)), stack]), rng)
+    copy = in_keras(model)
+    np.testing.assert_allclose(float(sum(copy.losses)), float(sum(model.losses)), rtol=1e-6)
+    assert copy.layers[0].dtype_policy.name == "mixed_bfloat16"
+    for layer in copy.layers:
+        assert layer.cell.kernel.constraint.get_config() == {}
+        assert layer.cell.recurrent_kernel.constraint.max_value == 0.5
+    stack.trainable = False
+    assert in_keras(model).trainable_variables == []
+
+
+def test_a_stack_alone(x, rng):
+    stack = CudnnLSTM(UNITS, num_layers=2, return_sequences=True, return_state=True)
+    stack.build((None, None, INPUTS))
+    assert_same(in_keras(stack)(x), stack(x))
+    chain = CudnnGRU(UNITS)
+    copy = convert(chain, to="keras")
+    assert not chain.built and type(copy) is keras.Sequential and copy(x).shape == (BATCH, UNITS)
+    with pytest.raises(ValueError, match="the size of its input is not known: build it first"):
+        convert(CudnnGRU(UNITS, return_state=True), to="keras")
+
+
+OPTIMIZERS = {
+    "adam": lambda: keras.optimizers.Adam(0.05, amsgrad=True),
+    "sgd": lambda: keras.optimizers.SGD(0.05, momentum=0.9, use_ema=True),
+    "scaled": lambda: keras.optimizers.LossScaleOptimizer(
+        keras.optimizers.RMSprop(0.01, momentum=0.5, centered=True)
+    ),
+    "accumulated": lambda: keras.optimizers.AdamW(0.05, gradient_accumulation_steps=2),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_training_goes_on(name, x, rng):
+    """Of stacks whose biases Keras's layers have too: the others have one bias where these have two."""
+    model = keras.Sequential(
+        [
+            keras.Input((None, INPUTS)),
+            CudnnGRU(UNITS, num_layers=2, direction="bidirectional", return_sequences=True),
+            CudnnLSTM(UNITS, use_bias=False),
+            keras.layers.Dense(1),
+        ]
+    )
+    optimizer = OPTIMIZERS[name]()
+    exclude = getattr(optimizer, "exclude_from_weight_decay", None)
+    if name == "accumulated":
+        exclude(var_list=[model.layers[0].params])
+    model.compile(optimizer, "mse", run_eagerly=True)
+    y = rng.normal(size=(BATCH, 1)).astype("float32")
+    model.fit(x, y, epochs=3, verbose=0)
+    copy = in_keras(model)
+    assert int(copy.optimizer.iterations) == int(model.optimizer.iterations)
+    for one in (model, copy):
+        one.fit(x, y, epochs=3, verbose=0)
+    np.testing.assert_allclose(copy(x), model(x), atol=1e-4)
+
+
+def test_slots_of_the_two_biases(x, rng):
+    """Both have one gradient, which is that of their sum."""
+    model = keras.Sequential([keras.Input((None, INPUTS)), CudnnLSTM(UNITS)])
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9, use_ema=True), "mse", run_eagerly=True)
+    model.fit(x, rng.normal(size=(BATCH, UNITS)), verbose=0)
+    copy = in_keras(model)
+    layout = model.layers[0].layout
+    for name, combine in (("momentums", np.add), ("_model_variables_moving_average", None)):
+        (slot,) = getattr(model.optimizer, name)
+        biases = np.reshape(layout.unpack(slot.numpy())[1], (2, 4 * UNITS))
+        want = biases[0] if combine else biases.sum(0)
+        np.testing.assert_allclose(getattr(copy.optimizer, name)[2], want, atol=1e-7)
+
+
+def test_an_optimizer_that_cannot_be_divided(x):
+    model = keras.Sequential([keras.Input((None, INPUTS)), CudnnLSTM(UNITS, name="s")])
+    model.compile("adafactor", "mse", run_eagerly=True)
+    model.fit(x, np.ones((BATCH, UNITS)), verbose=0)
+    with pytest.raises(
+        ValueError, match="keeps for the stack 's' cannot be divided .* compile=False"
+    ):
+        convert(model, to="keras")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"num_proj": 2}, "has num_proj=2; Keras has no LSTM with a projection"),
+        ({"input_mode": "auto_select"}, "has input_mode='auto_select' and no input weights"),
+        ({"time_major": True}, "has time_major=True"),
+        ({"bias_constraint": "non_neg"}, "has a bias_constraint for each of its two biases"),
+        ({"num_layers": 2, "dropout": 1}, "has dropout=1"),
+    ],
+)
+def test_what_keras_does_not_have(arguments, reason):
+    model = keras.Sequential([keras.Input((6, UNITS)), CudnnLSTM(UNITS, name="s", **arguments)])
+    with pytest.raises(
+        ValueError, match=f"layer 's' cannot become layers of Keras, since it {reason}"
+    ):
+        convert(model, to="keras")
+
+
+def test_stacks_that_other_layers_hold():
+    class Mine(CudnnLSTM):
+        pass
+
+    class Model(keras.Model):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.stack = CudnnLSTM(2)
+
+    wrapped = keras.layers.Bidirectional(CudnnLSTM(2))
+    for model in (Model(), wrapped, keras.Sequential([keras.Input((6, 3)), wrapped])):
+        with pytest.raises(ValueError, match="a CudnnLSTM inside of a layer or a model of a class"):
+            convert(model, to="keras")
+    with pytest.raises(ValueError, match="is a Mine, .* but no subclass of them"):
+        convert(keras.Sequential([Mine(2)]), to="keras")
+
+
+def test_a_call_with_a_dropout_seed():
+    inputs = [keras.Input((6, 3)), keras.Input(batch_shape=(2,), dtype="int32")]
+    stack = CudnnLSTM(2, num_layers=2, dropout=0.5)
+    model = keras.Model(inputs, stack(inputs[0], dropout_seed=inputs[1]))
+    with pytest.raises(ValueError, match="is called with a dropout_seed"):
+        convert(model, to="keras")
+
+
+def test_the_file(x, rng, tmp_path):
+    inputs = [keras.Input((None, INPUTS)), keras.Input((), dtype="int32")]
+    y, *states = CudnnLSTM(UNITS, num_layers=2, return_state=True)(
+        inputs[0], sequence_lengths=inputs[1]
+    )
+    model = randomize(keras.Model(inputs, [y, *states]), rng)
+    in_keras(model).save(tmp_path / "model.keras")
+    copy = keras.saving.load_model(tmp_path / "model.keras", custom_objects={})
+    assert_same(copy([x, LENGTHS]), model([x, LENGTHS]))
+    again = tf_rnn_ops.keras.convert(copy)
+    assert_same(again([x, LENGTHS]), model([x, LENGTHS]))

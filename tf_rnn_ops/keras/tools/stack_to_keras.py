@@ -1,0 +1,318 @@
+"""The layers of Keras that compute what a stack does."""
+
+import inspect
+
+import keras
+import numpy as np
+
+from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.params import to_keras
+
+STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
+
+# For each rnn_mode the class, and the arguments that make it compute the same.
+_CLASSES = {
+    "lstm": (keras.layers.LSTM, {}),
+    "gru": (keras.layers.GRU, {"reset_after": True}),
+    "rnn_tanh": (keras.layers.SimpleRNN, {"activation": "tanh"}),
+    "rnn_relu": (keras.layers.SimpleRNN, {"activation": "relu"}),
+}
+_SAME_ARGUMENTS = (
+    *("units", "use_bias", "stateful", "kernel_initializer", "recurrent_initializer"),
+    *("bias_initializer", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
+    *("kernel_constraint", "recurrent_constraint", "dtype"),
+)
+
+
+def reason_against(stack):
+    """Tells why no layers of Keras compute what a stack does.
+
+    Args:
+        stack: A layer of one of STACKS.
+
+    Returns:
+        The rest of a sentence about the layer, or None if there are such layers.
+    """
+    layout = stack.layout if stack.built else stack._make_layout(stack.units)
+    if layout.num_proj:
+        return f"has num_proj={layout.num_proj}; Keras has no LSTM with a projection"
+    if layout.input_mode == "skip_input":
+        return (
+            f"has input_mode={stack.input_mode!r} and no input weights in its first layer, as Keras's "
+            "layers have; tf_rnn_ops.params.to_keras makes identity matrices of them"
+        )
+    if stack.time_major:
+        return "has time_major=True; Keras's layers take the batch first"
+    if stack.bias_constraint is not None:
+        return (
+            "has a bias_constraint for each of its two biases; Keras's layers constrain their sum"
+        )
+    if stack.seed_generator is not None and stack.dropout == 1:
+        return "has dropout=1, which Keras's Dropout does not take"
+    return None
+
+
+class KerasStack:
+    """The layers in the place of a stack; called as the stack is, with symbolic tensors.
+
+    Level k holds the layers of Keras for layer k of the stack: one layer, a Bidirectional one, or two for
+    the two directions, where Bidirectional does not do what is needed.
+
+    Attributes:
+        stack: The stack.
+        levels: A list of lists of layers.
+        dropouts: The Dropout layers between the levels; empty without dropout.
+    """
+
+    def __init__(self, stack):
+        """Creates the layers, which are not built yet.
+
+        Args:
+            stack: A layer of one of STACKS without a reason_against.
+        """
+        self.stack = stack
+        self._with_states = stack.return_state or (stack.stateful and not stack.return_sequences)
+        self._both = stack.direction == "bidirectional"
+        # WHY not stateful: Bidirectional of Keras 3.15 fails for a mask if it returns states it keeps.
+        self._in_two = stack.go_backwards or (stack.stateful and self._with_states)
+        self.levels = [self._level(k) for k in range(stack.num_layers)]
+        self.dropouts = []
+        if stack.seed_generator is not None:
+            self.dropouts = [self._dropout(k) for k in range(stack.num_layers - 1)]
+        self._names = 0
+
+    @property
+    def layers(self):
+        """All layers in the order in which they run."""
+        found = list(self.levels[0])
+        for dropout, level in zip(self.dropouts or [None] * len(self.levels), self.levels[1:]):
+            found += [*([] if dropout is None else [dropout]), *level]
+        return found
+
+    @property
+    def is_chain(self):
+        """Whether calling one layer after the other, with one tensor each, computes the same."""
+        backwards = self.stack.go_backwards and len(self.cells) > 1
+        return not (backwards or self._with_states)
+
+    @property
+    def cells(self):
+        """The recurrent layers: element k*D + d is of layer k and direction d."""
+        return [
+            one
+            for level in self.levels
+            for layer in level
+            for one in (
+                [layer.forward_layer, layer.backward_layer]
+                if isinstance(layer, keras.layers.Bidirectional)
+                else [layer]
+            )
+        ]
+
+    def __call__(self, *args, **kwargs):
+        """Calls the layers.
+
+        Args:
+            *args: As the stack's.
+            **kwargs: As the stack's.
+
+        Returns:
+            What the stack returns.
+
+        Raises:
+            ValueError: The call has a dropout_seed, which Keras's layers do not take.
+        """
+        stack = self.stack
+        given = inspect.signature(stack.call).bind(*args, **kwargs).arguments
+        if given.get("dropout_seed") is not None:
+            raise ValueError(
+                f"The layer {stack.name!r} is called with a dropout_seed, which Keras's Dropout does "
+                "not take."
+            )
+        x = given["inputs"]
+        lengths, mask = given.get("sequence_lengths"), given.get("mask")
+        if lengths is not None:
+            mask = self._mask_of_lengths(x, lengths)
+        elif mask is None:
+            mask = getattr(x, "_keras_mask", None)
+        if mask is not None and len(mask.shape) == 3:
+            mask = self._op(keras.ops.squeeze, mask, axis=2)
+        call = {"mask": mask, "training": given.get("training")}
+        call = {name: value for name, value in call.items() if value is not None}
+        initial = self._initial_states(given.get("initial_state"))
+        states = []
+        for k in range(len(self.levels)):
+            x, new = self._run_level(k, x, initial, call)
+            states += new
+            if k < len(self.dropouts):
+                x = self.dropouts[k](
+                    x, **({"training": call["training"]} if "training" in call else {})
+                )
+        if stack.return_sequences:
+            # Keras's layers hand on the mask that they got, and the stack does so with its own only.
+            x = x if lengths is None else self._op(keras.ops.multiply, x, 1)
+        else:
+            x = self._last(x, states, initial, mask)
+        if not stack.return_state:
+            return x
+        return x, *(self._op(keras.ops.stack, list(each), axis=1) for each in zip(*states))
+
+    def _level(self, k):
+        stack, config = self.stack, self.stack.get_config()
+        cls, arguments = _CLASSES[stack.rnn_mode]
+        sequences = stack.return_sequences or k + 1 < stack.num_layers
+        arguments = {
+            **arguments,
+            **{name: config[name] for name in _SAME_ARGUMENTS},
+            **({"unit_forget_bias": stack.unit_forget_bias} if stack.rnn_mode == "lstm" else {}),
+            "return_sequences": sequences,
+            "return_state": self._with_states,
+            "zero_output_for_mask": sequences,
+            "trainable": stack.trainable,
+        }
+        name = stack.name if stack.num_layers == 1 else f"{stack.name}_{k}"
+        if not self._both:
+            return [cls(**arguments, go_backwards=stack.go_backwards, name=name)]
+        if self._in_two:
+            backwards = stack.go_backwards
+            return [
+                cls(**arguments, go_backwards=backwards, name=f"forward_{name}"),
+                cls(**arguments, go_backwards=not backwards, name=f"backward_{name}"),
+            ]
+        options = {option: arguments[option] for option in ("dtype", "trainable")}
+        return [keras.layers.Bidirectional(cls(**arguments, name=name), name=name, **options)]
+
+    def _dropout(self, k):
+        seed = self.stack.get_config()["seed"]
+        seed = seed + k if isinstance(seed, int) else None
+        config = self.stack.get_config()
+        name = f"{self.stack.name}_dropout_{k}"
+        return keras.layers.Dropout(self.stack.dropout, seed=seed, dtype=config["dtype"], name=name)
+
+    def _op(self, function, *args, **kwargs):
+        """Calls a function of keras.ops under a name that is the stack's own."""
+        result = function(*args, **kwargs)
+        if not isinstance(result, keras.KerasTensor):
+            return result  # of constants
+        operation = result._keras_history.operation
+        operation.name = f"{self.stack.name}_{operation.name}_{self._names}"
+        self._names += 1
+        return result
+
+    def _mask_of_lengths(self, x, lengths):
+        """True in the valid steps; without the number of steps, which a graph need not know."""
+        if not isinstance(lengths, keras.KerasTensor):
+            lengths = np.asarray(lengths)
+        ones = self._op(keras.ops.take, x, 0, axis=2)
+        ones = self._op(keras.ops.ones_like, ones, dtype="int32")
+        steps = self._op(keras.ops.cumsum, ones, axis=1)
+        if isinstance(lengths, keras.KerasTensor):
+            lengths = self._op(keras.ops.expand_dims, lengths, axis=1)
+        else:
+            lengths = lengths[:, None]
+        return self._op(keras.ops.less_equal, steps, lengths)
+
+    def _initial_states(self, given):
+        """The initial states of each cell, or None."""
+        if given is None:
+            return None
+        given = given if isinstance(given, (list, tuple)) else [given]
+        return [
+            [self._op(keras.ops.take, state, k, axis=1) for state in given]
+            for k in range(self.stack.num_layers * self.stack.num_directions)
+        ]
+
+    def _run_level(self, k, x, initial, call):
+        """The output of a level, and the final states of its cells if they are returned."""
+        level, directions = self.levels[k], self.stack.num_directions
+        own = None if initial is None else initial[k * directions : (k + 1) * directions]
+        if len(level) == 1:
+            begin = {} if own is None else {"initial_state": sum(own, [])}
+            y, new = self._split(level[0](x, **begin, **call), directions)
+            if self.stack.go_backwards and k + 1 < len(self.levels):
+                y = self._flip(y)
+            return y, new
+        results = [
+            self._split(layer(x, **({} if own is None else {"initial_state": own[d]}), **call), 1)
+            for d, layer in enumerate(level)
+        ]
+        sequences = level[0].return_sequences
+        y = [
+            self._flip(y) if sequences and layer.go_backwards else y
+            for layer, (y, _) in zip(level, results)
+        ]
+        y = self._op(keras.ops.concatenate, y, axis=-1)
+        if self.stack.go_backwards and sequences and k + 1 == len(self.levels):
+            y = self._flip(y)
+        return y, results[0][1] + results[1][1]
+
+    def _split(self, result, directions):
+        """The output of a layer, and its states by direction."""
+        if not self._with_states:
+            return result, []
+        y, *states = result
+        count = len(states) // directions
+        return y, [states[count * d : count * (d + 1)] for d in range(directions)]
+
+    def _flip(self, x):
+        return self._op(keras.ops.flip, x, axis=1)
+
+    def _last(self, x, states, initial, mask):
+        """The last output; in a row without a valid step the initial state, where Keras has 0."""
+        if mask is None:
+            return x
+        final = [state[0] for state in states[-self.stack.num_directions :]]
+        if not final and initial is not None:
+            before = [state[0] for state in initial[-self.stack.num_directions :]]
+            before = (
+                before[0] if len(before) == 1 else self._op(keras.ops.concatenate, before, axis=-1)
+            )
+            steps = self._op(keras.ops.any, mask, axis=1, keepdims=True)
+            return self._op(keras.ops.where, steps, x, before)
+        if not final:
+            return x
+        return final[0] if len(final) == 1 else self._op(keras.ops.concatenate, final, axis=-1)
+
+    def carry_state(self):
+        """Gives the layers the weights, the recurrent states and the flag of the stack."""
+        stack = self.stack
+        if stack.built:
+            for variable, value in zip(self.variables, self.split(stack.params)):
+                variable.assign(value)
+        for k, layer in enumerate(self.cells):
+            for state, of_stack in zip(layer.states or (), stack.states or ()):
+                state.assign(of_stack[:, k])
+        if stack.built and not stack.params.trainable:
+            for layer in self.layers:
+                layer.trainable = False
+
+    @property
+    def variables(self):
+        """The weights of all cells."""
+        return [variable for layer in self.cells for variable in layer.weights]
+
+    def split(self, buffer, summed=True):
+        """Values for `variables` from a buffer in the layout of the stack's weight.
+
+        Args:
+            buffer: The buffer.
+            summed: Whether Keras's one bias is the sum of the two in the buffer, as for weights. If
+                not, it is the first, as for the slots of an optimizer, which are the same for both.
+
+        Returns:
+            A list of arrays.
+        """
+        layout, buffer = self.stack.layout, keras.ops.convert_to_numpy(buffer).copy()
+        if not summed:
+            for block in layout.biases:
+                if not self.stack.use_bias or (
+                    block.source == "recurrent" and stack_has_sum(layout)
+                ):
+                    buffer[block.offset : block.end] = 0
+        levels = to_keras(layout, buffer, use_bias=self.stack.use_bias)
+        return [array for level in levels for array in level]
+
+
+def stack_has_sum(layout):
+    """Whether a layer of Keras has one bias where the buffer has two; a GRU of Keras has both."""
+    return layout.rnn_mode != "gru"
