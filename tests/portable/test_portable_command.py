@@ -43,6 +43,23 @@ def test_on_a_graph(frozen, suffix, capsys):
     assert "CudnnRNNV3" not in graphs.ops_in(command._read(target))
 
 
+def test_names_of_nodes_mean_their_first_tensors(frozen, capsys):
+    with np.load(frozen / "inputs.npz") as file:
+        arrays = {name.removesuffix(":0"): array for name, array in file.items()}
+    assert not any(":" in name for name in arrays)
+    np.savez(frozen / "nodes.npz", **arrays)
+    arguments = [
+        frozen / "graph.pb",
+        frozen / "new.pb",
+        "--inputs",
+        frozen / "nodes.npz",
+        "--outputs",
+    ]
+    names = [name.removesuffix(":0") for name in graphs.OUTPUTS]
+    assert command.main([str(a) for a in [*arguments, *names]]) == 0
+    assert capsys.readouterr().out.count(": ok") == len(names)
+
+
 def test_status_of_a_kept_node(tmp_path, rng, capsys):
     case = cases.rnn_case(RnnSpec("lstm", 2, 5, 3), 4, 3, rng, "float32")
     graph_def, _ = graphs.graph_of("CudnnRNNV3", case, dropout=0.5)

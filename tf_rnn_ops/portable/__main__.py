@@ -10,9 +10,10 @@ import numpy as np
 
 EPILOG = """
 SOURCE is the folder of a SavedModel, or a file with a GraphDef (.pb, or .pbtxt for text). The check
-runs the signatures of both SavedModels on random numbers, or on the arrays of --inputs. A GraphDef
-has no signatures: without --outputs it is not checked, and --inputs has to feed its placeholders. The
-exit status is 1 if a node was kept or the results differ.
+runs the signatures of both SavedModels on random numbers, or on the arrays of --inputs, which have the
+names of the arguments. A GraphDef has no signatures: without --outputs it is not checked, and the arrays
+of --inputs have the names of its placeholders. In both, "x" means the tensor "x:0". The exit status is 1
+if a node was kept or the results differ.
 """
 
 
@@ -51,7 +52,10 @@ def main(argv=None):
         "--inputs", type=pathlib.Path, metavar="FILE.npz", help="arrays to run the models on"
     )
     parser.add_argument(
-        "--outputs", nargs="+", metavar="TENSOR", help="of a GraphDef: the tensors to compare"
+        "--outputs",
+        nargs="+",
+        metavar="TENSOR",
+        help="of a GraphDef: the tensors to compare",
     )
     options = parser.parse_args(argv)
     from tf_rnn_ops import portable
@@ -120,11 +124,16 @@ def _rewrite_file(portable, options, how, inputs):
     result, report = portable.rewrite_graph_def(graph_def, **how)
     with _target.whole(options.target) as unfinished:
         if options.outputs and not options.no_check:
-            report.compared = portable.check_graph_def(
-                graph_def, result, inputs or {}, options.outputs
-            )
+            feeds = {_tensor_name(name): array for name, array in (inputs or {}).items()}
+            outputs = [_tensor_name(name) for name in options.outputs]
+            report.compared = portable.check_graph_def(graph_def, result, feeds, outputs)
         _write(unfinished, result)
     return report
+
+
+def _tensor_name(name):
+    """The name of a tensor, of which that of a node means the first."""
+    return name if ":" in name else f"{name}:0"
 
 
 def _is_text(path):
