@@ -19,6 +19,9 @@ if _loader.unavailable() is None:
     from tf_rnn_ops.autodiff import gradients as _gradients  # noqa: F401
     from tf_rnn_ops.autodiff import second_gradients as _second_gradients  # noqa: F401
     from tf_rnn_ops.autodiff import vectorized as _vectorized  # noqa: F401
+    from tf_rnn_ops.native import flops as _flops
+
+    _flops.register()
 
     if (_reason := _xla.unavailable()) and pathlib.Path(_xla.library_path()).exists():
         warnings.warn(f"{_reason} Without it XLA cannot compile the ops.", stacklevel=2)
@@ -31,10 +34,10 @@ else:
 from tf_rnn_ops import raw_ops  # noqa: E402
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import contrib, info, keras, params, plain, portable
+    from tf_rnn_ops import compare, contrib, info, keras, params, plain, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
-_SUBMODULES = ("contrib", "info", "keras", "params", "plain", "portable", "raw_ops")
+_SUBMODULES = ("compare", "contrib", "info", "keras", "params", "plain", "portable", "raw_ops")
 
 
 def get_lib() -> str:
@@ -100,6 +103,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "__version__",
+    "compare",
     "contrib",
     "cpu_isa",
     "enable_block_cell_gradients",

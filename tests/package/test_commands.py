@@ -1,8 +1,12 @@
-"""Arguments of `python -m tf_rnn_ops.compare` and `python -m tf_rnn_ops.info`."""
+"""`python -m tf_rnn_ops`, and the arguments of its commands compare and info."""
+
+import pathlib
 
 import numpy as np
 import pytest
 
+import tf_rnn_ops
+from tf_rnn_ops import __main__ as commands
 from tf_rnn_ops import compare, info
 
 
@@ -59,3 +63,24 @@ def test_info_takes_help_and_nothing_else(capsys):
     with pytest.raises(SystemExit, match="2"):
         info.main(["--typo"])
     assert "unrecognized arguments: --typo" in capsys.readouterr().err
+
+
+def test_the_list_of_commands(capsys):
+    folder = pathlib.Path(tf_rnn_ops.__file__).parent
+    found = {
+        path.parent.name if path.stem == "__main__" else path.stem
+        for path in folder.rglob("*.py")
+        if path.parent != folder or path.stem != "__main__"
+        if '__name__ == "__main__"' in path.read_text()
+    }
+    assert commands.main() == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert {line.split()[2].removeprefix("tf_rnn_ops.") for line in lines} == found
+    assert all(line.startswith("  python -m tf_rnn_ops.") for line in lines)
+    with pytest.raises(SystemExit, match="2"):
+        commands.main(["info"])
+
+
+def test_commands_are_attributes_of_the_package():
+    assert tf_rnn_ops.compare is compare and tf_rnn_ops.info is info
+    assert {"compare", "info"} <= {*dir(tf_rnn_ops)} & {*tf_rnn_ops.__all__}

@@ -94,6 +94,7 @@ CC_RULES = {
 ANY = None
 PY_RULES = {
     "__init__": (ANY, {"numpy", "tensorflow"}),
+    "__main__": (set(), set()),
     "native": ({"autodiff"}, {"numpy", "tensorflow"}),
     "_initializers": (set(), set()),
     "_seeds": (set(), {"keras", "numpy", "tensorflow"}),

@@ -1,0 +1,79 @@
+"""Operation counts for TensorFlow's profiler (tf.compat.v1.profiler, float_operation).
+
+As TensorFlow counts a MatMul: two for each product of an input or a state with a weight. Activations and
+other work on single values are left out. Backward has twice the products of forward. A shape that the
+graph does not know raises ValueError, and the profiler then counts nothing, as for TensorFlow's own ops.
+"""
+
+import contextlib
+import math
+
+from tensorflow.python.framework import ops
+
+_GATES = {"lstm": 4, "gru": 3}
+_MATRICES = ("kernel", "recurrent_kernel", "projection")
+
+# TensorFlow's own ops, which have no counts, run on our kernels too.
+_CUDNN = ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "TfRnnOps>CudnnRNNV3")
+_CUDNN_BACKPROP = (
+    *("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3"),
+    "TfRnnOps>CudnnRNNBackpropV3",
+)
+
+
+def register():
+    """Registers the counts of all ops that multiply matrices; calling it again changes nothing."""
+    for count, times, names in (
+        (_layer, 1, ("TfRnnOps>LayerRNN", "TfRnnOps>LayerRNNPacked", "TfRnnOps>LinearRecurrence")),
+        (_layer, 2, ("TfRnnOps>LayerRNNBackprop",)),
+        (_cudnn, 1, (*_CUDNN, "TfRnnOps>StatelessCudnnRNNV3", "TfRnnOps>CudnnRNNV3Packed")),
+        (_cudnn, 2, _CUDNN_BACKPROP),
+        (_block, 1, ("BlockLSTM", "BlockLSTMV2", "TfRnnOps>BlockLSTMV2")),
+        (_block, 2, ("BlockLSTMGrad", "BlockLSTMGradV2", "TfRnnOps>BlockLSTMGradV2")),
+    ):
+        for name in names:
+            with contextlib.suppress(KeyError):  # registered already
+                ops.RegisterStatistics(name, "flops")(_statistics(count, times))
+
+
+def _statistics(count, times):
+    def statistics(graph, node):
+        op = graph.get_operation_by_name(node.name)
+        names = [argument.name for argument in op.op_def.input_arg]
+        shapes = {name: tensor.shape for name, tensor in zip(names, op.inputs)}
+        steps = shapes["x"] if "x" in shapes else shapes["input"]
+        # [T, B, .] or [B, T, .]
+        return ops.OpStats(
+            "flops", 2 * times * _known(steps[0]) * _known(steps[1]) * count(op, shapes)
+        )
+
+    return statistics
+
+
+def _layer(op, shapes):
+    """The weights that each step of each row is multiplied by; so are the two below."""
+    return sum(_size(shapes[name]) for name in _MATRICES if name in shapes)
+
+
+def _block(op, shapes):
+    return _size(shapes["w"])
+
+
+def _cudnn(op, shapes):
+    states = shapes["input_h"].with_rank(3)
+    time_major = "time_major" not in op.node_def.attr or op.get_attr("time_major")
+    mode = op.get_attr("rnn_mode").decode()
+    units = shapes["input_c"].with_rank(3)[2] if mode == "lstm" else states[2]
+    biases = _known(states[0 if time_major else 1]) * 2 * _GATES.get(mode, 1) * _known(units)
+    return _size(shapes["params"]) - biases
+
+
+def _size(shape):
+    shape.assert_is_fully_defined()
+    return math.prod(shape.as_list())
+
+
+def _known(size):
+    if size is None:
+        raise ValueError("The size is not known in the graph.")
+    return size
