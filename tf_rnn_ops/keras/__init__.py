@@ -8,6 +8,7 @@ from tf_rnn_ops.keras import layers  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
 from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
+from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
 from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras.tools.compare import ModelComparison, Timing, compare  # noqa: E402
 from tf_rnn_ops.keras.tools.convert import convert  # noqa: E402
@@ -15,6 +16,7 @@ from tf_rnn_ops.keras.tools.explain import Explanation, explain  # noqa: E402
 from tf_rnn_ops.keras.tools.from_onnx import from_onnx  # noqa: E402
 
 _bidirectional.guard()
+_pickling.guard()
 
 __all__ = [
     *layers.__all__,

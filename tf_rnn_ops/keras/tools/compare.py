@@ -8,7 +8,7 @@ from typing import Any, Callable, NamedTuple
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.tools.convert import convert, converted, check_counterparts
+from tf_rnn_ops.keras.tools.convert import check_counterparts, convert, converted
 from tf_rnn_ops.keras.tools.explain import Explanation, explain
 
 # The first call traces the graph, and the second may still allocate.
