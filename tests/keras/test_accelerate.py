@@ -101,6 +101,31 @@ def test_calls_and_blocks():
     assert untouched()
 
 
+def test_each_call_ends_by_its_own_restore():
+    first, second = accelerate(), accelerate()
+    first.restore()
+    assert not untouched()
+    first.restore()
+    assert not untouched()
+    second.restore()
+    assert untouched()
+    with accelerate() as token:
+        token.restore()
+        assert untouched()
+    assert untouched()
+    with accelerate() as outer:
+        accelerate().restore()
+        assert not untouched()
+        with outer:
+            outer.restore()
+            assert untouched()
+    assert untouched()
+    first = accelerate()
+    restore()
+    first.restore()
+    assert untouched()
+
+
 def test_blocks_in_threads(rng, op_calls):
     """Blocks that overlap in threads: the patch stays until the last one ends."""
     layer, _ = compare.pair("GRU")

@@ -36,6 +36,13 @@ def leave(token):
             del _scoped[token]
 
 
+def remove(token):
+    """Ends what `add` and `enter` began with a token."""
+    with lock:
+        _permanent.discard(token)
+        _scoped.pop(token, None)
+
+
 def clear():
     """Ends what `add` began."""
     with lock:

@@ -14,7 +14,7 @@ _replaced: dict = {}
 
 
 class Acceleration:
-    """What accelerate() returns; as a context manager it ends with the block."""
+    """What accelerate() returns; it ends with restore(), or with the block as a context manager."""
 
     def __enter__(self):
         with switch.lock:
@@ -27,17 +27,24 @@ class Acceleration:
             switch.leave(self)
             _unpatch_if_unused()
 
+    def restore(self) -> None:
+        """Ends this acceleration, also inside of its block; others stay. A second call does nothing."""
+        with switch.lock:
+            switch.remove(self)
+            _unpatch_if_unused()
+
 
 def accelerate() -> Acceleration:
     """Makes stock keras.layers.LSTM, GRU, SimpleRNN and RNN run as one op, also inside Bidirectional.
 
-    In force until restore(), or, as a context manager, until the end of the block. Concerns layers
+    In force until the restore() of the result or of this module, or, as a context manager, until the
+    end of the block. Concerns layers
     that exist already as well as new ones, in all threads of the process, and subclasses of these
     layers except those of RNN, which all recurrent layers are. Call it before `model.compile`:
     functions that Keras has traced stay as they are. Calling it twice does no harm.
 
     Returns:
-        A context manager, which may be ignored.
+        An Acceleration, which may be ignored: a context manager with the method restore().
 
     Example:
         >>> import keras
@@ -47,6 +54,8 @@ def accelerate() -> Acceleration:
         ...     y = keras.layers.LSTM(4)(tf.ones([2, 5, 3]))
         >>> tuple(y.shape)
         (2, 4)
+        >>> acceleration = tf_rnn_ops.keras.accelerate()
+        >>> acceleration.restore()
     """
     environment.warn_of_legacy_flag()
     token = Acceleration()
@@ -57,7 +66,7 @@ def accelerate() -> Acceleration:
 
 
 def restore() -> None:
-    """Undoes accelerate(), however often it was called; `with` blocks still run to their end."""
+    """Ends all that accelerate() began, however often it was called; `with` blocks run to their end."""
     with switch.lock:
         switch.clear()
         _unpatch_if_unused()
