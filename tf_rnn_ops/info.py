@@ -10,7 +10,7 @@ import pathlib
 import platform
 import sys
 
-from tf_rnn_ops.native import gpu_info, loader, xla
+from tf_rnn_ops.native import gpu_info, loader, machine, xla
 
 # Names of cuDNN's library, and where NVIDIA's packages put it.
 _CUDNN_NAMES = ("libcudnn.so.9",)
@@ -31,7 +31,7 @@ def collect() -> list[tuple[str, str]]:
     facts = [
         ("tf_rnn_ops", _try(_package_version)),
         ("Python", f"{platform.python_version()} at {sys.executable}"),
-        ("Processor", _try(_processor)),
+        ("Processor", _try(machine.processor)),
     ]
     tf = _try(loader.import_tensorflow)
     if isinstance(tf, str):
@@ -42,7 +42,7 @@ def collect() -> list[tuple[str, str]]:
             ("Library of ops", _try(_library)),
             ("Library for XLA", _try(_library_for_xla)),
             ("CPU instruction set", _try(_isa)),
-            ("Threads", _try(lambda: _threads(tf))),
+            ("Threads", _try(lambda: machine.threads(tf))),
             ("Devices", _try(lambda: _devices(tf))),
         ]
         facts += _try_facts("GPU", lambda: _gpu_facts(tf))
@@ -96,15 +96,6 @@ def _package_version():
     return tf_rnn_ops.__version__
 
 
-def _processor():
-    model = platform.processor() or platform.machine()
-    cpuinfo = pathlib.Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else model
-    return f"{model}, {len(os.sched_getaffinity(0))} usable cores"
-
-
 def _library():
     loader.load()
     return loader.library_path()
@@ -117,15 +108,6 @@ def _library_for_xla():
 def _isa():
     reason = loader.cpu_isa_reason()
     return loader.cpu_isa() + (f" ({reason})" if reason else " (the best of this machine)")
-
-
-def _threads(tf):
-    count = tf.config.threading.get_intra_op_parallelism_threads()
-    if count:
-        return f"{count} within an op"
-    if given := os.environ.get("TF_NUM_INTRAOP_THREADS"):
-        return f"{given} within an op (TF_NUM_INTRAOP_THREADS)"
-    return f"{len(os.sched_getaffinity(0))} within an op (TensorFlow's default)"
 
 
 def _devices(tf):

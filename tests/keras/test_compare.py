@@ -1,13 +1,18 @@
 """compare: a model on Keras's layers and on ours, and its command."""
 
+import io
+import sys
+
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import compare as command
-from tf_rnn_ops.keras import compare
+from tf_rnn_ops.keras import Timing, compare
 from tf_rnn_ops.keras.tools import compare as tool
+from tf_rnn_ops.keras.tools import one_batch, timing
 
 
 @pytest.fixture
@@ -31,11 +36,13 @@ def test_times_outputs_and_paths(model, x, capsys):
     assert [t.what for t in found.timings] == ["inference", "training step"]
     assert all(t.keras_ms > 0 and t.ours_ms > 0 for t in found.timings)
     assert found.timings[0].ratio == found.timings[0].keras_ms / found.timings[0].ours_ms
+    assert all(0 < t.low <= t.high for t in found.timings)
     assert 0 <= found.difference < 1e-6 < found.largest <= 1
     assert [row.path for row in found.layers] == ["op"] * 3
     out = capsys.readouterr().out
-    assert str(found) in out and "6/6" in out  # the progress bar
+    assert out == str(found) + "\n"  # no bar where there is no terminal
     assert "training step" in out and "forward_lstm" in out
+    assert "usable cores, threads: " in out and "batch: 2 x 5 x 3" in out
     # The given model has not been trained.
     for weight, old in zip(model.get_weights(), before, strict=True):
         np.testing.assert_array_equal(weight, old)
@@ -45,22 +52,142 @@ def test_times_outputs_and_paths(model, x, capsys):
 def test_either_kind_of_model_is_compared_with_the_other(to, model, x, monkeypatch, capsys):
     seen = []
 
-    def take_turns(models, step, repeats, done):
+    def take_turns(what, models, step, repeats, done):
         seen.append([type(one.get_layer("gru")) for one in models])
-        return 6.0, 3.0
+        return Timing(what, 6.0, 3.0, 1.5, 2.5)
 
-    monkeypatch.setattr(tool, "_take_turns", take_turns)
+    monkeypatch.setattr(tool, "take_turns", take_turns)
     found = compare(tf_rnn_ops.keras.convert(model, to), x, print_fn=None)
     assert seen == [[keras.layers.GRU, tf_rnn_ops.keras.GRU]]
     assert found.timings[0].ratio == 2.0
-    assert "6.00 ms" in str(found) and "2.00 x" in str(found)
+    line = str(found).splitlines()[2]
+    assert line.split() == "inference 6.00 ms 3.00 ms 2.00 x 1.50 to 2.50".split()
     assert capsys.readouterr().out == ""
 
 
-def test_calls_take_turns():
-    calls = []
-    compare._take_turns("ab", calls.append, 2, lambda: None)
-    assert "".join(calls) == "aabb" + "ba" + "ab"
+def test_calls_take_turns(monkeypatch):
+    calls, turns, now = [], [], [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+
+    def step(model):
+        calls.append(model)
+        now[0] += {"a": 0.003, "b": 0.001}[model] * (1 + len(calls) // 6)
+
+    found = timing.take_turns("step", "ab", step, 2, turns.append)
+    assert "".join(calls) == "aabb" + "ba" + "ab" and turns == [1, 2]
+    # 1 and 6 ms in the first turn (the sixth call counts twice), 6 and 2 in the second.
+    np.testing.assert_allclose(found[1:], [6, 1.5, 3.75, 5.25])
+    assert found.what == "step"
+
+
+def test_the_bar_is_for_a_terminal(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for print_fn, shown in (
+        (print, "\rstep: 1 of 2\rstep: 2 of 2\r"),
+        (print_later, ""),
+        (None, ""),
+    ):
+        monkeypatch.setattr(sys, "stdout", Terminal())
+        show = timing.progress(print_fn, 2)
+        show("step", 1)
+        show("step", 2)
+        out = sys.stdout.getvalue()
+        assert out.startswith(shown) and out.split("\r")[-1] == ""
+        assert bool(out) == bool(shown)
+
+
+def print_later(text):
+    """A print_fn that is not print."""
+
+
+def test_print_fn(model, x, capsys):
+    texts = []
+    found = compare(model, x, repeats=1, print_fn=texts.append)
+    assert texts == [str(found)] and capsys.readouterr().out == ""
+
+
+def test_it_shows_itself_once(model, x):
+    printed = compare(model, x, repeats=1, print_fn=print_later)
+    assert repr(printed) == f"<inference {printed.timings[0].ratio:.2f} x>"
+    assert printed._repr_html_() is None
+    silent = compare(model, x, repeats=1, print_fn=None)
+    assert repr(silent) == str(silent)
+    html = silent._repr_html_()
+    assert html.count("<table>") == 2 and "<td>inference</td>" in html and "forward_lstm" in html
+
+
+class Unbuilt(keras.Model):
+    """Has no build, as most models that are written down."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.rnn, self.out = keras.layers.LSTM(4), keras.layers.Dense(2)
+
+    def call(self, x):
+        return self.out(self.rnn(x))
+
+
+@pytest.mark.parametrize("kind", ["sequential", "subclassed", "stack"])
+def test_a_model_that_is_not_built(kind, x):
+    if kind == "subclassed":
+        model = Unbuilt()
+    else:
+        stack = tf_rnn_ops.keras.CudnnGRU(4, num_layers=2)
+        rnn = stack if kind == "stack" else keras.layers.LSTM(4)
+        model = keras.Sequential([rnn, keras.layers.Dense(2)])
+    found = compare(model, x, repeats=1, print_fn=None)
+    assert found.difference < 1e-6 < 1e-3 < found.largest
+    assert not model.built
+
+
+def test_a_stack(x):
+    stack = tf_rnn_ops.keras.CudnnLSTM(4, num_layers=2, direction="bidirectional")
+    found = compare(keras.Sequential([keras.Input((None, 3)), stack]), x, repeats=1, print_fn=None)
+    assert found.difference < 1e-6 < found.largest
+    assert [row.kind for row in found.layers] == ["CudnnLSTM"]
+
+
+def test_datasets(model, x, rng):
+    y, more = np.zeros(2, "int32"), rng.standard_normal((2, 5, 3)).astype("float32")
+    slices = tf.data.Dataset.from_tensor_slices
+
+    class Data(keras.utils.PyDataset):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, index):
+            return x, y, np.ones(2)
+
+    for data, count in (
+        (slices((np.concatenate([x, more]), np.zeros(4, "int32"))).batch(2), 2),
+        (slices(x).batch(2), 1),
+        (Data(), 3),
+        (iter([(x, y)]), 2),
+        ([x, more], 1),
+    ):
+        found = one_batch.first_batch(data, None)
+        assert [one is not None for one in found] == [True, count > 1, count > 2]
+        np.testing.assert_array_equal(keras.tree.flatten(found[0])[0], x)
+    found = compare(model, Data(), repeats=1, print_fn=None)
+    assert [timing.what for timing in found.timings] == ["inference", "training step"]
+    assert "batch: 2 x 5 x 3" in found.where
+    bare = keras.Model(model.inputs, model.outputs)
+    assert len(compare(bare, Data(), repeats=1, print_fn=None).timings) == 1
+
+
+def test_a_batch_that_is_none(model, x):
+    with pytest.raises(ValueError, match="x must be one batch: .* but it holds a float"):
+        compare(model, x.tolist())
+    with pytest.raises(ValueError, match="y must be one batch: .* but it holds a int"):
+        compare(model, x, [0, 1])
+    data = tf.data.Dataset.from_tensor_slices(x).batch(2)
+    with pytest.raises(ValueError, match="has the targets in it, but y is given too"):
+        compare(model, data, np.zeros(2))
+    with pytest.raises(ValueError, match="without a batch"):
+        compare(model, data.take(0))
 
 
 def test_a_difference_is_seen(model, x, monkeypatch):
@@ -75,9 +202,9 @@ def test_a_difference_is_seen(model, x, monkeypatch):
 
 def test_nan_and_infinity():
     nan, inf, one = np.float64("nan"), np.float64("inf"), np.float64(1)
-    assert compare._difference(np.array([nan, inf, one]), np.array([nan, inf, one])) == 0
-    assert np.isnan(compare._difference(np.array([one, one]), np.array([nan, one])))
-    assert compare._difference(np.array([inf]), np.array([-inf])) == inf
+    assert tool._difference(np.array([nan, inf, one]), np.array([nan, inf, one])) == 0
+    assert np.isnan(tool._difference(np.array([one, one]), np.array([nan, one])))
+    assert tool._difference(np.array([inf]), np.array([-inf])) == inf
 
 
 def test_an_output_of_nan_alone_shows(model, x, monkeypatch):

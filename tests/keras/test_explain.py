@@ -42,7 +42,7 @@ def test_the_table(capsys):
     assert "convert" in why["cell"] and "convert" in why["stock"]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["layer", "class", "path", "why"]
-    assert len(lines) == 1 + len(rows)
+    assert len(lines) == 1 + len(rows) + len(rows.notes)
     for line, row in zip(lines[1:], rows):
         assert line.startswith(row.layer) and line.endswith(row.why)
 
@@ -74,6 +74,35 @@ def test_print_fn():
     texts = []
     explain(tf_rnn_ops.keras.LSTM(2, name="one"), print_fn=texts.append)
     assert len(texts) == 1 and "one" in texts[0]
+
+
+def test_it_shows_itself_once(capsys):
+    layer = tf_rnn_ops.keras.LSTM(2, name="a<b")
+    printed = explain(layer)
+    assert capsys.readouterr().out == str(printed) + "\n"
+    assert repr(printed) == "<recurrent layers: 1, on the op: 1>"
+    assert printed._repr_html_() is None
+    silent = explain(layer, print_fn=None)
+    assert repr(silent) == str(silent) == str(printed)
+    assert "<td>a&lt;b</td><td>LSTM</td><td>op</td>" in silent._repr_html_()
+    assert silent == printed == list(silent) and silent[0].layer == "a<b"
+
+
+def test_notes_on_packed_weights():
+    layers = [
+        tf_rnn_ops.keras.LSTM(2, dtype="mixed_bfloat16", return_sequences=True, name="cast"),
+        tf_rnn_ops.keras.CudnnGRU(2, dtype="mixed_float16", return_sequences=True, name="stack"),
+        tf_rnn_ops.keras.GRU(2, dtype="bfloat16", recurrent_initializer="zeros", name="kept"),
+    ]
+    rows = explain(keras.Sequential([keras.Input((None, 3)), *layers]), print_fn=None)
+    (note,) = (note for note in rows.notes if "packs" in note)
+    assert "of cast, stack: the dtype policy" in note and note in str(rows)
+    assert explain(layers[2], print_fn=None).notes == [n for n in rows.notes if "packs" not in n]
+
+
+def test_notes_on_xla(gpu_in_sight):
+    rows = explain(tf_rnn_ops.keras.LSTM(2), print_fn=None)
+    assert [note for note in rows.notes if note.startswith("XLA (jit_compile=True): ")]
 
 
 def test_bad_model():

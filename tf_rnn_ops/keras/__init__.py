@@ -12,7 +12,7 @@ from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
 from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras.tools.compare import ModelComparison, Timing, compare  # noqa: E402
 from tf_rnn_ops.keras.tools.convert import convert  # noqa: E402
-from tf_rnn_ops.keras.tools.explain import Explanation, explain  # noqa: E402
+from tf_rnn_ops.keras.tools.explain import Explanation, Explanations, explain  # noqa: E402
 from tf_rnn_ops.keras.tools.from_onnx import from_onnx  # noqa: E402
 
 _bidirectional.guard()
@@ -22,6 +22,7 @@ __all__ = [
     *layers.__all__,
     "Acceleration",
     "Explanation",
+    "Explanations",
     "ModelComparison",
     "Timing",
     "accelerate",

@@ -1,40 +1,25 @@
 """compare: what the layers of this package give for a model, on this machine."""
 
+import dataclasses
+import functools
 import os
-import statistics
-import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import keras
 import numpy as np
+import tensorflow as tf
 
+from tf_rnn_ops.keras.tools import carry, one_batch, pairs
 from tf_rnn_ops.keras.tools.convert import check_counterparts, convert, converted
-from tf_rnn_ops.keras.tools.explain import Explanation, explain
-
-# The first call traces the graph, and the second may still allocate.
-_WARM_UP = 2
-
-
-class Timing(NamedTuple):
-    """One line of the table.
-
-    Attributes:
-        what: 'inference' or 'training step'.
-        keras_ms: Median time of a call on Keras's layers, in milliseconds.
-        ours_ms: The same on the layers of this package.
-    """
-
-    what: str
-    keras_ms: float
-    ours_ms: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast the layers of this package are; less than 1 means slower."""
-        return self.keras_ms / self.ours_ms
+from tf_rnn_ops.keras.tools.explain import Explanations, explain
+from tf_rnn_ops.keras.tools.shown import Shown
+from tf_rnn_ops.keras.tools.stack_to_keras import STACKS
+from tf_rnn_ops.keras.tools.timing import Timing, progress, take_turns
+from tf_rnn_ops.native import machine
 
 
-class ModelComparison(NamedTuple):
+@dataclasses.dataclass(frozen=True, repr=False)
+class ModelComparison(Shown):
     """What compare() found; str() is a table of it.
 
     Attributes:
@@ -42,30 +27,38 @@ class ModelComparison(NamedTuple):
         difference: Largest absolute difference of the outputs in inference.
         largest: Largest absolute output, to judge it by.
         layers: What explain() says of the converted model.
-        table: The last as a text.
+        where: The processor, the threads and the sizes of the batch.
+        printed: Whether compare() has printed the table.
     """
 
     timings: list[Timing]
     difference: float
     largest: float
-    layers: list[Explanation]
-    table: str
+    layers: Explanations
+    where: str
+    printed: bool = False
 
-    def __str__(self):
-        lines = [f"{'':<14}{'Keras':>12}{'tf_rnn_ops':>14}{'ratio':>10}"]
+    def summary(self) -> str:
+        """The ratios."""
+        return ", ".join(f"{timing.what} {timing.ratio:.2f} x" for timing in self.timings)
+
+    def tables(self) -> list:
+        """The times, what they mean, and the table of explain()."""
+        head = ("", "Keras", "tf_rnn_ops", "ratio", "its quartiles")
+        lines: list[tuple[str, ...]] = [head]
         for timing in self.timings:
-            lines.append(
-                f"{timing.what:<14}{timing.keras_ms:>9.2f} ms{timing.ours_ms:>11.2f} ms"
-                f"{timing.ratio:>8.2f} x"
-            )
-        lines += [
-            "Medians of a call; a ratio above 1 means that tf_rnn_ops is faster.",
+            times = [f"{ms:.2f} ms" for ms in (timing.keras_ms, timing.ours_ms)]
+            spread = f"{timing.low:.2f} to {timing.high:.2f}"
+            lines.append((timing.what, *times, f"{timing.ratio:.2f} x", spread))
+        return [
+            self.where,
+            lines,
+            "Medians of a call; a ratio above 1 means that tf_rnn_ops is faster. The quartiles are of the "
+            "ratios of calls beside each other.",
             f"Largest difference of the outputs: {self.difference:.1e}, the largest output being "
             f"{self.largest:.1e}.",
-            "",
-            self.table,
+            *self.layers.tables(),
         ]
-        return "\n".join(lines)
 
 
 def compare(
@@ -79,23 +72,26 @@ def compare(
     """Times a model on Keras's layers and on those of this package, and compares the outputs.
 
     Both are copies, which convert() makes; the given model does not change. Calls of the two take
-    turns, so that what else the machine does concerns both.
+    turns, so that other work of the machine slows both down.
 
     Args:
-        model: A Keras 3 model that convert() can copy both ways.
-        x: One batch of its inputs, as predict_on_batch takes it.
-        y: The batch of its targets, to time a training step too; the model must be compiled.
+        model: A Keras 3 model that convert() can copy both ways; also one that is not built.
+        x: One batch of its inputs, as predict_on_batch takes it; or a tf.data.Dataset, a
+            keras.utils.PyDataset or an iterator as fit takes it, of which the first batch is used.
+        y: The batch of its targets, to time a training step too; the model must be compiled. The
+            targets of a dataset are used if the model is compiled.
         repeats: How often each is called, at least 1.
         plot: A file for a picture of the times, such as 'times.png'; needs matplotlib.
-        print_fn: Called with the table; None prints nothing and shows no progress bar.
+        print_fn: Called with the table; None prints nothing. A count of the turns is shown for `print`
+            on a terminal only.
 
     Returns:
-        A ModelComparison.
+        A ModelComparison. A shell or a notebook shows the table of it if it has not been printed.
 
     Raises:
         TypeError: model is not a Keras 3 model.
-        ValueError: convert() cannot copy the model, y is given and the model is not compiled, or
-            repeats is below 1.
+        ValueError: convert() cannot copy the model, x is not a batch, y is given and the model is not
+            compiled, or repeats is below 1.
         ImportError: A plot is asked for and matplotlib is not installed.
 
     Example:
@@ -115,32 +111,47 @@ def compare(
     if y is not None and not model.compiled:
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     draw = _drawing() if plot is not None else None
-    models = _on_keras(model), convert(model)
+    x, y, weights = one_batch.first_batch(x, y)
+    models = _copies(model, x)
     outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
-    pairs = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
+    both = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
 
     steps = {"inference": lambda one: one.predict_on_batch(x)}
-    if y is not None:
-        steps["training step"] = lambda one: one.train_on_batch(x, y)
-    progress = keras.utils.Progbar(len(steps) * repeats, verbose=int(print_fn is not None))
-    timings = []
-    for what, step in steps.items():
-        times = _take_turns(models, step, repeats, lambda: progress.add(1))
-        timings.append(Timing(what, *times))
-    texts: list[str] = []
-    layers = explain(models[1], print_fn=texts.append)
+    if y is not None and model.compiled:
+        steps["training step"] = lambda one: one.train_on_batch(x, y, weights)
+    show = progress(print_fn, repeats)
     found = ModelComparison(
-        timings,
-        float(np.max([0.0, *(_difference(a, b) for a, b in pairs)])),
-        float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in pairs)])),
-        layers,
-        texts[0],
+        timings=[
+            take_turns(what, models, step, repeats, functools.partial(show, what))
+            for what, step in steps.items()
+        ],
+        difference=float(np.max([0.0, *(_difference(a, b) for a, b in both)])),
+        largest=float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in both)])),
+        layers=explain(models[1], print_fn=None),
+        where=f"{machine.processor()}, threads: {machine.threads(tf)}; batch: {one_batch.sizes(x)}",
+        printed=print_fn is not None,
     )
     if print_fn is not None:
         print_fn(str(found))
     if draw is not None:
-        draw(plot, timings)
+        draw(plot, found.timings, found.where)
     return found
+
+
+def _copies(model, x):
+    """The model on Keras's layers and on ours, with the same weights."""
+    if all(layer.built for layer in model._flatten_layers()):
+        return _on_keras(model), convert(model)
+    # Without weights to copy each copy would draw its own at its first call.
+    ours = convert(model)
+    if any(isinstance(layer, STACKS) for layer in model._flatten_layers()):
+        ours.predict_on_batch(x)
+        return _on_keras(ours), ours
+    models = _on_keras(model), ours
+    for one in models:
+        one.predict_on_batch(x)
+    carry.carry_state(pairs.pair(*models))
+    return models
 
 
 def _on_keras(model):
@@ -154,22 +165,6 @@ def _difference(a, b):
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):  # inf - inf
         return np.max(np.where(same, 0.0, np.abs(a - b)), initial=0)
-
-
-def _take_turns(models, step, repeats, done):
-    """Median times of step(model) in milliseconds."""
-    for one in models:
-        for _ in range(_WARM_UP):
-            step(one)
-    times = [[] for _ in models]
-    for turn in range(repeats):
-        order = list(zip(models, times))
-        for one, found in order if turn % 2 else reversed(order):
-            begin = time.perf_counter()
-            step(one)
-            found.append(1e3 * (time.perf_counter() - begin))
-        done()
-    return [statistics.median(found) for found in times]
 
 
 def _drawing():

@@ -1,19 +1,22 @@
 """The picture of compare: a bar for each time, and the ratio beside each pair."""
 
+import textwrap
+
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 _COLORS = {"Keras": "#8a8a8a", "tf_rnn_ops": "#0b5cad"}
 
 
-def draw(path, timings):
+def draw(path, timings, where):
     """Writes the picture.
 
     Args:
         path: The file; its suffix says the format.
         timings: Timings of compare().
+        where: The processor, the threads and the batch.
     """
-    figure = Figure(figsize=(7, 1 + 1.1 * len(timings)), layout="constrained")
+    figure = Figure(figsize=(7, 1.3 + 1.1 * len(timings)), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.add_subplot()
     longest = max(max(t.keras_ms, t.ours_ms) for t in timings)
@@ -23,11 +26,14 @@ def draw(path, timings):
             axis.barh(k + side, milliseconds, height=0.36, color=_COLORS[name])
             label = f" {name}  {milliseconds:.3g} ms"
             if name == "tf_rnn_ops":
-                label += f"  ({timing.ratio:.2f} times as fast)"
+                label += (
+                    f"  ({timing.ratio:.2f} times as fast, {timing.low:.2f} to {timing.high:.2f})"
+                )
             axis.text(milliseconds, k + side, label, va="center", fontsize=9)
     axis.set_yticks(range(len(timings)), [timing.what for timing in timings])
     axis.invert_yaxis()
-    axis.set_xlim(0, 1.7 * longest)  # room for the labels
+    axis.set_xlim(0, 2.1 * longest)  # room for the labels
     axis.set_xlabel("milliseconds of a call; shorter is better")
+    axis.set_title("\n".join(textwrap.wrap(where, 90)), fontsize=8, loc="left")
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120)

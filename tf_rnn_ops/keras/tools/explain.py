@@ -11,6 +11,8 @@ from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
 from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.layers.zoneout import ZoneoutGRU, ZoneoutLSTM
 from tf_rnn_ops.keras.path import eligibility, environment, switch
+from tf_rnn_ops.keras.path.fused import can_keep_packed
+from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.native import loader
 
 _OURS = (
@@ -42,9 +44,41 @@ class Explanation(NamedTuple):
     why: str
 
 
+class Explanations(Shown, list):
+    """A list of Explanation; str() is the table.
+
+    Attributes:
+        notes: Sentences about what the table does not say: layers whose weights are packed again at
+            each call, and why XLA (jit_compile=True) does not compile the op. Empty if there are none.
+        printed: Whether explain() has printed the table.
+    """
+
+    def __init__(self, rows=(), notes=(), printed=False):
+        """Makes the list.
+
+        Args:
+            rows: Of Explanation.
+            notes: Sentences.
+            printed: Whether the table has been printed.
+        """
+        super().__init__(rows)
+        self.notes, self.printed = list(notes), printed
+
+    def summary(self) -> str:
+        """How many layers there are, and how many of them run as one op."""
+        on_op = sum(row.path in (OP, LOOP_IN_TRAINING) for row in self)
+        return f"recurrent layers: {len(self)}, on the op: {on_op}"
+
+    def tables(self) -> list:
+        """The table, and the notes."""
+        if not self:
+            return ["There is no recurrent layer."]
+        return [[("layer", "class", "path", "why"), *self], *self.notes]
+
+
 def explain(
     model: keras.layers.Layer, print_fn: Callable[[str], Any] | None = print
-) -> list[Explanation]:
+) -> Explanations:
     """Prints a table of the recurrent layers of a model: layer, class, path taken, why.
 
     Args:
@@ -52,7 +86,8 @@ def explain(
         print_fn: Called with the table; None prints nothing.
 
     Returns:
-        A list of Explanation, one for each recurrent layer.
+        Explanations, a list of Explanation, one for each recurrent layer. A shell or a notebook shows
+        the table of it if it has not been printed.
 
     Raises:
         TypeError: model is not a Keras 3 layer or model.
@@ -70,13 +105,34 @@ def explain(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
         )
     compiled = bool(getattr(model, "compiled", False) and getattr(model, "jit_compile", False))
+    layers = _recurrent_layers(model)
     rows = [
-        Explanation(name, type(layer).__name__, *_path(layer, compiled))
-        for name, layer in _recurrent_layers(model)
+        Explanation(name, type(layer).__name__, *_path(layer, compiled)) for name, layer in layers
     ]
+    found = Explanations(rows, _notes(layers, rows), printed=print_fn is not None)
     if print_fn is not None:
-        print_fn(_table(rows))
-    return rows
+        print_fn(str(found))
+    return found
+
+
+def _notes(layers, rows):
+    """The notes on layers that run as one op."""
+    on_op = [layer for layer, row in zip(layers, rows) if row.path in (OP, LOOP_IN_TRAINING)]
+    notes = []
+    cast = [name for name, layer in on_op if not all(map(can_keep_packed, _weight_holders(layer)))]
+    if cast:
+        notes.append(
+            f"Inference packs the weights again at each call of {', '.join(cast)}: the dtype policy casts "
+            "them, and only the value of a variable is kept packed."
+        )
+    if on_op and (reason := eligibility.xla_reason()):
+        notes.append(f"XLA (jit_compile=True): {reason}.")
+    return notes
+
+
+def _weight_holders(layer):
+    """What has the weights of a layer: the cells, or a stack itself."""
+    return [layer] if _is_stack(layer) else eligibility.cells_of(layer)
 
 
 def _recurrent_layers(model):
@@ -123,14 +179,3 @@ def _path(layer, compiled):
         return LOOP, eligibility.xla_reason()
     reason = eligibility.training_reason(layer)
     return (OP, "") if reason is None else (LOOP_IN_TRAINING, reason)
-
-
-def _table(rows):
-    if not rows:
-        return "There is no recurrent layer."
-    lines = [("layer", "class", "path", "why"), *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(3)]
-    return "\n".join(
-        "  ".join([*(text.ljust(width) for text, width in zip(line, widths)), line[3]]).rstrip()
-        for line in lines
-    )

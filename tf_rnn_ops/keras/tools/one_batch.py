@@ -1,0 +1,50 @@
+"""The one batch that compare() runs models on."""
+
+import collections.abc
+
+import keras
+import tensorflow as tf
+
+
+def first_batch(x, y):
+    """The first batch of a dataset, or the arguments of compare() as they are.
+
+    Args:
+        x: Arrays in the structure of the inputs of a model; or a tf.data.Dataset, keras.utils.PyDataset
+            or iterator of what Keras's fit takes: x, (x, y) or (x, y, sample weights).
+        y: Targets, or None. Those of a dataset are in it.
+
+    Returns:
+        x, y and sample weights, each None where there is none.
+
+    Raises:
+        ValueError: A dataset is empty, or y is given too; or x does not consist of arrays.
+    """
+    if not isinstance(x, (tf.data.Dataset, keras.utils.PyDataset, collections.abc.Iterator)):
+        return _checked("x", x), y if y is None else _checked("y", y), None
+    if y is not None:
+        raise ValueError(
+            f"x is a {type(x).__name__}, which has the targets in it, but y is given too."
+        )
+    if isinstance(x, keras.utils.PyDataset):
+        batch = x[0] if x.num_batches != 0 else None
+    else:
+        batch = next(iter(x), None)
+    if batch is None:
+        raise ValueError(f"x is a {type(x).__name__} without a batch.")
+    return keras.utils.unpack_x_y_sample_weight(batch)
+
+
+def _checked(name, value):
+    for one in keras.tree.flatten(value):
+        if not hasattr(one, "shape"):
+            raise ValueError(
+                f"{name} must be one batch: arrays or tensors in the structure that the model takes, or "
+                f"a dataset of such, but it holds a {type(one).__name__}."
+            )
+    return value
+
+
+def sizes(batch):
+    """The shapes of the arrays of a batch, in words."""
+    return ", ".join(" x ".join(map(str, one.shape)) or "one" for one in keras.tree.flatten(batch))

@@ -1,0 +1,55 @@
+"""Results that show themselves once: as text where they are printed, else in a shell or a notebook."""
+
+import html
+
+
+class Shown:
+    """What explain() and compare() return.
+
+    Its table is str() of it. A shell or a notebook that evaluates it shows the table too, unless the
+    function has printed it already: then one line.
+
+    Attributes:
+        printed: Whether the function that made it has handed its table to print_fn.
+    """
+
+    printed = False
+
+    def summary(self) -> str:
+        """One line."""
+        raise NotImplementedError
+
+    def tables(self) -> list:
+        """Lists of lines, the first of them the head, and strings, in the order in which to show them."""
+        raise NotImplementedError
+
+    def __repr__(self):
+        return f"<{self.summary()}>" if self.printed else str(self)
+
+    def __str__(self):
+        return "\n".join(
+            part if isinstance(part, str) else _as_text(part) for part in self.tables()
+        )
+
+    def _repr_html_(self):
+        if self.printed:
+            return None  # A notebook then shows the line.
+        return "".join(
+            f"<p>{html.escape(part)}</p>" if isinstance(part, str) else _as_html(part)
+            for part in self.tables()
+        )
+
+
+def _as_text(lines):
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip() for line in lines
+    )
+
+
+def _as_html(lines):
+    head, *rows = (
+        "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line)
+        for tag, line in zip(["th"] + ["td"] * (len(lines) - 1), lines)
+    )
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in [head, *rows])}</table>"
