@@ -54,6 +54,14 @@ def carry_state(pairs):
             new_variable.trainable = variable.trainable
 
 
+def carry_group(group):
+    """Gives what is in the place of a KerasStack or Chain its weights, states and flags."""
+    if group.old:
+        for variable, value in zip(group.new, group.transfer(group.old, summed=True), strict=True):
+            variable.assign(value)
+    group.carry_flags()
+
+
 def _carry_own_state(layer, new_layer):
     """Carries the state that is in no variable, such as a vocabulary, as saving does."""
     # The vocabulary of a TextVectorization is that of a StringLookup, which is a layer of its own.

@@ -6,7 +6,7 @@ import keras
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.path import environment
-from tf_rnn_ops.keras.tools import copying
+from tf_rnn_ops.keras.tools import chains, copying
 from tf_rnn_ops.keras.tools.stack_to_keras import STACKS, reason_against
 
 _PAIRS = (
@@ -19,6 +19,7 @@ _CLASSES = {
     "tf_rnn_ops": dict(_PAIRS),
     "keras": {ours: stock for stock, ours in _PAIRS},
 }
+_STACK = "stack"
 _Model = TypeVar("_Model", bound=keras.layers.Layer)
 _PACKAGE = __name__.split(".")[0]
 
@@ -38,19 +39,25 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     under the name of the stack with _0, _1, ..., and Dropout between them. The initial and final states
     and the lengths of a call keep their shapes. A stack that is given as `model` becomes a model.
 
+    With to='stack' each chain of LSTM, GRU or SimpleRNN layers, or Bidirectional ones around them, of a
+    functional or sequential model becomes one stack under the name of the first layer. The layers of a
+    chain have the same units and other arguments, and nothing but one Dropout between each two. What is
+    in no chain is converted as with to='tf_rnn_ops'. A stack raises an error for masks other than
+    padding on the right, which the layers accept.
+
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
             that from_config can create again.
-        to: 'tf_rnn_ops', or 'keras' for the way back.
+        to: 'tf_rnn_ops'; 'keras' for the way back; or 'stack'.
 
     Returns:
         The copy.
 
     Raises:
         TypeError: model is not a Keras 3 model or layer.
-        ValueError: to is unknown; the model, its optimizer or a metric cannot be copied; or to is
-            'keras' and a layer or a function is of this package, or a subclass of such, and Keras has
-            none that computes the same.
+        ValueError: to is unknown; the model, its optimizer or a metric cannot be copied; to is 'keras'
+            and a layer or a function is of this package, or a subclass of such, and Keras has none that
+            computes the same; or to is 'stack' and there is no chain.
 
     Example:
         >>> import keras
@@ -68,8 +75,9 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
         raise TypeError(
             f"model must be a Keras model or layer, but it is a {type(model).__name__}."
         )
-    if to not in _CLASSES:
-        raise ValueError(f"to must be one of {sorted(_CLASSES)}, but it is {to!r}.")
+    if to not in (*_CLASSES, _STACK):
+        known = sorted([*_CLASSES, _STACK])
+        raise ValueError(f"to must be one of {known}, but it is {to!r}.")
     if to == "keras":
         check_counterparts(model)
         _check_functions(model)
@@ -78,6 +86,9 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
 def converted(model, to):
     """As convert, of a model that can be converted; functions of this package stay where they are."""
+    if to == _STACK:
+        found = chains.find(model, copying.can_be_rebuilt)
+        return copying.copy_of(model, _CLASSES["tf_rnn_ops"], chains=found)
     return copying.copy_of(model, _CLASSES[to], stacks=to == "keras")
 
 

@@ -10,16 +10,18 @@ from tf_rnn_ops.keras.layers.drop_in import RNN
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
+from tf_rnn_ops.keras.tools.keras_to_stack import Chain
 from tf_rnn_ops.keras.tools.stack_to_keras import STACKS, KerasStack
 
 
-def copy_of(model, classes, stacks):
+def copy_of(model, classes, stacks=False, chains=()):
     """A copy of a model, in the scope of its distribution strategy.
 
     Args:
         model: A Keras 3 model or layer.
         classes: {class of a recurrent layer: its class in the copy}.
-        stacks: Whether to have layers of Keras in the place of each stack that is_replaceable.
+        stacks: Whether to have layers of Keras in the place of each of stacks_that_are_replaceable.
+        chains: Of Chain: layers of the model that stacks take the place of.
 
     Returns:
         The copy, with the weights and all other state of the model.
@@ -28,20 +30,20 @@ def copy_of(model, classes, stacks):
         ValueError: No copy would be the same.
     """
     with _scope(model):
-        copier = _Copier(classes, stacks)
+        copier = _Copier(classes, stacks, chains)
         copy = copier.copy(model)
         if isinstance(copy, KerasStack):
             return copier.model_of(copy)
         if model.built and not copy.built:
             copy.build_from_config(model.get_build_config())
-        replaced = [one for stack in copier.stacks for one in (stack.stack, *stack.layers)]
+        replaced = [one for group in copier.groups for one in group.replaced]
         found = pairs.pair(model, copy, map(id, replaced))
         carry.carry_state(found)
-        for stack in copier.stacks:
-            stack.carry_state()
+        for group in copier.groups:
+            carry.carry_group(group)
         for one, other in reversed(found.layers):  # the models inside first
             if getattr(one, "compiled", False):
-                recompile.recompile(one, other, found.variables, copier.stacks)
+                recompile.recompile(one, other, found.variables, copier.groups)
     return copy
 
 
@@ -49,7 +51,7 @@ def stacks_that_are_replaceable(model):
     """Ids of the stacks that copy_of can replace: `model` itself, or a layer of such models."""
     if type(model) in STACKS:
         return {id(model)}
-    inner = model.layers if _can_be_rebuilt(model) else []
+    inner = model.layers if can_be_rebuilt(model) else []
     return set().union(*map(stacks_that_are_replaceable, inner))
 
 
@@ -57,12 +59,17 @@ class _Copier:
     """Copies layers, each of them once.
 
     Attributes:
-        stacks: A list of KerasStack, one for each stack that was replaced.
+        groups: A list of KerasStack, one for each stack that is replaced, and Chain.
     """
 
-    def __init__(self, classes, stacks):
+    def __init__(self, classes, stacks, chains):
         self._classes, self._replaces = classes, stacks
-        self._copies, self.stacks = {}, []
+        self.groups = list(chains)
+        self._copies = {
+            id(layer): chain if layer is chain.layers[0] else _hand_on
+            for chain in chains
+            for layer in (*chain.layers, *chain.dropouts)
+        }
 
     def copy(self, layer):
         """The copy of a layer or model."""
@@ -74,9 +81,9 @@ class _Copier:
         if isinstance(layer, keras.layers.Lambda):
             return layer  # It has no weights, and Keras does not load functions from a config.
         if self._replaces and type(layer) in STACKS:
-            self.stacks.append(KerasStack(layer))
-            return self.stacks[-1]
-        if not _can_be_rebuilt(layer):
+            self.groups.append(KerasStack(layer))
+            return self.groups[-1]
+        if not can_be_rebuilt(layer):
             return self._through_config(layer)
         if isinstance(layer, keras.Sequential):
             return self._sequential(layer)
@@ -93,11 +100,7 @@ class _Copier:
         inputs = [_new_input(one.output) for one in model._layers[: -len(copies) or None]]
         stacks = [copy for copy in copies if isinstance(copy, KerasStack)]
         if all(stack.is_chain for stack in stacks):
-            copies = [
-                one
-                for copy in copies
-                for one in (copy.layers if isinstance(copy, KerasStack) else [copy])
-            ]
+            copies = [one for copy in copies for one in _layers_of(copy)]
             return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
         if not inputs:
             name = next(stack.stack.name for stack in stacks if not stack.is_chain)
@@ -125,7 +128,7 @@ class _Copier:
             model = keras.Sequential([x, *stack.layers], name=f"{stack.stack.name}_model")
         else:
             model = keras.Model(x, stack(x), name=f"{stack.stack.name}_model")
-        stack.carry_state()
+        carry.carry_group(stack)
         return model
 
     def _through_config(self, layer):
@@ -161,7 +164,21 @@ class _Copier:
                 object.__setattr__(inner, "__class__", cls)
 
 
-def _can_be_rebuilt(layer):
+def _hand_on(x, **arguments):
+    """In the place of a layer that a stack has taken in."""
+    return x
+
+
+def _layers_of(copy):
+    """The layers of a sequential model that are in the place of one."""
+    if isinstance(copy, KerasStack):
+        return copy.layers
+    if isinstance(copy, Chain):
+        return [copy.stack]
+    return [] if copy is _hand_on else [copy]
+
+
+def can_be_rebuilt(layer):
     """A sequential or functional model whose constructor is Keras's."""
     return pairs.is_graph(layer) and type(layer).__init__.__module__.startswith("keras.")
 

@@ -6,14 +6,14 @@ from tf_rnn_ops.keras.tools import slots
 from tf_rnn_ops.keras.tools.carry import through_config
 
 
-def recompile(model, copy, variables, stacks):
+def recompile(model, copy, variables, groups):
     """Compiles `copy` with the optimizer, its state, the loss and the metrics of `model`.
 
     Args:
         model: A compiled model.
         copy: Its copy.
         variables: Pairs (variable, copy), of all that the optimizer may train.
-        stacks: A list of KerasStack, whose layers the copy has in the place of stacks.
+        groups: A list of KerasStack and Chain, whose weights have other shapes in the copy.
 
     Raises:
         ValueError: The optimizer or a metric cannot be copied.
@@ -35,30 +35,44 @@ def recompile(model, copy, variables, stacks):
     copy.compile(**arguments, auto_scale_loss=False)
     if optimizer is not None:
         twins = {id(variable): [twin] for variable, twin in variables}
-        twins.update(
-            {id(stack.stack.params): stack.variables for stack in stacks if stack.stack.built}
-        )
-        _carry_excluded(optimizer, copy.optimizer, model, twins)
+        for group in groups:
+            first, *others = group.old or [None]
+            twins.update({id(first): group.new, **dict.fromkeys(map(id, others), [])})
+        _carry_excluded(optimizer, copy.optimizer, model, twins, groups)
         if optimizer.built and copy.built:
-            slots.carry(optimizer, copy.optimizer, twins, stacks)
+            slots.carry(optimizer, copy.optimizer, twins, groups)
 
 
-def _carry_excluded(optimizer, new_optimizer, model, twins):
+def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
     """Carries what exclude_from_weight_decay was told, which is in no config."""
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
-        _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins)
+        _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins, groups)
     if hasattr(optimizer, "_exclude_from_weight_decay"):
         pattern = optimizer._exclude_from_weight_decay_pattern
-        new_optimizer._exclude_from_weight_decay = {
-            new_optimizer._var_key(twin)
+        excluded = {
+            id(variable)
             for variable in model.variables
-            for twin in twins.get(id(variable), ())
             if optimizer._var_key(variable) in optimizer._exclude_from_weight_decay
             or (pattern is not None and pattern.search(_name_for(optimizer, variable)))
         }
+        _check_groups(optimizer, excluded, groups)
+        new_optimizer._exclude_from_weight_decay = {
+            new_optimizer._var_key(twin) for key in excluded for twin in twins.get(key, ())
+        }
         # Paths inside of a Bidirectional are others in a copy, so it is not asked about those.
         new_optimizer._exclude_from_weight_decay_pattern = None if model.built else pattern
+
+
+def _check_groups(optimizer, excluded, groups):
+    """Raises ValueError where only a part of what becomes one weight is excluded from decay."""
+    for group in groups:
+        if len({id(variable) in excluded for variable in group.old}) > 1:
+            raise ValueError(
+                f"convert: the optimizer {optimizer.name!r} excludes a part of the weights of "
+                f"{group.replaced[0].name!r} from weight decay, but a stack has one weight for all of "
+                "them: load the model with compile=False, and compile the copy."
+            )
 
 
 def _name_for(optimizer, variable):

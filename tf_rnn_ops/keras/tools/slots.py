@@ -5,18 +5,18 @@ import keras
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 
-def carry(optimizer, new_optimizer, twins, stacks):
+def carry(optimizer, new_optimizer, twins, groups):
     """Builds the copy of an optimizer and gives it the state of the optimizer.
 
     Args:
         optimizer: A built optimizer.
         new_optimizer: Its copy, which is not built.
-        twins: {id of a variable: a list of its copies}; more than one only for the weight of a stack.
-        stacks: A list of KerasStack, whose layers the copy has in the place of stacks.
+        twins: {id of a variable: a list of its copies}; other than one only in `groups`.
+        groups: A list of KerasStack and Chain, whose weights have other shapes in the copy.
 
     Raises:
         ValueError: The optimizer trains variables without copies, its copy has other variables, or what
-            it keeps for a stack cannot be divided among layers.
+            it keeps for a group has no counterpart.
     """
     # Those of the last step: layers may have been frozen since then.
     trained = optimizer._trainable_variables
@@ -26,9 +26,10 @@ def carry(optimizer, new_optimizer, twins, stacks):
             f"model. Do without a copy: {ACCELERATE}"
         )
     new_optimizer.build([twin for variable in trained for twin in twins[id(variable)]])
-    divided = {id(stack.stack.params): stack for stack in stacks if stack.stack.built}
-    if any(id(variable) in divided for variable in trained):
-        _carry_divided(optimizer, new_optimizer, divided)
+    ids = set(map(id, trained))
+    groups = [group for group in groups if ids & set(map(id, group.old))]
+    if groups:
+        _carry_groups(optimizer, new_optimizer, groups)
         return
     variables, new_variables = optimizer.variables, new_optimizer.variables
     if _shapes(variables) != _shapes(new_variables):
@@ -45,44 +46,54 @@ def _shapes(variables):
     return [tuple(variable.shape) for variable in variables]
 
 
-def _carry_divided(optimizer, new_optimizer, divided):
-    """Carries slots of the shapes of their variables, those of stacks in parts.
+def _carry_groups(optimizer, new_optimizer, groups):
+    """Carries slots that have the shapes of their variables, and variables of the optimizer alone.
 
     Args:
         optimizer: The optimizer.
         new_optimizer: Its copy, built.
-        divided: {id of the weight of a stack: its KerasStack}.
+        groups: Those of which the optimizer trains something.
+
+    Returns:
+        The variables that were carried.
     """
     inner = getattr(optimizer, "inner_optimizer", None)
-    carried = []
-    if inner is not None:
-        carried += _carry_divided(inner, new_optimizer.inner_optimizer, divided)
+    carried = [] if inner is None else _carry_groups(inner, new_optimizer.inner_optimizer, groups)
     trained = optimizer._trainable_variables
     for name, value in vars(optimizer).items():
         if isinstance(value, keras.Variable):
             getattr(new_optimizer, name).assign(value)
             carried.append(value)
-        elif (
-            name != "_trainable_variables"
-            and isinstance(value, list)
-            and len(value) == len(trained)
-        ):
-            new = iter(getattr(new_optimizer, name))
-            for slot, variable in zip(value, trained):
-                stack = divided.get(id(variable))
-                if not isinstance(slot, keras.Variable) or slot.shape != variable.shape:
-                    break
+        elif name != "_trainable_variables" and isinstance(value, list):
+            slots = {id(variable): slot for variable, slot in zip(trained, value)}
+            if len(value) == len(trained) and _are_slots(value, trained):
                 summed = name == "_model_variables_moving_average"
-                parts = [slot] if stack is None else stack.split(slot, summed)
-                for part in parts:
-                    next(new).assign(part)
-                carried.append(slot)
-    left = {id(one) for one in optimizer.variables} - set(map(id, carried))
-    if left:
-        names = [stack.stack.name for stack in divided.values()]
+                _carry_list(trained, slots, getattr(new_optimizer, name), groups, summed)
+                carried += value
+    if {id(one) for one in optimizer.variables} - set(map(id, carried)):
         raise ValueError(
-            f"convert: what the optimizer {optimizer.name!r} of class {type(optimizer).__name__} keeps "
-            f"for the stack {names[0]!r} cannot be divided among layers of Keras: load the model with "
-            "compile=False, and compile the copy."
+            f"convert: the optimizer {optimizer.name!r} of class {type(optimizer).__name__} keeps "
+            f"something for {groups[0].replaced[0].name!r} that has no counterpart in the copy: load the "
+            "model with compile=False, and compile the copy."
         )
     return carried
+
+
+def _are_slots(values, trained):
+    return all(
+        isinstance(slot, keras.Variable) and slot.shape == variable.shape
+        for slot, variable in zip(values, trained)
+    )
+
+
+def _carry_list(trained, slots, new_slots, groups, summed):
+    """Carries one slot for each variable, to a list in the order of their copies."""
+    new_slots = iter(new_slots)
+    group_of = {id(variable): group for group in groups for variable in group.old}
+    for variable in trained:
+        group = group_of.get(id(variable))
+        if group is None:
+            next(new_slots).assign(slots[id(variable)])
+        elif variable is group.old[0]:
+            for value in group.transfer([slots[id(one)] for one in group.old], summed):
+                next(new_slots).assign(value)

@@ -43,6 +43,8 @@ def reason_against(stack):
         )
     if stack.time_major:
         return "has time_major=True; Keras's layers take the batch first"
+    if stack.activity_regularizer is not None:
+        return "has an activity_regularizer, which Keras's layers apply to other values"
     if stack.bias_constraint is not None:
         return (
             "has a bias_constraint for each of its two biases; Keras's layers constrain their sum"
@@ -273,46 +275,48 @@ class KerasStack:
             return x
         return final[0] if len(final) == 1 else self._op(keras.ops.concatenate, final, axis=-1)
 
-    def carry_state(self):
-        """Gives the layers the weights, the recurrent states and the flag of the stack."""
+    @property
+    def replaced(self):
+        """The stack, which the copy does not have, and what it has for it."""
+        return [self.stack, *self.layers]
+
+    @property
+    def old(self):
+        """The weight of the stack."""
+        return [self.stack.params] if self.stack.built else []
+
+    @property
+    def new(self):
+        """The weights of all cells."""
+        return [variable for layer in self.cells for variable in layer.weights]
+
+    def transfer(self, values, summed):
+        """Values for `new` from values for `old`.
+
+        Args:
+            values: What is in the layout of the old weights, one value for each.
+            summed: Whether Keras's one bias is the sum of the two of a stack, as for weights. If not,
+                all three are the same, as the slots of an optimizer for them are.
+
+        Returns:
+            A list of arrays.
+        """
+        (buffer,) = values
+        layout, buffer = self.stack.layout, keras.ops.convert_to_numpy(buffer).copy()
+        if not summed:
+            has_sum = layout.rnn_mode != "gru"
+            for block in layout.biases:
+                if not self.stack.use_bias or (block.source == "recurrent" and has_sum):
+                    buffer[block.offset : block.end] = 0
+        levels = to_keras(layout, buffer, use_bias=self.stack.use_bias)
+        return [array for level in levels for array in level]
+
+    def carry_flags(self):
+        """Gives the layers the recurrent states and the flag of the stack."""
         stack = self.stack
-        if stack.built:
-            for variable, value in zip(self.variables, self.split(stack.params)):
-                variable.assign(value)
         for k, layer in enumerate(self.cells):
             for state, of_stack in zip(layer.states or (), stack.states or ()):
                 state.assign(of_stack[:, k])
         if stack.built and not stack.params.trainable:
             for layer in self.layers:
                 layer.trainable = False
-
-    @property
-    def variables(self):
-        """The weights of all cells."""
-        return [variable for layer in self.cells for variable in layer.weights]
-
-    def split(self, buffer, summed=True):
-        """Values for `variables` from a buffer in the layout of the stack's weight.
-
-        Args:
-            buffer: The buffer.
-            summed: Whether Keras's one bias is the sum of the two in the buffer, as for weights. If
-                not, it is the first, as for the slots of an optimizer, which are the same for both.
-
-        Returns:
-            A list of arrays.
-        """
-        layout, buffer = self.stack.layout, keras.ops.convert_to_numpy(buffer).copy()
-        if not summed:
-            for block in layout.biases:
-                if not self.stack.use_bias or (
-                    block.source == "recurrent" and stack_has_sum(layout)
-                ):
-                    buffer[block.offset : block.end] = 0
-        levels = to_keras(layout, buffer, use_bias=self.stack.use_bias)
-        return [array for level in levels for array in level]
-
-
-def stack_has_sum(layout):
-    """Whether a layer of Keras has one bias where the buffer has two; a GRU of Keras has both."""
-    return layout.rnn_mode != "gru"

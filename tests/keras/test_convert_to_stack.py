@@ -1,0 +1,221 @@
+"""convert(to="stack"): chains of Keras's layers as one stack, with the same weights and outputs."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras
+from tf_rnn_ops.keras import convert
+
+BATCH, TIME, INPUTS, UNITS = 4, 6, 3, 4
+LENGTHS = np.array([6, 4, 0, 1])
+CELLS = {
+    "lstm": keras.layers.LSTM,
+    "gru": keras.layers.GRU,
+    "rnn_tanh": keras.layers.SimpleRNN,
+    "rnn_relu": lambda units, **kwargs: keras.layers.SimpleRNN(units, activation="relu", **kwargs),
+}
+
+
+@pytest.fixture
+def x(rng):
+    """Rows of LENGTHS valid steps, for a Masking layer."""
+    x = rng.normal(size=(BATCH, TIME, INPUTS)).astype("float32")
+    return x * (np.arange(TIME) < LENGTHS[:, None])[:, :, None]
+
+
+def randomize(model, rng):
+    model.set_weights([rng.uniform(-0.5, 0.5, size=w.shape) for w in model.get_weights()])
+    return model
+
+
+def chain(layers, masked=True):
+    """A functional model of these layers, one after the other."""
+    inputs = keras.Input((TIME, INPUTS))
+    x = keras.layers.Masking()(inputs) if masked else inputs
+    for layer in layers:
+        x = layer(x)
+    return keras.Model(inputs, x)
+
+
+def kinds(model):
+    return [type(layer).__name__ for layer in model.layers if type(layer).__name__ != "InputLayer"]
+
+
+def assert_same(copy, model, x):
+    np.testing.assert_allclose(copy(x), model(x), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("mode", CELLS)
+def test_there_and_back(mode, both, x, rng):
+    for sequences in (False, True):
+        layers = [
+            CELLS[mode](
+                UNITS,
+                return_sequences=k < 2 or sequences,
+                zero_output_for_mask=k == 2 and sequences,
+            )
+            for k in range(3)
+        ]
+        if both:
+            layers = [keras.layers.Bidirectional(layer) for layer in layers]
+        model = randomize(chain(layers), rng)
+        copy = convert(model, to="stack")
+        assert kinds(copy)[0] == "Masking" and kinds(copy)[1].startswith("Cudnn")
+        assert len(kinds(copy)) == 2 and copy.layers[-1].num_layers == 3
+        assert copy.layers[-1].name == layers[0].name
+        assert_same(copy, model, x)
+        assert_same(convert(copy, to="keras"), model, x)
+
+
+def test_what_chains_are(x, rng):
+    """Chains end where the layers, what is between them or the uses of an output differ."""
+
+    def lstm(name, units=UNITS, **arguments):
+        return keras.layers.LSTM(units, return_sequences=True, name=name, **arguments)
+
+    inputs = keras.Input((TIME, INPUTS))
+    y = lstm("b", kernel_regularizer="l2")(lstm("a", kernel_regularizer="l2")(inputs))
+    y = lstm("d")(keras.layers.Dropout(0.25, seed=5)(lstm("c")(y)))
+    y = lstm("e")(keras.layers.Dropout(0.5)(y))
+    used_twice = lstm("f", 3)(y)
+    y = lstm("g", 3)(used_twice) + used_twice
+    y = lstm("h", 3, go_backwards=True)(y)
+    shared = lstm("i", 3)
+    y = shared(shared(y))
+    y = lstm("k", 3)(keras.layers.LayerNormalization()(lstm("j", 3)(y)))
+    y = lstm("m", 3, trainable=False)(lstm("l", 3, activation="elu")(y))
+    inner = keras.Sequential([keras.Input((TIME, 3)), lstm("n", 3), lstm("o", 3)], name="inner")
+    model = randomize(keras.Model(inputs, inner(y)), rng)
+    copy = convert(model, to="stack")
+    found = {
+        layer.name: layer
+        for layer in copy._flatten_layers()
+        if isinstance(layer, tf_rnn_ops.keras.CudnnLSTM)
+    }
+    assert {name: layer.num_layers for name, layer in found.items()} == {
+        **{"a": 2, "c": 2, "e": 1, "f": 1, "g": 1, "j": 1, "k": 1, "m": 1, "n": 2}
+    }
+    assert found["c"].dropout == 0.25 and found["c"].seed == 5
+    assert found["a"].losses and not found["m"].trainable_variables
+    rest = [layer for layer in copy.layers if type(layer) is tf_rnn_ops.keras.LSTM]
+    assert [layer.name for layer in rest] == ["h", "i", "l"]
+    assert_same(copy, model, x)
+
+
+def test_a_sequential_model(x, rng):
+    model = keras.Sequential(
+        [
+            keras.Input((TIME, INPUTS)),
+            keras.layers.GRU(UNITS, return_sequences=True),
+            keras.layers.Dropout(0.5),
+            keras.layers.GRU(UNITS),
+            keras.layers.Dense(1),
+        ]
+    )
+    randomize(model, rng)
+    copy = convert(model, to="stack")
+    assert kinds(copy) == ["CudnnGRU", "Dense"] and type(copy) is keras.Sequential
+    assert copy.layers[0].dropout == 0.5
+    assert_same(copy, model, x)
+
+
+def test_training_goes_on(x, rng):
+    """Of layers whose biases the stack has too: for the others it has two, which both learn."""
+    model = chain(
+        [
+            keras.layers.Bidirectional(keras.layers.GRU(UNITS, return_sequences=True)),
+            keras.layers.Bidirectional(keras.layers.GRU(UNITS, return_sequences=True)),
+            keras.layers.LSTM(UNITS, use_bias=False),
+            keras.layers.Dense(1),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(0.05, use_ema=True), "mse", run_eagerly=True)
+    y = rng.normal(size=(BATCH, 1)).astype("float32")
+    model.fit(x, y, epochs=2, verbose=0)
+    copy = convert(model, to="stack")
+    assert kinds(copy) == ["Masking", "CudnnGRU", "CudnnLSTM", "Dense"]
+    for one in (model, copy):
+        one.fit(x, y, epochs=2, verbose=0)
+    assert int(copy.optimizer.iterations) == 4
+    np.testing.assert_allclose(copy(x), model(x), atol=1e-4)
+
+
+def test_slots_of_the_two_biases(x, rng):
+    model = chain([keras.layers.LSTM(UNITS)])
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9, use_ema=True), "mse", run_eagerly=True)
+    model.fit(x, rng.normal(size=(BATCH, UNITS)), verbose=0)
+    copy = convert(model, to="stack")
+    layout = copy.layers[-1].layout
+    for name, second in (("momentums", 1), ("_model_variables_moving_average", 0)):
+        (slot,) = getattr(copy.optimizer, name)
+        biases = np.reshape(layout.unpack(slot.numpy())[1], (2, 4 * UNITS))
+        want = getattr(model.optimizer, name)[2].numpy()
+        np.testing.assert_allclose(biases, [want, want * second], atol=1e-7)
+
+
+def test_weight_decay_of_a_part(x):
+    """A stack has one weight, which decays as a whole or not."""
+    for names, decays in ((["kernel", "bias"], False), ([], True), (["bias"], None)):
+        model = chain([keras.layers.LSTM(UNITS, name="s")])
+        optimizer = keras.optimizers.AdamW(0.1)
+        optimizer.exclude_from_weight_decay(var_names=names)
+        model.compile(optimizer, "mse")
+        if decays is None:
+            with pytest.raises(ValueError, match="excludes a part of the weights of 's'"):
+                convert(model, to="stack")
+            continue
+        copy = convert(model, to="stack")
+        assert copy.optimizer._use_weight_decay(copy.layers[-1].params) is decays
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"dropout": 0.5}, "has dropout=0.5"),
+        ({"recurrent_dropout": 0.5}, "has recurrent_dropout=0.5"),
+        ({"activation": "relu"}, "has activations"),
+        ({"go_backwards": True}, "has go_backwards=True"),
+        ({"return_state": True}, "has return_state=True"),
+        ({"bias_constraint": "non_neg"}, "has bias_constraint="),
+        ({"activity_regularizer": "l2"}, "has activity_regularizer="),
+        ({"return_sequences": True}, "repeats its last output in masked steps"),
+    ],
+)
+def test_layers_that_are_no_stack(arguments, reason):
+    model = chain([keras.layers.LSTM(UNITS, name="s", **arguments)])
+    with pytest.raises(ValueError, match=f"no stack computes .*: 's' {reason}"):
+        convert(model, to="stack")
+
+
+def test_models_without_a_chain(x):
+    class Own(keras.Model):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.rnn = keras.layers.LSTM(2)
+
+    for model in (Own(), keras.Sequential([keras.layers.LSTM(2)]), keras.layers.LSTM(2)):
+        with pytest.raises(ValueError, match="no functional or sequential model has such a layer"):
+            convert(model, to="stack")
+    inputs = [keras.Input((TIME, INPUTS)), keras.Input((2,))]
+    layer = keras.layers.GRU(2, name="s")
+    with pytest.raises(ValueError, match="'s' is called with an initial_state"):
+        convert(keras.Model(inputs, layer(inputs[0], initial_state=inputs[1])), to="stack")
+
+
+def test_a_layer_that_another_layer_holds_too(x, rng):
+    """Its weights would be two after the conversion."""
+
+    class Holds(keras.layers.Layer):
+        def __init__(self, inner, **kwargs):
+            super().__init__(**kwargs)
+            self.inner = inner
+
+        def call(self, x):
+            return x
+
+    layer = keras.layers.LSTM(UNITS, name="s")
+    model = chain([Holds(layer), layer])
+    with pytest.raises(ValueError, match="'s' is at several places"):
+        convert(model, to="stack")

@@ -1,0 +1,153 @@
+"""Chains of recurrent layers of Keras in functional and sequential models."""
+
+import collections
+
+import keras
+
+from tf_rnn_ops.keras.tools.keras_to_stack import Chain, fits, is_recurrent, reason_against
+
+_CALL_ARGUMENTS = {"mask", "training", "initial_state"}
+
+
+def find(model, is_rebuilt):
+    """The chains in a model, each as long as can be.
+
+    Args:
+        model: A Keras 3 model.
+        is_rebuilt: Whether a model is one whose layers a copy can replace.
+
+    Returns:
+        A list of Chain.
+
+    Raises:
+        ValueError: There is none; the text says why the first recurrent layer is in none.
+    """
+    finder = _Finder(model)
+    finder.visit(model, is_rebuilt)
+    if not finder.chains:
+        raise ValueError(
+            f"convert: no stack computes what a recurrent layer of {model.name!r} does: "
+            + next(iter(finder.reasons), "no functional or sequential model has such a layer")
+            + "."
+        )
+    return finder.chains
+
+
+class _Finder:
+    """Looks for chains in a model and in the models inside of it.
+
+    Attributes:
+        chains: A list of Chain.
+        reasons: For each recurrent layer that is in none, why.
+    """
+
+    def __init__(self, model):
+        self.chains, self.reasons = [], []
+        self._holders = collections.Counter(
+            id(inner) for layer in model._flatten_layers() for inner in layer._layers
+        )
+        self._seen = set()
+
+    def visit(self, model, is_rebuilt):
+        """Looks into a model and those inside of it."""
+        if id(model) in self._seen or not is_rebuilt(model):
+            return
+        self._seen.add(id(model))
+        if model.built:
+            self._find_in(_Graph(model))
+        for inner in model.layers:
+            self.visit(inner, is_rebuilt)
+
+    def _find_in(self, graph):
+        taken = set()
+        for node in graph.nodes:
+            if not is_recurrent(node.operation) or id(node) in taken:
+                continue
+            nodes, dropouts = [node], []
+            reason = self._reason(node, graph)
+            while reason is None:
+                after, between = graph.next_recurrent(nodes[-1])
+                if after is None or not self._continues(nodes, dropouts, after, between, graph):
+                    break
+                nodes.append(after)
+                dropouts += between
+            last = nodes[-1]
+            zeros = getattr(last.operation, "zero_output_for_mask", True)
+            if last.operation.return_sequences and _given(last, "mask") is not None and not zeros:
+                reason = reason or (
+                    "repeats its last output in masked steps, where a stack has 0; give it "
+                    "zero_output_for_mask=True"
+                )
+            if reason is not None:
+                self.reasons.append(f"{node.operation.name!r} {reason}")
+                continue
+            taken.update(map(id, nodes))
+            self.chains.append(Chain([one.operation for one in nodes], dropouts))
+
+    def _reason(self, node, graph):
+        layer = node.operation
+        if self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1:
+            return "is at several places"
+        if len(node.arguments.args) != 1 or not set(node.arguments.kwargs) <= _CALL_ARGUMENTS:
+            return "is called with more than one tensor"
+        if _given(node, "initial_state") is not None:
+            return "is called with an initial_state"
+        return reason_against(layer)
+
+    def _continues(self, nodes, dropouts, after, between, graph):
+        """Whether a node belongs to the chain of `nodes`; one Dropout or none stands between all."""
+        first, last = nodes[0], nodes[-1]
+        if not last.operation.return_sequences or self._reason(after, graph) is not None:
+            return False
+        rates = {layer.rate for layer in (*dropouts, *between)}
+        if len(rates) > 1 or len(dropouts) + len(between) not in (0, len(nodes)):
+            return False
+        if any(self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1 for layer in between):
+            return False
+        same = all(_given(first, name) is _given(after, name) for name in ("mask", "training"))
+        return same and fits(first.operation, after.operation)
+
+
+class _Graph:
+    """The calls in a functional or built sequential model.
+
+    Attributes:
+        nodes: The calls, those of the first layers first.
+        calls: {id of an operation: how often it is called}.
+    """
+
+    def __init__(self, model):
+        self.nodes, pending, seen = [], collections.deque(model.outputs), set()
+        self._users = collections.defaultdict(list)
+        for tensor in model.outputs:
+            self._users[id(tensor)].append(None)
+        while pending:
+            operation, index, _ = pending.popleft()._keras_history
+            node = operation._inbound_nodes[index]
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            self.nodes.insert(0, node)
+            for tensor in node.input_tensors:
+                self._users[id(tensor)].append(node)
+                pending.append(tensor)
+        self.calls = collections.Counter(id(node.operation) for node in self.nodes)
+
+    def next_recurrent(self, node):
+        """The only node that uses the output of a node, seen through Dropout, and the Dropout layers."""
+        between = []
+        while True:
+            users = self._users[id(node.outputs[0])]
+            if len(users) != 1 or users[0] is None:
+                return None, []
+            (node,) = users
+            layer = node.operation
+            if is_recurrent(layer):
+                return node, between
+            if type(layer) is not keras.layers.Dropout or layer.noise_shape is not None:
+                return None, []
+            between.append(layer)
+
+
+def _given(node, name):
+    return node.arguments.kwargs.get(name)

@@ -1,0 +1,179 @@
+"""The stack that computes what a chain of Keras's layers does."""
+
+import collections
+
+import keras
+
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
+from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.keras.path.eligibility import activation_name
+from tf_rnn_ops.params import from_keras
+
+_KINDS = {
+    **dict.fromkeys((keras.layers.LSTM, LSTM), "lstm"),
+    **dict.fromkeys((keras.layers.GRU, GRU), "gru"),
+    **dict.fromkeys((keras.layers.SimpleRNN, SimpleRNN), "rnn"),
+}
+_CLASSES = {
+    "lstm": CudnnLSTM,
+    "gru": CudnnGRU,
+    "rnn_tanh": CudnnRNNTanh,
+    "rnn_relu": CudnnRNNRelu,
+}
+# What all layers of a chain have in common, and the stack has once.
+_COMMON = (
+    *("units", "use_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
+    *("kernel_constraint", "recurrent_constraint", "dtype", "trainable"),
+)
+_FIRST = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
+# What no stack has, with the value that leaves it out.
+_ABSENT = {
+    **{"dropout": 0, "recurrent_dropout": 0, "unroll": False, "stateful": False},
+    **{"return_state": False, "activity_regularizer": None, "bias_constraint": None},
+}
+
+
+def is_recurrent(layer):
+    """Whether a stack might compute what a layer does."""
+    return type(_forward(layer)) in _KINDS
+
+
+def reason_against(layer):
+    """Tells why no stack computes what one recurrent layer does; None if one does."""
+    if not layer.built:
+        return "is not built"
+    ones = [layer]
+    if type(layer) is keras.layers.Bidirectional:
+        ones = [layer.forward_layer, layer.backward_layer]
+        if layer.merge_mode != "concat":
+            return f"has merge_mode={layer.merge_mode!r}"
+        if layer.activity_regularizer is not None:
+            return "has an activity_regularizer"
+        if _rnn_mode(ones[0]) != _rnn_mode(ones[1]) or _common(ones[0]) != _common(ones[1]):
+            return "has a backward layer with other arguments"
+    for one, backwards in zip(ones, (False, True)):
+        config = one.get_config()
+        if type(one) not in _KINDS or _rnn_mode(one) is None:
+            return "has activations or a reset_after=False that a stack does not have"
+        if config["go_backwards"] != backwards:
+            return f"has go_backwards={config['go_backwards']}"
+        for name, value in _ABSENT.items():
+            if config[name] != value:
+                return f"has {name}={config[name]!r}"
+        if len({variable.trainable for variable in one.weights}) > 1:
+            return "is frozen in part"
+    return None
+
+
+def fits(before, layer):
+    """Whether a layer can follow another in one stack; both without a reason_against."""
+
+    def traits(one):
+        both = type(one) is keras.layers.Bidirectional
+        return both, _is_trained(one), _rnn_mode(_forward(one)), _common(_forward(one))
+
+    return traits(before) == traits(layer)
+
+
+class Chain:
+    """Layers of Keras that a stack takes the place of.
+
+    Attributes:
+        layers: The recurrent layers, from the first to the last.
+        dropouts: The Dropout layers between them; empty without dropout.
+        stack: The stack.
+    """
+
+    def __init__(self, layers, dropouts):
+        """Creates the stack.
+
+        Args:
+            layers: The recurrent layers, each of which fits the one before.
+            dropouts: The Dropout layers between them, all of one rate; or none.
+        """
+        self.layers, self.dropouts = layers, dropouts
+        first = _forward(layers[0])
+        config = first.get_config()
+        options = {name: config[name] for name in (*_COMMON, *_FIRST)}
+        if _rnn_mode(first) == "lstm":
+            options["unit_forget_bias"] = config["unit_forget_bias"]
+        seed = dropouts[0].seed if dropouts else None
+        self.stack = _CLASSES[_rnn_mode(first)](
+            **options,
+            num_layers=len(layers),
+            direction="unidirectional" if first is layers[0] else "bidirectional",
+            dropout=dropouts[0].rate if dropouts else 0.0,
+            seed=seed if isinstance(seed, int) else None,
+            return_sequences=_forward(layers[-1]).return_sequences,
+            name=layers[0].name,
+        )
+
+    def __call__(self, x, mask=None, training=None):
+        """Calls the stack in the place of the first layer; the layers behind it hand on what they get."""
+        given = {"mask": mask, "training": training}
+        return self.stack(x, **{name: value for name, value in given.items() if value is not None})
+
+    @property
+    def replaced(self):
+        """The layers of the model that the copy does not have, and what it has for them."""
+        return [*self.layers, *self.dropouts, self.stack]
+
+    @property
+    def old(self):
+        """The weights of the layers."""
+        return [variable for layer in self.layers for variable in layer.weights]
+
+    @property
+    def new(self):
+        """The weight of the stack."""
+        return [self.stack.params]
+
+    def transfer(self, values, summed):
+        """Values for `new` from values for `old`; see KerasStack.transfer."""
+        arrays, levels = iter(map(keras.ops.convert_to_numpy, values)), []
+        for layer in self.layers:
+            levels.append([next(arrays) for _ in layer.weights])
+        mode = _rnn_mode(_forward(self.layers[0]))
+        layout, buffer = from_keras(levels, mode if mode.startswith("rnn") else None)
+        if not summed and mode != "gru":
+            for inputs, states in _bias_blocks(layout):
+                buffer[states.offset : states.end] = buffer[inputs.offset : inputs.end]
+        return [buffer]
+
+    def carry_flags(self):
+        """Gives the stack the flag of the layers."""
+        if not _is_trained(self.layers[0]):
+            self.stack.trainable = False
+
+
+def _bias_blocks(layout):
+    """Pairs of the input and the recurrent bias of each gate."""
+    found = collections.defaultdict(dict)
+    for block in layout.biases:
+        found[block.layer, block.direction, block.gate][block.source] = block
+    return [(pair["input"], pair["recurrent"]) for pair in found.values()]
+
+
+def _forward(layer):
+    return layer.forward_layer if type(layer) is keras.layers.Bidirectional else layer
+
+
+def _is_trained(layer):
+    return bool(layer.trainable_variables)
+
+
+def _common(layer):
+    config = layer.get_config()
+    return [config[name] for name in _COMMON]
+
+
+def _rnn_mode(layer):
+    """The rnn_mode of a stack, or None if it has none for the activations."""
+    kind, activation = _KINDS.get(type(layer)), activation_name(getattr(layer, "activation", None))
+    if kind == "rnn":
+        return {"tanh": "rnn_tanh", "relu": "rnn_relu"}.get(activation)
+    if kind is None or activation != "tanh":
+        return None
+    if activation_name(layer.recurrent_activation) != "sigmoid":
+        return None
+    return None if kind == "gru" and not layer.reset_after else kind
