@@ -36,6 +36,12 @@ def is_graph(layer):
     return isinstance(layer, (keras.Sequential, type(_functional())))
 
 
+@functools.cache
+def variable_class():
+    """The class of Keras's variables; keras.Variable is a subclass of it in Keras 3.5."""
+    return type(keras.random.SeedGenerator(0).state)
+
+
 def pair(model, copy, replaced=()):
     """Pairs the layers and variables of a model and its copy; Input layers have none.
 
@@ -94,7 +100,7 @@ class _Walk:
         if isinstance(value, keras.layers.Layer) and isinstance(copy, keras.layers.Layer):
             if not {id(value), id(copy)} & self._replaced:
                 self.layer(value, copy, path)
-        elif isinstance(value, keras.Variable) and isinstance(copy, keras.Variable):
+        elif isinstance(value, variable_class()) and isinstance(copy, variable_class()):
             self._variable(value, copy, path)
         elif isinstance(value, keras.random.SeedGenerator):
             self._seed(value, copy, path)

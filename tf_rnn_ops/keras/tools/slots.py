@@ -1,8 +1,7 @@
 """Carries the variables of an optimizer to its copy."""
 
-import keras
-
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
+from tf_rnn_ops.keras.tools.pairs import variable_class
 
 
 def carry(optimizer, new_optimizer, twins, groups):
@@ -18,8 +17,9 @@ def carry(optimizer, new_optimizer, twins, groups):
         ValueError: The optimizer trains variables without copies, its copy has other variables, or what
             it keeps for a group has no counterpart.
     """
-    # Those of the last step: layers may have been frozen since then.
-    trained = optimizer._trainable_variables
+    # Those of the last step: layers may have been frozen since then. A LossScaleOptimizer of Keras 3.5
+    # leaves them to the optimizer inside.
+    trained = getattr(optimizer, "inner_optimizer", optimizer)._trainable_variables
     if any(id(variable) not in twins for variable in trained):
         raise ValueError(
             f"convert: the optimizer {optimizer.name!r} also trains variables that are not of the "
@@ -61,7 +61,7 @@ def _carry_groups(optimizer, new_optimizer, groups):
     carried = [] if inner is None else _carry_groups(inner, new_optimizer.inner_optimizer, groups)
     trained = optimizer._trainable_variables
     for name, value in vars(optimizer).items():
-        if isinstance(value, keras.Variable):
+        if isinstance(value, variable_class()):
             getattr(new_optimizer, name).assign(value)
             carried.append(value)
         elif name != "_trainable_variables" and isinstance(value, list):
@@ -81,7 +81,7 @@ def _carry_groups(optimizer, new_optimizer, groups):
 
 def _are_slots(values, trained):
     return all(
-        isinstance(slot, keras.Variable) and slot.shape == variable.shape
+        isinstance(slot, variable_class()) and slot.shape == variable.shape
         for slot, variable in zip(values, trained)
     )
 
