@@ -249,6 +249,14 @@ def test_command(model, tmp_path, capsys):
     assert "training step" in out and "gru" in out
 
 
+def test_command_on_models_that_share_an_input(tmp_path, capsys):
+    inputs = keras.Input((4, 3))
+    encoder = keras.Model(inputs, keras.layers.LSTM(2)(inputs))
+    keras.Model(inputs, keras.layers.Dense(3)(encoder(inputs))).save(tmp_path / "model.keras")
+    assert command.main([str(tmp_path / "model.keras"), "--batch", "2", "--repeats", "1"]) == 0
+    assert "training step" in capsys.readouterr().out
+
+
 def test_command_on_words_and_without_compile(tmp_path, capsys):
     inputs = {
         "words": keras.Input((None,), dtype="int32", name="words"),

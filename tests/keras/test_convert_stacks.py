@@ -39,6 +39,7 @@ def assert_same(got, want):
         np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
 @pytest.mark.parametrize("mode", MODES)
 def test_masks_directions_and_states(mode, direction, x, rng):

@@ -46,6 +46,7 @@ def assert_same(copy, model, x):
     np.testing.assert_allclose(copy(x), model(x), rtol=0, atol=2e-6)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("both", [False, True])
 @pytest.mark.parametrize("mode", CELLS)
 def test_there_and_back(mode, both, x, rng):

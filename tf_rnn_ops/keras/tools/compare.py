@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras.tools import carry, one_batch, pairs
 from tf_rnn_ops.keras.tools.convert import check_counterparts, convert, converted
+from tf_rnn_ops.keras.tools.counterparts import STACKS
 from tf_rnn_ops.keras.tools.explain import Explanations, explain
 from tf_rnn_ops.keras.tools.shown import Shown
-from tf_rnn_ops.keras.tools.stack_to_keras import STACKS
 from tf_rnn_ops.keras.tools.timing import Timing, progress, take_turns
 from tf_rnn_ops.native import machine
 
@@ -54,7 +54,7 @@ class ModelComparison(Shown):
             self.where,
             lines,
             "Medians of a call; a ratio above 1 means that tf_rnn_ops is faster. The quartiles are of the "
-            "ratios of calls beside each other.",
+            "ratios of calls next to each other.",
             f"Largest difference of the outputs: {self.difference:.1e}, the largest output being "
             f"{self.largest:.1e}.",
             *self.layers.tables(),

@@ -7,7 +7,7 @@ import keras
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.tools import chains, copying
-from tf_rnn_ops.keras.tools.stack_to_keras import STACKS, reason_against
+from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),

@@ -10,8 +10,9 @@ from tf_rnn_ops.keras.layers.drop_in import RNN
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
+from tf_rnn_ops.keras.tools.counterparts import STACKS
 from tf_rnn_ops.keras.tools.keras_to_stack import Chain
-from tf_rnn_ops.keras.tools.stack_to_keras import STACKS, KerasStack
+from tf_rnn_ops.keras.tools.stack_to_keras import KerasStack
 
 
 def copy_of(model, classes, stacks=False, chains=()):

@@ -1,57 +1,12 @@
-"""The layers of Keras that compute what a stack does."""
+"""The layers of Keras in the place of a stack: their calls, weights and states."""
 
 import inspect
 
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.keras.tools import counterparts
 from tf_rnn_ops.params import to_keras
-
-STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
-
-# For each rnn_mode the class, and the arguments that make it compute the same.
-_CLASSES = {
-    "lstm": (keras.layers.LSTM, {}),
-    "gru": (keras.layers.GRU, {"reset_after": True}),
-    "rnn_tanh": (keras.layers.SimpleRNN, {"activation": "tanh"}),
-    "rnn_relu": (keras.layers.SimpleRNN, {"activation": "relu"}),
-}
-_SAME_ARGUMENTS = (
-    *("units", "use_bias", "stateful", "kernel_initializer", "recurrent_initializer"),
-    *("bias_initializer", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
-    *("kernel_constraint", "recurrent_constraint", "dtype"),
-)
-
-
-def reason_against(stack):
-    """Tells why no layers of Keras compute what a stack does.
-
-    Args:
-        stack: A layer of one of STACKS.
-
-    Returns:
-        The rest of a sentence about the layer, or None if there are such layers.
-    """
-    layout = stack.layout if stack.built else stack._make_layout(stack.units)
-    if layout.num_proj:
-        return f"has num_proj={layout.num_proj}; Keras has no LSTM with a projection"
-    if layout.input_mode == "skip_input":
-        return (
-            f"has input_mode={stack.input_mode!r} and no input weights in its first layer, as Keras's "
-            "layers have; tf_rnn_ops.params.to_keras makes identity matrices of them"
-        )
-    if stack.time_major:
-        return "has time_major=True; Keras's layers take the batch first"
-    if stack.activity_regularizer is not None:
-        return "has an activity_regularizer, which Keras's layers apply to other values"
-    if stack.bias_constraint is not None:
-        return (
-            "has a bias_constraint for each of its two biases; Keras's layers constrain their sum"
-        )
-    if stack.seed_generator is not None and stack.dropout == 1:
-        return "has dropout=1, which Keras's Dropout does not take"
-    return None
 
 
 class KerasStack:
@@ -74,13 +29,14 @@ class KerasStack:
         """
         self.stack = stack
         self._with_states = stack.return_state or (stack.stateful and not stack.return_sequences)
-        self._both = stack.direction == "bidirectional"
         # WHY not stateful: Bidirectional of Keras 3.15 fails for a mask if it returns states it keeps.
-        self._in_two = stack.go_backwards or (stack.stateful and self._with_states)
-        self.levels = [self._level(k) for k in range(stack.num_layers)]
-        self.dropouts = []
-        if stack.seed_generator is not None:
-            self.dropouts = [self._dropout(k) for k in range(stack.num_layers - 1)]
+        in_two = stack.go_backwards or (stack.stateful and self._with_states)
+        count = stack.num_layers
+        self.levels = [
+            counterparts.level(stack, k, self._with_states, in_two) for k in range(count)
+        ]
+        drops = stack.seed_generator is not None
+        self.dropouts = [counterparts.dropout(stack, k) for k in range(count - 1) if drops]
         self._names = 0
 
     @property
@@ -158,38 +114,6 @@ class KerasStack:
         if not stack.return_state:
             return x
         return x, *(self._op(keras.ops.stack, list(each), axis=1) for each in zip(*states))
-
-    def _level(self, k):
-        stack, config = self.stack, self.stack.get_config()
-        cls, arguments = _CLASSES[stack.rnn_mode]
-        sequences = stack.return_sequences or k + 1 < stack.num_layers
-        arguments = {
-            **arguments,
-            **{name: config[name] for name in _SAME_ARGUMENTS},
-            **({"unit_forget_bias": stack.unit_forget_bias} if stack.rnn_mode == "lstm" else {}),
-            "return_sequences": sequences,
-            "return_state": self._with_states,
-            "zero_output_for_mask": sequences,
-            "trainable": stack.trainable,
-        }
-        name = stack.name if stack.num_layers == 1 else f"{stack.name}_{k}"
-        if not self._both:
-            return [cls(**arguments, go_backwards=stack.go_backwards, name=name)]
-        if self._in_two:
-            backwards = stack.go_backwards
-            return [
-                cls(**arguments, go_backwards=backwards, name=f"forward_{name}"),
-                cls(**arguments, go_backwards=not backwards, name=f"backward_{name}"),
-            ]
-        options = {option: arguments[option] for option in ("dtype", "trainable")}
-        return [keras.layers.Bidirectional(cls(**arguments, name=name), name=name, **options)]
-
-    def _dropout(self, k):
-        seed = self.stack.get_config()["seed"]
-        seed = seed + k if isinstance(seed, int) else None
-        config = self.stack.get_config()
-        name = f"{self.stack.name}_dropout_{k}"
-        return keras.layers.Dropout(self.stack.dropout, seed=seed, dtype=config["dtype"], name=name)
 
     def _op(self, function, *args, **kwargs):
         """Calls a function of keras.ops under a name that is the stack's own."""

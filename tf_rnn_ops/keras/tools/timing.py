@@ -18,7 +18,7 @@ class Timing(NamedTuple):
         what: 'inference' or 'training step'.
         keras_ms: Median time of a call on Keras's layers, in milliseconds.
         ours_ms: The same on the layers of this package.
-        low: Lower quartile of the ratios of one call on Keras's layers to the call beside it on ours.
+        low: Lower quartile of the ratios of a call on Keras's layers to the call next to it on ours.
         high: Upper quartile of these ratios.
     """
 
@@ -35,7 +35,7 @@ class Timing(NamedTuple):
 
 
 def take_turns(what, models, step, repeats, done):
-    """Times two models, each call of one beside a call of the other.
+    """Times two models, each call of one next to a call of the other.
 
     Args:
         what: For Timing.

@@ -1,0 +1,95 @@
+"""Makes the layers of Keras that compute what a stack does."""
+
+import keras
+
+from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+
+STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
+
+# For each rnn_mode the class, and the arguments that make it compute the same.
+_CLASSES = {
+    "lstm": (keras.layers.LSTM, {}),
+    "gru": (keras.layers.GRU, {"reset_after": True}),
+    "rnn_tanh": (keras.layers.SimpleRNN, {"activation": "tanh"}),
+    "rnn_relu": (keras.layers.SimpleRNN, {"activation": "relu"}),
+}
+_SAME_ARGUMENTS = (
+    *("units", "use_bias", "stateful", "kernel_initializer", "recurrent_initializer"),
+    *("bias_initializer", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
+    *("kernel_constraint", "recurrent_constraint", "dtype"),
+)
+
+
+def reason_against(stack):
+    """Tells why no layers of Keras compute what a stack does.
+
+    Args:
+        stack: A layer of one of STACKS.
+
+    Returns:
+        The rest of a sentence about the layer, or None if there are such layers.
+    """
+    layout = stack.layout if stack.built else stack._make_layout(stack.units)
+    if layout.num_proj:
+        return f"has num_proj={layout.num_proj}; Keras has no LSTM with a projection"
+    if layout.input_mode == "skip_input":
+        return (
+            f"has input_mode={stack.input_mode!r} and no input weights in its first layer, as Keras's "
+            "layers have; tf_rnn_ops.params.to_keras makes identity matrices of them"
+        )
+    if stack.time_major:
+        return "has time_major=True; Keras's layers take the batch first"
+    if stack.activity_regularizer is not None:
+        return "has an activity_regularizer, which Keras's layers apply to other values"
+    if stack.bias_constraint is not None:
+        return (
+            "has a bias_constraint for each of its two biases; Keras's layers constrain their sum"
+        )
+    if stack.seed_generator is not None and stack.dropout == 1:
+        return "has dropout=1, which Keras's Dropout does not take"
+    return None
+
+
+def level(stack, k, with_states, in_two):
+    """Makes the layers of Keras for one layer of a stack, which are not built yet.
+
+    Args:
+        stack: A layer of one of STACKS without a reason_against.
+        k: Which of its layers.
+        with_states: Whether they return their states.
+        in_two: Whether a bidirectional stack has a layer for each direction, not a Bidirectional one.
+
+    Returns:
+        A list of one layer, or of those forward and backward.
+    """
+    cls, arguments = _CLASSES[stack.rnn_mode]
+    config = stack.get_config()
+    sequences = stack.return_sequences or k + 1 < stack.num_layers
+    arguments = {
+        **arguments,
+        **{name: config[name] for name in _SAME_ARGUMENTS},
+        **({"unit_forget_bias": stack.unit_forget_bias} if stack.rnn_mode == "lstm" else {}),
+        "return_sequences": sequences,
+        "return_state": with_states,
+        "zero_output_for_mask": sequences,
+        "trainable": stack.trainable,
+    }
+    name = stack.name if stack.num_layers == 1 else f"{stack.name}_{k}"
+    if stack.direction != "bidirectional":
+        return [cls(**arguments, go_backwards=stack.go_backwards, name=name)]
+    if in_two:
+        backwards = stack.go_backwards
+        return [
+            cls(**arguments, go_backwards=backwards, name=f"forward_{name}"),
+            cls(**arguments, go_backwards=not backwards, name=f"backward_{name}"),
+        ]
+    options = {option: arguments[option] for option in ("dtype", "trainable")}
+    return [keras.layers.Bidirectional(cls(**arguments, name=name), name=name, **options)]
+
+
+def dropout(stack, k):
+    """Makes the Dropout layer behind layer k of a stack."""
+    config = stack.get_config()
+    seed = config["seed"] + k if isinstance(config["seed"], int) else None
+    name = f"{stack.name}_dropout_{k}"
+    return keras.layers.Dropout(stack.dropout, seed=seed, dtype=config["dtype"], name=name)
