@@ -166,11 +166,12 @@ def test_datasets(model, x, rng):
         (slices(x).batch(2), 1),
         (Data(), 3),
         (iter([(x, y)]), 2),
-        ([x, more], 1),
+        ([x, more, None], 1),
     ):
         found = one_batch.first_batch(data, None)
         assert [one is not None for one in found] == [True, count > 1, count > 2]
         np.testing.assert_array_equal(keras.tree.flatten(found[0])[0], x)
+    assert one_batch.sizes([x, None]) == "2 x 5 x 3, none"
     found = compare(model, Data(), repeats=1, print_fn=None)
     assert [timing.what for timing in found.timings] == ["inference", "training step"]
     assert "batch: 2 x 5 x 3" in found.where

@@ -47,6 +47,44 @@ def test_an_input_that_two_models_share(kind, x, rng):
     assert_same(convert(copy, to="keras"), model, x)
 
 
+class Built(keras.Model):
+    """A functional model that makes its layers itself, under names that Keras counts up."""
+
+    def __init__(self, units=4, **kwargs):
+        inputs = keras.Input((6, 3))
+        rnns = [keras.layers.LSTM(units, return_sequences=True) for _ in range(2)]
+        super().__init__(inputs, rnns[0](rnns[1](keras.layers.Dense(units)(inputs))), **kwargs)
+        self.units, self.rnns = units, rnns
+
+    def get_config(self):
+        return {"units": self.units, "name": self.name}
+
+
+class Listed(keras.Sequential):
+    """A sequential one."""
+
+    def __init__(self, units=4, **kwargs):
+        rnns = [keras.layers.LSTM(units, return_sequences=True) for _ in range(2)]
+        super().__init__([keras.Input((6, 3)), keras.layers.Dense(units), *rnns], **kwargs)
+
+    def get_config(self):
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("kind", [Built, Listed])
+def test_classes_that_make_the_layers_of_a_graph(kind, nested, x, rng):
+    model = kind()
+    if nested:
+        model = keras.Sequential([keras.Input((6, 3)), model])
+    randomize(model, rng)
+    assert_same(convert(model), model, x)
+
+
 class Add(keras.layers.Layer):
     """Adds what is given."""
 
@@ -173,6 +211,18 @@ def test_a_config_that_holds_the_layer_itself():
     with pytest.raises(ValueError, match="shares the layer 'lstm.*' with it"):
         convert(layer)
     assert type(layer.inner) is keras.layers.LSTM
+
+
+def test_any_error_of_a_config():
+    class Listless(Listed):
+        @classmethod
+        def from_config(cls, config):
+            return cls(units=config["units"])
+
+    with pytest.raises(
+        ValueError, match="class Listless cannot be copied .*: KeyError: 'units' Give"
+    ):
+        convert(Listless())
 
 
 def test_the_message_names_the_difference():

@@ -198,6 +198,21 @@ def test_regularizers_constraints_and_flags(x, rng):
     assert in_keras(model).trainable_variables == []
 
 
+@pytest.mark.parametrize("of_stack", [False, True])
+@pytest.mark.parametrize("to", ["keras", "stack"])
+def test_a_flag_that_differs_from_that_of_the_model(to, of_stack):
+    model = keras.Sequential([keras.Input((6, INPUTS)), CudnnLSTM(UNITS, num_layers=2)])
+    if to == "stack":
+        model = convert(model, to="keras")
+    model.trainable = not of_stack
+    for layer in model.layers:
+        layer.trainable = of_stack
+    copy = convert(model, to=to)
+    assert copy.trainable is not of_stack
+    assert all(layer.trainable is of_stack for layer in copy.layers)
+    assert bool(copy.layers[0].trainable_variables) is of_stack
+
+
 def test_a_stack_alone(x, rng):
     stack = CudnnLSTM(UNITS, num_layers=2, return_sequences=True, return_state=True)
     stack.build((None, None, INPUTS))

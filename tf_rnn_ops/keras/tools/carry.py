@@ -22,9 +22,11 @@ def through_config(kind, thing):
     """
     try:
         return type(thing).from_config(thing.get_config())
-    except (NotImplementedError, TypeError, ValueError) as error:
+    except Exception as error:  # The methods may be the user's.
+        named = isinstance(error, (NotImplementedError, TypeError, ValueError))
+        text = str(error) if named else f"{type(error).__name__}: {error}"
         # Keras quotes whole configs, and in them the byte code of lambdas.
-        reason = textwrap.shorten(str(error), 160, placeholder=" ...")
+        reason = textwrap.shorten(text, 160, placeholder=" ...")
         raise ValueError(
             f"convert: the {kind} {thing.name!r} of class {type(thing).__name__} cannot be copied "
             f"through get_config and from_config: {reason} Give its class, and those of what it "

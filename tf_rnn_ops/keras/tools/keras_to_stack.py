@@ -141,9 +141,10 @@ class Chain:
         return [buffer]
 
     def carry_flags(self):
-        """Gives the stack the flag of the layers."""
-        if not _is_trained(self.layers[0]):
-            self.stack.trainable = False
+        """Gives the stack the flag `trainable` of the layers."""
+        trained = _is_trained(self.layers[0])
+        if self.stack.trainable != trained:
+            self.stack.trainable = trained
 
 
 def _bias_blocks(layout):

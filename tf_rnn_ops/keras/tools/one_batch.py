@@ -37,7 +37,7 @@ def first_batch(x, y):
 
 def _checked(name, value):
     for one in keras.tree.flatten(value):
-        if not hasattr(one, "shape"):
+        if one is not None and not hasattr(one, "shape"):  # None is for an optional input
             raise ValueError(
                 f"{name} must be one batch: arrays or tensors in the structure that the model takes, or "
                 f"a dataset of such, but it holds a {type(one).__name__}."
@@ -47,4 +47,7 @@ def _checked(name, value):
 
 def sizes(batch):
     """The shapes of the arrays of a batch, in words."""
-    return ", ".join(" x ".join(map(str, one.shape)) or "one" for one in keras.tree.flatten(batch))
+    return ", ".join(
+        "none" if one is None else " x ".join(map(str, one.shape))
+        for one in keras.tree.flatten(batch)
+    )

