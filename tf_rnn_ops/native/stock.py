@@ -54,7 +54,12 @@ def _load():
     loader.load_library(_LIBRARY)
     # Imports TensorFlow, whose absence load_library explains.
     from tf_rnn_ops.autodiff import second_gradients
+    from tf_rnn_ops.native import _tf_internals
 
+    _tf_internals.leave_out_of_check_numerics(
+        (op, 3)
+        for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3")  # the reserve space
+    )
     second_gradients.register_stock_gradients()
     names = loader.c_functions(_LIBRARY).tf_rnn_ops_stock_ops
     names.restype = ctypes.c_char_p
