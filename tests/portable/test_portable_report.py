@@ -163,6 +163,49 @@ def test_the_check_finds_a_difference(rng):
     assert "DIFFERS" in str(report)
 
 
+def _sum_of(constant):
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None], "x")
+        tf.identity(x + constant, "y")
+        tf.identity(x, "z")
+    return graph.as_graph_def()
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, iter, dict.fromkeys, lambda names: (n for n in names)]
+)
+def test_outputs_may_be_any_iterable(kind):
+    feeds = {"x:0": np.zeros(2, np.float32)}
+    found = portable.check_graph_def(_sum_of(0.0), _sum_of(1.0), feeds, kind(["y:0", "z:0"]))
+    assert [(c.name, c.error) for c in found] == [("y:0", 1.0), ("z:0", 0.0)]
+    assert [c.ok for c in found] == [False, True]
+
+
+def test_a_node_stands_for_its_first_output():
+    graph_def, array = _sum_of(1.0), np.zeros(2, np.float32)
+    (found,) = portable.check_graph_def(graph_def, graph_def, {"x": array}, ["y"])
+    assert found.ok and found.name == "y"
+    with pytest.raises(ValueError, match="each tensor once.* x, x:0"):
+        portable.check_graph_def(graph_def, graph_def, {"x": array, "x:0": array}, ["y"])
+
+
+@pytest.mark.parametrize("outputs", [[], (), iter([]), "y:0", ""])
+def test_outputs_must_name_something(outputs):
+    graph_def = _sum_of(1.0)
+    with pytest.raises(ValueError, match="outputs must be a list of names"):
+        portable.check_graph_def(graph_def, graph_def, {"x:0": np.zeros(2)}, outputs)
+
+
+@pytest.mark.parametrize("which", ["original", "rewritten"])
+def test_an_output_that_one_graph_lacks(which):
+    graphs_ = [_sum_of(1.0), _sum_of(1.0)]
+    lacking = graphs_[which == "rewritten"]
+    lacking.node.remove(next(node for node in lacking.node if node.name == "z"))
+    with pytest.raises(ValueError, match=f"The {which} graph does not run.*z"):
+        portable.check_graph_def(*graphs_, {"x:0": np.zeros(2)}, ["z:0"])
+
+
 @pytest.mark.parametrize(
     ("before", "after", "ok"),
     [

@@ -174,3 +174,57 @@ def test_a_check_of_what_cannot_be_read(nested, tmp_path):
     for pair, which in (((broken, nested), "original"), ((nested, broken), "rewritten")):
         with pytest.raises(ValueError, match=f"The {which} model cannot be loaded: "):
             portable.check_saved_model(*pair)
+
+
+class _Signatures(tf.Module):
+    """Signatures by name, each with outputs that double its argument."""
+
+    def __init__(self, outputs):
+        self.functions = {name: self._function(names) for name, names in outputs.items()}
+
+    @staticmethod
+    def _function(names):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
+        def run(x):
+            return {name: 2 * x for name in names}
+
+        return run
+
+    def save(self, folder):
+        tf.saved_model.save(self, str(folder), signatures=self.functions)
+        return folder
+
+
+def test_what_only_one_model_has_is_reported(tmp_path):
+    less = _Signatures({"run": ["a"]}).save(tmp_path / "less")
+    more = _Signatures({"run": ["a", "b"], "walk": ["c"]}).save(tmp_path / "more")
+    for pair, which in (((less, more), "rewritten"), ((more, less), "original")):
+        found = {c.name: c for c in portable.check_saved_model(*pair)}
+        assert set(found) == {
+            "run: a",
+            f"run: b (in the {which} model only)",
+            f"walk (in the {which} model only)",
+        }
+        assert [name for name, c in found.items() if c.ok] == ["run: a"]
+        assert all(c.error == float("inf") for name, c in found.items() if name != "run: a")
+    assert all(c.ok for c in portable.check_saved_model(more, more))
+
+
+def test_a_graph_that_only_one_model_has_is_reported(tmp_path):
+    v1 = tf.compat.v1
+
+    def save(name, *tags):
+        builder = v1.saved_model.Builder(str(tmp_path / name))
+        for k, tag in enumerate(tags):
+            with tf.Graph().as_default(), v1.Session() as session:
+                x = v1.placeholder(tf.float32, [None], "x")
+                signature = v1.saved_model.predict_signature_def({"x": x}, {"y": 2 * x})
+                add = builder.add_meta_graph if k else builder.add_meta_graph_and_variables
+                add(*([] if k else [session]), [tag], {"run": signature})
+        builder.save()
+        return tmp_path / name
+
+    one, two = save("one", "serve"), save("two", "train", "serve")
+    for pair, which in (((one, two), "rewritten"), ((two, one), "original")):
+        found = {c.name: c.ok for c in portable.check_saved_model(*pair)}
+        assert found == {f"train (in the {which} model only)": False, "serve: run: y": True}

@@ -38,45 +38,69 @@ def check_saved_model(
 
     Returns:
         A list of Comparison, one for each output of each signature, of every graph if there are
-        several, such as those of TensorFlow 1 for training and serving.
+        several, such as those of TensorFlow 1 for training and serving. The error of a graph, a
+        signature or an output that only one of the models has is infinite.
 
     Raises:
         ValueError: `inputs` has a name that no signature has, or lacks one whose shape is unknown, or
             a model cannot be loaded or does not run on the arguments.
     """
     tf_rnn_ops.enable_stock_ops()
-    graphs = {
+    graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
+    found = []
+    if [len(tags) for tags in graphs] == [1, 1]:
+        graphs = [[None], [None]]  # of one graph the tags may differ
+    else:
+        found += _of_one_only([[", ".join(tags) for tags in one] for one in graphs])
+    both = [tags for tags in graphs[0] if tags in graphs[1]]
+    models = {
         tags: [_load(folder, which, tags) for folder, which in zip((source, target), _WHICH)]
-        for tags in _tags_of(source)
+        for tags in both
     }
     inputs = dict(inputs or {})
-    signatures = [s for models in graphs.values() for s in models[0].signatures.values()]
+    _check_names(inputs, models.values())
+    for tags, pair in models.items():
+        where = f"{', '.join(tags)}: " if tags else ""
+        found += _compare_signatures(pair, where, inputs, seed)
+    return found
+
+
+def _check_names(inputs, models):
+    """Raises ValueError for an input that is no argument of the original models."""
+    signatures = [s for original, _ in models for s in original.signatures.values()]
     known = {key for s in signatures for key in s.structured_input_signature[1]}
     if unknown := sorted(set(inputs) - known):
         raise ValueError(
             f"No signature has an argument {unknown[0]!r}; they have {', '.join(sorted(known))}."
         )
-    found = []
-    for tags, models in graphs.items():
-        where = f"{', '.join(tags)}: " if tags else ""
-        found += _compare_signatures(models, where, inputs, seed)
-    return found
 
 
 def _compare_signatures(models, where, inputs, seed):
-    found = []
-    for name, signature in models[0].signatures.items():
-        specs = signature.structured_input_signature[1]
+    signatures = [model.signatures for model in models]
+    found = _of_one_only(signatures, where)
+    for name in [name for name in signatures[0] if name in signatures[1]]:
+        specs = signatures[0][name].structured_input_signature[1]
         rng = np.random.default_rng(seed)
         arguments = {key: _argument(inputs, key, spec, rng) for key, spec in specs.items()}
         results = []
-        for model, which in zip(models, _WHICH):
+        for signature, which in zip((s[name] for s in signatures), _WHICH):
             with _explained(f"The {which} model's signature {name!r} does not run", arguments):
-                results.append(model.signatures[name](**arguments))
-        for output in sorted(results[0]):
+                results.append(signature(**arguments))
+        for output in sorted(results[0].keys() & results[1].keys()):
             pair = [result[output] for result in results]
             found.append(compare(f"{where}{name}: {output}", *pair))
+        found += _of_one_only(results, f"{where}{name}: ")
     return found
+
+
+def _of_one_only(names, where=""):
+    """A Comparison that fails for each name that only one of two collections has."""
+    return [
+        Comparison(f"{where}{name} (in the {which} model only)", float("inf"), 0.0)
+        for own, other, which in zip(names, reversed(names), _WHICH)
+        for name in own
+        if name not in other
+    ]
 
 
 def check_graph_def(
@@ -87,15 +111,23 @@ def check_graph_def(
     Args:
         source: The first GraphDef. TensorFlow's own ops run on enable_stock_ops().
         target: The second.
-        inputs: Arrays by name of the tensors to feed, such as 'x:0'.
-        outputs: Names of the tensors to compare.
+        inputs: Arrays by name of the tensors to feed, such as 'x:0', or 'x' for the first output of a
+            node.
+        outputs: Names of the tensors to compare, of the same form.
 
     Returns:
         A list of Comparison, one for each output.
 
     Raises:
-        ValueError: A tensor is not in the graphs, or a graph does not run on the inputs.
+        ValueError: `outputs` is empty or a string, `inputs` names a tensor twice, a tensor is not in
+            the graphs, or a graph does not run on the inputs.
     """
+    names = [] if isinstance(outputs, str) else list(outputs)
+    if not names:
+        raise ValueError(f"outputs must be a list of names of tensors, but it is {outputs!r}.")
+    feeds = {_tensor_name(name): array for name, array in inputs.items()}
+    if len(feeds) < len(inputs):
+        raise ValueError(f"inputs must name each tensor once, but it has {', '.join(inputs)}.")
     tf_rnn_ops.enable_stock_ops()
     results = []
     for graph_def, which in zip((source, target), _WHICH):
@@ -104,9 +136,13 @@ def check_graph_def(
             tf.import_graph_def(graph_def, name="")
             config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
             session = tf.compat.v1.Session(graph=graph, config=config)
-            with session, _explained(f"The {which} graph does not run", inputs):
-                results.append(session.run(list(outputs), dict(inputs)))
-    return [compare(name, *pair) for name, *pair in zip(outputs, *results)]
+            with session, _explained(f"The {which} graph does not run", feeds):
+                results.append(session.run([_tensor_name(name) for name in names], feeds))
+    return [compare(name, *pair) for name, *pair in zip(names, *results, strict=True)]
+
+
+def _tensor_name(name):
+    return name if ":" in name else f"{name}:0"
 
 
 def compare(name, before, after):
@@ -128,11 +164,10 @@ def compare(name, before, after):
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
 
 
-def _tags_of(folder):
-    """The tags of each graph of a SavedModel, which has several in TensorFlow 1; None for a single one."""
-    model = _loaded(_WHICH[0], loader_impl.parse_saved_model, str(folder))
-    found = [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
-    return found if len(found) > 1 else [None]
+def _tags_of(folder, which):
+    """The tags of each graph of a SavedModel, which has several in TensorFlow 1."""
+    model = _loaded(which, loader_impl.parse_saved_model, str(folder))
+    return [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
 
 
 def _load(folder, which, tags):
@@ -152,7 +187,7 @@ def _explained(what, arguments):
     """Turns TensorFlow's errors into a ValueError that says what was run."""
     try:
         yield
-    except (tf.errors.OpError, KeyError, TypeError) as error:
+    except (tf.errors.OpError, KeyError, TypeError, ValueError) as error:
         shapes = ", ".join(f"{name} {list(np.shape(a))}" for name, a in arguments.items())
         what += f" on {shapes}" if shapes else " without inputs"
         reason = getattr(error, "message", None) or error

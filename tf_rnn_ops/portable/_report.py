@@ -42,7 +42,7 @@ class Comparison:
     """One output, before and after, on the same input.
 
     Attributes:
-        name: Signature and output.
+        name: Signature and output, and where only one of the models has it, which.
         error: Largest absolute difference; infinite if shapes or dtypes differ.
         tolerance: Largest difference allowed.
     """
