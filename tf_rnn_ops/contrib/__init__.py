@@ -22,6 +22,12 @@ from tf_rnn_ops.contrib.constants import (
     CUDNN_RNN_TANH_PARAMS_PER_LAYER,
     CUDNN_RNN_UNIDIRECTION,
 )
+from tf_rnn_ops.contrib.format_converters import (
+    CudnnParamsFormatConverterGRU,
+    CudnnParamsFormatConverterLSTM,
+    CudnnParamsFormatConverterRelu,
+    CudnnParamsFormatConverterTanh,
+)
 from tf_rnn_ops.contrib.models import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.contrib.rnn_params_saveable import RNNParamsSaveable
 from tf_rnn_ops.contrib.saveables import (
@@ -53,6 +59,10 @@ __all__ = [
     "CudnnGRUSaveable",
     "CudnnLSTM",
     "CudnnLSTMSaveable",
+    "CudnnParamsFormatConverterGRU",
+    "CudnnParamsFormatConverterLSTM",
+    "CudnnParamsFormatConverterRelu",
+    "CudnnParamsFormatConverterTanh",
     "CudnnRNNRelu",
     "CudnnRNNReluSaveable",
     "CudnnRNNTanh",

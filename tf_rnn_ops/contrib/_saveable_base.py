@@ -1,6 +1,8 @@
 """What the saveables share: named tensors computed from variables, and back."""
 
 import copy
+import warnings
+import weakref
 
 import tensorflow as tf
 
@@ -25,8 +27,9 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
 
         Args:
             names: Names of the tensors in the checkpoint.
-            name: Name of the object, which must differ from others in the same Saver; None for
-                one that does.
+            name: Name of the object: a Saver takes the last object of a name. None for one that is
+                made from the names of the variable and of the first tensor, in a graph of
+                tf.compat.v1 from the tensor's alone.
             variables: The variables; the tensors have the type and the device of the first.
         """
         self._variables = variables = as_variables(variables)
@@ -41,9 +44,7 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
             )
             for k, tensor_name in enumerate(names)
         ]
-        # A Saver takes one of the objects of a name, so what saves other tensors needs another.
-        default = f"{name_of_variable(variables[0])}_saveable_of_{names[0]}"
-        super().__init__(None, specs, name or default)
+        super().__init__(None, specs, name or _default_name(variables[0], names[0]))
 
     @property
     def tensor_names(self):
@@ -118,6 +119,38 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
     def _local_names(self):
         # tf.train.Checkpoint escapes '/' and '.' twice when it saves and once when it restores.
         return [name.replace("/", "|").replace(".", ",") for name in self.tensor_names]
+
+
+# By graph of tf.compat.v1 and name of a saveable: the name of its variable.
+_variables_in = weakref.WeakKeyDictionary()
+
+
+def _default_name(variable, tensor):
+    """The name of a saveable whose first tensor has the name `tensor`.
+
+    A Saver takes the last of several objects of one name. In a graph of tf.compat.v1, saveables of the
+    same tensors have one name, as all saveables had in TensorFlow 1: a Saver of all variables works,
+    which saves the buffers as well. A Saver of saveables alone would leave a buffer out, hence the
+    warning. Elsewhere two such saveables have two names, and a Saver of both fails.
+    """
+    of = name_of_variable(variable)
+    if not in_v1_graph():
+        return f"{of}_saveable_of_{tensor}"
+    name = f"saveable_of_{tensor}"
+    known = _variables_in.setdefault(tf.compat.v1.get_default_graph(), {})
+    if known.setdefault(name, of) != of:
+        warnings.warn(
+            f"The saveables of {known[name]} and {of} name their tensors alike, such as {tensor!r}: a "
+            "Saver saves those of the last one. Give each saveable a scope of its own to save both.",
+            stacklevel=4,
+        )
+    return name
+
+
+def in_v1_graph():
+    """Whether the code around builds a graph of tf.compat.v1, also in a branch or function of it."""
+    with tf.init_scope():
+        return not tf.executing_eagerly()
 
 
 def name_of_variable(variable):

@@ -167,7 +167,7 @@ class _CudnnRNN(tf.Module):
             direction=self._direction,
         )
         with tf.init_scope():  # out of branches and functions, which cannot own the variable
-            if _in_v1_graph():
+            if _saveable_base.in_v1_graph():
                 self._build_in_v1_graph(layout)
             else:
                 kernel = tf.Variable(self._initial_buffer(layout), name="opaque_kernel")
@@ -270,11 +270,14 @@ class _CudnnRNN(tf.Module):
             )
         # TensorFlow 1 left out the layer's own scope if build() was called by hand.
         self._take_variable(kernel, layout, scope=v1.get_variable_scope().name)
-        v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
+        if (
+            v1.get_variable_scope().reuse is not True
+        ):  # else the collection has one of this variable
+            v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
 
     def _variable_scope(self):
         """The scope of the variable: in graphs of TensorFlow 1 with a number if it is taken."""
-        if not _in_v1_graph():
+        if not _saveable_base.in_v1_graph():
             return tf.name_scope(self._name)
         if self._scope is None:
             with tf.compat.v1.variable_scope(None, default_name=self._name) as self._scope:
@@ -283,7 +286,7 @@ class _CudnnRNN(tf.Module):
 
     def _initial_buffer(self, layout):
         # The seed of a graph has no effect on an initializer of Keras.
-        default = _v1_glorot_uniform if _in_v1_graph() else "glorot_uniform"
+        default = _v1_glorot_uniform if _saveable_base.in_v1_graph() else "glorot_uniform"
         kernel = tf.keras.initializers.get(self._kernel_initializer or default)
         bias = tf.keras.initializers.get(self._bias_initializer or "zeros")
         weights, biases = (
@@ -338,11 +341,6 @@ class _CudnnRNN(tf.Module):
         if save_type == "checkpoint":
             return {**children, **self._parts}  # see _cell_parts
         return {**children, **({"opaque_kernel": self.kernel} if self.built else {})}
-
-
-def _in_v1_graph():
-    with tf.init_scope():  # whatever branch or function of the graph this is
-        return not tf.executing_eagerly()
 
 
 def _v1_glorot_uniform(shape, dtype):

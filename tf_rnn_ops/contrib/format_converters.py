@@ -1,0 +1,154 @@
+"""Between the opaque buffer and the weights of equivalent cells, as tensors."""
+
+import operator
+
+from tf_rnn_ops import raw_ops
+from tf_rnn_ops.contrib import _formats
+from tf_rnn_ops.contrib.models import check_configuration
+
+
+class CudnnParamsFormatConverter:
+    """What the four converters share; use the one of the model."""
+
+    rnn_mode: str  # set by the classes below
+
+    def __init__(
+        self,
+        num_layers,
+        num_units,
+        input_size,
+        input_mode="linear_input",
+        direction="unidirectional",
+    ):
+        """Describes the network.
+
+        Args:
+            num_layers: As in the model, like the next arguments.
+            num_units: As in the model.
+            input_size: As in the model.
+            input_mode: As in the model; note that the default is another one.
+            direction: As in the model.
+
+        Raises:
+            ValueError: An argument is wrong.
+        """
+        check_configuration(num_layers, num_units, input_size, input_mode, direction)
+        self.attributes = {
+            "num_layers": operator.index(num_layers),
+            "num_units": operator.index(num_units),
+            "input_size": operator.index(input_size),
+            "rnn_mode": self.rnn_mode,
+            "input_mode": input_mode,
+            "direction": direction,
+        }
+        self._format = _formats.FORMATS[self.rnn_mode]
+        # Of the input of each cell: those of a layer, the backward one after the forward one.
+        self._widths = [
+            _formats.input_width(k, num_units, input_size, input_mode, direction)
+            for k in range(num_layers)
+            for _ in range(_formats.directions(direction))
+        ]
+
+    @property
+    def tensor_names(self):
+        """Names of the cells' tensors, weights first."""
+        layers, direction = self.attributes["num_layers"], self.attributes["direction"]
+        prefixes = [
+            _formats.cell_prefix(layer, self._format.cell_name, direction, backward)
+            for layer in range(layers)
+            for backward in (False, True)[: _formats.directions(direction)]
+        ]
+        kinds = (self._format.weight_names, self._format.bias_names)
+        return [f"{prefix}/{n}" for kind in kinds for prefix in prefixes for n in kind]
+
+    @property
+    def tensor_shapes(self):
+        """Their shapes."""
+        units = self.attributes["num_units"]
+        shapes = [s for width in self._widths for s in self._format.weight_shapes(width, units)]
+        return shapes + [s for _ in self._widths for s in self._format.bias_shapes(units)]
+
+    def opaque_to_tf_canonical(self, opaque_param):
+        """Takes the buffer apart into the tensors of cells.
+
+        Args:
+            opaque_param: The buffer.
+
+        Returns:
+            A list of weights and a list of biases, of the cells of layer 0, then of layer 1 and so on;
+            in a bidirectional layer the forward cell comes first. A cell has a kernel and a bias; a GRU
+            cell has three of each: of the gates, and of the candidate for the input and for the state.
+        """
+        count = 2 * self._format.gates * len(self._widths)
+        result = raw_ops.CudnnRNNParamsToCanonicalV2(
+            **self.attributes,
+            params=opaque_param,
+            num_params_weights=count,
+            num_params_biases=count,
+        )
+        weights, biases = [], []
+        for k in range(len(self._widths)):
+            of_cell = slice(2 * self._format.gates * k, 2 * self._format.gates * (k + 1))
+            weights += self._format.weights_to_cell(result.weights[of_cell])
+            biases += self._format.biases_to_cell(result.biases[of_cell])
+        return weights, biases
+
+    def tf_canonical_to_opaque(self, tf_canonicals):
+        """Makes the buffer from the tensors of cells.
+
+        Args:
+            tf_canonicals: The weights and the biases in one list, in the order of
+                opaque_to_tf_canonical. The buffer gets each half of a bias that cells have once.
+
+        Returns:
+            The buffer, a vector.
+
+        Raises:
+            ValueError: The list has another number of tensors.
+        """
+        tensors, wanted = list(tf_canonicals), len(self.tensor_shapes)
+        if len(tensors) != wanted:
+            raise ValueError(f"tf_canonicals must be {wanted} tensors, but it is {len(tensors)}.")
+        per_cell = len(self._format.weight_names)
+        of_cells = [tensors[k : k + per_cell] for k in range(0, len(tensors), per_cell)]
+        weights, biases = [], []
+        for k, width in enumerate(self._widths):
+            weights += self._format.weights_from_cell(of_cells[k], width)
+            biases += self._format.biases_from_cell(of_cells[len(self._widths) + k])
+        return raw_ops.CudnnRNNCanonicalToParamsV2(
+            **self.attributes, weights=weights, biases=biases
+        )
+
+
+class CudnnParamsFormatConverterLSTM(CudnnParamsFormatConverter):
+    """Converts between the buffer of a CudnnLSTM and the tensors of CudnnCompatibleLSTMCells.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> converter = contrib.CudnnParamsFormatConverterLSTM(1, num_units=4, input_size=3)
+        >>> buffer = converter.tf_canonical_to_opaque([tf.ones([3 + 4, 16]), tf.ones([16])])
+        >>> weights, biases = converter.opaque_to_tf_canonical(buffer)
+        >>> tuple(weights[0].shape), tuple(biases[0].shape)
+        ((7, 16), (16,))
+    """
+
+    rnn_mode = "lstm"
+
+
+class CudnnParamsFormatConverterGRU(CudnnParamsFormatConverter):
+    """Converts between the buffer of a CudnnGRU and the tensors of CudnnCompatibleGRUCells."""
+
+    rnn_mode = "gru"
+
+
+class CudnnParamsFormatConverterTanh(CudnnParamsFormatConverter):
+    """Converts between the buffer of a CudnnRNNTanh and the tensors of basic cells."""
+
+    rnn_mode = "rnn_tanh"
+
+
+class CudnnParamsFormatConverterRelu(CudnnParamsFormatConverter):
+    """Converts between the buffer of a CudnnRNNRelu and the tensors of basic cells."""
+
+    rnn_mode = "rnn_relu"
