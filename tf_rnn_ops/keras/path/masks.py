@@ -93,7 +93,8 @@ class MaskedSteps:
         self._go_backwards = go_backwards
         self._zero = zero_output_for_mask
         self._mask = tf.reverse(mask, [1]) if go_backwards else mask  # by step
-        self._time = tf.shape(mask)[1]
+        # A number where it is known: converters of graphs need it.
+        self._time = mask.shape[1] or tf.shape(mask)[1]
         self._count = _count(self._mask)
         self.lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         self._prefix = tf.reduce_all(
@@ -104,17 +105,24 @@ class MaskedSteps:
         """Moves the valid steps of [B, T, I] to the front; what follows them is arbitrary."""
 
         def gather():
-            # The n-th valid step is the first one at which the count reaches n.
-            nth = tf.tile(tf.range(1, self._time + 1)[None], [tf.shape(sequences)[0], 1])
-            step = tf.searchsorted(self._count, nth)
-            # Beyond the last one the search ends outside; any index will do.
-            step = tf.minimum(step, self._time - 1)
+            step = self._valid_steps()
             time = self._time - 1 - step if self._go_backwards else step
             return tf.gather(sequences, time, batch_dims=1)
 
         if self._go_backwards:
             return gather()
         return tf.cond(self._prefix, lambda: tf.identity(sequences), gather)
+
+    def _valid_steps(self):
+        """The valid steps of each row in order, [B, T]; what follows them is arbitrary."""
+        if environment.in_xla():
+            # WHY: XLA has no top_k of a size that only a run tells. The n-th valid step is the first
+            # one at which the count reaches n; beyond the last one the search ends outside.
+            nth = tf.tile(tf.range(1, self._time + 1)[None], [tf.shape(self._count)[0], 1])
+            return tf.minimum(tf.searchsorted(self._count, nth), self._time - 1)
+        # WHY not tf.searchsorted: LiteRT and OpenVINO lack it. Each key occurs once in a row.
+        early = tf.range(self._time, 0, -1)
+        return tf.math.top_k(tf.where(self._mask, early + self._time, early), self._time).indices
 
     def unpack(self, packed, last):
         """Spreads outputs over the steps.
