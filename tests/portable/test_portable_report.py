@@ -120,7 +120,7 @@ def test_gradients_and_parameter_ops_are_kept(rng):
         tf.import_graph_def(result)
 
 
-def test_alike_nodes_share_a_function(rng):
+def test_alike_nodes_have_a_function_each(rng):
     spec = RnnSpec("gru", 1, 4, 4)
     case = cases.rnn_case(spec, 4, 3, rng, "float64")
     graph = tf.Graph()
@@ -141,7 +141,8 @@ def test_alike_nodes_share_a_function(rng):
     once, report = portable.rewrite_graph_def(before)
     assert len(report.changed) == 3
     calls = [n.attr["f"].func.name for n in once.node if n.op == "PartitionedCall"]
-    assert len(calls) == 3 and len(set(calls)) == 1
+    # LiteRT cannot convert a loop that is called twice.
+    assert len(calls) == len(set(calls)) == 3
     names = [f.signature.name for f in once.library.function]
     assert len(names) == len(set(names))
     compared = portable.check_graph_def(before, once, {}, ["y:0"])

@@ -6,7 +6,7 @@ models that are to need no plug-in. They need no library of ours. Letters as in 
 The loops over time are tf.while_loop: call them in a tf.function.
 """
 
-from tf_rnn_ops.plain._block_lstm import block_lstm
+from tf_rnn_ops.plain._block_lstm import block_lstm, block_lstm_gates
 from tf_rnn_ops.plain._cells import GATES, reorder_gates
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
 from tf_rnn_ops.plain._dropout import dropout_masks
@@ -30,6 +30,7 @@ __all__ = [
     "Loops",
     "UnknownSize",
     "block_lstm",
+    "block_lstm_gates",
     "block_sizes_of",
     "cudnn_rnn",
     "dropout_masks",

@@ -4,7 +4,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._recurrence import Step, clear_padding, matmul, run_steps, wide_type
+from tf_rnn_ops.plain._recurrence import (
+    Step,
+    clear_padding,
+    matmul,
+    run_steps,
+    size_of,
+    wide_type,
+)
 
 
 def block_lstm(
@@ -17,14 +24,12 @@ def block_lstm(
     wcf: Any,
     wco: Any,
     b: Any,
-    cs: Any,
+    cs: Any = None,
     use_peephole: bool = False,
     loops: Any = None,
+    cell_clip: float = 0.0,
 ) -> tuple[Any, Any]:
-    """Runs a layer whose cell states are known.
-
-    WHY known: BlockLSTMGradV2 does not know the limit of the cell state, but what came out of it. As in
-    the op, the gradient passes through the limit as if it were not there.
+    """Runs a layer. As in the op, the gradient passes through the limit as if it were not there.
 
     Args:
         seq_len_max: As given to BlockLSTMV2, like the eight tensors that follow.
@@ -36,9 +41,11 @@ def block_lstm(
         wcf: [H].
         wco: [H].
         b: [4*H].
-        cs: The cell states, as BlockLSTMV2 returned them, [T, B, H].
+        cs: The cell states, as BlockLSTMV2 returned them, [T, B, H]: BlockLSTMGradV2 has these and not
+            the limit. None to compute them.
         use_peephole: As given to BlockLSTMV2.
         loops: See cudnn_rnn.
+        cell_clip: The limit of the cell state, if `cs` is None; not positive: none.
 
     Returns:
         A pair: cs and h of BlockLSTMV2, [T, B, H], differentiable in all arguments but
@@ -46,26 +53,83 @@ def block_lstm(
     """
     dtype = x.dtype
     wide = wide_type(dtype)
-    x, c, h, w, wci, wcf, wco, b, cs = (
-        tf.cast(t, wide) for t in (x, cs_prev, h_prev, w, wci, wcf, wco, b, cs)
+    x, c, h, w, wci, wcf, wco, b = (
+        tf.cast(t, wide) for t in (x, cs_prev, h_prev, w, wci, wcf, wco, b)
     )
-    size = tf.shape(x)[2]
-    lengths = tf.fill([tf.shape(x)[1]], tf.cast(seq_len_max, tf.int32))
+    lengths = _lengths(x, seq_len_max)
     x = clear_padding(x, lengths)
-    # The cell state that a step arrives at is one of its inputs.
-    inputs = [matmul(x, w[:size]) + b, tf.stop_gradient(cs)]
-    weights = [w[size:], *([wci, wcf, wco] if use_peephole else [])]
+    inputs = [matmul(x, w[: size_of(x, 2)]) + b]
+    if cs is not None:  # the cell state that a step arrives at is one of its inputs
+        inputs.append(tf.stop_gradient(tf.cast(cs, wide)))
+    weights = [w[size_of(x, 2) :], *([wci, wcf, wco] if use_peephole else [])]
 
     def units(sums, inputs, states, peepholes):
-        (xw, known), (_, c) = inputs, states
+        (xw, *known), (_, c) = inputs, states
         i, f, g, o = tf.split(xw + sums, 4, axis=-1)
         if use_peephole:
             i, f = i + peepholes[0] * c, f + peepholes[1] * c
         c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-        c += tf.stop_gradient(known - c)
+        if known:
+            c += tf.stop_gradient(known[0] - c)
+        elif cell_clip > 0:
+            c += tf.stop_gradient(tf.clip_by_value(c, -cell_clip, cell_clip) - c)
         if use_peephole:
             o += peepholes[2] * c
         return [tf.sigmoid(o) * tf.tanh(c), c]
 
     (h, c), _ = run_steps(Step(units=units), inputs, [h, c], weights, lengths, loops)
     return tf.cast(c, dtype), tf.cast(h, dtype)
+
+
+def block_lstm_gates(
+    seq_len_max: Any,
+    x: Any,
+    cs_prev: Any,
+    h_prev: Any,
+    w: Any,
+    wci: Any,
+    wcf: Any,
+    wco: Any,
+    b: Any,
+    cs: Any,
+    h: Any,
+    use_peephole: bool = False,
+) -> tuple[Any, Any, Any, Any, Any]:
+    """Computes what BlockLSTMV2 returns besides the states, for all steps at once.
+
+    Args:
+        seq_len_max: As given to BlockLSTMV2, like the eight tensors that follow.
+        x: [T, B, I].
+        cs_prev: [B, H].
+        h_prev: [B, H].
+        w: [I + H, 4*H].
+        wci: [H].
+        wcf: [H].
+        wco: [H].
+        b: [4*H].
+        cs: The cell states, as block_lstm returned them, [T, B, H].
+        h: The hidden states of the same shape, as block_lstm returned them.
+        use_peephole: As given to BlockLSTMV2.
+
+    Returns:
+        i, f, o, ci and co of BlockLSTMV2, [T, B, H].
+    """
+    dtype = x.dtype
+    wide = wide_type(dtype)
+    x, cs_prev, h_prev, w, wci, wcf, wco, b, cs, h = (
+        tf.cast(t, wide) for t in (x, cs_prev, h_prev, w, wci, wcf, wco, b, cs, h)
+    )
+    lengths = _lengths(x, seq_len_max)
+    before_c, before_h = (
+        tf.concat([first[None], states], 0)[:-1] for first, states in ((cs_prev, cs), (h_prev, h))
+    )
+    sums = matmul(tf.concat([clear_padding(x, lengths), before_h], 2), w) + b
+    i, f, g, o = tf.split(sums, 4, axis=-1)
+    if use_peephole:
+        i, f, o = i + wci * before_c, f + wcf * before_c, o + wco * cs
+    found = (tf.sigmoid(i), tf.sigmoid(f), tf.sigmoid(o), tf.tanh(g), tf.tanh(cs))
+    return tuple(tf.cast(clear_padding(t, lengths), dtype) for t in found)
+
+
+def _lengths(x, seq_len_max):
+    return tf.fill([size_of(x, 1)], tf.cast(seq_len_max, tf.int32))

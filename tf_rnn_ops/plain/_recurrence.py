@@ -28,6 +28,12 @@ def wide_type(dtype):
     return tf.float32 if dtype in (tf.float16, tf.bfloat16) else dtype
 
 
+def size_of(tensor, axis):
+    """A size: a number where the graph says it, which converters of graphs need, or a tensor."""
+    known = tensor.shape[axis]
+    return tf.shape(tensor)[axis] if known is None else known
+
+
 def reverse_rows(x, lengths):
     """Reverses the valid steps of each row of [T, B, ...]; those beyond stay where they are."""
     if lengths is None:
@@ -39,16 +45,15 @@ def matmul(x, weights):
     """x [B, n] or [T, B, n] by weights [n, m] in one product."""
     if x.shape.rank == 2:
         return tf.matmul(x, weights)
-    shape = tf.shape(x)
-    flat = tf.matmul(tf.reshape(x, [-1, shape[2]]), weights)
-    return tf.reshape(flat, [shape[0], shape[1], tf.shape(weights)[1]])
+    flat = tf.matmul(tf.reshape(x, [-1, size_of(x, 2)]), weights)
+    return tf.reshape(flat, [size_of(x, 0), size_of(x, 1), size_of(weights, 1)])
 
 
 def clear_padding(x, lengths):
     """Sets what is beyond the length of a row of [T, B, n], which may be no numbers, to 0."""
     if lengths is None:
         return x
-    valid = tf.transpose(tf.sequence_mask(lengths, tf.shape(x)[0]))
+    valid = tf.transpose(tf.sequence_mask(lengths, size_of(x, 0)))
     return tf.where(valid[:, :, None], x, tf.zeros([], x.dtype))
 
 
@@ -90,7 +95,7 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
         beyond the length of a row; and the final states, [B, n].
     """
     if lengths is not None:
-        valid = tf.sequence_mask(lengths, tf.shape(inputs[0])[0], inputs[0].dtype)
+        valid = tf.sequence_mask(lengths, size_of(inputs[0], 0), inputs[0].dtype)
         valid = tf.transpose(valid)[:, :, None]
         inputs = [*inputs, valid]
         step = _carrying_over(step)
@@ -280,17 +285,40 @@ def _with_gradient(values, arguments, gradient):
 def _loop(one, sequences, carried, reverse=False):
     """Calls one(what the sequences have for a step, carried), which returns results and carried.
 
+    WHY the ops of lists rather than tf.TensorArray: they take sizes that only a run tells. LiteRT
+    needs those of what is written, and a list without elements does not know the batch size.
+
     Returns:
         The results of all steps, one below the other.
     """
-    steps, batch = tf.shape(sequences[0])[0], tf.shape(sequences[0])[1]
-    read = [tf.TensorArray(s.dtype, steps).unstack(s) for s in sequences]
-    written = [tf.TensorArray(c.dtype, steps, element_shape=c.shape) for c in carried]
+    steps, batch = size_of(sequences[0], 0), size_of(sequences[0], 1)
+    shapes = [tf.stack([batch, size_of(c, 1)]) for c in carried]
+    read = [
+        tf.raw_ops.TensorListFromTensor(tensor=s, element_shape=tf.shape(s)[1:]) for s in sequences
+    ]
+    written = [
+        tf.raw_ops.TensorListReserve(element_shape=e, num_elements=steps, element_dtype=c.dtype)
+        for e, c in zip(shapes, carried)
+    ]
+
+    def item(handle, t, sequence):
+        found = tf.raw_ops.TensorListGetItem(
+            input_handle=handle,
+            index=t,
+            element_shape=tf.constant([-1 if n is None else n for n in sequence.shape[1:]]),
+            element_dtype=sequence.dtype,
+        )
+        found.set_shape(sequence.shape[1:])
+        return found
 
     def body(k, carried, written):
         t = steps - 1 - k if reverse else k
-        results, carried = one([array.read(t) for array in read], carried)
-        return k + 1, carried, [array.write(t, r) for array, r in zip(written, results)]
+        results, carried = one([item(r, t, s) for r, s in zip(read, sequences)], carried)
+        written = [
+            tf.raw_ops.TensorListSetItem(input_handle=w, index=t, item=r)
+            for w, r in zip(written, results)
+        ]
+        return k + 1, carried, written
 
     _, _, written = tf.while_loop(
         lambda k, *_: k < steps,
@@ -298,15 +326,11 @@ def _loop(one, sequences, carried, reverse=False):
         (tf.constant(0), list(carried), written),
         maximum_iterations=steps,
     )
-    if tf.executing_eagerly():  # tf.config.run_functions_eagerly
-        empty = [tf.zeros([0, batch, c.shape[1]], c.dtype) for c in carried]
-        return [array.stack() for array in written] if steps > 0 else empty
-    # WHY not stack(): with no step at all it does not know the batch size.
-    return [
-        tf.raw_ops.TensorListStack(
-            input_handle=array.flow,
-            element_shape=[batch, tf.shape(c)[1]],
-            element_dtype=c.dtype,
+    stacked = []
+    for handle, shape, c in zip(written, shapes, carried):
+        results = tf.raw_ops.TensorListStack(
+            input_handle=handle, element_shape=shape, element_dtype=c.dtype
         )
-        for array, c in zip(written, carried)
-    ]
+        results.set_shape([sequences[0].shape[0], sequences[0].shape[1], c.shape[1]])
+        stacked.append(results)
+    return stacked

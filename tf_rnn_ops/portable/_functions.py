@@ -1,4 +1,4 @@
-"""Functions that stand in for a node, traced once for each kind of node."""
+"""Functions that stand in for a node."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import plain, raw_ops
 from tf_rnn_ops.plain import GATES
-from tf_rnn_ops.portable._sizes import LAYER_INPUTS
+from tf_rnn_ops.portable._sizes import BLOCK_INPUTS, LAYER_INPUTS
 
 _PREFIX = "tf_rnn_ops_portable"
 _CALL_ATTRS = ("Tin", "Tout", "f", "config", "config_proto", "executor_type")
@@ -25,7 +25,9 @@ class StandIn(NamedTuple):
 
 
 class StandIns:
-    """Makes stand-ins, one for all nodes that are alike, with names that are free in a library.
+    """Makes stand-ins, one for each node, with names that are free in a library.
+
+    WHY nodes that are alike do not share one: LiteRT cannot convert a loop that is called twice.
 
     Attributes:
         functions: The FunctionDefs that the stand-ins made so far need.
@@ -34,39 +36,51 @@ class StandIns:
     def __init__(self, library):
         self.functions = []
         self._taken = {function.signature.name for function in library.function}
-        self._made = {}
+        self._traced = {}
 
-    def plain_forward(self, dtype, layout, num_inputs, time_major, is_training, num_outputs):
-        """For a forward op, in ordinary ops."""
+    def plain_forward(self, dtype, layout, shapes, time_major, is_training, num_outputs):
+        """For a forward op, in ordinary ops; `shapes` are the known ones of its inputs."""
 
         def forward(x, h0, c0, params, lengths=None):
             result = plain.cudnn_rnn(layout, x, h0, c0, params, lengths, time_major)
             reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
             return [*result, *reserves][:num_outputs]
 
-        key = (dtype, *_identity(layout), num_inputs, time_major, is_training, num_outputs)
-        specs = _plain_specs(dtype, layout, time_major)[:num_inputs]
+        specs = _narrowed(_plain_specs(dtype, layout, time_major), shapes)
+        key = (dtype, *_identity(layout), *specs, time_major, is_training, num_outputs)
         return self._make(key, layout.rnn_mode, forward, specs)
 
-    def plain_layer(self, dtype, layer, num_inputs, time_major, is_training, num_outputs):
-        """For LayerRNN, in ordinary ops; `layer` is a plain.Layer."""
+    def plain_layer(self, dtype, layer, shapes, time_major, is_training, num_outputs):
+        """For LayerRNN, in ordinary ops; `layer` is a plain.Layer, `shapes` as for plain_forward."""
 
         def forward(*tensors):
             inputs = dict(zip(LAYER_INPUTS, tensors))
-            lengths = inputs.pop("sequence_lengths")
-            shape = tf.shape(inputs["input"])
-            steps, batch = shape[0 if time_major else 1], shape[1 if time_major else 0]
-            # An empty vector means that every row has all steps.
-            lengths = tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
+            x, lengths = inputs["input"], inputs.pop("sequence_lengths")
             inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
             result = plain.layer_rnn(
-                **layer.attrs(), **inputs, sequence_lengths=lengths, time_major=time_major
+                **layer.attrs(),
+                **inputs,
+                sequence_lengths=_lengths_of_rows(x, lengths, time_major),
+                time_major=time_major,
             )
             return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 
-        key = ("layer", dtype, layer, num_inputs, time_major, is_training, num_outputs)
-        specs = _layer_specs(dtype, layer)[:num_inputs]
+        specs = _narrowed(_layer_specs(dtype, layer), shapes)
+        key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
+
+    def plain_block(self, dtype, sizes, shapes, use_peephole, cell_clip):
+        """For BlockLSTMV2, in ordinary ops; `sizes` are H and I, `shapes` as for plain_forward."""
+
+        def forward(*tensors):
+            inputs = dict(zip(BLOCK_INPUTS, tensors))
+            cs, h = plain.block_lstm(**inputs, use_peephole=use_peephole, cell_clip=cell_clip)
+            i, *rest = plain.block_lstm_gates(**inputs, cs=cs, h=h, use_peephole=use_peephole)
+            return [i, cs, *rest, h]
+
+        specs = _narrowed(_block_specs(dtype, *sizes), shapes)
+        key = ("block", dtype, *specs, use_peephole, cell_clip)
+        return self._make(key, "block_lstm", forward, specs)
 
     def own_forward(self, dtype, attrs, num_outputs):
         """For CudnnRNN and CudnnRNNV2, in our CudnnRNNV3."""
@@ -112,16 +126,10 @@ class StandIns:
         return self._make(key, attrs["rnn_mode"] + "_backprop", backprop, specs[:num_inputs])
 
     def _make(self, key, label, function, specs):
-        if key not in self._made:
-            self._made[key] = self._trace(label, function, specs)
-        return self._made[key]
-
-    def _trace(self, label, function, specs):
-        graph = tf.Graph()
-        with graph.as_default():
-            arguments = [tf.compat.v1.placeholder(s.dtype, s.shape) for s in specs]
-            tf.function(function, input_signature=specs)(*arguments)
-        graph_def = graph.as_graph_def()
+        if key not in self._traced:
+            self._traced[key] = _trace(function, specs)
+        graph_def = type(self._traced[key])()
+        graph_def.CopyFrom(self._traced[key])
         (call,) = [n for n in graph_def.node if n.op.endswith("PartitionedCall")]
         names = self._free_names(label, call.attr["f"].func.name, graph_def.library.function)
         attrs = {name: call.attr[name] for name in _CALL_ATTRS if name in call.attr}
@@ -144,6 +152,40 @@ class StandIns:
         names = {main: base, **{name: f"{base}_part_{k}" for k, name in enumerate(old)}}
         self._taken.update(names.values())
         return names
+
+
+def _trace(function, specs):
+    """The GraphDef of a call of the function."""
+    graph = tf.Graph()
+    with graph.as_default():
+        arguments = [tf.compat.v1.placeholder(s.dtype, s.shape) for s in specs]
+        tf.function(function, input_signature=specs)(*arguments)
+    return graph.as_graph_def()
+
+
+def _narrowed(specs, shapes):
+    """The specs of the inputs with what the graph knows of their shapes, so that loops are of known size.
+
+    Converters such as that of LiteRT need it.
+    """
+    found = []
+    for spec, shape in zip(specs, shapes):
+        shape = tf.TensorShape(shape)
+        if shape.is_compatible_with(spec.shape):
+            spec = tf.TensorSpec(spec.shape.merge_with(shape), spec.dtype)
+        found.append(spec)
+    return found
+
+
+def _lengths_of_rows(x, lengths, time_major):
+    """The lengths of all rows, or None: an empty vector means that every row has all steps."""
+    if lengths.shape[0] == 0:
+        return None
+    if lengths.shape[0] is not None:
+        return lengths
+    shape = tf.shape(x)
+    steps, batch = shape[0 if time_major else 1], shape[1 if time_major else 0]
+    return tf.concat([lengths, tf.fill([batch - tf.size(lengths)], steps)], 0)
 
 
 def _reserve_space(dtype, is_training):
@@ -197,6 +239,18 @@ def _layer_specs(dtype, layer):
     shapes.update({name: [0] for name in layer.absent})
     types = {"sequence_lengths": tf.int32, "seed": tf.int64}
     return [tf.TensorSpec(shapes[name], types.get(name, dtype)) for name in LAYER_INPUTS]
+
+
+def _block_specs(dtype, units, size):
+    shapes = {
+        "x": [None, None, size],
+        **dict.fromkeys(("cs_prev", "h_prev"), [None, units]),
+        "w": [size + units, 4 * units],
+        **dict.fromkeys(("wci", "wcf", "wco"), [units]),
+        "b": [4 * units],
+    }
+    steps = tf.TensorSpec([], tf.int64)
+    return [tf.TensorSpec(shapes[n], dtype) if n in shapes else steps for n in BLOCK_INPUTS]
 
 
 def _put_in_scope(function_def):

@@ -40,6 +40,9 @@ _LAYER = "LayerRNN"
 _LAYER_PACKED = "LayerRNNPacked"
 _LAYER_BACKPROP = "LayerRNNBackprop"
 _CUDNN_PACKED = "CudnnRNNV3Packed"
+_BLOCK = "BlockLSTMV2"
+_BLOCK_OUTPUTS = ("i", "cs", "f", "o", "ci", "co", "h")
+_BLOCK_BACKPROP = "BlockLSTMGradV2"
 _STATELESS = "StatelessCudnnRNNV3"
 # Their result is what the last input of the two ops above is.
 _PACKING = ("PackCudnnRNNParams", "PackLayerRNN")
@@ -61,8 +64,7 @@ def rewrite_graph_def(
     Args:
         graph_def: A GraphDef; it is not changed.
         to: What with. 'tensorflow': ordinary ops, which need no plug-in (forward ops only, and ours
-            too if the graph has any, but not BlockLSTMV2). 'tf_rnn_ops': our ops, gradient and
-            parameter ops included.
+            too if the graph has any). 'tf_rnn_ops': our ops, gradient and parameter ops included.
         inference: With to='tensorflow', take every node as one of inference, also if it has
             is_training=True and dropout. Without it, such a node is kept.
         clear_devices: Also remove the devices of all nodes, so that a session needs no soft
@@ -100,6 +102,7 @@ def rewrite_graph_def(
             known = (*_FORWARD, *_BACKPROP, *_PARAMS)
             if node.op != name:
                 known += (_LAYER, _LAYER_PACKED, _LAYER_BACKPROP, _CUDNN_PACKED, _STATELESS)
+                known += (_BLOCK, _BLOCK_BACKPROP)
             if node.op != name and (to == "tf_rnn_ops" or name in _PACKING):
                 continue
             op = node.op
@@ -129,7 +132,7 @@ def rewrite_graph_def(
 
 
 def _to_plain(node, name, shapes, stand_ins, inference, host):
-    if name in (*_BACKPROP, _LAYER_BACKPROP):
+    if name in (*_BACKPROP, _LAYER_BACKPROP, _BLOCK_BACKPROP):
         raise plain.UnknownSize(
             "it is a gradient; the gradient of ordinary ops is TensorFlow's own, taken anew"
         )
@@ -137,17 +140,20 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
         raise plain.UnknownSize(
             "it handles parameters, which inference does not; use our ops for it"
         )
+    if name == _BLOCK:
+        return _block_to_plain(node, shapes, stand_ins, host)
     training = name not in (_LAYER_PACKED, _CUDNN_PACKED) and _attr(node, "is_training", True)
     how = (_attr(node, "time_major", True), training)
     dtype = _dtype(node)
     is_packed = name in (_LAYER_PACKED, _CUDNN_PACKED)
     has_more = is_packed or name == _STATELESS  # packed weights or a seed, which come last
     num_inputs = len(_data_inputs(node)) - has_more
+    known = [shapes.of(ref) for ref in _data_inputs(node)[:num_inputs]]
     if name in (_LAYER, _LAYER_PACKED):
         # Also in training: its masks are tensors, and what draws them stays as it is.
         outputs = _FORWARD_OUTPUTS[: 3 if is_packed else 4]
         layer = _sizes.layer_of(node, shapes)
-        stand_in = stand_ins.plain_layer(dtype, layer, num_inputs, *how, len(outputs))
+        stand_in = stand_ins.plain_layer(dtype, layer, known, *how, len(outputs))
         _replace_by_call(node, stand_in, outputs, host)
         del node.input[num_inputs : num_inputs + has_more]
         return "ordinary ops"
@@ -158,9 +164,18 @@ def _to_plain(node, name, shapes, stand_ins, inference, host):
         )
     layout = _sizes.layout_of(node, shapes, how[0])
     outputs = _FORWARD_OUTPUTS[:3] if is_packed else _FORWARD.get(name, _FORWARD_OUTPUTS)
-    stand_in = stand_ins.plain_forward(dtype, layout, num_inputs, *how, len(outputs))
+    stand_in = stand_ins.plain_forward(dtype, layout, known, *how, len(outputs))
     _replace_by_call(node, stand_in, outputs, host)
     del node.input[num_inputs : num_inputs + has_more]
+    return "ordinary ops"
+
+
+def _block_to_plain(node, shapes, stand_ins, host):
+    sizes = _sizes.block_of(node, shapes)
+    known = [shapes.of(ref) for ref in _data_inputs(node)]
+    attrs = _attr(node, "use_peephole", False), _attr(node, "cell_clip", 0.0)
+    stand_in = stand_ins.plain_block(_dtype(node), sizes, known, *attrs)
+    _replace_by_call(node, stand_in, _BLOCK_OUTPUTS, host)
     return "ordinary ops"
 
 

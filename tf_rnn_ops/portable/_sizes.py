@@ -21,6 +21,8 @@ LAYER_INPUTS = (
     "seed",
 )
 
+BLOCK_INPUTS = ("seq_len_max", "x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
+
 
 class Shapes:
     """Static shapes of the tensors of one graph or function.
@@ -189,6 +191,22 @@ def layer_of(node, shapes):
     found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
     found["output_h"] = shapes.of_output(node, 1, "output_h")
     return plain.layer_of(found, attrs)
+
+
+def block_of(node, shapes):
+    """The sizes of a BlockLSTMV2 node.
+
+    Args:
+        node: Its NodeDef.
+        shapes: The Shapes of the graph or function that it is in.
+
+    Returns:
+        H and I.
+
+    Raises:
+        plain.UnknownSize: One of them is not in the graph.
+    """
+    return plain.block_sizes_of({n: shapes.of(ref) for n, ref in zip(BLOCK_INPUTS, node.input)})
 
 
 def _value(attr, default):
