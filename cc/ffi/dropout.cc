@@ -1,7 +1,10 @@
 #include "cc/ffi/dropout.h"
 
+#include <cstdlib>
 #include <mutex>
 #include <unordered_map>
+
+#include "cc/core/dropout_reset.h"
 
 namespace rnn_ops {
 namespace ffi {
@@ -9,6 +12,13 @@ namespace ffi {
 Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key) {
   if (seed != nullptr) {
     *key = MakeDropoutKey(seed[0], seed[1], /*call=*/0);
+    return Status();
+  }
+  bool resets = false;
+  RNN_OPS_RETURN_IF_ERROR(
+      ParseResetRndGenState(std::getenv("TF_CUDNN_RESET_RND_GEN_STATE"), &resets));
+  if (resets) {
+    *key = MakeDropoutKey(call.attrs().seed, call.attrs().seed2, /*call=*/0);
     return Status();
   }
   int64_t call_site = 0;

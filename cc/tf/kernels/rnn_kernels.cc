@@ -1,7 +1,9 @@
 #include "cc/tf/kernels/rnn_kernels.h"
 
+#include <cstdlib>
 #include <cstring>
 
+#include "cc/core/dropout_reset.h"
 #include "cc/tf/op_util.h"
 
 namespace rnn_ops {
@@ -13,6 +15,8 @@ using ::tensorflow::OpKernelContext;
 RnnForwardKernel::RnnForwardKernel(OpKernelConstruction* context, const OpSpec& op)
     : CheckedOpKernel(context), op_(op) {
   OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
+  OP_REQUIRES_OK(context, ToTf(ParseResetRndGenState(std::getenv("TF_CUDNN_RESET_RND_GEN_STATE"),
+                                                     &resets_dropout_)));
 }
 
 void RnnForwardKernel::DoCompute(OpKernelContext* context) {
@@ -29,8 +33,9 @@ void RnnForwardKernel::DoCompute(OpKernelContext* context) {
 DropoutKey RnnForwardKernel::NextDropoutKey(const RnnCall& call) {
   const void* given = call.tensors.in("seed");
   if (given == nullptr) {
-    return MakeDropoutKey(attrs_.seed, attrs_.seed2,
-                          dropout_calls_.fetch_add(1, std::memory_order_relaxed));
+    const uint64_t call =
+        resets_dropout_ ? 0 : dropout_calls_.fetch_add(1, std::memory_order_relaxed);
+    return MakeDropoutKey(attrs_.seed, attrs_.seed2, call);
   }
   int64_t seed[2];
   std::memcpy(seed, given, sizeof(seed));

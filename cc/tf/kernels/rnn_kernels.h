@@ -33,8 +33,9 @@ class RnnForwardKernel : public CheckedOpKernel {
   RnnAttrs attrs_;
   LastPlan last_plan_;
   // Without a seed among the inputs, each training call with dropout takes the next
-  // number for its mask.
+  // number for its mask, or the number 0 if the environment says so.
   std::atomic<uint64_t> dropout_calls_{0};
+  bool resets_dropout_ = false;
 };
 
 class RnnBackpropKernel : public CheckedOpKernel {
