@@ -38,7 +38,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "For users"
@@ -57,7 +57,7 @@ help:
 	@echo "Deeper: see tests/README.md"
 	@echo "  make problems coverage fuzz mutants soak sanitize tsan exhaustive"
 	@echo "Other machines and versions: see docs/building.md"
-	@echo "  make release test-matrix test-nightly wheel-any wheel-aarch64 test-aarch64"
+	@echo "  make release test-matrix test-nightly test-export wheel-any wheel-aarch64 test-aarch64"
 	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
 	@echo "Other benchmarks"
 	@echo "  make bench-kernels bench-streaming bench-costs bench-threads"
@@ -198,6 +198,13 @@ test-gpu-mock: install
 # On a machine with a GPU: make test-gpu TENSORFLOW='tensorflow[and-cuda]~=2.21.0'
 test-gpu: install
 	cd build && ../$(PY) ../tools/test_gpu.py $(GPU_ARGS)
+
+# Rewritten models in other runtimes, whose packages stay out of .venv.
+EXPORTERS := build/exporters
+test-export: develop
+	$(PY) -m pip install --quiet --upgrade --no-deps --target $(EXPORTERS) tf2onnx ai-edge-litert \
+		openvino openvino-telemetry backports.strenum tqdm
+	PYTHONPATH=.:$(EXPORTERS) $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py $(PYTEST_ARGS)
 
 demo: install
 	$(PY) examples/japanese_vowels/demo.py $(DEMO_ARGS)
