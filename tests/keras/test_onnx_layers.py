@@ -1,5 +1,8 @@
 """tf_rnn_ops.keras.from_onnx against ONNX Runtime, on nodes that no buffer holds among others."""
 
+import doctest
+import importlib
+
 import keras
 import numpy as np
 import pytest
@@ -7,6 +10,11 @@ import pytest
 import tf_rnn_ops.keras
 from tf_rnn_ops import params
 from tf_rnn_ops.keras import explain, from_onnx
+from tf_rnn_ops.keras.layers.reversed import Reversed
+
+# The package has a function of the name of the module.
+from_onnx_module = importlib.import_module("tf_rnn_ops.keras.tools.from_onnx")
+reversed_module = importlib.import_module("tf_rnn_ops.keras.layers.reversed")
 
 TIME, BATCH, INPUT, UNITS = 6, 3, 4, 5
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -83,12 +91,14 @@ def _model(onnx, node):
     return model
 
 
-@pytest.mark.parametrize("num_dirs", [1, 2])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("case", CASES)
-def test_onnx_runtime(case, num_dirs, rng, op_calls):
+def test_onnx_runtime(case, direction, rng, op_calls):
     onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
     op_type, attributes = CASES[case]
+    num_dirs = 1 + (direction == "bidirectional")
     node = _node(op_type, attributes, num_dirs, rng, peepholes=case == "peepholes")
+    node.attributes["direction"] = direction
     model = _model(onnx, node)
     session = runtime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
@@ -167,7 +177,7 @@ ONLY = "must be Tanh, Sigmoid, Relu, Affine"
         ),
         ("GRU", {"clip": 2.0}, "node 0 clips its gates"),
         ("LSTM", {"input_forget": 1}, "couples"),
-        ("RNN", {"direction": "reverse"}, "direction of node 0 is 'reverse'"),
+        ("RNN", {"direction": "back"}, "direction of node 0 must be .* but it is 'back'"),
     ],
 )
 def test_what_no_layer_computes(op_type, attributes, message, rng):
@@ -179,3 +189,52 @@ def test_peepholes_of_a_wrong_shape(rng):
     node = _node("LSTM", {}, 1, rng)._replace(P=np.ones((1, 2 * UNITS), np.float32))
     with pytest.raises(ValueError, match=r"P of node 0 must have shape \(1, 15\)"):
         from_onnx(node)
+
+
+@pytest.mark.parametrize("options", [{}, {"return_state": True}, {"return_sequences": False}])
+def test_a_reverse_node(options, rng, tmp_path):
+    node = _node("LSTM", {"direction": "reverse"}, 1, rng)
+    (layer,) = from_onnx(node, **options)
+    forward = from_onnx(node._replace(attributes={}), **options)[0]
+    x = rng.normal(size=(2, TIME, INPUT)).astype(np.float32)
+    mask = np.arange(TIME) < np.array([[TIME], [4]])
+    model = keras.Sequential([keras.Input((None, INPUT)), layer])
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    for reversed_x, one_mask in ((x[:, ::-1], None), (_valid_reversed(x, mask), mask)):
+        # A forward node on the reversed steps of each sequence; padding stays at the end.
+        want = forward(reversed_x, mask=one_mask)
+        for got in (layer(x, mask=one_mask), loaded.layers[-1](x, mask=one_mask)):
+            for one, other in zip(_as_list(got), _as_list(want), strict=True):
+                if one.ndim == 3:
+                    other = _valid_reversed(
+                        np.asarray(other), mask if one_mask is not None else None
+                    )
+                    one = np.where(mask[:, :, None] if one_mask is not None else True, one, other)
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
+
+
+def _valid_reversed(x, mask):
+    """The steps of each sequence in the other order, those that are masked left where they are."""
+    lengths = np.full(len(x), x.shape[1]) if mask is None else mask.sum(1)
+    return np.stack([np.concatenate([s[:n][::-1], s[n:]]) for s, n in zip(x, lengths)])
+
+
+def _as_list(value):
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def test_go_backwards_is_no_option(rng):
+    with pytest.raises(ValueError, match="go_backwards follows from the nodes.* True"):
+        from_onnx(_node("GRU", {}, 1, rng), go_backwards=True)
+
+
+def test_a_reversed_layer_that_runs_forward():
+    with pytest.raises(ValueError, match="go_backwards of layer .* must be True"):
+        Reversed(tf_rnn_ops.keras.GRU(2))
+
+
+def test_docstrings():
+    for module in (reversed_module, from_onnx_module):
+        results = doctest.testmod(module)
+        assert results.attempted and not results.failed

@@ -124,7 +124,7 @@ def test_the_nodes_of_the_next_test_are_good_but_for_one_thing():
             "linear_before_reset of layer 1",
         ),
         (_node("LSTM", direction="reverse"), "direction of layer 0 is 'reverse'"),
-        (_node("LSTM", direction="both"), "'forward' or 'bidirectional'.*'both'"),
+        (_node("LSTM", direction="both"), "'forward', 'reverse' or 'bidirectional'.*'both'"),
         (_node("LSTM", clip=3.0), "clip=3.0"),
         (_node("LSTM", input_forget=1), "input_forget=1"),
         (_node("LSTM")._replace(P=np.ones((1, 9))), "peephole weights P"),

@@ -72,14 +72,10 @@ def attribute(node, name, default):
 def num_directions(where, node):
     """D of a node."""
     direction = attribute(node, "direction", "forward")
-    if direction == "reverse":
+    if direction not in ("forward", "reverse", "bidirectional"):
         raise ValueError(
-            f"direction of {where} is 'reverse', but the op runs forward or both ways; reverse the "
-            "input and the output in time instead."
-        )
-    if direction not in ("forward", "bidirectional"):
-        raise ValueError(
-            f"direction of {where} must be 'forward' or 'bidirectional', but it is {direction!r}."
+            f"direction of {where} must be 'forward', 'reverse' or 'bidirectional', but it is "
+            f"{direction!r}."
         )
     return 2 if direction == "bidirectional" else 1
 

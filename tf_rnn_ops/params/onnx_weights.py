@@ -51,8 +51,8 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         TypeError: `source` is neither a model nor OnnxNodes.
         ValueError: A tensor has the wrong shape, or a node does what the op does not do: a GRU with
             linear_before_reset=0, other activations and peepholes, of which
-            tf_rnn_ops.keras.from_onnx makes Keras layers; clip, input_forget, or the direction
-            'reverse'.
+            tf_rnn_ops.keras.from_onnx makes Keras layers, as of the direction 'reverse'; clip or
+            input_forget.
 
     Example:
         >>> import numpy as np
@@ -154,6 +154,10 @@ def _mode(where, node):
             + _ELSEWHERE
         )
     wanted = USUAL_ACTIVATIONS[node.op_type] * num_directions(where, node)
+    if attribute(node, "direction", "forward") == "reverse":
+        raise ValueError(
+            f"direction of {where} is 'reverse', but the op runs forward or both ways. {_ELSEWHERE}"
+        )
     given = activations(where, node)
     if node.op_type == "RNN" and set(given) == {"relu"} and len(given) == len(wanted):
         return "rnn_relu"

@@ -7,6 +7,7 @@ import numpy as np
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
+from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
 from tf_rnn_ops.params import _onnx_nodes
 from tf_rnn_ops.params._cells import add_exactly, as_array, check_shape, reorder
@@ -33,16 +34,18 @@ def from_onnx(
         source: A model, as onnx.load returns it; or params.OnnxNodes, or a single one.
         node: Name of the node of the model, or names. None for all recurrent nodes in the order of the
             graph.
-        **options: Arguments of every layer, such as return_state=True.
+        **options: Arguments of every layer, such as return_state=True; not go_backwards, which follows
+            from the node.
 
     Returns:
         A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN,
-        in a keras.layers.Bidirectional where the node runs both ways. They have their weights and the
-        weights' type, and return sequences.
+        in a keras.layers.Bidirectional where the node runs both ways, and with go_backwards=True in a
+        layer that reverses its output where the direction is 'reverse'. They have their weights and
+        the weights' type, and return sequences.
 
     Raises:
         ValueError: A tensor has the wrong shape, or a node does what no layer here does: other
-            activations, clip, input_forget, or the direction 'reverse'.
+            activations, clip or input_forget.
 
     Example:
         >>> import numpy as np
@@ -53,6 +56,10 @@ def from_onnx(
         >>> type(layer).__name__, layer.reset_after, layer.count_params()
         ('GRU', False, 54)
     """
+    if "go_backwards" in options:
+        raise ValueError(
+            f"go_backwards follows from the nodes, but the options have it as {options['go_backwards']!r}."
+        )
     nodes = _onnx_nodes.nodes_of(source, node)
     return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
 
@@ -60,6 +67,7 @@ def from_onnx(
 def _layer(where, node, options):
     _onnx_nodes.check_function(where, node)
     num_dirs = _onnx_nodes.num_directions(where, node)
+    reverse = _onnx_nodes.attribute(node, "direction", "forward") == "reverse"
     units = as_array(f"R of {where}", node.R, rank=3).shape[2]
     width = as_array(f"W of {where}", node.W, rank=3).shape[2]
     cells = _onnx_nodes.cells_of(where, node, num_dirs, width, units)
@@ -73,7 +81,10 @@ def _layer(where, node, options):
     kind = ProjectedLSTM if peepholes is not None else _KINDS[node.op_type]
     layers, weights = [], []
     for d, functions in enumerate(_functions(where, node, num_dirs)):
-        layers.append(kind(units, **{**arguments, **functions, "go_backwards": d == 1, **options}))
+        backwards = reverse or d == 1
+        layers.append(
+            kind(units, **{**arguments, **functions, "go_backwards": backwards, **options})
+        )
         weights += _weights(node.op_type, cells[d], reset_after)
         if peepholes is not None:
             weights.append(peepholes[d])
@@ -82,6 +93,8 @@ def _layer(where, node, options):
         layer = keras.layers.Bidirectional(
             layer, backward_layer=layers[1], dtype=layer.dtype_policy
         )
+    elif reverse:
+        layer = Reversed(layer, dtype=layer.dtype_policy)
     layer.build((None, None, width))
     layer.set_weights(weights)
     return layer

@@ -1,0 +1,51 @@
+"""A layer that runs another one from the last step to the first."""
+
+import keras
+
+_PACKAGE = "tf_rnn_ops"
+
+
+@keras.saving.register_keras_serializable(package=_PACKAGE)
+class Reversed(keras.layers.Wrapper):
+    """Runs a recurrent layer from the last step to the first; step t of the output is that of the input.
+
+    A layer with go_backwards=True by itself returns the last step first.
+
+    Args:
+        layer: A recurrent layer with go_backwards=True, batch first.
+        **kwargs: Arguments of keras.layers.Layer.
+
+    Raises:
+        ValueError: go_backwards of the layer is False.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops.keras import GRU
+        >>> from tf_rnn_ops.keras.layers.reversed import Reversed
+        >>> layer = Reversed(GRU(4, return_sequences=True, go_backwards=True))
+        >>> layer(np.ones([2, 5, 3], "float32")).shape
+        TensorShape([2, 5, 4])
+    """
+
+    def __init__(self, layer, **kwargs):
+        super().__init__(layer, **kwargs)
+        if not layer.go_backwards:
+            raise ValueError(f"go_backwards of layer {layer.name!r} must be True, but it is False.")
+        self.supports_masking = True
+
+    def call(self, sequences, initial_state=None, mask=None, training=None):
+        """Runs the layer; the arguments are those of the layer."""
+        output = self.layer(sequences, initial_state=initial_state, mask=mask, training=training)
+        if not self.layer.return_sequences:
+            return output
+        if self.layer.return_state:
+            return (keras.ops.flip(output[0], axis=1), *output[1:])
+        return keras.ops.flip(output, axis=1)
+
+    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+        """The shapes of the layer."""
+        return self.layer.compute_output_shape(sequences_shape, initial_state_shape)
+
+    def compute_mask(self, inputs, mask):
+        """The masks of the layer: that of a sequence is in the order of the input."""
+        return self.layer.compute_mask(inputs, mask)
