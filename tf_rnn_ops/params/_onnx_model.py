@@ -1,108 +1,130 @@
-"""Recurrent nodes of a ModelProto of ONNX, without importing onnx."""
+"""Recurrent nodes of a ModelProto of ONNX: their weights, and the sources of their other inputs."""
 
 import numpy as np
 
-_OP_TYPES = ("LSTM", "GRU", "RNN")
-# TensorProto.DataType of what weights are, and the field that holds values without raw_data.
-_FLOAT, _FLOAT16, _DOUBLE, _BFLOAT16 = 1, 10, 11, 16
-# Nodes that hand on the values that they get.
-_TRANSPARENT = ("Transpose", "Squeeze", "Unsqueeze", "Reshape", "Identity", "Dropout", "Cast")
-_EXTERNAL = 1  # TensorProto.DataLocation
+from tf_rnn_ops.params import _chain
+from tf_rnn_ops.params._chain import CALLER, CONSTANT, LAYER, NOTHING, OTHER, Fed, Link
+from tf_rnn_ops.params._onnx_tensors import OnnxIsMissing
+from tf_rnn_ops.params._onnx_trace import Tracer, batch_first, is_recurrent, name_of
+
+_WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
+_STATES = ((5, "initial_h"), (6, "initial_c"))
+_LENGTHS = 4
 # AttributeProto.AttributeType, and the fields.
 _ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
+_GRAPHS = {5: "g", 10: "graphs"}
 
 
-def recurrent_nodes(model, names):
+def recurrent_nodes(model, names, stack):
     """The LSTM, GRU and RNN nodes of a model.
 
     Args:
         model: A ModelProto.
         names: Names of nodes, or None for all.
+        stack: Whether they must be one stack.
 
     Returns:
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
 
     Raises:
-        ValueError: There are none, a name is unknown, a weight is no constant of the graph, states to
-            begin with are constants other than 0, or lengths are constants below T.
+        ValueError: There are none, a name is unknown or not unique, a weight is not constant, initial
+            states or lengths are neither left out nor inputs of the graph, or the nodes are no stack.
     """
-    graph = model.graph
-    nodes = [node for node in graph.node if node.op_type in _OP_TYPES]
-    if names is not None:
-        by_name = {node.name: node for node in nodes}
-        missing = [name for name in names if name not in by_name]
-        if missing:
-            raise ValueError(
-                f"The model has no LSTM, GRU or RNN node named {missing[0]!r}; it has "
-                f"{sorted(by_name)}."
-            )
-        nodes = [by_name[name] for name in names]
+    tracer = Tracer(_inlined(model))
+    nodes = _named([node for node in tracer.nodes if is_recurrent(node)], names)
+    if names is None:
+        _check_inner_graphs(tracer.nodes)
     if not nodes:
         raise ValueError("The graph of the model has no LSTM, GRU or RNN node.")
-    constants = {tensor.name: tensor for tensor in graph.initializer}
-    for node in graph.node:
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
-            constants[node.output[0]] = node.attribute[0].t
-    steps = _known_steps(graph)
-    return [_read(node, constants, steps.get(next(iter(node.input), ""))) for node in nodes]
-
-
-def _known_steps(graph):
-    """{name of a tensor: its first dimension}, T of an X, where the model says it."""
-    found = {}
-    for value in (*graph.input, *graph.value_info):
-        dims = value.type.tensor_type.shape.dim
-        if dims and dims[0].dim_value:
-            found[value.name] = dims[0].dim_value
+    found = [
+        (node.op_type, *(_weight(tracer, node, *one) for one in _WEIGHTS), _attributes(node))
+        for node in nodes
+    ]
+    links = [_link(tracer, node) for node in nodes]
+    if stack:
+        _chain.check_stack(links)
+    for link in links:
+        _chain.check_inputs(link)
     return found
 
 
-def check_chain(model):
-    """Refuses a model whose recurrent nodes are not fed each by the one before it."""
-    makers = {
-        name: (node, k) for node in model.graph.node for k, name in enumerate(node.output) if name
-    }
-    nodes = [node for node in model.graph.node if node.op_type in _OP_TYPES]
-    for before, node in zip(nodes, nodes[1:]):
-        if _source(node, makers) != (before, 0):  # its Y
+def _inlined(model):
+    """The model without functions of its own, of which onnx makes their nodes."""
+    if not getattr(model, "functions", None):
+        return model
+    try:
+        from onnx import inliner
+    except ImportError:
+        raise OnnxIsMissing(
+            "Install the package onnx, which this model needs: it has functions, which onnx inlines."
+        ) from None
+    return inliner.inline_local_functions(model)
+
+
+def _named(nodes, names):
+    """The nodes of these names, or all."""
+    if names is None:
+        return nodes
+    found = []
+    for name in names:
+        fitting = [node for node in nodes if node.name == name]
+        if not fitting:
             raise ValueError(
-                f"The node {node.name!r} does not get the output of the node {before.name!r} before "
-                "it, so they are no stack: give the names of nodes, such as each for itself."
+                f"The model has no LSTM, GRU or RNN node named {name!r}; it has "
+                f"{sorted(node.name for node in nodes)}."
             )
-
-
-def _source(node, makers):
-    """The node that made the first input, seen through others, and the number of its output."""
-    seen = set()
-    while True:
-        name = next(iter(node.input), "")
-        node, output = makers.get(name, (None, 0))
-        if node is None or node.op_type not in _TRANSPARENT or name in seen:
-            return node, output
-        seen.add(name)
-
-
-def _read(node, constants, steps):
-    inputs = [*node.input, *[""] * 8]  # what is left out is '' or missing
-    weights = []
-    for k, what in ((1, "W"), (2, "R"), (3, "B"), (7, "P")):
-        name = inputs[k]
-        if name and name not in constants:
+        if len(fitting) > 1:
             raise ValueError(
-                f"{what} of the node {node.name!r} is {name!r}, which is no constant of the graph."
+                f"The model has {len(fitting)} LSTM, GRU or RNN nodes named {name!r}: give them names "
+                "that differ."
             )
-        weights.append(_array(constants[name]) if name else None)
-    if inputs[4] in constants and not _are_all(constants[inputs[4]], steps):
+        found += fitting
+    return found
+
+
+def _check_inner_graphs(nodes):
+    """Raises ValueError if a branch or loop of the graph has recurrent nodes."""
+    for outer in nodes:
+        stack = _inner_nodes(outer)
+        while stack:
+            node = stack.pop()
+            if is_recurrent(node):
+                raise ValueError(
+                    f"{name_of(node)} is in a graph inside of {name_of(outer)} ({outer.op_type}), "
+                    "which is not converted: give the names of nodes outside, or move it there."
+                )
+            stack += _inner_nodes(node)
+
+
+def _inner_nodes(node):
+    graphs = []
+    for attribute in node.attribute:
+        if attribute.type in _GRAPHS:
+            value = getattr(attribute, _GRAPHS[attribute.type])
+            graphs += value if attribute.type == 10 else [value]
+    return [inner for graph in graphs for inner in graph.node]
+
+
+def _input(node, k):
+    """The name of input k of a node; '' for a missing one."""
+    return node.input[k] if k < len(node.input) else ""
+
+
+def _weight(tracer, node, k, what):
+    name = _input(node, k)
+    if not name:
+        return None
+    traced = tracer.trace(name)
+    if not traced.is_constant:
         raise ValueError(
-            f"sequence_lens of the node {node.name!r} is a constant, which no weights hold: make it an "
-            "input of the graph and pass the lengths, or a mask, with each call."
+            f"{what} of {name_of(node)} is {name!r}, which is no constant of the graph: it comes from "
+            f"{_what(tracer, traced)}."
         )
-    for k, what in ((5, "initial_h"), (6, "initial_c")):
-        if inputs[k] in constants and not _is_zero(constants[inputs[k]]):
-            raise ValueError(
-                f"{what} of the node {node.name!r} is a constant that is not 0, which no weights hold: "
-                "make it an input of the graph and pass the states with each call."
-            )
+    values = traced.values[0]
+    return values.astype(np.float32) if values.dtype.name == "bfloat16" else values
+
+
+def _attributes(node):
     attributes = {}
     for attribute in node.attribute:
         field = _ATTRIBUTE_FIELDS.get(attribute.type)
@@ -111,45 +133,103 @@ def _read(node, constants, steps):
             attributes[attribute.name] = (
                 list(value) if field.endswith("s") and len(field) > 1 else value
             )
-    return node.op_type, *weights, attributes
+    return attributes
 
 
-def _are_all(tensor, steps):
-    """Whether lengths, which are int32, are those of all steps."""
-    raw = np.frombuffer(tensor.raw_data, "<i4") if tensor.raw_data else tensor.int32_data
-    return bool(np.all(np.asarray(raw) == steps))
+# ---- the sources of a node's inputs ----
 
 
-def _is_zero(tensor):
-    try:
-        return not np.any(_array(tensor))
-    except ValueError:  # no numbers that could be weights
-        return False
+def _link(tracer, node):
+    states = {name: _state(tracer, node, _input(node, k)) for k, name in _STATES}
+    if node.op_type != "LSTM":
+        del states["initial_c"]
+    return Link(
+        key=id(node),
+        name=name_of(node),
+        sequence=_sequence(tracer, node),
+        states=states,
+        lengths=_lengths(tracer, node),
+        lengths_name="sequence_lens",
+        inputs="an input of the graph",
+    )
 
 
-def _array(tensor):
-    """A TensorProto as an array; bfloat16 becomes float32, exactly."""
-    if tensor.data_location == _EXTERNAL:
-        raise ValueError(
-            f"The values of {tensor.name!r} are in another file: load it too, as onnx.load does."
-        )
-    kind, shape = tensor.data_type, tuple(tensor.dims)
-    if kind in (_FLOAT16, _BFLOAT16):
-        bits = (
-            np.frombuffer(tensor.raw_data, "<u2")
-            if tensor.raw_data
-            else np.array(tensor.int32_data, np.uint16)
-        ).reshape(shape)
-        if kind == _FLOAT16:
-            return bits.astype(np.uint16).view(np.float16)
-        return (bits.astype(np.uint32) << 16).view(np.float32)
-    if kind not in (_FLOAT, _DOUBLE):
-        raise ValueError(
-            f"{tensor.name!r} must hold floating point numbers, but its data_type is {kind}."
-        )
-    dtype = np.dtype(np.float32 if kind == _FLOAT else np.float64)
-    if tensor.raw_data:
-        array = np.frombuffer(tensor.raw_data, dtype.newbyteorder("<"))
-    else:
-        array = np.array(tensor.float_data if kind == _FLOAT else tensor.double_data, dtype)
-    return array.astype(dtype).reshape(shape)
+def _what(tracer, traced):
+    """Text that names the source of a tensor."""
+    if traced.stop:
+        return traced.stop
+    if traced.labels is not None:
+        return " and ".join(source.what for source in tracer.feeds(traced.labels[0]))
+    constant = np.array_equal(*(np.unique(values) for values in traced.values))
+    return "a constant" if constant else "the sizes of its inputs"
+
+
+def _sequence(tracer, node):
+    """LAYER if it is Y of a node, with the directions joined."""
+    name = _input(node, 0)
+    if not name:
+        return Fed(OTHER, "nothing")
+    traced = tracer.trace(name)
+    what = _what(tracer, traced)
+    if traced.labels is None:
+        return Fed(OTHER, what)
+    sources = tracer.feeds(traced.labels[0])
+    if len(sources) != 1 or sources[0].node is None or sources[0].output != 0:
+        return Fed(OTHER, what)
+    made = sources[0].node
+    for probe, labels in enumerate(traced.labels):
+        y = tracer.trace(made.output[0]).labels[probe]
+        y = y.transpose(1, 0, 2, 3) if batch_first(made) else y.transpose(0, 2, 1, 3)
+        y = y.reshape(*y.shape[:2], -1)
+        x = labels.swapaxes(0, 1) if batch_first(node) and labels.ndim == 3 else labels
+        if not np.array_equal(x, y):
+            return Fed(OTHER, f"its elements in another order or number than {what} has them")
+    return Fed(LAYER, what, id(made))
+
+
+def _state(tracer, node, name):
+    """The Fed of an initial state; NOTHING if all values are 0."""
+    if not name:
+        return Fed(NOTHING)
+    traced = tracer.trace(name)
+    if traced.values is not None:
+        zero = not any(np.any(values) for values in traced.values)
+        return Fed(NOTHING) if zero else _of_no_input(tracer, traced)
+    return _of_caller(tracer, node, traced)
+
+
+def _lengths(tracer, node):
+    """The Fed of the lengths; NOTHING if all are T."""
+    name = _input(node, _LENGTHS)
+    if not name:
+        return Fed(NOTHING)
+    traced = tracer.trace(name)
+    if traced.values is not None:
+        steps = tracer.steps(node)
+        full = all(np.all(lengths == most) for lengths, (most, _) in zip(traced.values, steps))
+        return Fed(NOTHING) if full else _of_no_input(tracer, traced)
+    return _of_caller(tracer, node, traced)
+
+
+def _of_no_input(tracer, traced):
+    """CONSTANT, or OTHER for values that change with the sizes of inputs."""
+    what = _what(tracer, traced)
+    kind = CONSTANT if what == "a constant" else OTHER
+    return Fed(kind, what, traced.values[0].tobytes())
+
+
+def _of_caller(tracer, node, traced):
+    """CALLER if the caller can give it as it is: elements of one input in their order."""
+    what = _what(tracer, traced)
+    if traced.labels is None:
+        return Fed(OTHER, what, what)
+    source, *others = tracer.feeds(traced.labels[0])
+    if others or source.node is not None:
+        return Fed(OTHER, what, what)
+    swap = batch_first(node) and traced.labels[0].ndim == 3
+    rows = [labels.swapaxes(0, 1) if swap else labels for labels in traced.labels]
+    if not all(np.all(np.diff(row, axis=axis) > 0) for row in rows for axis in range(row.ndim)):
+        return Fed(OTHER, f"rearranged elements of {what}", what)
+    if tracer.carries_data(source.name):
+        return Fed(OTHER, f"{what}, of which a sequence is made too", what)
+    return Fed(CALLER, what, (what, int(rows[0].flat[0])))

@@ -42,11 +42,11 @@ class OnnxNode(NamedTuple):
     attributes: Mapping = {}
 
 
-def nodes_of(source, names):
-    """The OnnxNodes of a model, or those given, as a list that is not empty."""
+def nodes_of(source, names, stack):
+    """The OnnxNodes of a model, which must be one stack if `stack`, or those given; at least one."""
     if hasattr(source, "graph"):
         names = [names] if isinstance(names, str) else names
-        found = _onnx_model.recurrent_nodes(source, names)
+        found = _onnx_model.recurrent_nodes(source, names, stack)
         return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
     if names is not None:
         raise ValueError(f"node is for a model, but it is {names!r} and source is OnnxNodes.")

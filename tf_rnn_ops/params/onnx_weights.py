@@ -5,7 +5,6 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params._cells import (
     Converted,
     as_array,
@@ -40,9 +39,11 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     Args:
         source: A model, as onnx.load returns it; or OnnxNodes, one for each layer, or a single one.
             Between two layers the model must join the directions: output [T, D, B, H] to
-            [T, B, D*H].
+            [T, B, D*H]. Weights may come from nodes that compute constants; initial states and lengths
+            must be left out, 0 and T, or inputs of the graph, which are then inputs of the op. Other
+            nodes than direct weights need the package onnx.
         node: Name of the node of the model, or names, one for each layer. None for all recurrent
-            nodes in the order of the graph, which then must be one stack.
+            nodes in the order of the graph. Several nodes must be one stack.
 
     Returns:
         A Converted: the layout and the buffer.
@@ -52,7 +53,8 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         ValueError: A tensor has the wrong shape, or a node does what the op does not do: a GRU with
             linear_before_reset=0, other activations and peepholes, of which
             tf_rnn_ops.keras.from_onnx makes Keras layers, as of the direction 'reverse'; clip or
-            input_forget.
+            input_forget. Or the nodes of a model are no stack, a weight is computed from inputs, or
+            an initial state or lengths are another layer's or computed.
 
     Example:
         >>> import numpy as np
@@ -62,9 +64,7 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
         >>> converted.layout.rnn_mode, converted.params.shape
         ('rnn_tanh', (21,))
     """
-    nodes = nodes_of(source, node)
-    if node is None and hasattr(source, "graph"):
-        _onnx_model.check_chain(source)
+    nodes = nodes_of(source, node, stack=True)
     first = nodes[0]
     modes = [_mode(f"layer {k}", node) for k, node in enumerate(nodes)]
     num_dirs = [num_directions(f"layer {k}", node) for k, node in enumerate(nodes)]

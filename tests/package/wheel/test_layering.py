@@ -101,7 +101,8 @@ PY_RULES = {
     "raw_ops": ({"native"}, {"numpy", "tensorflow"}),
     "autodiff": ({"native", "params", "plain", "raw_ops"}, {"numpy", "tensorflow"}),
     "plain": ({"params"}, {"numpy", "tensorflow"}),
-    "params": (set(), {"numpy"}),
+    # The last two for models of ONNX, whose nodes they evaluate.
+    "params": (set(), {"numpy", "onnx", "onnxruntime"}),
     "keras": (ANY, set()),
     "keras/path": (
         {"native", "raw_ops"},

@@ -33,7 +33,8 @@ def from_onnx(
     Args:
         source: A model, as onnx.load returns it; or params.OnnxNodes, or a single one.
         node: Name of the node of the model, or names. None for all recurrent nodes in the order of the
-            graph.
+            graph. Initial states and lengths must be left out, 0 and T, or inputs of the graph, which
+            are then arguments of each call.
         **options: Arguments of every layer, such as return_state=True; not go_backwards, which follows
             from the node.
 
@@ -44,8 +45,9 @@ def from_onnx(
         the weights' type, and return sequences.
 
     Raises:
-        ValueError: A tensor has the wrong shape, or a node does what no layer here does: other
-            activations, clip or input_forget.
+        ValueError: A tensor has the wrong shape; a node does what no layer here does: other
+            activations, clip or input_forget; or a weight is computed from inputs, or an initial state
+            or lengths are another layer's or computed.
 
     Example:
         >>> import numpy as np
@@ -60,7 +62,7 @@ def from_onnx(
         raise ValueError(
             f"go_backwards follows from the nodes, but the options have it as {options['go_backwards']!r}."
         )
-    nodes = _onnx_nodes.nodes_of(source, node)
+    nodes = _onnx_nodes.nodes_of(source, node, stack=False)
     return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
 
 

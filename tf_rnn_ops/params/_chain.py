@@ -1,0 +1,111 @@
+"""The inputs of recurrent layers and nodes, and the rules for a stack of them, for all converters.
+
+A converter of graphs makes a Link of each layer. A buffer holds weights and nothing else. The caller
+passes the other inputs with each call, or this module rejects them.
+"""
+
+from typing import Any, Mapping, NamedTuple
+
+NOTHING, CONSTANT, CALLER, LAYER, OTHER = "nothing", "constant", "caller", "layer", "other"
+
+
+class Fed(NamedTuple):
+    """The source of one input of a layer.
+
+    Attributes:
+        kind: NOTHING: the input is missing, or has the values of a missing one. CONSTANT: other values.
+            CALLER: the values of an input of the graph or model, unchanged. LAYER: the sequence of a
+            recurrent layer, unchanged. OTHER: any other source.
+        what: Text that names the source.
+        key: Of LAYER the key of the link; of CALLER the name of the input and the number of the first
+            element.
+    """
+
+    kind: str
+    what: str = ""
+    key: Any = None
+
+
+class Link(NamedTuple):
+    """A recurrent layer and the sources of its inputs.
+
+    Attributes:
+        key: A value that no other link has.
+        name: Text such as "the node 'a'".
+        sequence: Fed, of the sequence.
+        states: {name of an initial state: Fed}.
+        lengths: Fed, of lengths or a mask.
+        lengths_name: The name of that input.
+        inputs: The framework's term for an input of the caller: 'an input of the graph'.
+    """
+
+    key: Any
+    name: str
+    sequence: Fed
+    states: Mapping[str, Fed]
+    lengths: Fed
+    lengths_name: str
+    inputs: str
+
+
+def check_inputs(link):
+    """Raises ValueError unless states and lengths of a link are left out or the caller's."""
+    where = f"of {link.name}"
+    advice = f"make it {link.inputs} and pass the states with each call."
+    for name, fed in link.states.items():
+        if fed.kind == CONSTANT:
+            raise ValueError(
+                f"{name} {where} is a constant that is not 0, which no weights hold: {advice}"
+            )
+        if fed.kind not in (NOTHING, CALLER):
+            raise ValueError(
+                f"{name} {where} comes from {fed.what}, which no weights hold: {advice}"
+            )
+    if link.lengths.kind == CONSTANT:
+        found = "is a constant"
+    elif link.lengths.kind in (NOTHING, CALLER):
+        return
+    else:
+        found = f"comes from {link.lengths.what}"
+    raise ValueError(
+        f"{link.lengths_name} {where} {found}, which no weights hold: make it {link.inputs} and pass "
+        "the lengths, or a mask, with each call."
+    )
+
+
+def check_stack(links):
+    """Raises ValueError unless the links are one stack, each fed by the one before it."""
+    for before, link in zip(links, links[1:]):
+        if link.sequence.kind != LAYER or link.sequence.key != before.key:
+            raise ValueError(
+                f"{capital(link.name)} does not get the output of {before.name} before it, but "
+                f"{link.sequence.what}, so they are no stack. Convert each by itself."
+            )
+        if link.lengths[::2] != before.lengths[::2]:
+            raise ValueError(
+                f"{link.lengths_name} of {link.name} is {_fed(link.lengths)} and that of "
+                f"{before.name} {_fed(before.lengths)}, but a stack has one for all layers. Convert "
+                "each by itself."
+            )
+        for name, fed in link.states.items():
+            _check_order(name, fed, before.states.get(name, fed), link, before)
+
+
+def _check_order(name, fed, fed_before, link, before):
+    """A stack takes the states of all layers as rows of one tensor, in the order of the layers."""
+    if fed.kind != CALLER or fed_before.kind != CALLER or fed.key is None or fed_before.key is None:
+        return
+    if fed.key[0] == fed_before.key[0] and fed.key[1] <= fed_before.key[1]:
+        raise ValueError(
+            f"{name} of {link.name} must follow that of {before.name} in {fed.what}, since a stack takes "
+            "the states of its layers in their order, but it does not. Convert each by itself."
+        )
+
+
+def _fed(fed):
+    return "left out" if fed.kind == NOTHING else fed.what
+
+
+def capital(text):
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
