@@ -21,6 +21,7 @@ THREADS_ARGS ?=
 SOAK_ARGS ?= --seconds 600
 # What `make problems` runs. It goes on where it stopped.
 PROBLEMS_ARGS ?= --set ci --seconds 600
+GRAPHS_ARGS ?= --set ci --seconds 600
 # All three go on where they stopped.
 COVERAGE_ARGS ?=
 FUZZ_ARGS ?= --seconds 600

@@ -1,0 +1,178 @@
+"""Sources of the inputs of ONNX nodes, and errors that name them, on graphs of tests/graph_problem."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+onnx = pytest.importorskip("onnx")
+
+import op_runs  # noqa: E402
+
+import tf_rnn_ops.keras  # noqa: E402
+from graph_problem import grammar  # noqa: E402
+from graph_problem.build import build  # noqa: E402
+from tf_rnn_ops import params  # noqa: E402
+from tf_rnn_ops.params import _onnx_tensors  # noqa: E402
+
+TWO = "ops=LSTM,LSTM direction={d},{d} units=4,4 layout=0,0 weights=plain,plain bias=1,1 \
+peepholes=0,0 reset_after=1,1 h=none,{h} c=none,none lengths=none,{n} between={b} dims=open"
+
+
+def _model(line):
+    graph = grammar.parse(line)
+    return build(graph, graph.T, graph.B, oracle=False)[0]
+
+
+def _two(d="forward", h="none", n="none", b="transpose_reshape"):
+    return TWO.format(d=d, h=h, n=n, b=b)
+
+
+REJECTED = {
+    _two(h="previous"): r"initial_h of the node '\w+' comes from the output Y_h of the node '\w+'",
+    _two(h="constant"): r"initial_h of the node '\w+' is a constant that is not 0",
+    _two(h="learned_open"): r"initial_h of the node '\w+' is a constant that is not 0",
+    _two(h="computed"): r"initial_h of the node '\w+' comes from the node '\w+' \(Tanh\)",
+    "h=flipped": "initial_h of the node .* comes from rearranged elements of the input 'h0'",
+    "h=of_x I=4": "initial_h of the node .* comes from the input 'x' .*, of which a sequence is made",
+    "h=mixed": r"initial_h of the node '\w+' comes from the node '\w+' \(Concat\)",
+    "lengths=minus_open dims=open": "sequence_lens of the node .* comes from the sizes of its inputs",
+    "h=sized dims=open": "initial_h of the node .* comes from the sizes of its inputs",
+    "lengths=short_expand dims=open": "sequence_lens of the node .* is a constant",
+    "lengths=short_cast": r"sequence_lens of the node '\w+' is a constant",
+    "lengths=computed": r"sequence_lens of the node '\w+' comes from the node '\w+' \(Sub\)",
+    "weights=input": r"W of the node '\w+' is 'W0', which is no constant of the graph: it comes from "
+    "the input 'W0'",
+    "weights=computed": r"W of the node .* no constant .*: it comes from the node '\w+' \(ReduceMean\)",
+    "weights=sized dims=open": "W of the node .* no constant .*: it comes from the sizes of its inputs",
+}
+NO_STACK = {
+    _two(b="relu"): r"The node '\w+' does not get the output of the node '\w+' before it, but the node "
+    r"'\w+' \(Relu\), so they are no stack",
+    _two(b="of_x"): "does not get the output of the node .* but the input 'x' of the graph",
+    _two(b="reversed").replace("dims=open", ""): "does not get the output .* but its elements in another order or number",
+    _two("bidirectional", b="swapped"): "in another order or number than the output Y of the node",
+    _two("bidirectional", b="reshape_wrong"): "in another order or number than the output Y",
+    _two(b="cut"): r"does not get the output .* but the node '\w+' \(Slice\)",
+    _two(b="last_state"): "does not get the output .* but its elements in another|output Y_h of",
+    _two(n="input"): "sequence_lens of the node .* is the input 'n' .* and that of .* left out, but a "
+    "stack has one for all layers",
+    _two().replace("h=none,none", "h=joint_swapped,joint_swapped"): "initial_h of the node .* must follow "
+    "that of the node .* in the input 'joint_h4'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", [*REJECTED, *NO_STACK])
+def test_rejected(line):
+    with pytest.raises(ValueError, match={**REJECTED, **NO_STACK}[line]):
+        params.from_onnx(_model(line))
+    if line in REJECTED:
+        with pytest.raises(ValueError, match=REJECTED[line]):
+            tf_rnn_ops.keras.from_onnx(_model(line))
+
+
+def test_named_nodes_must_be_a_stack_too():
+    model = _model(_two(b="relu"))
+    names = [node.name for node in model.graph.node if node.op_type == "LSTM"]
+    with pytest.raises(ValueError, match="are no stack. Convert each by itself"):
+        params.from_onnx(model, names)
+    for name in names:
+        assert params.from_onnx(model, name).layout.num_layers == 1
+    # Two nodes of one name are not told apart.
+    for node in model.graph.node:
+        node.name = "rnn"
+    with pytest.raises(ValueError, match="has 2 LSTM, GRU or RNN nodes named 'rnn'"):
+        params.from_onnx(model, "rnn")
+
+
+def _wrapped(model, how):
+    """The model with its nodes in a branch of an If, or in a function."""
+    helper, graph = onnx.helper, model.graph
+    if how == "function":
+        names = [t.name for t in graph.initializer]
+        function = helper.make_function(
+            "own", "Body", ["x", *names], [graph.output[0].name], list(graph.node),
+            list(model.opset_import),
+        )  # fmt: skip
+        node = helper.make_node("Body", ["x", *names], [graph.output[0].name], domain="own")
+        graph = helper.make_graph([node], "g", graph.input, graph.output, graph.initializer)
+        opsets = [*model.opset_import, helper.make_opsetid("own", 1)]
+        return helper.make_model(graph, opset_imports=opsets, functions=[function], ir_version=8)
+    branch = helper.make_graph(list(graph.node), "b", [], graph.output, graph.initializer)
+    condition = onnx.numpy_helper.from_array(np.array(True), "condition")
+    node = helper.make_node(
+        "If", ["condition"], ["z"], "choice", then_branch=branch, else_branch=branch
+    )
+    z = helper.make_tensor_value_info("z", 1, None)
+    graph = helper.make_graph([node], "g", graph.input, [z], [condition])
+    return helper.make_model(graph, opset_imports=model.opset_import, ir_version=8)
+
+
+def test_nodes_in_a_branch():
+    model = _wrapped(_model("ops=GRU"), "if")
+    with pytest.raises(ValueError, match=r"is in a graph inside of the node 'choice' \(If\)"):
+        params.from_onnx(model)
+
+
+def test_nodes_in_a_function():
+    model = _model("ops=GRU weights=transpose")
+    want = params.from_onnx(model)
+    got = params.from_onnx(_wrapped(model, "function"))
+    assert op_runs.same_bits(got.params, want.params)
+
+
+def test_nodes_of_other_domains_are_not_these():
+    model = _model("ops=GRU")
+    (node,) = (node for node in model.graph.node if node.op_type == "GRU")
+    node.domain = "own"
+    with pytest.raises(ValueError, match="The graph of the model has no LSTM, GRU or RNN node"):
+        params.from_onnx(model)
+
+
+def test_without_onnx(monkeypatch):
+    """Weights and states that are there need no package; nodes that compute do."""
+    model = _model(_two(h="zero").replace("h=none", "h=input"))
+    want = params.from_onnx(_model("ops=LSTM h=input weights=constant"))
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(ValueError, match="Install the package onnx.* output of a node Transpose"):
+        params.from_onnx(model)
+    name = next(node.name for node in model.graph.node if node.op_type == "LSTM")
+    got = params.from_onnx(model, name)
+    assert op_runs.same_bits(got.params, want.params)
+
+
+def test_every_type_of_tensor(rng):
+    for dtype in ("f4", "f8", "f2", "u1", "i1", "u2", "i2", "i4", "i8", "u4", "u8", "?"):
+        array = (100 * rng.random((2, 3))).astype(dtype)
+        kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        for tensor in (
+            onnx.numpy_helper.from_array(array, "a"),
+            onnx.helper.make_tensor("a", kind, array.shape, array.ravel()),
+        ):
+            assert op_runs.same_bits(_onnx_tensors.array_of(tensor), array)
+    text = onnx.helper.make_tensor("a", onnx.TensorProto.STRING, [1], [b"x"])
+    with pytest.raises(ValueError, match="'a' must hold numbers of numpy, but its data_type is 8"):
+        _onnx_tensors.array_of(text)
+
+
+@pytest.mark.parametrize(("value", "converted"), [(0.0, True), (0.5, False)])
+@pytest.mark.parametrize("fill", ["ConstantOfShape", "Expand"])
+def test_states_of_a_shape_that_nothing_tells(fill, value, converted):
+    """A node of another domain makes the sequence: zeros of any shape are zeros."""
+    model = _model("ops=GRU h=input dims=open")
+    graph, helper = model.graph, onnx.helper
+    rnn = next(node for node in graph.node if node.op_type == "GRU")
+    one = onnx.numpy_helper.from_array(np.full(1, value, np.float32), "one")
+    fills = {
+        "ConstantOfShape": helper.make_node(fill, ["size"], ["state"], value=one),
+        "Expand": helper.make_node(fill, ["one", "size"], ["state"]),
+    }
+    own = helper.make_node("Own", ["x"], ["sequence", "size"], domain="own")
+    graph.node.insert(0, own)
+    graph.node.insert(1, fills[fill])
+    graph.initializer.append(one)
+    rnn.input[0], rnn.input[5] = "sequence", "state"
+    if converted:
+        assert params.from_onnx(model).layout.rnn_mode == "gru"
+    else:
+        with pytest.raises(ValueError, match="initial_h of .* is a constant that is not 0"):
+            params.from_onnx(model)
