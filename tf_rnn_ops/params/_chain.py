@@ -7,6 +7,8 @@ passes the other inputs with each call, or this module rejects them.
 from typing import Any, Mapping, NamedTuple
 
 NOTHING, CONSTANT, CALLER, LAYER, OTHER = "nothing", "constant", "caller", "layer", "other"
+# The key of lengths that are those of the layer before.
+FOLLOWS = "follows"
 
 
 class Fed(NamedTuple):
@@ -81,7 +83,8 @@ def check_stack(links):
                 f"{capital(link.name)} does not get the output of {before.name} before it, but "
                 f"{link.sequence.what}, so they are no stack. Convert each by itself."
             )
-        if link.lengths[::2] != before.lengths[::2]:
+        follows = link.lengths.key == FOLLOWS and before.lengths.kind == CALLER
+        if link.lengths[::2] != before.lengths[::2] and not follows:
             raise ValueError(
                 f"{link.lengths_name} of {link.name} is {_fed(link.lengths)} and that of "
                 f"{before.name} {_fed(before.lengths)}, but a stack has one for all layers. Convert "

@@ -1,9 +1,12 @@
 """Layers and models of Keras 1, 2 and 3 and tf_keras, without importing any of them."""
 
+from tf_rnn_ops.params import _chain, _keras_graph
+from tf_rnn_ops.params._chain import CALLER, LAYER
+from tf_rnn_ops.params._classes import KERAS, maker, own_method
+
 _RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 _CUDNN = ("CuDNNLSTM", "CuDNNGRU")
-# What may stand between two layers of a stack: in inference these hand on what they get.
-_TRANSPARENT = ("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "InputLayer")
+_CALLS = ("__call__", "call")
 
 
 def is_layer(thing):
@@ -22,18 +25,19 @@ def stack_of(thing, kinds):
     """The layers of one stack.
 
     Args:
-        thing: A layer, a model, or a list of layers.
+        thing: A layer, a model, or a list of layers and models.
         kinds: Names of the classes of the layers.
 
     Returns:
         A list of layers: of these classes or Bidirectional ones around such.
 
     Raises:
-        ValueError: There is none, others stand between them, or one of them is not fed by the one
-            before it.
+        ValueError: There is none, others stand between them, one of them is not fed by the one before
+            it, has an initial state or a mask that no weights hold, or does not compute as its class.
     """
+    items = list(thing) if isinstance(thing, (list, tuple)) else [thing]
     found, between = [], []
-    for layer in _leaves(thing if isinstance(thing, (list, tuple)) else [thing], kinds):
+    for layer in _leaves(items, kinds):
         if _kind(layer, kinds) is not None:
             if between:
                 raise ValueError(
@@ -42,92 +46,113 @@ def stack_of(thing, kinds):
                     "therefore are no stack. Give each of them for itself."
                 )
             found.append(layer)
-        elif found and type(layer).__name__ not in _TRANSPARENT:
+        elif found and not _keras_graph.is_transparent(layer):
             between.append(layer)
     if not found:
         what = thing if isinstance(thing, (list, tuple)) else type(thing).__name__
         raise ValueError(f"There is no layer of class {', '.join(kinds)} in {what}.")
-    _check_chains(thing, kinds)
+    for layer in found:
+        _check_class(layer, kinds)
+    _check_items(items, kinds, alone=len(found) == 1)
     return found
 
 
-def _check_chains(thing, kinds):
-    """Refuses functional models in which a recurrent layer gets anything but what the one before gave.
+def _check_items(items, kinds, alone):
+    """Raises ValueError unless consecutive models use their recurrent layers as one stack.
 
-    Its layers alone do not say so: operations such as `+` and slices are no layers, and a layer may be
+    The list of layers does not tell: operations such as `+` and slices are not layers, and a layer may be
     called twice.
     """
-    for model in thing if isinstance(thing, (list, tuple)) else [thing]:
-        inner = getattr(model, "layers", None)
-        if _kind(model, kinds) is not None or not isinstance(inner, (list, tuple)):
+    has = [any(_kind(leaf, kinds) is not None for leaf in _leaves([item], kinds)) for item in items]
+    for k, item in enumerate(items):
+        if _kind(item, kinds) is not None or not hasattr(item, "layers"):
             continue
-        _check_chains(list(inner), kinds)
-        # A model inside that has recurrent layers stands for them.
-        links = [layer for layer in inner if _is_link(layer, kinds)]
-        calls = _calls(model)
-        for before, link in zip([None, *links], links):
-            for given in calls.get(id(link), ()):
-                if (source := _source(given, kinds)) is not before:
-                    raise ValueError(
-                        f"The recurrent layer {link.name!r} gets {_made_by(source)}, expected "
-                        f"{_made_by(before)}: the layers are no stack. Give each of them for itself."
-                    )
+        if _keras_graph.is_functional(item):
+            _check_graph(item, kinds, alone, follows=any(has[:k]), goes_on=any(has[k + 1 :]))
+        elif type(item).__name__ == "Sequential" and not own_method(item, _CALLS, KERAS):
+            _check_items(list(item.layers), kinds, alone)
+        elif has[k] and not alone:
+            raise ValueError(
+                f"The model {item.name!r} of class {type(item).__name__} has a call of its own, so "
+                "nothing tells how it joins its recurrent layers: give a list of them, in their order."
+            )
 
 
-def _made_by(link):
-    return "what no recurrent layer made" if link is None else f"the output of {link.name!r}"
+def _check_graph(model, kinds, alone, follows, goes_on):
+    """_check_items() of one functional model.
+
+    Args:
+        model: The model.
+        kinds: Names of the classes of the layers.
+        alone: Whether there is one recurrent layer in all.
+        follows: Whether recurrent layers come before the model.
+        goes_on: Whether recurrent layers come after the model.
+    """
+
+    def is_link(operation):
+        return _kind(operation, kinds) is not None
+
+    layers = [leaf for leaf in _leaves([model], kinds) if is_link(leaf)]
+    links = _keras_graph.links(model, is_link)
+    before = None
+    for layer in layers:
+        calls = links.get(id(layer), [])
+        if not calls and not alone:
+            raise ValueError(
+                f"Nothing tells what feeds {_keras_graph.name_of(layer)}, which a model with a call of "
+                "its own calls: give a list of the recurrent layers, in their order."
+            )
+        for link in calls:
+            if before is not None:
+                _chain.check_stack([before, link])
+            elif link.sequence.kind == LAYER or (follows and link.sequence.kind != CALLER):
+                raise ValueError(
+                    f"{_chain.capital(link.name)} gets {link.sequence.what}, but it comes first in the "
+                    f"model {model.name!r}, so they are no stack. Convert each by itself."
+                )
+            _chain.check_inputs(link)
+        before = calls[0] if calls else None
+    fed = _keras_graph.end(model, is_link) if goes_on and (layers or follows) else None
+    if fed is not None and (fed.kind, fed.key) != (
+        (LAYER, id(layers[-1])) if layers else (CALLER, None)
+    ):
+        raise ValueError(
+            f"The model {model.name!r} returns {fed.what}, but the recurrent layers after it need the "
+            "output of the last recurrent layer before them: they are no stack. Convert each by itself."
+        )
 
 
-def _is_link(layer, kinds):
-    return any(_kind(leaf, kinds) is not None for leaf in _leaves([layer], kinds))
-
-
-def _calls(model):
-    """{id of an operation: the first input of each call of it} of a functional model."""
-    outputs = getattr(model, "outputs", None)
-    tensors = list(outputs) if isinstance(outputs, (list, tuple)) else []
-    found, seen = {}, set()
-    while tensors:
-        tensor = tensors.pop()
-        if not hasattr(tensor, "_keras_history"):
+def _check_class(layer, kinds):
+    """Raises ValueError unless a layer and its cell run the methods of Keras's class."""
+    if hasattr(layer, "forward_layer"):
+        ones = [layer.forward_layer, layer.backward_layer]
+        check_own(layer, "Bidirectional", _CALLS)
+    else:
+        ones = [layer]
+    for one in ones:
+        kind = _kind(one, kinds)
+        check_own(one, kind, (*_CALLS, "inner_loop", "get_initial_state"))
+        cell = getattr(one, "cell", None)
+        if kind not in _RECURRENT or cell is None:
             continue
-        node, operation = _node(tensor)
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        inputs = _inputs(node)
-        if inputs:
-            found.setdefault(id(operation), []).append(inputs[0])
-        tensors += inputs
-    return found
+        check_own(cell, f"{kind}Cell", (*_CALLS, "get_initial_state"), of=f" of layer {one.name!r}")
+        made = maker(cell, "call")
+        if made is not None and made.__name__ != f"{kind}Cell":
+            raise ValueError(
+                f"The cell of layer {one.name!r} must compute as a {kind}Cell of Keras, but it is a "
+                f"{type(cell).__name__}."
+            )
 
 
-def _node(tensor):
-    """The call that made a symbolic tensor, and what was called."""
-    # Of Keras 3 and 2: operation or layer, node_index, tensor_index.
-    history = tensor._keras_history
-    return history[0]._inbound_nodes[history[1]], history[0]
-
-
-def _inputs(node):
-    """The symbolic tensors of a call, of Keras 3 or 2."""
-    if getattr(node, "is_input", False):  # in Keras 2 it has its own output as input
-        return []
-    given = getattr(node, "keras_inputs", None)
-    return list(node.input_tensors if given is None else given)
-
-
-def _source(tensor, kinds):
-    """The link that made a tensor, seen through what hands on what it gets; None for anything else."""
-    while hasattr(tensor, "_keras_history"):
-        node, operation = _node(tensor)
-        if _is_link(operation, kinds):
-            return operation
-        leaves, inputs = list(_leaves([operation], kinds)), _inputs(node)
-        if not inputs or any(type(leaf).__name__ not in _TRANSPARENT for leaf in leaves):
-            return None
-        tensor = inputs[0]
-    return None
+def check_own(thing, kind, methods, of=""):
+    """Raises ValueError if one of the methods is neither Keras's nor this package's."""
+    name = own_method(thing, methods, KERAS)
+    if name:
+        raise ValueError(
+            f"{type(thing).__name__}{of or f' (layer {thing.name!r})'} has a method {name} of its own, so "
+            f"its weights are not those of a {kind} of Keras. Convert the weights, get_weights(), if it "
+            "computes the same."
+        )
 
 
 def _leaves(layers, kinds):

@@ -38,7 +38,9 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
         source: An LSTM, GRU, SimpleRNN, or Bidirectional layer around one (with
             merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a model whose recurrent
             layers are one stack, with nothing but dropout between them; a list of layers; a layer
-            such as tf_rnn_ops.keras.CudnnLSTM. Or their weights, for each layer what get_weights()
+            such as tf_rnn_ops.keras.CudnnLSTM. Initial states must be 0 or an Input, and all layers
+            have one mask; both are for the caller to pass. A subclass counts as its class if it has
+            no `call` of its own. Or their weights, for each layer what get_weights()
             returns: [kernel, recurrent_kernel, bias], without the bias if use_bias=False; for a
             Bidirectional layer these of the forward and then of the backward layer. One such list
             alone stands for one layer.
@@ -51,7 +53,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     Raises:
         TypeError: `source` is none of these.
         ValueError: An array has the wrong shape or type, their number is wrong, or a layer computes
-            what the op does not.
+            what the op does not, or begins with states that weights cannot hold.
 
     Example:
         >>> import numpy as np
@@ -61,12 +63,8 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
         >>> converted.layout.rnn_mode, converted.params.shape
         ('lstm', (84,))
     """
-    if hasattr(source, "layout") and hasattr(source, "params"):  # a stack of tf_rnn_ops.keras
-        if getattr(source, "go_backwards", False):
-            raise ValueError(
-                f"go_backwards of the stack {source.name!r} must be False for the op, but it is True."
-            )
-        return Converted(source.layout, np.asarray(source.params))
+    if hasattr(type(source), "from_converted"):  # a stack of tf_rnn_ops.keras
+        return _of_stack(source)
     layers, found_mode = _as_layers(source)
     rnn_mode = found_mode or rnn_mode
     num_dirs = 2 if len(layers[0]) in (4, 6) else 1
@@ -134,6 +132,18 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
         per_cell.append(arrays)
     num_dirs = directions(layout)
     return [sum(per_cell[k : k + num_dirs], []) for k in range(0, len(per_cell), num_dirs)]
+
+
+def _of_stack(stack):
+    """The Converted of a CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu of tf_rnn_ops.keras."""
+    _keras_objects.check_own(stack, type(stack).__name__, ("__call__", "call"))
+    if not stack.built:
+        raise ValueError(f"The stack {stack.name!r} has no weights yet: build it, or call it once.")
+    if stack.go_backwards:
+        raise ValueError(
+            f"go_backwards of the stack {stack.name!r} must be False for the op, but it is True."
+        )
+    return Converted(stack.layout, np.asarray(stack.params))
 
 
 def _as_layers(source):

@@ -1,0 +1,346 @@
+"""Sources of the inputs of recurrent layers in Keras models, and layers with code of their own."""
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras
+from tf_rnn_ops import params
+
+UNITS, STEPS, BATCH = 3, 5, 2
+K = keras.layers
+
+
+def _gru(space=K, **options):
+    return space.GRU(UNITS, return_sequences=True, **options)
+
+
+def _input(**options):
+    return keras.Input((STEPS, UNITS), batch_size=BATCH, **options)
+
+
+def _draw(model, rng):
+    model.set_weights([0.5 * rng.standard_normal(w.shape) for w in model.get_weights()])
+    return model
+
+
+def _assert_same(converted, want, x, **arguments):
+    layer = tf_rnn_ops.keras.CudnnGRU.from_converted(converted, return_sequences=True)
+    valid = arguments.get("mask", np.ones(x.shape[:2], bool))[:, :, None]
+    got = np.asarray(layer(x, **arguments))
+    np.testing.assert_allclose(np.where(valid, got, 0), np.where(valid, want, 0), atol=2e-6)
+
+
+# ---- initial states ----
+
+
+def _of_other_layer(space, x):
+    y, h = _gru(space, return_state=True)(x)
+    return _gru(space)(y, initial_state=h)
+
+
+def _positional(space, x):
+    y, h = _gru(space, return_state=True)(x)
+    return _gru(space)(y, [h])
+
+
+def _of_lstm(space, x):
+    y, *states = space.LSTM(UNITS, return_sequences=True, return_state=True)(x)
+    return space.LSTM(UNITS, return_sequences=True)(y, initial_state=states)
+
+
+def _bidirectional(space, x):
+    y, *states = K.Bidirectional(_gru(space, return_state=True))(x)
+    return K.Bidirectional(_gru(space))(y, initial_state=states)
+
+
+def _inside_a_model(space, x):
+    y, h = _gru(space, return_state=True)(x)
+    inner = [keras.Input((STEPS, UNITS)), keras.Input((UNITS,))]
+    return keras.Model(inner, _gru(space)(inner[0], initial_state=inner[1]))([y, h])
+
+
+STATES = {
+    _of_other_layer: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
+    _positional: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
+    _of_lstm: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
+    _bidirectional: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
+    _inside_a_model: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
+    lambda space, x: _gru(space)(x, initial_state=K.Dense(UNITS, name="made")(x[:, 0])): (
+        "initial_state.0. of .* comes from the output of 'made' of class Dense, which no weights hold"
+    ),
+    lambda space, x: _gru(space)(x, initial_state=x[:, 0]): "comes from the output of .* GetItem",
+    lambda space, x: _gru(space)(x, initial_state=np.full((BATCH, UNITS), 0.5, "float32")): (
+        "initial_state.0. of .* is a constant that is not 0"
+    ),
+}
+
+
+@pytest.mark.parametrize("space", [K, tf_rnn_ops.keras], ids=["keras", "tf_rnn_ops"])
+@pytest.mark.parametrize("build", STATES)
+def test_initial_states_that_no_weights_hold(build, space):
+    x = _input()
+    with pytest.raises(ValueError, match=STATES[build]):
+        params.from_keras(keras.Model(x, build(space, x)))
+
+
+def test_initial_states_of_the_caller(rng):
+    x, h = _input(), keras.Input((UNITS,), batch_size=BATCH, name="h")
+    model = _draw(keras.Model([x, h], _gru()(_gru()(x), initial_state=h)), rng)
+    given = [rng.standard_normal(t.shape).astype("float32") for t in (x, h)]
+    states = np.stack([np.zeros_like(given[1]), given[1]], axis=1)
+    _assert_same(params.from_keras(model), model(given), given[0], initial_state=[states])
+
+
+def test_initial_states_of_zeros(rng):
+    x = _input()
+    zeros = np.zeros((BATCH, UNITS), "float32")
+    model = _draw(keras.Model(x, _gru()(_gru()(x, initial_state=zeros))), rng)
+    given = rng.standard_normal(x.shape).astype("float32")
+    _assert_same(params.from_keras(model), model(given), given)
+
+
+# ---- masks ----
+
+
+def test_one_mask_for_all_layers(rng):
+    x = _input()
+    inner = keras.Sequential([_input(), K.Dropout(0.5), _gru()])
+    y = K.Masking()(x)
+    model = _draw(keras.Model(x, inner(K.Dropout(0.5)(_gru()(y)))), rng)
+    given = rng.standard_normal(x.shape).astype("float32")
+    given[1, 3:] = 0
+    mask = given.any(-1)
+    _assert_same(params.from_keras(model), model(given), given, mask=mask)
+
+
+def _without_mask(layer, y):
+    y._keras_mask = None
+    return layer(y)
+
+
+MASKS = {
+    "the second only": lambda x, m, first, second: second(first(x), mask=m),
+    "the first only": lambda x, m, first, second: _without_mask(second, first(x, mask=m)),
+    "two": lambda x, m, first, second: second(first(x, mask=m), mask=keras.ops.logical_not(m)),
+}
+
+
+@pytest.mark.parametrize("build", MASKS.values(), ids=MASKS)
+def test_masks_that_differ(build):
+    x, m = _input(), keras.Input((STEPS,), dtype="bool", batch_size=BATCH)
+    with pytest.raises(ValueError, match="mask of .* and that of .*, but a stack has one for all"):
+        params.from_keras(keras.Model([x, m], build(x, m, _gru(), _gru())))
+
+
+def test_a_constant_mask():
+    x = _input()
+    for value, rejected in ((True, False), (False, True)):
+        mask = np.full((BATCH, STEPS), True)
+        mask[0, -1] = value
+        model = keras.Model(x, _gru()(x, mask=mask))
+        if rejected:
+            with pytest.raises(ValueError, match="mask of the recurrent layer .* is a constant"):
+                params.from_keras(model)
+        else:
+            assert params.from_keras(model).layout.num_layers == 1
+
+
+# ---- between two layers ----
+
+
+def _model(function):
+    x = _input()
+    return keras.Model(x, function(x))
+
+
+NO_STACKS = {
+    "an operation at the end of a model": lambda x: _gru()(_model(lambda i: _gru()(i) * 2)(x)),
+    "an operation at the beginning of a model": lambda x: _model(lambda i: _gru()(i * 2))(
+        _gru()(x)
+    ),
+    "a model of operations": lambda x: _gru()(_model(lambda i: i * 2)(_gru()(x))),
+    "another output of a model": lambda x: _gru()(
+        _model(lambda i: [_gru()(i), K.RepeatVector(STEPS)(_gru(return_state=True)(i)[1])])(x)[1]
+    ),
+    "the last state": lambda x: _gru()(K.RepeatVector(STEPS)(K.GRU(UNITS)(x))),
+    "a Dropout of the user": lambda x: _gru()(_Dropout(0.5)(_gru()(x))),
+}
+
+
+class _Own(K.Dropout):
+    def call(self, x, training=False):
+        return 2 * x
+
+
+_Dropout = type("Dropout", (_Own,), {})
+
+
+@pytest.mark.parametrize("build", NO_STACKS.values(), ids=NO_STACKS)
+def test_models_that_are_no_stacks(build):
+    with pytest.raises(ValueError, match="are no stack"):
+        params.from_keras(_model(build))
+
+
+LISTS = {
+    "an operation at the end": lambda: [_model(lambda i: _gru()(i) * 2), _gru()],
+    "an operation at the beginning": lambda: [_gru(), _model(lambda i: _gru()(i * 2))],
+    "a model of operations": lambda: [_gru(), _model(lambda i: i * 2), _gru()],
+}
+
+
+@pytest.mark.parametrize("build", LISTS.values(), ids=LISTS)
+def test_lists_that_are_no_stacks(build):
+    items = build()
+    for layer in items:
+        if not layer.built:
+            layer.build((None, STEPS, UNITS))
+    for source in (items, keras.Sequential(items)):
+        with pytest.raises(ValueError, match="are no stack"):
+            params.from_keras(source)
+
+
+def test_a_list_of_a_layer_and_a_model(rng):
+    x = rng.standard_normal((BATCH, STEPS, UNITS)).astype("float32")
+    first, dropout = _gru(), _model(K.Dropout(0.5))
+    second = _model(lambda i: _gru()(K.Dropout(0.5)(i)))
+    first.build(x.shape)
+    want = _draw(second, rng)(_draw(first, rng)(x))
+    _assert_same(params.from_keras([first, dropout, second]), want, x)
+
+
+class _TwoLayers(keras.Model):
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.first, self.second = _gru(), _gru()
+
+    def call(self, x):
+        return self.second(2 * self.first(x))
+
+
+def test_a_model_with_a_call_of_its_own():
+    model = _TwoLayers(name="mine")
+    model(np.zeros((BATCH, STEPS, UNITS), "float32"))
+    with pytest.raises(
+        ValueError, match="The model 'mine' of class _TwoLayers has a call of its own"
+    ):
+        params.from_keras(model)
+    assert params.from_keras([model.first, model.second]).layout.num_layers == 2
+    x = _input()
+    with pytest.raises(ValueError, match="Nothing tells what feeds the recurrent layer"):
+        params.from_keras(keras.Model(x, model(x)))
+
+
+# ---- code of their own ----
+
+
+class _OwnCall(K.GRU):
+    def call(self, sequences, **arguments):
+        return super().call(3.0 * sequences, **arguments)
+
+
+class _OwnLoop(tf_rnn_ops.keras.GRU):
+    def inner_loop(self, sequences, **arguments):
+        return super().inner_loop(3.0 * sequences, **arguments)
+
+
+class _OwnState(K.GRU):
+    def get_initial_state(self, batch_size):
+        return [1 + state for state in super().get_initial_state(batch_size)]
+
+
+class _OwnCell(K.GRUCell):
+    def call(self, inputs, states, training=False):
+        return super().call(2.0 * inputs, states, training=training)
+
+
+class _OwnBidirectional(K.Bidirectional):
+    def call(self, sequences, **arguments):
+        return super().call(2.0 * sequences, **arguments)
+
+
+class GRU(K.Layer):
+    """Has the name and nothing else of a GRU."""
+
+    def call(self, x):
+        return x
+
+
+def _with_cell(cls):
+    layer = _gru()
+    layer.cell.__class__ = cls
+    return layer
+
+
+def _with_call():
+    layer = _gru()
+    layer.call = lambda sequences: sequences
+    return layer
+
+
+OWN = {
+    lambda: _OwnCall(UNITS): r"_OwnCall \(layer '\w+'\) has a method call of its own",
+    lambda: _OwnLoop(UNITS): "_OwnLoop .* has a method inner_loop of its own",
+    lambda: _OwnState(UNITS): "_OwnState .* has a method get_initial_state of its own",
+    lambda: _with_cell(_OwnCell): "_OwnCell of layer .* has a method call of its own, .* of a GRUCell",
+    lambda: _with_cell(tf_rnn_ops.keras.ZoneoutGRUCell): "cell of .* must compute as a GRUCell of Keras, "
+    "but it is a ZoneoutGRUCell",
+    lambda: _OwnBidirectional(_gru()): "_OwnBidirectional .* has a method call of its own",
+    lambda: K.Bidirectional(_gru(), backward_layer=_OwnCall(UNITS, go_backwards=True,
+        return_sequences=True)): "_OwnCall .* has a method call of its own",
+    GRU: "GRU .* has a method call of its own",
+    _with_call: "GRU .* has a method call of its own",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", OWN)
+def test_layers_that_compute_otherwise(make):
+    layer = make()
+    if not isinstance(layer, GRU):
+        layer.build((None, STEPS, UNITS))
+    with pytest.raises(ValueError, match=OWN[make]):
+        params.from_keras(layer)
+
+
+def test_a_subclass_without_a_method_of_its_own(rng):
+    class Mine(K.GRU):
+        """Builds and describes itself otherwise."""
+
+        def build(self, shape):
+            super().build(shape)
+
+    layer = Mine(UNITS, return_sequences=True)
+    x = rng.standard_normal((BATCH, STEPS, UNITS)).astype("float32")
+    layer.build(x.shape)
+    _assert_same(params.from_keras(_draw(layer, rng)), layer(x), x)
+
+
+def test_a_cudnn_layer_with_a_call_of_its_own():
+    class CuDNNGRU:
+        name = "mine"
+
+        def get_weights(self):
+            return []
+
+        def get_config(self):
+            return {}
+
+        def call(self, x):
+            return x
+
+    with pytest.raises(ValueError, match="CuDNNGRU .layer 'mine'. has a method call of its own"):
+        params.from_cudnn_layer(CuDNNGRU())
+
+
+def test_a_stack_with_a_call_of_its_own():
+    class Mine(tf_rnn_ops.keras.CudnnGRU):
+        def call(self, inputs, **arguments):
+            return super().call(2.0 * inputs, **arguments)
+
+    with pytest.raises(ValueError, match="Mine .layer 'mine'. has a method call of its own"):
+        params.from_keras(Mine(UNITS, name="mine"))
+
+
+def test_a_stack_that_is_not_built():
+    with pytest.raises(ValueError, match="The stack 'new' has no weights yet"):
+        params.from_keras(tf_rnn_ops.keras.CudnnGRU(UNITS, name="new"))

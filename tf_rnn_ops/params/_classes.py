@@ -1,0 +1,26 @@
+"""A check that an object runs the methods of its class in Keras or PyTorch and none of its own."""
+
+KERAS = ("keras", "keras_core", "tensorflow", "tf_keras", "tf_rnn_ops")
+TORCH = ("torch",)
+
+
+def own_method(thing, methods, packages):
+    """The first of the methods that is not that of a class in these packages, or ''.
+
+    Args:
+        thing: An object.
+        methods: Names of methods; a method that no class has is skipped.
+        packages: Names of packages.
+    """
+    for name in methods:
+        if name in getattr(thing, "__dict__", {}):
+            return name
+        cls = maker(thing, name)
+        if cls is not None and cls.__module__.partition(".")[0] not in packages:
+            return name
+    return ""
+
+
+def maker(thing, method):
+    """The class whose method an object has, or None."""
+    return next((cls for cls in type(thing).__mro__ if method in vars(cls)), None)

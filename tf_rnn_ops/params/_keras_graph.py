@@ -1,0 +1,223 @@
+"""The calls of recurrent layers in functional models of Keras 2 and 3, and the sources of their inputs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tf_rnn_ops.params._chain import CALLER, CONSTANT, FOLLOWS, LAYER, NOTHING, OTHER, Fed, Link
+from tf_rnn_ops.params._classes import KERAS, own_method
+
+# Layers that return their input in inference.
+TRANSPARENT = ("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "InputLayer")
+
+
+class _Frame(NamedTuple):
+    """A model inside of another one, its call, and the frame of the outer model."""
+
+    model: Any
+    node: Any
+    outer: Any
+
+
+class _Origin(NamedTuple):
+    """The source of a tensor.
+
+    Attributes:
+        fed: The Fed of the tensor as a sequence.
+        mask: The mask that Keras attaches to the tensor, or None.
+    """
+
+    fed: Fed
+    mask: Any
+
+
+def is_transparent(layer):
+    """Whether a layer returns its input in inference."""
+    return type(layer).__name__ in TRANSPARENT and not own_method(
+        layer, ("__call__", "call"), KERAS
+    )
+
+
+def is_functional(model):
+    """Whether Keras has the graph of a model's calls, and the model follows it."""
+    if own_method(model, ("__call__", "call"), KERAS):
+        return False
+    return isinstance(getattr(model, "layers", None), (list, tuple)) and bool(_outputs(model))
+
+
+def links(model, is_link):
+    """The calls of recurrent layers that the outputs of a functional model come from.
+
+    Args:
+        model: The model.
+        is_link: Says of an operation whether it is such a layer.
+
+    Returns:
+        {id of a layer: [a Link for each call]}.
+    """
+    found = {}
+    waiting = [(tensor, None) for tensor in _outputs(model)]
+    seen = set()
+    while waiting:
+        tensor, frame = _outside(*waiting.pop())
+        if not hasattr(tensor, "_keras_history"):
+            continue
+        node, operation, index = _node(tensor)
+        place = (id(node), id(frame.node) if frame else None)
+        if not is_link(operation) and is_functional(operation):
+            waiting.append((_outputs(operation)[index], _Frame(operation, node, frame)))
+            continue
+        if place in seen:
+            continue
+        seen.add(place)
+        if is_link(operation) and _inputs(node):
+            found.setdefault(id(operation), []).append(_link(node, operation, frame, is_link))
+        waiting += [(given, frame) for given in _inputs(node)]
+    return found
+
+
+def end(model, is_link):
+    """Fed, of the first output of a functional model."""
+    return _origin(_outputs(model)[0], None, is_link).fed
+
+
+def name_of(layer):
+    """How errors name a layer."""
+    return f"the recurrent layer {layer.name!r}"
+
+
+def _link(node, layer, frame, is_link):
+    given = _arguments(node)
+    origin = _origin(_inputs(node)[0], frame, is_link)
+    return Link(
+        key=id(layer),
+        name=name_of(layer),
+        sequence=origin.fed,
+        states={
+            f"initial_state[{k}]": _state(state, frame, is_link)
+            for k, state in enumerate(given["states"])
+        },
+        lengths=_mask(given["mask"], origin, frame),
+        lengths_name="mask",
+        inputs="an Input of the model",
+    )
+
+
+def _arguments(node):
+    """{'states': list, 'mask': tensor or None} of a call."""
+    # Keras 3 and Keras 2.
+    given = getattr(node, "arguments", node)
+    args = list(getattr(given, "args", None) or getattr(given, "call_args", None) or ())
+    kwargs = getattr(given, "kwargs", None) or getattr(given, "call_kwargs", None) or {}
+    names = dict(zip(("sequence", "initial_state", "mask"), args))
+    names.update(kwargs)
+    mask, states = names.get("mask"), _flat(names.get("initial_state"))
+    # Keras 2 gives the sequence and the states as one list.
+    states += [state for state in _flat(names.get("sequence"))[1:] if not _is_in(state, states)]
+    rest = [t for t in _inputs(node)[1:] if t is not mask and not _is_in(t, states)]
+    return {"mask": mask, "states": states + rest}
+
+
+def _is_in(tensor, tensors):
+    return any(tensor is other for other in tensors)
+
+
+def _flat(value):
+    """A list of the tensors in lists and tuples."""
+    if isinstance(value, (list, tuple)):
+        return [tensor for inner in value for tensor in _flat(inner)]
+    return [] if value is None else [value]
+
+
+def _is_symbolic(tensor):
+    # A mask of Keras 2 has no history.
+    return any(cls.__name__ == "KerasTensor" for cls in type(tensor).__mro__)
+
+
+def _state(state, frame, is_link):
+    if not _is_symbolic(state) and not hasattr(state, "_keras_history"):
+        if hasattr(state, "assign"):
+            return Fed(OTHER, f"the variable {state.name!r}")
+        return Fed(CONSTANT, "a constant") if np.any(np.asarray(state)) else Fed(NOTHING)
+    fed = _origin(state, frame, is_link).fed
+    return fed if fed.kind == CALLER else Fed(OTHER, fed.what)
+
+
+def _mask(mask, origin, frame):
+    """NOTHING for all steps, and any tensor of the model as the caller's."""
+    if mask is None or mask is origin.mask:
+        mask = origin.mask
+        if mask is not None and origin.fed.kind == LAYER:
+            return Fed(CALLER, "the mask of the layer before it", FOLLOWS)
+    if mask is None:
+        return Fed(NOTHING)
+    if _is_symbolic(mask):
+        tensor, _ = _outside(mask, frame)
+        return Fed(CALLER, f"the mask {getattr(tensor, 'name', '')!r}", id(tensor))
+    return Fed(NOTHING) if np.all(np.asarray(mask)) else Fed(CONSTANT, "a constant", id(mask))
+
+
+def _origin(tensor, frame, is_link):
+    """The source of a tensor behind inner models and transparent layers."""
+    mask = None
+    while True:
+        if mask is None:
+            mask = getattr(tensor, "_keras_mask", None)
+        outside = _outside(tensor, frame)
+        if outside[0] is not tensor:
+            tensor, frame = outside
+            continue
+        if not hasattr(tensor, "_keras_history"):
+            return _Origin(Fed(OTHER, "a tensor that no layer made"), mask)
+        node, operation, index = _node(tensor)
+        if is_link(operation):
+            what = f"the output of {name_of(operation)}"
+            if index:
+                return _Origin(Fed(OTHER, f"output {index} of {name_of(operation)}"), mask)
+            return _Origin(Fed(LAYER, what, id(operation)), mask)
+        if is_functional(operation):
+            tensor, frame = _outputs(operation)[index], _Frame(operation, node, frame)
+            continue
+        inputs = _inputs(node)
+        if not inputs:
+            return _Origin(Fed(CALLER, f"the input {operation.name!r} of the model"), mask)
+        if not is_transparent(operation):
+            what = f"the output of {operation.name!r} of class {type(operation).__name__}"
+            return _Origin(Fed(OTHER, what), mask)
+        tensor = inputs[0]
+
+
+def _outside(tensor, frame):
+    """The tensor outside of an inner model that one of its inputs is."""
+    while frame is not None:
+        inputs, given = _flat(getattr(frame.model, "inputs", None)), _inputs(frame.node)
+        place = next((k for k, one in enumerate(inputs) if one is tensor), None)
+        if place is None or place >= len(given):
+            break
+        tensor, frame = given[place], frame.outer
+    return tensor, frame
+
+
+def _outputs(model):
+    """The symbolic outputs of a functional model, otherwise []."""
+    try:
+        outputs = getattr(model, "outputs", None)
+    except Exception:  # of a Sequential model without inputs yet
+        return []
+    tensors = list(outputs) if isinstance(outputs, (list, tuple)) else []
+    return tensors if all(hasattr(tensor, "_keras_history") for tensor in tensors) else []
+
+
+def _node(tensor):
+    """The call that made a symbolic tensor, the called operation, and the number of the output."""
+    # Of Keras 3 and 2: operation or layer, node_index, tensor_index.
+    operation, node_index, index = tensor._keras_history
+    return operation._inbound_nodes[node_index], operation, index
+
+
+def _inputs(node):
+    """The symbolic tensors of a call, of Keras 3 or 2."""
+    if getattr(node, "is_input", False):  # in Keras 2 it has its own output as input
+        return []
+    given = getattr(node, "keras_inputs", None)
+    return list(node.input_tensors if given is None else given)
