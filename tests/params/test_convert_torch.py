@@ -195,3 +195,43 @@ def test_wrong_buffer():
     layout = params.Layout("gru", 1, 3, 2)
     with pytest.raises(ValueError, match=r"shape \(63,\).*\(62,\)"):
         params.to_torch(layout, np.zeros(62))
+
+
+# ---- modules with code of their own ----
+
+
+def test_modules_with_code_of_their_own():
+    torch = pytest.importorskip("torch")
+
+    class Own(torch.nn.LSTM):
+        def forward(self, x, states=None):
+            return super().forward(2 * x, states)
+
+    class Renamed(torch.nn.LSTM):
+        """Has no method of its own."""
+
+    hooked = torch.nn.GRU(3, 4)
+    hooked.register_forward_pre_hook(lambda module, args: (2 * args[0],))
+    patched = torch.nn.GRU(3, 4)
+    patched.forward = lambda x: x
+    for source, prefix, match in (
+        (Own(3, 4), "", "The module Own has a method forward of its own"),
+        (torch.nn.Sequential(Own(3, 4)), "0.", "The module Own at '0.' has a method forward"),
+        (hooked, "", "The module GRU has forward hooks of its own"),
+        (patched, "", "The module GRU has a method forward of its own"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            params.from_torch(source, prefix=prefix)
+        # A state_dict has no code.
+        assert params.from_torch(source.state_dict(), prefix=prefix).layout.num_units == 4
+    assert params.from_torch(Renamed(3, 4)).layout.rnn_mode == "lstm"
+
+
+def test_a_mode_that_is_not_that_of_the_module():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.RNN(3, 4, nonlinearity="relu")
+    assert params.from_torch(module, rnn_mode="rnn_relu").layout.rnn_mode == "rnn_relu"
+    with pytest.raises(
+        ValueError, match="rnn_mode must be 'rnn_relu' for the module RNN.* 'rnn_tanh'"
+    ):
+        params.from_torch(module, rnn_mode="rnn_tanh")

@@ -18,6 +18,7 @@ from tf_rnn_ops.params._cells import (
     not_a_source,
     to_cells,
 )
+from tf_rnn_ops.params._classes import TORCH, own_method
 from tf_rnn_ops.params.layout import Layout
 
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
@@ -42,7 +43,8 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
 
     Raises:
         TypeError: `source` is neither a module nor a mapping.
-        ValueError: A tensor is missing, has the wrong shape or type, or an unknown name.
+        ValueError: A tensor is missing, has the wrong shape or type, or an unknown name; or the module
+            has a forward method of its own or forward hooks.
 
     Example:
         >>> import numpy as np
@@ -54,7 +56,7 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
         ('gru', (63,))
     """
     if hasattr(source, "state_dict"):
-        rnn_mode = rnn_mode or _mode_of_module(source, prefix)
+        rnn_mode = _mode_of_module(source, prefix, rnn_mode)
         source = source.state_dict()
     if not hasattr(source, "items"):
         raise not_a_source(source, "a module of PyTorch or its state_dict")
@@ -152,12 +154,34 @@ def to_torch(
     return state_dict
 
 
-def _mode_of_module(module, prefix):
-    """'rnn_tanh' or 'rnn_relu' for a torch.nn.RNN, otherwise None."""
+def _mode_of_module(module, prefix, rnn_mode):
+    """'rnn_tanh' or 'rnn_relu' for a torch.nn.RNN, otherwise the mode that was given.
+
+    Raises:
+        ValueError: The module has a forward of its own or hooks, or another mode than the given one.
+    """
     for name in prefix.split(".")[:-1]:
         module = getattr(module, name, None)
+    where = f"The module {type(module).__name__}" + (f" at {prefix!r}" if prefix else "")
+    # A module that only has an RNN inside has no such weights, which _select() says.
+    if hasattr(module, "weight_ih_l0"):
+        name = own_method(module, ("__call__", "forward"), TORCH)
+        hooks = getattr(module, "_forward_hooks", {}) or getattr(module, "_forward_pre_hooks", {})
+        if name or hooks:
+            has = f"a method {name}" if name else "forward hooks"
+            raise ValueError(
+                f"{where} has {has} of its own, so its weights are not those of an RNN of PyTorch. "
+                "Convert its state_dict() if it computes the same."
+            )
     nonlinearity = getattr(module, "nonlinearity", None)
-    return f"rnn_{nonlinearity}" if nonlinearity in ("tanh", "relu") else None
+    if nonlinearity not in ("tanh", "relu"):
+        return rnn_mode
+    if rnn_mode not in (None, f"rnn_{nonlinearity}"):
+        raise ValueError(
+            f"rnn_mode must be 'rnn_{nonlinearity}' for {where[:1].lower()}{where[1:]}, but it is "
+            f"{rnn_mode!r}."
+        )
+    return f"rnn_{nonlinearity}"
 
 
 def _select(state_dict, prefix):
