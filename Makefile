@@ -21,6 +21,7 @@ THREADS_ARGS ?=
 SOAK_ARGS ?= --seconds 600
 # What `make problems` runs. It goes on where it stopped.
 PROBLEMS_ARGS ?= --set ci --seconds 600
+# The same for random ONNX graphs.
 GRAPHS_ARGS ?= --set ci --seconds 600
 # All three go on where they stopped.
 COVERAGE_ARGS ?=
@@ -138,6 +139,7 @@ problems: develop
 	tools/need_gtest.sh
 	$(BAZEL) build //tests/cc/cpu:problems_test
 	PYTHONPATH=. $(PY) -m tests.robustness.problem $(PROBLEMS_ARGS)
+	PYTHONPATH=. $(PY) -m tests.robustness.graph_problem $(GRAPHS_ARGS)
 
 coverage: $(CONFIG)
 	tools/need_gtest.sh

@@ -1,4 +1,4 @@
-"""Sources of the inputs of ONNX nodes, and errors that name them, on graphs of tests/graph_problem."""
+"""Sources of the inputs of ONNX nodes, and errors that name them, on graphs of tests/robustness/graph_problem."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ onnx = pytest.importorskip("onnx")
 import op_runs  # noqa: E402
 
 import tf_rnn_ops.keras  # noqa: E402
-from graph_problem import grammar  # noqa: E402
-from graph_problem.build import build  # noqa: E402
+from robustness.graph_problem import grammar  # noqa: E402
+from robustness.graph_problem.build import build  # noqa: E402
 from tf_rnn_ops import params  # noqa: E402
 from tf_rnn_ops.params import _onnx_tensors  # noqa: E402
 

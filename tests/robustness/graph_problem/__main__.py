@@ -1,4 +1,4 @@
-"""Checks random ONNX graphs: `python -m tests.graph_problem --help`, and README.md here."""
+"""Checks random ONNX graphs: `python -m tests.robustness.graph_problem --help`, and README.md here."""
 
 import argparse
 import collections
@@ -7,13 +7,15 @@ import pathlib
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from graph_problem import grammar, sets  # noqa: E402
+from robustness.graph_problem import grammar, sets  # noqa: E402
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.graph_problem", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.robustness.graph_problem", description=__doc__
+    )
     parser.add_argument("lines", nargs="*", metavar="LINE", help="a graph")
     parser.add_argument("--set", choices=sets.SETS, help="run a set")
     parser.add_argument("--draw", choices=sets.SETS, help="print the lines of a set")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from graph_problem import feeds
+from robustness.graph_problem import feeds
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _LAST = np.iinfo(np.int64).max

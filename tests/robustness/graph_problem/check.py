@@ -4,8 +4,8 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from graph_problem import grammar
-from graph_problem.build import build
+from robustness.graph_problem import grammar
+from robustness.graph_problem.build import build
 
 ATOL = 2e-5
 _SURE = grammar.BETWEEN + grammar.ONE_DIRECTION

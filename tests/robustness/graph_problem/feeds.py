@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import numpy_helper
 
-from graph_problem.grammar import MORE_STEPS
+from robustness.graph_problem.grammar import MORE_STEPS
 
 
 def weight(b, form, array, name, x):

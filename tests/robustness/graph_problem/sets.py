@@ -5,8 +5,8 @@ import json
 import pathlib
 import time
 
-from graph_problem import grammar
-from graph_problem.check import check
+from robustness.graph_problem import grammar
+from robustness.graph_problem.check import check
 
 # How many graphs.
 SETS = {"smoke": 150, "ci": 5000}

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from graph_problem import grammar  # noqa: E402
-from graph_problem.check import check  # noqa: E402
-from graph_problem.sets import SETS, run_lines  # noqa: E402
+from robustness.graph_problem import grammar  # noqa: E402
+from robustness.graph_problem.check import check  # noqa: E402
+from robustness.graph_problem.sets import SETS, run_lines  # noqa: E402
 
 
 def test_a_line_and_back():
