@@ -6,7 +6,7 @@ import keras
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
-from tf_rnn_ops.keras.path.eligibility import activation_name
+from tf_rnn_ops.keras.path.activations import name_of as activation_name
 from tf_rnn_ops.params import from_keras
 
 _KINDS = {
