@@ -59,9 +59,9 @@ class CudnnStack(StackOptions):
                 f"The batch size of the input of {self.name!r} must be known with stateful=True: "
                 "give keras.Input a batch_size."
             )
-        with tf.init_scope():
-            states = [
-                keras.Variable(
+        for name, size in zip(("_state_h", "_state_c"), self._state_sizes):
+            with tf.init_scope():
+                state = keras.Variable(
                     "zeros",
                     shape=self._state_shape(batch, size),
                     dtype=self.compute_dtype,
@@ -69,18 +69,15 @@ class CudnnStack(StackOptions):
                     autocast=False,  # `value` is the variable of TensorFlow, whatever type is in force
                     name="rnn_state",
                 )
-                for size in self._state_sizes
-            ]
-        # Past __setattr__, since Keras does not count the states of its layers as weights either.
-        vars(self)["_states"] = states
-        # For tf.train.Checkpoint, which does not see them there.
-        self._state_h = states[0].value
-        self._state_c = states[1].value if len(states) == 2 else None
+            setattr(self, name, state)
+            # In checkpoints, but no weight: Keras does not count the states of its layers as weights either.
+            self._untrack_variable(state)
 
     @property
     def states(self):
         """The variables of stateful=True, shaped as initial_state; None until the layer is built."""
-        return self._states
+        states = [state for state in (self._state_h, self._state_c) if state is not None]
+        return states or None
 
     def get_initial_state(self, batch_size):
         """The states with which a call begins if none are given: zeros.
@@ -165,7 +162,7 @@ class CudnnStack(StackOptions):
         if self.go_backwards:
             inputs = self._reverse_valid(inputs, sequence_lengths)
         if initial_state is None and self.stateful:
-            initial_state = [state.value for state in self.states]
+            initial_state = self.states
         input_h, input_c = self._initial_states(initial_state, inputs, batch)
         tensors = {
             "input": inputs,

@@ -70,7 +70,7 @@ class StackOptions(keras.layers.Layer):
         self.bias_constraint = keras.constraints.get(bias_constraint)
         self.go_backwards = bool(go_backwards)
         self.stateful = bool(stateful)
-        self._states = self._state_h = self._state_c = None
+        self._state_h = self._state_c = None
         self._set_what_keras_reads()
 
     def _set_network(self, units, num_layers, direction, input_mode, num_proj):
