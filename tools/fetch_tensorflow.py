@@ -115,7 +115,8 @@ def main():
         parser.error("VERSION and MACHINE are needed")
     folder = folder_of(options.version, options.machine)
     if options.no_download and not folder.exists():
-        sys.exit(f"{requirement(options.version, options.machine)} is not in .tools/tensorflow")
+        wanted = requirement(options.version, options.machine)
+        sys.exit(f"{wanted} for {options.machine} is not in .tools/tensorflow")
     folder = ensure(options.version, options.machine)
     print(f"TF_VERSION={(folder / 'version').read_text()}")
     print(f"TF_MACHINE={options.machine}")

@@ -108,3 +108,13 @@ def test_nothing_is_installed(tree, tmp_path):
     assert run.returncode == 1
     assert run.stderr == "preflight.sh: bazelisk is missing: npm install -g @bazel/bazelisk\n"
     assert not (tree / ".tools").exists()
+
+
+def test_headers_that_are_not_there_are_named_and_not_downloaded(tree):
+    """configure.sh asks so for Eigen of the newest TensorFlow when an older one is configured."""
+    command = [sys.executable, str(tree / "tools" / "fetch_tensorflow.py")]
+    run = subprocess.run(
+        [*command, "--no-download", "2.18", "x86_64"], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == "tensorflow-cpu~=2.18.0 for x86_64 is not in .tools/tensorflow\n"
