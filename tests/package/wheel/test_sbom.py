@@ -7,8 +7,6 @@ import subprocess
 import pytest
 import sbom
 
-cyclonedx = pytest.importorskip("cyclonedx")
-
 # Ours, and the parts of the C++ runtime that every program has.
 OWN = {"rnn_ops", "std", "__gnu_cxx"}
 
@@ -54,11 +52,12 @@ def test_versions_are_those_of_the_headers(components):
     eigen, absl, protobuf = (
         line.strip().strip("@").split("@") for line in run.stdout.splitlines()[-3:]
     )
-    versions = {name: version for name, version in components}
-    assert versions["abseil-cpp"] == ".".join(absl)
-    assert versions["eigen"].startswith(".".join(eigen[1:])) or versions["eigen"] == ".".join(eigen)
     number = int(protobuf[0])
-    assert versions["protobuf"] == f"{number // 10**6}.{number // 1000 % 1000}.{number % 1000}"
+    assert ("abseil-cpp", ".".join(absl)) in components
+    assert ("protobuf", f"{number // 10**6}.{number // 1000 % 1000}.{number % 1000}") in components
+    # From 5.0 on the first of the three is a constant.
+    spelled = (".".join(eigen), ".".join(eigen[1:]))
+    assert any(name == "eigen" and version.startswith(spelled) for name, version in components)
 
 
 def namespaces(path):
