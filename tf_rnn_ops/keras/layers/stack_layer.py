@@ -66,7 +66,6 @@ class CudnnStack(StackOptions):
                     shape=self._state_shape(batch, size),
                     dtype=self.compute_dtype,
                     trainable=False,
-                    autocast=False,  # `value` is the variable of TensorFlow, whatever type is in force
                     name="rnn_state",
                 )
             setattr(self, name, state)
