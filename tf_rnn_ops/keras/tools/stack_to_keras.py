@@ -87,8 +87,9 @@ class KerasStack:
                 f"The layer {stack.name!r} is called with a dropout_seed, which Keras's Dropout does "
                 "not take."
             )
-        x = given["inputs"]
-        lengths, mask = given.get("sequence_lengths"), given.get("mask")
+        x = given["sequences"]
+        lengths = given.get("sequence_lengths")
+        mask = given.get("mask", given.get("sequences_mask"))
         if lengths is not None:
             mask = self._mask_of_lengths(x, lengths)
         elif mask is None:
