@@ -10,6 +10,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras
 from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM
+from tf_rnn_ops.keras.layers.reversed import Reversed
 
 MODES = tuple(stock_stack.LAYERS)
 STOCK = {"lstm": keras.layers.LSTM, "gru": keras.layers.GRU}
@@ -216,6 +217,24 @@ def test_bidirectional_rejects_what_it_would_reverse_along_the_batch():
     given = CudnnLSTM(UNITS, time_major=True, return_sequences=True, go_backwards=True)
     with pytest.raises(ValueError, match="in Bidirectional must have time_major=False"):
         keras.layers.Bidirectional(CudnnLSTM(UNITS, return_sequences=True), backward_layer=given)
+
+
+def test_a_reversed_stack(rng, x):
+    ours, stock = _pair("gru", rng, layers=1)
+    options = {"return_sequences": True, "go_backwards": True, "dtype": "float64"}
+    layer, plain = CudnnGRU(UNITS, return_state=True, **options), keras.layers.GRU(UNITS, **options)
+    layer.build(x.shape)
+    plain.build(x.shape)
+    layer.set_weights(ours.get_weights())
+    plain.set_weights(stock.get_weights())
+    reversed_layer = Reversed(layer, dtype="float64")
+    y, _ = reversed_layer(x)
+    np.testing.assert_allclose(y, plain(x)[:, ::-1], rtol=0, atol=1e-12)
+    inputs = [keras.Input(shape, dtype="float64") for shape in ((TIME, INPUTS), (1, UNITS))]
+    shapes = [output.shape for output in reversed_layer(inputs[0], initial_state=inputs[1])]
+    assert shapes == [(None, TIME, UNITS), (None, 1, UNITS)]
+    with pytest.raises(ValueError, match="time_major of layer 'stack' must be False"):
+        Reversed(CudnnGRU(UNITS, time_major=True, name="stack", **options))
 
 
 @pytest.mark.parametrize("merge_mode", ["concat", None])

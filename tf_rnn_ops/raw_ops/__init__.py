@@ -5,7 +5,8 @@ four ops whose names begin with Pack or end in Packed: inference with weights th
 and StatelessCudnnRNNV3: CudnnRNNV3 with the seed of its dropout as a tensor.
 
 Each function takes its arguments by keyword only, as tf.raw_ops does: tensors, tf.Variable, numpy
-arrays, Python numbers and lists. Bad values raise tf.errors.InvalidArgumentError in eager mode and
+arrays, Python numbers and lists. None stands for an optional tensor that is absent, and for the cell
+state of a network without one. Bad values raise tf.errors.InvalidArgumentError in eager mode and
 ValueError while a graph is built.
 
 Letters in shapes: T time steps, B batch, I input size, H units, L layers, D directions (1 or 2),

@@ -16,7 +16,7 @@ class Reversed(keras.layers.Wrapper):
         **kwargs: Arguments of keras.layers.Layer.
 
     Raises:
-        ValueError: go_backwards of the layer is False.
+        ValueError: go_backwards of the layer is False, or it returns sequences with time first.
 
     Example:
         >>> import numpy as np
@@ -31,6 +31,11 @@ class Reversed(keras.layers.Wrapper):
         super().__init__(layer, **kwargs)
         if not layer.go_backwards:
             raise ValueError(f"go_backwards of layer {layer.name!r} must be True, but it is False.")
+        if getattr(layer, "time_major", False) and layer.return_sequences:
+            raise ValueError(
+                f"time_major of layer {layer.name!r} must be False with return_sequences=True, because the "
+                "output is reversed along dimension 1, but it is True."
+            )
         self.supports_masking = True
 
     def call(self, sequences, initial_state=None, mask=None, training=None):

@@ -351,11 +351,11 @@ class CudnnStack(StackOptions):
             output_h = output_h[:, last:]
         return tf.reshape(output_h, [-1, self.num_directions * self.hidden_size])
 
-    def compute_output_shape(self, input_shape):
-        input_shape = tuple(input_shape)
-        batch = input_shape[self._batch_axis]
+    def compute_output_shape(self, sequences_shape, initial_state_shape=None):
+        sequences_shape = tuple(sequences_shape)
+        batch = sequences_shape[self._batch_axis]
         size = self.num_directions * self.hidden_size
-        output = (*input_shape[:2], size) if self.return_sequences else (batch, size)
+        output = (*sequences_shape[:2], size) if self.return_sequences else (batch, size)
         if not self.return_state:
             return output
         return (output, *(tuple(self._state_shape(batch, size)) for size in self._state_sizes))
