@@ -122,7 +122,7 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
 
 
 # By graph of tf.compat.v1 and name of a saveable: the name of its variable.
-_variables_in = weakref.WeakKeyDictionary()
+_variables_in: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def _default_name(variable, tensor):
