@@ -31,6 +31,11 @@ tensorflow_requirement() {
   echo "tensorflow-cpu~=$(tensorflow_versions | tail -n 1).0"
 }
 
+# The PyTorch of the tests. Only the CPU build: the default one brings gigabytes of CUDA libraries.
+torch_requirement() {
+  echo "torch==2.13.0+cpu"
+}
+
 # configured KEY: what configure.sh found, such as TF_VERSION or python.
 configured() {
   sed -n -e "s/^common --repo_env=$1=\"\(.*\)\"\$/\1/p" -e "s/^# $1=//p" .tf_configure.bazelrc 2>/dev/null

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/common.sh
 [ $# = 3 ] || die "usage: tools/setup_venv.sh PYTHON FOLDER TENSORFLOW"
 python=$1 venv=$2 tensorflow=$3
-torch="torch==2.13.0+cpu"
+torch=$(torch_requirement)
 
 "$python" -m venv "$venv"
 pip="$venv/bin/python -m pip --disable-pip-version-check install --quiet --no-input"
@@ -15,8 +15,8 @@ $pip --timeout 15 --retries 1 'setuptools>=77' 2>/dev/null ||
 echo "installing $tensorflow and tools/requirements-dev.txt into $venv"
 $pip "$tensorflow" -r tools/requirements-dev.txt
 
-# Only the CPU build: the default one brings gigabytes of CUDA libraries. Where the configured
-# indexes have none, the parity tests compare with stored answers of the same version.
+# Where the configured indexes have none, the parity tests compare with stored answers of the same
+# version.
 if $pip "$torch" 2>/dev/null; then
   echo "installed $torch"
 else

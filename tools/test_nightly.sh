@@ -21,6 +21,8 @@ if [ "$(cat "$folder/installed" 2>/dev/null)" != "$tensorflow" ]; then
   "$python" -m pip --disable-pip-version-check install --quiet --no-input \
     "$tensorflow" keras-nightly 'pytest>=8' pytest-xdist onnx onnxruntime matplotlib ||
     die "cannot install $tensorflow and keras-nightly: is a package index reachable?"
+  "$python" -m pip --disable-pip-version-check install --quiet --no-input "$(torch_requirement)" 2>/dev/null ||
+    echo "no $(torch_requirement) in the configured package indexes: tests that need it fail or are skipped"
   echo "$tensorflow" >"$folder/installed"
 fi
 "$python" - "$tensorflow" <<'PYTHON'
@@ -42,7 +44,7 @@ tools/build_native.sh "$folder/package/tf_rnn_ops" "$python"
 # From the folder above the package, so that the source tree is not found.
 if [ $# = 0 ]; then
   mapfile -t arguments < <(sed -e '/^#/d' -e 's#^tests/#../../tests/#' tests/check.txt)
-  set -- "${arguments[@]}"
+  set -- -n 2 "${arguments[@]}"
 fi
 cd "$folder"
 PYTHONPATH=$folder/package "$python" -m pytest -q -p no:cacheprovider --tests=usual "$@"
