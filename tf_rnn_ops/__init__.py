@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from tf_rnn_ops.native import loader as _loader
 from tf_rnn_ops.native import xla as _xla
-from tf_rnn_ops.native.stock import enable_stock_ops, get_stock_lib
 from tf_rnn_ops.native.versions import VERSION as __version__
+from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
 if _loader.unavailable() is None:
     # They register what they have.
