@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from ops.parity import torch_rnn
 from ops.stock.gpu_model import read_model, write_model
 from support import cases
 from support.reference.spec import RnnSpec
@@ -42,6 +41,7 @@ def test_a_gpu_model_runs_and_trains(to, tmp_path, rng):
     assert not (target / "fingerprint.pb").exists()
 
     got = read_model(tmp_path, case, "nothing" if to == "tensorflow" else "ours", model=target)
+    torch_rnn = pytest.importorskip("ops.parity.torch_rnn", reason="needs torch")
     want = torch_rnn.run(case)
     for name in ("output", "output_h", "input_backprop", "input_h_backprop", "params_backprop"):
         np.testing.assert_allclose(got[name], want[name], rtol=1e-10, atol=1e-12, err_msg=name)

@@ -16,7 +16,7 @@ SPECS = (
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_runs_and_trains(spec, tmp_path, rng):
-    torch_rnn = pytest.importorskip("parity.torch_rnn", reason="needs torch")
+    torch_rnn = pytest.importorskip("ops.parity.torch_rnn", reason="needs torch")
     lengths = np.array([6, 1, 4, 6])
     case = cases.rnn_case(spec, 6, 4, rng, "float64", lengths)
     write_model(tmp_path, spec, case)
