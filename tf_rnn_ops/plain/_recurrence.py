@@ -54,7 +54,7 @@ def clear_padding(x, lengths):
     if lengths is None:
         return x
     valid = tf.transpose(tf.sequence_mask(lengths, size_of(x, 0)))
-    return tf.where(valid[:, :, None], x, tf.zeros([], x.dtype))
+    return tf.where(tf.expand_dims(valid, 2), x, tf.zeros([], x.dtype))
 
 
 class Step:
@@ -96,7 +96,7 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
     """
     if lengths is not None:
         valid = tf.sequence_mask(lengths, size_of(inputs[0], 0), inputs[0].dtype)
-        valid = tf.transpose(valid)[:, :, None]
+        valid = tf.expand_dims(tf.transpose(valid), 2)
         inputs = [*inputs, valid]
         step = _carrying_over(step)
     recurrence = Recurrence(step, len(inputs), len(states), loops or Loops())
@@ -286,7 +286,8 @@ def _loop(one, sequences, carried, reverse=False):
     """Calls one(what the sequences have for a step, carried), which returns results and carried.
 
     WHY the ops of lists rather than tf.TensorArray: they take sizes that only a run tells. LiteRT
-    needs those of what is written, and a list without elements does not know the batch size.
+    needs those of what is written, and a list without elements does not know the batch size. Here and
+    elsewhere tf.expand_dims rather than x[:, None]: LiteRT has the latter of known sizes alone.
 
     Returns:
         The results of all steps, one below the other.
@@ -329,7 +330,10 @@ def _loop(one, sequences, carried, reverse=False):
     stacked = []
     for handle, shape, c in zip(written, shapes, carried):
         results = tf.raw_ops.TensorListStack(
-            input_handle=handle, element_shape=shape, element_dtype=c.dtype
+            input_handle=handle,
+            element_shape=shape,
+            element_dtype=c.dtype,
+            num_elements=-1 if isinstance(steps, tf.Tensor) else steps,
         )
         results.set_shape([sequences[0].shape[0], sequences[0].shape[1], c.shape[1]])
         stacked.append(results)

@@ -166,7 +166,7 @@ def _trace(function, specs):
 def _narrowed(specs, shapes):
     """The specs of the inputs with what the graph knows of their shapes, so that loops are of known size.
 
-    Converters such as that of LiteRT need it.
+    LiteRT cannot convert others.
     """
     found = []
     for spec, shape in zip(specs, shapes):

@@ -138,12 +138,12 @@ class MaskedSteps:
         def gather():
             spread = tf.gather(packed, tf.maximum(self._count - 1, 0), batch_dims=1)
             defined = self._mask if self._zero else self._count > 0
-            return tf.where(defined[:, :, None], spread, tf.zeros([], packed.dtype))
+            return tf.where(tf.expand_dims(defined, 2), spread, tf.zeros([], packed.dtype))
 
         def prefix():
             if self._zero:
                 return tf.identity(packed)
-            return tf.where(self._mask[:, :, None], packed, last[:, None, :])
+            return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
 
         if self._go_backwards:
             return gather()
@@ -151,7 +151,7 @@ class MaskedSteps:
 
     def last_valid(self, state):
         """The output of each row's last valid step, which is its final state; 0 without any."""
-        return tf.where(self.lengths[:, None] > 0, state, tf.zeros([], state.dtype))
+        return tf.where(tf.expand_dims(self.lengths, 1) > 0, state, tf.zeros([], state.dtype))
 
     def last_step(self, state):
         """The output of the last step, as return_sequences=False gives it."""
@@ -165,9 +165,9 @@ class MaskedSteps:
     def clear_padding(self, packed):
         """Sets what follows the valid steps of packed sequences to 0."""
         valid = tf.sequence_mask(self.lengths, maxlen=self._time)
-        return tf.where(valid[:, :, None], packed, tf.zeros([], packed.dtype))
+        return tf.where(tf.expand_dims(valid, 2), packed, tf.zeros([], packed.dtype))
 
     def at_last_valid(self, packed, initial):
         """Picks the packed values of the last valid step, or `initial` in rows without any."""
         picked = tf.gather(packed, tf.maximum(self.lengths - 1, 0), axis=1, batch_dims=1)
-        return tf.where(self.lengths[:, None] > 0, picked, initial)
+        return tf.where(tf.expand_dims(self.lengths, 1) > 0, picked, initial)
