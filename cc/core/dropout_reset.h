@@ -1,4 +1,4 @@
-// Whether a training call draws its dropout masks anew from its seeds.
+// Whether every training call draws the same dropout masks.
 #ifndef TF_RNN_OPS_CC_CORE_DROPOUT_RESET_H_
 #define TF_RNN_OPS_CC_CORE_DROPOUT_RESET_H_
 

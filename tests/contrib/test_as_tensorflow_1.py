@@ -128,7 +128,7 @@ def test_format_converter(mode, direction, rng):
                 np.testing.assert_array_equal(tensor, array)
 
 
-def test_a_converter_refuses_what_it_cannot_convert():
+def test_a_converter_rejects_what_it_cannot_convert():
     converter = contrib.CudnnParamsFormatConverterLSTM(1, UNITS, INPUTS)
     with pytest.raises(ValueError, match="must be 2 tensors, but it is 1"):
         converter.tf_canonical_to_opaque([tf.zeros([INPUTS + UNITS, 4 * UNITS])])
