@@ -184,6 +184,9 @@ class Tracer:
     def feeds(self, labels):
         """The Sources of the elements with these labels, at one probe."""
         starts = list(self._starts.values())
+        first, last = np.searchsorted(starts, [labels.min(), labels.max()], "right") - 1
+        if first == last:  # WHY: unique() takes seconds for long sequences
+            return [self._sources[first]]
         return [self._sources[k] for k in np.unique(np.searchsorted(starts, labels, "right") - 1)]
 
     # ---- one tensor ----
@@ -228,7 +231,11 @@ class Tracer:
     def _output(self, node, k, name):
         """Output k of a recurrent node."""
         recurrent = self.trace(node.input[2]) if len(node.input) > 2 else Traced()
-        if recurrent.values is None or recurrent.values[0].ndim != 3:
+        if (
+            recurrent.values is None
+            or recurrent.values[0].ndim != 3
+            or not recurrent.values[0].size
+        ):
             return Traced(stop=name_of(node), shapes=self._shapes_of(name))
         dirs, _, units = recurrent.values[0].shape
         shapes = []

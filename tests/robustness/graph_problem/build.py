@@ -153,8 +153,13 @@ def _weights(b, k, dirs, width, x):
         shapes["B"] = (dirs, 2 * gates * units)
     if graph.peepholes[k]:
         shapes["P"] = (dirs, 3 * units)
+
+    def numbers(name, shape):
+        # Larger recurrent weights would amplify the rounding of each step.
+        return b.normal(f"{name}{k}", shape, 0.5 if name != "R" else 0.3)
+
     return {
-        name: feeds.weight(b, graph.weights[k], b.normal(f"{name}{k}", shape), f"{name}{k}", x)
+        name: feeds.weight(b, graph.weights[k], numbers(name, shape), f"{name}{k}", x)
         for name, shape in shapes.items()
     }
 

@@ -3,7 +3,7 @@
 import numpy as np
 from onnx import numpy_helper
 
-from robustness.graph_problem.grammar import MORE_STEPS
+from robustness.graph_problem.grammar import MORE_STEPS, NO_WEIGHTS
 
 
 def weight(b, form, array, name, x):
@@ -46,15 +46,22 @@ def weight(b, form, array, name, x):
     if form == "unsqueeze" and len(array) == 1:
         return b.unsqueeze(b.const(array[0]), 0)
     if form == "where":
-        return b.add("Where", b.const(array > 0), b.const(array), b.const(array - 1))
+        return b.add("Where", b.const(array > 0), b.const(array), b.const(-array / 2))
     if form == "fill":
-        value = b.normal(name, (1,))
+        value = b.normal(name, (1,), 0.1)
         return b.add("ConstantOfShape", b.ints(*array.shape), value=numpy_helper.from_array(value))
     if form == "default":
         kept = b.const(array, f"default_{name}")
         b.input(kept, array, "0" * array.ndim)
         del b.feeds[kept]
         return kept
+    if form in NO_WEIGHTS:
+        return _open_weight(b, form, array, name, x)
+    return b.const(array)
+
+
+def _open_weight(b, form, array, name, x):
+    """A weight that is not constant."""
     if form == "input":
         return b.input(name, array, "0" * array.ndim)
     if form == "computed":
@@ -63,10 +70,8 @@ def weight(b, form, array, name, x):
     if form == "sized":
         steps = b.cast(b.size(x, 0), np.float32)
         return b.add("Mul", b.const(array / 5), steps)
-    if form == "difference":
-        sizes = b.add("Sub", b.size(x, 0), b.size(x, 1))
-        return b.add("Mul", b.const(array / 5), b.cast(sizes, np.float32))
-    return b.const(array)
+    sizes = b.add("Sub", b.size(x, 0), b.size(x, 1))
+    return b.add("Mul", b.const(array / 5), b.cast(sizes, np.float32))
 
 
 def _constant_node(b, array):
