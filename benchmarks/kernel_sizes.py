@@ -7,7 +7,7 @@ cc/cpu/kernel_table.h. A test compares the reserve space with what the op return
 import ctypes
 import pathlib
 
-_VERSION = 13  # the kKernelTableVersion with these structures
+_VERSION = 14  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -49,6 +49,7 @@ class _Table(ctypes.Structure):
     _fields_ = [
         ("version", ctypes.c_int32),
         ("struct_size", ctypes.c_int32),
+        ("arg_sizes", ctypes.c_int32 * 8),
         ("isa", ctypes.c_char_p),
         ("vector_bytes", ctypes.c_int32),
         ("forward_sizes", _Function),
