@@ -105,6 +105,20 @@ def test_what_chains_are(x, rng):
     assert_same(copy, model, x)
 
 
+@pytest.mark.parametrize("of_dropout", [False, True])
+def test_a_dropout_that_is_called_for_training(of_dropout, x):
+    """The layers around it are not, or the other way round; a stack is called for training as a whole."""
+    inputs = keras.Input((TIME, INPUTS))
+    given = {"training": True}
+    y = keras.layers.LSTM(UNITS, return_sequences=True)(inputs, **({} if of_dropout else given))
+    y = keras.layers.Dropout(0.9)(y, **(given if of_dropout else {}))
+    y = keras.layers.LSTM(UNITS)(y, **({} if of_dropout else given))
+    copy = convert(keras.Model(inputs, y), to="stack")
+    assert kinds(copy) == ["CudnnLSTM", "Dropout", "CudnnLSTM"]
+    changes = np.any(copy(x).numpy() != copy(x).numpy())
+    assert changes == of_dropout
+
+
 def test_a_sequential_model(x, rng):
     model = keras.Sequential(
         [

@@ -70,7 +70,7 @@ class _Finder:
                 if after is None or not self._continues(nodes, dropouts, after, between, graph):
                     break
                 nodes.append(after)
-                dropouts += between
+                dropouts += [one.operation for one in between]
             last = nodes[-1]
             zeros = getattr(last.operation, "zero_output_for_mask", True)
             if last.operation.return_sequences and _given(last, "mask") is not None and not zeros:
@@ -99,10 +99,13 @@ class _Finder:
         first, last = nodes[0], nodes[-1]
         if not last.operation.return_sequences or self._reason(after, graph) is not None:
             return False
-        rates = {layer.rate for layer in (*dropouts, *between)}
-        if len(rates) > 1 or len(dropouts) + len(between) not in (0, len(nodes)):
+        layers = [one.operation for one in between]
+        rates = {layer.rate for layer in (*dropouts, *layers)}
+        if len(rates) > 1 or len(dropouts) + len(layers) not in (0, len(nodes)):
             return False
-        if any(self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1 for layer in between):
+        if any(self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1 for layer in layers):
+            return False
+        if any(_given(one, "training") is not _given(first, "training") for one in between):
             return False
         same = all(_given(first, name) is _given(after, name) for name in ("mask", "training"))
         return same and fits(first.operation, after.operation)
@@ -134,7 +137,7 @@ class _Graph:
         self.calls = collections.Counter(id(node.operation) for node in self.nodes)
 
     def next_recurrent(self, node):
-        """The only node that uses the output of a node, seen through Dropout, and the Dropout layers."""
+        """The only node that uses the output of a node, seen through Dropout, and the nodes of Dropout."""
         between = []
         while True:
             users = self._users[id(node.outputs[0])]
@@ -146,7 +149,7 @@ class _Graph:
                 return node, between
             if type(layer) is not keras.layers.Dropout or layer.noise_shape is not None:
                 return None, []
-            between.append(layer)
+            between.append(node)
 
 
 def _given(node, name):
