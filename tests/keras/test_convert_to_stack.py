@@ -119,6 +119,17 @@ def test_a_dropout_that_is_called_for_training(of_dropout, x):
     assert changes == of_dropout
 
 
+@pytest.mark.parametrize("counts", [(0, 2), (2, 0)])
+def test_two_dropouts_in_one_gap(counts):
+    layers = []
+    for count in (*counts, 0):
+        layers.append(keras.layers.LSTM(UNITS, return_sequences=True))
+        layers += [keras.layers.Dropout(0.5) for _ in range(count)]
+    copy = convert(chain(layers, masked=False), to="stack")
+    dropouts = sum(type(layer) is keras.layers.Dropout for layer in copy.layers)
+    assert dropouts == 2 and all(getattr(layer, "dropout", 0) == 0 for layer in copy.layers)
+
+
 def test_a_sequential_model(x, rng):
     model = keras.Sequential(
         [

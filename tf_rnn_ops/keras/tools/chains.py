@@ -101,7 +101,7 @@ class _Finder:
             return False
         layers = [one.operation for one in between]
         rates = {layer.rate for layer in (*dropouts, *layers)}
-        if len(rates) > 1 or len(dropouts) + len(layers) not in (0, len(nodes)):
+        if len(layers) > 1 or len(dropouts) + len(layers) not in (0, len(nodes)) or len(rates) > 1:
             return False
         if any(self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1 for layer in layers):
             return False
