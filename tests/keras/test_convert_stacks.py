@@ -164,6 +164,26 @@ def test_where_a_sequence_of_layers_does_not_do(x, rng):
         convert(unbuilt, to="keras")
 
 
+def test_masks_that_reach_a_nested_model_at_run_time(x, rng):
+    def nested(masked, **arguments):
+        stack = CudnnGRU(UNITS, num_layers=2, name="s", **arguments)
+        inner = keras.Sequential([keras.Input((TIME, INPUTS)), stack], name="inner")
+        masking = [keras.layers.Masking()] if masked else []
+        return randomize(keras.Sequential([keras.Input((TIME, INPUTS)), *masking, inner]), rng)
+
+    for arguments, masked in (({"go_backwards": True}, False), ({}, True)):
+        model = nested(masked, **arguments)
+        assert_same(in_keras(model)(x), model(x))
+    text = "'s' cannot become .* the model 'inner' around it gets only at run time"
+    with pytest.raises(ValueError, match=text):
+        convert(nested(True, go_backwards=True), to="keras")
+    inputs, state = keras.Input((TIME, INPUTS)), keras.Input((1, UNITS))
+    inner = keras.Model([inputs, state], CudnnGRU(UNITS, name="s")(inputs, state), name="inner")
+    model = keras.Model([inputs, state], inner([keras.layers.Masking()(inputs), state]))
+    with pytest.raises(ValueError, match=text):
+        convert(model, to="keras")
+
+
 def test_shared_stacks_and_nested_models(x, rng):
     inputs = keras.Input((None, INPUTS))
     shared = CudnnGRU(INPUTS, num_layers=2, return_sequences=True, name="shared")

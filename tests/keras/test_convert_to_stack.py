@@ -215,6 +215,27 @@ def test_layers_that_are_no_stack(arguments, reason):
         convert(model, to="stack")
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_masks_that_reach_a_nested_model_at_run_time(known, x, rng):
+    def inner(**arguments):
+        rnn = keras.layers.LSTM(UNITS, return_sequences=True, name="s", **arguments)
+        return keras.Sequential([keras.Input((TIME, INPUTS)), rnn])
+
+    def outer(**arguments):
+        twice = keras.Sequential([keras.Input((TIME, INPUTS)), inner(**arguments)])
+        head = [keras.Input((TIME, INPUTS))] if known else []
+        model = keras.Sequential([*head, keras.layers.Masking(), twice])
+        model(x)
+        return model
+
+    with pytest.raises(ValueError, match="'s' repeats its last output in masked steps"):
+        convert(outer(), to="stack")
+    model = randomize(outer(zero_output_for_mask=True), rng)
+    assert_same(convert(model, to="stack"), model, x)
+    unmasked = randomize(keras.Sequential([keras.Input((TIME, INPUTS)), inner()]), rng)
+    assert_same(convert(unmasked, to="stack"), unmasked, x)
+
+
 def test_models_without_a_chain(x):
     class Own(keras.Model):
         def __init__(self, **kwargs):

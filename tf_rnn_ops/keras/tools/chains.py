@@ -4,6 +4,7 @@ import collections
 
 import keras
 
+from tf_rnn_ops.keras.tools.graph import Graph, given, has_graph, maskable
 from tf_rnn_ops.keras.tools.keras_to_stack import Chain, fits, is_recurrent, reason_against
 
 _CALL_ARGUMENTS = {"mask", "training", "initial_state"}
@@ -22,8 +23,8 @@ def find(model, is_rebuilt):
     Raises:
         ValueError: There is none; the text says why the first recurrent layer is in none.
     """
-    finder = _Finder(model)
-    finder.visit(model, is_rebuilt)
+    finder = _Finder(model, is_rebuilt)
+    finder.visit(model)
     if not finder.chains:
         raise ValueError(
             f"convert: no stack computes what a recurrent layer of {model.name!r} does: "
@@ -41,22 +42,23 @@ class _Finder:
         reasons: For each recurrent layer that is in none, why.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, is_rebuilt):
         self.chains, self.reasons = [], []
         self._holders = collections.Counter(
             id(inner) for layer in model._flatten_layers() for inner in layer._layers
         )
-        self._seen = set()
+        self._is_rebuilt, self._seen = is_rebuilt, set()
+        self._maskable = maskable(model, is_rebuilt)
 
-    def visit(self, model, is_rebuilt):
+    def visit(self, model):
         """Looks into a model and those inside of it."""
-        if id(model) in self._seen or not is_rebuilt(model):
+        if id(model) in self._seen or not self._is_rebuilt(model):
             return
         self._seen.add(id(model))
-        if model.built:
-            self._find_in(_Graph(model))
+        if has_graph(model):
+            self._find_in(Graph(model))
         for inner in model.layers:
-            self.visit(inner, is_rebuilt)
+            self.visit(inner)
 
     def _find_in(self, graph):
         taken = set()
@@ -66,14 +68,15 @@ class _Finder:
             nodes, dropouts = [node], []
             reason = self._reason(node, graph)
             while reason is None:
-                after, between = graph.next_recurrent(nodes[-1])
+                after, between = _next_recurrent(graph, nodes[-1])
                 if after is None or not self._continues(nodes, dropouts, after, between, graph):
                     break
                 nodes.append(after)
                 dropouts += [one.operation for one in between]
             last = nodes[-1]
             zeros = getattr(last.operation, "zero_output_for_mask", True)
-            if last.operation.return_sequences and _given(last, "mask") is not None and not zeros:
+            masked = given(last, "mask") is not None or id(last.operation) in self._maskable
+            if last.operation.return_sequences and masked and not zeros:
                 reason = reason or (
                     "repeats its last output in masked steps, where a stack has 0; give it "
                     "zero_output_for_mask=True"
@@ -90,7 +93,7 @@ class _Finder:
             return "is at several places"
         if len(node.arguments.args) != 1 or not set(node.arguments.kwargs) <= _CALL_ARGUMENTS:
             return "is called with more than one tensor"
-        if _given(node, "initial_state") is not None:
+        if given(node, "initial_state") is not None:
             return "is called with an initial_state"
         return reason_against(layer)
 
@@ -105,52 +108,23 @@ class _Finder:
             return False
         if any(self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1 for layer in layers):
             return False
-        if any(_given(one, "training") is not _given(first, "training") for one in between):
+        if any(given(one, "training") is not given(first, "training") for one in between):
             return False
-        same = all(_given(first, name) is _given(after, name) for name in ("mask", "training"))
+        same = all(given(first, name) is given(after, name) for name in ("mask", "training"))
         return same and fits(first.operation, after.operation)
 
 
-class _Graph:
-    """The calls in a functional or built sequential model.
-
-    Attributes:
-        nodes: The calls, those of the first layers first.
-        calls: {id of an operation: how often it is called}.
-    """
-
-    def __init__(self, model):
-        self.nodes, pending, seen = [], collections.deque(model.outputs), set()
-        self._users = collections.defaultdict(list)
-        for tensor in model.outputs:
-            self._users[id(tensor)].append(None)
-        while pending:
-            operation, index, _ = pending.popleft()._keras_history
-            node = operation._inbound_nodes[index]
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            self.nodes.insert(0, node)
-            for tensor in node.input_tensors:
-                self._users[id(tensor)].append(node)
-                pending.append(tensor)
-        self.calls = collections.Counter(id(node.operation) for node in self.nodes)
-
-    def next_recurrent(self, node):
-        """The only node that uses the output of a node, seen through Dropout, and the nodes of Dropout."""
-        between = []
-        while True:
-            users = self._users[id(node.outputs[0])]
-            if len(users) != 1 or users[0] is None:
-                return None, []
-            (node,) = users
-            layer = node.operation
-            if is_recurrent(layer):
-                return node, between
-            if type(layer) is not keras.layers.Dropout or layer.noise_shape is not None:
-                return None, []
-            between.append(node)
-
-
-def _given(node, name):
-    return node.arguments.kwargs.get(name)
+def _next_recurrent(graph, node):
+    """The only node that uses the output of a node, seen through Dropout, and the nodes of Dropout."""
+    between = []
+    while True:
+        users = graph.users[id(node.outputs[0])]
+        if len(users) != 1 or users[0] is None:
+            return None, []
+        (node,) = users
+        layer = node.operation
+        if is_recurrent(layer):
+            return node, between
+        if type(layer) is not keras.layers.Dropout or layer.noise_shape is not None:
+            return None, []
+        between.append(node)

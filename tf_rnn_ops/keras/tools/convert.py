@@ -45,6 +45,10 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     in no chain is converted as with to='tf_rnn_ops'. A stack raises an error for masks other than
     padding on the right, which the layers accept.
 
+    For 'keras' and 'stack' the model is taken to be called without the argument `mask`: masks are those
+    that its layers make, such as Masking and Embedding. A copy that is called with a mask may differ in
+    masked steps.
+
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
             that from_config can create again.

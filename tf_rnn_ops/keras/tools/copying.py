@@ -11,6 +11,7 @@ from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 from tf_rnn_ops.keras.tools.counterparts import STACKS
+from tf_rnn_ops.keras.tools.graph import maskable
 from tf_rnn_ops.keras.tools.keras_to_stack import Chain
 from tf_rnn_ops.keras.tools.stack_to_keras import KerasStack
 
@@ -31,7 +32,7 @@ def copy_of(model, classes, stacks=False, chains=()):
         ValueError: No copy would be the same.
     """
     with _scope(model):
-        copier = _Copier(classes, stacks, chains)
+        copier = _Copier(classes, maskable(model, can_be_rebuilt) if stacks else None, chains)
         copy = copier.copy(model)
         if isinstance(copy, KerasStack):
             return copier.model_of(copy)
@@ -63,8 +64,13 @@ class _Copier:
         groups: A list of KerasStack, one for each stack that is replaced, and Chain.
     """
 
-    def __init__(self, classes, stacks, chains):
-        self._classes, self._replaces = classes, stacks
+    def __init__(self, classes, maskable_stacks, chains):
+        """Args:
+        classes: As of copy_of.
+        maskable_stacks: See graph.maskable; None to keep stacks.
+        chains: As of copy_of.
+        """
+        self._classes, self._maskable = classes, maskable_stacks
         self.groups = list(chains)
         self._copies = {
             id(layer): chain if layer is chain.layers[0] else _hand_on
@@ -81,8 +87,8 @@ class _Copier:
     def _new_copy(self, layer):
         if isinstance(layer, keras.layers.Lambda):
             return layer  # It has no weights, and Keras does not load functions from a config.
-        if self._replaces and type(layer) in STACKS:
-            self.groups.append(KerasStack(layer))
+        if self._maskable is not None and type(layer) in STACKS:
+            self.groups.append(KerasStack(layer, self._maskable.get(id(layer))))
             return self.groups[-1]
         if not can_be_rebuilt(layer):
             return self._through_config(layer)

@@ -21,13 +21,15 @@ class KerasStack:
         dropouts: The Dropout layers between the levels; empty without dropout.
     """
 
-    def __init__(self, stack):
+    def __init__(self, stack, maskable_model=None):
         """Creates the layers, which are not built yet.
 
         Args:
             stack: A layer of one of STACKS without a reason_against.
+            maskable_model: Name of the model around the stack if that gets masks at run time only.
         """
         self.stack = stack
+        self._maskable_model = maskable_model
         self._with_states = stack.return_state or (stack.stateful and not stack.return_sequences)
         # WHY not stateful: Bidirectional of Keras 3.15 fails for a mask if it returns states it keeps.
         in_two = stack.go_backwards or (stack.stateful and self._with_states)
@@ -78,7 +80,8 @@ class KerasStack:
             What the stack returns.
 
         Raises:
-            ValueError: The call has a dropout_seed, which Keras's layers do not take.
+            ValueError: The call has a dropout_seed, which Keras's layers do not take, or the layers need a
+                mask that only a run tells.
         """
         stack = self.stack
         given = inspect.signature(stack.call).bind(*args, **kwargs).arguments
@@ -94,7 +97,9 @@ class KerasStack:
             mask = self._mask_of_lengths(x, lengths)
         elif mask is None:
             mask = getattr(x, "_keras_mask", None)
-        if mask is not None and len(mask.shape) == 3:
+        if mask is None:
+            self._check_that_no_mask_comes(given.get("initial_state") is not None)
+        elif len(mask.shape) == 3:
             mask = self._op(keras.ops.squeeze, mask, axis=2)
         call = {"mask": mask, "training": given.get("training")}
         call = {name: value for name, value in call.items() if value is not None}
@@ -115,6 +120,15 @@ class KerasStack:
         if not stack.return_state:
             return x
         return x, *(self._op(keras.ops.stack, list(each), axis=1) for each in zip(*states))
+
+    def _check_that_no_mask_comes(self, has_initial_state):
+        """The functions of keras.ops between the layers would drop a mask that comes at run time."""
+        if self._maskable_model is not None and (has_initial_state or not self.is_chain):
+            raise ValueError(
+                f"The layer {self.stack.name!r} cannot become layers of Keras, since they need its mask, "
+                f"which the model {self._maskable_model!r} around it gets only at run time, from the model "
+                "that calls it: put the layer into the model that makes the mask."
+            )
 
     def _op(self, function, *args, **kwargs):
         """Calls a function of keras.ops under a name that is the stack's own."""

@@ -1,0 +1,87 @@
+"""The calls in functional and sequential models of Keras, and the masks that reach models inside of them."""
+
+import collections
+
+import keras
+
+
+class Graph:
+    """The calls in a functional or built sequential model.
+
+    Attributes:
+        nodes: The calls, those of the first layers first.
+        calls: {id of an operation: how often it is called}.
+        users: {id of a tensor: the calls that it is an argument of}; None for the end of the model.
+    """
+
+    def __init__(self, model):
+        self.nodes, pending, seen = [], collections.deque(model.outputs), set()
+        self.users = collections.defaultdict(list)
+        for tensor in model.outputs:
+            self.users[id(tensor)].append(None)
+        while pending:
+            operation, index, _ = pending.popleft()._keras_history
+            node = operation._inbound_nodes[index]
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            self.nodes.insert(0, node)
+            for tensor in node.input_tensors:
+                self.users[id(tensor)].append(node)
+                pending.append(tensor)
+        self.calls = collections.Counter(id(node.operation) for node in self.nodes)
+
+
+def has_graph(model):
+    """Whether a model is functional, or sequential with inputs whose shapes Keras knows."""
+    return model.built and getattr(model, "outputs", None) is not None
+
+
+def given(node, name):
+    """The value of an argument of a call, None without one."""
+    return node.arguments.kwargs.get(name)
+
+
+def maskable(model, is_rebuilt):
+    """The layers of models that are called with a mask at run time only.
+
+    A model inside of another one has its own graph, in which its inputs have no mask.
+
+    Args:
+        model: A Keras 3 model, whose own inputs are taken to have no mask.
+        is_rebuilt: Whether a model is one whose layers a copy can replace.
+
+    Returns:
+        {id of a layer: the name of the model around it}.
+    """
+    found, seen = {}, set()
+
+    def visit(outer, is_masked):
+        if (id(outer), is_masked) in seen or not is_rebuilt(outer):
+            return
+        seen.add((id(outer), is_masked))
+        if is_masked:
+            found.update({id(layer): outer.name for layer in outer.layers})
+        masked = _called_with_masks(outer)
+        for inner in outer.layers:
+            visit(inner, is_masked or id(inner) in masked)
+
+    visit(model, False)
+    return found
+
+
+def _called_with_masks(model):
+    """Ids of the layers of a model that it calls with a mask, as far as its graph tells; all without one."""
+    if not has_graph(model):
+        return set(map(id, model.layers))
+    return {
+        id(node.operation)
+        for node in Graph(model).nodes
+        if any(
+            mask is not None
+            for mask in (
+                *keras.tree.flatten(given(node, "mask")),
+                *(getattr(one, "_keras_mask", None) for one in node.input_tensors),
+            )
+        )
+    }
