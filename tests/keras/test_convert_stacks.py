@@ -134,6 +134,18 @@ def test_a_sequential_model_stays_one(x, rng):
     assert_same(copy(x), model(x))
 
 
+def test_names_that_other_layers_have():
+    """Keras itself counts the names of layers up."""
+    names = ("s", "s_1", "s__0", "s_dropout_0")
+    stacks = [CudnnLSTM(2, num_layers=2, dropout=0.5, return_sequences=True, name=names[0])]
+    stacks += [CudnnLSTM(2, return_sequences=True, name=name) for name in names[1:]]
+    copy = in_keras(keras.Sequential([keras.Input((5, 3)), *stacks]))
+    assert [layer.name for layer in copy.layers] == [
+        *("s___0", "s___dropout_0", "s___1"),
+        *names[1:],
+    ]
+
+
 def convert_biases_to_zero(stack):
     params = stack.params.numpy()
     params[stack.layout.biases[0].offset :] = 0

@@ -36,7 +36,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
     With to='keras' each CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu of a functional or
     sequential model becomes the layers of Keras that compute the same: one for each of its layers,
-    under the name of the stack with _0, _1, ..., and Dropout between them. The initial and final states
+    under the name of the stack with _0, _1, ..., or __0, __1, ... if the model has such a name already,
+    and Dropout between them. The initial and final states
     and the lengths of a call keep their shapes. A stack that is given as `model` becomes a model.
 
     With to='stack' each chain of LSTM, GRU or SimpleRNN layers, or Bidirectional ones around them, of a

@@ -32,7 +32,8 @@ def copy_of(model, classes, stacks=False, chains=()):
         ValueError: No copy would be the same.
     """
     with _scope(model):
-        copier = _Copier(classes, maskable(model, can_be_rebuilt) if stacks else None, chains)
+        masks = maskable(model, can_be_rebuilt) if stacks else None
+        copier = _Copier(classes, masks, chains, {one.name for one in model._flatten_layers()})
         copy = copier.copy(model)
         if isinstance(copy, KerasStack):
             return copier.model_of(copy)
@@ -64,12 +65,16 @@ class _Copier:
         groups: A list of KerasStack, one for each stack that is replaced, and Chain.
     """
 
-    def __init__(self, classes, maskable_stacks, chains):
-        """Args:
-        classes: As of copy_of.
-        maskable_stacks: See graph.maskable; None to keep stacks.
-        chains: As of copy_of.
+    def __init__(self, classes, maskable_stacks, chains, used_names):
+        """Notes the places of the chains.
+
+        Args:
+            classes: See copy_of.
+            maskable_stacks: See graph.maskable; None to keep stacks.
+            chains: See copy_of.
+            used_names: The names of the layers of the model.
         """
+        self._used_names = used_names
         self._classes, self._maskable = classes, maskable_stacks
         self.groups = list(chains)
         self._copies = {
@@ -88,7 +93,8 @@ class _Copier:
         if isinstance(layer, keras.layers.Lambda):
             return layer  # It has no weights, and Keras does not load functions from a config.
         if self._maskable is not None and type(layer) in STACKS:
-            self.groups.append(KerasStack(layer, self._maskable.get(id(layer))))
+            used = self._used_names - {layer.name}
+            self.groups.append(KerasStack(layer, self._maskable.get(id(layer)), used))
             return self.groups[-1]
         if not can_be_rebuilt(layer):
             return self._through_config(layer)

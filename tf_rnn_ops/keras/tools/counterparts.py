@@ -50,7 +50,7 @@ def reason_against(stack):
     return None
 
 
-def level(stack, k, with_states, in_two):
+def level(stack, k, with_states, in_two, prefix):
     """Makes the layers of Keras for one layer of a stack, which are not built yet.
 
     Args:
@@ -58,6 +58,7 @@ def level(stack, k, with_states, in_two):
         k: Which of its layers.
         with_states: Whether they return their states.
         in_two: Whether a bidirectional stack has a layer for each direction, not a Bidirectional one.
+        prefix: How the names begin.
 
     Returns:
         A list of one layer, or of those forward and backward.
@@ -74,7 +75,7 @@ def level(stack, k, with_states, in_two):
         "zero_output_for_mask": sequences,
         "trainable": stack.trainable,
     }
-    name = stack.name if stack.num_layers == 1 else f"{stack.name}_{k}"
+    name = prefix if stack.num_layers == 1 else f"{prefix}_{k}"
     if stack.direction != "bidirectional":
         return [cls(**arguments, go_backwards=stack.go_backwards, name=name)]
     if in_two:
@@ -87,9 +88,9 @@ def level(stack, k, with_states, in_two):
     return [keras.layers.Bidirectional(cls(**arguments, name=name), name=name, **options)]
 
 
-def dropout(stack, k):
+def dropout(stack, k, prefix):
     """Makes the Dropout layer behind layer k of a stack."""
     config = stack.get_config()
     seed = config["seed"] + k if isinstance(config["seed"], int) else None
-    name = f"{stack.name}_dropout_{k}"
+    name = f"{prefix}_dropout_{k}"
     return keras.layers.Dropout(stack.dropout, seed=seed, dtype=config["dtype"], name=name)

@@ -21,25 +21,34 @@ class KerasStack:
         dropouts: The Dropout layers between the levels; empty without dropout.
     """
 
-    def __init__(self, stack, maskable_model=None):
+    def __init__(self, stack, maskable_model=None, used_names=()):
         """Creates the layers, which are not built yet.
 
         Args:
             stack: A layer of one of STACKS without a reason_against.
             maskable_model: Name of the model around the stack if that gets masks at run time only.
+            used_names: Names that the layers must not have.
         """
         self.stack = stack
         self._maskable_model = maskable_model
         self._with_states = stack.return_state or (stack.stateful and not stack.return_sequences)
         # WHY not stateful: Bidirectional of Keras 3.15 fails for a mask if it returns states it keeps.
         in_two = stack.go_backwards or (stack.stateful and self._with_states)
-        count = stack.num_layers
-        self.levels = [
-            counterparts.level(stack, k, self._with_states, in_two) for k in range(count)
-        ]
-        drops = stack.seed_generator is not None
-        self.dropouts = [counterparts.dropout(stack, k) for k in range(count - 1) if drops]
+        prefix = stack.name
+        self._make_layers(prefix, in_two)
+        while any(layer.name in used_names for layer in self.layers):
+            prefix += "_"
+            self._make_layers(prefix, in_two)
         self._names = 0
+
+    def _make_layers(self, prefix, in_two):
+        stack = self.stack
+        self.levels = [
+            counterparts.level(stack, k, self._with_states, in_two, prefix)
+            for k in range(stack.num_layers)
+        ]
+        gaps = range(stack.num_layers - 1 if stack.seed_generator is not None else 0)
+        self.dropouts = [counterparts.dropout(stack, k, prefix) for k in gaps]
 
     @property
     def layers(self):
