@@ -168,6 +168,29 @@ def test_training_goes_on(x, rng):
     np.testing.assert_allclose(copy(x), model(x), atol=1e-4)
 
 
+def test_losses_by_the_names_of_outputs(x, rng):
+    """A name of an output is that of its layer, which changes."""
+    inputs = keras.Input((TIME, INPUTS))
+    y = keras.layers.LSTM(UNITS, return_sequences=True, name="a")(inputs)
+    y = keras.layers.LSTM(UNITS, name="b")(y)
+    model = randomize(keras.Model(inputs, [y, keras.layers.GRU(UNITS, name="c")(inputs)]), rng)
+    model.compile(
+        "sgd",
+        loss={"b": "mse", "c": "mae"},
+        loss_weights={"b": 2.0, "c": 3.0},
+        metrics={"c": ["mse"]},
+        weighted_metrics={"b": ["mae"]},
+    )
+    wanted = [rng.normal(size=(BATCH, UNITS)) for _ in range(2)]
+    copies = [convert(model, to="stack")]
+    copies.append(convert(copies[0], to="keras"))
+    assert [copy.output_names for copy in copies] == [["a", "c"], ["a_1", "c"]]
+    for copy in copies:
+        got = copy.evaluate(x, wanted, verbose=0)
+        np.testing.assert_allclose(got, model.evaluate(x, wanted, verbose=0), rtol=1e-5)
+        copy.fit(x, wanted, verbose=0)
+
+
 def test_slots_of_the_two_biases(x, rng):
     model = chain([keras.layers.LSTM(UNITS)])
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9, use_ema=True), "mse", run_eagerly=True)

@@ -28,6 +28,7 @@ def recompile(model, copy, variables, groups):
         arguments["jit_compile"] = "auto"
     for name in ("metrics", "weighted_metrics"):
         arguments[name] = _fresh_metrics(arguments.get(name))
+    _rename_outputs(arguments, model, copy)
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None:
         arguments["optimizer"] = through_config("optimizer", optimizer)
@@ -41,6 +42,18 @@ def recompile(model, copy, variables, groups):
         _carry_excluded(optimizer, copy.optimizer, model, twins, groups)
         if optimizer.built and copy.built:
             slots.carry(optimizer, copy.optimizer, twins, groups)
+
+
+def _rename_outputs(arguments, model, copy):
+    """Puts the copy's names of outputs for the model's, by which a dict gives each output its loss."""
+    names = getattr(model, "output_names", None)
+    if names is None or isinstance(model.output, dict):
+        return  # Keras takes the keys of the outputs.
+    new = dict(zip(names, copy.output_names))
+    for argument in ("loss", "loss_weights", "metrics", "weighted_metrics"):
+        value = arguments.get(argument)
+        if isinstance(value, dict):
+            arguments[argument] = {new.get(name, name): one for name, one in value.items()}
 
 
 def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
