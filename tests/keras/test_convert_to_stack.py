@@ -191,6 +191,21 @@ def test_losses_by_the_names_of_outputs(x, rng):
         copy.fit(x, wanted, verbose=0)
 
 
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_layers_that_were_frozen_at_the_last_compile(frozen, x, rng):
+    layers = [CELLS["gru"](UNITS, return_sequences=k == 0, name="st"[k]) for k in range(2)]
+    model = chain(layers)
+    layers[frozen].trainable = False
+    model.compile("adam", "mse")
+    y = rng.normal(size=(BATCH, UNITS))
+    model.fit(x, y, verbose=0)
+    layers[frozen].trainable = True
+    with pytest.raises(ValueError, match="only a part of the chain that begins with 's', .*again"):
+        convert(model, to="stack")
+    model.compile("adam", "mse")
+    assert kinds(convert(model, to="stack")) == ["Masking", "CudnnGRU"]
+
+
 def test_slots_of_the_two_biases(x, rng):
     model = chain([keras.layers.LSTM(UNITS)])
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9, use_ema=True), "mse", run_eagerly=True)

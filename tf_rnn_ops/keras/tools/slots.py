@@ -14,8 +14,8 @@ def carry(optimizer, new_optimizer, twins, groups):
         groups: A list of KerasStack and Chain, whose weights have other shapes in the copy.
 
     Raises:
-        ValueError: The optimizer trains variables without copies, its copy has other variables, or what
-            it keeps for a group has no counterpart.
+        ValueError: The optimizer trains variables without copies or only a part of a group, its copy
+            has other variables, or what it keeps for a group has no counterpart.
     """
     # Those of the last step: layers may have been frozen since then. A LossScaleOptimizer of Keras 3.5
     # leaves them to the optimizer inside.
@@ -25,8 +25,9 @@ def carry(optimizer, new_optimizer, twins, groups):
             f"convert: the optimizer {optimizer.name!r} also trains variables that are not of the "
             f"model. Do without a copy: {ACCELERATE}"
         )
-    new_optimizer.build([twin for variable in trained for twin in twins[id(variable)]])
     ids = set(map(id, trained))
+    _check_groups(optimizer, ids, groups)
+    new_optimizer.build([twin for variable in trained for twin in twins[id(variable)]])
     groups = [group for group in groups if ids & set(map(id, group.old))]
     if groups:
         _carry_groups(optimizer, new_optimizer, groups)
@@ -40,6 +41,17 @@ def carry(optimizer, new_optimizer, twins, groups):
         )
     for variable, new_variable in zip(variables, new_variables):
         new_variable.assign(variable)
+
+
+def _check_groups(optimizer, ids, groups):
+    """Raises ValueError if the optimizer trains only a part of what becomes one weight."""
+    for group in groups:
+        if 0 < sum(id(variable) in ids for variable in group.old) < len(group.old):
+            raise ValueError(
+                f"convert: the optimizer {optimizer.name!r} trains only a part of the chain that begins "
+                f"with {group.replaced[0].name!r}, since the other layers of the chain were frozen when the "
+                "model was compiled: compile the model again first."
+            )
 
 
 def _shapes(variables):
