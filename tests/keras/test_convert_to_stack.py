@@ -274,6 +274,16 @@ def test_masks_that_reach_a_nested_model_at_run_time(known, x, rng):
     assert_same(convert(unmasked, to="stack"), unmasked, x)
 
 
+@pytest.mark.parametrize("name", ["forward_layer", "backward_layer"])
+def test_a_direction_that_is_frozen(name):
+    layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS), name="s")
+    model = chain([layer])
+    for variable in getattr(layer, name).weights:
+        variable.trainable = False
+    with pytest.raises(ValueError, match="'s' is frozen in part"):
+        convert(model, to="stack")
+
+
 def test_models_without_a_chain(x):
     class Own(keras.Model):
         def __init__(self, **kwargs):

@@ -60,8 +60,8 @@ def reason_against(layer):
         for name, value in _ABSENT.items():
             if config[name] != value:
                 return f"has {name}={config[name]!r}"
-        if len({variable.trainable for variable in one.weights}) > 1:
-            return "is frozen in part"
+    if len({variable.trainable for variable in layer.weights}) > 1:
+        return "is frozen in part"
     return None
 
 
