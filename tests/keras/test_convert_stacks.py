@@ -176,6 +176,18 @@ def test_where_a_sequence_of_layers_does_not_do(x, rng):
         convert(unbuilt, to="keras")
 
 
+def test_a_class_of_sequential_models():
+    class Own(keras.Sequential):
+        def call(self, x, training=None, mask=None):
+            return 2 * super().call(x, training=training, mask=mask)
+
+    stack = CudnnLSTM(UNITS, num_layers=2, go_backwards=True, name="s")
+    with pytest.raises(ValueError, match="The stack 's' becomes several .* is a Own, whose own"):
+        convert(Own([keras.Input((TIME, INPUTS)), stack]), to="keras")
+    stack = CudnnLSTM(UNITS, num_layers=2)
+    assert type(in_keras(Own([keras.Input((TIME, INPUTS)), stack]))) is Own
+
+
 def test_masks_that_reach_a_nested_model_at_run_time(x, rng):
     def nested(masked, **arguments):
         stack = CudnnGRU(UNITS, num_layers=2, name="s", **arguments)

@@ -115,11 +115,17 @@ class _Copier:
         if all(stack.is_chain for stack in stacks):
             copies = [one for copy in copies for one in _layers_of(copy)]
             return type(model)(inputs + copies, name=model.name, trainable=model.trainable)
+        name = next(stack.stack.name for stack in stacks if not stack.is_chain)
         if not inputs:
-            name = next(stack.stack.name for stack in stacks if not stack.is_chain)
             raise ValueError(
                 f"The stack {name!r} becomes several layers of Keras that are no sequence, but the size "
                 f"of the input of {model.name!r} is not known: begin the model with a keras.Input."
+            )
+        if type(model) is not keras.Sequential:
+            raise ValueError(
+                f"The stack {name!r} becomes several layers of Keras that are no sequence, but the model "
+                f"{model.name!r} is a {type(model).__name__}, whose own methods only a sequential model "
+                "has: convert a keras.Sequential or a functional model of its layers."
             )
         x = inputs[0]
         for copy in copies:
