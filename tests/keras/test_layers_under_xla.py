@@ -99,6 +99,27 @@ def test_masks_of_steps_that_are_chosen_at_run_time(how, zero, sequences, rng):
     np.testing.assert_array_equal(tf.function(step, jit_compile=True)(keep), want)
 
 
+def test_a_tensorflow_that_does_not_tell_where_xla_compiles(rng, monkeypatch):
+    """The results are right with XLA and without, and a bad mask of a stack raises an error in both."""
+    x = rng.standard_normal((2, 5, 4)).astype("float32")
+    mask = np.array([[True, False, True, True, False], [False, True, True, False, True]])
+    keep = tf.constant([True, True, False, True, True])
+    stack = tf_rnn_ops.keras.CudnnGRU(3)
+    layer = tf_rnn_ops.keras.LSTM(3)
+
+    def step(keep, layer):
+        chosen = (tf.boolean_mask(each, keep, axis=1) for each in (x, mask))
+        return layer(next(chosen), mask=next(chosen))
+
+    want = step(keep, layer)
+    monkeypatch.setattr("tf_rnn_ops.keras.path.environment._graph_in_xla", None)
+    for jit_compile in (False, True):
+        function = tf.function(step, jit_compile=jit_compile)
+        np.testing.assert_allclose(function(keep, layer), want, atol=1e-6)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            function(keep, stack)
+
+
 @pytest.mark.parametrize("row", ["00111", "10110"], ids=["left", "hole"])
 @pytest.mark.parametrize(
     "options",

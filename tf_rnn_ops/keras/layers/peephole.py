@@ -113,7 +113,7 @@ def _last(states, initial):
     """The state after the last step; the initial one where there is no step."""
     if states.shape[1]:
         return states[:, -1]
-    if environment.in_xla():
+    if environment.may_be_in_xla():
         # Of a size that only a run tells, XLA takes -1 for the end of what it has room for.
         time = tf.shape(states)[1]
         return tf.where(time > 0, tf.gather(states, tf.maximum(time - 1, 0), axis=1), initial)

@@ -283,7 +283,7 @@ class CudnnStack(StackOptions):
         mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)), axis=1)
-        if environment.in_xla():
+        if environment.may_be_in_xla():
             # WHY: XLA skips an Assert, but the op refuses -1 there too.
             return tf.where(padded_right, lengths, -1)
         check = tf.debugging.Assert(

@@ -20,7 +20,7 @@ _could_possibly_record = _private(
     "tensorflow.python.eager.record", "could_possibly_record", lambda: True
 )
 _graph_in_xla = _private(
-    "tensorflow.python.ops.control_flow_util", "GraphOrParentsInXlaContext", lambda graph: False
+    "tensorflow.python.ops.control_flow_util", "GraphOrParentsInXlaContext", None
 )
 
 # What the layers replace or rely on beyond Keras's documented interface.
@@ -64,10 +64,18 @@ def has_tpu():
 
 
 def in_xla():
-    """Whether a tf.function(jit_compile=True) or a TPU program is being traced."""
-    if tf.executing_eagerly():
+    """Whether a tf.function(jit_compile=True) or a TPU program is known to be being traced."""
+    if tf.executing_eagerly() or _graph_in_xla is None:
         return False
     return _graph_in_xla(tf.compat.v1.get_default_graph())
+
+
+def may_be_in_xla():
+    """Whether XLA may compile what is being traced; True for each graph where TensorFlow does not tell.
+
+    Numbers that XLA would get wrong silently depend on this, and only the choice of the op on in_xla.
+    """
+    return in_xla() or (_graph_in_xla is None and not tf.executing_eagerly())
 
 
 def may_record():
