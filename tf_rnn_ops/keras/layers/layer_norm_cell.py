@@ -105,7 +105,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
     def op_reason(self, on_gpu):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
         if on_gpu:
-            return "of layer normalization there is no kernel for GPUs"
+            return "layer normalization has no kernel for GPUs"
         if not self.norm_epsilon:
             return "norm_epsilon=0; the op takes positive numbers"
         return None

@@ -153,7 +153,7 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
     def op_reason(self, on_gpu):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
         if on_gpu:
-            return "of LSTMs with projection or peepholes there is no kernel for GPUs"
+            return "LSTMs with projection or peepholes have no kernel for GPUs"
         return None
 
     def op_arguments(self, training):

@@ -15,7 +15,7 @@ def _rate(name, value):
 
 
 def _op_reason(on_gpu):
-    return "of zoneout there is no kernel for GPUs" if on_gpu else None
+    return "zoneout has no kernel for GPUs" if on_gpu else None
 
 
 def _op_arguments(cell, training, rnn_mode, rates):
@@ -137,7 +137,7 @@ class ZoneoutGRUCell(keras.layers.GRUCell):
     def op_reason(self, on_gpu):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
         if not (on_gpu or self.reset_after):
-            return "reset_after=False; of that GRU the op has no zoneout"
+            return "reset_after=False; the op has zoneout only for a GRU with reset_after=True"
         return _op_reason(on_gpu)
 
     def op_arguments(self, training):

@@ -29,7 +29,7 @@ def loop_reason(layer):
     for cell in own:
         if cells.op_name(cell) != _op_of(layer):
             name = type(cell).__name__
-            return f"of a {name} only tf_rnn_ops.keras.{name.removesuffix('Cell')} makes the op"
+            return f"only tf_rnn_ops.keras.{name.removesuffix('Cell')} runs a {name} as one op"
     # Keras reads a cell's weights in the type of the cell; we read them while that of the layer is in force.
     if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
         return "the layer and its cells compute in different types"

@@ -4,6 +4,7 @@ import keras
 
 from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 
+# The classes themselves, whose computation is known; a subclass of CudnnStack may compute anything.
 STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
 # For each rnn_mode the class, and the arguments that make it compute the same.

@@ -8,7 +8,7 @@ from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.layers.layer_norm import LayerNormLSTM
 from tf_rnn_ops.keras.layers.peephole import PeepholeLSTM
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
-from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.layers.zoneout import ZoneoutGRU, ZoneoutLSTM
 from tf_rnn_ops.keras.path import eligibility, environment, switch
 from tf_rnn_ops.keras.path.fused import can_keep_packed
@@ -20,7 +20,6 @@ _OURS = (
     *(LayerNormLSTM, ZoneoutLSTM, ZoneoutGRU, RNN),
 )
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
-_STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
 OP = "op"
 LOOP = "loop"
@@ -155,7 +154,7 @@ def _recurrent_layers(model):
 
 def _is_stack(layer):
     """Whether it is one of the Cudnn* layers, which have no loop to fall back on."""
-    return isinstance(layer, _STACKS)
+    return isinstance(layer, CudnnStack)
 
 
 def _path(layer, compiled):
