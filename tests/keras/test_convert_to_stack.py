@@ -284,6 +284,86 @@ def test_a_direction_that_is_frozen(name):
         convert(model, to="stack")
 
 
+class Own(keras.regularizers.Regularizer):
+    """Without a get_config."""
+
+    def __call__(self, weights):
+        return 0.5 * keras.ops.sum(keras.ops.abs(weights))
+
+
+def own_initializer(shape, dtype=None):
+    return keras.ops.full(shape, 0.25, dtype=dtype)
+
+
+def test_objects_that_have_no_config(x, rng):
+    regularizers = [Own()] * 2 + [Own()]
+    model = chain(
+        keras.layers.LSTM(
+            *(UNITS, "tanh"),
+            kernel_regularizer=regularizer,
+            kernel_initializer=own_initializer,
+            return_sequences=True,
+            zero_output_for_mask=True,
+        )
+        for regularizer in regularizers
+    )
+    randomize(model, rng)
+    copy = convert(model, to="stack")
+    assert [layer.num_layers for layer in copy.layers[2:]] == [2, 1]
+    assert_same(copy, model, x)
+    np.testing.assert_allclose(float(sum(copy.losses)), float(sum(model.losses)), rtol=1e-6)
+
+
+def test_a_call_that_says_there_is_no_initial_state(x):
+    inputs = keras.Input((TIME, INPUTS))
+    model = keras.Model(inputs, keras.layers.LSTM(UNITS)(inputs, initial_state=None))
+    assert_same(convert(model, to="stack"), model, x)
+
+
+def test_a_sequential_model_without_a_graph(x):
+    class Opaque(keras.layers.Layer):
+        def call(self, x):
+            return keras.ops.convert_to_tensor(x.numpy())
+
+        def compute_output_shape(self, shape):
+            raise NotImplementedError
+
+    model = keras.Sequential([Opaque(), keras.layers.LSTM(UNITS)])
+    model(x)
+    with pytest.raises(AttributeError):
+        model.outputs
+    with pytest.raises(ValueError, match="no functional or sequential model has such a layer"):
+        convert(model, to="stack")
+
+
+def test_directions_that_differ():
+    lstm, cell = keras.layers.LSTM, keras.layers.LSTMCell(UNITS)
+    for layer, reason in (
+        (
+            {"layer": lstm(UNITS), "dtype": "mixed_bfloat16"},
+            "has the dtype policy 'mixed_bfloat16'",
+        ),
+        ({"layer": lstm(UNITS), "merge_mode": "sum"}, "has merge_mode='sum'"),
+        (
+            {
+                "layer": lstm(UNITS, activation="relu"),
+                "backward_layer": keras.layers.RNN(cell, go_backwards=True),
+            },
+            "has activations",
+        ),
+        (
+            {
+                "layer": lstm(UNITS),
+                "backward_layer": keras.layers.RNN(cell, go_backwards=True),
+            },
+            "holds a RNN",
+        ),
+    ):
+        model = chain([keras.layers.Bidirectional(**layer, name="s")])
+        with pytest.raises(ValueError, match=f"'s' {reason}"):
+            convert(model, to="stack")
+
+
 def test_models_without_a_chain(x):
     class Own(keras.Model):
         def __init__(self, **kwargs):

@@ -23,7 +23,7 @@ _CLASSES = {
 # What all layers of a chain have in common, and the stack has once.
 _COMMON = (
     *("units", "use_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
-    *("kernel_constraint", "recurrent_constraint", "dtype", "trainable"),
+    *("kernel_constraint", "recurrent_constraint", "dtype_policy", "trainable"),
 )
 _FIRST = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
 # What no stack has, with the value that leaves it out.
@@ -42,26 +42,34 @@ def reason_against(layer):
     """Tells why no stack computes what one recurrent layer does; None if one does."""
     if not layer.built:
         return "is not built"
-    ones = [layer]
-    if type(layer) is keras.layers.Bidirectional:
-        ones = [layer.forward_layer, layer.backward_layer]
-        if layer.merge_mode != "concat":
-            return f"has merge_mode={layer.merge_mode!r}"
-        if layer.activity_regularizer is not None:
-            return "has an activity_regularizer"
-        if _rnn_mode(ones[0]) != _rnn_mode(ones[1]) or _common(ones[0]) != _common(ones[1]):
-            return "has a backward layer with other arguments"
-    for one, backwards in zip(ones, (False, True)):
-        config = one.get_config()
-        if type(one) not in _KINDS or _rnn_mode(one) is None:
+    ones = _directions(layer)
+    for one in ones:
+        if type(one) not in _KINDS:
+            return f"holds a {type(one).__name__}"
+        if _rnn_mode(one) is None:
             return "has activations or a reset_after=False that a stack does not have"
-        if config["go_backwards"] != backwards:
-            return f"has go_backwards={config['go_backwards']}"
-        for name, value in _ABSENT.items():
-            if config[name] != value:
-                return f"has {name}={config[name]!r}"
+    if len(ones) == 2 and (reason := _reason_against_two(layer, *ones)):
+        return reason
+    for one, backwards in zip(ones, (False, True)):
+        for name, value in {"go_backwards": backwards, **_ABSENT}.items():
+            if getattr(one, name) != value:
+                return f"has {name}={getattr(one, name)!r}"
     if len({variable.trainable for variable in layer.weights}) > 1:
         return "is frozen in part"
+    return None
+
+
+def _reason_against_two(layer, forward, backward):
+    """As reason_against, for the arguments of a Bidirectional layer."""
+    if layer.merge_mode != "concat":
+        return f"has merge_mode={layer.merge_mode!r}"
+    if layer.activity_regularizer is not None:
+        return "has an activity_regularizer"
+    if _rnn_mode(forward) != _rnn_mode(backward) or _common(forward) != _common(backward):
+        return "has a backward layer with other arguments"
+    policies = [one.dtype_policy.name for one in (layer, forward)]
+    if policies[0] != policies[1]:
+        return f"has the dtype policy {policies[0]!r} around layers of {policies[1]!r}"
     return None
 
 
@@ -93,10 +101,11 @@ class Chain:
         """
         self.layers, self.dropouts = layers, dropouts
         first = _forward(layers[0])
-        config = first.get_config()
-        options = {name: config[name] for name in (*_COMMON, *_FIRST)}
+        # Not from the config, which regularizers and functions of the user's need not have.
+        options = {name: getattr(first, name) for name in (*_COMMON, *_FIRST)}
+        options["dtype"] = options.pop("dtype_policy")
         if _rnn_mode(first) == "lstm":
-            options["unit_forget_bias"] = config["unit_forget_bias"]
+            options["unit_forget_bias"] = first.unit_forget_bias
         seed = dropouts[0].seed if dropouts else None
         self.stack = _CLASSES[_rnn_mode(first)](
             **options,
@@ -108,8 +117,15 @@ class Chain:
             name=layers[0].name,
         )
 
-    def __call__(self, x, mask=None, training=None):
-        """Calls the stack in the place of the first layer; the layers behind it hand on what they get."""
+    def __call__(self, x, mask=None, training=None, initial_state=None):
+        """Calls the stack in the place of the first layer; the layers behind it hand on what they get.
+
+        Args:
+            x: The sequences.
+            mask: Their mask, or None.
+            training: As of the layers.
+            initial_state: None, which a call of the first layer may say.
+        """
         given = {"mask": mask, "training": training}
         return self.stack(x, **{name: value for name, value in given.items() if value is not None})
 
@@ -155,8 +171,14 @@ def _bias_blocks(layout):
     return [(pair["input"], pair["recurrent"]) for pair in found.values()]
 
 
+def _directions(layer):
+    if type(layer) is keras.layers.Bidirectional:
+        return [layer.forward_layer, layer.backward_layer]
+    return [layer]
+
+
 def _forward(layer):
-    return layer.forward_layer if type(layer) is keras.layers.Bidirectional else layer
+    return _directions(layer)[0]
 
 
 def _is_trained(layer):
@@ -164,8 +186,15 @@ def _is_trained(layer):
 
 
 def _common(layer):
-    config = layer.get_config()
-    return [config[name] for name in _COMMON]
+    return [_comparable(getattr(layer, name)) for name in _COMMON]
+
+
+def _comparable(value):
+    """What is equal for objects that compute the same; without a get_config, the object itself."""
+    try:
+        return (type(value), value.get_config()) if hasattr(value, "get_config") else value
+    except NotImplementedError:
+        return value
 
 
 def _rnn_mode(layer):
