@@ -235,6 +235,8 @@ def test_a_reversed_stack(rng, x):
     assert shapes == [(None, TIME, UNITS), (None, 1, UNITS)]
     with pytest.raises(ValueError, match="time_major of layer 'stack' must be False"):
         Reversed(CudnnGRU(UNITS, time_major=True, name="stack", **options))
+    with pytest.raises(ValueError, match="must be a recurrent layer .*, but 'd' is a Dense"):
+        Reversed(keras.layers.Dense(4, name="d"))
 
 
 @pytest.mark.parametrize("merge_mode", ["concat", None])

@@ -16,7 +16,7 @@ class Reversed(keras.layers.Wrapper):
         **kwargs: Arguments of keras.layers.Layer.
 
     Raises:
-        ValueError: go_backwards of the layer is False, or it returns sequences with time first.
+        ValueError: The layer has no go_backwards or it is False, or it returns sequences with time first.
 
     Example:
         >>> import numpy as np
@@ -29,6 +29,11 @@ class Reversed(keras.layers.Wrapper):
 
     def __init__(self, layer, **kwargs):
         super().__init__(layer, **kwargs)
+        if not hasattr(layer, "go_backwards"):
+            raise ValueError(
+                "The layer in Reversed must be a recurrent layer with go_backwards=True, but "
+                f"{layer.name!r} is a {type(layer).__name__}."
+            )
         if not layer.go_backwards:
             raise ValueError(f"go_backwards of layer {layer.name!r} must be True, but it is False.")
         if getattr(layer, "time_major", False) and layer.return_sequences:
