@@ -257,6 +257,26 @@ def test_a_flag_that_differs_from_that_of_the_model(to, of_stack):
     assert bool(copy.layers[0].trainable_variables) is of_stack
 
 
+class Own(keras.regularizers.Regularizer):
+    """Without a get_config."""
+
+    def __call__(self, weights):
+        return 0.5 * keras.ops.sum(keras.ops.abs(weights))
+
+
+def test_a_regularizer_without_a_config(x, rng):
+    def model(**arguments):
+        stack = CudnnLSTM(UNITS, num_layers=2, kernel_regularizer=Own(), name="s", **arguments)
+        return randomize(keras.Sequential([keras.Input((None, INPUTS)), stack]), rng)
+
+    one = model()
+    copy = convert(one, to="keras")
+    assert_same(copy(x), one(x))
+    np.testing.assert_allclose(float(sum(copy.losses)), float(sum(one.losses)), rtol=1e-6)
+    with pytest.raises(ValueError, match="'s' cannot become .* since Bidirectional copies"):
+        convert(model(direction="bidirectional"), to="keras")
+
+
 def test_a_stack_alone(x, rng):
     stack = CudnnLSTM(UNITS, num_layers=2, return_sequences=True, return_state=True)
     stack.build((None, None, INPUTS))

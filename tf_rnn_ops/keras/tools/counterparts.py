@@ -17,7 +17,7 @@ _CLASSES = {
 _SAME_ARGUMENTS = (
     *("units", "use_bias", "stateful", "kernel_initializer", "recurrent_initializer"),
     *("bias_initializer", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
-    *("kernel_constraint", "recurrent_constraint", "dtype"),
+    *("kernel_constraint", "recurrent_constraint"),
 )
 
 
@@ -65,11 +65,11 @@ def level(stack, k, with_states, in_two, prefix):
         A list of one layer, or of those forward and backward.
     """
     cls, arguments = _CLASSES[stack.rnn_mode]
-    config = stack.get_config()
     sequences = stack.return_sequences or k + 1 < stack.num_layers
     arguments = {
         **arguments,
-        **{name: config[name] for name in _SAME_ARGUMENTS},
+        **{name: _fresh(getattr(stack, name)) for name in _SAME_ARGUMENTS},
+        "dtype": stack.dtype_policy,
         **({"unit_forget_bias": stack.unit_forget_bias} if stack.rnn_mode == "lstm" else {}),
         "return_sequences": sequences,
         "return_state": with_states,
@@ -86,12 +86,23 @@ def level(stack, k, with_states, in_two, prefix):
             cls(**arguments, go_backwards=not backwards, name=f"backward_{name}"),
         ]
     options = {option: arguments[option] for option in ("dtype", "trainable")}
-    return [keras.layers.Bidirectional(cls(**arguments, name=name), name=name, **options)]
+    try:
+        return [keras.layers.Bidirectional(cls(**arguments, name=name), name=name, **options)]
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"The layer {stack.name!r} cannot become layers of Keras, since Bidirectional copies its "
+            f"layers through get_config and from_config, which fails: {error}"
+        ) from error
+
+
+def _fresh(value):
+    """Another initializer, which draws other numbers for each layer; any other value as it is."""
+    is_class = isinstance(value, keras.initializers.Initializer)
+    return type(value).from_config(value.get_config()) if is_class else value
 
 
 def dropout(stack, k, prefix):
     """Makes the Dropout layer behind layer k of a stack."""
-    config = stack.get_config()
-    seed = config["seed"] + k if isinstance(config["seed"], int) else None
+    seed = stack.seed + k if isinstance(stack.seed, int) else None
     name = f"{prefix}_dropout_{k}"
-    return keras.layers.Dropout(stack.dropout, seed=seed, dtype=config["dtype"], name=name)
+    return keras.layers.Dropout(stack.dropout, seed=seed, dtype=stack.dtype_policy, name=name)
