@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras
+from tf_rnn_ops.native import xla
 
 WORDS = np.array([["red green red"], ["blue green red"]], dtype=object)
 
@@ -198,6 +199,25 @@ def test_single_variables_that_are_not_trainable():
     copy = tf_rnn_ops.keras.convert(model)
     assert copy.layers[0].cell.recurrent_kernel.trainable is False
     assert [v.path for v in copy.trainable_variables] == [v.path for v in model.trainable_variables]
+
+
+@pytest.mark.skipif(
+    xla.unavailable() is not None, reason="stacks forbid XLA without the ops for it"
+)
+def test_layers_that_a_user_keeps_out_of_xla():
+    for keep_out in (False, True):
+        layers = [keras.layers.GRU(2, return_sequences=True), keras.layers.GRU(2)]
+        model = keras.Sequential([keras.Input((None, 3)), *layers, keras.layers.Dense(1)])
+        for layer in (layers[1], model.layers[2]) if keep_out else ():
+            layer.supports_jit = False
+        ours = tf_rnn_ops.keras.convert(model)
+        stack = tf_rnn_ops.keras.convert(model, to="stack")
+        back = tf_rnn_ops.keras.convert(stack, to="keras")
+        assert [layer.supports_jit for layer in ours.layers] == [True, not keep_out, not keep_out]
+        assert [layer.supports_jit for layer in stack.layers] == [not keep_out] * 2
+        assert [layer.supports_jit for layer in back.layers] == [not keep_out] * 3
+        again = tf_rnn_ops.keras.convert(ours, to="keras")
+        assert again.layers[1].supports_jit is not keep_out
 
 
 def test_the_distribution_strategy(x):

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
+from tf_rnn_ops.keras.tools import jit_flag
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 # Attributes of recurrent layers and their cells that Keras leaves out of the config.
@@ -48,6 +49,7 @@ def carry_state(pairs):
     for layer, new_layer in pairs.layers:
         if new_layer.trainable != layer.trainable:
             new_layer.trainable = layer.trainable
+        jit_flag.carry([layer], [new_layer])
         if isinstance(layer, (*_RECURRENT, CudnnStack)):
             _carry_recurrent(layer, new_layer)
     # A layer's flag overwrites those of its variables, so these come after it.

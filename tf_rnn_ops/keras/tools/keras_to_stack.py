@@ -7,6 +7,7 @@ import keras
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.path.activations import name_of as activation_name
+from tf_rnn_ops.keras.tools import jit_flag
 from tf_rnn_ops.params import from_keras
 
 _KINDS = {
@@ -157,7 +158,10 @@ class Chain:
         return [buffer]
 
     def carry_flags(self):
-        """Gives the stack the flag `trainable` of the layers."""
+        """Gives the stack the flags `trainable` and `supports_jit` of the layers."""
+        jit_flag.carry(
+            [one for layer in self.layers for one in layer._flatten_layers()], [self.stack]
+        )
         trained = _is_trained(self.layers[0])
         if self.stack.trainable != trained:
             self.stack.trainable = trained

@@ -5,7 +5,8 @@ import inspect
 import keras
 import numpy as np
 
-from tf_rnn_ops.keras.tools import counterparts
+from tf_rnn_ops.keras.path import eligibility
+from tf_rnn_ops.keras.tools import counterparts, jit_flag
 from tf_rnn_ops.params import to_keras
 
 
@@ -260,8 +261,10 @@ class KerasStack:
         return [array for level in levels for array in level]
 
     def carry_flags(self):
-        """Gives the layers the recurrent states and the flag `trainable` of the stack."""
+        """Gives the layers the recurrent states and the flags `trainable` and `supports_jit` of the stack."""
         stack = self.stack
+        if eligibility.xla_reason() is None:  # otherwise a stack forbids XLA itself
+            jit_flag.carry([stack], self.layers)
         for k, layer in enumerate(self.cells):
             for state, of_stack in zip(layer.states or (), stack.states or ()):
                 state.assign(of_stack[:, k])
