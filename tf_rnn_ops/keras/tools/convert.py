@@ -48,7 +48,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
     For 'keras' and 'stack' the model is taken to be called without the argument `mask`: masks are those
     that its layers make, such as Masking and Embedding. A copy that is called with a mask may differ in
-    masked steps.
+    masked steps. A stack raises an error for sequence_lengths below 0 or above the number of steps,
+    and a copy with to='keras' clips such lengths to this range.
 
     Args:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
