@@ -33,7 +33,7 @@ REJECTED = {
     _two(h="learned_open"): r"initial_h of the node '\w+' is a constant that is not 0",
     _two(h="computed"): r"initial_h of the node '\w+' comes from the node '\w+' \(Tanh\)",
     "h=flipped": "initial_h of the node .* comes from rearranged elements of the input 'h0'",
-    "h=of_x I=4": "initial_h of the node .* comes from the input 'x' .*, of which a sequence is made",
+    "h=of_x I=4": "initial_h of the node .* comes from the input 'x' .*, which is the sequence of a node",
     "h=mixed": r"initial_h of the node '\w+' comes from the node '\w+' \(Concat\)",
     "lengths=minus_open dims=open": "sequence_lens of the node .* comes from the sizes of its inputs",
     "h=sized dims=open": "initial_h of the node .* comes from the sizes of its inputs",
@@ -176,3 +176,68 @@ def test_states_of_a_shape_that_nothing_tells(fill, value, converted):
     else:
         with pytest.raises(ValueError, match="initial_h of .* is a constant that is not 0"):
             params.from_onnx(model)
+
+
+# ---- states, lengths and casts that the grammar has not ----
+
+
+def _value(name, dims, kind=onnx.TensorProto.FLOAT):
+    return onnx.helper.make_tensor_value_info(name, kind, dims)
+
+
+def _of_nodes(nodes, inputs, constants=(), width=3, opset=17):
+    """A model of nodes (op_type, inputs, outputs, attributes), with W, R and B of an LSTM."""
+    arrays = {"W": np.ones((1, 16, width)), "R": np.ones((1, 16, 4)), "B": np.ones((1, 32))}
+    arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
+    arrays |= {name: np.asarray(array) for name, array in dict(constants).items()}
+    helper = onnx.helper
+    graph = helper.make_graph(
+        [
+            helper.make_node(op, names, outputs, name=outputs[0], **attributes)
+            for op, names, outputs, attributes in nodes
+        ],
+        "graph",
+        inputs,
+        [_value(nodes[-1][2][0], None)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()],
+    )
+    opsets = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def _masked_sequence():
+    """X * (step < length), and the lengths of the node are the same input."""
+    return _of_nodes(
+        [
+            ("Shape", ["x"], ["shape"], {}),
+            ("Gather", ["shape", "zero"], ["T"], {}),
+            ("Range", ["zero", "T", "one"], ["steps"], {}),
+            ("Unsqueeze", ["steps", "axis"], ["column"], {}),
+            ("Cast", ["n"], ["n64"], {"to": 7}),
+            ("Less", ["column", "n64"], ["valid"], {}),
+            ("Cast", ["valid"], ["ones"], {"to": 1}),
+            ("Unsqueeze", ["ones", "last"], ["mask"], {}),
+            ("Mul", ["x", "mask"], ["masked"], {}),
+            ("LSTM", ["masked", "W", "R", "B", "n"], ["y"], {"hidden_size": 4}),
+        ],
+        [_value("x", ["T", "B", 3]), _value("n", ["B"], 6)],
+        {"zero": np.int64(0), "one": np.int64(1), "axis": [1], "last": [2]},
+    )
+
+
+def _decoder():
+    """The last state is a part of each step, and the initial state."""
+    return _of_nodes(
+        [
+            ("Concat", ["x", "h"], ["both"], {"axis": 2}),
+            ("LSTM", ["both", "W", "R", "B", "", "h", "c"], ["y"], {"hidden_size": 4}),
+        ],
+        [_value("x", [1, "B", 3]), _value("h", [1, "B", 4]), _value("c", [1, "B", 4])],
+        width=7,
+    )
+
+
+@pytest.mark.parametrize("make", [_masked_sequence, _decoder])
+def test_inputs_that_are_a_part_of_the_sequence_too(make):
+    assert params.from_onnx(make()).layout.num_layers == 1
+    assert len(tf_rnn_ops.keras.from_onnx(make())) == 1

@@ -230,6 +230,17 @@ def _of_caller(tracer, node, traced):
     rows = [labels.swapaxes(0, 1) if swap else labels for labels in traced.labels]
     if not all(np.all(np.diff(row, axis=axis) > 0) for row in rows for axis in range(row.ndim)):
         return Fed(OTHER, f"rearranged elements of {what}", what)
-    if tracer.carries_data(source.name):
-        return Fed(OTHER, f"{what}, of which a sequence is made too", what)
+    if _is_part_of_a_sequence(tracer, source, traced):
+        return Fed(OTHER, f"{what}, which is the sequence of a node too", what)
     return Fed(CALLER, what, (what, int(rows[0].flat[0])))
+
+
+def _is_part_of_a_sequence(tracer, source, traced):
+    """Whether a tensor is a strict part of an input that is the X of a recurrent node."""
+    if traced.labels[0].size == tracer.trace(source.name).labels[0].size:
+        return False
+    for node in tracer.nodes:
+        x = tracer.trace(_input(node, 0)) if is_recurrent(node) and _input(node, 0) else None
+        if x is not None and x.labels is not None and tracer.feeds(x.labels[0]) == [source]:
+            return True
+    return False

@@ -118,7 +118,6 @@ class Tracer:
         self._inputs = {value.name: value for value in graph.input}
         self._fixed = self._names_of_constants()
         self._inferred = None
-        self._data = None
         # The dimensions of inputs of recurrent nodes: X, W, R, B, sequence_lens, initial_h, initial_c.
         self._ranks = {
             name: [None] * rank
@@ -165,21 +164,6 @@ class Tracer:
             return list(zip(*sizes))
         first = 1 if batch_first(node) else 0
         return [(shape[first], shape[1 - first]) for shape in shapes]
-
-    def carries_data(self, name):
-        """Whether the X of a recurrent node depends on the elements of this tensor."""
-        if self._data is None:
-            waiting = [n for node in self.nodes if is_recurrent(node) for n in node.input[:1]]
-            self._data = set()
-            while waiting:
-                top = waiting.pop()
-                node, _ = self._makers.get(top, (None, 0))
-                if top in self._data or (node and node.op_type in ("Shape", "Size")):
-                    continue
-                self._data.add(top)
-                if node is not None and not is_recurrent(node):
-                    waiting += node.input
-        return name in self._data
 
     def feeds(self, labels):
         """The Sources of the elements with these labels, at one probe."""
