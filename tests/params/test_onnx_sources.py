@@ -241,3 +241,41 @@ def _decoder():
 def test_inputs_that_are_a_part_of_the_sequence_too(make):
     assert params.from_onnx(make()).layout.num_layers == 1
     assert len(tf_rnn_ops.keras.from_onnx(make())) == 1
+
+
+def _two_bidirectional(rows):
+    """Two layers whose states are these rows of one input."""
+    nodes = []
+    for k, own in enumerate(rows):
+        nodes += [
+            ("Gather", ["h", f"rows{k}"], [f"h{k}"], {}),
+            ("GRU", [f"x{k}", f"W{k}", f"R{k}", "", "", f"h{k}"], [f"y{k}"],
+             {"hidden_size": 2, "direction": "bidirectional", "linear_before_reset": 1}),
+            ("Transpose", [f"y{k}"], [f"t{k}"], {"perm": [0, 2, 1, 3]}),
+            ("Reshape", [f"t{k}", "joined"], [f"x{k + 1}"], {}),
+        ]  # fmt: skip
+    weights = {f"W{k}": np.ones((2, 6, 4), np.float32) for k in range(len(rows))}
+    weights |= {f"R{k}": np.ones((2, 6, 2), np.float32) for k in range(len(rows))}
+    weights |= {f"rows{k}": np.array(own) for k, own in enumerate(rows)}
+    inputs = [_value("x0", ["T", "B", 4]), _value("h", [2 * len(rows), "B", 2])]
+    return _of_nodes(nodes, inputs, {**weights, "joined": [0, 0, -1]})
+
+
+@pytest.mark.parametrize(
+    ("rows", "converted"),
+    [
+        ([[0, 1], [2, 3]], True),
+        ([[0, 2], [1, 3]], False),
+        ([[0, 1], [1, 2]], False),
+        ([[0, 1], [2, 3], [4, 5]], True),
+        ([[2, 3], [4, 5], [0, 1]], False),
+        ([[0, 4], [2, 3], [1, 5]], False),
+    ],
+)
+def test_rows_of_states_are_in_the_order_of_the_layers(rows, converted):
+    model = _two_bidirectional(rows)
+    if converted:
+        assert params.from_onnx(model).layout.num_layers == len(rows)
+    else:
+        with pytest.raises(ValueError, match="initial_h of .* must follow that of .* in the input 'h'"):
+            params.from_onnx(model)

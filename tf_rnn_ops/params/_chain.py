@@ -19,8 +19,8 @@ class Fed(NamedTuple):
             CALLER: the values of an input of the graph or model, unchanged. LAYER: the sequence of a
             recurrent layer, unchanged. OTHER: any other source.
         what: Text that names the source.
-        key: Of LAYER the key of the link; of CALLER the name of the input and the number of the first
-            element.
+        key: Of LAYER the key of the link; of CALLER the name of the input and the numbers of the first
+            elements of the first row and of the last row.
     """
 
     kind: str
@@ -90,19 +90,25 @@ def check_stack(links):
                 f"{before.name} {_fed(before.lengths)}, but a stack has one for all layers. Convert "
                 "each by itself."
             )
-        for name, fed in link.states.items():
-            _check_order(name, fed, before.states.get(name, fed), link, before)
+    for name in sorted({name for link in links for name in link.states}):
+        _check_order(name, links)
 
 
-def _check_order(name, fed, fed_before, link, before):
+def _check_order(name, links):
     """A stack takes the states of all layers as rows of one tensor, in the order of the layers."""
-    if fed.kind != CALLER or fed_before.kind != CALLER or fed.key is None or fed_before.key is None:
-        return
-    if fed.key[0] == fed_before.key[0] and fed.key[1] <= fed_before.key[1]:
-        raise ValueError(
-            f"{name} of {link.name} must follow that of {before.name} in {fed.what}, since a stack takes "
-            "the states of its layers in their order, but it does not. Convert each by itself."
-        )
+    last = {}
+    for link in links:
+        fed = link.states.get(name)
+        if fed is None or fed.kind != CALLER or fed.key is None:
+            continue
+        source, start, end = fed.key
+        before, end_before = last.get(source, (None, -1))
+        if before is not None and start <= end_before:
+            raise ValueError(
+                f"{name} of {link.name} must follow that of {before.name} in {fed.what}, since a stack "
+                "takes the states of its layers in their order, but it does not. Convert each by itself."
+            )
+        last[source] = (link, end)
 
 
 def _fed(fed):

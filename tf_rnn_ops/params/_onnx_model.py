@@ -232,7 +232,8 @@ def _of_caller(tracer, node, traced):
         return Fed(OTHER, f"rearranged elements of {what}", what)
     if _is_part_of_a_sequence(tracer, source, traced):
         return Fed(OTHER, f"{what}, which is the sequence of a node too", what)
-    return Fed(CALLER, what, (what, int(rows[0].flat[0])))
+    first, last = (int(rows[0][k].flat[0]) for k in (0, -1))
+    return Fed(CALLER, what, (what, first, last))
 
 
 def _is_part_of_a_sequence(tracer, source, traced):
