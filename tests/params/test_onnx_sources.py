@@ -261,6 +261,88 @@ def _two_bidirectional(rows):
     return _of_nodes(nodes, inputs, {**weights, "joined": [0, 0, -1]})
 
 
+LSTM = ("LSTM", ["z", "W", "R", "B"], ["y"], {"hidden_size": 4})
+X = _value("x", ["T", "B", 3])
+NOT_RANDOM = {
+    "no training_mode": ([("Dropout", ["W0"], ["W"], {})], [], {}, 17),
+    "training_mode of False": ([("Dropout", ["W0", "half", "no"], ["W"], {})], [], {}, 17),
+    "training_mode of a copy of False": (
+        [("Identity", ["no"], ["copy"], {}), ("Dropout", ["W0", "half", "copy"], ["W"], {})],
+        [], {}, 17,
+    ),
+    "is_test": ([("Dropout", ["W0"], ["W"], {"is_test": 1})], [], {}, 6),
+}  # fmt: skip
+RANDOM = {
+    "training_mode of True": ([("Dropout", ["W0", "half", "yes"], ["W"], {})], [], {}, 17),
+    "training_mode of the caller": (
+        [("Dropout", ["W0", "half", "training"], ["W"], {})],
+        [_value("training", [], onnx.TensorProto.BOOL)], {}, 17,
+    ),
+    "no is_test": ([("Dropout", ["W0"], ["W"], {})], [], {}, 6),
+}  # fmt: skip
+
+
+def _with_dropout(place, nodes, inputs, more, opset):
+    """Dropout between two layers ('sequence') or on a weight ('weight')."""
+    weight = np.ones((1, 16, 3), np.float32)
+    constants = {"half": np.float32(0.5), "no": False, "yes": True, "axis": [1], **more}
+    constants["W0"] = weight
+    if place == "weight":
+        model = _of_nodes([*nodes, ("LSTM", ["x", "W", "R"], ["y"], {"hidden_size": 4})],
+                          [X, *inputs], constants, opset=opset)  # fmt: skip
+        del model.graph.initializer[0]  # the W of _of_nodes
+        return model
+    renamed = [
+        (op, ["z0" if n == "W0" else n for n in names], ["z" if n == "W" else n for n in out], more)
+        for op, names, out, more in nodes
+    ]
+    squeeze = (
+        ("Squeeze", ["y0", "axis"], ["z0"], {})
+        if opset > 12
+        else ("Squeeze", ["y0"], ["z0"], {"axes": [1]})
+    )
+    return _of_nodes(
+        [("LSTM", ["x", "W0", "R"], ["y0"], {"hidden_size": 4}), squeeze, *renamed,
+         LSTM],
+        [X, *inputs], constants, width=4, opset=opset,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["sequence", "weight"])
+@pytest.mark.parametrize("case", [*NOT_RANDOM, *RANDOM])
+def test_dropout(case, place):
+    model = _with_dropout(place, *{**NOT_RANDOM, **RANDOM}[case])
+    if case in NOT_RANDOM:
+        assert params.from_onnx(model).layout.num_layers == (2 if place == "sequence" else 1)
+    else:
+        with pytest.raises(ValueError, match=r"the node '\w' \(Dropout\)"):
+            params.from_onnx(model)
+
+
+@pytest.mark.parametrize(
+    ("kind", "converted"), [("DOUBLE", True), ("FLOAT16", False), ("BFLOAT16", False)]
+)
+def test_casts_between_layers(kind, converted):
+    to = getattr(onnx.TensorProto, kind)
+    model = _of_nodes(
+        [
+            ("LSTM", ["x", "W", "R"], ["y0"], {"hidden_size": 4}),
+            ("Squeeze", ["y0", "axis"], ["z0"], {}),
+            ("Cast", ["z0"], ["narrow"], {"to": to}),
+            ("Cast", ["narrow"], ["z"], {"to": 1}),
+            LSTM,
+        ],
+        [_value("x", ["T", "B", 4])],
+        {"axis": [1]},
+        width=4,
+    )
+    if converted:
+        assert params.from_onnx(model).layout.num_layers == 2
+    else:
+        with pytest.raises(ValueError, match=r"but the node 'narrow' \(Cast\)"):
+            params.from_onnx(model)
+
+
 @pytest.mark.parametrize(
     ("rows", "converted"),
     [

@@ -116,7 +116,6 @@ class Tracer:
         self._tensors = {tensor.name: tensor for tensor in graph.initializer}
         self._sparse = {tensor.values.name for tensor in graph.sparse_initializer}
         self._inputs = {value.name: value for value in graph.input}
-        self._fixed = self._names_of_constants()
         self._inferred = None
         # The dimensions of inputs of recurrent nodes: X, W, R, B, sequence_lens, initial_h, initial_c.
         self._ranks = {
@@ -130,15 +129,24 @@ class Tracer:
         self._sources = []
         self._free = 0
         self._done = {}
-
-    def _names_of_constants(self):
-        """Names of the tensors that depend on no input."""
-        fixed = {"", *self._tensors}
+        # Names of the tensors that depend on no input.
+        self._fixed = {"", *self._tensors}
         for node in self.nodes:
-            plain = node.domain in DOMAINS and node.op_type not in (*_RANDOM, *RECURRENT)
-            if plain and not _has_graphs(node) and fixed.issuperset(node.input):
-                fixed.update(node.output)
-        return fixed
+            plain = node.domain in DOMAINS and node.op_type not in RECURRENT
+            if plain and not _has_graphs(node) and self._fixed.issuperset(node.input):
+                if not self._is_random(node):
+                    self._fixed.update(node.output)
+
+    def _is_random(self, node):
+        """Whether a node may draw random numbers."""
+        if node.op_type != "Dropout":
+            return node.op_type in _RANDOM
+        if self._opset < 7:
+            return not any(one.name == "is_test" and one.i for one in node.attribute)
+        if len(node.input) < 3 or not node.input[2]:
+            return False
+        training = self.trace(node.input[2])
+        return training.values is None or any(np.any(values) for values in training.values)
 
     def trace(self, name):
         """The Traced of a tensor."""
@@ -281,7 +289,7 @@ class Tracer:
         here = Traced(stop=f"{name_of(node)} ({node.op_type})")
         constant = self._fixed.issuperset(node.output)
         plain = node.domain in DOMAINS and not _has_graphs(node)
-        if not plain or not (constant or node.op_type in (*_MOVES, *_SIZES)):
+        if not plain or not (constant or node.op_type in (*_MOVES, *_SIZES)) or self._is_random(node):
             return here
         if node.op_type == "Constant" and node.attribute[0].name == "value":
             return _constant(array_of(node.attribute[0].t))
@@ -291,7 +299,7 @@ class Tracer:
         if stop:
             return self._filled(node, inputs) or Traced(stop=stop)
         if node.op_type in ("Identity", "Dropout", "Cast"):
-            if inputs[node.input[0]].labels is not None:
+            if node.op_type == "Dropout" or inputs[node.input[0]].labels is not None:
                 return _same(node, k, inputs) or here
         moved = [n for n in node.input if n and inputs[n].labels is not None]
         if moved:
@@ -385,8 +393,7 @@ def _same(node, k, inputs):
     """The output of a node that returns its input, or None if it changes an element."""
     given = inputs[node.input[0]]
     if node.op_type == "Dropout":
-        training = inputs.get(node.input[2]) if len(node.input) > 2 else None
-        return None if k or (training and np.any(training.values[0])) else given
+        return None if k else given
     if node.op_type == "Cast":
         (to,) = [attribute.i for attribute in node.attribute if attribute.name == "to"]
         to = numpy_type(to)
