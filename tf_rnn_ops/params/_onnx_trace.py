@@ -46,6 +46,8 @@ _PROBES = 2
 _MOST_LABELS = 2**31 - 1
 # TensorProto.DataType of float32, int32, int64 and float64, which have every size of a dimension.
 _WIDE = (1, 6, 7, 11)
+# TensorProto.DataType of bfloat16, which numpy does not have.
+_BFLOAT16 = 16
 # The least end of a slice that reaches the end of every dimension.
 _TO_THE_END = 2**31 - 1
 
@@ -396,7 +398,7 @@ def _same(node, k, inputs):
         return None if k else given
     if node.op_type == "Cast":
         (to,) = [attribute.i for attribute in node.attribute if attribute.name == "to"]
-        to = numpy_type(to)
+        to = None if to == _BFLOAT16 else numpy_type(to)
         if to is None or given.dtype is None:
             return None
         # The type stays that of the source, which every type on the way has to hold.
