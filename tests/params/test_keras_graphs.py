@@ -168,6 +168,41 @@ NO_STACKS = {
 }
 
 
+TRAINING = {
+    "Dropout": lambda y: K.Dropout(0.5)(y, training=True),
+    "GaussianNoise": lambda y: K.GaussianNoise(0.5)(y, training=True),
+    "a Sequential": lambda y: keras.Sequential([_input(), K.Dropout(0.5)])(y, training=True),
+    "two models": lambda y: _model(_model(K.Dropout(0.5)))(y, training=True),
+    "in a model": lambda y: _model(lambda i: K.Dropout(0.5)(i, training=True))(y),
+}
+
+
+@pytest.mark.parametrize("build", TRAINING.values(), ids=TRAINING)
+def test_dropout_that_is_always_on(build):
+    with pytest.raises(ValueError, match="but the output of .* with training=True, so they are no"):
+        params.from_keras(_model(lambda x: _gru()(build(_gru()(x)))))
+
+
+def test_dropout_of_a_call_without_training():
+    def build(x):
+        return _gru()(K.Dropout(0.5)(_gru()(x), training=False))
+
+    assert params.from_keras(_model(build)).layout.num_layers == 2
+
+
+@pytest.mark.parametrize("wrap", [lambda layer: layer, K.Bidirectional], ids=["one", "both"])
+@pytest.mark.parametrize("place", ["layer", "model"])
+def test_a_layer_whose_dropout_is_always_on(wrap, place):
+    layer = wrap(_gru(recurrent_dropout=0.5))
+    if place == "layer":
+        model = _model(lambda x: layer(x, training=True))
+    else:
+        model = _model(lambda x: _model(layer)(x, training=True))
+    with pytest.raises(ValueError, match="has dropout and is called with training=True"):
+        params.from_keras(model)
+    assert params.from_keras(layer).layout.num_layers == 1
+
+
 class _Own(K.Dropout):
     def call(self, x, training=False):
         return 2 * x

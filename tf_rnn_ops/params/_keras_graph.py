@@ -4,11 +4,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tf_rnn_ops.params._chain import CALLER, CONSTANT, FOLLOWS, LAYER, NOTHING, OTHER, Fed, Link
+from tf_rnn_ops.params._chain import (
+    CALLER,
+    CONSTANT,
+    FOLLOWS,
+    LAYER,
+    NOTHING,
+    OTHER,
+    Fed,
+    Link,
+    capital,
+)
 from tf_rnn_ops.params._classes import KERAS, own_method
 
 # Layers that return their input in inference.
 TRANSPARENT = ("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "InputLayer")
+# The number of the positional argument `training` of a recurrent layer, in call(sequence, initial_state,
+# mask, training).
+_TRAINING = 3
 
 
 class _Frame(NamedTuple):
@@ -32,7 +45,7 @@ class _Origin(NamedTuple):
 
 
 def is_transparent(layer):
-    """Whether a layer returns its input in inference."""
+    """Whether a layer returns its input in inference, unless a call asks for training."""
     return type(layer).__name__ in TRANSPARENT and not own_method(
         layer, ("__call__", "call"), KERAS
     )
@@ -87,6 +100,11 @@ def name_of(layer):
 
 
 def _link(node, layer, frame, is_link):
+    if _has_dropout(layer) and _is_training(node, frame, place=_TRAINING):
+        raise ValueError(
+            f"{capital(name_of(layer))} has dropout and is called with training=True, so its output is "
+            "random, which no weights hold: call it without training=True."
+        )
     given = _arguments(node)
     origin = _origin(_inputs(node)[0], frame, is_link)
     return Link(
@@ -103,12 +121,37 @@ def _link(node, layer, frame, is_link):
     )
 
 
-def _arguments(node):
-    """{'states': list, 'mask': tensor or None} of a call."""
+def _call(node):
+    """The positional arguments and the named ones of a call."""
     # Keras 3 and Keras 2.
     given = getattr(node, "arguments", node)
     args = list(getattr(given, "args", None) or getattr(given, "call_args", None) or ())
-    kwargs = getattr(given, "kwargs", None) or getattr(given, "call_kwargs", None) or {}
+    return args, getattr(given, "kwargs", None) or getattr(given, "call_kwargs", None) or {}
+
+
+def _is_training(node, frame, place=1):
+    """Whether a call, or that of a model around it, is one with training=True.
+
+    Args:
+        node: The call.
+        frame: Its _Frame or None.
+        place: Number of the positional argument `training` of the called layer.
+    """
+    args, kwargs = _call(node)
+    training = kwargs.get("training", args[place] if len(args) > place else None)
+    if _is_symbolic(training) or (training is not None and bool(training)):
+        return True
+    return frame is not None and _is_training(frame.node, frame.outer)
+
+
+def _has_dropout(layer):
+    ones = [getattr(layer, f"{name}_layer", layer) for name in ("forward", "backward")]
+    return any(getattr(one, name, 0) for one in ones for name in ("dropout", "recurrent_dropout"))
+
+
+def _arguments(node):
+    """{'states': list, 'mask': tensor or None} of a call."""
+    args, kwargs = _call(node)
     names = dict(zip(("sequence", "initial_state", "mask"), args))
     names.update(kwargs)
     mask, states = names.get("mask"), _flat(names.get("initial_state"))
@@ -181,8 +224,10 @@ def _origin(tensor, frame, is_link):
         inputs = _inputs(node)
         if not inputs:
             return _Origin(Fed(CALLER, f"the input {operation.name!r} of the model"), mask)
-        if not is_transparent(operation):
+        training = _is_training(node, frame)
+        if training or not is_transparent(operation):
             what = f"the output of {operation.name!r} of class {type(operation).__name__}"
+            what += " with training=True" if training else ""
             return _Origin(Fed(OTHER, what), mask)
         tensor = inputs[0]
 
