@@ -92,6 +92,18 @@ def test_initial_states_of_the_caller(rng):
     _assert_same(params.from_keras(model), model(given), given[0], initial_state=[states])
 
 
+@pytest.mark.parametrize("dirs", [1, 2])
+def test_a_sequence_given_by_name(dirs):
+    first, second = (K.Bidirectional(_gru()) if dirs == 2 else _gru() for _ in range(2))
+    x, *h = _input(), *(keras.Input((UNITS,), batch_size=BATCH) for _ in range(dirs))
+    y = first(sequences=x)
+    model = keras.Model([x, *h], second(sequences=y, initial_state=h))
+    assert params.from_keras(model).layout.num_layers == 2
+    model = keras.Model([x, *h], second(initial_state=h, sequences=2 * y))
+    with pytest.raises(ValueError, match="but the output of .* are no stack"):
+        params.from_keras(model)
+
+
 def test_initial_states_of_zeros(rng):
     x = _input()
     zeros = np.zeros((BATCH, UNITS), "float32")

@@ -106,7 +106,7 @@ def _link(node, layer, frame, is_link):
             "random, which no weights hold: call it without training=True."
         )
     given = _arguments(node)
-    origin = _origin(_inputs(node)[0], frame, is_link)
+    origin = _origin(given["sequence"], frame, is_link)
     return Link(
         key=id(layer),
         name=name_of(layer),
@@ -150,15 +150,17 @@ def _has_dropout(layer):
 
 
 def _arguments(node):
-    """{'states': list, 'mask': tensor or None} of a call."""
+    """{'sequence': tensor, 'states': list, 'mask': tensor or None} of a call."""
     args, kwargs = _call(node)
-    names = dict(zip(("sequence", "initial_state", "mask"), args))
-    names.update(kwargs)
+    names = {**dict(zip(("sequence", "initial_state", "mask"), args)), **kwargs}
     mask, states = names.get("mask"), _flat(names.get("initial_state"))
+    given = (names[name] for name in ("sequence", "sequences", "inputs") if name in names)
     # Keras 2 gives the sequence and the states as one list.
-    states += [state for state in _flat(names.get("sequence"))[1:] if not _is_in(state, states)]
-    rest = [t for t in _inputs(node)[1:] if t is not mask and not _is_in(t, states)]
-    return {"mask": mask, "states": states + rest}
+    sequence, *others = _flat(next(given, None)) or _inputs(node)
+    states += [state for state in others if not _is_in(state, states)]
+    used = (sequence, mask, *states)
+    states += [tensor for tensor in _inputs(node) if not _is_in(tensor, used)]
+    return {"sequence": sequence, "mask": mask, "states": states}
 
 
 def _is_in(tensor, tensors):
