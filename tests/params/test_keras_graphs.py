@@ -229,6 +229,23 @@ def test_models_that_are_no_stacks(build):
         params.from_keras(_model(build))
 
 
+def _two_inputs(form):
+    """A model whose layer reads the input 'z', the second in the order of the alphabet."""
+    z, a = _input(name="z"), _input(name="a")
+    return keras.Model({"z": z, "a": a} if form == "dict" else [z, a], _gru()(z))
+
+
+@pytest.mark.parametrize("form", ["list", "dict"])
+def test_an_inner_model_called_with_a_dict(form):
+    inner = _two_inputs(form)
+    converted = params.from_keras(_model(lambda x: inner({"a": x, "z": _gru()(x)})))
+    assert converted.layout.num_layers == 2
+    x = _input()
+    y = _gru()(x)
+    with pytest.raises(ValueError, match="are no stack"):
+        params.from_keras(keras.Model(x, inner({"a": y, "z": 2 * y})))
+
+
 LISTS = {
     "an operation at the end": lambda: [_model(lambda i: _gru()(i) * 2), _gru()],
     "an operation at the beginning": lambda: [_gru(), _model(lambda i: _gru()(i * 2))],

@@ -237,12 +237,23 @@ def _origin(tensor, frame, is_link):
 def _outside(tensor, frame):
     """The tensor outside of an inner model that one of its inputs is."""
     while frame is not None:
-        inputs, given = _flat(getattr(frame.model, "inputs", None)), _inputs(frame.node)
-        place = next((k for k, one in enumerate(inputs) if one is tensor), None)
-        if place is None or place >= len(given):
+        outside = next((outer for inner, outer in _pairs(frame) if inner is tensor), None)
+        if outside is None:
             break
-        tensor, frame = given[place], frame.outer
+        tensor, frame = outside, frame.outer
     return tensor, frame
+
+
+def _pairs(frame):
+    """[(an input of an inner model, the tensor that its call gives)]."""
+    inputs = _flat(getattr(frame.model, "inputs", None))
+    args, kwargs = _call(frame.node)
+    given = args[0] if args else kwargs.get("inputs")
+    if not isinstance(given, dict):
+        return list(zip(inputs, _inputs(frame.node)))
+    own = getattr(frame.model, "input", None)  # a dict has keys of its own
+    named = own if isinstance(own, dict) else {_node(one)[1].name: one for one in inputs}
+    return [(one, given[name]) for name, one in named.items() if name in given]
 
 
 def _outputs(model):
