@@ -38,10 +38,12 @@ class _Origin(NamedTuple):
     Attributes:
         fed: The Fed of the tensor as a sequence.
         mask: The mask that Keras attaches to the tensor, or None.
+        call: The call of the recurrent layer that makes a sequence, or None.
     """
 
     fed: Fed
     mask: Any
+    call: Any = None
 
 
 def is_transparent(layer):
@@ -192,7 +194,7 @@ def _mask(mask, origin, frame):
     """NOTHING for all steps, and any tensor of the model as the caller's."""
     if mask is None or mask is origin.mask:
         mask = origin.mask
-        if mask is not None and origin.fed.kind == LAYER:
+        if mask is not None and _follows(mask, origin):
             return Fed(CALLER, "the mask of the layer before it", FOLLOWS)
     if mask is None:
         return Fed(NOTHING)
@@ -200,6 +202,14 @@ def _mask(mask, origin, frame):
         tensor, _ = _outside(mask, frame)
         return Fed(CALLER, f"the mask {getattr(tensor, 'name', '')!r}", id(tensor))
     return Fed(NOTHING) if np.all(np.asarray(mask)) else Fed(CONSTANT, "a constant", id(mask))
+
+
+def _follows(mask, origin):
+    """Whether a mask of the output of a layer is the mask that the layer used."""
+    if origin.fed.kind != LAYER:
+        return False
+    used = _arguments(origin.call)["mask"]
+    return used is None or used is mask
 
 
 def _origin(tensor, frame, is_link):
@@ -219,7 +229,7 @@ def _origin(tensor, frame, is_link):
             what = f"the output of {name_of(operation)}"
             if index:
                 return _Origin(Fed(OTHER, f"output {index} of {name_of(operation)}"), mask)
-            return _Origin(Fed(LAYER, what, id(operation)), mask)
+            return _Origin(Fed(LAYER, what, id(operation)), mask, node)
         if is_functional(operation):
             tensor, frame = _outputs(operation)[index], _Frame(operation, node, frame)
             continue
