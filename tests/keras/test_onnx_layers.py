@@ -64,13 +64,13 @@ def _node(op_type, attributes, num_dirs, rng, peepholes=False):
     )
 
 
-def _model(onnx, node):
+def _model(onnx, node, lengths=False):
     helper = onnx.helper
     arrays = {"W": node.W, "R": node.R, "B": node.B}
-    inputs = ["x", *arrays]
+    inputs = ["x", *arrays, "n" if lengths else ""]
     if node.P is not None:
         arrays["P"] = node.P
-        inputs += ["", "", "", "P"]
+        inputs += ["", "", "P"]
     arrays["joined"] = np.array([0, 0, -1])
     nodes = [
         helper.make_node(node.op_type, inputs, ["y"], **node.attributes),
@@ -82,8 +82,9 @@ def _model(onnx, node):
         for name in "xz"
     )
     weights = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    n = [helper.make_tensor_value_info("n", onnx.TensorProto.INT32, [None])] if lengths else []
     model = helper.make_model(
-        helper.make_graph(nodes, "one", [x], [z], weights),
+        helper.make_graph(nodes, "one", [x, *n], [z], weights),
         opset_imports=[helper.make_opsetid("", 17)],
         ir_version=8,
     )
@@ -111,6 +112,31 @@ def test_onnx_runtime(case, direction, rng, op_calls):
         np.testing.assert_allclose(got, want, rtol=0, atol=3e-6)
         assert all(path.path == "op" for path in explain(layer, print_fn=None))
     assert set(op_calls) == {"LayerRNN"}
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("case", ["gru reset before", "lstm", "linear rnn", "peepholes"])
+def test_zeros_beyond_the_lengths(case, direction, rng):
+    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    op_type, attributes = CASES[case]
+    num_dirs = 1 + (direction == "bidirectional")
+    node = _node(op_type, attributes, num_dirs, rng, peepholes=case == "peepholes")
+    node.attributes["direction"] = direction
+    model = _model(onnx, node, lengths=True)
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    x = rng.normal(size=(TIME, BATCH, INPUT)).astype(np.float32)
+    lengths = np.array([TIME, 2, 4], np.int32)
+    (want,) = session.run(None, {"x": x, "n": lengths})
+    (layer,) = from_onnx(model)
+    mask = np.arange(TIME) < lengths[:, None]
+    got = np.asarray(layer(x.transpose(1, 0, 2), mask=mask))
+    np.testing.assert_allclose(got, want, rtol=0, atol=3e-6)
+    (layer,) = from_onnx(model, return_sequences=False)
+    last = np.asarray(layer(x.transpose(1, 0, 2), mask=mask))[:, :UNITS]
+    steps = lengths - 1 if direction != "reverse" else np.zeros(BATCH, int)
+    np.testing.assert_allclose(last, want[np.arange(BATCH), steps, :UNITS], rtol=0, atol=3e-6)
 
 
 def test_functions_of_each_direction(rng):

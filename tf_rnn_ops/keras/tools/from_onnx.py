@@ -24,19 +24,20 @@ def from_onnx(
 ) -> list[keras.layers.Layer]:
     """Makes Keras layers of the LSTM, GRU and RNN nodes of an ONNX model.
 
-    The layers run on the ops of this package and give what the nodes give, batch first: [B, T, I] to
-    [B, T, D*H]. They may differ from each other in kind. Besides what params.from_onnx takes, which
-    makes the buffer of a CudnnRNN op, a GRU may have linear_before_reset=0, an LSTM peepholes, and the
-    activations may be Tanh, Sigmoid, Relu, Affine with alpha=1 and beta=0, and HardSigmoid with
-    beta=0.5 and alpha=0.2 (that of Keras 1 and 2) or 1/6 (of Keras 3).
+    The layers run on the ops of this package and compute the outputs of the nodes, batch first:
+    [B, T, I] to [B, T, D*H], with zeros in masked steps. They may differ from each other in kind. This
+    function converts all nodes that params.from_onnx converts, and more: a GRU may have
+    linear_before_reset=0, an LSTM peepholes, and the activations may be Tanh, Sigmoid, Relu, Affine with
+    alpha=1 and beta=0, and HardSigmoid with beta=0.5 and alpha=0.2 (that of Keras 1 and 2) or 1/6 (of
+    Keras 3).
 
     Args:
         source: A model, as onnx.load returns it; or params.OnnxNodes, or a single one.
         node: Name of the node of the model, or names. None for all recurrent nodes in the order of the
             graph. Initial states and lengths must be left out, 0 and T, or inputs of the graph, which
             are then arguments of each call.
-        **options: Arguments of every layer, such as return_state=True; not go_backwards, which follows
-            from the node.
+        **options: Arguments of every layer, such as return_state=True, except go_backwards, which the
+            node determines.
 
     Returns:
         A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN,
@@ -45,9 +46,9 @@ def from_onnx(
         the weights' type, and return sequences.
 
     Raises:
-        ValueError: A tensor has the wrong shape; a node does what no layer here does: other
-            activations, clip or input_forget; or a weight is computed from inputs, or an initial state
-            or lengths are another layer's or computed.
+        ValueError: A tensor has the wrong shape. A node has other activations, clip or input_forget,
+            which no layer here has. A weight is computed from inputs. An initial state or lengths are
+            computed, or are the output of another node.
 
     Example:
         >>> import numpy as np
@@ -74,6 +75,9 @@ def _layer(where, node, options):
     width = as_array(f"W of {where}", node.W, rank=3).shape[2]
     cells = _onnx_nodes.cells_of(where, node, num_dirs, width, units)
     arguments: dict[str, Any] = {"dtype": cells[0].w.dtype.name, "return_sequences": True}
+    if options.get("return_sequences", True):
+        # ONNX has zeros beyond the length of a sequence.
+        arguments["zero_output_for_mask"] = True
     reset_after = bool(_onnx_nodes.attribute(node, "linear_before_reset", 0))
     if node.op_type == "GRU":
         arguments["reset_after"] = reset_after
