@@ -6,6 +6,7 @@ import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import params
+from tf_rnn_ops.keras.layers.reversed import Reversed
 
 UNITS, STEPS, BATCH = 3, 5, 2
 K = keras.layers
@@ -247,6 +248,33 @@ def test_an_inner_model_called_with_a_dict(form):
     y = _gru()(x)
     with pytest.raises(ValueError, match="are no stack"):
         params.from_keras(keras.Model(x, inner({"a": y, "z": 2 * y})))
+
+
+class _Inside(K.Layer):
+    def __init__(self):
+        super().__init__()
+        self.inner = _gru()
+
+    def call(self, x):
+        return self.inner(x)
+
+
+OTHERS = {
+    "Reversed": lambda: Reversed(_gru(tf_rnn_ops.keras, go_backwards=True)),
+    "RNN": lambda: K.RNN(K.GRUCell(UNITS), return_sequences=True),
+    "Bidirectional": lambda: K.Bidirectional(K.RNN(K.GRUCell(UNITS), return_sequences=True)),
+    "_Inside": _Inside,
+    "TimeDistributed": lambda: K.TimeDistributed(keras.Sequential([K.Reshape((1, -1)), _gru()])),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_recurrent_layers_outside_of_the_stack(name):
+    layers = [_gru(), OTHERS[name]()]
+    model = keras.Sequential([_input(), *layers])
+    for source in (model, layers):
+        with pytest.raises(ValueError, match=f"The layer .* of class {name} is recurrent or has"):
+            params.from_keras(source)
 
 
 LISTS = {

@@ -53,8 +53,24 @@ def stack_of(thing, kinds):
         raise ValueError(f"There is no layer of class {', '.join(kinds)} in {what}.")
     for layer in found:
         _check_class(layer, kinds)
+    _check_others(items, kinds)
     _check_items(items, kinds, alone=len(found) == 1)
     return found
+
+
+def _check_others(items, kinds):
+    """Raises ValueError if a layer outside of the stack is recurrent, or has such a layer inside."""
+    for leaf in _leaves(items, kinds):
+        flatten = getattr(leaf, "_flatten_layers", list)
+        if _kind(leaf, kinds) is None and any(
+            _kind(one, kinds) or hasattr(one, "cell") or hasattr(one, "go_backwards")
+            for one in (leaf, *flatten())
+        ):
+            raise ValueError(
+                f"The layer {leaf.name!r} of class {type(leaf).__name__} is recurrent or has a recurrent "
+                f"layer inside, but a stack has layers of class {', '.join(kinds)} only, also in a "
+                "Bidirectional one. Give a list of the layers of the stack, without this one."
+            )
 
 
 def _check_items(items, kinds, alone):
