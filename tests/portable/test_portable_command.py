@@ -60,6 +60,17 @@ def test_names_of_nodes_mean_their_first_tensors(frozen, capsys):
     assert capsys.readouterr().out.count(": ok") == len(names)
 
 
+def test_a_tensor_with_two_names(frozen, capsys):
+    with np.load(frozen / "inputs.npz") as file:
+        arrays = dict(file)
+    name = sorted(arrays)[0]
+    assert name.endswith(":0")
+    np.savez(frozen / "twice.npz", **arrays, **{name.removesuffix(":0"): arrays[name]})
+    arguments = [frozen / "graph.pb", frozen / "new.pb", "--inputs", frozen / "twice.npz"]
+    assert command.main([*map(str, arguments), "--outputs", *graphs.OUTPUTS]) == 2
+    assert "inputs must name each tensor once" in capsys.readouterr().err
+
+
 def test_status_of_a_kept_node(tmp_path, rng, capsys):
     case = cases.rnn_case(RnnSpec("lstm", 2, 5, 3), 4, 3, rng, "float32")
     graph_def, _ = graphs.graph_of("CudnnRNNV3", case, dropout=0.5)

@@ -124,16 +124,11 @@ def _rewrite_file(portable, options, how, inputs):
     result, report = portable.rewrite_graph_def(graph_def, **how)
     with _target.whole(options.target) as unfinished:
         if options.outputs and not options.no_check:
-            feeds = {_tensor_name(name): array for name, array in (inputs or {}).items()}
-            outputs = [_tensor_name(name) for name in options.outputs]
-            report.compared = portable.check_graph_def(graph_def, result, feeds, outputs)
+            report.compared = portable.check_graph_def(
+                graph_def, result, inputs or {}, options.outputs
+            )
         _write(unfinished, result)
     return report
-
-
-def _tensor_name(name):
-    """The name of a tensor, of which that of a node means the first."""
-    return name if ":" in name else f"{name}:0"
 
 
 def _is_text(path):
