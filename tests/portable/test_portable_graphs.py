@@ -4,12 +4,14 @@ import graphs
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.framework import function_pb2
 
 import tf_rnn_ops
 from support import cases
 from support.reference.spec import RnnSpec
 from support.selection import all_but
 from tf_rnn_ops import portable
+from tf_rnn_ops.portable import _functions
 
 SPECS = (
     RnnSpec("lstm", 2, 5, 3, "bidirectional", num_proj=2),
@@ -142,3 +144,23 @@ def test_without_devices_no_soft_placement_is_needed(rng):
     cleared, _ = portable.rewrite_graph_def(graph_def, clear_devices=True)
     got = graphs.run(cleared, feeds, soft_placement=False)
     assert_close(got, expected(case), 1e-12)
+
+
+class _CountedSet(set):
+    """Counts how often it is searched."""
+
+    searches = 0
+
+    def __iter__(self):
+        self.searches += 1
+        return super().__iter__()
+
+
+def test_names_of_functions_are_free_and_found_at_once():
+    library = function_pb2.FunctionDefLibrary()
+    library.function.add().signature.name = "tf_rnn_ops_portable_lstm_2_part_0"
+    stand_ins = _functions.StandIns(library)
+    taken = stand_ins._taken = _CountedSet(stand_ins._taken)
+    names = [stand_ins._free_names("lstm", "main", [])["main"] for _ in range(20)]
+    assert names == [f"tf_rnn_ops_portable_lstm_{k}" for k in range(21) if k != 2]
+    assert taken.searches == 21

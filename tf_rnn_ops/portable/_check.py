@@ -49,7 +49,7 @@ def check_saved_model(
     graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
     found = []
     if [len(tags) for tags in graphs] == [1, 1]:
-        graphs = [[None], [None]]  # of one graph the tags may differ
+        graphs = [[None], [None]]  # a single graph may have other tags in each model
     else:
         found += _of_one_only([[", ".join(tags) for tags in one] for one in graphs])
     both = [tags for tags in graphs[0] if tags in graphs[1]]

@@ -1,5 +1,6 @@
 """Functions that stand in for a node."""
 
+import collections
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -36,6 +37,8 @@ class StandIns:
     def __init__(self, library):
         self.functions = []
         self._taken = {function.signature.name for function in library.function}
+        # By label the number of the next name.
+        self._numbers = collections.Counter()
         self._traced = {}
 
     def plain_forward(self, dtype, layout, shapes, time_major, is_training, num_outputs):
@@ -144,14 +147,13 @@ class StandIns:
         return StandIn(call.op, attrs)
 
     def _free_names(self, label, main, functions):
-        number = 0
-        while any(name.startswith(f"{_PREFIX}_{label}_{number}") for name in self._taken):
-            number += 1
-        base = f"{_PREFIX}_{label}_{number}"
+        base = f"{_PREFIX}_{label}_{self._numbers[label]}"
+        while any(name.startswith(base) for name in self._taken):
+            self._numbers[label] += 1
+            base = f"{_PREFIX}_{label}_{self._numbers[label]}"
+        self._numbers[label] += 1
         old = [f.signature.name for f in functions if f.signature.name != main]
-        names = {main: base, **{name: f"{base}_part_{k}" for k, name in enumerate(old)}}
-        self._taken.update(names.values())
-        return names
+        return {main: base, **{name: f"{base}_part_{k}" for k, name in enumerate(old)}}
 
 
 def _trace(function, specs):
