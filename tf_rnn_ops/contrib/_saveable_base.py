@@ -27,9 +27,9 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
 
         Args:
             names: Names of the tensors in the checkpoint.
-            name: Name of the object: a Saver takes the last object of a name. None for one that is
-                made from the names of the variable and of the first tensor, in a graph of
-                tf.compat.v1 from the tensor's alone.
+            name: Name of the object. A Saver saves only the last object of each name. None
+                joins the names of the variable and of the first tensor. In a graph of tf.compat.v1
+                it takes only the name of the tensor.
             variables: The variables; the tensors have the type and the device of the first.
         """
         self._variables = variables = as_variables(variables)
@@ -128,10 +128,10 @@ _variables_in: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 def _default_name(variable, tensor):
     """The name of a saveable whose first tensor has the name `tensor`.
 
-    A Saver takes the last of several objects of one name. In a graph of tf.compat.v1, saveables of the
-    same tensors have one name, as all saveables had in TensorFlow 1: a Saver of all variables works,
-    which saves the buffers as well. A Saver of saveables alone would leave a buffer out, hence the
-    warning. Elsewhere two such saveables have two names, and a Saver of both fails.
+    A Saver saves only the last of several objects with one name. In a graph of tf.compat.v1, saveables
+    with equal names of tensors get the same name, as in TensorFlow 1. A Saver of all variables still
+    saves every buffer, but a Saver of only these saveables leaves a buffer out, so this function warns.
+    Outside of such a graph the names differ, and a Saver of both saveables fails.
     """
     of = name_of_variable(variable)
     if not in_v1_graph():

@@ -37,9 +37,9 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             direction: As in the model.
             scope: What precedes each name in the checkpoint, a string or a variable scope. The
                 layers of TensorFlow 1 used their own scope, such as 'cudnn_lstm'.
-            name: Name of the object: a Saver takes the last object of a name. By default it is
-                made from the names of the variable and of the first tensor, in a graph of
-                tf.compat.v1 from the tensor's alone.
+            name: Name of the object. A Saver saves only the last object of each name. The default
+                joins the names of the variable and of the first tensor. In a graph of tf.compat.v1
+                it has only the name of the tensor.
 
         Raises:
             ValueError: An argument is wrong.
