@@ -130,6 +130,13 @@ def test_two_dropouts_in_one_gap(counts):
     assert dropouts == 2 and all(getattr(layer, "dropout", 0) == 0 for layer in copy.layers)
 
 
+def test_a_dropout_between_bidirectional_layers():
+    both = [keras.layers.GRU(UNITS, return_sequences=k == 0) for k in range(2)]
+    both = [keras.layers.Bidirectional(layer) for layer in both]
+    copy = convert(chain([both[0], keras.layers.Dropout(0.5), both[1]]), to="stack")
+    assert kinds(copy) == ["Masking", "CudnnGRU"] and copy.layers[-1].dropout == 0.5
+
+
 def test_a_sequential_model(x, rng):
     model = keras.Sequential(
         [

@@ -108,7 +108,7 @@ class _Finder:
             return False
         if any(self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1 for layer in layers):
             return False
-        if any(given(one, "training") is not given(first, "training") for one in between):
+        if any(_training(one) is not _training(first) for one in between):
             return False
         same = all(given(first, name) is given(after, name) for name in ("mask", "training"))
         return same and fits(first.operation, after.operation)
@@ -128,3 +128,9 @@ def _next_recurrent(graph, node):
         if type(layer) is not keras.layers.Dropout or layer.noise_shape is not None:
             return None, []
         between.append(node)
+
+
+def _training(node):
+    """The argument of a call; its default is False for some layers and None for others."""
+    value = given(node, "training")
+    return None if value is False else value
