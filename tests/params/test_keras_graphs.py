@@ -439,3 +439,11 @@ def test_a_stack_with_a_call_of_its_own():
 def test_a_stack_that_is_not_built():
     with pytest.raises(ValueError, match="The stack 'new' has no weights yet"):
         params.from_keras(tf_rnn_ops.keras.CudnnGRU(UNITS, name="new"))
+
+
+@pytest.mark.parametrize("wrap", [lambda layer: layer, K.Bidirectional], ids=["one", "both"])
+def test_a_layer_that_is_not_built(wrap):
+    layer = wrap(_gru())
+    for source in (layer, [layer, _model(_gru())]):
+        with pytest.raises(ValueError, match=f"{layer.name!r} of class .* is not built"):
+            params.from_keras(source)

@@ -198,6 +198,7 @@ def keras_stack(thing):
         ValueError: A layer computes something else, or the layers are of different kinds.
     """
     layers = stack_of(thing, _RECURRENT)
+    _check_built(layers)
     ones = [one for layer in layers for one in _directions(layer)]
     modes = [_mode(one) for one in ones]
     _one_of_each(ones, modes)
@@ -211,9 +212,20 @@ def cudnn_stack(thing):
         ValueError: The layers are of different kinds, or not as the op is.
     """
     layers = stack_of(thing, _CUDNN)
+    _check_built(layers)
     ones = [one for layer in layers for one in _directions(layer)]
     _one_of_each(ones, [_kind(one, _CUDNN) for one in ones])
     return [layer.get_weights() for layer in layers]
+
+
+def _check_built(layers):
+    """Raises ValueError if a layer has no weights."""
+    for layer in layers:
+        if not getattr(layer, "built", True):
+            raise ValueError(
+                f"The layer {layer.name!r} of class {type(layer).__name__} is not built, so it has no "
+                "weights yet: build it, or call it once."
+            )
 
 
 def _directions(layer):
