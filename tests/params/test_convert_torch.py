@@ -227,6 +227,19 @@ def test_modules_with_code_of_their_own():
     assert params.from_torch(Renamed(3, 4)).layout.rnn_mode == "lstm"
 
 
+def test_a_module_of_torch_compile():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.GRU(3, 4)
+    compiled = torch.compile(module)
+    outer = torch.nn.ModuleDict({"rnn": compiled})
+    for source, prefix in ((compiled, ""), (outer, "rnn.")):
+        match = f"was made by torch.compile.* or prefix='{prefix}_orig_mod.'"
+        with pytest.raises(ValueError, match=match):
+            params.from_torch(source, prefix=prefix)
+        got = params.from_torch(source, prefix=f"{prefix}_orig_mod.")
+        np.testing.assert_array_equal(got.params, params.from_torch(module).params)
+
+
 def test_a_mode_that_is_not_that_of_the_module():
     torch = pytest.importorskip("torch")
     module = torch.nn.RNN(3, 4, nonlinearity="relu")

@@ -163,6 +163,11 @@ def _mode_of_module(module, prefix, rnn_mode):
     for name in prefix.split(".")[:-1]:
         module = getattr(module, name, None)
     where = f"The module {type(module).__name__}" + (f" at {prefix!r}" if prefix else "")
+    if hasattr(module, "_orig_mod"):
+        raise ValueError(
+            f"{where} was made by torch.compile, so the names of its tensors begin with '_orig_mod.': give "
+            f"the original module, or prefix={prefix + '_orig_mod.'!r}."
+        )
     # A module that only has an RNN inside has no such weights, which _select() says.
     if hasattr(module, "weight_ih_l0"):
         name = own_method(module, ("__call__", "forward"), TORCH)
