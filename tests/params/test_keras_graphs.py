@@ -136,9 +136,7 @@ MASKS = {
     "the second only": lambda x, m, first, second: second(first(x), mask=m),
     "the first only": lambda x, m, first, second: _without_mask(second, first(x, mask=m)),
     "two": lambda x, m, first, second: second(first(x, mask=m), mask=keras.ops.logical_not(m)),
-    "that of x after another": lambda x, m, first, second: second(
-        first(K.Masking()(x), None, m)
-    ),
+    "that of x after another": lambda x, m, first, second: second(first(K.Masking()(x), None, m)),
 }
 
 

@@ -359,5 +359,7 @@ def test_rows_of_states_are_in_the_order_of_the_layers(rows, converted):
     if converted:
         assert params.from_onnx(model).layout.num_layers == len(rows)
     else:
-        with pytest.raises(ValueError, match="initial_h of .* must follow that of .* in the input 'h'"):
+        with pytest.raises(
+            ValueError, match="initial_h of .* must follow that of .* in the input 'h'"
+        ):
             params.from_onnx(model)

@@ -49,7 +49,7 @@ def recurrent_nodes(model, names, stack):
 
 
 def _inlined(model):
-    """The model without functions of its own, of which onnx makes their nodes."""
+    """The model with the nodes of its own functions in place of their calls, which onnx inlines."""
     if not getattr(model, "functions", None):
         return model
     try:

@@ -291,7 +291,11 @@ class Tracer:
         here = Traced(stop=f"{name_of(node)} ({node.op_type})")
         constant = self._fixed.issuperset(node.output)
         plain = node.domain in DOMAINS and not _has_graphs(node)
-        if not plain or not (constant or node.op_type in (*_MOVES, *_SIZES)) or self._is_random(node):
+        if (
+            not plain
+            or not (constant or node.op_type in (*_MOVES, *_SIZES))
+            or self._is_random(node)
+        ):
             return here
         if node.op_type == "Constant" and node.attribute[0].name == "value":
             return _constant(array_of(node.attribute[0].t))

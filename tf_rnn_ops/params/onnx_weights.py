@@ -50,11 +50,11 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
 
     Raises:
         TypeError: `source` is neither a model nor OnnxNodes.
-        ValueError: A tensor has the wrong shape, or a node does what the op does not do: a GRU with
-            linear_before_reset=0, other activations and peepholes, of which
-            tf_rnn_ops.keras.from_onnx makes Keras layers, as of the direction 'reverse'; clip or
-            input_forget. Or the nodes of a model are no stack, a weight is computed from inputs, or
-            an initial state or lengths are another layer's or computed.
+        ValueError: A tensor has the wrong shape. A node has clip, input_forget, peepholes, other
+            activations, the direction 'reverse' or, in a GRU, linear_before_reset=0, which the op does
+            not have; tf_rnn_ops.keras.from_onnx converts such nodes except those with clip or
+            input_forget. The nodes of a model are not a stack. A weight is computed from inputs. An
+            initial state or lengths are computed, or are the output of another node.
 
     Example:
         >>> import numpy as np
