@@ -100,8 +100,10 @@ def test_a_sequence_given_by_name(dirs):
     y = first(sequences=x)
     model = keras.Model([x, *h], second(sequences=y, initial_state=h))
     assert params.from_keras(model).layout.num_layers == 2
-    model = keras.Model([x, *h], second(initial_state=h, sequences=2 * y))
-    with pytest.raises(ValueError, match="but the output of .* are no stack"):
+    model = keras.Model([x, *h], second(initial_state=h, sequences=y * 2))
+    with pytest.raises(
+        ValueError, match="but the output of .* of class Multiply, so they are no stack"
+    ):
         params.from_keras(model)
 
 

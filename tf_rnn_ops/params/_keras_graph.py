@@ -236,8 +236,9 @@ def _origin(tensor, frame, is_link):
         inputs = _inputs(node)
         if not inputs:
             return _Origin(Fed(CALLER, f"the input {operation.name!r} of the model"), mask)
-        training = _is_training(node, frame)
-        if training or not is_transparent(operation):
+        transparent = is_transparent(operation)
+        training = transparent and _is_training(node, frame)
+        if training or not transparent:
             what = f"the output of {operation.name!r} of class {type(operation).__name__}"
             what += " with training=True" if training else ""
             return _Origin(Fed(OTHER, what), mask)
