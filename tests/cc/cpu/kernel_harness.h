@@ -188,8 +188,8 @@ class LinearRun : public Run<LinearValues> {
   LinearRecurrenceProblem problem_;
 };
 
-// The numbers of the line that Describe gives with seed=SEED (tests/robustness/problem/README.md), in the
-// problem's dtype; of a size at which the functions neither saturate nor vanish.
+// The numbers of the line that Describe gives with seed=SEED (tests/robustness/problem/README.md),
+// in the problem's dtype; of a size at which the functions neither saturate nor vanish.
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed);
 // Between time-major and batch-major; `time_major` is the present layout of the values.
 RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values);

@@ -1,6 +1,6 @@
-// Checks the problems of tests/robustness/problem/README.md on the kernels alone: for every instruction set of
-// this machine, values against the scalar reference, and the same bits for every number of threads,
-// on a repetition, in the other layout, in inference and with packed weights.
+// Checks the problems of tests/robustness/problem/README.md on the kernels alone: for every
+// instruction set of this machine, values against the scalar reference, and the same bits for every
+// number of threads, on a repetition, in the other layout, in inference and with packed weights.
 //
 //   problems_test FILE | LINE...
 //
