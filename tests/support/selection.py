@@ -52,11 +52,8 @@ def _each_value(items):
 
 
 def _values(callspec):
-    """(parameter, value) of a case; a value that cannot be compared is its place in the list."""
-    return {
-        (name, value if isinstance(value, (str, int, tuple)) else (callspec.indices[name],))
-        for name, value in callspec.params.items()
-    }
+    """(parameter, value) of a case; values of any type are told apart by what they print."""
+    return {(name, repr(value)) for name, value in callspec.params.items()}
 
 
 def select(config, items):
