@@ -25,7 +25,6 @@ PIECES = "tests/cc/cpu/piece_checks.cc"
 # What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
 GPU_FOLDER = "cc/gpu"
-PTX = ("kernels.ptx", "kernels_ptx.h", "rnn_ops::gpu::elementwise", "kKernelsPtx")
 STOCK_FOLDER = "cc/tf/stock"
 PYTHON_TESTS = [
     *(
@@ -87,11 +86,8 @@ class Coverage:
 
     def _embedded_ptx(self):
         """The C++ source that Bazel's rule rnn_embedded_text makes of the PTX."""
-        folder, (text, header, namespace, variable) = f"{GPU_FOLDER}/elementwise", PTX
-        script = ROOT / "build_defs/embed_text.sh"
-        files = [ROOT / folder / text, f"{folder}/{header}"]
         source = self.plain.folder / "kernels_ptx.cc"
-        text = native_build.run([script, *files, namespace, variable])
+        text = native_build.run([ROOT / "build_defs/embed_ptx.sh"])
         if not source.exists() or source.read_text() != text:
             source.write_text(text)
         return source
