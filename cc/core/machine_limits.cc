@@ -28,7 +28,7 @@ bool HasWord(const std::string& list, const std::string& word) {
   return false;
 }
 
-// A field of mountinfo, in which a space is \040 and other odd characters are octal likewise.
+// A field of mountinfo without its octal escapes, such as \040 for a space.
 std::string Unescaped(const std::string& field) {
   std::string text;
   for (size_t k = 0; k < field.size(); ++k) {

@@ -26,7 +26,7 @@ class StandIn(NamedTuple):
 
 
 class StandIns:
-    """Makes stand-ins, one for each node, with names that are free in a library.
+    """Makes replacements, one for each node, with names that are free in a library.
 
     WHY nodes that are alike do not share one: LiteRT cannot convert a loop that is called twice.
 
