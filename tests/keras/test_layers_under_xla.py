@@ -75,6 +75,7 @@ def test_the_last_of_steps_that_are_chosen_at_run_time(rng):
 
 
 @pytest.mark.each_value
+@pytest.mark.each_value
 @pytest.mark.parametrize("sequences", [False, True])
 @pytest.mark.parametrize("zero", [False, True])
 @pytest.mark.parametrize("how", ["forwards", "backwards", "both"])
