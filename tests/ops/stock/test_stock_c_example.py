@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -21,13 +22,18 @@ LENGTH = 3
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def programs(tmp_path_factory):
 
     def build(folder):
-        command = [EXAMPLE / "build.sh", folder / "run_saved_model", sys.executable]
+        command = [EXAMPLE / "build.sh", folder, sys.executable]
         subprocess.run(command, check=True, env=subproc.environment())
 
-    return folder_of_all_workers(tmp_path_factory, "serving_c", build) / "run_saved_model"
+    return folder_of_all_workers(tmp_path_factory, "serving_c", build)
+
+
+@pytest.fixture
+def program(programs):
+    return programs / "run_saved_model"
 
 
 def write(folder, *args):
@@ -91,4 +97,22 @@ def test_without_the_kernels_the_program_says_what_is_missing(program, tmp_path)
     write(tmp_path / "model")
     done = run(program, tf_rnn_ops.get_lib(), tmp_path / "model")
     assert done.returncode == 1
+    assert "CudnnRNNV3" in done.stderr
+
+
+def test_requests_in_batches(programs, tmp_path):
+    write(tmp_path / "model", "--ours")
+    command = [programs / "serve_batched", tf_rnn_ops.get_lib(), tmp_path / "model", "5", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # The program compares each output with that of a call of its own.
+    assert float(re.search(r"largest difference +(\S+)", done.stdout)[1]) < 1e-5
+
+
+def test_a_failing_batch_fails_its_requests(programs, tmp_path):
+    write(tmp_path / "model")  # TensorFlow's ops, which have no kernel for a CPU here
+    command = [programs / "serve_batched", tf_rnn_ops.get_lib(), tmp_path / "model", "5", "20"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("serve_batched: ")
     assert "CudnnRNNV3" in done.stderr
