@@ -9,7 +9,7 @@ import time
 
 
 class ClusterError(RuntimeError):
-    """A worker failed or took too long."""
+    """A task failed or took too long."""
 
 
 def free_addresses(count):
@@ -25,31 +25,35 @@ def free_addresses(count):
 
 
 class Cluster:
-    """Runs one command per worker, each with a TF_CONFIG of its own; a context manager.
+    """Runs one command per task, each with a TF_CONFIG of its own; a context manager.
 
     Leaving the block ends every process that still runs, and its children.
+
+    Attributes:
+        addresses: By job: the address of each of its tasks.
     """
 
-    def __init__(self, commands, timeout_s):
+    def __init__(self, jobs, timeout_s):
         """Describes the cluster.
 
         Args:
-            commands: A list of arguments for each worker.
-            timeout_s: How long the workers may take together, from entering the block on.
+            jobs: By job, such as 'worker' or 'ps': a list of commands, one for each task. A command
+                is a list of arguments.
+            timeout_s: How long the tasks may take together, from entering the block on.
         """
-        self._commands = commands
+        self._tasks = [(job, k) for job, commands in jobs.items() for k in range(len(commands))]
+        self._jobs = jobs
         self._timeout_s = timeout_s
         self._processes = []
 
     def __enter__(self):
         self._deadline = time.monotonic() + self._timeout_s
-        addresses = free_addresses(len(self._commands))
+        free = iter(free_addresses(len(self._tasks)))
+        self.addresses = {job: [next(free) for _ in self._jobs[job]] for job in self._jobs}
         try:
-            for index, command in enumerate(self._commands):
-                config = {
-                    "cluster": {"worker": addresses},
-                    "task": {"type": "worker", "index": index},
-                }
+            for job, index in self._tasks:
+                command = self._jobs[job][index]
+                config = {"cluster": self.addresses, "task": {"type": job, "index": index}}
                 environment = {**os.environ, "TF_CONFIG": json.dumps(config)}
                 self._processes.append(
                     subprocess.Popen(command, env=environment, start_new_session=True)
@@ -63,7 +67,7 @@ class Cluster:
         self._end_all()
 
     def wait(self):
-        """Waits until all workers have succeeded.
+        """Waits until all tasks have succeeded.
 
         Raises:
             ClusterError: One failed, or the time is over. The others wait for it in vain, so they
@@ -74,14 +78,14 @@ class Cluster:
             failed = [k for k, state in enumerate(states) if state not in (None, 0)]
             if failed:
                 self._end_all()
-                k = failed[0]
-                raise ClusterError(f"Worker {k} ended with exit status {states[k]}.")
+                job, k = self._tasks[failed[0]]
+                raise ClusterError(f"{job} {k} ended with exit status {states[failed[0]]}.")
             if None not in states:
                 return
             if time.monotonic() > self._deadline:
-                late = [k for k, state in enumerate(states) if state is None]
+                late = [f"{job} {k}" for (job, k), s in zip(self._tasks, states) if s is None]
                 self._end_all()
-                raise ClusterError(f"After {self._timeout_s} s these workers still ran: {late}.")
+                raise ClusterError(f"After {self._timeout_s} s still running: {', '.join(late)}.")
             time.sleep(0.05)
 
     def _end_all(self):

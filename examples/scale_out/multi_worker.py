@@ -20,7 +20,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / f"worker_{k}.npz" for k in range(WORKERS)]
         commands = [_command(file, timeout) for file in files]
-        with Cluster(commands, timeout) as cluster:
+        with Cluster({"worker": commands}, timeout) as cluster:
             # Meanwhile, what they are compared with.
             alone = sequence_sums.fit(sequence_sums.make_model())
             cluster.wait()

@@ -25,7 +25,7 @@ def _assert_gone(processes):
 def test_every_worker_gets_its_own_task(tmp_path):
     code = "import os, sys; open(sys.argv[1], 'w').write(os.environ['TF_CONFIG'])"
     files = [tmp_path / str(k) for k in range(3)]
-    with cluster.Cluster([[*_python(code), str(file)] for file in files], 60) as three:
+    with cluster.Cluster({"worker": [[*_python(code), str(file)] for file in files]}, 60) as three:
         three.wait()
     configs = [json.loads(file.read_text()) for file in files]
     assert [config["task"] for config in configs] == [
@@ -38,22 +38,22 @@ def test_every_worker_gets_its_own_task(tmp_path):
 
 
 def test_a_failure_ends_the_others_at_once():
-    with cluster.Cluster([_python(SLEEP), _python("raise SystemExit(3)")], 300) as two:
-        with pytest.raises(cluster.ClusterError, match="Worker 1 ended with exit status 3"):
+    with cluster.Cluster({"worker": [_python(SLEEP), _python("raise SystemExit(3)")]}, 300) as two:
+        with pytest.raises(cluster.ClusterError, match="worker 1 ended with exit status 3"):
             two.wait()
         _assert_gone(two._processes)
 
 
 def test_a_timeout_ends_all():
-    with cluster.Cluster([_python(SLEEP), _python("")], 2) as two:
-        with pytest.raises(cluster.ClusterError, match=r"After 2 s these workers still ran: \[0\]"):
+    with cluster.Cluster({"worker": [_python(SLEEP), _python("")]}, 2) as two:
+        with pytest.raises(cluster.ClusterError, match=r"After 2 s still running: worker 0\."):
             two.wait()
         _assert_gone(two._processes)
 
 
 def test_leaving_the_block_ends_all():
     with pytest.raises(KeyboardInterrupt):
-        with cluster.Cluster([_python(SLEEP)] * 2, 300) as two:
+        with cluster.Cluster({"worker": [_python(SLEEP)] * 2}, 300) as two:
             raise KeyboardInterrupt
     _assert_gone(two._processes)
 
@@ -66,7 +66,7 @@ def test_the_children_of_a_worker_end_too(tmp_path):
         f"import os; pipe = open({str(fifo)!r}, 'w'); os.fork(); "
         "print('up', file=pipe, flush=True); "
     )
-    with cluster.Cluster([_python(code + SLEEP)], 300):
+    with cluster.Cluster({"worker": [_python(code + SLEEP)]}, 300):
         pipe = open(fifo)
         assert [pipe.readline(), pipe.readline()] == ["up\n", "up\n"]
     with pipe:
@@ -74,7 +74,7 @@ def test_the_children_of_a_worker_end_too(tmp_path):
 
 
 def test_a_command_that_does_not_start(tmp_path):
-    two = cluster.Cluster([_python(SLEEP), [str(tmp_path / "missing")]], 300)
+    two = cluster.Cluster({"worker": [_python(SLEEP), [str(tmp_path / "missing")]]}, 300)
     with pytest.raises(FileNotFoundError):
         two.__enter__()
     _assert_gone(two._processes)

@@ -54,6 +54,18 @@ def test_multi_worker_mirrored_strategy():
     _check_comparisons(text, count=2)
 
 
+@pytest.mark.thorough
+def test_parameter_servers():
+    _check_comparisons(_run("parameter_server.py", "--timeout", "200", timeout=230), count=1)
+
+
+@pytest.mark.thorough
+def test_data_service():
+    text = _run("data_service.py", "--timeout", "200", timeout=230)
+    assert float(re.match(r"largest difference of the features: (\S+)\n", text)[1]) < 1e-6
+    _check_comparisons(text, count=1)
+
+
 def _half_of_the_rows(model):
     half = sequence_sums.dataset().shard(2, 0).batch(sequence_sums.GLOBAL_BATCH // 2)
     return sequence_sums.fit(model, half)
