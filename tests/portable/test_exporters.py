@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.framework import kernels
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops import portable
@@ -149,6 +150,24 @@ def test_what_converters_need(exported):
                 assert np.all(tf.make_ndarray(sizes.attr["value"].tensor) > 0)
                 found += 1
     assert found > 0
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["cells", "stacks", "words"])
+def test_a_stock_server_has_all_ops(name, exported):
+    """TensorFlow's registry has a kernel for CPUs of each op; none is one of ours or of cuDNN's."""
+    graph_def = _graph_of(exported(name)[0])
+    functions = {function.signature.name for function in graph_def.library.function}
+    ops = graphs.ops_in(graph_def) - functions
+    assert {"MatMul", "StatelessWhile"} <= ops
+
+    def has_kernel(op):
+        registered = kernels.get_registered_kernels_for_op(op).kernel
+        return any(kernel.device_type in ("CPU", "DEFAULT") for kernel in registered)
+
+    assert {op for op in ops if not has_kernel(op)} == set()
+    assert not any(op.startswith(("TfRnnOps>", "CudnnRNN", "BlockLSTM")) for op in ops)
+    assert not has_kernel("NoSuchOp")
 
 
 @pytest.mark.parametrize("name", MODELS)
