@@ -1,4 +1,4 @@
-"""What layouts, lengths and odd sizes cost, ours beside ours: the table of docs/performance.md.
+"""What layouts, lengths and odd sizes cost, ours beside ours: the table of docs/history/performance.md.
 
     python -m benchmarks.shape_costs [--threads N] [--output FILE]
 

@@ -251,7 +251,7 @@ def main():
     parser.add_argument("--device", default="GPU:0")
     parser.add_argument("--seconds", type=float, help="for all steps; default: no limit")
     parser.add_argument(
-        "--report", type=pathlib.Path, default=ROOT / "docs" / "gpu-verification.md"
+        "--report", type=pathlib.Path, default=ROOT / "docs" / "history" / "gpu-h100.md"
     )
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "test_gpu")
     parser.add_argument("--only", nargs="*", help="names of steps; default: all")

@@ -1,4 +1,4 @@
-"""Writes the parts of docs/gpu-verification.md that runs on a GPU make."""
+"""Writes the parts of docs/history/gpu-h100.md that runs on a GPU make."""
 
 import os
 

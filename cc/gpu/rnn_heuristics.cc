@@ -19,7 +19,7 @@ bool FitsPersistStatic(const DeviceTraits& gpu) {
 }
 
 // Note [Persistent rows]: figures of tests/gpu/core/run.py --only sweep on an H100 (cuDNN 9.19,
-// 2026-11-22, T = 50, I = H); docs/gpu-verification.md has them. Other GPUs are not measured. A
+// 2026-11-22, T = 50, I = H); docs/history/gpu-h100.md has them. Other GPUs are not measured. A
 // step of STANDARD takes 14 to 24 us whatever the size, since it is bound by launches. One of
 // PERSIST_STATIC in float32 takes 0.7 us for each row; in float16, on tensor cores, 1.5 to 10 us up
 // to 128 rows.

@@ -72,7 +72,7 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const T* p, int64_t n) {
 
 // What multiplies pairs on this CPU. AVX512_BF16 and AMX are not part of the level, so this is to
 // be asked before anything of pairs runs. A CPU with AMX runs the instruction on pairs so slowly
-// that float32 is faster than it (docs/performance.md, "16 cores").
+// that float32 is faster than it (docs/history/performance.md, "16 cores").
 enum class PairUnit { kNone, kVector, kAmx };
 
 #if defined(RNN_OPS_ISA_AVX512)

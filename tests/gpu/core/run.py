@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The GPU core on a GPU with PyTorch alone: no TensorFlow, one command, one deadline.
 
-    python3 tests/gpu/core/run.py [--seconds 240] [--report docs/gpu-verification.md]
+    python3 tests/gpu/core/run.py [--seconds 240] [--report docs/history/gpu-h100.md]
 
 Builds the core where --library is not there yet. Runs the sections in their order, the most telling
 first: `stack` and `block` compare every configuration with float64, `matrix`, `block-times` and

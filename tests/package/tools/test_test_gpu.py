@@ -247,6 +247,6 @@ def test_pip_s_cusolver_is_put_on_the_path(tmp_path, monkeypatch):
 
 
 def test_the_page_has_the_marks_of_both_parts():
-    page = (ROOT / "docs" / "gpu-verification.md").read_text()
+    page = (ROOT / "docs" / "history" / "gpu-h100.md").read_text()
     for part in ("core", tool.PART):
         assert page.count(f"<!-- begin {part} -->") == page.count(f"<!-- end {part} -->") == 1
