@@ -1,98 +1,194 @@
-"""Draws measurements: how many times as long as tf_rnn_ops the others take."""
+"""Draws measurements: how many times as fast as others tf_rnn_ops is.
+
+`python -m benchmarks.plots` draws the figures of the documents from the JSON files beside them.
+"""
+
+import json
+import pathlib
 
 from benchmarks import report
 
-# What TensorFlow brings: (series, its forms, of which the faster is drawn, what replaces it here).
+IMAGES = pathlib.Path(__file__).resolve().parents[1] / "docs" / "images"
+# What TensorFlow brings: (series, its forms, of which the faster counts, what replaces it here).
 _REPLACED = (
     ("Keras", ("Keras", "Keras jit"), "tf_rnn_ops Keras"),
     ("TensorFlow", ("TF BlockLSTMV2",), "tf_rnn_ops BlockLSTM"),
 )
-_COLORS = {"fastest other library": "#1b6ca8", "Keras": "#d1603d", "TensorFlow": "#7a7a7a"}
+_OTHERS = "the fastest other library"
+_COLORS = {"inference": "#1b6ca8", "training": "#c2522b"}
+_CELLS = {"lstm": "LSTM", "gru": "GRU", "tanh": "SimpleRNN"}
 
 
-def bars(row):
-    """Chooses what to draw of a row.
-
-    Args:
-        row: A row of the results, of which tf_rnn_ops has a time.
+def ratios(row):
+    """How many times as fast as others tf_rnn_ops is in a row of the results.
 
     Returns:
-        A list of (series, name of the library, its time over that of its counterpart in tf_rnn_ops),
-        at most three.
+        {series: the time of the other over that of its counterpart in tf_rnn_ops}.
     """
     times = report.medians(row)
     _, ours = report.own(row)
-    replaced = {name for _, names, _ in _REPLACED for name in names}
-    others = {n: t for n, t in times.items() if n not in (*replaced, *report.OURS)}
-    chosen = []
-    if others:
-        name = min(others, key=others.get)
-        chosen.append(("fastest other library", name, others[name] / ours))
+    found = {}
     for series, names, counterpart in _REPLACED:
-        there = {n: times[n] for n in names if n in times}
+        there = [times.pop(name) for name in names if name in times]
         if there:
-            name = min(there, key=there.get)
-            chosen.append((series, name, there[name] / times.get(counterpart, ours)))
-    return chosen
+            found[series] = min(there) / times.get(counterpart, ours)
+    others = [time for name, time in times.items() if name not in report.OURS]
+    if others:
+        found[_OTHERS] = min(others) / ours
+    return found
+
+
+def words(problem):
+    """The shape of a problem, such as 'batch 1, 100 steps, 256 units'."""
+    layers = problem.get("L", 1) * problem.get("D", 1)
+    more = f", {layers} layers" if layers > 1 else ""
+    steps = f"{problem['T']} step{'s' if problem['T'] > 1 else ''}"
+    return f"batch {problem['B']}, {steps}, {problem['H']} units{more}"
 
 
 def draw(results, folder):
-    """Writes one SVG and one PNG for each mode and number of threads.
+    """Writes one SVG for each series and number of threads.
 
     Args:
         results: What benchmarks.run writes.
         folder: Where to put the files, a pathlib.Path.
     """
-    groups = {}
+    charts = {}
     for row in results["rows"]:
-        if report.own(row)[0] and bars(row):
-            groups.setdefault((row["mode"], row["threads"]), []).append(row)
-    for (mode, threads), rows in groups.items():
-        _draw_group(rows, mode, threads, folder)
+        if report.own(row)[0]:
+            for series, ratio in ratios(row).items():
+                chart = charts.setdefault((series, row["threads"]), {})
+                problem = row["problem"]
+                name = f"{_CELLS.get(problem['cell'], problem['cell'])}, {words(problem)}"
+                chart.setdefault(name, []).append((row["mode"], ratio))
+    for (series, threads), chart in charts.items():
+        name = series.split()[-1].lower()
+        title = f"Speed-up over {series}: {results['machine']['cpu']}, {threads} threads"
+        _draw_speedups(chart, title, folder / f"speedup_{name}_{threads}.svg")
 
 
-def _draw_group(rows, mode, threads, folder):
+def _pyplot():
     import matplotlib
 
     matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "tf_rnn_ops"  # the same file for the same results
+    # The same file for the same results, with letters as text.
+    matplotlib.rcParams.update({"svg.hashsalt": "tf_rnn_ops", "svg.fonttype": "none"})
     import matplotlib.pyplot as plt
-    from matplotlib import ticker
 
-    height = 0.26
-    heights = [len(bars(row)) * height + 0.3 for row in rows]
-    figure, axis = plt.subplots(figsize=(8.5, sum(heights) * 0.75 + 1.2))
-    top, places, named = 0.0, [], set()
-    for row, space in zip(rows, heights, strict=True):
-        drawn = bars(row)
-        for i, (series, name, ratio) in enumerate(drawn):
-            at = top + (i + 0.5) * height
-            label = None if series in named else series
-            named.add(series)
-            axis.barh(at, ratio - 1, height * 0.9, 1, color=_COLORS[series], label=label)
-            text = f" {name} {ratio:.2f} " if ratio < 10 else f" {name} {ratio:.0f} "
-            axis.text(max(ratio, 1), at, text, va="center", fontsize=8)
-        places.append(top + len(drawn) * height / 2)
-        top += space
+    return plt
+
+
+def _save(figure, path):
+    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
+    _pyplot().close(figure)
+    lines = (line.rstrip() for line in path.read_text().splitlines())
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _draw_speedups(chart, title, path):
+    """Bars of {name of a group: [(mode, ratio)]}."""
+    figure, axis = _pyplot().subplots(figsize=(8.5, 0.62 * len(chart) + 0.9))
+    for place, bars in enumerate(chart.values()):
+        for k, (mode, ratio) in enumerate(bars):
+            at = place + (k - (len(bars) - 1) / 2) * 0.36
+            axis.barh(at, ratio, 0.33, color=_COLORS[mode])
+            text = f" {mode} {ratio:.1f} x" if ratio < 9.95 else f" {mode} {ratio:.0f} x"
+            axis.text(ratio, at, text, va="center", fontsize=9, color=_COLORS[mode])
     axis.axvline(1, color="black", linewidth=1)
-    axis.set_xscale("log")
-    largest = max(ratio for row in rows for _, _, ratio in bars(row))
-    least = min(ratio for row in rows for _, _, ratio in bars(row))
-    axis.set_xlim(min(0.9, least * 0.95), largest * 2.4)
-    axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-    axis.xaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
-    axis.xaxis.set_minor_locator(ticker.NullLocator())
-    axis.set_yticks(places, [row["name"] for row in rows])
-    axis.set_ylim(top, -0.15)
-    axis.set_xlabel(
-        "time of the library / time of tf_rnn_ops    (right of 1: tf_rnn_ops is faster)"
-    )
-    axis.set_title(f"{mode}, {threads} thread{'s' if threads > 1 else ''}", loc="left")
-    axis.legend(fontsize=8, frameon=False, loc="lower right")
+    axis.set_yticks(range(len(chart)), list(chart))
+    axis.invert_yaxis()
+    largest = max(ratio for bars in chart.values() for _, ratio in bars)
+    axis.set_xlim(0, largest * 1.25)
+    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.set_xlabel("times as fast (at the line: equally fast)")
+    axis.set_title(title, loc="left", fontsize=11)
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(axis="y", length=0)
-    figure.tight_layout()
-    for kind in ("svg", "png"):
-        metadata = {"Date": None} if kind == "svg" else None
-        figure.savefig(folder / f"{mode}_{threads}.{kind}", dpi=120, metadata=metadata)
-    plt.close(figure)
+    _save(figure, path)
+
+
+def draw_short_calls(results, path):
+    """A heat map for each number of units: ONNX Runtime's time over that of a SavedModel of ours."""
+    grids = {}
+    for row in results["rows"]:
+        problem, times = row["problem"], report.medians(row)
+        if problem["cell"] == "lstm":
+            ratio = times["ONNX Runtime"] / times["tf_rnn_ops SavedModel"]
+            grids.setdefault(problem["H"], {})[problem["T"], problem["B"]] = ratio
+    figure, axes = _pyplot().subplots(1, len(grids), figsize=(9, 2.9), sharey=True)
+    for axis, (units, grid) in zip(axes, grids.items(), strict=True):
+        steps, batches = (sorted({key[k] for key in grid}) for k in (0, 1))
+        table = [[grid[t, b] for b in batches] for t in steps]
+        axis.imshow(table, cmap="RdYlBu", vmin=0.5, vmax=1.5, aspect="auto")
+        for i, line in enumerate(table):
+            for k, ratio in enumerate(line):
+                axis.text(k, i, f"{ratio:.2f}", ha="center", va="center", fontsize=9)
+        axis.set_xticks(range(len(batches)), [f"batch {b}" for b in batches], fontsize=8)
+        axis.set_yticks(range(len(steps)), [f"{t} steps" if t > 1 else "1 step" for t in steps])
+        axis.set_title(f"{units} units", fontsize=10)
+        axis.tick_params(length=0)
+    cpu, threads = results["machine"]["cpu"], results["rows"][0]["threads"]
+    figure.suptitle(
+        f"LSTM in a SavedModel, times as fast as ONNX Runtime: {cpu}, {threads} threads",
+        x=0.06,
+        y=1.06,
+        ha="left",
+        fontsize=11,
+    )
+    _save(figure, path)
+
+
+def draw_threads(results, path):
+    """Lines of the speed-up over one thread, for each mode and shape."""
+    lines = {}
+    for row in results["rows"]:
+        (seconds,) = report.medians(row).values()
+        shape = lines.setdefault(row["mode"], {}).setdefault(words(row["problem"]), {})
+        shape[row["threads"]] = seconds
+    figure, axes = _pyplot().subplots(1, len(lines), figsize=(11, 3.8), sharey=True)
+    for axis, (mode, shapes) in zip(axes, lines.items(), strict=True):
+        ends = []
+        for name, times in shapes.items():
+            threads = sorted(times)
+            speedups = [times[1] / times[n] for n in threads]
+            (line,) = axis.plot(threads, speedups, marker="o", markersize=3)
+            ends.append((speedups[-1], threads[-1], name, line.get_color()))
+        _label_ends(axis, sorted(ends))
+        axis.set_xscale("log", base=2)
+        axis.set_xticks(threads, threads)
+        axis.set_title(mode, loc="left", fontsize=10)
+        axis.set_xlabel("threads")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("times as fast as one thread")
+    title = f"LSTM, kernels without TensorFlow: {results['machine']['cpu']}"
+    figure.suptitle(title, x=0.07, ha="left", fontsize=11)
+    figure.subplots_adjust(wspace=0.75)
+    _save(figure, path)
+
+
+def _label_ends(axis, ends, apart=0.75):
+    """Names lines at their right ends, at least `apart` from each other."""
+    at = 0.0
+    for speedup, threads, name, color in ends:
+        at = max(speedup, at + apart)
+        axis.text(1.15 * threads, at, name, color=color, fontsize=8, va="center")
+
+
+def main():
+    """Draws the figures of the documents."""
+
+    def read(name):
+        return json.loads((IMAGES / name).read_text())
+
+    keras = read("speedup_keras.json")
+    chart = {}
+    for row in keras["rows"]:
+        chart.setdefault(words(row["problem"]), []).append((row["mode"], ratios(row)["Keras"]))
+    title = f"LSTM layer, speed-up over Keras: {keras['machine']['cpu']}, 2 threads, float32"
+    _draw_speedups(chart, title, IMAGES / "speedup_keras.svg")
+    draw_short_calls(read("short_calls.json"), IMAGES / "short_calls.svg")
+    draw_threads(read("threads.json"), IMAGES / "threads.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ from support import subproc
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MIGRATION = sorted((ROOT / "docs").glob("migration*.md"))
 README = ROOT / "README.md"
+ALL = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page):
@@ -39,6 +40,13 @@ def run(code, page, folder, epilogue=""):
 
 
 def links(page):
-    """Returns the relative targets of the links of a page."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", page.read_text())
-    return [t.split("#")[0] for t in targets if not re.match(r"[a-z]+:|#", t)]
+    """Returns the relative targets of the links and images of a page, such as 'keras.md#stacks'."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [t for t in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", t)]
+
+
+def anchors(page):
+    """Returns the names that links give the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -101,10 +101,25 @@ def test_every_migration_page_is_run_and_listed(page):
     assert f'"{page.name}"' in (ROOT / named).read_text()
 
 
-@pytest.mark.parametrize("page", [pages.README, *pages.MIGRATION], ids=lambda page: page.name)
+def _missing(page):
+    """The links of a page that lead to no file or to no heading."""
+    for link in pages.links(page):
+        file, _, anchor = link.partition("#")
+        target = page.parent / file if file else page
+        if not target.exists() or (anchor and anchor not in pages.anchors(target)):
+            yield link
+
+
+@pytest.mark.parametrize("page", pages.ALL, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links(page):
-    missing = [t for t in pages.links(page) if not (page.parent / t).exists()]
-    assert not missing
+    assert list(_missing(page)) == []
+
+
+def test_a_wrong_link_is_found(tmp_path):
+    (tmp_path / "a.md").write_text("# A `B`, c\n")
+    page = tmp_path / "page.md"
+    page.write_text("[1](a.md#a-b-c) [2](a.md#d) ![3](b.svg) [4](https://x.org) [5](#e)\n# E\n")
+    assert list(_missing(page)) == ["a.md#d", "b.svg"]
 
 
 def _api_table():
