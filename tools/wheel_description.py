@@ -104,7 +104,7 @@ def minor(tensorflow: str) -> str:
 
 
 def wheel(at_hand: str | None, environment=os.environ) -> Wheel:
-    """The wheel that the variables of the environment ask for (docs/environment.md).
+    """The wheel that the variables of the environment ask for (docs/building.md).
 
     Args:
         at_hand: The version of the TensorFlow that is built for without such variables; None: not

@@ -92,7 +92,7 @@ def test_pip_may_take_the_tensorflows_that_have_a_library_and_no_other(metadata,
 
 
 def test_size(wheel):
-    """docs/compatibility.md says how large the wheels are; an index and its users want less than 10 MB."""
+    """An index and its users want less than 10 MB."""
     assert wheel.stat().st_size < 10_000_000
 
 
