@@ -34,7 +34,7 @@ def _mix(z):
 
 
 def _key(seed):
-    """The key of Philox, as docs/design.md describes it; no call is counted."""
+    """The key of Philox, as docs/design/dropout.md describes it; no call is counted."""
     key = 0
     for number in (*seed, 0):
         key = _mix(((key ^ (number % 2**64)) + 0x9E3779B97F4A7C15) % 2**64)

@@ -62,7 +62,7 @@ def unknown_shapes(s):
 
 
 def under_xla(s):
-    """Compiled by XLA: the same bits, where packed weights are not packed, as docs/design.md says."""
+    """Compiled by XLA: the same bits, where packed weights are not packed, as docs/design/xla.md says."""
 
     def call(op, tensors, attrs):
         compiled = _function(op, tensors, attrs, lambda t: t.shape, jit_compile=True)
