@@ -1,4 +1,4 @@
-"""Runs the code of the pages that no other test runs, and checks links and the table of the API."""
+"""Runs the code of pages, and checks links and the table of the API."""
 
 import importlib
 import inspect
@@ -125,7 +125,7 @@ def test_a_wrong_link_is_found(tmp_path):
 def _api_table():
     """{module: the names in its row}."""
     row = r"^\| `(tf_rnn_ops[.\w]*)` \| (.*) \|$"
-    rows = re.findall(row, pages.README.read_text(), re.MULTILINE)
+    rows = re.findall(row, (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
     return {module: re.findall(r"`([A-Za-z_]\w*)`", what) for module, what in rows}
 
 
@@ -149,3 +149,18 @@ def test_the_api_table_lacks_no_function_and_no_layer(module):
         or (inspect.isclass(thing) and issubclass(thing, keras.layers.Layer))
     }
     assert wanted and wanted - {*_api_table()[module]} == set()
+
+
+def test_the_index_names_every_page_once():
+    docs = ROOT / "docs"
+    named = [link for link in pages.links(docs / "README.md") if not link.startswith("../")]
+    subjects = {page.name for page in docs.glob("*.md")} - {"README.md"}
+    subjects -= {page.name for page in pages.MIGRATION} - {"migration.md"}
+    assert sorted(named) == sorted(subjects | {"history/README.md"})
+
+
+def test_the_citation_has_the_version():
+    version = re.search(
+        r'^VERSION = "(.*)"', (ROOT / "tf_rnn_ops/native/versions.py").read_text(), re.M
+    )
+    assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text()
