@@ -8,17 +8,19 @@ def for_index(text, repository):
 
     Args:
         text: The page.
-        repository: The address under which the files are, with a slash at its end; None if there is
-            no public one, and links become their text.
+        repository: The address under which the files are, with a slash at its end. If it is None,
+            links become their text, and images disappear.
 
     Returns:
         The page with absolute links alone.
     """
 
     def absolute(match):
-        label, target = match.groups()
+        image, label, target = match.groups()
         if re.match(r"[a-z]+:|#", target):
             return match.group(0)
-        return label if repository is None else f"[{label}]({repository}{target})"
+        if repository is None:
+            return "" if image else label
+        return f"{image}[{label}]({repository}{target})"
 
-    return re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", absolute, text)
+    return re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", absolute, text)

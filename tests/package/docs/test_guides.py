@@ -1,8 +1,12 @@
-"""The guides run from top to bottom, and print what they say that they print."""
+"""The guides and the README run from top to bottom, and print what they say that they print."""
+
+import importlib.util
 
 import outputs
 import pages
 import pytest
+
+from support import subproc
 
 GUIDES = (
     "docs/getting-started.md",
@@ -12,21 +16,47 @@ GUIDES = (
     "docs/forecasting.md",
     "docs/raw-ops.md",
 )
+# The model of README.md's user.
+GPU_MODEL = """
+import tensorflow as tf
+
+@tf.function(input_signature=[tf.TensorSpec([5, 2, 3])])
+def serve(x):
+    states = tf.zeros([1, 2, 4])
+    return tf.raw_ops.CudnnRNNV3(
+        input=x, input_h=states, input_c=states, params=tf.zeros([144]), sequence_lengths=[5, 5])[0]
+
+tf.saved_model.save(tf.Module(), "trained_on_a_gpu", signatures=serve)
+"""
 
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_the_blocks_run_and_print_what_the_page_shows(name, tmp_path):
-    page = pages.ROOT / name
-    _, shown = outputs.found(page)
-    printed = outputs.printed(page, tmp_path)
-    assert printed
-    for said, text in zip(printed, shown, strict=True):
-        assert outputs.skeleton(said) == outputs.skeleton(text or "")
+    outputs.check(pages.ROOT / name, tmp_path)
+
+
+def test_the_readme(tmp_path):
+    made = subproc.run(["-c", GPU_MODEL], tmp_path)
+    assert made.returncode == 0, made.stderr
+    has_torch = importlib.util.find_spec("torch") is not None
+    outputs.check(pages.README, tmp_path, skip=None if has_torch else "import torch")
+
+
+def test_the_first_block_of_the_readme_prints_a_speed():
+    _, shown = outputs.found(pages.README)
+    assert "training step" in shown[0] and " x  " in shown[0]
+    assert len(pages.README.read_text().splitlines()) <= 120
 
 
 def test_another_output_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\nprint('a 1.5')\n```\n\n```text\nb 2.5\n```\n")
-    (said,) = outputs.printed(page, tmp_path)
-    assert outputs.skeleton(said) == ["a 0"]
-    assert outputs.skeleton(outputs.found(page)[1][0]) == ["b 0"]
+    with pytest.raises(AssertionError):
+        outputs.check(page, tmp_path)
+
+
+def test_a_failing_command_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nfalse\n```\n")
+    with pytest.raises(AssertionError, match="CalledProcessError"):
+        outputs.check(page, tmp_path)

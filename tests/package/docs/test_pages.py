@@ -64,23 +64,6 @@ def test_block_lstm(tmp_path):
     pages.run(pages.blocks(page), page, tmp_path)
 
 
-def _needs_torch(block):
-    return "import torch" in block
-
-
-def test_readme(tmp_path):
-    found = [block for block in pages.blocks(pages.README) if not _needs_torch(block)]
-    assert len(found) >= 3
-    pages.run(found, pages.README, tmp_path)
-
-
-def test_readme_with_torch(tmp_path):
-    pytest.importorskip("torch")
-    found = [block for block in pages.blocks(pages.README) if _needs_torch(block)]
-    assert found
-    pages.run(found, pages.README, tmp_path)
-
-
 def test_a_page_with_an_error_fails(tmp_path):
     page = tmp_path / "wrong.md"
     page.write_text("one\n\n```python\nx = 1\n```\n\ntwo\n\n```python\nassert x == 2\n```\n")

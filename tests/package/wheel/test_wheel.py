@@ -139,9 +139,10 @@ def test_what_an_index_shows(metadata):
 @pytest.mark.parametrize("address", [None, "https://example.org/tree/"])
 def test_links_of_the_readme_for_an_index(address):
     for_index = runpy.run_path(str(ROOT / "tools" / "readme.py"))["for_index"]
-    text = "[a](docs/a.md#b) and [c](https://d.org/e) or [f](#g)"
+    text = "[a](docs/a.md#b)![h](i.svg) and [c](https://d.org/e) or [f](#g)"
     rest = " and [c](https://d.org/e) or [f](#g)"
-    want = "a" if address is None else "[a](https://example.org/tree/docs/a.md#b)"
+    tree = "https://example.org/tree"
+    want = "a" if address is None else f"[a]({tree}/docs/a.md#b)![h]({tree}/i.svg)"
     assert for_index(text, address) == want + rest
 
 
