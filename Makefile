@@ -52,7 +52,7 @@ help:
 	@echo "  make test     C++ tests, the wheel, the Python tests on the wheel"
 	@echo "  make test-all the same with every test and every combination (make test-rest: only those"
 	@echo "                that make test leaves out)"
-	@echo "  make format   ruff and clang-format;  make lint: ruff, mypy, clang-format, changing nothing"
+	@echo "  make format   ruff and clang-format;  make lint: ruff, mypy, clang-format, textlint, changing nothing"
 	@echo "  make develop  the shared objects next to the Python files, for PYTHONPATH=."
 	@echo "  make cc-test  the C++ tests alone;  make docs: the API reference, in build/docs/"
 	@echo "  make clean    remove what was built (not .venv)"
@@ -238,11 +238,18 @@ docs: develop
 	$(PY) -m pip install --quiet --upgrade --target build/pdoc pdoc
 	PYTHONPATH=.:build/pdoc $(PY) -m pdoc --docformat google --output-directory build/docs tf_rnn_ops
 
-lint: $(READY)
+TEXTLINT := .tools/prose/node_modules/.bin/textlint
+
+$(TEXTLINT): tools/setup_prose.sh
+	tools/setup_prose.sh
+	touch $@
+
+lint: $(READY) $(TEXTLINT)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check --quiet .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/clang-format --dry-run --Werror $(CC_FILES)
+	$(PY) tools/prose/lint.py
 
 format: $(READY)
 	$(VENV)/bin/ruff check --fix .

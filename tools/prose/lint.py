@@ -1,0 +1,91 @@
+"""Checks the prose of files: `python tools/prose/lint.py [FILE...]`, by default all that PROSE names.
+
+Pages of Markdown are checked as they are. Of Python and C++ sources the comments and docstrings are
+checked, in copies without the code. The rules are in rules.yml.
+"""
+
+import ast
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tokenize
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TEXTLINT = ROOT / ".tools" / "prose" / "node_modules" / ".bin" / "textlint"
+COPIES = ROOT / "build" / "prose"
+# For `git ls-files`. Records of the past and the texts of licences stay as they are.
+PROSE = ("*.md", ":!docs/history", ":!LICENSES", ":!docs/serving.md", ":!docs/export.md")
+
+
+def _python(text):
+    """The docstrings and comments of Python code: {line: text}."""
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            continue
+        if ast.get_docstring(node) is not None:
+            first = node.body[0].lineno
+            lines = text.splitlines()[first - 1 : node.body[0].end_lineno]
+            found.update(enumerate((line.replace('"""', "") for line in lines), first))
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            found[token.start[0]] = token.string.lstrip("#")
+    return found
+
+
+def _cpp(text):
+    """The comments of C++ code that have a line of their own: {line: text}."""
+    comment = re.compile(r"^\s*//+ ?(.*)$")
+    lines = enumerate(text.splitlines(), 1)
+    return {number: match[1] for number, line in lines if (match := comment.match(line))}
+
+
+COMMENTS = {".py": _python, ".cc": _cpp, ".h": _cpp}
+
+
+def copy(source, folder):
+    """Writes the comments of a source file to a page with the same line numbers, and returns it."""
+    text = source.read_text()
+    comments = COMMENTS[source.suffix](text)
+    lines = (comments.get(k + 1, "").strip() for k in range(len(text.splitlines())))
+    page = folder / f"{source.relative_to(ROOT)}.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n".join(lines) + "\n")
+    return page
+
+
+def lint(files):
+    """Prints a line for each place that breaks a rule, and returns their number."""
+    pages = {str(f if f.suffix == ".md" else copy(f, COPIES)): f for f in files}
+    command = [
+        TEXTLINT,
+        "--config",
+        ROOT / "tools" / "prose" / "textlintrc.json",
+        "--format",
+        "unix",
+    ]
+    command += ["--rules-base-directory", TEXTLINT.parents[1], *pages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(done.stdout + done.stderr)
+    found = re.findall(r"^(.*?):(\d+):\d+: (.*) \[Error/prh\]$", done.stdout, re.MULTILINE)
+    for page, line, message in found:
+        print(f"{os.path.relpath(pages[page], ROOT)}:{line}: {message}")
+    return len(found)
+
+
+def main():
+    names = sys.argv[1:]
+    if not names:
+        listed = ["git", "ls-files", "--", *PROSE]
+        names = subprocess.run(
+            listed, cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.split()
+    return min(1, lint([ROOT / pathlib.Path(name) for name in names]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
