@@ -54,9 +54,9 @@ def _load():
     loader.load_library(_LIBRARY)
     # Imports TensorFlow, whose absence load_library explains.
     from tf_rnn_ops.autodiff import second_gradients
-    from tf_rnn_ops.native import _tf_internals
+    from tf_rnn_ops.native.tf_internals import registries
 
-    _tf_internals.leave_out_of_check_numerics(
+    registries.leave_out_of_check_numerics(
         (op, 3)
         for op in ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3")  # the reserve space
     )

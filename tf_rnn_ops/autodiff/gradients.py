@@ -5,10 +5,10 @@ import contextlib
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.native import _tf_internals
+from tf_rnn_ops.native.tf_internals import registries
 
 # A reserve space is bytes: read as numbers, some are NaN or infinite, above all in 16-bit types.
-_tf_internals.leave_out_of_check_numerics(
+registries.leave_out_of_check_numerics(
     (f"TfRnnOps>{op}", 3) for op in ("CudnnRNNV3", "StatelessCudnnRNNV3", "LayerRNN")
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tf_rnn_ops.params import _keras_objects
-from tf_rnn_ops.params._cells import (
+from tf_rnn_ops.params.cells import (
     Cell,
     Converted,
     as_array,

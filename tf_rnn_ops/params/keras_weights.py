@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params import _keras_objects
-from tf_rnn_ops.params._cells import (
+from tf_rnn_ops.params.cells import (
     Cell,
     Converted,
     add_exactly,

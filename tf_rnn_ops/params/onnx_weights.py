@@ -5,7 +5,7 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params._cells import (
+from tf_rnn_ops.params.cells import (
     Converted,
     as_array,
     directions,
@@ -13,7 +13,8 @@ from tf_rnn_ops.params._cells import (
     reorder,
     to_cells,
 )
-from tf_rnn_ops.params._onnx_nodes import (
+from tf_rnn_ops.params.layout import Layout
+from tf_rnn_ops.params.onnx_nodes import (
     USUAL_ACTIVATIONS,
     OnnxNode,
     activations,
@@ -23,7 +24,6 @@ from tf_rnn_ops.params._onnx_nodes import (
     nodes_of,
     num_directions,
 )
-from tf_rnn_ops.params.layout import Layout
 
 # Which gate of the buffer each gate of ONNX is: ONNX has i, o, f, c and z, r, h.
 _TO_ONNX = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params._cells import (
+from tf_rnn_ops.params._classes import TORCH, own_method
+from tf_rnn_ops.params.cells import (
     Cell,
     Converted,
     as_array,
@@ -18,7 +19,6 @@ from tf_rnn_ops.params._cells import (
     not_a_source,
     to_cells,
 )
-from tf_rnn_ops.params._classes import TORCH, own_method
 from tf_rnn_ops.params.layout import Layout
 
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")

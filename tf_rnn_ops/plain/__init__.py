@@ -7,12 +7,12 @@ The loops over time are tf.while_loop: call them in a tf.function.
 """
 
 from tf_rnn_ops.plain._block_lstm import block_lstm, block_lstm_gates
-from tf_rnn_ops.plain._cells import GATES, reorder_gates
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult, cudnn_rnn
-from tf_rnn_ops.plain._dropout import dropout_masks
 from tf_rnn_ops.plain._layer_rnn import KERAS_GATES, layer_rnn
-from tf_rnn_ops.plain._recurrence import Loops, matmul
-from tf_rnn_ops.plain._sizes import (
+from tf_rnn_ops.plain.cells import GATES, reorder_gates
+from tf_rnn_ops.plain.dropout import dropout_masks
+from tf_rnn_ops.plain.recurrence import Loops, matmul
+from tf_rnn_ops.plain.sizes import (
     LAYER_ATTRS,
     Layer,
     UnknownSize,

@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._recurrence import (
+from tf_rnn_ops.plain.recurrence import (
     Step,
     clear_padding,
     matmul,

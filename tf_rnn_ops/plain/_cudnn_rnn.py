@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops.params import Layout
-from tf_rnn_ops.plain._cells import GATES, Cell, reorder_gates, run_cell
-from tf_rnn_ops.plain._recurrence import reverse_rows, wide_type
+from tf_rnn_ops.plain.cells import GATES, Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain.recurrence import reverse_rows, wide_type
 
 
 class CudnnRNNResult(NamedTuple):

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tf_rnn_ops.plain._cells import GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
-from tf_rnn_ops.plain._dropout import zoneout_mask
-from tf_rnn_ops.plain._recurrence import wide_type
+from tf_rnn_ops.plain.cells import GATES, Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain.dropout import zoneout_mask
+from tf_rnn_ops.plain.recurrence import wide_type
 
 # In Keras's order, with the names of GATES.
 KERAS_GATES = {

@@ -21,7 +21,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// tf_rnn_ops/plain/_dropout.py reads the magic and the key.
+// tf_rnn_ops/plain/dropout.py reads the magic and the key.
 struct ReserveHeader {
   uint64_t magic;
   uint32_t version;

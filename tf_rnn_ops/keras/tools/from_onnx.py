@@ -9,8 +9,8 @@ from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
 from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
-from tf_rnn_ops.params import _onnx_nodes
-from tf_rnn_ops.params._cells import add_exactly, as_array, check_shape, reorder
+from tf_rnn_ops.params import onnx_nodes
+from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
 
 # Which gate of a Cell each gate of Keras is: a Cell has i, f, c, o and r, z, h, Keras z, r, h.
 _ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -63,22 +63,22 @@ def from_onnx(
         raise ValueError(
             f"go_backwards follows from the nodes, but the options have it as {options['go_backwards']!r}."
         )
-    nodes = _onnx_nodes.nodes_of(source, node, stack=False)
+    nodes = onnx_nodes.nodes_of(source, node, stack=False)
     return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
 
 
 def _layer(where, node, options):
-    _onnx_nodes.check_function(where, node)
-    num_dirs = _onnx_nodes.num_directions(where, node)
-    reverse = _onnx_nodes.attribute(node, "direction", "forward") == "reverse"
+    onnx_nodes.check_function(where, node)
+    num_dirs = onnx_nodes.num_directions(where, node)
+    reverse = onnx_nodes.attribute(node, "direction", "forward") == "reverse"
     units = as_array(f"R of {where}", node.R, rank=3).shape[2]
     width = as_array(f"W of {where}", node.W, rank=3).shape[2]
-    cells = _onnx_nodes.cells_of(where, node, num_dirs, width, units)
+    cells = onnx_nodes.cells_of(where, node, num_dirs, width, units)
     arguments: dict[str, Any] = {"dtype": cells[0].w.dtype.name, "return_sequences": True}
     if options.get("return_sequences", True):
         # ONNX has zeros beyond the length of a sequence.
         arguments["zero_output_for_mask"] = True
-    reset_after = bool(_onnx_nodes.attribute(node, "linear_before_reset", 0))
+    reset_after = bool(onnx_nodes.attribute(node, "linear_before_reset", 0))
     if node.op_type == "GRU":
         arguments["reset_after"] = reset_after
     peepholes = _peepholes(where, node, num_dirs, units)
@@ -133,8 +133,8 @@ def _peepholes(where, node, num_dirs, units):
 
 def _functions(where, node, num_dirs):
     """For each direction the activations as arguments of a layer."""
-    names = _onnx_nodes.activations(where, node)
-    count = len(_onnx_nodes.USUAL_ACTIVATIONS[node.op_type])
+    names = onnx_nodes.activations(where, node)
+    count = len(onnx_nodes.USUAL_ACTIVATIONS[node.op_type])
     if len(names) != count * num_dirs:
         raise ValueError(
             f"activations of {where} must be {count} for each of {num_dirs} directions, but they are "
@@ -160,7 +160,7 @@ def _functions(where, node, num_dirs):
 
 def _numbers(where, node, name):
     """A list attribute of a node, as a list that may be changed."""
-    given = _onnx_nodes.attribute(node, name, [])
+    given = onnx_nodes.attribute(node, name, [])
     if isinstance(given, (list, tuple)) and all(
         isinstance(g, (int, float, np.number)) for g in given
     ):

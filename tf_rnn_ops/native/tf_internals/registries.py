@@ -1,4 +1,4 @@
-"""The one door to private names of TensorFlow. Each function says what it needs and since when."""
+"""What TensorFlow keeps in registries of its own."""
 
 from tensorflow.python.debug.lib import check_numerics_callback
 

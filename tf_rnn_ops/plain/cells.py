@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tf_rnn_ops.plain._recurrence import Step, clear_padding, matmul, run_steps
+from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
 
 # The order of the gates here: first those that have the recurrent activation.
 GATES = {

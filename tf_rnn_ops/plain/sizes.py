@@ -3,7 +3,7 @@
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from tf_rnn_ops.params import Layout
-from tf_rnn_ops.plain._cells import GATES
+from tf_rnn_ops.plain.cells import GATES
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
 # The inputs of LayerRNN for which a vector of no elements stands for none; lengths are another.
