@@ -13,9 +13,10 @@ So the cells of TensorFlow 1 and its layers read each other's checkpoints.
 import tensorflow as tf
 
 from tf_rnn_ops.contrib import _saveable_base
+from tf_rnn_ops.native.tf_internals import checkpoints
 
 
-class _Part(tf.__internal__.tracking.Trackable):
+class _Part(checkpoints.Part):
     """One tensor of a saveable under the key of a variable.
 
     Each is restored by itself, so it leaves the others as they are.
@@ -30,25 +31,27 @@ class _Part(tf.__internal__.tracking.Trackable):
         """That of the whole buffer; it does nothing once a part is restored."""
         return self._saveable.initializer
 
-    def _serialize_to_tensors(self):
+    def checkpoint_tensors(self):
+        """See checkpoints.Part."""
         return {"VARIABLE_VALUE": self._saveable.to_tensors()[self._index]}
 
-    def _restore_from_tensors(self, restored_tensors):
+    def restore_checkpoint(self, tensors):
+        """See checkpoints.Part."""
         if tf.executing_eagerly() or tf.inside_function():
-            return self._replace(restored_tensors)
+            return self._replace(tensors)
         # A session runs the parts at once: one would write back what another has just replaced.
-        with tf.control_dependencies([self._saveable.initializer, *restored_tensors.values()]):
+        with tf.control_dependencies([self._saveable.initializer, *tensors.values()]):
             mutex = tf.raw_ops.MutexV2(shared_name=f"{self._saveable.name}_mutex")
             lock = tf.raw_ops.MutexLock(mutex=mutex)
         with tf.control_dependencies([lock]):
-            replaced = self._replace(restored_tensors)
+            replaced = self._replace(tensors)
         with tf.control_dependencies([replaced]):
             return tf.raw_ops.ConsumeMutexLock(mutex_lock=lock)
 
-    def _replace(self, restored_tensors):
-        tensors = self._saveable.to_tensors()
-        tensors[self._index] = restored_tensors["VARIABLE_VALUE"]
-        return self._saveable.assign(tensors)
+    def _replace(self, tensors):
+        values = self._saveable.to_tensors()
+        values[self._index] = tensors["VARIABLE_VALUE"]
+        return self._saveable.assign(values)
 
 
 def children(saveable):
@@ -64,7 +67,7 @@ def children(saveable):
     count = len(saveable.tensor_names) // 2  # all kernels come first
     found = {}
     for k in range(count):
-        cell = tf.__internal__.tracking.AutoTrackable()
+        cell = tf.Module()
         cell.bias, cell.kernel = _Part(saveable, count + k), _Part(saveable, k)
         if count == 1:
             found |= {"kernel": cell.kernel, "bias": cell.bias}

@@ -7,9 +7,9 @@ a graph with one could not be imported.
 
 import tensorflow as tf
 from google.protobuf import struct_pb2
-from tensorflow.python.framework import ops  # there is no public name
 
 from tf_rnn_ops.contrib import _saveable_base, saveables
+from tf_rnn_ops.native.tf_internals import graphs
 
 _KEY = tf.compat.v1.GraphKeys.SAVEABLE_OBJECTS
 
@@ -20,18 +20,17 @@ def _to_proto(item, export_scope=None):
     if isinstance(item, _saveable_base.TransformedSaveable):
         return None  # consists of functions
     node = struct_pb2.Struct()
-    node.update({"node": ops.strip_name_scope(item.name, export_scope)})
+    node.update({"node": graphs.without_scope(item.name, export_scope)})
     return node
 
 
 def _from_proto(proto, import_scope=None):
     if "node" not in proto.fields:
         return saveables.CudnnOpaqueParamsSaveable.from_proto(proto, import_scope)
-    name = ops.prepend_name_scope(proto["node"], import_scope)
+    name = graphs.with_scope(proto["node"], import_scope)
     return tf.compat.v1.get_default_graph().as_graph_element(name)
 
 
 def register():
     """Tells TensorFlow, once in a process."""
-    if ops.get_to_proto_function(_KEY) is None:
-        ops.register_proto_function(_KEY, struct_pb2.Struct, _to_proto, _from_proto)
+    graphs.register_collection(_KEY, struct_pb2.Struct, _to_proto, _from_proto)

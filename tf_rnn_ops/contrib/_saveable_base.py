@@ -1,13 +1,11 @@
 """What the saveables share: named tensors computed from variables, and back."""
 
-import copy
 import warnings
 import weakref
 
 import tensorflow as tf
 
-# TensorFlow has no public name for the class, but Saver takes it, as it did in TensorFlow 1.
-from tensorflow.python.training.saving import saveable_object
+from tf_rnn_ops.native.tf_internals import checkpoints
 
 
 def as_variables(variables):
@@ -15,7 +13,7 @@ def as_variables(variables):
     return [v if isinstance(v, tf.Variable) else getattr(v, "value", v) for v in variables]
 
 
-class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracking.Trackable):
+class TransformedSaveable(checkpoints.Saveable):
     """Saves tensors computed from variables, and sets the variables from the tensors read.
 
     It goes into the var_list of a tf.compat.v1.train.Saver or into the collection
@@ -32,19 +30,13 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
                 it takes only the name of the tensor.
             variables: The variables; the tensors have the type and the device of the first.
         """
-        self._variables = variables = as_variables(variables)
+        variables = as_variables(variables)
         self._graph_tensors = self._graph_initializer = None
-        dtype, device = variables[0].dtype.base_dtype, variables[0].device
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
             raise ValueError(f"Two tensors would be saved under the same name {repeated[0]!r}.")
-        specs = [
-            saveable_object.SaveSpec(
-                lambda k=k: self._spec_tensor(k), "", tensor_name, dtype=dtype, device=device
-            )
-            for k, tensor_name in enumerate(names)
-        ]
-        super().__init__(None, specs, name or _default_name(variables[0], names[0]))
+        tensors = {n: lambda k=k: self._spec_tensor(k) for k, n in enumerate(names)}
+        super().__init__(name or _default_name(variables[0], names[0]), tensors, variables)
 
     @property
     def tensor_names(self):
@@ -58,12 +50,12 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
             return None
         if self._graph_initializer is None:
             with tf.init_scope():
-                self._graph_initializer = tf.group(*map(_initialize_once, self._variables))
+                self._graph_initializer = tf.group(*map(_initialize_once, self.variables))
         return self._graph_initializer
 
     def read_buffer(self):
         """The value of the first variable."""
-        variable = self._variables[0]
+        variable = self.variables[0]
         if not tf.inside_function() or not variable.shape.is_fully_defined():
             return variable.read_value()  # after what it waits for, also a reference variable
         # tf.saved_model.load runs the function that saves before the variable has its value.
@@ -91,23 +83,13 @@ class TransformedSaveable(saveable_object.SaveableObject, tf.__internal__.tracki
         del restored_shapes
         return self.assign(restored_tensors)
 
-    def _serialize_to_tensors(self):
+    def checkpoint_tensors(self):
+        """See checkpoints.Part."""
         return dict(zip(self._local_names(), self.to_tensors(), strict=True))
 
-    def _restore_from_tensors(self, restored_tensors):
-        return self.assign([restored_tensors[name] for name in self._local_names()])
-
-    def _export_to_saved_model_graph(self, object_map, tensor_map, options, **kwargs):
-        # In a SavedModel the copies of the variables are saved, not the variables.
-        resources = []
-        for variable in self._variables:
-            if variable not in object_map:
-                resources += variable._export_to_saved_model_graph(
-                    object_map=object_map, tensor_map=tensor_map, options=options, **kwargs
-                )
-        object_map[self] = copy.copy(self)
-        object_map[self]._variables = [object_map[variable] for variable in self._variables]
-        return resources
+    def restore_checkpoint(self, tensors):
+        """See checkpoints.Part."""
+        return self.assign([tensors[name] for name in self._local_names()])
 
     def _spec_tensor(self, k):
         if tf.executing_eagerly() or tf.inside_function():
@@ -133,7 +115,7 @@ def _default_name(variable, tensor):
     saves every buffer, but a Saver of only these saveables leaves a buffer out, so this function warns.
     Outside of such a graph the names differ, and a Saver of both saveables fails.
     """
-    of = name_of_variable(variable)
+    of = checkpoints.name_of_variable(variable)
     if not in_v1_graph():
         return f"{of}_saveable_of_{tensor}"
     name = f"saveable_of_{tensor}"
@@ -151,12 +133,6 @@ def in_v1_graph():
     """Whether the code around builds a graph of tf.compat.v1, also in a branch or function of it."""
     with tf.init_scope():
         return not tf.executing_eagerly()
-
-
-def name_of_variable(variable):
-    """A name that no other variable has; those of eager variables are not unique."""
-    # Reference variables have no identifier.
-    return getattr(variable, "_unique_id", None) or variable.op.name
 
 
 def _initialize_once(variable):

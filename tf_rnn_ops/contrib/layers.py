@@ -11,20 +11,18 @@ from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.contrib import _cell_parts, _saveable_base, saveables
 from tf_rnn_ops.contrib.models import check_configuration, check_dtype
+from tf_rnn_ops.native.tf_internals import checkpoints
 from tf_rnn_ops.params import Layout
 
-# What a checkpoint sees is not the attributes: see _trackable_children.
-_untracked = tf.__internal__.tracking.no_automatic_dependency_tracking
 
-
-class _CudnnRNN(tf.Module):
+class _CudnnRNN(checkpoints.Module):
     """What the four layers share; CudnnLSTM explains the arguments."""
 
     _rnn_mode: str  # set by the classes below, as the next two
     _base_name: str
     _saveable_cls: type
 
-    @_untracked
+    @checkpoints.untracked
     def __init__(
         self,
         num_layers,
@@ -57,11 +55,16 @@ class _CudnnRNN(tf.Module):
         if self._drops and tf.executing_eagerly():
             self.seed_generator = _seeds.generator(self._seed)
             self._seed_state = self.seed_generator.state.value
-        self._name = name or self._base_name
+        self._own_name = name or self._base_name
         self._scope = None
         self._layout = None
         self._saveable = None
         self._parts = {}
+
+    @property
+    def name(self):
+        """The scope of the tensors in a checkpoint."""
+        return self._own_name
 
     @property
     def num_layers(self):
@@ -171,9 +174,8 @@ class _CudnnRNN(tf.Module):
                 self._build_in_v1_graph(layout)
             else:
                 kernel = tf.Variable(self._initial_buffer(layout), name="opaque_kernel")
-                self._take_variable(kernel, layout, scope=self._name)
-        for name, child in self._parts.items():
-            self._handle_deferred_dependencies(name, child)
+                self._take_variable(kernel, layout, scope=self._own_name)
+        self.restore_deferred(self._parts)
 
     def __call__(
         self, inputs, initial_state=None, sequence_lengths=None, time_major=True, training=True
@@ -278,9 +280,9 @@ class _CudnnRNN(tf.Module):
     def _variable_scope(self):
         """The scope of the variable: in graphs of TensorFlow 1 with a number if it is taken."""
         if not _saveable_base.in_v1_graph():
-            return tf.name_scope(self._name)
+            return tf.name_scope(self._own_name)
         if self._scope is None:
-            with tf.compat.v1.variable_scope(None, default_name=self._name) as self._scope:
+            with tf.compat.v1.variable_scope(None, default_name=self._own_name) as self._scope:
                 pass
         return tf.compat.v1.variable_scope(self._scope, auxiliary_name_scope=False)
 
@@ -310,11 +312,11 @@ class _CudnnRNN(tf.Module):
     def _built_layout(self):
         if self._layout is None:
             raise ValueError(
-                f"The size of the input of {self._name!r} is not known before it is built."
+                f"The size of the input of {self._own_name!r} is not known before it is built."
             )
         return self._layout
 
-    @_untracked
+    @checkpoints.untracked
     def _take_variable(self, kernel, layout, scope):
         self.kernel = kernel
         self._layout = layout
@@ -326,7 +328,7 @@ class _CudnnRNN(tf.Module):
             input_mode=self._input_mode,
             direction=self._direction,
             scope=scope,
-            name=f"{_saveable_base.name_of_variable(kernel)}_saveable",
+            name=f"{checkpoints.name_of_variable(kernel)}_saveable",
         )
         # TensorFlow 1.15 had object-based checkpoints for the first kind alone.
         one_kernel = self._rnn_mode != "gru" and self.num_dirs == 1
@@ -334,13 +336,12 @@ class _CudnnRNN(tf.Module):
             _cell_parts.children(self._saveable) if one_kernel else {"saveable": self._saveable}
         )
 
-    def _trackable_children(self, save_type="checkpoint", **kwargs):
-        children = dict(super()._trackable_children(save_type, **kwargs))
-        if self._seed_state is not None:
-            children["seed_state"] = self._seed_state
-        if save_type == "checkpoint":
-            return {**children, **self._parts}  # see _cell_parts
-        return {**children, **({"opaque_kernel": self.kernel} if self.built else {})}
+    def dependencies(self, in_checkpoint):
+        """See checkpoints.Module; _cell_parts has those in a checkpoint."""
+        found = {} if self._seed_state is None else {"seed_state": self._seed_state}
+        if in_checkpoint:
+            return {**found, **self._parts}
+        return {**found, **({"opaque_kernel": self.kernel} if self.built else {})}
 
 
 def _v1_glorot_uniform(shape, dtype):

@@ -80,7 +80,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             )
         self._params_to_canonical = given["params_to_canonical"]
         self._canonical_to_params = given["canonical_to_params"]
-        self._variables = _saveable_base.as_variables(given["param_variables"])
+        self.variables = _saveable_base.as_variables(given["param_variables"])
         self._as_cells = has_model and (
             self._model.direction == "unidirectional" and self._model.rnn_mode in ("lstm", "gru")
         )
@@ -91,7 +91,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         names = self._cell_names() if self._as_cells else self._tensor_names(given["op_name"])
         scope = given.get("base_variable_scope")
         prefix = f"{scope}/" if scope else ""
-        super().__init__([prefix + n for n in names], given["name"], self._variables)
+        super().__init__([prefix + n for n in names], given["name"], self.variables)
 
     def to_tensors(self):
         return self._compute() if self._tensors is None else self._tensors
@@ -104,7 +104,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             weights, biases = tensors[: self._num_weights], tensors[self._num_weights :]
         params = self._canonical_to_params(weights, biases)
         return _saveable_base.assign_all(
-            self._variables, params if isinstance(params, tuple) else (params,)
+            self.variables, params if isinstance(params, tuple) else (params,)
         )
 
     def _compute(self):

@@ -3,11 +3,10 @@
 import tensorflow as tf
 from google.protobuf import json_format, struct_pb2
 
-# The functions with which TensorFlow writes collections into a MetaGraph have no public names.
 from tensorflow.core.framework import variable_pb2
-from tensorflow.python.framework import ops
 
 from tf_rnn_ops.contrib import _saveable_base, format_converters
+from tf_rnn_ops.native.tf_internals import graphs
 
 
 class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
@@ -72,7 +71,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             )
         ]
         params = self._converter.tf_canonical_to_opaque(tensors)
-        return _saveable_base.assign_all(self._variables, [params])
+        return _saveable_base.assign_all(self.variables, [params])
 
     def to_proto(self, export_scope=None):
         """Describes the object, as tf.compat.v1.Variable.to_proto does.
@@ -83,15 +82,15 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         Returns:
             A protocol buffer, or None if the variable is not in that scope.
         """
-        variable = self._variables[0].to_proto(export_scope)
+        variable = self.variables[0].to_proto(export_scope)
         if variable is None:
             return None
         proto = struct_pb2.Struct()
         proto.update(
             {
                 **self._converter.attributes,
-                "name": ops.strip_name_scope(self.name, export_scope),
-                "prefix": ops.strip_name_scope(self._prefix, export_scope),
+                "name": graphs.without_scope(self.name, export_scope),
+                "prefix": graphs.without_scope(self._prefix, export_scope),
                 "variable": json_format.MessageToDict(variable),
             }
         )
@@ -110,13 +109,12 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         """
         fields = json_format.MessageToDict(proto)
         variable_def = json_format.ParseDict(fields.pop("variable"), variable_pb2.VariableDef())
-        variables = tf.compat.v1.GraphKeys.GLOBAL_VARIABLES
         sizes = ("num_layers", "num_units", "input_size")  # a Struct has no integers
         return _CLASSES[fields.pop("rnn_mode")](
-            ops.get_from_proto_function(variables)(variable_def, import_scope=import_scope),
+            graphs.variable_from_proto(variable_def, import_scope),
             **{key: int(fields.pop(key)) for key in sizes},
-            scope=ops.prepend_name_scope(fields.pop("prefix"), import_scope).rstrip("/"),
-            name=ops.prepend_name_scope(fields.pop("name"), import_scope),
+            scope=graphs.with_scope(fields.pop("prefix"), import_scope).rstrip("/"),
+            name=graphs.with_scope(fields.pop("name"), import_scope),
             **fields,
         )
 

@@ -5,10 +5,10 @@ other work on single values are left out. Backward has twice the products of for
 graph does not know raises ValueError, and the profiler then counts nothing, as for TensorFlow's own ops.
 """
 
-import contextlib
+import functools
 import math
 
-from tensorflow.python.framework import ops
+from tf_rnn_ops.native.tf_internals import registries
 
 _GATES = {"lstm": 4, "gru": 3}
 _MATRICES = ("kernel", "recurrent_kernel", "projection")
@@ -31,23 +31,15 @@ def register():
         (_block, 1, ("BlockLSTM", "BlockLSTMV2", "TfRnnOps>BlockLSTMV2")),
         (_block, 2, ("BlockLSTMGrad", "BlockLSTMGradV2", "TfRnnOps>BlockLSTMGradV2")),
     ):
-        for name in names:
-            with contextlib.suppress(KeyError):  # registered already
-                ops.RegisterStatistics(name, "flops")(_statistics(count, times))
+        registries.register_flops(names, functools.partial(_flops, count, times))
 
 
-def _statistics(count, times):
-    def statistics(graph, node):
-        op = graph.get_operation_by_name(node.name)
-        names = [argument.name for argument in op.op_def.input_arg]
-        shapes = {name: tensor.shape for name, tensor in zip(names, op.inputs)}
-        steps = shapes["x"] if "x" in shapes else shapes["input"]
-        # [T, B, .] or [B, T, .]
-        return ops.OpStats(
-            "flops", 2 * times * _known(steps[0]) * _known(steps[1]) * count(op, shapes)
-        )
-
-    return statistics
+def _flops(count, times, op):
+    names = [argument.name for argument in op.op_def.input_arg]
+    shapes = {name: tensor.shape for name, tensor in zip(names, op.inputs)}
+    steps = shapes["x"] if "x" in shapes else shapes["input"]
+    # [T, B, .] or [B, T, .]
+    return 2 * times * _known(steps[0]) * _known(steps[1]) * count(op, shapes)
 
 
 def _layer(op, shapes):

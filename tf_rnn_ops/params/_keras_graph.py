@@ -16,6 +16,7 @@ from tf_rnn_ops.params._chain import (
     capital,
 )
 from tf_rnn_ops.params._classes import KERAS, own_method
+from tf_rnn_ops.params.keras_internals import call_of, has_history, is_symbolic, mask_of
 
 # Layers that return their input in inference.
 TRANSPARENT = ("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "InputLayer")
@@ -75,9 +76,9 @@ def links(model, is_link):
     seen = set()
     while waiting:
         tensor, frame = _outside(*waiting.pop())
-        if not hasattr(tensor, "_keras_history"):
+        if not has_history(tensor):
             continue
-        node, operation, index = _node(tensor)
+        node, operation, index = call_of(tensor)
         place = (id(node), id(frame.node) if frame else None)
         if not is_link(operation) and is_functional(operation):
             waiting.append((_outputs(operation)[index], _Frame(operation, node, frame)))
@@ -141,7 +142,7 @@ def _is_training(node, frame, place=1):
     """
     args, kwargs = _call(node)
     training = kwargs.get("training", args[place] if len(args) > place else None)
-    if _is_symbolic(training) or (training is not None and bool(training)):
+    if is_symbolic(training) or (training is not None and bool(training)):
         return True
     return frame is not None and _is_training(frame.node, frame.outer)
 
@@ -176,13 +177,8 @@ def _flat(value):
     return [] if value is None else [value]
 
 
-def _is_symbolic(tensor):
-    # A mask of Keras 2 has no history.
-    return any(cls.__name__ == "KerasTensor" for cls in type(tensor).__mro__)
-
-
 def _state(state, frame, is_link):
-    if not _is_symbolic(state) and not hasattr(state, "_keras_history"):
+    if not is_symbolic(state) and not has_history(state):
         if hasattr(state, "assign"):
             return Fed(OTHER, f"the variable {state.name!r}")
         return Fed(CONSTANT, "a constant") if np.any(np.asarray(state)) else Fed(NOTHING)
@@ -198,7 +194,7 @@ def _mask(mask, origin, frame):
             return Fed(CALLER, "the mask of the layer before it", FOLLOWS)
     if mask is None:
         return Fed(NOTHING)
-    if _is_symbolic(mask):
+    if is_symbolic(mask):
         tensor, _ = _outside(mask, frame)
         return Fed(CALLER, f"the mask {getattr(tensor, 'name', '')!r}", id(tensor))
     return Fed(NOTHING) if np.all(np.asarray(mask)) else Fed(CONSTANT, "a constant", id(mask))
@@ -217,14 +213,14 @@ def _origin(tensor, frame, is_link):
     mask = None
     while True:
         if mask is None:
-            mask = getattr(tensor, "_keras_mask", None)
+            mask = mask_of(tensor)
         outside = _outside(tensor, frame)
         if outside[0] is not tensor:
             tensor, frame = outside
             continue
-        if not hasattr(tensor, "_keras_history"):
+        if not has_history(tensor):
             return _Origin(Fed(OTHER, "a tensor that no layer made"), mask)
-        node, operation, index = _node(tensor)
+        node, operation, index = call_of(tensor)
         if is_link(operation):
             what = f"the output of {name_of(operation)}"
             if index:
@@ -263,7 +259,7 @@ def _pairs(frame):
     if not isinstance(given, dict):
         return list(zip(inputs, _inputs(frame.node)))
     own = getattr(frame.model, "input", None)  # a dict has keys of its own
-    named = own if isinstance(own, dict) else {_node(one)[1].name: one for one in inputs}
+    named = own if isinstance(own, dict) else {call_of(one)[1].name: one for one in inputs}
     return [(one, given[name]) for name, one in named.items() if name in given]
 
 
@@ -274,14 +270,11 @@ def _outputs(model):
     except Exception:  # of a Sequential model without inputs yet
         return []
     tensors = list(outputs) if isinstance(outputs, (list, tuple)) else []
-    return tensors if all(hasattr(tensor, "_keras_history") for tensor in tensors) else []
-
-
-def _node(tensor):
-    """The call that made a symbolic tensor, the called operation, and the number of the output."""
-    # Of Keras 3 and 2: operation or layer, node_index, tensor_index.
-    operation, node_index, index = tensor._keras_history
-    return operation._inbound_nodes[node_index], operation, index
+    if not all(is_symbolic(tensor) or has_history(tensor) for tensor in tensors):
+        return []
+    for tensor in tensors:
+        call_of(tensor)  # An error if this Keras keeps the calls elsewhere.
+    return tensors
 
 
 def _inputs(node):

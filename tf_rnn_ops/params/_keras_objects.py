@@ -3,6 +3,7 @@
 from tf_rnn_ops.params import _chain, _keras_graph
 from tf_rnn_ops.params._chain import CALLER, LAYER
 from tf_rnn_ops.params._classes import KERAS, maker, own_method
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _RECURRENT = ("LSTM", "GRU", "SimpleRNN")
 _CUDNN = ("CuDNNLSTM", "CuDNNGRU")
@@ -61,10 +62,9 @@ def stack_of(thing, kinds):
 def _check_others(items, kinds):
     """Raises ValueError if a layer outside of the stack is recurrent, or has such a layer inside."""
     for leaf in _leaves(items, kinds):
-        flatten = getattr(leaf, "_flatten_layers", list)
         if _kind(leaf, kinds) is None and any(
             _kind(one, kinds) or hasattr(one, "cell") or hasattr(one, "go_backwards")
-            for one in (leaf, *flatten())
+            for one in flatten_layers(leaf)
         ):
             raise ValueError(
                 f"The layer {leaf.name!r} of class {type(leaf).__name__} is recurrent or has a recurrent "

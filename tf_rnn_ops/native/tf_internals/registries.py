@@ -1,18 +1,58 @@
-"""What TensorFlow keeps in registries of its own."""
+"""What TensorFlow keeps about ops in registries of its own."""
 
-from tensorflow.python.debug.lib import check_numerics_callback
+import contextlib
+
+from tf_rnn_ops.native.tf_internals.lookup import need, want
+
+_OUTPUTS = "tensorflow.python.debug.lib.check_numerics_callback:IGNORE_OP_OUTPUTS"
+_STATISTICS = "tensorflow.python.framework.ops:RegisterStatistics"
+_OP_STATS = "tensorflow.python.framework.ops:OpStats"
+_OP_DEF = "tensorflow.python.framework.op_def_registry:get"
 
 
 def leave_out_of_check_numerics(outputs):
     """Makes tf.debugging.enable_check_numerics skip outputs of ops, in the whole process.
 
-    Needs IGNORE_OP_OUTPUTS of TensorFlow's check_numerics_callback (TensorFlow 2.2). Where it is
-    missing, nothing happens and the check reports these outputs.
+    Needs IGNORE_OP_OUTPUTS of check_numerics_callback. Without it this warns, and the check reports these outputs.
 
     Args:
         outputs: Pairs of the name of an op and the number of its output.
     """
-    known = getattr(check_numerics_callback, "IGNORE_OP_OUTPUTS", None)
+    known = want(
+        _OUTPUTS, "tf.debugging.enable_check_numerics may report the reserve space of an op"
+    )
     if known is not None:
+        from tensorflow.python.debug.lib import check_numerics_callback
+
         pairs = [(name.encode(), number) for name, number in outputs]
         check_numerics_callback.IGNORE_OP_OUTPUTS = (*known, *(p for p in pairs if p not in known))
+
+
+def register_flops(op_types, count):
+    """Tells TensorFlow's profiler how many operations ops take; calling it again changes nothing.
+
+    Needs RegisterStatistics and OpStats of framework.ops. Without them this warns, and the profiler counts nothing.
+
+    Args:
+        op_types: Names of ops.
+        count: A function from a tf.Operation to a number. It may raise ValueError.
+    """
+    loss = "TensorFlow's profiler does not count the operations of recurrent ops"
+    register, op_stats = want(_STATISTICS, loss), want(_OP_STATS, loss)
+    if register is None or op_stats is None:
+        return
+
+    def statistics(graph, node):
+        return op_stats("flops", count(graph.get_operation_by_name(node.name)))
+
+    for op_type in op_types:
+        with contextlib.suppress(KeyError):  # registered already
+            register(op_type, "flops")(statistics)
+
+
+def op_def(op_type):
+    """The OpDef of an op, or None if there is no such op.
+
+    Needs get() of framework.op_def_registry. Without it tf_rnn_ops.portable raises RuntimeError.
+    """
+    return need(_OP_DEF, "tf_rnn_ops.portable cannot read the definitions of ops")(op_type)

@@ -1,0 +1,70 @@
+"""Graphs and what they are saved as."""
+
+import tensorflow as tf
+
+from tf_rnn_ops.native.tf_internals.lookup import need, want
+
+_FUNCTIONS = "tensorflow.python.framework.function_def_to_graph:function_def_to_graph_def"
+_SAVED_MODEL = "tensorflow.python.saved_model.loader_impl:parse_saved_model"
+_OPS = "tensorflow.python.framework.ops:"
+_META_GRAPHS = "a tf_rnn_ops.contrib saveable cannot go into a MetaGraph"
+
+
+def graph_of_function(function_def):
+    """The body of a function as a graph.
+
+    Needs function_def_to_graph_def() of framework.function_def_to_graph. Without it tf_rnn_ops.portable raises
+    RuntimeError where shapes in functions are not recorded.
+
+    Returns:
+        A GraphDef, and {name of a tensor in the function: its name in the graph}.
+    """
+    return need(_FUNCTIONS, "tf_rnn_ops.portable cannot find shapes in functions")(function_def)
+
+
+def tags_of_graphs(folder):
+    """The tags of each graph of a SavedModel, which has several in TensorFlow 1.
+
+    Needs parse_saved_model() of saved_model.loader_impl. Without it check_saved_model raises RuntimeError.
+
+    Returns:
+        A list of tuples of strings.
+    """
+    parse = need(_SAVED_MODEL, "tf_rnn_ops.portable cannot compare SavedModels")
+    return [tuple(graph.meta_info_def.tags) for graph in parse(folder).meta_graphs]
+
+
+def without_scope(name, scope):
+    """A name in a graph without the scope that is exported.
+
+    Needs strip_name_scope() of framework.ops. Without it the export of a saveable raises RuntimeError.
+    """
+    return need(f"{_OPS}strip_name_scope", _META_GRAPHS)(name, scope)
+
+
+def with_scope(name, scope):
+    """A name in a graph with the scope into which it is imported.
+
+    Needs prepend_name_scope() of framework.ops. Without it the import of a saveable raises RuntimeError.
+    """
+    return need(f"{_OPS}prepend_name_scope", _META_GRAPHS)(name, scope)
+
+
+def variable_from_proto(proto, scope):
+    """The variable of a graph of tf.compat.v1 that a VariableDef describes.
+
+    Needs get_from_proto_function() of framework.ops. Without it the import of a saveable raises RuntimeError.
+    """
+    reader = need(f"{_OPS}get_from_proto_function", _META_GRAPHS)
+    return reader(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES)(proto, import_scope=scope)
+
+
+def register_collection(key, proto_type, to_proto, from_proto):
+    """Tells TensorFlow how a collection goes into a MetaGraph, unless it has been told.
+
+    Needs get_to_proto_function() and register_proto_function() of framework.ops. Without them this warns.
+    """
+    known = want(f"{_OPS}get_to_proto_function", _META_GRAPHS)
+    register = want(f"{_OPS}register_proto_function", _META_GRAPHS)
+    if known is not None and register is not None and known(key) is None:
+        register(key, proto_type, to_proto, from_proto)

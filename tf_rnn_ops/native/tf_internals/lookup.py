@@ -1,0 +1,75 @@
+"""Finds private names, and says in one sentence what is lost without one."""
+
+import functools
+import importlib
+import warnings
+
+import tensorflow as tf
+
+from tf_rnn_ops.native.versions import TENSORFLOW
+
+
+def find(name):
+    """A private name of TensorFlow.
+
+    Args:
+        name: A module and an attribute, such as 'tensorflow.python.eager.record:could_possibly_record'.
+
+    Returns:
+        What has the name, or None.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        return functools.reduce(getattr, attribute.split("."), importlib.import_module(module))
+    except (AttributeError, ImportError):
+        return None
+
+
+def missing(name, loss):
+    """The sentence on a name that is gone; `loss` says what does not work without it."""
+    return (
+        f"{loss}, because TensorFlow {tf.__version__} has no {name.replace(':', '.')}, which TensorFlow "
+        f"{TENSORFLOW[0]} to {TENSORFLOW[-1]} have."
+    )
+
+
+def need(name, loss):
+    """As find.
+
+    Raises:
+        RuntimeError: There is no such name.
+    """
+    found = find(name)
+    if found is None:
+        raise RuntimeError(missing(name, loss))
+    return found
+
+
+def want(name, loss):
+    """As find; warns if there is no such name."""
+    found = find(name)
+    if found is None:
+        warnings.warn(missing(name, loss), stacklevel=3)
+    return found
+
+
+def base_class(name, loss, methods=()):
+    """A class to derive from, whose private methods a subclass defines or calls.
+
+    Args:
+        name: As for find.
+        loss: As for missing.
+        methods: The names of the methods.
+
+    Returns:
+        The class. If it or a method is gone, a class whose constructor raises RuntimeError.
+    """
+    found = find(name)
+    gone = [name] if found is None else [f"{name}.{m}" for m in methods if not hasattr(found, m)]
+    if not gone:
+        return found
+
+    def fail(cls, *args, **kwargs):
+        raise RuntimeError(missing(gone[0], loss))
+
+    return type("Missing", (), {"__new__": fail})

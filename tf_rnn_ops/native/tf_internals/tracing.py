@@ -1,0 +1,78 @@
+"""What is being recorded, traced or compiled."""
+
+import functools
+
+import tensorflow as tf
+
+from tf_rnn_ops.native.tf_internals.lookup import want
+
+_RECORD = "tensorflow.python.eager.record:could_possibly_record"
+_IN_XLA = "tensorflow.python.ops.control_flow_util:GraphOrParentsInXlaContext"
+_TRACES = "tensorflow.python.eager.forwardprop:_TRACE_COUNT"
+
+
+@functools.cache
+def _could_possibly_record():
+    return want(_RECORD, "eager calls of stacks with use_bias=False take longer")
+
+
+def may_record():
+    """Whether a derivative of the ops that run now may be wanted.
+
+    Needs could_possibly_record() of eager.record. Without it this warns once, and the answer is yes.
+    """
+    if not tf.executing_eagerly():
+        return True
+    could = _could_possibly_record()
+    return could is None or could()
+
+
+@functools.cache
+def _graph_in_xla():
+    loss = "layers in a tf.function always compute masks as XLA needs it, and never leave their op for XLA"
+    return want(_IN_XLA, loss)
+
+
+def in_xla():
+    """Whether a tf.function(jit_compile=True) or a TPU program is known to be being traced.
+
+    Needs GraphOrParentsInXlaContext() of control_flow_util. Without it this warns once, and the answer is no.
+    """
+    if tf.executing_eagerly():
+        return False
+    is_in = _graph_in_xla()
+    return is_in is not None and is_in(tf.compat.v1.get_default_graph())
+
+
+def may_be_in_xla():
+    """Whether XLA may compile what is being traced; without GraphOrParentsInXlaContext() yes for each graph.
+
+    Numbers that XLA would get wrong silently depend on this, and only the choice of the op on in_xla.
+    """
+    return in_xla() or (not tf.executing_eagerly() and _graph_in_xla() is None)
+
+
+@functools.cache
+def _traces():
+    loss = "forward mode may lose the sizes of networks after 32 different shapes"
+    return want(_TRACES, loss)
+
+
+def keep_sizes_in_forward_mode(op_types):
+    """Keeps forward mode from tracing ops without their sizes, as it does from the 33rd trace of an op on.
+
+    Needs _TRACE_COUNT of eager.forwardprop. Without it this warns once, and an op whose size is not known says so.
+    """
+    traces = _traces()
+    for op_type in op_types:
+        if traces is not None:
+            traces.pop(op_type, None)
+
+
+def unneeded_inputs(op):
+    """The numbers of the inputs of an op for which a tape wants no gradient, as far as it is known.
+
+    Needs the attribute skip_input_indices, which the op of an eager tape has and a tf.Operation has not. Without it
+    the answer is none, so gradients are computed that nobody reads.
+    """
+    return getattr(op, "skip_input_indices", None) or ()

@@ -1,0 +1,111 @@
+"""The door to private attributes of Keras's objects, of Keras 1, 2 and 3 and tf_keras, without importing any of them.
+
+tf_rnn_ops/keras/_internals has what needs Keras 3. Each function says what it needs and what happens without it.
+Keras 3.5 to 3.15 have all of it.
+"""
+
+import sys
+from typing import Any
+
+
+def attribute(thing: Any, name: str, loss: str) -> Any:
+    """A private attribute of an object of Keras.
+
+    Args:
+        thing: The object.
+        name: The name of the attribute.
+        loss: What does not work without it.
+
+    Raises:
+        RuntimeError: There is no such attribute.
+    """
+    try:
+        return getattr(thing, name)
+    except AttributeError as error:
+        raise RuntimeError(missing(thing, name, loss)) from error
+
+
+def missing(thing: Any, name: str, loss: str) -> str:
+    """The sentence on an attribute that is gone."""
+    package = _package_of(thing)
+    version = f"{package.__name__} {getattr(package, '__version__', '')}" if package else "Keras"
+    return f"{loss}, because in {version} a {type(thing).__name__} has no {name}, which Keras 3.5 to 3.15 have."
+
+
+def is_symbolic(tensor: Any) -> bool:
+    """Whether a tensor is a placeholder in a model; needs the name KerasTensor of the class."""
+    # A mask of Keras 2 has no history.
+    return any(cls.__name__ == "KerasTensor" for cls in type(tensor).__mro__)
+
+
+def has_history(tensor: Any) -> bool:
+    """Whether a tensor is the result of a call in a model.
+
+    Needs the attribute _keras_history. Without it no tensor has a history: see `call_of`.
+    """
+    return hasattr(tensor, "_keras_history")
+
+
+def call_of(tensor: Any) -> tuple[Any, Any, int]:
+    """The call that made a symbolic tensor.
+
+    Needs _keras_history (operation or layer, node_index, tensor_index) and _inbound_nodes. Without them it raises
+    RuntimeError.
+
+    Returns:
+        The call (a Node of Keras), the called operation or layer, and the number of the output.
+    """
+    loss = "The calls in a model of Keras cannot be followed"
+    operation, node_index, index = attribute(tensor, "_keras_history", loss)
+    return attribute(operation, "_inbound_nodes", loss)[node_index], operation, index
+
+
+def mask_of(tensor: Any) -> Any:
+    """The mask that Keras attaches to a tensor, or None.
+
+    Needs the attribute _keras_mask. Without it this raises RuntimeError, because a mask would be ignored.
+    """
+    if not hasattr(tensor, "_keras_mask"):
+        _check_masks(tensor)
+        return None
+    return tensor._keras_mask
+
+
+# By package of Keras whether its Masking attaches a mask under the name.
+_attaches: dict = {}
+
+
+def _check_masks(tensor):
+    """Raises RuntimeError if the masks of this Keras have another name; a tensor without a mask has none either."""
+    package = _package_of(tensor)
+    if package is None:
+        return
+    if package.__name__ not in _attaches:
+        # With names, so that Keras numbers the user's layers as it would have.
+        given = package.layers.Input([1, 1], name="input_of_tf_rnn_ops")
+        masked = package.layers.Masking(name="masking_of_tf_rnn_ops")(given)
+        _attaches[package.__name__] = hasattr(masked, "_keras_mask")
+    if not _attaches[package.__name__]:
+        raise RuntimeError(missing(tensor, "_keras_mask", "Masks would be ignored"))
+
+
+def flatten_layers(layer: Any) -> list:
+    """A layer and all layers inside of it.
+
+    Needs the method _flatten_layers(), which layers have since Keras 2.4. Without it a layer of Keras 3 raises
+    RuntimeError, and a layer of an older Keras counts as one without layers inside.
+    """
+    if not hasattr(layer, "_flatten_layers") and not _is_keras_3(layer):
+        return [layer]
+    return attribute(layer, "_flatten_layers", "The layers inside of a layer cannot be found")()
+
+
+def _is_keras_3(thing):
+    package = _package_of(thing)
+    return package is not None and getattr(package, "__version__", "").startswith("3.")
+
+
+def _package_of(thing):
+    """The package of Keras that the class of an object is from, if it is imported."""
+    names = (cls.__module__.partition(".")[0] for cls in type(thing).__mro__)
+    return next((sys.modules.get(name) for name in names if name in ("keras", "tf_keras")), None)
