@@ -8,7 +8,6 @@ import pytest
 
 import tf_rnn_ops.keras as ours
 from tf_rnn_ops.keras import layers
-from tf_rnn_ops.keras.path import environment
 
 STOCK = keras.layers
 LSTMS = ["LSTM", "CudnnLSTM", "PeepholeLSTM", "ProjectedLSTM", "LayerNormLSTM", "ZoneoutLSTM"]
@@ -131,12 +130,3 @@ def test_stateless_calls_take_arrays(name):
         want = layer(x)
         weights = layer.trainable_variables, layer.non_trainable_variables
         np.testing.assert_array_equal(layer.stateless_call(*weights, x)[0], want)
-
-
-def test_private_functions_of_tensorflow_are_there_or_replaced():
-    module = "tensorflow.python.eager.record"
-    assert environment._private(module, "could_possibly_record", None) is not None
-    module = "tensorflow.python.ops.control_flow_util"
-    assert environment._private(module, "GraphOrParentsInXlaContext", None) is not None
-    assert environment._private(module, "no_such_function", len) is len
-    assert environment._private("tensorflow.python.no_such_module", "name", len) is len

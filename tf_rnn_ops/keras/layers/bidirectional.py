@@ -7,21 +7,22 @@ output of its backward layer, which is the batch where time is first.
 
 import functools
 import inspect
+import warnings
 
 import keras
 
+from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.path import switch
 
-_METHODS = ("_can_attempt_fused_lstm", "_can_attempt_fused_gru")
 _OURS = "_guarded_by_tf_rnn_ops"
 
 
 def guard():
     """Makes Bidirectional call our layers one by one, and reject stacks whose output it would garble."""
     cls = keras.layers.Bidirectional
-    for name in _METHODS:
+    for name in overridden.fused_bidirectional_methods():
         _replace(cls, name, _unless_ours)
     _replace(cls, "__init__", _checked)
 
@@ -49,7 +50,11 @@ def _unless_ours(original):
 def _checked(original):
     def init(self, *args, **kwargs):
         original(self, *args, **kwargs)
-        for layer in (self.forward_layer, self.backward_layer):
+        both = self.forward_layer, self.backward_layer
+        reason = overridden.no_fused_bidirectional()
+        if reason and any(isinstance(layer, (LSTM, GRU)) for layer in both):
+            warnings.warn(reason, stacklevel=2)
+        for layer in both:
             if isinstance(layer, CudnnStack) and layer.time_major and layer.return_sequences:
                 raise ValueError(
                     f"{layer.name!r} in Bidirectional must have time_major=False with "

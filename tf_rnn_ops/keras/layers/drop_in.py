@@ -1,10 +1,9 @@
 """LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
 
-import sys
-
 import keras
 
 from tf_rnn_ops import _seeds
+from tf_rnn_ops.keras._internals.layers import is_set_by_keras
 from tf_rnn_ops.keras.layers import cell_options
 from tf_rnn_ops.keras.path import eligibility, fused
 
@@ -32,17 +31,10 @@ def jit_property(concerns=lambda layer: True):
 
     def set_(layer, value):
         layer.__dict__["supports_jit"] = value
-        layer.__dict__["_jit_forbidden"] = not value and not _assigned_by_keras()
+        # Keras's own constructors forbid XLA for cuDNN.
+        layer.__dict__["_jit_forbidden"] = not value and not is_set_by_keras()
 
     return property(get, set_, doc="Whether Keras may compile the layer with XLA.")
-
-
-def _assigned_by_keras():
-    """Whether an attribute of a layer is being set by Keras, whose constructors forbid XLA for cuDNN."""
-    frame = sys._getframe(2)
-    while frame.f_code.co_name == "__setattr__":
-        frame = frame.f_back
-    return frame.f_globals.get("__name__", "").startswith("keras.")
 
 
 class OneOp:

@@ -6,8 +6,9 @@ import tensorflow as tf
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras.layers.own_cell import OwnCell
 from tf_rnn_ops.keras.layers.peephole_cell import PeepholeLSTMCell
-from tf_rnn_ops.keras.path import cells, eligibility, environment, fused
+from tf_rnn_ops.keras.path import cells, eligibility, fused
 from tf_rnn_ops.keras.path.masks import MaskedSteps
+from tf_rnn_ops.native.tf_internals import tracing
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
@@ -113,7 +114,7 @@ def _last(states, initial):
     """The state after the last step; the initial one where there is no step."""
     if states.shape[1]:
         return states[:, -1]
-    if environment.may_be_in_xla():
+    if tracing.may_be_in_xla():
         # Of a size that only a run tells, XLA takes -1 for the end of what it has room for.
         time = tf.shape(states)[1]
         return tf.where(time > 0, tf.gather(states, tf.maximum(time - 1, 0), axis=1), initial)

@@ -4,10 +4,12 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
+from tf_rnn_ops.keras._internals.layers import untrack
 from tf_rnn_ops.keras.layers import stack_weights
 from tf_rnn_ops.keras.layers.stack_options import StackOptions
-from tf_rnn_ops.keras.path import eligibility, environment, masks
+from tf_rnn_ops.keras.path import eligibility, masks
 from tf_rnn_ops.keras.path.fused import can_keep_packed
+from tf_rnn_ops.native.tf_internals import tracing
 
 
 class CudnnStack(StackOptions):
@@ -19,7 +21,7 @@ class CudnnStack(StackOptions):
                 "The input must have three dimensions, the last of a known size, but its shape is "
                 f"{tuple(input_shape)}."
             )
-        self.layout = self._make_layout(input_size=int(input_shape[-1]))
+        self.layout = self.make_layout(input_size=int(input_shape[-1]))
         self.params = self.add_weight(
             name="params",
             shape=(self.layout.size,),
@@ -70,7 +72,7 @@ class CudnnStack(StackOptions):
                 )
             setattr(self, name, state)
             # In checkpoints, but no weight: Keras does not count the states of its layers as weights either.
-            self._untrack_variable(state)
+            untrack(self, state)
 
     @property
     def states(self):
@@ -229,7 +231,7 @@ class CudnnStack(StackOptions):
     def _params(self):
         """The params in the compute type: as they are, and without use_bias with no gradient of biases."""
         params = tf.cast(tf.convert_to_tensor(self.params), self.compute_dtype)
-        if self.use_bias or not environment.may_record():
+        if self.use_bias or not tracing.may_record():
             return params, params
         return params, stack_weights.without_bias_gradient(self.layout, params)
 
@@ -283,7 +285,7 @@ class CudnnStack(StackOptions):
         mask = tf.transpose(mask) if self.time_major else mask
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)), axis=1)
-        if environment.may_be_in_xla():
+        if tracing.may_be_in_xla():
             # WHY: XLA skips an Assert, but the op refuses -1 there too.
             return tf.where(padded_right, lengths, -1)
         check = tf.debugging.Assert(

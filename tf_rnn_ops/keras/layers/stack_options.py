@@ -8,6 +8,7 @@ from tf_rnn_ops.keras.layers import numbers
 from tf_rnn_ops.keras.layers.drop_in import with_package
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params.layout import num_directions
 
 # Names in files of weights.
 _SEED_STATE = "seed_state"
@@ -82,7 +83,7 @@ class StackOptions(keras.layers.Layer):
         self.num_layers = num_layers
         self.num_proj = 0 if num_proj is None else num_proj
         # The size of the input is not known yet; this one is legal with every input_mode.
-        self._make_layout(input_size=self.units)
+        self.make_layout(input_size=self.units)
         # Not the numbers of NumPy, which JSON cannot write.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
 
@@ -113,14 +114,15 @@ class StackOptions(keras.layers.Layer):
     @property
     def num_directions(self):
         """D: 1 or 2."""
-        return 2 if self.direction == "bidirectional" else 1
+        return num_directions(self.direction)
 
     @property
     def hidden_size(self):
         """S: the size of a hidden state."""
         return self.num_proj or self.units
 
-    def _make_layout(self, input_size):
+    def make_layout(self, input_size):
+        """The Layout of the stack for an input size."""
         return Layout(
             self.rnn_mode,
             self.num_layers,

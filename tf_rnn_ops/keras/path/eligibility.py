@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras.path import cells, environment
 from tf_rnn_ops.native import loader, xla
+from tf_rnn_ops.native.tf_internals import tracing
 
 
 def loop_reason(layer):
@@ -90,7 +91,7 @@ def call_reason(layer, sequences, states, mask, training):
         reason = training_reason(layer)
     if reason is not None:
         return reason
-    if environment.in_xla() and xla_reason() is not None:
+    if tracing.in_xla() and xla_reason() is not None:
         return xla_reason()
     if not tf.executing_eagerly():
         reason = single_step_reason(layer, sequences.shape[1])

@@ -1,37 +1,19 @@
 """Checks that the installed Keras is supported."""
 
-import importlib
 import os
 import warnings
 
 import keras
 import tensorflow as tf
 
-
-def _private(module, name, otherwise):
-    """A function of TensorFlow's private modules, for what no public one tells; `otherwise` if it is gone."""
-    try:
-        return getattr(importlib.import_module(module), name, otherwise)
-    except ImportError:
-        return otherwise
-
-
-_could_possibly_record = _private(
-    "tensorflow.python.eager.record", "could_possibly_record", lambda: True
-)
-_graph_in_xla = _private(
-    "tensorflow.python.ops.control_flow_util", "GraphOrParentsInXlaContext", None
-)
-
-# What the layers replace or rely on beyond Keras's documented interface.
-_SEAMS = ("LSTM", "GRU", "SimpleRNN")
+from tf_rnn_ops.keras._internals import overridden
 
 
 def check():
-    """Checks Keras's version, backend and the methods that the layers override.
+    """Checks Keras's version and backend, and warns of methods that the layers override and Keras lacks.
 
     Raises:
-        ImportError: Keras is not version 3, does not run on TensorFlow, or has changed too much.
+        ImportError: Keras is not version 3, or does not run on TensorFlow.
     """
     version = getattr(keras, "__version__", "unknown")
     if version.split(".")[0] != "3":
@@ -45,12 +27,8 @@ def check():
             f"tf_rnn_ops.keras works with Keras's TensorFlow backend, but the backend is {backend!r}. "
             "Set the environment variable KERAS_BACKEND=tensorflow before keras is imported."
         )
-    for name in _SEAMS:
-        if not callable(getattr(getattr(keras.layers, name), "inner_loop", None)):
-            raise ImportError(
-                f"Keras {version} has no keras.layers.{name}.inner_loop, which tf_rnn_ops.keras "
-                "replaces. Install a release of Keras 3 that has it, such as 3.15."
-            )
+    for reason in filter(None, (overridden.no_inner_loop(), overridden.no_rematerialized_call())):
+        warnings.warn(reason, stacklevel=3)
 
 
 def has_gpu():
@@ -61,26 +39,6 @@ def has_gpu():
 def has_tpu():
     """Whether TensorFlow sees a TPU, which runs nothing but what XLA compiles."""
     return bool(tf.config.get_visible_devices("TPU"))
-
-
-def in_xla():
-    """Whether a tf.function(jit_compile=True) or a TPU program is known to be being traced."""
-    if tf.executing_eagerly() or _graph_in_xla is None:
-        return False
-    return _graph_in_xla(tf.compat.v1.get_default_graph())
-
-
-def may_be_in_xla():
-    """Whether XLA may compile what is being traced; True for each graph where TensorFlow does not tell.
-
-    Numbers that XLA would get wrong silently depend on this, and only the choice of the op on in_xla.
-    """
-    return in_xla() or (_graph_in_xla is None and not tf.executing_eagerly())
-
-
-def may_record():
-    """Whether a derivative of the ops that run now may be wanted; True where TensorFlow does not tell."""
-    return not tf.executing_eagerly() or _could_possibly_record()
 
 
 def is_keras_2(thing):

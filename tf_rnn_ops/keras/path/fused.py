@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
+from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.path import cells, eligibility, params
 from tf_rnn_ops.keras.path.masks import MaskedSteps
 from tf_rnn_ops.native import loader
@@ -104,7 +105,7 @@ def drop_inputs(cell, sequences, training):
     """Applies a cell's dropout to [B, T, I]: the same elements at every time, as Keras does."""
     if not (training and cell.dropout > 0):
         return sequences
-    return sequences * cell.get_dropout_mask(sequences[:, 0, :])[:, None, :]
+    return sequences * overridden.dropout_mask(cell, sequences[:, 0, :])[:, None, :]
 
 
 def _arrange(layer, sequences, mask):
@@ -119,13 +120,13 @@ def _dropout(cell, sequences, state):
     """Applies what can be applied to the sequences; the rest is LayerRNN's masks for each gate."""
     masks = {}
     if cell.dropout > 0:
-        mask = cell.get_dropout_mask(sequences[:, 0, :])
+        mask = overridden.dropout_mask(cell, sequences[:, 0, :])
         if isinstance(mask, list):
             masks["input_mask"] = tf.stack(mask)
         else:
             sequences = drop_inputs(cell, sequences, training=True)
     if cell.recurrent_dropout > 0:
-        mask = cell.get_recurrent_dropout_mask(state)
+        mask = overridden.recurrent_dropout_mask(cell, state)
         masks["recurrent_mask"] = tf.stack(mask if isinstance(mask, list) else [mask])
     return sequences, masks
 

@@ -7,7 +7,7 @@ them with a length, and spreads the outputs out again.
 
 import tensorflow as tf
 
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.native.tf_internals import tracing
 
 
 def as_booleans(mask, sequences, batch_axis=0):
@@ -63,7 +63,7 @@ def _refuse_known_sizes(given, wanted, batch_axis):
 def _count(mask):
     """How many True there are up to and with each column of [B, T]."""
     ones = tf.cast(mask, tf.int32)
-    if mask.shape[1] is not None or not environment.may_be_in_xla():
+    if mask.shape[1] is not None or not tracing.may_be_in_xla():
         return tf.cumsum(ones, axis=1)
     # WHY: of a size that only a run tells, XLA takes a cumsum to have none.
     step = tf.range(tf.shape(mask)[1])
@@ -115,7 +115,7 @@ class MaskedSteps:
 
     def _valid_steps(self):
         """The valid steps of each row in order, [B, T]; what follows them is arbitrary."""
-        if environment.may_be_in_xla():
+        if tracing.may_be_in_xla():
             # WHY: XLA has no top_k of a size that only a run tells. The n-th valid step is the first
             # one at which the count reaches n; beyond the last one the search ends outside.
             nth = tf.tile(tf.range(1, self._time + 1)[None], [tf.shape(self._count)[0], 1])

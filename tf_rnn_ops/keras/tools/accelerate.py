@@ -4,6 +4,7 @@ import functools
 
 import keras
 
+from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras.layers.drop_in import jit_property
 from tf_rnn_ops.keras.path import environment, fused, switch
 
@@ -46,6 +47,9 @@ def accelerate() -> Acceleration:
     Returns:
         An Acceleration, which may be ignored: a context manager with the method restore().
 
+    Raises:
+        RuntimeError: This Keras has no method by which the layers can be made to run the op.
+
     Example:
         >>> import keras
         >>> import tensorflow as tf
@@ -58,6 +62,8 @@ def accelerate() -> Acceleration:
         >>> acceleration.restore()
     """
     environment.warn_of_legacy_flag()
+    if reason := overridden.no_inner_loop():
+        raise RuntimeError(f"accelerate() cannot replace the loop of Keras's layers: {reason}")
     token = Acceleration()
     with switch.lock:
         switch.add(token)

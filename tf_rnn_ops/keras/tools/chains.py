@@ -4,8 +4,10 @@ import collections
 
 import keras
 
+from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras.tools.graph import Graph, given, has_graph, maskable
 from tf_rnn_ops.keras.tools.keras_to_stack import Chain, fits, is_recurrent, reason_against
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _CALL_ARGUMENTS = {"mask", "training", "initial_state"}
 
@@ -45,7 +47,7 @@ class _Finder:
     def __init__(self, model, is_rebuilt):
         self.chains, self.reasons = [], []
         self._holders = collections.Counter(
-            id(inner) for layer in model._flatten_layers() for inner in layer._layers
+            id(inner) for layer in flatten_layers(model) for inner in inner_layers(layer)
         )
         self._is_rebuilt, self._seen = is_rebuilt, set()
         self._maskable = maskable(model, is_rebuilt)

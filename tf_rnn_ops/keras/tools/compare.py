@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.keras.tools import carry, one_batch, pairs
 from tf_rnn_ops.keras.tools.convert import check_counterparts, convert, converted
 from tf_rnn_ops.keras.tools.counterparts import STACKS
@@ -16,6 +17,7 @@ from tf_rnn_ops.keras.tools.explain import Explanations, explain
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.timing import Timing, progress, take_turns
 from tf_rnn_ops.native import machine
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -125,7 +127,7 @@ def compare(
             take_turns(what, models, step, repeats, functools.partial(show, what))
             for what, step in steps.items()
         ],
-        difference=float(np.max([0.0, *(_difference(a, b) for a, b in both)])),
+        difference=float(np.max([0.0, *(largest_difference(a, b) for a, b in both)])),
         largest=float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in both)])),
         layers=explain(models[1], print_fn=None),
         where=f"{machine.processor()}, threads: {machine.threads(tf)}; batch: {one_batch.sizes(x)}",
@@ -140,11 +142,11 @@ def compare(
 
 def _copies(model, x):
     """The model on Keras's layers and on ours, with the same weights."""
-    if all(layer.built for layer in model._flatten_layers()):
+    if all(layer.built for layer in flatten_layers(model)):
         return _on_keras(model), convert(model)
     # Without weights to copy each copy would draw its own at its first call.
     ours = convert(model)
-    if any(isinstance(layer, STACKS) for layer in model._flatten_layers()):
+    if any(isinstance(layer, STACKS) for layer in flatten_layers(model)):
         ours.predict_on_batch(x)
         return _on_keras(ours), ours
     models = _on_keras(model), ours
@@ -158,13 +160,6 @@ def _on_keras(model):
     """The model on Keras's layers, which may call functions of this package."""
     check_counterparts(model)
     return converted(model, "keras")
-
-
-def _difference(a, b):
-    """The largest one of two arrays; NaN where just one of them is NaN."""
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):  # inf - inf
-        return np.max(np.where(same, 0.0, np.abs(a - b)), initial=0)
 
 
 def _drawing():

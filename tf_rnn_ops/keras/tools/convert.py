@@ -8,6 +8,7 @@ from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.tools import chains, copying
 from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _PAIRS = (
     (keras.layers.LSTM, LSTM),
@@ -101,7 +102,7 @@ def converted(model, to):
 def check_counterparts(model):
     """Raises ValueError for layers of this package that no layers of Keras can take the place of."""
     replaceable = copying.stacks_that_are_replaceable(model)
-    for layer in model._flatten_layers():
+    for layer in flatten_layers(model):
         cls = type(layer)
         # A user's subclass of ours needs this package as much.
         ours = any(base.__module__.split(".")[0] == _PACKAGE for base in cls.__mro__)
@@ -126,7 +127,7 @@ def check_counterparts(model):
 
 
 def _check_functions(model):
-    for layer in model._flatten_layers():
+    for layer in flatten_layers(model):
         for argument in ("activation", "recurrent_activation"):
             function = getattr(layer, argument, None)
             if str(getattr(function, "__module__", "")).split(".")[0] == _PACKAGE:

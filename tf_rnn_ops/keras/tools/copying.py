@@ -6,6 +6,8 @@ import inspect
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops.keras._internals.layers import inner_layers
+from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras.layers.drop_in import RNN
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, pairs, recompile
@@ -14,6 +16,7 @@ from tf_rnn_ops.keras.tools.counterparts import STACKS
 from tf_rnn_ops.keras.tools.graph import maskable
 from tf_rnn_ops.keras.tools.keras_to_stack import Chain
 from tf_rnn_ops.keras.tools.stack_to_keras import KerasStack
+from tf_rnn_ops.params.keras_internals import call_of, flatten_layers
 
 
 def copy_of(model, classes, stacks=False, chains=()):
@@ -33,7 +36,7 @@ def copy_of(model, classes, stacks=False, chains=()):
     """
     with _scope(model):
         masks = maskable(model, can_be_rebuilt) if stacks else None
-        copier = _Copier(classes, masks, chains, {one.name for one in model._flatten_layers()})
+        copier = _Copier(classes, masks, chains, {one.name for one in flatten_layers(model)})
         copy = copier.copy(model)
         if isinstance(copy, KerasStack):
             return copier.model_of(copy)
@@ -110,7 +113,7 @@ class _Copier:
     def _sequential(self, model):
         copies = [self.copy(layer) for layer in model.layers]
         # `layers` leaves out the Input.
-        inputs = [_new_input(one.output) for one in model._layers[: -len(copies) or None]]
+        inputs = [_new_input(one.output) for one in inner_layers(model)[: -len(copies) or None]]
         stacks = [copy for copy in copies if isinstance(copy, KerasStack)]
         if all(stack.is_chain for stack in stacks):
             copies = [one for copy in copies for one in _layers_of(copy)]
@@ -160,8 +163,8 @@ class _Copier:
 
     def _check_that_nothing_is_shared(self, layer, copy):
         """Raises an error if a config holds layers themselves, which the copy would change."""
-        of_layer = set(map(id, layer._flatten_layers()))
-        for inner in copy._flatten_layers():
+        of_layer = set(map(id, flatten_layers(layer)))
+        for inner in flatten_layers(copy):
             if id(inner) in of_layer and (inner.variables or type(inner) in self._classes):
                 raise ValueError(
                     f"convert: the copy of the layer {layer.name!r} of class {type(layer).__name__} "
@@ -175,7 +178,7 @@ class _Copier:
         Ours hold nothing that Keras's do not, so that their instances differ in the class only. Thus a
         container keeps all its references, which no rewriting of configs could promise.
         """
-        for inner in layer._flatten_layers():
+        for inner in flatten_layers(layer):
             cls = self._classes.get(type(inner))
             if cls is RNN and not eligibility.has_stock_cells(inner):
                 continue
@@ -204,7 +207,7 @@ def can_be_rebuilt(layer):
 
 def _new_input(tensor):
     """A new input under the name of an old one, with its flags; clone_model would lose both."""
-    layer = tensor._keras_history.operation
+    layer = call_of(tensor)[1]
     # An older Keras has no argument for some flags, and no such inputs.
     known = inspect.signature(keras.Input).parameters
     flags = {
@@ -222,7 +225,7 @@ def _new_input(tensor):
 
 def _scope(model):
     """The scope of the model's distribution strategy, unless the caller is in one."""
-    strategy = getattr(model, "_distribute_strategy", None)
+    strategy = strategy_of(model)
     if strategy is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
     return strategy.scope()

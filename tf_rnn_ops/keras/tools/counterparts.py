@@ -30,7 +30,7 @@ def reason_against(stack):
     Returns:
         The rest of a sentence about the layer, or None if there are such layers.
     """
-    layout = stack.layout if stack.built else stack._make_layout(stack.units)
+    layout = stack.layout if stack.built else stack.make_layout(stack.units)
     if layout.num_proj:
         return f"has num_proj={layout.num_proj}; Keras has no LSTM with a projection"
     if layout.input_mode == "skip_input":

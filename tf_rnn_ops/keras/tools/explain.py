@@ -4,6 +4,8 @@ from typing import Any, Callable, NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras._internals import overridden
+from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.layers.layer_norm import LayerNormLSTM
 from tf_rnn_ops.keras.layers.peephole import PeepholeLSTM
@@ -145,7 +147,7 @@ def _recurrent_layers(model):
         if isinstance(layer, keras.layers.RNN) or _is_stack(layer):
             found.append((name or layer.name, layer))
             return
-        for inner in layer._layers:
+        for inner in inner_layers(layer):
             visit(inner, f"{name}/{inner.name}" if name else inner.name)
 
     visit(model, "")
@@ -165,7 +167,7 @@ def _path(layer, compiled):
     # Every recurrent layer of Keras is an RNN, so of that class no subclass.
     if not isinstance(layer, (*_OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
         return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
-    reason = eligibility.loop_reason(layer)
+    reason = overridden.no_inner_loop() or eligibility.loop_reason(layer)
     if reason is not None:
         return LOOP, reason
     if not isinstance(layer, _OURS) and not switch.active():

@@ -69,7 +69,7 @@ def from_onnx(
 
 def _layer(where, node, options):
     onnx_nodes.check_function(where, node)
-    num_dirs = onnx_nodes.num_directions(where, node)
+    num_dirs = onnx_nodes.directions_of(where, node)
     reverse = onnx_nodes.attribute(node, "direction", "forward") == "reverse"
     units = as_array(f"R of {where}", node.R, rank=3).shape[2]
     width = as_array(f"W of {where}", node.W, rank=3).shape[2]

@@ -4,6 +4,8 @@ import collections
 
 import keras
 
+from tf_rnn_ops.params.keras_internals import call_of, mask_of
+
 
 class Graph:
     """The calls in a functional or built sequential model.
@@ -20,8 +22,7 @@ class Graph:
         for tensor in model.outputs:
             self.users[id(tensor)].append(None)
         while pending:
-            operation, index, _ = pending.popleft()._keras_history
-            node = operation._inbound_nodes[index]
+            node, _, _ = call_of(pending.popleft())
             if id(node) in seen:
                 continue
             seen.add(id(node))
@@ -81,7 +82,7 @@ def _called_with_masks(model):
             mask is not None
             for mask in (
                 *keras.tree.flatten(given(node, "mask")),
-                *(getattr(one, "_keras_mask", None) for one in node.input_tensors),
+                *(mask_of(one) for one in node.input_tensors),
             )
         )
     }

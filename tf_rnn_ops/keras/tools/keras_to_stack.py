@@ -9,6 +9,7 @@ from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, Cud
 from tf_rnn_ops.keras.path.activations import name_of as activation_name
 from tf_rnn_ops.keras.tools import jit_flag
 from tf_rnn_ops.params import from_keras
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
 _KINDS = {
     **dict.fromkeys((keras.layers.LSTM, LSTM), "lstm"),
@@ -160,7 +161,7 @@ class Chain:
     def carry_flags(self):
         """Gives the stack the flags `trainable` and `supports_jit` of the layers."""
         jit_flag.carry(
-            [one for layer in self.layers for one in layer._flatten_layers()], [self.stack]
+            [one for layer in self.layers for one in flatten_layers(layer)], [self.stack]
         )
         trained = _is_trained(self.layers[0])
         if self.stack.trainable != trained:

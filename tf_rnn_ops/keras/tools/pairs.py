@@ -9,14 +9,8 @@ from typing import NamedTuple
 
 import keras
 
+from tf_rnn_ops.keras._internals.layers import held
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
-
-# The lists in which Keras keeps what a layer holds, by what is in them.
-_LISTS = {
-    "layers": ("_layers",),
-    "variables": ("_trainable_variables", "_non_trainable_variables"),
-    "seed generators": ("_seed_generators",),
-}
 
 
 class Pairs(NamedTuple):
@@ -116,13 +110,11 @@ class _Walk:
 
     def _rest(self, layer, copy, path):
         """Pairs by position what no attribute leads to; the numbers must be the same."""
-        for what, names in _LISTS.items():
+        in_copy = held(copy)
+        for what, things in held(layer).items():
             seen = {"layers": self.layers, "variables": self.variables}.get(what, self._seeds)
             copied = {id(other) for _, other in seen.values()}
-            both = [
-                self._counted(sum((list(getattr(one, n)) for n in names), []))
-                for one in (layer, copy)
-            ]
+            both = self._counted(things), self._counted(in_copy[what])
             if len(both[0]) != len(both[1]):
                 self._fail(f"{path} has {len(both[1])} {what} of its own, expected {len(both[0])}")
             left = [one for one in both[0] if id(one) not in seen]

@@ -2,6 +2,8 @@
 
 import keras
 
+from tf_rnn_ops.keras._internals.models import compile_arguments
+from tf_rnn_ops.keras._internals.optimizers import exclusion_of
 from tf_rnn_ops.keras.tools import slots
 from tf_rnn_ops.keras.tools.carry import through_config
 
@@ -22,7 +24,7 @@ def recompile(model, copy, variables, groups):
         # What a compile of the user's own takes, only the user's class knows.
         copy.compile_from_config(model.get_compile_config())
         return
-    arguments = dict(model._compile_config.config)
+    arguments = compile_arguments(model)
     if not arguments.get("jit_compile"):
         # Keras keeps no difference between False and what "auto" came to for the other layers.
         arguments["jit_compile"] = "auto"
@@ -61,20 +63,15 @@ def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
         _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins, groups)
-    if hasattr(optimizer, "_exclude_from_weight_decay"):
-        pattern = optimizer._exclude_from_weight_decay_pattern
-        excluded = {
-            id(variable)
-            for variable in model.variables
-            if optimizer._var_key(variable) in optimizer._exclude_from_weight_decay
-            or (pattern is not None and pattern.search(_name_for(optimizer, variable)))
-        }
+    if exclusion := exclusion_of(optimizer):
+        excluded = {id(variable) for variable in model.variables if exclusion.excludes(variable)}
         _check_groups(optimizer, excluded, groups)
-        new_optimizer._exclude_from_weight_decay = {
-            new_optimizer._var_key(twin) for key in excluded for twin in twins.get(key, ())
-        }
         # Paths inside of a Bidirectional are others in a copy, so it is not asked about those.
-        new_optimizer._exclude_from_weight_decay_pattern = None if model.built else pattern
+        pattern = None if model.built else exclusion.pattern
+        new_optimizer.exclude_from_weight_decay(
+            var_list=[twin for key in excluded for twin in twins.get(key, ())],
+            var_names=None if pattern is None else [pattern.pattern],
+        )
 
 
 def _check_groups(optimizer, excluded, groups):
@@ -86,13 +83,6 @@ def _check_groups(optimizer, excluded, groups):
                 f"{group.replaced[0].name!r} from weight decay, but a stack has one weight for all of "
                 "them: load the model with compile=False, and compile the copy."
             )
-
-
-def _name_for(optimizer, variable):
-    """By what the optimizer knows a variable when it applies weight decay."""
-    usual = keras.optimizers.Optimizer._apply_weight_decay
-    of_tensorflow = type(optimizer)._apply_weight_decay is usual
-    return variable.value.name if of_tensorflow else variable.name
 
 
 def _fresh_metrics(metrics):

@@ -1,5 +1,6 @@
 """Carries the variables of an optimizer to its copy."""
 
+from tf_rnn_ops.keras._internals.optimizers import moving_averages, trained_variables
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 from tf_rnn_ops.keras.tools.pairs import variable_class
 
@@ -19,7 +20,7 @@ def carry(optimizer, new_optimizer, twins, groups):
     """
     # Those of the last step: layers may have been frozen since then. A LossScaleOptimizer of Keras 3.5
     # leaves them to the optimizer inside.
-    trained = getattr(optimizer, "inner_optimizer", optimizer)._trainable_variables
+    trained = trained_variables(getattr(optimizer, "inner_optimizer", optimizer))
     if any(id(variable) not in twins for variable in trained):
         raise ValueError(
             f"convert: the optimizer {optimizer.name!r} also trains variables that are not of the "
@@ -71,15 +72,15 @@ def _carry_groups(optimizer, new_optimizer, groups):
     """
     inner = getattr(optimizer, "inner_optimizer", None)
     carried = [] if inner is None else _carry_groups(inner, new_optimizer.inner_optimizer, groups)
-    trained = optimizer._trainable_variables
+    trained, averages = trained_variables(optimizer), moving_averages(optimizer)
     for name, value in vars(optimizer).items():
         if isinstance(value, variable_class()):
             getattr(new_optimizer, name).assign(value)
             carried.append(value)
-        elif name != "_trainable_variables" and isinstance(value, list):
+        elif value is not trained and isinstance(value, list):
             slots = {id(variable): slot for variable, slot in zip(trained, value)}
             if len(value) == len(trained) and _are_slots(value, trained):
-                summed = name == "_model_variables_moving_average"
+                summed = value is averages
                 _carry_list(trained, slots, getattr(new_optimizer, name), groups, summed)
                 carried += value
     if {id(one) for one in optimizer.variables} - set(map(id, carried)):

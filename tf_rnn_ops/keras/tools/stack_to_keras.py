@@ -8,6 +8,7 @@ import numpy as np
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import counterparts, jit_flag
 from tf_rnn_ops.params import to_keras
+from tf_rnn_ops.params.keras_internals import call_of, mask_of
 
 
 class KerasStack:
@@ -106,7 +107,7 @@ class KerasStack:
         if lengths is not None:
             mask = self._mask_of_lengths(x, lengths)
         elif mask is None:
-            mask = getattr(x, "_keras_mask", None)
+            mask = mask_of(x)
         if mask is None:
             self._check_that_no_mask_comes(given.get("initial_state") is not None)
         elif len(mask.shape) == 3:
@@ -145,7 +146,7 @@ class KerasStack:
         result = function(*args, **kwargs)
         if not isinstance(result, keras.KerasTensor):
             return result  # of constants
-        operation = result._keras_history.operation
+        _, operation, _ = call_of(result)
         operation.name = f"{self.stack.name}_{operation.name}_{self._names}"
         self._names += 1
         return result

@@ -1,0 +1,24 @@
+"""What models keep of how they were compiled and distributed."""
+
+import keras
+
+from tf_rnn_ops.params.keras_internals import attribute
+
+
+def compile_arguments(model):
+    """The arguments that compile() of a model was called with.
+
+    Needs _compile_config. Without it this raises RuntimeError.
+    """
+    loss = "A compiled model cannot be copied"
+    return dict(attribute(model, "_compile_config", loss).config)
+
+
+def strategy_of(layer):
+    """The tf.distribute strategy that a model was made in, or None; None for a layer.
+
+    Needs _distribute_strategy of models. Without it this raises RuntimeError, because the strategy would be lost.
+    """
+    if not isinstance(layer, keras.Model):
+        return None
+    return attribute(layer, "_distribute_strategy", "A model cannot be copied in its strategy")

@@ -1,0 +1,68 @@
+"""What optimizers keep for each variable."""
+
+import functools
+
+import keras
+
+from tf_rnn_ops.params.keras_internals import attribute
+
+_STATE = "The state of an optimizer cannot be copied"
+_DECAY = "What is excluded from weight decay cannot be copied"
+
+
+def trained_variables(optimizer):
+    """The list of the variables that a built optimizer trains.
+
+    Needs _trainable_variables. Without it this raises RuntimeError.
+    """
+    return attribute(optimizer, "_trainable_variables", _STATE)
+
+
+def moving_averages(optimizer):
+    """The list of the moving averages of the variables, None without use_ema.
+
+    Needs _model_variables_moving_average. Without it this raises RuntimeError.
+    """
+    if not getattr(optimizer, "use_ema", False):
+        return None
+    return attribute(optimizer, "_model_variables_moving_average", _STATE)
+
+
+class Exclusion:
+    """What exclude_from_weight_decay() was told, which is in no config.
+
+    Needs _exclude_from_weight_decay, _exclude_from_weight_decay_pattern, _var_key() and _apply_weight_decay(). Without
+    them this raises RuntimeError.
+
+    Attributes:
+        pattern: A regular expression for names of variables, or None.
+    """
+
+    def __init__(self, optimizer):
+        self.pattern = attribute(optimizer, "_exclude_from_weight_decay_pattern", _DECAY)
+        self._keys = attribute(optimizer, "_exclude_from_weight_decay", _DECAY)
+        self._key_of = attribute(optimizer, "_var_key", _DECAY)
+        usual = attribute(keras.optimizers.Optimizer, "_apply_weight_decay", _DECAY)
+        # Otherwise a class of the user's own, which gives Keras the names of Keras's variables.
+        self._by_name_in_tensorflow = type(optimizer)._apply_weight_decay is usual
+
+    def excludes(self, variable):
+        """Whether the variable is excluded."""
+        if self._key_of(variable) in self._keys:
+            return True
+        name = variable.value.name if self._by_name_in_tensorflow else variable.name
+        return self.pattern is not None and self.pattern.search(name) is not None
+
+
+def exclusion_of(optimizer):
+    """The Exclusion of an optimizer, or None if exclude_from_weight_decay() was not called."""
+    _check_exclusion()
+    return Exclusion(optimizer) if hasattr(optimizer, "_exclude_from_weight_decay") else None
+
+
+@functools.cache
+def _check_exclusion():
+    """Raises RuntimeError if exclude_from_weight_decay() keeps what it is told under another name."""
+    optimizer = keras.optimizers.SGD(name="sgd_of_tf_rnn_ops")
+    optimizer.exclude_from_weight_decay(var_names=["bias"])
+    Exclusion(optimizer)

@@ -1,0 +1,76 @@
+"""Undocumented methods of Keras that this package overrides or replaces."""
+
+import functools
+
+import keras
+
+from tf_rnn_ops.params.keras_internals import attribute
+
+_RECURRENT = ("LSTM", "GRU", "SimpleRNN", "RNN")
+
+
+@functools.cache
+def no_inner_loop():
+    """Why no layer runs on an op, as a sentence; None if layers do.
+
+    Needs the method inner_loop() of LSTM, GRU, SimpleRNN and RNN, which runs the loop over time. Without it the
+    layers run Keras's implementation.
+    """
+    for name in _RECURRENT:
+        if not callable(getattr(getattr(keras.layers, name), "inner_loop", None)):
+            return (
+                f"Keras {keras.__version__} has no keras.layers.{name}.inner_loop, which tf_rnn_ops.keras replaces; "
+                "install a release of Keras 3 that has it, such as 3.15."
+            )
+    return None
+
+
+def no_rematerialized_call():
+    """What goes wrong under keras.RematScope, as a sentence; None if nothing does.
+
+    Needs the method rematerialized_call() of layers, since Keras 3.9, where there is keras.RematScope. Without it
+    layers with dropout drop other units when their call is computed again.
+    """
+    if not hasattr(keras, "RematScope") or hasattr(keras.layers.Layer, "rematerialized_call"):
+        return None
+    return (
+        f"Keras {keras.__version__} has no keras.layers.Layer.rematerialized_call, so under keras.RematScope the "
+        "gradients of recurrent layers with dropout are wrong."
+    )
+
+
+def fused_bidirectional_methods():
+    """The names of the methods with which Bidirectional asks whether one function may run both of its layers.
+
+    Needs _can_attempt_fused_lstm() and _can_attempt_fused_gru(), since Keras 3.15. Without them there are no names,
+    and no_fused_bidirectional tells whether that matters.
+    """
+    names = ("_can_attempt_fused_lstm", "_can_attempt_fused_gru")
+    return [name for name in names if hasattr(keras.layers.Bidirectional, name)]
+
+
+def no_fused_bidirectional():
+    """Why Bidirectional may not run our layers, as a sentence; None if it does."""
+    version = tuple(map(int, keras.__version__.split(".")[:2]))
+    if version < (3, 15) or len(fused_bidirectional_methods()) == 2:
+        return None
+    return (
+        f"Keras {keras.__version__} has no Bidirectional._can_attempt_fused_lstm or _can_attempt_fused_gru, so "
+        "keras.layers.Bidirectional may run the layers of tf_rnn_ops.keras by a function of Keras's own."
+    )
+
+
+def dropout_mask(cell, inputs):
+    """The mask with which a cell drops inputs, or a list of one for each gate.
+
+    Needs the method get_dropout_mask(). Without it this raises RuntimeError.
+    """
+    return attribute(cell, "get_dropout_mask", "Inputs cannot be dropped")(inputs)
+
+
+def recurrent_dropout_mask(cell, state):
+    """The mask with which a cell drops states, or a list of one for each gate.
+
+    Needs the method get_recurrent_dropout_mask(). Without it this raises RuntimeError.
+    """
+    return attribute(cell, "get_recurrent_dropout_mask", "States cannot be dropped")(state)
