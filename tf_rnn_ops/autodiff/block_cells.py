@@ -1,18 +1,19 @@
 """Gradients of TensorFlow's LSTMBlockCell and GRUBlockCell, which TensorFlow 2 has lost."""
 
-import contextlib
-
 import tensorflow as tf
+
+from tf_rnn_ops.autodiff.ops import gradient_of
 
 
 def register():
     """Registers the gradients; see tf_rnn_ops.enable_block_cell_gradients."""
     for op_type, step in (("LSTMBlockCell", _lstm_step), ("GRUBlockCell", _gru_step)):
-        with contextlib.suppress(KeyError):  # it has one
-            tf.RegisterGradient(op_type)(_gradient_of(step))
+        gradient_of(op_type)(_through(step))
 
 
-def _gradient_of(step):
+def _through(step):
+    """The gradient of an op whose outputs a step computes."""
+
     def gradient(op, *upstream):
         inputs = list(op.inputs)
         with tf.GradientTape() as tape:

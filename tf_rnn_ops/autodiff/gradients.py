@@ -5,7 +5,12 @@ import contextlib
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
+from tf_rnn_ops._op_table import LAYER_ATTRS, RESULTS, STACK_ATTRS, signature
+from tf_rnn_ops.autodiff.ops import attributes, gradient_of, in_order, inputs_of, outputs_of
 from tf_rnn_ops.native.tf_internals import registries
+
+_MAJOR = {"time_major": True}
+_RANDOM = {"dropout": 0.0, "seed": 0, "seed2": 0}
 
 # A reserve space is bytes: read as numbers, some are NaN or infinite, above all in 16-bit types.
 registries.leave_out_of_check_numerics(
@@ -13,182 +18,101 @@ registries.leave_out_of_check_numerics(
 )
 
 
-def _gradient_of(op_type):
-    """Registers a function as the gradient of an op, once: a module may be loaded again."""
-
-    def register(function):
-        with contextlib.suppress(KeyError):
-            tf.RegisterGradient(f"TfRnnOps>{op_type}")(function)
-        return function
-
-    return register
-
-
-def _attribute(op, name):
-    value = op.get_attr(name)
-    return value.decode() if isinstance(value, bytes) else value
-
-
 def _or_zeros(gradient, output):
     """TensorFlow fills in missing gradients in most of its paths, but not in all."""
     return tf.zeros_like(output) if gradient is None else gradient
 
 
-@_gradient_of("CudnnRNNV3")
+@gradient_of("TfRnnOps>CudnnRNNV3")
 def _cudnn_rnn_v3_gradient(op, *gradients):
-    """Gradients for input, input_h, input_c, params and (none) sequence_lengths."""
+    """Gradients for input, input_h, input_c and params."""
     if not op.get_attr("is_training"):
-        return _cudnn_inference_gradient(op, op.inputs, gradients)
-    random = {name: op.get_attr(name) for name in ("dropout", "seed", "seed2")}
-    return _cudnn_backprop(op, op.inputs, op.outputs, random, gradients)
+        return _cudnn_inference_gradient(op, *gradients)
+    random = attributes(op, _RANDOM)
+    return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
-@_gradient_of("StatelessCudnnRNNV3")
+@gradient_of("TfRnnOps>StatelessCudnnRNNV3")
 def _stateless_cudnn_rnn_v3_gradient(op, *gradients):
     """As that of CudnnRNNV3 in training; none for the seed, whose masks reserve_space has."""
-    random = {"dropout": op.get_attr("dropout")}
-    return (*_cudnn_backprop(op, op.inputs[:5], op.outputs, random, gradients), None)
+    random = attributes(op, {"dropout": 0.0})
+    return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
-@_gradient_of("CudnnRNNV3Packed")
-def _cudnn_rnn_v3_packed_gradient(op, *gradients):
-    """As that of CudnnRNNV3 in inference; none for `packed`."""
-    return (*_cudnn_inference_gradient(op, op.inputs[:5], gradients), None)
-
-
-def _cudnn_inference_gradient(op, inputs, gradients):
+@gradient_of("TfRnnOps>CudnnRNNV3Packed")
+def _cudnn_inference_gradient(op, *gradients):
     """Inference keeps nothing for backward, so run it once more. It is without dropout."""
-    random = {"dropout": 0.0, "seed": 0, "seed2": 0}
-    names = ("input", "input_h", "input_c", "params", "sequence_lengths")
-    outputs = raw_ops.CudnnRNNV3(
-        **dict(zip(names, inputs, strict=True)), **_cudnn_model(op), **random, is_training=True
-    )
-    return _cudnn_backprop(op, inputs, outputs, random, gradients)
+    outputs = _forward(op, "CudnnRNNV3", STACK_ATTRS, _RANDOM)
+    return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs, _RANDOM)
 
 
-def _cudnn_backprop(op, inputs, outputs, random, gradients):
-    input, input_h, input_c, params, sequence_lengths = inputs
-    output, output_h, output_c, reserve_space, host_reserved = outputs
-    model = _cudnn_model(op)
-    result = raw_ops.CudnnRNNBackpropV3(
-        input=input,
-        input_h=input_h,
-        input_c=input_c,
-        params=params,
-        sequence_lengths=sequence_lengths,
-        output=output,
-        output_h=output_h,
-        output_c=output_c,
-        output_backprop=_or_zeros(gradients[0], output),
-        output_h_backprop=_or_zeros(gradients[1], output_h),
-        output_c_backprop=_or_zeros(gradients[2], output_c),
-        reserve_space=reserve_space,
-        host_reserved=host_reserved,
-        **model,
-        **random,
-    )
-    # Without a cell state input_c may have any shape, and its gradient must have the same.
-    has_c = model["rnn_mode"] == "lstm"
-    input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(input_c)
-    return (
-        result.input_backprop,
-        result.input_h_backprop,
-        input_c_backprop,
-        result.params_backprop,
-        None,
-    )
-
-
-def _cudnn_model(op):
-    names = ("rnn_mode", "input_mode", "direction", "num_proj", "time_major")
-    return {name: _attribute(op, name) for name in names}
-
-
-_LAYER_INPUTS = (
-    *("input", "input_h", "input_c"),
-    *("kernel", "recurrent_kernel", "bias", "projection", "peepholes", "layer_norm"),
-    "sequence_lengths",
-)
-
-
-@_gradient_of("LayerRNN")
+@gradient_of("TfRnnOps>LayerRNN")
 def _layer_rnn_gradient(op, *gradients):
     """Gradients for the input, the states and the weights; none for lengths, masks and seed."""
-    names = (*_LAYER_INPUTS, "input_mask", "recurrent_mask", "seed")
-    inputs = dict(zip(names, op.inputs, strict=True))
-    model = _layer_model(op)
-    outputs = op.outputs
     if not op.get_attr("is_training"):
-        # As for CudnnRNNV3.
-        outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
-    return _layer_backprop(inputs, model, outputs, gradients)
+        return _layer_inference_gradient(op, *gradients)
+    return _backprop(op, "LayerRNNBackprop", gradients, LAYER_ATTRS, outputs_of(op))
 
 
-@_gradient_of("LayerRNNPacked")
-def _layer_rnn_packed_gradient(op, *gradients):
-    """As that of LayerRNN in inference; none for `packed`."""
-    inputs = dict(zip(_LAYER_INPUTS, op.inputs[:-1], strict=True))
-    model = _layer_model(op)
-    outputs = raw_ops.LayerRNN(**inputs, **model, is_training=True)
-    inputs |= {
-        name: tf.zeros([0], inputs["input"].dtype) for name in ("input_mask", "recurrent_mask")
+@gradient_of("TfRnnOps>LayerRNNPacked")
+def _layer_inference_gradient(op, *gradients):
+    """As for CudnnRNNV3."""
+    outputs = _forward(op, "LayerRNN", LAYER_ATTRS)
+    return _backprop(op, "LayerRNNBackprop", gradients, LAYER_ATTRS, outputs)
+
+
+def _forward(op, forward, attrs, random=()):
+    """What an op of inference returns in training, by name; `forward` is the name of the op that does both."""
+    model = {**attributes(op, {**attrs, **_MAJOR}), **dict(random)}
+    return getattr(raw_ops, forward)(**_shared(op, forward), **model, is_training=True)._asdict()
+
+
+def _shared(op, other):
+    """The inputs of an op that another op has too."""
+    names = signature(other).inputs
+    return {name: tensor for name, tensor in inputs_of(op).items() if name in names}
+
+
+def _backprop(op, backprop, gradients, attrs, outputs, random=()):
+    """The gradients of an op for its inputs, from its gradient op.
+
+    Args:
+        op: The op.
+        backprop: The name of the gradient op.
+        gradients: Of the outputs of `op`.
+        attrs: The attributes that say what the op computes.
+        outputs: What the op returned in training, by name.
+        random: The attributes of dropout.
+    """
+    inputs, model = _shared(op, backprop), attributes(op, {**attrs, **_MAJOR})
+    upstream = {
+        f"{name}_backprop": _or_zeros(gradient, outputs[name])
+        for name, gradient in zip(RESULTS, gradients)
     }
-    return (*_layer_backprop(inputs, model, outputs, gradients)[: len(_LAYER_INPUTS)], None)
-
-
-def _layer_model(op):
-    names = ("rnn_mode", "activation", "recurrent_activation", "cell_clip", "proj_clip")
-    names += ("zoneout_h", "zoneout_c", "layer_norm_epsilon", "time_major")
-    return {name: _attribute(op, name) for name in names}
-
-
-def _layer_backprop(inputs, model, outputs, gradients):
-    output, output_h, output_c, reserve_space = outputs
-    result = raw_ops.LayerRNNBackprop(
-        **inputs,
-        output=output,
-        output_h=output_h,
-        output_c=output_c,
-        output_backprop=_or_zeros(gradients[0], output),
-        output_h_backprop=_or_zeros(gradients[1], output_h),
-        output_c_backprop=_or_zeros(gradients[2], output_c),
-        reserve_space=reserve_space,
-        **model,
-    )
-    has_c = model["rnn_mode"] == "lstm"
-    input_c_backprop = result.input_c_backprop if has_c else tf.zeros_like(inputs["input_c"])
-    return (*result._replace(input_c_backprop=input_c_backprop), None, None, None, None)
+    given = {**inputs, **outputs, **upstream, **model, **dict(random)}
+    result = getattr(raw_ops, backprop)(**given)
+    found = {name.removesuffix("_backprop"): one for name, one in result._asdict().items()}
+    if model["rnn_mode"] != "lstm":
+        # Without a cell state input_c may have any shape, and its gradient must have the same.
+        found["input_c"] = tf.zeros_like(inputs["input_c"])
+    return in_order(op, found)
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
-    with contextlib.suppress(KeyError):  # as in _gradient_of
+    with contextlib.suppress(KeyError):  # as in gradient_of
         tf.no_gradient(f"TfRnnOps>{_op}")
 
 
-@_gradient_of("BlockLSTMV2")
+@gradient_of("TfRnnOps>BlockLSTMV2")
 def _block_lstm_v2_gradient(op, *gradients):
     """Gradients for every input but seq_len_max, from those of cs and h as in TensorFlow."""
-    seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b = op.inputs
-    i, cs, f, o, ci, co, h = op.outputs
+    outputs = outputs_of(op)
+    upstream = dict(zip(outputs, gradients))
     result = raw_ops.BlockLSTMGradV2(
-        seq_len_max=seq_len_max,
-        x=x,
-        cs_prev=cs_prev,
-        h_prev=h_prev,
-        w=w,
-        wci=wci,
-        wcf=wcf,
-        wco=wco,
-        b=b,
-        i=i,
-        cs=cs,
-        f=f,
-        o=o,
-        ci=ci,
-        co=co,
-        h=h,
-        cs_grad=_or_zeros(gradients[1], cs),
-        h_grad=_or_zeros(gradients[6], h),
+        **inputs_of(op),
+        **outputs,
+        cs_grad=_or_zeros(upstream["cs"], outputs["cs"]),
+        h_grad=_or_zeros(upstream["h"], outputs["h"]),
         use_peephole=op.get_attr("use_peephole"),
     )
     return (None, *result)
@@ -197,7 +121,7 @@ def _block_lstm_v2_gradient(op, *gradients):
 # The params have each canonical number once, so each of these ops takes the other's gradient back.
 
 
-@_gradient_of("CudnnRNNCanonicalToParamsV2")
+@gradient_of("TfRnnOps>CudnnRNNCanonicalToParamsV2")
 def _canonical_to_params_gradient(op, gradient):
     """Gradients for the weights and biases, in the shapes in which they were given."""
     sizes, canonical = op.inputs[:3], op.inputs[3:]
@@ -211,7 +135,7 @@ def _canonical_to_params_gradient(op, gradient):
     return (None, None, None, *(tf.reshape(part, tf.shape(given)) for part, given in gradients))
 
 
-@_gradient_of("CudnnRNNParamsToCanonicalV2")
+@gradient_of("TfRnnOps>CudnnRNNParamsToCanonicalV2")
 def _params_to_canonical_gradient(op, *gradients):
     """The gradient for params; zeros where nothing depends on a part."""
     parts = [_or_zeros(*pair) for pair in zip(gradients, op.outputs, strict=True)]
@@ -223,6 +147,6 @@ def _params_to_canonical_gradient(op, *gradients):
 
 
 def _params_attributes(op, sizes):
-    names = ("rnn_mode", "input_mode", "direction", "num_proj")
-    attributes = {name: _attribute(op, name) for name in names}
-    return attributes | dict(zip(("num_layers", "num_units", "input_size"), sizes, strict=True))
+    return attributes(op, STACK_ATTRS) | dict(
+        zip(("num_layers", "num_units", "input_size"), sizes, strict=True)
+    )

@@ -2,12 +2,13 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops import plain
 from tf_rnn_ops.native import loader
+from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, reorder_gates
+from tf_rnn_ops.plain.recurrence import Loops, matmul
 from tf_rnn_ops.raw_ops import layer_rnn
 
 
-class KernelLoops(plain.Loops):
+class KernelLoops(Loops):
     """Loops of cells that have one product in a step; others run in tf.while_loop.
 
     The derivative of a step acts on each unit alone, but for the product with the recurrent
@@ -23,8 +24,8 @@ class KernelLoops(plain.Loops):
         def ours(tensor, axis=-1):
             """What a tape does not watch, with the gates in Keras's order."""
             tensor = tf.stop_gradient(tensor)
-            gates = plain.GATES[rnn_mode], plain.KERAS_GATES[rnn_mode]
-            return plain.reorder_gates(tensor, *gates, axis)
+            gates = GATES[rnn_mode], KERAS_GATES[rnn_mode]
+            return reorder_gates(tensor, *gates, axis)
 
         bias = tf.stack([cell.bw, cell.br]) if rnn_mode == "gru" else cell.bw + cell.br
         result = layer_rnn.LayerRNN(
@@ -55,7 +56,7 @@ class KernelLoops(plain.Loops):
         # A new c is a multiple of the one before, and what it is where that is 0.
         h, c = initial
         before, zero = tf.concat([h[None], hidden], 0)[:-1], tf.zeros_like(hidden)
-        sums = plain.matmul(before, weights[0])
+        sums = matmul(before, weights[0])
         with tf.GradientTape() as tape:
             tape.watch(zero)
             _, added = recurrence.step.units(sums, inputs, [before, zero], weights[1:])
@@ -82,7 +83,7 @@ class KernelLoops(plain.Loops):
 def _slopes(recurrence, z):
     """The derivatives of the new states, with the names of the inputs of LinearRecurrence."""
     inputs, states, weights = recurrence.split(z)
-    sums = plain.matmul(states[0], weights[0])
+    sums = matmul(states[0], weights[0])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch([sums, *states])
         new = recurrence.step.units(sums, inputs, states, weights[1:])

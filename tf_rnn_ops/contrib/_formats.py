@@ -12,16 +12,13 @@ import dataclasses
 
 import tensorflow as tf
 
-
-def directions(direction):
-    """D."""
-    return 2 if direction == "bidirectional" else 1
+from tf_rnn_ops.params.layout import num_directions
 
 
 def input_width(layer, num_units, input_size, input_mode, direction):
     """The number of columns of the input matrices of a layer; 0 where the input skips them."""
     if layer > 0:
-        return num_units * directions(direction)
+        return num_units * num_directions(direction)
     skips = input_mode == "skip_input" or (input_mode == "auto_select" and input_size == num_units)
     return 0 if skips else input_size
 

@@ -5,6 +5,7 @@ import operator
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats
 from tf_rnn_ops.contrib.models import check_configuration
+from tf_rnn_ops.params.layout import num_directions
 
 
 class CudnnParamsFormatConverter:
@@ -46,7 +47,7 @@ class CudnnParamsFormatConverter:
         self._widths = [
             _formats.input_width(k, num_units, input_size, input_mode, direction)
             for k in range(num_layers)
-            for _ in range(_formats.directions(direction))
+            for _ in range(num_directions(direction))
         ]
 
     @property
@@ -56,7 +57,7 @@ class CudnnParamsFormatConverter:
         prefixes = [
             _formats.cell_prefix(layer, self._format.cell_name, direction, backward)
             for layer in range(layers)
-            for backward in (False, True)[: _formats.directions(direction)]
+            for backward in (False, True)[: num_directions(direction)]
         ]
         kinds = (self._format.weight_names, self._format.bias_names)
         return [f"{prefix}/{n}" for kind in kinds for prefix in prefixes for n in kind]

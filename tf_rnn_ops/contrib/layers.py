@@ -13,6 +13,7 @@ from tf_rnn_ops.contrib import _cell_parts, _saveable_base, saveables
 from tf_rnn_ops.contrib.models import check_configuration, check_dtype
 from tf_rnn_ops.native.tf_internals import checkpoints
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params.layout import num_directions
 
 
 class _CudnnRNN(checkpoints.Module):
@@ -79,7 +80,7 @@ class _CudnnRNN(checkpoints.Module):
     @property
     def num_dirs(self):
         """D: 1 or 2."""
-        return 2 if self._direction == "bidirectional" else 1
+        return num_directions(self._direction)
 
     @property
     def input_mode(self):

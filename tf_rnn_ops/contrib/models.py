@@ -7,9 +7,8 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats
+from tf_rnn_ops.params.layout import DIRECTIONS, INPUT_MODES, num_directions
 
-INPUT_MODES = ("linear_input", "skip_input", "auto_select")
-DIRECTIONS = ("unidirectional", "bidirectional")
 _DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 
 # The name that the conversion op had in TensorFlow 1's graphs: the earliest checkpoints use it.
@@ -154,7 +153,7 @@ class CudnnRNNModel:
             the previous hidden state; likewise the biases, [H]. The gates are i, f, c, o for an
             LSTM and r, u, h for a GRU.
         """
-        count = self._num_layers * _formats.directions(self._direction)
+        count = self._num_layers * num_directions(self._direction)
         count *= 2 * _formats.FORMATS[self._rnn_mode].gates
         result = raw_ops.CudnnRNNParamsToCanonicalV2(
             **self._sizes(),

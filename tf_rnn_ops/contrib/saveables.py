@@ -2,7 +2,6 @@
 
 import tensorflow as tf
 from google.protobuf import json_format, struct_pb2
-
 from tensorflow.core.framework import variable_pb2
 
 from tf_rnn_ops.contrib import _saveable_base, format_converters

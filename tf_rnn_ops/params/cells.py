@@ -85,11 +85,6 @@ def reorder(stacked, order):
     return stacked[list(order)]
 
 
-def directions(layout):
-    """D."""
-    return 2 if layout.direction == "bidirectional" else 1
-
-
 def add_exactly(first, second):
     """Adds; where one is 0 the result is the other to the bit, also if that is -0."""
     return np.where(second == 0, first, np.where(first == 0, second, first + second))

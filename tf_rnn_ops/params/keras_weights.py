@@ -13,14 +13,13 @@ from tf_rnn_ops.params.cells import (
     as_array,
     as_list,
     check_shape,
-    directions,
     from_cells,
     gate_count,
     mode_of,
     reorder,
     to_cells,
 )
-from tf_rnn_ops.params.layout import Layout
+from tf_rnn_ops.params.layout import Layout, num_directions
 
 # Which gate of the buffer each gate of Keras is: i, f, c, o for an LSTM, z, r, h for a GRU. Each is
 # its own inverse.
@@ -127,10 +126,10 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
             arrays.append(np.stack(biases) if len(order) == 3 else add_exactly(*biases))
         elif np.any(biases[0]) or np.any(biases[1]):
             raise ValueError(
-                f"use_bias=False needs biases of 0, but layer {k // directions(layout)} has others."
+                f"use_bias=False needs biases of 0, but layer {k // num_directions(layout.direction)} has others."
             )
         per_cell.append(arrays)
-    num_dirs = directions(layout)
+    num_dirs = num_directions(layout.direction)
     return [sum(per_cell[k : k + num_dirs], []) for k in range(0, len(per_cell), num_dirs)]
 
 

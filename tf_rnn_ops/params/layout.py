@@ -4,7 +4,7 @@ The mirror of cc/core/param_layout; docs/param-layout.md is the description of b
 """
 
 import operator
-from typing import NamedTuple, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,11 @@ GATES = {
 }
 INPUT_MODES = ("linear_input", "skip_input", "auto_select")
 DIRECTIONS = ("unidirectional", "bidirectional")
+
+
+def num_directions(direction: str) -> int:
+    """D: 1, or 2 for 'bidirectional'."""
+    return 2 if direction == "bidirectional" else 1
 
 
 class Block(NamedTuple):
@@ -192,7 +197,7 @@ class Layout:
         gates = GATES[self.rnn_mode]
         units = self.num_units
         hidden = self.num_proj or units
-        num_dirs = 1 + DIRECTIONS.index(self.direction)
+        num_dirs = num_directions(self.direction)
         end = 0
 
         def take(blocks, layer, direction, source, gate, shape):
@@ -217,6 +222,12 @@ class Layout:
                 for gate in gates:
                     take(biases, layer, direction, source, gate, (units,))
         return tuple(weights), tuple(biases)
+
+
+def arguments_of(layout: Layout) -> tuple[Any, ...]:
+    """The arguments with which Layout makes an equal layout."""
+    names = ("rnn_mode", "num_layers", "num_units", "input_size")
+    return tuple(getattr(layout, n) for n in (*names, "input_mode", "direction", "num_proj"))
 
 
 def _one_of(name, value, choices):

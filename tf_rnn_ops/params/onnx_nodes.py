@@ -6,6 +6,7 @@ import numpy as np
 
 from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params.cells import Cell, as_array, as_list, check_shape, not_a_source, reorder
+from tf_rnn_ops.params.layout import num_directions
 
 # Which gate of ONNX each gate of the buffer is: ONNX has i, o, f, c and z, r, h.
 _FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -69,7 +70,7 @@ def attribute(node, name, default):
     return value.decode() if isinstance(value, bytes) else value
 
 
-def num_directions(where, node):
+def directions_of(where, node):
     """D of a node."""
     direction = attribute(node, "direction", "forward")
     if direction not in ("forward", "reverse", "bidirectional"):
@@ -77,7 +78,7 @@ def num_directions(where, node):
             f"direction of {where} must be 'forward', 'reverse' or 'bidirectional', but it is "
             f"{direction!r}."
         )
-    return 2 if direction == "bidirectional" else 1
+    return num_directions(direction)
 
 
 def check_function(where, node):
@@ -96,7 +97,7 @@ def activations(where, node):
     """The names of a node's activations in lower case, those of all directions in one tuple."""
     given = attribute(node, "activations", None)
     if given is None or given == []:
-        return USUAL_ACTIVATIONS[node.op_type] * num_directions(where, node)
+        return USUAL_ACTIVATIONS[node.op_type] * directions_of(where, node)
     if not isinstance(given, (list, tuple)) or any(not isinstance(a, (str, bytes)) for a in given):
         raise ValueError(f"activations of {where} must be a list of names, but they are {given!r}.")
     return tuple((a.decode() if isinstance(a, bytes) else a).lower() for a in given)

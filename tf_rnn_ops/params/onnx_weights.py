@@ -8,12 +8,11 @@ from numpy.typing import ArrayLike
 from tf_rnn_ops.params.cells import (
     Converted,
     as_array,
-    directions,
     from_cells,
     reorder,
     to_cells,
 )
-from tf_rnn_ops.params.layout import Layout
+from tf_rnn_ops.params.layout import Layout, num_directions
 from tf_rnn_ops.params.onnx_nodes import (
     USUAL_ACTIVATIONS,
     OnnxNode,
@@ -21,8 +20,8 @@ from tf_rnn_ops.params.onnx_nodes import (
     attribute,
     cells_of,
     check_function,
+    directions_of,
     nodes_of,
-    num_directions,
 )
 
 # Which gate of the buffer each gate of ONNX is: ONNX has i, o, f, c and z, r, h.
@@ -67,7 +66,7 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     nodes = nodes_of(source, node, stack=True)
     first = nodes[0]
     modes = [_mode(f"layer {k}", node) for k, node in enumerate(nodes)]
-    num_dirs = [num_directions(f"layer {k}", node) for k, node in enumerate(nodes)]
+    num_dirs = [directions_of(f"layer {k}", node) for k, node in enumerate(nodes)]
     for what, found in (("rnn_mode", modes), ("number of directions", num_dirs)):
         if len(set(found)) > 1:
             raise ValueError(f"All nodes must have one {what}, but they have {found}.")
@@ -107,7 +106,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")
     op_type = _OP_TYPES[layout.rnn_mode]
     order = _TO_ONNX[op_type]
-    num_dirs = directions(layout)
+    num_dirs = num_directions(layout.direction)
     attributes = {
         "hidden_size": layout.num_units,
         "direction": "bidirectional" if num_dirs == 2 else "forward",
@@ -153,7 +152,7 @@ def _mode(where, node):
             "recurrent product, CudnnRNNV3 after it, so no weights give the same results. "
             + _ELSEWHERE
         )
-    wanted = USUAL_ACTIVATIONS[node.op_type] * num_directions(where, node)
+    wanted = USUAL_ACTIVATIONS[node.op_type] * directions_of(where, node)
     if attribute(node, "direction", "forward") == "reverse":
         raise ValueError(
             f"direction of {where} is 'reverse', but the op runs forward or both ways. {_ELSEWHERE}"

@@ -12,14 +12,13 @@ from tf_rnn_ops.params.cells import (
     Converted,
     as_array,
     check_shape,
-    directions,
     from_cells,
     gate_count,
     mode_of,
     not_a_source,
     to_cells,
 )
-from tf_rnn_ops.params.layout import Layout
+from tf_rnn_ops.params.layout import Layout, num_directions
 
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
 
@@ -136,7 +135,7 @@ def to_torch(
     """
     state_dict = {}
     for k, cell in enumerate(to_cells(layout, params)):
-        layer, direction = divmod(k, directions(layout))
+        layer, direction = divmod(k, num_directions(layout.direction))
         where = f"_l{layer}" + ("_reverse" if direction else "")
         gates, units, _ = cell.w.shape
         arrays = {

@@ -56,7 +56,7 @@ def block_lstm(
     x, c, h, w, wci, wcf, wco, b = (
         tf.cast(t, wide) for t in (x, cs_prev, h_prev, w, wci, wcf, wco, b)
     )
-    lengths = _lengths(x, seq_len_max)
+    lengths = lengths_of_rows(x, seq_len_max)
     x = clear_padding(x, lengths)
     inputs = [matmul(x, w[: size_of(x, 2)]) + b]
     if cs is not None:  # the cell state that a step arrives at is one of its inputs
@@ -81,55 +81,6 @@ def block_lstm(
     return tf.cast(c, dtype), tf.cast(h, dtype)
 
 
-def block_lstm_gates(
-    seq_len_max: Any,
-    x: Any,
-    cs_prev: Any,
-    h_prev: Any,
-    w: Any,
-    wci: Any,
-    wcf: Any,
-    wco: Any,
-    b: Any,
-    cs: Any,
-    h: Any,
-    use_peephole: bool = False,
-) -> tuple[Any, Any, Any, Any, Any]:
-    """Computes what BlockLSTMV2 returns besides the states, for all steps at once.
-
-    Args:
-        seq_len_max: As given to BlockLSTMV2, like the eight tensors that follow.
-        x: [T, B, I].
-        cs_prev: [B, H].
-        h_prev: [B, H].
-        w: [I + H, 4*H].
-        wci: [H].
-        wcf: [H].
-        wco: [H].
-        b: [4*H].
-        cs: The cell states, as block_lstm returned them, [T, B, H].
-        h: The hidden states of the same shape, as block_lstm returned them.
-        use_peephole: As given to BlockLSTMV2.
-
-    Returns:
-        i, f, o, ci and co of BlockLSTMV2, [T, B, H].
-    """
-    dtype = x.dtype
-    wide = wide_type(dtype)
-    x, cs_prev, h_prev, w, wci, wcf, wco, b, cs, h = (
-        tf.cast(t, wide) for t in (x, cs_prev, h_prev, w, wci, wcf, wco, b, cs, h)
-    )
-    lengths = _lengths(x, seq_len_max)
-    before_c, before_h = (
-        tf.concat([first[None], states], 0)[:-1] for first, states in ((cs_prev, cs), (h_prev, h))
-    )
-    sums = matmul(tf.concat([clear_padding(x, lengths), before_h], 2), w) + b
-    i, f, g, o = tf.split(sums, 4, axis=-1)
-    if use_peephole:
-        i, f, o = i + wci * before_c, f + wcf * before_c, o + wco * cs
-    found = (tf.sigmoid(i), tf.sigmoid(f), tf.sigmoid(o), tf.tanh(g), tf.tanh(cs))
-    return tuple(tf.cast(clear_padding(t, lengths), dtype) for t in found)
-
-
-def _lengths(x, seq_len_max):
+def lengths_of_rows(x, seq_len_max):
+    """The lengths of all rows, which are the same."""
     return tf.fill([size_of(x, 1)], tf.cast(seq_len_max, tf.int32))

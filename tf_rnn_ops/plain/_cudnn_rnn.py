@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.plain.cells import GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain.recurrence import reverse_rows, wide_type
 
@@ -39,8 +40,8 @@ def cudnn_rnn(
         sequence_lengths: int32 [B]; None if all rows have T steps.
         time_major: If not, input and output are [B, T, ...] and the states [B, L*D, ...].
         masks: For each layer but the last what its output is multiplied by before the next layer
-            reads it, [T, B, D*S]; None for no dropout. See dropout_masks.
-        loops: A Loops, with which the loops have gradients of their own (tf.custom_gradient), which
+            reads it, [T, B, D*S]; None for no dropout. See plain/dropout.py.
+        loops: A Loops of plain/recurrence.py, with which the loops have gradients of their own (tf.custom_gradient), which
             are of any order, but lost when the graph is written to a file. Without, they have
             TensorFlow's, which go up to the second order.
 
@@ -53,7 +54,7 @@ def cudnn_rnn(
     x, params, *states = (tf.cast(t, wide) for t in (input, params, *states))
     if not time_major:
         x, *states = (tf.transpose(t, [1, 0, 2]) for t in (x, *states))
-    directions = 2 if layout.direction == "bidirectional" else 1
+    directions = num_directions(layout.direction)
     last = []
     for layer in range(layout.num_layers):
         outputs = []

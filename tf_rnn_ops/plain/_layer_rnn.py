@@ -6,19 +6,9 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
-from tf_rnn_ops.plain.cells import GATES, Cell, reorder_gates, run_cell
+from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, Cell, reorder_gates, run_cell
 from tf_rnn_ops.plain.dropout import zoneout_mask
 from tf_rnn_ops.plain.recurrence import wide_type
-
-# In Keras's order, with the names of GATES.
-KERAS_GATES = {
-    "lstm": "ifco",
-    "gru": "urh",
-    "gru_reset_before": "urh",
-    "rnn": "h",
-    "rnn_tanh": "h",
-    "rnn_relu": "h",
-}
 
 
 def layer_rnn(

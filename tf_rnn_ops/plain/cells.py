@@ -17,6 +17,16 @@ GATES = {
     "rnn_relu": "h",
 }
 
+# In Keras's order, with the names of GATES.
+KERAS_GATES = {
+    "lstm": "ifco",
+    "gru": "urh",
+    "gru_reset_before": "urh",
+    "rnn": "h",
+    "rnn_tanh": "h",
+    "rnn_relu": "h",
+}
+
 _FUNCTIONS = {
     "tanh": tf.tanh,
     "sigmoid": tf.sigmoid,

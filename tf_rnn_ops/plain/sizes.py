@@ -2,27 +2,13 @@
 
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from tf_rnn_ops._op_table import LAYER_ATTRS, signature
 from tf_rnn_ops.params import Layout
+from tf_rnn_ops.params.layout import num_directions
 from tf_rnn_ops.plain.cells import GATES
 
 _Shapes = Mapping[str, Sequence[int | None] | None]
-# The inputs of LayerRNN for which a vector of no elements stands for none; lengths are another.
-_LAYER_OPTIONAL = (
-    *("bias", "projection", "peepholes", "layer_norm"),
-    *("input_mask", "recurrent_mask", "seed"),
-)
-
-LAYER_ATTRS = {
-    "rnn_mode": "lstm",
-    "activation": "tanh",
-    "recurrent_activation": "sigmoid",
-    "cell_clip": 0.0,
-    "proj_clip": 0.0,
-    "zoneout_h": 0.0,
-    "zoneout_c": 0.0,
-    "layer_norm_epsilon": 1e-3,
-}
-"""The attributes of LayerRNN that say what it computes, with their defaults."""
+_Sizes = dict[str, list[Any] | None]
 
 
 class UnknownSize(ValueError):
@@ -33,36 +19,87 @@ class Layer(NamedTuple):
     """What a LayerRNN computes.
 
     Attributes:
-        rnn_mode: As the attribute.
-        activation: As the attribute.
-        recurrent_activation: As the attribute.
-        cell_clip: As the attribute.
-        proj_clip: As the attribute.
-        zoneout_h: As the attribute.
-        zoneout_c: As the attribute.
-        layer_norm_epsilon: As the attribute.
+        computes: Pairs of an attribute that LAYER_ATTRS names and its value.
         units: H.
         num_proj: P, or 0 without projection.
         input_size: I, or None if the shapes do not say it.
         absent: Names of the optional tensors that it is not given.
     """
 
-    rnn_mode: str
-    activation: str
-    recurrent_activation: str
-    cell_clip: float
-    proj_clip: float
-    zoneout_h: float
-    zoneout_c: float
-    layer_norm_epsilon: float
+    computes: tuple[tuple[str, str | float], ...]
     units: int
     num_proj: int
     input_size: int | None
     absent: tuple[str, ...]
 
+    @property
+    def rnn_mode(self) -> str:
+        """As the attribute."""
+        return str(self.attrs()["rnn_mode"])
+
     def attrs(self) -> dict[str, str | float]:
         """The attributes that say what it computes."""
-        return {name: getattr(self, name) for name in LAYER_ATTRS}
+        return dict(self.computes)
+
+
+def stack_shapes(layout: Layout, time_major: bool) -> _Sizes:
+    """The shapes of the tensors of a CudnnRNNV3.
+
+    Args:
+        layout: The network.
+        time_major: Whether time is the first dimension.
+
+    Returns:
+        By name of an input or output a list of sizes, with "T" for the number of steps and "B" for the batch;
+        None for a cell state that the network ignores.
+    """
+    directions = num_directions(layout.direction)
+    rows, hidden = layout.num_layers * directions, layout.num_proj or layout.num_units
+    steps, states = (["T", "B"], [rows, "B"]) if time_major else (["B", "T"], ["B", rows])
+    return {
+        "input": [*steps, layout.input_size],
+        "input_h": [*states, hidden],
+        "input_c": [*states, layout.num_units] if layout.rnn_mode == "lstm" else None,
+        "params": [layout.size],
+        "sequence_lengths": ["B"],
+        "output": [*steps, directions * hidden],
+    }
+
+
+def layer_shapes(layer: Layer, time_major: bool) -> _Sizes:
+    """As stack_shapes, of a LayerRNN; those of optional tensors for where they are given."""
+    units, size, hidden = layer.units, layer.input_size, layer.num_proj or layer.units
+    gates = len(GATES[layer.rnn_mode])
+    steps = ["T", "B"] if time_major else ["B", "T"]
+    return {
+        "input": [*steps, size],
+        "input_h": ["B", hidden],
+        "input_c": ["B", units] if layer.rnn_mode == "lstm" else None,
+        "kernel": [size, gates * units],
+        "recurrent_kernel": [hidden, gates * units],
+        "bias": [2, gates * units] if layer.rnn_mode == "gru" else [gates * units],
+        "projection": [units, hidden],
+        "peepholes": [3, units],
+        "layer_norm": [18, units],
+        "sequence_lengths": ["B"],
+        "input_mask": [gates, "B", size],
+        "recurrent_mask": [gates, "B", hidden],
+        "seed": [2],
+        "output": [*steps, hidden],
+    }
+
+
+def block_shapes(units: int, size: int) -> _Sizes:
+    """As stack_shapes, of a BlockLSTMV2 with H units and inputs of size I."""
+    return {
+        "seq_len_max": [],
+        "x": ["T", "B", size],
+        **dict.fromkeys(("cs_prev", "h_prev"), ["B", units]),
+        "w": [size + units, 4 * units],
+        **dict.fromkeys(("wci", "wcf", "wco"), [units]),
+        "b": [4 * units],
+        **dict.fromkeys(("cs", "h"), ["T", "B", units]),
+    }
 
 
 def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> Layout:
@@ -86,7 +123,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     rows = _first_known(0 if time_major else 1, h, out_h, c, out_c)
     if rows is None:
         raise UnknownSize("the number of layers is not known: the shape of input_h does not say it")
-    directions = 2 if attrs["direction"] == "bidirectional" else 1
+    directions = num_directions(attrs["direction"])
     if rows % directions:
         raise UnknownSize(f"input_h has {rows} rows, which two directions do not divide")
     states = (c, out_c) if lstm and num_proj else (h, out_h)
@@ -130,7 +167,9 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
     Raises:
         UnknownSize: A size of the weights is not known, or whether an optional tensor is given.
     """
-    absent = tuple(n for n in _LAYER_OPTIONAL if n not in shapes or _is_absent(n, shapes[n]))
+    # Lengths that are absent make no other network.
+    optional = [n for n in signature("LayerRNN").optional if n != "sequence_lengths"]
+    absent = tuple(n for n in optional if n not in shapes or _is_absent(n, shapes[n]))
     states = shapes["input_h"], shapes["output_h"]
     num_proj, units = 0, None
     if "projection" not in absent:
@@ -152,7 +191,8 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
             "the number of units is not known: the shapes of the weights do not say it"
         )
     input_size = _first_known(0, shapes["kernel"], rank=2) or _first_known(2, shapes["input"])
-    return Layer(**attrs, units=units, num_proj=num_proj, input_size=input_size, absent=absent)
+    computes = tuple((name, attrs[name]) for name in LAYER_ATTRS)
+    return Layer(computes, units, num_proj, input_size, absent)
 
 
 def block_sizes_of(shapes: _Shapes) -> tuple[int, int]:

@@ -6,9 +6,10 @@ from typing import Any, Iterable, Mapping
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.saved_model import loader_impl
 
 import tf_rnn_ops
+from tf_rnn_ops._difference import largest_difference
+from tf_rnn_ops.native.tf_internals import graphs
 from tf_rnn_ops.portable._report import Comparison
 
 # Allowed for results of size 1; larger ones are allowed in proportion.
@@ -154,20 +155,14 @@ def compare(name, before, after):
         same = bool(tf.reduce_all(tf.equal(before, after)))
         return Comparison(name, 0.0 if same else float("inf"), 0.0)
     a, b = (tf.cast(t, tf.float64).numpy() for t in (before, after))
-    if a.size == 0:
-        return Comparison(name, 0.0, 0.0)
-    # NaN stays NaN and is refused, unless both models have it in the same places.
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):  # inf - inf
-        error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
-    scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0))))
+    error = largest_difference(a, b)  # NaN is refused
+    scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0), initial=0.0)))
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
 
 
 def _tags_of(folder, which):
     """The tags of each graph of a SavedModel, which has several in TensorFlow 1."""
-    model = _loaded(which, loader_impl.parse_saved_model, str(folder))
-    return [tuple(graph.meta_info_def.tags) for graph in model.meta_graphs]
+    return _loaded(which, graphs.tags_of_graphs, str(folder))
 
 
 def _load(folder, which, tags):

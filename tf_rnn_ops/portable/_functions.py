@@ -6,10 +6,13 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops import plain, raw_ops
-from tf_rnn_ops.plain import GATES
-from tf_rnn_ops.portable._sizes import BLOCK_INPUTS, LAYER_INPUTS
+from tf_rnn_ops._op_table import RESERVES, signature
+from tf_rnn_ops.params.layout import arguments_of
+from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.plain.block_gates import block_lstm_gates
 
 _PREFIX = "tf_rnn_ops_portable"
+_TYPES = {"sequence_lengths": tf.int32, "seed": tf.int64, "seq_len_max": tf.int64}
 _CALL_ATTRS = ("Tin", "Tout", "f", "config", "config_proto", "executor_type")
 
 
@@ -49,15 +52,15 @@ class StandIns:
             reserves = [_reserve_space(dtype, is_training), tf.zeros([], tf.int8)]
             return [*result, *reserves][:num_outputs]
 
-        specs = _narrowed(_plain_specs(dtype, layout, time_major), shapes)
-        key = (dtype, *_identity(layout), *specs, time_major, is_training, num_outputs)
+        specs = _specs("CudnnRNNV3", sizes.stack_shapes(layout, time_major), dtype, shapes)
+        key = (dtype, arguments_of(layout), *specs, time_major, is_training, num_outputs)
         return self._make(key, layout.rnn_mode, forward, specs)
 
     def plain_layer(self, dtype, layer, shapes, time_major, is_training, num_outputs):
-        """For LayerRNN, in ordinary ops; `layer` is a plain.Layer, `shapes` as for plain_forward."""
+        """For LayerRNN, in ordinary ops; `layer` is a Layer, `shapes` as for plain_forward."""
 
         def forward(*tensors):
-            inputs = dict(zip(LAYER_INPUTS, tensors))
+            inputs = dict(zip(signature("LayerRNN").inputs, tensors))
             x, lengths = inputs["input"], inputs.pop("sequence_lengths")
             inputs = {name: t for name, t in inputs.items() if name not in layer.absent}
             result = plain.layer_rnn(
@@ -68,36 +71,33 @@ class StandIns:
             )
             return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 
-        specs = _narrowed(_layer_specs(dtype, layer), shapes)
+        of_layer = sizes.layer_shapes(layer, time_major) | {name: [0] for name in layer.absent}
+        specs = _specs("LayerRNN", of_layer, dtype, shapes)
         key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
 
-    def plain_block(self, dtype, sizes, shapes, use_peephole, cell_clip):
-        """For BlockLSTMV2, in ordinary ops; `sizes` are H and I, `shapes` as for plain_forward."""
+    def plain_block(self, dtype, units_and_size, shapes, use_peephole, cell_clip):
+        """For BlockLSTMV2, in ordinary ops, with H and I; `shapes` as for plain_forward."""
 
         def forward(*tensors):
-            inputs = dict(zip(BLOCK_INPUTS, tensors))
+            inputs = dict(zip(signature("BlockLSTMV2").inputs, tensors))
             cs, h = plain.block_lstm(**inputs, use_peephole=use_peephole, cell_clip=cell_clip)
-            i, *rest = plain.block_lstm_gates(**inputs, cs=cs, h=h, use_peephole=use_peephole)
+            i, *rest = block_lstm_gates(**inputs, cs=cs, h=h, use_peephole=use_peephole)
             return [i, cs, *rest, h]
 
-        specs = _narrowed(_block_specs(dtype, *sizes), shapes)
+        specs = _specs("BlockLSTMV2", sizes.block_shapes(*units_and_size), dtype, shapes)
         key = ("block", dtype, *specs, use_peephole, cell_clip)
         return self._make(key, "block_lstm", forward, specs)
 
     def own_forward(self, dtype, attrs, num_outputs):
         """For CudnnRNN and CudnnRNNV2, in our CudnnRNNV3."""
 
-        def forward(x, h0, c0, params):
-            result = raw_ops.CudnnRNNV3(
-                input=x,
-                input_h=h0,
-                input_c=c0,
-                params=params,
-                sequence_lengths=_full_lengths(x),
-                **attrs,
-            )
-            return list(result)[:num_outputs]
+        def forward(*tensors):
+            inputs = dict(zip(signature("CudnnRNN").inputs, tensors))
+            lengths = _full_lengths(inputs["input"])
+            return list(raw_ops.CudnnRNNV3(**inputs, sequence_lengths=lengths, **attrs))[
+                :num_outputs
+            ]
 
         key = ("forward", dtype, *sorted(attrs.items()), num_outputs)
         specs = [tf.TensorSpec(shape, dtype) for shape in ([None] * 3, [None] * 3, None, [None])]
@@ -106,22 +106,12 @@ class StandIns:
     def own_backprop(self, dtype, attrs, num_inputs):
         """For CudnnRNNBackprop and CudnnRNNBackpropV2, in our CudnnRNNBackpropV3."""
 
-        def backprop(x, h0, c0, params, *rest):
-            names = ("output", "output_h", "output_c")
-            names += tuple(f"{name}_backprop" for name in names) + ("reserve_space",)
-            return list(
-                raw_ops.CudnnRNNBackpropV3(
-                    input=x,
-                    input_h=h0,
-                    input_c=c0,
-                    params=params,
-                    sequence_lengths=_full_lengths(x),
-                    # The last input of the second version: cuDNN's choice of algorithm.
-                    **dict(zip(names, rest)),
-                    host_reserved=tf.zeros([], tf.int8),
-                    **attrs,
-                )
-            )
+        def backprop(*tensors):
+            inputs = dict(zip(signature("CudnnRNNBackpropV2").inputs, tensors))
+            # cuDNN's choice of algorithm, which the first version does not have.
+            inputs[RESERVES[1]] = tf.zeros([], tf.int8)
+            lengths = _full_lengths(inputs["input"])
+            return list(raw_ops.CudnnRNNBackpropV3(**inputs, sequence_lengths=lengths, **attrs))
 
         specs = [tf.TensorSpec(None, dtype)] * 11 + [tf.TensorSpec(None, tf.int8)]
         specs[0] = tf.TensorSpec([None] * 3, dtype)
@@ -165,17 +155,26 @@ def _trace(function, specs):
     return graph.as_graph_def()
 
 
-def _narrowed(specs, shapes):
-    """The specs of the inputs with what the graph knows of their shapes, so that loops are of known size.
+def _specs(op, shapes, dtype, known):
+    """The specs of the inputs of an op with what the graph knows of them, so that loops are of known size.
 
     LiteRT cannot convert others.
+
+    Args:
+        op: The name of the op.
+        shapes: By name of an input its sizes, and letters.
+        dtype: The type of most inputs.
+        known: The shapes that the graph knows, of all inputs or the first ones.
     """
     found = []
-    for spec, shape in zip(specs, shapes):
-        shape = tf.TensorShape(shape)
-        if shape.is_compatible_with(spec.shape):
-            spec = tf.TensorSpec(spec.shape.merge_with(shape), spec.dtype)
-        found.append(spec)
+    for name, shape in zip(signature(op).inputs, known):
+        shape, sizes_ = tf.TensorShape(shape), shapes[name]
+        wanted = tf.TensorShape(
+            None if sizes_ is None else [None if isinstance(n, str) else n for n in sizes_]
+        )
+        if shape.is_compatible_with(wanted):
+            wanted = wanted.merge_with(shape)
+        found.append(tf.TensorSpec(wanted, _TYPES.get(name, dtype)))
     return found
 
 
@@ -199,60 +198,6 @@ def _full_lengths(x):
     """The lengths of the first versions, which have none and are time-major."""
     shape = tf.shape(x)
     return tf.fill([shape[1]], shape[0])
-
-
-def _identity(layout):
-    names = "rnn_mode num_layers num_units input_size direction input_mode num_proj"
-    return tuple(getattr(layout, name) for name in names.split())
-
-
-def _plain_specs(dtype, layout, time_major):
-    rows = layout.num_layers * (2 if layout.direction == "bidirectional" else 1)
-    state = [rows, None] if time_major else [None, rows]
-    c0 = [*state, layout.num_units] if layout.rnn_mode == "lstm" else None
-    return [
-        tf.TensorSpec([None, None, layout.input_size], dtype),
-        tf.TensorSpec([*state, layout.num_proj or layout.num_units], dtype),
-        tf.TensorSpec(c0, dtype),
-        tf.TensorSpec([layout.size], dtype),
-        tf.TensorSpec([None], tf.int32),
-    ]
-
-
-def _layer_specs(dtype, layer):
-    size, units = layer.input_size, layer.units
-    hidden = layer.num_proj or units
-    columns = len(GATES[layer.rnn_mode]) * units
-    shapes = {
-        "input": [None, None, size],
-        "input_h": [None, hidden],
-        "input_c": [None, units] if layer.rnn_mode == "lstm" else None,
-        "kernel": [size, columns],
-        "recurrent_kernel": [hidden, columns],
-        "bias": [2, columns] if layer.rnn_mode == "gru" else [columns],
-        "projection": [units, hidden],
-        "peepholes": [3, units],
-        "layer_norm": [18, units],
-        "sequence_lengths": [None],
-        "input_mask": [None, None, size],
-        "recurrent_mask": [None, None, hidden],
-        "seed": [2],
-    }
-    shapes.update({name: [0] for name in layer.absent})
-    types = {"sequence_lengths": tf.int32, "seed": tf.int64}
-    return [tf.TensorSpec(shapes[name], types.get(name, dtype)) for name in LAYER_INPUTS]
-
-
-def _block_specs(dtype, units, size):
-    shapes = {
-        "x": [None, None, size],
-        **dict.fromkeys(("cs_prev", "h_prev"), [None, units]),
-        "w": [size + units, 4 * units],
-        **dict.fromkeys(("wci", "wcf", "wco"), [units]),
-        "b": [4 * units],
-    }
-    steps = tf.TensorSpec([], tf.int64)
-    return [tf.TensorSpec(shapes[n], dtype) if n in shapes else steps for n in BLOCK_INPUTS]
 
 
 def _put_in_scope(function_def):

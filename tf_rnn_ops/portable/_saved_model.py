@@ -7,8 +7,8 @@ from typing import Any, Mapping
 
 from google.protobuf import message
 from tensorflow.core.protobuf import saved_model_pb2
-from tensorflow.python.framework import op_def_registry
 
+from tf_rnn_ops.native.tf_internals import registries
 from tf_rnn_ops.portable import _check, _rewrite, _target
 from tf_rnn_ops.portable._report import Report
 
@@ -89,6 +89,6 @@ def _list_ops(meta_graph):
     graph_def = meta_graph.graph_def
     nodes = list(graph_def.node) + [n for f in graph_def.library.function for n in f.node_def]
     for name in sorted({node.op for node in nodes} - listed):
-        op_def = op_def_registry.get(name)
+        op_def = registries.op_def(name)
         if op_def is not None:
             ops.add().CopyFrom(op_def)

@@ -1,27 +1,11 @@
 """Finds the sizes of the network behind a node, from the shapes that a graph records."""
 
 import tensorflow as tf
-from tensorflow.python.framework import function_def_to_graph, op_def_registry
 
-from tf_rnn_ops import plain
-
-LAYER_INPUTS = (
-    "input",
-    "input_h",
-    "input_c",
-    "kernel",
-    "recurrent_kernel",
-    "bias",
-    "projection",
-    "peepholes",
-    "layer_norm",
-    "sequence_lengths",
-    "input_mask",
-    "recurrent_mask",
-    "seed",
-)
-
-BLOCK_INPUTS = ("seq_len_max", "x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
+from tf_rnn_ops._op_table import LAYER_ATTRS, STACK_ATTRS, signature
+from tf_rnn_ops.native.tf_internals import graphs, registries
+from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.portable._nodes import attributes
 
 
 class Shapes:
@@ -94,7 +78,7 @@ def _sizes(shape):
 
 def _first_index(node, output):
     """The number of the first tensor of a named output; far out of range if unknown."""
-    op_def = op_def_registry.get(node.op)
+    op_def = registries.op_def(node.op)
     if op_def is None:
         return 1 << 30
     index = 0
@@ -121,7 +105,7 @@ def _infer_all(graph_def, function):
                 for op in graph.get_operations()
                 for tensor in op.outputs
             }
-        inner, names = function_def_to_graph.function_def_to_graph_def(function)
+        inner, names = graphs.graph_of_function(function)
         found = tf.Graph()
         with found.as_default():
             library = tf.compat.v1.GraphDef()
@@ -149,48 +133,27 @@ def layout_of(node, shapes, time_major):
         A Layout.
 
     Raises:
-        plain.UnknownSize: A size is not in the graph, or the sizes contradict each other.
+        UnknownSize: A size is not in the graph, or the sizes contradict each other.
     """
-    attrs = {
-        name: node.attr[name].s.decode() if name in node.attr else default
-        for name, default in (
-            ("rnn_mode", "lstm"),
-            ("input_mode", "linear_input"),
-            ("direction", "unidirectional"),
-        )
-    }
-    attrs["num_proj"] = node.attr["num_proj"].i if "num_proj" in node.attr else 0
-    names = ("input", "input_h", "input_c", "params")
-    found = {name: shapes.of(ref) for name, ref in zip(names, node.input)}
-    for index, name in ((1, "output_h"), (2, "output_c")):
-        found[name] = shapes.of_output(node, index, name)
-    return plain.layout_of(found, attrs, time_major)
+    found = _shapes_of(node, shapes, outputs=("output_h", "output_c"))
+    return sizes.layout_of(found, attributes(node, STACK_ATTRS), time_major)
 
 
 def layer_of(node, shapes):
-    """The plain.Layer of a LayerRNN or LayerRNNPacked node.
+    """The Layer of a LayerRNN or LayerRNNPacked node.
 
     Args:
         node: Its NodeDef.
         shapes: The Shapes of the graph or function that it is in.
 
     Returns:
-        A plain.Layer.
+        A Layer.
 
     Raises:
-        plain.UnknownSize: The number of units, or whether an optional tensor is given, is not in the
-            graph.
+        UnknownSize: The number of units, or whether an optional tensor is given, is not in the graph.
     """
-    # A model of an older version lacks some.
-    attrs = {
-        name: _value(node.attr[name], default) if name in node.attr else default
-        for name, default in plain.LAYER_ATTRS.items()
-    }
-    # LayerRNNPacked has no masks and no seed.
-    refs = node.input[:10] if node.op.endswith("Packed") else node.input
-    found = {name: shapes.of(ref) for name, ref in zip(LAYER_INPUTS, refs)}
-    found["output_h"] = shapes.of_output(node, 1, "output_h")
-    return plain.layer_of(found, attrs)
+    found = _shapes_of(node, shapes, outputs=("output_h",))
+    return sizes.layer_of(found, attributes(node, LAYER_ATTRS))
 
 
 def block_of(node, shapes):
@@ -204,10 +167,13 @@ def block_of(node, shapes):
         H and I.
 
     Raises:
-        plain.UnknownSize: One of them is not in the graph.
+        UnknownSize: One of them is not in the graph.
     """
-    return plain.block_sizes_of({n: shapes.of(ref) for n, ref in zip(BLOCK_INPUTS, node.input)})
+    return sizes.block_sizes_of(_shapes_of(node, shapes))
 
 
-def _value(attr, default):
-    return attr.f if isinstance(default, float) else attr.s.decode()
+def _shapes_of(node, shapes, outputs=()):
+    """The shapes of the inputs of a node by name, and of some of its outputs."""
+    op = signature(node.op)
+    found = {name: shapes.of(ref) for name, ref in zip(op.inputs, node.input)}
+    return found | {name: shapes.of_output(node, op.outputs.index(name), name) for name in outputs}

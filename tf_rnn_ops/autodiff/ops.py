@@ -1,0 +1,53 @@
+"""The tensors and attributes of ops by name, and the registration of their gradients."""
+
+import contextlib
+
+import tensorflow as tf
+
+from tf_rnn_ops._op_table import signature
+
+
+def gradient_of(*op_types):
+    """Registers a function as the gradient of ops that have none: a module may be loaded again.
+
+    Args:
+        *op_types: Names in the registry.
+
+    Returns:
+        A decorator.
+    """
+
+    def register(function):
+        for op_type in op_types:
+            with contextlib.suppress(KeyError):
+                tf.RegisterGradient(op_type)(function)
+        return function
+
+    return register
+
+
+def attribute(op, name):
+    """An attribute of an op as Python has it."""
+    value = op.get_attr(name)
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def attributes(op, defaults):
+    """The attributes of an op that `defaults` names; a default for what versions of the op lack."""
+    known = signature(op.type).attrs
+    return {n: attribute(op, n) if n in known else value for n, value in defaults.items()}
+
+
+def inputs_of(op):
+    """{name: tensor}."""
+    return dict(zip(signature(op.type).inputs, op.inputs, strict=True))
+
+
+def outputs_of(op):
+    """{name: tensor}."""
+    return dict(zip(signature(op.type).outputs, op.outputs, strict=True))
+
+
+def in_order(op, gradients):
+    """Gradients by name of an input, as TensorFlow wants them; None for an input without one."""
+    return [gradients.get(name) for name in signature(op.type).inputs]

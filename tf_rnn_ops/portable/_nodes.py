@@ -1,0 +1,85 @@
+"""Nodes of a graph: their inputs, attributes and replacements."""
+
+import tensorflow as tf
+
+from tf_rnn_ops._op_table import signature
+
+# By type of an attribute the field of AttrValue, and the name of the type in the op registry.
+_KINDS = {bool: ("b", "bool"), int: ("i", "int"), float: ("f", "float"), str: ("s", "string")}
+
+
+class CannotRewrite(ValueError):
+    """Says why a node must stay as it is, without a full stop."""
+
+
+def data_inputs(node):
+    """The inputs of a node without control inputs."""
+    return [ref for ref in node.input if not ref.startswith("^")]
+
+
+def attribute(node, name, default):
+    """An attribute of a node as Python has it, or the default; a model of an older version lacks some."""
+    if name not in node.attr:
+        return default
+    value = node.attr[name]
+    kind = value.WhichOneof("value")
+    found = getattr(value, kind)
+    return found.decode() if kind == "s" else found
+
+
+def attributes(node, defaults):
+    """The attributes that `defaults` names."""
+    return {name: attribute(node, name, value) for name, value in defaults.items()}
+
+
+def dtype_of(node):
+    """The type of a node's tensors."""
+    if "T" not in node.attr or not node.attr["T"].type:
+        raise CannotRewrite("its attribute T is missing")
+    return tf.as_dtype(node.attr["T"].type)
+
+
+def check(node):
+    """Raises CannotRewrite where inputs and attributes of a node are not those of its op."""
+    op = signature(node.op)
+    found, wanted = len(data_inputs(node)), len(op.inputs)
+    if found != wanted and "weights" not in op.inputs:  # which is a list
+        raise CannotRewrite(f"it has {found} inputs, where the op has {wanted}")
+    kinds = {"T": ("type", "type"), "S": ("type", "type")}
+    for name, value in op.attrs.items():
+        kinds[name] = _KINDS[value if isinstance(value, type) else type(value)]
+    for name, (field, kind) in kinds.items():
+        if name in node.attr and node.attr[name].WhichOneof("value") != field:
+            raise CannotRewrite(f"its attribute {name} is not of type {kind}")
+
+
+def replace_by_call(node, stand_in, outputs, host):
+    """Makes a node a call of a function.
+
+    Args:
+        node: The node.
+        stand_in: The StandIn.
+        outputs: The names of its outputs so far.
+        host: The function that the node is in, or None.
+    """
+    # What begins with an underscore is about the node and not about its op.
+    kept = {name: value for name, value in node.attr.items() if name.startswith("_")}
+    kept_values = [
+        (name, type(value).FromString(value.SerializeToString())) for name, value in kept.items()
+    ]
+    node.op = stand_in.op
+    node.attr.clear()
+    for name, value in [*kept_values, *stand_in.attrs.items()]:
+        node.attr[name].CopyFrom(value)
+    if host is not None:
+        rename_outputs(host, node.name, outputs)
+
+
+def rename_outputs(host, node, outputs):
+    """Inside a function, users name a tensor by the op's output; a call has one list of them."""
+    new = {f"{node}:{output}:0": f"{node}:output:{k}" for k, output in enumerate(outputs)}
+    for user in host.node_def:
+        for k, ref in enumerate(user.input):
+            user.input[k] = new.get(ref, ref)
+    for name, ref in host.ret.items():
+        host.ret[name] = new.get(ref, ref)

@@ -1,0 +1,67 @@
+"""What our ops take the place of: TensorFlow's own ops for cuDNN."""
+
+from tf_rnn_ops._op_table import PREFIX, signature
+from tf_rnn_ops.portable import _nodes
+
+
+def _renamed(node, place):
+    """A node whose op has our op's very signature."""
+    node.op = f"{PREFIX}{node.op}"
+    return node.op
+
+
+def _as_second_version(node, place):
+    """The first versions of the canonical ops have one count for weights and biases."""
+    node.op = f"{PREFIX}{node.op}V2"
+    count = node.attr["num_params"].i
+    del node.attr["num_params"]
+    node.attr["num_params_weights"].i = count
+    node.attr["num_params_biases"].i = count
+    node.attr["num_proj"].i = 0
+    return node.op
+
+
+def _forward_call(node, place):
+    outputs = signature(node.op).outputs
+    stand_in = place.stand_ins.own_forward(_nodes.dtype_of(node), _given(node), len(outputs))
+    _nodes.replace_by_call(node, stand_in, outputs, place.host)
+    return f"a call of {PREFIX}CudnnRNNV3"
+
+
+def _backprop_call(node, place):
+    op = signature(node.op)
+    stand_in = place.stand_ins.own_backprop(_nodes.dtype_of(node), _given(node), len(op.inputs))
+    _nodes.replace_by_call(node, stand_in, op.outputs, place.host)
+    return f"a call of {PREFIX}CudnnRNNBackpropV3"
+
+
+def _given(node):
+    """The attributes that a node has."""
+    given = _nodes.attributes(node, dict.fromkeys(signature(node.op).attrs))
+    return {"rnn_mode": "lstm", **{n: value for n, value in given.items() if value is not None}}
+
+
+_HOW = {
+    "CudnnRNNV3": _renamed,
+    "CudnnRNNBackpropV3": _renamed,
+    "CudnnRNNParamsSize": _renamed,
+    "CudnnRNNCanonicalToParamsV2": _renamed,
+    "CudnnRNNParamsToCanonicalV2": _renamed,
+    "CudnnRNNCanonicalToParams": _as_second_version,
+    "CudnnRNNParamsToCanonical": _as_second_version,
+    "CudnnRNN": _forward_call,
+    "CudnnRNNV2": _forward_call,
+    "CudnnRNNBackprop": _backprop_call,
+    "CudnnRNNBackpropV2": _backprop_call,
+}
+
+
+def concerns(node):
+    """Whether a node is one that to_ours() replaces."""
+    return node.op in _HOW
+
+
+def to_ours(node, place):
+    """As to_plain(), by our ops."""
+    _nodes.check(node)
+    return _HOW[node.op](node, place)
