@@ -13,8 +13,8 @@ from support.reference import layout, rounding
 from support.reference.spec import RnnSpec
 from support.second_order import assert_slopes, second
 from support.selection import all_but
-from tf_rnn_ops import plain
 from tf_rnn_ops.autodiff import second_gradients
+from tf_rnn_ops.plain.recurrence import Loops
 
 ops = tf_rnn_ops.raw_ops
 
@@ -97,7 +97,7 @@ def test_cudnn_rnn(spec, rng):
 @pytest.fixture
 def tensorflow_loops(monkeypatch):
     """Loops over time as where TensorFlow sees a GPU."""
-    monkeypatch.setattr(second_gradients, "_loops", plain.Loops)
+    monkeypatch.setattr(second_gradients, "_loops", Loops)
     second_gradients._function.cache_clear()
     yield
     second_gradients._function.cache_clear()

@@ -7,14 +7,14 @@ import tensorflow as tf
 import tf_rnn_ops
 from support import cases, layer_cases, layer_ops, packed_calls, tf_ops
 from support.reference.spec import RnnSpec
-from tf_rnn_ops.autodiff import vectorized
 from tf_rnn_ops.native import xla
+from tf_rnn_ops.native.tf_internals import pfor
 
 ops = tf_rnn_ops.raw_ops
 ITERATIONS = 3
 
 pytestmark = pytest.mark.skipif(
-    vectorized._registry is None, reason="this TensorFlow has another pfor"
+    None in pfor._found().values(), reason="this TensorFlow has another pfor"
 )
 
 

@@ -9,7 +9,7 @@ from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_ours, _to_plain
 from tf_rnn_ops.portable._report import Change, Kept, Report
 
-_TARGETS = {
+TARGETS = {
     "tensorflow": (_to_plain.concerns, _to_plain.to_plain),
     "tf_rnn_ops": (_to_ours.concerns, _to_ours.to_ours),
 }
@@ -67,9 +67,9 @@ def rewrite_graph_def(
         >>> print(report)
         nodes changed: 0, kept: 0
     """
-    if to not in _TARGETS:
+    if to not in TARGETS:
         raise ValueError(f"to must be 'tensorflow' or 'tf_rnn_ops', but it is {to!r}.")
-    concerns, replace = _TARGETS[to]
+    concerns, replace = TARGETS[to]
     result = type(graph_def)()
     result.CopyFrom(graph_def)
     report = Report()

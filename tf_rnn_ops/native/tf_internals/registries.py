@@ -1,12 +1,12 @@
 """What TensorFlow keeps about ops in registries of its own."""
 
 import contextlib
+import functools
 
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
 _OUTPUTS = "tensorflow.python.debug.lib.check_numerics_callback:IGNORE_OP_OUTPUTS"
-_STATISTICS = "tensorflow.python.framework.ops:RegisterStatistics"
-_OP_STATS = "tensorflow.python.framework.ops:OpStats"
+_OPS = "tensorflow.python.framework.ops:"
 _OP_DEF = "tensorflow.python.framework.op_def_registry:get"
 
 
@@ -28,6 +28,12 @@ def leave_out_of_check_numerics(outputs):
         check_numerics_callback.IGNORE_OP_OUTPUTS = (*known, *(p for p in pairs if p not in known))
 
 
+@functools.cache
+def _statistics():
+    loss = "TensorFlow's profiler does not count the operations of recurrent ops"
+    return want(f"{_OPS}RegisterStatistics", loss), want(f"{_OPS}OpStats", loss)
+
+
 def register_flops(op_types, count):
     """Tells TensorFlow's profiler how many operations ops take; calling it again changes nothing.
 
@@ -37,8 +43,7 @@ def register_flops(op_types, count):
         op_types: Names of ops.
         count: A function from a tf.Operation to a number. It may raise ValueError.
     """
-    loss = "TensorFlow's profiler does not count the operations of recurrent ops"
-    register, op_stats = want(_STATISTICS, loss), want(_OP_STATS, loss)
+    register, op_stats = _statistics()
     if register is None or op_stats is None:
         return
 
