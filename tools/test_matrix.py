@@ -44,8 +44,10 @@ PAIRS = (
 )
 
 # What another TensorFlow or Keras may break: ops against references, gradients, Keras layers and
-# models, contrib's classes, TensorFlow's own ops, SavedModels, XLA. Not what our code alone decides.
+# models, contrib's classes, TensorFlow's own ops, SavedModels, XLA, and the private names that the package
+# reads. Not what our code alone decides.
 TESTS = (
+    "package/doors",
     "ops/parity/test_device_parity.py",
     "ops/test_shape_functions.py",
     "transforms/test_tape.py",
