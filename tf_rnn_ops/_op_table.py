@@ -26,127 +26,114 @@ class Op(NamedTuple):
     optional: tuple[str, ...] = ()
 
 
+# Outputs: what a network computes, and what only gradient ops read.
 RESULTS = ("output", "output_h", "output_c")
-"""The outputs that say what a network computes."""
-UPSTREAM = tuple(f"{name}_backprop" for name in RESULTS)
-"""The gradients of RESULTS."""
 RESERVES = ("reserve_space", "host_reserved")
-"""The outputs that only gradient ops read."""
+# The gradients of RESULTS.
+UPSTREAM = tuple(f"{name}_backprop" for name in RESULTS)
+# The inputs of LayerRNN that have no batch and no time; the first two are never absent.
 LAYER_WEIGHTS = (
     *("kernel", "recurrent_kernel", "bias"),
     *("projection", "peepholes", "layer_norm"),
 )
-"""The inputs of LayerRNN that have no batch and no time."""
-STACK_ATTRS = {
-    "rnn_mode": "lstm",
-    "input_mode": "linear_input",
-    "direction": "unidirectional",
-    "num_proj": 0,
-}
-"""The attributes of CudnnRNNV3 that say what it computes."""
+# The attributes that say what CudnnRNNV3 and LayerRNN compute.
+_FIRST = {"rnn_mode": "lstm", "input_mode": "linear_input", "direction": "unidirectional"}
+STACK_ATTRS = {**_FIRST, "num_proj": 0}
 LAYER_ATTRS = {
-    "rnn_mode": "lstm",
-    "activation": "tanh",
-    "recurrent_activation": "sigmoid",
-    "cell_clip": 0.0,
-    "proj_clip": 0.0,
-    "zoneout_h": 0.0,
-    "zoneout_c": 0.0,
+    **{"rnn_mode": "lstm", "activation": "tanh", "recurrent_activation": "sigmoid"},
+    **{"cell_clip": 0.0, "proj_clip": 0.0, "zoneout_h": 0.0, "zoneout_c": 0.0},
     "layer_norm_epsilon": 1e-3,
 }
-"""The attributes of LayerRNN that say what it computes."""
 
 _STATES = ("input", "input_h", "input_c")
 _PARAMS = (*_STATES, "params")
 _STACK = (*_PARAMS, "sequence_lengths")
 _LAYER = (*_STATES, *LAYER_WEIGHTS, "sequence_lengths")
 _DRAWN = ("input_mask", "recurrent_mask", "seed")
+_OPTIONAL = (*LAYER_WEIGHTS[2:], "sequence_lengths")
 _BLOCK = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 _GATES = ("i", "cs", "f", "o", "ci", "co", "h")
 _NETWORK = ("num_layers", "num_units", "input_size")
+_CANONICAL = ("weights", "biases")
 _SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
 
 _MAJOR = {"time_major": True}
 _TRAINING = {"is_training": True}
 _RANDOM = {"dropout": 0.0, "seed": 0, "seed2": 0}
-# The first versions have no projection.
-_FIRST = {name: value for name, value in STACK_ATTRS.items() if name != "num_proj"} | _RANDOM
 _COUNTS = {"num_params_weights": int, "num_params_biases": int}
-_OPTIONAL = (*LAYER_WEIGHTS[2:], "sequence_lengths")
+_OF_FIRST, _OF_V2, _OF_V3 = _FIRST | _RANDOM, STACK_ATTRS | _RANDOM, STACK_ATTRS | _RANDOM | _MAJOR
 
 
-def _backprop(inputs, suffix="_backprop"):
-    return tuple(f"{name}{suffix}" for name in inputs)
+def _op(inputs, outputs, *attrs, optional=()):
+    return Op(
+        tuple(inputs), tuple(outputs), {k: v for one in attrs for k, v in one.items()}, optional
+    )
+
+
+def _gradient(forward, of, reserves, *attrs, optional=()):
+    """A gradient op, from the inputs of the forward op and those of them that have gradients."""
+    backprop = [f"{name}_backprop" for name in of]
+    return _op([*forward, *RESULTS, *UPSTREAM, *reserves], backprop, *attrs, optional=optional)
 
 
 OPS = {
-    "CudnnRNN": Op(_PARAMS, (*RESULTS, RESERVES[0]), _FIRST | _TRAINING),
-    "CudnnRNNV2": Op(_PARAMS, (*RESULTS, *RESERVES), _FIRST | _TRAINING),
-    "CudnnRNNV3": Op(_STACK, (*RESULTS, *RESERVES), STACK_ATTRS | _RANDOM | _TRAINING | _MAJOR),
-    "StatelessCudnnRNNV3": Op(
-        (*_STACK, "seed"), (*RESULTS, *RESERVES), STACK_ATTRS | {"dropout": 0.0} | _MAJOR
+    "CudnnRNN": _op(_PARAMS, (*RESULTS, RESERVES[0]), _OF_FIRST, _TRAINING),
+    "CudnnRNNV2": _op(_PARAMS, (*RESULTS, *RESERVES), _OF_FIRST, _TRAINING),
+    "CudnnRNNV3": _op(_STACK, (*RESULTS, *RESERVES), _OF_V3, _TRAINING),
+    "StatelessCudnnRNNV3": _op(
+        (*_STACK, "seed"), (*RESULTS, *RESERVES), STACK_ATTRS, {"dropout": 0.0}, _MAJOR
     ),
-    "CudnnRNNV3Packed": Op((*_STACK, "packed"), RESULTS, STACK_ATTRS | _MAJOR),
-    "CudnnRNNBackprop": Op(
-        (*_PARAMS, *RESULTS, *UPSTREAM, RESERVES[0]), _backprop(_PARAMS), _FIRST
+    "CudnnRNNV3Packed": _op((*_STACK, "packed"), RESULTS, STACK_ATTRS, _MAJOR),
+    "CudnnRNNBackprop": _gradient(_PARAMS, _PARAMS, RESERVES[:1], _OF_FIRST),
+    "CudnnRNNBackpropV2": _gradient(_PARAMS, _PARAMS, RESERVES, _OF_FIRST),
+    "CudnnRNNBackpropV3": _gradient(_STACK, _PARAMS, RESERVES, _OF_V3),
+    "CudnnRNNParamsSize": _op(_NETWORK, ("params_size",), _OF_V2),
+    "CudnnRNNCanonicalToParams": _op(
+        (*_NETWORK, *_CANONICAL), ("params",), _OF_FIRST, {"num_params": int}
     ),
-    "CudnnRNNBackpropV2": Op(
-        (*_PARAMS, *RESULTS, *UPSTREAM, *RESERVES), _backprop(_PARAMS), _FIRST
+    "CudnnRNNCanonicalToParamsV2": _op((*_NETWORK, *_CANONICAL), ("params",), _OF_V2, _COUNTS),
+    "CudnnRNNParamsToCanonical": _op(
+        (*_NETWORK, "params"), _CANONICAL, _OF_FIRST, {"num_params": int}
     ),
-    "CudnnRNNBackpropV3": Op(
-        (*_STACK, *RESULTS, *UPSTREAM, *RESERVES),
-        _backprop(_PARAMS),
-        STACK_ATTRS | _RANDOM | _MAJOR,
+    "CudnnRNNParamsToCanonicalV2": _op((*_NETWORK, "params"), _CANONICAL, _OF_V2, _COUNTS),
+    "PackCudnnRNNParams": _op(
+        ("params",), ("packed",), dict.fromkeys(_NETWORK, int), STACK_ATTRS, {"keep": False}
     ),
-    "CudnnRNNParamsSize": Op(_NETWORK, ("params_size",), STACK_ATTRS | _RANDOM),
-    "CudnnRNNCanonicalToParams": Op(
-        (*_NETWORK, "weights", "biases"), ("params",), _FIRST | {"num_params": int}
-    ),
-    "CudnnRNNCanonicalToParamsV2": Op(
-        (*_NETWORK, "weights", "biases"), ("params",), STACK_ATTRS | _RANDOM | _COUNTS
-    ),
-    "CudnnRNNParamsToCanonical": Op(
-        (*_NETWORK, "params"), ("weights", "biases"), _FIRST | {"num_params": int}
-    ),
-    "CudnnRNNParamsToCanonicalV2": Op(
-        (*_NETWORK, "params"), ("weights", "biases"), STACK_ATTRS | _RANDOM | _COUNTS
-    ),
-    "PackCudnnRNNParams": Op(
-        ("params",), ("packed",), dict.fromkeys(_NETWORK, int) | STACK_ATTRS | {"keep": False}
-    ),
-    "LayerRNN": Op(
+    "LayerRNN": _op(
         (*_LAYER, *_DRAWN),
         (*RESULTS, RESERVES[0]),
-        LAYER_ATTRS | _TRAINING | _MAJOR,
-        (*_OPTIONAL, *_DRAWN),
+        LAYER_ATTRS,
+        {**_TRAINING, **_MAJOR},
+        optional=(*_OPTIONAL, *_DRAWN),
     ),
-    "LayerRNNPacked": Op((*_LAYER, "packed"), RESULTS, LAYER_ATTRS | _MAJOR, _OPTIONAL),
-    "LayerRNNBackprop": Op(
-        (*_LAYER, *_DRAWN, *RESULTS, *UPSTREAM, RESERVES[0]),
-        _backprop((*_STATES, *LAYER_WEIGHTS)),
-        LAYER_ATTRS | _MAJOR,
-        (*_OPTIONAL, *_DRAWN),
+    "LayerRNNPacked": _op((*_LAYER, "packed"), RESULTS, LAYER_ATTRS, _MAJOR, optional=_OPTIONAL),
+    "LayerRNNBackprop": _gradient(
+        (*_LAYER, *_DRAWN),
+        (*_STATES, *LAYER_WEIGHTS),
+        RESERVES[:1],
+        {**LAYER_ATTRS, **_MAJOR},
+        optional=(*_OPTIONAL, *_DRAWN),
     ),
-    "PackLayerRNN": Op(
-        LAYER_WEIGHTS[:4], ("packed",), {"rnn_mode": "lstm", "keep": False}, LAYER_WEIGHTS[2:4]
+    "PackLayerRNN": _op(
+        LAYER_WEIGHTS[:4], ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=_OPTIONAL[:2]
     ),
-    "BlockLSTMV2": Op(("seq_len_max", *_BLOCK), _GATES, {"cell_clip": 0.0, "use_peephole": False}),
-    "BlockLSTMGradV2": Op(
+    "BlockLSTMV2": _op(("seq_len_max", *_BLOCK), _GATES, {"cell_clip": 0.0, "use_peephole": False}),
+    "BlockLSTMGradV2": _op(
         ("seq_len_max", *_BLOCK, *_GATES, "cs_grad", "h_grad"),
-        _backprop(_BLOCK, "_grad"),
+        [f"{name}_grad" for name in _BLOCK],
         {"use_peephole": bool},
     ),
-    "LinearRecurrence": Op(
+    "LinearRecurrence": _op(
         ("input", "cell_input", "recurrent_kernel", *_SLOPES),
         ("output", "cell_output"),
         {"rnn_mode": "lstm", "transposed": False},
-        _SLOPES,
+        optional=_SLOPES,
     ),
 }
 
 
 def signature(op_type: str) -> Op:
-    """The Op of a name in the registry or without our PREFIX.
+    """The Op of a name, in the registry or without our PREFIX.
 
     Raises:
         KeyError: It is not one of the recurrent ops.

@@ -44,7 +44,7 @@ class StandIns:
         self._numbers = collections.Counter()
         self._traced = {}
 
-    def plain_forward(self, dtype, layout, shapes, time_major, is_training, num_outputs):
+    def plain_forward(self, layout, dtype, shapes, time_major, is_training, num_outputs):
         """For a forward op, in ordinary ops; `shapes` are the known ones of its inputs."""
 
         def forward(x, h0, c0, params, lengths=None):
@@ -56,7 +56,7 @@ class StandIns:
         key = (dtype, arguments_of(layout), *specs, time_major, is_training, num_outputs)
         return self._make(key, layout.rnn_mode, forward, specs)
 
-    def plain_layer(self, dtype, layer, shapes, time_major, is_training, num_outputs):
+    def plain_layer(self, layer, dtype, shapes, time_major, is_training, num_outputs):
         """For LayerRNN, in ordinary ops; `layer` is a Layer, `shapes` as for plain_forward."""
 
         def forward(*tensors):
@@ -76,7 +76,7 @@ class StandIns:
         key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
 
-    def plain_block(self, dtype, units_and_size, shapes, use_peephole, cell_clip):
+    def plain_block(self, units_and_size, dtype, shapes, use_peephole, cell_clip):
         """For BlockLSTMV2, in ordinary ops, with H and I; `shapes` as for plain_forward."""
 
         def forward(*tensors):

@@ -54,14 +54,7 @@ def check(node):
 
 
 def replace_by_call(node, stand_in, outputs, host):
-    """Makes a node a call of a function.
-
-    Args:
-        node: The node.
-        stand_in: The StandIn.
-        outputs: The names of its outputs so far.
-        host: The function that the node is in, or None.
-    """
+    """Makes a node, whose outputs have these names, a call of a StandIn; `host` is the function around it or None."""
     # What begins with an underscore is about the node and not about its op.
     kept = {name: value for name, value in node.attr.items() if name.startswith("_")}
     kept_values = [

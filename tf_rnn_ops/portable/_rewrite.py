@@ -74,18 +74,14 @@ def rewrite_graph_def(
     result.CopyFrom(graph_def)
     report = Report()
     stand_ins = _functions.StandIns(graph_def.library)
-    hosts = [(None, result.node)] + [(f, f.node_def) for f in result.library.function]
-    places = [
-        Place(
-            host,
-            nodes,
-            _sizes.Shapes(graph_def, original),
-            stand_ins,
-            set() if inference else _read_by_gradients(nodes),
-            inference,
-        )
-        for (host, nodes), original in zip(hosts, [None, *graph_def.library.function])
-    ]
+    places = []
+    for host, original in zip(
+        [None, *result.library.function], [None, *graph_def.library.function]
+    ):
+        nodes = result.node if host is None else host.node_def
+        trained = set() if inference else _read_by_gradients(nodes)
+        shapes = _sizes.Shapes(graph_def, original)
+        places.append(Place(host, nodes, shapes, stand_ins, trained, inference))
     for place in places:
         for node in place.nodes:
             if clear_devices:

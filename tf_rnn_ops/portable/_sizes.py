@@ -122,53 +122,19 @@ def _infer_all(graph_def, function):
 
 
 def layout_of(node, shapes, time_major):
-    """The tf_rnn_ops.params.Layout of a forward node.
-
-    Args:
-        node: NodeDef of a forward op.
-        shapes: The Shapes of the graph or function that it is in.
-        time_major: Whether time is the first dimension.
-
-    Returns:
-        A Layout.
-
-    Raises:
-        UnknownSize: A size is not in the graph, or the sizes contradict each other.
-    """
+    """The Layout of a CudnnRNN node, from the Shapes around it; see plain/sizes.py."""
     found = _shapes_of(node, shapes, outputs=("output_h", "output_c"))
     return sizes.layout_of(found, attributes(node, STACK_ATTRS), time_major)
 
 
 def layer_of(node, shapes):
-    """The Layer of a LayerRNN or LayerRNNPacked node.
-
-    Args:
-        node: Its NodeDef.
-        shapes: The Shapes of the graph or function that it is in.
-
-    Returns:
-        A Layer.
-
-    Raises:
-        UnknownSize: The number of units, or whether an optional tensor is given, is not in the graph.
-    """
+    """The Layer of a LayerRNN or LayerRNNPacked node."""
     found = _shapes_of(node, shapes, outputs=("output_h",))
     return sizes.layer_of(found, attributes(node, LAYER_ATTRS))
 
 
 def block_of(node, shapes):
-    """The sizes of a BlockLSTMV2 node.
-
-    Args:
-        node: Its NodeDef.
-        shapes: The Shapes of the graph or function that it is in.
-
-    Returns:
-        H and I.
-
-    Raises:
-        UnknownSize: One of them is not in the graph.
-    """
+    """H and I of a BlockLSTMV2 node."""
     return sizes.block_sizes_of(_shapes_of(node, shapes))
 
 
