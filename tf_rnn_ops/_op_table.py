@@ -44,6 +44,9 @@ LAYER_ATTRS = {
     **{"cell_clip": 0.0, "proj_clip": 0.0, "zoneout_h": 0.0, "zoneout_c": 0.0},
     "layer_norm_epsilon": 1e-3,
 }
+# The attributes of dropout and of the order of dimensions.
+RANDOM_ATTRS = {"dropout": 0.0, "seed": 0, "seed2": 0}
+MAJOR_ATTR = {"time_major": True}
 
 _STATES = ("input", "input_h", "input_c")
 _PARAMS = (*_STATES, "params")
@@ -57,11 +60,13 @@ _NETWORK = ("num_layers", "num_units", "input_size")
 _CANONICAL = ("weights", "biases")
 _SLOPES = ("h_by_gates", "c_by_gates", "h_by_h", "h_by_c", "c_by_h", "c_by_c")
 
-_MAJOR = {"time_major": True}
 _TRAINING = {"is_training": True}
-_RANDOM = {"dropout": 0.0, "seed": 0, "seed2": 0}
 _COUNTS = {"num_params_weights": int, "num_params_biases": int}
-_OF_FIRST, _OF_V2, _OF_V3 = _FIRST | _RANDOM, STACK_ATTRS | _RANDOM, STACK_ATTRS | _RANDOM | _MAJOR
+_OF_FIRST, _OF_V2, _OF_V3 = (
+    _FIRST | RANDOM_ATTRS,
+    STACK_ATTRS | RANDOM_ATTRS,
+    STACK_ATTRS | RANDOM_ATTRS | MAJOR_ATTR,
+)
 
 
 def _op(inputs, outputs, *attrs, optional=()):
@@ -81,9 +86,9 @@ OPS = {
     "CudnnRNNV2": _op(_PARAMS, (*RESULTS, *RESERVES), _OF_FIRST, _TRAINING),
     "CudnnRNNV3": _op(_STACK, (*RESULTS, *RESERVES), _OF_V3, _TRAINING),
     "StatelessCudnnRNNV3": _op(
-        (*_STACK, "seed"), (*RESULTS, *RESERVES), STACK_ATTRS, {"dropout": 0.0}, _MAJOR
+        (*_STACK, "seed"), (*RESULTS, *RESERVES), STACK_ATTRS, {"dropout": 0.0}, MAJOR_ATTR
     ),
-    "CudnnRNNV3Packed": _op((*_STACK, "packed"), RESULTS, STACK_ATTRS, _MAJOR),
+    "CudnnRNNV3Packed": _op((*_STACK, "packed"), RESULTS, STACK_ATTRS, MAJOR_ATTR),
     "CudnnRNNBackprop": _gradient(_PARAMS, _PARAMS, RESERVES[:1], _OF_FIRST),
     "CudnnRNNBackpropV2": _gradient(_PARAMS, _PARAMS, RESERVES, _OF_FIRST),
     "CudnnRNNBackpropV3": _gradient(_STACK, _PARAMS, RESERVES, _OF_V3),
@@ -103,15 +108,17 @@ OPS = {
         (*_LAYER, *_DRAWN),
         (*RESULTS, RESERVES[0]),
         LAYER_ATTRS,
-        {**_TRAINING, **_MAJOR},
+        {**_TRAINING, **MAJOR_ATTR},
         optional=(*_OPTIONAL, *_DRAWN),
     ),
-    "LayerRNNPacked": _op((*_LAYER, "packed"), RESULTS, LAYER_ATTRS, _MAJOR, optional=_OPTIONAL),
+    "LayerRNNPacked": _op(
+        (*_LAYER, "packed"), RESULTS, LAYER_ATTRS, MAJOR_ATTR, optional=_OPTIONAL
+    ),
     "LayerRNNBackprop": _gradient(
         (*_LAYER, *_DRAWN),
         (*_STATES, *LAYER_WEIGHTS),
         RESERVES[:1],
-        {**LAYER_ATTRS, **_MAJOR},
+        {**LAYER_ATTRS, **MAJOR_ATTR},
         optional=(*_OPTIONAL, *_DRAWN),
     ),
     "PackLayerRNN": _op(

@@ -5,12 +5,16 @@ import contextlib
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops._op_table import LAYER_ATTRS, RESULTS, STACK_ATTRS, signature
+from tf_rnn_ops._op_table import (
+    LAYER_ATTRS,
+    MAJOR_ATTR,
+    RANDOM_ATTRS,
+    RESULTS,
+    STACK_ATTRS,
+    signature,
+)
 from tf_rnn_ops.autodiff.ops import attributes, gradient_of, in_order, inputs_of, outputs_of
 from tf_rnn_ops.native.tf_internals import registries
-
-_MAJOR = {"time_major": True}
-_RANDOM = {"dropout": 0.0, "seed": 0, "seed2": 0}
 
 # A reserve space is bytes: read as numbers, some are NaN or infinite, above all in 16-bit types.
 registries.leave_out_of_check_numerics(
@@ -28,7 +32,7 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
     """Gradients for input, input_h, input_c and params."""
     if not op.get_attr("is_training"):
         return _cudnn_inference_gradient(op, *gradients)
-    random = attributes(op, _RANDOM)
+    random = attributes(op, RANDOM_ATTRS)
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
@@ -42,8 +46,8 @@ def _stateless_cudnn_rnn_v3_gradient(op, *gradients):
 @gradient_of("TfRnnOps>CudnnRNNV3Packed")
 def _cudnn_inference_gradient(op, *gradients):
     """Inference keeps nothing for backward, so run it once more. It is without dropout."""
-    outputs = _forward(op, "CudnnRNNV3", STACK_ATTRS, _RANDOM)
-    return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs, _RANDOM)
+    outputs = _forward(op, "CudnnRNNV3", STACK_ATTRS, RANDOM_ATTRS)
+    return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs, RANDOM_ATTRS)
 
 
 @gradient_of("TfRnnOps>LayerRNN")
@@ -63,7 +67,7 @@ def _layer_inference_gradient(op, *gradients):
 
 def _forward(op, forward, attrs, random=()):
     """What an op of inference returns in training, by name; `forward` is the name of the op that does both."""
-    model = {**attributes(op, {**attrs, **_MAJOR}), **dict(random)}
+    model = {**attributes(op, {**attrs, **MAJOR_ATTR}), **dict(random)}
     return getattr(raw_ops, forward)(**_shared(op, forward), **model, is_training=True)._asdict()
 
 
@@ -84,7 +88,7 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
         outputs: What the op returned in training, by name.
         random: The attributes of dropout.
     """
-    inputs, model = _shared(op, backprop), attributes(op, {**attrs, **_MAJOR})
+    inputs, model = _shared(op, backprop), attributes(op, {**attrs, **MAJOR_ATTR})
     upstream = {
         f"{name}_backprop": _or_zeros(gradient, outputs[name])
         for name, gradient in zip(RESULTS, gradients)

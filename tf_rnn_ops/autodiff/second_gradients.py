@@ -11,7 +11,7 @@ import functools
 import tensorflow as tf
 
 from tf_rnn_ops import plain
-from tf_rnn_ops._op_table import LAYER_ATTRS, RESULTS, STACK_ATTRS, signature
+from tf_rnn_ops._op_table import LAYER_ATTRS, MAJOR_ATTR, RESULTS, STACK_ATTRS, signature
 from tf_rnn_ops.autodiff.kernel_loops import KernelLoops
 from tf_rnn_ops.autodiff.ops import attributes, gradient_of, in_order, inputs_of
 from tf_rnn_ops.native.tf_internals import tracing
@@ -114,7 +114,7 @@ def _loops():
 
 
 def _time_major(op):
-    return attributes(op, {"time_major": True})["time_major"]
+    return attributes(op, MAJOR_ATTR)["time_major"]
 
 
 def _with_upstream(shapes):

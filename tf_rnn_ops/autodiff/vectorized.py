@@ -12,7 +12,7 @@ so a graph drops the call or the loop where nobody reads it.
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops._op_table import LAYER_WEIGHTS, UPSTREAM, signature
+from tf_rnn_ops._op_table import LAYER_WEIGHTS, RANDOM_ATTRS, UPSTREAM, signature
 from tf_rnn_ops.autodiff.ops import attribute
 from tf_rnn_ops.native.tf_internals.pfor import not_converted, register_converter, result
 
@@ -168,8 +168,7 @@ def _backprop(pfor_call):
         raise not_converted("The rows of a batch would gain less than the forward call costs.")
     loop = call.loop()
     given, upstream = call.fold(inputs), call.fold(UPSTREAM)
-    others = ("dropout", "seed", "seed2")
-    model = {name: value for name, value in call.attrs.items() if name not in others}
+    model = {name: value for name, value in call.attrs.items() if name not in RANDOM_ATTRS}
     if call.is_stack:
         outputs = raw_ops.StatelessCudnnRNNV3(**given, seed=[0, 0], **model)
     else:
