@@ -62,7 +62,7 @@ def state_c(value, rnn_mode):
     return 0 if value is None and rnn_mode != "lstm" else value
 
 
-_STATES_C = ("input_c", "output_c", "output_c_backprop")
+STATES_C = ("input_c", "output_c", "output_c_backprop")
 
 
 def reject_none(op, given):
@@ -80,7 +80,7 @@ def reject_none(op, given):
     for name, parameter in inspect.signature(op).parameters.items():
         value = given[name]
         if parameter.default is not parameter.empty or (
-            name in _STATES_C and state_c(value, given.get("rnn_mode")) is not value
+            name in STATES_C and state_c(value, given.get("rnn_mode")) is not value
         ):
             continue
         if value is None:

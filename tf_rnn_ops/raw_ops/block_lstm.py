@@ -2,10 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops.native import loader
-from tf_rnn_ops.raw_ops import arguments
-
-_ops = loader.ops()
+from tf_rnn_ops.raw_ops.op import op
 
 
 class BlockLSTMV2Output(NamedTuple):
@@ -33,6 +30,7 @@ class BlockLSTMGradV2Output(NamedTuple):
     b_grad: Any
 
 
+@op(BlockLSTMV2Output)
 def BlockLSTMV2(
     *,
     seq_len_max,
@@ -84,28 +82,10 @@ def BlockLSTMV2(
         >>> tuple(result.h.shape)
         (5, 4, 3)
     """
-    try:
-        return BlockLSTMV2Output(
-            *_ops.tf_rnn_ops_block_lstmv2(
-                seq_len_max=seq_len_max,
-                x=x,
-                cs_prev=cs_prev,
-                h_prev=h_prev,
-                w=w,
-                wci=wci,
-                wcf=wcf,
-                wco=wco,
-                b=b,
-                cell_clip=arguments.float_attr(cell_clip),
-                use_peephole=use_peephole,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(BlockLSTMV2, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op(BlockLSTMGradV2Output)
 def BlockLSTMGradV2(
     *,
     seq_len_max,
@@ -161,31 +141,4 @@ def BlockLSTMGradV2(
         tf.errors.InvalidArgumentError: A shape does not fit the others, or seq_len_max is outside
             [0, T].
     """
-    try:
-        return BlockLSTMGradV2Output(
-            *_ops.tf_rnn_ops_block_lstm_grad_v2(
-                seq_len_max=seq_len_max,
-                x=x,
-                cs_prev=cs_prev,
-                h_prev=h_prev,
-                w=w,
-                wci=wci,
-                wcf=wcf,
-                wco=wco,
-                b=b,
-                i=i,
-                cs=cs,
-                f=f,
-                o=o,
-                ci=ci,
-                co=co,
-                h=h,
-                cs_grad=cs_grad,
-                h_grad=h_grad,
-                use_peephole=use_peephole,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(BlockLSTMGradV2, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body

@@ -2,10 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops.native import loader
-from tf_rnn_ops.raw_ops import arguments
-
-_ops = loader.ops()
+from tf_rnn_ops.raw_ops.op import op
 
 
 class CudnnRNNV3Output(NamedTuple):
@@ -27,6 +24,7 @@ class CudnnRNNBackpropV3Output(NamedTuple):
     params_backprop: Any
 
 
+@op(CudnnRNNV3Output)
 def CudnnRNNV3(
     *,
     input,
@@ -89,31 +87,10 @@ def CudnnRNNV3(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    try:
-        return CudnnRNNV3Output(
-            *_ops.tf_rnn_ops_cudnn_rnnv3(
-                input=input,
-                input_h=input_h,
-                input_c=arguments.state_c(input_c, rnn_mode),
-                params=params,
-                sequence_lengths=sequence_lengths,
-                rnn_mode=rnn_mode,
-                input_mode=input_mode,
-                direction=direction,
-                dropout=arguments.float_attr(dropout),
-                seed=seed,
-                seed2=seed2,
-                num_proj=num_proj,
-                is_training=is_training,
-                time_major=time_major,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(CudnnRNNV3, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op(CudnnRNNBackpropV3Output)
 def CudnnRNNBackpropV3(
     *,
     input,
@@ -173,33 +150,4 @@ def CudnnRNNBackpropV3(
         tf.errors.InvalidArgumentError: A shape, length or attribute does not fit the others, or
             reserve_space is of another call.
     """
-    try:
-        return CudnnRNNBackpropV3Output(
-            *_ops.tf_rnn_ops_cudnn_rnn_backprop_v3(
-                input=input,
-                input_h=input_h,
-                input_c=arguments.state_c(input_c, rnn_mode),
-                params=params,
-                sequence_lengths=sequence_lengths,
-                output=output,
-                output_h=output_h,
-                output_c=arguments.state_c(output_c, rnn_mode),
-                output_backprop=output_backprop,
-                output_h_backprop=output_h_backprop,
-                output_c_backprop=arguments.state_c(output_c_backprop, rnn_mode),
-                reserve_space=reserve_space,
-                host_reserved=host_reserved,
-                rnn_mode=rnn_mode,
-                input_mode=input_mode,
-                direction=direction,
-                dropout=arguments.float_attr(dropout),
-                seed=seed,
-                seed2=seed2,
-                num_proj=num_proj,
-                time_major=time_major,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(CudnnRNNBackpropV3, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body

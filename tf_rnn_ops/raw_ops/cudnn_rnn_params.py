@@ -2,10 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops.native import loader
-from tf_rnn_ops.raw_ops import arguments
-
-_ops = loader.ops()
+from tf_rnn_ops.raw_ops.op import op
 
 
 class CudnnRNNParamsToCanonicalV2Output(NamedTuple):
@@ -15,6 +12,7 @@ class CudnnRNNParamsToCanonicalV2Output(NamedTuple):
     biases: Any
 
 
+@op()
 def CudnnRNNParamsSize(
     *,
     num_layers,
@@ -62,27 +60,10 @@ def CudnnRNNParamsSize(
         ...     num_layers=1, num_units=3, input_size=2, T=tf.float32, S=tf.int32).numpy().tolist()
         [84]
     """
-    try:
-        return _ops.tf_rnn_ops_cudnn_rnn_params_size(
-            num_layers=num_layers,
-            num_units=num_units,
-            input_size=input_size,
-            T=T,
-            S=S,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            dropout=arguments.float_attr(dropout),
-            seed=seed,
-            seed2=seed2,
-            num_proj=num_proj,
-            name=name,
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(CudnnRNNParamsSize, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op()
 def CudnnRNNCanonicalToParamsV2(
     *,
     num_layers,
@@ -128,27 +109,10 @@ def CudnnRNNCanonicalToParamsV2(
         tf.errors.InvalidArgumentError: A size, the length of a list or the number of elements of a
             tensor is wrong. The message names the tensor.
     """
-    try:
-        return _ops.tf_rnn_ops_cudnn_rnn_canonical_to_params_v2(
-            num_layers=num_layers,
-            num_units=num_units,
-            input_size=input_size,
-            weights=weights,
-            biases=biases,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            dropout=arguments.float_attr(dropout),
-            seed=seed,
-            seed2=seed2,
-            num_proj=num_proj,
-            name=name,
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(CudnnRNNCanonicalToParamsV2, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op(CudnnRNNParamsToCanonicalV2Output)
 def CudnnRNNParamsToCanonicalV2(
     *,
     num_layers,
@@ -194,25 +158,4 @@ def CudnnRNNParamsToCanonicalV2(
     Raises:
         tf.errors.InvalidArgumentError: A size, a number of tensors or the shape of params is wrong.
     """
-    try:
-        return CudnnRNNParamsToCanonicalV2Output(
-            *_ops.tf_rnn_ops_cudnn_rnn_params_to_canonical_v2(
-                num_layers=num_layers,
-                num_units=num_units,
-                input_size=input_size,
-                params=params,
-                num_params_weights=num_params_weights,
-                num_params_biases=num_params_biases,
-                rnn_mode=rnn_mode,
-                input_mode=input_mode,
-                direction=direction,
-                dropout=arguments.float_attr(dropout),
-                seed=seed,
-                seed2=seed2,
-                num_proj=num_proj,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(CudnnRNNParamsToCanonicalV2, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body

@@ -2,10 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops.native import loader
-from tf_rnn_ops.raw_ops import arguments
-
-_ops = loader.ops()
+from tf_rnn_ops.raw_ops.op import op
 
 
 class LayerRNNOutput(NamedTuple):
@@ -31,6 +28,7 @@ class LayerRNNBackpropOutput(NamedTuple):
     layer_norm_backprop: Any
 
 
+@op(LayerRNNOutput)
 def LayerRNN(
     *,
     input,
@@ -130,40 +128,10 @@ def LayerRNN(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    try:
-        return LayerRNNOutput(
-            *_ops.tf_rnn_ops_layer_rnn(
-                input=input,
-                input_h=input_h,
-                input_c=arguments.state_c(input_c, rnn_mode),
-                kernel=kernel,
-                recurrent_kernel=recurrent_kernel,
-                bias=arguments.optional_tensor(bias, input),
-                projection=arguments.optional_tensor(projection, input),
-                peepholes=arguments.optional_tensor(peepholes, input),
-                layer_norm=arguments.optional_tensor(layer_norm, input),
-                sequence_lengths=arguments.optional_lengths(sequence_lengths),
-                input_mask=arguments.optional_tensor(input_mask, input),
-                recurrent_mask=arguments.optional_tensor(recurrent_mask, input),
-                seed=arguments.optional_seed(seed),
-                rnn_mode=rnn_mode,
-                activation=activation,
-                recurrent_activation=recurrent_activation,
-                cell_clip=cell_clip,
-                proj_clip=proj_clip,
-                zoneout_h=zoneout_h,
-                zoneout_c=zoneout_c,
-                layer_norm_epsilon=layer_norm_epsilon,
-                is_training=is_training,
-                time_major=time_major,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(LayerRNN, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op(LayerRNNBackpropOutput)
 def LayerRNNBackprop(
     *,
     input,
@@ -239,41 +207,4 @@ def LayerRNNBackprop(
         tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
             call.
     """
-    try:
-        return LayerRNNBackpropOutput(
-            *_ops.tf_rnn_ops_layer_rnn_backprop(
-                input=input,
-                input_h=input_h,
-                input_c=arguments.state_c(input_c, rnn_mode),
-                kernel=kernel,
-                recurrent_kernel=recurrent_kernel,
-                bias=arguments.optional_tensor(bias, input),
-                projection=arguments.optional_tensor(projection, input),
-                peepholes=arguments.optional_tensor(peepholes, input),
-                layer_norm=arguments.optional_tensor(layer_norm, input),
-                sequence_lengths=arguments.optional_lengths(sequence_lengths),
-                input_mask=arguments.optional_tensor(input_mask, input),
-                recurrent_mask=arguments.optional_tensor(recurrent_mask, input),
-                seed=arguments.optional_seed(seed),
-                output=output,
-                output_h=output_h,
-                output_c=arguments.state_c(output_c, rnn_mode),
-                output_backprop=output_backprop,
-                output_h_backprop=output_h_backprop,
-                output_c_backprop=arguments.state_c(output_c_backprop, rnn_mode),
-                reserve_space=reserve_space,
-                rnn_mode=rnn_mode,
-                activation=activation,
-                recurrent_activation=recurrent_activation,
-                cell_clip=cell_clip,
-                proj_clip=proj_clip,
-                zoneout_h=zoneout_h,
-                zoneout_c=zoneout_c,
-                layer_norm_epsilon=layer_norm_epsilon,
-                time_major=time_major,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(LayerRNNBackprop, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body

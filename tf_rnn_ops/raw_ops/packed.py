@@ -2,10 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from tf_rnn_ops.native import loader
-from tf_rnn_ops.raw_ops import arguments
-
-_ops = loader.ops()
+from tf_rnn_ops.raw_ops.op import op
 
 
 class CudnnRNNV3PackedOutput(NamedTuple):
@@ -24,6 +21,7 @@ class LayerRNNPackedOutput(NamedTuple):
     output_c: Any
 
 
+@op()
 def PackCudnnRNNParams(
     *,
     params,
@@ -64,24 +62,10 @@ def PackCudnnRNNParams(
         tf.errors.InvalidArgumentError: params has not the size that the attributes ask for, or an
             attribute is not as above.
     """
-    try:
-        return _ops.tf_rnn_ops_pack_cudnn_rnn_params(
-            params=params,
-            num_layers=num_layers,
-            num_units=num_units,
-            input_size=input_size,
-            rnn_mode=rnn_mode,
-            input_mode=input_mode,
-            direction=direction,
-            num_proj=num_proj,
-            keep=keep,
-            name=name,
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(PackCudnnRNNParams, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op()
 def PackLayerRNN(
     *, kernel, recurrent_kernel, bias=(), projection=(), rnn_mode="lstm", keep=False, name=None
 ) -> Any:
@@ -108,21 +92,10 @@ def PackLayerRNN(
     Raises:
         tf.errors.InvalidArgumentError: A shape or attribute is not as above.
     """
-    try:
-        return _ops.tf_rnn_ops_pack_layer_rnn(
-            kernel=kernel,
-            recurrent_kernel=recurrent_kernel,
-            bias=arguments.optional_tensor(bias, kernel),
-            projection=arguments.optional_tensor(projection, kernel),
-            rnn_mode=rnn_mode,
-            keep=keep,
-            name=name,
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(PackLayerRNN, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op(CudnnRNNV3PackedOutput)
 def CudnnRNNV3Packed(
     *,
     input,
@@ -182,28 +155,10 @@ def CudnnRNNV3Packed(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    try:
-        return CudnnRNNV3PackedOutput(
-            *_ops.tf_rnn_ops_cudnn_rnnv3_packed(
-                input=input,
-                input_h=input_h,
-                input_c=arguments.state_c(input_c, rnn_mode),
-                params=params,
-                sequence_lengths=sequence_lengths,
-                packed=packed,
-                rnn_mode=rnn_mode,
-                input_mode=input_mode,
-                direction=direction,
-                num_proj=num_proj,
-                time_major=time_major,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(CudnnRNNV3Packed, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
 
 
+@op(LayerRNNPackedOutput)
 def LayerRNNPacked(
     *,
     input,
@@ -278,32 +233,4 @@ def LayerRNNPacked(
         >>> tuple(result.output.shape)
         (5, 4, 3)
     """
-    try:
-        return LayerRNNPackedOutput(
-            *_ops.tf_rnn_ops_layer_rnn_packed(
-                input=input,
-                input_h=input_h,
-                input_c=arguments.state_c(input_c, rnn_mode),
-                kernel=kernel,
-                recurrent_kernel=recurrent_kernel,
-                bias=arguments.optional_tensor(bias, input),
-                projection=arguments.optional_tensor(projection, input),
-                peepholes=arguments.optional_tensor(peepholes, input),
-                layer_norm=arguments.optional_tensor(layer_norm, input),
-                sequence_lengths=arguments.optional_lengths(sequence_lengths),
-                packed=packed,
-                rnn_mode=rnn_mode,
-                activation=activation,
-                recurrent_activation=recurrent_activation,
-                cell_clip=cell_clip,
-                proj_clip=proj_clip,
-                zoneout_h=zoneout_h,
-                zoneout_c=zoneout_c,
-                layer_norm_epsilon=layer_norm_epsilon,
-                time_major=time_major,
-                name=name,
-            )
-        )
-    except (TypeError, ValueError):
-        arguments.reject_none(LayerRNNPacked, locals())
-        raise
+    raise NotImplementedError  # op() gives it a body
