@@ -132,5 +132,5 @@ def test_a_converter_rejects_what_it_cannot_convert():
     converter = contrib.CudnnParamsFormatConverterLSTM(1, UNITS, INPUTS)
     with pytest.raises(ValueError, match="must be 2 tensors, but it is 1"):
         converter.tf_canonical_to_opaque([tf.zeros([INPUTS + UNITS, 4 * UNITS])])
-    with pytest.raises(ValueError, match="num_units must be a positive integer"):
+    with pytest.raises(ValueError, match="num_units must be at least 1, but it is 0"):
         contrib.CudnnParamsFormatConverterGRU(1, 0, INPUTS)

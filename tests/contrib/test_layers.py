@@ -285,10 +285,18 @@ def test_another_configuration_names_both(how, rng, tmp_path):
 
 
 BAD = [
-    ({"num_layers": 0}, ValueError, "num_layers must be a positive integer, but it is 0"),
-    ({"num_units": 2.5}, ValueError, "num_units must be a positive integer, but it is 2.5"),
-    ({"direction": "both"}, ValueError, "direction must be one of .*'both'"),
-    ({"input_mode": "skip"}, ValueError, "input_mode must be one of .*'skip'"),
+    ({"num_layers": 0}, ValueError, "num_layers must be at least 1, but it is 0"),
+    ({"num_units": 2.5}, ValueError, "num_units must be an integer, but it is 2.5"),
+    (
+        {"direction": "both"},
+        ValueError,
+        "direction must be 'unidirectional' or 'bidirectional', but it is 'both'",
+    ),
+    (
+        {"input_mode": "skip"},
+        ValueError,
+        "input_mode must be .*'skip_input' or 'auto_select', but it is 'skip'",
+    ),
     ({"dropout": 1.5}, ValueError, r"dropout must be in \[0, 1\], but it is 1.5"),
     ({"dtype": tf.int32}, ValueError, "dtype must be one of .*int32"),
     ({"seed": "one"}, ValueError, "seed must be an integer"),

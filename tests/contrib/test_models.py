@@ -148,12 +148,18 @@ def test_signature_of_tensorflow_1():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_layers": 0}, "num_layers must be a positive integer, but it is 0"),
-        ({"num_units": True}, "num_units must be a positive integer, but it is True"),
-        ({"input_size": None}, "input_size must be a positive integer, but it is None"),
-        ({"input_mode": "skip"}, "input_mode must be one of.*'skip'"),
-        ({"input_mode": "skip_input"}, "input_size equal to num_units, but they are 3 and 4"),
-        ({"direction": "backward"}, "direction must be one of.*'backward'"),
+        ({"num_layers": 0}, "num_layers must be at least 1, but it is 0"),
+        ({"num_units": True}, "num_units must be an integer, but it is True"),
+        ({"input_size": None}, "input_size must be an integer, but it is None"),
+        (
+            {"input_mode": "skip"},
+            "input_mode must be .*'skip_input' or 'auto_select', but it is 'skip'",
+        ),
+        ({"input_mode": "skip_input"}, "but input_size is 3 and num_units is 4"),
+        (
+            {"direction": "backward"},
+            "direction must be 'unidirectional' or 'bidirectional', but it is 'backward'",
+        ),
         ({"dropout": 1.5}, r"dropout must be in \[0, 1\], but it is 1.5"),
         ({"dropout": float("nan")}, "dropout must be in"),
         ({"dtype": tf.int32}, "dtype must be one of bfloat16, .* but it is int32"),

@@ -233,11 +233,17 @@ def test_missing_tensor_is_named(rng, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0, 4, 3), "num_layers must be a positive integer, but it is 0"),
-        ((1, 4.5, 3), "num_units must be a positive integer, but it is 4.5"),
-        ((1, 4, 3, "skip_input"), "input_size equal to num_units, but they are 3 and 4"),
-        ((1, 4, 3, "linear"), "input_mode must be one of.*'linear'"),
-        ((1, 4, 3, "linear_input", "both"), "direction must be one of.*'both'"),
+        ((0, 4, 3), "num_layers must be at least 1, but it is 0"),
+        ((1, 4.5, 3), "num_units must be an integer, but it is 4.5"),
+        ((1, 4, 3, "skip_input"), "but input_size is 3 and num_units is 4"),
+        (
+            (1, 4, 3, "linear"),
+            "input_mode must be .*'skip_input' or 'auto_select', but it is 'linear'",
+        ),
+        (
+            (1, 4, 3, "linear_input", "both"),
+            "direction must be 'unidirectional' or 'bidirectional', but it is 'both'",
+        ),
     ],
 )
 def test_bad_arguments(arguments, message):

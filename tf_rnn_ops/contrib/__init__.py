@@ -7,21 +7,6 @@ docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat
 
 from tf_rnn_ops.contrib import _collection, layers
 from tf_rnn_ops.contrib.cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell
-from tf_rnn_ops.contrib.constants import (
-    CUDNN_GRU,
-    CUDNN_GRU_PARAMS_PER_LAYER,
-    CUDNN_INPUT_AUTO_MODE,
-    CUDNN_INPUT_LINEAR_MODE,
-    CUDNN_INPUT_SKIP_MODE,
-    CUDNN_LSTM,
-    CUDNN_LSTM_PARAMS_PER_LAYER,
-    CUDNN_RNN_BIDIRECTION,
-    CUDNN_RNN_RELU,
-    CUDNN_RNN_RELU_PARAMS_PER_LAYER,
-    CUDNN_RNN_TANH,
-    CUDNN_RNN_TANH_PARAMS_PER_LAYER,
-    CUDNN_RNN_UNIDIRECTION,
-)
 from tf_rnn_ops.contrib.format_converters import (
     CudnnParamsFormatConverterGRU,
     CudnnParamsFormatConverterLSTM,
@@ -38,6 +23,25 @@ from tf_rnn_ops.contrib.saveables import (
 )
 
 _collection.register()
+
+# The constants of tf.contrib.cudnn_rnn.
+CUDNN_RNN_UNIDIRECTION = "unidirectional"
+CUDNN_RNN_BIDIRECTION = "bidirectional"
+
+CUDNN_LSTM = "lstm"
+CUDNN_GRU = "gru"
+CUDNN_RNN_RELU = "rnn_relu"
+CUDNN_RNN_TANH = "rnn_tanh"
+
+# Weights, and as many biases, of one layer and direction: half for the input, half for the state.
+CUDNN_LSTM_PARAMS_PER_LAYER = 8
+CUDNN_GRU_PARAMS_PER_LAYER = 6
+CUDNN_RNN_TANH_PARAMS_PER_LAYER = 2
+CUDNN_RNN_RELU_PARAMS_PER_LAYER = 2
+
+CUDNN_INPUT_LINEAR_MODE = "linear_input"
+CUDNN_INPUT_SKIP_MODE = "skip_input"
+CUDNN_INPUT_AUTO_MODE = "auto_select"
 
 __all__ = [
     "CUDNN_GRU",

@@ -12,16 +12,6 @@ import dataclasses
 
 import tensorflow as tf
 
-from tf_rnn_ops.params.layout import num_directions
-
-
-def input_width(layer, num_units, input_size, input_mode, direction):
-    """The number of columns of the input matrices of a layer; 0 where the input skips them."""
-    if layer > 0:
-        return num_units * num_directions(direction)
-    skips = input_mode == "skip_input" or (input_mode == "auto_select" and input_size == num_units)
-    return 0 if skips else input_size
-
 
 def cell_prefix(layer, cell_name, direction, backward=False):
     """The scope of a cell's variables in the graph of a stack built from cells.

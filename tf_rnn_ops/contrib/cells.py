@@ -12,14 +12,25 @@ from tf_rnn_ops.contrib._saveable_base import as_variables
 class _CompatibleCell(tf.keras.layers.Layer):
     _rnn_mode: str  # set by the classes below
 
-    def __init__(self, num_units, reuse=None, kernel_initializer="glorot_uniform", **kwargs):
+    def __init__(
+        self,
+        num_units,
+        reuse=None,
+        kernel_initializer="glorot_uniform",
+        *,
+        name=None,
+        dtype=None,
+        trainable=True,
+    ):
         """Creates a cell.
 
         Args:
             num_units: Number of units, H.
             reuse: Ignored; TensorFlow 1 shared variables by it.
             kernel_initializer: Initializer of the kernels.
-            **kwargs: Arguments of a Keras layer.
+            name: As for every Keras layer, like the two below.
+            dtype: The type of the cell, or its dtype policy.
+            trainable: Whether the variables are trained.
 
         Raises:
             ValueError: num_units is not a positive integer.
@@ -31,13 +42,15 @@ class _CompatibleCell(tf.keras.layers.Layer):
                 f"{type(self).__name__} needs Keras on TensorFlow, but its backend is {backend!r}. "
                 "Set the environment variable KERAS_BACKEND=tensorflow before keras is imported."
             )
-        super().__init__(**kwargs)
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
         del reuse
         if not hasattr(num_units, "__index__") or num_units.__index__() < 1:
             raise ValueError(f"num_units must be a positive integer, but it is {num_units!r}.")
         self.num_units = operator.index(num_units)
         self.kernel_initializer = tf.keras.initializers.get(kernel_initializer)
         self.output_size = self.num_units
+        self.state_size = self.num_units if self._rnn_mode == "gru" else [self.num_units] * 2
+        self._tensors = {}
 
     def build(self, input_shape):
         width = input_shape[-1]
@@ -100,11 +113,6 @@ class CudnnCompatibleLSTMCell(_CompatibleCell):
 
     _rnn_mode = "lstm"
 
-    def __init__(self, num_units, reuse=None, kernel_initializer="glorot_uniform", **kwargs):
-        super().__init__(num_units, reuse, kernel_initializer, **kwargs)
-        self.state_size = [self.num_units, self.num_units]
-        self._tensors = {}
-
     def call(self, inputs, states):
         h, c = states
         kernel, bias = (tf.convert_to_tensor(t) for t in self._tensors.values())
@@ -131,11 +139,6 @@ class CudnnCompatibleGRUCell(_CompatibleCell):
     """
 
     _rnn_mode = "gru"
-
-    def __init__(self, num_units, reuse=None, kernel_initializer="glorot_uniform", **kwargs):
-        super().__init__(num_units, reuse, kernel_initializer, **kwargs)
-        self.state_size = self.num_units
-        self._tensors = {}
 
     def call(self, inputs, states):
         h = states[0] if isinstance(states, (list, tuple)) else states

@@ -1,10 +1,7 @@
 """Between the opaque buffer and the weights of equivalent cells, as tensors."""
 
-import operator
-
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.contrib import _formats
-from tf_rnn_ops.contrib.models import check_configuration
+from tf_rnn_ops.contrib import _formats, _network
 from tf_rnn_ops.params.layout import num_directions
 
 
@@ -33,22 +30,12 @@ class CudnnParamsFormatConverter:
         Raises:
             ValueError: An argument is wrong.
         """
-        check_configuration(num_layers, num_units, input_size, input_mode, direction)
-        self.attributes = {
-            "num_layers": operator.index(num_layers),
-            "num_units": operator.index(num_units),
-            "input_size": operator.index(input_size),
-            "rnn_mode": self.rnn_mode,
-            "input_mode": input_mode,
-            "direction": direction,
-        }
+        self.attributes, layout = _network.described(
+            self.rnn_mode, num_layers, num_units, input_size, input_mode, direction
+        )
         self._format = _formats.FORMATS[self.rnn_mode]
-        # Of the input of each cell: those of a layer, the backward one after the forward one.
-        self._widths = [
-            _formats.input_width(k, num_units, input_size, input_mode, direction)
-            for k in range(num_layers)
-            for _ in range(num_directions(direction))
-        ]
+        # One for each cell: the backward cell of a layer after its forward cell.
+        self._widths = _network.input_widths(layout)
 
     @property
     def tensor_names(self):

@@ -3,20 +3,16 @@
 They are tf.Modules, and work eagerly, in tf.function and in the graphs of tf.compat.v1.
 """
 
-import operator
-
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
 from tf_rnn_ops._initializers import nth_use
-from tf_rnn_ops.contrib import _cell_parts, _saveable_base, saveables
-from tf_rnn_ops.contrib.models import check_configuration, check_dtype
+from tf_rnn_ops.contrib import _cell_parts, _network, _saveable_base, saveables
+from tf_rnn_ops.contrib.models import check_dtype
 from tf_rnn_ops.native.tf_internals import checkpoints
-from tf_rnn_ops.params import Layout
-from tf_rnn_ops.params.layout import num_directions
 
 
-class _CudnnRNN(checkpoints.Module):
+class _CudnnRNN(_network.Network, checkpoints.Module):
     """What the four layers share; CudnnLSTM explains the arguments."""
 
     _rnn_mode: str  # set by the classes below, as the next two
@@ -38,20 +34,16 @@ class _CudnnRNN(checkpoints.Module):
         name=None,
     ):
         super().__init__()
-        # The size of the input is not known yet; this one is legal with every input_mode.
-        check_configuration(num_layers, num_units, num_units, input_mode, direction)
-        self._num_layers = operator.index(num_layers)
-        self._num_units = operator.index(num_units)
-        self._input_mode = input_mode
-        self._direction = direction
-        self._dropout = float(dropout)
-        if not 0 <= self._dropout <= 1:
-            raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
+        # The size of the input is not known yet; this one is valid with every input_mode.
+        self.attributes, _ = _network.described(
+            self._rnn_mode, num_layers, num_units, num_units, input_mode, direction
+        )
+        self._dropout = _network.checked_dropout(float(dropout))
         self._dtype = check_dtype(dtype)
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
         self._seed = _seeds.checked(seed)
-        self._drops = self._dropout > 0 and self._num_layers > 1
+        self._drops = self._dropout > 0 and self.num_layers > 1
         self.seed_generator = self._seed_state = None
         if self._drops and tf.executing_eagerly():
             self.seed_generator = _seeds.generator(self._seed)
@@ -68,39 +60,9 @@ class _CudnnRNN(checkpoints.Module):
         return self._own_name
 
     @property
-    def num_layers(self):
-        """L."""
-        return self._num_layers
-
-    @property
-    def num_units(self):
-        """H."""
-        return self._num_units
-
-    @property
-    def num_dirs(self):
-        """D: 1 or 2."""
-        return num_directions(self._direction)
-
-    @property
-    def input_mode(self):
-        """As given."""
-        return self._input_mode
-
-    @property
     def input_size(self):
         """I, once the layer is built."""
         return self._built_layout().input_size
-
-    @property
-    def rnn_mode(self):
-        """'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'."""
-        return self._rnn_mode
-
-    @property
-    def direction(self):
-        """'unidirectional' or 'bidirectional'."""
-        return self._direction
 
     @property
     def dtype(self):
@@ -131,7 +93,7 @@ class _CudnnRNN(checkpoints.Module):
     def canonical_bias_shapes(self):
         """Shapes of the vectors, likewise; they do not need the layer to be built."""
         per_layer = {"lstm": 8, "gru": 6}.get(self._rnn_mode, 2) * self.num_dirs
-        return [[self._num_units]] * (per_layer * self._num_layers)
+        return [[self.num_units]] * (per_layer * self.num_layers)
 
     def state_shape(self, batch_size):
         """Shapes of the states, with time_major=True.
@@ -142,7 +104,7 @@ class _CudnnRNN(checkpoints.Module):
         Returns:
             A tuple of one list, of two for CudnnLSTM.
         """
-        shape = [self._num_layers * self.num_dirs, batch_size, self._num_units]
+        shape = [self.num_layers * self.num_dirs, batch_size, self.num_units]
         return (shape, list(shape)) if self._rnn_mode == "lstm" else (shape,)
 
     def build(self, input_shape):
@@ -162,14 +124,7 @@ class _CudnnRNN(checkpoints.Module):
                 "The input must have three dimensions, the last of a known size, but its shape is "
                 f"{shape}."
             )
-        layout = Layout(
-            self._rnn_mode,
-            self._num_layers,
-            self._num_units,
-            shape[-1],
-            input_mode=self._input_mode,
-            direction=self._direction,
-        )
+        _, layout = _network.described(**{**self.attributes, "input_size": shape[-1]})
         with tf.init_scope():  # out of branches and functions, which cannot own the variable
             if _saveable_base.in_v1_graph():
                 self._build_in_v1_graph(layout)
@@ -218,8 +173,8 @@ class _CudnnRNN(checkpoints.Module):
             sequence_lengths=tf.cast(sequence_lengths, tf.int32),
             time_major=bool(time_major),
             rnn_mode=self._rnn_mode,
-            input_mode=self._input_mode,
-            direction=self._direction,
+            input_mode=self.input_mode,
+            direction=self.direction,
         )
         return result.output, (result.output_h, result.output_c)[: 1 + has_c]
 
@@ -239,7 +194,7 @@ class _CudnnRNN(checkpoints.Module):
         shapes = self.state_shape(batch)
         if states is None:
             lead = shapes[0][:2] if time_major else shapes[0][1::-1]
-            return [tf.zeros([*lead, self._num_units], self._dtype) for _ in shapes]
+            return [tf.zeros([*lead, self.num_units], self._dtype) for _ in shapes]
         if not isinstance(states, tuple):
             raise TypeError(
                 f"initial_state must be a tuple of tensors, but it is a {type(states).__name__}."
@@ -300,14 +255,7 @@ class _CudnnRNN(checkpoints.Module):
             for initializer, blocks in ((kernel, layout.weights), (bias, layout.biases))
         )
         return raw_ops.CudnnRNNCanonicalToParamsV2(
-            num_layers=layout.num_layers,
-            num_units=layout.num_units,
-            input_size=layout.input_size,
-            weights=weights,
-            biases=biases,
-            rnn_mode=layout.rnn_mode,
-            input_mode=layout.input_mode,
-            direction=layout.direction,
+            **{**self.attributes, "input_size": layout.input_size}, weights=weights, biases=biases
         )
 
     def _built_layout(self):
@@ -323,11 +271,11 @@ class _CudnnRNN(checkpoints.Module):
         self._layout = layout
         self._saveable = self._saveable_cls(
             self.kernel,
-            layout.num_layers,
-            layout.num_units,
+            self.num_layers,
+            self.num_units,
             layout.input_size,
-            input_mode=self._input_mode,
-            direction=self._direction,
+            input_mode=self.input_mode,
+            direction=self.direction,
             scope=scope,
             name=f"{checkpoints.name_of_variable(kernel)}_saveable",
         )

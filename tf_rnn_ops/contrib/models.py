@@ -6,8 +6,7 @@ They hold no variables; the user makes one of params_size() elements.
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
-from tf_rnn_ops.contrib import _formats
-from tf_rnn_ops.params.layout import DIRECTIONS, INPUT_MODES, num_directions
+from tf_rnn_ops.contrib import _formats, _network
 
 _DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 
@@ -28,33 +27,7 @@ def check_dtype(dtype):
     return dtype
 
 
-def check_configuration(num_layers, num_units, input_size, input_mode, direction):
-    """Checks the arguments that models and saveables share.
-
-    Raises:
-        ValueError: One of them is wrong; the text names it.
-    """
-    for name, value in (
-        ("num_layers", num_layers),
-        ("num_units", num_units),
-        ("input_size", input_size),
-    ):
-        if isinstance(value, bool) or not hasattr(value, "__index__") or value.__index__() < 1:
-            raise ValueError(f"{name} must be a positive integer, but it is {value!r}.")
-    for name, value, valid in (
-        ("input_mode", input_mode, INPUT_MODES),
-        ("direction", direction, DIRECTIONS),
-    ):
-        if value not in valid:
-            raise ValueError(f"{name} must be one of {', '.join(valid)}, but it is {value!r}.")
-    if input_mode == "skip_input" and input_size != num_units:
-        raise ValueError(
-            "input_mode='skip_input' needs input_size equal to num_units, but they are "
-            f"{input_size} and {num_units}."
-        )
-
-
-class CudnnRNNModel:
+class CudnnRNNModel(_network.Network):
     """What the four models share; use CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu."""
 
     _rnn_mode: str  # set by the classes below
@@ -88,48 +61,13 @@ class CudnnRNNModel:
         Raises:
             ValueError: An argument is wrong.
         """
-        check_configuration(num_layers, num_units, input_size, input_mode, direction)
-        if not 0 <= dropout <= 1:
-            raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
-        self._num_layers = num_layers
-        self._num_units = num_units
-        self._input_size = input_size
-        self._input_mode = input_mode
-        self._direction = direction
-        self._dropout = dropout
+        self.attributes, self.layout = _network.described(
+            self._rnn_mode, num_layers, num_units, input_size, input_mode, direction
+        )
+        self._dropout = _network.checked_dropout(dropout)
         self._dtype = check_dtype(dtype)
         seed, seed2 = tf.compat.v1.get_seed(seed)
         self._seed, self._seed2 = seed or 0, seed2 or 0
-
-    @property
-    def num_layers(self):
-        """L."""
-        return self._num_layers
-
-    @property
-    def num_units(self):
-        """H."""
-        return self._num_units
-
-    @property
-    def input_size(self):
-        """I."""
-        return self._input_size
-
-    @property
-    def input_mode(self):
-        """As given."""
-        return self._input_mode
-
-    @property
-    def direction(self):
-        """'unidirectional' or 'bidirectional'."""
-        return self._direction
-
-    @property
-    def rnn_mode(self):
-        """'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'."""
-        return self._rnn_mode
 
     def params_size(self):
         """Computes the number of elements of the opaque buffer.
@@ -137,9 +75,7 @@ class CudnnRNNModel:
         Returns:
             An int32 scalar tensor.
         """
-        return raw_ops.CudnnRNNParamsSize(
-            **self._sizes(), **self._attributes(), T=self._dtype, S=tf.int32
-        )[0]
+        return raw_ops.CudnnRNNParamsSize(**self.attributes, T=self._dtype, S=tf.int32)[0]
 
     def params_to_canonical(self, params):
         """Takes the opaque buffer apart.
@@ -153,11 +89,9 @@ class CudnnRNNModel:
             the previous hidden state; likewise the biases, [H]. The gates are i, f, c, o for an
             LSTM and r, u, h for a GRU.
         """
-        count = self._num_layers * num_directions(self._direction)
-        count *= 2 * _formats.FORMATS[self._rnn_mode].gates
+        count = self.num_layers * self.num_dirs * 2 * _formats.FORMATS[self._rnn_mode].gates
         result = raw_ops.CudnnRNNParamsToCanonicalV2(
-            **self._sizes(),
-            **self._attributes(),
+            **self.attributes,
             params=params,
             num_params_weights=count,
             num_params_biases=count,
@@ -176,7 +110,7 @@ class CudnnRNNModel:
             The buffer, a vector.
         """
         return raw_ops.CudnnRNNCanonicalToParamsV2(
-            **self._sizes(), **self._attributes(), weights=weights, biases=biases
+            **self.attributes, weights=weights, biases=biases
         )
 
     def _run(self, input_data, input_h, input_c, params, is_training, sequence_lengths):
@@ -190,27 +124,15 @@ class CudnnRNNModel:
             input_c=tf.convert_to_tensor(0 if input_c is None else input_c, self._dtype),
             params=tf.convert_to_tensor(params, self._dtype),
             sequence_lengths=sequence_lengths,
-            **self._attributes(),
+            rnn_mode=self._rnn_mode,
+            input_mode=self.input_mode,
+            direction=self.direction,
             dropout=self._dropout,
             seed=self._seed,
             seed2=self._seed2,
             is_training=is_training,
         )
         return result.output, result.output_h, result.output_c
-
-    def _sizes(self):
-        return {
-            "num_layers": self._num_layers,
-            "num_units": self._num_units,
-            "input_size": self._input_size,
-        }
-
-    def _attributes(self):
-        return {
-            "rnn_mode": self._rnn_mode,
-            "input_mode": self._input_mode,
-            "direction": self._direction,
-        }
 
 
 class CudnnLSTM(CudnnRNNModel):

@@ -4,32 +4,29 @@ import inspect
 
 import tensorflow as tf
 
-from tf_rnn_ops.contrib import _formats, _saveable_base
+from tf_rnn_ops.contrib import _formats, _network, _saveable_base
 from tf_rnn_ops.contrib.models import CANONICAL_OP_NAME, CudnnRNNModel
 
+# The arguments in the later versions of TensorFlow 1, and in 1.0, which had no models.
+_LATER = inspect.signature(
+    lambda self, cudnn_rnn, params_to_canonical, canonical_to_params, param_variables,
+    base_variable_scope=None, name=None, *, op_name=None: None
+)  # fmt: skip
+_EARLY = _LATER.replace(
+    parameters=[
+        one
+        for name, one in _LATER.parameters.items()
+        if name not in ("cudnn_rnn", "base_variable_scope")
+    ]
+)
 
-def _first_signature(
-    params_to_canonical,
-    canonical_to_params,
-    param_variables,
-    name=None,
-    *,
-    op_name=None,
-):
-    """Of TensorFlow 1.0."""
 
+def _shown_as(signature):
+    def decorate(function):
+        function.__signature__ = signature
+        return function
 
-def _second_signature(
-    cudnn_rnn,
-    params_to_canonical,
-    canonical_to_params,
-    param_variables,
-    base_variable_scope=None,
-    name=None,
-    *,
-    op_name=None,
-):
-    """Of the later versions."""
+    return decorate
 
 
 class RNNParamsSaveable(_saveable_base.TransformedSaveable):
@@ -43,6 +40,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
     GRU), from which the buffer is restored without loss.
     """
 
+    @_shown_as(_LATER)
     def __init__(self, *args, **kwargs):
         """Connects a buffer to a checkpoint; takes the arguments of either time.
 
@@ -66,8 +64,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             ValueError: The functions do not fit the model.
         """
         has_model = "cudnn_rnn" in kwargs or (args and isinstance(args[0], CudnnRNNModel))
-        signature = _second_signature if has_model else _first_signature
-        bound = inspect.signature(signature).bind(*args, **kwargs)
+        bound = (_LATER if has_model else _EARLY).bind(self, *args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
         self._model = given.get("cudnn_rnn")
@@ -143,11 +140,8 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         return cell_weights + cell_biases
 
     def _from_cells(self, tensors):
-        model, units = self._model, self._model.num_units
-        widths = [
-            _formats.input_width(k, units, model.input_size, model.input_mode, model.direction)
-            for k in range(model.num_layers)
-        ]
+        units = self._model.num_units
+        widths = _network.input_widths(self._model.layout)
         bias_shapes = [*self._format.bias_shapes(units), *[self._format.side_shape(units)] * 2]
         shapes = [s for width in widths for s in self._format.weight_shapes(width, units)]
         shapes += [s for _ in widths for s in bias_shapes]

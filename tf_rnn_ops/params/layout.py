@@ -238,10 +238,9 @@ def _one_of(name, value, choices):
 
 
 def _at_least(name, value, least):
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be an integer, but it is {value!r}.") from None
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError(f"{name} must be an integer, but it is {value!r}.")
+    number = operator.index(value)
     if number < least:
         raise ValueError(f"{name} must be at least {least}, but it is {number}.")
     return number
