@@ -15,13 +15,6 @@ def is_layer(thing):
     return hasattr(thing, "get_weights") and hasattr(thing, "get_config")
 
 
-def check_lists(weights):
-    """Raises ValueError unless the weights of every layer are a list."""
-    for k, layer in enumerate(weights):
-        if not isinstance(layer, (list, tuple)):
-            raise ValueError(f"The weights of layer {k} must be a list of arrays, not {layer!r}.")
-
-
 def stack_of(thing, kinds):
     """The layers of one stack.
 
@@ -206,7 +199,7 @@ def keras_stack(thing):
 
 
 def cudnn_stack(thing):
-    """Weights of the CuDNNLSTM or CuDNNGRU layers of a stack, a list for each.
+    """Weights of the CuDNNLSTM or CuDNNGRU layers of a stack, a list for each, and None.
 
     Raises:
         ValueError: The layers are of different kinds, or not as the op is.
@@ -215,7 +208,7 @@ def cudnn_stack(thing):
     _check_built(layers)
     ones = [one for layer in layers for one in _directions(layer)]
     _one_of_each(ones, [_kind(one, _CUDNN) for one in ones])
-    return [layer.get_weights() for layer in layers]
+    return [layer.get_weights() for layer in layers], None
 
 
 def _check_built(layers):

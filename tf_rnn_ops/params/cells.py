@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tf_rnn_ops.params.layout import GATES, Layout
+from tf_rnn_ops.params.layout import DIRECTIONS, GATES, Layout
 
 
 class Converted(NamedTuple):
@@ -69,15 +69,21 @@ def to_cells(layout, params):
     return cells
 
 
-def from_cells(layout, cells):
-    """Makes the buffer of a layout whose input_mode is 'linear_input'."""
+def converted(rnn_mode, cells, num_dirs):
+    """The Converted of the Cells of all layers, without input weights that are skipped."""
     weights, biases = [], []
     for cell in cells:
         weights += [*cell.w, *cell.r]
         if cell.projection is not None:
             weights.append(cell.projection)
         biases += [*cell.bw, *cell.br]
-    return layout.pack(weights, biases)
+    _, units, width = cells[0].w.shape
+    projected = 0 if cells[0].projection is None else len(cells[0].projection)
+    direction = DIRECTIONS[num_dirs - 1]
+    layout = Layout(
+        rnn_mode, len(cells) // num_dirs, units, width, direction=direction, num_proj=projected
+    )
+    return Converted(layout, layout.pack(weights, biases))
 
 
 def reorder(stacked, order):

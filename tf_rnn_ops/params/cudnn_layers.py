@@ -5,17 +5,8 @@ from typing import Any
 import numpy as np
 
 from tf_rnn_ops.params import _keras_objects
-from tf_rnn_ops.params.cells import (
-    Cell,
-    Converted,
-    as_array,
-    as_list,
-    check_shape,
-    from_cells,
-    gate_count,
-    reorder,
-)
-from tf_rnn_ops.params.layout import Layout
+from tf_rnn_ops.params._keras_arrays import cells_of, layers_of
+from tf_rnn_ops.params.cells import Cell, Converted, as_array, check_shape, converted, reorder
 
 # Which gate of the buffer each gate of the layer is: i, f, c, o for an LSTM, z, r, h for a GRU.
 _ORDER = {3: (1, 0, 2), 4: (0, 1, 2, 3)}
@@ -47,55 +38,18 @@ def from_cudnn_layer(source: Any) -> Converted:
         >>> converted.layout.rnn_mode, converted.params.shape
         ('lstm', (84,))
     """
-    layers = _weights(source)
-    num_dirs = len(layers[0]) // 3
-    cells: list[Cell] = []
-    first = as_array("recurrent_kernel of layer 0", layers[0][1], rank=2)
-    units = first.shape[0]
-    gates = gate_count("recurrent_kernel of layer 0", first.shape[1], units)
-    if gates not in _ORDER:
-        raise ValueError(
-            "recurrent_kernel of layer 0 must have 3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but "
-            f"it has {gates}."
-        )
-    input_size = as_array("kernel of layer 0", layers[0][0], rank=2).shape[0]
-    for k, layer in enumerate(layers):
-        if len(layer) != 3 * num_dirs:
-            raise ValueError(
-                f"Layer {k} must have {3 * num_dirs} arrays as layer 0, but it has {len(layer)}."
-            )
-        width = input_size if k == 0 else num_dirs * units
-        for d in range(num_dirs):
-            cells.append(_cell(f"layer {k}", layer[3 * d : 3 * d + 3], width, units, gates))
-    layout = Layout(
-        {4: "lstm", 3: "gru"}[gates],
-        len(layers),
-        units,
-        input_size,
-        direction="bidirectional" if num_dirs == 2 else "unidirectional",
-    )
-    return Converted(layout, from_cells(layout, cells))
-
-
-def _weights(source):
-    """A list of three or six arrays for each layer."""
-    if _keras_objects.is_layer(source):
-        return _keras_objects.cudnn_stack(source)
-    source = as_list(source, "CuDNNLSTM or CuDNNGRU layers, a model or a list of weights")
-    if source and _keras_objects.is_layer(source[0]):
-        return _keras_objects.cudnn_stack(source)
-    if source and not isinstance(source[0], (list, tuple)):
-        source = [source]
-    if not source or len(source[0]) not in (3, 6):
-        found = f"layer 0 has {len(source[0])}" if source else "there is no layer"
-        raise ValueError(
-            f"There must be 3 arrays for each layer, or 6 for a Bidirectional one, but {found}."
-        )
-    _keras_objects.check_lists(source)
-    return source
+    wanted = "CuDNNLSTM or CuDNNGRU layers, a model or a list of weights"
+    layers, _ = layers_of(source, _keras_objects.cudnn_stack, wanted, per_cell=(3,))
+    cells, num_dirs = cells_of(layers, (3,), _cell)
+    return converted({4: "lstm", 3: "gru"}[len(cells[0].w)], cells, num_dirs)
 
 
 def _cell(where, arrays, width, units, gates):
+    if gates not in _ORDER:
+        raise ValueError(
+            f"recurrent_kernel of {where} must have 3 or 4 gates, of a CuDNNGRU or a CuDNNLSTM, but "
+            f"it has {gates}."
+        )
     kernel, recurrent = (
         as_array(f"{name} of {where}", array, rank=2)
         for name, array in zip(("kernel", "recurrent_kernel"), arrays)

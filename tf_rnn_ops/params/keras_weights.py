@@ -6,20 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tf_rnn_ops.params import _keras_objects
+from tf_rnn_ops.params._keras_arrays import cells_of, layers_of
 from tf_rnn_ops.params.cells import (
     Cell,
     Converted,
     add_exactly,
     as_array,
-    as_list,
     check_shape,
-    from_cells,
-    gate_count,
+    converted,
     mode_of,
     reorder,
     to_cells,
 )
-from tf_rnn_ops.params.layout import Layout, num_directions
+from tf_rnn_ops.params.layout import Layout
 
 # Which gate of the buffer each gate of Keras is: i, f, c, o for an LSTM, z, r, h for a GRU. Each is
 # its own inverse.
@@ -64,36 +63,11 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     """
     if hasattr(type(source), "from_converted"):  # a stack of tf_rnn_ops.keras
         return _of_stack(source)
-    layers, found_mode = _as_layers(source)
-    rnn_mode = found_mode or rnn_mode
-    num_dirs = 2 if len(layers[0]) in (4, 6) else 1
-    cells: list[Cell] = []
-    units = gates = input_size = 0
-    for k, layer in enumerate(layers):
-        per_cell = len(layer) // num_dirs
-        if len(layer) not in (2 * num_dirs, 3 * num_dirs):
-            raise ValueError(
-                f"Layer {k} must have {2 * num_dirs} or {3 * num_dirs} arrays, since layer 0 has "
-                f"{len(layers[0])}, but it has {len(layer)}."
-            )
-        for d in range(num_dirs):
-            where = f"layer {k}" + (", backward" if d else ", forward" if num_dirs == 2 else "")
-            arrays = layer[per_cell * d : per_cell * (d + 1)]
-            recurrent = as_array(f"recurrent_kernel of {where}", arrays[1], rank=2)
-            if not cells:
-                units = recurrent.shape[0]
-                gates = gate_count(f"recurrent_kernel of {where}", recurrent.shape[1], units)
-                input_size = as_array(f"kernel of {where}", arrays[0], rank=2).shape[0]
-            width = input_size if k == 0 else num_dirs * units
-            cells.append(_cell(where, arrays, width, units, gates))
-    layout = Layout(
-        mode_of(gates, rnn_mode, "these Keras layers"),
-        len(layers),
-        units,
-        input_size,
-        direction="bidirectional" if num_dirs == 2 else "unidirectional",
-    )
-    return Converted(layout, from_cells(layout, cells))
+    wanted = "Keras layers, a model or a list of weights"
+    layers, found_mode = layers_of(source, _keras_objects.keras_stack, wanted, per_cell=(2, 3))
+    cells, num_dirs = cells_of(layers, (2, 3), _cell)
+    mode = mode_of(len(cells[0].w), found_mode or rnn_mode, "these Keras layers")
+    return converted(mode, cells, num_dirs)
 
 
 def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[list[np.ndarray]]:
@@ -126,10 +100,10 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
             arrays.append(np.stack(biases) if len(order) == 3 else add_exactly(*biases))
         elif np.any(biases[0]) or np.any(biases[1]):
             raise ValueError(
-                f"use_bias=False needs biases of 0, but layer {k // num_directions(layout.direction)} has others."
+                f"use_bias=False needs biases of 0, but layer {k // layout.num_directions} has others."
             )
         per_cell.append(arrays)
-    num_dirs = num_directions(layout.direction)
+    num_dirs = layout.num_directions
     return [sum(per_cell[k : k + num_dirs], []) for k in range(0, len(per_cell), num_dirs)]
 
 
@@ -143,25 +117,6 @@ def _of_stack(stack):
             f"go_backwards of the stack {stack.name!r} must be False for the op, but it is True."
         )
     return Converted(stack.layout, np.asarray(stack.params))
-
-
-def _as_layers(source):
-    """The weights of each layer, and the rnn_mode if the layers tell it."""
-    if _keras_objects.is_layer(source):
-        return _keras_objects.keras_stack(source)
-    weights = as_list(source, "Keras layers, a model or a list of weights")
-    if weights and _keras_objects.is_layer(weights[0]):
-        return _keras_objects.keras_stack(weights)
-    if weights and not isinstance(weights[0], (list, tuple)):
-        weights = [weights]
-    if not weights or len(weights[0]) not in (2, 3, 4, 6):
-        found = f"layer 0 has {len(weights[0])}" if weights else "there is no layer"
-        raise ValueError(
-            "weights must have 2 or 3 arrays for each layer, or 4 or 6 for a Bidirectional one, but "
-            f"{found}."
-        )
-    _keras_objects.check_lists(weights)
-    return weights, None
 
 
 def _cell(where, arrays, width, units, gates):

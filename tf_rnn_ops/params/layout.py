@@ -72,6 +72,7 @@ class Layout:
         rnn_mode: As given, like num_layers, num_units, input_size and direction.
         input_mode: 'linear_input' or 'skip_input'; 'auto_select' is resolved.
         num_proj: Size of the projection; 0 where there is none.
+        num_directions: 1 or 2.
 
     Example:
         >>> import numpy as np
@@ -118,6 +119,7 @@ class Layout:
         self.num_units = _at_least("num_units", num_units, 1)
         self.input_size = _at_least("input_size", input_size, 1)
         self.direction = _one_of("direction", direction, DIRECTIONS)
+        self.num_directions = 1 + DIRECTIONS.index(direction)
         self.input_mode = _one_of("input_mode", input_mode, INPUT_MODES)
         self.num_proj = self._checked_projection(num_proj)
         self._resolve_input_mode()
@@ -197,7 +199,7 @@ class Layout:
         gates = GATES[self.rnn_mode]
         units = self.num_units
         hidden = self.num_proj or units
-        num_dirs = num_directions(self.direction)
+        num_dirs = self.num_directions
         end = 0
 
         def take(blocks, layer, direction, source, gate, shape):

@@ -5,14 +5,8 @@ from typing import Any, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tf_rnn_ops.params.cells import (
-    Converted,
-    as_array,
-    from_cells,
-    reorder,
-    to_cells,
-)
-from tf_rnn_ops.params.layout import Layout, num_directions
+from tf_rnn_ops.params.cells import Converted, as_array, converted, reorder, to_cells
+from tf_rnn_ops.params.layout import Layout
 from tf_rnn_ops.params.onnx_nodes import (
     USUAL_ACTIVATIONS,
     OnnxNode,
@@ -76,14 +70,7 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     for k, node in enumerate(nodes):
         width = input_size if k == 0 else num_dirs[0] * units
         cells += cells_of(f"layer {k}", node, num_dirs[0], width, units)
-    layout = Layout(
-        modes[0],
-        len(nodes),
-        units,
-        input_size,
-        direction="bidirectional" if num_dirs[0] == 2 else "unidirectional",
-    )
-    return Converted(layout, from_cells(layout, cells))
+    return converted(modes[0], cells, num_dirs[0])
 
 
 def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
@@ -106,7 +93,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")
     op_type = _OP_TYPES[layout.rnn_mode]
     order = _TO_ONNX[op_type]
-    num_dirs = num_directions(layout.direction)
+    num_dirs = layout.num_directions
     attributes = {
         "hidden_size": layout.num_units,
         "direction": "bidirectional" if num_dirs == 2 else "forward",

@@ -12,13 +12,13 @@ from tf_rnn_ops.params.cells import (
     Converted,
     as_array,
     check_shape,
-    from_cells,
+    converted,
     gate_count,
     mode_of,
     not_a_source,
     to_cells,
 )
-from tf_rnn_ops.params.layout import Layout, num_directions
+from tf_rnn_ops.params.layout import Layout
 
 _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_reverse)?")
 
@@ -101,16 +101,8 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
             read.get("weight_hr"),
         )
 
-    layout = Layout(
-        mode,
-        num_layers,
-        units,
-        input_size,
-        direction="bidirectional" if len(suffixes) == 2 else "unidirectional",
-        num_proj=hidden if projects else 0,
-    )
     cells = [cell(layer, suffix) for layer in range(num_layers) for suffix in suffixes]
-    return Converted(layout, from_cells(layout, cells))
+    return converted(mode, cells, len(suffixes))
 
 
 def to_torch(
@@ -135,7 +127,7 @@ def to_torch(
     """
     state_dict = {}
     for k, cell in enumerate(to_cells(layout, params)):
-        layer, direction = divmod(k, num_directions(layout.direction))
+        layer, direction = divmod(k, layout.num_directions)
         where = f"_l{layer}" + ("_reverse" if direction else "")
         gates, units, _ = cell.w.shape
         arrays = {
