@@ -45,14 +45,14 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
             f"{n}={_passed(n, p, next(iter(parameters)))}" for n, p in parameters.items()
         )
         # A method: Python passes many keywords to a function in a dict.
-        call = f"_ops.tf_rnn_ops_{snake}({call})"
+        call = f"native_ops.tf_rnn_ops_{snake}({call})"
         shown = (n if p.default is p.empty else f"{n}={p.default!r}" for n, p in parameters.items())
         source = _SOURCE.format(
             name=name,
             parameters=", ".join(shown),
             call=call if output is None else f"_output(*{call})",
         )
-        scope = {**vars(arguments), "_ops": loader.ops(), "_output": output}
+        scope = {**vars(arguments), "native_ops": loader.ops(), "_output": output}
         exec(source, scope)
         made: _Function = scope[name]
         functools.update_wrapper(made, function)
