@@ -79,6 +79,7 @@ def test_restores_the_buffer_to_the_bit(mode, direction, early, rng, tmp_path):
     np.testing.assert_array_equal(params, buffer)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("how", ["eager", "session"])
 @pytest.mark.parametrize("flat", [True, False])
 @pytest.mark.parametrize(("mode", "direction"), BOTH)

@@ -84,6 +84,7 @@ def test_lengths_and_masks_have_no_gradient(mode, rng):
     assert tape.gradient(result.output, masks) == {name: None for name in masks}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("given", [{}, WITHOUT_MASKS], ids=str)
 @pytest.mark.parametrize("mode", MODES)
@@ -159,6 +160,7 @@ def _signature(tensors, how):
     return {n: tf.TensorSpec([None] * t.shape.rank, t.dtype) for n, t in tensors.items()}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("how", ["unknown dimensions", "unknown ranks"])
 @pytest.mark.parametrize("mode", MODES)

@@ -44,6 +44,7 @@ def _reference_gradients(case):
     return {name: value for name, value in arrays.items() if name.endswith("_backprop")}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("spec", SPECS, ids=str)
@@ -160,6 +161,7 @@ def _signature(values, how):
     return {n: tf.TensorSpec([None] * t.shape.rank, t.dtype) for n, t in values.items()}
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("how", ["unknown dimensions", "unknown ranks"])
 @pytest.mark.parametrize("spec", SPECS, ids=str)

@@ -39,6 +39,7 @@ def same_bits(got, want, forward=False):
             np.testing.assert_array_equal(a.numpy(), b.numpy(), err_msg=str(k))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("spec", SPECS, ids=str)
@@ -66,6 +67,7 @@ def _cast(call, dtype):
     return call
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("spec", [s for s in SPECS if not s.num_proj], ids=str)
