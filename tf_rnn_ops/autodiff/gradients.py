@@ -13,7 +13,7 @@ from tf_rnn_ops._op_table import (
     STACK_ATTRS,
     signature,
 )
-from tf_rnn_ops.autodiff.ops import attributes, gradient_of, in_order, inputs_of, outputs_of
+from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of, outputs_of
 from tf_rnn_ops.native.tf_internals import registries
 
 # A reserve space is bytes: read as numbers, some are NaN or infinite, above all in 16-bit types.
@@ -95,11 +95,10 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
     }
     given = {**inputs, **outputs, **upstream, **model, **dict(random)}
     result = getattr(raw_ops, backprop)(**given)
-    found = {name.removesuffix("_backprop"): one for name, one in result._asdict().items()}
     if model["rnn_mode"] != "lstm":
         # Without a cell state input_c may have any shape, and its gradient must have the same.
-        found["input_c"] = tf.zeros_like(inputs["input_c"])
-    return in_order(op, found)
+        result = result._replace(input_c_backprop=tf.zeros_like(inputs["input_c"]))
+    return [*result, *[None] * (len(op.inputs) - len(result))]  # the others come last
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN"):

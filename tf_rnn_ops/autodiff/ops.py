@@ -46,8 +46,3 @@ def inputs_of(op):
 def outputs_of(op):
     """{name: tensor}."""
     return dict(zip(signature(op.type).outputs, op.outputs, strict=True))
-
-
-def in_order(op, gradients):
-    """Gradients by name of an input, as TensorFlow wants them; None for an input without one."""
-    return [gradients.get(name) for name in signature(op.type).inputs]

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tf_rnn_ops import plain
 from tf_rnn_ops._op_table import LAYER_ATTRS, MAJOR_ATTR, RESULTS, STACK_ATTRS, signature
 from tf_rnn_ops.autodiff.kernel_loops import KernelLoops
-from tf_rnn_ops.autodiff.ops import attributes, gradient_of, in_order, inputs_of
+from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of
 from tf_rnn_ops.native.tf_internals import tracing
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import arguments_of, num_directions
@@ -169,7 +169,8 @@ def _gradients(op, cotangents, network, fixed, left_out, shapes):
     shapes = tuple((n, tuple(s)) for n, s in sorted(shapes.items()) if n in (*sources, *fixed))
     function = _function(network, tuple(found), tuple(upstream), wanted, shapes)
     gradients = function({n: inputs[n] for n in (*sources, *fixed)}, cotangents)
-    return in_order(op, dict(zip(wanted, gradients, strict=True)))
+    by_name = dict(zip(wanted, gradients, strict=True))
+    return [by_name.get(name) for name in inputs]
 
 
 @functools.lru_cache(maxsize=256)

@@ -79,6 +79,7 @@ class StackOptions(keras.layers.Layer):
             raise ValueError(f"units must be a positive integer, but it is {units!r}.")
         self.units = int(units)
         self.direction = direction
+        self.num_directions = num_directions(direction)
         self.input_mode = input_mode
         self.num_layers = num_layers
         self.num_proj = 0 if num_proj is None else num_proj
@@ -110,11 +111,6 @@ class StackOptions(keras.layers.Layer):
         self.supports_masking = True
         self.supports_jit = eligibility.xla_reason() is None
         self.input_spec = keras.layers.InputSpec(ndim=3)
-
-    @property
-    def num_directions(self):
-        """D: 1 or 2."""
-        return num_directions(self.direction)
 
     @property
     def hidden_size(self):
