@@ -89,6 +89,14 @@ TEST_F(MachineLimitsTest, MountPointsWithOddNames) {
   Expect(kNoCpuLimit, 1 << 20);
 }
 
+// The kernel writes no such line: what follows the backslash is no escape.
+TEST_F(MachineLimitsTest, AnEscapeThatIsCutOff) {
+  Write("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cg\\04 rw - cgroup2 cgroup2 rw\n");
+  Write("/proc/self/cgroup", "0::/one\n");
+  Write("/sys/fs/cg\\04/one/memory.max", "1048576\n");
+  Expect(kNoCpuLimit, 1 << 20);
+}
+
 // With a namespace of its own a container sees its group as the top.
 TEST_F(MachineLimitsTest, Version2SeenFromInside) {
   Write("/proc/self/mountinfo", kMountsV2);
