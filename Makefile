@@ -40,7 +40,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
 
 help:
 	@echo "For users"
@@ -54,12 +54,12 @@ help:
 	@echo "                that make test leaves out)"
 	@echo "  make format   ruff and clang-format;  make lint: ruff, mypy, clang-format, textlint, changing nothing"
 	@echo "  make develop  the shared objects next to the Python files, for PYTHONPATH=."
-	@echo "  make cc-test  the C++ tests alone;  make docs: the API reference, in build/docs/"
+	@echo "  make cc-test  the C++ tests alone;  make docs: the site, in build/site/"
 	@echo "  make clean    remove what was built (not .venv)"
 	@echo "Deeper: see tests/README.md"
 	@echo "  make problems coverage fuzz mutants soak sanitize tsan exhaustive"
 	@echo "Other machines and versions: see docs/building.md"
-	@echo "  make release test-matrix test-nightly test-export wheel-any wheel-aarch64 test-aarch64"
+	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64"
 	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
 	@echo "Other benchmarks"
 	@echo "  make bench-kernels bench-streaming bench-costs bench-threads"
@@ -233,10 +233,14 @@ bench-threads: install
 	tools/setup_bench.sh $(PY)
 	$(PY) -m benchmarks.threads $(THREADS_ARGS)
 
-# Beside .venv, which pdoc would not be needed in for anything else.
-docs: develop
-	$(PY) -m pip install --quiet --upgrade --target build/pdoc pdoc
-	PYTHONPATH=.:build/pdoc $(PY) -m pdoc --docformat google --output-directory build/docs tf_rnn_ops
+# The guides and the API reference as a site, in build/site/.
+docs: $(READY)
+	tools/site/build.sh $(PY)
+
+# The site at phone and desktop width, and its search, in a headless browser.
+test-docs: docs
+	tools/need_chromium.sh
+	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/package/docs/test_site.py $(PYTEST_ARGS)
 
 TEXTLINT := .tools/prose/node_modules/.bin/textlint
 

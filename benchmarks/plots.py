@@ -92,8 +92,16 @@ def _draw_speedups(chart, title, path):
         for k, (mode, ratio) in enumerate(bars):
             at = place + (k - (len(bars) - 1) / 2) * 0.36
             axis.barh(at, ratio, 0.33, color=_COLORS[mode])
-            text = f" {mode} {ratio:.1f} x" if ratio < 9.95 else f" {mode} {ratio:.0f} x"
-            axis.text(ratio, at, text, va="center", fontsize=9, color=_COLORS[mode])
+            text = f"{mode} {ratio:.1f} x" if ratio < 9.95 else f"{mode} {ratio:.0f} x"
+            axis.annotate(
+                text,
+                (ratio, at),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=9,
+                color=_COLORS[mode],
+            )
     axis.axvline(1, color="black", linewidth=1)
     axis.set_yticks(range(len(chart)), list(chart))
     axis.invert_yaxis()
