@@ -98,6 +98,45 @@ def test_links(page):
     assert list(_missing(page)) == []
 
 
+# Where the paths that pages name begin.
+FOLDERS = (
+    "",
+    "cc",
+    "cc/core",
+    "cc/cpu",
+    "cc/gpu",
+    "cc/ffi",
+    "cc/tf",
+    "tf_rnn_ops",
+    "tf_rnn_ops/keras",
+)
+
+
+def _paths_without_a_file(text, page):
+    """The names of files and folders in a text that are not in the repository."""
+    roots = [ROOT / folder for folder in FOLDERS] + [page.parent]
+    for name in re.findall(r"`([a-z][\w-]*/[\w./-]*\w)`", text):
+        first = name.split("/")[0]
+        if not any((root / first).is_dir() for root in roots) or first == "build":
+            continue  # no path: a name in a checkpoint, a file that a build makes
+        if not any((root / name).exists() or [*root.glob(f"{name}.*")] for root in roots):
+            yield name
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in pages.ALL if page.parent.name != "history"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_paths(page):
+    assert list(_paths_without_a_file(page.read_text(), page)) == []
+
+
+def test_a_wrong_path_is_found():
+    text = "`core/team.h`, `tests/ops/no_such_test.py`, `cc/core/op_spec`, `rnn/cell_0`"
+    assert list(_paths_without_a_file(text, ROOT / "README.md")) == ["tests/ops/no_such_test.py"]
+
+
 def test_a_wrong_link_is_found(tmp_path):
     (tmp_path / "a.md").write_text("# A `B`, c\n")
     page = tmp_path / "page.md"
