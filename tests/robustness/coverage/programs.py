@@ -161,6 +161,6 @@ class Coverage:
         return self._run(list(map(str, [program, *smoke.get(program.name, []), "--gtest_brief=1"])))
 
     def _run_python(self, package, test, jobs):
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header"]
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tests=all"]
         path = f"{package}{os.pathsep}{ROOT / 'tests'}"
         return self._run([*pytest, str(ROOT / test), "-n", str(jobs)], PYTHONPATH=path)
