@@ -65,13 +65,6 @@ def test_subclasses():
     assert [(row.kind, row.path) for row in rows] == [("MyStack", "op"), ("MyLSTM", "op")]
 
 
-def test_a_cell_in_a_layer_without_its_op():
-    cell = tf_rnn_ops.keras.PeepholeLSTMCell(2)
-    (row,) = explain(tf_rnn_ops.keras.RNN(cell), print_fn=None)
-    wanted = "only tf_rnn_ops.keras.PeepholeLSTM runs a PeepholeLSTMCell as one op"
-    assert (row.path, row.why) == ("loop", wanted)
-
-
 def test_nothing_to_explain(capsys):
     assert explain(keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])) == []
     assert capsys.readouterr().out == "There is no recurrent layer.\n"

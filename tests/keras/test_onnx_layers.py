@@ -1,6 +1,5 @@
 """tf_rnn_ops.keras.from_onnx against ONNX Runtime, on nodes that no buffer holds among others."""
 
-import doctest
 import importlib
 
 import keras
@@ -258,9 +257,3 @@ def test_go_backwards_is_no_option(rng):
 def test_a_reversed_layer_that_runs_forward():
     with pytest.raises(ValueError, match="go_backwards of layer .* must be True"):
         Reversed(tf_rnn_ops.keras.GRU(2))
-
-
-def test_docstrings():
-    for module in (reversed_module, from_onnx_module):
-        results = doctest.testmod(module)
-        assert results.attempted and not results.failed

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tf_rnn_ops.keras
 from support import bounds
 from support.reference import layer as reference
-from tf_rnn_ops.keras import ProjectedLSTM, ProjectedLSTMCell, explain
+from tf_rnn_ops.keras import PeepholeLSTM, ProjectedLSTM, ProjectedLSTMCell, explain
 from tf_rnn_ops.native import xla
 from tf_rnn_ops.params import from_lstm_cell
 
@@ -120,14 +120,56 @@ def test_other_activations(rng, op_calls):
     assert "activation=elu" in explain(make(activation="elu"), print_fn=None)[0].why
 
 
-def test_on_the_loop_where_there_is_a_gpu(rng, op_calls, gpu_in_sight):
-    layer = make()
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ("all", "num_proj=3; there is no kernel with a projection for GPUs"),
+        ("limit", "cell_clip=0.375; with clip_gradient=True there is no kernel for GPUs"),
+    ],
+)
+def test_on_the_loop_where_there_is_a_gpu(part, why, rng, op_calls, gpu_in_sight):
+    layer = make(part)
     x, states = values(layer, rng)
     compare.assert_same(loop_of(layer), layer, x, None, states, training=True)
     assert op_calls == []
-    assert (
-        explain(layer, print_fn=None)[0].why
-        == "LSTMs with projection or peepholes have no kernel for GPUs"
+    assert explain(layer, print_fn=None)[0].why == why
+
+
+@pytest.mark.parametrize("part", ["peepholes", "none"])
+def test_on_the_op_where_there_is_a_gpu(part, rng, op_calls, gpu_in_sight):
+    layer = make(part, return_sequences=True)
+    x, states = values(layer, rng)
+    compare.assert_same(loop_of(layer), layer, x, compare.MASKS["holes"], states, training=True)
+    assert op_calls == ["BlockLSTMV2"]
+
+
+def test_a_gradient_that_ignores_the_limit(rng, op_calls):
+    """What PeepholeLSTM has always computed; the outputs are those of a gradient that does not ignore it."""
+    given = {"use_peepholes": True, "cell_clip": 0.375, "clip_gradient": False}
+    layer = make("none", return_sequences=True, **given)
+    limited = make("none", return_sequences=True, **{**given, "clip_gradient": True})
+    peephole = PeepholeLSTM(
+        compare.UNITS, cell_clip=0.375, dtype="float64", return_sequences=True, return_state=True
+    )
+    limited.set_weights(layer.get_weights())
+    peephole.build((compare.BATCH, compare.TIME, compare.INPUT))
+    *usual, peepholes = layer.get_weights()
+    peephole.set_weights([*usual, *peepholes])
+    x, states = values(layer, rng)
+    mask = compare.MASKS["holes"]
+    compare.assert_same(loop_of(layer), layer, x, mask, states, training=True)
+    assert op_calls == ["BlockLSTMV2"]
+    one, two, other = (
+        compare.as_arrays(compare.outcome(each, x, mask, states, training=True))
+        for each in (layer, peephole, limited)
+    )
+    for name in ("r0", "r1", "r2", "x_grad", "state1_grad", "kernel_grad"):
+        np.testing.assert_array_equal(one[name], two[name])
+    np.testing.assert_allclose(one["r0"], other["r0"], rtol=0, atol=1e-14)
+    assert np.max(np.abs(one["x_grad"] - other["x_grad"])) > 1e-3
+    loop = make("all", clip_gradient=False)
+    assert explain(loop, print_fn=None)[0].why == (
+        "num_proj=3; there is no kernel with a projection with clip_gradient=False"
     )
 
 

@@ -144,7 +144,6 @@ class _OtherCell(keras.layers.LSTMCell):
         (lambda: _OtherCell(4), "class _OtherCell"),
         (lambda: [keras.layers.LSTMCell(4), _OtherCell(3)], "class _OtherCell"),
         (lambda: [keras.layers.LSTMCell(4), keras.layers.GRUCell(3, "elu")], "activation=elu"),
-        (lambda: tf_rnn_ops.keras.PeepholeLSTMCell(4), "PeepholeLSTM"),
         (
             lambda: [keras.layers.LSTMCell(4), keras.layers.LSTMCell(4, dtype="float16")],
             "different types",
@@ -157,6 +156,23 @@ def test_on_the_loop(make, why, op_calls):
     layer(tf.ones([2, 5, 3]))
     row = explain(layer, print_fn=None)[0]
     assert op_calls == [] and row.path == "loop" and why in row.why
+
+
+def test_cells_of_two_ops(rng, op_calls):
+    """One op for each cell, and what is masked may be anything."""
+    cells = [
+        keras.layers.LSTMCell(4),
+        tf_rnn_ops.keras.PeepholeLSTMCell(3, cell_clip=0.1),
+        keras.layers.GRUCell(2),
+    ]
+    layer = tf_rnn_ops.keras.RNN(cells, return_sequences=True)
+    stock = keras.layers.RNN(cells, return_sequences=True)
+    mask = np.array([[1, 1, 1, 0, 0], [0, 1, 0, 1, 0]], bool)
+    x = tf.constant(rng.normal(size=(2, 5, 3)), "float32")
+    stock.build(x.shape)
+    layer.build(x.shape)
+    np.testing.assert_allclose(layer(x, mask=mask), stock(x, mask=mask), atol=1e-6)
+    assert op_calls == ["LayerRNN", "BlockLSTMV2", "LayerRNN"]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E40
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
 from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
 from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
-from tf_rnn_ops.keras.tools.compare import ModelComparison, Timing, compare  # noqa: E402
+from tf_rnn_ops.keras.tools.compare import ModelComparison, compare  # noqa: E402
 from tf_rnn_ops.keras.tools.convert import convert  # noqa: E402
 from tf_rnn_ops.keras.tools.explain import Explanation, Explanations, explain  # noqa: E402
 from tf_rnn_ops.keras.tools.from_onnx import from_onnx  # noqa: E402
+from tf_rnn_ops.keras.tools.timing import Timing  # noqa: E402
 
 _bidirectional.guard()
 _pickling.guard()

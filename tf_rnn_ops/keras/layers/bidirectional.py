@@ -19,7 +19,7 @@ from tf_rnn_ops.keras.path import switch
 _OURS = "_guarded_by_tf_rnn_ops"
 
 
-def guard():
+def guard() -> None:
     """Makes Bidirectional call our layers one by one, and reject stacks whose output it would garble."""
     cls = keras.layers.Bidirectional
     for name in overridden.fused_bidirectional_methods():

@@ -4,7 +4,7 @@ import keras
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
-from tf_rnn_ops.keras.layers import cell_options
+from tf_rnn_ops.keras.layers import cell_options, options
 from tf_rnn_ops.keras.path import eligibility, fused
 
 _PACKAGE = "tf_rnn_ops"
@@ -76,6 +76,7 @@ class _WithOwnCell(OneOp):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
+@options.spelled_out
 class LSTM(_WithOwnCell, keras.layers.LSTM):
     """keras.layers.LSTM with the loop over time in one op, forward and backward.
 
@@ -98,6 +99,7 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
+@options.spelled_out
 class GRU(_WithOwnCell, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
@@ -113,6 +115,7 @@ class GRU(_WithOwnCell, keras.layers.GRU):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
+@options.spelled_out
 class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
     """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
 
@@ -127,6 +130,7 @@ class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
 
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
+@options.spelled_out
 class RNN(OneOp, keras.layers.RNN):
     """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
 

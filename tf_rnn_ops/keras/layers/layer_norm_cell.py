@@ -1,17 +1,18 @@
 """One step of a layer-normalised LSTM, in plain Keras."""
 
+from typing import Any
+
 import keras
 import tensorflow as tf
 
-from tf_rnn_ops.keras.layers import cell_options, numbers
-from tf_rnn_ops.keras.layers.projected_cell import dropped
-from tf_rnn_ops.keras.layers.signatures import spelled_out
+from tf_rnn_ops.keras.layers.numbers import not_negative, rounded
+from tf_rnn_ops.keras.layers.options import Option, initializer
+from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
 from tf_rnn_ops.keras.path.params import as_tensor
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-@spelled_out(keras.layers.LSTMCell)
-class LayerNormLSTMCell(keras.layers.LSTMCell):
+class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
 
     What tensorflow_addons.rnn.LayerNormLSTMCell computes without recurrent_dropout:
@@ -26,43 +27,41 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
     kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow Addons:
     what its get_weights returns fits set_weights. With recurrent_dropout each gate has its own mask, as in
     keras.layers.LSTMCell; TensorFlow Addons multiplies h by one mask for all gates.
+
+    Args:
+        units: Size of the state, H.
+        norm_gamma_initializer: Initializer of the gammas.
+        norm_beta_initializer: Initializer of the betas.
+        norm_epsilon: What is added to each variance, 0 or more; 0 needs Keras's implementation.
+
+    The other arguments are those of keras.layers.LSTMCell.
+
+    Raises:
+        ValueError: An argument is not as above.
+
+    Example:
+        >>> import keras
+        >>> from tf_rnn_ops.keras import LayerNormLSTMCell
+        >>> tuple(keras.layers.RNN(LayerNormLSTMCell(4))(keras.ops.ones([2, 5, 3])).shape)
+        (2, 4)
     """
 
+    options = {
+        "norm_gamma_initializer": initializer("ones"),
+        "norm_beta_initializer": initializer("zeros"),
+        "norm_epsilon": Option(1e-3, not_negative),
+    }
     op_name = "LayerRNN"
 
-    def __init__(
-        self,
-        units,
-        norm_gamma_initializer="ones",
-        norm_beta_initializer="zeros",
-        norm_epsilon=1e-3,
-        **kwargs,
-    ):
-        """Creates the cell.
-
-        Args:
-            units: Size of the state, H.
-            norm_gamma_initializer: Initializer of the gammas.
-            norm_beta_initializer: Initializer of the betas.
-            norm_epsilon: What is added to each variance, 0 or more; 0 takes Keras's loop.
-            **kwargs: As for keras.layers.LSTMCell.
-
-        Raises:
-            ValueError: An argument is not as above.
-        """
-        super().__init__(units, **kwargs)
-        self.norm_gamma_initializer = keras.initializers.get(norm_gamma_initializer)
-        self.norm_beta_initializer = keras.initializers.get(norm_beta_initializer)
-        self.norm_epsilon = numbers.float32("norm_epsilon", norm_epsilon)
-        if not self.norm_epsilon >= 0:
-            raise ValueError(f"norm_epsilon must be 0 or more, but it is {norm_epsilon!r}.")
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.kernel_norm = self._norm("kernel_norm")
         self.recurrent_norm = self._norm("recurrent_norm")
         self.state_norm = self._norm("state_norm")
 
     def _norm(self, name):
         return keras.layers.LayerNormalization(
-            epsilon=numbers.rounded(self.norm_epsilon),
+            epsilon=rounded(self.norm_epsilon),
             gamma_initializer=self.norm_gamma_initializer,
             beta_initializer=self.norm_beta_initializer,
             dtype=self.dtype_policy,
@@ -90,8 +89,7 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
         """
         ops = keras.ops
         h, c = states
-        xs = dropped(inputs, self.dropout, self.get_dropout_mask, training)
-        hs = dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
+        xs, hs = dropped(self, inputs, h, training)
         z = self.kernel_norm(_product(xs, self.kernel))
         z = z + self.recurrent_norm(_product(hs, self.recurrent_kernel))
         if self.use_bias:
@@ -120,20 +118,9 @@ class LayerNormLSTMCell(keras.layers.LSTMCell):
             "layer_norm_epsilon": self.norm_epsilon,
         }
 
-    def get_config(self):
-        """Returns the arguments of the constructor."""
-        own = {
-            f"norm_{name}_initializer": keras.initializers.serialize(
-                getattr(self, f"norm_{name}_initializer")
-            )
-            for name in ("gamma", "beta")
-        }
-        own["norm_epsilon"] = self.norm_epsilon
-        return {**super().get_config(), **cell_options.implementation(self), **own}
-
 
 def _product(values, weights):
-    """Of the values of each gate with its weights, [B, 4*H]."""
+    """The product of the values of each gate with its weights, [B, 4*H]."""
     if all(value is values[0] for value in values):
         return keras.ops.matmul(values[0], weights)
     pairs = zip(values, keras.ops.split(weights, 4, axis=1))

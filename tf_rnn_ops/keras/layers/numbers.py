@@ -51,11 +51,24 @@ def float32(name, value):
     return given
 
 
+def not_negative(name, value):
+    """The argument `name` as a float; a ValueError if it is below 0, or as in float32()."""
+    given = float32(name, value)
+    if not given >= 0:
+        raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
+    return given
+
+
 def limit(name, value):
     """A limit of states; 0 for 0, None and infinity, which mean none."""
     if value is None or number(name, value) == float("inf"):
         return 0.0
-    given = float32(name, value)
-    if not given >= 0:
-        raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
+    return not_negative(name, value)
+
+
+def fraction(name, value):
+    """The argument `name` as a float; a ValueError if it is not in [0, 1]."""
+    given = number(name, value)
+    if not 0 <= given <= 1:
+        raise ValueError(f"{name} must be in [0, 1], but it is {value!r}.")
     return given

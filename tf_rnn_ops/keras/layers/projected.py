@@ -1,19 +1,20 @@
-"""ProjectedLSTM: TensorFlow 1's LSTMCell over time, on LayerRNN."""
+"""ProjectedLSTM and PeepholeLSTM: LSTMs with a projection, peepholes and limits over time in one op."""
 
 import keras
 
-from tf_rnn_ops.keras.layers.own_cell import OwnCell
-from tf_rnn_ops.keras.layers.projected_cell import ProjectedLSTMCell
+from tf_rnn_ops.keras.layers.own_layer import OwnLayer
+from tf_rnn_ops.keras.layers.projected_cell import PeepholeLSTMCell, ProjectedLSTMCell
 
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-class ProjectedLSTM(OwnCell, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
+class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
     """An LSTM with a projection of its output, peepholes and limits, each of them optional.
 
     What tf.compat.v1.nn.rnn_cell.LSTMCell computes, over time in one op; the formulas and the weights
-    are those of ProjectedLSTMCell. Any mask is taken; it means what it means to keras.layers.LSTM.
-    Keras's loop over the cell runs where tf_rnn_ops.keras.LSTM would use the loop, and where
-    TensorFlow sees a GPU.
+    are those of ProjectedLSTMCell. Every mask is accepted, with its meaning in keras.layers.LSTM.
+    Keras's implementation over the cell runs where tf_rnn_ops.keras.LSTM would use it. It also runs with
+    a projection where TensorFlow sees a GPU or with clip_gradient=False, and with cell_clip and
+    clip_gradient=True where TensorFlow sees a GPU.
 
     Example:
         >>> import tensorflow as tf
@@ -23,26 +24,18 @@ class ProjectedLSTM(OwnCell, cell_class=ProjectedLSTMCell, cell_name="projected_
         (2, 4)
     """
 
-    def __init__(
-        self, units, num_proj=0, use_peepholes=False, cell_clip=0.0, proj_clip=0.0, **kwargs
-    ):
-        """Creates the layer.
 
-        Args:
-            units: Size of the cell state, H.
-            num_proj: Size of the output; 0 or None for no projection.
-            use_peepholes: Whether the gates see the cell state.
-            cell_clip: Limit of the cell state; 0, None and infinity mean none.
-            proj_clip: Limit of the projected output; 0, None and infinity mean none.
-            **kwargs: Any other argument of ProjectedLSTMCell, or of keras.layers.LSTM except use_cudnn.
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peephole_lstm_cell"):
+    """A ProjectedLSTM with peepholes and clip_gradient=False, and without a projection.
 
-        Raises:
-            ValueError: An argument is not as above.
-        """
-        own = {
-            "num_proj": num_proj,
-            "use_peepholes": use_peepholes,
-            "cell_clip": cell_clip,
-            "proj_clip": proj_clip,
-        }
-        super().__init__(units, {**own, **kwargs})
+    The formulas and the weights are those of PeepholeLSTMCell. It always runs on BlockLSTMV2, which has
+    a kernel for GPUs.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> import tf_rnn_ops.keras
+        >>> layer = tf_rnn_ops.keras.PeepholeLSTM(4, cell_clip=3.0)
+        >>> tuple(layer(tf.ones([2, 5, 3])).shape)
+        (2, 4)
+    """

@@ -1,15 +1,35 @@
-"""One step of TensorFlow 1's LSTMCell: projection, peepholes and limits, in plain Keras."""
+"""One step of an LSTM with a projection, peepholes and limits, in plain Keras."""
+
+from typing import Any
 
 import keras
+import tensorflow as tf
 
-from tf_rnn_ops.keras.layers import cell_options, numbers
-from tf_rnn_ops.keras.layers.signatures import spelled_out
+from tf_rnn_ops._initializers import nth_use
+from tf_rnn_ops.keras.layers import numbers
+from tf_rnn_ops.keras.layers.options import Option, constraints, flag, initializer, regularizers
+from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
+from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.path.params import as_tensor
 
 
+def _size(name, value):
+    size = 0 if value is None else numbers.integer(name, value)
+    if size < 0:
+        raise ValueError(f"{name} must be 0 or more, but it is {value}.")
+    return size
+
+
+def _weight(name):
+    return {
+        f"{name}_initializer": initializer("glorot_uniform"),
+        **regularizers(name),
+        **constraints(name),
+    }
+
+
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
-@spelled_out(keras.layers.LSTMCell)
-class ProjectedLSTMCell(keras.layers.LSTMCell):
+class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with a projection of its output (Sak et al., 2014) and peepholes.
 
     What tf.compat.v1.nn.rnn_cell.LSTMCell computes. Every part may be left out:
@@ -20,76 +40,72 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
         o = s(x W_o + h R_o + p_o * c' + b_o)
         h' = (o * tanh(c')) projection              limited to [-proj_clip, proj_clip]
 
-    No gradient passes a c' or h' that was limited. Weights: kernel [I, 4*H], recurrent_kernel
-    [S, 4*H] and bias [4*H] as in keras.layers.LSTMCell, where S is num_proj, or units without a
-    projection; then projection [H, num_proj] and peepholes [3, H], of i, f and o.
+    Weights: kernel [I, 4*H], recurrent_kernel [S, 4*H] and bias [4*H] as in keras.layers.LSTMCell,
+    where S is num_proj, or units without a projection; then projection [H, num_proj] and peepholes
+    [3, H], of i, f and o.
+
+    Args:
+        units: Size of the cell state, H.
+        num_proj: Size of the output; 0 or None for no projection.
+        use_peepholes: Whether the gates see the cell state.
+        cell_clip: Limit of the cell state; 0, None and infinity mean none.
+        proj_clip: Limit of the projected output; 0, None and infinity mean none. No gradient passes an
+            output that was limited.
+        clip_gradient: Whether no gradient passes a cell state that was limited; otherwise the gradient
+            passes as if there were no cell_clip, as in BlockLSTMV2.
+        projection_initializer: Initializer of the projection.
+        projection_regularizer: Regularizer of the projection, or None.
+        projection_constraint: Constraint of the projection, or None.
+        peephole_initializer: Initializer of the peepholes.
+        peephole_regularizer: Regularizer of the peepholes, or None.
+        peephole_constraint: Constraint of the peepholes, or None.
+
+    The other arguments are those of keras.layers.LSTMCell.
+
+    Raises:
+        ValueError: An argument is not as above.
+
+    Example:
+        >>> import keras
+        >>> from tf_rnn_ops.keras import ProjectedLSTMCell
+        >>> cell = ProjectedLSTMCell(8, num_proj=4, cell_clip=3.0)
+        >>> tuple(keras.layers.RNN(cell)(keras.ops.ones([2, 5, 3])).shape)
+        (2, 4)
     """
 
-    op_name = "LayerRNN"
+    options = {
+        "num_proj": Option(0, _size),
+        "use_peepholes": flag(False),
+        "cell_clip": Option(0.0, numbers.limit),
+        "proj_clip": Option(0.0, numbers.limit),
+        "clip_gradient": flag(True),
+        **_weight("projection"),
+        **_weight("peephole"),
+    }
+    projection = peepholes = None
 
-    def __init__(
-        self,
-        units,
-        num_proj=0,
-        use_peepholes=False,
-        cell_clip=0.0,
-        proj_clip=0.0,
-        projection_initializer="glorot_uniform",
-        projection_regularizer=None,
-        projection_constraint=None,
-        peephole_initializer="glorot_uniform",
-        peephole_regularizer=None,
-        peephole_constraint=None,
-        **kwargs,
-    ):
-        """Creates the cell.
-
-        Args:
-            units: Size of the cell state, H.
-            num_proj: Size of the output; 0 or None for no projection.
-            use_peepholes: Whether the gates see the cell state.
-            cell_clip: Limit of the cell state; 0, None and infinity mean none.
-            proj_clip: Limit of the projected output; 0, None and infinity mean none.
-            projection_initializer: Initializer of the projection.
-            projection_regularizer: Its regularizer, or None.
-            projection_constraint: Its constraint, or None.
-            peephole_initializer: Initializer of the peepholes.
-            peephole_regularizer: Their regularizer, or None.
-            peephole_constraint: Their constraint, or None.
-            **kwargs: As for keras.layers.LSTMCell.
-
-        Raises:
-            ValueError: An argument is not as above.
-        """
-        super().__init__(units, **kwargs)
-        self.num_proj = 0 if num_proj is None else numbers.integer("num_proj", num_proj)
-        if self.num_proj < 0:
-            raise ValueError(f"num_proj must be 0 or more, but it is {num_proj}.")
-        self.use_peepholes = bool(use_peepholes)
-        self.cell_clip = numbers.limit("cell_clip", cell_clip)
-        self.proj_clip = numbers.limit("proj_clip", proj_clip)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         if self.proj_clip and not self.num_proj:
-            raise ValueError(f"proj_clip must be 0 without num_proj, but it is {proj_clip}.")
-        for name, get, value in (
-            ("projection_initializer", keras.initializers.get, projection_initializer),
-            ("projection_regularizer", keras.regularizers.get, projection_regularizer),
-            ("projection_constraint", keras.constraints.get, projection_constraint),
-            ("peephole_initializer", keras.initializers.get, peephole_initializer),
-            ("peephole_regularizer", keras.regularizers.get, peephole_regularizer),
-            ("peephole_constraint", keras.constraints.get, peephole_constraint),
-        ):
-            setattr(self, name, get(value))
-        self.state_size = [self.num_proj or units, units]
-        self.output_size = self.num_proj or units
-        self.projection = self.peepholes = None
+            raise ValueError(f"proj_clip must be 0 without num_proj, but it is {self.proj_clip}.")
+        self.output_size = self.num_proj or self.units
+        self.state_size = [self.output_size, self.units]
 
     def build(self, input_shape):
         """Creates the weights."""
         super().build(input_shape)
         if self.num_proj:
-            self._own_weight("projection", (self.units, self.num_proj), "projection")
+            shape = (self.units, self.num_proj)
+            self.projection = self._own_weight("projection", shape, "projection")
         if self.use_peepholes:
-            self._own_weight("peepholes", (3, self.units), "peephole")
+            self._build_peepholes()
+
+    def _build_peepholes(self):
+        self.peepholes = self._own_weight("peepholes", (3, self.units), "peephole")
+
+    def _vectors(self):
+        """The peepholes of i, f and o."""
+        return [self.peepholes[k] for k in range(3)]
 
     def add_weight(self, *args, **kwargs):
         """As Keras's; the rows of recurrent_kernel are those of the output."""
@@ -97,15 +113,14 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
             kwargs["shape"] = (self.output_size, 4 * self.units)
         return super().add_weight(*args, **kwargs)
 
-    def _own_weight(self, name, shape, prefix):
-        weight = self.add_weight(
+    def _own_weight(self, name, shape, prefix, index=0):
+        return self.add_weight(
             shape=shape,
             name=name,
-            initializer=getattr(self, f"{prefix}_initializer"),
+            initializer=nth_use(getattr(self, f"{prefix}_initializer"), index),
             regularizer=getattr(self, f"{prefix}_regularizer"),
             constraint=getattr(self, f"{prefix}_constraint"),
         )
-        setattr(self, name, weight)
 
     def call(self, inputs, states, training=False):
         """Runs one step.
@@ -118,30 +133,38 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
         Returns:
             The new output and the list of both new states.
         """
-        ops = keras.ops
         h, c = states
-        kernels = ops.split(self.kernel, 4, axis=1)
-        recurrent_kernels = ops.split(self.recurrent_kernel, 4, axis=1)
-        # One mask for each gate, or one for all.
-        xs = dropped(inputs, self.dropout, self.get_dropout_mask, training)
-        hs = dropped(h, self.recurrent_dropout, self.get_recurrent_dropout_mask, training)
+        z_i, z_f, z_c, z_o = self._sums(inputs, h, training)
+        if self.use_peepholes:
+            p_i, p_f, p_o = self._vectors()
+            z_i, z_f = z_i + p_i * c, z_f + p_f * c
+        i, f = self.recurrent_activation(z_i), self.recurrent_activation(z_f)
+        c = self._limited_c(f * c + i * self.activation(z_c))
+        if self.use_peepholes:
+            z_o = z_o + p_o * c
+        h = self.recurrent_activation(z_o) * self.activation(c)
+        if self.num_proj:
+            h = _limited(keras.ops.matmul(h, self.projection), self.proj_clip)
+        return h, [h, c]
+
+    def _sums(self, inputs, h, training):
+        """What the gates see of the input and of the output before."""
+        ops = keras.ops
+        xs, hs = dropped(self, inputs, h, training)
+        kernels, recurrent_kernels = (
+            ops.split(weights, 4, axis=1) for weights in (self.kernel, self.recurrent_kernel)
+        )
         sums = [
             ops.matmul(x, w) + ops.matmul(state, r)
             for x, w, state, r in zip(xs, kernels, hs, recurrent_kernels)
         ]
-        if self.use_bias:
-            sums = [s + b for s, b in zip(sums, ops.split(self.bias, 4))]
-        z_i, z_f, z_c, z_o = sums
-        if self.use_peepholes:
-            z_i, z_f = z_i + self.peepholes[0] * c, z_f + self.peepholes[1] * c
-        i, f = self.recurrent_activation(z_i), self.recurrent_activation(z_f)
-        c = _limited(f * c + i * self.activation(z_c), self.cell_clip)
-        if self.use_peepholes:
-            z_o = z_o + self.peepholes[2] * c
-        h = self.recurrent_activation(z_o) * self.activation(c)
-        if self.num_proj:
-            h = _limited(ops.matmul(h, self.projection), self.proj_clip)
-        return h, [h, c]
+        return [s + b for s, b in zip(sums, ops.split(self.bias, 4))] if self.use_bias else sums
+
+    def _limited_c(self, c):
+        limited = _limited(c, self.cell_clip)
+        if self.clip_gradient or limited is c:
+            return limited
+        return c + keras.ops.stop_gradient(limited - c)
 
     def get_initial_state(self, batch_size=None):
         """Zeros for both states."""
@@ -150,45 +173,82 @@ class ProjectedLSTMCell(keras.layers.LSTMCell):
             for size in self.state_size
         ]
 
+    @property
+    def op_name(self):
+        """The op that has the gradient of the limit, and a kernel for the device."""
+        passes = self.cell_clip and not self.clip_gradient
+        return "BlockLSTMV2" if passes or environment.has_gpu() else "LayerRNN"
+
     def op_reason(self, on_gpu):
         """Tells why the op cannot compute the cell; see keras/path/cells.py."""
-        if on_gpu:
-            return "LSTMs with projection or peepholes have no kernel for GPUs"
+        if self.op_name == "LayerRNN":
+            return None
+        if self.num_proj:
+            where = "for GPUs" if on_gpu else "with clip_gradient=False"
+            return f"num_proj={self.num_proj}; there is no kernel with a projection {where}"
+        if self.cell_clip and self.clip_gradient:
+            return (
+                f"cell_clip={self.cell_clip}; with clip_gradient=True there is no kernel for GPUs"
+            )
         return None
 
     def op_arguments(self, training):
         """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        if self.op_name == "LayerRNN":
+            return {
+                "rnn_mode": "lstm",
+                "projection": as_tensor(self.projection, self.compute_dtype),
+                "peepholes": as_tensor(self.peepholes, self.compute_dtype),
+                "cell_clip": self.cell_clip,
+                "proj_clip": self.proj_clip,
+            }
+        vectors = [tf.zeros([self.units], self.compute_dtype)] * 3
+        if self.use_peepholes:
+            vectors = [as_tensor(one, self.compute_dtype) for one in self._vectors()]
         return {
-            "rnn_mode": "lstm",
-            "projection": as_tensor(self.projection, self.compute_dtype),
-            "peepholes": as_tensor(self.peepholes, self.compute_dtype),
+            **dict(zip(("wci", "wcf", "wco"), vectors)),
             "cell_clip": self.cell_clip,
-            "proj_clip": self.proj_clip,
+            "use_peephole": self.use_peepholes,
         }
 
-    def get_config(self):
-        """Returns the arguments of the constructor."""
-        config = {**super().get_config(), **cell_options.implementation(self)}
-        for name in ("num_proj", "use_peepholes", "cell_clip", "proj_clip"):
-            config[name] = getattr(self, name)
-        for kind in ("projection", "peephole"):
-            for part, module in (
-                ("initializer", keras.initializers),
-                ("regularizer", keras.regularizers),
-                ("constraint", keras.constraints),
-            ):
-                name = f"{kind}_{part}"
-                config[name] = module.serialize(getattr(self, name))
-        return config
 
+@keras.saving.register_keras_serializable(package="tf_rnn_ops")
+class PeepholeLSTMCell(ProjectedLSTMCell):
+    """ProjectedLSTMCell with peepholes and clip_gradient=False, and without a projection.
 
-def dropped(values, rate, get_mask, training):
-    """The values for each of the four gates."""
-    if not (training and 0 < rate < 1):
-        return [values] * 4
-    mask = get_mask(values)
-    masks = mask if isinstance(mask, list) else [mask] * 4
-    return [values * one for one in masks]
+    The gates see the cell state (Gers and Schmidhuber, 2000). Weights: those of keras.layers.LSTMCell,
+    then peephole_i, peephole_f and peephole_o [H].
+
+    Args:
+        units: Size of the state, H.
+        cell_clip: Limit of the cell state; 0, None and infinity mean none. The gradient ignores it.
+        peephole_initializer: Initializer of the three peephole vectors.
+        peephole_regularizer: Regularizer of the peepholes, or None.
+        peephole_constraint: Constraint of the peepholes, or None.
+
+    The other arguments are those of keras.layers.LSTMCell.
+
+    Raises:
+        ValueError: An argument is not as above.
+
+    Example:
+        >>> import keras
+        >>> from tf_rnn_ops.keras import PeepholeLSTMCell
+        >>> tuple(keras.layers.RNN(PeepholeLSTMCell(4))(keras.ops.ones([2, 5, 3])).shape)
+        (2, 4)
+    """
+
+    options = {"cell_clip": Option(0.0, numbers.limit), **_weight("peephole")}
+    num_proj, proj_clip, use_peepholes, clip_gradient = 0, 0.0, True, False
+    op_name = "BlockLSTMV2"
+
+    def _build_peepholes(self):
+        for k, gate in enumerate("ifo"):
+            weight = self._own_weight(f"peephole_{gate}", (self.units,), "peephole", k)
+            setattr(self, f"peephole_{gate}", weight)
+
+    def _vectors(self):
+        return [getattr(self, f"peephole_{gate}") for gate in "ifo"]
 
 
 def _limited(values, limit):

@@ -78,6 +78,12 @@ class CudnnGRU(CudnnStack):
     """A stack of GRU layers, with the reset gate after the product as keras.layers.GRU has it.
 
     Takes the arguments of CudnnLSTM; num_proj must be 0 and unit_forget_bias has no effect.
+
+    Example:
+        >>> import keras
+        >>> from tf_rnn_ops.keras import CudnnGRU
+        >>> tuple(CudnnGRU(8, num_layers=2)(keras.ops.ones((4, 10, 3))).shape)
+        (4, 8)
     """
 
     rnn_mode = "gru"
@@ -90,6 +96,12 @@ class CudnnRNNTanh(CudnnStack):
     """A stack of simple recurrent layers with tanh.
 
     Takes the arguments of CudnnLSTM; num_proj must be 0 and unit_forget_bias has no effect.
+
+    Example:
+        >>> import keras
+        >>> from tf_rnn_ops.keras import CudnnRNNTanh
+        >>> tuple(CudnnRNNTanh(8, num_layers=2)(keras.ops.ones((4, 10, 3))).shape)
+        (4, 8)
     """
 
     rnn_mode = "rnn_tanh"
@@ -100,6 +112,12 @@ class CudnnRNNRelu(CudnnStack):
     """A stack of simple recurrent layers with relu.
 
     Takes the arguments of CudnnLSTM; num_proj must be 0 and unit_forget_bias has no effect.
+
+    Example:
+        >>> import keras
+        >>> from tf_rnn_ops.keras import CudnnRNNRelu
+        >>> tuple(CudnnRNNRelu(8, num_layers=2)(keras.ops.ones((4, 10, 3))).shape)
+        (4, 8)
     """
 
     rnn_mode = "rnn_relu"

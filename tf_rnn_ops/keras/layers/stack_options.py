@@ -1,11 +1,25 @@
 """The options of a stack, and its way into files and out of other frameworks."""
 
+from typing import Any
+
 import keras
 import numpy as np
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras.layers import numbers
 from tf_rnn_ops.keras.layers.drop_in import with_package
+from tf_rnn_ops.keras.layers.options import (
+    UNITS,
+    Option,
+    WithOptions,
+    constraints,
+    flag,
+    initializer,
+    parameters_of,
+    regularizers,
+    spell_out,
+    with_parameters,
+)
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.params.layout import num_directions
@@ -13,10 +27,12 @@ from tf_rnn_ops.params.layout import num_directions
 # Names in files of weights.
 _SEED_STATE = "seed_state"
 _NETWORK = "network"
+# What the weights of another framework determine.
+_OF_NETWORK = ("num_layers", "direction", "input_mode", "num_proj")
 
 
-class StackOptions(keras.layers.Layer):
-    """A stack as far as it does not compute; CudnnLSTM explains the arguments."""
+class StackOptions(WithOptions, keras.layers.Layer):
+    """A stack without its computation; CudnnLSTM explains the arguments."""
 
     rnn_mode: str  # the classes in stack.py set it
 
@@ -24,80 +40,55 @@ class StackOptions(keras.layers.Layer):
     activation = staticmethod(keras.activations.tanh)
     recurrent_dropout = 0.0
 
-    def __init__(
-        self,
-        units,
-        *,
-        num_layers=1,
-        direction="unidirectional",
-        dropout=0.0,
-        input_mode="linear_input",
-        num_proj=0,
-        return_sequences=False,
-        return_state=False,
-        time_major=False,
-        kernel_initializer="glorot_uniform",
-        recurrent_initializer="orthogonal",
-        bias_initializer="zeros",
-        unit_forget_bias=True,
-        use_bias=True,
-        kernel_regularizer=None,
-        recurrent_regularizer=None,
-        bias_regularizer=None,
-        kernel_constraint=None,
-        recurrent_constraint=None,
-        bias_constraint=None,
-        go_backwards=False,
-        stateful=False,
-        seed=None,
-        **kwargs,
-    ):
+    options = {
+        "num_layers": Option(1),
+        "direction": Option("unidirectional"),
+        "dropout": Option(0.0, numbers.fraction),
+        "input_mode": Option("linear_input"),
+        "num_proj": Option(0, lambda name, value: 0 if value is None else value),
+        "return_sequences": flag(False),
+        "return_state": flag(False),
+        "time_major": flag(False),
+        "kernel_initializer": initializer("glorot_uniform"),
+        "recurrent_initializer": initializer("orthogonal"),
+        "bias_initializer": initializer("zeros"),
+        "unit_forget_bias": flag(True),
+        "use_bias": flag(True),
+        **regularizers("kernel", "recurrent", "bias"),
+        **constraints("kernel", "recurrent", "bias"),
+        "go_backwards": flag(False),
+        "stateful": flag(False),
+        "seed": Option(None, lambda name, value: _seeds.checked(value), _seeds.to_config),
+    }
+
+    def __init_subclass__(cls, **kwargs):
+        """Spells the arguments of the constructor out, which CudnnLSTM explains."""
+        super().__init_subclass__(**kwargs)
+        if "rnn_mode" in vars(cls):
+            own = [UNITS, *parameters_of(cls.options, keyword_only=True)]
+            spell_out(cls, own, [], "Creates the layer; see CudnnLSTM.")
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._set_network(units, num_layers, direction, input_mode, num_proj)
-        self._set_dropout(dropout, seed)
-        self.return_sequences = bool(return_sequences)
-        self.return_state = bool(return_state)
-        self.time_major = bool(time_major)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.recurrent_initializer = keras.initializers.get(recurrent_initializer)
-        self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.unit_forget_bias = bool(unit_forget_bias)
-        self.use_bias = bool(use_bias)
-        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
-        self.recurrent_regularizer = keras.regularizers.get(recurrent_regularizer)
-        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
-        self.kernel_constraint = keras.constraints.get(kernel_constraint)
-        self.recurrent_constraint = keras.constraints.get(recurrent_constraint)
-        self.bias_constraint = keras.constraints.get(bias_constraint)
-        self.go_backwards = bool(go_backwards)
-        self.stateful = bool(stateful)
+        self._set_network(units)
+        # Without dropout between layers there is no state.
+        self.seed_generator: Any = None
+        if self.dropout > 0 and self.num_layers > 1:
+            self.seed_generator = _seeds.generator(self.seed)
+            # tf.train.Checkpoint does not look into generators.
+            self._seed_state = self.seed_generator.state.value
         self._state_h = self._state_c = None
         self._set_what_keras_reads()
 
-    def _set_network(self, units, num_layers, direction, input_mode, num_proj):
+    def _set_network(self, units):
         if not isinstance(units, (int, np.integer)) or units < 1:
             raise ValueError(f"units must be a positive integer, but it is {units!r}.")
         self.units = int(units)
-        self.direction = direction
-        self.num_directions = num_directions(direction)
-        self.input_mode = input_mode
-        self.num_layers = num_layers
-        self.num_proj = 0 if num_proj is None else num_proj
-        # The size of the input is not known yet; this one is legal with every input_mode.
+        self.num_directions = num_directions(self.direction)
+        # The size of the input is not known yet; this one is valid with every input_mode.
         self.make_layout(input_size=self.units)
         # Not the numbers of NumPy, which JSON cannot write.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
-
-    def _set_dropout(self, dropout, seed):
-        self.dropout = numbers.number("dropout", dropout)
-        if not 0 <= self.dropout <= 1:
-            raise ValueError(f"dropout must be in [0, 1], but it is {dropout!r}.")
-        self.seed = _seeds.checked(seed)
-        # Without dropout between layers there is no state.
-        drops = self.dropout > 0 and self.num_layers > 1
-        self.seed_generator = _seeds.generator(self.seed) if drops else None
-        if drops:  # tf.train.Checkpoint does not look into generators
-            self._seed_state = self.seed_generator.state.value
 
     def _set_what_keras_reads(self):
         if self.time_major and self.activity_regularizer is not None:
@@ -130,32 +121,8 @@ class StackOptions(keras.layers.Layer):
         )
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "num_layers": self.num_layers,
-            "direction": self.direction,
-            "dropout": self.dropout,
-            "input_mode": self.input_mode,
-            "num_proj": self.num_proj,
-            "return_sequences": self.return_sequences,
-            "return_state": self.return_state,
-            "time_major": self.time_major,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "recurrent_initializer": keras.initializers.serialize(self.recurrent_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
-            "unit_forget_bias": self.unit_forget_bias,
-            "use_bias": self.use_bias,
-            "kernel_regularizer": keras.regularizers.serialize(self.kernel_regularizer),
-            "recurrent_regularizer": keras.regularizers.serialize(self.recurrent_regularizer),
-            "bias_regularizer": keras.regularizers.serialize(self.bias_regularizer),
-            "kernel_constraint": keras.constraints.serialize(self.kernel_constraint),
-            "recurrent_constraint": keras.constraints.serialize(self.recurrent_constraint),
-            "bias_constraint": keras.constraints.serialize(self.bias_constraint),
-            "go_backwards": self.go_backwards,
-            "stateful": self.stateful,
-            "seed": _seeds.to_config(self.seed),
-        }
+        """Returns the arguments of the constructor."""
+        return {**super().get_config(), "units": self.units}
 
     def __repr__(self):
         return with_package(self, super().__repr__())
@@ -197,6 +164,9 @@ class StackOptions(keras.layers.Layer):
             self.seed_generator.state.assign(seed_state)
 
     @classmethod
+    @with_parameters(
+        [p for p in parameters_of(options, keyword_only=True) if p.name not in _OF_NETWORK]
+    )
     def from_converted(cls, converted, *, batch_size=None, **options):
         """Creates a layer with the weights of another framework.
 
@@ -219,13 +189,8 @@ class StackOptions(keras.layers.Layer):
                 f"The weights are of rnn_mode={layout.rnn_mode!r}, but {cls.__name__} computes "
                 f"{cls.rnn_mode!r}."
             )
-        network = {
-            "units": layout.num_units,
-            "num_layers": layout.num_layers,
-            "direction": layout.direction,
-            "input_mode": layout.input_mode,
-            "num_proj": layout.num_proj,
-        }
+        network = {name: getattr(layout, name) for name in _OF_NETWORK}
+        network["units"] = layout.num_units
         for name in network.keys() & options.keys():
             raise ValueError(f"{name} is {network[name]!r} in the weights and no option.")
         layer = cls(**network, **options)

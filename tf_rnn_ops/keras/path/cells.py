@@ -2,14 +2,14 @@
 
 A cell of this package says both itself:
 
-    op_name             The op that runs it: 'LayerRNN', or another if only a layer of its own makes the op.
+    op_name             The op that runs it: 'LayerRNN', which has no kernel for GPUs, or 'BlockLSTMV2'.
     op_reason(on_gpu)   Why the op cannot compute the cell, or None. `on_gpu`: whether TensorFlow sees a GPU.
     op_arguments(training)
-                        The arguments of LayerRNN that its kernel, recurrent_kernel, bias and activations are
-                        not: rnn_mode and what the cell has besides.
+                        The arguments of the op except kernel, recurrent_kernel, bias and activations: of
+                        LayerRNN rnn_mode and what the cell has besides.
 
-Here are the cells of Keras. A subclass may compute anything, so only a class that itself defines op_arguments is
-a cell of the op.
+This module knows the cells of Keras, which run on LayerRNN, or on CudnnRNNV3 where TensorFlow sees a GPU. A
+subclass may compute anything, so only a class that defines op_name itself has an op.
 """
 
 import keras
@@ -46,16 +46,10 @@ _STOCK_MODES = {
 
 
 def op_name(cell):
-    """The name of the op that runs the cell on a CPU, or None for a cell without one."""
-    cls = type(cell)
-    if cls in _STOCK_MODES:
-        return "LayerRNN"
-    return cls.op_name if "op_arguments" in vars(cls) else None
-
-
-def takes_layer_op(cell):
-    """Whether the op is LayerRNN, which has no kernel for GPUs."""
-    return op_name(cell) == "LayerRNN" and not environment.has_gpu()
+    """The name of the op that runs the cell, or None for a cell without one."""
+    if type(cell) in _STOCK_MODES:
+        return "CudnnRNNV3" if environment.has_gpu() else "LayerRNN"
+    return cell.op_name if "op_name" in vars(type(cell)) else None
 
 
 def reason(cell):

@@ -27,10 +27,6 @@ def loop_reason(layer):
     reason = next(filter(None, map(cells.reason, own)), None)
     if reason is not None:
         return reason
-    for cell in own:
-        if cells.op_name(cell) != _op_of(layer):
-            name = type(cell).__name__
-            return f"only tf_rnn_ops.keras.{name.removesuffix('Cell')} runs a {name} as one op"
     # Keras reads a cell's weights in the type of the cell; we read them while that of the layer is in force.
     if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
         return "the layer and its cells compute in different types"
@@ -43,14 +39,9 @@ def cells_of(layer):
     return list(cell.cells) if type(cell) is keras.layers.StackedRNNCells else [cell]
 
 
-def _op_of(layer):
-    """The op that the layer makes of its cells; what keras.layers.RNN becomes makes LayerRNN."""
-    return getattr(layer, "op_name", "LayerRNN")
-
-
-def has_stock_cells(layer):
-    """Whether all cells are of classes that RNN can run on the op, with the right arguments."""
-    return all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer))
+def has_op_cells(layer):
+    """Whether all cells are of classes that run on an op if their arguments allow it."""
+    return all(cells.op_name(cell) is not None for cell in cells_of(layer))
 
 
 def training_reason(layer):
@@ -61,7 +52,7 @@ def training_reason(layer):
 def _training_reason(cell):
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
         return "dropout=1 leaves nothing"
-    if cells.takes_layer_op(cell):
+    if cells.op_name(cell) == "LayerRNN":
         return None
     if cell.recurrent_dropout > 0:
         return "recurrent_dropout multiplies the state at every step, which the op cannot"
@@ -113,7 +104,7 @@ def single_step_reason(layer, time):
     All ops but LayerRNN need the weights in one buffer. To fill it costs a pass over all of them, as
     much as a step of one row does.
     """
-    if time != 1 or all(map(cells.takes_layer_op, cells_of(layer))):
+    if time != 1 or all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer)):
         return None
     return "for one time step the op would spend its time on arranging weights"
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras._internals import overridden
 
 
-def check():
+def check() -> None:
     """Checks Keras's version and backend, and warns of methods that the layers override and Keras lacks.
 
     Raises:

@@ -1,8 +1,8 @@
 """The inner loop of Keras's recurrent layers as one op.
 
-On a CPU that is LayerRNN, which reads the weights as they are; in inference LayerRNNPacked, with
-weights that are packed when they have changed. Where TensorFlow sees a GPU it is CudnnRNNV3, which
-runs on either.
+On a CPU the op is LayerRNN, which reads the weights as they are; in inference LayerRNNPacked, with
+weights that are packed when they have changed. Where TensorFlow sees a GPU the op is CudnnRNNV3, which
+runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or a limit on both devices.
 """
 
 import keras
@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.path import cells, eligibility, params
+from tf_rnn_ops.keras.path import block_lstm, cells, eligibility, params
 from tf_rnn_ops.keras.path.masks import MaskedSteps
 from tf_rnn_ops.native import loader
 
@@ -69,8 +69,7 @@ def _run(cell, sequences, states, steps, training):
     masks = {}
     if training:
         sequences, masks = _dropout(cell, sequences, states[0])
-    run = _layer if cells.takes_layer_op(cell) else _packed
-    return run(cell, sequences, states, steps, masks, bool(training))
+    return _RUN[cells.op_name(cell)](cell, sequences, states, steps, masks, bool(training))
 
 
 def can_keep_packed(layer):
@@ -154,7 +153,7 @@ def _layer(cell, sequences, states, steps, masks, is_training):
 _PACK = {"lstm": params.lstm, "gru": params.gru}
 
 
-def _packed(cell, sequences, states, steps, masks, is_training):
+def _cudnn(cell, sequences, states, steps, masks, is_training):
     """The same with CudnnRNNV3, which GPUs have as well; it takes no masks."""
     assert not masks, "call_reason sends dropout of gates to the loop"
     rnn_mode = cells.rnn_mode(cell)
@@ -172,6 +171,9 @@ def _packed(cell, sequences, states, steps, masks, is_training):
     )
     h = result.output_h[:, 0, :]
     return result.output, [h, result.output_c[:, 0, :]] if has_c else [h]
+
+
+_RUN = {"LayerRNN": _layer, "CudnnRNNV3": _cudnn, "BlockLSTMV2": block_lstm.run}
 
 
 def outputs(layer, steps, packed, h):

@@ -15,7 +15,14 @@ _replaced: dict = {}
 
 
 class Acceleration:
-    """What accelerate() returns; it ends with restore(), or with the block as a context manager."""
+    """What accelerate() returns; it ends with restore(), or with the block as a context manager.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> with tf_rnn_ops.keras.accelerate() as acceleration:
+        ...     type(acceleration).__name__
+        'Acceleration'
+    """
 
     def __enter__(self):
         with switch.lock:
@@ -72,7 +79,13 @@ def accelerate() -> Acceleration:
 
 
 def restore() -> None:
-    """Ends all that accelerate() began, however often it was called; `with` blocks run to their end."""
+    """Ends all that accelerate() began, however often it was called; `with` blocks run to their end.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> acceleration = tf_rnn_ops.keras.accelerate()
+        >>> tf_rnn_ops.keras.restore()
+    """
     with switch.lock:
         switch.clear()
         _unpatch_if_unused()

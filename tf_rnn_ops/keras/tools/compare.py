@@ -31,6 +31,16 @@ class ModelComparison(Shown):
         layers: What explain() says of the converted model.
         where: The processor, the threads and the sizes of the batch.
         printed: Whether compare() has printed the table.
+
+    Example:
+        >>> import keras
+        >>> import numpy as np
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4)])
+        >>> found = tf_rnn_ops.keras.compare(
+        ...     model, np.ones((2, 5, 3), "float32"), repeats=1, print_fn=None)
+        >>> found.summary().startswith("inference")
+        True
     """
 
     timings: list[Timing]

@@ -180,7 +180,7 @@ class _Copier:
         """
         for inner in flatten_layers(layer):
             cls = self._classes.get(type(inner))
-            if cls is RNN and not eligibility.has_stock_cells(inner):
+            if cls is RNN and not eligibility.has_op_cells(inner):
                 continue
             if cls is not None:
                 object.__setattr__(inner, "__class__", cls)

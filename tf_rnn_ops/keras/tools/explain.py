@@ -7,20 +7,14 @@ import keras
 from tf_rnn_ops.keras._internals import overridden
 from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.layers.layer_norm import LayerNormLSTM
-from tf_rnn_ops.keras.layers.peephole import PeepholeLSTM
-from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
+from tf_rnn_ops.keras.layers.own_layer import OwnLayer
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
-from tf_rnn_ops.keras.layers.zoneout import ZoneoutGRU, ZoneoutLSTM
 from tf_rnn_ops.keras.path import eligibility, environment, switch
 from tf_rnn_ops.keras.path.fused import can_keep_packed
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.native import loader
 
-_OURS = (
-    *(LSTM, GRU, SimpleRNN, PeepholeLSTM, ProjectedLSTM),
-    *(LayerNormLSTM, ZoneoutLSTM, ZoneoutGRU, RNN),
-)
+_OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
 OP = "op"
@@ -37,6 +31,11 @@ class Explanation(NamedTuple):
         kind: Its class.
         path: 'op', 'loop' or 'op, loop in training'; 'none' for a stack where the ops are not loaded.
         why: Why the op does not run; empty if it does.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4, name="lstm"), print_fn=None)[0]
+        Explanation(layer='lstm', kind='LSTM', path='op', why='')
     """
 
     layer: str
@@ -52,6 +51,11 @@ class Explanations(Shown, list):
         notes: Sentences about what the table does not say: layers whose weights are packed again at
             each call, and why XLA (jit_compile=True) does not compile the op. Empty if there are none.
         printed: Whether explain() has printed the table.
+
+    Example:
+        >>> import tf_rnn_ops.keras
+        >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4), print_fn=None).summary()
+        'recurrent layers: 1, on the op: 1'
     """
 
     def __init__(self, rows=(), notes=(), printed=False):

@@ -1,11 +1,13 @@
 """Keras layers of the LSTM, GRU and RNN nodes of ONNX, those included that no buffer holds."""
 
+import inspect
 from typing import Any, Sequence
 
 import keras
 import numpy as np
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
+from tf_rnn_ops.keras.layers.options import with_parameters
 from tf_rnn_ops.keras.layers.projected import ProjectedLSTM
 from tf_rnn_ops.keras.layers.reversed import Reversed
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
@@ -17,8 +19,18 @@ _ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
 # Functions with alpha and beta, and what both are if they are not given, as far as ONNX says it.
 _PARAMETERS = {"hardsigmoid": (0.2, 0.5), "affine": (None, 0.0)}
 _PLAIN = ("tanh", "sigmoid", "relu")
+_KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
 
 
+def _options():
+    """The arguments that all layers have, except those that the nodes determine."""
+    first, *others = (inspect.signature(cls).parameters for cls in _KINDS.values())
+    for name, parameter in first.items():
+        if name not in ("units", "go_backwards") and all(name in other for other in others):
+            yield parameter.replace(kind=parameter.KEYWORD_ONLY)
+
+
+@with_parameters(_options())
 def from_onnx(
     source: Any, node: str | Sequence[str] | None = None, **options: Any
 ) -> list[keras.layers.Layer]:
@@ -104,9 +116,6 @@ def _layer(where, node, options):
     layer.build((None, None, width))
     layer.set_weights(weights)
     return layer
-
-
-_KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
 
 
 def _weights(op_type, cell, reset_after):

@@ -13,12 +13,12 @@ import keras
 _PACKAGE = __name__.split(".")[0].encode()
 
 
-def guard():
+def guard() -> None:
     """Makes Keras's objects import this package when a pickle of theirs is loaded that needs it."""
     owner = next((cls for cls in keras.Model.__mro__ if "__reduce__" in vars(cls)), object)
     original = owner.__reduce__
     if owner is not object and not hasattr(original, "__wrapped__"):
-        owner.__reduce__ = _importing(original)
+        setattr(owner, "__reduce__", _importing(original))
 
 
 def load(function, arguments):

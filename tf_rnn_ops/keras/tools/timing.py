@@ -20,6 +20,11 @@ class Timing(NamedTuple):
         ours_ms: The same on the layers of this package.
         low: Lower quartile of the ratios of a call on Keras's layers to the call next to it on ours.
         high: Upper quartile of these ratios.
+
+    Example:
+        >>> from tf_rnn_ops.keras import Timing
+        >>> Timing("inference", keras_ms=3.0, ours_ms=2.0, low=1.4, high=1.6).ratio
+        1.5
     """
 
     what: str

@@ -1,0 +1,64 @@
+"""What layers share around a cell of this package, whose arguments are theirs."""
+
+import inspect
+from typing import Any
+
+import keras
+
+from tf_rnn_ops.keras.layers import options
+from tf_rnn_ops.keras.layers.drop_in import OneOp
+
+_BOTH = ("dtype", "trainable")
+
+
+class OwnLayer(OneOp, keras.layers.RNN):
+    """A layer over a cell that it makes, with the arguments of both.
+
+    A subclass names the class of its cell. It gets a property for each argument of the cell.
+    """
+
+    def __init_subclass__(cls, cell_class=None, cell_name=None, **kwargs):
+        """Adopts the arguments of the cell.
+
+        Args:
+            cell_class: A subclass of OwnCell; None in a subclass of such a layer.
+            cell_name: Name of the cells.
+            **kwargs: For the classes above.
+        """
+        super().__init_subclass__(**kwargs)
+        if cell_class is None:
+            return
+        cls._cell_class, cls._cell_name = cell_class, cell_name
+        of_cell = inspect.signature(cell_class).parameters.keys() - options.OF_ALL.keys()
+        for name in of_cell:
+            setattr(cls, name, _forwarded(name))
+        # Keras's cells accept implementation without naming it.
+        cls._of_cell = {"implementation", *of_cell}
+        own = [options.UNITS, *options.parameters_of(cell_class.options)]
+        # The docstring of the cell ends with "The other arguments are those of keras.layers.LSTMCell."
+        doc = f"Creates the layer.\n\n{options.arguments_of(cell_class)}"
+        options.spell_out(cls, own, [cell_class, keras.layers.RNN], doc)
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        cell = {name: kwargs[name] for name in _BOTH if name in kwargs}
+        cell.update({name: kwargs.pop(name) for name in self._of_cell if name in kwargs})
+        super().__init__(self._cell_class(units, name=self._cell_name, **cell), **kwargs)
+        self.input_spec = keras.layers.InputSpec(ndim=3)
+
+    def get_config(self):
+        """Returns the arguments of the constructor."""
+        config = super().get_config()
+        del config["cell"]
+        cell = self.cell.get_config()
+        for name in ("name", *_BOTH):
+            cell.pop(name, None)
+        return {**cell, **config}
+
+    @classmethod
+    def from_config(cls, config):
+        """Creates a layer from what get_config returned."""
+        return cls(**config)
+
+
+def _forwarded(name):
+    return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")

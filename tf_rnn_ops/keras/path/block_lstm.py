@@ -1,0 +1,57 @@
+"""Runs a cell on BlockLSTMV2: an LSTM with peepholes and a limit that its gradient ignores."""
+
+import tensorflow as tf
+
+from tf_rnn_ops import raw_ops
+from tf_rnn_ops.keras.path import cells
+from tf_rnn_ops.native.tf_internals import tracing
+
+
+def run(cell, sequences, states, steps, masks, is_training):
+    """Runs BlockLSTMV2 over packed sequences.
+
+    Args:
+        cell: A cell whose op_name is 'BlockLSTMV2'.
+        sequences: [B, T, I] in the order of processing.
+        states: Initial h and c, [B, H].
+        steps: The MaskedSteps, or None without a mask.
+        masks: Empty, because the op has no dropout masks of gates.
+        is_training: Whether the call is for training, which makes no difference.
+
+    Returns:
+        [B, T, H], and the list of final states.
+    """
+    assert not masks, "call_reason sends dropout of gates to the loop"
+    kernel, recurrent_kernel, bias = cells.weights(cell)
+    if steps is None:
+        time = sequences.shape[1]
+        time = tf.shape(sequences)[1] if time is None else time
+    else:
+        time = tf.maximum(tf.reduce_max(steps.lengths), 0)  # an empty batch has no maximum
+        # The op runs all rows to the longest length, and reads what follows the shorter ones.
+        sequences = steps.clear_padding(sequences)
+    result = raw_ops.BlockLSTMV2(
+        seq_len_max=tf.cast(time, tf.int64),
+        x=tf.transpose(sequences, [1, 0, 2]),
+        cs_prev=states[1],
+        h_prev=states[0],
+        w=tf.concat([kernel, recurrent_kernel], axis=0),
+        b=tf.zeros([4 * cell.units], kernel.dtype) if bias is None else bias,
+        **cell.op_arguments(is_training),
+    )
+    both = [tf.transpose(one, [1, 0, 2]) for one in (result.h, result.cs)]
+    if steps is None:
+        return both[0], [_last(one, initial) for one, initial in zip(both, states)]
+    last = [steps.at_last_valid(one, initial) for one, initial in zip(both, states)]
+    return steps.clear_padding(both[0]), last
+
+
+def _last(states, initial):
+    """The state after the last step; the initial one where there is no step."""
+    if states.shape[1]:
+        return states[:, -1]
+    if tracing.may_be_in_xla():
+        # XLA reads -1 of a dynamic dimension as the end of the allocated dimension.
+        time = tf.shape(states)[1]
+        return tf.where(time > 0, tf.gather(states, tf.maximum(time - 1, 0), axis=1), initial)
+    return tf.concat([initial[:, None], states[:, -1:]], axis=1)[:, -1]
