@@ -9,8 +9,12 @@ import os
 import pathlib
 import platform
 import sys
+from types import ModuleType
+from typing import Callable, TypeVar
 
 from tf_rnn_ops.native import gpu_info, loader, machine, xla
+
+_T = TypeVar("_T")
 
 # Names of cuDNN's library, and where NVIDIA's packages put it.
 _CUDNN_NAMES = ("libcudnn.so.9",)
@@ -38,7 +42,7 @@ def collect() -> list[tuple[str, str]]:
         facts += [("TensorFlow", tf)]
     else:
         facts += [
-            ("TensorFlow", _try(lambda: f"{tf.__version__} at {pathlib.Path(tf.__file__).parent}")),
+            ("TensorFlow", _try(lambda: f"{tf.__version__} at {_folder(tf)}")),
             ("Library of ops", _try(_library)),
             ("Library for XLA", _try(_library_for_xla)),
             ("CPU instruction set", _try(_isa)),
@@ -46,16 +50,26 @@ def collect() -> list[tuple[str, str]]:
             ("Devices", _try(lambda: _devices(tf))),
         ]
         facts += _try_facts("GPU", lambda: _gpu_facts(tf))
+    facts.append(("Keras", _try(_keras)))
     if not any(title == "cuDNN" for title, _ in facts):
         facts.append(("cuDNN", _try(_cudnn)))
     return facts
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Prints the facts and returns 0.
+    """Prints the facts.
 
     Args:
         argv: The arguments, of which only --help is known; None for none.
+
+    Returns:
+        The exit status, 0.
+
+    Example:
+        >>> import tf_rnn_ops.info
+        >>> tf_rnn_ops.info.main()  # doctest: +ELLIPSIS
+        tf_rnn_ops...
+        0
     """
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.info",
@@ -71,46 +85,56 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _try(function):
+def _try(function: Callable[[], _T]) -> _T | str:
     try:
         return function()
     except Exception as error:  # A diagnosis must outlive whatever it meets.
         return f"not available: {error}"
 
 
-def _try_facts(title, function):
+def _try_facts(title: str, function: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
     facts = _try(function)
     return [(title, facts)] if isinstance(facts, str) else facts
 
 
-def _gpu_facts(tf):
+def _gpu_facts(tf: ModuleType) -> list[tuple[str, str]]:
     """Nothing where a GPU is registered or this TensorFlow can have none."""
     if not tf.test.is_built_with_cuda() or tf.config.list_physical_devices("GPU"):
         return []
-    return gpu_info.diagnose(pathlib.Path(tf.__file__).parent)
+    return gpu_info.diagnose(_folder(tf))
 
 
-def _package_version():
+def _folder(tf: ModuleType) -> pathlib.Path:
+    return pathlib.Path(str(tf.__file__)).parent
+
+
+def _package_version() -> str:
     import tf_rnn_ops
 
     return tf_rnn_ops.__version__
 
 
-def _library():
+def _keras() -> str:
+    import keras
+
+    return f"{keras.__version__} on the backend {keras.backend.backend()}"
+
+
+def _library() -> str:
     loader.load()
     return loader.library_path()
 
 
-def _library_for_xla():
+def _library_for_xla() -> str:
     return xla.unavailable() or xla.library_path()
 
 
-def _isa():
+def _isa() -> str:
     reason = loader.cpu_isa_reason()
     return loader.cpu_isa() + (f" ({reason})" if reason else " (the best of this machine)")
 
 
-def _devices(tf):
+def _devices(tf: ModuleType) -> str:
     devices = tf.config.list_logical_devices()
     text = ", ".join(f"{device.device_type}:{device.name.split(':')[-1]}" for device in devices)
     if any(device.device_type == "GPU" for device in devices):
@@ -119,7 +143,7 @@ def _devices(tf):
     return f"{text} (no GPU: this TensorFlow {built} CUDA)"
 
 
-def _cudnn():
+def _cudnn() -> str:
     """Looks for cuDNN without loading it: that alone takes hundreds of megabytes."""
     for name in _CUDNN_NAMES:
         try:
@@ -143,7 +167,7 @@ def _cudnn():
     )
 
 
-def _mapped_path(name):
+def _mapped_path(name: str) -> str:
     """The file that a loaded library was mapped from."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         path = line.split(None, 5)[-1]

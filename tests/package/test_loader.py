@@ -1,6 +1,7 @@
 """What importing the package does when something is missing, and `python -m tf_rnn_ops.info`."""
 
 import importlib
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -318,11 +319,20 @@ def test_info_names_everything():
     facts = {title: text.strip() for title, text in facts.items()}
     assert facts["tf_rnn_ops"] == tf_rnn_ops.__version__
     assert facts["TensorFlow"].startswith(f"{MINOR}.")
+    version = importlib.metadata.version("keras")
+    assert facts["Keras"] == f"{version} on the backend tensorflow"
     assert facts["Library of ops"] == tf_rnn_ops.get_lib()
     assert facts["CPU instruction set"].startswith("baseline (")
     assert "within an op" in facts["Threads"]
     assert "CPU:0" in facts["Devices"]
     assert facts["cuDNN"]
+
+
+def test_info_survives_a_broken_keras():
+    result = _run("-m", "tf_rnn_ops.info", KERAS_BACKEND="nothing", imported=False)
+    assert result.returncode == 0, result.stderr
+    (keras,) = [line for line in result.stdout.splitlines() if line.startswith("Keras ")]
+    assert "not available: " in keras and "nothing" in keras
 
 
 def test_info_survives_a_missing_library(copied_package):

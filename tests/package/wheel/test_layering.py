@@ -101,7 +101,8 @@ PY_RULES = {
     "_initializers": (set(), set()),
     "_op_table": (set(), set()),
     "_seeds": (set(), {"keras", "numpy", "tensorflow"}),
-    "raw_ops": ({"native"}, {"numpy", "tensorflow"}),
+    "_types": (set(), {"numpy", "tensorflow"}),
+    "raw_ops": ({"_types", "native"}, {"numpy", "tensorflow"}),
     "autodiff": ({"_op_table", "native", "params", "plain", "raw_ops"}, {"numpy", "tensorflow"}),
     "plain": ({"_op_table", "params"}, {"numpy", "tensorflow"}),
     # The last two for models of ONNX, whose nodes they evaluate.
@@ -127,14 +128,14 @@ PY_RULES = {
     ),
     "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
     "contrib": (
-        {"_initializers", "_seeds", "native", "params", "raw_ops"},
+        {"_initializers", "_seeds", "_types", "native", "params", "raw_ops"},
         {"google", "numpy", "tensorflow"},
     ),
     "portable": (
         {"__init__", "_difference", "_op_table", "native", "params", "plain", "raw_ops"},
         {"google", "numpy", "tensorflow"},
     ),
-    "info": ({"__init__", "native"}, {"numpy", "tensorflow"}),
+    "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),
 }
 
 
