@@ -48,6 +48,11 @@ def get_lib() -> str:
 
     Raises:
         ImportError: TensorFlow is missing.
+
+    Example:
+        >>> import tf_rnn_ops
+        >>> tf_rnn_ops.get_lib().endswith(".so")
+        True
     """
     return _loader.library_path()
 

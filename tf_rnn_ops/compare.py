@@ -1,12 +1,18 @@
 """`python -m tf_rnn_ops.compare MODEL.keras`: a saved model on Keras's layers and on ours."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import pathlib
 import sys
 import zipfile
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import keras
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -57,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
-def _check_plot(path):
+def _check_plot(path: pathlib.Path) -> None:
     """Refuses what the picture cannot be written to, before all the work."""
     folder = path.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)) or path.is_dir():
@@ -72,7 +78,7 @@ def _check_plot(path):
         raise ValueError(f"--plot must end in one of {', '.join(formats)}, but it is {path}.")
 
 
-def _load(path):
+def _load(path: str) -> keras.Model:
     import keras
 
     try:
@@ -81,7 +87,7 @@ def _load(path):
         raise ValueError(f"{path} cannot be read: {error}") from error
 
 
-def _inputs(model):
+def _inputs(model: keras.Model) -> object:
     """The symbolic inputs of a model, in its own structure."""
     if len(getattr(model, "inputs", None) or ()) == 1:
         return model.inputs[0]
@@ -94,7 +100,7 @@ def _inputs(model):
         ) from None
 
 
-def _made_up(tensor, batch, time):
+def _made_up(tensor: keras.KerasTensor, batch: int, time: int) -> np.ndarray[Any, Any]:
     """An array for an input of the model; of integers, which may be words, ones."""
     shape = [batch, *[time] * (len(tensor.shape) - 1)]
     shape = [size if known is None else known for known, size in zip(tensor.shape, shape)]
@@ -105,24 +111,24 @@ def _made_up(tensor, batch, time):
     return np.ones(shape, tensor.dtype)
 
 
-def _targets(loss, outputs, output_names):
+def _targets(loss: object, outputs: object, output_names: Sequence[str] | None) -> object:
     """Targets for outputs: the outputs themselves, or for a sparse loss the first class."""
     if isinstance(outputs, dict):
         return {name: _target(_loss_of(loss, name, 0), y) for name, y in outputs.items()}
-    if not isinstance(outputs, (list, tuple)):
-        return _targets(loss, [outputs], output_names)[0]
-    names = output_names or [None] * len(outputs)
-    return [_target(_loss_of(loss, names[k], k), y) for k, y in enumerate(outputs)]
+    listed: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    names = output_names or [""] * len(listed)
+    targets = [_target(_loss_of(loss, names[k], k), y) for k, y in enumerate(listed)]
+    return targets if isinstance(outputs, (list, tuple)) else targets[0]
 
 
-def _target(loss, output):
+def _target(loss: object, output: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     names = (loss, type(loss).__name__, getattr(loss, "__name__", ""))
     if any("sparse" in str(name).lower() for name in names):
         return np.zeros(output.shape[:-1], "int32")
     return np.asarray(output)
 
 
-def _loss_of(loss, name, number):
+def _loss_of(loss: object, name: str, number: int) -> object:
     """That of one output: of a dict by names, of a list by numbers, or the one of all."""
     if isinstance(loss, dict):
         return loss.get(name)

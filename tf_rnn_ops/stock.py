@@ -20,6 +20,11 @@ def get_stock_lib() -> str:
 
     Raises:
         ImportError: TensorFlow is missing.
+
+    Example:
+        >>> import tf_rnn_ops
+        >>> "_tf_rnn_ops_stock" in tf_rnn_ops.get_stock_lib()
+        True
     """
     return loader.library_path(_LIBRARY)
 
@@ -50,7 +55,7 @@ def enable_stock_ops() -> list[str]:
 
 
 @functools.lru_cache(maxsize=None)
-def _load():
+def _load() -> tuple[str, ...]:
     loader.load_library(_LIBRARY)
     # Imports TensorFlow, whose absence load_library explains.
     from tf_rnn_ops.autodiff import second_gradients

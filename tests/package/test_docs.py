@@ -1,7 +1,5 @@
-"""What the documentation says, checked: examples run, and shapes are those of real calls."""
+"""What the docstrings of the ops say, checked: shapes are those of real calls."""
 
-import doctest
-import importlib
 import inspect
 import re
 
@@ -14,25 +12,6 @@ from tf_rnn_ops.native import loader
 
 # S is num_proj here, so that a shape that means H is not taken for one that means S.
 SIZES = {"T": 7, "B": 5, "I": 3, "H": 4, "S": 2, "P": 2, "L": 2, "D": 2, "num_proj": 2, "G": 4}
-EXAMPLES = (
-    "tf_rnn_ops",
-    "tf_rnn_ops.info",
-    "tf_rnn_ops.raw_ops.block_lstm",
-    "tf_rnn_ops.raw_ops.cudnn_rnn",
-    "tf_rnn_ops.raw_ops.cudnn_rnn_params",
-    "tf_rnn_ops.raw_ops.layer_rnn",
-    "tf_rnn_ops.raw_ops.packed",
-    "tf_rnn_ops.raw_ops.stateless",
-    "tf_rnn_ops.keras.layers.stack",
-    "tf_rnn_ops.params.layout",
-)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_examples_run(name):
-    result = doctest.testmod(importlib.import_module(name))
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def _cudnn_rnn_tensors():
@@ -225,15 +204,3 @@ def test_result_types_name_every_output():
     )
     result = raw_ops.BlockLSTMV2(**_block_lstm_tensors()["BlockLSTMV2"][0])
     assert np.array_equal(result.h, result[6]) and np.array_equal(result.cs, result[1])
-
-
-@pytest.mark.parametrize("name", ["params", "portable", "raw_ops", "stock", "info"])
-def test_public_functions_say_what_they_return(name):
-    module = importlib.import_module(f"tf_rnn_ops.{name}")
-    public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
-    functions = [f for n in public if inspect.isfunction(f := getattr(module, n))]
-    assert functions
-    for function in functions:
-        assert inspect.signature(function).return_annotation is not inspect.Signature.empty, (
-            function
-        )

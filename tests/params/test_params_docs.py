@@ -1,6 +1,5 @@
-"""The code of docs/migration-pytorch.md and the examples in the docstrings of the converters."""
+"""The code of docs/migration-pytorch.md."""
 
-import doctest
 import pathlib
 import re
 
@@ -10,7 +9,6 @@ import op_runs
 import pytest
 
 from tf_rnn_ops import params
-from tf_rnn_ops.params import cudnn_layers, keras_weights, onnx_weights, torch_weights
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "migration-pytorch.md"
 
@@ -53,10 +51,3 @@ def test_reading_an_onnx_model_with_peepholes(rng):
     onnx.checker.check_model(model)
     with pytest.raises(ValueError, match="peephole"):
         params.from_onnx(model)
-
-
-@pytest.mark.parametrize("module", [cudnn_layers, keras_weights, onnx_weights, torch_weights])
-def test_docstrings(module):
-    result = doctest.testmod(module)
-    assert result.attempted > 0
-    assert result.failed == 0

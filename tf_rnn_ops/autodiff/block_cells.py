@@ -5,7 +5,7 @@ import tensorflow as tf
 from tf_rnn_ops.autodiff.ops import gradient_of
 
 
-def register():
+def register() -> None:
     """Registers the gradients; see tf_rnn_ops.enable_block_cell_gradients."""
     for op_type, step in (("LSTMBlockCell", _lstm_step), ("GRUBlockCell", _gru_step)):
         gradient_of(op_type)(_through(step))

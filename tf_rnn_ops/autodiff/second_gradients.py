@@ -26,7 +26,7 @@ _STOCK = ("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3")
 _OF_CELL_STATE = ("input_c", "output_c_backprop")
 
 
-def register_stock_gradients():
+def register_stock_gradients() -> None:
     """Registers the gradients of TensorFlow's own gradient ops, where they have none."""
     gradient_of(*_STOCK)(_cudnn_rnn)
 

@@ -31,6 +31,6 @@ def _from_proto(proto, import_scope=None):
     return tf.compat.v1.get_default_graph().as_graph_element(name)
 
 
-def register():
+def register() -> None:
     """Tells TensorFlow, once in a process."""
     graphs.register_collection(_KEY, struct_pb2.Struct, _to_proto, _from_proto)

@@ -156,7 +156,7 @@ class GruFormat:
         return [2 * num_units]
 
 
-FORMATS = {
+FORMATS: dict[str, OneKernelFormat | GruFormat] = {
     "lstm": OneKernelFormat(4, "cudnn_compatible_lstm_cell", (0, 2, 1, 3)),
     "gru": GruFormat(),
     "rnn_tanh": OneKernelFormat(1, "basic_rnn_cell", (0,)),

@@ -1,6 +1,9 @@
 """Cells whose results equal the op's, for tf.keras.layers.RNN and for whatever steps by itself."""
 
+from __future__ import annotations
+
 import operator
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,14 +17,14 @@ class _CompatibleCell(tf.keras.layers.Layer):
 
     def __init__(
         self,
-        num_units,
-        reuse=None,
-        kernel_initializer="glorot_uniform",
+        num_units: int,
+        reuse: bool | None = None,
+        kernel_initializer: object = "glorot_uniform",
         *,
-        name=None,
-        dtype=None,
-        trainable=True,
-    ):
+        name: str | None = None,
+        dtype: object = None,
+        trainable: bool = True,
+    ) -> None:
         """Creates a cell.
 
         Args:
@@ -50,7 +53,7 @@ class _CompatibleCell(tf.keras.layers.Layer):
         self.kernel_initializer = tf.keras.initializers.get(kernel_initializer)
         self.output_size = self.num_units
         self.state_size = self.num_units if self._rnn_mode == "gru" else [self.num_units] * 2
-        self._tensors = {}
+        self._tensors: dict[str, Any] = {}
 
     def build(self, input_shape):
         width = input_shape[-1]
@@ -70,7 +73,13 @@ class _CompatibleCell(tf.keras.layers.Layer):
                     initializer=nth_use(self._initializer(name), k),
                 )
 
-    def canonical_variables(self, layer=0, direction="unidirectional", backward=False, scope=None):
+    def canonical_variables(
+        self,
+        layer: int = 0,
+        direction: str = "unidirectional",
+        backward: bool = False,
+        scope: str | None = None,
+    ) -> dict[str, tf.Variable]:
         """Returns the variables under their names in a canonical checkpoint.
 
         Args:

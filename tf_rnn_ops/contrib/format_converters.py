@@ -1,8 +1,17 @@
 """Between the opaque buffer and the weights of equivalent cells, as tensors."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Sequence
+
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats, _network
 from tf_rnn_ops.params.layout import num_directions
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class CudnnParamsFormatConverter:
@@ -12,12 +21,12 @@ class CudnnParamsFormatConverter:
 
     def __init__(
         self,
-        num_layers,
-        num_units,
-        input_size,
-        input_mode="linear_input",
-        direction="unidirectional",
-    ):
+        num_layers: int,
+        num_units: int,
+        input_size: int,
+        input_mode: str = "linear_input",
+        direction: str = "unidirectional",
+    ) -> None:
         """Describes the network.
 
         Args:
@@ -38,7 +47,7 @@ class CudnnParamsFormatConverter:
         self._widths = _network.input_widths(layout)
 
     @property
-    def tensor_names(self):
+    def tensor_names(self) -> list[str]:
         """Names of the cells' tensors, weights first."""
         layers, direction = self.attributes["num_layers"], self.attributes["direction"]
         prefixes = [
@@ -50,13 +59,15 @@ class CudnnParamsFormatConverter:
         return [f"{prefix}/{n}" for kind in kinds for prefix in prefixes for n in kind]
 
     @property
-    def tensor_shapes(self):
+    def tensor_shapes(self) -> list[list[int]]:
         """Their shapes."""
         units = self.attributes["num_units"]
         shapes = [s for width in self._widths for s in self._format.weight_shapes(width, units)]
         return shapes + [s for _ in self._widths for s in self._format.bias_shapes(units)]
 
-    def opaque_to_tf_canonical(self, opaque_param):
+    def opaque_to_tf_canonical(
+        self, opaque_param: TensorLike
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Takes the buffer apart into the tensors of cells.
 
         Args:
@@ -81,7 +92,7 @@ class CudnnParamsFormatConverter:
             biases += self._format.biases_to_cell(result.biases[of_cell])
         return weights, biases
 
-    def tf_canonical_to_opaque(self, tf_canonicals):
+    def tf_canonical_to_opaque(self, tf_canonicals: Sequence[TensorLike]) -> tf.Tensor:
         """Makes the buffer from the tensors of cells.
 
         Args:
@@ -125,18 +136,39 @@ class CudnnParamsFormatConverterLSTM(CudnnParamsFormatConverter):
 
 
 class CudnnParamsFormatConverterGRU(CudnnParamsFormatConverter):
-    """Converts between the buffer of a CudnnGRU and the tensors of CudnnCompatibleGRUCells."""
+    """Converts between the buffer of a CudnnGRU and the tensors of CudnnCompatibleGRUCells.
+
+    Example:
+        >>> from tf_rnn_ops import contrib
+        >>> converter = contrib.CudnnParamsFormatConverterGRU(1, num_units=4, input_size=3)
+        >>> converter.tensor_shapes
+        [[7, 8], [3, 4], [4, 4], [8], [4], [4]]
+    """
 
     rnn_mode = "gru"
 
 
 class CudnnParamsFormatConverterTanh(CudnnParamsFormatConverter):
-    """Converts between the buffer of a CudnnRNNTanh and the tensors of basic cells."""
+    """Converts between the buffer of a CudnnRNNTanh and the tensors of basic cells.
+
+    Example:
+        >>> from tf_rnn_ops import contrib
+        >>> converter = contrib.CudnnParamsFormatConverterTanh(1, num_units=4, input_size=3)
+        >>> converter.tensor_shapes
+        [[7, 4], [4]]
+    """
 
     rnn_mode = "rnn_tanh"
 
 
 class CudnnParamsFormatConverterRelu(CudnnParamsFormatConverter):
-    """Converts between the buffer of a CudnnRNNRelu and the tensors of basic cells."""
+    """Converts between the buffer of a CudnnRNNRelu and the tensors of basic cells.
+
+    Example:
+        >>> from tf_rnn_ops import contrib
+        >>> converter = contrib.CudnnParamsFormatConverterRelu(1, num_units=4, input_size=3)
+        >>> converter.tensor_shapes
+        [[7, 4], [4]]
+    """
 
     rnn_mode = "rnn_relu"

@@ -3,6 +3,10 @@
 They are tf.Modules, and work eagerly, in tf.function and in the graphs of tf.compat.v1.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
 import tensorflow as tf
 
 from tf_rnn_ops import _seeds, raw_ops
@@ -10,6 +14,11 @@ from tf_rnn_ops._initializers import nth_use
 from tf_rnn_ops.contrib import _cell_parts, _network, _saveable_base, saveables
 from tf_rnn_ops.contrib.models import check_dtype
 from tf_rnn_ops.native.tf_internals import checkpoints
+
+if TYPE_CHECKING:
+    from tf_rnn_ops._types import TensorLike
+
+__all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
 
 
 class _CudnnRNN(_network.Network, checkpoints.Module):
@@ -22,17 +31,17 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
     @checkpoints.untracked
     def __init__(
         self,
-        num_layers,
-        num_units,
-        input_mode="linear_input",
-        direction="unidirectional",
-        dropout=0.0,
-        seed=None,
-        dtype=tf.float32,
-        kernel_initializer=None,
-        bias_initializer=None,
-        name=None,
-    ):
+        num_layers: int,
+        num_units: int,
+        input_mode: str = "linear_input",
+        direction: str = "unidirectional",
+        dropout: float = 0.0,
+        seed: object = None,
+        dtype: tf.DType = tf.float32,
+        kernel_initializer: object = None,
+        bias_initializer: object = None,
+        name: str | None = None,
+    ) -> None:
         super().__init__()
         # The size of the input is not known yet; this one is valid with every input_mode.
         self.attributes, _ = _network.described(
@@ -52,7 +61,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         self._scope = None
         self._layout = None
         self._saveable = None
-        self._parts = {}
+        self._parts: dict[str, Any] = {}
 
     @property
     def name(self):
@@ -95,7 +104,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         per_layer = {"lstm": 8, "gru": 6}.get(self._rnn_mode, 2) * self.num_dirs
         return [[self.num_units]] * (per_layer * self.num_layers)
 
-    def state_shape(self, batch_size):
+    def state_shape(self, batch_size: int) -> tuple[list[int], ...]:
         """Shapes of the states, with time_major=True.
 
         Args:
@@ -107,7 +116,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         shape = [self.num_layers * self.num_dirs, batch_size, self.num_units]
         return (shape, list(shape)) if self._rnn_mode == "lstm" else (shape,)
 
-    def build(self, input_shape):
+    def build(self, input_shape: Sequence[int | None]) -> None:
         """Creates the variable. Calling the layer does so too.
 
         Args:
@@ -134,8 +143,13 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         self.restore_deferred(self._parts)
 
     def __call__(
-        self, inputs, initial_state=None, sequence_lengths=None, time_major=True, training=True
-    ):
+        self,
+        inputs: TensorLike,
+        initial_state: tuple[TensorLike, ...] | None = None,
+        sequence_lengths: TensorLike | None = None,
+        time_major: bool = True,
+        training: bool = True,
+    ) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
         """Runs the layer.
 
         Args:
@@ -333,7 +347,15 @@ class CudnnLSTM(_CudnnRNN):
 
 
 class CudnnGRU(_CudnnRNN):
-    """A stack of GRU layers; as CudnnLSTM."""
+    """A stack of GRU layers; as CudnnLSTM.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> outputs, (h,) = contrib.layers.CudnnGRU(num_layers=1, num_units=4)(tf.ones([7, 5, 3]))
+        >>> tuple(outputs.shape)
+        (7, 5, 4)
+    """
 
     _rnn_mode = "gru"
     _base_name = "cudnn_gru"
@@ -341,7 +363,15 @@ class CudnnGRU(_CudnnRNN):
 
 
 class CudnnRNNTanh(_CudnnRNN):
-    """A stack of simple recurrent layers with tanh; as CudnnLSTM."""
+    """A stack of simple recurrent layers with tanh; as CudnnLSTM.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> outputs, (h,) = contrib.layers.CudnnRNNTanh(num_layers=1, num_units=4)(tf.ones([7, 5, 3]))
+        >>> tuple(outputs.shape)
+        (7, 5, 4)
+    """
 
     _rnn_mode = "rnn_tanh"
     _base_name = "cudnn_rnn_tanh"
@@ -349,7 +379,15 @@ class CudnnRNNTanh(_CudnnRNN):
 
 
 class CudnnRNNRelu(_CudnnRNN):
-    """A stack of simple recurrent layers with max(x, 0); as CudnnLSTM."""
+    """A stack of simple recurrent layers with max(x, 0); as CudnnLSTM.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> outputs, (h,) = contrib.layers.CudnnRNNRelu(num_layers=1, num_units=4)(tf.ones([7, 5, 3]))
+        >>> tuple(outputs.shape)
+        (7, 5, 4)
+    """
 
     _rnn_mode = "rnn_relu"
     _base_name = "cudnn_rnn_relu"

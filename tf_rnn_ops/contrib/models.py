@@ -3,10 +3,17 @@
 They hold no variables; the user makes one of params_size() elements.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Sequence
+
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.contrib import _formats, _network
+
+if TYPE_CHECKING:
+    from tf_rnn_ops._types import TensorLike
 
 _DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 
@@ -34,16 +41,16 @@ class CudnnRNNModel(_network.Network):
 
     def __init__(
         self,
-        num_layers,
-        num_units,
-        input_size,
-        input_mode="auto_select",
-        direction="unidirectional",
-        dropout=0.0,
-        seed=0,
+        num_layers: int,
+        num_units: int,
+        input_size: int,
+        input_mode: str = "auto_select",
+        direction: str = "unidirectional",
+        dropout: float = 0.0,
+        seed: int | None = 0,
         *,
-        dtype=tf.float32,
-    ):
+        dtype: tf.DType = tf.float32,
+    ) -> None:
         """Describes a model.
 
         Args:
@@ -69,7 +76,7 @@ class CudnnRNNModel(_network.Network):
         seed, seed2 = tf.compat.v1.get_seed(seed)
         self._seed, self._seed2 = seed or 0, seed2 or 0
 
-    def params_size(self):
+    def params_size(self) -> tf.Tensor:
         """Computes the number of elements of the opaque buffer.
 
         Returns:
@@ -77,7 +84,7 @@ class CudnnRNNModel(_network.Network):
         """
         return raw_ops.CudnnRNNParamsSize(**self.attributes, T=self._dtype, S=tf.int32)[0]
 
-    def params_to_canonical(self, params):
+    def params_to_canonical(self, params: TensorLike) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Takes the opaque buffer apart.
 
         Args:
@@ -99,7 +106,9 @@ class CudnnRNNModel(_network.Network):
         )
         return list(result.weights), list(result.biases)
 
-    def canonical_to_params(self, weights, biases):
+    def canonical_to_params(
+        self, weights: Sequence[TensorLike], biases: Sequence[TensorLike]
+    ) -> tf.Tensor:
         """Makes the opaque buffer; the inverse of params_to_canonical.
 
         Args:
@@ -152,8 +161,15 @@ class CudnnLSTM(CudnnRNNModel):
     _rnn_mode = "lstm"
 
     def __call__(
-        self, input_data, input_h, input_c, params, is_training=True, *, sequence_lengths=None
-    ):
+        self,
+        input_data: TensorLike,
+        input_h: TensorLike,
+        input_c: TensorLike,
+        params: TensorLike,
+        is_training: bool = True,
+        *,
+        sequence_lengths: TensorLike | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Runs the model.
 
         Args:
@@ -171,7 +187,15 @@ class CudnnLSTM(CudnnRNNModel):
 
 
 class _ModelWithoutCellState(CudnnRNNModel):
-    def __call__(self, input_data, input_h, params, is_training=True, *, sequence_lengths=None):
+    def __call__(
+        self,
+        input_data: TensorLike,
+        input_h: TensorLike,
+        params: TensorLike,
+        is_training: bool = True,
+        *,
+        sequence_lengths: TensorLike | None = None,
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """Runs the model.
 
         Args:
@@ -188,18 +212,39 @@ class _ModelWithoutCellState(CudnnRNNModel):
 
 
 class CudnnGRU(_ModelWithoutCellState):
-    """A stack of GRU layers, with the reset gate applied after the recurrent product."""
+    """A stack of GRU layers, with the reset gate applied after the recurrent product.
+
+    Example:
+        >>> from tf_rnn_ops import contrib
+        >>> model = contrib.CudnnGRU(num_layers=1, num_units=4, input_size=3)
+        >>> int(model.params_size())
+        108
+    """
 
     _rnn_mode = "gru"
 
 
 class CudnnRNNTanh(_ModelWithoutCellState):
-    """A stack of simple recurrent layers with tanh."""
+    """A stack of simple recurrent layers with tanh.
+
+    Example:
+        >>> from tf_rnn_ops import contrib
+        >>> model = contrib.CudnnRNNTanh(num_layers=1, num_units=4, input_size=3)
+        >>> int(model.params_size())
+        36
+    """
 
     _rnn_mode = "rnn_tanh"
 
 
 class CudnnRNNRelu(_ModelWithoutCellState):
-    """A stack of simple recurrent layers with max(x, 0)."""
+    """A stack of simple recurrent layers with max(x, 0).
+
+    Example:
+        >>> from tf_rnn_ops import contrib
+        >>> model = contrib.CudnnRNNRelu(num_layers=1, num_units=4, input_size=3)
+        >>> int(model.params_size())
+        36
+    """
 
     _rnn_mode = "rnn_relu"

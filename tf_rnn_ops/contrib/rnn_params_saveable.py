@@ -38,6 +38,16 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
     cells, such as 'multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell/kernel', together with the two
     halves of each merged bias ('bias_cudnn_0', 'bias_cudnn_1'; 'bias_cudnn 0', 'bias_cudnn 1' for a
     GRU), from which the buffer is restored without loss.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> model = contrib.CudnnLSTM(num_layers=1, num_units=4, input_size=3)
+        >>> params = tf.Variable(tf.zeros([model.params_size()]))
+        >>> saveable = contrib.RNNParamsSaveable(
+        ...     model, model.params_to_canonical, model.canonical_to_params, [params])
+        >>> saveable.tensor_names[0]
+        'multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell/kernel'
     """
 
     @_shown_as(_LATER)

@@ -1,5 +1,7 @@
 """Canonical checkpoints as TensorFlow 1 wrote them up to its end: the weights of equivalent cells."""
 
+from __future__ import annotations
+
 import tensorflow as tf
 from google.protobuf import json_format, struct_pb2
 from tensorflow.core.framework import variable_pb2
@@ -15,15 +17,15 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
 
     def __init__(
         self,
-        opaque_params,
-        num_layers,
-        num_units,
-        input_size,
-        input_mode="linear_input",
-        direction="unidirectional",
-        scope=None,
-        name=None,
-    ):
+        opaque_params: tf.Variable,
+        num_layers: int,
+        num_units: int,
+        input_size: int,
+        input_mode: str = "linear_input",
+        direction: str = "unidirectional",
+        scope: str | tf.compat.v1.VariableScope | None = None,
+        name: str | None = None,
+    ) -> None:
         """Connects a buffer to a checkpoint.
 
         Args:
@@ -51,7 +53,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         super().__init__(names, name, [opaque_params])
 
     @property
-    def format_converter(self):
+    def format_converter(self) -> format_converters.CudnnParamsFormatConverter:
         """Converts between the buffer and the tensors of the checkpoint."""
         return self._converter
 
@@ -152,19 +154,40 @@ class CudnnLSTMSaveable(CudnnOpaqueParamsSaveable):
 
 
 class CudnnGRUSaveable(CudnnOpaqueParamsSaveable):
-    """Saves the buffer of a CudnnGRU as the variables of CudnnCompatibleGRUCells."""
+    """Saves the buffer of a CudnnGRU as the variables of CudnnCompatibleGRUCells.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> contrib.CudnnGRUSaveable(tf.Variable(tf.zeros([108])), 1, 4, 3).tensor_names[0]
+        'rnn/multi_rnn_cell/cell_0/cudnn_compatible_gru_cell/gates/kernel'
+    """
 
     _converter_cls = format_converters.CudnnParamsFormatConverterGRU
 
 
 class CudnnRNNTanhSaveable(CudnnOpaqueParamsSaveable):
-    """Saves the buffer of a CudnnRNNTanh as the variables of basic cells."""
+    """Saves the buffer of a CudnnRNNTanh as the variables of basic cells.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> contrib.CudnnRNNTanhSaveable(tf.Variable(tf.zeros([36])), 1, 4, 3).tensor_names[0]
+        'rnn/multi_rnn_cell/cell_0/basic_rnn_cell/kernel'
+    """
 
     _converter_cls = format_converters.CudnnParamsFormatConverterTanh
 
 
 class CudnnRNNReluSaveable(CudnnOpaqueParamsSaveable):
-    """Saves the buffer of a CudnnRNNRelu as the variables of basic cells."""
+    """Saves the buffer of a CudnnRNNRelu as the variables of basic cells.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import contrib
+        >>> contrib.CudnnRNNReluSaveable(tf.Variable(tf.zeros([36])), 1, 4, 3).tensor_names[0]
+        'rnn/multi_rnn_cell/cell_0/basic_rnn_cell/kernel'
+    """
 
     _converter_cls = format_converters.CudnnParamsFormatConverterRelu
 

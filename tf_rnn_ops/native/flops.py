@@ -21,7 +21,7 @@ _CUDNN_BACKPROP = (
 )
 
 
-def register():
+def register() -> None:
     """Registers the counts of all ops that multiply matrices; calling it again changes nothing."""
     for count, times, names in (
         (_layer, 1, ("TfRnnOps>LayerRNN", "TfRnnOps>LayerRNNPacked", "TfRnnOps>LinearRecurrence")),

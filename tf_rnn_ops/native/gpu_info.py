@@ -10,6 +10,7 @@ import pathlib
 import struct
 import subprocess
 import sys
+from typing import Any
 
 # What TensorFlow 2.21 opens before it registers a GPU, and the pip package and folder of each.
 DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
@@ -70,7 +71,7 @@ print(json.dumps(result))
 """
 
 
-def run_path(library):
+def run_path(library: str | pathlib.Path) -> list[str]:
     """Returns the folders in the run path of a 64-bit ELF file, $ORIGIN resolved, in order."""
     data = pathlib.Path(library).read_bytes()
     if data[:4] != b"\x7fELF" or data[4] != 2:
@@ -100,12 +101,12 @@ def run_path(library):
     return list(dict.fromkeys(folders))
 
 
-def _packages(tensorflow_folder):
+def _packages(tensorflow_folder: str | pathlib.Path) -> pathlib.Path:
     """The folder that NVIDIA's pip packages are in, beside TensorFlow's own."""
     return pathlib.Path(tensorflow_folder).resolve().parent / "nvidia"
 
 
-def probe(tensorflow_folder):
+def probe(tensorflow_folder: str | pathlib.Path) -> dict[str, Any]:
     """Tries every library as TensorFlow would.
 
     Args:
@@ -134,10 +135,11 @@ def probe(tensorflow_folder):
     if child.returncode != 0:
         reason = child.stderr.strip().splitlines()[-1:] or [f"exit status {child.returncode}"]
         raise RuntimeError(f"the process that tries the libraries failed: {reason[0]}")
-    return json.loads(child.stdout)
+    found: dict[str, Any] = json.loads(child.stdout)
+    return found
 
 
-def _missing_text(name, error, tensorflow_folder):
+def _missing_text(name: str, error: str, tensorflow_folder: str | pathlib.Path) -> str:
     """One sentence or two: what is wrong with a library and what helps."""
     package, folder = LIBRARIES[name]
     installed = _packages(tensorflow_folder) / folder / "lib" / name
@@ -150,18 +152,18 @@ def _missing_text(name, error, tensorflow_folder):
     )
 
 
-def version_text(number):
+def version_text(number: int) -> str:
     """Returns cuDNN's version number as people write it.
 
     Example:
-        >>> from tf_rnn_ops import _gpu_info
-        >>> _gpu_info.version_text(91900)
+        >>> from tf_rnn_ops.native import gpu_info
+        >>> gpu_info.version_text(91900)
         '9.19.0'
     """
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
-def diagnose(tensorflow_folder):
+def diagnose(tensorflow_folder: str | pathlib.Path) -> list[tuple[str, str]]:
     """Explains a GPU that is not there.
 
     Args:

@@ -5,6 +5,8 @@ import functools
 import pathlib
 import platform
 import struct
+from types import ModuleType
+from typing import Any, Callable, Sequence
 
 from tf_rnn_ops.native.versions import TENSORFLOW
 
@@ -17,24 +19,24 @@ _KERNELS = _FOLDER / "_tf_rnn_ops_baseline.so"
 _ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 
 
-def supported_tensorflows():
+def supported_tensorflows() -> list[str]:
     """Returns the minor versions of TensorFlow that this installation has libraries for."""
     prefix = f"{_OPS}.tf"
     found = [path.name[len(prefix) : -len(".so")] for path in _FOLDER.glob(f"{prefix}*.so")]
     return sorted(found, key=lambda minor: [int(part) for part in minor.split(".")])
 
 
-def _any_of(versions):
+def _any_of(versions: Sequence[str]) -> str:
     """Such as '2.18, 2.19 or 2.20'."""
     *most, last = versions
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def _minor(tf):
+def _minor(tf: ModuleType) -> str:
     return ".".join(getattr(tf, "__version__", "unknown").split(".")[:2])
 
 
-def import_tensorflow():
+def import_tensorflow() -> ModuleType:
     """Imports TensorFlow, of any version.
 
     Returns:
@@ -51,10 +53,11 @@ def import_tensorflow():
             f"cannot be imported ({error}). Install it with: pip install 'tf_rnn_ops[cpu]', or "
             "'tf_rnn_ops[gpu]' for a machine with a GPU."
         ) from error
-    return tf
+    module: ModuleType = tf
+    return module
 
 
-def library_path(name=_OPS):
+def library_path(name: str = _OPS) -> str:
     """Returns the path of a library for the installed TensorFlow as a string; it need not exist.
 
     Raises:
@@ -63,7 +66,7 @@ def library_path(name=_OPS):
     return str(_FOLDER / f"{name}.tf{_minor(import_tensorflow())}.so")
 
 
-def load_library(name):
+def load_library(name: str) -> ModuleType:
     """Loads a library of ops or kernels into TensorFlow.
 
     Args:
@@ -83,7 +86,8 @@ def load_library(name):
     _check_file(path)
     _check_file(_KERNELS)
     try:
-        return tf.load_op_library(str(path))
+        module: ModuleType = tf.load_op_library(str(path))
+        return module
     except Exception as error:  # of TensorFlow, or of a path that is no text
         raise ImportError(
             f"TensorFlow {tf.__version__} cannot load {path}: {error}. It was built for another "
@@ -91,7 +95,7 @@ def load_library(name):
         ) from error
 
 
-def c_functions(name):
+def c_functions(name: str) -> ctypes.CDLL:
     """Returns the C functions of a loaded library, as a ctypes.CDLL.
 
     Args:
@@ -106,7 +110,7 @@ def c_functions(name):
         raise ImportError(f"A library of tf_rnn_ops cannot be opened: {error}.") from error
 
 
-def _why_missing(tf, path):
+def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
     """Why there is no library at `path`, and what to do."""
     system, machine = platform.system(), platform.machine()
     built = supported_tensorflows()
@@ -128,7 +132,7 @@ def _why_missing(tf, path):
     )
 
 
-def _check_file(path):
+def _check_file(path: pathlib.Path) -> None:
     """Refuses what the dynamic linker would crash on or explain badly.
 
     Raises:
@@ -155,23 +159,23 @@ def _check_file(path):
         )
 
 
-def _is_complete(header, size):
+def _is_complete(header: bytes, size: int) -> bool:
     """Whether the table of sections, which ends a 64-bit ELF file, is within the file."""
     if len(header) < 64 or header[:5] != b"\x7fELF\x02":
         return False
     (table_at,) = struct.unpack_from("<Q", header, 40)
     entry_size, entries = struct.unpack_from("<HH", header, 58)
-    return table_at + entry_size * entries <= size
+    return bool(table_at + entry_size * entries <= size)
 
 
 @functools.lru_cache(maxsize=None)
-def load():
+def load() -> ModuleType:
     """Loads the library of ops; see load_library."""
     return load_library(_OPS)
 
 
 @functools.lru_cache(maxsize=None)
-def unavailable():
+def unavailable() -> str | None:
     """Says why there are no ops in this process.
 
     Returns:
@@ -187,20 +191,20 @@ def unavailable():
 class _NoOps:
     """Stands for the module of load(): calling an op says why there is none."""
 
-    def __getattr__(self, name):
-        def call(*args, **kwargs):
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: object, **kwargs: object) -> None:
             raise RuntimeError(f"The ops of tf_rnn_ops are not loaded. {unavailable()}")
 
         return call
 
 
-def ops():
+def ops() -> ModuleType | _NoOps:
     """Returns the module of load(), or one whose functions raise RuntimeError with the reason."""
     return load() if unavailable() is None else _NoOps()
 
 
 @functools.lru_cache(maxsize=None)
-def _c_library():
+def _c_library() -> ctypes.CDLL:
     load()
     library = c_functions(_OPS)
     for name in ("tf_rnn_ops_cpu_isa", "tf_rnn_ops_cpu_isa_reason"):
@@ -210,11 +214,11 @@ def _c_library():
     return library
 
 
-def cpu_isa():
+def cpu_isa() -> str:
     """Returns the name of the instruction set in use."""
-    return _c_library().tf_rnn_ops_cpu_isa().decode()
+    return str(_c_library().tf_rnn_ops_cpu_isa().decode())
 
 
-def cpu_isa_reason():
+def cpu_isa_reason() -> str:
     """Returns why that instruction set is in use, or '' if it is simply the best."""
-    return _c_library().tf_rnn_ops_cpu_isa_reason().decode()
+    return str(_c_library().tf_rnn_ops_cpu_isa_reason().decode())

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import platform
+from types import ModuleType
 
 CPUINFO = pathlib.Path("/proc/cpuinfo")
 
@@ -16,7 +17,7 @@ def processor() -> str:
     return f"{model}, {len(os.sched_getaffinity(0))} usable cores"
 
 
-def threads(tf) -> str:
+def threads(tf: ModuleType) -> str:
     """The number of threads within an op, and who set it.
 
     Args:

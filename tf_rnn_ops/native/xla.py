@@ -8,13 +8,13 @@ from tf_rnn_ops.native import loader
 _LIBRARY = "_tf_rnn_ops_xla"
 
 
-def library_path():
+def library_path() -> str:
     """The path of the library for the installed TensorFlow as a string; it need not exist."""
     return loader.library_path(_LIBRARY)
 
 
 @functools.lru_cache(maxsize=None)
-def unavailable():
+def unavailable() -> str | None:
     """Says why XLA cannot compile the ops in this process. The first call loads them.
 
     Returns:
@@ -35,7 +35,7 @@ def unavailable():
     return None
 
 
-def enable_stock_ops():
+def enable_stock_ops() -> None:
     """Lets XLA compile TensorFlow's own CudnnRNN ops for the CPU, where it can compile ours."""
     if unavailable() is None:
         loader.c_functions(_LIBRARY).tf_rnn_ops_xla_enable_stock_ops()

@@ -13,6 +13,13 @@ class Converted(NamedTuple):
     Attributes:
         layout: The Layout of the buffer.
         params: The buffer, a vector: `params` of CudnnRNNV3.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops import params
+        >>> layout, buffer = params.from_keras([np.ones([2, 12]), np.ones([3, 12])])
+        >>> layout.size == len(buffer)
+        True
     """
 
     layout: Layout

@@ -88,6 +88,13 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
 
     Raises:
         ValueError: The buffer does not fit the layout, or Keras has no such layer.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops import params
+        >>> layout = params.Layout("gru", num_layers=1, num_units=3, input_size=2)
+        >>> [weight.shape for weight in params.to_keras(layout, np.zeros(layout.size))[0]]
+        [(2, 9), (3, 9), (2, 9)]
     """
     if layout.num_proj:
         raise ValueError(f"Keras has no LSTM with a projection, but num_proj is {layout.num_proj}.")

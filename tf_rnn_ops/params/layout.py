@@ -35,6 +35,11 @@ class Block(NamedTuple):
         gate: Name of the gate; '' for a projection, which has none.
         offset: Where its first element is.
         shape: (H, in) of a weight, (P, H) of a projection, (H,) of a bias; row-major.
+
+    Example:
+        >>> from tf_rnn_ops.params import Layout
+        >>> Layout("gru", num_layers=1, num_units=3, input_size=2).biases[-1]
+        Block(layer=0, direction=0, source='recurrent', gate='h', offset=60, shape=(3,))
     """
 
     layer: int

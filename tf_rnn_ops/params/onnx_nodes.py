@@ -33,6 +33,12 @@ class OnnxNode(NamedTuple):
         attributes: hidden_size, direction, activations, linear_before_reset and so on, where they
             are given. Strings may be bytes. `layout` (batch or time first) and `activation_alpha`
             (of no activation here) do not concern the weights and are ignored.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops import params
+        >>> params.OnnxNode("LSTM", W=np.ones([1, 12, 2]), R=np.ones([1, 12, 3])).op_type
+        'LSTM'
     """
 
     op_type: str

@@ -88,6 +88,13 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
 
     Raises:
         ValueError: The buffer does not fit the layout, or there is a projection.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops import params
+        >>> layout = params.Layout("lstm", num_layers=2, num_units=3, input_size=2)
+        >>> [node.W.shape for node in params.to_onnx(layout, np.zeros(layout.size))]
+        [(1, 12, 2), (1, 12, 3)]
     """
     if layout.num_proj:
         raise ValueError(f"ONNX has no LSTM with a projection, but num_proj is {layout.num_proj}.")

@@ -124,6 +124,13 @@ def to_torch(
 
     Raises:
         ValueError: The buffer does not fit the layout, or bias is False and one is not 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from tf_rnn_ops import params
+        >>> layout = params.Layout("rnn_tanh", num_layers=1, num_units=3, input_size=2)
+        >>> sorted(params.to_torch(layout, np.zeros(layout.size)))
+        ['bias_hh_l0', 'bias_ih_l0', 'weight_hh_l0', 'weight_ih_l0']
     """
     state_dict = {}
     for k, cell in enumerate(to_cells(layout, params)):

@@ -1,17 +1,23 @@
 """Arguments as TensorFlow's fast path of eager calls wants them."""
 
+from __future__ import annotations
+
 import functools
 import inspect
+from typing import TYPE_CHECKING, Callable, Hashable, Mapping
 
 import numpy
 
 from tf_rnn_ops.native import loader
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 # The package can be imported without TensorFlow, or with one that it does not fit.
 _tensorflow = functools.lru_cache(maxsize=None)(loader.import_tensorflow)
 
 
-def float_attr(value):
+def float_attr(value: object) -> object:
     """A float attribute. An int makes each call take the slow path, 13 us longer.
 
     Whatever is no number is left for TensorFlow to refuse.
@@ -19,7 +25,7 @@ def float_attr(value):
     return float(value) if isinstance(value, int) else value
 
 
-def optional_tensor(value, input):
+def optional_tensor(value: object, input: object) -> object:
     """An optional tensor of the type of `input`: a tensor, or () or None for none."""
     dtype = getattr(input, "dtype", None)
     if dtype is None:
@@ -27,17 +33,17 @@ def optional_tensor(value, input):
     return _optional(value, getattr(dtype, "as_numpy_dtype", dtype))
 
 
-def optional_lengths(value):
+def optional_lengths(value: object) -> object:
     """Optional sequence_lengths."""
     return _optional(value, numpy.int32)
 
 
-def optional_seed(value):
+def optional_seed(value: object) -> object:
     """An optional seed."""
     return _optional(value, numpy.int64)
 
 
-def _optional(value, dtype):
+def _optional(value: object, dtype: Hashable) -> object:
     if value is not None and not (isinstance(value, tuple) and not value):
         return value
     if loader.unavailable() is not None:
@@ -47,7 +53,7 @@ def _optional(value, dtype):
 
 
 @functools.lru_cache(maxsize=None)
-def _nothing(dtype, eagerly):
+def _nothing(dtype: DTypeLike, eagerly: bool) -> object:
     # An eager call takes 7 us to make a tensor of an array, so it is given a tensor, always the same.
     # A graph of TensorFlow 1 takes no eager tensor.
     if not eagerly:
@@ -57,7 +63,7 @@ def _nothing(dtype, eagerly):
         return tf.zeros([0], dtype)
 
 
-def state_c(value, rnn_mode):
+def state_c(value: object, rnn_mode: object) -> object:
     """A cell state, or its gradient: None in a network without one becomes the 0 that stands for it."""
     return 0 if value is None and rnn_mode != "lstm" else value
 
@@ -65,7 +71,7 @@ def state_c(value, rnn_mode):
 STATES_C = ("input_c", "output_c", "output_c_backprop")
 
 
-def reject_none(op, given):
+def reject_none(op: Callable[..., object], given: Mapping[str, object]) -> None:
     """Names the argument that made a call fail because it is None.
 
     TensorFlow's message does not name it. This runs after the failure, so that other calls do not pay for it.

@@ -1,50 +1,57 @@
 """BlockLSTMV2 and its gradient. See tf_rnn_ops.raw_ops."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from tf_rnn_ops.raw_ops.op import op
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class BlockLSTMV2Output(NamedTuple):
     """The results of BlockLSTMV2."""
 
-    i: Any
-    cs: Any
-    f: Any
-    o: Any
-    ci: Any
-    co: Any
-    h: Any
+    i: tf.Tensor
+    cs: tf.Tensor
+    f: tf.Tensor
+    o: tf.Tensor
+    ci: tf.Tensor
+    co: tf.Tensor
+    h: tf.Tensor
 
 
 class BlockLSTMGradV2Output(NamedTuple):
     """The results of BlockLSTMGradV2."""
 
-    x_grad: Any
-    cs_prev_grad: Any
-    h_prev_grad: Any
-    w_grad: Any
-    wci_grad: Any
-    wcf_grad: Any
-    wco_grad: Any
-    b_grad: Any
+    x_grad: tf.Tensor
+    cs_prev_grad: tf.Tensor
+    h_prev_grad: tf.Tensor
+    w_grad: tf.Tensor
+    wci_grad: tf.Tensor
+    wcf_grad: tf.Tensor
+    wco_grad: tf.Tensor
+    b_grad: tf.Tensor
 
 
 @op(BlockLSTMV2Output)
 def BlockLSTMV2(
     *,
-    seq_len_max,
-    x,
-    cs_prev,
-    h_prev,
-    w,
-    wci,
-    wcf,
-    wco,
-    b,
-    cell_clip=0,
-    use_peephole=False,
-    name=None,
+    seq_len_max: TensorLike,
+    x: TensorLike,
+    cs_prev: TensorLike,
+    h_prev: TensorLike,
+    w: TensorLike,
+    wci: TensorLike,
+    wcf: TensorLike,
+    wco: TensorLike,
+    b: TensorLike,
+    cell_clip: float = 0,
+    use_peephole: bool = False,
+    name: str | None = None,
 ) -> BlockLSTMV2Output:
     """Runs one LSTM layer over a batch of sequences and returns every intermediate value.
 
@@ -88,26 +95,26 @@ def BlockLSTMV2(
 @op(BlockLSTMGradV2Output)
 def BlockLSTMGradV2(
     *,
-    seq_len_max,
-    x,
-    cs_prev,
-    h_prev,
-    w,
-    wci,
-    wcf,
-    wco,
-    b,
-    i,
-    cs,
-    f,
-    o,
-    ci,
-    co,
-    h,
-    cs_grad,
-    h_grad,
-    use_peephole,
-    name=None,
+    seq_len_max: TensorLike,
+    x: TensorLike,
+    cs_prev: TensorLike,
+    h_prev: TensorLike,
+    w: TensorLike,
+    wci: TensorLike,
+    wcf: TensorLike,
+    wco: TensorLike,
+    b: TensorLike,
+    i: TensorLike,
+    cs: TensorLike,
+    f: TensorLike,
+    o: TensorLike,
+    ci: TensorLike,
+    co: TensorLike,
+    h: TensorLike,
+    cs_grad: TensorLike,
+    h_grad: TensorLike,
+    use_peephole: bool,
+    name: str | None = None,
 ) -> BlockLSTMGradV2Output:
     """Computes the gradient of BlockLSTMV2. tf.GradientTape calls it; few others need to.
 
@@ -140,5 +147,18 @@ def BlockLSTMGradV2(
     Raises:
         tf.errors.InvalidArgumentError: A shape does not fit the others, or seq_len_max is outside
             [0, T].
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> inputs = {"seq_len_max": 5, "x": tf.ones([5, 4, 2]), "w": tf.ones([2 + 3, 4 * 3])}
+        >>> inputs |= {"cs_prev": tf.zeros([4, 3]), "h_prev": tf.zeros([4, 3]), "b": tf.zeros([12])}
+        >>> inputs |= dict.fromkeys(["wci", "wcf", "wco"], tf.zeros([3]))
+        >>> result = raw_ops.BlockLSTMV2(**inputs)
+        >>> gradients = raw_ops.BlockLSTMGradV2(
+        ...     **inputs, **result._asdict(), cs_grad=tf.zeros([5, 4, 3]), h_grad=tf.ones([5, 4, 3]),
+        ...     use_peephole=False)
+        >>> tuple(gradients.w_grad.shape)
+        (5, 12)
     """
     raise NotImplementedError  # op() gives it a body

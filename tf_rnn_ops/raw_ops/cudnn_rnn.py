@@ -1,47 +1,54 @@
 """CudnnRNNV3 and its gradient. See tf_rnn_ops.raw_ops."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from tf_rnn_ops.raw_ops.op import op
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class CudnnRNNV3Output(NamedTuple):
     """The results of CudnnRNNV3."""
 
-    output: Any
-    output_h: Any
-    output_c: Any
-    reserve_space: Any
-    host_reserved: Any
+    output: tf.Tensor
+    output_h: tf.Tensor
+    output_c: tf.Tensor
+    reserve_space: tf.Tensor
+    host_reserved: tf.Tensor
 
 
 class CudnnRNNBackpropV3Output(NamedTuple):
     """The results of CudnnRNNBackpropV3."""
 
-    input_backprop: Any
-    input_h_backprop: Any
-    input_c_backprop: Any
-    params_backprop: Any
+    input_backprop: tf.Tensor
+    input_h_backprop: tf.Tensor
+    input_c_backprop: tf.Tensor
+    params_backprop: tf.Tensor
 
 
 @op(CudnnRNNV3Output)
 def CudnnRNNV3(
     *,
-    input,
-    input_h,
-    input_c,
-    params,
-    sequence_lengths,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    dropout=0,
-    seed=0,
-    seed2=0,
-    num_proj=0,
-    is_training=True,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    params: TensorLike,
+    sequence_lengths: TensorLike,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    is_training: bool = True,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> CudnnRNNV3Output:
     """Runs a recurrent network of any number of layers over a batch of sequences.
 
@@ -93,28 +100,28 @@ def CudnnRNNV3(
 @op(CudnnRNNBackpropV3Output)
 def CudnnRNNBackpropV3(
     *,
-    input,
-    input_h,
-    input_c,
-    params,
-    sequence_lengths,
-    output,
-    output_h,
-    output_c,
-    output_backprop,
-    output_h_backprop,
-    output_c_backprop,
-    reserve_space,
-    host_reserved,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    dropout=0,
-    seed=0,
-    seed2=0,
-    num_proj=0,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    params: TensorLike,
+    sequence_lengths: TensorLike,
+    output: TensorLike,
+    output_h: TensorLike,
+    output_c: TensorLike | None,
+    output_backprop: TensorLike,
+    output_h_backprop: TensorLike,
+    output_c_backprop: TensorLike | None,
+    reserve_space: TensorLike,
+    host_reserved: TensorLike,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> CudnnRNNBackpropV3Output:
     """Computes the gradient of CudnnRNNV3. tf.GradientTape calls it; few others need to.
 
@@ -149,5 +156,18 @@ def CudnnRNNBackpropV3(
     Raises:
         tf.errors.InvalidArgumentError: A shape, length or attribute does not fit the others, or
             reserve_space is of another call.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> state = tf.zeros([1, 4, 3])
+        >>> inputs = {"input": tf.ones([5, 4, 2]), "input_h": state, "input_c": state}
+        >>> inputs |= {"params": tf.zeros([84]), "sequence_lengths": [5, 3, 1, 0]}
+        >>> result = raw_ops.CudnnRNNV3(**inputs)
+        >>> gradients = raw_ops.CudnnRNNBackpropV3(
+        ...     **inputs, **result._asdict(), output_backprop=tf.ones([5, 4, 3]),
+        ...     output_h_backprop=state, output_c_backprop=state)
+        >>> tuple(gradients.params_backprop.shape)
+        (84,)
     """
     raise NotImplementedError  # op() gives it a body

@@ -1,34 +1,41 @@
 """The ops that handle the opaque parameter buffer. See tf_rnn_ops.raw_ops."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Sequence
 
 from tf_rnn_ops.raw_ops.op import op
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class CudnnRNNParamsToCanonicalV2Output(NamedTuple):
     """The results of CudnnRNNParamsToCanonicalV2."""
 
-    weights: Any
-    biases: Any
+    weights: list[tf.Tensor]
+    biases: list[tf.Tensor]
 
 
 @op()
 def CudnnRNNParamsSize(
     *,
-    num_layers,
-    num_units,
-    input_size,
-    T,
-    S,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    dropout=0,
-    seed=0,
-    seed2=0,
-    num_proj=0,
-    name=None,
-) -> Any:
+    num_layers: TensorLike,
+    num_units: TensorLike,
+    input_size: TensorLike,
+    T: tf.DType,
+    S: tf.DType,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    name: str | None = None,
+) -> tf.Tensor:
     """Computes the number of elements of the `params` of CudnnRNNV3.
 
     Args:
@@ -66,20 +73,20 @@ def CudnnRNNParamsSize(
 @op()
 def CudnnRNNCanonicalToParamsV2(
     *,
-    num_layers,
-    num_units,
-    input_size,
-    weights,
-    biases,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    dropout=0,
-    seed=0,
-    seed2=0,
-    num_proj=0,
-    name=None,
-) -> Any:
+    num_layers: TensorLike,
+    num_units: TensorLike,
+    input_size: TensorLike,
+    weights: Sequence[TensorLike],
+    biases: Sequence[TensorLike],
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    name: str | None = None,
+) -> tf.Tensor:
     """Puts canonical weights and biases together into the `params` of CudnnRNNV3.
 
     It has gradients for the weights and biases, as CudnnRNNParamsToCanonicalV2 has for params.
@@ -108,6 +115,15 @@ def CudnnRNNCanonicalToParamsV2(
     Raises:
         tf.errors.InvalidArgumentError: A size, the length of a list or the number of elements of a
             tensor is wrong. The message names the tensor.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> weights = 4 * [tf.ones([3, 2])] + 4 * [tf.ones([3, 3])]
+        >>> params = raw_ops.CudnnRNNCanonicalToParamsV2(
+        ...     num_layers=1, num_units=3, input_size=2, weights=weights, biases=8 * [tf.ones([3])])
+        >>> tuple(params.shape)
+        (84,)
     """
     raise NotImplementedError  # op() gives it a body
 
@@ -115,20 +131,20 @@ def CudnnRNNCanonicalToParamsV2(
 @op(CudnnRNNParamsToCanonicalV2Output)
 def CudnnRNNParamsToCanonicalV2(
     *,
-    num_layers,
-    num_units,
-    input_size,
-    params,
-    num_params_weights,
-    num_params_biases,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    dropout=0,
-    seed=0,
-    seed2=0,
-    num_proj=0,
-    name=None,
+    num_layers: TensorLike,
+    num_units: TensorLike,
+    input_size: TensorLike,
+    params: TensorLike,
+    num_params_weights: int,
+    num_params_biases: int,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    num_proj: int = 0,
+    name: str | None = None,
 ) -> CudnnRNNParamsToCanonicalV2Output:
     """Takes the `params` of CudnnRNNV3 apart into canonical weights and biases.
 
@@ -157,5 +173,14 @@ def CudnnRNNParamsToCanonicalV2(
 
     Raises:
         tf.errors.InvalidArgumentError: A size, a number of tensors or the shape of params is wrong.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> result = raw_ops.CudnnRNNParamsToCanonicalV2(
+        ...     num_layers=1, num_units=3, input_size=2, params=tf.zeros([84]),
+        ...     num_params_weights=8, num_params_biases=8)
+        >>> [tuple(weight.shape) for weight in result.weights[3:5]]
+        [(3, 2), (3, 3)]
     """
     raise NotImplementedError  # op() gives it a body

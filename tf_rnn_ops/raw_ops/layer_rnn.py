@@ -1,60 +1,67 @@
 """LayerRNN and its gradient. See tf_rnn_ops.raw_ops."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from tf_rnn_ops.raw_ops.op import op
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class LayerRNNOutput(NamedTuple):
     """The results of LayerRNN."""
 
-    output: Any
-    output_h: Any
-    output_c: Any
-    reserve_space: Any
+    output: tf.Tensor
+    output_h: tf.Tensor
+    output_c: tf.Tensor
+    reserve_space: tf.Tensor
 
 
 class LayerRNNBackpropOutput(NamedTuple):
     """The results of LayerRNNBackprop."""
 
-    input_backprop: Any
-    input_h_backprop: Any
-    input_c_backprop: Any
-    kernel_backprop: Any
-    recurrent_kernel_backprop: Any
-    bias_backprop: Any
-    projection_backprop: Any
-    peepholes_backprop: Any
-    layer_norm_backprop: Any
+    input_backprop: tf.Tensor
+    input_h_backprop: tf.Tensor
+    input_c_backprop: tf.Tensor
+    kernel_backprop: tf.Tensor
+    recurrent_kernel_backprop: tf.Tensor
+    bias_backprop: tf.Tensor
+    projection_backprop: tf.Tensor
+    peepholes_backprop: tf.Tensor
+    layer_norm_backprop: tf.Tensor
 
 
 @op(LayerRNNOutput)
 def LayerRNN(
     *,
-    input,
-    input_h,
-    input_c,
-    kernel,
-    recurrent_kernel,
-    bias=(),
-    projection=(),
-    peepholes=(),
-    layer_norm=(),
-    sequence_lengths=(),
-    input_mask=(),
-    recurrent_mask=(),
-    seed=(),
-    rnn_mode="lstm",
-    activation="tanh",
-    recurrent_activation="sigmoid",
-    cell_clip=0.0,
-    proj_clip=0.0,
-    zoneout_h=0.0,
-    zoneout_c=0.0,
-    layer_norm_epsilon=1e-3,
-    is_training=True,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    kernel: TensorLike,
+    recurrent_kernel: TensorLike,
+    bias: TensorLike | None = (),
+    projection: TensorLike | None = (),
+    peepholes: TensorLike | None = (),
+    layer_norm: TensorLike | None = (),
+    sequence_lengths: TensorLike | None = (),
+    input_mask: TensorLike | None = (),
+    recurrent_mask: TensorLike | None = (),
+    seed: TensorLike | None = (),
+    rnn_mode: str = "lstm",
+    activation: str = "tanh",
+    recurrent_activation: str = "sigmoid",
+    cell_clip: float = 0.0,
+    proj_clip: float = 0.0,
+    zoneout_h: float = 0.0,
+    zoneout_c: float = 0.0,
+    layer_norm_epsilon: float = 1e-3,
+    is_training: bool = True,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> LayerRNNOutput:
     """Runs one recurrent layer in one direction, with the weights as Keras keeps them.
 
@@ -134,36 +141,36 @@ def LayerRNN(
 @op(LayerRNNBackpropOutput)
 def LayerRNNBackprop(
     *,
-    input,
-    input_h,
-    input_c,
-    kernel,
-    recurrent_kernel,
-    bias=(),
-    projection=(),
-    peepholes=(),
-    sequence_lengths=(),
-    input_mask=(),
-    recurrent_mask=(),
-    output,
-    output_h,
-    output_c,
-    output_backprop,
-    output_h_backprop,
-    output_c_backprop,
-    reserve_space,
-    layer_norm=(),
-    seed=(),
-    rnn_mode="lstm",
-    activation="tanh",
-    recurrent_activation="sigmoid",
-    cell_clip=0.0,
-    proj_clip=0.0,
-    zoneout_h=0.0,
-    zoneout_c=0.0,
-    layer_norm_epsilon=1e-3,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    kernel: TensorLike,
+    recurrent_kernel: TensorLike,
+    bias: TensorLike | None = (),
+    projection: TensorLike | None = (),
+    peepholes: TensorLike | None = (),
+    sequence_lengths: TensorLike | None = (),
+    input_mask: TensorLike | None = (),
+    recurrent_mask: TensorLike | None = (),
+    output: TensorLike,
+    output_h: TensorLike,
+    output_c: TensorLike | None,
+    output_backprop: TensorLike,
+    output_h_backprop: TensorLike,
+    output_c_backprop: TensorLike | None,
+    reserve_space: TensorLike,
+    layer_norm: TensorLike | None = (),
+    seed: TensorLike | None = (),
+    rnn_mode: str = "lstm",
+    activation: str = "tanh",
+    recurrent_activation: str = "sigmoid",
+    cell_clip: float = 0.0,
+    proj_clip: float = 0.0,
+    zoneout_h: float = 0.0,
+    zoneout_c: float = 0.0,
+    layer_norm_epsilon: float = 1e-3,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> LayerRNNBackpropOutput:
     """Computes the gradient of LayerRNN. tf.GradientTape calls it; few others need to.
 
@@ -206,5 +213,18 @@ def LayerRNNBackprop(
     Raises:
         tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
             call.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> state = tf.zeros([4, 3])
+        >>> inputs = {"input": tf.ones([5, 4, 2]), "input_h": state, "input_c": state}
+        >>> inputs |= {"kernel": tf.ones([2, 4 * 3]), "recurrent_kernel": tf.ones([3, 4 * 3])}
+        >>> result = raw_ops.LayerRNN(**inputs)
+        >>> gradients = raw_ops.LayerRNNBackprop(
+        ...     **inputs, **result._asdict(), output_backprop=tf.ones([5, 4, 3]),
+        ...     output_h_backprop=state, output_c_backprop=state)
+        >>> tuple(gradients.kernel_backprop.shape)
+        (2, 12)
     """
     raise NotImplementedError  # op() gives it a body

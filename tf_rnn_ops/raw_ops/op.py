@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, TypeVar, cast
 
 from tf_rnn_ops.native import loader
 from tf_rnn_ops.raw_ops import arguments
@@ -54,14 +54,14 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
         )
         scope = {**vars(arguments), "native_ops": loader.ops(), "_output": output}
         exec(source, scope)
-        made: _Function = scope[name]
+        made = cast(_Function, scope[name])
         functools.update_wrapper(made, function)
         return made
 
     return decorate
 
 
-def _passed(name, parameter, first):
+def _passed(name: str, parameter: inspect.Parameter, first: str) -> str:
     """What stands for an argument in the call of the op; `first` is the name of the first input."""
     if parameter.default == ():
         return _OWN_TYPES.get(name, "optional_tensor({}, " + first + ")").format(name)

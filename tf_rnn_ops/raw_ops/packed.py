@@ -1,40 +1,47 @@
 """Packing the weights of inference once, and the ops that take them. See tf_rnn_ops.raw_ops."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from tf_rnn_ops.raw_ops.op import op
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class CudnnRNNV3PackedOutput(NamedTuple):
     """The results of CudnnRNNV3Packed."""
 
-    output: Any
-    output_h: Any
-    output_c: Any
+    output: tf.Tensor
+    output_h: tf.Tensor
+    output_c: tf.Tensor
 
 
 class LayerRNNPackedOutput(NamedTuple):
     """The results of LayerRNNPacked."""
 
-    output: Any
-    output_h: Any
-    output_c: Any
+    output: tf.Tensor
+    output_h: tf.Tensor
+    output_c: tf.Tensor
 
 
 @op()
 def PackCudnnRNNParams(
     *,
-    params,
-    num_layers,
-    num_units,
-    input_size,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    num_proj=0,
-    keep=False,
-    name=None,
-) -> Any:
+    params: TensorLike,
+    num_layers: int,
+    num_units: int,
+    input_size: int,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    num_proj: int = 0,
+    keep: bool = False,
+    name: str | None = None,
+) -> tf.Tensor:
     """Packs the parameters of CudnnRNNV3 as the CPU kernels read them, for CudnnRNNV3Packed.
 
     CudnnRNNV3 packs them at every call, which short calls spend most of their time on. On a GPU
@@ -61,14 +68,29 @@ def PackCudnnRNNParams(
     Raises:
         tf.errors.InvalidArgumentError: params has not the size that the attributes ask for, or an
             attribute is not as above.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> packed = raw_ops.PackCudnnRNNParams(
+        ...     params=tf.zeros([84]), num_layers=1, num_units=3, input_size=2)
+        >>> packed.dtype.name
+        'uint8'
     """
     raise NotImplementedError  # op() gives it a body
 
 
 @op()
 def PackLayerRNN(
-    *, kernel, recurrent_kernel, bias=(), projection=(), rnn_mode="lstm", keep=False, name=None
-) -> Any:
+    *,
+    kernel: TensorLike,
+    recurrent_kernel: TensorLike,
+    bias: TensorLike | None = (),
+    projection: TensorLike | None = (),
+    rnn_mode: str = "lstm",
+    keep: bool = False,
+    name: str | None = None,
+) -> tf.Tensor:
     """Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
 
     LayerRNN packs them at every call, which short calls spend most of their time on. Without
@@ -91,6 +113,14 @@ def PackLayerRNN(
 
     Raises:
         tf.errors.InvalidArgumentError: A shape or attribute is not as above.
+
+    Example:
+        >>> import tensorflow as tf
+        >>> from tf_rnn_ops import raw_ops
+        >>> packed = raw_ops.PackLayerRNN(
+        ...     kernel=tf.ones([2, 4 * 3]), recurrent_kernel=tf.ones([3, 4 * 3]))
+        >>> packed.dtype.name
+        'uint8'
     """
     raise NotImplementedError  # op() gives it a body
 
@@ -98,18 +128,18 @@ def PackLayerRNN(
 @op(CudnnRNNV3PackedOutput)
 def CudnnRNNV3Packed(
     *,
-    input,
-    input_h,
-    input_c,
-    params,
-    sequence_lengths,
-    packed,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    num_proj=0,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    params: TensorLike,
+    sequence_lengths: TensorLike,
+    packed: TensorLike,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    num_proj: int = 0,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> CudnnRNNV3PackedOutput:
     """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed before.
 
@@ -161,27 +191,27 @@ def CudnnRNNV3Packed(
 @op(LayerRNNPackedOutput)
 def LayerRNNPacked(
     *,
-    input,
-    input_h,
-    input_c,
-    kernel,
-    recurrent_kernel,
-    packed,
-    bias=(),
-    projection=(),
-    peepholes=(),
-    layer_norm=(),
-    sequence_lengths=(),
-    rnn_mode="lstm",
-    activation="tanh",
-    recurrent_activation="sigmoid",
-    cell_clip=0.0,
-    proj_clip=0.0,
-    zoneout_h=0.0,
-    zoneout_c=0.0,
-    layer_norm_epsilon=1e-3,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    kernel: TensorLike,
+    recurrent_kernel: TensorLike,
+    packed: TensorLike,
+    bias: TensorLike | None = (),
+    projection: TensorLike | None = (),
+    peepholes: TensorLike | None = (),
+    layer_norm: TensorLike | None = (),
+    sequence_lengths: TensorLike | None = (),
+    rnn_mode: str = "lstm",
+    activation: str = "tanh",
+    recurrent_activation: str = "sigmoid",
+    cell_clip: float = 0.0,
+    proj_clip: float = 0.0,
+    zoneout_h: float = 0.0,
+    zoneout_c: float = 0.0,
+    layer_norm_epsilon: float = 1e-3,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> LayerRNNPackedOutput:
     """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed before.
 

@@ -1,36 +1,43 @@
 """CudnnRNNV3 with the seed of its dropout as a tensor. See tf_rnn_ops.raw_ops."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from tf_rnn_ops.raw_ops.op import op
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+    from tf_rnn_ops._types import TensorLike
 
 
 class StatelessCudnnRNNV3Output(NamedTuple):
     """The results of StatelessCudnnRNNV3: those of CudnnRNNV3."""
 
-    output: Any
-    output_h: Any
-    output_c: Any
-    reserve_space: Any
-    host_reserved: Any
+    output: tf.Tensor
+    output_h: tf.Tensor
+    output_c: tf.Tensor
+    reserve_space: tf.Tensor
+    host_reserved: tf.Tensor
 
 
 @op(StatelessCudnnRNNV3Output)
 def StatelessCudnnRNNV3(
     *,
-    input,
-    input_h,
-    input_c,
-    params,
-    sequence_lengths,
-    seed,
-    rnn_mode="lstm",
-    input_mode="linear_input",
-    direction="unidirectional",
-    dropout=0,
-    num_proj=0,
-    time_major=True,
-    name=None,
+    input: TensorLike,
+    input_h: TensorLike,
+    input_c: TensorLike | None,
+    params: TensorLike,
+    sequence_lengths: TensorLike,
+    seed: TensorLike,
+    rnn_mode: str = "lstm",
+    input_mode: str = "linear_input",
+    direction: str = "unidirectional",
+    dropout: float = 0,
+    num_proj: int = 0,
+    time_major: bool = True,
+    name: str | None = None,
 ) -> StatelessCudnnRNNV3Output:
     """CudnnRNNV3 in training, with the seed of dropout as a tensor: a function of its inputs.
 

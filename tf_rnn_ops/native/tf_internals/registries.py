@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+from typing import Iterable
 
 from tf_rnn_ops.native.tf_internals.lookup import need, want
 
@@ -10,7 +11,7 @@ _OPS = "tensorflow.python.framework.ops:"
 _OP_DEF = "tensorflow.python.framework.op_def_registry:get"
 
 
-def leave_out_of_check_numerics(outputs):
+def leave_out_of_check_numerics(outputs: Iterable[tuple[str, int]]) -> None:
     """Makes tf.debugging.enable_check_numerics skip outputs of ops, in the whole process.
 
     Needs IGNORE_OP_OUTPUTS of check_numerics_callback. Without it this warns, and the check reports these outputs.

@@ -1,0 +1,83 @@
+"""Docstrings of what is public: examples that run, arguments, errors, and signatures without **kwargs."""
+
+import doctest
+import importlib
+import inspect
+import pathlib
+import re
+
+import pytest
+
+import tf_rnn_ops
+
+PACKAGE = pathlib.Path(tf_rnn_ops.__file__).parent
+PUBLIC = ("", "raw_ops", "keras", "contrib", "contrib.layers", "params", "info")
+
+
+def module_of(name):
+    return importlib.import_module(f"tf_rnn_ops.{name}".rstrip("."))
+
+
+def with_examples():
+    """The names of all modules that have examples."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if ">>> " in path.read_text():
+            parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+            yield ".".join(part for part in parts if part != "__init__")
+
+
+def things(name):
+    """(name, function or class) of what a public module exports."""
+    module = module_of(name)
+    exported = getattr(module, "__all__", None) or [n for n in vars(module) if n[0] != "_"]
+    for one in exported:
+        thing = getattr(module, one)
+        if inspect.isfunction(thing) or inspect.isclass(thing):
+            if thing.__module__.startswith("tf_rnn_ops"):
+                yield one, thing
+
+
+ALL = {f"{name}.{one}".lstrip("."): thing for name in PUBLIC for one, thing in things(name)}
+
+
+def is_result(thing):
+    """Whether it is the type of the results of a raw op, which the example of the op makes."""
+    return thing.__name__.endswith("Output") and hasattr(thing, "_fields")
+
+
+@pytest.mark.parametrize("name", list(with_examples()))
+def test_examples_run(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name, thing in ALL.items() if not is_result(thing)])
+def test_there_is_an_example(name):
+    assert ">>> " in (ALL[name].__doc__ or "")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_signatures_are_spelled_out(name):
+    parameters = inspect.signature(ALL[name]).parameters.values()
+    assert [one.name for one in parameters if one.kind is one.VAR_KEYWORD] == []
+
+
+@pytest.mark.parametrize("name", [name for name, thing in ALL.items() if inspect.isfunction(thing)])
+def test_functions_describe_arguments_results_and_errors(name):
+    function = ALL[name]
+    doc, signature = inspect.getdoc(function), inspect.signature(function)
+    code = function.__code__
+    for argument in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        assert re.search(rf"^    (\w+, )*{argument}(, \w+)*: ", doc, re.MULTILINE), argument
+    assert signature.return_annotation is not inspect.Signature.empty
+    assert "Returns:" in doc or signature.return_annotation in (None, "None")
+
+
+def test_what_is_missing_is_found():
+    """The checks find functions without an example or with **kwargs among private ones."""
+    from tf_rnn_ops.keras.layers import numbers, options
+
+    assert ">>> " not in numbers.integer.__doc__
+    init = inspect.signature(options.WithOptions.__init__)
+    assert any(one.kind is one.VAR_KEYWORD for one in init.parameters.values())

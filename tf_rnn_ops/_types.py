@@ -1,0 +1,10 @@
+"""The types that public signatures name; for type checkers alone, so TensorFlow need not be there."""
+
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+    from numpy.typing import ArrayLike
+
+    # A tensor, a variable, an array, a number, or a list of numbers.
+    TensorLike = Union[tf.Tensor, tf.Variable, ArrayLike]
