@@ -139,14 +139,8 @@ def CudnnRNNBackpropV3(
         output_c_backprop: Gradient of output_c, [L*D, B, H] for 'lstm'; ignored otherwise.
         reserve_space: As CudnnRNNV3 with is_training=True returned it. It is not changed.
         host_reserved: As CudnnRNNV3 returned it; not read.
-        rnn_mode: As given to CudnnRNNV3, like each attribute below.
-        input_mode: As given to CudnnRNNV3.
-        direction: As given to CudnnRNNV3.
-        dropout: As given to CudnnRNNV3.
-        seed: As given to CudnnRNNV3.
-        seed2: As given to CudnnRNNV3.
-        num_proj: As given to CudnnRNNV3.
-        time_major: As given to CudnnRNNV3.
+        rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major: As given to
+            CudnnRNNV3.
         name: Name of the op in a graph.
 
     Returns:

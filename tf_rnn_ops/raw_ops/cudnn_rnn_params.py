@@ -44,13 +44,8 @@ def CudnnRNNParamsSize(
         input_size: An int32 scalar, I.
         T: Type of the parameters; the number does not depend on it.
         S: Type of the result, tf.int32 or tf.int64.
-        rnn_mode: As in CudnnRNNV3, like each attribute below.
-        input_mode: As in CudnnRNNV3.
-        direction: As in CudnnRNNV3.
-        dropout: As in CudnnRNNV3; the number does not depend on it.
-        seed: As in CudnnRNNV3; the number does not depend on it.
-        seed2: As in CudnnRNNV3; the number does not depend on it.
-        num_proj: As in CudnnRNNV3.
+        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
+        dropout, seed, seed2: As in CudnnRNNV3; the number does not depend on it.
         name: Name of the op in a graph.
 
     Returns:
@@ -100,13 +95,8 @@ def CudnnRNNCanonicalToParamsV2(
             with num_proj, the projection [num_proj, H]. Gates: LSTM i, f, c, o; GRU r, u, h.
         biases: A list. For each layer and direction: the gates' input biases [H], then the gates'
             recurrent biases [H].
-        rnn_mode: As in CudnnRNNV3, like each attribute below.
-        input_mode: As in CudnnRNNV3.
-        direction: As in CudnnRNNV3.
-        dropout: As in CudnnRNNV3; not used.
-        seed: As in CudnnRNNV3; not used.
-        seed2: As in CudnnRNNV3; not used.
-        num_proj: As in CudnnRNNV3.
+        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
+        dropout, seed, seed2: As in CudnnRNNV3; not used.
         name: Name of the op in a graph.
 
     Returns:
@@ -158,13 +148,8 @@ def CudnnRNNParamsToCanonicalV2(
         num_params_weights: L*D*2*G for G gates (LSTM 4, GRU 3, otherwise 1), and L*D more with
             num_proj.
         num_params_biases: L*D*2*G.
-        rnn_mode: As in CudnnRNNV3, like each attribute below.
-        input_mode: As in CudnnRNNV3.
-        direction: As in CudnnRNNV3.
-        dropout: As in CudnnRNNV3; not used.
-        seed: As in CudnnRNNV3; not used.
-        seed2: As in CudnnRNNV3; not used.
-        num_proj: As in CudnnRNNV3.
+        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
+        dropout, seed, seed2: As in CudnnRNNV3; not used.
         name: Name of the op in a graph.
 
     Returns:

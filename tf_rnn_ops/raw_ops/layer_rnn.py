@@ -195,15 +195,8 @@ def LayerRNNBackprop(
         reserve_space: As LayerRNN returned it with is_training=True.
         layer_norm: As given to LayerRNN, [18, H], None or empty.
         seed: As given to LayerRNN, [2], None or empty.
-        rnn_mode: As given to LayerRNN.
-        activation: As given to LayerRNN.
-        recurrent_activation: As given to LayerRNN.
-        cell_clip: As given to LayerRNN.
-        proj_clip: As given to LayerRNN.
-        zoneout_h: As given to LayerRNN.
-        zoneout_c: As given to LayerRNN.
-        layer_norm_epsilon: As given to LayerRNN.
-        time_major: As given to LayerRNN.
+        rnn_mode, activation, recurrent_activation, cell_clip, proj_clip, zoneout_h, zoneout_c,
+            layer_norm_epsilon, time_major: As given to LayerRNN.
         name: Name of the op in a graph.
 
     Returns:

@@ -52,10 +52,7 @@ def PackCudnnRNNParams(
         num_layers: L, a Python int, as the two below.
         num_units: H.
         input_size: I.
-        rnn_mode: As in CudnnRNNV3, like the attributes below up to num_proj.
-        input_mode: As in CudnnRNNV3.
-        direction: As in CudnnRNNV3.
-        num_proj: As in CudnnRNNV3.
+        rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
         keep: Whether the process keeps the result and params, and returns the result again when it
             gets the same tensor. Only for the value of a resource variable or a constant, whose
             memory does not change while a tensor refers to it. They are dropped at the first
@@ -156,11 +153,7 @@ def CudnnRNNV3Packed(
         params: All weights and biases, [params_size].
         sequence_lengths: int32 [B], each in [0, T].
         packed: What PackCudnnRNNParams returned for params and these attributes.
-        rnn_mode: As in CudnnRNNV3, like each attribute below.
-        input_mode: As in CudnnRNNV3.
-        direction: As in CudnnRNNV3.
-        num_proj: As in CudnnRNNV3.
-        time_major: As in CudnnRNNV3.
+        rnn_mode, input_mode, direction, num_proj, time_major: As in CudnnRNNV3.
         name: Name of the op in a graph.
 
     Returns:
@@ -233,14 +226,8 @@ def LayerRNNPacked(
         peepholes: [3, H], of 'lstm'; None or empty for none. They are not packed.
         layer_norm: [18, H], of 'lstm'; None or empty for none. It is not packed.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; None or empty if all have T.
-        rnn_mode: As in LayerRNN, like the seven below.
-        activation: As in LayerRNN.
-        recurrent_activation: As in LayerRNN.
-        cell_clip: As in LayerRNN.
-        proj_clip: As in LayerRNN.
-        zoneout_h: As in LayerRNN.
-        zoneout_c: As in LayerRNN.
-        layer_norm_epsilon: As in LayerRNN.
+        rnn_mode, activation, recurrent_activation, cell_clip, proj_clip, zoneout_h, zoneout_c,
+            layer_norm_epsilon: As in LayerRNN.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.
 

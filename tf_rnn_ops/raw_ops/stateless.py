@@ -52,12 +52,7 @@ def StatelessCudnnRNNV3(
         params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
         sequence_lengths: int32 [B], each in [0, T].
         seed: int64 [2]; all bits count. On a GPU it is read on the host.
-        rnn_mode: As in CudnnRNNV3, like each attribute below.
-        input_mode: As in CudnnRNNV3.
-        direction: As in CudnnRNNV3.
-        dropout: As in CudnnRNNV3.
-        num_proj: As in CudnnRNNV3.
-        time_major: As in CudnnRNNV3.
+        rnn_mode, input_mode, direction, dropout, num_proj, time_major: As in CudnnRNNV3.
         name: Name of the op in a graph.
 
     Returns:
