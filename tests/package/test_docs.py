@@ -1,6 +1,5 @@
 """What the docstrings of the ops say, checked: shapes are those of real calls."""
 
-import inspect
 import re
 
 import numpy as np
