@@ -379,6 +379,30 @@ def test_a_library_for_xla_that_is_cut_off(copied_package):
     assert any("Library for XLA" in line and "is cut off" in line for line in out.splitlines())
 
 
+def test_graphs_are_rewritten_without_a_library(copied_package):
+    """The names of the tensors of our ops come from a table, since the op registry has no ops of ours."""
+    graph = tf.Graph()
+    with graph.as_default():
+        tf_rnn_ops.raw_ops.LayerRNN(
+            input=tf.compat.v1.placeholder(tf.float32, [5, 2, 3], name="x"),
+            input_h=tf.zeros([2, 4]),
+            input_c=tf.zeros([2, 4]),
+            kernel=tf.ones([3, 16]),
+            recurrent_kernel=tf.ones([4, 16]),
+            name="layer",
+        )
+    folder = copied_package.parent
+    source, target = folder / "source.pb", folder / "target.pb"
+    # With the shapes, as a SavedModel records them: without the op TensorFlow cannot infer any.
+    source.write_bytes(graph.as_graph_def(add_shapes=True).SerializeToString())
+    result = _run("-m", "tf_rnn_ops.portable", source, target, "--no-check", path=folder)
+    assert result.returncode == 0, result.stderr
+    assert "changed layer: TfRnnOps>LayerRNN -> ordinary ops" in result.stdout
+    rewritten = tf.compat.v1.GraphDef.FromString(target.read_bytes())
+    nodes = [*rewritten.node, *(n for f in rewritten.library.function for n in f.node_def)]
+    assert not any(node.op.startswith("TfRnnOps>") for node in nodes)
+
+
 WHAT_IS_LOADED = """
 import sys
 import tensorflow
