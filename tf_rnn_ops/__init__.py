@@ -15,7 +15,7 @@ from tf_rnn_ops.native.versions import VERSION as __version__
 from tf_rnn_ops.stock import enable_stock_ops, get_stock_lib
 
 if _loader.unavailable() is None:
-    # They register what they have.
+    # These modules register gradients and converters.
     from tf_rnn_ops.autodiff import gradients as _gradients  # noqa: F401
     from tf_rnn_ops.autodiff import second_gradients as _second_gradients  # noqa: F401
     from tf_rnn_ops.autodiff import vectorized as _vectorized  # noqa: F401
@@ -79,10 +79,10 @@ def cpu_isa() -> str:
 def enable_block_cell_gradients() -> None:
     """Registers gradients of TensorFlow's LSTMBlockCell and GRUBlockCell.
 
-    TensorFlow 1 had them in tf.contrib.rnn; TensorFlow 2 has the ops alone. They are computed by
-    ordinary ops from the inputs of the op, so that they can be differentiated again, and pass through
-    cell_clip as if there were no limit, as in TensorFlow 1. An op that has a gradient already is left
-    alone. Calling it again changes nothing; it cannot be undone.
+    TensorFlow 1 had the gradients in tf.contrib.rnn; TensorFlow 2 has only the ops. Ordinary ops compute
+    the gradients from the inputs of the op, so they can be differentiated again. They ignore cell_clip, as
+    in TensorFlow 1. An op that has a gradient keeps it. A second call changes nothing. The registration
+    cannot be undone.
 
     Raises:
         ImportError: TensorFlow is missing.

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-# Written down rather than asked for: `--help` of a command may import TensorFlow.
+# WHY literal texts: `--help` of a command may import TensorFlow.
 _COMMANDS = {
     "info": "what this installation has, and why something is missing",
     "compare": "times a saved Keras model on Keras's layers and on those of tf_rnn_ops",

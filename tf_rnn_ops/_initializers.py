@@ -20,7 +20,7 @@ def nth_use(initializer, index):
         return initializer
     try:
         config = dict(get_config())
-        if not config:  # it draws nothing, or does not say what
+        if not config:  # it has no seed, or hides it
             return initializer
         if isinstance(config.get("seed"), int):
             config["seed"] += index

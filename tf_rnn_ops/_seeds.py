@@ -37,9 +37,9 @@ def generator(seed):
 
 
 def replayed(fn, generators):
-    """fn, whose second and later calls draw from the generators what the first one did.
+    """Wraps fn so that recomputation reuses the random state of the first call.
 
-    For what computes a call again, after which the generators are as they were before.
+    A later call leaves the generators as they were.
     """
     starts = None
 
@@ -69,6 +69,6 @@ def draw(seeds):
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return seed
-    # The second element counts the calls, far below 2^32 of them.
+    # The second element counts the calls, of which there are fewer than 2^32.
     replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
     return seed + tf.stack([tf.zeros_like(replica), replica * 2**32])

@@ -1,4 +1,4 @@
-"""The types that public signatures name; for type checkers alone, so TensorFlow need not be there."""
+"""Types in public signatures, for type checkers only: TensorFlow need not be installed."""
 
 from typing import TYPE_CHECKING, Union
 

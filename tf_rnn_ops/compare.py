@@ -54,7 +54,7 @@ def main(argv: list[str] | None = None) -> int:
         x = keras.tree.map_structure(
             lambda tensor: _made_up(tensor, options.batch, options.time), _inputs(model)
         )
-        names = getattr(model, "output_names", None)  # of functional models
+        names = getattr(model, "output_names", None)  # only functional models have names
         y = _targets(model.loss, model.predict_on_batch(x), names)
         compare(model, x, y, repeats=options.repeats, plot=options.plot)
     except (ImportError, OSError, TypeError, ValueError) as error:
@@ -74,7 +74,7 @@ def _check_plot(path: pathlib.Path) -> None:
         return  # compare says so
     formats = FigureCanvasAgg.get_supported_filetypes()
     suffix = path.suffix[1:].lower()
-    if suffix and suffix not in formats:  # without one matplotlib adds its own
+    if suffix and suffix not in formats:  # matplotlib adds a missing suffix
         raise ValueError(f"--plot must end in one of {', '.join(formats)}, but it is {path}.")
 
 
@@ -83,7 +83,7 @@ def _load(path: str) -> keras.Model:
 
     try:
         return keras.saving.load_model(path)
-    except (KeyError, zipfile.BadZipFile) as error:  # an archive that lacks or breaks its files
+    except (KeyError, zipfile.BadZipFile) as error:  # files are missing or broken
         raise ValueError(f"{path} cannot be read: {error}") from error
 
 

@@ -16,7 +16,7 @@ from tf_rnn_ops.native import gpu_info, loader, machine, xla
 
 _T = TypeVar("_T")
 
-# Names of cuDNN's library, and where NVIDIA's packages put it.
+# Names of cuDNN's library, and the folders of NVIDIA's packages.
 _CUDNN_NAMES = ("libcudnn.so.9",)
 _CUDNN_FOLDERS = ("/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64")
 
@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         description="Print what this installation has, and why something is missing.",
     )
     parser.parse_args(argv or [])
-    if hasattr(sys.stdout, "reconfigure"):  # a path may have letters that it has not
+    if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack letters of a path
         sys.stdout.reconfigure(errors="backslashreplace")
     facts = collect()
     width = max(len(title) for title, _ in facts)
@@ -88,7 +88,7 @@ def main(argv: list[str] | None = None) -> int:
 def _try(function: Callable[[], _T]) -> _T | str:
     try:
         return function()
-    except Exception as error:  # A diagnosis must outlive whatever it meets.
+    except Exception as error:  # A diagnosis must not fail.
         return f"not available: {error}"
 
 
@@ -144,7 +144,7 @@ def _devices(tf: ModuleType) -> str:
 
 
 def _cudnn() -> str:
-    """Looks for cuDNN without loading it: that alone takes hundreds of megabytes."""
+    """Looks for cuDNN without loading it, which would take hundreds of megabytes."""
     for name in _CUDNN_NAMES:
         try:
             library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)

@@ -32,11 +32,11 @@ def get_stock_lib() -> str:
 def enable_stock_ops() -> list[str]:
     """Lets graphs with TensorFlow's own CudnnRNN ops run on the CPU, also compiled by XLA.
 
-    Call it before the graph is loaded or traced. An op that has a CPU kernel already is left alone.
-    Calling it again changes nothing; it cannot be undone.
+    Call it before the graph is loaded or traced. An op that has a CPU kernel keeps that kernel. A second
+    call changes nothing. The registration cannot be undone.
 
     Returns:
-        The names of the ops whose CPU kernel is ours: all of CudnnRNN, CudnnRNNV2, CudnnRNNV3,
+        The names of the ops with a CPU kernel of this package: all of CudnnRNN, CudnnRNNV2, CudnnRNNV3,
         CudnnRNNBackprop, CudnnRNNBackpropV2, CudnnRNNBackpropV3, CudnnRNNParamsSize,
         CudnnRNNCanonicalToParams, CudnnRNNCanonicalToParamsV2, CudnnRNNParamsToCanonical and
         CudnnRNNParamsToCanonicalV2, unless another library has brought some.
@@ -57,7 +57,7 @@ def enable_stock_ops() -> list[str]:
 @functools.lru_cache(maxsize=None)
 def _load() -> tuple[str, ...]:
     loader.load_library(_LIBRARY)
-    # Imports TensorFlow, whose absence load_library explains.
+    # WHY here: both import TensorFlow, and load_library explains a missing TensorFlow.
     from tf_rnn_ops.autodiff import second_gradients
     from tf_rnn_ops.native.tf_internals import registries
 

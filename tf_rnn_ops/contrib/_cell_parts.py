@@ -39,7 +39,7 @@ class _Part(checkpoints.Part):
         """See checkpoints.Part."""
         if tf.executing_eagerly() or tf.inside_function():
             return self._replace(tensors)
-        # A session runs the parts at once: one would write back what another has just replaced.
+        # WHY a lock: a session restores the parts in parallel, and each part writes the whole buffer.
         with tf.control_dependencies([self._saveable.initializer, *tensors.values()]):
             mutex = tf.raw_ops.MutexV2(shared_name=f"{self._saveable.name}_mutex")
             lock = tf.raw_ops.MutexLock(mutex=mutex)

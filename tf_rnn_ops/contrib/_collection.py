@@ -18,7 +18,7 @@ def _to_proto(item, export_scope=None):
     if isinstance(item, saveables.CudnnOpaqueParamsSaveable):
         return item.to_proto(export_scope)
     if isinstance(item, _saveable_base.TransformedSaveable):
-        return None  # consists of functions
+        return None  # a MetaGraph cannot store its functions
     node = struct_pb2.Struct()
     node.update({"node": graphs.without_scope(item.name, export_scope)})
     return node

@@ -57,8 +57,10 @@ class TransformedSaveable(checkpoints.Saveable):
         """The value of the first variable."""
         variable = self.variables[0]
         if not tf.inside_function() or not variable.shape.is_fully_defined():
-            return variable.read_value()  # after what it waits for, also a reference variable
-        # tf.saved_model.load runs the function that saves before the variable has its value.
+            return (
+                variable.read_value()
+            )  # respects control dependencies, also of reference variables
+        # tf.saved_model.load runs the saving function before it restores the variable.
         return tf.cond(
             variable.is_initialized(),
             lambda: tf.convert_to_tensor(variable),
@@ -93,7 +95,7 @@ class TransformedSaveable(checkpoints.Saveable):
 
     def _spec_tensor(self, k):
         if tf.executing_eagerly() or tf.inside_function():
-            return self.to_tensors()[k]  # values change from save to save
+            return self.to_tensors()[k]  # the values may differ at each save
         if self._graph_tensors is None:
             self._graph_tensors = self.to_tensors()
         return self._graph_tensors[k]
@@ -103,7 +105,7 @@ class TransformedSaveable(checkpoints.Saveable):
         return [name.replace("/", "|").replace(".", ",") for name in self.tensor_names]
 
 
-# By graph of tf.compat.v1 and name of a saveable: the name of its variable.
+# {graph of tf.compat.v1: {name of a saveable: name of its variable}}.
 _variables_in: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 

@@ -1,4 +1,4 @@
-"""Cells whose results equal the op's, for tf.keras.layers.RNN and for whatever steps by itself."""
+"""Cells with the results of the op, for tf.keras.layers.RNN and for code that runs single steps."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class _CompatibleCell(tf.keras.layers.Layer):
         """Returns the variables under their names in a canonical checkpoint.
 
         Args:
-            layer: Number of the layer that the cell stands for.
+            layer: Number of the layer in the stack.
             direction: 'unidirectional' or 'bidirectional', of the stack that it is part of.
             backward: Whether it is the cell of the backward direction.
             scope: As given to the saveable.
@@ -163,5 +163,5 @@ class CudnnCompatibleGRUCell(_CompatibleCell):
     def _initializer(self, name):
         if name.endswith("kernel"):
             return self.kernel_initializer
-        # As in TensorFlow 1: the gates start open.
+        # As in TensorFlow 1, the gates start open.
         return "ones" if name == "gates/bias" else "zeros"

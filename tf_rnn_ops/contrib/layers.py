@@ -24,7 +24,7 @@ __all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
 class _CudnnRNN(_network.Network, checkpoints.Module):
     """What the four layers share; CudnnLSTM explains the arguments."""
 
-    _rnn_mode: str  # set by the classes below, as the next two
+    _rnn_mode: str  # the classes below set this attribute and the next two
     _base_name: str
     _saveable_cls: type
 
@@ -100,7 +100,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
 
     @property
     def canonical_bias_shapes(self):
-        """Shapes of the vectors, likewise; they do not need the layer to be built."""
+        """Shapes of the vectors that params_to_canonical returns; the layer need not be built."""
         per_layer = {"lstm": 8, "gru": 6}.get(self._rnn_mode, 2) * self.num_dirs
         return [[self.num_units]] * (per_layer * self.num_layers)
 
@@ -134,7 +134,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
                 f"{shape}."
             )
         _, layout = _network.described(**{**self.attributes, "input_size": shape[-1]})
-        with tf.init_scope():  # out of branches and functions, which cannot own the variable
+        with tf.init_scope():  # because branches and functions cannot own the variable
             if _saveable_base.in_v1_graph():
                 self._build_in_v1_graph(layout)
             else:
@@ -198,7 +198,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         if self.seed_generator is not None:
             seed = _seeds.draw(self.seed_generator)
             return raw_ops.StatelessCudnnRNNV3(**arguments, dropout=self._dropout, seed=seed)
-        # A graph of TensorFlow 1: a variable that its checkpoints lack would not be restored.
+        # WHY attributes in a graph of TensorFlow 1: its old checkpoints have no variable for a seed.
         seed, seed2 = tf.compat.v1.get_seed(self._seed)
         return raw_ops.CudnnRNNV3(
             **arguments, dropout=self._dropout, seed=seed or 0, seed2=seed2 or 0
@@ -232,7 +232,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
     def _build_in_v1_graph(self, layout):
         v1 = tf.compat.v1
         with self._variable_scope():
-            # An opaque buffer has no parts that a partitioner could make.
+            # A partitioner cannot split an opaque buffer.
             v1.get_variable_scope().set_partitioner(None)
             kernel = v1.get_variable(
                 "opaque_kernel",
@@ -240,11 +240,11 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
                 initializer=self._initial_buffer(layout),
                 validate_shape=False,
             )
-        # TensorFlow 1 left out the layer's own scope if build() was called by hand.
+        # If build() is called directly, TensorFlow 1 leaves out the scope of the layer.
         self._take_variable(kernel, layout, scope=v1.get_variable_scope().name)
         if (
             v1.get_variable_scope().reuse is not True
-        ):  # else the collection has one of this variable
+        ):  # otherwise the collection has a saveable of this variable
             v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
 
     def _variable_scope(self):
@@ -257,7 +257,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         return tf.compat.v1.variable_scope(self._scope, auxiliary_name_scope=False)
 
     def _initial_buffer(self, layout):
-        # The seed of a graph has no effect on an initializer of Keras.
+        # Initializers of Keras ignore the seed of a graph.
         default = _v1_glorot_uniform if _saveable_base.in_v1_graph() else "glorot_uniform"
         kernel = tf.keras.initializers.get(self._kernel_initializer or default)
         bias = tf.keras.initializers.get(self._bias_initializer or "zeros")
@@ -293,7 +293,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
             scope=scope,
             name=f"{checkpoints.name_of_variable(kernel)}_saveable",
         )
-        # TensorFlow 1.15 had object-based checkpoints for the first kind alone.
+        # TensorFlow 1.15 writes object-based checkpoints only for cells with one kernel.
         one_kernel = self._rnn_mode != "gru" and self.num_dirs == 1
         self._parts = (
             _cell_parts.children(self._saveable) if one_kernel else {"saveable": self._saveable}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 
-# The name that the conversion op had in TensorFlow 1's graphs: the earliest checkpoints use it.
+# The name of the conversion op in graphs of TensorFlow 1, which is in the earliest checkpoints.
 CANONICAL_OP_NAME = "CudnnRNNParamsToCanonical"
 
 
@@ -93,7 +93,7 @@ class CudnnRNNModel(_network.Network):
         Returns:
             Lists of weights and of biases. For each layer and within it for each direction: the
             matrices [H, in] of the gates that work on the input, then those [H, H] that work on
-            the previous hidden state; likewise the biases, [H]. The gates are i, f, c, o for an
+            the previous hidden state. The biases [H] have the same order. The gates are i, f, c, o for an
             LSTM and r, u, h for a GRU.
         """
         count = self.num_layers * self.num_dirs * 2 * _formats.FORMATS[self._rnn_mode].gates

@@ -93,7 +93,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         )
         if self._as_cells:
             self._format = _formats.FORMATS[self._model.rnn_mode]
-        # One set of tensors serves for names and values, so that a graph has the op only once.
+        # Names and values come from one set of tensors, so that a graph has the op only once.
         self._tensors = None if tf.executing_eagerly() else self._compute()
         names = self._cell_names() if self._as_cells else self._tensor_names(given["op_name"])
         scope = given.get("base_variable_scope")
@@ -128,7 +128,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         return [f"{op_name or CANONICAL_OP_NAME}:{k}" for k in range(count)]
 
     def _cell_names(self):
-        # The space is TensorFlow's.
+        # TensorFlow writes the space.
         side = "bias_cudnn_{}" if self._model.rnn_mode == "lstm" else "bias_cudnn {}"
         bias_names = [*self._format.bias_names, side.format(0), side.format(1)]
         return [

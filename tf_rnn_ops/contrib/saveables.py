@@ -110,7 +110,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         """
         fields = json_format.MessageToDict(proto)
         variable_def = json_format.ParseDict(fields.pop("variable"), variable_pb2.VariableDef())
-        sizes = ("num_layers", "num_units", "input_size")  # a Struct has no integers
+        sizes = ("num_layers", "num_units", "input_size")  # a Struct stores integers as floats
         return _CLASSES[fields.pop("rnn_mode")](
             graphs.variable_from_proto(variable_def, import_scope),
             **{key: int(fields.pop(key)) for key in sizes},
@@ -122,7 +122,9 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
     def _configurations(self, tensor, shape, has_inputs):
         """That of the model and, as far as the tensor tells, that of the checkpoint."""
         model = self._converter.attributes
-        found = tf.concat([[0, 0], tf.shape(tensor)], axis=0)  # whatever its rank is
+        found = tf.concat(
+            [[0, 0], tf.shape(tensor)], axis=0
+        )  # at least two sizes, also of a scalar
         units = found[-1] // (shape[-1] // model["num_units"])
         of_checkpoint = ["num_units = ", tf.as_string(units)]
         if has_inputs:

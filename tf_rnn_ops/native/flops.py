@@ -13,7 +13,7 @@ from tf_rnn_ops.native.tf_internals import registries
 _GATES = {"lstm": 4, "gru": 3}
 _MATRICES = ("kernel", "recurrent_kernel", "projection")
 
-# TensorFlow's own ops, which have no counts, run on our kernels too.
+# TensorFlow's own ops run on our kernels too, and TensorFlow has no counts for them.
 _CUDNN = ("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "TfRnnOps>CudnnRNNV3")
 _CUDNN_BACKPROP = (
     *("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3"),

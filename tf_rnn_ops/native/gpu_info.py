@@ -12,7 +12,7 @@ import subprocess
 import sys
 from typing import Any
 
-# What TensorFlow 2.21 opens before it registers a GPU, and the pip package and folder of each.
+# The libraries that TensorFlow 2.21 opens before it registers a GPU, with the pip package and folder.
 DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 LIBRARIES = {
     "libcudart.so.12": ("nvidia-cuda-runtime-cu12", "cuda_runtime"),

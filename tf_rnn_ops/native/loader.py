@@ -13,7 +13,7 @@ from tf_rnn_ops.native.versions import TENSORFLOW
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]
 # The library of our own ops. Each library has a file for each TensorFlow: NAME.tf2.21.so.
 _OPS = "_tf_rnn_ops"
-# What each of them is linked to: the kernels that run on every CPU.
+# The kernels for every CPU, which each library of ops is linked to.
 _KERNELS = _FOLDER / "_tf_rnn_ops_baseline.so"
 # The processors that there are libraries for, with their numbers in an ELF file.
 _ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
@@ -88,7 +88,7 @@ def load_library(name: str) -> ModuleType:
     try:
         module: ModuleType = tf.load_op_library(str(path))
         return module
-    except Exception as error:  # of TensorFlow, or of a path that is no text
+    except Exception as error:  # from TensorFlow, or because the path is not valid text
         raise ImportError(
             f"TensorFlow {tf.__version__} cannot load {path}: {error}. It was built for another "
             "build of TensorFlow or another C++ library; install the wheel for this one."

@@ -4,5 +4,5 @@ VERSION = "0.1.0"
 # Minor versions, oldest first: `make release` builds libraries for each, since TensorFlow's C++
 # interface changes with every one. The last is the one to develop with.
 TENSORFLOW = ("2.18", "2.19", "2.20", "2.21")
-# A range for pip: what docs/compatibility.md says was tried.
+# A range for pip, of the versions in docs/compatibility.md.
 KERAS = ">=3.5,<4"

@@ -7,7 +7,7 @@ passes the other inputs with each call, or this module rejects them.
 from typing import Any, Mapping, NamedTuple
 
 NOTHING, CONSTANT, CALLER, LAYER, OTHER = "nothing", "constant", "caller", "layer", "other"
-# The key of lengths that are those of the layer before.
+# The key of lengths that come from the layer before.
 FOLLOWS = "follows"
 
 

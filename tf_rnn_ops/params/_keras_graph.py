@@ -20,8 +20,7 @@ from tf_rnn_ops.params.keras_internals import call_of, has_history, is_symbolic,
 
 # Layers that return their input in inference.
 TRANSPARENT = ("Dropout", "SpatialDropout1D", "GaussianNoise", "GaussianDropout", "InputLayer")
-# The number of the positional argument `training` of a recurrent layer, in call(sequence, initial_state,
-# mask, training).
+# The position of `training` in call(sequence, initial_state, mask, training) of a recurrent layer.
 _TRAINING = 3
 
 
@@ -258,7 +257,7 @@ def _pairs(frame):
     given = args[0] if args else kwargs.get("inputs")
     if not isinstance(given, dict):
         return list(zip(inputs, _inputs(frame.node)))
-    own = getattr(frame.model, "input", None)  # a dict has keys of its own
+    own = getattr(frame.model, "input", None)  # a dict if the inputs have names
     named = own if isinstance(own, dict) else {call_of(one)[1].name: one for one in inputs}
     return [(one, given[name]) for name, one in named.items() if name in given]
 
@@ -267,7 +266,7 @@ def _outputs(model):
     """The symbolic outputs of a functional model, otherwise []."""
     try:
         outputs = getattr(model, "outputs", None)
-    except Exception:  # of a Sequential model without inputs yet
+    except Exception:  # a Sequential model without inputs raises
         return []
     tensors = list(outputs) if isinstance(outputs, (list, tuple)) else []
     if not all(is_symbolic(tensor) or has_history(tensor) for tensor in tensors):
@@ -279,7 +278,7 @@ def _outputs(model):
 
 def _inputs(node):
     """The symbolic tensors of a call, of Keras 3 or 2."""
-    if getattr(node, "is_input", False):  # in Keras 2 it has its own output as input
+    if getattr(node, "is_input", False):  # Keras 2 lists the output as input
         return []
     given = getattr(node, "keras_inputs", None)
     return list(node.input_tensors if given is None else given)

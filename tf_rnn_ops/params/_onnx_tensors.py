@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# TensorProto.DataType: the numpy type, and the field that holds values without raw_data.
+# {TensorProto.DataType: (numpy type, the field of the values if there is no raw_data)}.
 _TYPES = {
     1: ("<f4", "float_data"),
     2: ("<u1", "int32_data"),
@@ -93,7 +93,7 @@ def evaluate(node, opset, arrays):
     graph = onnx.helper.make_graph([node], "node", inputs, outputs)
     try:
         return ReferenceEvaluator(graph, opsets={"": opset}).run(None, arrays)
-    except RuntimeError:  # which has no node of every version
+    except RuntimeError:  # the evaluator lacks this version of the node
         return _run_in_onnx_runtime(onnx, graph, opset, arrays)
 
 
@@ -118,7 +118,7 @@ def inferred_shapes(model):
     light.CopyFrom(_without_weights(model))
     try:
         graph = onnx.shape_inference.infer_shapes(light, data_prop=True).graph
-    except Exception:  # of models that onnx finds wrong it infers nothing
+    except Exception:  # onnx finds an error in the model
         graph = model.graph
     return {
         value.name: dimensions(value)

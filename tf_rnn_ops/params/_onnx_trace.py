@@ -28,12 +28,12 @@ from tf_rnn_ops.params._onnx_tensors import (
 
 RECURRENT = ("LSTM", "GRU", "RNN")
 DOMAINS = ("", "ai.onnx")
-# Nodes that move elements and change none.
+# Nodes that move elements without changing them.
 _MOVES = (
     "Cast", "Concat", "Dropout", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice",
     "Split", "Squeeze", "Transpose", "Unsqueeze",
 )  # fmt: skip
-# Further nodes that compute with the sizes of dimensions.
+# Other nodes that compute with sizes of dimensions.
 _SIZES = ("Add", "ConstantOfShape", "Equal", "Mul", "Neg", "Shape", "Size", "Sub", "Where")
 _RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -44,11 +44,11 @@ _GRAPHS = (5, 10)
 _PROBES = 2
 # Labels are int32.
 _MOST_LABELS = 2**31 - 1
-# TensorProto.DataType of float32, int32, int64 and float64, which have every size of a dimension.
+# TensorProto.DataType of float32, int32, int64 and float64, which represent every size exactly.
 _WIDE = (1, 6, 7, 11)
 # TensorProto.DataType of bfloat16, which numpy does not have.
 _BFLOAT16 = 16
-# The least end of a slice that reaches the end of every dimension.
+# A slice with this end or a larger one reaches the end of every dimension.
 _TO_THE_END = 2**31 - 1
 
 
@@ -279,7 +279,7 @@ class Tracer:
             return (dim,) * _PROBES
         key = dim or place
         if key not in self._sizes:
-            # All differ from each other, and so do their differences at the two probes.
+            # All sizes differ, and their differences between the probes differ too.
             count = len(self._sizes)
             self._sizes[key] = (11 + 2 * count, 13 + 3 * count)
         return self._sizes[key]
@@ -356,7 +356,7 @@ class Tracer:
                 results = evaluate(node, self._opset, arrays)
             except OnnxIsMissing:
                 raise
-            except Exception:  # of arrays that the node does not take
+            except Exception:  # the node rejects these arrays
                 return None
             found.append(np.asarray(results[[n for n in node.output if n].index(node.output[k])]))
         shapes = tuple(array.shape for array in found)
@@ -405,7 +405,7 @@ def _same(node, k, inputs):
         to = None if to == _BFLOAT16 else numpy_type(to)
         if to is None or given.dtype is None:
             return None
-        # The type stays that of the source, which every type on the way has to hold.
+        # The traced type stays that of the source, so each cast must keep its values.
         integers = all(dtype.kind in "iu" for dtype in (to, given.dtype)) and to.itemsize >= 4
         return given if integers or np.can_cast(given.dtype, to) else None
     return given
@@ -416,7 +416,7 @@ def _cuts(node, inputs):
     kind, (data, *others) = node.op_type, [inputs[n] if n else None for n in node.input]
     if kind == "Equal":
         return not _is_decided(data.values, others[0].values)
-    if kind == "Cast":  # which would cut a size with a fraction
+    if kind == "Cast":  # may truncate a fraction
         wide = data.dtype.kind in "iu" and node.attribute[0].i in _WIDE
         return not wide and len(np.unique(np.concatenate([v.ravel() for v in data.values]))) > 1
     if kind == "Slice":
@@ -436,7 +436,7 @@ def _changing(shapes):
 
 def _slice_cuts(node, shapes, others):
     """_cuts() of a Slice, which must take all of an open axis, and the same range of other axes."""
-    lists = {a.name: [list(a.ints)] * _PROBES for a in node.attribute}  # until opset 9
+    lists = {a.name: [list(a.ints)] * _PROBES for a in node.attribute}  # attributes until opset 9
     for name, given in zip(("starts", "ends", "axes", "steps"), others):
         if given is not None:
             lists[name] = [np.ravel(array).tolist() for array in given.values]

@@ -142,13 +142,13 @@ def as_array(name, value, rank):
     """
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":  # torch makes no array of it
+        if str(value.dtype) == "torch.bfloat16":  # torch cannot convert it to numpy
             value = value.float()
     try:
         array = np.asarray(value)
     except Exception as error:
         raise ValueError(f"{name} cannot be made a numpy array: {error}.") from error
-    # numpy has no kind for bfloat16, which ml_dtypes adds.
+    # bfloat16 of ml_dtypes has no kind 'f'.
     if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
         raise ValueError(f"{name} must hold floating point numbers, but its type is {array.dtype}.")
     if array.ndim != rank:

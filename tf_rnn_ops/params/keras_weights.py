@@ -41,7 +41,7 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
             no `call` of its own. Or their weights, for each layer what get_weights()
             returns: [kernel, recurrent_kernel, bias], without the bias if use_bias=False; for a
             Bidirectional layer these of the forward and then of the backward layer. One such list
-            alone stands for one layer.
+            that is not inside of a list is one layer.
         rnn_mode: Needed for the weights of a SimpleRNN: 'rnn_tanh' or 'rnn_relu'; otherwise found
             out.
 

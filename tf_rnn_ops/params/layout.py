@@ -73,7 +73,7 @@ class Layout:
     Attributes:
         size: Number of elements of the buffer, as CudnnRNNParamsSize gives it.
         weights: Blocks of the weights, in the order of CudnnRNNParamsToCanonicalV2.
-        biases: Blocks of the biases, likewise.
+        biases: Blocks of the biases, in the order of CudnnRNNParamsToCanonicalV2.
         rnn_mode: As given, like num_layers, num_units, input_size and direction.
         input_mode: 'linear_input' or 'skip_input'; 'auto_select' is resolved.
         num_proj: Size of the projection; 0 where there is none.
@@ -114,7 +114,7 @@ class Layout:
             input_mode: 'linear_input', 'skip_input' (layer 0 has no input weights; I must be H) or
                 'auto_select' (skips where I is H).
             direction: 'unidirectional' or 'bidirectional'.
-            num_proj: P, at most H and 0 but for an LSTM; 0 and H mean that there is no projection.
+            num_proj: P, at most H; must be 0 without 'lstm'. 0 and H mean no projection.
 
         Raises:
             ValueError: An argument is out of range.
@@ -146,7 +146,7 @@ class Layout:
         """
         pieces = _checked_arrays("weights", weights, self.weights)
         pieces += _checked_arrays("biases", biases, self.biases)
-        # An empty array, of input weights that are skipped, has no say.
+        # The type of an empty array (skipped input weights) does not matter.
         dtypes = {piece.dtype for piece in pieces if piece.size}
         if len(dtypes) > 1:
             names = ", ".join(sorted(str(dtype) for dtype in dtypes))

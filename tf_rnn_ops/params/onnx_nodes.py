@@ -10,13 +10,13 @@ from tf_rnn_ops.params.layout import num_directions
 
 # Which gate of ONNX each gate of the buffer is: ONNX has i, o, f, c and z, r, h.
 _FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
-# What a node without activations applies in each direction.
+# The activations of a node without that attribute, in each direction.
 USUAL_ACTIVATIONS = {
     "LSTM": ("sigmoid", "tanh", "tanh"),
     "GRU": ("sigmoid", "tanh"),
     "RNN": ("tanh",),
 }
-# What changes the result if it is not 0.
+# Attributes that change the result if they are not 0.
 _REFUSED = {"clip": "clips its gates", "input_forget": "couples its input and forget gates"}
 _SOURCES = "a model, as onnx.load returns it, or OnnxNodes"
 

@@ -147,7 +147,7 @@ def to_torch(
             raise ValueError(f"bias=False needs biases of 0, but those of layer {layer} are not.")
         if cell.projection is not None:
             arrays["weight_hr"] = cell.projection
-        # Copies, so that no tensor made of them writes into the buffer.
+        # Copies, so that torch.from_numpy does not share the memory of the buffer.
         state_dict.update({f"{prefix}{n}{where}": np.array(a) for n, a in arrays.items()})
     return state_dict
 
@@ -166,7 +166,7 @@ def _mode_of_module(module, prefix, rnn_mode):
             f"{where} was made by torch.compile, so the names of its tensors begin with '_orig_mod.': give "
             f"the original module, or prefix={prefix + '_orig_mod.'!r}."
         )
-    # A module that only has an RNN inside has no such weights, which _select() says.
+    # Without such weights the RNN is a submodule; _select() says so.
     if hasattr(module, "weight_ih_l0"):
         name = own_method(module, ("__call__", "forward"), TORCH)
         hooks = getattr(module, "_forward_hooks", {}) or getattr(module, "_forward_pre_hooks", {})
@@ -190,7 +190,7 @@ def _mode_of_module(module, prefix, rnn_mode):
 def _select(state_dict, prefix):
     """The tensors of the module, without the prefix."""
     tensors = {n[len(prefix) :]: t for n, t in state_dict.items() if n.startswith(prefix)}
-    # A further dot means a module inside that one.
+    # Another dot belongs to a submodule.
     own = {name: tensor for name, tensor in tensors.items() if "." not in name}
     if not any(_NAME.fullmatch(name) for name in own):
         prefixes = {

@@ -13,14 +13,14 @@ from tf_rnn_ops.native import loader
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-# The package can be imported without TensorFlow, or with one that it does not fit.
+# The package can be imported without TensorFlow, or with a version without a library of ops.
 _tensorflow = functools.lru_cache(maxsize=None)(loader.import_tensorflow)
 
 
 def float_attr(value: object) -> object:
     """A float attribute. An int makes each call take the slow path, 13 us longer.
 
-    Whatever is no number is left for TensorFlow to refuse.
+    TensorFlow rejects other types than numbers.
     """
     return float(value) if isinstance(value, int) else value
 
@@ -48,14 +48,14 @@ def _optional(value: object, dtype: Hashable) -> object:
         return value
     if loader.unavailable() is not None:
         return ()
-    # An empty tuple makes each call take the slow path, which is 40 us longer and more.
+    # An empty tuple makes each eager call take TensorFlow's slow path, at least 40 us longer.
     return _nothing(dtype, _tensorflow().executing_eagerly())
 
 
 @functools.lru_cache(maxsize=None)
 def _nothing(dtype: DTypeLike, eagerly: bool) -> object:
-    # An eager call takes 7 us to make a tensor of an array, so it is given a tensor, always the same.
-    # A graph of TensorFlow 1 takes no eager tensor.
+    # WHY one cached tensor: an eager call takes 7 us to convert an array. Graphs of TensorFlow 1 reject
+    # eager tensors.
     if not eagerly:
         return numpy.zeros([0], dtype)
     tf = _tensorflow()
@@ -64,7 +64,7 @@ def _nothing(dtype: DTypeLike, eagerly: bool) -> object:
 
 
 def state_c(value: object, rnn_mode: object) -> object:
-    """A cell state, or its gradient: None in a network without one becomes the 0 that stands for it."""
+    """A cell state, or its gradient; 0 in place of None in a network without cell state."""
     return 0 if value is None and rnn_mode != "lstm" else value
 
 

@@ -55,8 +55,8 @@ def BlockLSTMV2(
 ) -> BlockLSTMV2Output:
     """Runs one LSTM layer over a batch of sequences and returns every intermediate value.
 
-    Differentiable in every input but seq_len_max, from the gradients of cs and h alone: those of the
-    other outputs count as 0, as in TensorFlow. The gradient passes through the clip.
+    Differentiable in every input except seq_len_max. Only the gradients of cs and h count; the op treats
+    those of the other outputs as 0, as TensorFlow does. The gradient ignores cell_clip.
 
     Args:
         seq_len_max: An int64 scalar in [0, T]: the number of steps to run.

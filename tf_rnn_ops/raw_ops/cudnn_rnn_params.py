@@ -138,7 +138,7 @@ def CudnnRNNParamsToCanonicalV2(
 ) -> CudnnRNNParamsToCanonicalV2Output:
     """Takes the `params` of CudnnRNNV3 apart into canonical weights and biases.
 
-    It has a gradient for params, for example of a penalty on the matrices alone.
+    It has a gradient for params, for example of a penalty on only the matrices.
 
     Args:
         num_layers: An int32 scalar, L.

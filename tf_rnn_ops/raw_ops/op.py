@@ -44,7 +44,7 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
         call = ", ".join(
             f"{n}={_passed(n, p, next(iter(parameters)))}" for n, p in parameters.items()
         )
-        # A method: Python passes many keywords to a function in a dict.
+        # WHY a method: Python passes more than 15 keywords to a function in a dict, which is slower.
         call = f"native_ops.tf_rnn_ops_{snake}({call})"
         shown = (n if p.default is p.empty else f"{n}={p.default!r}" for n, p in parameters.items())
         source = _SOURCE.format(
@@ -62,7 +62,7 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
 
 
 def _passed(name: str, parameter: inspect.Parameter, first: str) -> str:
-    """What stands for an argument in the call of the op; `first` is the name of the first input."""
+    """The source code of an argument in the call of the op; `first` is the name of the first input."""
     if parameter.default == ():
         return _OWN_TYPES.get(name, "optional_tensor({}, " + first + ")").format(name)
     if name in arguments.STATES_C:

@@ -140,9 +140,9 @@ def CudnnRNNV3Packed(
 ) -> CudnnRNNV3PackedOutput:
     """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed before.
 
-    The results are those of CudnnRNNV3 with is_training=False, to the bit but for calls of at most
-    4 rows (T*B). params is read where `packed` cannot be: on a GPU, and where it was made on another
-    kind of CPU or by another version. That `packed` was made of params is not checked.
+    The results are those of CudnnRNNV3 with is_training=False, bit by bit if T*B is above 4. The op reads
+    params instead of `packed` on a GPU, and if `packed` is of another kind of CPU or another version. The
+    op does not check that `packed` was made of params.
 
     Differentiable as CudnnRNNV3 with is_training=False is.
 
@@ -208,9 +208,9 @@ def LayerRNNPacked(
 ) -> LayerRNNPackedOutput:
     """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed before.
 
-    The results are those of LayerRNN with is_training=False, to the bit but for calls of at most 4
-    rows (T*B). The plain weights are read where `packed` cannot be: where it was made on another
-    kind of CPU or by another version. That `packed` was made of these weights is not checked.
+    The results are those of LayerRNN with is_training=False, bit by bit if T*B is above 4. The op reads
+    the unpacked weights instead of `packed` if that is of another kind of CPU or another version. The op
+    does not check that `packed` was made of these weights.
 
     Differentiable as LayerRNN with is_training=False is.
 

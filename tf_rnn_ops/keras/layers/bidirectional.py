@@ -31,7 +31,7 @@ def _replace(cls, name, wrap):
     original = getattr(cls, name, None)
     if original is not None and not hasattr(original, _OURS):
         ours = functools.wraps(original)(wrap(original))
-        # Keras reads the signatures of constructors by a function that does not look behind wrappers.
+        # Keras reads the signatures of constructors without following __wrapped__.
         ours.__signature__ = inspect.signature(original)
         setattr(ours, _OURS, True)
         setattr(cls, name, ours)

@@ -8,7 +8,7 @@ def implementation(cell):
 
     A cell without it may take another path, or drop other inputs.
     """
-    # recurrent_dropout sets it to 1 by itself.
+    # Keras sets it to 1 for recurrent_dropout.
     default = 1 if getattr(cell, "recurrent_dropout", 0) else 2
     given = getattr(cell, "implementation", default)
     return {} if given == default else {"implementation": given}

@@ -11,17 +11,17 @@ _PACKAGE = "tf_rnn_ops"
 
 
 def jit_property(concerns=lambda layer: True):
-    """Makes the property that tells Keras whether to hand a layer to XLA; of others Keras's stands.
+    """Makes the property `supports_jit`, which `compile` reads: whether XLA may compile a layer.
 
-    `compile` asks every layer for `supports_jit`. Keras's answer, which may be no for its own use of
-    cuDNN, stands where the layer runs Keras's loop. False from anybody else stands everywhere.
+    A layer on the op supports it if XLA compiles the op. Layers on Keras's implementation, and layers
+    that `concerns` rejects, have the value that Keras assigned. False from a user has priority.
     """
 
     def get(layer):
         try:
             wanted = layer.__dict__["supports_jit"]
         except KeyError:
-            # Keras drops the assignment of a value that it finds already there.
+            # Keras skips an assignment if the attribute has the value already.
             raise AttributeError("supports_jit is not set yet") from None
         if layer.__dict__.get("_jit_forbidden"):
             return False
@@ -81,13 +81,13 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
     """keras.layers.LSTM with the loop over time in one op, forward and backward.
 
     Arguments, weights, config and results are those of keras.layers.LSTM; weight files fit both.
-    Every mask is taken: padding left or right, holes, rows without a valid step.
+    Every mask is accepted: padding left or right, holes, sequences without a valid step.
 
-    Keras's own loop runs, with the same result, where the op cannot compute what is asked: activations
-    other than tanh, sigmoid, hard_sigmoid, relu and linear, unroll=True and use_cudnn=False; where
-    TensorFlow sees a GPU also under XLA, with activations other than Keras's defaults, and in training
-    with recurrent_dropout or with implementation=1 and dropout, none of which cuDNN does. `explain`
-    tells.
+    Keras's implementation runs, with the same result, for activations other than tanh, sigmoid,
+    hard_sigmoid, relu and linear, for unroll=True and for use_cudnn=False. If TensorFlow sees a GPU, it
+    also runs under XLA, with activations other than Keras's defaults, and in training with
+    recurrent_dropout or with implementation=1 and dropout, which cuDNN does not have. `explain` tells
+    which one runs.
 
     Example:
         >>> import tensorflow as tf
@@ -103,8 +103,8 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 class GRU(_WithOwnCell, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
-    As tf_rnn_ops.keras.LSTM. The op takes both values of reset_after; where TensorFlow sees a GPU,
-    Keras's loop runs with reset_after=False, which cuDNN does not have.
+    As tf_rnn_ops.keras.LSTM. The op has both values of reset_after. If TensorFlow sees a GPU, Keras's
+    implementation runs with reset_after=False, which cuDNN does not have.
 
     Example:
         >>> import tensorflow as tf
@@ -134,9 +134,9 @@ class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
 class RNN(OneOp, keras.layers.RNN):
     """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
 
-    Of cells that are exactly keras.layers.LSTMCell, GRUCell or SimpleRNNCell, one alone, a list of
-    them, or StackedRNNCells. Otherwise as tf_rnn_ops.keras.LSTM: Keras's loop runs where one of the
-    cells needs it.
+    For a keras.layers.LSTMCell, GRUCell or SimpleRNNCell, a cell of this package, a list of them, or
+    StackedRNNCells. Keras's implementation runs for subclasses of these cells, and where
+    tf_rnn_ops.keras.LSTM would use it for one of the cells.
 
     Example:
         >>> import keras

@@ -18,7 +18,7 @@ def integer(name, value):
 def number(name, value):
     """The argument `name` as a float; a ValueError if it is no number."""
     try:
-        if isinstance(value, (str, bytes)):  # float would read them
+        if isinstance(value, (str, bytes)):  # float() parses text
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -28,8 +28,8 @@ def number(name, value):
 def rounded(value):
     """A number as an attribute of the ops has it, in float32.
 
-    Layers keep the number that they are given, which their configs show. Keras's loop computes with this one,
-    so that it gives what the op gives.
+    Configs have the number that the user gave. Keras's implementation computes with the rounded number, as
+    the op does.
     """
     with np.errstate(over="ignore"):
         return float(np.float32(value))

@@ -7,7 +7,7 @@ from typing import Any, Callable, NamedTuple
 import keras
 
 _SHOWN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-# What every layer of Keras accepts, and Keras's signatures leave to **kwargs.
+# Arguments of every Keras layer that Keras's signatures leave to **kwargs.
 OF_ALL = {"activity_regularizer": None, "name": None, "dtype": None, "trainable": True}
 UNITS = inspect.Parameter("units", _SHOWN[0])
 

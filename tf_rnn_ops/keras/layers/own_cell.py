@@ -1,4 +1,4 @@
-"""What the cells of this package share."""
+"""The base of the cells of this package."""
 
 from tf_rnn_ops.keras.layers import cell_options, options
 

@@ -1,4 +1,4 @@
-"""What layers share around a cell of this package, whose arguments are theirs."""
+"""The base of layers around a cell of this package."""
 
 import inspect
 from typing import Any
@@ -32,10 +32,9 @@ class OwnLayer(OneOp, keras.layers.RNN):
         of_cell = inspect.signature(cell_class).parameters.keys() - options.OF_ALL.keys()
         for name in of_cell:
             setattr(cls, name, _forwarded(name))
-        # Keras's cells accept implementation without naming it.
+        # Keras's cells accept implementation, which is not in their signature.
         cls._of_cell = {"implementation", *of_cell}
         own = [options.UNITS, *options.parameters_of(cell_class.options)]
-        # The docstring of the cell ends with "The other arguments are those of keras.layers.LSTMCell."
         doc = f"Creates the layer.\n\n{options.arguments_of(cell_class)}"
         options.spell_out(cls, own, [cell_class, keras.layers.RNN], doc)
 

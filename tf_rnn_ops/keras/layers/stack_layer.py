@@ -1,4 +1,4 @@
-"""What the layers of cudnn_stack compute."""
+"""The computation of the stacks."""
 
 import keras
 import tensorflow as tf
@@ -13,7 +13,7 @@ from tf_rnn_ops.native.tf_internals import tracing
 
 
 class CudnnStack(StackOptions):
-    """What the four layers share."""
+    """The base of the four stacks."""
 
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] is None:
@@ -71,7 +71,7 @@ class CudnnStack(StackOptions):
                     name="rnn_state",
                 )
             setattr(self, name, state)
-            # In checkpoints, but no weight: Keras does not count the states of its layers as weights either.
+            # Checkpoints have the state, but it is not a weight, as in Keras's layers.
             untrack(self, state)
 
     @property
@@ -188,7 +188,7 @@ class CudnnStack(StackOptions):
             return self._last_output(result.output_h)
         if not self.go_backwards:
             return result.output
-        # As in Keras, step t of the input is step T - 1 - t of the output.
+        # As in Keras, step t of the input becomes step T - 1 - t of the output.
         return tf.reverse(self._reverse_valid(result.output, lengths), [self._time_axis])
 
     @property
@@ -214,7 +214,7 @@ class CudnnStack(StackOptions):
     def _reverse_valid(self, sequences, lengths):
         """Each row with its valid steps the other way round, and its padding where it was."""
         batch_axis, time_axis = self._batch_axis, self._time_axis
-        # A length that is out of range is left to the op, whose message names the argument.
+        # The op reports lengths out of range, and its message names the argument.
         lengths = tf.clip_by_value(lengths, 0, tf.shape(sequences)[time_axis])
         return tf.reverse_sequence(sequences, lengths, seq_axis=time_axis, batch_axis=batch_axis)
 
@@ -286,7 +286,7 @@ class CudnnStack(StackOptions):
         lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
         padded_right = tf.reduce_all(tf.equal(mask, tf.sequence_mask(lengths, time)), axis=1)
         if tracing.may_be_in_xla():
-            # WHY: XLA skips an Assert, but the op refuses -1 there too.
+            # WHY: XLA skips an Assert, but the op rejects -1 under XLA too.
             return tf.where(padded_right, lengths, -1)
         check = tf.debugging.Assert(
             tf.reduce_all(padded_right),
@@ -299,10 +299,10 @@ class CudnnStack(StackOptions):
         """The lengths that a call was given, in the op's type."""
         lengths = tf.convert_to_tensor(lengths)
         if lengths.dtype in (tf.float32, tf.float64):
-            # An Input of Keras is float32 unless it says otherwise.
+            # The default type of keras.Input is float32.
             lengths = tf.where(lengths == tf.floor(lengths), lengths, -1)
         elif not lengths.dtype.is_integer:
-            # Keras casts the floats of its models to float16 and bfloat16, which rounds large integers.
+            # Keras casts float inputs of models to float16 or bfloat16, which rounds large integers.
             raise ValueError(
                 f"sequence_lengths of {self.name!r} must be integers, of any integer type or of float32 or "
                 f"float64, but their type is {lengths.dtype.name}."
@@ -315,7 +315,7 @@ class CudnnStack(StackOptions):
             )
         if lengths.dtype == tf.int32:
             return lengths
-        # The op refuses the ends of this range; a mere cast would wrap what is beyond them.
+        # A cast would wrap large values. The op rejects both ends of this range.
         wide = tf.cast(lengths, tf.float64 if lengths.dtype.is_floating else tf.int64)
         lengths = tf.clip_by_value(wide, -1, tf.int32.max)
         return tf.cast(lengths, tf.int32)
@@ -334,7 +334,7 @@ class CudnnStack(StackOptions):
             )
         dtype = inputs.dtype
         states = [tf.cast(tf.convert_to_tensor(s, dtype_hint=dtype), dtype) for s in states]
-        # From a state of another size the op would read another number of layers or units.
+        # The op derives the numbers of layers and units from the states, so their shapes must be right.
         rows = inputs.shape[self._batch_axis]
         for k, (state, size) in enumerate(zip(states, sizes)):
             expected = self._state_shape(rows, size)

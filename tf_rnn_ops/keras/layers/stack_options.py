@@ -27,7 +27,7 @@ from tf_rnn_ops.params.layout import num_directions
 # Names in files of weights.
 _SEED_STATE = "seed_state"
 _NETWORK = "network"
-# What the weights of another framework determine.
+# The arguments that the weights of another framework determine.
 _OF_NETWORK = ("num_layers", "direction", "input_mode", "num_proj")
 
 
@@ -36,7 +36,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
 
     rnn_mode: str  # the classes in stack.py set it
 
-    # What Keras's layers have as properties.
+    # Keras's layers have these properties.
     activation = staticmethod(keras.activations.tanh)
     recurrent_dropout = 0.0
 
@@ -71,7 +71,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
     def __init__(self, units: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._set_network(units)
-        # Without dropout between layers there is no state.
+        # A state exists only with dropout between layers.
         self.seed_generator: Any = None
         if self.dropout > 0 and self.num_layers > 1:
             self.seed_generator = _seeds.generator(self.seed)
@@ -87,7 +87,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
         self.num_directions = num_directions(self.direction)
         # The size of the input is not known yet; this one is valid with every input_mode.
         self.make_layout(input_size=self.units)
-        # Not the numbers of NumPy, which JSON cannot write.
+        # JSON cannot write numbers of NumPy.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
 
     def _set_what_keras_reads(self):

@@ -1,4 +1,4 @@
-"""The matrices and biases in the buffer of a stack, as Keras's initializers and the like see them."""
+"""Initializers, regularizers and constraints for the matrices and biases in the buffer of a stack."""
 
 import itertools
 import operator

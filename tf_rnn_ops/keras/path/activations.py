@@ -29,7 +29,7 @@ def hard_sigmoid_keras2(x: Any) -> Any:
     return keras.ops.clip(x * 0.2 + 0.5, 0.0, 1.0)
 
 
-# By the names that LayerRNN has for them.
+# {LayerRNN's name: the functions of Keras and TensorFlow that compute it}.
 COMPUTED = {
     "tanh": (keras.activations.tanh, keras.ops.tanh, tf.tanh),
     "sigmoid": (keras.activations.sigmoid, keras.ops.sigmoid, tf.sigmoid),

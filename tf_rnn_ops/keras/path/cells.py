@@ -19,10 +19,10 @@ from tf_rnn_ops.keras.path.params import as_tensor
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
-# The simple cells that CudnnRNN has as well. LayerRNN computes the others as 'rnn'.
+# The modes of simple cells that CudnnRNNV3 has too; LayerRNN has others as 'rnn'.
 _SIMPLE_MODES = {"tanh": "rnn_tanh", "relu": "rnn_relu"}
 
-# What PackLayerRNN takes.
+# The arguments of PackLayerRNN.
 _PACKED = ("kernel", "recurrent_kernel", "bias", "projection", "rnn_mode")
 
 
@@ -74,7 +74,7 @@ def _stock_reason(cell, on_gpu):
 
 
 def _activations_reason(cell, only_usual):
-    """`only_usual`: whether the op computes the activations of CudnnRNN alone."""
+    """`only_usual`: whether the op has only the activations of CudnnRNNV3."""
     simple = not hasattr(cell, "recurrent_activation")
     usual = tuple(_SIMPLE_MODES) if simple else ("tanh",)
     found = activations.reason(cell, "activation", usual if only_usual else activations.COMPUTED)

@@ -27,7 +27,7 @@ def loop_reason(layer):
     reason = next(filter(None, map(cells.reason, own)), None)
     if reason is not None:
         return reason
-    # Keras reads a cell's weights in the type of the cell; we read them while that of the layer is in force.
+    # Keras casts weights to the type of the cell, and the op gets them in the type of the layer.
     if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
         return "the layer and its cells compute in different types"
     return None
@@ -119,7 +119,7 @@ def xla_reason():
 
 
 def _shape_reason(its_cells, sequences, states, mask):
-    """The loop broadcasts some shapes, and has its own message for those it does not take."""
+    """Keras broadcasts some of these shapes, and reports the others in its own words."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"

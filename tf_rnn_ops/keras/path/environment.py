@@ -57,9 +57,9 @@ def refuse_keras_2(thing, argument):
 
 
 def warn_of_legacy_flag():
-    """Warns if tf.keras is Keras 2 in this process, whose layers nobody patches.
+    """Warns if tf.keras is Keras 2 in this process, because accelerate() does not patch Keras 2.
 
-    That tf_keras is imported says nothing: tensorflow_hub imports it beside models of Keras 3.
+    WHY the variable: tensorflow_hub imports tf_keras also for models of Keras 3.
     """
     if os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true"):
         warnings.warn(

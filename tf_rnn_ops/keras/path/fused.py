@@ -32,17 +32,17 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
     """
     if loader.unavailable() is not None:
         return loop(sequences, initial_state, mask, training=training)
-    # Keras converts what a call gets, but not what stateless_call gets.
+    # Keras converts the arguments of a call, but not those of stateless_call.
     sequences = tf.convert_to_tensor(sequences)
     is_stack = isinstance(layer.cell, keras.layers.StackedRNNCells)
     states = [_as_list(s) for s in (_as_list(initial_state) if is_stack else [initial_state])]
     if isinstance(layer, keras.layers.GRU):
-        states = [states[0][:1]]  # as Keras's GRU, which takes more and does without them
+        states = [states[0][:1]]  # Keras's GRU ignores further states
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
     if eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
         if getattr(layer, "use_cudnn", None) == "auto":
-            # Keras's own method takes cuDNN where there is a GPU, also for what has a reason here:
-            # in XLA, which cannot compile it, and with masks for each gate, at which it raises.
+            # WHY RNN.inner_loop: on a GPU LSTM.inner_loop chooses cuDNN, which fails under XLA and with
+            # dropout masks for each gate.
             return keras.layers.RNN.inner_loop(layer, sequences, states[0], one_mask, training)
         return loop(sequences, initial_state, mask, training=training)
 
@@ -81,20 +81,20 @@ def can_keep_packed(layer):
 
 
 def of_every_row(states, sequences):
-    """The initial states in the type of the sequences; one row stands for all, as in Keras's loop."""
+    """The initial states in the type of the sequences; one row is broadcast to all, as in Keras."""
     states = [tf.cast(state, sequences.dtype) for state in states]
     batch = sequences.shape[0]
 
     def has_every_row(state):
         if None not in (state.shape[0], batch):
             return state.shape[0] == batch
-        # What Keras fills with zeros has; to broadcast it costs a short call a tenth of its time.
+        # Keras's default zero state (a Fill op) has the full batch. broadcast_to takes 10 % of a short call.
         return state.shape[0] is None and state.op.type == "Fill"
 
     return [
         state
         if has_every_row(state)
-        # Only the rows: a wrong number of units is an error of the op.
+        # WHY only the rows: the op reports a wrong number of units.
         else tf.broadcast_to(state, [tf.shape(sequences)[0], tf.shape(state)[1]])
         for state in states
     ]

@@ -14,7 +14,7 @@ def as_booleans(mask, sequences, batch_axis=0):
     """Brings a mask into one form.
 
     Args:
-        mask: [B, T] or [B, T, 1]; what is not 0 or False is valid. One row stands for all.
+        mask: [B, T] or [B, T, 1]; True or not 0 for valid steps. One row is the mask of all rows.
         sequences: [B, T, I].
         batch_axis: 1 if both have time first.
 
@@ -43,7 +43,7 @@ def as_booleans(mask, sequences, batch_axis=0):
     with tf.control_dependencies([] if check is None else [check]):
         one_or_all_rows = [wanted[0], given[1]] if batch_axis == 0 else [given[0], wanted[1]]
         mask = tf.broadcast_to(mask, one_or_all_rows)
-    # WHY: XLA skips the Assert, but stacks only what has one shape.
+    # WHY: XLA skips the Assert, but rejects a stack of different shapes.
     mask = tf.stack([mask, tf.ones(wanted, tf.bool)])[0]
     mask.set_shape(sequences.shape[:2])
     return mask
@@ -65,7 +65,7 @@ def _count(mask):
     ones = tf.cast(mask, tf.int32)
     if mask.shape[1] is not None or not tracing.may_be_in_xla():
         return tf.cumsum(ones, axis=1)
-    # WHY: of a size that only a run tells, XLA takes a cumsum to have none.
+    # WHY not cumsum: XLA computes it wrongly over a dynamic dimension.
     step = tf.range(tf.shape(mask)[1])
     return tf.reduce_sum(tf.where(step <= step[:, None], ones[:, None, :], 0), axis=2)
 
@@ -93,7 +93,7 @@ class MaskedSteps:
         self._go_backwards = go_backwards
         self._zero = zero_output_for_mask
         self._mask = tf.reverse(mask, [1]) if go_backwards else mask  # by step
-        # A number where it is known: converters of graphs need it.
+        # A number if it is static, which converters of graphs need.
         self._time = mask.shape[1] or tf.shape(mask)[1]
         self._count = _count(self._mask)
         self.lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
@@ -116,8 +116,8 @@ class MaskedSteps:
     def _valid_steps(self):
         """The valid steps of each row in order, [B, T]; what follows them is arbitrary."""
         if tracing.may_be_in_xla():
-            # WHY: XLA has no top_k of a size that only a run tells. The n-th valid step is the first
-            # one at which the count reaches n; beyond the last one the search ends outside.
+            # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first one at which the
+            # count reaches n; after the last valid step the search returns T.
             nth = tf.tile(tf.range(1, self._time + 1)[None], [tf.shape(self._count)[0], 1])
             return tf.minimum(tf.searchsorted(self._count, nth), self._time - 1)
         # WHY not tf.searchsorted: LiteRT and OpenVINO lack it. Each key occurs once in a row.
@@ -156,7 +156,7 @@ class MaskedSteps:
     def last_step(self, state):
         """The output of the last step, as return_sequences=False gives it."""
         if self._zero:
-            # Not [:, -1:]: of a size that only a run tells, XLA takes the end of what it has room for.
+            # WHY not [:, -1:]: in a dynamic dimension XLA reads the end of the allocated memory.
             is_last = tf.range(self._time) == self._time - 1
             last = tf.reduce_any(self._mask & is_last, axis=1, keepdims=True)
             return tf.where(last, state, tf.zeros([], state.dtype))

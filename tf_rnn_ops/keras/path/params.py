@@ -13,7 +13,7 @@ def as_tensor(weight, dtype):
     """A Keras variable as a tensor; None stays None."""
     if weight is None:
         return None
-    # Keras returns the variable itself where its dtype is the one.
+    # WHY twice: Keras returns the variable itself if it has the dtype.
     return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 

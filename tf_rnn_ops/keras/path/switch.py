@@ -5,9 +5,7 @@ import threading
 
 lock = threading.RLock()
 _permanent: set = set()
-_scoped: collections.Counter = (
-    collections.Counter()
-)  # a token may be entered again inside its own block
+_scoped: collections.Counter = collections.Counter()  # nested blocks may enter one token
 
 
 def active():

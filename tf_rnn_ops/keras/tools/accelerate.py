@@ -10,7 +10,7 @@ from tf_rnn_ops.keras.path import environment, fused, switch
 
 _LAYERS = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
-# What our attributes on Keras's classes stand in for: {(class, name): the class's own attribute}.
+# {(class of Keras, name of an attribute): (the attribute of Keras or None, our attribute)}.
 _replaced: dict = {}
 
 
@@ -118,7 +118,7 @@ def _unpatch_if_unused():
         return
     for (cls, name), (original, ours) in _replaced.items():
         if cls.__dict__.get(name) is not ours:
-            continue  # Somebody has patched it after us, and ours does nothing any more.
+            continue  # Another patch wraps ours, which has no effect when inactive.
         if original is None:
             delattr(cls, name)
         else:

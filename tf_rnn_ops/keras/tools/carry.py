@@ -10,7 +10,7 @@ from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.tools import jit_flag
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
-# Attributes of recurrent layers and their cells that Keras leaves out of the config.
+# Attributes of recurrent layers and cells that are not in Keras's configs.
 _NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")
 _RECURRENT = (keras.layers.RNN, keras.layers.LSTMCell, keras.layers.GRUCell)
 
@@ -23,10 +23,10 @@ def through_config(kind, thing):
     """
     try:
         return type(thing).from_config(thing.get_config())
-    except Exception as error:  # The methods may be the user's.
+    except Exception as error:  # The methods may be those of a user.
         named = isinstance(error, (NotImplementedError, TypeError, ValueError))
         text = str(error) if named else f"{type(error).__name__}: {error}"
-        # Keras quotes whole configs, and in them the byte code of lambdas.
+        # Messages of Keras contain whole configs with the byte code of lambdas.
         reason = textwrap.shorten(text, 160, placeholder=" ...")
         raise ValueError(
             f"convert: the {kind} {thing.name!r} of class {type(thing).__name__} cannot be copied "
@@ -41,7 +41,7 @@ def carry_state(pairs):
     Args:
         pairs: Pairs of a model and its copy.
     """
-    # What a layer loads may be a merged form of its variables, so these come after it.
+    # load_own_variables may merge variables (LoRA does), so assign the variables afterwards.
     for layer, new_layer in pairs.layers:
         _carry_own_state(layer, new_layer)
     for variable, new_variable in pairs.variables:
@@ -52,7 +52,7 @@ def carry_state(pairs):
         jit_flag.carry([layer], [new_layer])
         if isinstance(layer, (*_RECURRENT, CudnnStack)):
             _carry_recurrent(layer, new_layer)
-    # A layer's flag overwrites those of its variables, so these come after it.
+    # Setting `trainable` of a layer sets it for the variables, so set the variables afterwards.
     for variable, new_variable in pairs.variables:
         if new_variable.trainable != variable.trainable:
             new_variable.trainable = variable.trainable
@@ -68,7 +68,7 @@ def carry_group(group):
 
 def _carry_own_state(layer, new_layer):
     """Carries the state that is in no variable, such as a vocabulary, as saving does."""
-    # The vocabulary of a TextVectorization is that of a StringLookup, which is a layer of its own.
+    # The StringLookup inside of a TextVectorization has the vocabulary, and is another layer.
     if new_layer is layer or isinstance(layer, keras.layers.TextVectorization):
         return
     if isinstance(layer, (keras.layers.StringLookup, keras.layers.IntegerLookup)):
@@ -85,7 +85,7 @@ def _carry_own_state(layer, new_layer):
             with tempfile.TemporaryDirectory() as folder:
                 layer.save_assets(folder)
                 new_layer.load_assets(folder)
-    except Exception as error:  # The methods may be the user's.
+    except Exception as error:  # The methods may be those of a user.
         raise ValueError(
             f"convert: the layer {layer.name!r} of class {type(layer).__name__} cannot save its "
             f"state and load it into a copy: {error} Do without a copy: {ACCELERATE}"
@@ -95,7 +95,7 @@ def _carry_own_state(layer, new_layer):
 def _carry_vocabulary(layer, new_layer):
     """Without the file of save_assets, which an empty vocabulary or a word of two lines breaks."""
     if not layer.get_vocabulary(include_special_tokens=False):
-        return  # It is still to be adapted.
+        return  # adapt() has not been called.
     store = {}
     layer.save_own_variables(store)
     if store or new_layer.get_vocabulary() != layer.get_vocabulary():

@@ -1,4 +1,4 @@
-"""compare: what the layers of this package give for a model, on this machine."""
+"""compare: the speed of a model on the layers of this package and on Keras's."""
 
 import dataclasses
 import functools
@@ -154,7 +154,7 @@ def _copies(model, x):
     """The model on Keras's layers and on ours, with the same weights."""
     if all(layer.built for layer in flatten_layers(model)):
         return _on_keras(model), convert(model)
-    # Without weights to copy each copy would draw its own at its first call.
+    # Without weights to copy, each copy would draw weights of its own at its first call.
     ours = convert(model)
     if any(isinstance(layer, STACKS) for layer in flatten_layers(model)):
         ours.predict_on_batch(x)

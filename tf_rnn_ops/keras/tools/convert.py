@@ -104,7 +104,7 @@ def check_counterparts(model):
     replaceable = copying.stacks_that_are_replaceable(model)
     for layer in flatten_layers(model):
         cls = type(layer)
-        # A user's subclass of ours needs this package as much.
+        # A user's subclass of our class needs this package too.
         ours = any(base.__module__.split(".")[0] == _PACKAGE for base in cls.__mro__)
         if not ours or cls in _CLASSES["keras"]:
             continue

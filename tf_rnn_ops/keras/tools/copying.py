@@ -94,7 +94,7 @@ class _Copier:
 
     def _new_copy(self, layer):
         if isinstance(layer, keras.layers.Lambda):
-            return layer  # It has no weights, and Keras does not load functions from a config.
+            return layer  # WHY no copy: Keras does not load functions from a config, and a Lambda has no weights.
         if self._maskable is not None and type(layer) in STACKS:
             used = self._used_names - {layer.name}
             self.groups.append(KerasStack(layer, self._maskable.get(id(layer)), used))
@@ -112,7 +112,7 @@ class _Copier:
 
     def _sequential(self, model):
         copies = [self.copy(layer) for layer in model.layers]
-        # `layers` leaves out the Input.
+        # `layers` does not list the Input.
         inputs = [_new_input(one.output) for one in inner_layers(model)[: -len(copies) or None]]
         stacks = [copy for copy in copies if isinstance(copy, KerasStack)]
         if all(stack.is_chain for stack in stacks):
@@ -155,7 +155,7 @@ class _Copier:
 
     def _through_config(self, layer):
         copy = carry.through_config("layer", layer)
-        # A functional model also has operations that are no layers, such as keras.ops.add.
+        # Operations such as keras.ops.add are not layers.
         if isinstance(copy, keras.layers.Layer):
             self._check_that_nothing_is_shared(layer, copy)
             self._switch_classes(copy)
@@ -187,7 +187,7 @@ class _Copier:
 
 
 def _hand_on(x, **arguments):
-    """In the place of a layer that a stack has taken in."""
+    """The copy of a layer that became a part of a stack."""
     return x
 
 
@@ -208,7 +208,7 @@ def can_be_rebuilt(layer):
 def _new_input(tensor):
     """A new input under the name of an old one, with its flags; clone_model would lose both."""
     layer = call_of(tensor)[1]
-    # An older Keras has no argument for some flags, and no such inputs.
+    # Older versions of Keras lack some of these flags.
     known = inspect.signature(keras.Input).parameters
     flags = {
         "ragged": getattr(tensor, "ragged", False),

@@ -4,10 +4,10 @@ import keras
 
 from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 
-# The classes themselves, whose computation is known; a subclass of CudnnStack may compute anything.
+# Only these classes: a subclass of CudnnStack may compute anything.
 STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
-# For each rnn_mode the class, and the arguments that make it compute the same.
+# {rnn_mode: (class of Keras, the arguments with which it computes the same)}.
 _CLASSES = {
     "lstm": (keras.layers.LSTM, {}),
     "gru": (keras.layers.GRU, {"reset_after": True}),

@@ -168,7 +168,7 @@ def _path(layer, compiled):
     if _is_stack(layer):
         reason = loader.unavailable()
         return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
-    # Every recurrent layer of Keras is an RNN, so of that class no subclass.
+    # WHY type(): isinstance(layer, RNN) is true for every recurrent layer of Keras.
     if not isinstance(layer, (*_OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
         return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
     reason = overridden.no_inner_loop() or eligibility.loop_reason(layer)

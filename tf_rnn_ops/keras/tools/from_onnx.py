@@ -14,9 +14,9 @@ from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
 from tf_rnn_ops.params import onnx_nodes
 from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
 
-# Which gate of a Cell each gate of Keras is: a Cell has i, f, c, o and r, z, h, Keras z, r, h.
+# For each gate of Keras its number in a Cell: a Cell has i, f, c, o or r, z, h; Keras z, r, h.
 _ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
-# Functions with alpha and beta, and what both are if they are not given, as far as ONNX says it.
+# {function with parameters: (default of alpha, default of beta)}; None: ONNX has no default.
 _PARAMETERS = {"hardsigmoid": (0.2, 0.5), "affine": (None, 0.0)}
 _PLAIN = ("tanh", "sigmoid", "relu")
 _KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
@@ -149,7 +149,7 @@ def _functions(where, node, num_dirs):
             f"activations of {where} must be {count} for each of {num_dirs} directions, but they are "
             f"{list(names)}."
         )
-    # Each list has values of those functions alone that have such a parameter.
+    # Each list has values only for functions with that parameter.
     given = [_numbers(where, node, f"activation_{name}") for name in ("alpha", "beta")]
     functions = [_function(where, name, *given) for name in names]
     found = []
@@ -190,7 +190,7 @@ def _function(where, name, alphas, betas):
             ("hardsigmoid", (1 / 6, 0.5), "hard_sigmoid"),
             ("affine", (1.0, 0.0), "linear"),
         ):
-            # The attributes of a model are float32.
+            # Attributes in ONNX are float32.
             if name == known and alpha is not None:
                 if np.array_equal(np.float32((alpha, beta)), np.float32(wanted)):
                     return function

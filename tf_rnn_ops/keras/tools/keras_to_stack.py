@@ -22,13 +22,13 @@ _CLASSES = {
     "rnn_tanh": CudnnRNNTanh,
     "rnn_relu": CudnnRNNRelu,
 }
-# What all layers of a chain have in common, and the stack has once.
+# Arguments that are the same for all layers of a chain, and those of the stack.
 _COMMON = (
     *("units", "use_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
     *("kernel_constraint", "recurrent_constraint", "dtype_policy", "trainable"),
 )
 _FIRST = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
-# What no stack has, with the value that leaves it out.
+# Arguments that no stack has, with the value that has no effect.
 _ABSENT = {
     **{"dropout": 0, "recurrent_dropout": 0, "unroll": False, "stateful": False},
     **{"return_state": False, "activity_regularizer": None, "bias_constraint": None},
@@ -103,7 +103,7 @@ class Chain:
         """
         self.layers, self.dropouts = layers, dropouts
         first = _forward(layers[0])
-        # Not from the config, which regularizers and functions of the user's need not have.
+        # WHY attributes: regularizers and functions of users may have no config.
         options = {name: getattr(first, name) for name in (*_COMMON, *_FIRST)}
         options["dtype"] = options.pop("dtype_policy")
         if _rnn_mode(first) == "lstm":
@@ -120,7 +120,7 @@ class Chain:
         )
 
     def __call__(self, x, mask=None, training=None, initial_state=None):
-        """Calls the stack in the place of the first layer; the layers behind it hand on what they get.
+        """Calls the stack in the place of the first layer; the later layers return their input.
 
         Args:
             x: The sequences.

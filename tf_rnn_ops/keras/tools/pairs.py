@@ -85,7 +85,7 @@ class _Walk:
     def _layers_by_name(self, model, copy, path):
         layers, copies = self._counted(model.layers), self._counted(copy.layers)
         twins = {inner.name: inner for inner in copies}
-        # A class that makes its layers without names gives those of a copy others.
+        # Automatic names of layers differ in a copy.
         if {inner.name for inner in layers} == twins.keys():
             for inner in layers:
                 self.layer(inner, twins[inner.name], f"{path}/{inner.name}")
@@ -100,7 +100,7 @@ class _Walk:
         elif isinstance(value, keras.random.SeedGenerator):
             self._seed(value, copy, path)
         elif any(value is one for one in around):
-            return  # A container that holds itself.
+            return  # The container holds itself.
         elif isinstance(value, dict) and isinstance(copy, dict):
             for key in value.keys() & copy.keys():
                 self._values(value[key], copy[key], f"{path}/{key}", [*around, value])

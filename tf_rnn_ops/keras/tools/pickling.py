@@ -31,7 +31,7 @@ def _importing(original):
     def reduce(self):
         function, arguments, *more = original(self)
         files = [one for one in arguments if isinstance(one, io.BytesIO)]
-        # The configs in the file are not compressed.
+        # WHY a search of bytes: configs in the file are not compressed.
         if any(_PACKAGE in one.getvalue() for one in files):
             return load, (function, arguments), *more
         return function, arguments, *more

@@ -21,12 +21,12 @@ def recompile(model, copy, variables, groups):
         ValueError: The optimizer or a metric cannot be copied.
     """
     if type(model).compile is not keras.Model.compile:
-        # What a compile of the user's own takes, only the user's class knows.
+        # Only the class of the user knows the arguments of its compile().
         copy.compile_from_config(model.get_compile_config())
         return
     arguments = compile_arguments(model)
     if not arguments.get("jit_compile"):
-        # Keras keeps no difference between False and what "auto" came to for the other layers.
+        # False may be what Keras made of "auto" for the layers of the model.
         arguments["jit_compile"] = "auto"
     for name in ("metrics", "weighted_metrics"):
         arguments[name] = _fresh_metrics(arguments.get(name))
@@ -34,7 +34,7 @@ def recompile(model, copy, variables, groups):
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None:
         arguments["optimizer"] = through_config("optimizer", optimizer)
-    # The optimizer of the model has been wrapped already if it was to be.
+    # WHY False: the optimizer is wrapped already if the model scales its loss.
     copy.compile(**arguments, auto_scale_loss=False)
     if optimizer is not None:
         twins = {id(variable): [twin] for variable, twin in variables}
@@ -50,7 +50,7 @@ def _rename_outputs(arguments, model, copy):
     """Puts the copy's names of outputs for the model's, by which a dict gives each output its loss."""
     names = getattr(model, "output_names", None)
     if names is None or isinstance(model.output, dict):
-        return  # Keras takes the keys of the outputs.
+        return  # Keras uses the keys of the outputs.
     new = dict(zip(names, copy.output_names))
     for argument in ("loss", "loss_weights", "metrics", "weighted_metrics"):
         value = arguments.get(argument)
@@ -66,7 +66,7 @@ def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
     if exclusion := exclusion_of(optimizer):
         excluded = {id(variable) for variable in model.variables if exclusion.excludes(variable)}
         _check_groups(optimizer, excluded, groups)
-        # Paths inside of a Bidirectional are others in a copy, so it is not asked about those.
+        # WHY not the pattern: paths inside of a Bidirectional differ in a copy.
         pattern = None if model.built else exclusion.pattern
         new_optimizer.exclude_from_weight_decay(
             var_list=[twin for key in excluded for twin in twins.get(key, ())],

@@ -18,8 +18,8 @@ def carry(optimizer, new_optimizer, twins, groups):
         ValueError: The optimizer trains variables without copies or only a part of a group, its copy
             has other variables, or what it keeps for a group has no counterpart.
     """
-    # Those of the last step: layers may have been frozen since then. A LossScaleOptimizer of Keras 3.5
-    # leaves them to the optimizer inside.
+    # The variables of the last step; layers may be frozen by now. In Keras 3.5 only the inner optimizer of a
+    # LossScaleOptimizer has them.
     trained = trained_variables(getattr(optimizer, "inner_optimizer", optimizer))
     if any(id(variable) not in twins for variable in trained):
         raise ValueError(
@@ -60,7 +60,7 @@ def _shapes(variables):
 
 
 def _carry_groups(optimizer, new_optimizer, groups):
-    """Carries slots that have the shapes of their variables, and variables of the optimizer alone.
+    """Carries slots that have the shapes of their variables, and variables of the optimizer itself.
 
     Args:
         optimizer: The optimizer.

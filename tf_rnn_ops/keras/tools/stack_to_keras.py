@@ -34,7 +34,7 @@ class KerasStack:
         self.stack = stack
         self._maskable_model = maskable_model
         self._with_states = stack.return_state or (stack.stateful and not stack.return_sequences)
-        # WHY not stateful: Bidirectional of Keras 3.15 fails for a mask if it returns states it keeps.
+        # WHY two layers if stateful: Bidirectional of Keras 3.15 fails with return_state, stateful and a mask.
         in_two = stack.go_backwards or (stack.stateful and self._with_states)
         prefix = stack.name
         self._make_layers(prefix, in_two)
@@ -124,7 +124,7 @@ class KerasStack:
                     x, **({"training": call["training"]} if "training" in call else {})
                 )
         if stack.return_sequences:
-            # Keras's layers hand on the mask that they got, and the stack does so with its own only.
+            # WHY multiply: Keras's layers pass on the mask made of the lengths, and the stack does not.
             x = x if lengths is None else self._op(keras.ops.multiply, x, 1)
         else:
             x = self._last(x, states, initial, mask)
@@ -145,7 +145,7 @@ class KerasStack:
         """Calls a function of keras.ops under a name that is the stack's own."""
         result = function(*args, **kwargs)
         if not isinstance(result, keras.KerasTensor):
-            return result  # of constants
+            return result  # all arguments are constants
         _, operation, _ = call_of(result)
         operation.name = f"{self.stack.name}_{operation.name}_{self._names}"
         self._names += 1
@@ -264,7 +264,7 @@ class KerasStack:
     def carry_flags(self):
         """Gives the layers the recurrent states and the flags `trainable` and `supports_jit` of the stack."""
         stack = self.stack
-        if eligibility.xla_reason() is None:  # otherwise a stack forbids XLA itself
+        if eligibility.xla_reason() is None:  # otherwise every stack forbids XLA
             jit_flag.carry([stack], self.layers)
         for k, layer in enumerate(self.cells):
             for state, of_stack in zip(layer.states or (), stack.states or ()):

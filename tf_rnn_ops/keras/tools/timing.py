@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-# The first call traces the graph, and the second may still allocate.
+# The first call traces the graph; the second may still allocate memory.
 _WARM_UP = 2
 
 
