@@ -12,9 +12,9 @@ GUIDES = (
     "docs/getting-started.md",
     "docs/masks-and-lengths.md",
     "docs/streaming.md",
-    "docs/speech.md",
-    "docs/forecasting.md",
     "docs/raw-ops.md",
+    pytest.param("docs/speech.md", marks=pytest.mark.thorough),
+    pytest.param("docs/forecasting.md", marks=pytest.mark.thorough),
 )
 # The model of README.md's user.
 GPU_MODEL = """
