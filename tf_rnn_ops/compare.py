@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.compare MODEL.keras`: a saved model on Keras's layers and on ours."""
+"""`python -m tf_rnn_ops.compare MODEL.keras`: a saved model on Keras's layers and on those of this package."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _check_plot(path: pathlib.Path) -> None:
-    """Refuses what the picture cannot be written to, before all the work."""
+    """Raises ValueError if the picture cannot be written to the path, before all the work."""
     folder = path.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)) or path.is_dir():
         raise ValueError(f"--plot must be a file in a folder that can be written to, not {path}.")

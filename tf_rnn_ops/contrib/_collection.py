@@ -1,7 +1,7 @@
 """How the collection SAVEABLE_OBJECTS goes into a MetaGraph, and comes back.
 
 By itself TensorFlow writes the names of the items and takes them for names of nodes when it reads
-them, which is right for tables and iterators. A saveable of contrib is no node, so the MetaGraph of
+them, which is right for tables and iterators. A saveable of contrib is not a node, so the MetaGraph of
 a graph with one could not be imported.
 """
 

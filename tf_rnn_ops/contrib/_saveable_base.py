@@ -1,4 +1,4 @@
-"""What the saveables share: named tensors computed from variables, and back."""
+"""The base of the saveables: named tensors computed from variables, and back."""
 
 import warnings
 import weakref

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CudnnParamsFormatConverter:
-    """What the four converters share; use the one of the model."""
+    """The base of the four converters; use the converter of the model."""
 
     rnn_mode: str  # set by the classes below
 

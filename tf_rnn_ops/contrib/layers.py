@@ -22,7 +22,7 @@ __all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
 
 
 class _CudnnRNN(_network.Network, checkpoints.Module):
-    """What the four layers share; CudnnLSTM explains the arguments."""
+    """The base of the four layers; CudnnLSTM explains the arguments."""
 
     _rnn_mode: str  # the classes below set this attribute and the next two
     _base_name: str
@@ -85,7 +85,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
 
     @property
     def saveable(self):
-        """What saves the buffer as the variables of cells, once the layer is built; else None."""
+        """The saveable of the buffer as variables of cells; None until the layer is built."""
         return self._saveable
 
     @property
@@ -164,7 +164,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
             The outputs, [T, B, D*H] or [B, T, D*H], and a tuple of final states, as initial_state.
 
         Raises:
-            TypeError: initial_state is no tuple.
+            TypeError: initial_state is not a tuple.
             ValueError: initial_state has a wrong number of tensors or a wrong shape; inputs have
                 another type, or, before the layer is built, a wrong number of dimensions.
             tf.errors.InvalidArgumentError: A shape or a length is wrong.
@@ -323,7 +323,7 @@ class CudnnLSTM(_CudnnRNN):
         dropout: Fraction, in [0, 1], of what a layer hands to the next that is dropped in training.
         seed: For dropout: an integer, None or a keras.random.SeedGenerator, whose state is in
             checkpoints; in a graph of tf.compat.v1 the seed of an op.
-        dtype: Of the buffer, inputs and outputs.
+        dtype: The type of the buffer, the inputs and the outputs.
         kernel_initializer: For each matrix [H, in] of a gate; None for glorot_uniform.
         bias_initializer: For each vector [H] of a gate; None for zeros.
         name: The scope of the tensors in a checkpoint; None for the name of TensorFlow 1.

@@ -35,7 +35,7 @@ def check_dtype(dtype):
 
 
 class CudnnRNNModel(_network.Network):
-    """What the four models share; use CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu."""
+    """The base of the four models; use CudnnLSTM, CudnnGRU, CudnnRNNTanh or CudnnRNNRelu."""
 
     _rnn_mode: str  # set by the classes below
 

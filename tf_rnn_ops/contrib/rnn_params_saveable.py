@@ -61,12 +61,12 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
             canonical_to_params: Function of weights and biases that returns the buffer, or a tuple
                 of as many tensors as there are variables.
             param_variables: The variables to restore, in a list. The first is the one saved.
-            base_variable_scope: What precedes each name in the checkpoint; only with cudnn_rnn.
+            base_variable_scope: Prefix of each name in the checkpoint; only with cudnn_rnn.
             name: Name of the object. A Saver saves only the last object of each name. The default
                 joins the names of the variable and of the first tensor. In a graph of tf.compat.v1
                 it has only the name of the tensor.
-            op_name: What precedes the colon in the names of tensors that are saved as they are. By
-                default their names in the graph, or 'CudnnRNNParamsToCanonical' in eager execution,
+            op_name: The part before the colon in the names of tensors that are saved as they are. The
+                default is their names in the graph, or 'CudnnRNNParamsToCanonical' in eager execution,
                 where they have none. A second model in one graph had a number after it.
 
         Raises:

@@ -11,7 +11,7 @@ from tf_rnn_ops.native.tf_internals import graphs
 
 
 class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
-    """What the four saveables share; use the one of the model."""
+    """The base of the four saveables; use the saveable of the model."""
 
     _converter_cls: type  # set by the classes below
 
@@ -35,7 +35,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
             input_size: As in the model.
             input_mode: As in the model; note that the default is another one.
             direction: As in the model.
-            scope: What precedes each name in the checkpoint, a string or a variable scope. The
+            scope: Prefix of each name in the checkpoint, a string or a variable scope. The
                 layers of TensorFlow 1 used their own scope, such as 'cudnn_lstm'.
             name: Name of the object. A Saver saves only the last object of each name. The default
                 joins the names of the variable and of the first tensor. In a graph of tf.compat.v1
@@ -102,7 +102,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         """The inverse of to_proto, in a graph that has the variable.
 
         Args:
-            proto: What to_proto returned.
+            proto: The result of to_proto.
             import_scope: The scope into which the graph was imported, or None.
 
         Returns:

@@ -102,7 +102,7 @@ def run_path(library: str | pathlib.Path) -> list[str]:
 
 
 def _packages(tensorflow_folder: str | pathlib.Path) -> pathlib.Path:
-    """The folder that NVIDIA's pip packages are in, beside TensorFlow's own."""
+    """The folder of NVIDIA's pip packages, next to TensorFlow's own."""
     return pathlib.Path(tensorflow_folder).resolve().parent / "nvidia"
 
 

@@ -133,7 +133,7 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
 
 
 def _check_file(path: pathlib.Path) -> None:
-    """Refuses what the dynamic linker would crash on or explain badly.
+    """Rejects files that crash the dynamic linker, or that it describes badly.
 
     Raises:
         ImportError: The file cannot be read, is cut off, no ELF file of 64 bits, or for another

@@ -36,6 +36,6 @@ def unavailable() -> str | None:
 
 
 def enable_stock_ops() -> None:
-    """Lets XLA compile TensorFlow's own CudnnRNN ops for the CPU, where it can compile ours."""
+    """Lets XLA compile TensorFlow's own CudnnRNN ops for the CPU, if it can compile the ops of this package."""
     if unavailable() is None:
         loader.c_functions(_LIBRARY).tf_rnn_ops_xla_enable_stock_ops()

@@ -10,12 +10,12 @@ def layers_of(source, stack, wanted, per_cell):
     Args:
         source: A layer, a model, a list of layers, or a list of arrays or of such lists.
         stack: Returns both of layers.
-        wanted: What `source` must be, in words.
+        wanted: Words for a valid `source`.
         per_cell: The numbers of arrays that one layer and direction may have.
 
     Raises:
         TypeError: `source` is something else.
-        ValueError: The number of arrays is wrong, or the layers are no stack.
+        ValueError: The number of arrays is wrong, or the layers are not a stack.
     """
     if _keras_objects.is_layer(source):
         return stack(source)

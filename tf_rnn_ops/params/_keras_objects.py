@@ -93,7 +93,7 @@ def _check_graph(model, kinds, alone, follows, goes_on):
     Args:
         model: The model.
         kinds: Names of the classes of the layers.
-        alone: Whether there is one recurrent layer in all.
+        alone: Whether there is only one recurrent layer.
         follows: Whether recurrent layers come before the model.
         goes_on: Whether recurrent layers come after the model.
     """
@@ -233,7 +233,7 @@ def _directions(layer):
 
 
 def _mode(layer):
-    """The rnn_mode of a layer for one direction, or None if it is no recurrent one."""
+    """The rnn_mode of a layer for one direction, or None if it is not recurrent."""
     config, kind = layer.get_config(), _kind(layer, _RECURRENT)
     activation = _name(config.get("activation", "tanh"))
     if kind == "SimpleRNN" and activation == "relu":

@@ -28,7 +28,7 @@ def recurrent_nodes(model, names, stack):
 
     Raises:
         ValueError: There are none, a name is unknown or not unique, a weight is not constant, initial
-            states or lengths are neither left out nor inputs of the graph, or the nodes are no stack.
+            states or lengths are neither left out nor inputs of the graph, or the nodes are not a stack.
     """
     tracer = Tracer(_inlined(model))
     nodes = _named([node for node in tracer.nodes if is_recurrent(node)], names)

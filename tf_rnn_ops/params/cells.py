@@ -8,7 +8,7 @@ from tf_rnn_ops.params.layout import DIRECTIONS, GATES, Layout
 
 
 class Converted(NamedTuple):
-    """What the functions from_... return.
+    """The result of the functions from_...
 
     Attributes:
         layout: The Layout of the buffer.

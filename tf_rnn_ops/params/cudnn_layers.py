@@ -29,7 +29,7 @@ def from_cudnn_layer(source: Any) -> Converted:
 
     Raises:
         TypeError: `source` is none of these.
-        ValueError: An array has the wrong shape or type, or the layers are no stack.
+        ValueError: An array has the wrong shape or type, or the layers are not a stack.
 
     Example:
         >>> import numpy as np

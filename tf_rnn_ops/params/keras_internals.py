@@ -14,7 +14,7 @@ def attribute(thing: Any, name: str, loss: str) -> Any:
     Args:
         thing: The object.
         name: The name of the attribute.
-        loss: What does not work without it.
+        loss: The feature that does not work without it.
 
     Raises:
         RuntimeError: There is no such attribute.

@@ -28,7 +28,7 @@ _ORDER = {1: (0,), 3: (1, 0, 2), 4: (0, 1, 2, 3)}
 def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     """Makes the buffer of CudnnRNNV3 from a stack of Keras layers, or from their weights.
 
-    The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Of a GRU only
+    The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Only a GRU with
     reset_after=True has the formula of the op. Activations must be Keras's defaults, or relu for a
     SimpleRNN with rnn_mode='rnn_relu'.
 

@@ -31,7 +31,7 @@ class Block(NamedTuple):
     Attributes:
         layer: From 0 to L - 1.
         direction: 0 forward, 1 backward.
-        source: What the tensor is applied to: 'input', 'recurrent', or 'projection'.
+        source: 'input', 'recurrent' or 'projection', the value that the tensor is applied to.
         gate: Name of the gate; '' for a projection, which has none.
         offset: Where its first element is.
         shape: (H, in) of a weight, (P, H) of a projection, (H,) of a bias; row-major.

@@ -22,7 +22,7 @@ _SOURCES = "a model, as onnx.load returns it, or OnnxNodes"
 
 
 class OnnxNode(NamedTuple):
-    """What of a node determines its function: one layer, in one or both directions.
+    """The parts of a node that determine its function: one layer, in one or both directions.
 
     Attributes:
         op_type: 'LSTM', 'GRU' or 'RNN'.

@@ -31,11 +31,11 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
 
     Args:
         source: The module, or one that has it inside; or a mapping of names ('weight_ih_l0', ...)
-            to tensors or arrays, as state_dict() returns it. Names of other modules in it are left
-            alone.
+            to tensors or arrays, as state_dict() returns it. Names of other modules in it are
+            ignored.
         rnn_mode: Needed for the state dict of a torch.nn.RNN, which lacks its nonlinearity:
             'rnn_tanh' or 'rnn_relu'; otherwise found out.
-        prefix: What precedes the names, such as 'encoder.lstm.'.
+        prefix: Prefix of the names, such as 'encoder.lstm.'.
 
     Returns:
         A Converted: the layout (with num_proj for proj_size) and the buffer.
@@ -116,7 +116,7 @@ def to_torch(
     Args:
         layout: A Layout.
         params: The buffer.
-        prefix: What precedes the names.
+        prefix: Prefix of the names.
         bias: Whether the module has biases; if not, all must be 0.
 
     Returns:

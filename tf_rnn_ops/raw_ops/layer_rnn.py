@@ -65,24 +65,28 @@ def LayerRNN(
 ) -> LayerRNNOutput:
     """Runs one recurrent layer in one direction, with the weights as Keras keeps them.
 
-    What the Keras layers of this package call on a CPU. G is the number of gates: lstm 4, in the order
-    i, f, c, o; gru 3, in the order z, r, h, with the reset gate after the product (Keras's
-    reset_after=True); gru_reset_before the same with the reset gate before it; rnn 1, as are
-    rnn_tanh and rnn_relu, which are rnn with that activation and have it compiled in.
-    S is the size of a hidden state: P with a projection, otherwise H. With a projection, peepholes and
-    limits an 'lstm' is tf.compat.v1.nn.rnn_cell.LSTMCell, whose weights tf_rnn_ops.keras.ProjectedLSTM
-    takes. There is no kernel for GPUs: CudnnRNNV3 has one.
+    The Keras layers of this package call this op on a CPU. There is no kernel for GPUs; CudnnRNNV3 has
+    one. S is the size of a hidden state: P with a projection, otherwise H. G is the number of gates:
 
-    Zoneout (Krueger et al., 2017) of an 'lstm' or a 'gru' lets units keep their old state: each at each
-    step with a chance of zoneout_h, and of zoneout_c for the cell state, where a seed is given; without
-    one the states are the mean of both. Not with a projection, peepholes or limits.
+        'lstm'              4, in the order i, f, c, o
+        'gru'               3, in the order z, r, h; reset gate after the product (reset_after=True)
+        'gru_reset_before'  3, in the order z, r, h; reset gate before the product
+        'rnn'               1; 'rnn_tanh' and 'rnn_relu' have that activation compiled in
 
-    With layer_norm (Ba et al., 2016) an 'lstm' is tensorflow_addons.rnn.LayerNormLSTMCell, whose weights
-    tf_rnn_ops.keras.LayerNormLSTM takes: input * kernel and output * recurrent_kernel are normalised
-    over all values of a row, before the bias is added, and then the cell state. Not with a projection,
-    peepholes, limits or zoneout.
+    An 'lstm' with a projection, peepholes and limits computes tf.compat.v1.nn.rnn_cell.LSTMCell;
+    tf_rnn_ops.keras.ProjectedLSTM has the same weights.
 
-    Differentiable in all tensors but sequence_lengths, the masks and the seed.
+    With zoneout (Krueger et al., 2017) units of an 'lstm' or a 'gru' keep their old state, each at each
+    step with a probability of zoneout_h, and of zoneout_c for the cell state. `seed` selects the units;
+    without a seed the states are the means of both. It needs a network without projection, peepholes and
+    limits.
+
+    With layer_norm (Ba et al., 2016) an 'lstm' computes tensorflow_addons.rnn.LayerNormLSTMCell;
+    tf_rnn_ops.keras.LayerNormLSTM has the same weights. input * kernel and output * recurrent_kernel are
+    normalised over all values of a row, before the bias is added, and then the cell state. It needs a
+    network without projection, peepholes, limits and zoneout.
+
+    Differentiable in all tensors except sequence_lengths, the masks and the seed.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
@@ -91,18 +95,19 @@ def LayerRNN(
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
         bias: [G*H], for 'gru' [2, G*H] (of the input and of the recurrent product); None or empty for none.
-        projection: What the output of an 'lstm' is multiplied by, [H, P]; None or empty for none.
-        peepholes: What the gates i, f and o of an 'lstm' multiply the cell state by, [3, H]: i and f
-            the previous one, o the new one; None or empty for none.
-        layer_norm: Of an 'lstm', [18, H]: gamma and beta of the product of the input (4 rows each, i, f,
-            c, o), those of the product of the output (4 each), then of the cell state; None or empty for none.
+        projection: Matrix that multiplies the output of an 'lstm', [H, P]; None or empty for none.
+        peepholes: Weights of the cell state in the gates i, f and o of an 'lstm', [3, H]: i and f see
+            the previous state, o the new one; None or empty for none.
+        layer_norm: Weights of the norms of an 'lstm', [18, H]: gamma and beta of the product of the input
+            (4 rows each, i, f, c, o), those of the product of the output (4 each), then those of the cell
+            state; None or empty for none.
         sequence_lengths: int32 steps of each row, [B], each in [0, T]; None or empty if all have T.
-        input_mask: What the input is multiplied by before the product of each gate, the same at every
-            step, [G, B, I]; None or empty for none.
+        input_mask: Factors of the input before the product of each gate, the same at every step,
+            [G, B, I]; None or empty for none.
         recurrent_mask: The same for the previous output, [G, B, S]; None or empty for none.
         seed: int64 [2], which selects what zoneout keeps; equal seeds select the same. None or empty for none.
         rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn', 'rnn_tanh' or 'rnn_relu'.
-        activation: Of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
+        activation: Function of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
             'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
             'hard_sigmoid_keras2' (x / 5 + 1/2, as in Keras 1 and 2). Only 'tanh' for 'rnn_tanh' and
             'rnn_relu', whose names say what they compute.
@@ -113,7 +118,7 @@ def LayerRNN(
         proj_clip: The same of the output, where there is a projection.
         zoneout_h: Between 0, for none, and 1; of 'lstm' and 'gru'.
         zoneout_c: The same of the cell state of 'lstm'.
-        layer_norm_epsilon: What layer_norm adds to each variance, a positive number.
+        layer_norm_epsilon: A positive number that layer_norm adds to each variance.
         is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
         time_major: Whether the first dimension of input and output is time; otherwise the batch is.
         name: Name of the op in a graph.

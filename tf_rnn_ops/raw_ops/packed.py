@@ -152,7 +152,7 @@ def CudnnRNNV3Packed(
         input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
         params: All weights and biases, [params_size].
         sequence_lengths: int32 [B], each in [0, T].
-        packed: What PackCudnnRNNParams returned for params and these attributes.
+        packed: The result of PackCudnnRNNParams for params and these attributes.
         rnn_mode, input_mode, direction, num_proj, time_major: As in CudnnRNNV3.
         name: Name of the op in a graph.
 
@@ -220,7 +220,7 @@ def LayerRNNPacked(
         input_c: Initial cell states, [B, H], of 'lstm'; None, or anything such as 0, otherwise.
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
-        packed: What PackLayerRNN returned for these weights.
+        packed: The result of PackLayerRNN for these weights.
         bias: [G*H], for 'gru' [2, G*H]; None or empty for none.
         projection: [H, P], of 'lstm'; None or empty for none.
         peepholes: [3, H], of 'lstm'; None or empty for none. They are not packed.

@@ -21,7 +21,7 @@ def complete(config, cell):
     """Adds to the config of a cell, or of StackedRNNCells, what Keras has left out.
 
     Args:
-        config: What serialize_keras_object returned for `cell`; it is changed.
+        config: The result of serialize_keras_object for `cell`; it is changed.
         cell: The cell. Only the classes of Keras themselves are known to take `implementation`.
     """
     if type(cell) is keras.layers.StackedRNNCells:

@@ -38,7 +38,7 @@ def jit_property(concerns=lambda layer: True):
 
 
 class OneOp:
-    """What all layers override."""
+    """The methods of keras.layers.RNN that all layers override."""
 
     supports_jit = jit_property()
 
@@ -57,7 +57,7 @@ class OneOp:
 
 
 def with_package(layer, text):
-    """Keras's `repr` of a layer with the package of its class, by which ours differs from Keras's."""
+    """Keras's `repr` of a layer, with the package of its class to tell it from a layer of Keras."""
     name = type(layer).__name__
     package = type(layer).__module__
     if package.startswith("tf_rnn_ops."):
@@ -66,7 +66,7 @@ def with_package(layer, text):
 
 
 class _WithOwnCell(OneOp):
-    """What the layers override that make their cell."""
+    """The methods that layers with a cell of Keras's override."""
 
     def get_config(self):
         """Returns the arguments of the constructor, those included that Keras leaves out."""

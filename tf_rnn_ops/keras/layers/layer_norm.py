@@ -10,8 +10,8 @@ from tf_rnn_ops.keras.layers.own_layer import OwnLayer
 class LayerNormLSTM(OwnLayer, cell_class=LayerNormLSTMCell, cell_name="layer_norm_lstm_cell"):
     """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
 
-    What keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell computes without recurrent_dropout;
-    the formulas and the weights are those of LayerNormLSTMCell. Every mask is accepted, with its meaning
+    The results are those of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
+    recurrent_dropout; the formulas and the weights are those of LayerNormLSTMCell. Every mask is accepted, with its meaning
     in keras.layers.LSTM. Keras's implementation over the cell runs where tf_rnn_ops.keras.LSTM would use
     it, where TensorFlow sees a GPU, and with norm_epsilon=0.
 

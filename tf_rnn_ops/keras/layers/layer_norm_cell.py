@@ -15,7 +15,7 @@ from tf_rnn_ops.keras.path.params import as_tensor
 class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
 
-    What tensorflow_addons.rnn.LayerNormLSTMCell computes without recurrent_dropout:
+    The formulas of tensorflow_addons.rnn.LayerNormLSTMCell without recurrent_dropout:
 
         i, f, c, o = N_kernel(x kernel) + N_recurrent(h recurrent_kernel) + bias
         c' = N_state(s(f) * c + s(i) * tanh(c))     s is recurrent_activation
@@ -32,7 +32,7 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         units: Size of the state, H.
         norm_gamma_initializer: Initializer of the gammas.
         norm_beta_initializer: Initializer of the betas.
-        norm_epsilon: What is added to each variance, 0 or more; 0 needs Keras's implementation.
+        norm_epsilon: Added to each variance, 0 or more; with 0 Keras's implementation runs.
 
     The other arguments are those of keras.layers.LSTMCell.
 

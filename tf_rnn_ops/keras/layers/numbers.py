@@ -16,7 +16,7 @@ def integer(name, value):
 
 
 def number(name, value):
-    """The argument `name` as a float; a ValueError if it is no number."""
+    """The argument `name` as a float; a ValueError if it is not a number."""
     try:
         if isinstance(value, (str, bytes)):  # float() parses text
             raise TypeError

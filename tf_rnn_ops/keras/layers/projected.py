@@ -10,8 +10,8 @@ from tf_rnn_ops.keras.layers.projected_cell import PeepholeLSTMCell, ProjectedLS
 class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
     """An LSTM with a projection of its output, peepholes and limits, each of them optional.
 
-    What tf.compat.v1.nn.rnn_cell.LSTMCell computes, over time in one op; the formulas and the weights
-    are those of ProjectedLSTMCell. Every mask is accepted, with its meaning in keras.layers.LSTM.
+    It runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op; the formulas and the weights are
+    those of ProjectedLSTMCell. Every mask is accepted, with its meaning in keras.layers.LSTM.
     Keras's implementation over the cell runs where tf_rnn_ops.keras.LSTM would use it. It also runs with
     a projection where TensorFlow sees a GPU or with clip_gradient=False, and with cell_clip and
     clip_gradient=True where TensorFlow sees a GPU.

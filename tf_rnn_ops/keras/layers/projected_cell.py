@@ -32,7 +32,7 @@ def _weight(name):
 class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with a projection of its output (Sak et al., 2014) and peepholes.
 
-    What tf.compat.v1.nn.rnn_cell.LSTMCell computes. Every part may be left out:
+    The formulas of tf.compat.v1.nn.rnn_cell.LSTMCell, of which every part may be left out:
 
         i = s(x W_i + h R_i + p_i * c + b_i)        s is recurrent_activation
         f = s(x W_f + h R_f + p_f * c + b_f)
@@ -148,7 +148,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         return h, [h, c]
 
     def _sums(self, inputs, h, training):
-        """What the gates see of the input and of the output before."""
+        """The products of the gates with the input and the output before, with their biases."""
         ops = keras.ops
         xs, hs = dropped(self, inputs, h, training)
         kernels, recurrent_kernels = (

@@ -26,31 +26,22 @@ class CudnnStack(StackOptions):
             name="params",
             shape=(self.layout.size,),
             initializer=lambda shape, dtype: self._initial_params(dtype),
-            regularizer=stack_weights.regularizer(
-                self.layout,
-                self.kernel_regularizer,
-                self.recurrent_regularizer,
-                self.bias_regularizer if self.use_bias else None,
-            ),
-            constraint=stack_weights.constraint(
-                self.layout,
-                self.kernel_constraint,
-                self.recurrent_constraint,
-                self.bias_constraint if self.use_bias else None,
-            ),
+            regularizer=stack_weights.regularizer(self.layout, *self._of_weights("regularizer")),
+            constraint=stack_weights.constraint(self.layout, *self._of_weights("constraint")),
         )
         if self.stateful:
             self._create_states(input_shape[self._batch_axis])
 
     def _initial_params(self, dtype):
-        return stack_weights.initial(
-            self.layout,
-            dtype,
-            self.kernel_initializer,
-            self.recurrent_initializer,
-            self.bias_initializer if self.use_bias else None,
-            self.unit_forget_bias,
+        of_weights = self._of_weights("initializer")
+        return stack_weights.initial(self.layout, dtype, *of_weights, self.unit_forget_bias)
+
+    def _of_weights(self, what):
+        """The initializers, regularizers or constraints of kernels, recurrent kernels and biases."""
+        kernel, recurrent, bias = (
+            getattr(self, f"{name}_{what}") for name in ("kernel", "recurrent", "bias")
         )
+        return kernel, recurrent, bias if self.use_bias else None
 
     def _create_states(self, batch):
         if self.states is not None:
@@ -147,7 +138,7 @@ class CudnnStack(StackOptions):
         Raises:
             ValueError: initial_state has the wrong number of tensors or a wrong shape;
                 sequence_lengths have a wrong type or shape; the batch is not that of stateful=True.
-            tf.errors.InvalidArgumentError: sequences are no numbers, a length is not in [0, T], or the
+            tf.errors.InvalidArgumentError: sequences are not numbers, a length is not in [0, T], or the
                 mask has another shape or is not True first and then False. A fraction, and under XLA a
                 row of such a mask, is reported as a length of -1.
         """

@@ -171,7 +171,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
         """Creates a layer with the weights of another framework.
 
         Args:
-            converted: What tf_rnn_ops.params.from_keras, from_torch and their siblings return: a
+            converted: The result of tf_rnn_ops.params.from_keras, from_torch and the like: a
                 layout and a buffer.
             batch_size: Size of the batch, which a layer with stateful=True needs.
             **options: More arguments of the layer, such as return_sequences.
@@ -206,7 +206,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
 
 
 def _description(layout):
-    """What a buffer is of, in words."""
+    """The network of a buffer, in words."""
     names = ("rnn_mode", "num_layers", "num_units", "input_size")
     names += ("input_mode", "direction", "num_proj")
     return ", ".join(f"{name}={getattr(layout, name)!r}" for name in names)

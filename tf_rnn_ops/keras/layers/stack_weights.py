@@ -17,7 +17,7 @@ class _Piece(NamedTuple):
         blocks: The gates' Blocks.
         start: Where it begins in the buffer.
         end: Where the next one begins.
-        shape: Of the matrix in the buffer, which is the transpose of Keras's; of a bias (G*H,).
+        shape: The shape in the buffer: of a matrix, the transpose of Keras's; of a bias, (G*H,).
     """
 
     source: str
@@ -52,7 +52,7 @@ def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
 
     Args:
         layout: A Layout.
-        dtype: Of the buffer.
+        dtype: The type of the buffer.
         kernel: Initializer of the input matrices and projections.
         recurrent: Initializer of the recurrent matrices.
         bias: Initializer of the input biases; None for 0. The recurrent biases are 0.
@@ -92,8 +92,8 @@ def regularizer(layout, kernel, recurrent, bias):
     Args:
         layout: A Layout.
         kernel: Regularizer of the input matrices and projections, or None; as the other two.
-        recurrent: Of the recurrent matrices.
-        bias: Of the biases: of both of a GRU, otherwise of their sum, which is Keras's bias.
+        recurrent: Regularizer of the recurrent matrices.
+        bias: Regularizer of the biases: of both of a GRU, otherwise of their sum, which is Keras's bias.
 
     Returns:
         A function of the buffer, or None.
@@ -123,8 +123,8 @@ def constraint(layout, kernel, recurrent, bias):
     Args:
         layout: A Layout.
         kernel: Constraint of the input matrices and projections, or None; as the other two.
-        recurrent: Of the recurrent matrices.
-        bias: Of each bias vector; a layer and direction has two.
+        recurrent: Constraint of the recurrent matrices.
+        bias: Constraint of each bias vector; a layer and direction has two.
 
     Returns:
         A function from buffer to buffer, or None.

@@ -1,4 +1,4 @@
-"""What the ops get from a cell, and why a cell cannot have them.
+"""The arguments of ops that come from a cell, and the reasons why no op can run a cell.
 
 A cell of this package says both itself:
 

@@ -19,7 +19,7 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
     """Does what keras.layers.RNN.inner_loop does, in one op if that can be.
 
     Args:
-        layer: An LSTM, GRU, SimpleRNN or RNN, stock or ours, that is built.
+        layer: An LSTM, GRU, SimpleRNN or RNN, of Keras or of this package, that is built.
         loop: Keras's own inner_loop of that layer, called where the op cannot be used.
         sequences: [B, T, I].
         initial_state: A tensor or a list of tensors [B, H]; of StackedRNNCells a list of these.
@@ -150,20 +150,18 @@ def _layer(cell, sequences, states, steps, masks, is_training):
     return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
 
 
-_PACK = {"lstm": params.lstm, "gru": params.gru}
-
-
 def _cudnn(cell, sequences, states, steps, masks, is_training):
     """The same with CudnnRNNV3, which GPUs have as well; it takes no masks."""
     assert not masks, "call_reason sends dropout of gates to the loop"
     rnn_mode = cells.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
+    pack = params.gru if rnn_mode == "gru" else params.one_bias
     shape = tf.shape(sequences)
     result = raw_ops.CudnnRNNV3(
         input=sequences,
         input_h=states[0][:, None, :],
         input_c=states[1][:, None, :] if has_c else tf.zeros([], sequences.dtype),
-        params=_PACK.get(rnn_mode, params.simple)(*cells.weights(cell)),
+        params=pack(*cells.weights(cell)),
         sequence_lengths=tf.fill([shape[0]], shape[1]) if steps is None else steps.lengths,
         rnn_mode=rnn_mode,
         is_training=is_training,

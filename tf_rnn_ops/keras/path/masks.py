@@ -1,7 +1,7 @@
 """Any mask on ops that know only lengths.
 
 A masked step carries the state over, so a row with holes gives the same states as the row of its
-valid steps alone. `MaskedSteps` moves the valid steps of each row to the front, where the op takes
+valid steps only. `MaskedSteps` moves the valid steps of each row to the front, where the op takes
 them with a length, and spreads the outputs out again.
 """
 

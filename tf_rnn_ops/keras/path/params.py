@@ -17,16 +17,6 @@ def as_tensor(weight, dtype):
     return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
-def lstm(kernel, recurrent_kernel, bias):
-    """Packs an LSTM's weights; Keras's order of gates i, f, c, o is the op's."""
-    return _one_bias(kernel, recurrent_kernel, bias)
-
-
-def simple(kernel, recurrent_kernel, bias):
-    """Packs a SimpleRNN's weights."""
-    return _one_bias(kernel, recurrent_kernel, bias)
-
-
 def gru(kernel, recurrent_kernel, bias):
     """Packs the weights of a GRU with reset_after; Keras has the gates z, r, h and the op r, z, h.
 
@@ -50,7 +40,8 @@ def gru(kernel, recurrent_kernel, bias):
     return tf.concat(pieces, axis=0)
 
 
-def _one_bias(kernel, recurrent_kernel, bias):
+def one_bias(kernel, recurrent_kernel, bias):
+    """Packs the weights of an LSTM, whose order of gates i, f, c, o is that of the op, or a SimpleRNN."""
     zeros = tf.zeros([recurrent_kernel.shape[1]], kernel.dtype)
     return tf.concat(
         [

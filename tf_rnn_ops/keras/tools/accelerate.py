@@ -15,7 +15,7 @@ _replaced: dict = {}
 
 
 class Acceleration:
-    """What accelerate() returns; it ends with restore(), or with the block as a context manager.
+    """The result of accelerate(); it ends with restore(), or with the block as a context manager.
 
     Example:
         >>> import tf_rnn_ops.keras
@@ -118,7 +118,7 @@ def _unpatch_if_unused():
         return
     for (cls, name), (original, ours) in _replaced.items():
         if cls.__dict__.get(name) is not ours:
-            continue  # Another patch wraps ours, which has no effect when inactive.
+            continue  # Another patch wraps this one, which has no effect when inactive.
         if original is None:
             delattr(cls, name)
         else:

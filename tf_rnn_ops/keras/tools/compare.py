@@ -22,13 +22,13 @@ from tf_rnn_ops.params.keras_internals import flatten_layers
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ModelComparison(Shown):
-    """What compare() found; str() is a table of it.
+    """The result of compare(); str() is a table of it.
 
     Attributes:
         timings: A list of Timing.
         difference: Largest absolute difference of the outputs in inference.
         largest: Largest absolute output, to judge it by.
-        layers: What explain() says of the converted model.
+        layers: The result of explain() for the converted model.
         where: The processor, the threads and the sizes of the batch.
         printed: Whether compare() has printed the table.
 
@@ -151,7 +151,7 @@ def compare(
 
 
 def _copies(model, x):
-    """The model on Keras's layers and on ours, with the same weights."""
+    """The model on Keras's layers and on those of this package, with the same weights."""
     if all(layer.built for layer in flatten_layers(model)):
         return _on_keras(model), convert(model)
     # Without weights to copy, each copy would draw weights of its own at its first call.

@@ -1,4 +1,4 @@
-"""The picture of compare: a bar for each time, and the ratio beside each pair."""
+"""The picture of compare: a bar for each time, and the ratio next to each pair."""
 
 import textwrap
 

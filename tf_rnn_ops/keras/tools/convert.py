@@ -43,8 +43,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
     With to='stack' each chain of LSTM, GRU or SimpleRNN layers, or Bidirectional ones around them, of a
     functional or sequential model becomes one stack under the name of the first layer. The layers of a
-    chain have the same units and other arguments, and nothing but one Dropout between each two. What is
-    in no chain is converted as with to='tf_rnn_ops'. A stack raises an error for masks other than
+    chain have the same units and other arguments, and nothing but one Dropout between each two. Layers
+    in no chain are converted as with to='tf_rnn_ops'. A stack raises an error for masks other than
     padding on the right, which the layers accept.
 
     For 'keras' and 'stack' the model is taken to be called without the argument `mask`: masks are those

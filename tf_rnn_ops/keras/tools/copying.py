@@ -136,7 +136,7 @@ class _Copier:
         return keras.Model(inputs[0], x, name=model.name, trainable=model.trainable)
 
     def model_of(self, stack):
-        """The model in the place of a stack that is no layer of a model."""
+        """The model in the place of a stack that is not a layer of a model."""
         if not stack.stack.built:
             if not stack.is_chain:
                 raise ValueError(
@@ -175,7 +175,7 @@ class _Copier:
     def _switch_classes(self, layer):
         """Changes the class of recurrent layers in place, however they are nested in `layer`.
 
-        Ours hold nothing that Keras's do not, so that their instances differ in the class only. Thus a
+        Layers of both packages have the same attributes, so that instances differ in the class only. Thus a
         container keeps all its references, which no rewriting of configs could promise.
         """
         for inner in flatten_layers(layer):

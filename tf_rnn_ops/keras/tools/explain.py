@@ -136,7 +136,7 @@ def _notes(layers, rows):
 
 
 def _weight_holders(layer):
-    """What has the weights of a layer: the cells, or a stack itself."""
+    """The holders of the weights of a layer: its cells, or a stack itself."""
     return [layer] if _is_stack(layer) else eligibility.cells_of(layer)
 
 

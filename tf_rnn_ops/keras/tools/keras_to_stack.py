@@ -5,9 +5,9 @@ import collections
 import keras
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, SimpleRNN
-from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh
 from tf_rnn_ops.keras.path.activations import name_of as activation_name
 from tf_rnn_ops.keras.tools import jit_flag
+from tf_rnn_ops.keras.tools.counterparts import STACKS
 from tf_rnn_ops.params import from_keras
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
@@ -16,12 +16,7 @@ _KINDS = {
     **dict.fromkeys((keras.layers.GRU, GRU), "gru"),
     **dict.fromkeys((keras.layers.SimpleRNN, SimpleRNN), "rnn"),
 }
-_CLASSES = {
-    "lstm": CudnnLSTM,
-    "gru": CudnnGRU,
-    "rnn_tanh": CudnnRNNTanh,
-    "rnn_relu": CudnnRNNRelu,
-}
+_CLASSES = {cls.rnn_mode: cls for cls in STACKS}
 # Arguments that are the same for all layers of a chain, and those of the stack.
 _COMMON = (
     *("units", "use_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
@@ -195,7 +190,7 @@ def _common(layer):
 
 
 def _comparable(value):
-    """What is equal for objects that compute the same; without a get_config, the object itself."""
+    """A value that is equal for objects that compute the same; without a get_config, the object."""
     try:
         return (type(value), value.get_config()) if hasattr(value, "get_config") else value
     except NotImplementedError:

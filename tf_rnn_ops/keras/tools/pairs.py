@@ -14,7 +14,7 @@ from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
 
 class Pairs(NamedTuple):
-    """What belongs together.
+    """The layers and variables of a model, each with its copy.
 
     Attributes:
         layers: Pairs (layer, copy), the model first, each layer before the layers inside of it.

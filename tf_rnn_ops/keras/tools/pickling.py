@@ -1,7 +1,7 @@
 """Pickles that import this package when they are loaded, if what they hold needs it.
 
 Keras pickles a model as the bytes of a file, and loads it with the classes that are registered by then. It
-finds its own without an import, but not ours. So the pickle of an object whose file names this package
+finds its own without an import, but not those of this package. So the pickle of an object whose file names this package
 begins with a function of this module, for which pickle imports the package.
 """
 

@@ -4,7 +4,7 @@ import html
 
 
 class Shown:
-    """What explain() and compare() return.
+    """The base of the results of explain() and compare().
 
     Its table is str() of it. A shell or a notebook that evaluates it shows the table too, unless the
     function has printed it already: then one line.

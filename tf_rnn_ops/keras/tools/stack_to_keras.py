@@ -88,7 +88,7 @@ class KerasStack:
             **kwargs: As the stack's.
 
         Returns:
-            What the stack returns.
+            The results of the stack.
 
         Raises:
             ValueError: The call has a dropout_seed, which Keras's layers do not take, or the layers need a
@@ -244,7 +244,7 @@ class KerasStack:
         """Values for `new` from values for `old`.
 
         Args:
-            values: What is in the layout of the old weights, one value for each.
+            values: One value for each of the old weights, in their layout.
             summed: Whether Keras's one bias is the sum of the two of a stack, as for weights. If not,
                 all three are the same, as the slots of an optimizer for them are.
 

@@ -18,7 +18,7 @@ class Timing(NamedTuple):
         what: 'inference' or 'training step'.
         keras_ms: Median time of a call on Keras's layers, in milliseconds.
         ours_ms: The same on the layers of this package.
-        low: Lower quartile of the ratios of a call on Keras's layers to the call next to it on ours.
+        low: Lower quartile of the ratios of a call on Keras's layers to the next one on this package's.
         high: Upper quartile of these ratios.
 
     Example:
@@ -44,7 +44,7 @@ def take_turns(what, models, step, repeats, done):
 
     Args:
         what: For Timing.
-        models: The model on Keras's layers, and the one on ours.
+        models: The model on Keras's layers, and the one on those of this package.
         step: Called with a model.
         repeats: How often with each.
         done: Called after each turn with the number of turns so far.
