@@ -202,9 +202,10 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
                 "cell_clip": self.cell_clip,
                 "proj_clip": self.proj_clip,
             }
-        vectors = [tf.zeros([self.units], self.compute_dtype)] * 3
         if self.use_peepholes:
             vectors = [as_tensor(one, self.compute_dtype) for one in self._vectors()]
+        else:
+            vectors = [tf.zeros([self.units], self.compute_dtype)] * 3
         return {
             **dict(zip(("wci", "wcf", "wco"), vectors)),
             "cell_clip": self.cell_clip,
