@@ -35,6 +35,12 @@ def _skip(app, what, name, obj, skip, options):
     return True if module and not module.startswith("tf_rnn_ops") else None
 
 
+def _one_line(app, what, name, obj, options, lines):
+    """Joins the names of several arguments that share a description, which napoleon wants."""
+    text = re.sub(r"(?m)^( +[\w, ]+,)\n +([\w, ]+: )", r"\1 \2", "\n".join(lines))
+    lines[:] = text.split("\n")
+
+
 def _plain_underscores(app, what, name, obj, options, lines):
     """Names that end in an underscore, such as from_*, are no links."""
     lines[:] = [re.sub(r"\b(\w+)_(?=[^\w\s:])", r"\1\\_", line) for line in lines]
@@ -42,6 +48,7 @@ def _plain_underscores(app, what, name, obj, options, lines):
 
 def setup(app):
     """Registers the functions above."""
-    app.connect("autodoc-process-docstring", _plain_underscores)
+    app.connect("autodoc-process-docstring", _one_line, priority=400)
+    app.connect("autodoc-process-docstring", _plain_underscores, priority=600)
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-skip-member", _skip)
