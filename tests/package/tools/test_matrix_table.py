@@ -46,4 +46,4 @@ def test_the_page_has_a_place_for_it():
 
 
 def test_the_tests_exist():
-    assert [name for name in tool.TESTS if not (ROOT / "tests" / name).is_file()] == []
+    assert [name for name in tool.TESTS if not (ROOT / "tests" / name).exists()] == []
