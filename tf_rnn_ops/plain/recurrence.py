@@ -104,8 +104,10 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
         sequences = recurrence.loop(inputs, states, weights)
     else:
         sequences = recurrence.run(inputs, states, weights, hidden)
-    # The initial states are the final ones where there is no step.
-    final = [tf.concat([s[None], seq], 0)[-1] for s, seq in zip(states, sequences)]
+    if inputs[0].shape[0]:
+        final = [sequence[-1] for sequence in sequences]
+    else:  # where there is no step, the initial states are the final ones
+        final = [tf.concat([s[None], seq], 0)[-1] for s, seq in zip(states, sequences)]
     if lengths is not None:
         sequences = [clear_padding(sequence, lengths) for sequence in sequences]
     return sequences, final
@@ -293,6 +295,9 @@ def _loop(one, sequences, carried, reverse=False):
         The results of all steps, one below the other.
     """
     steps, batch = size_of(sequences[0], 0), size_of(sequences[0], 1)
+    if sequences[0].shape[0] == 1:
+        results, _ = one([tf.squeeze(s, [0]) for s in sequences], carried)
+        return [tf.expand_dims(result, 0) for result in results]
     shapes = [tf.stack([batch, size_of(c, 1)]) for c in carried]
     read = [
         tf.raw_ops.TensorListFromTensor(tensor=s, element_shape=tf.shape(s)[1:]) for s in sequences

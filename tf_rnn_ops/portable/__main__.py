@@ -118,11 +118,11 @@ def _load(path):
 
 
 def _rewrite_file(portable, options, how, inputs):
-    from tf_rnn_ops.portable import _target
+    from tf_rnn_ops import _whole
 
     graph_def = _read(options.source)
     result, report = portable.rewrite_graph_def(graph_def, **how)
-    with _target.whole(options.target) as unfinished:
+    with _whole.whole(options.target) as unfinished:
         if options.outputs and not options.no_check:
             report.compared = portable.check_graph_def(
                 graph_def, result, inputs or {}, options.outputs

@@ -66,13 +66,12 @@ class StandIns:
             result = plain.layer_rnn(
                 **layer.attrs(),
                 **inputs,
-                sequence_lengths=_lengths_of_rows(x, lengths, time_major),
+                sequence_lengths=lengths_of_rows(x, lengths, time_major),
                 time_major=time_major,
             )
             return [*result, _reserve_space(dtype, is_training)][:num_outputs]
 
-        of_layer = sizes.layer_shapes(layer, time_major) | {name: [0] for name in layer.absent}
-        specs = _specs("LayerRNN", of_layer, dtype, shapes)
+        specs = _specs("LayerRNN", _layer_shapes(layer, time_major), dtype, shapes)
         key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
 
@@ -88,6 +87,22 @@ class StandIns:
         specs = _specs("BlockLSTMV2", sizes.block_shapes(*units_and_size), dtype, shapes)
         key = ("block", dtype, *specs, use_peephole, cell_clip)
         return self._make(key, "block_lstm", forward, specs)
+
+    def instead(self, facts, choice, num_outputs):
+        """For a forward node, what an exporter chose; see _choice."""
+
+        def forward(*tensors):
+            reserves = [_reserve_space(facts.dtype, False), tf.zeros([], tf.int8)]
+            return [*choice.function(*tensors), *reserves][:num_outputs]
+
+        network, time_major = facts.network, facts.time_major
+        if isinstance(network, sizes.Layer):
+            op, shapes = "LayerRNN", _layer_shapes(network, time_major)
+        else:
+            op, shapes = "CudnnRNNV3", sizes.stack_shapes(network, time_major)
+        key = ("instead", facts.place, facts.name)
+        specs = _specs(op, shapes, facts.dtype, facts.shapes)
+        return self._make(key, f"{network.rnn_mode}_instead", forward, specs)
 
     def own_forward(self, dtype, attrs, num_outputs):
         """For CudnnRNN and CudnnRNNV2, in our CudnnRNNV3."""
@@ -146,6 +161,11 @@ class StandIns:
         return {main: base, **{name: f"{base}_part_{k}" for k, name in enumerate(old)}}
 
 
+def _layer_shapes(layer, time_major):
+    """The shapes of the inputs of a LayerRNN node, whose absent inputs are empty."""
+    return sizes.layer_shapes(layer, time_major) | {name: [0] for name in layer.absent}
+
+
 def _trace(function, specs):
     """The GraphDef of a call of the function."""
     graph = tf.Graph()
@@ -178,7 +198,7 @@ def _specs(op, shapes, dtype, known):
     return found
 
 
-def _lengths_of_rows(x, lengths, time_major):
+def lengths_of_rows(x, lengths, time_major):
     """The lengths of all rows, or None: an empty vector means that every row has all steps."""
     if lengths.shape[0] == 0:
         return None

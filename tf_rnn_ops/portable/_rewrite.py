@@ -7,6 +7,8 @@ import tensorflow as tf
 from tf_rnn_ops._op_table import OPS, PREFIX, RESERVES
 from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_ours, _to_plain
+from tf_rnn_ops.portable._choice import KEEP, Choice
+from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report
 
 TARGETS = {
@@ -22,17 +24,21 @@ class Place(NamedTuple):
         host: The function, or None for the graph itself.
         nodes: Its nodes.
         shapes: The Shapes of its tensors.
+        reads: Its Reads.
         stand_ins: The StandIns of the whole graph.
         read_by_gradients: Names of the nodes whose reserve space a gradient op reads.
         inference: Whether every node is taken as one of inference.
+        choose: Says what a forward node becomes.
     """
 
     host: Any
     nodes: Any
     shapes: _sizes.Shapes
+    reads: Reads
     stand_ins: _functions.StandIns
     read_by_gradients: set[str]
     inference: bool
+    choose: Choice
 
     @property
     def name(self) -> str:
@@ -67,6 +73,31 @@ def rewrite_graph_def(
         >>> print(report)
         nodes changed: 0, kept: 0
     """
+    return rewrite(graph_def, to, inference, clear_devices)
+
+
+def rewrite(
+    graph_def: Any,
+    to: str = "tensorflow",
+    inference: bool = False,
+    clear_devices: bool = False,
+    choose: Choice = lambda facts: "",
+) -> tuple[Any, Report]:
+    """rewrite_graph_def() for exporters, with to='tensorflow'.
+
+    Args:
+        graph_def: As there.
+        to: As there.
+        inference: As there.
+        clear_devices: As there.
+        choose: Says what becomes of each forward node that could become ordinary ops.
+
+    Returns:
+        As there.
+
+    Raises:
+        ValueError: As there.
+    """
     if to not in TARGETS:
         raise ValueError(f"to must be 'tensorflow' or 'tf_rnn_ops', but it is {to!r}.")
     concerns, replace = TARGETS[to]
@@ -81,7 +112,8 @@ def rewrite_graph_def(
         nodes = result.node if host is None else host.node_def
         trained = set() if inference else _read_by_gradients(nodes)
         shapes = _sizes.Shapes(graph_def, original)
-        places.append(Place(host, nodes, shapes, stand_ins, trained, inference))
+        reads = Reads(graph_def.node if original is None else original.node_def, original)
+        places.append(Place(host, nodes, shapes, reads, stand_ins, trained, inference, choose))
     for place in places:
         for node in place.nodes:
             if clear_devices:
@@ -103,7 +135,8 @@ def _rewrite(node, place, replace, report):
     except (_nodes.CannotRewrite, UnknownSize) as reason:
         report.kept.append(Kept(place.name, node.name, op, str(reason)))
     else:
-        report.changed.append(Change(place.name, node.name, op, became))
+        if became != KEEP:
+            report.changed.append(Change(place.name, node.name, op, became))
 
 
 def _read_by_gradients(nodes):
@@ -122,7 +155,7 @@ def _read_by_gradients(nodes):
 
 def _drop_packing(places, report):
     """Removes the nodes that pack weights for what has become ordinary ops."""
-    needed = any(kept.op in _to_plain.PACKED for kept in report.kept)
+    needed = any(node.op in _to_plain.PACKED for place in places for node in place.nodes)
     for place in places:
         nodes = place.nodes
         used = {ref.removeprefix("^").split(":")[0] for node in nodes for ref in node.input}
@@ -134,7 +167,10 @@ def _drop_packing(places, report):
                 became = "nothing, since nobody reads it"
                 nodes.remove(node)
             elif needed:
-                report.kept.append(Kept(place.name, name, op, "an op that was kept may read it"))
+                if report.kept:  # otherwise an exporter keeps the op on purpose
+                    report.kept.append(
+                        Kept(place.name, name, op, "an op that was kept may read it")
+                    )
                 continue
             else:
                 became = "no weights, which nobody needs"

@@ -1,15 +1,17 @@
 """Rewrites a SavedModel: a new folder with a new graph and the files of the old one."""
 
+import contextlib
 import os
 import pathlib
 import shutil
-from typing import Any, Mapping
+from typing import Any, Callable, Iterator, Mapping
 
 from google.protobuf import message
 from tensorflow.core.protobuf import saved_model_pb2
 
+from tf_rnn_ops import _whole
 from tf_rnn_ops.native.tf_internals import registries
-from tf_rnn_ops.portable import _check, _rewrite, _target
+from tf_rnn_ops.portable import _check, _rewrite
 from tf_rnn_ops.portable._report import Report
 
 _GRAPH_FILE = "saved_model.pb"
@@ -49,30 +51,59 @@ def rewrite_saved_model(
         ValueError: `source` holds no model that can be read, `target` is inside it, `to` is not one of
             the two, or `inputs` does not fit. No error leaves a target.
     """
-    source, target = pathlib.Path(source), pathlib.Path(target)
-    if not (source / _GRAPH_FILE).is_file():
-        raise FileNotFoundError(f"{source} has no {_GRAPH_FILE}: it is not a SavedModel.")
-    if source.resolve() in target.resolve().parents:
-        raise ValueError(f"target must be outside of source, {source}, but it is {target}.")
-    model = _read(source / _GRAPH_FILE)
-    report = Report()
-    for meta_graph in model.meta_graphs:
-        graph_def, part = _rewrite.rewrite_graph_def(
-            meta_graph.graph_def, to, inference, clear_devices
-        )
-        meta_graph.graph_def.CopyFrom(graph_def)
-        _list_ops(meta_graph)
-        report.changed += part.changed
-        report.kept += part.kept
-    with _target.whole(target) as unchecked:
-        shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
-        (unchecked / _GRAPH_FILE).write_bytes(model.SerializeToString())
+
+    def rewrite(graph_def):
+        return _rewrite.rewrite_graph_def(graph_def, to, inference, clear_devices)
+
+    with rewritten(source, target, rewrite) as (unchecked, report):
         if check:
             report.compared = _check.check_saved_model(source, unchecked, inputs)
     return report
 
 
-def _read(path):
+@contextlib.contextmanager
+def rewritten(
+    source: str | os.PathLike,
+    target: str | os.PathLike,
+    rewrite: Callable[[Any], tuple[Any, Report]],
+) -> Iterator[tuple[pathlib.Path, Report]]:
+    """Writes a SavedModel with other graphs.
+
+    Args:
+        source: As for rewrite_saved_model, as is `target`.
+        target: It has the model if nothing fails until the context ends.
+        rewrite: Makes a GraphDef and a Report of one.
+
+    Yields:
+        The folder that becomes `target`, and a Report of all graphs.
+
+    Raises:
+        FileNotFoundError: As rewrite_saved_model, as the next two.
+        FileExistsError: `target` exists.
+        ValueError: `source` holds no model that can be read, or `target` is inside it.
+    """
+    source, target = pathlib.Path(source), pathlib.Path(target)
+    if not (source / _GRAPH_FILE).is_file():
+        raise FileNotFoundError(f"{source} has no {_GRAPH_FILE}: it is not a SavedModel.")
+    if source.resolve() in target.resolve().parents:
+        raise ValueError(f"target must be outside of source, {source}, but it is {target}.")
+    model = read(source)
+    report = Report()
+    for meta_graph in model.meta_graphs:
+        graph_def, part = rewrite(meta_graph.graph_def)
+        meta_graph.graph_def.CopyFrom(graph_def)
+        _list_ops(meta_graph)
+        report.changed += part.changed
+        report.kept += part.kept
+    with _whole.whole(target) as unchecked:
+        shutil.copytree(source, unchecked, ignore=shutil.ignore_patterns(_FINGERPRINT))
+        write(unchecked, model)
+        yield unchecked, report
+
+
+def read(folder):
+    """The SavedModel message in a folder; ValueError if it has none."""
+    path = folder / _GRAPH_FILE
     try:
         model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     except message.DecodeError as error:
@@ -80,6 +111,11 @@ def _read(path):
     if not any(meta_graph.graph_def.node for meta_graph in model.meta_graphs):
         raise ValueError(f"{path} must hold the graph of a SavedModel, but it has no nodes.")
     return model
+
+
+def write(folder, model):
+    """Puts a SavedModel message into a folder."""
+    (folder / _GRAPH_FILE).write_bytes(model.SerializeToString())
 
 
 def _list_ops(meta_graph):

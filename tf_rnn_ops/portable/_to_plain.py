@@ -2,6 +2,7 @@
 
 from tf_rnn_ops._op_table import OPS, PREFIX, signature
 from tf_rnn_ops.portable import _nodes, _sizes
+from tf_rnn_ops.portable._choice import KEEP, Facts, Instead
 
 PACKED = (f"{PREFIX}CudnnRNNV3Packed", f"{PREFIX}LayerRNNPacked")
 """Ops whose last input is packed weights."""
@@ -19,21 +20,23 @@ def _stack(node, place, call):
             "draw differently; take it for inference if that is what it is used for"
         )
     layout = _sizes.layout_of(node, place.shapes, call["time_major"])
-    return place.stand_ins.plain_forward(layout, **call)
+    return layout, lambda: place.stand_ins.plain_forward(layout, **call)
 
 
 def _layer(node, place, call):
     # Also in training: its masks are tensors, and what draws them stays as it is.
-    return place.stand_ins.plain_layer(_sizes.layer_of(node, place.shapes), **call)
+    layer = _sizes.layer_of(node, place.shapes)
+    return layer, lambda: place.stand_ins.plain_layer(layer, **call)
 
 
 def _block(node, place, call):
     units_and_size = _sizes.block_of(node, place.shapes)
     attrs = _nodes.attributes(node, signature("BlockLSTMV2").attrs)
-    return place.stand_ins.plain_block(units_and_size, call["dtype"], call["shapes"], **attrs)
+    dtype, shapes = call["dtype"], call["shapes"]
+    return None, lambda: place.stand_ins.plain_block(units_and_size, dtype, shapes, **attrs)
 
 
-# By op what makes its StandIn.
+# By op what gives the network of a node, as Facts have it, and a function that makes its StandIn.
 _HOW = {
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _stack),
     **dict.fromkeys(("StatelessCudnnRNNV3", "CudnnRNNV3Packed"), _stack),
@@ -53,7 +56,7 @@ def to_plain(node, place):
     """Replaces a node of the _rewrite.Place by ordinary ops.
 
     Returns:
-        What it became, in words.
+        What it became, in words; KEEP if the choice of an exporter keeps it.
 
     Raises:
         CannotRewrite: It must stay.
@@ -79,9 +82,27 @@ def to_plain(node, place):
         "is_training": node.op not in PACKED and _nodes.attribute(node, "is_training", True),
         "num_outputs": len(op.outputs),
     }
-    _nodes.replace_by_call(node, how(node, place, call), op.outputs, place.host)
+    network, make = how(node, place, call)
+    facts = Facts(
+        place=place.name,
+        name=node.name,
+        op=node.op.removeprefix(PREFIX),
+        network=network,
+        dtype=call["dtype"],
+        shapes=call["shapes"],
+        time_major=call["time_major"],
+        read=place.reads.outputs(node, op.outputs),
+    )
+    choice = place.choose(facts)
+    if choice == KEEP:
+        return KEEP
+    if isinstance(choice, Instead):
+        stand_in, became = place.stand_ins.instead(facts, choice, len(op.outputs)), choice.became
+    else:
+        stand_in, became = make(), "ordinary ops"
+    _nodes.replace_by_call(node, stand_in, op.outputs, place.host)
     del node.input[last : last + more]
-    return "ordinary ops"
+    return became
 
 
 def _why_not(op):

@@ -75,6 +75,11 @@ class MaskedSteps:
 
     "Step" means the order of processing: with go_backwards step 0 is the last time.
 
+    Note [Reversed rows]
+        With go_backwards the valid steps are packed in the order of time, as they are without, and each row
+        is reversed up to its length; likewise the outputs. So both layers of a Bidirectional pack alike, and
+        tf_rnn_ops.export knows the pair by this gather, whose indices are a ReverseSequence of 0, 1, 2, ...
+
     Attributes:
         lengths: Number of valid steps of each row, int32 [B].
     """
@@ -89,32 +94,38 @@ class MaskedSteps:
             zero_output_for_mask: Whether the output of a masked step is 0 rather than the previous
                 output.
         """
-        mask = as_booleans(mask, sequences)
+        self._mask = as_booleans(mask, sequences)
         self._go_backwards = go_backwards
         self._zero = zero_output_for_mask
-        self._mask = tf.reverse(mask, [1]) if go_backwards else mask  # by step
         # A number if it is static, which converters of graphs need.
-        self._time = mask.shape[1] or tf.shape(mask)[1]
+        self._time = self._mask.shape[1] or tf.shape(self._mask)[1]
         self._count = _count(self._mask)
-        self.lengths = tf.reduce_sum(tf.cast(mask, tf.int32), axis=1)
+        self.lengths = tf.reduce_sum(tf.cast(self._mask, tf.int32), axis=1)
         self._prefix = tf.reduce_all(
-            tf.equal(mask, tf.sequence_mask(self.lengths, maxlen=self._time))
+            tf.equal(self._mask, tf.sequence_mask(self.lengths, maxlen=self._time))
         )
+        if go_backwards:
+            steps = tf.expand_dims(tf.range(self._time), 0)
+            steps = tf.tile(steps, [tf.shape(self._mask)[0], 1])
+            self._reversed = tf.reverse_sequence(steps, self.lengths, seq_axis=1, batch_axis=0)
 
     def pack(self, sequences):
         """Moves the valid steps of [B, T, I] to the front; what follows them is arbitrary."""
+        packed = tf.cond(
+            self._prefix,
+            lambda: tf.identity(sequences),
+            lambda: tf.gather(sequences, self._valid_times(), batch_dims=1),
+        )
+        return self._in_other_order(packed)
 
-        def gather():
-            step = self._valid_steps()
-            time = self._time - 1 - step if self._go_backwards else step
-            return tf.gather(sequences, time, batch_dims=1)
+    def _in_other_order(self, packed):
+        """Packed sequences in the order of processing from the order of time, or back."""
+        if not self._go_backwards:
+            return packed
+        return tf.gather(packed, self._reversed, axis=1, batch_dims=1)
 
-        if self._go_backwards:
-            return gather()
-        return tf.cond(self._prefix, lambda: tf.identity(sequences), gather)
-
-    def _valid_steps(self):
-        """The valid steps of each row in order, [B, T]; what follows them is arbitrary."""
+    def _valid_times(self):
+        """The valid times of each row in order, [B, T]; what follows them is arbitrary."""
         if tracing.may_be_in_xla():
             # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first one at which the
             # count reaches n; after the last valid step the search returns T.
@@ -134,20 +145,26 @@ class MaskedSteps:
         Returns:
             [B, T, H] in the order of processing.
         """
+        packed = self._in_other_order(packed)
 
         def gather():
-            spread = tf.gather(packed, tf.maximum(self._count - 1, 0), batch_dims=1)
-            defined = self._mask if self._zero else self._count > 0
+            # The output of a masked time is that of the valid time before it, or backwards after it.
+            index = self._count - 1
+            if self._go_backwards:
+                index = tf.where(self._mask, index, self._count)
+            defined = (index >= 0) & (index < tf.expand_dims(self.lengths, 1))
+            index = tf.clip_by_value(index, 0, self._time - 1)
+            spread = tf.gather(packed, index, batch_dims=1)
+            defined = self._mask if self._zero else defined
             return tf.where(tf.expand_dims(defined, 2), spread, tf.zeros([], packed.dtype))
 
         def prefix():
-            if self._zero:
+            if self._zero or self._go_backwards:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
 
-        if self._go_backwards:
-            return gather()
-        return tf.cond(self._prefix, prefix, gather)
+        spread = tf.cond(self._prefix, prefix, gather)
+        return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):
         """The output of each row's last valid step, which is its final state; 0 without any."""
@@ -157,7 +174,7 @@ class MaskedSteps:
         """The output of the last step, as return_sequences=False gives it."""
         if self._zero:
             # WHY not [:, -1:]: in a dynamic dimension XLA reads the end of the allocated memory.
-            is_last = tf.range(self._time) == self._time - 1
+            is_last = tf.range(self._time) == (0 if self._go_backwards else self._time - 1)
             last = tf.reduce_any(self._mask & is_last, axis=1, keepdims=True)
             return tf.where(last, state, tf.zeros([], state.dtype))
         return self.last_valid(state)
