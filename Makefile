@@ -202,12 +202,13 @@ test-gpu-mock: install
 test-gpu: install
 	cd build && ../$(PY) ../tools/test_gpu.py $(GPU_ARGS)
 
-# Rewritten models in other runtimes, whose packages stay out of .venv.
+# Exported and rewritten models in other runtimes, whose packages stay out of .venv.
 EXPORTERS := build/exporters
 test-export: develop
 	$(PY) -m pip install --quiet --upgrade --no-deps --target $(EXPORTERS) tf2onnx ai-edge-litert \
 		openvino openvino-telemetry backports.strenum tqdm
-	PYTHONPATH=.:$(EXPORTERS) $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py $(PYTEST_ARGS)
+	PYTHONPATH=.:$(EXPORTERS) $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py \
+		tests/portable/export $(PYTEST_ARGS)
 
 demo: install
 	$(PY) examples/japanese_vowels/demo.py $(DEMO_ARGS)

@@ -32,12 +32,18 @@ else:
         stacklevel=2,
     )
 from tf_rnn_ops import raw_ops  # noqa: E402
+from tf_rnn_ops.export import hook as _hook  # noqa: E402
+
+_hook.install()
 
 if TYPE_CHECKING:
-    from tf_rnn_ops import compare, contrib, info, keras, params, plain, portable
+    from tf_rnn_ops import compare, contrib, export, info, keras, params, plain, portable
 
 # Imported on first use: `keras` takes seconds, `params` is rarely needed.
-_SUBMODULES = ("compare", "contrib", "info", "keras", "params", "plain", "portable", "raw_ops")
+_SUBMODULES = (
+    *("compare", "contrib", "export", "info", "keras"),
+    *("params", "plain", "portable", "raw_ops"),
+)
 
 
 def get_lib() -> str:
@@ -113,6 +119,7 @@ __all__ = [
     "cpu_isa",
     "enable_block_cell_gradients",
     "enable_stock_ops",
+    "export",
     "get_lib",
     "get_stock_lib",
     "info",

@@ -7,6 +7,7 @@ import sys
 _COMMANDS = {
     "info": "what this installation has, and why something is missing",
     "compare": "times a saved Keras model on Keras's layers and on those of tf_rnn_ops",
+    "export": "writes a saved model for another runtime, with a node for each recurrent layer",
     "portable": "rewrites a SavedModel or graph with CudnnRNN ops for machines without cuDNN",
 }
 

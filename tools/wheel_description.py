@@ -18,6 +18,12 @@ SUPPORTED = VERSIONS["TENSORFLOW"]
 REPOSITORY = None
 # The TensorFlow for building where none is installed.
 TENSORFLOW = f"tensorflow-cpu~={SUPPORTED[-1]}.0"
+# What tf_rnn_ops.export imports, by format.
+EXPORTERS = {
+    "onnx": ["tf2onnx>=1.17", "onnx", "onnxruntime"],
+    "litert": ["ai-edge-litert"],
+    "openvino": ["openvino"],
+}
 # What makes the list of what is inside, see sbom.py.
 SBOM_TOOL = "cyclonedx-python-lib>=11"
 
@@ -90,7 +96,8 @@ class Wheel(NamedTuple):
         keras = f"keras{VERSIONS['KERAS']}"
         flavours = {"cpu": "tensorflow-cpu", "gpu": "tensorflow[and-cuda]"}
         wanted = self.tensorflow_range()
-        return {extra: [f"{name}{wanted}", keras] for extra, name in flavours.items()}
+        found = {extra: [f"{name}{wanted}", keras] for extra, name in flavours.items()}
+        return found | EXPORTERS
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -8,15 +8,18 @@ from tf_rnn_ops.keras import layers  # noqa: E402
 from tf_rnn_ops.keras.layers import *  # noqa: E402, F403
 from tf_rnn_ops.keras.layers import bidirectional as _bidirectional  # noqa: E402
 from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2  # noqa: E402
+from tf_rnn_ops.keras.tools import keras_export as _keras_export  # noqa: E402
 from tf_rnn_ops.keras.tools import pickling as _pickling  # noqa: E402
 from tf_rnn_ops.keras.tools.accelerate import Acceleration, accelerate, restore  # noqa: E402
 from tf_rnn_ops.keras.tools.compare import ModelComparison, compare  # noqa: E402
 from tf_rnn_ops.keras.tools.convert import convert  # noqa: E402
 from tf_rnn_ops.keras.tools.explain import Explanation, Explanations, explain  # noqa: E402
+from tf_rnn_ops.keras.tools.export import Exported, export  # noqa: E402
 from tf_rnn_ops.keras.tools.from_onnx import from_onnx  # noqa: E402
 from tf_rnn_ops.keras.tools.timing import Timing  # noqa: E402
 
 _bidirectional.guard()
+_keras_export.guard()
 _pickling.guard()
 
 __all__ = [
@@ -24,12 +27,14 @@ __all__ = [
     "Acceleration",
     "Explanation",
     "Explanations",
+    "Exported",
     "ModelComparison",
     "Timing",
     "accelerate",
     "compare",
     "convert",
     "explain",
+    "export",
     "from_onnx",
     "hard_sigmoid_keras2",
     "layers",

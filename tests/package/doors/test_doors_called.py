@@ -358,6 +358,13 @@ def test_how_a_model_was_compiled():
     assert arguments["loss"] == "mse" and arguments["metrics"] == ["mae"]
 
 
+def test_whether_a_model_counts_as_called():
+    model = keras.Sequential([keras.layers.Dense(2)])
+    assert not models.was_called(model)
+    models.count_as_called(model)
+    assert models.was_called(model)
+
+
 @pytest.mark.parametrize("use_ema", [False, True])
 def test_what_optimizers_keep(use_ema):
     variables = [keras.Variable([1.0], name="kernel"), keras.Variable([1.0], name="bias")]

@@ -101,6 +101,7 @@ PY_RULES = {
     "_initializers": (set(), set()),
     "_op_table": (set(), set()),
     "_seeds": (set(), {"keras", "numpy", "tensorflow"}),
+    "_whole": (set(), set()),
     "_types": (set(), {"numpy", "tensorflow"}),
     "raw_ops": ({"_types", "native"}, {"numpy", "tensorflow"}),
     "autodiff": ({"_op_table", "native", "params", "plain", "raw_ops"}, {"numpy", "tensorflow"}),
@@ -123,7 +124,16 @@ PY_RULES = {
         {"keras", "numpy", "tensorflow"},
     ),
     "keras/tools": (
-        {"_difference", "keras/_internals", "keras/layers", "keras/path", "native", "params"},
+        {
+            "_difference",
+            "_whole",
+            "export",
+            "keras/_internals",
+            "keras/layers",
+            "keras/path",
+            "native",
+            "params",
+        },
         {"keras", "matplotlib", "numpy", "tensorflow"},
     ),
     "compare": ({"keras"}, {"keras", "matplotlib", "numpy"}),
@@ -132,9 +142,14 @@ PY_RULES = {
         {"google", "numpy", "tensorflow"},
     ),
     "portable": (
-        {"__init__", "_difference", "_op_table", "native", "params", "plain", "raw_ops"},
+        {"__init__", "_difference", "_op_table", "_whole", "native", "params", "plain", "raw_ops"},
         {"google", "numpy", "tensorflow"},
     ),
+    "export": (
+        {"_op_table", "native", "params", "plain", "portable", "raw_ops"},
+        {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "tensorflow", "tf2onnx"},
+    ),
+    "export/__main__": ({"_whole", "export", "keras"}, {"keras"}),
     "info": ({"__init__", "native"}, {"keras", "numpy", "tensorflow"}),
 }
 

@@ -26,12 +26,20 @@ PRIVATE = re.compile(r"_[a-z0-9]\w*")
 MODULES = re.compile(r"(tensorflow\.python|tensorflow\.__internal__|keras\.src|keras\.api)\b")
 # Methods of Python's own named tuples and frames, and attributes of nodes in graphs.
 OF_PYTHON = {"_asdict", "_replace", "_fields", "_getframe", "_repr_html_"}
-OF_GRAPHS = {"_output_shapes", "_input_shapes"}
+OF_GRAPHS = {"_output_shapes", "_input_shapes", "_lower_using_switch_merge"}
 # Strings that are no names of attributes: of libraries, and ends of names. And marks on objects of Keras.
-TEXTS = {"_tf_rnn_ops", "_tf_rnn_ops_stock", "_tf_rnn_ops_xla", "_backprop", "_grad", "_reverse"}
-MARKS = {"_jit_forbidden", "_guarded_by_tf_rnn_ops"}
-# PyTorch has no door: one file reads its private names.
-OF_TORCH = {"_orig_mod", "_forward_hooks", "_forward_pre_hooks"}
+TEXTS = {
+    "_tf_rnn_ops",
+    "_tf_rnn_ops_stock",
+    "_tf_rnn_ops_xla",
+    "_backprop",
+    "_grad",
+    "_next",
+    "_reverse",
+}
+MARKS = {"_jit_forbidden", "_guarded_by_tf_rnn_ops", "_of_tf_rnn_ops"}
+# PyTorch and tf2onnx have no door: one file each reads their private names.
+OF_OTHERS = {"_orig_mod", "_forward_hooks", "_forward_pre_hooks", "_convert_common"}
 
 
 @functools.cache
@@ -94,13 +102,13 @@ def names_of_others(tree, ours):
             of_self = isinstance(base, ast.Name) and base.id in ("self", "cls")
             of_super = isinstance(base, ast.Call) and ast.unparse(base.func) == "super"
             # A name of the file on any object, a name of the package on self.
-            if node.attr not in (ours if of_self or of_super else own) | OF_PYTHON:
+            if node.attr not in (ours if of_self or of_super else own) | OF_PYTHON | OF_OTHERS:
                 found.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # For getattr and the like, wherever the string goes.
             if (
                 PRIVATE.fullmatch(node.value)
-                and node.value not in ours | OF_GRAPHS | OF_TORCH | TEXTS | MARKS
+                and node.value not in ours | OF_GRAPHS | OF_OTHERS | TEXTS | MARKS
             ):
                 found.add(node.value)
     return found

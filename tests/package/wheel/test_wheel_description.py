@@ -1,8 +1,12 @@
 """What a wheel is, by the variables that ask for it (tools/wheel_description.py)."""
 
+import re
+
 import pytest
 import wheel_description
 from packaging.requirements import Requirement
+
+from tf_rnn_ops.export import formats
 
 
 def fits(wheel):
@@ -38,6 +42,15 @@ def test_the_range_is_that_of_the_libraries(at_hand, asked, fitting):
 def test_a_wheel_without_libraries_has_no_code_of_others():
     wheel = wheel_description.wheel("2.21.0", {"TF_RNN_OPS_PURE": "1"})
     assert (wheel.license, wheel.license_files) == ("Apache-2.0", ["LICENSE", "NOTICE"])
+
+
+def test_the_extras_of_formats_are_what_the_exporter_names():
+    extras = wheel_description.wheel(None, {}).extras()
+    for name, packages in {**formats._TO_WRITE, **formats._TO_LOAD}.items():
+        if name not in formats.FORMATS:
+            continue
+        wanted = {re.split(r"[<>=]", requirement)[0] for requirement in extras[name]}
+        assert {package.replace("_", "-") for package in packages} <= wanted
 
 
 def test_the_processor():

@@ -22,3 +22,17 @@ def strategy_of(layer):
     if not isinstance(layer, keras.Model):
         return None
     return attribute(layer, "_distribute_strategy", "A model cannot be copied in its strategy")
+
+
+def was_called(model):
+    """Whether Keras counts a model as called, which its export demands.
+
+    Needs _called. Without it the answer is True.
+    """
+    return getattr(model, "_called", True)
+
+
+def count_as_called(model):
+    """Makes Keras count a model as called. Needs _called; without it there is nothing to do."""
+    if hasattr(model, "_called"):
+        model._called = True

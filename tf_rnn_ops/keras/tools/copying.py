@@ -6,6 +6,7 @@ import inspect
 import keras
 import tensorflow as tf
 
+from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras.layers.drop_in import RNN
@@ -50,7 +51,14 @@ def copy_of(model, classes, stacks=False, chains=()):
         for one, other in reversed(found.layers):  # the models inside first
             if getattr(one, "compiled", False):
                 recompile.recompile(one, other, found.variables, copier.groups)
+        _count_as_called(model, copy)
     return copy
+
+
+def _count_as_called(model, copy):
+    """Lets Keras export a copy that nobody has called, if it knows what the copy takes."""
+    if (models.was_called(model) or can_be_rebuilt(model)) and copy.built:
+        models.count_as_called(copy)
 
 
 def stacks_that_are_replaceable(model):

@@ -1,0 +1,256 @@
+"""tf_rnn_ops.keras.export without other packages: the report, SavedModels, made-up batches, bad input."""
+
+import importlib.util
+import pathlib
+
+import export_cases
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import Node, formats, saved_model
+from tf_rnn_ops.keras.tools import export as tool
+from tf_rnn_ops.keras.tools import made_up, signatures
+
+
+@pytest.fixture(scope="module")
+def model():
+    words = keras.Input((None,), dtype="int32", name="Words.of")
+    x = keras.layers.Embedding(9, 3, mask_zero=True)(words)
+    x = keras.layers.Bidirectional(keras.layers.LSTM(4, return_sequences=True), name="both")(x)
+    x = rnn.GRU(4, activation="elu", name="loop")(x)
+    return export_cases.drawn(keras.Model(words, {"y": keras.layers.Dense(2)(x)}))
+
+
+def _quiet(model, path, *arguments, **options):
+    return rnn.export(model, path, *arguments, print_fn=None, **options)
+
+
+def test_report(model, tmp_path):
+    printed = []
+    report = rnn.export(model, tmp_path / "new" / "model", print_fn=printed.append)
+    assert printed == [str(report)] and report.printed
+    assert repr(report) == f"<{tmp_path}/new/model: recurrent layers: 3, loops: 1>"
+    assert [node.became for node in report.nodes] == ["LayerRNNPacked", "LayerRNNPacked", "loop"]
+    assert [node.name.split("/")[-2] for node in report.nodes[:2]] == ["both_1", "both_1"]
+    assert report.nodes[2].name == "loop" and "activation=elu" in report.nodes[2].reason
+    assert report.difference <= report.tolerance < 1e-3 and report.largest > 0.1
+    assert report.file_ms > 0 and report.model_ms > 0
+    files = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert report.size == sum(path.stat().st_size for path in files)
+    for part in ("activation=elu", "Largest difference", "Median time", f"{report.size:,} bytes"):
+        assert part in printed[0]
+    assert "<table>" in tool.Exported("f", "onnx", list(report.nodes), 1)._repr_html_()
+
+
+def test_the_saved_model_is_the_model(model, tmp_path):
+    _quiet(model, tmp_path / "m", verify=False)
+    words = np.array([[3, 1, 0, 0], [5, 2, 8, 1], [0, 0, 0, 0]], np.int32)
+    (got,) = saved_model.run(tmp_path / "m", {"words_of": words}).values()
+    np.testing.assert_allclose(got, model(words)["y"], atol=1e-6)
+    assert saved_model.recurrent_nodes(tmp_path / "m")[0][1] == "LayerRNNPacked"
+
+
+def test_not_verified(model, tmp_path):
+    report = _quiet(model, tmp_path / "m", verify=False)
+    assert report.difference is None and str(report).endswith("The file was not run.")
+
+
+def test_inputs_and_outputs_of_several_names(tmp_path):
+    a, b = keras.Input((None, 3), name="a"), keras.Input((4,), name="b")
+    y = keras.layers.LSTM(4, return_state=True)(a, initial_state=[b, b])
+    model = keras.Model({"a": a, "b": b}, y)
+    _quiet(model, tmp_path / "m")
+    given = {"a": np.ones((2, 5, 3), np.float32), "b": np.ones((2, 4), np.float32)}
+    report = _quiet(model, tmp_path / "given", verify=given)
+    assert report.difference <= report.tolerance
+    got = saved_model.run(tmp_path / "m", given)
+    assert sorted(got) == ["output_0", "output_1", "output_2"]
+    for k, want in enumerate(model(given)):
+        np.testing.assert_allclose(got[f"output_{k}"], want, atol=1e-6)
+
+
+class Own(keras.Model):
+    """A model that from_config cannot create."""
+
+    def __init__(self, units, layer):
+        super().__init__()
+        self.inner, self.dense = layer(units), keras.layers.Dense(2)
+
+    def call(self, x, training=None):
+        return self.dense(self.inner(x))
+
+
+def test_models_of_a_class_of_their_own(tmp_path):
+    """Such a model cannot be copied: Keras's layers run our ops while it is traced."""
+    model = Own(4, keras.layers.GRU)
+    with pytest.raises(ValueError, match="must be built"):
+        _quiet(model, tmp_path / "m")
+    model(np.ones((1, 2, 3), "float32"))
+    for name, signature in (
+        ("a", None),
+        ("b", [keras.InputSpec(shape=(None, None, 3), dtype="float32")]),
+    ):
+        report = _quiet(model, tmp_path / name, input_signature=signature)
+        assert [node.became for node in report.nodes] == ["LayerRNNPacked"]
+    assert type(model.inner) is keras.layers.GRU
+
+
+def test_states_of_the_model_stay(tmp_path):
+    x = keras.Input(batch_shape=(2, 3, 3))
+    layer = keras.layers.LSTM(4, stateful=True)
+    model = keras.Model(x, layer(x))
+    before = [np.full((2, 4), 0.3, np.float32), np.full((2, 4), -0.2, np.float32)]
+    layer.reset_state()
+    for state, value in zip(layer.states, before):
+        state.assign(value)
+    _quiet(model, tmp_path / "m")
+    for state, value in zip(layer.states, before):
+        np.testing.assert_array_equal(state, value)
+
+
+# ---- batches that are made up ----
+
+
+def test_made_up_batches():
+    words = keras.Input((None,), dtype="int32", name="words")
+    x = keras.Input((None, 2), name="x")
+    lengths = keras.Input((), dtype="int64", name="lengths")
+    mask = keras.Input((None,), dtype="bool", name="mask")
+    y = keras.layers.Embedding(3, 2, mask_zero=True)(words) + keras.layers.Masking(-1.0)(x)
+    y = rnn.CudnnLSTM(2)(y, sequence_lengths=lengths), keras.layers.LSTM(2)(x, mask=mask)
+    model = keras.Model([words, x, lengths, mask], y)
+    ((drawn, floats, steps, valid),) = made_up.batch_for(model, signatures.of(model, None))
+    right = np.arange(drawn.shape[1]) < np.sum(drawn > 0, 1, keepdims=True)
+    assert drawn.dtype == np.int32 and drawn.max() == 2
+    for rows in (drawn > 0, ~np.all(floats == -1, 2), valid):
+        np.testing.assert_array_equal(rows, right)
+    assert len(set(right.sum(1))) == len(right) and right.any(1).all()
+    assert steps.dtype == np.int64 and np.all((steps >= 1) & (steps <= drawn.shape[1]))
+
+
+def test_made_up_sizes_and_types():
+    specs = [
+        tf.TensorSpec([2, None, 3], tf.float16, "a"),
+        tf.TensorSpec([None, 4, 5, 6], tf.bfloat16, "b"),
+        tf.TensorSpec([None, 1], tf.string, "c"),
+        tf.TensorSpec([None], tf.float32, "d"),
+        tf.TensorSpec([], tf.float32, "e"),
+        tf.TensorSpec([None, 2, 3], tf.int32, "f"),
+        tf.TensorSpec([None, 2, 3], tf.bool, "g"),
+    ]
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    arrays = made_up.batch_for(model, specs)
+    for spec, array in zip(specs, arrays):
+        assert spec.shape.is_compatible_with(array.shape)
+        assert tf.as_dtype(array.dtype) == spec.dtype or spec.dtype == tf.string
+    assert np.all(arrays[3] == np.floor(arrays[3])) and arrays[3].min() == 1  # may be lengths
+
+
+# ---- bad input ----
+
+
+def _refused(model, path, what, *arguments, error=ValueError, **options):
+    with pytest.raises(error, match=what) as caught:
+        _quiet(model, path, *arguments, **options)
+    assert len(str(caught.value).splitlines()) == 1, caught.value
+    return caught
+
+
+def test_bad_input(model, tmp_path):
+    path = tmp_path / "new" / "m"
+    _refused("a model", path, "model must be a Keras 3 model", error=TypeError)
+    _refused(keras.Sequential([keras.layers.LSTM(2)]), path, "must be built")
+    _refused(model, path, r"format must be one of \['tf_saved_model'.*'pickle'", "pickle")
+    _refused(model, path, "quantize must be None", quantize="int8")
+    _refused(model, path, "input_signature must be a list", input_signature="words")
+    _refused(model, path, "specs with shape and dtype.*words", input_signature=["words"])
+    wrong = [tf.TensorSpec([None, None, 3], tf.float32)] * 2
+    _refused(model, path, "cannot be called with input_signature", input_signature=wrong)
+    _refused(model, path, "structure", verify=[np.ones((2, 3), "int32")] * 2)
+    _refused(model, path, r"shape \(None, None\).*\(2, 3, 4\)", verify=np.ones((2, 3, 4), "int32"))
+    _refused(model, path, "'loop' becomes a loop, because activation=elu", loops=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_batch_that_the_model_cannot_run(tmp_path):
+    x = keras.Input((None, 2))
+    lengths = keras.Input((), dtype="int32")
+    model = keras.Model([x, lengths], rnn.CudnnLSTM(2)(x, sequence_lengths=lengths))
+    batch = [np.ones((2, 3, 2), np.float32), np.array([9, 9])]
+    _refused(model, tmp_path / "m", "does not run on the batch.*Give one that fits", verify=batch)
+    assert not list(tmp_path.iterdir())
+
+
+def test_paths(model, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "file").write_text("as it was")
+    for name in ("there", "file"):
+        _refused(model, tmp_path / name, "exists; give a new path", error=FileExistsError)
+    _refused(model, tmp_path / "file" / "m", "cannot be written: Not a directory", error=OSError)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
+    assert (tmp_path / "file").read_text() == "as it was"
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A format whose writer is that of SavedModels with other functions."""
+
+    def make(**functions):
+        module = type(saved_model)("broken")
+        for name in ("write", "load", "run"):
+            setattr(module, name, functions.get(name, getattr(saved_model, name)))
+        monkeypatch.setattr(formats, "writer", lambda name: module)
+
+    return make
+
+
+def test_a_writer_that_fails_leaves_nothing(model, tmp_path, broken):
+    def write(source, target, **options):
+        pathlib.Path(target).mkdir(exist_ok=True)
+        (pathlib.Path(target).parent / "more.bin").write_bytes(b"half")
+        raise ValueError("It does not work.")
+
+    broken(write=write)
+    _refused(model, tmp_path / "new" / "m", "It does not work.")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_results_are_refused(model, tmp_path, broken):
+    def load(path):
+        call = saved_model.load(path)
+        return lambda inputs: {n: a + 1e-2 for n, a in call(inputs).items()}
+
+    broken(load=load)
+    _refused(model, tmp_path / "m", r"something else than the model: .*1\.\d*e-02")
+    assert not list(tmp_path.iterdir())
+    broken(load=lambda path: lambda inputs: {})
+    _refused(model, tmp_path / "m", "differ by inf")
+
+
+def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broken):
+    def write(source, target, **options):
+        saved_model.write(source, target)
+        pathlib.Path(target).with_suffix(".bin").write_bytes(b"1234")
+        return [Node("a", "LSTM", "LSTM")]
+
+    broken(write=write)
+    report = _quiet(model, tmp_path / "m.xml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.bin", "m.xml"]
+    assert report.nodes[0] == Node("a", "LSTM", "LSTM", "")
+
+
+def test_absent_packages(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    message = r"needs the package tf2onnx: pip install 'tf_rnn_ops\[onnx\]'$"
+    _refused(model, tmp_path / "m.onnx", message, "onnx", error=ImportError)
+    assert formats.why_not_run("onnx").endswith("onnxruntime: pip install 'tf_rnn_ops[onnx]'")
+    assert formats.why_not_run("tf_saved_model") == ""
+
+
+def test_a_file_that_cannot_be_run_here(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "why_not_run", lambda name: "The file was not run, because.")
+    report = _quiet(model, tmp_path / "m")
+    assert report.difference is None and report.note == "The file was not run, because."

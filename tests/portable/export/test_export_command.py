@@ -1,0 +1,62 @@
+"""`python -m tf_rnn_ops.export`."""
+
+import export_cases
+import keras
+import pytest
+
+from tf_rnn_ops.export.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A Keras model in a file, and the SavedModel of it."""
+    folder = tmp_path_factory.mktemp("models")
+    model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4, name="one")])
+    export_cases.drawn(model).save(folder / "m.keras")
+    assert main([str(folder / "m.keras"), str(folder / "saved"), "--no-verify"]) == 0
+    return folder
+
+
+def test_a_keras_model(folder, tmp_path, capsys):
+    assert main([str(folder / "m.keras"), str(tmp_path / "m")]) == 0
+    out = capsys.readouterr().out
+    assert "one" in out and "LayerRNNPacked" in out and "Largest difference" in out
+    assert (tmp_path / "m" / "saved_model.pb").exists()
+
+
+def test_a_saved_model(folder, tmp_path, capsys):
+    assert main([str(folder / "saved"), str(tmp_path / "m")]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{tmp_path}/m: tf_saved_model"
+    assert second.endswith("one_1: LayerRNNPacked -> LayerRNNPacked")
+
+
+def test_bad_input_is_one_line(folder, tmp_path, capsys):
+    saved, target = str(folder / "saved"), str(tmp_path / "m")
+    for arguments, text in (
+        (["nowhere.keras", target], "nowhere.keras cannot be read"),
+        ([str(folder / "m.keras"), saved], "exists; give a new path"),
+        ([saved, saved], "exists; give a new path"),
+        ([saved, target, "--quantize", "int8"], "quantize must be None"),
+        ([str(folder / "m.keras"), target, "--signature", "x"], "--signature is for a SavedModel"),
+        ([str(tmp_path), target], "not a SavedModel"),
+    ):
+        assert main(arguments) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert text in line, line
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_format_follows_from_the_name(folder, tmp_path, capsys, monkeypatch):
+    from tf_rnn_ops.export import formats
+
+    asked = []
+
+    def writer(name):
+        asked.append(name)
+        raise ImportError("not here")
+
+    monkeypatch.setattr(formats, "writer", writer)
+    for target, options in (("m.onnx", []), ("m", []), ("m.x", ["--format", "onnx"])):
+        assert main([str(folder / "saved"), str(tmp_path / target), *options]) == 2
+    assert asked == ["onnx", "tf_saved_model", "onnx"]

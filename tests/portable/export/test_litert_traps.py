@@ -1,0 +1,211 @@
+"""What LiteRT's fused LSTM does otherwise than a layer: states, the limit of c, masks, batches, 8 bits."""
+
+import export_formats
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras as rnn
+
+FUSED = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+BATCH, SIZE, UNITS = 2, 3, 4
+SEQUENCES = {"return_sequences": True}
+
+
+@pytest.fixture(scope="module")
+def litert():
+    return export_formats.module("litert")
+
+
+@pytest.fixture
+def export(tmp_path, litert):
+    """Writes a model of one input: (the report, a function of an array, the path)."""
+
+    def write(outputs, inputs, **options):
+        model = keras.Model(inputs, outputs)
+        rng = np.random.default_rng(4)
+        for weight in model.weights:  # those that are 0 would hide what multiplies them
+            weight.assign(rng.uniform(-0.7, 0.7, weight.shape))
+        path = str(tmp_path / "m.tflite")
+        spec = keras.InputSpec(shape=inputs.shape, dtype="float32", name="x")
+        report = rnn.export(model, path, "litert", input_signature=[spec], print_fn=None, **options)
+        call = litert.load(path)
+        return model, report, lambda x: call({"x": x}), path
+
+    return write
+
+
+def sequences(time=6, batch=BATCH):
+    return np.random.default_rng(1).standard_normal((batch, time, SIZE)).astype(np.float32)
+
+
+def test_an_interpreter_needs_no_reset(export):
+    """Any runner gets the results of a sequence that begins at 0, at each call."""
+    from ai_edge_litert import interpreter
+
+    inputs = keras.Input(batch_shape=(BATCH, 6, SIZE))
+    model, report, _, path = export(keras.layers.LSTM(UNITS, **SEQUENCES)(inputs), inputs)
+    assert [node.became for node in report.nodes] == [FUSED]
+    run = interpreter.Interpreter(model_path=path)
+    run.allocate_tensors()
+    (given,), (returned,) = run.get_input_details(), run.get_output_details()
+    for k in range(3):
+        x = sequences() * (k + 1)
+        run.set_tensor(given["index"], x)
+        run.invoke()
+        np.testing.assert_allclose(run.get_tensor(returned["index"]), model(x), atol=1e-6)
+
+
+def test_layers_of_one_input_have_states_of_their_own(export):
+    """The converter merges what is computed twice."""
+    inputs = keras.Input(batch_shape=(BATCH, None, SIZE))
+    options = [{}, {}, {"go_backwards": True}]
+    outputs = [keras.layers.LSTM(UNITS, **o, **SEQUENCES)(inputs) for o in options]
+    model, report, run, _ = export(outputs, inputs)
+    assert [node.became for node in report.nodes] == [FUSED] * 3
+    for k in range(3):
+        x = sequences(time=3 + k)
+        results = run(x)
+        for n, want in enumerate(model(x)):
+            np.testing.assert_allclose(results[f"output_{n}"], want, atol=1e-6)
+
+
+def test_infinite_and_undefined_steps_do_not_reach_the_next_call(export):
+    inputs = keras.Input(batch_shape=(BATCH, 6, SIZE))
+    model, _, run, _ = export(keras.layers.LSTM(UNITS)(inputs), inputs)
+    for bad in (np.nan, np.inf):
+        x = sequences()
+        x[0, 0] = bad
+        run(x)
+        np.testing.assert_allclose(run(sequences())["output_0"], model(sequences()), atol=1e-6)
+
+
+def test_c_is_not_limited(export):
+    inputs = keras.Input(batch_shape=(BATCH, None, SIZE))
+    layer = keras.layers.LSTM(UNITS, **SEQUENCES)
+    model, report, run, _ = export(layer(inputs), inputs, verify=False)
+    assert [node.became for node in report.nodes] == [FUSED]
+    kernel, recurrent, bias = (w * (-1 if w.ndim == 2 else 1) for w in layer.get_weights())
+    del kernel, recurrent, bias
+    x = 30 * np.abs(sequences(time=60))
+    found = keras.layers.LSTM(UNITS, return_state=True)
+    found.build(x.shape)
+    found.set_weights(layer.get_weights())
+    assert np.abs(found(x)[2]).max() > 15, "the case must reach beyond the converter's limit of 10"
+    np.testing.assert_allclose(run(x)["output_0"], model(x), atol=1e-5)
+
+
+def test_a_row_without_a_valid_step_keeps_its_initial_state(export):
+    inputs = keras.Input(batch_shape=(BATCH, None, SIZE))
+    masked = keras.layers.Masking()(inputs)
+    state = keras.layers.Dense(UNITS)(keras.layers.GlobalMaxPooling1D()(inputs))
+    layer = keras.layers.LSTM(UNITS)
+    model, report, run, _ = export(layer(masked, initial_state=[state, state]), inputs)
+    assert [node.became for node in report.nodes] == [FUSED]
+    x = sequences()
+    x[1] = 0
+    np.testing.assert_allclose(run(x)["output_0"], model(x), atol=1e-6)
+
+
+REASONS = {
+    "batch": (
+        None,
+        lambda: keras.layers.LSTM(UNITS),
+        "known batch size: give it in input_signature",
+    ),
+    "kind": (BATCH, lambda: keras.layers.GRU(UNITS), "LiteRT has a fused op for LSTM only"),
+    "activation": (
+        BATCH,
+        lambda: keras.layers.LSTM(UNITS, activation="relu"),
+        "activations tanh and sigmoid",
+    ),
+    "type": (
+        BATCH,
+        lambda: keras.layers.LSTM(UNITS, dtype="float64"),
+        "computes in float32, not in float64",
+    ),
+    "projection": (BATCH, lambda: rnn.ProjectedLSTM(UNITS, num_proj=2), "has no projection"),
+    "zoneout": (BATCH, lambda: rnn.ZoneoutLSTM(UNITS, zoneout_h=0.1), "it has zoneout"),
+    "c": (BATCH, lambda: keras.layers.LSTM(UNITS, return_state=True), "its final c is read"),
+}
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_layer_that_is_no_fused_op_says_why(name, export, tmp_path):
+    batch, make, why = REASONS[name]
+    inputs = keras.Input(batch_shape=(batch, 6, SIZE))
+    with pytest.raises(ValueError, match=f"The layer .* becomes a loop, because .*{why}"):
+        export(make()(inputs), inputs, loops=False)
+    assert not list(tmp_path.iterdir())
+    _, report, _, _ = export(make()(inputs), inputs)  # which compares the results
+    assert why in report.nodes[0].reason and report.nodes[0].became == "loop"
+
+
+def test_weights_in_8_bits(export):
+    inputs = keras.Input(batch_shape=(1, 20, 32))
+    y = keras.layers.LSTM(64, **SEQUENCES)(inputs)
+    outputs = keras.layers.Dense(8)(y)
+    sizes, differences = [], []
+    for quantize in (None, "int8"):
+        _, report, _, path = export(outputs, inputs, quantize=quantize)
+        assert [node.became for node in report.nodes] == [FUSED]
+        sizes.append(report.size)
+        differences.append(report.difference)
+        tf.io.gfile.remove(path)
+    assert sizes[1] < 0.4 * sizes[0]
+    assert differences[0] < 1e-5 < differences[1]
+
+
+def test_other_quantization_is_refused(export, tmp_path):
+    inputs = keras.Input(batch_shape=(1, 6, SIZE))
+    with pytest.raises(ValueError, match="quantize must be None or 'int8', but it is 'int4'"):
+        export(keras.layers.LSTM(UNITS)(inputs), inputs, quantize="int4")
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_step_is_no_loop(export):
+    inputs = keras.Input(batch_shape=(None, 1, SIZE))
+    outputs = [keras.layers.LSTM(UNITS)(inputs), keras.layers.GRU(UNITS)(inputs)]
+    model, report, run, path = export(outputs, inputs, loops=False)
+    assert {node.became for node in report.nodes} == {"ordinary ops of one step"}
+    from tf_rnn_ops.export.litert import flatbuffer
+
+    with open(path, "rb") as file:
+        assert not flatbuffer.count_ops(file.read()).keys() & {"WHILE", FUSED}
+    x = sequences(time=1)
+    for n, want in enumerate(model(x)):
+        np.testing.assert_allclose(run(x)[f"output_{n}"], want, atol=1e-6)
+
+
+def test_a_converter_that_fails_leaves_nothing(tmp_path, export):
+    inputs = keras.Input(batch_shape=(1, 6, SIZE))
+    words = keras.layers.Lambda(lambda x: tf.strings.as_string(x))(inputs)
+    outputs = keras.layers.Lambda(lambda w: tf.strings.length(tf.strings.upper(w)))(words)
+    x = keras.layers.LSTM(UNITS)(inputs)
+    with pytest.raises(
+        ValueError, match="LiteRT's converter cannot convert the model: .*Upper"
+    ) as info:
+        export([outputs, x], inputs, verify=False)
+    assert "\n" not in str(info.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_signature(tmp_path, litert):
+    model = keras.Sequential([keras.Input(batch_shape=(1, 6, SIZE)), rnn.LSTM(UNITS)])
+    model.export(str(tmp_path / "m"), verbose=False)
+    with pytest.raises(
+        ValueError, match="signature must be one of .*'serving_default'.* it is 'other'"
+    ):
+        litert.write(str(tmp_path / "m"), str(tmp_path / "m.tflite"), signature="other")
+    assert not (tmp_path / "m.tflite").exists()
+
+
+def test_kerass_export_says_what_to_use(tmp_path):
+    model = keras.Sequential([keras.Input(batch_shape=(1, 6, SIZE)), rnn.LSTM(UNITS)])
+    path = str(tmp_path / "m.tflite")
+    with pytest.raises(
+        ValueError, match=r"Use tf_rnn_ops.keras.export\(model, .*m.tflite', 'litert'\)"
+    ):
+        model.export(path, format="litert", verbose=False)
+    assert not list(tmp_path.iterdir())

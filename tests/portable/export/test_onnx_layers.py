@@ -1,0 +1,303 @@
+"""Every layer as ONNX in ONNX Runtime, next to the model: directions, masks, states, stacks, types."""
+
+import collections
+
+import export_cases
+import keras
+import numpy as np
+import pytest
+from export_cases import LOOPS, NODES, SEQUENCES, SIZE, STACKS, UNITS
+
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import onnx as writer
+
+pytest.importorskip("tf2onnx", reason="tf2onnx is missing; make test-export installs it")
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+RECURRENT = ("LSTM", "GRU", "RNN")
+TOLERANCE = 2e-6
+
+
+@pytest.fixture
+def export(tmp_path):
+    """Writes a model: (the report, the counts of ops, a function that runs the file)."""
+
+    def write(model, **options):
+        path = tmp_path / "model.onnx"
+        report = rnn.export(export_cases.drawn(model), path, "onnx", print_fn=None, **options)
+        return report, ops_of(onnx.load(path)), writer.load(path)
+
+    return write
+
+
+def ops_of(model):
+    """How often each op occurs, in branches and loops too."""
+    count = collections.Counter()
+
+    def visit(graph):
+        for node in graph.node:
+            assert node.domain in ("", "com.microsoft")  # the latter for 8 bits
+            count[node.op_type] += 1
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    visit(attribute.g)
+
+    visit(model.graph)
+    return count
+
+
+def recurrent(ops):
+    return sum(ops[op] for op in RECURRENT)
+
+
+def check(run, model, inputs, atol=TOLERANCE):
+    """Compares the file with the model; `inputs` by name, in the order of the model's."""
+    want = export_cases.results(model(list(inputs.values()), training=False))
+    got = run(inputs)
+    assert got.keys() == want.keys()
+    for name, array in want.items():
+        np.testing.assert_allclose(got[name], array, rtol=0, atol=atol, err_msg=name)
+
+
+def _sequences(rng, batch=3, time=5):
+    return rng.standard_normal((batch, time, SIZE)).astype(np.float32)
+
+
+DIRECTIONS = {
+    "forward": lambda make, **o: make(**o),
+    "backward": lambda make, **o: make(go_backwards=True, **o),
+    "both": lambda make, **o: keras.layers.Bidirectional(make(**o)),
+    "sum": lambda make, **o: keras.layers.Bidirectional(make(**o), merge_mode="sum"),
+}
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("whole", [True, False], ids=["sequences", "last"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", NODES)
+def test_without_a_mask(name, direction, whole, export, rng):
+    inputs = keras.Input((None, SIZE), name="x")
+    layer = DIRECTIONS[direction](NODES[name], return_sequences=whole)
+    model = keras.Model(inputs, layer(inputs))
+    report, ops, run = export(model)
+    assert all(node.became in RECURRENT and not node.reason for node in report.nodes)
+    assert not ops["Loop"] and not ops["If"]
+    # PeepholeLSTM makes a BlockLSTM, which knows no direction; the second of two cells reads what the
+    # first has reversed.
+    if name not in ("peephole", "cells"):
+        assert recurrent(ops) == 1
+    for shape in ((3, 5), (1, 1), (2, 9)):
+        check(run, model, {"x": _sequences(rng, *shape)})
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("whole", [True, False], ids=["sequences", "last"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", NODES)
+def test_with_masks(name, direction, whole, export, rng):
+    """Padding, holes and rows without a valid step; outputs of masked steps as Keras's."""
+    inputs = keras.Input((None, SIZE), name="x"), keras.Input((None,), dtype="bool", name="mask")
+    layer = DIRECTIONS[direction](NODES[name], return_sequences=whole)
+    model = keras.Model(inputs, layer(inputs[0], mask=inputs[1]))
+    report, ops, run = export(model)
+    assert all(not node.reason for node in report.nodes) and not ops["Loop"]
+    if name not in ("peephole", "cells"):
+        assert recurrent(ops) == 1
+    for mask in export_cases.masks(rng, 4, 6).values():
+        check(run, model, {"x": _sequences(rng, 4, 6), "mask": mask})
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("masked", [False, True], ids=["whole", "masked"])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name, direction, masked, export, rng):
+    make, word = LOOPS[name]
+    inputs = [keras.Input((None, SIZE), name="x")]
+    if masked:
+        inputs.append(keras.Input((None,), dtype="bool", name="mask"))
+    layer = DIRECTIONS[direction](make, **SEQUENCES)
+    model = keras.Model(inputs, layer(inputs[0], mask=inputs[1] if masked else None))
+    report, ops, run = export(model)
+    assert all(node.became == "loop" and word in node.reason for node in report.nodes)
+    assert len(report.nodes) == (2 if direction in ("both", "sum") else 1)
+    assert ops["Loop"] and not recurrent(ops)
+    for mask in export_cases.masks(rng, 4, 6).values():
+        given = {"x": _sequences(rng, 4, 6)} | ({"mask": mask} if masked else {})
+        check(run, model, given)
+
+
+def test_a_loop_is_refused_if_it_is_not_wanted(tmp_path):
+    for name in ("layer_norm", "elu"):
+        inputs = keras.Input((None, SIZE))
+        model = keras.Model(inputs, LOOPS[name][0]()(inputs))
+        with pytest.raises(ValueError, match=f"becomes a loop, because .*{LOOPS[name][1]}"):
+            rnn.export(model, tmp_path / "m.onnx", "onnx", loops=False, print_fn=None)
+        assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "gru_before", "simple", "peephole", "projected"])
+def test_states(name, export, rng):
+    """Initial states in, final states out; of rows without a valid step these are the initial ones."""
+    make = NODES.get(name) or LOOPS[name][0]
+    layer = make(return_state=True, **SEQUENCES)
+    names = ["h", "c"] if hasattr(layer, "unit_forget_bias") or name in LOOPS else ["h"]
+    sizes = [2, UNITS] if name == "projected" else [UNITS, UNITS]
+    x, mask = keras.Input((None, SIZE), name="x"), keras.Input((None,), dtype="bool", name="mask")
+    states = [keras.Input((size,), name=n) for n, size in zip(names, sizes)]
+    model = keras.Model([x, mask, *states], layer(x, initial_state=states, mask=mask))
+    _, ops, run = export(model)
+    # BlockLSTM's cell states of all steps are read at the last step of each row.
+    assert recurrent(ops) == (0 if name in ("projected", "peephole") else 1)
+    for kind in export_cases.masks(rng, 4, 6).values():
+        given = {"x": _sequences(rng, 4, 6), "mask": kind}
+        given |= {
+            n: rng.uniform(-1, 1, (4, size)).astype(np.float32) for n, size in zip(names, sizes)
+        }
+        check(run, model, given)
+
+
+def test_states_of_both_directions(export, rng):
+    x = keras.Input((None, SIZE), name="x")
+    states = [keras.Input((UNITS,), name=f"s{k}") for k in range(4)]
+    layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS, return_state=True, **SEQUENCES))
+    model = keras.Model([x, *states], layer(x, initial_state=states))
+    _, ops, run = export(model)
+    assert ops["LSTM"] == 1
+    drawn = {f"s{k}": rng.uniform(-1, 1, (3, UNITS)).astype(np.float32) for k in range(4)}
+    check(run, model, {"x": _sequences(rng), **drawn})
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("time_major", [False, True], ids=["batch_major", "time_major"])
+@pytest.mark.parametrize("direction", ["unidirectional", "bidirectional"])
+@pytest.mark.parametrize("name", STACKS)
+def test_stacks(name, direction, time_major, layers, export, rng):
+    """One node a layer, with lengths, 0 included, initial states and final states."""
+    stack = STACKS[name](
+        UNITS,
+        num_layers=layers,
+        direction=direction,
+        time_major=time_major,
+        return_state=True,
+        **SEQUENCES,
+    )
+    rows = layers * (2 if direction == "bidirectional" else 1)
+    names = ["h", "c"] if name == "lstm" else ["h"]
+    shape = (rows, None, UNITS) if time_major else (None, rows, UNITS)
+    x = keras.Input(batch_shape=(None, None, SIZE), name="x")
+    lengths = keras.Input((), dtype="int32", name="lengths")
+    states = [keras.Input(batch_shape=shape, name=n) for n in names]
+    model = keras.Model(
+        [x, lengths, *states], stack(x, initial_state=states, sequence_lengths=lengths)
+    )
+    report, ops, run = export(model, verify=False)
+    assert recurrent(ops) == layers and not ops["Loop"]
+    assert [node.became.split()[-1] for node in report.nodes][0] in RECURRENT
+    batch, time = 4, 6
+    drawn = rng.standard_normal((batch, time, SIZE)).astype(np.float32)
+    given = {"x": np.swapaxes(drawn, 0, 1) if time_major else drawn}
+    given["lengths"] = np.array([6, 0, 3, 1], np.int32)
+    for n in names:
+        own = rng.uniform(-1, 1, (batch, rows, UNITS)).astype(np.float32)
+        given[n] = np.swapaxes(own, 0, 1) if time_major else own
+    check(run, model, given)
+
+
+def test_a_stack_with_a_mask_and_one_that_goes_backwards(export, rng):
+    words = keras.Input((None,), dtype="int32", name="words")
+    x = keras.layers.Embedding(9, SIZE, mask_zero=True)(words)
+    x = rnn.CudnnGRU(UNITS, num_layers=2, direction="bidirectional", **SEQUENCES)(x)
+    model = keras.Model(words, rnn.CudnnLSTM(UNITS, go_backwards=True, **SEQUENCES)(x))
+    report, ops, run = export(model)
+    assert (ops["GRU"], ops["LSTM"]) == (2, 1)
+    assert sorted(node.became for node in report.nodes) == ["2 GRU", "LSTM"]
+    drawn = rng.integers(1, 9, (3, 6)).astype(np.int32) * (np.arange(6) < [[6], [2], [0]])
+    check(run, model, {"words": drawn.astype(np.int32)})
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (2, 7), (1, None), (None, 7), (None, 1)])
+def test_known_sizes(shape, export, rng):
+    """tf2onnx takes axes of size 1 for what can be moved freely."""
+    x = keras.Input(batch_shape=(*shape, SIZE), name="x")
+    layers = [
+        keras.layers.LSTM(UNITS, **SEQUENCES),
+        keras.layers.Bidirectional(keras.layers.LSTM(UNITS, **SEQUENCES)),
+        keras.layers.GRU(UNITS, go_backwards=True),
+        rnn.CudnnGRU(UNITS, num_layers=2, direction="bidirectional", **SEQUENCES),
+        rnn.CudnnLSTM(UNITS, time_major=True, num_layers=2, **SEQUENCES),
+    ]
+    model = keras.Model(x, [layer(x) for layer in layers])
+    report, _, run = export(model)
+    assert all(not node.reason for node in report.nodes)
+    check(run, model, {"x": _sequences(rng, shape[0] or 3, shape[1] or 4)})
+
+
+# The dtype, what becomes of an LSTM, and what its results may differ by.
+TYPES = {
+    "float64": ("loop", 1e-14),
+    "float16": ("LSTM", 4e-3),
+    "bfloat16": ("LSTM", 3e-2),
+    "mixed_float16": ("LSTM", 4e-3),
+    "mixed_bfloat16": ("LSTM", 3e-2),
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_types(dtype, export, rng):
+    became, tolerance = TYPES[dtype]
+    x = keras.Input((None, SIZE), name="x")
+    layer = keras.layers.LSTM(
+        UNITS, dtype=dtype, recurrent_initializer="glorot_uniform", **SEQUENCES
+    )
+    stack = rnn.CudnnGRU(UNITS, num_layers=2, dtype=dtype, **SEQUENCES)
+    back = keras.layers.Activation("linear", dtype="float64" if dtype == "float64" else "float32")
+    model = keras.Model(x, [back(layer(x)), back(stack(x))])
+    report, ops, run = export(model)
+    assert {node.became.split()[-1] for node in report.nodes} <= {became, "loop", "GRU"}
+    assert bool(ops["LSTM"]) == (became == "LSTM") and bool(ops["Loop"]) == (became == "loop")
+    check(run, model, {"x": _sequences(rng)}, atol=tolerance)
+
+
+def test_weights_too_large_to_be_folded(export, rng):
+    """TensorFlow folds small packed weights into constants; others are still nodes of the graph."""
+    x = keras.Input((None, SIZE), name="x")
+    y = keras.layers.LSTM(160, **SEQUENCES)(x)
+    model = keras.Model(x, rnn.CudnnGRU(160)(y))
+    _, ops, run = export(model)
+    assert recurrent(ops) == 2
+    check(run, model, {"x": _sequences(rng)}, atol=1e-5)
+
+
+def test_layers_that_keras_unrolls_or_wraps(export, rng):
+    """unroll=True leaves no recurrent node; TimeDistributed calls the layer once for each time."""
+    x = keras.Input(batch_shape=(2, 3, 4, SIZE), name="x")
+    each = keras.layers.TimeDistributed(keras.layers.LSTM(UNITS, **SEQUENCES))(x)
+    unrolled = keras.layers.LSTM(UNITS, unroll=True)(x[:, 0])
+    model = keras.Model(x, [each, unrolled])
+    report, ops, run = export(model)
+    assert ops["LSTM"] == 3 and not ops["Loop"]
+    assert [node.name for node in report.nodes if node.reason] == [model.layers[-1].name]
+    check(run, model, {"x": rng.standard_normal((2, 3, 4, SIZE)).astype(np.float32)})
+
+
+@pytest.mark.parametrize("make", [keras.layers.LSTM, rnn.CudnnGRU])
+def test_states_that_a_file_would_forget(make, tmp_path):
+    x = keras.Input(batch_shape=(2, 3, SIZE))
+    model = keras.Model(x, make(UNITS, stateful=True, name="keeps")(x))
+    with pytest.raises(ValueError, match="keeps a state in a variable .*keeps"):
+        rnn.export(model, tmp_path / "m.onnx", "onnx", print_fn=None)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru"])
+def test_int8(name, export, rng):
+    """The weights of an LSTM in 8 bits; ONNX Runtime has no such GRU."""
+    x = keras.Input((None, SIZE), name="x")
+    model = keras.Model(x, keras.layers.Dense(2)(NODES[name]()(x)))
+    report, _, run = export(model, quantize="int8")
+    assert report.nodes[0].became == ("DynamicQuantizeLSTM" if name == "lstm" else "GRU")
+    assert 1e-5 < report.difference < report.tolerance
+    check(run, model, {"x": _sequences(rng)}, atol=report.tolerance)

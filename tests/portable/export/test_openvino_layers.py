@@ -1,0 +1,130 @@
+"""Models in OpenVINO: a sequence node for each layer that has one, and the results of the layers."""
+
+import export_formats
+import export_networks as networks
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras as rnn
+
+LOOP = "loop"
+SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
+SEQUENCES |= {"tanh": "RNNSequence", "relu": "RNNSequence", "skip": "LSTMSequence"}
+
+
+@pytest.fixture(scope="module")
+def openvino():
+    return export_formats.module("openvino")
+
+
+def sequence_of(layer):
+    """What OpenVINO has for a layer of networks.MODELS, by the layer's name."""
+    if layer in networks.OTHERS or "hard" in layer:
+        return LOOP
+    return SEQUENCES[layer.removeprefix("stack_").split("_")[0]]
+
+
+def export(model, tmp_path, signature, **options):
+    path = str(tmp_path / "m.xml")
+    options = {"print_fn": None, "verify": False} | options
+    return path, rnn.export(model, path, "openvino", input_signature=signature, **options)
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("sizes", networks.OPEN.values(), ids=networks.OPEN.keys())
+@pytest.mark.parametrize("name", networks.MODELS)
+def test_every_layer(name, sizes, tmp_path, openvino):
+    model, signature, x = networks.make(name, sizes)
+    path, report = export(model, tmp_path, signature)
+    call = openvino.load(path)
+    for _ in range(2):
+        export_formats.assert_equal(call({"x": x}), model, x)
+    for node in report.nodes:
+        layer = networks.layer_of(node)
+        if layer == "pair":
+            assert node.became in ("LSTMSequence", "GRUSequence")
+        else:
+            assert node.became == sequence_of(layer), node
+        assert bool(node.reason) == (node.became == LOOP)
+
+
+def types_of(model):
+    return [op.get_type_name() for op in model.get_ops()]
+
+
+@pytest.mark.parametrize("sizes", [(2, 5), (None, None)], ids=["known", "open"])
+def test_both_directions_without_lengths_are_one_node(sizes, tmp_path, openvino):
+    import openvino as ov
+
+    inputs = keras.Input(batch_shape=(*sizes, 3))
+    options = {"num_layers": 2, "direction": "bidirectional", "return_sequences": True}
+    model = keras.Model(inputs, rnn.CudnnLSTM(4, **options)(inputs))
+    path, _ = export(model, tmp_path, None)
+    ops = ov.Core().read_model(path).get_ops()
+    nodes = [op for op in ops if op.get_type_name() == "LSTMSequence"]
+    assert [node.get_attributes()["direction"] for node in nodes] == ["bidirectional"] * 2
+    x = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32)
+    (name,) = (spec.name for spec in model.inputs)
+    got = openvino.run(path, {name: x})["output_0"]
+    np.testing.assert_allclose(got, model(x), rtol=0, atol=1e-6)
+
+
+def test_extensions_read_a_loaded_model(tmp_path, openvino):
+    import openvino as ov
+
+    from tf_rnn_ops.export import openvino_extensions
+
+    model, signature, x = networks.make("stacks", (None, None))
+    model.export(str(tmp_path / "m"), input_signature=signature, verbose=False)
+    loaded = tf.saved_model.load(str(tmp_path / "m"))
+    converted = ov.convert_model(loaded, extension=openvino_extensions())
+    precision = {"INFERENCE_PRECISION_HINT": "f32"}
+    results = ov.Core().compile_model(converted, "CPU", precision)({"x": x})
+    got = {n: results[port] for port in converted.outputs for n in port.get_names()}
+    export_formats.assert_equal(got, model, x)
+
+
+def test_extensions_reject_a_folder(tmp_path, openvino):
+    """OpenVINO would take each output of a node for the first one."""
+    import openvino as ov
+
+    from tf_rnn_ops.export import openvino_extensions
+
+    model = keras.Sequential([keras.Input((None, 3)), rnn.LSTM(4)])
+    model.export(str(tmp_path / "m"), verbose=False)
+    with pytest.raises(
+        Exception, match=r"give openvino.convert_model the model that tf.saved_model.load"
+    ):
+        ov.convert_model(str(tmp_path / "m"), extension=openvino_extensions())
+
+
+def test_extensions_read_ops_of_tensorflow(openvino):
+    """CudnnRNN of TensorFlow, in a function that is in memory."""
+    import openvino as ov
+
+    from tf_rnn_ops.export import openvino_extensions
+
+    layer = rnn.CudnnGRU(4, num_layers=2, return_sequences=True)
+    x = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32)
+    want = layer(x)
+
+    @tf.function(input_signature=[tf.TensorSpec((2, 5, 3))])
+    def gru(x):
+        return tf.raw_ops.CudnnRNNV3(
+            input=x,
+            input_h=tf.zeros([2, 2, 4]),
+            input_c=tf.zeros([]),
+            params=tf.constant(layer.params.numpy()),
+            sequence_lengths=tf.fill([2], 5),
+            rnn_mode="gru",
+            time_major=False,
+            is_training=False,
+        ).output
+
+    converted = ov.convert_model(gru.get_concrete_function(), extension=openvino_extensions())
+    assert types_of(converted).count("GRUSequence") == 2
+    precision = {"INFERENCE_PRECISION_HINT": "f32"}
+    got = ov.Core().compile_model(converted, "CPU", precision)(x)[0]
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)

@@ -1,0 +1,262 @@
+"""Models that are called step by step: the results of the whole sequence at once, and what cannot stream."""
+
+import importlib
+
+import keras
+import numpy as np
+import pytest
+
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import formats
+
+SIZE, UNITS, TIME = 3, 4, 6
+SEQUENCES = {"return_sequences": True}
+FILES = {"tf_saved_model": "m", "onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}
+
+
+def in_a_row(x):
+    """Every kind of layer, one after the other."""
+    x = keras.layers.Dense(SIZE, activation="relu")(x)
+    layers = [
+        keras.layers.LSTM(UNITS, name="first", **SEQUENCES),
+        keras.layers.GRU(UNITS, **SEQUENCES),
+        keras.layers.SimpleRNN(UNITS, **SEQUENCES),
+        keras.layers.LSTM(UNITS, activation="elu", name="loop", **SEQUENCES),
+        rnn.PeepholeLSTM(UNITS, cell_clip=0.3, **SEQUENCES),
+        rnn.RNN([keras.layers.LSTMCell(UNITS), keras.layers.GRUCell(2)], name="two", **SEQUENCES),
+        rnn.CudnnLSTM(UNITS, num_layers=2, **SEQUENCES),
+        rnn.CudnnGRU(UNITS, **SEQUENCES),
+    ]
+    for layer in layers:
+        x = layer(x)
+    return keras.layers.Dense(2)(x)
+
+
+def last(x):
+    return keras.layers.LSTM(UNITS)(keras.layers.GRU(UNITS, stateful=True, **SEQUENCES)(x))
+
+
+def nested(x):
+    inner = keras.Sequential([keras.Input((None, SIZE)), keras.layers.GRU(UNITS, **SEQUENCES)])
+    return {"scores": keras.layers.Dense(2)(inner(x))}
+
+
+MODELS = {"in_a_row": (in_a_row, None), "last": (last, 2), "nested": (nested, None)}
+
+
+def drawn(model):
+    rng = np.random.default_rng(4)
+    for weight in model.weights:  # those that are 0 would hide what multiplies them
+        weight.assign(rng.uniform(-0.7, 0.7, weight.shape))
+    return model
+
+
+def loader(name):
+    """The function that loads files of a format; skips the test where that is not installed."""
+    if formats.why_not_run(name):
+        pytest.skip(f"{name} is missing; make test-export installs it")
+    return importlib.import_module(
+        f"tf_rnn_ops.export.{formats.writer(name).__name__.split('.')[-1]}"
+    ).load
+
+
+def run(call, states, x, steps, name="x"):
+    """The outputs of each call, with the states handed on."""
+    found = []
+    for begin in range(0, x.shape[1], steps):
+        found.append(call({name: x[:, begin : begin + steps], **states}))
+        states = {state: found[-1][f"{state}_next"] for state in states}
+    return found
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("format", FILES)
+def test_steps_equal_the_whole_sequence(format, name, steps, tmp_path):
+    load = loader(format)
+    layers, batch = MODELS[name]
+    inputs = keras.Input(batch_shape=(batch, None, SIZE), name="x")
+    model = drawn(keras.Model(inputs, layers(inputs)))
+    signature = [keras.InputSpec(shape=(batch or 2, steps, SIZE), dtype="float32", name="x")]
+    path = str(tmp_path / FILES[format])
+    options = {"input_signature": signature, "streaming": True, "print_fn": None}
+    report = rnn.export(model, path, format, **options)
+    assert report.difference < 1e-6
+    states = {
+        **({"first_h": UNITS, "first_c": UNITS, "two_0_h": UNITS} if name == "in_a_row" else {}),
+    }
+    x = np.random.default_rng(1).standard_normal((2, TIME, SIZE)).astype(np.float32)
+    names = names_of_inputs(model, format, path)
+    assert states.keys() <= names.keys()
+    zeros = {state: np.zeros(shape, np.float32) for state, shape in names.items() if state != "x"}
+    results = run(load(path), zeros, x, steps)
+    reset(model)
+    want = model(x)
+    output = "scores" if name == "nested" else "output_0"
+    want = np.asarray(want["scores"] if name == "nested" else want)
+    pieces = [result[output] for result in results]
+    got = pieces[-1] if name == "last" else np.concatenate(pieces, 1)
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-6)
+
+
+def reset(model):
+    for layer in model.layers:
+        if getattr(layer, "stateful", False):
+            layer.reset_state()
+
+
+def names_of_inputs(model, format, path):
+    """The shapes of the inputs of a file by name, of a batch of 2."""
+    del model
+    if format == "tf_saved_model":
+        import tensorflow as tf
+
+        function = tf.saved_model.load(path).signatures["serving_default"]
+        found = {n: s.shape.as_list() for n, s in function.structured_input_signature[1].items()}
+    elif format == "onnx":
+        import onnxruntime
+
+        found = {i.name: i.shape for i in onnxruntime.InferenceSession(path).get_inputs()}
+    elif format == "litert":
+        from ai_edge_litert import interpreter
+
+        runner = interpreter.Interpreter(model_path=path).get_signature_runner()
+        found = {n: i["shape"] for n, i in runner.get_input_details().items()}
+    else:
+        import openvino
+
+        inputs = openvino.Core().read_model(path).inputs
+        found = {next(iter(i.get_names())): list(i.get_shape()) for i in inputs}
+    return {name: [int(n) for n in shape] for name, shape in found.items()}
+
+
+def states_in_and_out(**options):
+    x, h, c = (
+        keras.Input((None, SIZE), name="x"),
+        keras.Input((UNITS,), name="h"),
+        keras.Input((UNITS,), name="c"),
+    )
+    layer = keras.layers.LSTM(UNITS, return_state=True, return_sequences=True, name="lstm")
+    y, new_h, new_c = layer(x, initial_state=[h, c])
+    y = keras.layers.GRU(UNITS, name="gru", **SEQUENCES)(y)
+    return keras.Model([x, h, c], [y, new_h, new_c] if options.get("all", True) else [y, new_h])
+
+
+@pytest.mark.parametrize("format", ["tf_saved_model", *(n for n in FILES if n != "tf_saved_model")])
+def test_states_of_the_model_keep_their_names(format, tmp_path):
+    load = loader(format)
+    model, path = drawn(states_in_and_out()), str(tmp_path / FILES[format])
+    signature = [
+        [
+            keras.InputSpec(shape=(2, 2, SIZE), dtype="float32", name="x"),
+            keras.InputSpec(shape=(2, UNITS), dtype="float32", name="h"),
+            keras.InputSpec(shape=(2, UNITS), dtype="float32", name="c"),
+        ]
+    ]
+    options = {"input_signature": signature, "streaming": True, "print_fn": None}
+    assert rnn.export(model, path, format, **options).difference < 1e-6
+    x = np.random.default_rng(1).standard_normal((2, TIME, SIZE)).astype(np.float32)
+    zeros = {name: np.zeros((2, UNITS), np.float32) for name in ("h", "c", "gru_h")}
+    results = run(load(path), zeros, x, 2)
+    y, h, c = model([x, zeros["h"], zeros["c"]])
+    got = np.concatenate([result["output_0"] for result in results], 1)
+    for found, want in ((got, y), (results[-1]["h_next"], h), (results[-1]["c_next"], c)):
+        np.testing.assert_allclose(found, want, rtol=0, atol=1e-6)
+
+
+def test_the_model_is_left_as_it_was(tmp_path):
+    inputs = keras.Input(batch_shape=(2, None, SIZE), name="x")
+    model = keras.Model(inputs, rnn.LSTM(UNITS, stateful=True, name="lstm")(inputs))
+    x = np.ones((2, 1, SIZE), np.float32)
+    first = np.asarray(model(x))
+    states = [np.array(state) for state in model.get_layer("lstm").states]
+    rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    layer = model.get_layer("lstm")
+    assert layer.stateful and not layer.return_state and "call" not in vars(layer)
+    for state, before in zip(layer.states, states):
+        np.testing.assert_array_equal(state, before)
+    reset(model)
+    np.testing.assert_array_equal(model(x), first)
+
+
+def backwards(x):
+    return keras.layers.GRU(UNITS, go_backwards=True, name="culprit")(x)
+
+
+def both(x):
+    return keras.layers.Bidirectional(keras.layers.GRU(UNITS), name="culprit")(x)
+
+
+def both_of_a_stack(x):
+    return rnn.CudnnGRU(UNITS, direction="bidirectional", name="culprit")(x)
+
+
+def masked(x):
+    return keras.layers.GRU(UNITS, name="culprit")(keras.layers.Masking()(x))
+
+
+def shared(x):
+    layer = keras.layers.GRU(SIZE, name="culprit", **SEQUENCES)
+    return layer(layer(x))
+
+
+def from_an_encoder(x):
+    _, state = keras.layers.GRU(UNITS, return_state=True)(x)
+    return keras.layers.GRU(UNITS, name="culprit")(x, initial_state=state)
+
+
+def time_first(x):
+    x = keras.layers.Permute((2, 1))(x)
+    return rnn.CudnnGRU(UNITS, time_major=True, name="culprit")(x)
+
+
+REFUSED = {
+    "backwards": (backwards, "reads its input backwards, from the last step"),
+    "both": (both, "also reads its input backwards, from the last step"),
+    "both_of_a_stack": (both_of_a_stack, "also reads its input backwards, from the last step"),
+    "masked": (masked, "gets a mask, but every step of a stream counts"),
+    "shared": (shared, "is called more than once"),
+    "from_an_encoder": (from_an_encoder, "is computed by the model"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_stream(name, tmp_path):
+    layers, why = REFUSED[name]
+    inputs = keras.Input((None, SIZE))
+    model = keras.Model(inputs, layers(inputs))
+    with pytest.raises(ValueError, match=f"'culprit'.* {why}"):
+        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_without_states(tmp_path):
+    model = keras.Sequential([keras.Input((None, SIZE)), keras.layers.Dense(2)], name="flat")
+    with pytest.raises(ValueError, match="'flat' has no recurrent layer"):
+        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+
+
+def test_states_that_are_not_returned(tmp_path):
+    model = states_in_and_out(all=False)
+    with pytest.raises(ValueError, match="'lstm' after the last step must be outputs .* input 'c'"):
+        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+
+
+def test_a_layer_that_looks_at_other_steps_is_found_out(tmp_path):
+    inputs = keras.Input((None, SIZE))
+    x = keras.layers.Conv1D(UNITS, 3, padding="same")(inputs)
+    model = keras.Model(inputs, keras.layers.GRU(UNITS, **SEQUENCES)(x))
+    with pytest.raises(ValueError, match="computes something else than the model"):
+        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sequence_of_the_user(tmp_path):
+    model = keras.Sequential([keras.Input((None, SIZE)), keras.layers.GRU(UNITS)])
+    signature = [keras.InputSpec(shape=(2, 3, SIZE), dtype="float32")]
+    options = {"input_signature": signature, "streaming": True, "print_fn": None}
+    report = rnn.export(model, tmp_path / "m", verify=np.ones((2, 9, SIZE)), **options)
+    assert report.difference < 1e-6
+    with pytest.raises(ValueError, match="a multiple of the 3 steps of a call, but .* has 8 steps"):
+        rnn.export(model, tmp_path / "n", verify=np.ones((2, 8, SIZE)), **options)

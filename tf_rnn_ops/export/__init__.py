@@ -1,0 +1,48 @@
+"""Writes models for other runtimes, with a node of the runtime for each recurrent layer.
+
+    python -m tf_rnn_ops.export MODEL FILE [--format onnx]
+
+tf_rnn_ops.keras.export does it for a Keras model and returns a report.
+"""
+
+from typing import Any
+
+from tf_rnn_ops.export.node import Node
+
+__all__ = ["Node", "openvino_extensions"]
+
+
+def openvino_extensions() -> list[Any]:
+    """What openvino.convert_model needs for models with our ops or TensorFlow's CudnnRNN ops.
+
+    Each layer becomes an LSTMSequence, GRUSequence or RNNSequence. A network without such a node makes
+    convert_model raise an error that says why; tf_rnn_ops.keras.export writes it as a loop. Give
+    convert_model the model that tf.saved_model.load returns. From a folder OpenVINO cannot tell the outputs of
+    our ops apart, and an error says so.
+
+    Returns:
+        A list for its argument `extension`.
+
+    Raises:
+        ImportError: OpenVINO is not installed.
+
+    Example:
+        >>> import importlib.util
+        >>> import os
+        >>> import tempfile
+        >>> import keras
+        >>> import tensorflow as tf
+        >>> import tf_rnn_ops.export
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential([keras.Input((None, 3)), tf_rnn_ops.keras.LSTM(4)])
+        >>> if importlib.util.find_spec("openvino"):
+        ...     import openvino
+        ...     with tempfile.TemporaryDirectory() as folder:
+        ...         model.export(folder, verbose=False)
+        ...         converted = openvino.convert_model(
+        ...             tf.saved_model.load(folder), extension=tf_rnn_ops.export.openvino_extensions())
+        ...     assert "LSTMSequence" in {op.get_type_name() for op in converted.get_ops()}
+    """
+    from tf_rnn_ops.export import formats
+
+    return formats.writer("openvino").extensions()

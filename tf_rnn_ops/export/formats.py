@@ -1,0 +1,74 @@
+"""The formats that a model can be written in, and the module that writes each.
+
+A module has three functions:
+
+    write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[Node]
+        Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not exist;
+        files beside it move with it. ValueError: the model cannot be written, with loops=False also a
+        layer that the format has no node for, or `quantize` is unknown.
+    load(filepath) -> function
+        The file in the format's own runtime: a function from arrays by name of the signature's arguments to
+        arrays by name of its results.
+    run(filepath, inputs) -> dict[str, np.ndarray]
+        load(filepath)(inputs).
+"""
+
+import importlib
+import importlib.util
+from types import ModuleType
+
+SAVED_MODEL = "tf_saved_model"
+# WHY names: a module imports packages of its format, which few users have.
+_MODULES = {
+    SAVED_MODEL: "saved_model",
+    "onnx": "onnx",
+    "litert": "litert",
+    "openvino": "openvino",
+}
+FORMATS = tuple(_MODULES)
+# What write and load import beside TensorFlow. The extra of the format's name brings them.
+_TO_WRITE = {"onnx": ("tf2onnx", "onnx"), "openvino": ("openvino",)}
+_TO_LOAD = {
+    "onnx": ("onnxruntime",),
+    "litert": ("ai_edge_litert",),
+    "openvino": ("openvino",),
+}
+
+
+def check_name(name: str) -> None:
+    """Raises ValueError for a format that is not in FORMATS."""
+    if name not in _MODULES:
+        raise ValueError(f"format must be one of {list(FORMATS)}, but it is {name!r}.")
+
+
+def writer(name: str) -> ModuleType:
+    """The module of a format.
+
+    Args:
+        name: One of FORMATS.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: The format is unknown.
+        ImportError: A package that write() imports is not installed.
+    """
+    check_name(name)
+    if lacks := _lacks(name, _TO_WRITE):
+        raise ImportError(f"The format {name!r} needs {lacks}")
+    return importlib.import_module(f"tf_rnn_ops.export.{_MODULES[name]}")
+
+
+def why_not_run(name: str) -> str:
+    """The sentence that says why the files of a format cannot be run here; empty if they can."""
+    lacks = _lacks(name, _TO_LOAD)
+    return f"The file was not run, which needs {lacks}" if lacks else ""
+
+
+def _lacks(name, packages):
+    """What is missing, as the end of a sentence."""
+    for package in packages.get(name, ()):
+        if importlib.util.find_spec(package) is None:
+            return f"the package {package}: pip install 'tf_rnn_ops[{name}]'"
+    return ""

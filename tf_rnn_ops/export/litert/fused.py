@@ -1,0 +1,189 @@
+"""LSTM layers as a function that LiteRT's converter replaces by UNIDIRECTIONAL_SEQUENCE_LSTM.
+
+Note [The function of Keras 2]
+Keras 2 ran an LSTM as a function with an attribute `api_implements`, and TensorFlow's converter still
+looks for it: whatever the body of such a function is, it becomes the fused op. The function takes x, h0,
+c0, kernel, recurrent kernel and bias, in Keras's order of gates, and returns the last output, the
+sequence, h, c and a number. The converter leaves it as it is if the batch is not known, or if anything but
+the first two results is read, so what is made of the others here comes from the sequence.
+SOURCE: tensorflow/compiler/mlir/lite/transforms/prepare_composite_functions_tf.cc.
+
+Note [States of the fused op]
+The fused op reads its states from tensors that it also writes, and that keep their values from call to
+call of the file: a second call would begin where the first one ended. The converter makes h0 and c0 these
+tensors. Where an op of the graph computes them, they are computed anew at each call. So h0 and c0 are sums
+with zeros that the converter cannot know to be zeros: abs(x) < -k. It merges what is computed twice, and two
+layers must not share a state, hence another k for each.
+"""
+
+import itertools
+import uuid
+
+import tensorflow as tf
+
+from tf_rnn_ops import plain
+from tf_rnn_ops._op_table import signature
+from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.plain.cells import KERAS_GATES
+from tf_rnn_ops.portable import exporting
+
+NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+# What a Layer must be without, and how to call it.
+_EXTRAS = {
+    "projection": "a projection",
+    "peepholes": "peepholes",
+    "layer_norm": "layer normalization",
+    "input_mask": "dropout of inputs",
+    "recurrent_mask": "dropout of states",
+}
+_NUMBERS = {"cell_clip": "limits c", "zoneout_h": "has zoneout", "zoneout_c": "has zoneout"}
+
+
+def reason_against(facts: exporting.Facts) -> str:
+    """Why a node cannot be the fused op; empty if it can."""
+    network = facts.network
+    if network is None or _extras(network):
+        return f"LiteRT's fused LSTM has no {_extras(network) or 'peepholes'}"
+    if network.rnn_mode != "lstm":
+        return "LiteRT has a fused op for LSTM only"
+    if isinstance(network, sizes.Layer):
+        attrs = network.attrs()
+        for name, what in _NUMBERS.items():
+            if float(attrs[name]) > 0:
+                return f"it {what}, which LiteRT's fused LSTM does not"
+        if (attrs["activation"], attrs["recurrent_activation"]) != ("tanh", "sigmoid"):
+            return "LiteRT's fused LSTM has the activations tanh and sigmoid only"
+    if facts.dtype != tf.float32:
+        return f"LiteRT's fused LSTM computes in float32, not in {facts.dtype.name}"
+    if "output_c" in facts.read:
+        return "its final c is read, which LiteRT's fused LSTM does not return"
+    if facts.batch is None:
+        return "LiteRT's fused LSTM needs a known batch size: give it in input_signature"
+    return ""
+
+
+def _extras(network):
+    if isinstance(network, sizes.Layer):
+        names = [name for name in _EXTRAS if name not in network.absent]
+    else:
+        names = ["projection"] if getattr(network, "num_proj", 0) else []
+    return _EXTRAS[names[0]] if names else ""
+
+
+class Functions:
+    """Makes the functions of one file."""
+
+    def __init__(self):
+        self._numbers = itertools.count()  # k of Note [States of the fused op]
+
+    def instead(self, facts: exporting.Facts) -> exporting.Instead:
+        """The function for a node without a reason against it."""
+        make = _layer if isinstance(facts.network, sizes.Layer) else _stack
+        return exporting.Instead(make(facts, self._numbers), NAME)
+
+
+def _layer(facts, numbers):
+    def forward(*tensors):
+        inputs = dict(zip(signature("LayerRNN").inputs, tensors))
+        x, kernel, bias = inputs["input"], inputs["kernel"], inputs["bias"]
+        lengths = exporting.lengths_of_rows(x, inputs["sequence_lengths"], facts.time_major)
+        if "bias" in facts.network.absent:
+            bias = tf.zeros([4 * facts.network.units])
+        weights = kernel, inputs["recurrent_kernel"], bias
+        states = inputs["input_h"], inputs["input_c"]
+        output, h = _run(x, states, weights, lengths, facts.time_major, numbers)
+        return [output, h, tf.zeros_like(h)]
+
+    return forward
+
+
+def _stack(facts, numbers):
+    layout, time_major = facts.network, facts.time_major
+    rows = 0 if time_major else 1  # of the states: one for each layer and direction
+
+    def forward(x, h0, c0, params, lengths=None):
+        states = list(zip(tf.unstack(h0, axis=rows), tf.unstack(c0, axis=rows)))
+        last = []
+        for layer in range(layout.num_layers):
+            outputs = []
+            for direction in range(2 if layout.direction == "bidirectional" else 1):
+                weights = _weights(layout, params, layer, direction)
+                turned = _reversed(x, lengths, time_major) if direction else x
+                output, h = _run(turned, states[len(last)], weights, lengths, time_major, numbers)
+                outputs.append(_reversed(output, lengths, time_major) if direction else output)
+                last.append(h)
+            x = tf.concat(outputs, -1)
+        return [x, tf.stack(last, rows), tf.zeros_like(c0)]
+
+    return forward
+
+
+def _weights(layout, params, layer, direction):
+    """Kernel, recurrent kernel and bias of a layer of a stack, as Keras has them."""
+
+    def take(blocks, source):
+        found = {
+            b.gate: b
+            for b in blocks
+            if (b.layer, b.direction, b.source) == (layer, direction, source)
+        }
+        return [
+            tf.reshape(params[b.offset : b.end], b.shape)
+            for b in (found[g] for g in KERAS_GATES["lstm"])
+        ]
+
+    kernel, recurrent_kernel = (
+        tf.transpose(tf.concat(take(layout.weights, source), 0))
+        for source in ("input", "recurrent")
+    )
+    if not kernel.shape[0]:  # skip_input: x is added to every gate
+        kernel = tf.tile(tf.eye(layout.num_units), [1, 4])
+    biases = [tf.concat(take(layout.biases, source), 0) for source in ("input", "recurrent")]
+    return kernel, recurrent_kernel, tf.add_n(biases)
+
+
+def _reversed(x, lengths, time_major):
+    time = 0 if time_major else 1
+    if lengths is None:
+        return tf.reverse(x, [time])
+    return tf.reverse_sequence(x, lengths, seq_axis=time, batch_axis=1 - time)
+
+
+def _run(x, states, weights, lengths, time_major, numbers):
+    """The sequence of one layer in one direction, 0 beyond the lengths, and its last h."""
+    first = tf.abs(x[0, :, :1] if time_major else x[:, 0, :1])
+    states = [state + _zeros(first, state.shape[-1], next(numbers)) for state in states]
+    last, sequence, *_ = _fused(time_major)(x, *states, *weights)
+    if lengths is None:
+        return sequence, last
+    # The steps beyond a length come after those that count, so they change nothing but themselves.
+    time = tf.shape(sequence)[0 if time_major else 1]
+    end, row = tf.maximum(lengths - 1, 0), tf.range(states[0].shape[0])
+    last = tf.gather_nd(sequence, tf.stack([end, row] if time_major else [row, end], 1))
+    last = tf.where(tf.expand_dims(lengths > 0, 1), last, states[0])
+    valid = tf.sequence_mask(lengths, time)
+    valid = tf.expand_dims(tf.transpose(valid) if time_major else valid, 2)
+    return tf.where(valid, sequence, tf.zeros_like(sequence)), last
+
+
+def _zeros(absolute, units, k):
+    """See Note [States of the fused op]: [B, units] of [B, 1]."""
+    return tf.cast(tf.less(absolute, tf.fill([1, units], -float(k))), tf.float32)
+
+
+def _fused(time_major):
+    """See Note [The function of Keras 2]; it computes what the fused op does."""
+
+    def lstm(x, h0, c0, kernel, recurrent_kernel, bias):
+        result = plain.layer_rnn(
+            "lstm", x, h0, c0, kernel, recurrent_kernel, bias, time_major=time_major
+        )
+        last = result.output[-1] if time_major else result.output[:, -1]
+        return last, result.output, result.output_h, result.output_c, tf.zeros([])
+
+    attributes = {
+        "api_implements": f"lstm_{uuid.uuid4()}",
+        "time_major": time_major,
+        "go_backwards": False,
+    }
+    return tf.function(lstm, autograph=False, experimental_attributes=attributes)

@@ -1,0 +1,25 @@
+"""Runs a file of LiteRT in its own runtime."""
+
+from typing import Callable
+
+import numpy as np
+
+_Arrays = dict[str, np.ndarray]
+
+
+def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
+    """The function of a file; see formats."""
+    from ai_edge_litert import interpreter
+
+    model = interpreter.Interpreter(model_path=str(filepath))
+    runner = model.get_signature_runner()
+
+    def call(inputs: _Arrays) -> _Arrays:
+        return {name: np.array(result) for name, result in runner(**inputs).items()}
+
+    return call
+
+
+def run(filepath: str, inputs: _Arrays) -> _Arrays:
+    """Runs a file; see formats."""
+    return load(filepath)(inputs)

@@ -1,0 +1,6 @@
+"""ONNX, through tf2onnx: an LSTM, GRU or RNN node for each recurrent layer."""
+
+from tf_rnn_ops.export.onnx.running import load, run
+from tf_rnn_ops.export.onnx.writing import write
+
+__all__ = ["load", "run", "write"]

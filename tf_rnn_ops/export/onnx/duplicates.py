@@ -1,0 +1,110 @@
+"""Merges the nodes of a GraphDef that compute the same, such as the two directions' views of one mask."""
+
+import tensorflow as tf
+
+from tf_rnn_ops.native.tf_internals import registries
+
+
+def merged(graph_def, kept):
+    """A graph in which nodes with the same op, attributes and inputs are one.
+
+    It has no control inputs, which tf2onnx ignores: what waits for other checks would count as different.
+
+    Args:
+        graph_def: A GraphDef; it is not changed.
+        kept: Names of nodes that keep their names.
+
+    Returns:
+        A GraphDef.
+    """
+    if any(node.op == "NextIteration" for node in graph_def.node):
+        return graph_def  # loops of TensorFlow 1: what is equal may be in different steps
+    functions = _equal_functions(graph_def.library.function)
+    result = type(graph_def)()
+    result.CopyFrom(graph_def)
+    del result.node[:]
+    stands_for, seen, kept = {}, {}, set(kept)
+    for node in in_order(graph_def.node):
+        copy = result.node.add()
+        copy.CopyFrom(node)
+        copy.input[:] = _renamed(node.input, stands_for)
+        if node.name in kept or not _is_pure(node):
+            continue
+        key = _key(copy, functions)
+        if key in seen:
+            stands_for[node.name] = seen[key]
+            del result.node[-1]
+        else:
+            seen[key] = node.name
+    return result
+
+
+def _renamed(refs, names):
+    """The inputs of a node with other names of nodes, and without control inputs."""
+    parts = [ref.split(":") for ref in refs if not ref.startswith("^")]
+    return [":".join([names.get(name, name), *output]) for name, *output in parts]
+
+
+def _key(node, functions):
+    """What a node is but for its name; `functions` says which functions are the same."""
+    attrs = []
+    for name, value in sorted(node.attr.items()):
+        if name.startswith("_"):
+            continue
+        if value.WhichOneof("value") == "func":
+            attrs.append((name, functions.get(value.func.name, value.func.name)))
+        else:
+            attrs.append((name, value.SerializeToString(deterministic=True)))
+    return node.op, node.device, tuple(node.input), tuple(attrs)
+
+
+def _is_pure(node):
+    op_def = registries.op_def(node.op)
+    # WHY not lists: tf2onnx takes each for one that a loop fills.
+    if op_def is None or node.op.startswith(("Placeholder", "TensorList")):
+        return False
+    return not op_def.is_stateful
+
+
+def in_order(nodes):
+    """The nodes, each after those that it reads, but for what goes back in a loop of TensorFlow 1."""
+    by_name = {node.name: node for node in nodes if node.op != "NextIteration"}
+    done, order = set(), []
+    for first in nodes:
+        stack = [first]
+        while stack:
+            node = stack[-1]
+            names = [ref.removeprefix("^").split(":")[0] for ref in node.input]
+            waiting = [by_name[n] for n in names if n in by_name and n not in done]
+            if node.name in done or not waiting:
+                stack.pop()
+                if node.name not in done:
+                    done.add(node.name)
+                    order.append(node)
+            else:
+                stack += waiting
+    return order
+
+
+def _equal_functions(functions):
+    """By name of a function the name of one that computes the same."""
+    seen = {}
+    return {
+        function.signature.name: seen.setdefault(_body(function), function.signature.name)
+        for function in functions
+    }
+
+
+def _body(function):
+    """What a function is but for names: a key."""
+    names = {arg.name: f"a{k}" for k, arg in enumerate(function.signature.input_arg)}
+    names |= {node.name: f"n{k}" for k, node in enumerate(function.node_def)}
+    nodes = []
+    for node in function.node_def:
+        copy = tf.compat.v1.NodeDef()
+        copy.CopyFrom(node)
+        copy.input[:] = _renamed(node.input, names)
+        nodes.append(_key(copy, {}))
+    types = [arg.type for arg in function.signature.input_arg]
+    outputs = _renamed([function.ret[arg.name] for arg in function.signature.output_arg], names)
+    return tuple(types), tuple(nodes), tuple(outputs)

@@ -1,0 +1,153 @@
+"""Puts recurrent nodes of ONNX in the place of nodes of TensorFlow, in a graph of tf2onnx.
+
+Only with ops that have one form in all versions of ONNX from 13 on, so that a graph of any version can be made.
+"""
+
+import numpy as np
+from onnx import TensorProto
+from tf2onnx import utils
+
+from tf_rnn_ops.export.onnx import weights
+from tf_rnn_ops.export.onnx.nodes import CannotWrite
+
+# Our ops compute with float32 inside, and not every runtime of ONNX has nodes of these types.
+_NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+
+class Builder:
+    """Makes the nodes that take the place of others.
+
+    Args:
+        ctx: The tf2onnx.graph.Graph.
+        replaced: Its nodes that are to go. Their names and outputs are free afterwards.
+    """
+
+    def __init__(self, ctx, *replaced):
+        self.ctx, self._name = ctx, replaced[0].name
+        self._readers = {}
+        for node in replaced:
+            for output in node.output:
+                if ctx.find_output_consumers(output) or output in ctx.outputs:
+                    self._readers[output] = ctx.get_dtype(output), ctx.get_shape(output)
+        for node in replaced:
+            ctx.remove_node(node.name)
+
+    def is_read(self, output):
+        """Whether somebody reads an output of a node that is gone."""
+        return output in self._readers
+
+    def provide(self, output, tensor):
+        """Gives the readers of an output a tensor."""
+        dtype, shape = self._readers.pop(output)
+        name = utils.make_name(self._name)
+        self.ctx.make_node(
+            "Identity", [tensor], outputs=[output], name=name, dtypes=[dtype], shapes=[shape]
+        )
+
+    def finish(self, *outputs):
+        """Provides what is always 0.
+
+        Args:
+            *outputs: The names of the outputs of each node that is gone.
+
+        Raises:
+            CannotWrite: An output is read that has not been provided.
+        """
+        for names in outputs:
+            if self.is_read(zero := "".join(names[2:3])):  # output_c of what is no LSTM
+                self.provide(zero, self.cast(self.constant(0), self._readers[zero][0]))
+        if self._readers:
+            raise CannotWrite(
+                f"The node {self._name!r} cannot be written: its output {next(iter(self._readers))!r} is "
+                "read, which ONNX does not have."
+            )
+
+    def node(self, op_type, inputs, count=1, name=None, **attrs):
+        """The outputs of a new node, a list of names."""
+        name = utils.make_name(f"{self._name}/{op_type}") if name is None else name
+        made = self.ctx.make_node(op_type, inputs, attr=attrs, output_count=count, name=name)
+        return list(made.output)
+
+    def constant(self, value, dtype=np.int64):
+        """The name of a constant."""
+        name = utils.make_name(f"{self._name}/const")
+        return self.ctx.make_const(name, np.asarray(value, dtype)).output[0]
+
+    def transpose(self, tensor, perm):
+        """Axes in another order."""
+        return self.node("Transpose", [tensor], perm=perm)[0]
+
+    def reshape(self, tensor, shape):
+        """0 keeps the size of an axis, -1 is what remains."""
+        return self.node("Reshape", [tensor, self.constant(shape)])[0]
+
+    def pick(self, tensor, index, axis):
+        """One element of an axis, or with a list several of them."""
+        return self.node("Gather", [tensor, self.constant(index)], axis=axis)[0]
+
+    def concat(self, tensors, axis):
+        """Tensors one behind the other."""
+        return tensors[0] if len(tensors) == 1 else self.node("Concat", tensors, axis=axis)[0]
+
+    def cast(self, tensor, to):
+        """Another type."""
+        return self.node("Cast", [tensor], to=to)[0]
+
+    def recurrent(self, node, x, lengths="", states=("", "")):
+        """Adds an LSTM, GRU or RNN.
+
+        Args:
+            node: An OnnxNode.
+            x: Name of the input, [T, B, I].
+            lengths: Of the lengths, [B]; empty for none.
+            states: Of h and c, [D, B, H]; empty for zeros.
+
+        Returns:
+            Names of the output [T, D, B, H], and of the final states, [D, B, H]: a list of h and, of an
+            LSTM, c.
+        """
+        dtype = self.ctx.get_dtype(x)
+        states = list(states[: 2 if node.op_type == "LSTM" else 1])
+        if dtype in _NARROW:
+            x, *states = (self.cast(t, TensorProto.FLOAT) if t else t for t in (x, *states))
+        arrays = [node.W, node.R, node.B]
+        inputs = [x, *(self.constant(a, np.float32) if a is not None else "" for a in arrays)]
+        inputs += [lengths, *states]
+        if node.P is not None:
+            inputs.append(self.constant(node.P, np.float32))
+        while not inputs[-1]:
+            inputs.pop()
+        attributes = weights.attributes(node)
+        y, *final = self.node(node.op_type, inputs, len(states) + 1, **attributes)
+        if lengths:
+            final = [self._rows_without_steps(*pair, lengths) for pair in zip(final, states)]
+        if dtype in _NARROW:
+            y, *final = (self.cast(tensor, dtype) for tensor in (y, *final))
+        return y, final
+
+    def _rows_without_steps(self, final, initial, lengths):
+        """Final states, where ONNX Runtime has 0 for a row of length 0; ONNX says nothing of it."""
+        if not initial:
+            return final
+        has_steps = self.reshape(self.cast(lengths, TensorProto.BOOL), [1, -1, 1])
+        return self.node("Where", [has_steps, final, initial])[0]
+
+    def sequence(self, y, directions, units, time_major):
+        """[T, D, B, H] as [T, B, D*H], or as [B, T, D*H].
+
+        WHY known sizes: where one is 1, tf2onnx takes the Transpose for a Reshape and joins it with the next
+        one, whose 0 then stands for another axis.
+        """
+        shape = self.ctx.get_shape(y) or [-1] * 4
+        time, batch = shape[0], shape[2]
+        if directions == 1:
+            y = self.reshape(y, [*_two_sizes(time, batch, [0, -1]), units])
+            return y if time_major else self.transpose(y, [1, 0, 2])
+        first, second = (time, batch) if time_major else (batch, time)
+        y = self.transpose(y, [0, 2, 1, 3] if time_major else [2, 0, 1, 3])
+        return self.reshape(y, [*_two_sizes(first, second, [0, 0]), directions * units])
+
+
+def _two_sizes(first, second, both_unknown):
+    """Two sizes of which an unknown one is -1, for a Reshape."""
+    return both_unknown if first < 0 and second < 0 else [first, second]

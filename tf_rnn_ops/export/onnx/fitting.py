@@ -1,0 +1,94 @@
+"""Which recurrent nodes of a graph ONNX has nodes for, and why the others become loops."""
+
+import tensorflow as tf
+
+from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.onnx.weights import OP_TYPES
+from tf_rnn_ops.export.saved_model import layer_name
+from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.portable.exporting import KEEP
+
+LOOP = "loop"
+_WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}
+_HANDED_ON = ("Identity", "StopGradient")
+
+
+class Fitting:
+    """Decides about the nodes of one GraphDef; see portable.exporting.Choice.
+
+    Attributes:
+        nodes: A list of Node, one for each node that was decided about.
+    """
+
+    def __init__(self, graph_def):
+        self.nodes = []
+        self._graphs = {"": {node.name: node for node in graph_def.node}}
+        for function in graph_def.library.function:
+            nodes = {node.name: node for node in function.node_def}
+            self._graphs[function.signature.name] = nodes
+
+    def __call__(self, facts):
+        """KEEP for a node that ONNX has, or the reason why it becomes a loop."""
+        node = self._graphs[facts.place][facts.name]
+        reason = _reason(facts, node) or self._computed(facts, node)
+        self.nodes.append(
+            Node(layer_name(node), facts.op, LOOP if reason else _became(facts), reason)
+        )
+        return reason or KEEP
+
+    def _computed(self, facts, node):
+        """Why the node of ONNX cannot have the weights, or ''."""
+        kind = next(kind for kind in _WEIGHTS if kind in facts.op)
+        for k in _WEIGHTS[kind]:
+            if not self.is_constant(facts.place, node.input[k]):
+                return "its weights are computed"
+        return ""
+
+    def is_constant(self, place, ref):
+        """Whether a tensor, an input of a node, is a constant."""
+        nodes = self._graphs[place]
+        node = nodes.get(ref.split(":")[0])
+        while node is not None and node.op in _HANDED_ON:
+            node = nodes.get(node.input[0].split(":")[0])
+        return node is not None and node.op == "Const"
+
+
+def _became(facts):
+    if facts.network is None:
+        return "LSTM"
+    op_type = OP_TYPES[facts.network.rnn_mode]
+    layers = getattr(facts.network, "num_layers", 1)
+    return op_type if layers == 1 else f"{layers} {op_type}"
+
+
+def _reason(facts, node):
+    if facts.dtype == tf.float64:
+        return "ONNX Runtime computes such nodes in float32 only"
+    if facts.network is None:
+        return _reason_of_block(facts, node)
+    if facts.network.num_proj:
+        return "ONNX has no projection"
+    if isinstance(facts.network, sizes.Layer):
+        return _reason_of_layer(facts.network)
+    return ""
+
+
+def _reason_of_layer(layer):
+    if "layer_norm" not in layer.absent:
+        return "ONNX has no layer normalisation in a node"
+    attrs = layer.attrs()
+    if attrs["zoneout_h"] or attrs["zoneout_c"]:
+        return "ONNX has no zoneout"
+    if attrs["cell_clip"]:
+        return "ONNX does not limit the cell state; its clip limits the sums before the activations"
+    if not {"input_mask", "recurrent_mask", "seed"} <= set(layer.absent):
+        return "it drops inputs or states as in training"
+    return ""
+
+
+def _reason_of_block(facts, node):
+    if node.attr["cell_clip"].f > 0:
+        return "ONNX does not limit the cell state; its clip limits the sums before the activations"
+    if more := sorted(facts.read - {"h"}):
+        return f"ONNX has no output {more[0]} of all steps"
+    return ""

@@ -1,0 +1,107 @@
+"""What tf2onnx makes of our recurrent ops and of TensorFlow's; importing this module registers it.
+
+tf2onnx calls a method version_N for version N of ONNX and later ones.
+"""
+
+import numpy as np
+from onnx import TensorProto
+from tf2onnx.handler import tf_op
+
+from tf_rnn_ops.export.onnx import nodes, weights
+from tf_rnn_ops.export.onnx.emitting import Builder
+from tf_rnn_ops.export.onnx.nodes import OURS
+
+
+@tf_op(list(nodes.LAYERS))
+class LayerRNN:
+    """One layer in one direction, with Keras's weights."""
+
+    @classmethod
+    def version_13(cls, ctx, node, **kwargs):
+        emit_layer(ctx, nodes.layer_of(ctx, node))
+
+
+def emit_layer(ctx, layer, reverse=False):
+    """Puts a node of ONNX in the place of a LayerRNN.
+
+    Args:
+        ctx: The tf2onnx.graph.Graph.
+        layer: A nodes.Layer.
+        reverse: Whether the last step comes first. Input and output keep the order of time.
+    """
+    onnx_node = weights.backwards(layer.onnx_node) if reverse else layer.onnx_node
+    units = onnx_node.attributes["hidden_size"]
+    outputs = list(layer.node.output)
+    build = Builder(ctx, layer.node)
+    x = layer.x if layer.time_major else build.transpose(layer.x, [1, 0, 2])
+    states = [build.reshape(s, [1, -1, units]) if s else "" for s in (layer.h, layer.c)]
+    y, final = build.recurrent(onnx_node, x, layer.lengths, states)
+    if build.is_read(outputs[0]):
+        build.provide(outputs[0], build.sequence(y, 1, units, layer.time_major))
+    for output, state in zip(outputs[1:], final):
+        if build.is_read(output):
+            build.provide(output, build.reshape(state, [-1, units]))
+    build.finish(outputs)
+
+
+@tf_op([f"{OURS}PackLayerRNN", f"{OURS}PackCudnnRNNParams"])
+class Pack:
+    """Packed weights, which the nodes of ONNX do without."""
+
+    @classmethod
+    def version_13(cls, ctx, node, **kwargs):
+        (packed,) = node.output
+        build = Builder(ctx, node)
+        if build.is_read(packed):
+            build.provide(packed, build.constant([], np.uint8))
+
+
+@tf_op(list(nodes.STACKS))
+class CudnnRNN:
+    """A stack: a node of ONNX for each of its layers."""
+
+    @classmethod
+    def version_13(cls, ctx, node, **kwargs):
+        stack = nodes.stack_of(ctx, node)
+        dirs, _, units = stack.layers[0].R.shape
+        outputs = list(node.output)
+        build = Builder(ctx, node)
+
+        def turned(tensor):
+            return tensor if stack.time_major or not tensor else build.transpose(tensor, [1, 0, 2])
+
+        x, h, c = map(turned, (stack.x, stack.h, stack.c))
+        final = []
+        for k, layer in enumerate(stack.layers):
+            rows = list(range(k * dirs, (k + 1) * dirs))
+            one = len(stack.layers) == 1
+            states = [s if one or not s else build.pick(s, rows, 0) for s in (h, c)]
+            y, own = build.recurrent(layer, x, stack.lengths, states)
+            final.append(own)
+            x = build.sequence(y, dirs, units, True)
+        if build.is_read(outputs[0]):
+            build.provide(outputs[0], turned(x))
+        for output, states in zip(outputs[1:], zip(*final)):
+            if build.is_read(output):
+                build.provide(output, turned(build.concat(list(states), 0)))
+        build.finish(outputs)
+
+
+@tf_op(list(nodes.BLOCKS))
+class BlockLSTM:
+    """An LSTM whose only output that is read is that of all steps."""
+
+    @classmethod
+    def version_13(cls, ctx, node, **kwargs):
+        layer = nodes.block_of(ctx, node)
+        units = layer.onnx_node.attributes["hidden_size"]
+        outputs = list(node.output)
+        build = Builder(ctx, node)
+        lengths = layer.lengths
+        if lengths:  # one number for all rows
+            rows = build.pick(build.node("Shape", [layer.x])[0], [1], 0)
+            lengths = build.cast(build.node("Expand", [lengths, rows])[0], TensorProto.INT32)
+        states = [build.reshape(s, [1, -1, units]) if s else "" for s in (layer.h, layer.c)]
+        y, _ = build.recurrent(layer.onnx_node, layer.x, lengths, states)
+        build.provide(outputs[6], build.sequence(y, 1, units, True))
+        build.finish(outputs[6:])

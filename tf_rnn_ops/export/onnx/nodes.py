@@ -1,0 +1,169 @@
+"""Reads our nodes and TensorFlow's in a graph of tf2onnx."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tf_rnn_ops._op_table import LAYER_ATTRS, signature
+from tf_rnn_ops.export.onnx import weights
+from tf_rnn_ops.params import to_onnx
+from tf_rnn_ops.plain import sizes
+
+OURS = "TfRnnOps>"
+LAYERS = (f"{OURS}LayerRNN", f"{OURS}LayerRNNPacked")
+_WITHOUT_LENGTHS = ("CudnnRNN", "CudnnRNNV2")
+STACKS = (
+    *(f"{OURS}CudnnRNNV3", f"{OURS}CudnnRNNV3Packed", f"{OURS}StatelessCudnnRNNV3"),
+    *(*_WITHOUT_LENGTHS, "CudnnRNNV3"),
+)
+BLOCKS = (f"{OURS}BlockLSTMV2", "BlockLSTM", "BlockLSTMV2")
+_STACK_ATTRS = {
+    "rnn_mode": "lstm",
+    "input_mode": "linear_input",
+    "direction": "unidirectional",
+    "num_proj": 0,
+}
+_STACK_TENSORS = ("input", "input_h", "input_c", "params")
+
+
+class CannotWrite(ValueError):
+    """Says which node cannot be written, and why."""
+
+
+class Layer(NamedTuple):
+    """A LayerRNN node.
+
+    Attributes:
+        node: The tf2onnx.graph.Node.
+        onnx_node: The OnnxNode that computes it forward.
+        time_major: As the attribute.
+        x: Name of the input, as are the next three; empty for one that is absent, or 0.
+        h: Of the initial state h, [B, H].
+        c: Of the initial state c, [B, H].
+        lengths: Of the lengths, [B].
+    """
+
+    node: Any
+    onnx_node: Any
+    time_major: bool
+    x: str
+    h: str
+    c: str
+    lengths: str
+
+
+def layer_of(ctx, node):
+    """The Layer of a LayerRNN or LayerRNNPacked node."""
+    inputs = dict(
+        zip(signature("LayerRNN").inputs, node.input[:10] if is_packed(node) else node.input)
+    )
+    given = {name: name_ for name, name_ in inputs.items() if not is_absent(ctx, name_)}
+    attrs = {name: attribute(node, name, default) for name, default in LAYER_ATTRS.items()}
+    names = ("kernel", "recurrent_kernel", "bias", "peepholes")
+    arrays = {n: constant(ctx, node, n, given[n]) for n in names if n in given}
+    return Layer(
+        node,
+        weights.of_layer(attrs, **arrays),
+        bool(attribute(node, "time_major", True)),
+        inputs["input"],
+        inputs["input_h"],
+        inputs["input_c"],
+        given.get("sequence_lengths", ""),
+    )
+
+
+class Stack(NamedTuple):
+    """A CudnnRNN node of any version.
+
+    Attributes:
+        layers: An OnnxNode for each layer.
+        time_major: As the attribute.
+        x: Name of the input, as are the next three; empty for one that is absent, or 0.
+        h: Of the initial states h, [L*D, B, H] or with the first two swapped.
+        c: Of the initial states c.
+        lengths: Of the lengths, [B].
+    """
+
+    layers: list
+    time_major: bool
+    x: str
+    h: str
+    c: str
+    lengths: str
+
+
+def stack_of(ctx, node):
+    """The Stack of a CudnnRNN node."""
+    time_major = bool(attribute(node, "time_major", True))
+    attrs = {name: attribute(node, name, default) for name, default in _STACK_ATTRS.items()}
+    shapes = dict(zip(_STACK_TENSORS, (_sizes(ctx, name) for name in node.input)))
+    shapes["output_h"], shapes["output_c"] = (_sizes(ctx, name) for name in node.output[1:3])
+    try:
+        layout = sizes.layout_of(shapes, attrs, time_major)
+    except sizes.UnknownSize as error:
+        raise CannotWrite(f"The node {node.name!r} cannot be written: {error}.") from error
+    params = constant(ctx, node, "params", node.input[3])
+    x, h, c = node.input[:3]
+    return Stack(
+        # WHY float32: it is what the node computes in.
+        to_onnx(layout, np.asarray(params, np.float32)),
+        time_major,
+        x,
+        h,
+        c if attrs["rnn_mode"] == "lstm" else "",
+        "" if node.type in _WITHOUT_LENGTHS else node.input[4],
+    )
+
+
+def block_of(ctx, node):
+    """The Layer of a BlockLSTM node; its lengths are one number."""
+    length, x, c, h, w, wci, wcf, wco, b = node.input
+    peepholes = None
+    if attribute(node, "use_peephole", False):
+        peepholes = np.stack([constant(ctx, node, "a peephole", n) for n in (wci, wcf, wco)])
+    w, b = constant(ctx, node, "w", w), constant(ctx, node, "b", b)
+    if node.type == "BlockLSTM":
+        w, b = weights.of_second_version(w, b, attribute(node, "forget_bias", 1.0))
+    return Layer(node, weights.of_block(w, b, peepholes), True, x, h, c, length)
+
+
+def is_packed(node):
+    """Whether the last input is what a Pack op made."""
+    return node.type.endswith("Packed")
+
+
+def is_absent(ctx, name):
+    """Whether an optional input is not given: a vector without elements stands for none."""
+    return not name or ctx.get_shape(name) == [0]
+
+
+def attribute(node, name, default):
+    """The value of an attribute, strings as such."""
+    value = node.get_attr_value(name, default)
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def producer(ctx, name):
+    """The node that makes a tensor, through nodes that only hand it on; None for an input."""
+    node = ctx.get_node_by_output(name) if name else None
+    while node is not None and node.type in ("Identity", "StopGradient"):
+        node = ctx.get_node_by_output(node.input[0])
+    return node
+
+
+def constant(ctx, node, what, name):
+    """The values of a tensor.
+
+    Raises:
+        CannotWrite: It is not constant.
+    """
+    made_by = producer(ctx, name)
+    if made_by is None or not made_by.is_const():
+        raise CannotWrite(f"{what} of the node {node.name!r} must be constant, but it is computed.")
+    return made_by.get_tensor_value(as_list=False)
+
+
+def _sizes(ctx, name):
+    """The shape of a tensor with None for an unknown size; None for an unknown rank."""
+    shape = ctx.get_shape(name) if name else None
+    return None if shape is None else [None if size < 0 else size for size in shape]

@@ -1,0 +1,93 @@
+"""What is done to a frozen graph of TensorFlow before tf2onnx reads it."""
+
+import tensorflow as tf
+
+from tf_rnn_ops.export.onnx import duplicates, weights
+from tf_rnn_ops.export.onnx.fitting import Fitting
+from tf_rnn_ops.export.onnx.nodes import BLOCKS, OURS, CannotWrite
+from tf_rnn_ops.portable import exporting
+
+_PACKING = f"{OURS}Pack"
+_BLOCK = f"{OURS}BlockLSTMV2"
+
+
+def has_recurrent_nodes(graph_def):
+    """Whether there is anything to prepare."""
+    nodes = [*graph_def.node, *(n for f in graph_def.library.function for n in f.node_def)]
+    return any(n.op.startswith(OURS) or "CudnnRNN" in n.op or n.op in BLOCKS for n in nodes)
+
+
+def prepare(graph_def, inputs, outputs):
+    """Makes loops of the nodes that ONNX lacks, and one node of nodes that compute the same.
+
+    Args:
+        graph_def: A frozen GraphDef; it is not changed.
+        inputs: Names of the tensors that are fed.
+        outputs: Names of the tensors that are fetched.
+
+    Returns:
+        A pair: the GraphDef, and a list of Node.
+
+    Raises:
+        CannotWrite: A node can be neither written nor made a loop.
+    """
+    graph_def = _with_one_kind_of_block(graph_def)
+    choice = Fitting(graph_def)
+    graph_def, report = exporting.rewrite_graph_def(graph_def, choice)
+    for kept in report.kept:
+        if kept.op.startswith(_PACKING):
+            continue  # the handlers drop it
+        raise CannotWrite(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.why}.")
+    if any(node.reason for node in choice.nodes):
+        graph_def = _inlined(graph_def, list(inputs), list(outputs))
+    return duplicates.merged(
+        graph_def, [name.split(":")[0] for name in (*inputs, *outputs)]
+    ), choice.nodes
+
+
+def _inlined(graph_def, inputs, outputs):
+    """The graph with what functions that are called do in place of the calls."""
+    from tf2onnx import tf_loader
+
+    for function in graph_def.library.function:
+        for node in function.node_def:
+            # WHY: with it TensorFlow makes the loops those of TensorFlow 1, which tf2onnx does not know.
+            node.attr.pop("_lower_using_switch_merge", None)
+    with tf.Graph().as_default():
+        tf.import_graph_def(graph_def, name="")
+        return tf_loader.tf_optimize(inputs, outputs, graph_def)
+
+
+def _with_one_kind_of_block(graph_def):
+    """TensorFlow's BlockLSTM and BlockLSTMV2 as ours."""
+    result = type(graph_def)()
+    result.CopyFrom(graph_def)
+    del result.node[:]
+    result.node.extend(duplicates.in_order(graph_def.node))  # in which a report lists them
+    for nodes in (result.node, *(function.node_def for function in result.library.function)):
+        found = {node.name: node for node in nodes}
+        for node in [node for node in nodes if node.op in BLOCKS]:
+            if node.op == "BlockLSTM":
+                _to_second_version(node, found, nodes)
+            node.op = _BLOCK
+    return result
+
+
+def _to_second_version(node, found, nodes):
+    arrays = []
+    for k, what in ((4, "w"), (8, "b")):
+        source = found.get(node.input[k].split(":")[0])
+        if source is None or source.op != "Const":
+            raise CannotWrite(
+                f"{what} of the node {node.name!r} must be constant, but it is computed."
+            )
+        arrays.append(tf.make_ndarray(source.attr["value"].tensor))
+    arrays = weights.of_second_version(*arrays, exporting.attribute(node, "forget_bias", 1.0))
+    if "cell_clip" not in node.attr:
+        node.attr["cell_clip"].f = 3.0
+    node.attr.pop("forget_bias", None)
+    for k, what, array in zip((4, 8), ("w", "b"), arrays):
+        const = nodes.add(name=f"{node.name}/{what}_of_v2", op="Const")
+        const.attr["dtype"].type = node.attr["T"].type
+        const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(array))
+        node.input[k] = const.name if node.input[k].count(":") < 2 else f"{const.name}:output:0"

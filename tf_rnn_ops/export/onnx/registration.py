@@ -1,0 +1,41 @@
+"""Makes tf2onnx write our ops and TensorFlow's recurrent ones, whoever calls it."""
+
+import functools
+
+_MARK = "_of_tf_rnn_ops"
+
+
+def register():
+    """Registers the handlers, and prepares each graph before tf2onnx reads it.
+
+    WHY graphs_from_tf: every way into tf2onnx calls it, by its name in tfonnx. What it returns still has
+    the nodes of TensorFlow. Calling register() again changes nothing.
+    """
+    from tf2onnx import tfonnx
+
+    from tf_rnn_ops.export.onnx import handlers  # noqa: F401
+
+    if not hasattr(tfonnx.graphs_from_tf, _MARK):
+        tfonnx.graphs_from_tf = _prepared(tfonnx.graphs_from_tf)
+
+
+def _prepared(original):
+    @functools.wraps(original)
+    def graphs_from_tf(tf_graph, input_names, output_names, *arguments, **keywords):
+        import tensorflow as tf
+
+        from tf_rnn_ops.export.onnx import preparing, simplifying
+
+        graph_def = tf_graph.as_graph_def()
+        if not preparing.has_recurrent_nodes(graph_def):
+            return original(tf_graph, input_names, output_names, *arguments, **keywords)
+        graph_def, _ = preparing.prepare(graph_def, input_names, output_names)
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(graph_def, name="")
+        main, functions = original(graph, input_names, output_names, *arguments, **keywords)
+        for one in (main, *functions):
+            simplifying.simplify(one)
+        return main, functions
+
+    setattr(graphs_from_tf, _MARK, True)
+    return graphs_from_tf

@@ -1,0 +1,33 @@
+"""Runs files of ONNX in ONNX Runtime; see formats."""
+
+import numpy as np
+
+
+def load(filepath, threads=0):
+    """The function of a file; see formats.
+
+    Args:
+        filepath: The file.
+        threads: Of one call; 0 for the choice of ONNX Runtime.
+
+    Returns:
+        A function from arrays by name to arrays by name.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(
+        str(filepath), options, providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in session.get_outputs()]
+
+    def call(inputs):
+        return dict(zip(names, session.run(None, dict(inputs)), strict=True))
+
+    return call
+
+
+def run(filepath, inputs) -> dict[str, np.ndarray]:
+    """Runs a file; see formats."""
+    return load(filepath)(inputs)

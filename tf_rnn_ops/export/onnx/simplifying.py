@@ -1,0 +1,270 @@
+"""Drops from a graph of tf2onnx what the nodes of ONNX have in them: zeros, full lengths, reversed inputs.
+
+    x -> reverse -> LayerRNN -> reverse        one node of the direction 'reverse'
+    x -> LayerRNN, and such a node             one node of both directions
+
+"reverse" is ReverseV2 along the time; of rows of different lengths it is GatherV2 with the reversed steps
+of each row, see Note [Reversed rows] in keras/path/masks.py.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from tf2onnx import utils
+
+from tf_rnn_ops.export.onnx import handlers, nodes, weights
+from tf_rnn_ops.export.onnx.emitting import Builder
+
+_FILLED = ("BroadcastTo", "Cast", "ExpandDims", "Reshape", "Squeeze", "Tile", "Transpose")
+# By the ops: which inputs are the initial states, the lengths, and the input.
+_INPUTS = {
+    nodes.LAYERS: ((1, 2), 9, 0),
+    nodes.STACKS: ((1, 2), 4, 0),
+    nodes.BLOCKS: ((2, 3), 0, 1),
+}
+
+
+class Reversal(NamedTuple):
+    """What reverses the input of a layer.
+
+    Attributes:
+        type: ReverseV2 or GatherV2.
+        x: The tensor that it reverses.
+        others: Its other inputs.
+    """
+
+    type: str
+    x: str
+    others: tuple
+
+
+def simplify(ctx):
+    """Changes a tf2onnx.graph.Graph that has nodes of TensorFlow."""
+    for node in list(ctx.get_nodes()):
+        for ops, inputs in _INPUTS.items():
+            if node.type in ops:
+                _drop_inputs(ctx, node, *inputs)
+    _drop_double_reversals(ctx)
+    forward, backward = [], []
+    for node in [node for node in ctx.get_nodes() if node.type in nodes.LAYERS]:
+        layer = nodes.layer_of(ctx, node)
+        reversal = _reversal(ctx, layer)
+        if reversal is None:
+            forward.append(layer)
+        else:
+            backward.append(_turned(ctx, layer, reversal))
+    for layer in backward:
+        partner = next((other for other in forward if _fit(ctx, other, layer)), None)
+        if partner is None:
+            handlers.emit_layer(ctx, layer, reverse=True)
+        else:
+            forward.remove(partner)
+            _emit_pair(ctx, partner, layer)
+
+
+# ---- inputs that are not needed ----
+
+
+def _drop_inputs(ctx, node, states, lengths, x):
+    for k in states:
+        if _is_zero(ctx, node.input[k]):
+            ctx.replace_input(node, node.input[k], "", k)
+    if lengths < len(node.input) and _is_full(ctx, node, node.input[lengths], node.input[x]):
+        ctx.replace_input(node, node.input[lengths], "", lengths)
+
+
+def _drop_double_reversals(ctx):
+    """As that of a backward layer's output, which Bidirectional reverses again."""
+    for node in [node for node in ctx.get_nodes() if node.type == "ReverseV2"]:
+        before = nodes.producer(ctx, node.input[0])
+        if before is not None and before.type == "ReverseV2":
+            if _constant(ctx, node.input[1]) == _constant(ctx, before.input[1]) is not None:
+                ctx.replace_all_inputs(node.output[0], before.input[0])
+
+
+def _is_zero(ctx, name):
+    """Whether a tensor is known to be 0."""
+    node = nodes.producer(ctx, name)
+    while node is not None:
+        if node.is_const():
+            return not np.any(node.get_tensor_value(as_list=False))
+        if node.type == "ZerosLike":
+            return True
+        if node.type == "Pack":
+            return all(_is_zero(ctx, one) for one in node.input)
+        if node.type not in ("Fill", *_FILLED):
+            return False
+        node = nodes.producer(ctx, node.input[1 if node.type == "Fill" else 0])
+    return False
+
+
+def _is_full(ctx, node, name, x):
+    """Whether lengths, or the one length of all rows, are known to be the number of steps of x."""
+    steps = ctx.get_node_by_output(_origin(ctx, name)) if name else None
+    if steps is not None and steps.type == "Fill":
+        steps = ctx.get_node_by_output(_origin(ctx, steps.input[1]))
+    if steps is None:
+        return False
+    axis = 0 if nodes.attribute(node, "time_major", True) else 1
+    if steps.is_const():
+        known, value = ctx.get_shape(x), steps.get_tensor_value(as_list=False)
+        return known is not None and value.size > 0 and bool(np.all(value == known[axis]))
+    shape = nodes.producer(ctx, steps.input[0]) if steps.type == "StridedSlice" else None
+    if shape is None or shape.type != "Shape":
+        return False
+    turned = nodes.producer(ctx, x)
+    if (
+        turned is not None
+        and turned.type == "Transpose"
+        and _same(ctx, shape.input[0], turned.input[0])
+    ):
+        x, axis = turned.input[0], 1 - axis
+    return _same(ctx, shape.input[0], x) and _constant(ctx, steps.input[1]) == [axis]
+
+
+def _same(ctx, first, second):
+    """Whether two tensors have the same values, as far as types go."""
+    return _origin(ctx, first) == _origin(ctx, second)
+
+
+def _origin(ctx, name):
+    node = ctx.get_node_by_output(name)
+    while node is not None and node.type in ("Identity", "Cast", "StopGradient"):
+        name = node.input[0]
+        node = ctx.get_node_by_output(name)
+    return name
+
+
+# ---- directions ----
+
+
+def _reversal(ctx, layer):
+    """The Reversal of the input of a layer, or None."""
+    node = nodes.producer(ctx, layer.x)
+    if node is None or not _reverses(ctx, node, layer):
+        return None
+    return Reversal(node.type, node.input[0], tuple(node.input[1:]))
+
+
+def _reverses(ctx, node, layer):
+    """Whether a node reverses the steps of its input, of each row those that the layer computes."""
+    if node.type == "ReverseV2":
+        axes = ([0], [-3]) if layer.time_major else ([1], [-2])
+        return not layer.lengths and _constant(ctx, node.input[1]) in axes
+    if node.type != "GatherV2" or layer.time_major or not layer.lengths:
+        return False
+    steps = ctx.get_node_by_output(_origin(ctx, node.input[1]))
+    return (
+        nodes.attribute(node, "batch_dims", 0) == 1
+        and _constant(ctx, node.input[2]) == 1
+        and steps is not None
+        and steps.type == "ReverseSequence"
+        and nodes.attribute(steps, "seq_dim", 0) == 1
+        and nodes.attribute(steps, "batch_dim", 0) == 0
+        and _same(ctx, steps.input[1], layer.lengths)
+        and _counts_steps(ctx, steps.input[0])
+    )
+
+
+def _counts_steps(ctx, name):
+    """Whether each row of a tensor is 0, 1, 2 and so on."""
+    node = nodes.producer(ctx, name)
+    while node is not None and node.type in _FILLED:
+        node = nodes.producer(ctx, node.input[0])
+    if node is None:
+        return False
+    if node.is_const():
+        value = node.get_tensor_value(as_list=False)
+        return bool(np.all(value == np.arange(value.shape[-1])))
+    return node.type == "Range" and [_constant(ctx, node.input[k]) for k in (0, 2)] == [0, 1]
+
+
+def _constant(ctx, name):
+    """The value of a tensor, as a list or a number; None if it is not constant."""
+    node = nodes.producer(ctx, name)
+    return node.get_tensor_value() if node is not None and node.is_const() else None
+
+
+def _turned(ctx, layer, reversal):
+    """The layer for the input as it is: what reversed its output is gone, and what needs it has it."""
+    node, output = layer.node, layer.node.output[0]
+    dtypes, shapes = node.output_dtypes, node.output_shapes
+    undone = [
+        other
+        for other in ctx.find_output_consumers(output)
+        if _reverses(ctx, other, layer) and other.input[0] == output
+    ]
+    turned = utils.make_name(output)
+    ctx.remove_node(node.name)
+    new = ctx.make_node(
+        node.type,
+        node.input,
+        outputs=[turned, *node.output[1:]],
+        attr=node.attr,
+        name=node.name,
+        skip_conversion=False,
+        dtypes=dtypes,
+        shapes=shapes,
+        domain=node.domain,
+    )
+    for other in undone:
+        ctx.replace_all_inputs(other.output[0], turned)
+    ctx.make_node(
+        reversal.type,
+        [turned, *reversal.others],
+        outputs=[output],
+        attr={"batch_dims": 1} if reversal.type == "GatherV2" else {},
+        name=utils.make_name(node.name),
+        skip_conversion=False,
+        dtypes=dtypes[:1],
+        shapes=shapes[:1],
+    )
+    return layer._replace(node=new, x=reversal.x)
+
+
+def _fit(ctx, forward, backward):
+    """Whether two layers can be one node."""
+    return (
+        _same(ctx, forward.x, backward.x)
+        and ctx.get_dtype(forward.x) == ctx.get_dtype(backward.x)
+        and (forward.lengths == backward.lengths or _same(ctx, forward.lengths, backward.lengths))
+        and forward.time_major == backward.time_major
+        and (bool(forward.h), bool(forward.c)) == (bool(backward.h), bool(backward.c))
+        and weights.can_join(forward.onnx_node, backward.onnx_node)
+    )
+
+
+def _emit_pair(ctx, forward, backward):
+    """Puts one node in the place of two layers."""
+    outputs = forward.node.output, backward.node.output
+    concat = _concat_of(ctx, outputs[0][0], outputs[1][0])
+    units = forward.onnx_node.attributes["hidden_size"]
+    outer = None if concat is None else Builder(ctx, concat)
+    build = Builder(ctx, forward.node, backward.node)
+    x = forward.x if forward.time_major else build.transpose(forward.x, [1, 0, 2])
+    states = [
+        build.concat([build.reshape(s, [1, -1, units]) for s in pair], 0) if all(pair) else ""
+        for pair in ((forward.h, backward.h), (forward.c, backward.c))
+    ]
+    joined = weights.joined(forward.onnx_node, weights.backwards(backward.onnx_node))
+    y, final = build.recurrent(joined, x, forward.lengths, states)
+    if outer is not None:
+        outer.provide(concat.output[0], build.sequence(y, 2, units, forward.time_major))
+    for d, names in enumerate(outputs):
+        if build.is_read(names[0]):
+            one = build.pick(y, d, 1)
+            one = one if forward.time_major else build.transpose(one, [1, 0, 2])
+            build.provide(names[0], one)
+        for name, state in zip(names[1:], final):
+            if build.is_read(name):
+                build.provide(name, build.pick(state, d, 0))
+    build.finish(*outputs)
+
+
+def _concat_of(ctx, first, second):
+    """The node that joins the outputs of both directions, if there is one."""
+    for node in ctx.find_output_consumers(first):
+        if node.type == "ConcatV2" and list(node.input[:-1]) == [first, second]:
+            if _constant(ctx, node.input[-1]) in (2, -1):
+                return node
+    return None

@@ -1,0 +1,160 @@
+"""The weights and attributes of ONNX's nodes, from those of LayerRNN and BlockLSTM."""
+
+import numpy as np
+
+from tf_rnn_ops.params import OnnxNode
+from tf_rnn_ops.params.cells import reorder
+
+OP_TYPES = {
+    "lstm": "LSTM",
+    "gru": "GRU",
+    "gru_reset_before": "GRU",
+    "rnn": "RNN",
+    "rnn_tanh": "RNN",
+    "rnn_relu": "RNN",
+}
+# Which gate of Keras each gate of ONNX is: ONNX has i, o, f, c and z, r, h. BlockLSTMV2 has Keras's order.
+_FROM_KERAS = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "RNN": (0,)}
+# The same of BlockLSTMV2 and BlockLSTM, which has i, c, f, o.
+_FROM_FIRST_VERSION = (0, 2, 1, 3)
+# The name, and alpha and beta where the function has them.
+_FUNCTIONS = {
+    "tanh": ("Tanh",),
+    "sigmoid": ("Sigmoid",),
+    "relu": ("Relu",),
+    "linear": ("Affine", 1.0, 0.0),
+    "hard_sigmoid": ("HardSigmoid", 1 / 6, 0.5),
+    "hard_sigmoid_keras2": ("HardSigmoid", 0.2, 0.5),
+}
+# What a node without activations has.
+_USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
+_LISTS = ("activations", "activation_alpha", "activation_beta")
+
+
+def of_layer(attrs, kernel, recurrent_kernel, bias=None, peepholes=None):
+    """The node of a LayerRNN, forward.
+
+    Args:
+        attrs: rnn_mode, activation and recurrent_activation.
+        kernel: [I, G*H], like the next three as LayerRNN takes them.
+        recurrent_kernel: [H, G*H].
+        bias: [G*H], of 'gru' [2, G*H]; None for none.
+        peepholes: [3, H]; None for none.
+
+    Returns:
+        An OnnxNode.
+    """
+    op_type = OP_TYPES[attrs["rnn_mode"]]
+    node = _node(op_type, kernel, recurrent_kernel, bias, peepholes)
+    mode = attrs["rnn_mode"]
+    activation = {"rnn_tanh": "tanh", "rnn_relu": "relu"}.get(mode, attrs["activation"])
+    names = [activation] * {"LSTM": 2, "GRU": 1, "RNN": 1}[op_type]
+    if op_type != "RNN":
+        names.insert(0, attrs["recurrent_activation"])
+    functions = [_FUNCTIONS[name] for name in names]
+    node.attributes.update(
+        activations=[function[0] for function in functions],
+        # WHY not of all: these lists have values of those functions only that take such a number.
+        activation_alpha=[function[1] for function in functions if len(function) > 1],
+        activation_beta=[function[2] for function in functions if len(function) > 1],
+    )
+    if mode == "gru":
+        node.attributes["linear_before_reset"] = 1
+    return node
+
+
+def of_block(w, b, peepholes=None):
+    """The node of a BlockLSTMV2.
+
+    Args:
+        w: [I + H, 4*H].
+        b: [4*H].
+        peepholes: [3, H], of i, f and o; None for none.
+
+    Returns:
+        An OnnxNode.
+    """
+    inputs = w.shape[0] - b.shape[0] // 4
+    return _node("LSTM", w[:inputs], w[inputs:], b, peepholes)
+
+
+def of_second_version(w, b, forget_bias):
+    """The w and b of BlockLSTMV2 for those of BlockLSTM, which adds a number to the forget gate."""
+    w, b = (
+        np.concatenate(reorder(np.stack(np.split(t, 4, axis=-1)), _FROM_FIRST_VERSION), -1)
+        for t in (w, b)
+    )
+    units = len(b) // 4
+    b[units : 2 * units] += np.asarray(forget_bias, b.dtype)
+    return w, b
+
+
+def _node(op_type, kernel, recurrent_kernel, bias, peepholes):
+    order, units = _FROM_KERAS[op_type], recurrent_kernel.shape[0]
+
+    def by_gate(columns):
+        """[n, G*H] as [1, G*H, n] in the order of ONNX."""
+        gates = columns.T.reshape(len(order), units, -1)
+        return reorder(gates, order).reshape(1, -1, len(columns))
+
+    b = p = None
+    if bias is not None:
+        both = bias if bias.ndim == 2 else np.stack([bias, np.zeros_like(bias)])
+        b = np.concatenate([by_gate(one[None]).reshape(1, -1) for one in both], axis=1)
+    if peepholes is not None:
+        p = peepholes[[0, 2, 1]].reshape(1, -1)  # i, o, f
+    kernels = by_gate(kernel), by_gate(recurrent_kernel)
+    return OnnxNode(op_type, *kernels, B=b, P=p, attributes={"hidden_size": units})
+
+
+def backwards(node):
+    """The node with the last step first."""
+    return node._replace(attributes={**node.attributes, "direction": "reverse"})
+
+
+def can_join(first, second):
+    """Whether two OnnxNodes of one direction can be one node."""
+
+    def kind(node):
+        attributes = node.attributes
+        return node.op_type, attributes["hidden_size"], attributes.get("linear_before_reset", 0)
+
+    return kind(first) == kind(second)
+
+
+def joined(forward, backward):
+    """One node of two that run in the two directions.
+
+    Args:
+        forward: An OnnxNode.
+        backward: The other, with which can_join.
+
+    Returns:
+        An OnnxNode.
+    """
+
+    def both(name):
+        first, second = getattr(forward, name), getattr(backward, name)
+        if first is None and second is None:
+            return None
+        first = np.zeros_like(second) if first is None else first
+        return np.concatenate([first, np.zeros_like(first) if second is None else second])
+
+    lists = {
+        name: [*forward.attributes.get(name, []), *backward.attributes.get(name, [])]
+        for name in _LISTS
+    }
+    return OnnxNode(
+        forward.op_type,
+        *map(both, ("W", "R", "B", "P")),
+        attributes={**forward.attributes, **lists, "direction": "bidirectional"},
+    )
+
+
+def attributes(node):
+    """The attributes of a node without those that say what is usual."""
+    found = {name: value for name, value in node.attributes.items() if value != []}
+    directions = 2 if found.get("direction") == "bidirectional" else 1
+    if found.get("activations") == _USUAL[node.op_type] * directions:
+        del found["activations"]
+    return found

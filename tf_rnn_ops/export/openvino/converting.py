@@ -1,0 +1,232 @@
+"""How OpenVINO's converter of TensorFlow models reads our ops and TensorFlow's CudnnRNN ops."""
+
+import functools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from openvino import opset14 as ops
+from openvino.frontend.tensorflow import ConversionExtension
+
+from tf_rnn_ops._op_table import LAYER_ATTRS, signature
+from tf_rnn_ops.export.openvino import counterparts, sequences
+from tf_rnn_ops.export.openvino.sequences import constant
+from tf_rnn_ops.plain import sizes
+from tf_rnn_ops.plain.cells import KERAS_GATES
+
+_OURS = "TfRnnOps>"
+_LAYER_INPUTS = signature("LayerRNN").inputs
+_CUDNN_INPUTS = ("input", "input_h", "input_c", "params", "sequence_lengths")
+# By op: how many outputs it has.
+_LAYERS = {f"{_OURS}LayerRNN": 4, f"{_OURS}LayerRNNPacked": 3}
+_STACKS = {
+    "CudnnRNN": 4,
+    "CudnnRNNV2": 5,
+    "CudnnRNNV3": 5,
+    f"{_OURS}CudnnRNNV3": 5,
+    f"{_OURS}StatelessCudnnRNNV3": 5,
+    f"{_OURS}CudnnRNNV3Packed": 3,
+}
+_PACKING = (f"{_OURS}PackLayerRNN", f"{_OURS}PackCudnnRNNParams")
+_TYPES = {"f16": tf.float16, "f32": tf.float32, "f64": tf.float64, "bf16": tf.bfloat16}
+
+
+def extensions() -> list[ConversionExtension]:
+    """See tf_rnn_ops.export.openvino_extensions."""
+    converters: dict[str, Any] = {op: functools.partial(_layer, n) for op, n in _LAYERS.items()}
+    converters |= {op: functools.partial(_stack, n) for op, n in _STACKS.items()}
+    converters |= dict.fromkeys(_PACKING, _nothing)
+    return [ConversionExtension(op, convert) for op, convert in converters.items()]
+
+
+def _nothing(node):
+    """Packed weights, which only our kernels read."""
+    return [constant([], np.uint8).output(0)]
+
+
+def _refuse_folders(node):
+    """Raises ValueError where OpenVINO reads the graph from a file.
+
+    In functions such a graph names a tensor by the output of its op. OpenVINO takes that for the first
+    output of an op that an extension in Python converts, whatever the name is.
+    """
+    try:
+        from_file = node.has_attribute("_output_shapes")
+    except TypeError:  # where TensorFlow has the graph in memory
+        from_file = False
+    if from_file:
+        raise ValueError(
+            "give openvino.convert_model the model that tf.saved_model.load(folder) returns, and not the "
+            "folder, where OpenVINO cannot tell the outputs of a layer apart."
+        )
+
+
+def _inputs(node, names):
+    return {name: node.get_input(k) for k, name in zip(range(node.get_input_size()), names)}
+
+
+def _shapes(inputs):
+    """Lists of sizes with None for an unknown one, or None for an unknown rank."""
+    return {
+        name: [d.get_length() if d.is_static else None for d in shape]
+        if shape.rank.is_static
+        else None
+        for name, shape in ((n, i.get_partial_shape()) for n, i in inputs.items())
+    }
+
+
+def _check(network, x):
+    dtype = _TYPES.get(x.get_element_type().get_type_name(), tf.float32)
+    if reason := counterparts.reason_against(network, dtype):
+        raise ValueError(f"{reason}. tf_rnn_ops.keras.export writes it as a loop.")
+
+
+def _layer(num_outputs, node):
+    """LayerRNN and LayerRNNPacked."""
+    _refuse_folders(node)
+    inputs = _inputs(node, _LAYER_INPUTS)
+    if node.get_input_size() < len(_LAYER_INPUTS):  # the last one is the packed weights
+        inputs = {name: inputs[name] for name in _LAYER_INPUTS[:10]}
+    attrs = {n: node.get_attribute(n, default) for n, default in LAYER_ATTRS.items()}
+    layer = sizes.layer_of({**_shapes(inputs), "output_h": None}, attrs)
+    x = inputs["input"]
+    _check(layer, x)
+    time_major = node.get_attribute("time_major", True)
+    gates = KERAS_GATES[layer.rnn_mode]
+    bias = None if "bias" in layer.absent else inputs["bias"]
+    states = [inputs["input_h"], inputs["input_c"]][: 2 if layer.rnn_mode == "lstm" else 1]
+    lengths = inputs["sequence_lengths"]
+    output, final = sequences.run(
+        sequences.Cell(layer.rnn_mode, layer.units, _activation(layer)),
+        [
+            sequences.Direction(
+                w=_columns(inputs["kernel"], gates),
+                r=_columns(inputs["recurrent_kernel"], gates),
+                **_biases(bias, gates, layer, x),
+            )
+        ],
+        sequences.transposed(x, [1, 0, 2]) if time_major else x,
+        [ops.unsqueeze(state, constant(1)) for state in states],
+        None if _shapes({"lengths": lengths})["lengths"] == [0] else lengths,
+    )
+    final = [ops.squeeze(state, constant(1)) for state in final]
+    return _results(num_outputs, output, final, time_major, x)
+
+
+def _activation(network):
+    if network.rnn_mode in ("rnn_tanh", "rnn_relu"):
+        return network.rnn_mode.removeprefix("rnn_")
+    return network.attrs()["activation"] if isinstance(network, sizes.Layer) else "tanh"
+
+
+def _columns(kernel, gates):
+    """A kernel [I, G*H] as a matrix [H, I] for each gate."""
+    parts = ops.split(kernel, constant(1), len(gates)).outputs()
+    return {gate: sequences.transposed(part, [1, 0]) for gate, part in zip(gates, parts)}
+
+
+def _biases(bias, gates, layer, x):
+    none = dict.fromkeys(gates, ops.convert_like(constant([0] * layer.units), x))
+    if bias is None:
+        return {"bw": none, "br": none}
+
+    def split(row):
+        return dict(zip(gates, ops.split(row, constant(0), len(gates)).outputs()))
+
+    if layer.rnn_mode != "gru":
+        return {"bw": split(bias), "br": none}
+    rows = ops.split(bias, constant(0), 2).outputs()
+    return {name: split(ops.squeeze(row, constant(0))) for name, row in zip(("bw", "br"), rows)}
+
+
+def _stack(num_outputs, node):
+    """The CudnnRNN ops."""
+    _refuse_folders(node)
+    inputs = _inputs(node, _CUDNN_INPUTS)
+    if node.get_input_size() < len(_CUDNN_INPUTS):
+        inputs = {name: inputs[name] for name in _CUDNN_INPUTS[:4]}
+    defaults = {
+        "rnn_mode": "lstm",
+        "input_mode": "linear_input",
+        "direction": "unidirectional",
+        "num_proj": 0,
+    }
+    attrs = {name: node.get_attribute(name, default) for name, default in defaults.items()}
+    time_major = node.get_attribute("time_major", True)
+    shapes = {**_shapes(inputs), "output_h": None, "output_c": None}
+    layout = sizes.layout_of(shapes, attrs, time_major)
+    x = inputs["input"]
+    _check(layout, x)
+    states = [inputs["input_h"], inputs["input_c"]][: 2 if layout.rnn_mode == "lstm" else 1]
+    batch_first = [
+        state if not time_major else sequences.transposed(state, [1, 0, 2]) for state in states
+    ]
+    output = sequences.transposed(x, [1, 0, 2]) if time_major else x
+    lengths = inputs.get("sequence_lengths")
+    if lengths is None or _are_all_steps(lengths, x, 0 if time_major else 1):
+        lengths = None
+    directions = 2 if layout.direction == "bidirectional" else 1
+    last = []
+    for layer in range(layout.num_layers):
+        first = layer * directions
+        own = [sequences.cut(state, first, first + directions, 1) for state in batch_first]
+        weights = [_blocks(layout, inputs["params"], layer, d) for d in range(directions)]
+        cell = sequences.Cell(layout.rnn_mode, layout.num_units, _activation(layout))
+        output, final = sequences.run(cell, weights, output, own, lengths)
+        last.append(final)
+    final = [ops.concat(list(state), 1) for state in zip(*last)]
+    if time_major:
+        final = [sequences.transposed(state, [1, 0, 2]) for state in final]
+    return _results(num_outputs, output, final, time_major, x)
+
+
+def _are_all_steps(lengths, x, axis):
+    """Whether lengths are what stacks without a mask fill them with: the number of steps of x."""
+    if lengths.get_node().get_type_name() != "Broadcast":
+        return False
+    value = lengths.get_node().input_value(0).get_node()
+    if value.get_type_name() == "Constant":
+        steps = x.get_partial_shape()[axis]
+        return steps.is_static and bool(np.all(value.get_data() == steps.get_length()))
+    if value.get_type_name() != "StridedSlice":
+        return False
+    shape, begin = (value.input_value(k) for k in range(2))
+    if [n.get_node().get_type_name() for n in (shape, begin)] != ["ShapeOf", "Constant"]:
+        return False
+    of, begin = shape.get_node().input_value(0), begin.get_node().get_data()
+    return _identity(of) == _identity(x) and begin.tolist() == [axis]
+
+
+def _identity(tensor):
+    return tensor.get_node().get_friendly_name(), tensor.get_index()
+
+
+def _blocks(layout, params, layer, direction):
+    """The weights of a layer and a direction, cut out of the buffer."""
+
+    def take(blocks, source):
+        found = [
+            b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)
+        ]
+        return {b.gate: cut(b) for b in found}
+
+    def cut(block):
+        if block.size == 0:  # skip_input: x is added to every gate
+            return ops.convert_like(constant(np.eye(block.shape[0])), params)
+        piece = sequences.cut(params, block.offset, block.end, 0)
+        return ops.reshape(piece, constant(block.shape), special_zero=False)
+
+    return sequences.Direction(
+        w=take(layout.weights, "input"),
+        r=take(layout.weights, "recurrent"),
+        bw=take(layout.biases, "input"),
+        br=take(layout.biases, "recurrent"),
+    )
+
+
+def _results(num_outputs, output, final, time_major, x):
+    """The outputs of the op; what only gradients read is a scalar."""
+    output = sequences.transposed(output, [1, 0, 2]).output(0) if time_major else output
+    zero = ops.convert_like(constant(0), x).output(0)
+    found = [output, *(state.output(0) for state in final)]
+    return found + [zero] * (num_outputs - len(found))

@@ -1,0 +1,178 @@
+"""Nodes of OpenVINO for one layer, from tensors as Keras and as CudnnRNN have them.
+
+    Keras         kernel [I, G*H], recurrent kernel [S, G*H]     LSTM i f c o     GRU z r h
+    CudnnRNN      a matrix [H, I] for each gate                  LSTM i f c o     GRU r u h (u is z)
+    OpenVINO      W [D, G*H, I], R [D, G*H, H], B [D, G*H]       LSTM f i c o     GRU z r h
+                  GRU with linear_before_reset: B [D, 4*H], of z, r, and of both products of h
+
+Note [Lengths in OpenVINO]
+The nodes take lengths, but the CPU device ignores them where the shapes are not known, and otherwise makes
+a loop of the node. So a node runs all steps of each row, and what lies beyond a length is cut off: y is set
+to 0 there, and h is that of the last valid step. No node returns c of that step. So c is carried through the
+padding: a further feature of x, which is 1 there, opens the forget gate and closes the input gate.
+"""
+
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+from openvino import opset14 as ops
+
+# The gates in OpenVINO's order, with the names that CudnnRNN has for them.
+ORDER = {"lstm": "fico", "gru": "urh", "gru_reset_before": "urh"}
+
+# Added to a sum of a gate: the sigmoid of it is 1, and that of its negative 0.
+_LARGE = 1e5
+
+
+class Direction(NamedTuple):
+    """The weights of one direction: by gate a matrix [H, I] and one [H, H], and biases [H] or None."""
+
+    w: dict[str, Any]
+    r: dict[str, Any]
+    bw: dict[str, Any]
+    br: dict[str, Any]
+
+
+class Cell(NamedTuple):
+    """What a layer computes.
+
+    Attributes:
+        rnn_mode: As the attribute of the ops.
+        units: H.
+        activation: As the attribute of LayerRNN.
+    """
+
+    rnn_mode: str
+    units: int
+    activation: str = "tanh"
+
+
+def constant(values, dtype=np.int64):
+    """A constant; shapes and axes are int64."""
+    return ops.constant(np.asarray(values, dtype))
+
+
+def transposed(x, order):
+    """The tensor with its dimensions in another order."""
+    return ops.transpose(x, constant(order))
+
+
+def size(x, axis):
+    """A dimension as a vector of one element."""
+    return ops.gather(ops.shape_of(x), constant([axis]), constant(0))
+
+
+def cut(x, begin, end, axis):
+    """A piece of a tensor."""
+    numbers = (constant([n]) for n in (begin, end, 1, axis))
+    return ops.slice(x, *numbers)
+
+
+def run(cell: Cell, directions: list[Direction], x, states, lengths):
+    """One layer.
+
+    Args:
+        cell: A Cell.
+        directions: One or both, forward first.
+        x: [B, T, I].
+        states: h and, of an LSTM, c, [B, D, H].
+        lengths: [B], or None if all rows have T steps.
+
+    Returns:
+        The output [B, T, D*H] and the final states [B, D, H].
+    """
+    if lengths is None:
+        return _node(cell, directions, x, states)
+    lengths = ops.convert(lengths, "i64")
+    step = ops.range(constant(0), ops.squeeze(size(x, 1), constant(0)), constant(1), "i64")
+    valid = ops.unsqueeze(ops.less(step, ops.unsqueeze(lengths, constant(1))), constant(2))
+    found = []
+    for k, direction in enumerate(directions):
+        own = [cut(state, k, k + 1, 1) for state in states]
+        steps = _turned(x, lengths) if k else x
+        output, final = _padded(cell, direction, steps, own, lengths, valid)
+        found.append((_turned(output, lengths) if k else output, *final))
+    output, *final = zip(*found)
+    return ops.concat(list(output), 2).output(0), [ops.concat(list(f), 1).output(0) for f in final]
+
+
+def _turned(x, lengths):
+    """Each row with its valid steps the other way round."""
+    return ops.reverse_sequence(x, lengths, 0, 1)
+
+
+def _padded(cell, direction, x, states, lengths, valid):
+    """One direction, forwards; see Note [Lengths in OpenVINO]."""
+    zero = ops.convert_like(constant(0), x)
+    x = ops.select(valid, x, zero)
+    if cell.rnn_mode == "lstm":
+        padding = ops.convert_like(ops.logical_not(valid), x)
+        x = ops.concat([x, padding], 2)
+        sign = {"f": _LARGE, "i": -_LARGE}
+        columns = {
+            gate: ops.convert_like(constant([[sign.get(gate, 0)]] * cell.units), w)
+            for gate, w in direction.w.items()
+        }
+        w = {gate: ops.concat([w, columns[gate]], 1) for gate, w in direction.w.items()}
+        direction = direction._replace(w=w)
+    output, final = _node(cell, [direction], x, states)
+    last = ops.maximum(ops.subtract(lengths, constant(1)), constant(0))
+    h = ops.gather(output, ops.unsqueeze(last, constant(1)), constant(1), batch_dims=1)
+    some = ops.greater(ops.reshape(lengths, constant([-1, 1, 1]), special_zero=False), constant(0))
+    h = ops.select(some, h, states[0])
+    return ops.select(valid, output, zero), [h, *final[1:]]
+
+
+def _node(cell, directions, x, states):
+    """The node of all steps."""
+    order = ORDER.get(cell.rnn_mode, "h")
+    w, r = (_stacked([_rows(d[k], order) for d in directions]) for k in (0, 1))
+    b = _stacked([_bias(cell, d, order) for d in directions])
+    tensors = [x, *states, ops.broadcast(size(x, 1), size(x, 0)), w, r, b]
+    result = _NODES.get(cell.rnn_mode, _simple)(
+        *tensors, cell, "bidirectional" if len(directions) > 1 else "forward"
+    )
+    output, *final = result.outputs()
+    output = transposed(output, [0, 2, 1, 3])  # [B, D, T, H]
+    width = cell.units * len(directions)
+    return ops.reshape(output, constant([0, 0, width]), special_zero=True).output(0), final
+
+
+def _stacked(tensors):
+    return ops.concat([ops.unsqueeze(t, constant(0)) for t in tensors], 0)
+
+
+def _rows(gates, order):
+    return ops.concat([gates[gate] for gate in order], 0)
+
+
+def _bias(cell, direction, order):
+    sums = {gate: ops.add(direction.bw[gate], direction.br[gate]) for gate in order}
+    if cell.rnn_mode != "gru":
+        return _rows(sums, order)
+    return ops.concat([sums["u"], sums["r"], direction.bw["h"], direction.br["h"]], 0)
+
+
+def _lstm(x, h, c, lengths, w, r, b, cell, direction):
+    tensors = (x, h, c, lengths, w, r, b)
+    functions = ["sigmoid", cell.activation, cell.activation]
+    return ops.lstm_sequence(*tensors, cell.units, direction, functions)
+
+
+def _gru(x, h, lengths, w, r, b, cell, direction):
+    tensors = (x, h, lengths, w, r, b)
+    return ops.gru_sequence(
+        *tensors,
+        cell.units,
+        direction,
+        ["sigmoid", cell.activation],
+        linear_before_reset=cell.rnn_mode == "gru",
+    )
+
+
+def _simple(x, h, lengths, w, r, b, cell, direction):
+    tensors = (x, h, lengths, w, r, b)
+    return ops.rnn_sequence(*tensors, cell.units, direction, [cell.activation])
+
+
+_NODES: dict[str, Callable] = {"lstm": _lstm, "gru": _gru, "gru_reset_before": _gru}

@@ -1,0 +1,60 @@
+"""Writes a SavedModel as OpenVINO's two files."""
+
+import pathlib
+import tempfile
+
+import openvino
+import tensorflow as tf
+
+from tf_rnn_ops.export import rewriting
+from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.openvino import counterparts
+from tf_rnn_ops.export.openvino.converting import extensions
+from tf_rnn_ops.portable import exporting
+
+
+def write(
+    saved_model: str,
+    filepath: str,
+    *,
+    signature: str = rewriting.DEFAULT,
+    loops: bool = True,
+    quantize: str | None = None,
+) -> list[Node]:
+    """Writes a signature; see formats.
+
+    Args:
+        saved_model: As there.
+        filepath: As there; it ends in .xml, and the weights are beside it in a file that ends in .bin.
+        signature: As there.
+        loops: As there.
+        quantize: None.
+
+    Returns:
+        As there.
+
+    Raises:
+        ValueError: As there, and if `filepath` does not end in .xml.
+    """
+    if quantize is not None:
+        raise ValueError(
+            f"quantize must be None for the format 'openvino', but it is {quantize!r}."
+        )
+    if pathlib.Path(filepath).suffix != ".xml":
+        raise ValueError(f"The name of an OpenVINO model must end in .xml, but it is {filepath!r}.")
+    with tempfile.TemporaryDirectory() as folder:
+        rewritten = pathlib.Path(folder) / "model"
+        nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, _decide)
+        try:
+            loaded = tf.saved_model.load(str(rewritten))
+            model = openvino.convert_model(loaded, extension=extensions())
+        except Exception as error:
+            raise ValueError(f"OpenVINO cannot convert the model: {error}") from error
+    openvino.save_model(model, str(filepath), compress_to_fp16=False)
+    return nodes
+
+
+def _decide(facts):
+    if reason := counterparts.reason_against(facts.network, facts.dtype):
+        return reason, rewriting.LOOP, reason
+    return exporting.KEEP, counterparts.SEQUENCES[facts.network.rnn_mode], ""

@@ -1,0 +1,110 @@
+"""SavedModels whose recurrent nodes are such as a converter knows."""
+
+import pathlib
+from typing import Any, Callable
+
+from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.portable import exporting
+
+LOOP = "loop"
+STEP = "ordinary ops of one step"
+DEFAULT = "serving_default"
+
+
+def rewrite(
+    saved_model: str,
+    target: pathlib.Path,
+    signature: str,
+    loops: bool,
+    decide: Callable[[exporting.Facts], tuple[Any, str, str]],
+) -> list[Node]:
+    """Writes a SavedModel with one signature, 'serving_default', in which no node is left to decide on.
+
+    Args:
+        saved_model: Folder of a SavedModel.
+        target: Folder to write.
+        signature: The signature that stays.
+        loops: Whether nodes may become loops of ordinary ops.
+        decide: Called with the exporting.Facts of each node. Returns what becomes of it (an
+            exporting.Choice), the Node.became, and the Node.reason.
+
+    Returns:
+        A Node for each recurrent node that the signature runs.
+
+    Raises:
+        ValueError: There is no such signature; a node cannot be rewritten; or one becomes a loop and `loops`
+            is False.
+    """
+    places = _functions_of(saved_model, signature)
+    nodes = []
+
+    def choose(facts):
+        choice, became, reason = decide(facts)
+        if facts.place in places:
+            nodes.append(Node(_layer_of(facts.name), facts.op, became, reason))
+        return choice
+
+    report = exporting.rewrite_saved_model(saved_model, target, choose)
+    for kept in report.kept:
+        if kept.place in places:
+            raise ValueError(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.why}.")
+    looping = [node for node in nodes if node.became == LOOP]
+    if looping and not loops:
+        raise ValueError(
+            f"The layer {looping[0].name!r} becomes a loop, because {looping[0].reason}."
+        )
+    _leave_one_signature(target, signature)
+    return nodes
+
+
+def _layer_of(node):
+    """The names of the Keras layers around a node; the last part is the op's."""
+    path, _, last = node.rpartition("/")
+    return path if path and last.startswith("TfRnnOps>") else node
+
+
+def _functions_of(saved_model, signature):
+    """The names of the functions that a signature runs, and '' for the graph itself."""
+    (meta_graph, *more) = exporting.read(pathlib.Path(saved_model)).meta_graphs
+    if more or signature not in meta_graph.signature_def:
+        raise ValueError(
+            f"signature must be one of {sorted(meta_graph.signature_def)} of a SavedModel with one graph, but "
+            f"it is {signature!r}."
+        )
+    bodies = {f.signature.name: f.node_def for f in meta_graph.graph_def.library.function}
+    graph = {node.name: node for node in meta_graph.graph_def.node}
+    results = meta_graph.signature_def[signature].outputs.values()
+    waiting = _before(graph, [result.name for result in results])
+    found = {""}
+    while waiting:
+        called = _callees(waiting.pop()) & bodies.keys() - found
+        found |= called
+        waiting += [node for name in called for node in bodies[name]]
+    return found
+
+
+def _before(graph, refs):
+    """The nodes of a graph that tensors depend on."""
+    found, waiting = {}, list(refs)
+    while waiting:
+        name = waiting.pop().removeprefix("^").split(":")[0]
+        if name in graph and name not in found:
+            found[name] = graph[name]
+            waiting += graph[name].input
+    return list(found.values())
+
+
+def _callees(node):
+    """The names of the functions that a node calls."""
+    functions = [f for value in node.attr.values() for f in (value.func, *value.list.func)]
+    return {function.name for function in functions if function.name}
+
+
+def _leave_one_signature(folder, signature):
+    model = exporting.read(folder)
+    (meta_graph,) = model.meta_graphs
+    kept = type(meta_graph.signature_def[signature])()
+    kept.CopyFrom(meta_graph.signature_def[signature])
+    meta_graph.signature_def.clear()
+    meta_graph.signature_def[DEFAULT].CopyFrom(kept)
+    exporting.write(folder, model)

@@ -1,0 +1,72 @@
+"""SavedModels as they are, which TensorFlow runs with this package; and what the other formats read of them."""
+
+import pathlib
+import re
+import shutil
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tf_rnn_ops.export.node import Node
+
+_OURS = "TfRnnOps>"
+_CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
+# The forward ops, ours and TensorFlow's, without the prefix.
+RECURRENT = (
+    *("LayerRNN", "LayerRNNPacked"),
+    *("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "CudnnRNNV3Packed", "StatelessCudnnRNNV3"),
+    *("BlockLSTM", "BlockLSTMV2"),
+)
+
+
+def write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None):
+    """Copies the folder; see formats."""
+    if quantize is not None:
+        raise ValueError(
+            f"quantize must be None for the format 'tf_saved_model', but it is {quantize!r}."
+        )
+    del signature, loops  # all signatures are in the folder, and there is an op for every layer
+    if pathlib.Path(saved_model) != pathlib.Path(filepath):
+        shutil.copytree(saved_model, filepath)
+    return [Node(name, op, op) for name, op in recurrent_nodes(saved_model)]
+
+
+def load(filepath):
+    """The function of a SavedModel; see formats."""
+    model = tf.saved_model.load(str(filepath))
+
+    def call(inputs):
+        function = model.signatures["serving_default"]
+        results = function(**{name: tf.constant(array) for name, array in inputs.items()})
+        return {name: result.numpy() for name, result in results.items()}
+
+    return call
+
+
+def run(filepath, inputs) -> dict[str, np.ndarray]:
+    """Runs a SavedModel; see formats."""
+    return load(filepath)(inputs)
+
+
+def recurrent_nodes(saved_model):
+    """Lists (name, op) of the recurrent nodes of a SavedModel, each op without its prefix."""
+    nodes = []
+    for meta_graph in _read(saved_model).meta_graphs:
+        graph_def = meta_graph.graph_def
+        nodes += graph_def.node
+        for function in graph_def.library.function:
+            nodes += function.node_def
+    # WHY a dict: a SavedModel has each function of a signature more than once.
+    recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
+    return list({layer_name(node): node.op.removeprefix(_OURS) for node in recurrent}.items())
+
+
+def layer_name(node):
+    """The name of a node without what TensorFlow puts around the names of the layers."""
+    return re.sub(_CALL, "", node.name).removesuffix(f"/{node.op}")
+
+
+def _read(saved_model):
+    data = (pathlib.Path(saved_model) / "saved_model.pb").read_bytes()
+    return saved_model_pb2.SavedModel.FromString(data)

@@ -1,0 +1,308 @@
+"""export: a model as a file for another runtime, compared with the model, with a report."""
+
+import contextlib
+import dataclasses
+import inspect
+import os
+import pathlib
+import tempfile
+from typing import Any, Callable
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops import _whole
+from tf_rnn_ops._difference import largest_difference
+from tf_rnn_ops.export import formats
+from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.tools import feeds, signatures
+from tf_rnn_ops.keras.tools.accelerate import Acceleration
+from tf_rnn_ops.keras.tools.convert import convert
+from tf_rnn_ops.keras.tools.explain import LOOP, explain
+from tf_rnn_ops.keras.tools.shown import Shown
+from tf_rnn_ops.keras.tools.streaming import Stream
+from tf_rnn_ops.keras.tools.timing import take_turns
+from tf_rnn_ops.params.keras_internals import flatten_layers
+
+# By the narrowest type of a model: what may differ in proportion to the largest output, and in any case.
+_TOLERANCES = {
+    "float64": (1e-10, 1e-15),
+    "float32": (1e-4, 5e-7),
+    "float16": (1e-2, 4e-3),
+    "bfloat16": (5e-2, 3e-2),
+}
+# The same where weights were quantised.
+_TOLERANCE_OF_INT8 = 0.1
+_REPEATS = 20
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Exported(Shown):
+    """What export() wrote; str() is a table of it.
+
+    Attributes:
+        filepath: The file or folder.
+        format: Its format.
+        nodes: A list of Node, one for each recurrent layer.
+        size: Bytes of the file, or of all files in the folder.
+        difference: Largest absolute difference of the outputs from those of the model; None if the file
+            was not run, like the next four.
+        tolerance: The largest difference allowed.
+        largest: Largest absolute output of the model, to judge them by.
+        file_ms: Median time of a call of the file.
+        model_ms: The same of the model in a tf.function.
+        note: A sentence about what was not done; empty if there is nothing to say.
+        printed: Whether export() has printed the table.
+    """
+
+    filepath: str
+    format: str
+    nodes: list[Node]
+    size: int
+    difference: float | None = None
+    tolerance: float | None = None
+    largest: float | None = None
+    file_ms: float | None = None
+    model_ms: float | None = None
+    note: str = ""
+    printed: bool = False
+
+    def summary(self) -> str:
+        """One line."""
+        loops = sum(node.became == LOOP for node in self.nodes)
+        return f"{self.filepath}: recurrent layers: {len(self.nodes)}, loops: {loops}"
+
+    def tables(self) -> list:
+        """The layers, and what was measured."""
+        parts: list = [f"{self.filepath}: {self.format}, {self.size:,} bytes"]
+        if self.nodes:
+            rows = [(node.name, node.op, node.became, node.reason) for node in self.nodes]
+            parts.append([("layer", "op", "became", "why"), *rows])
+        else:
+            parts.append("There is no recurrent layer.")
+        if self.difference is not None:
+            parts += [
+                f"Largest difference of the outputs: {self.difference:.1e}, allowed: {self.tolerance:.1e}, "
+                f"the largest output being {self.largest:.1e}.",
+                f"Median time of a call: {self.file_ms:.3f} ms, of the model {self.model_ms:.3f} ms.",
+            ]
+        return parts + ([self.note] if self.note else [])
+
+
+def export(
+    model: keras.Model,
+    filepath: str | os.PathLike,
+    format: str = "tf_saved_model",
+    *,
+    input_signature: Any = None,
+    streaming: bool = False,
+    quantize: str | None = None,
+    loops: bool = True,
+    verify: Any = True,
+    print_fn: Callable[[str], Any] | None = print,
+) -> Exported:
+    """Writes a model for another runtime, runs the file there and compares it with the model.
+
+    The layers of Keras are converted first, as convert() does, so that each recurrent layer becomes one
+    node of the format where it has one that computes the same. Other layers become loops of ordinary ops
+    with the same results. The given model does not change.
+
+    Args:
+        model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
+        filepath: The file, or for 'tf_saved_model' the folder; it must not exist. Folders are made. An
+            error leaves nothing there.
+        format: 'tf_saved_model', or 'onnx', which needs the extra of that name:
+            pip install 'tf_rnn_ops[onnx]'.
+        input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
+            argument of the model. None for the inputs of the model.
+        streaming: Whether the file is called for one step, or some, after the other. The states of the recurrent
+            layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
+            names with '_next'. A stream begins with zeros, and each call is given the states that the one
+            before returned. The steps of a call are those of input_signature or of the model, otherwise one.
+        quantize: 'int8' stores the weights of the format's nodes in 8 bits where it can; None keeps them.
+        loops: Whether a layer may become a loop.
+        verify: Whether to run the file and the model. True makes a batch up, with rows of different
+            lengths where the model makes masks; or give a batch, as model.predict_on_batch takes it.
+        print_fn: Called with the report; None prints nothing.
+
+    Returns:
+        An Exported. A shell or a notebook shows the table of it if it has not been printed.
+
+    Raises:
+        TypeError: model is not a Keras 3 model.
+        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
+            input_signature or the batch does not fit the model; a layer would become a loop and loops
+            is False; a layer cannot stream; or the outputs differ by more than the tolerance, which follows from the narrowest
+            type that the model computes in.
+        FileExistsError: filepath exists.
+        OSError: filepath cannot be written.
+        ImportError: A package that the format needs is not installed.
+
+    Example:
+        >>> import os
+        >>> import tempfile
+        >>> import keras
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = tf_rnn_ops.keras.export(model, os.path.join(folder, "lstm"), print_fn=None)
+        >>> [node.became for node in report.nodes], report.difference < 1e-6
+        (['LayerRNNPacked'], True)
+    """
+    environment.refuse_keras_2(model, "model")
+    if not isinstance(model, keras.Model):
+        raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+    module = formats.writer(format)
+    signature = signatures.of(model, input_signature)
+    target = pathlib.Path(filepath)
+    with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
+        saved = str(unfinished) if format == formats.SAVED_MODEL else folder
+        looping, stream = _save(model, saved, signature, streaming)
+        if looping and not loops:
+            first = looping[0]
+            raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
+        nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize)
+        size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
+        found = _verify(model, stream or signature, verify, module, unfinished, format, quantize)
+    report = Exported(
+        filepath=str(target),
+        format=format,
+        nodes=nodes + looping,
+        size=size,
+        printed=print_fn is not None,
+        **found,
+    )
+    if print_fn is not None:
+        print_fn(str(report))
+    return report
+
+
+def _save(model, folder, signature, streaming):
+    """Writes the SavedModel that the other formats are made of.
+
+    Returns:
+        A Node for each loop of Keras, and the Stream if it is one.
+    """
+    with _on_ops(model) as ours:
+        stream = Stream(ours, signature) if streaming else None
+        function, signature = (
+            (stream.function, stream.signature) if stream else (ours.__call__, signature)
+        )
+        archive = keras.export.ExportArchive()
+        archive.track(ours)
+        try:
+            archive.add_endpoint("serve", function, signature)
+            # An older Keras has no such argument.
+            known = inspect.signature(archive.write_out).parameters
+            archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
+        except Exception as error:  # whatever the layers raise on a signature that does not fit
+            raise ValueError(
+                f"The model cannot be called with input_signature {signature}: {_one_line(error)}"
+            ) from error
+        rows = explain(ours, print_fn=None)
+    return [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == LOOP], stream
+
+
+@contextlib.contextmanager
+def _on_ops(model):
+    """The model on the layers of this package; one that cannot be copied, while Keras's layers run our ops."""
+    try:
+        ours, path = convert(model), contextlib.nullcontext()
+    except ValueError:
+        ours, path = model, Acceleration()
+    with path:
+        yield ours
+
+
+def _verify(model, called, verify, module, path, format, quantize):
+    """Runs the file and the model; what Exported has of it."""
+    if verify is False:
+        return {"note": "The file was not run."}
+    if note := formats.why_not_run(format):
+        return {"note": note}
+    feed = (feeds.Steps if isinstance(called, Stream) else feeds.Batch)(model, called, verify)
+    reference = tf.function(model.__call__, autograph=False)
+    with _states_kept(model):
+        want = signatures.results(_run(f"model {model.name!r}", lambda: reference(*feed.arguments)))
+        call = _run("file", lambda: module.load(str(path)))
+        got = _run("file", lambda: feed.results(call, want))
+        tolerance, largest = _tolerance(model, want, quantize), _largest(want)
+        difference = _difference(got, want)
+        if not difference <= tolerance:  # NaN is not
+            raise ValueError(
+                f"The file computes something else than the model: the outputs differ by {difference:.2e}, "
+                f"where {tolerance:.2e} is allowed."
+            )
+        both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
+        timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
+    return {
+        "difference": difference,
+        "tolerance": tolerance,
+        "largest": largest,
+        "file_ms": timing.keras_ms,
+        "model_ms": timing.ours_ms,
+    }
+
+
+def _run(what, function):
+    try:
+        return function()
+    except Exception as error:  # of any runtime
+        raise ValueError(
+            f"The {what} does not run on the batch: {_one_line(error)} Give one that fits as verify."
+        ) from error
+
+
+@contextlib.contextmanager
+def _states_kept(model):
+    """Sets the states of stateful layers to 0, and puts them back."""
+    layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
+    states = keras.tree.flatten([getattr(layer, "states", None) or [] for layer in layers])
+    values = [np.array(state) for state in states]
+    try:
+        for state, value in zip(states, values):
+            state.assign(np.zeros_like(value))
+        yield
+    finally:
+        for state, value in zip(states, values):
+            state.assign(value)
+
+
+def _tolerance(model, want, quantize):
+    types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_TOLERANCES)
+    relative, absolute = max((_TOLERANCES[t] for t in types), default=_TOLERANCES["float32"])
+    relative = relative if quantize is None else _TOLERANCE_OF_INT8
+    return relative * _largest(want) + absolute
+
+
+def _largest(results):
+    numbers = [np.abs(_number(a)) for a in results.values() if a.dtype.kind not in "OSU"]
+    return float(max((np.max(a, initial=0, where=np.isfinite(a)) for a in numbers), default=0.0))
+
+
+def _difference(got, want):
+    """The largest difference of results by name; infinite where they are not the same outputs."""
+    worst = 0.0
+    for name, expected in want.items():
+        found = got.get(name)
+        if found is None or found.shape != expected.shape:
+            return float("inf")
+        if expected.dtype.kind in "OSU":
+            one = 0.0 if np.array_equal(found, expected) else float("inf")
+        else:
+            one = largest_difference(_number(found), _number(expected))
+        worst = float(np.maximum(worst, one))  # NaN wins
+    return worst
+
+
+def _number(array):
+    return array.astype(np.float64)
+
+
+def _one_line(error):
+    """The first line of an error's text, as a sentence."""
+    lines = str(getattr(error, "message", None) or error).strip().splitlines()
+    text = lines[0].strip() if lines else type(error).__name__
+    return text if text.endswith((".", "!", "?")) else f"{text}."

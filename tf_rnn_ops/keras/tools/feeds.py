@@ -1,0 +1,151 @@
+"""What a model and the file that was made of it are run on, to compare them."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops.keras.tools import made_up, signatures
+from tf_rnn_ops.keras.tools.streaming import NEXT
+
+# How many calls of a file that is called step by step.
+_CALLS = 4
+
+
+class Batch:
+    """A batch.
+
+    Attributes:
+        arguments: The arguments of the model.
+        first_arguments: The same.
+        first_feed: The inputs of the file by name.
+    """
+
+    def __init__(self, model, signature, verify):
+        """Takes a batch, or makes one up.
+
+        Args:
+            model: The model.
+            signature: A list with a structure of tf.TensorSpec for each argument.
+            verify: As of export(), but not False.
+        """
+        self.arguments = _arguments(model, signature, verify)
+        self.first_arguments, self.first_feed = self.arguments, _by_name(signature, self.arguments)
+
+    def results(self, call, want):
+        """The results of the file.
+
+        Args:
+            call: Runs it.
+            want: Those of the model.
+        """
+        del want
+        return call(self.first_feed)
+
+
+class Steps:
+    """A sequence for the model, and the calls of a file for it, one after the other.
+
+    Attributes:
+        arguments: The arguments of the model, with states of 0.
+        first_arguments: The same for the first call.
+        first_feed: The inputs of the file by name for the first call.
+    """
+
+    def __init__(self, model, stream, verify):
+        """Takes a sequence, or makes one up.
+
+        Args:
+            model: The model that was given to export().
+            stream: A streaming.Stream of its copy.
+            verify: As of export(), but not False.
+        """
+        self._stream = stream
+        count = len(stream.signature) - stream.has_own_states
+        self._signature = stream.signature[:count]
+        calls = _CALLS if verify is True else None
+        longer = keras.tree.map_structure(lambda spec: self._longer(spec, calls), self._signature)
+        arguments = _arguments(model, longer, verify)
+        self.arguments = keras.tree.map_structure(self._begun, self._signature, arguments)
+        self._arrays = _by_name(self._signature, self.arguments)
+        self._calls = self._count_calls()
+        self.first_arguments = keras.tree.map_structure(
+            self._piece, self._signature, self.arguments
+        )
+        self.first_feed = self._feed(0, self._initial_states())
+
+    def _longer(self, spec, calls):
+        """The spec of a sequence of so many calls, or of any number of them."""
+        if spec.name not in self._stream.sequences:
+            return spec
+        steps = calls and calls * spec.shape[1]
+        return tf.TensorSpec([spec.shape[0], steps, *spec.shape[2:]], spec.dtype, spec.name)
+
+    def _begun(self, spec, array):
+        return np.zeros_like(array) if spec.name in self._stream.states else array
+
+    def _count_calls(self):
+        counts = {1}
+        for spec in keras.tree.flatten(self._signature):
+            if spec.name in self._stream.sequences:
+                steps = self._arrays[spec.name].shape[1]
+                if steps % spec.shape[1] or not steps:
+                    raise ValueError(
+                        f"verify must have a multiple of the {spec.shape[1]} steps of a call, but "
+                        f"{spec.name!r} has {steps} steps."
+                    )
+                counts.add(steps // spec.shape[1])
+        counts = counts - {1} or counts
+        if len(counts) > 1:
+            raise ValueError(
+                f"verify must have one number of steps, but it has those of {counts} calls."
+            )
+        return counts.pop()
+
+    def _piece(self, spec, array, k=0):
+        return np.split(array, self._calls, 1)[k] if spec.name in self._stream.sequences else array
+
+    def results(self, call, want):
+        """The results of all calls of the file as those of one.
+
+        Args:
+            call: Runs the file once.
+            want: Those of the model, whose shapes say which are of each step.
+        """
+        states, found = self._initial_states(), []
+        for k in range(self._calls):
+            found.append(call(self._feed(k, states)))
+            states = {name: found[-1][f"{name}{NEXT}"] for name in states}
+        names = {output: f"{name}{NEXT}" for name, output in self._stream.states.items()}
+        return {
+            output: _joined([r[names.get(output, output)] for r in found], want[output])
+            for output in want
+        }
+
+    def _initial_states(self):
+        states = {name: a for name, a in self._arrays.items() if name in self._stream.states}
+        rows = next(iter(self._arrays.values())).shape[0]
+        for spec in self._stream.signature[-1].values() if self._stream.has_own_states else ():
+            states[spec.name] = np.zeros([rows, *spec.shape[1:]], spec.dtype.as_numpy_dtype)
+        return states
+
+    def _feed(self, k, states):
+        specs = keras.tree.flatten(self._signature)
+        return {spec.name: self._piece(spec, self._arrays[spec.name], k) for spec in specs} | states
+
+
+def _arguments(model, signature, verify):
+    return (
+        made_up.batch_for(model, signature)
+        if verify is True
+        else signatures.arguments(signature, verify)
+    )
+
+
+def _by_name(signature, arguments):
+    return {spec.name: a for spec, a in zip(*map(keras.tree.flatten, (signature, arguments)))}
+
+
+def _joined(pieces, want):
+    """Those of each step one behind the other, or the last of those of a call."""
+    of_steps = want.ndim > 1 and sum(piece.shape[1] for piece in pieces) == want.shape[1]
+    return np.concatenate(pieces, 1) if of_steps else pieces[-1]

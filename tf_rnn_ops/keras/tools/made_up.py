@@ -1,0 +1,56 @@
+"""Inputs that a model can be run on, made up from the shapes that it takes."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops.params.keras_internals import flatten_layers
+
+# The sizes of open dimensions: the first one, and the others.
+_BATCH, _TIME = 3, 7
+# For integers where no Embedding says how many there are.
+_WORDS = 2
+
+
+def batch_for(model, signature):
+    """Makes a batch up.
+
+    Rows have different lengths where the model makes masks: beyond its length a row has the value
+    that Masking masks, or 0 for an Embedding, or False in a mask that is itself an input.
+
+    Args:
+        model: The model, for its Embedding and Masking layers.
+        signature: A structure of tf.TensorSpec.
+
+    Returns:
+        Arrays in the same structure.
+    """
+    layers = flatten_layers(model)
+    words = [layer.input_dim for layer in layers if isinstance(layer, keras.layers.Embedding)]
+    masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
+    rng = np.random.default_rng(0)
+    how = {"words": min(words, default=_WORDS), "masked": masked[0] if masked else None}
+    return keras.tree.map_structure(lambda spec: _array(rng, spec, **how), signature)
+
+
+def _array(rng, spec, words, masked):
+    sizes = [_BATCH, *[_TIME] * (len(spec.shape) - 1)]
+    shape = [size if known is None else known for known, size in zip(spec.shape, sizes)]
+    if spec.dtype == tf.string:
+        return np.full(shape, "", object)
+    dtype = spec.dtype.as_numpy_dtype
+    if len(shape) == 1:  # lengths, of any type, where it is anything that matters
+        return (1 + np.arange(shape[0]) % _TIME).astype(dtype)
+    if spec.dtype.is_floating:
+        array = rng.standard_normal(shape)
+    else:
+        array = rng.integers(1, max(words, 2), shape)
+    if len(shape) > 1:
+        # From all steps of the first row downwards, each at least 1.
+        lengths = np.maximum(shape[1] - 2 * np.arange(shape[0]), 1)
+        padding = np.arange(shape[1]) >= lengths[:, None]
+        if len(shape) == 2 and not spec.dtype.is_floating:
+            array[padding] = 0
+        elif len(shape) == 3 and spec.dtype.is_floating and masked is not None:
+            array[padding] = masked
+    return array.astype(dtype)

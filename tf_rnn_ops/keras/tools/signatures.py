@@ -1,0 +1,126 @@
+"""What a model is called with and returns, as a signature of a SavedModel has it."""
+
+import re
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def of(model, given):
+    """The signature to write a model with.
+
+    Args:
+        model: A Keras model.
+        given: A list with a structure of specs for each argument, or None.
+
+    Returns:
+        A list with a structure of tf.TensorSpec for each argument, with names that differ.
+
+    Raises:
+        ValueError: The model is not built; `given` is not as above; or it is None and the model, which is
+            of a class of its own, does not say what it takes.
+    """
+    if not model.built:
+        raise ValueError(
+            f"The model {model.name!r} must be built: call it once, or give it a keras.Input."
+        )
+    if given is None:
+        given = _recorded(model)
+    elif not isinstance(given, (list, tuple)):
+        raise ValueError(
+            "input_signature must be a list with the specs of each argument of the model, but it is "
+            f"{given!r}."
+        )
+    return _named(keras.tree.map_structure(_spec, list(given)))
+
+
+def _recorded(model):
+    try:
+        return [model.input]
+    except AttributeError:
+        pass
+    shape = (model.get_build_config() or {}).get("input_shape")
+    if not isinstance(shape, (list, tuple)) or any(
+        isinstance(n, (list, tuple, dict)) for n in shape
+    ):
+        raise ValueError(
+            f"The model {model.name!r} does not say what it takes, since its class is the user's: give "
+            "input_signature."
+        )
+    return [tf.TensorSpec([None, *shape[1:]], model.input_dtype)]
+
+
+def _spec(spec):
+    if getattr(spec, "shape", None) is None or getattr(spec, "dtype", None) is None:
+        raise ValueError(
+            "input_signature must consist of specs with shape and dtype, such as keras.InputSpec, but it "
+            f"has {spec!r}."
+        )
+    dtype = (
+        spec.dtype
+        if isinstance(spec.dtype, tf.DType)
+        else keras.backend.standardize_dtype(spec.dtype)
+    )
+    return tf.TensorSpec(spec.shape, dtype, getattr(spec, "name", None))
+
+
+def _named(signature):
+    """The signature with names that are unlike each other and that TensorFlow keeps."""
+    taken = set()
+
+    def name(spec):
+        return tf.TensorSpec(spec.shape, spec.dtype, free_name(spec.name or "input", taken))
+
+    return keras.tree.map_structure(name, signature)
+
+
+def free_name(wanted, taken):
+    """A name as TensorFlow keeps it, like the wanted one and not among those taken, to which it is added."""
+    base = re.sub(r"\W", "_", wanted).lower()
+    base = base if base[:1].isalpha() else f"input_{base}"
+    found, number = base, 0
+    while found in taken:
+        number += 1
+        found = f"{base}_{number}"
+    taken.add(found)
+    return found
+
+
+def arguments(signature, batch):
+    """A batch as a list of arguments in the types of the signature.
+
+    Raises:
+        ValueError: It has another structure or another shape.
+    """
+    given = list(batch) if len(signature) > 1 else [batch]
+    try:
+        keras.tree.assert_same_structure(signature, given)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"verify must be True, False or a batch in the structure of {signature}, but it is of "
+            f"another one: {error}"
+        ) from error
+
+    def array(spec, value):
+        value = np.asarray(value)
+        if not spec.shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"verify must fit the signature, where {spec.name!r} has the shape {spec.shape}, but it has "
+                f"an array of shape {value.shape}."
+            )
+        return value.astype(spec.dtype.as_numpy_dtype)
+
+    return keras.tree.map_structure(array, signature, given)
+
+
+def named(outputs):
+    """The outputs of a model by the names that a signature gives them."""
+    if isinstance(outputs, dict):
+        return dict(outputs)
+    return {f"output_{k}": one for k, one in enumerate(keras.tree.flatten(outputs))}
+
+
+def results(outputs):
+    """The same as arrays."""
+    return {name: np.asarray(one) for name, one in named(outputs).items()}

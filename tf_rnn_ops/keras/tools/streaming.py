@@ -1,0 +1,223 @@
+"""Models that are called step by step, with the states of their recurrent layers as inputs and outputs."""
+
+import contextlib
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
+from tf_rnn_ops.keras.tools import signatures
+from tf_rnn_ops.params.keras_internals import flatten_layers
+
+# Appended to the name of an input, a state, for the output that the next call is given there.
+NEXT = "_next"
+
+
+class Stream:
+    """A model as a function of one or more steps.
+
+    The states of each recurrent layer that begins at zero become inputs, named LAYER_h and LAYER_c, and
+    outputs of the same names with '_next'. So do states that are inputs of the model, under their names.
+
+    Attributes:
+        signature: A list with a structure of tf.TensorSpec for each argument of the model, and a dict of
+            those of the states that are not among them, if there are any.
+        has_own_states: Whether there are.
+        states: {name of an input that is a state: the model's own output of it, or None}.
+        sequences: The names of the inputs that take any number of steps in the model.
+    """
+
+    def __init__(self, model: keras.Model, signature: list) -> None:
+        """Finds the states.
+
+        Args:
+            model: The model. Nobody else may call it while `function` runs.
+            signature: That of its arguments; an open number of steps becomes 1.
+
+        Raises:
+            ValueError: A layer needs more of the sequence than the steps of a call, or gets a mask; the
+                states of a layer come from elsewhere in the model, or are not among its outputs.
+        """
+        self._model = model
+        arguments = keras.tree.map_structure(_of_steps, signature)
+        self._inputs = [spec.name for spec in keras.tree.flatten(arguments)]
+        taken = getattr(model, "inputs", None) or keras.tree.flatten(signature)
+        self.sequences = {
+            name
+            for name, tensor in zip(self._inputs, taken)
+            if len(tensor.shape) > 1 and tensor.shape[1] is None
+        }
+        taken = set(self._inputs)
+        self._layers = {layer: _names(layer, taken) for layer in _recurrent_layers(model)}
+        batch = keras.tree.flatten(arguments)[0].shape[0]
+        specs = {}
+        for layer, names in self._layers.items():
+            for name, state in zip(names, keras.tree.flatten(_initial(layer))):
+                shape = [batch, *state.shape[1:]]
+                specs[name] = tf.TensorSpec(shape, state.dtype, name)
+        # A layer whose initial states are inputs of the model needs no others; a first call tells.
+        self.signature, self.has_own_states = [*arguments, specs], True
+        self.states: dict[str, Any] = {}
+        tf.function(self.function, autograph=False).get_concrete_function(*self.signature)
+        own = {name: spec for name, spec in specs.items() if name in self.states}
+        self.has_own_states = bool(own)
+        self.signature = [*arguments, own] if own else arguments
+
+    def function(self, *arguments: Any) -> dict[str, Any]:
+        """What to write.
+
+        Args:
+            *arguments: As `signature`.
+
+        Returns:
+            The outputs of the model by their names in a signature, and the next states.
+        """
+        *given, states = arguments if self.has_own_states else (*arguments, {})
+        calls = _Calls(keras.tree.flatten(given), states, self._layers)
+        with calls.recorded():
+            results = signatures.named(self._model(*given, training=False))
+        self.states = dict.fromkeys(calls.new)
+        next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
+        for layer, k, new in calls.given:
+            name = self._inputs[k]
+            output = next((o for o, tensor in results.items() if tensor is new), None)
+            if output is None:
+                raise ValueError(
+                    f"The states of the layer {layer.name!r} after the last step must be outputs of the "
+                    f"model, because its initial state is the input {name!r}."
+                )
+            del results[output]
+            self.states[name] = output
+            next_states[f"{name}{NEXT}"] = new
+        return results | next_states
+
+
+class _Calls:
+    """The calls of recurrent layers while a model runs.
+
+    Attributes:
+        new: By name, the states after the last step of the layers that were given some here.
+        given: Of each state that is an input of the model: the layer, the number of the input, and the
+            tensor after the last step.
+    """
+
+    def __init__(self, inputs, states, layers):
+        """Notes what to call the layers with.
+
+        Args:
+            inputs: The tensors that the model is called with.
+            states: The tensors by name of the states before the first step.
+            layers: {layer: names of its states}.
+        """
+        self._inputs, self._states, self._layers = inputs, states, layers
+        self._seen = set()
+        self.new, self.given = {}, []
+
+    @contextlib.contextmanager
+    def recorded(self):
+        """Has the layers begin with the states and return them."""
+        options = {layer: (layer.stateful, layer.return_state) for layer in self._layers}
+        try:
+            for layer, names in self._layers.items():
+                # WHY the dict: Keras takes note of what is set as an attribute.
+                vars(layer)["call"] = self._instead_of(layer.call, layer, names)
+                layer.stateful, layer.return_state = False, True
+            yield
+        finally:
+            for layer, (stateful, return_state) in options.items():
+                vars(layer).pop("call", None)
+                layer.stateful, layer.return_state = stateful, return_state
+
+    def _instead_of(self, original, layer, names):
+        return_state = layer.return_state
+
+        def call(sequences, initial_state=None, mask=None, training=None, **others):
+            del training
+            self._check(layer, mask)
+            own = initial_state is None
+            if own:
+                flat = [self._states[name] for name in names]
+                initial_state = keras.tree.pack_sequence_as(_initial(layer), flat)
+            output, *new = original(
+                sequences, initial_state=initial_state, training=False, **others
+            )
+            if own:
+                self.new |= dict(zip(names, keras.tree.flatten(new)))
+            else:
+                self._note(layer, keras.tree.flatten(initial_state), keras.tree.flatten(new))
+            return (output, *new) if return_state else output
+
+        return call
+
+    def _check(self, layer, mask):
+        if mask is not None:
+            raise ValueError(
+                f"The layer {layer.name!r} gets a mask, but every step of a stream counts: build the model "
+                "without the Masking layer, or without mask_zero of the Embedding."
+            )
+        if layer in self._seen:
+            raise ValueError(
+                f"The layer {layer.name!r} is called more than once, so a stream would not know which call "
+                "its states belong to."
+            )
+        self._seen.add(layer)
+
+    def _note(self, layer, initial, new):
+        for state, after in zip(initial, new):
+            k = next((k for k, tensor in enumerate(self._inputs) if tensor is state), None)
+            if k is None:
+                raise ValueError(
+                    f"The initial state of the layer {layer.name!r} is computed by the model, so a stream "
+                    "could not hand it on: make it an input of the model."
+                )
+            self.given.append((layer, k, after))
+
+
+def _recurrent_layers(model):
+    """The layers with states; ValueError for one that cannot stream."""
+    found = []
+    for layer in flatten_layers(model):
+        reason = None
+        if isinstance(layer, keras.layers.Bidirectional):
+            reason = "it also reads its input backwards, from the last step"
+        elif isinstance(layer, (keras.layers.RNN, CudnnStack)):
+            found.append(layer)
+            if layer.go_backwards:
+                reason = "it reads its input backwards, from the last step"
+            elif getattr(layer, "direction", "") == "bidirectional":
+                reason = "it also reads its input backwards, from the last step"
+            elif getattr(layer, "time_major", False):
+                reason = "its time comes before the batch (time_major=True)"
+        if reason:
+            raise ValueError(f"The layer {layer.name!r} cannot stream, because {reason}.")
+    if not found:
+        raise ValueError(
+            f"The model {model.name!r} has no recurrent layer, so it has no states to stream."
+        )
+    return found
+
+
+def _initial(layer):
+    """The initial states of one row."""
+    return list(layer.get_initial_state(batch_size=1))
+
+
+def _names(layer, taken):
+    """The names of the states of a layer, in the order of its initial_state, flat."""
+    structure = _initial(layer)
+    cells = structure if any(map(keras.tree.is_nested, structure)) else [structure]
+    found = []
+    for k, states in enumerate(cells):
+        prefix = layer.name if cells[0] is structure else f"{layer.name}_{k}"
+        letters = "hc" if isinstance(states, (list, tuple)) and len(states) <= 2 else None
+        for n in range(len(keras.tree.flatten(states))):
+            found.append(signatures.free_name(f"{prefix}_{letters[n] if letters else n}", taken))
+    return found
+
+
+def _of_steps(spec):
+    """The spec with one step where the number of steps is open."""
+    if len(spec.shape) < 2 or spec.shape[1] is not None:
+        return spec
+    return tf.TensorSpec([spec.shape[0], 1, *spec.shape[2:]], spec.dtype, spec.name)
