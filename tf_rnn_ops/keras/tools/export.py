@@ -224,7 +224,7 @@ def _verify(model, called, verify, module, path, format, quantize):
         return {"note": note}
     feed = (feeds.Steps if isinstance(called, Stream) else feeds.Batch)(model, called, verify)
     reference = tf.function(model.__call__, autograph=False)
-    with _states_kept(model):
+    with _states_kept(model, from_zeros=isinstance(called, Stream)):
         want = signatures.results(_run(f"model {model.name!r}", lambda: reference(*feed.arguments)))
         call = _run("file", lambda: module.load(str(path)))
         got = _run("file", lambda: feed.results(call, want))
@@ -256,14 +256,14 @@ def _run(what, function):
 
 
 @contextlib.contextmanager
-def _states_kept(model):
-    """Sets the states of stateful layers to 0, and puts them back."""
+def _states_kept(model, from_zeros):
+    """Puts the states of stateful layers back in the end; a stream begins with zeros."""
     layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
     states = keras.tree.flatten([getattr(layer, "states", None) or [] for layer in layers])
     values = [np.array(state) for state in states]
     try:
-        for state, value in zip(states, values):
-            state.assign(np.zeros_like(value))
+        for state in states if from_zeros else ():
+            state.assign(np.zeros(state.shape))
         yield
     finally:
         for state, value in zip(states, values):
