@@ -82,7 +82,8 @@ def test_extensions_read_a_loaded_model(tmp_path, openvino):
     converted = ov.convert_model(loaded, extension=openvino_extensions())
     precision = {"INFERENCE_PRECISION_HINT": "f32"}
     results = ov.Core().compile_model(converted, "CPU", precision)({"x": x})
-    got = {n: results[port] for port in converted.outputs for n in port.get_names()}
+    ports = enumerate(converted.outputs)
+    got = {name: results[k] for k, port in ports for name in port.get_names()}
     export_formats.assert_equal(got, model, x)
 
 
@@ -109,6 +110,7 @@ def test_extensions_read_ops_of_tensorflow(openvino):
     layer = rnn.CudnnGRU(4, num_layers=2, return_sequences=True)
     x = np.random.default_rng(0).standard_normal((2, 5, 3)).astype(np.float32)
     want = layer(x)
+    params = layer.params.numpy()
 
     @tf.function(input_signature=[tf.TensorSpec((2, 5, 3))])
     def gru(x):
@@ -116,7 +118,7 @@ def test_extensions_read_ops_of_tensorflow(openvino):
             input=x,
             input_h=tf.zeros([2, 2, 4]),
             input_c=tf.zeros([]),
-            params=tf.constant(layer.params.numpy()),
+            params=tf.constant(params),
             sequence_lengths=tf.fill([2], 5),
             rnn_mode="gru",
             time_major=False,

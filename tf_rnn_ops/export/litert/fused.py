@@ -30,7 +30,7 @@ from tf_rnn_ops.portable import exporting
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 # What a Layer must be without, and how to call it.
 _EXTRAS = {
-    "projection": "a projection",
+    "projection": "projection",
     "peepholes": "peepholes",
     "layer_norm": "layer normalization",
     "input_mask": "dropout of inputs",
