@@ -55,6 +55,17 @@ class Exported(Shown):
         model_ms: The same of the model in a tf.function.
         note: A sentence about what was not done; empty if there is nothing to say.
         printed: Whether export() has printed the table.
+
+    Example:
+        >>> import os
+        >>> import tempfile
+        >>> import keras
+        >>> import tf_rnn_ops.keras
+        >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.GRU(4)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     report = tf_rnn_ops.keras.export(model, os.path.join(folder, "gru"), print_fn=None)
+        >>> report.summary().endswith("recurrent layers: 1, loops: 0")
+        True
     """
 
     filepath: str
