@@ -7,8 +7,8 @@ import tensorflow as tf
 from robustness.problem import call_laws, check, laws, ops
 from robustness.problem.grammar import parse
 from support.selection import all_but
-from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.native import xla
+from tf_rnn_ops.native.tf_internals import tracing
 
 LINES = [
     "cell=lstm T=7 B=5 I=4 H=9 P=4 lengths=random seed=2",
@@ -89,7 +89,7 @@ def test_the_other_ways_to_call_are_others(line, monkeypatch):
         def run(**arguments):
             tensors = [a for a in arguments.values() if tf.is_tensor(a)]
             unknown = all(t.shape.rank is None for t in tensors)
-            seen.append("unknown" if unknown else "xla" if environment.in_xla() else "")
+            seen.append("unknown" if unknown else "xla" if tracing.in_xla() else "")
             return function_of(raw, op)(**arguments)
 
         return run
