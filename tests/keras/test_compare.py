@@ -7,10 +7,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tf_rnn_ops.keras.tools.differences import largest_difference
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import compare as command
+from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.keras import Timing, compare
 from tf_rnn_ops.keras.tools import compare as tool
 from tf_rnn_ops.keras.tools import one_batch, timing

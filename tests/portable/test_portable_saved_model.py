@@ -18,9 +18,15 @@ SPEC = RnnSpec("lstm", 2, 5, 3, "bidirectional", num_proj=4)
 LENGTHS = np.array([6, 1, 4, 6])
 
 
-def ops_of(folder):
+def meta_graph_of(folder):
     data = (pathlib.Path(folder) / "saved_model.pb").read_bytes()
     (meta_graph,) = saved_model_pb2.SavedModel.FromString(data).meta_graphs
+    return meta_graph
+
+
+def ops_of(folder):
+    """The ops of a rewritten model, all of which its list has."""
+    meta_graph = meta_graph_of(folder)
     listed = {op.name for op in meta_graph.meta_info_def.stripped_op_list.op}
     used = graphs.ops_in(meta_graph.graph_def)
     assert used <= listed

@@ -61,8 +61,8 @@ def writer(name: str) -> ModuleType:
 
 
 def why_not_run(name: str) -> str:
-    """The sentence that says why the files of a format cannot be run here; empty if they can."""
-    lacks = _lacks(name, _TO_LOAD)
+    """The sentence that says why files of a format cannot be written and run here; empty if they can."""
+    lacks = _lacks(name, _TO_WRITE) or _lacks(name, _TO_LOAD)
     return f"The file was not run, which needs {lacks}" if lacks else ""
 
 

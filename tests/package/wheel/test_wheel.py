@@ -74,6 +74,9 @@ def test_no_hard_dependency_on_a_tensorflow(metadata):
         "": {"numpy"},
         "cpu": {"tensorflow-cpu", "keras"},
         "gpu": {"tensorflow", "keras"},
+        "onnx": {"tf2onnx", "onnx", "onnxruntime"},
+        "litert": {"ai-edge-litert"},
+        "openvino": {"openvino"},
     }
     assert found["cpu"]["keras"] == found["gpu"]["keras"] == SpecifierSet(_versions()["KERAS"])
     assert "tensorflow[and-cuda]" in " ".join(metadata.get_all("Requires-Dist"))

@@ -246,7 +246,7 @@ def test_absent_packages(model, tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     message = r"needs the package tf2onnx: pip install 'tf_rnn_ops\[onnx\]'$"
     _refused(model, tmp_path / "m.onnx", message, "onnx", error=ImportError)
-    assert formats.why_not_run("onnx").endswith("onnxruntime: pip install 'tf_rnn_ops[onnx]'")
+    assert formats.why_not_run("onnx").endswith(": pip install 'tf_rnn_ops[onnx]'")
     assert formats.why_not_run("tf_saved_model") == ""
 
 
