@@ -53,8 +53,6 @@ def drawn(model):
 
 def loader(name):
     """The function that loads files of a format; skips the test where that is not installed."""
-    if why := formats.why_not_run(name):
-        pytest.skip(why)
     if formats.why_not_run(name):
         pytest.skip(f"{name} is missing; make test-export installs it")
     return importlib.import_module(
