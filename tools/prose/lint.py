@@ -1,7 +1,7 @@
 """Checks the prose of files: `python tools/prose/lint.py [FILE...]`, by default all that PROSE names.
 
-Pages of Markdown are checked as they are. Of Python and C++ sources the comments and docstrings are
-checked, in copies without the code. The rules are in rules.yml.
+Pages of Markdown are checked as they are. Sources of Python and C++ are checked in copies that have the
+comments, docstrings and messages but no code. The rules are in rules.yml.
 """
 
 import ast
@@ -20,10 +20,26 @@ COPIES = ROOT / "build" / "prose"
 PROSE = ("*.md", ":!docs/history", ":!LICENSES")
 
 
+# Python 3.12 and newer split an f-string into tokens.
+STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
+# Functions whose arguments are messages.
+MESSAGES = ("warn", "warning", "error", "print", "add_argument", "ArgumentParser")
+
+
+def _is_message(node):
+    """Whether the strings in a node are for users."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "attr", getattr(node.func, "id", None)) in MESSAGES
+    return isinstance(node, ast.Raise)
+
+
 def _python(text):
-    """The docstrings and comments of Python code: {line: text}."""
+    """The docstrings, comments and messages of Python code: {line: text}."""
     found = {}
+    messages = set()
     for node in ast.walk(ast.parse(text)):
+        if _is_message(node):
+            messages.update(range(node.lineno, node.end_lineno + 1))
         if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             continue
         if ast.get_docstring(node) is not None:
@@ -33,6 +49,9 @@ def _python(text):
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             found[token.start[0]] = token.string.lstrip("#")
+        elif token.type in STRINGS and token.start[0] in messages:
+            part = re.sub(r"\{[^{}]*\}", "x", token.string.lstrip("rbf").strip("\"'"))
+            found[token.start[0]] = found.get(token.start[0], "") + part
     return found
 
 

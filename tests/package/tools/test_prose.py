@@ -17,6 +17,11 @@ def test_comments_and_docstrings_of_python():
     assert found == {1: "One.", 2: "", 3: "Two.", 7: "Three.", 8: "four"}
 
 
+def test_messages_of_python():
+    code = 'f("no", x)\nraise E(f"A {b} is"\n  " not c.")\nwarnings.warn("D.")\n'
+    assert prose.COMMENTS[".py"](code) == {2: "A x is", 3: " not c.", 4: "D."}
+
+
 def test_comments_of_cpp():
     code = "// One.\nint x;  // not a line of its own\n  // Two.\n"
     assert prose.COMMENTS[".h"](code) == {1: "One.", 3: "Two."}
