@@ -1,7 +1,7 @@
 """TensorFlow's CudnnRNN and BlockLSTM ops for every CPU, with their gradients.
 
-Importing the package registers the ops, so that a SavedModel which uses them can be loaded. Where no
-library fits the machine or its TensorFlow, the import warns and the package does without the ops.
+Importing the package registers the ops, so that a SavedModel with these ops can be loaded. If no library
+fits the machine or its TensorFlow, the import warns, and the ops are not available.
 """
 
 import importlib
@@ -27,7 +27,7 @@ if _loader.unavailable() is None:
         warnings.warn(f"{_reason} Without it XLA cannot compile the ops.", stacklevel=2)
 else:
     warnings.warn(
-        f"{_loader.unavailable()} Without it the Keras layers run Keras's loop, tf_rnn_ops.params "
+        f"{_loader.unavailable()} Without it the Keras layers run Keras's implementation, tf_rnn_ops.params "
         "converts weights, and the ops raise an error.",
         stacklevel=2,
     )
@@ -66,7 +66,8 @@ def get_lib() -> str:
 def cpu_isa() -> str:
     """Returns the instruction set that the CPU kernels use in this process.
 
-    The environment variable TF_RNN_OPS_CPU_ISA, set before the first op runs, asks for a lower one.
+    The environment variable TF_RNN_OPS_CPU_ISA, set before the first op runs, selects a lower instruction
+    set.
 
     Returns:
         'avx512', 'avx2' or 'baseline'.
@@ -86,9 +87,9 @@ def enable_block_cell_gradients() -> None:
     """Registers gradients of TensorFlow's LSTMBlockCell and GRUBlockCell.
 
     TensorFlow 1 had the gradients in tf.contrib.rnn; TensorFlow 2 has only the ops. Ordinary ops compute
-    the gradients from the inputs of the op, so they can be differentiated again. They ignore cell_clip, as
-    in TensorFlow 1. An op that has a gradient keeps it. A second call changes nothing. The registration
-    cannot be undone.
+    the gradients from the inputs of the op, so the gradients can be differentiated again. They ignore
+    cell_clip, as in TensorFlow 1. An op with a gradient keeps this gradient. A second call changes
+    nothing. The registration cannot be undone.
 
     Raises:
         ImportError: TensorFlow is missing.

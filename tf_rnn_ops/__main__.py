@@ -5,10 +5,10 @@ import sys
 
 # WHY literal texts: `--help` of a command may import TensorFlow.
 _COMMANDS = {
-    "info": "what this installation has, and why something is missing",
-    "compare": "times a saved Keras model on Keras's layers and on those of tf_rnn_ops",
+    "info": "prints versions, CPU features and devices, and why a library is missing",
+    "compare": "times a saved Keras model on Keras's layers and on the layers of tf_rnn_ops",
     "export": "writes a saved model for another runtime, with a node for each recurrent layer",
-    "portable": "rewrites a SavedModel or graph with CudnnRNN ops for machines without cuDNN",
+    "portable": "replaces the CudnnRNN ops in a SavedModel or graph, for machines without cuDNN",
 }
 
 
@@ -16,7 +16,7 @@ def main(argv: list[str] | None = None) -> int:
     """Prints the commands and returns 0.
 
     Args:
-        argv: The arguments, of which only --help is known; None for none.
+        argv: The arguments: nothing or --help. None stands for no arguments.
 
     Returns:
         The exit status.

@@ -4,9 +4,9 @@
 def nth_use(initializer, index):
     """Returns the initializer for the index-th of several weights.
 
-    An initializer of Keras repeats itself, so each weight gets one of its own, with a seed of its
-    own. One that draws from a SeedGenerator goes on by itself, and one that cannot be copied is
-    returned as it is.
+    An initializer of Keras returns the same values at each call, so each weight gets its own copy with its
+    own seed. An initializer with a SeedGenerator returns new values at each call and is not copied.
+    Neither is an initializer that cannot be copied.
 
     Args:
         initializer: An initializer of Keras 3 or tf_keras, or any function.
@@ -20,7 +20,7 @@ def nth_use(initializer, index):
         return initializer
     try:
         config = dict(get_config())
-        if not config:  # it has no seed, or hides it
+        if not config:  # it has no seed, or its config lacks the seed
             return initializer
         if isinstance(config.get("seed"), int):
             config["seed"] += index

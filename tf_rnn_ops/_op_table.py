@@ -1,13 +1,13 @@
 """The signatures of the recurrent ops: the names of their tensors and attributes.
 
-What the op registry says, for where it lacks our ops because no library fits. tests/ops/test_op_table.py compares
-the two.
+The op registry has the same signatures, but lacks our ops if no library fits. tests/ops/test_op_table.py
+compares the two.
 """
 
 from typing import Any, NamedTuple
 
 PREFIX = "TfRnnOps>"
-"""What the names of our ops begin with in the registry."""
+"""The prefix of the names of our ops in the registry."""
 
 
 class Op(NamedTuple):
@@ -17,7 +17,7 @@ class Op(NamedTuple):
         inputs: The names of the inputs, in order.
         outputs: The names of the outputs, in order.
         attrs: {name of an attribute: its default, or its type without one}. The types of tensors are not here.
-        optional: The names of inputs of which a vector without elements stands for an absent tensor.
+        optional: The names of optional inputs. A vector without elements stands for an absent tensor.
     """
 
     inputs: tuple[str, ...]
@@ -26,7 +26,7 @@ class Op(NamedTuple):
     optional: tuple[str, ...] = ()
 
 
-# Outputs: what a network computes, and what only gradient ops read.
+# Outputs: the results of a network, and the outputs that only gradient ops read.
 RESULTS = ("output", "output_h", "output_c")
 RESERVES = ("reserve_space", "host_reserved")
 # The gradients of RESULTS.
@@ -36,7 +36,7 @@ LAYER_WEIGHTS = (
     *("kernel", "recurrent_kernel", "bias"),
     *("projection", "peepholes", "layer_norm"),
 )
-# The attributes that say what CudnnRNNV3 and LayerRNN compute.
+# The attributes that determine the function of CudnnRNNV3 and LayerRNN.
 _FIRST = {"rnn_mode": "lstm", "input_mode": "linear_input", "direction": "unidirectional"}
 STACK_ATTRS = {**_FIRST, "num_proj": 0}
 LAYER_ATTRS = {
@@ -76,7 +76,7 @@ def _op(inputs, outputs, *attrs, optional=()):
 
 
 def _gradient(forward, of, reserves, *attrs, optional=()):
-    """A gradient op, from the inputs of the forward op and those of them that have gradients."""
+    """A gradient op, from the inputs of the forward op and the names of the inputs with gradients."""
     backprop = [f"{name}_backprop" for name in of]
     return _op([*forward, *RESULTS, *UPSTREAM, *reserves], backprop, *attrs, optional=optional)
 
@@ -140,9 +140,9 @@ OPS = {
 
 
 def signature(op_type: str) -> Op:
-    """The Op of a name, in the registry or without our PREFIX.
+    """The Op of a name, which may lack our PREFIX.
 
     Raises:
-        KeyError: It is not one of the recurrent ops.
+        KeyError: No recurrent op has the name.
     """
     return OPS[op_type.removeprefix(PREFIX)]

@@ -30,7 +30,7 @@ def to_config(seed):
 
 
 def generator(seed):
-    """The generator that a layer draws from. Its state is a variable of the layer that holds it."""
+    """The generator of a layer's random numbers. Its state is a variable of the layer that holds it."""
     if isinstance(seed, keras.random.SeedGenerator):
         return seed
     return keras.random.SeedGenerator(seed)
@@ -39,7 +39,7 @@ def generator(seed):
 def replayed(fn, generators):
     """Wraps fn so that recomputation reuses the random state of the first call.
 
-    A later call leaves the generators as they were.
+    A later call does not change the generators.
     """
     starts = None
 
@@ -63,12 +63,12 @@ def replayed(fn, generators):
 def draw(seeds):
     """Draws the seed of one call of StatelessCudnnRNNV3, int64 [2].
 
-    The replicas of a tf.distribute strategy have equal states; each gets a seed of its own.
+    The replicas of a tf.distribute strategy have equal states; each replica gets its own seed.
     """
     seed = tf.cast(seeds.next(), tf.int64)
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return seed
-    # The second element counts the calls, of which there are fewer than 2^32.
+    # The second element counts the calls. There are fewer than 2^32 calls.
     replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
     return seed + tf.stack([tf.zeros_like(replica), replica * 2**32])

@@ -1,4 +1,4 @@
-"""Types in public signatures, for type checkers only: TensorFlow need not be installed."""
+"""Types in public signatures, for type checkers only. TensorFlow need not be installed."""
 
 from typing import TYPE_CHECKING, Union
 

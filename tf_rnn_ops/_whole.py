@@ -9,19 +9,19 @@ from typing import Iterator
 
 @contextlib.contextmanager
 def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Gives a path to write to, which becomes `target` if nothing fails until then.
+    """Yields a temporary path, which is renamed to `target` at the end if nothing fails.
 
-    Files that are written beside that path move beside `target`. After an error nothing stays, the parents
-    of `target` that were made included.
+    Files that are written next to the temporary path move next to `target`. After an error no file
+    remains, and no parent of `target` that this function made.
 
     Raises:
-        FileExistsError: `target` exists, or what moves beside it.
+        FileExistsError: `target` exists, or a file with the name of one that moves next to it.
         OSError: Its folder cannot be made or written to.
     """
     if target.exists():
         raise FileExistsError(f"{target} exists; give a new path.")
     made = [parent for parent in target.parents if not parent.exists()]  # the innermost first
-    # Beside the target, so that what is in it can be renamed.
+    # Next to the target, so that its files can be renamed.
     unfinished = target.with_name(f"{secrets.token_hex(4)}.{target.name}")
     try:
         _make(unfinished, target)
@@ -48,5 +48,5 @@ def _make(folder, target):
 
 def _remove_empty(folders):
     for folder in folders:
-        with contextlib.suppress(OSError):  # it was not made, or others use it
+        with contextlib.suppress(OSError):  # it was not made, or has other files
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.compare MODEL.keras`: a saved model on Keras's layers and on those of this package."""
+"""`python -m tf_rnn_ops.compare MODEL.keras`: times a saved model on Keras's layers and on this package's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Loads a model, makes a batch up for it, and prints what compare() finds.
+    """Loads a model, makes up a batch for it, and prints the table of compare().
 
     Args:
         argv: The arguments; those of the process if None.
@@ -26,15 +26,25 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.compare",
-        description="Time a saved Keras model on Keras's layers and on those of tf_rnn_ops.",
-        epilog="The batch is made up: random floats, ones for integers, which any Embedding takes, and "
+        description="Time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops.",
+        epilog="The batch is made up: random floats, ones for integers, which any Embedding accepts, and "
         "empty strings. The targets of the training step are the outputs of the model, or zeros for a "
         "sparse loss. A model that was saved without compile trains with SGD on the mean squared error.",
     )
     parser.add_argument("model", help="a file that model.save() wrote")
-    parser.add_argument("--batch", type=int, default=32, help="rows, where the model is open (32)")
-    parser.add_argument("--time", type=int, default=100, help="other open sizes (100)")
-    parser.add_argument("--repeats", type=int, default=20, help="calls of each model (20)")
+    parser.add_argument(
+        "--batch",
+        type=int,
+        default=32,
+        help="batch size, if the model does not fix it (default: 32)",
+    )
+    parser.add_argument(
+        "--time",
+        type=int,
+        default=100,
+        help="sequence length and other unknown dimensions (default: 100)",
+    )
+    parser.add_argument("--repeats", type=int, default=20, help="calls of each model (default: 20)")
     parser.add_argument("--plot", metavar="FILE", help="write a picture of the times")
     options = parser.parse_args(argv)
     for name in ("batch", "time", "repeats"):
@@ -71,7 +81,7 @@ def _check_plot(path: pathlib.Path) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
     except ImportError:
-        return  # compare says so
+        return  # compare() reports it
     formats = FigureCanvasAgg.get_supported_filetypes()
     suffix = path.suffix[1:].lower()
     if suffix and suffix not in formats:  # matplotlib adds a missing suffix
@@ -88,20 +98,20 @@ def _load(path: str) -> keras.Model:
 
 
 def _inputs(model: keras.Model) -> object:
-    """The symbolic inputs of a model, in its own structure."""
+    """The symbolic inputs of a model, in the model's structure."""
     if len(getattr(model, "inputs", None) or ()) == 1:
         return model.inputs[0]
     try:
         return model.input
     except AttributeError:
         raise ValueError(
-            "The file does not say what the inputs of the model are, since its class is the user's. "
+            "The file does not describe the inputs of the model, because the model has a class of its own. "
             "Call tf_rnn_ops.keras.compare(model, x, y) in Python."
         ) from None
 
 
 def _made_up(tensor: keras.KerasTensor, batch: int, time: int) -> np.ndarray[Any, Any]:
-    """An array for an input of the model; of integers, which may be words, ones."""
+    """An array for an input of the model: random numbers, or ones if it is integer (words, for instance)."""
     shape = [batch, *[time] * (len(tensor.shape) - 1)]
     shape = [size if known is None else known for known, size in zip(tensor.shape, shape)]
     if "float" in tensor.dtype:
@@ -112,7 +122,7 @@ def _made_up(tensor: keras.KerasTensor, batch: int, time: int) -> np.ndarray[Any
 
 
 def _targets(loss: object, outputs: object, output_names: Sequence[str] | None) -> object:
-    """Targets for outputs: the outputs themselves, or for a sparse loss the first class."""
+    """Targets for outputs: the outputs themselves, or the first class for a sparse loss."""
     if isinstance(outputs, dict):
         return {name: _target(_loss_of(loss, name, 0), y) for name, y in outputs.items()}
     listed: list[Any] = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -129,7 +139,7 @@ def _target(loss: object, output: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _loss_of(loss: object, name: str, number: int) -> object:
-    """That of one output: of a dict by names, of a list by numbers, or the one of all."""
+    """The loss of one output: by name from a dict, by number from a list, or the loss of all outputs."""
     if isinstance(loss, dict):
         return loss.get(name)
     return loss[number] if isinstance(loss, (list, tuple)) else loss

@@ -1,6 +1,6 @@
-"""`python -m tf_rnn_ops.info`: what this installation has, and why something is missing.
+"""`python -m tf_rnn_ops.info`: versions, CPU features and devices, and why a library is missing.
 
-Never fails: what cannot be found out is printed with the reason.
+Never fails: a fact that cannot be found out is printed with the reason.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     """Prints the facts.
 
     Args:
-        argv: The arguments, of which only --help is known; None for none.
+        argv: The arguments: nothing or --help. None stands for no arguments.
 
     Returns:
         The exit status, 0.
@@ -73,10 +73,10 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.info",
-        description="Print what this installation has, and why something is missing.",
+        description="Print versions, CPU features and devices, and why a library is missing.",
     )
     parser.parse_args(argv or [])
-    if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack letters of a path
+    if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
         sys.stdout.reconfigure(errors="backslashreplace")
     facts = collect()
     width = max(len(title) for title, _ in facts)
@@ -98,7 +98,7 @@ def _try_facts(title: str, function: Callable[[], list[tuple[str, str]]]) -> lis
 
 
 def _gpu_facts(tf: ModuleType) -> list[tuple[str, str]]:
-    """Nothing where a GPU is registered or this TensorFlow can have none."""
+    """Why there is no GPU; empty if there is one or this TensorFlow is built without CUDA."""
     if not tf.test.is_built_with_cuda() or tf.config.list_physical_devices("GPU"):
         return []
     return gpu_info.diagnose(_folder(tf))
@@ -144,7 +144,7 @@ def _devices(tf: ModuleType) -> str:
 
 
 def _cudnn() -> str:
-    """Looks for cuDNN without loading it, which would take hundreds of megabytes."""
+    """Looks for cuDNN without loading it, since loading takes hundreds of megabytes."""
     for name in _CUDNN_NAMES:
         try:
             library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
@@ -168,7 +168,7 @@ def _cudnn() -> str:
 
 
 def _mapped_path(name: str) -> str:
-    """The file that a loaded library was mapped from."""
+    """The path of the file of a loaded library."""
     for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
         path = line.split(None, 5)[-1]
         if os.path.basename(path).startswith(name):

@@ -13,7 +13,7 @@ _lock = threading.Lock()
 def get_stock_lib() -> str:
     """Returns the path of the library that enable_stock_ops() loads.
 
-    A host without Python loads it with TF_LoadLibrary or dlopen; see docs/serving.md.
+    A host program without Python loads it with TF_LoadLibrary or dlopen; see docs/serving.md.
 
     Returns:
         A string: the library for the installed TensorFlow.
@@ -30,7 +30,7 @@ def get_stock_lib() -> str:
 
 
 def enable_stock_ops() -> list[str]:
-    """Lets graphs with TensorFlow's own CudnnRNN ops run on the CPU, also compiled by XLA.
+    """Lets graphs with TensorFlow's own CudnnRNN ops run on the CPU, also under XLA.
 
     Call it before the graph is loaded or traced. An op that has a CPU kernel keeps that kernel. A second
     call changes nothing. The registration cannot be undone.
@@ -39,7 +39,7 @@ def enable_stock_ops() -> list[str]:
         The names of the ops with a CPU kernel of this package: all of CudnnRNN, CudnnRNNV2, CudnnRNNV3,
         CudnnRNNBackprop, CudnnRNNBackpropV2, CudnnRNNBackpropV3, CudnnRNNParamsSize,
         CudnnRNNCanonicalToParams, CudnnRNNCanonicalToParamsV2, CudnnRNNParamsToCanonical and
-        CudnnRNNParamsToCanonicalV2, unless another library has brought some.
+        CudnnRNNParamsToCanonicalV2, except ops for which another library has registered a CPU kernel.
 
     Raises:
         ImportError: TensorFlow is missing or of another version, or the library is missing or does

@@ -1,4 +1,4 @@
-"""Gradients of TensorFlow's LSTMBlockCell and GRUBlockCell, which TensorFlow 2 has lost."""
+"""Gradients of TensorFlow's LSTMBlockCell and GRUBlockCell, which TensorFlow 2 lacks."""
 
 import tensorflow as tf
 
@@ -12,7 +12,7 @@ def register() -> None:
 
 
 def _through(step):
-    """The gradient of an op whose outputs a step computes."""
+    """The gradient function of an op with the outputs of `step`."""
 
     def gradient(op, *upstream):
         inputs = list(op.inputs)

@@ -16,7 +16,7 @@ from tf_rnn_ops._op_table import (
 from tf_rnn_ops.autodiff.ops import attributes, gradient_of, inputs_of, outputs_of
 from tf_rnn_ops.native.tf_internals import registries
 
-# A reserve space is bytes: read as numbers, some are NaN or infinite, above all in 16-bit types.
+# A reserve space consists of bytes. Read as numbers, some are NaN or infinite, mostly in 16-bit types.
 registries.leave_out_of_check_numerics(
     (f"TfRnnOps>{op}", 3) for op in ("CudnnRNNV3", "StatelessCudnnRNNV3", "LayerRNN")
 )
@@ -38,14 +38,14 @@ def _cudnn_rnn_v3_gradient(op, *gradients):
 
 @gradient_of("TfRnnOps>StatelessCudnnRNNV3")
 def _stateless_cudnn_rnn_v3_gradient(op, *gradients):
-    """As that of CudnnRNNV3 in training; none for the seed, whose masks reserve_space has."""
+    """As for CudnnRNNV3 in training. No gradient for the seed; reserve_space has its masks."""
     random = attributes(op, {"dropout": 0.0})
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs_of(op), random)
 
 
 @gradient_of("TfRnnOps>CudnnRNNV3Packed")
 def _cudnn_inference_gradient(op, *gradients):
-    """Inference keeps nothing for backward, so run it once more. It is without dropout."""
+    """Runs the op again in training, since inference has no reserve space. There is no dropout."""
     outputs = _forward(op, "CudnnRNNV3", STACK_ATTRS, RANDOM_ATTRS)
     return _backprop(op, "CudnnRNNBackpropV3", gradients, STACK_ATTRS, outputs, RANDOM_ATTRS)
 
@@ -66,13 +66,13 @@ def _layer_inference_gradient(op, *gradients):
 
 
 def _forward(op, forward, attrs, random=()):
-    """What an op of inference returns in training, by name; `forward` is the name of the op that does both."""
+    """The results of an inference op in training, by name. `forward`: the name of the op with both modes."""
     model = {**attributes(op, {**attrs, **MAJOR_ATTR}), **dict(random)}
     return getattr(raw_ops, forward)(**_shared(op, forward), **model, is_training=True)._asdict()
 
 
 def _shared(op, other):
-    """The inputs of an op that another op has too."""
+    """The inputs that an op has in common with another op."""
     names = signature(other).inputs
     return {name: tensor for name, tensor in inputs_of(op).items() if name in names}
 
@@ -83,9 +83,9 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
     Args:
         op: The op.
         backprop: The name of the gradient op.
-        gradients: Of the outputs of `op`.
-        attrs: The attributes that say what the op computes.
-        outputs: What the op returned in training, by name.
+        gradients: The gradients of the outputs of `op`.
+        attrs: The attributes that determine the function of the op.
+        outputs: The results of the op in training, by name.
         random: The attributes of dropout.
     """
     inputs, model = _shared(op, backprop), attributes(op, {**attrs, **MAJOR_ATTR})
@@ -96,9 +96,9 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
     given = {**inputs, **outputs, **upstream, **model, **dict(random)}
     result = getattr(raw_ops, backprop)(**given)
     if model["rnn_mode"] != "lstm":
-        # Without a cell state input_c may have any shape, and its gradient must have the same.
+        # Without a cell state input_c may have any shape. Its gradient must have the shape of input_c.
         result = result._replace(input_c_backprop=tf.zeros_like(inputs["input_c"]))
-    return [*result, *[None] * (len(op.inputs) - len(result))]  # the others come last
+    return [*result, *[None] * (len(op.inputs) - len(result))]  # inputs without gradients come last
 
 
 for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
@@ -108,7 +108,7 @@ for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
 
 @gradient_of("TfRnnOps>BlockLSTMV2")
 def _block_lstm_v2_gradient(op, *gradients):
-    """Gradients for every input but seq_len_max, from those of cs and h as in TensorFlow."""
+    """Gradients for every input except seq_len_max, from the gradients of cs and h, as in TensorFlow."""
     outputs = outputs_of(op)
     upstream = dict(zip(outputs, gradients))
     result = raw_ops.BlockLSTMGradV2(
@@ -121,12 +121,12 @@ def _block_lstm_v2_gradient(op, *gradients):
     return (None, *result)
 
 
-# The params have each canonical number once, so each of these ops takes the other's gradient back.
+# The params contain each canonical number once, so each of these two ops is the gradient of the other.
 
 
 @gradient_of("TfRnnOps>CudnnRNNCanonicalToParamsV2")
 def _canonical_to_params_gradient(op, gradient):
-    """Gradients for the weights and biases, in the shapes in which they were given."""
+    """Gradients for the weights and biases, in the shapes of the inputs."""
     sizes, canonical = op.inputs[:3], op.inputs[3:]
     parts = raw_ops.CudnnRNNParamsToCanonicalV2(
         **_params_attributes(op, sizes),

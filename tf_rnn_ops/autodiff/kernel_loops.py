@@ -9,11 +9,11 @@ from tf_rnn_ops.raw_ops import layer_rnn
 
 
 class KernelLoops(Loops):
-    """Loops of cells that have one product in a step; others run in tf.while_loop.
+    """Loops of cells with one product in a step. Other cells run in tf.while_loop.
 
-    The derivative of a step acts on each unit alone, but for the product with the recurrent
-    weights. TensorFlow's gradient of what the units do, for all steps at once, is therefore all
-    that LinearRecurrence needs to know.
+    The derivative of a step acts on each unit separately, except for the product with the recurrent
+    weights. So LinearRecurrence needs only the derivatives of the units, which TensorFlow computes for all
+    steps at once.
     """
 
     def hidden(self, rnn_mode, cell, x, states, lengths):
@@ -22,7 +22,7 @@ class KernelLoops(Loops):
             return None
 
         def ours(tensor, axis=-1):
-            """What a tape does not watch, with the gates in Keras's order."""
+            """The tensor without gradient, with the gates in Keras's order."""
             tensor = tf.stop_gradient(tensor)
             gates = GATES[rnn_mode], KERAS_GATES[rnn_mode]
             return reorder_gates(tensor, *gates, axis)
@@ -53,7 +53,7 @@ class KernelLoops(Loops):
             return super().states(recurrence, inputs, initial, weights, hidden)
         if len(initial) == 1:
             return [hidden]
-        # A new c is a multiple of the one before, and what it is where that is 0.
+        # A new c is kept * (the previous c) + added, where `added` is the new c for a previous c of 0.
         h, c = initial
         before, zero = tf.concat([h[None], hidden], 0)[:-1], tf.zeros_like(hidden)
         sums = matmul(before, weights[0])
@@ -96,7 +96,7 @@ def _slopes(recurrence, z):
 
 
 def _linear(added, recurrent_kernel, slopes, transposed):
-    """LinearRecurrence of what is added to h, and to c if there is one."""
+    """The results of LinearRecurrence. `added`: the terms added to h and, in an LSTM, to c at each step."""
     units = recurrent_kernel.shape[0]
     gates = recurrent_kernel.shape[1] // units
     mode = "lstm" if len(added) == 2 else {3: "gru", 1: "rnn_tanh"}[gates]

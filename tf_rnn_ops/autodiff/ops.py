@@ -8,7 +8,7 @@ from tf_rnn_ops._op_table import signature
 
 
 def gradient_of(*op_types):
-    """Registers a function as the gradient of ops that have none: a module may be loaded again.
+    """Registers a function as the gradient of ops without one. A module may be loaded again.
 
     Args:
         *op_types: Names in the registry.
@@ -33,7 +33,7 @@ def attribute(op, name):
 
 
 def attributes(op, defaults):
-    """The attributes of an op that `defaults` names; a default for what versions of the op lack."""
+    """The attributes that `defaults` names, with the default for those that this version of the op lacks."""
     known = signature(op.type).attrs
     return {n: attribute(op, n) if n in known else value for n, value in defaults.items()}
 

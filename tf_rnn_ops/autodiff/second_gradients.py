@@ -1,9 +1,9 @@
 """Registers the gradients of the gradient ops, and with them derivatives of every order.
 
-The gradient of a gradient op is that of the same network in ordinary ops (tf_rnn_ops.plain), which
-can be differentiated any number of times; its loops over time run in kernels. Among the inputs of a gradient op are results of the
-forward op, which are functions of the other inputs: the gradients of those others are complete, and
-the results have none.
+The gradient of a gradient op is computed through the same network in ordinary ops (tf_rnn_ops.plain),
+which can be differentiated any number of times. The loops over time run in kernels. A gradient op also has
+results of the forward op as inputs. They are functions of the other inputs, so the gradients of the other
+inputs are complete, and the results have no gradient.
 """
 
 import functools
@@ -22,12 +22,12 @@ from tf_rnn_ops.plain.dropout import dropout_masks
 from tf_rnn_ops.plain.recurrence import Loops
 
 _STOCK = ("CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3")
-# What a network without a cell state does not read, and the gradient of what it does not return.
+# An input that a network without a cell state does not read, and the gradient of an output that it lacks.
 _OF_CELL_STATE = ("input_c", "output_c_backprop")
 
 
 def register_stock_gradients() -> None:
-    """Registers the gradients of TensorFlow's own gradient ops, where they have none."""
+    """Registers the gradients of TensorFlow's own gradient ops that have none."""
     gradient_of(*_STOCK)(_cudnn_rnn)
 
 
@@ -81,7 +81,7 @@ def _layer_rnn(op, *cotangents):
 
 def _layer_network(layer, time_major, inputs):
     if "sequence_lengths" in inputs:
-        # An empty vector, which an unknown shape may hide, means that every row has all steps.
+        # An empty vector means that every sequence has all steps. A vector of unknown size may be empty.
         lengths, shape = inputs["sequence_lengths"], tf.shape(inputs["input"])
         steps, batch = (shape[0], shape[1]) if time_major else (shape[1], shape[0])
         missing = tf.fill([batch - tf.size(lengths)], steps)
@@ -92,7 +92,7 @@ def _layer_network(layer, time_major, inputs):
 
 @gradient_of("TfRnnOps>BlockLSTMGradV2")
 def _block_lstm(op, *cotangents):
-    """Gradients for all tensors that BlockLSTMV2 takes, and for cs_grad and h_grad."""
+    """Gradients for all inputs of BlockLSTMV2, and for cs_grad and h_grad."""
     shapes = sizes.block_shapes(*_of_known_sizes(op, sizes.block_sizes_of, _shapes(op)))
     return _gradients(
         op,
@@ -109,7 +109,7 @@ def _block_network(use_peephole, inputs):
 
 
 def _loops():
-    """Kernels for the CPU; where TensorFlow may place the rest on a GPU, its own loops."""
+    """Kernels for the CPU, or TensorFlow's loops if TensorFlow may place the other ops on a GPU."""
     return Loops() if tf.config.get_visible_devices("GPU") else KernelLoops()
 
 
@@ -118,9 +118,9 @@ def _time_major(op):
 
 
 def _with_upstream(shapes):
-    """With the shapes of the gradients of the outputs."""
+    """The shapes, with the shapes of the gradients of the outputs added."""
     like = zip(RESULTS, ("output", "input_h", "input_c"))
-    # A vector of lengths may be empty, also where the graph does not know that.
+    # A vector of lengths may be empty even if the graph does not know its size.
     known = {name: shape for name, shape in shapes.items() if name != "sequence_lengths"}
     return {**known, **{f"{name}_backprop": shapes[other] for name, other in like}}
 
@@ -130,20 +130,20 @@ def _gradients(op, cotangents, network, fixed, left_out, shapes):
 
     Args:
         op: The op.
-        cotangents: For each output of the op a gradient or None.
-        network: A function and its first arguments, all of them hashable. It takes a dict of the
-            tensors for which the op returns gradients and of those that `fixed` names, and returns outputs of
-            the forward op.
+        cotangents: A gradient or None for each output of the op.
+        network: A function and its first arguments, all of them hashable. Its last argument is a dict of
+            the tensors for which the op returns gradients and of the tensors that `fixed` names. It
+            returns outputs of the forward op.
         fixed: Names of other inputs that the network needs.
         left_out: Names of inputs that the network does not have.
-        shapes: By name of an input its dimensions: sizes, None, or a letter that stands for the same
-            size wherever it is.
+        shapes: {name of an input: its dimensions}. A dimension is a size, None, or a letter, which stands
+            for the same size in all shapes.
 
     Returns:
         A list with a tensor or None for each input.
     """
     inputs = inputs_of(op)
-    # Without _backprop or _grad.
+    # The names without the suffix _backprop or _grad.
     of_outputs = [name.rpartition("_")[0] for name in signature(op.type).outputs]
     found = {n: c for n, c in zip(of_outputs, cotangents, strict=True) if n not in left_out}
     upstream = [n for n in inputs if n.endswith(("_backprop", "_grad")) and n not in left_out]
@@ -154,15 +154,15 @@ def _gradients(op, cotangents, network, fixed, left_out, shapes):
         raise tf.errors.InvalidArgumentError(
             None,
             None,
-            f"{op.type} has no derivative with respect to what the forward op returned (its outputs "
-            "and reserve_space), because that is a function of the other inputs: take the derivative "
+            f"{op.type} has no derivative with respect to the results of the forward op (its outputs "
+            "and reserve_space), because they are functions of the other inputs. Take the derivative "
             f"with respect to {', '.join(sources[:-1])} or {sources[-1]}.",
         )
     cotangents = [
         tf.zeros_like(inputs[name]) if gradient is None else gradient
         for name, gradient in found.items()
     ]
-    # After 32 traces of an op TensorFlow takes jvps of unknown shapes, in which our ops have no sizes.
+    # After 32 traces of an op TensorFlow traces its jvp with unknown shapes, but our ops need the sizes.
     forward = op.type.replace("Backprop", "").replace("Grad", "")
     stateless = forward.replace("CudnnRNN", "StatelessCudnnRNN")
     tracing.keep_sizes_in_forward_mode((op.type, forward, stateless))
@@ -204,9 +204,9 @@ def _function(network, variables, upstream, wanted, shapes):
 
 
 def _of_shapes(inputs, shapes):
-    """The inputs with all that is known of their shapes, also from those of the others.
+    """The inputs with static shapes as complete as possible, also from the shapes of the other inputs.
 
-    Loops need it, whose carried tensors may not be known better than what a step makes of them.
+    Loops need them: a carried tensor must not have a more specific static shape than the result of a step.
     """
     letters = {}
     for name, shape in shapes.items():
@@ -230,6 +230,6 @@ def _of_known_sizes(op, find, *arguments):
 
 
 def _shapes(op):
-    """The shapes of the inputs, as plain.sizes takes them."""
+    """The shapes of the inputs in the form that plain.sizes accepts."""
     shapes = {name: tensor.shape for name, tensor in inputs_of(op).items()}
     return {n: None if shape.rank is None else shape.as_list() for n, shape in shapes.items()}

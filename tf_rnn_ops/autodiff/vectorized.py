@@ -1,12 +1,12 @@
 """Converters of the ops for tf.vectorized_map and jacobians (TensorFlow's pfor).
 
-A call with the same weights in all iterations becomes one call whose batch has the rows of all of them.
-TensorFlow runs an op without a converter, or whose converter raises ConversionNotImplementedError, in a
-loop over the iterations.
+Calls with the same weights in all iterations become one call, whose batch has the sequences of all
+iterations. TensorFlow runs an op in a loop over the iterations if the op has no converter or if the
+converter raises ConversionNotImplementedError.
 
-A converter returns all outputs of an op, whichever are wanted. What one call cannot give, a reserve
-space or the gradient of weights for each iteration, comes from that loop too. These ops are stateless,
-so a graph drops the call or the loop where nobody reads it.
+A converter returns all outputs of an op. One call cannot give a reserve space or the gradient of the
+weights for each iteration, so these outputs come from the loop. These ops are stateless, so a graph drops
+the call or the loop if no output of it is read.
 """
 
 import tensorflow as tf
@@ -42,12 +42,12 @@ class _Call:
 
     @property
     def has_few_rows(self):
-        """Whether more rows would make much better use of the weights that a step reads."""
+        """Whether a larger batch would make much better use of the weights that a step reads."""
         return isinstance(self._batch, int) and self._batch <= 2
 
     @property
     def is_seeded(self):
-        """Whether zoneout may be drawn: the rows of one call for all iterations would draw others."""
+        """Whether there may be zoneout. One call for all iterations would draw other random numbers."""
         if "seed" not in self._given:
             return False
         seed, stacked = self._given["seed"]
@@ -55,19 +55,19 @@ class _Call:
 
     @property
     def tensors(self):
-        """The inputs as they are."""
+        """The unchanged inputs."""
         return {name: given.tensor for name, given in self._given.items()}
 
     def any_stacked(self, names):
         return any(self._given[name].is_stacked for name in names)
 
     def fold(self, names):
-        """Inputs with the rows of all iterations."""
+        """Inputs with the sequences of all iterations in one batch."""
         return {name: self._fold(name) for name in names}
 
     def unfold(self, name, tensor):
-        """An output, for each iteration, of what the call with all rows returned."""
-        if tensor.shape.rank == 0:  # output_c of a cell without it
+        """An output for each iteration, from the output of the call with the sequences of all iterations."""
+        if tensor.shape.rank == 0:  # output_c of a cell without a cell state
             return result(tensor, False)
         dim = self._batch_dim(name)
         known = tf.get_static_value(self._iterations)
@@ -81,12 +81,12 @@ class _Call:
         return dict(zip(self.outputs, self._call.loop(), strict=True))
 
     def again(self, inputs):
-        """The outputs of the same op for other inputs."""
+        """The outputs of the op for other inputs."""
         made = self._call.again([inputs[name] for name in self.inputs])
         return dict(zip(self.outputs, made, strict=True))
 
     def _sizes(self, name):
-        """Of an input, in one iteration."""
+        """The sizes of an input in one iteration."""
         tensor, stacked = self._given[name]
         if tensor.shape.rank is None:
             raise not_converted(f"The rank of {name} is not known.")
@@ -99,7 +99,7 @@ class _Call:
         if name == "sequence_lengths" or (name in _STATES and not self.is_stack):
             return 0
         if name not in (*_STATES, *_SEQUENCES):
-            raise not_converted(f"{name} is new.")
+            raise not_converted(f"The batch dimension of {name} is not known.")
         return 1 if self.attrs.get("time_major", True) else 0
 
     def _fold(self, name):
@@ -113,10 +113,10 @@ class _Call:
             return tf.zeros([], tensor.dtype)  # it is ignored
         sizes = self._sizes(name)
         if tensor.shape.as_list()[int(stacked) :] == [0]:
-            return tf.zeros([0], tensor.dtype)  # it is not there
+            return tf.zeros([0], tensor.dtype)  # it is absent
         dim = self._batch_dim(name)
         if len(sizes) <= dim:
-            raise not_converted(f"Whether {name} is there, the graph does not say.")
+            raise not_converted(f"The graph does not tell whether {name} is given.")
         if not stacked:
             ones = [1] * len(sizes)
             return tf.tile(tensor, tf.concat([ones[:dim], self._iterations, ones[dim + 1 :]], 0))
@@ -125,13 +125,13 @@ class _Call:
 
 
 def _sizes_of(tensor):
-    """Numbers, or scalars where they are not known."""
+    """The size of each dimension: a number, or a scalar tensor for a dynamic dimension."""
     shape = tf.shape(tensor)
     return [shape[k] if n is None else n for k, n in enumerate(tensor.shape.as_list())]
 
 
 def _move(tensor, source, target):
-    """A dimension to another place among the others."""
+    """The tensor with one dimension moved to another position."""
     order = [k for k in range(tensor.shape.rank) if k != source]
     order.insert(target, source)
     return tf.transpose(tensor, order)
@@ -144,8 +144,8 @@ def _forward(pfor_call):
         # CudnnRNNV3 counts its calls, so a graph would keep both the loop and the call.
         raise not_converted("CudnnRNNV3 is stateful in training.")
     if call.is_seeded or (training and call.attrs.get("dropout", 0) > 0):
-        raise not_converted("Each iteration draws masks of its own.")
-    if not call.any_stacked(call.inputs):  # a stateful op
+        raise not_converted("Each iteration draws its own masks.")
+    if not call.any_stacked(call.inputs):  # a stateful op, for instance
         same = call.again(call.tensors)
         return [result(tensor, False) for tensor in same.values()]
     results = call.again(call.fold(call.inputs))
@@ -159,13 +159,15 @@ def _forward(pfor_call):
 
 
 def _backprop(pfor_call):
-    """The reserve space of all rows is that of a second forward call."""
+    """The reserve space for the batch of all iterations comes from a second forward call."""
     call = _Call(pfor_call)
     if call.is_seeded or call.attrs.get("dropout", 0) > 0:
-        raise not_converted("The masks are those of the forward call.")
-    inputs = call.inputs[: call.inputs.index("output")]  # those of the forward op
+        raise not_converted("The masks must be the masks of the forward call.")
+    inputs = call.inputs[: call.inputs.index("output")]  # the inputs of the forward op
     if not call.any_stacked(inputs) and not call.has_few_rows:
-        raise not_converted("The rows of a batch would gain less than the forward call costs.")
+        raise not_converted(
+            "A larger batch would save less time than the second forward call takes."
+        )
     loop = call.loop()
     given, upstream = call.fold(inputs), call.fold(UPSTREAM)
     model = {name: value for name, value in call.attrs.items() if name not in RANDOM_ATTRS}
