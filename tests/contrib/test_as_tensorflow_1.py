@@ -37,7 +37,9 @@ def test_two_saveables_without_a_scope(mode, session, rng, tmp_path):
     buffers = [0.5 * rng.standard_normal(size) for _ in range(2)]
     params = [_variable(f"p{k}", buffer) for k, buffer in enumerate(buffers)]
     saveables = [old_models.saveable(model, params[0])]
-    with pytest.warns(UserWarning, match="saveables of p0 and p1 name their tensors alike"):
+    with pytest.warns(
+        UserWarning, match="saveables of p0 and p1 give their tensors the same names"
+    ):
         saveables.append(old_models.saveable(model, params[1]))
     for saveable in saveables:
         v1.add_to_collection(SAVEABLES, saveable)

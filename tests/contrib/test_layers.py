@@ -268,7 +268,7 @@ def test_another_configuration_names_both(how, rng, tmp_path):
     layer.build((None, None, INPUTS))
     before = layer.kernel.numpy()
     match = (
-        "This model is of rnn_mode = 'lstm' with num_units = 4, input_size = 3, num_layers = 2.*"
+        "This model has rnn_mode = 'lstm', num_units = 4, input_size = 3, num_layers = 2.*"
         "the checkpoint is of a model with num_units = 5"
     )
     if how == "names":  # the first tensor is a kernel

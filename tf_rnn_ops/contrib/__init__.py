@@ -1,6 +1,7 @@
-"""The surface of TensorFlow 1's tf.contrib.cudnn_rnn: models, checkpoints and cells of that time.
+"""The API of TensorFlow 1's tf.contrib.cudnn_rnn: models, checkpoints and cells.
 
-CudnnLSTM and its siblings here are functions of a buffer; those of `layers` have variables.
+CudnnLSTM and its siblings in this module are functions of a buffer. The classes in `layers` have
+variables.
 
 docs/migration-contrib.md shows the typical use in TensorFlow 2 and in tf.compat.v1 sessions.
 """
@@ -33,7 +34,7 @@ CUDNN_GRU = "gru"
 CUDNN_RNN_RELU = "rnn_relu"
 CUDNN_RNN_TANH = "rnn_tanh"
 
-# Weights, and as many biases, of one layer and direction: half for the input, half for the state.
+# The number of weights of one layer and direction, and of biases: half for the input, half for the state.
 CUDNN_LSTM_PARAMS_PER_LAYER = 8
 CUDNN_GRU_PARAMS_PER_LAYER = 6
 CUDNN_RNN_TANH_PARAMS_PER_LAYER = 2

@@ -4,10 +4,10 @@
 layer --"cell-0"--> cell --"kernel"--> a part of the buffer, as a variable of that shape
       |                 +--"bias"----> another
       +--"cell-1"--> ...
-      +--"kernel", "bias": those of cell-0 once more, where it is the only one
+      +--"kernel", "bias": the same objects as in cell-0, if there is only one cell
 ```
 
-So the cells of TensorFlow 1 and its layers read each other's checkpoints.
+With this graph TensorFlow 1's cells and layers read each other's checkpoints.
 """
 
 import tensorflow as tf
@@ -19,7 +19,7 @@ from tf_rnn_ops.native.tf_internals import checkpoints
 class _Part(checkpoints.Part):
     """One tensor of a saveable under the key of a variable.
 
-    Each is restored by itself, so it leaves the others as they are.
+    Each part is restored separately and does not change the other parts.
     """
 
     def __init__(self, saveable, index):
@@ -28,7 +28,7 @@ class _Part(checkpoints.Part):
 
     @property
     def initializer(self):
-        """That of the whole buffer; it does nothing once a part is restored."""
+        """The initializer of the whole buffer. It does nothing after a part has been restored."""
         return self._saveable.initializer
 
     def checkpoint_tensors(self):
@@ -58,7 +58,7 @@ def children(saveable):
     """The dependencies of a layer whose cells have one kernel and one bias each.
 
     Args:
-        saveable: A CudnnLSTMSaveable, or that of a tanh or relu layer.
+        saveable: A CudnnLSTMSaveable, CudnnRNNTanhSaveable or CudnnRNNReluSaveable.
 
     Returns:
         A dict of names to trackable objects.

@@ -1,8 +1,8 @@
-"""How the collection SAVEABLE_OBJECTS goes into a MetaGraph, and comes back.
+"""Writes the collection SAVEABLE_OBJECTS into a MetaGraph, and reads it.
 
-By itself TensorFlow writes the names of the items and takes them for names of nodes when it reads
-them, which is right for tables and iterators. A saveable of contrib is not a node, so the MetaGraph of
-a graph with one could not be imported.
+TensorFlow's own functions write the names of the items and read them as names of nodes, as is right for
+tables and iterators. A saveable of contrib is not a node, so with these functions a MetaGraph with such a
+saveable could not be imported.
 """
 
 import tensorflow as tf
@@ -32,5 +32,5 @@ def _from_proto(proto, import_scope=None):
 
 
 def register() -> None:
-    """Tells TensorFlow, once in a process."""
+    """Registers the functions with TensorFlow, once in a process."""
     graphs.register_collection(_KEY, struct_pb2.Struct, _to_proto, _from_proto)

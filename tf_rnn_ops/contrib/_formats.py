@@ -1,11 +1,11 @@
-"""The weights of one pseudo-layer (a layer and direction) as TensorFlow 1's cells had them.
+"""The weights of one pseudo-layer (a layer and direction) in the formats of TensorFlow 1's cells.
 
 A cell of TensorFlow 1 multiplies the concatenation of input and hidden state by one kernel
 [in + H, G*H], the transpose of the canonical matrices side by side, and has one bias. Its LSTM has
-the gates in the order i, c, f, o; the op has i, f, c, o. The candidate of the GRU has matrices and
-biases of its own, since the reset gate lies between them.
+the gates in the order i, c, f, o; the op has i, f, c, o. The candidate of the GRU has two matrices and two
+biases, because the reset gate is applied between the two products.
 
-The sum of two biases is stored; who reads it gets two halves, which is exact.
+The checkpoint has the sum of two biases. Reading gives each bias half of the sum, which is exact.
 """
 
 import dataclasses
@@ -38,7 +38,8 @@ class OneKernelFormat:
     Attributes:
         gates: G.
         cell_name: Scope of the cell.
-        order: Which gate of the op each gate of the cell is; its own inverse.
+        order: For each gate of the cell the number of the gate in the op. The permutation is its own
+            inverse.
     """
 
     gates: int
@@ -74,7 +75,7 @@ class OneKernelFormat:
         return [tf.concat([w[gate] + r[gate] for gate in self.order], axis=0)]
 
     def biases_from_cell(self, tensors):
-        """Canonical biases whose sums are the cell's."""
+        """Canonical biases whose sums are the biases of the cell."""
         halves = tf.split(tensors[0] * 0.5, self.gates, axis=0)
         return [halves[gate] for gate in self.order] * 2
 
@@ -138,7 +139,7 @@ class GruFormat:
         return [self.side_biases(biases[:3]) + self.side_biases(biases[3:]), biases[2], biases[5]]
 
     def biases_from_cell(self, tensors):
-        """Canonical biases whose sums are the cell's."""
+        """Canonical biases whose sums are the biases of the cell."""
         r, u = tf.split(tensors[0] * 0.5, 2, axis=0)
         return [r, u, tensors[1], r, u, tensors[2]]
 

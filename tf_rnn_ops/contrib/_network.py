@@ -11,7 +11,7 @@ def _shown(name, doc):
 
 
 class Network:
-    """Shows `attributes`, the configuration as arguments of ops, as properties."""
+    """Has the entries of `attributes`, the configuration as arguments of ops, as properties."""
 
     num_layers = _shown("num_layers", "L.")
     num_units = _shown("num_units", "H.")

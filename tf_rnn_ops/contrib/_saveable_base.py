@@ -9,26 +9,26 @@ from tf_rnn_ops.native.tf_internals import checkpoints
 
 
 def as_variables(variables):
-    """A list of tf.Variables: those themselves, and what keras.Variables hold."""
+    """A list of tf.Variables; a keras.Variable is replaced by the tf.Variable that it holds."""
     return [v if isinstance(v, tf.Variable) else getattr(v, "value", v) for v in variables]
 
 
 class TransformedSaveable(checkpoints.Saveable):
     """Saves tensors computed from variables, and sets the variables from the tensors read.
 
-    It goes into the var_list of a tf.compat.v1.train.Saver or into the collection
-    SAVEABLE_OBJECTS, and may be an attribute of a tf.train.Checkpoint.
+    An object of this class can be in the var_list of a tf.compat.v1.train.Saver, in the collection
+    SAVEABLE_OBJECTS, or an attribute of a tf.train.Checkpoint.
     """
 
     def __init__(self, names, name, variables):
-        """Builds the specifications; what `to_tensors` needs must be set before.
+        """Builds the specifications. The attributes that `to_tensors` needs must be set before.
 
         Args:
             names: Names of the tensors in the checkpoint.
             name: Name of the object. A Saver saves only the last object of each name. None
                 joins the names of the variable and of the first tensor. In a graph of tf.compat.v1
                 it takes only the name of the tensor.
-            variables: The variables; the tensors have the type and the device of the first.
+            variables: The variables. The tensors have the type and the device of the first variable.
         """
         variables = as_variables(variables)
         self._graph_tensors = self._graph_initializer = None
@@ -45,7 +45,7 @@ class TransformedSaveable(checkpoints.Saveable):
 
     @property
     def initializer(self):
-        """In a graph, the operation that initializes those variables that are not yet."""
+        """In a graph, the operation that initializes the variables that are not initialized yet."""
         if tf.executing_eagerly():
             return None
         if self._graph_initializer is None:
@@ -59,7 +59,7 @@ class TransformedSaveable(checkpoints.Saveable):
         if not tf.inside_function() or not variable.shape.is_fully_defined():
             return (
                 variable.read_value()
-            )  # respects control dependencies, also of reference variables
+            )  # respects control dependencies, also for reference variables
         # tf.saved_model.load runs the saving function before it restores the variable.
         return tf.cond(
             variable.is_initialized(),
@@ -72,15 +72,15 @@ class TransformedSaveable(checkpoints.Saveable):
         raise NotImplementedError
 
     def assign(self, tensors):
-        """Sets the variables from tensors in that order; returns the operation."""
+        """Sets the variables from tensors in the order of to_tensors(); returns the operation."""
         raise NotImplementedError
 
     def restore(self, restored_tensors, restored_shapes):
         """Called by Saver.
 
         Raises:
-            tf.errors.InvalidArgumentError: A tensor does not have the shape that the model needs;
-                no variable has changed then.
+            tf.errors.InvalidArgumentError: A tensor does not have the shape that the model needs. No
+                variable has changed in this case.
         """
         del restored_shapes
         return self.assign(restored_tensors)
@@ -95,7 +95,7 @@ class TransformedSaveable(checkpoints.Saveable):
 
     def _spec_tensor(self, k):
         if tf.executing_eagerly() or tf.inside_function():
-            return self.to_tensors()[k]  # the values may differ at each save
+            return self.to_tensors()[k]  # the values may be different at each save
         if self._graph_tensors is None:
             self._graph_tensors = self.to_tensors()
         return self._graph_tensors[k]
@@ -115,7 +115,7 @@ def _default_name(variable, tensor):
     A Saver saves only the last of several objects with one name. In a graph of tf.compat.v1, saveables
     with equal names of tensors get the same name, as in TensorFlow 1. A Saver of all variables still
     saves every buffer, but a Saver of only these saveables leaves a buffer out, so this function warns.
-    Outside of such a graph the names differ, and a Saver of both saveables fails.
+    Outside of such a graph the saveables get different names, and a Saver of both fails.
     """
     of = checkpoints.name_of_variable(variable)
     if not in_v1_graph():
@@ -124,15 +124,15 @@ def _default_name(variable, tensor):
     known = _variables_in.setdefault(tf.compat.v1.get_default_graph(), {})
     if known.setdefault(name, of) != of:
         warnings.warn(
-            f"The saveables of {known[name]} and {of} name their tensors alike, such as {tensor!r}: a "
-            "Saver saves those of the last one. Give each saveable a scope of its own to save both.",
+            f"The saveables of {known[name]} and {of} give their tensors the same names, such as {tensor!r}: a "
+            "Saver saves only the tensors of the last saveable. Give each saveable its own scope to save both.",
             stacklevel=4,
         )
     return name
 
 
 def in_v1_graph():
-    """Whether the code around builds a graph of tf.compat.v1, also in a branch or function of it."""
+    """Whether the caller builds a graph of tf.compat.v1, also in a branch or function of the graph."""
     with tf.init_scope():
         return not tf.executing_eagerly()
 
@@ -142,7 +142,7 @@ def _initialize_once(variable):
     v1 = tf.compat.v1
     is_reference = variable.dtype != variable.dtype.base_dtype
     if is_reference and v1.control_flow_v2_enabled():
-        return tf.no_op()  # branches cannot assign it
+        return tf.no_op()  # branches cannot assign the variable
     return v1.cond(
         v1.is_variable_initialized(variable),
         tf.no_op,
@@ -151,15 +151,15 @@ def _initialize_once(variable):
 
 
 def check_shape(tensor, shape, name, configurations=""):
-    """Returns the tensor, which fails when used unless it has the shape.
+    """Returns the tensor with a check of its shape.
 
-    Its shape is often not known before the checkpoint is read, so the check is an operation.
+    The shape is often not known before the checkpoint is read, so the check is an operation.
 
     Args:
         tensor: The tensor.
         shape: The shape that it must have.
         name: Its name in the checkpoint.
-        configurations: More for the message, a string tensor.
+        configurations: A string tensor that ends the error message.
 
     Returns:
         A tensor of that shape.
@@ -175,7 +175,7 @@ def check_shape(tensor, shape, name, configurations=""):
 
 
 def assign_all(variables, values):
-    """Assigns values, whatever shape the variables had; returns one operation."""
+    """Assigns values of any shape; returns one operation."""
     return tf.group(
         *[
             tf.compat.v1.assign(variable, value, validate_shape=False)

@@ -29,9 +29,9 @@ class _CompatibleCell(tf.keras.layers.Layer):
 
         Args:
             num_units: Number of units, H.
-            reuse: Ignored; TensorFlow 1 shared variables by it.
+            reuse: Ignored. It shared variables in TensorFlow 1.
             kernel_initializer: Initializer of the kernels.
-            name: As for every Keras layer, like the two below.
+            name: The name of the layer, as for every Keras layer.
             dtype: The type of the cell, or its dtype policy.
             trainable: Whether the variables are trained.
 
@@ -84,12 +84,12 @@ class _CompatibleCell(tf.keras.layers.Layer):
 
         Args:
             layer: Number of the layer in the stack.
-            direction: 'unidirectional' or 'bidirectional', of the stack that it is part of.
+            direction: 'unidirectional' or 'bidirectional': the direction of the stack with this cell.
             backward: Whether it is the cell of the backward direction.
-            scope: As given to the saveable.
+            scope: The scope that was given to the saveable.
 
         Returns:
-            A dict, which tf.compat.v1.train.Saver takes as its var_list.
+            A dict, the var_list of a tf.compat.v1.train.Saver.
         """
         prefix = _formats.cell_prefix(
             layer, _formats.FORMATS[self._rnn_mode].cell_name, direction, backward
@@ -110,7 +110,7 @@ class _CompatibleCell(tf.keras.layers.Layer):
 class CudnnCompatibleLSTMCell(_CompatibleCell):
     """One step of CudnnLSTM: gates in the order i, c, f, o and no forget bias added.
 
-    Its states are h and c, in that order, as Keras has them.
+    Its states are h and c, in Keras's order.
 
     Example:
         >>> import tensorflow as tf
@@ -163,5 +163,5 @@ class CudnnCompatibleGRUCell(_CompatibleCell):
     def _initializer(self, name):
         if name.endswith("kernel"):
             return self.kernel_initializer
-        # As in TensorFlow 1, the gates start open.
+        # As in TensorFlow 1, the biases of the gates start at 1.
         return "ones" if name == "gates/bias" else "zeros"

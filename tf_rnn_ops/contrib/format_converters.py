@@ -1,4 +1,4 @@
-"""Between the opaque buffer and the weights of equivalent cells, as tensors."""
+"""Conversion between the opaque buffer and the weights of equivalent cells, as tensors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class CudnnParamsFormatConverter:
         """Describes the network.
 
         Args:
-            num_layers: As in the model, like the next arguments.
+            num_layers: As in the model.
             num_units: As in the model.
             input_size: As in the model.
-            input_mode: As in the model; note that the default is another one.
+            input_mode: As in the model, but with another default.
             direction: As in the model.
 
         Raises:
@@ -43,7 +43,7 @@ class CudnnParamsFormatConverter:
             self.rnn_mode, num_layers, num_units, input_size, input_mode, direction
         )
         self._format = _formats.FORMATS[self.rnn_mode]
-        # One for each cell: the backward cell of a layer after its forward cell.
+        # One width for each cell. The backward cell of a layer follows its forward cell.
         self._widths = _network.input_widths(layout)
 
     @property
@@ -60,7 +60,7 @@ class CudnnParamsFormatConverter:
 
     @property
     def tensor_shapes(self) -> list[list[int]]:
-        """Their shapes."""
+        """The shapes of the cells' tensors, in the order of tensor_names."""
         units = self.attributes["num_units"]
         shapes = [s for width in self._widths for s in self._format.weight_shapes(width, units)]
         return shapes + [s for _ in self._widths for s in self._format.bias_shapes(units)]
@@ -68,15 +68,16 @@ class CudnnParamsFormatConverter:
     def opaque_to_tf_canonical(
         self, opaque_param: TensorLike
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Takes the buffer apart into the tensors of cells.
+        """Splits the buffer into the tensors of cells.
 
         Args:
             opaque_param: The buffer.
 
         Returns:
-            A list of weights and a list of biases, of the cells of layer 0, then of layer 1 and so on;
-            in a bidirectional layer the forward cell comes first. A cell has a kernel and a bias; a GRU
-            cell has three of each: of the gates, and of the candidate for the input and for the state.
+            A list of weights and a list of biases, of the cells of layer 0, then of layer 1 and so on. In
+            a bidirectional layer the forward cell comes first. A cell has a kernel and a bias. A GRU cell
+            has three kernels and three biases: one of the gates, and two of the candidate, for the input
+            and for the state.
         """
         count = 2 * self._format.gates * len(self._widths)
         result = raw_ops.CudnnRNNParamsToCanonicalV2(
@@ -97,7 +98,8 @@ class CudnnParamsFormatConverter:
 
         Args:
             tf_canonicals: The weights and the biases in one list, in the order of
-                opaque_to_tf_canonical. The buffer gets each half of a bias that cells have once.
+                opaque_to_tf_canonical. The buffer has two biases for one bias of a cell. Each is half of
+                it.
 
         Returns:
             The buffer, a vector.

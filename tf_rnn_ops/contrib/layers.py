@@ -24,7 +24,7 @@ __all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
 class _CudnnRNN(_network.Network, checkpoints.Module):
     """The base of the four layers; CudnnLSTM explains the arguments."""
 
-    _rnn_mode: str  # the classes below set this attribute and the next two
+    _rnn_mode: str  # the subclasses set this attribute and the next two
     _base_name: str
     _saveable_cls: type
 
@@ -43,7 +43,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        # The size of the input is not known yet; this one is valid with every input_mode.
+        # The size of the input is not known yet. num_units is valid with every input_mode.
         self.attributes, _ = _network.described(
             self._rnn_mode, num_layers, num_units, num_units, input_mode, direction
         )
@@ -75,7 +75,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
 
     @property
     def dtype(self):
-        """The type of the buffer and of everything else."""
+        """The type of the buffer, the inputs and the outputs."""
         return self._dtype
 
     @property
@@ -111,7 +111,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
             batch_size: B.
 
         Returns:
-            A tuple of one list, of two for CudnnLSTM.
+            A tuple of one list, or of two lists for CudnnLSTM.
         """
         shape = [self.num_layers * self.num_dirs, batch_size, self.num_units]
         return (shape, list(shape)) if self._rnn_mode == "lstm" else (shape,)
@@ -120,10 +120,10 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         """Creates the variable. Calling the layer does so too.
 
         Args:
-            input_shape: [T, B, I], of which only I must be known.
+            input_shape: [T, B, I]. Only I must be known.
 
         Raises:
-            ValueError: The shape has another rank, or I is not known or does not fit.
+            ValueError: The shape does not have rank 3, or I is not known or does not fit.
         """
         if self.built:
             return
@@ -155,13 +155,14 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         Args:
             inputs: [T, B, I], or [B, T, I] without time_major.
             initial_state: None for zeros; otherwise a tuple of the hidden states [L*D, B, H] and,
-                for CudnnLSTM, the cell states; without time_major [B, L*D, H].
-            sequence_lengths: Integers [B] in [0, T]: valid steps of each row; None for T.
+                for CudnnLSTM, the cell states. With time_major=False they are [B, L*D, H].
+            sequence_lengths: Integers [B] in [0, T]: valid steps of each sequence; None for T.
             time_major: Whether time is the first dimension.
-            training: Whether to drop out, a Python bool.
+            training: Whether to apply dropout, a Python bool.
 
         Returns:
-            The outputs, [T, B, D*H] or [B, T, D*H], and a tuple of final states, as initial_state.
+            The outputs, [T, B, D*H] or [B, T, D*H], and a tuple of final states with the shapes of
+            initial_state.
 
         Raises:
             TypeError: initial_state is not a tuple.
@@ -198,7 +199,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         if self.seed_generator is not None:
             seed = _seeds.draw(self.seed_generator)
             return raw_ops.StatelessCudnnRNNV3(**arguments, dropout=self._dropout, seed=seed)
-        # WHY attributes in a graph of TensorFlow 1: its old checkpoints have no variable for a seed.
+        # WHY attributes in a graph of TensorFlow 1: its checkpoints have no variable for a seed.
         seed, seed2 = tf.compat.v1.get_seed(self._seed)
         return raw_ops.CudnnRNNV3(
             **arguments, dropout=self._dropout, seed=seed or 0, seed2=seed2 or 0
@@ -244,11 +245,11 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         self._take_variable(kernel, layout, scope=v1.get_variable_scope().name)
         if (
             v1.get_variable_scope().reuse is not True
-        ):  # otherwise the collection has a saveable of this variable
+        ):  # otherwise the collection already has a saveable of this variable
             v1.add_to_collection(v1.GraphKeys.SAVEABLE_OBJECTS, self._saveable)
 
     def _variable_scope(self):
-        """The scope of the variable: in graphs of TensorFlow 1 with a number if it is taken."""
+        """The scope of the variable. In graphs of TensorFlow 1 a scope in use gets a number."""
         if not _saveable_base.in_v1_graph():
             return tf.name_scope(self._own_name)
         if self._scope is None:
@@ -300,7 +301,7 @@ class _CudnnRNN(_network.Network, checkpoints.Module):
         )
 
     def dependencies(self, in_checkpoint):
-        """See checkpoints.Module; _cell_parts has those in a checkpoint."""
+        """See checkpoints.Module; _cell_parts.py has the dependencies in a checkpoint."""
         found = {} if self._seed_state is None else {"seed_state": self._seed_state}
         if in_checkpoint:
             return {**found, **self._parts}
@@ -320,13 +321,13 @@ class CudnnLSTM(_CudnnRNN):
         input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which
             needs I == H; or 'auto_select', which is 'skip_input' if I == H.
         direction: 'unidirectional' or 'bidirectional'.
-        dropout: Fraction, in [0, 1], of what a layer hands to the next that is dropped in training.
-        seed: For dropout: an integer, None or a keras.random.SeedGenerator, whose state is in
-            checkpoints; in a graph of tf.compat.v1 the seed of an op.
+        dropout: Fraction, in [0, 1], of the inputs of each later layer that is dropped in training.
+        seed: Seed of dropout: an integer, None or a keras.random.SeedGenerator, whose state is saved in
+            checkpoints. In a graph of tf.compat.v1 it is the seed of an op.
         dtype: The type of the buffer, the inputs and the outputs.
-        kernel_initializer: For each matrix [H, in] of a gate; None for glorot_uniform.
-        bias_initializer: For each vector [H] of a gate; None for zeros.
-        name: The scope of the tensors in a checkpoint; None for the name of TensorFlow 1.
+        kernel_initializer: Initializer of each matrix [H, in] of a gate; None for glorot_uniform.
+        bias_initializer: Initializer of each vector [H] of a gate; None for zeros.
+        name: The scope of the tensors in a checkpoint; None for the name in TensorFlow 1.
 
     Attributes:
         kernel: The variable, once the layer is built.
@@ -347,7 +348,7 @@ class CudnnLSTM(_CudnnRNN):
 
 
 class CudnnGRU(_CudnnRNN):
-    """A stack of GRU layers; as CudnnLSTM.
+    """A stack of GRU layers with the arguments of CudnnLSTM.
 
     Example:
         >>> import tensorflow as tf
@@ -363,7 +364,7 @@ class CudnnGRU(_CudnnRNN):
 
 
 class CudnnRNNTanh(_CudnnRNN):
-    """A stack of simple recurrent layers with tanh; as CudnnLSTM.
+    """A stack of simple recurrent layers with tanh and the arguments of CudnnLSTM.
 
     Example:
         >>> import tensorflow as tf
@@ -379,7 +380,7 @@ class CudnnRNNTanh(_CudnnRNN):
 
 
 class CudnnRNNRelu(_CudnnRNN):
-    """A stack of simple recurrent layers with max(x, 0); as CudnnLSTM.
+    """A stack of simple recurrent layers with max(x, 0) and the arguments of CudnnLSTM.
 
     Example:
         >>> import tensorflow as tf

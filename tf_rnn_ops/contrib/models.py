@@ -1,6 +1,6 @@
 """The models of tf.contrib.cudnn_rnn: a configuration and functions of an opaque buffer.
 
-They hold no variables; the user makes one of params_size() elements.
+A model has no variables. The user creates a variable of params_size() elements.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 _DTYPES = (tf.bfloat16, tf.float16, tf.float32, tf.float64)
 
-# The name of the conversion op in graphs of TensorFlow 1, which is in the earliest checkpoints.
+# The name of the conversion op in graphs of TensorFlow 1, which the earliest checkpoints contain.
 CANONICAL_OP_NAME = "CudnnRNNParamsToCanonical"
 
 
 def check_dtype(dtype):
-    """Returns the type, which must be one of the ops'.
+    """Returns the type.
 
     Raises:
-        ValueError: It is not.
+        ValueError: The ops do not have the type.
     """
     dtype = tf.as_dtype(dtype)
     if dtype not in _DTYPES:
@@ -58,12 +58,12 @@ class CudnnRNNModel(_network.Network):
             num_units: Number of units, H.
             input_size: Size of the input, I.
             input_mode: 'linear_input', 'skip_input' (layer 0 has no input weights; needs I == H) or
-                'auto_select' ('skip_input' if I == H). The first versions of TensorFlow 1 and this
-                class default to 'auto_select', the later ones to 'linear_input'.
+                'auto_select' ('skip_input' if I == H). The default is 'auto_select' here and in the first
+                versions of TensorFlow 1, and 'linear_input' in later versions.
             direction: 'unidirectional' or 'bidirectional'.
             dropout: Probability of dropping an element between two layers in training.
-            seed: Seed of the dropout, which tf.random.set_seed influences too.
-            dtype: Type of the buffer and of everything else.
+            seed: Seed of the dropout, in addition to tf.random.set_seed.
+            dtype: Type of the buffer, the inputs and the outputs.
 
         Raises:
             ValueError: An argument is wrong.
@@ -85,16 +85,15 @@ class CudnnRNNModel(_network.Network):
         return raw_ops.CudnnRNNParamsSize(**self.attributes, T=self._dtype, S=tf.int32)[0]
 
     def params_to_canonical(self, params: TensorLike) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Takes the opaque buffer apart.
+        """Splits the opaque buffer into canonical weights and biases.
 
         Args:
             params: The buffer, of params_size() elements.
 
         Returns:
-            Lists of weights and of biases. For each layer and within it for each direction: the
-            matrices [H, in] of the gates that work on the input, then those [H, H] that work on
-            the previous hidden state. The biases [H] have the same order. The gates are i, f, c, o for an
-            LSTM and r, u, h for a GRU.
+            Lists of weights and of biases. For each layer, and in it for each direction: the gates'
+            matrices [H, in] for the input, then the gates' matrices [H, H] for the previous hidden state.
+            The biases [H] have the same order. The gates are i, f, c, o for an LSTM and r, u, h for a GRU.
         """
         count = self.num_layers * self.num_dirs * 2 * _formats.FORMATS[self._rnn_mode].gates
         result = raw_ops.CudnnRNNParamsToCanonicalV2(
@@ -178,7 +177,7 @@ class CudnnLSTM(CudnnRNNModel):
             input_c: Initial cell states, [L*D, B, H].
             params: The opaque buffer.
             is_training: Whether to apply dropout.
-            sequence_lengths: Number of valid steps of each row, int32 [B]; None means all T.
+            sequence_lengths: Number of valid steps of each sequence, int32 [B]; None means all T.
 
         Returns:
             Output [T, B, D*H], final hidden states and final cell states [L*D, B, H].
@@ -203,7 +202,7 @@ class _ModelWithoutCellState(CudnnRNNModel):
             input_h: Initial hidden states, [L*D, B, H].
             params: The opaque buffer.
             is_training: Whether to apply dropout.
-            sequence_lengths: Number of valid steps of each row, int32 [B]; None means all T.
+            sequence_lengths: Number of valid steps of each sequence, int32 [B]; None means all T.
 
         Returns:
             Output [T, B, D*H] and final hidden states [L*D, B, H].

@@ -1,4 +1,4 @@
-"""Canonical checkpoints as TensorFlow 1 wrote them before it had CudnnLSTMSaveable."""
+"""Canonical checkpoints of the TensorFlow 1 versions before CudnnLSTMSaveable."""
 
 import inspect
 
@@ -7,7 +7,7 @@ import tensorflow as tf
 from tf_rnn_ops.contrib import _formats, _network, _saveable_base
 from tf_rnn_ops.contrib.models import CANONICAL_OP_NAME, CudnnRNNModel
 
-# The arguments in the later versions of TensorFlow 1, and in 1.0, which had no models.
+# The arguments in the later versions of TensorFlow 1, and in version 1.0, which had no models.
 _LATER = inspect.signature(
     lambda self, cudnn_rnn, params_to_canonical, canonical_to_params, param_variables,
     base_variable_scope=None, name=None, *, op_name=None: None
@@ -30,14 +30,14 @@ def _shown_as(signature):
 
 
 class RNNParamsSaveable(_saveable_base.TransformedSaveable):
-    """Saves an opaque buffer under the early names of TensorFlow 1, and reads it back.
+    """Saves an opaque buffer under the early names of TensorFlow 1, and restores it.
 
-    Without a model, or with one that is bidirectional or a simple RNN, the canonical tensors are
-    saved as they are, under their names in the graph: 'CudnnRNNParamsToCanonical:0' and so on,
-    weights first. With a unidirectional LSTM or GRU they are saved as the variables of equivalent
-    cells, such as 'multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell/kernel', together with the two
-    halves of each merged bias ('bias_cudnn_0', 'bias_cudnn_1'; 'bias_cudnn 0', 'bias_cudnn 1' for a
-    GRU), from which the buffer is restored without loss.
+    Without a model, or with a bidirectional model or a simple RNN, the canonical tensors are saved
+    unchanged under their names in the graph: 'CudnnRNNParamsToCanonical:0' and so on, weights first. With
+    a unidirectional LSTM or GRU they are saved as the variables of equivalent cells, such as
+    'multi_rnn_cell/cell_0/cudnn_compatible_lstm_cell/kernel', together with the two halves of each merged
+    bias ('bias_cudnn_0', 'bias_cudnn_1'; 'bias_cudnn 0', 'bias_cudnn 1' for a GRU), from which the buffer
+    is restored without loss.
 
     Example:
         >>> import tensorflow as tf
@@ -52,22 +52,23 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
 
     @_shown_as(_LATER)
     def __init__(self, *args, **kwargs):
-        """Connects a buffer to a checkpoint; takes the arguments of either time.
+        """Connects a buffer to a checkpoint; accepts the arguments of all versions of TensorFlow 1.
 
         Args:
-            cudnn_rnn: The model, a CudnnLSTM for instance; TensorFlow 1.0 did not have it.
+            cudnn_rnn: The model, a CudnnLSTM for instance. TensorFlow 1.0 did not have this argument.
             params_to_canonical: Function of the buffer that returns weights and biases, such as
                 the method of the model.
-            canonical_to_params: Function of weights and biases that returns the buffer, or a tuple
-                of as many tensors as there are variables.
-            param_variables: The variables to restore, in a list. The first is the one saved.
+            canonical_to_params: Function of weights and biases that returns the buffer, or a tuple with a
+                tensor for each variable.
+            param_variables: A list of the variables to restore. Only the first variable is saved.
             base_variable_scope: Prefix of each name in the checkpoint; only with cudnn_rnn.
             name: Name of the object. A Saver saves only the last object of each name. The default
                 joins the names of the variable and of the first tensor. In a graph of tf.compat.v1
                 it has only the name of the tensor.
-            op_name: The part before the colon in the names of tensors that are saved as they are. The
-                default is their names in the graph, or 'CudnnRNNParamsToCanonical' in eager execution,
-                where they have none. A second model in one graph had a number after it.
+            op_name: The part before the colon in the names of tensors that are saved unchanged. The
+                default is the name of the op in the graph, or 'CudnnRNNParamsToCanonical' in eager
+                execution. In TensorFlow 1 the op of a second model in one graph had a number after its
+                name.
 
         Raises:
             TypeError: The arguments fit neither signature.
@@ -128,7 +129,7 @@ class RNNParamsSaveable(_saveable_base.TransformedSaveable):
         return [f"{op_name or CANONICAL_OP_NAME}:{k}" for k in range(count)]
 
     def _cell_names(self):
-        # TensorFlow writes the space.
+        # TensorFlow 1 writes the space in the names of a GRU.
         side = "bias_cudnn_{}" if self._model.rnn_mode == "lstm" else "bias_cudnn {}"
         bias_names = [*self._format.bias_names, side.format(0), side.format(1)]
         return [

@@ -1,4 +1,4 @@
-"""Canonical checkpoints as TensorFlow 1 wrote them up to its end: the weights of equivalent cells."""
+"""Canonical checkpoints of the later versions of TensorFlow 1: the weights of equivalent cells."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
 
         Args:
             opaque_params: The variable that holds the buffer.
-            num_layers: As in the model, like the next arguments.
+            num_layers: As in the model.
             num_units: As in the model.
             input_size: As in the model.
-            input_mode: As in the model; note that the default is another one.
+            input_mode: As in the model, but with another default.
             direction: As in the model.
             scope: Prefix of each name in the checkpoint, a string or a variable scope. The
                 layers of TensorFlow 1 used their own scope, such as 'cudnn_lstm'.
@@ -54,7 +54,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
 
     @property
     def format_converter(self) -> format_converters.CudnnParamsFormatConverter:
-        """Converts between the buffer and the tensors of the checkpoint."""
+        """The converter between the buffer and the tensors of the checkpoint."""
         return self._converter
 
     def to_tensors(self):
@@ -75,7 +75,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         return _saveable_base.assign_all(self.variables, [params])
 
     def to_proto(self, export_scope=None):
-        """Describes the object, as tf.compat.v1.Variable.to_proto does.
+        """Describes the object in a protocol buffer, like tf.compat.v1.Variable.to_proto.
 
         Args:
             export_scope: The scope that is exported and removed from names, or None.
@@ -99,7 +99,7 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
 
     @staticmethod
     def from_proto(proto, import_scope=None):
-        """The inverse of to_proto, in a graph that has the variable.
+        """The inverse of to_proto, in a graph with the variable.
 
         Args:
             proto: The result of to_proto.
@@ -120,18 +120,18 @@ class CudnnOpaqueParamsSaveable(_saveable_base.TransformedSaveable):
         )
 
     def _configurations(self, tensor, shape, has_inputs):
-        """That of the model and, as far as the tensor tells, that of the checkpoint."""
+        """The configurations of the model and, as far as the tensor determines it, of the checkpoint."""
         model = self._converter.attributes
         found = tf.concat(
             [[0, 0], tf.shape(tensor)], axis=0
-        )  # at least two sizes, also of a scalar
+        )  # at least two sizes, also for a scalar
         units = found[-1] // (shape[-1] // model["num_units"])
         of_checkpoint = ["num_units = ", tf.as_string(units)]
         if has_inputs:
             of_checkpoint += [" and input_size = ", tf.as_string(found[-2] - units)]
         return tf.strings.join(
             [
-                "This model is of rnn_mode = '{rnn_mode}' with num_units = {num_units}, "
+                "This model has rnn_mode = '{rnn_mode}', num_units = {num_units}, "
                 "input_size = {input_size}, num_layers = {num_layers}, input_mode = '{input_mode}' "
                 "and direction = '{direction}'; the checkpoint is of a model with ".format(**model),
                 *of_checkpoint,
