@@ -66,7 +66,7 @@ def test_run_path(tmp_path):
 
 def test_run_path_of_no_library(tmp_path):
     (tmp_path / "file").write_bytes(b"x" * 100)
-    with pytest.raises(ValueError, match="no 64-bit ELF file"):
+    with pytest.raises(ValueError, match="not a 64-bit ELF file"):
         gpu_info.run_path(tmp_path / "file")
 
 

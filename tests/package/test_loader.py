@@ -146,11 +146,11 @@ def _write_foreign(path):
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (lambda path: path.write_bytes(b"not a library"), "cut off or no shared object"),
-        (lambda path: path.write_bytes(b""), "cut off or no shared object"),
+        (lambda path: path.write_bytes(b"not a library"), "cut off or not a shared object"),
+        (lambda path: path.write_bytes(b""), "cut off or not a shared object"),
         (
             lambda path: path.write_bytes(pathlib.Path(tf_rnn_ops.get_lib()).read_bytes()[:-9999]),
-            "cut off or no shared object",
+            "cut off or not a shared object",
         ),
         (
             _write_foreign,
@@ -194,7 +194,7 @@ def test_the_baseline_is_of_another_version(copied_package):
     shutil.copy(PACKAGE / LIBRARY, copied_package / BASELINE)
     line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
     assert "undefined symbol" in line and "BaselineKernelTable" in line
-    assert "install the wheel for this one" in line
+    assert "install the wheel for this TensorFlow" in line
 
 
 KERAS_WITHOUT_OPS = """
@@ -257,7 +257,7 @@ def test_a_library_of_another_tensorflow_is_not_taken(copied_package):
     line = _warning(_run("-c", WITHOUT_OPS, path=copied_package.parent))
     assert line.startswith(
         "This build of tf_rnn_ops works with TensorFlow 2.9 or 2.17, but TensorFlow "
-        f"{tf.__version__} is installed. Install one that fits with: "
+        f"{tf.__version__} is installed. Install a supported version with: "
         "pip install 'tensorflow-cpu~=2.17.0'."
     )
 

@@ -1,1 +1,1 @@
-"""The shared objects: finding and loading them, and saying why one is missing."""
+"""The shared objects: finds and loads them, and tells why one is missing."""

@@ -1,8 +1,9 @@
 """Operation counts for TensorFlow's profiler (tf.compat.v1.profiler, float_operation).
 
-As TensorFlow counts a MatMul: two for each product of an input or a state with a weight. Activations and
-other work on single values are left out. Backward has twice the products of forward. A shape that the
-graph does not know raises ValueError, and the profiler then counts nothing, as for TensorFlow's own ops.
+As in TensorFlow's count for a MatMul, each product of an input or a state with a weight counts as two.
+Activations and other work on single values are left out. Backward has twice the products of forward. A
+count raises ValueError if the graph does not know a shape. The profiler then counts nothing, as for
+TensorFlow's own ops.
 """
 
 import functools
@@ -22,7 +23,7 @@ _CUDNN_BACKPROP = (
 
 
 def register() -> None:
-    """Registers the counts of all ops that multiply matrices; calling it again changes nothing."""
+    """Registers the counts of all ops that multiply matrices. A second call changes nothing."""
     for count, times, names in (
         (_layer, 1, ("TfRnnOps>LayerRNN", "TfRnnOps>LayerRNNPacked", "TfRnnOps>LinearRecurrence")),
         (_layer, 2, ("TfRnnOps>LayerRNNBackprop",)),
@@ -43,7 +44,7 @@ def _flops(count, times, op):
 
 
 def _layer(op, shapes):
-    """The weights that each step of each row is multiplied by; so are the two below."""
+    """The number of weights that each step of each sequence is multiplied by, as in the next two functions."""
     return sum(_size(shapes[name]) for name in _MATRICES if name in shapes)
 
 

@@ -1,7 +1,7 @@
-"""Why TensorFlow registered no GPU: which of the libraries that it must open cannot be opened.
+"""Finds the libraries that TensorFlow cannot open, so that it registers no GPU.
 
-TensorFlow names the ones it misses in its log at best. Here each is tried in a child process, by the
-rules that TensorFlow's own loader follows, so that nothing is loaded into this process.
+TensorFlow names missing libraries only in its log, if at all. This module tries each library in a child
+process, with the search rules of TensorFlow's own loader, so that nothing is loaded into this process.
 """
 
 import json
@@ -24,7 +24,7 @@ LIBRARIES = {
     "libcudnn.so.9": ("nvidia-cudnn-cu12", "cudnn"),
 }
 _DRIVER_ERRORS = {
-    34: "it is a stub for linking and no driver",
+    34: "it is a stub for linking, not a driver",
     100: "the driver finds no NVIDIA device",
     802: "the system is not ready yet (is the fabric manager running?)",
     803: "the driver in the kernel is older than this library",
@@ -32,7 +32,8 @@ _DRIVER_ERRORS = {
     999: "an unknown error: is the device visible in this container?",
 }
 
-# The child: argv[1] is {name: [folders]}; prints {name: [path or null, error or null]} and more.
+# The program of the child: argv[1] is {name: [folders]}. It prints {name: [path or null, error or null]},
+# the mapped files, cuDNN's version, the result of cuInit and the number of devices.
 _CHILD = r"""
 import ctypes, json, os, sys
 
@@ -75,7 +76,7 @@ def run_path(library: str | pathlib.Path) -> list[str]:
     """Returns the folders in the run path of a 64-bit ELF file, $ORIGIN resolved, in order."""
     data = pathlib.Path(library).read_bytes()
     if data[:4] != b"\x7fELF" or data[4] != 2:
-        raise ValueError(f"{library} is no 64-bit ELF file")
+        raise ValueError(f"{library} is not a 64-bit ELF file")
     (header_at,) = struct.unpack_from("<Q", data, 32)
     header_size, headers = struct.unpack_from("<HH", data, 54)
     segments = [
@@ -87,7 +88,7 @@ def run_path(library: str | pathlib.Path) -> list[str]:
         if kind == 2:  # PT_DYNAMIC
             pairs = struct.iter_unpack("<QQ", data[offset : offset + size])
             entries.update({tag: value for tag, value in pairs if tag in (5, 15, 29)})
-    path = entries.get(29, entries.get(15))  # DT_RUNPATH, which hides DT_RPATH
+    path = entries.get(29, entries.get(15))  # DT_RUNPATH has priority over DT_RPATH
     if path is None:
         return []
     strings = next(
@@ -107,18 +108,18 @@ def _packages(tensorflow_folder: str | pathlib.Path) -> pathlib.Path:
 
 
 def probe(tensorflow_folder: str | pathlib.Path) -> dict[str, Any]:
-    """Tries every library as TensorFlow would.
+    """Tries to open every library with TensorFlow's search rules.
 
     Args:
-        tensorflow_folder: the folder of the installed tensorflow package.
+        tensorflow_folder: The folder of the installed tensorflow package.
 
     Returns:
-        A dict: `found`, a (path or None, error or None) by library; `maps`, the file that each was
-        mapped from; `cudnn`, cuDNN's version or None; `init`, what cuInit returned, or None;
-        `devices`, how many the driver has, or None.
+        A dict: `found`, {library: (path or None, error or None)}; `maps`, {library: its file}; `cudnn`,
+        cuDNN's version or None; `init`, the result of cuInit or None; `devices`, the number of devices of
+        the driver or None.
 
     Raises:
-        RuntimeError: the child process failed.
+        RuntimeError: The child process failed.
     """
     try:
         folders = run_path(pathlib.Path(tensorflow_folder) / "libtensorflow_framework.so.2")
@@ -140,7 +141,7 @@ def probe(tensorflow_folder: str | pathlib.Path) -> dict[str, Any]:
 
 
 def _missing_text(name: str, error: str, tensorflow_folder: str | pathlib.Path) -> str:
-    """One sentence or two: what is wrong with a library and what helps."""
+    """One or two sentences: the problem with a library and its solution."""
     package, folder = LIBRARIES[name]
     installed = _packages(tensorflow_folder) / folder / "lib" / name
     if not installed.exists():
@@ -153,7 +154,7 @@ def _missing_text(name: str, error: str, tensorflow_folder: str | pathlib.Path) 
 
 
 def version_text(number: int) -> str:
-    """Returns cuDNN's version number as people write it.
+    """Returns cuDNN's version number in the form MAJOR.MINOR.PATCH.
 
     Example:
         >>> from tf_rnn_ops.native import gpu_info
@@ -164,14 +165,14 @@ def version_text(number: int) -> str:
 
 
 def diagnose(tensorflow_folder: str | pathlib.Path) -> list[tuple[str, str]]:
-    """Explains a GPU that is not there.
+    """Explains why there is no GPU.
 
     Args:
-        tensorflow_folder: the folder of a tensorflow package that was built with CUDA.
+        tensorflow_folder: The folder of a tensorflow package that was built with CUDA.
 
     Returns:
-        A list of (title, text) pairs: the driver, then each library that cannot be opened, or one
-        line that says that all can.
+        A list of (title, text) pairs: the driver, then each library that cannot be opened, or one line
+        that all libraries can be opened.
     """
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     result = probe(tensorflow_folder)

@@ -1,4 +1,4 @@
-"""Loads the library of ops, once, and says in words why it cannot be loaded."""
+"""Loads the library of ops, once, and tells why it cannot be loaded."""
 
 import ctypes
 import functools
@@ -11,11 +11,11 @@ from typing import Any, Callable, Sequence
 from tf_rnn_ops.native.versions import TENSORFLOW
 
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]
-# The library of our own ops. Each library has a file for each TensorFlow: NAME.tf2.21.so.
+# The library of our own ops. Each library has a file for each version of TensorFlow: NAME.tf2.21.so.
 _OPS = "_tf_rnn_ops"
 # The kernels for every CPU, which each library of ops is linked to.
 _KERNELS = _FOLDER / "_tf_rnn_ops_baseline.so"
-# The processors that there are libraries for, with their numbers in an ELF file.
+# The supported processors, with their numbers in an ELF file.
 _ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 
 
@@ -27,7 +27,7 @@ def supported_tensorflows() -> list[str]:
 
 
 def _any_of(versions: Sequence[str]) -> str:
-    """Such as '2.18, 2.19 or 2.20'."""
+    """The versions as text, such as '2.18, 2.19 or 2.20'."""
     *most, last = versions
     return f"{', '.join(most)} or {last}" if most else last
 
@@ -58,7 +58,7 @@ def import_tensorflow() -> ModuleType:
 
 
 def library_path(name: str = _OPS) -> str:
-    """Returns the path of a library for the installed TensorFlow as a string; it need not exist.
+    """Returns the path of a library for the installed TensorFlow, a string. The file need not exist.
 
     Raises:
         ImportError: TensorFlow is missing.
@@ -88,10 +88,10 @@ def load_library(name: str) -> ModuleType:
     try:
         module: ModuleType = tf.load_op_library(str(path))
         return module
-    except Exception as error:  # from TensorFlow, or because the path is not valid text
+    except Exception as error:  # from TensorFlow, or because the path is not valid UTF-8
         raise ImportError(
-            f"TensorFlow {tf.__version__} cannot load {path}: {error}. It was built for another "
-            "build of TensorFlow or another C++ library; install the wheel for this one."
+            f"TensorFlow {tf.__version__} cannot load {path}: {error}. The library was built for another "
+            "build of TensorFlow or another C++ library; install the wheel for this TensorFlow."
         ) from error
 
 
@@ -111,7 +111,7 @@ def c_functions(name: str) -> ctypes.CDLL:
 
 
 def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
-    """Why there is no library at `path`, and what to do."""
+    """Why there is no library at `path`, and the remedy."""
     system, machine = platform.system(), platform.machine()
     built = supported_tensorflows()
     if not built and (system != "Linux" or machine not in _ELF_MACHINES):
@@ -123,7 +123,7 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
     if _minor(tf) not in fitting:
         return (
             f"This build of tf_rnn_ops works with TensorFlow {_any_of(fitting)}, but TensorFlow "
-            f"{getattr(tf, '__version__', 'unknown')} is installed. Install one that fits with: "
+            f"{getattr(tf, '__version__', 'unknown')} is installed. Install a supported version with: "
             f"pip install 'tensorflow-cpu~={fitting[-1]}.0'."
         )
     return (
@@ -133,11 +133,11 @@ def _why_missing(tf: ModuleType, path: pathlib.Path) -> str:
 
 
 def _check_file(path: pathlib.Path) -> None:
-    """Rejects files that crash the dynamic linker, or that it describes badly.
+    """Rejects files that crash the dynamic linker, or for which its message is unclear.
 
     Raises:
-        ImportError: The file cannot be read, is cut off, no ELF file of 64 bits, or for another
-            processor.
+        ImportError: The file cannot be read, is truncated, is not a 64-bit ELF file, or is for another
+    processor.
     """
     try:
         with path.open("rb") as file:
@@ -148,7 +148,7 @@ def _check_file(path: pathlib.Path) -> None:
             f"{path} cannot be read ({error.strerror}): install the wheel again."
         ) from error
     if not _is_complete(header, size):
-        raise ImportError(f"{path} is cut off or no shared object: install the wheel again.")
+        raise ImportError(f"{path} is cut off or not a shared object: install the wheel again.")
     (machine,) = struct.unpack_from("<H", header, 18)
     wanted = _ELF_MACHINES.get(platform.machine(), machine)
     if machine != wanted:
@@ -176,7 +176,7 @@ def load() -> ModuleType:
 
 @functools.lru_cache(maxsize=None)
 def unavailable() -> str | None:
-    """Says why there are no ops in this process.
+    """Tells why there are no ops in this process.
 
     Returns:
         A sentence, or None if the library is loaded.
@@ -189,7 +189,7 @@ def unavailable() -> str | None:
 
 
 class _NoOps:
-    """Stands for the module of load(): calling an op says why there is none."""
+    """Replaces the module of load(). Calling an op raises an error with the reason why there are no ops."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*args: object, **kwargs: object) -> None:
@@ -199,7 +199,7 @@ class _NoOps:
 
 
 def ops() -> ModuleType | _NoOps:
-    """Returns the module of load(), or one whose functions raise RuntimeError with the reason."""
+    """Returns the module of load(), or an object whose functions raise RuntimeError with the reason."""
     return load() if unavailable() is None else _NoOps()
 
 
@@ -220,5 +220,5 @@ def cpu_isa() -> str:
 
 
 def cpu_isa_reason() -> str:
-    """Returns why that instruction set is in use, or '' if it is simply the best."""
+    """Returns why that instruction set is in use, or '' if it is the best of this machine."""
     return str(_c_library().tf_rnn_ops_cpu_isa_reason().decode())

@@ -1,4 +1,4 @@
-"""The processor and the threads of this process, in words."""
+"""The processor and the threads of this process, as text."""
 
 import os
 import pathlib
@@ -9,7 +9,7 @@ CPUINFO = pathlib.Path("/proc/cpuinfo")
 
 
 def processor() -> str:
-    """The name of the processor, and how many cores this process may use."""
+    """The name of the processor and the number of cores that this process may use."""
     model = platform.processor() or platform.machine()
     if CPUINFO.exists():
         names = [line for line in CPUINFO.read_text().splitlines() if line.startswith("model name")]
@@ -18,7 +18,7 @@ def processor() -> str:
 
 
 def threads(tf: ModuleType) -> str:
-    """The number of threads within an op, and who set it.
+    """The number of threads within an op, and the setting that it comes from.
 
     Args:
         tf: The module tensorflow.

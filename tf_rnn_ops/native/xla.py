@@ -1,4 +1,4 @@
-"""Loads the ops for XLA, and says why there are none."""
+"""Loads the ops for XLA, and tells why there are none."""
 
 import functools
 import pathlib
@@ -9,16 +9,16 @@ _LIBRARY = "_tf_rnn_ops_xla"
 
 
 def library_path() -> str:
-    """The path of the library for the installed TensorFlow as a string; it need not exist."""
+    """The path of the library for the installed TensorFlow, a string. The file need not exist."""
     return loader.library_path(_LIBRARY)
 
 
 @functools.lru_cache(maxsize=None)
 def unavailable() -> str | None:
-    """Says why XLA cannot compile the ops in this process. The first call loads them.
+    """Tells why XLA cannot compile the ops in this process. The first call loads the ops for XLA.
 
     Returns:
-        A sentence, or None if it can.
+        A sentence, or None if XLA can compile the ops.
     """
     if loader.unavailable() is not None:
         return loader.unavailable()

@@ -1,4 +1,4 @@
-"""Objects that TensorFlow saves in checkpoints, and what it calls of them."""
+"""Objects that TensorFlow saves in checkpoints, and the private methods that it calls."""
 
 import copy
 import functools
@@ -44,10 +44,10 @@ class Part(_Trackable):
 
 
 class Saveable(_SaveableObject, Part):
-    """A Part that a tf.compat.v1.train.Saver and the collection SAVEABLE_OBJECTS take too.
+    """A Part that can also be in a tf.compat.v1.train.Saver and in the collection SAVEABLE_OBJECTS.
 
-    Needs SaveableObject and SaveSpec of training.saving.saveable_object, for which TensorFlow has no public name
-    although Saver takes such objects. Without them the constructor raises RuntimeError.
+    Needs SaveableObject and SaveSpec of training.saving.saveable_object, for which TensorFlow has no
+    public name although Saver accepts such objects. Without them the constructor raises RuntimeError.
 
     Attributes:
         variables: The tf.Variables whose values the tensors are computed from.
@@ -58,8 +58,8 @@ class Saveable(_SaveableObject, Part):
 
         Args:
             name: The name of the object.
-            tensors: {name of a tensor: a function that computes it}.
-            variables: tf.Variables. The tensors have the type and the device of the first.
+            tensors: {name of a tensor: function that computes the tensor}.
+            variables: tf.Variables. The tensors have the type and the device of the first variable.
         """
         spec = need(f"{_SAVEABLE}SaveSpec", _LOSS)
         dtype, device = variables[0].dtype.base_dtype, variables[0].device
@@ -81,18 +81,18 @@ class Saveable(_SaveableObject, Part):
 
 
 class Module(_Module):
-    """A tf.Module whose dependencies in a checkpoint are those of `dependencies`.
+    """A tf.Module with the dependencies in a checkpoint that `dependencies` returns.
 
     Needs the methods _trackable_children(), which TensorFlow calls, and _handle_deferred_dependencies() of tf.Module.
     Without them the constructor raises RuntimeError.
     """
 
     def dependencies(self, in_checkpoint):
-        """{name: object} beside the attributes; `in_checkpoint` is False for a SavedModel."""
+        """{name: object}, in addition to the attributes; `in_checkpoint` is False for a SavedModel."""
         raise NotImplementedError
 
     def restore_deferred(self, dependencies):
-        """Restores what a checkpoint has for dependencies that did not exist when it was read."""
+        """Restores dependencies that did not exist when the checkpoint was read."""
         for name, child in dependencies.items():
             self._handle_deferred_dependencies(name, child)
 
@@ -102,7 +102,7 @@ class Module(_Module):
 
 
 def untracked(method):
-    """Decorates a method of a Module whose attributes are no dependencies.
+    """Decorates a method of a Module. Attributes that it sets are not dependencies.
 
     Needs no_automatic_dependency_tracking of tf.__internal__.tracking. Without it the method raises RuntimeError.
     """
@@ -119,10 +119,10 @@ def untracked(method):
 
 
 def name_of_variable(variable):
-    """A name that no other variable has; those of eager variables are not unique.
+    """A unique name of a variable, since the names of eager variables are not unique.
 
-    Needs _unique_id of a tf.Variable, which reference variables lack. Without it the name in the graph serves, and an
-    eager variable raises RuntimeError.
+    Needs _unique_id of a tf.Variable, which reference variables lack. Without it the name in the graph is
+    used, and an eager variable raises RuntimeError.
     """
     unique = getattr(variable, "_unique_id", None)
     if unique:

@@ -1,4 +1,4 @@
-"""Graphs and what they are saved as."""
+"""Graphs and their saved forms."""
 
 import tensorflow as tf
 
@@ -13,8 +13,8 @@ _META_GRAPHS = "a tf_rnn_ops.contrib saveable cannot go into a MetaGraph"
 def graph_of_function(function_def):
     """The body of a function as a graph.
 
-    Needs function_def_to_graph_def() of framework.function_def_to_graph. Without it tf_rnn_ops.portable raises
-    RuntimeError where shapes in functions are not recorded.
+    Needs function_def_to_graph_def() of framework.function_def_to_graph. Without it tf_rnn_ops.portable
+    raises RuntimeError if a model does not record the shapes in functions.
 
     Returns:
         A GraphDef, and {name of a tensor in the function: its name in the graph}.
@@ -23,7 +23,7 @@ def graph_of_function(function_def):
 
 
 def tags_of_graphs(folder):
-    """The tags of each graph of a SavedModel, which has several in TensorFlow 1.
+    """The tags of each graph of a SavedModel, which may have several graphs in TensorFlow 1.
 
     Needs parse_saved_model() of saved_model.loader_impl. Without it check_saved_model raises RuntimeError.
 
@@ -60,7 +60,7 @@ def variable_from_proto(proto, scope):
 
 
 def register_collection(key, proto_type, to_proto, from_proto):
-    """Tells TensorFlow how a collection goes into a MetaGraph, unless it has been told.
+    """Registers the functions that write and read a collection in a MetaGraph, unless they are registered.
 
     Needs get_to_proto_function() and register_proto_function() of framework.ops. Without them this warns.
     """

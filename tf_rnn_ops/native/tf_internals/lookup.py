@@ -1,4 +1,4 @@
-"""Finds private names, and says in one sentence what is lost without one."""
+"""Finds private names. A sentence tells which feature is lost without a name."""
 
 import functools
 import importlib
@@ -16,7 +16,7 @@ def find(name):
         name: A module and an attribute, such as 'tensorflow.python.eager.record:could_possibly_record'.
 
     Returns:
-        What has the name, or None.
+        The object with the name, or None.
     """
     module, _, attribute = name.partition(":")
     try:
@@ -26,7 +26,7 @@ def find(name):
 
 
 def missing(name, loss):
-    """The sentence on a name that is gone; `loss` says what does not work without it."""
+    """The sentence on a missing name; `loss` names the feature that does not work without it."""
     return (
         f"{loss}, because TensorFlow {tf.__version__} has no {name.replace(':', '.')}, which TensorFlow "
         f"{TENSORFLOW[0]} to {TENSORFLOW[-1]} have."
@@ -34,7 +34,7 @@ def missing(name, loss):
 
 
 def need(name, loss):
-    """As find.
+    """Like find, but the name must exist.
 
     Raises:
         RuntimeError: There is no such name.
@@ -46,7 +46,7 @@ def need(name, loss):
 
 
 def want(name, loss):
-    """As find; warns if there is no such name."""
+    """Like find, but warns if there is no such name."""
     found = find(name)
     if found is None:
         warnings.warn(missing(name, loss), stacklevel=3)
@@ -62,7 +62,7 @@ def base_class(name, loss, methods=()):
         methods: The names of the methods.
 
     Returns:
-        The class. If it or a method is gone, a class whose constructor raises RuntimeError.
+        The class. If the class or a method is missing, a class whose constructor raises RuntimeError.
     """
     found = find(name)
     gone = [name] if found is None else [f"{name}.{m}" for m in methods if not hasattr(found, m)]

@@ -26,7 +26,7 @@ def register_converter(op_type, convert):
 
     Args:
         op_type: The name of the op.
-        convert: A function of a Call, which returns a list of results of `result` or Call.loop.
+        convert: A function of a Call. It returns a list of results of `result` or Call.loop.
     """
     if None not in _found().values():
         registry = _found()["_pfor_converter_registry"]
@@ -43,7 +43,8 @@ def result(tensor, is_stacked):
 
     Args:
         tensor: The tensor.
-        is_stacked: Whether its first dimension counts the iterations. If not, it is of each of them.
+        is_stacked: Whether its first dimension counts the iterations. If not, all iterations have this
+            tensor.
     """
     return _found()["wrap"](tensor, is_stacked)
 
@@ -53,7 +54,7 @@ class Input(NamedTuple):
 
     Attributes:
         tensor: The tensor.
-        is_stacked: As of `result`.
+        is_stacked: As in `result`.
     """
 
     tensor: object
@@ -63,13 +64,13 @@ class Input(NamedTuple):
 class Call:
     """A call of an op in the body of a loop whose iterations become one call.
 
-    Needs the attributes pfor.loop_len_vector and pfor.fallback_to_while_loop of what a converter is given. Without
-    them it raises the error of `not_converted`.
+    Needs the attributes pfor.loop_len_vector and pfor.fallback_to_while_loop of the argument of a
+    converter. Without them this raises the error of `not_converted`.
 
     Attributes:
         op: The tf.Operation of one iteration.
         inputs: A list of Input.
-        iterations: Their number, int32 [1].
+        iterations: The number of iterations, int32 [1].
     """
 
     def __init__(self, pfor_input):
@@ -81,11 +82,11 @@ class Call:
     def loop(self):
         """The outputs of TensorFlow's loop over the iterations."""
         if not self._of_loop("fallback_to_while_loop"):
-            raise not_converted("What it returns for each iteration needs a loop.")
+            raise not_converted("A result for each iteration needs a loop.")
         return _found()["_fallback_converter"](self._pfor_input)
 
     def again(self, inputs):
-        """The output tensors of the same op for other inputs, a list of tensors."""
+        """The list of the op's output tensors for other inputs."""
         dtypes = [output.dtype for output in self.op.outputs]
         create = _found()["_create_op"]
         return create(self.op.type, inputs, dtypes, attrs=self.op.node_def.attr).outputs

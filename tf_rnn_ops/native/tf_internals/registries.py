@@ -1,4 +1,4 @@
-"""What TensorFlow keeps about ops in registries of its own."""
+"""TensorFlow's own registries of ops."""
 
 import contextlib
 import functools
@@ -36,7 +36,7 @@ def _statistics():
 
 
 def register_flops(op_types, count):
-    """Tells TensorFlow's profiler how many operations ops take; calling it again changes nothing.
+    """Registers the number of operations of ops for TensorFlow's profiler. A second call changes nothing.
 
     Needs RegisterStatistics and OpStats of framework.ops. Without them this warns, and the profiler counts nothing.
 

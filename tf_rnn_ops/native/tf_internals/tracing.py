@@ -1,4 +1,4 @@
-"""What is being recorded, traced or compiled."""
+"""The state of TensorFlow's recording, tracing and compilation."""
 
 import functools
 
@@ -17,9 +17,9 @@ def _could_possibly_record():
 
 
 def may_record():
-    """Whether a derivative of the ops that run now may be wanted.
+    """Whether a tape or forward mode may record the ops that run now.
 
-    Needs could_possibly_record() of eager.record. Without it this warns once, and the answer is yes.
+    Needs could_possibly_record() of eager.record. Without it this warns once, and the result is True.
     """
     if not tf.executing_eagerly():
         return True
@@ -29,14 +29,15 @@ def may_record():
 
 @functools.cache
 def _graph_in_xla():
-    loss = "layers in a tf.function always compute masks as XLA needs it, and never leave their op for XLA"
+    loss = "layers in a tf.function always compute masks in the way that XLA needs, and never leave their op for XLA"
     return want(_IN_XLA, loss)
 
 
 def in_xla():
-    """Whether a tf.function(jit_compile=True) or a TPU program is known to be being traced.
+    """Whether TensorFlow certainly traces a tf.function(jit_compile=True) or a TPU program now.
 
-    Needs GraphOrParentsInXlaContext() of control_flow_util. Without it this warns once, and the answer is no.
+    Needs GraphOrParentsInXlaContext() of control_flow_util. Without it this warns once, and the result is
+    False.
     """
     if tf.executing_eagerly():
         return False
@@ -45,9 +46,10 @@ def in_xla():
 
 
 def may_be_in_xla():
-    """Whether XLA may compile what is being traced; without GraphOrParentsInXlaContext() yes for each graph.
+    """Whether XLA may compile the function that is traced now.
 
-    Numbers that XLA would get wrong silently depend on this, and only the choice of the op on in_xla.
+    Without GraphOrParentsInXlaContext() the result is True in every graph. WHY not in_xla: XLA would
+    silently compute some numbers wrongly, so these need the safe answer. in_xla only decides on the op.
     """
     return in_xla() or (not tf.executing_eagerly() and _graph_in_xla() is None)
 
@@ -61,7 +63,8 @@ def _traces():
 def keep_sizes_in_forward_mode(op_types):
     """Keeps forward mode from tracing ops without their sizes, as it does from the 33rd trace of an op on.
 
-    Needs _TRACE_COUNT of eager.forwardprop. Without it this warns once, and an op whose size is not known says so.
+    Needs _TRACE_COUNT of eager.forwardprop. Without it this warns once, and an op of unknown size raises
+    an error.
     """
     traces = _traces()
     for op_type in op_types:
@@ -70,9 +73,9 @@ def keep_sizes_in_forward_mode(op_types):
 
 
 def unneeded_inputs(op):
-    """The numbers of the inputs of an op for which a tape wants no gradient, as far as it is known.
+    """The numbers of the inputs of an op for which a tape needs no gradient, as far as known.
 
-    Needs the attribute skip_input_indices, which the op of an eager tape has and a tf.Operation has not. Without it
-    the answer is none, so gradients are computed that nobody reads.
+    Needs the attribute skip_input_indices, which the op of an eager tape has and a tf.Operation lacks.
+    Without it the result is empty, and gradients are computed that nobody reads.
     """
     return getattr(op, "skip_input_indices", None) or ()
