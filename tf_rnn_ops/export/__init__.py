@@ -1,8 +1,8 @@
-"""Writes models for other runtimes, with a node of the runtime for each recurrent layer.
+"""Writes models for other runtimes, with one node of the runtime for each recurrent layer.
 
     python -m tf_rnn_ops.export MODEL FILE [--format onnx]
 
-tf_rnn_ops.keras.export does it for a Keras model and returns a report.
+tf_rnn_ops.keras.export writes a Keras model and returns a report.
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ __all__ = ["Node", "openvino_extensions"]
 
 
 def openvino_extensions() -> list[Any]:
-    """What openvino.convert_model needs for models with our ops or TensorFlow's CudnnRNN ops.
+    """The extensions of openvino.convert_model for models with our ops or TensorFlow's CudnnRNN ops.
 
-    Each layer becomes an LSTMSequence, GRUSequence or RNNSequence. A network without such a node makes
-    convert_model raise an error that says why; tf_rnn_ops.keras.export writes it as a loop. Give
-    convert_model the model that tf.saved_model.load returns. From a folder OpenVINO cannot tell the outputs of
-    our ops apart, and an error says so.
+    Each layer becomes an LSTMSequence, GRUSequence or RNNSequence. If OpenVINO has no such node for a
+    network, convert_model raises an error with the reason; tf_rnn_ops.keras.export writes the network as a
+    loop. Give convert_model the model that tf.saved_model.load returns. In a folder OpenVINO cannot
+    distinguish the outputs of our ops, and convert_model raises an error.
 
     Returns:
         A list for its argument `extension`.

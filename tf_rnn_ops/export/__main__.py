@@ -1,4 +1,4 @@
-"""`python -m tf_rnn_ops.export MODEL FILE`: a saved model as a file for another runtime."""
+"""`python -m tf_rnn_ops.export MODEL FILE`: writes a saved model as a file for another runtime."""
 
 import argparse
 import pathlib
@@ -6,12 +6,12 @@ import sys
 
 from tf_rnn_ops.export import formats
 
-# By the end of the target's name.
+# {ending of the target's name: format}.
 _ENDINGS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Writes a model and prints what became of its recurrent layers.
+    """Writes a model and prints a report on its recurrent layers.
 
     Args:
         argv: The arguments; those of the process if None.
@@ -22,21 +22,23 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.export",
         description="Write a saved model for another runtime, with a node for each recurrent layer.",
-        epilog="A Keras model is run beside the file and compared with it. A SavedModel is written as it "
-        "is: nothing runs.",
+        epilog="The results of a Keras model are compared with those of the file. A SavedModel is written unchanged, "
+        "and nothing runs.",
     )
     parser.add_argument(
         "model", help="a file that model.save() wrote, or the folder of a SavedModel"
     )
-    parser.add_argument("target", help="what to write; must not exist")
+    parser.add_argument("target", help="the file or folder to write; must not exist")
     parser.add_argument(
         "--format",
         choices=formats.FORMATS,
-        help="the format; by default what the end of TARGET's name says, or else tf_saved_model",
+        help="the format; the default follows from the ending of TARGET, otherwise it is tf_saved_model",
     )
-    parser.add_argument("--signature", help="of a SavedModel (serving_default)")
+    parser.add_argument(
+        "--signature", help="the signature of a SavedModel (default: serving_default)"
+    )
     parser.add_argument("--quantize", choices=("int8",), help="weights in 8 bits")
-    parser.add_argument("--no-loops", action="store_true", help="fail where a layer becomes a loop")
+    parser.add_argument("--no-loops", action="store_true", help="fail if a layer becomes a loop")
     parser.add_argument("--no-verify", action="store_true", help="do not run the models")
     options = parser.parse_args(argv)
     name = options.format or _ENDINGS.get(pathlib.Path(options.target).suffix, formats.SAVED_MODEL)
@@ -49,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _export(options, name):
-    """The report, as text."""
+    """The report as text."""
     how = {"loops": not options.no_loops, "quantize": options.quantize}
     if not pathlib.Path(options.model).is_dir():
         return _export_keras(options, name, how)

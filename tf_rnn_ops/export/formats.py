@@ -1,14 +1,14 @@
-"""The formats that a model can be written in, and the module that writes each.
+"""The formats of exported models, and the module that writes each.
 
 A module has three functions:
 
     write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[Node]
-        Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not exist;
-        files beside it move with it. ValueError: the model cannot be written, with loops=False also a
-        layer that the format has no node for, or `quantize` is unknown.
+        Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not
+        exist. Files next to `filepath` move with it. Raises ValueError if the model cannot be written, if
+        `quantize` is unknown, or with loops=False if the format has no node for a layer.
     load(filepath) -> function
-        The file in the format's own runtime: a function from arrays by name of the signature's arguments to
-        arrays by name of its results.
+        Loads the file into the format's own runtime. The function maps {name of an argument of the
+        signature: array} to {name of a result: array}.
     run(filepath, inputs) -> dict[str, np.ndarray]
         load(filepath)(inputs).
 """
@@ -18,7 +18,7 @@ import importlib.util
 from types import ModuleType
 
 SAVED_MODEL = "tf_saved_model"
-# WHY names: a module imports packages of its format, which few users have.
+# WHY names: a module imports packages that few users have.
 _MODULES = {
     SAVED_MODEL: "saved_model",
     "onnx": "onnx",
@@ -26,7 +26,7 @@ _MODULES = {
     "openvino": "openvino",
 }
 FORMATS = tuple(_MODULES)
-# What write and load import beside TensorFlow. The extra of the format's name brings them.
+# The packages that write and load import besides TensorFlow. The extra with the format's name has them.
 _TO_WRITE = {"onnx": ("tf2onnx", "onnx"), "openvino": ("openvino",)}
 _TO_LOAD = {
     "onnx": ("onnxruntime",),
@@ -61,13 +61,13 @@ def writer(name: str) -> ModuleType:
 
 
 def why_not_run(name: str) -> str:
-    """The sentence that says why files of a format cannot be written and run here; empty if they can."""
+    """The sentence on why files of a format cannot be written and run here; empty if they can."""
     lacks = _lacks(name, _TO_WRITE) or _lacks(name, _TO_LOAD)
     return f"The file was not run, which needs {lacks}" if lacks else ""
 
 
 def _lacks(name, packages):
-    """What is missing, as the end of a sentence."""
+    """The missing package and the way to install it, as the end of a sentence; None if none is missing."""
     for package in packages.get(name, ()):
         if importlib.util.find_spec(package) is None:
             return f"the package {package}: pip install 'tf_rnn_ops[{name}]'"

@@ -1,14 +1,14 @@
-"""Registers with tf2onnx as soon as somebody imports it, so that importing tf_rnn_ops is enough."""
+"""Registers our ops with tf2onnx when tf2onnx is imported, so that importing tf_rnn_ops is enough."""
 
 import importlib.abc
 import sys
 import warnings
 
-_MODULE = "tf2onnx.tfonnx"  # what it converts with; its handlers are imported with it
+_MODULE = "tf2onnx.tfonnx"  # the module of the conversion; it imports tf2onnx's handlers
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the module as the other finders do, and registers once it has run."""
+    """Finds the module with the other finders, and registers our ops after the module has run."""
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname != _MODULE:
@@ -28,7 +28,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """Registers with tf2onnx now if it is imported, or when it is."""
+    """Registers with tf2onnx now if tf2onnx is imported, otherwise at its import."""
     if _MODULE in sys.modules:
         _register()
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -40,7 +40,7 @@ def _register():
         from tf_rnn_ops.export.onnx.registration import register
 
         register()
-    except Exception as error:  # WHY any: a tf2onnx that has changed must not break an import
+    except Exception as error:  # WHY any error: another version of tf2onnx must not break an import
         warnings.warn(
             f"tf_rnn_ops cannot register with this tf2onnx, which therefore does not know its ops: {error!r}.",
             stacklevel=2,

@@ -1,4 +1,4 @@
-"""What a writer says of each recurrent layer that it found."""
+"""The report of a writer on a recurrent layer."""
 
 import dataclasses
 
@@ -8,11 +8,12 @@ class Node:
     """A recurrent layer of an exported model.
 
     Attributes:
-        name: Of the node in the graph: the names of the Keras layers around it and its own.
-        op: The op that it was, such as 'LayerRNNPacked'; the class of a layer that is a loop of Keras.
-        became: What it is in the file: 'LSTM', 'UNIDIRECTIONAL_SEQUENCE_LSTM', 'LSTMSequence' and so on,
-            or 'loop'.
-        reason: Why it is a loop; empty if it is not.
+        name: Name of the node in the graph: the names of the Keras layers around it, and its own name.
+        op: The original op, such as 'LayerRNNPacked', or the class of a layer that runs Keras's
+            implementation.
+        became: The node in the file: 'LSTM', 'UNIDIRECTIONAL_SEQUENCE_LSTM', 'LSTMSequence' and so on, or
+            'loop'.
+        reason: The reason for a loop; empty if there is no loop.
     """
 
     name: str

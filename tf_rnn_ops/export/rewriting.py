@@ -1,4 +1,4 @@
-"""SavedModels whose recurrent nodes are such as a converter knows."""
+"""Rewrites SavedModels so that a converter knows all of their recurrent nodes."""
 
 import pathlib
 from typing import Any, Callable
@@ -18,22 +18,22 @@ def rewrite(
     loops: bool,
     decide: Callable[[exporting.Facts], tuple[Any, str, str]],
 ) -> list[Node]:
-    """Writes a SavedModel with one signature, 'serving_default', in which no node is left to decide on.
+    """Writes a SavedModel with one signature, 'serving_default', and a decision on each recurrent node.
 
     Args:
         saved_model: Folder of a SavedModel.
         target: Folder to write.
-        signature: The signature that stays.
+        signature: The signature to keep.
         loops: Whether nodes may become loops of ordinary ops.
-        decide: Called with the exporting.Facts of each node. Returns what becomes of it (an
-            exporting.Choice), the Node.became, and the Node.reason.
+        decide: A function of the exporting.Facts of a node. It returns a decision (an exporting.Choice),
+            Node.became and Node.reason.
 
     Returns:
         A Node for each recurrent node that the signature runs.
 
     Raises:
-        ValueError: There is no such signature; a node cannot be rewritten; or one becomes a loop and `loops`
-            is False.
+        ValueError: There is no such signature, a node cannot be rewritten, or a node becomes a loop and
+            `loops` is False.
     """
     places = _functions_of(saved_model, signature)
     nodes = []
@@ -58,7 +58,7 @@ def rewrite(
 
 
 def _layer_of(node):
-    """The names of the Keras layers around a node; the last part is the op's."""
+    """The names of the Keras layers around a node, without the name of the op."""
     path, _, last = node.rpartition("/")
     return path if path and last.startswith("TfRnnOps>") else node
 
@@ -84,7 +84,7 @@ def _functions_of(saved_model, signature):
 
 
 def _before(graph, refs):
-    """The nodes of a graph that tensors depend on."""
+    """The nodes of a graph that the tensors `refs` depend on."""
     found, waiting = {}, list(refs)
     while waiting:
         name = waiting.pop().removeprefix("^").split(":")[0]

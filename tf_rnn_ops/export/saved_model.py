@@ -1,4 +1,4 @@
-"""SavedModels as they are, which TensorFlow runs with this package; and what the other formats read of them."""
+"""Copies SavedModels, which TensorFlow runs with this package, and reads them for the other formats."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ from tf_rnn_ops.export.node import Node
 
 _OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
-# The forward ops, ours and TensorFlow's, without the prefix.
+# Our forward ops and TensorFlow's, without the prefix.
 RECURRENT = (
     *("LayerRNN", "LayerRNNPacked"),
     *("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "CudnnRNNV3Packed", "StatelessCudnnRNNV3"),
@@ -26,7 +26,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
         raise ValueError(
             f"quantize must be None for the format 'tf_saved_model', but it is {quantize!r}."
         )
-    del signature, loops  # all signatures are in the folder, and there is an op for every layer
+    del signature, loops  # the copy has all signatures, and there is an op for every layer
     if pathlib.Path(saved_model) != pathlib.Path(filepath):
         shutil.copytree(saved_model, filepath)
     return [Node(name, op, op) for name, op in recurrent_nodes(saved_model)]
@@ -57,13 +57,13 @@ def recurrent_nodes(saved_model):
         nodes += graph_def.node
         for function in graph_def.library.function:
             nodes += function.node_def
-    # WHY a dict: a SavedModel has each function of a signature more than once.
+    # WHY a dict: a SavedModel may have a function of a signature more than once.
     recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
     return list({layer_name(node): node.op.removeprefix(_OURS) for node in recurrent}.items())
 
 
 def layer_name(node):
-    """The name of a node without what TensorFlow puts around the names of the layers."""
+    """The name of a node without the parts that TensorFlow adds around the names of the layers."""
     return re.sub(_CALL, "", node.name).removesuffix(f"/{node.op}")
 
 

@@ -1,4 +1,4 @@
-"""The file of LiteRT, a flatbuffer."""
+"""Reads and changes LiteRT's files, which are flatbuffers."""
 
 import collections
 import struct
@@ -8,12 +8,12 @@ from tensorflow.lite.python import schema_py_generated as schema
 _NAMES = {
     value: name for name, value in vars(schema.BuiltinOperator).items() if not name.startswith("_")
 }
-# The place of `cell_clip` in the table of the op's options, in bytes.
+# The offset of `cell_clip` in the table of the op's options, in bytes.
 _CELL_CLIP = 6
 
 
 def without_clip(content: bytes) -> bytes:
-    """The file whose fused LSTMs do not limit c, which the converter always asks them to do at 10."""
+    """The file with fused LSTMs that do not clip c. The converter always sets cell_clip to 10."""
     data = bytearray(content)
     for operator, name in _operators(data):
         if name == "UNIDIRECTIONAL_SEQUENCE_LSTM":
@@ -24,7 +24,7 @@ def without_clip(content: bytes) -> bytes:
 
 
 def count_ops(content: bytes) -> collections.Counter:
-    """How often the file has each op, by LiteRT's names of them; those that are not builtin by their own."""
+    """The number of uses of each op, by LiteRT's name of a builtin op or the name of a custom op."""
     return collections.Counter(name for _, name in _operators(content))
 
 

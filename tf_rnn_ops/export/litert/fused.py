@@ -1,19 +1,19 @@
 """LSTM layers as a function that LiteRT's converter replaces by UNIDIRECTIONAL_SEQUENCE_LSTM.
 
 Note [The function of Keras 2]
-Keras 2 ran an LSTM as a function with an attribute `api_implements`, and TensorFlow's converter still
-looks for it: whatever the body of such a function is, it becomes the fused op. The function takes x, h0,
-c0, kernel, recurrent kernel and bias, in Keras's order of gates, and returns the last output, the
-sequence, h, c and a number. The converter leaves it as it is if the batch is not known, or if anything but
-the first two results is read, so what is made of the others here comes from the sequence.
+Keras 2 ran an LSTM as a function with an attribute `api_implements`. TensorFlow's converter still replaces
+each call of such a function by the fused op, whatever the body of the function is. The arguments of the
+function are x, h0, c0, kernel, recurrent kernel and bias, in Keras's order of gates. It returns the last
+output, the sequence, h, c and a number. The converter does not replace a call if the batch size is not
+known or if a result other than the first two is read. So this module computes h from the sequence.
 SOURCE: tensorflow/compiler/mlir/lite/transforms/prepare_composite_functions_tf.cc.
 
 Note [States of the fused op]
-The fused op reads its states from tensors that it also writes, and that keep their values from call to
-call of the file: a second call would begin where the first one ended. The converter makes h0 and c0 these
-tensors. Where an op of the graph computes them, they are computed anew at each call. So h0 and c0 are sums
-with zeros that the converter cannot know to be zeros: abs(x) < -k. It merges what is computed twice, and two
-layers must not share a state, hence another k for each.
+The fused op reads its states from tensors that it also writes. These tensors keep their values between
+calls of the file, so a second call would begin with the final states of the first. The converter uses h0
+and c0 as these tensors. A tensor that an op of the graph computes is computed again at each call. So h0
+and c0 are sums with zeros that the converter cannot recognise as zeros: abs(x) < -k. The converter merges
+equal computations, but two layers must not have one state, so each layer has its own k.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from tf_rnn_ops.plain.cells import KERAS_GATES
 from tf_rnn_ops.portable import exporting
 
 NAME = "UNIDIRECTIONAL_SEQUENCE_LSTM"
-# What a Layer must be without, and how to call it.
+# {tensor that a Layer must not have: its name in a message}.
 _EXTRAS = {
     "projection": "projection",
     "peepholes": "peepholes",
@@ -36,11 +36,11 @@ _EXTRAS = {
     "input_mask": "dropout of inputs",
     "recurrent_mask": "dropout of states",
 }
-_NUMBERS = {"cell_clip": "limits c", "zoneout_h": "has zoneout", "zoneout_c": "has zoneout"}
+_NUMBERS = {"cell_clip": "clips c", "zoneout_h": "has zoneout", "zoneout_c": "has zoneout"}
 
 
 def reason_against(facts: exporting.Facts) -> str:
-    """Why a node cannot be the fused op; empty if it can."""
+    """The reason why a node cannot be the fused op; empty if it can."""
     network = facts.network
     if network is None or _extras(network):
         return f"LiteRT's fused LSTM has no {_extras(network) or 'peepholes'}"
@@ -99,7 +99,7 @@ def _layer(facts, numbers):
 
 def _stack(facts, numbers):
     layout, time_major = facts.network, facts.time_major
-    rows = 0 if time_major else 1  # of the states: one for each layer and direction
+    rows = 0 if time_major else 1  # the axis of layers and directions in the states
 
     def forward(x, h0, c0, params, lengths=None):
         states = list(zip(tf.unstack(h0, axis=rows), tf.unstack(c0, axis=rows)))
@@ -119,7 +119,7 @@ def _stack(facts, numbers):
 
 
 def _weights(layout, params, layer, direction):
-    """Kernel, recurrent kernel and bias of a layer of a stack, as Keras has them."""
+    """Kernel, recurrent kernel and bias of a layer of a stack, in Keras's format."""
 
     def take(blocks, source):
         found = {
@@ -150,13 +150,14 @@ def _reversed(x, lengths, time_major):
 
 
 def _run(x, states, weights, lengths, time_major, numbers):
-    """The sequence of one layer in one direction, 0 beyond the lengths, and its last h."""
+    """The output of one layer in one direction, 0 beyond the lengths, and its last h."""
     first = tf.abs(x[0, :, :1] if time_major else x[:, 0, :1])
     states = [state + _zeros(first, state.shape[-1], next(numbers)) for state in states]
     last, sequence, *_ = _fused(time_major)(x, *states, *weights)
     if lengths is None:
         return sequence, last
-    # The steps beyond a length come after those that count, so they change nothing but themselves.
+    # The steps beyond a length come after the valid steps, so they do not change the results of valid
+    # steps.
     time = tf.shape(sequence)[0 if time_major else 1]
     end, row = tf.maximum(lengths - 1, 0), tf.range(states[0].shape[0])
     last = tf.gather_nd(sequence, tf.stack([end, row] if time_major else [row, end], 1))
@@ -167,12 +168,12 @@ def _run(x, states, weights, lengths, time_major, numbers):
 
 
 def _zeros(absolute, units, k):
-    """See Note [States of the fused op]: [B, units] of [B, 1]."""
+    """Zeros [B, units] from absolute values [B, 1]; see Note [States of the fused op]."""
     return tf.cast(tf.less(absolute, tf.fill([1, units], -float(k))), tf.float32)
 
 
 def _fused(time_major):
-    """See Note [The function of Keras 2]; it computes what the fused op does."""
+    """A function with the results of the fused op; see Note [The function of Keras 2]."""
 
     def lstm(x, h0, c0, kernel, recurrent_kernel, bias):
         result = plain.layer_rnn(

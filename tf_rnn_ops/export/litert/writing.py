@@ -22,18 +22,18 @@ def write(
     """Writes a signature; see formats.
 
     Args:
-        saved_model: As there.
-        filepath: As there.
-        signature: As there.
-        loops: As there.
-        quantize: 'int8' stores large weights in 8 bits; activations are rounded to 8 bits as they are needed.
+        saved_model: See formats.
+        filepath: See formats.
+        signature: See formats.
+        loops: See formats.
+        quantize: 'int8' stores large weights in 8 bits, and rounds activations to 8 bits during a call.
             None keeps float32.
 
     Returns:
-        As there.
+        See formats.
 
     Raises:
-        ValueError: As there.
+        ValueError: See formats.
     """
     if quantize not in (None, "int8"):
         raise ValueError(f"quantize must be None or 'int8', but it is {quantize!r}.")
@@ -50,7 +50,7 @@ def write(
 
 def _decide(functions, facts):
     if facts.steps == 1:
-        # WHY: ordinary ops take 0.7 of the time that the fused op takes for one step.
+        # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
         return "", rewriting.STEP, ""
     if reason := fused.reason_against(facts):
         return reason, rewriting.LOOP, reason
@@ -73,7 +73,7 @@ def _first(error):
 
 
 def _check(content, nodes):
-    """Raises ValueError where the converter has left an LSTM in ordinary ops."""
+    """Raises ValueError if the converter has not made a fused op of each LSTM."""
     wanted = sum(node.became == fused.NAME for node in nodes)
     found = flatbuffer.count_ops(content)[fused.NAME]
     if found < wanted:

@@ -1,4 +1,4 @@
-"""ONNX, through tf2onnx: an LSTM, GRU or RNN node for each recurrent layer."""
+"""ONNX, written by tf2onnx: an LSTM, GRU or RNN node for each recurrent layer."""
 
 from tf_rnn_ops.export.onnx.running import load, run
 from tf_rnn_ops.export.onnx.writing import write

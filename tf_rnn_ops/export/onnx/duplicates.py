@@ -1,4 +1,4 @@
-"""Merges the nodes of a GraphDef that compute the same, such as the two directions' views of one mask."""
+"""Merges equal nodes of a GraphDef, such as the computations on one mask for two directions."""
 
 import tensorflow as tf
 
@@ -8,7 +8,8 @@ from tf_rnn_ops.native.tf_internals import registries
 def merged(graph_def, kept):
     """A graph in which nodes with the same op, attributes and inputs are one.
 
-    It has no control inputs, which tf2onnx ignores: what waits for other checks would count as different.
+    The graph has no control inputs, since tf2onnx ignores them, and nodes that only differ in them are
+    equal.
 
     Args:
         graph_def: A GraphDef; it is not changed.
@@ -18,7 +19,7 @@ def merged(graph_def, kept):
         A GraphDef.
     """
     if any(node.op == "NextIteration" for node in graph_def.node):
-        return graph_def  # loops of TensorFlow 1: what is equal may be in different steps
+        return graph_def  # in loops of TensorFlow 1, equal nodes may belong to different steps
     functions = _equal_functions(graph_def.library.function)
     result = type(graph_def)()
     result.CopyFrom(graph_def)
@@ -40,13 +41,13 @@ def merged(graph_def, kept):
 
 
 def _renamed(refs, names):
-    """The inputs of a node with other names of nodes, and without control inputs."""
+    """The inputs of a node with renamed nodes, and without control inputs."""
     parts = [ref.split(":") for ref in refs if not ref.startswith("^")]
     return [":".join([names.get(name, name), *output]) for name, *output in parts]
 
 
 def _key(node, functions):
-    """What a node is but for its name; `functions` says which functions are the same."""
+    """A key that equal nodes have in common. `functions`: {name of a function: name of an equal function}."""
     attrs = []
     for name, value in sorted(node.attr.items()):
         if name.startswith("_"):
@@ -60,14 +61,14 @@ def _key(node, functions):
 
 def _is_pure(node):
     op_def = registries.op_def(node.op)
-    # WHY not lists: tf2onnx takes each for one that a loop fills.
+    # WHY not lists: tf2onnx assumes that each list is filled by its own loop.
     if op_def is None or node.op.startswith(("Placeholder", "TensorList")):
         return False
     return not op_def.is_stateful
 
 
 def in_order(nodes):
-    """The nodes, each after those that it reads, but for what goes back in a loop of TensorFlow 1."""
+    """The nodes, each after its inputs, except the back edges of loops of TensorFlow 1."""
     by_name = {node.name: node for node in nodes if node.op != "NextIteration"}
     done, order = set(), []
     for first in nodes:
@@ -87,7 +88,7 @@ def in_order(nodes):
 
 
 def _equal_functions(functions):
-    """By name of a function the name of one that computes the same."""
+    """{name of a function: name of the first equal function}."""
     seen = {}
     return {
         function.signature.name: seen.setdefault(_body(function), function.signature.name)
@@ -96,7 +97,7 @@ def _equal_functions(functions):
 
 
 def _body(function):
-    """What a function is but for names: a key."""
+    """A key that functions have in common if they only differ in names."""
     names = {arg.name: f"a{k}" for k, arg in enumerate(function.signature.input_arg)}
     names |= {node.name: f"n{k}" for k, node in enumerate(function.node_def)}
     nodes = []

@@ -1,6 +1,7 @@
-"""Puts recurrent nodes of ONNX in the place of nodes of TensorFlow, in a graph of tf2onnx.
+"""Replaces recurrent nodes of TensorFlow by nodes of ONNX, in a graph of tf2onnx.
 
-Only with ops that have one form in all versions of ONNX from 13 on, so that a graph of any version can be made.
+It uses only ops with one form in all versions of ONNX from 13 on, so that it can write a graph of any of
+these versions.
 """
 
 import numpy as np
@@ -10,16 +11,16 @@ from tf2onnx import utils
 from tf_rnn_ops.export.onnx import weights
 from tf_rnn_ops.export.onnx.nodes import CannotWrite
 
-# Our ops compute with float32 inside, and not every runtime of ONNX has nodes of these types.
+# Our ops compute in float32 for these types, and not every runtime of ONNX has nodes of these types.
 _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
 class Builder:
-    """Makes the nodes that take the place of others.
+    """Makes the nodes that replace other nodes.
 
     Args:
         ctx: The tf2onnx.graph.Graph.
-        replaced: Its nodes that are to go. Their names and outputs are free afterwards.
+        replaced: The nodes to remove. Their names and outputs are free afterwards.
     """
 
     def __init__(self, ctx, *replaced):
@@ -33,11 +34,11 @@ class Builder:
             ctx.remove_node(node.name)
 
     def is_read(self, output):
-        """Whether somebody reads an output of a node that is gone."""
+        """Whether an output of a removed node is read and has not been provided."""
         return output in self._readers
 
     def provide(self, output, tensor):
-        """Gives the readers of an output a tensor."""
+        """Replaces an output by a tensor for all readers of the output."""
         dtype, shape = self._readers.pop(output)
         name = utils.make_name(self._name)
         self.ctx.make_node(
@@ -45,52 +46,52 @@ class Builder:
         )
 
     def finish(self, *outputs):
-        """Provides what is always 0.
+        """Provides the outputs that are always 0.
 
         Args:
-            *outputs: The names of the outputs of each node that is gone.
+            *outputs: The names of the outputs of each removed node.
 
         Raises:
             CannotWrite: An output is read that has not been provided.
         """
         for names in outputs:
-            if self.is_read(zero := "".join(names[2:3])):  # output_c of what is no LSTM
+            if self.is_read(zero := "".join(names[2:3])):  # output_c without a cell state
                 self.provide(zero, self.cast(self.constant(0), self._readers[zero][0]))
         if self._readers:
             raise CannotWrite(
-                f"The node {self._name!r} cannot be written: its output {next(iter(self._readers))!r} is "
-                "read, which ONNX does not have."
+                f"The node {self._name!r} cannot be written: its output {next(iter(self._readers))!r}, "
+                "which ONNX does not have, is read."
             )
 
     def node(self, op_type, inputs, count=1, name=None, **attrs):
-        """The outputs of a new node, a list of names."""
+        """Adds a node; the names of its outputs."""
         name = utils.make_name(f"{self._name}/{op_type}") if name is None else name
         made = self.ctx.make_node(op_type, inputs, attr=attrs, output_count=count, name=name)
         return list(made.output)
 
     def constant(self, value, dtype=np.int64):
-        """The name of a constant."""
+        """Adds a constant; its name."""
         name = utils.make_name(f"{self._name}/const")
         return self.ctx.make_const(name, np.asarray(value, dtype)).output[0]
 
     def transpose(self, tensor, perm):
-        """Axes in another order."""
+        """The tensor with its axes in another order."""
         return self.node("Transpose", [tensor], perm=perm)[0]
 
     def reshape(self, tensor, shape):
-        """0 keeps the size of an axis, -1 is what remains."""
+        """The tensor in another shape: 0 keeps the size of an axis, -1 is computed from the other sizes."""
         return self.node("Reshape", [tensor, self.constant(shape)])[0]
 
     def pick(self, tensor, index, axis):
-        """One element of an axis, or with a list several of them."""
+        """One element of an axis, or several elements if `index` is a list."""
         return self.node("Gather", [tensor, self.constant(index)], axis=axis)[0]
 
     def concat(self, tensors, axis):
-        """Tensors one behind the other."""
+        """The tensors, concatenated along an axis."""
         return tensors[0] if len(tensors) == 1 else self.node("Concat", tensors, axis=axis)[0]
 
     def cast(self, tensor, to):
-        """Another type."""
+        """The tensor in another type."""
         return self.node("Cast", [tensor], to=to)[0]
 
     def recurrent(self, node, x, lengths="", states=("", "")):
@@ -99,12 +100,12 @@ class Builder:
         Args:
             node: An OnnxNode.
             x: Name of the input, [T, B, I].
-            lengths: Of the lengths, [B]; empty for none.
-            states: Of h and c, [D, B, H]; empty for zeros.
+            lengths: Name of the lengths, [B]; empty for none.
+            states: Names of h and c, [D, B, H]; empty for zeros.
 
         Returns:
-            Names of the output [T, D, B, H], and of the final states, [D, B, H]: a list of h and, of an
-            LSTM, c.
+            The name of the output [T, D, B, H], and a list of the names of the final states [D, B, H]: h
+            and, for an LSTM, c.
         """
         dtype = self.ctx.get_dtype(x)
         states = list(states[: 2 if node.op_type == "LSTM" else 1])
@@ -126,17 +127,20 @@ class Builder:
         return y, final
 
     def _rows_without_steps(self, final, initial, lengths):
-        """Final states, where ONNX Runtime has 0 for a row of length 0; ONNX says nothing of it."""
+        """The final states, with the initial state in rows of length 0.
+
+        ONNX does not define the final state of such a row. ONNX Runtime returns 0.
+        """
         if not initial:
             return final
         has_steps = self.reshape(self.cast(lengths, TensorProto.BOOL), [1, -1, 1])
         return self.node("Where", [has_steps, final, initial])[0]
 
     def sequence(self, y, directions, units, time_major):
-        """[T, D, B, H] as [T, B, D*H], or as [B, T, D*H].
+        """Reshapes [T, D, B, H] to [T, B, D*H] or [B, T, D*H].
 
-        WHY known sizes: where one is 1, tf2onnx takes the Transpose for a Reshape and joins it with the next
-        one, whose 0 then stands for another axis.
+        WHY known sizes: if a size is 1, tf2onnx replaces the Transpose by a Reshape and merges it with the
+        next Reshape. The 0 of the next Reshape then stands for another axis.
         """
         shape = self.ctx.get_shape(y) or [-1] * 4
         time, batch = shape[0], shape[2]
@@ -149,5 +153,5 @@ class Builder:
 
 
 def _two_sizes(first, second, both_unknown):
-    """Two sizes of which an unknown one is -1, for a Reshape."""
+    """Two sizes for a Reshape. An unknown size is -1."""
     return both_unknown if first < 0 and second < 0 else [first, second]

@@ -1,4 +1,4 @@
-"""Which recurrent nodes of a graph ONNX has nodes for, and why the others become loops."""
+"""Decides for each recurrent node of a graph whether it becomes a node of ONNX or a loop."""
 
 import tensorflow as tf
 
@@ -14,10 +14,10 @@ _HANDED_ON = ("Identity", "StopGradient")
 
 
 class Fitting:
-    """Decides about the nodes of one GraphDef; see portable.exporting.Choice.
+    """Decides on the nodes of one GraphDef; see portable.exporting.Choice.
 
     Attributes:
-        nodes: A list of Node, one for each node that was decided about.
+        nodes: A list of Node, one for each decision.
     """
 
     def __init__(self, graph_def):
@@ -28,7 +28,7 @@ class Fitting:
             self._graphs[function.signature.name] = nodes
 
     def __call__(self, facts):
-        """KEEP for a node that ONNX has, or the reason why it becomes a loop."""
+        """KEEP if ONNX has a node for it, otherwise the reason for a loop."""
         node = self._graphs[facts.place][facts.name]
         reason = _reason(facts, node) or self._computed(facts, node)
         self.nodes.append(
@@ -37,7 +37,7 @@ class Fitting:
         return reason or KEEP
 
     def _computed(self, facts, node):
-        """Why the node of ONNX cannot have the weights, or ''."""
+        """The reason why the node of ONNX cannot have the weights, or ''."""
         kind = next(kind for kind in _WEIGHTS if kind in facts.op)
         for k in _WEIGHTS[kind]:
             if not self.is_constant(facts.place, node.input[k]):
@@ -45,7 +45,7 @@ class Fitting:
         return ""
 
     def is_constant(self, place, ref):
-        """Whether a tensor, an input of a node, is a constant."""
+        """Whether an input of a node is a constant."""
         nodes = self._graphs[place]
         node = nodes.get(ref.split(":")[0])
         while node is not None and node.op in _HANDED_ON:
@@ -80,15 +80,19 @@ def _reason_of_layer(layer):
     if attrs["zoneout_h"] or attrs["zoneout_c"]:
         return "ONNX has no zoneout"
     if attrs["cell_clip"]:
-        return "ONNX does not limit the cell state; its clip limits the sums before the activations"
+        return (
+            "ONNX does not clip the cell state; its clip applies to the sums before the activations"
+        )
     if not {"input_mask", "recurrent_mask", "seed"} <= set(layer.absent):
-        return "it drops inputs or states as in training"
+        return "it has dropout of inputs or states, as in training"
     return ""
 
 
 def _reason_of_block(facts, node):
     if node.attr["cell_clip"].f > 0:
-        return "ONNX does not limit the cell state; its clip limits the sums before the activations"
+        return (
+            "ONNX does not clip the cell state; its clip applies to the sums before the activations"
+        )
     if more := sorted(facts.read - {"h"}):
         return f"ONNX has no output {more[0]} of all steps"
     return ""

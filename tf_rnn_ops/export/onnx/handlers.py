@@ -1,6 +1,6 @@
-"""What tf2onnx makes of our recurrent ops and of TensorFlow's; importing this module registers it.
+"""tf2onnx's handlers of our recurrent ops and of TensorFlow's. Importing this module registers them.
 
-tf2onnx calls a method version_N for version N of ONNX and later ones.
+tf2onnx calls a method version_N for version N of ONNX and later versions.
 """
 
 import numpy as np
@@ -22,12 +22,12 @@ class LayerRNN:
 
 
 def emit_layer(ctx, layer, reverse=False):
-    """Puts a node of ONNX in the place of a LayerRNN.
+    """Replaces a LayerRNN by a node of ONNX.
 
     Args:
         ctx: The tf2onnx.graph.Graph.
         layer: A nodes.Layer.
-        reverse: Whether the last step comes first. Input and output keep the order of time.
+        reverse: Whether the node processes the last step first. Input and output are in the order of time.
     """
     onnx_node = weights.backwards(layer.onnx_node) if reverse else layer.onnx_node
     units = onnx_node.attributes["hidden_size"]
@@ -46,7 +46,7 @@ def emit_layer(ctx, layer, reverse=False):
 
 @tf_op([f"{OURS}PackLayerRNN", f"{OURS}PackCudnnRNNParams"])
 class Pack:
-    """Packed weights, which the nodes of ONNX do without."""
+    """Packed weights, which the nodes of ONNX do not need."""
 
     @classmethod
     def version_13(cls, ctx, node, **kwargs):
@@ -89,7 +89,7 @@ class CudnnRNN:
 
 @tf_op(list(nodes.BLOCKS))
 class BlockLSTM:
-    """An LSTM whose only output that is read is that of all steps."""
+    """An LSTM, of which only the output of all steps is read."""
 
     @classmethod
     def version_13(cls, ctx, node, **kwargs):
@@ -98,7 +98,7 @@ class BlockLSTM:
         outputs = list(node.output)
         build = Builder(ctx, node)
         lengths = layer.lengths
-        if lengths:  # one number for all rows
+        if lengths:  # one number for all sequences
             rows = build.pick(build.node("Shape", [layer.x])[0], [1], 0)
             lengths = build.cast(build.node("Expand", [lengths, rows])[0], TensorProto.INT32)
         states = [build.reshape(s, [1, -1, units]) if s else "" for s in (layer.h, layer.c)]

@@ -27,7 +27,7 @@ _STACK_TENSORS = ("input", "input_h", "input_c", "params")
 
 
 class CannotWrite(ValueError):
-    """Says which node cannot be written, and why."""
+    """The error for a node that cannot be written, with the reason."""
 
 
 class Layer(NamedTuple):
@@ -35,12 +35,12 @@ class Layer(NamedTuple):
 
     Attributes:
         node: The tf2onnx.graph.Node.
-        onnx_node: The OnnxNode that computes it forward.
-        time_major: As the attribute.
-        x: Name of the input, as are the next three; empty for one that is absent, or 0.
-        h: Of the initial state h, [B, H].
-        c: Of the initial state c, [B, H].
-        lengths: Of the lengths, [B].
+        onnx_node: The OnnxNode that computes the layer forward.
+        time_major: The attribute of the op.
+        x: Name of the input. It and the next three names are empty for a tensor that is absent or 0.
+        h: Name of the initial state h, [B, H].
+        c: Name of the initial state c, [B, H].
+        lengths: Name of the lengths, [B].
     """
 
     node: Any
@@ -77,11 +77,11 @@ class Stack(NamedTuple):
 
     Attributes:
         layers: An OnnxNode for each layer.
-        time_major: As the attribute.
-        x: Name of the input, as are the next three; empty for one that is absent, or 0.
-        h: Of the initial states h, [L*D, B, H] or with the first two swapped.
-        c: Of the initial states c.
-        lengths: Of the lengths, [B].
+        time_major: The attribute of the op.
+        x: Name of the input. It and the next three names are empty for a tensor that is absent or 0.
+        h: Name of the initial states h, [L*D, B, H] or [B, L*D, H].
+        c: Name of the initial states c.
+        lengths: Name of the lengths, [B].
     """
 
     layers: list
@@ -105,7 +105,7 @@ def stack_of(ctx, node):
     params = constant(ctx, node, "params", node.input[3])
     x, h, c = node.input[:3]
     return Stack(
-        # WHY float32: it is what the node computes in.
+        # WHY float32: the node computes in float32.
         to_onnx(layout, np.asarray(params, np.float32)),
         time_major,
         x,
@@ -116,7 +116,7 @@ def stack_of(ctx, node):
 
 
 def block_of(ctx, node):
-    """The Layer of a BlockLSTM node; its lengths are one number."""
+    """The Layer of a BlockLSTM node. Its `lengths` is one number for all sequences."""
     length, x, c, h, w, wci, wcf, wco, b = node.input
     peepholes = None
     if attribute(node, "use_peephole", False):
@@ -128,23 +128,23 @@ def block_of(ctx, node):
 
 
 def is_packed(node):
-    """Whether the last input is what a Pack op made."""
+    """Whether the last input is the result of a Pack op."""
     return node.type.endswith("Packed")
 
 
 def is_absent(ctx, name):
-    """Whether an optional input is not given: a vector without elements stands for none."""
+    """Whether an optional input is absent. A vector without elements stands for an absent input."""
     return not name or ctx.get_shape(name) == [0]
 
 
 def attribute(node, name, default):
-    """The value of an attribute, strings as such."""
+    """The value of an attribute; bytes as a string."""
     value = node.get_attr_value(name, default)
     return value.decode() if isinstance(value, bytes) else value
 
 
 def producer(ctx, name):
-    """The node that makes a tensor, through nodes that only hand it on; None for an input."""
+    """The node that computes a tensor, behind Identity and StopGradient nodes; None for an input."""
     node = ctx.get_node_by_output(name) if name else None
     while node is not None and node.type in ("Identity", "StopGradient"):
         node = ctx.get_node_by_output(node.input[0])
@@ -155,7 +155,7 @@ def constant(ctx, node, what, name):
     """The values of a tensor.
 
     Raises:
-        CannotWrite: It is not constant.
+        CannotWrite: The tensor is not constant.
     """
     made_by = producer(ctx, name)
     if made_by is None or not made_by.is_const():

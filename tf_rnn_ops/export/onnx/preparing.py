@@ -1,4 +1,4 @@
-"""What is done to a frozen graph of TensorFlow before tf2onnx reads it."""
+"""Prepares a frozen graph of TensorFlow for tf2onnx."""
 
 import tensorflow as tf
 
@@ -18,7 +18,7 @@ def has_recurrent_nodes(graph_def):
 
 
 def prepare(graph_def, inputs, outputs):
-    """Makes loops of the nodes that ONNX lacks, and one node of nodes that compute the same.
+    """Replaces the nodes that ONNX lacks by loops, and merges equal nodes.
 
     Args:
         graph_def: A frozen GraphDef; it is not changed.
@@ -29,14 +29,14 @@ def prepare(graph_def, inputs, outputs):
         A pair: the GraphDef, and a list of Node.
 
     Raises:
-        CannotWrite: A node can be neither written nor made a loop.
+        CannotWrite: A node can become neither a node of ONNX nor a loop.
     """
     graph_def = _with_one_kind_of_block(graph_def)
     choice = Fitting(graph_def)
     graph_def, report = exporting.rewrite_graph_def(graph_def, choice)
     for kept in report.kept:
         if kept.op.startswith(_PACKING):
-            continue  # the handlers drop it
+            continue  # the handlers drop the node
         raise CannotWrite(f"The node {kept.node!r} ({kept.op}) cannot be written: {kept.why}.")
     if any(node.reason for node in choice.nodes):
         graph_def = _inlined(graph_def, list(inputs), list(outputs))
@@ -46,12 +46,13 @@ def prepare(graph_def, inputs, outputs):
 
 
 def _inlined(graph_def, inputs, outputs):
-    """The graph with what functions that are called do in place of the calls."""
+    """The graph with calls replaced by the bodies of the called functions."""
     from tf2onnx import tf_loader
 
     for function in graph_def.library.function:
         for node in function.node_def:
-            # WHY: with it TensorFlow makes the loops those of TensorFlow 1, which tf2onnx does not know.
+            # WHY: with this attribute TensorFlow writes loops of TensorFlow 1, which tf2onnx does not
+            # know.
             node.attr.pop("_lower_using_switch_merge", None)
     with tf.Graph().as_default():
         tf.import_graph_def(graph_def, name="")
@@ -59,11 +60,11 @@ def _inlined(graph_def, inputs, outputs):
 
 
 def _with_one_kind_of_block(graph_def):
-    """TensorFlow's BlockLSTM and BlockLSTMV2 as ours."""
+    """The graph with our BlockLSTMV2 in place of TensorFlow's BlockLSTM and BlockLSTMV2."""
     result = type(graph_def)()
     result.CopyFrom(graph_def)
     del result.node[:]
-    result.node.extend(duplicates.in_order(graph_def.node))  # in which a report lists them
+    result.node.extend(duplicates.in_order(graph_def.node))  # the order of the report
     for nodes in (result.node, *(function.node_def for function in result.library.function)):
         found = {node.name: node for node in nodes}
         for node in [node for node in nodes if node.op in BLOCKS]:

@@ -1,4 +1,4 @@
-"""Makes tf2onnx write our ops and TensorFlow's recurrent ones, whoever calls it."""
+"""Makes every call of tf2onnx write our ops and TensorFlow's recurrent ops."""
 
 import functools
 
@@ -8,8 +8,8 @@ _MARK = "_of_tf_rnn_ops"
 def register():
     """Registers the handlers, and prepares each graph before tf2onnx reads it.
 
-    WHY graphs_from_tf: every way into tf2onnx calls it, by its name in tfonnx. What it returns still has
-    the nodes of TensorFlow. Calling register() again changes nothing.
+    WHY graphs_from_tf: every function of tf2onnx's API calls it, by its name in tfonnx. Its result still
+    has the nodes of TensorFlow. A second call of register() changes nothing.
     """
     from tf2onnx import tfonnx
 

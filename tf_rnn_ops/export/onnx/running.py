@@ -8,7 +8,7 @@ def load(filepath, threads=0):
 
     Args:
         filepath: The file.
-        threads: Of one call; 0 for the choice of ONNX Runtime.
+        threads: Number of threads of a call; 0 for ONNX Runtime's default.
 
     Returns:
         A function from arrays by name to arrays by name.

@@ -1,10 +1,10 @@
-"""Drops from a graph of tf2onnx what the nodes of ONNX have in them: zeros, full lengths, reversed inputs.
+"""Removes inputs and nodes that the nodes of ONNX do not need: zeros, full lengths, reversed inputs.
 
     x -> reverse -> LayerRNN -> reverse        one node of the direction 'reverse'
     x -> LayerRNN, and such a node             one node of both directions
 
-"reverse" is ReverseV2 along the time; of rows of different lengths it is GatherV2 with the reversed steps
-of each row, see Note [Reversed rows] in keras/path/masks.py.
+"reverse" is ReverseV2 along the time axis. For rows of different lengths it is GatherV2 with the reversed
+steps of each row; see Note [Reversed rows] in keras/path/masks.py.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from tf_rnn_ops.export.onnx import handlers, nodes, weights
 from tf_rnn_ops.export.onnx.emitting import Builder
 
 _FILLED = ("BroadcastTo", "Cast", "ExpandDims", "Reshape", "Squeeze", "Tile", "Transpose")
-# By the ops: which inputs are the initial states, the lengths, and the input.
+# {ops: numbers of the inputs that are the initial states, the lengths, and the sequences}.
 _INPUTS = {
     nodes.LAYERS: ((1, 2), 9, 0),
     nodes.STACKS: ((1, 2), 4, 0),
@@ -25,12 +25,12 @@ _INPUTS = {
 
 
 class Reversal(NamedTuple):
-    """What reverses the input of a layer.
+    """The node that reverses the input of a layer.
 
     Attributes:
         type: ReverseV2 or GatherV2.
-        x: The tensor that it reverses.
-        others: Its other inputs.
+        x: The name of its input.
+        others: The names of its other inputs.
     """
 
     type: str
@@ -39,7 +39,7 @@ class Reversal(NamedTuple):
 
 
 def simplify(ctx):
-    """Changes a tf2onnx.graph.Graph that has nodes of TensorFlow."""
+    """Simplifies a tf2onnx.graph.Graph, which still has nodes of TensorFlow."""
     for node in list(ctx.get_nodes()):
         for ops, inputs in _INPUTS.items():
             if node.type in ops:
@@ -74,7 +74,7 @@ def _drop_inputs(ctx, node, states, lengths, x):
 
 
 def _drop_double_reversals(ctx):
-    """As that of a backward layer's output, which Bidirectional reverses again."""
+    """Removes pairs of ReverseV2, as on the output of a backward layer, which Bidirectional reverses again."""
     for node in [node for node in ctx.get_nodes() if node.type == "ReverseV2"]:
         before = nodes.producer(ctx, node.input[0])
         if before is not None and before.type == "ReverseV2":
@@ -99,7 +99,7 @@ def _is_zero(ctx, name):
 
 
 def _is_full(ctx, node, name, x):
-    """Whether lengths, or the one length of all rows, are known to be the number of steps of x."""
+    """Whether lengths, or one length for all sequences, are known to be the number of steps of x."""
     steps = ctx.get_node_by_output(_origin(ctx, name)) if name else None
     if steps is not None and steps.type == "Fill":
         steps = ctx.get_node_by_output(_origin(ctx, steps.input[1]))
@@ -123,7 +123,7 @@ def _is_full(ctx, node, name, x):
 
 
 def _same(ctx, first, second):
-    """Whether two tensors have the same values, as far as types go."""
+    """Whether two tensors are equal, except for their types."""
     return _origin(ctx, first) == _origin(ctx, second)
 
 
@@ -147,7 +147,7 @@ def _reversal(ctx, layer):
 
 
 def _reverses(ctx, node, layer):
-    """Whether a node reverses the steps of its input, of each row those that the layer computes."""
+    """Whether a node reverses the steps of each row that the layer computes."""
     if node.type == "ReverseV2":
         axes = ([0], [-3]) if layer.time_major else ([1], [-2])
         return not layer.lengths and _constant(ctx, node.input[1]) in axes
@@ -186,7 +186,10 @@ def _constant(ctx, name):
 
 
 def _turned(ctx, layer, reversal):
-    """The layer for the input as it is: what reversed its output is gone, and what needs it has it."""
+    """The layer with the input in the order of time.
+
+    Its output is then reversed in place of its input, and nodes that reversed the old output are bypassed.
+    """
     node, output = layer.node, layer.node.output[0]
     dtypes, shapes = node.output_dtypes, node.output_shapes
     undone = [
@@ -235,7 +238,7 @@ def _fit(ctx, forward, backward):
 
 
 def _emit_pair(ctx, forward, backward):
-    """Puts one node in the place of two layers."""
+    """Replaces two layers by one node."""
     outputs = forward.node.output, backward.node.output
     concat = _concat_of(ctx, outputs[0][0], outputs[1][0])
     units = forward.onnx_node.attributes["hidden_size"]

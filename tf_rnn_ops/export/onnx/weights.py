@@ -1,4 +1,4 @@
-"""The weights and attributes of ONNX's nodes, from those of LayerRNN and BlockLSTM."""
+"""The weights and attributes of ONNX's nodes, converted from LayerRNN and BlockLSTM."""
 
 import numpy as np
 
@@ -13,11 +13,12 @@ OP_TYPES = {
     "rnn_tanh": "RNN",
     "rnn_relu": "RNN",
 }
-# Which gate of Keras each gate of ONNX is: ONNX has i, o, f, c and z, r, h. BlockLSTMV2 has Keras's order.
+# For each gate of ONNX its number in Keras. ONNX has i, o, f, c and z, r, h. BlockLSTMV2 has Keras's
+# order.
 _FROM_KERAS = {"LSTM": (0, 3, 1, 2), "GRU": (0, 1, 2), "RNN": (0,)}
-# The same of BlockLSTMV2 and BlockLSTM, which has i, c, f, o.
+# For each gate of BlockLSTMV2 its number in BlockLSTM, which has i, c, f, o.
 _FROM_FIRST_VERSION = (0, 2, 1, 3)
-# The name, and alpha and beta where the function has them.
+# {name of an activation: its name in ONNX, and its alpha and beta if it has them}.
 _FUNCTIONS = {
     "tanh": ("Tanh",),
     "sigmoid": ("Sigmoid",),
@@ -26,19 +27,19 @@ _FUNCTIONS = {
     "hard_sigmoid": ("HardSigmoid", 1 / 6, 0.5),
     "hard_sigmoid_keras2": ("HardSigmoid", 0.2, 0.5),
 }
-# What a node without activations has.
+# The activations of a node without that attribute.
 _USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
 _LISTS = ("activations", "activation_alpha", "activation_beta")
 
 
 def of_layer(attrs, kernel, recurrent_kernel, bias=None, peepholes=None):
-    """The node of a LayerRNN, forward.
+    """The forward node for a LayerRNN.
 
     Args:
         attrs: rnn_mode, activation and recurrent_activation.
-        kernel: [I, G*H], like the next three as LayerRNN takes them.
+        kernel: [I, G*H]. All four tensors are in the format of LayerRNN.
         recurrent_kernel: [H, G*H].
-        bias: [G*H], of 'gru' [2, G*H]; None for none.
+        bias: [G*H], or [2, G*H] for 'gru'; None for none.
         peepholes: [3, H]; None for none.
 
     Returns:
@@ -54,7 +55,7 @@ def of_layer(attrs, kernel, recurrent_kernel, bias=None, peepholes=None):
     functions = [_FUNCTIONS[name] for name in names]
     node.attributes.update(
         activations=[function[0] for function in functions],
-        # WHY not of all: these lists have values of those functions only that take such a number.
+        # WHY not for all functions: these lists have values only for functions with such a parameter.
         activation_alpha=[function[1] for function in functions if len(function) > 1],
         activation_beta=[function[2] for function in functions if len(function) > 1],
     )
@@ -79,7 +80,7 @@ def of_block(w, b, peepholes=None):
 
 
 def of_second_version(w, b, forget_bias):
-    """The w and b of BlockLSTMV2 for those of BlockLSTM, which adds a number to the forget gate."""
+    """Converts w and b of BlockLSTM to BlockLSTMV2. BlockLSTM adds forget_bias to the forget gate."""
     w, b = (
         np.concatenate(reorder(np.stack(np.split(t, 4, axis=-1)), _FROM_FIRST_VERSION), -1)
         for t in (w, b)
@@ -93,7 +94,7 @@ def _node(op_type, kernel, recurrent_kernel, bias, peepholes):
     order, units = _FROM_KERAS[op_type], recurrent_kernel.shape[0]
 
     def by_gate(columns):
-        """[n, G*H] as [1, G*H, n] in the order of ONNX."""
+        """Converts [n, G*H] to [1, G*H, n] in ONNX's order of gates."""
         gates = columns.T.reshape(len(order), units, -1)
         return reorder(gates, order).reshape(1, -1, len(columns))
 
@@ -108,7 +109,7 @@ def _node(op_type, kernel, recurrent_kernel, bias, peepholes):
 
 
 def backwards(node):
-    """The node with the last step first."""
+    """The node, running from the last step to the first."""
     return node._replace(attributes={**node.attributes, "direction": "reverse"})
 
 
@@ -123,11 +124,11 @@ def can_join(first, second):
 
 
 def joined(forward, backward):
-    """One node of two that run in the two directions.
+    """One bidirectional node from two nodes.
 
     Args:
         forward: An OnnxNode.
-        backward: The other, with which can_join.
+        backward: An OnnxNode. can_join() must be true for the two.
 
     Returns:
         An OnnxNode.
@@ -152,7 +153,7 @@ def joined(forward, backward):
 
 
 def attributes(node):
-    """The attributes of a node without those that say what is usual."""
+    """The attributes of a node without those that have the default value."""
     found = {name: value for name, value in node.attributes.items() if value != []}
     directions = 2 if found.get("direction") == "bidirectional" else 1
     if found.get("activations") == _USUAL[node.op_type] * directions:

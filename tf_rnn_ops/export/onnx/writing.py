@@ -22,7 +22,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
         model, nodes = _converted(str(saved_model), signature)
     except ValueError:
         raise
-    except Exception as error:  # of tf2onnx, which raises errors of any kind
+    except Exception as error:  # tf2onnx raises errors of any kind
         raise ValueError(f"tf2onnx cannot convert the model: {error}") from error
     looping = [node for node in nodes if node.reason]
     if looping and not loops:
@@ -65,13 +65,13 @@ def _converted(saved_model, signature):
             tensors_to_rename=names,
             initialized_tables=tables,
         )
-    if errors.messages:  # which tf2onnx has logged, to go on
+    if errors.messages:  # tf2onnx logs an error and continues
         raise ValueError(f"tf2onnx cannot convert the model: {errors.messages[0].splitlines()[0]}")
     return model, nodes
 
 
 def _refuse_states(function):
-    """Raises ValueError for a function that changes variables, which tf2onnx would forget."""
+    """Raises ValueError for a function that changes variables, since tf2onnx would drop the changes."""
     for inner in function.graph.as_graph_def().library.function:
         for node in inner.node_def:
             if node.op.startswith("Assign") and node.op.endswith("VariableOp"):
@@ -82,7 +82,7 @@ def _refuse_states(function):
 
 
 class _Errors(logging.Handler):
-    """Collects what tf2onnx logs as errors, and keeps it from the screen."""
+    """Collects the errors that tf2onnx logs, and does not print them."""
 
     def __init__(self):
         super().__init__(logging.ERROR)
@@ -117,8 +117,9 @@ def _quantize(onnx, model, filepath):
     with tempfile.TemporaryDirectory() as folder:
         plain = pathlib.Path(folder) / "plain.onnx"
         onnx.save(model, str(plain))
-        # WHY 7 bits: on a CPU without VNNI the sums of two products of 8 bits do not fit into 16, and
-        # ONNX Runtime cuts them off. Errors of 34 % of the largest output became 2 %, at the same speed.
+        # WHY 7 bits: on a CPU without VNNI, sums of two products of 8 bits do not fit into 16 bits, and
+        # ONNX Runtime saturates them. With 7 bits the error was 2 % of the largest output rather than 34
+        # %, at the same speed.
         quantization.quantize_dynamic(
             str(plain), str(filepath), per_channel=True, reduce_range=True
         )

@@ -1,4 +1,4 @@
-"""How OpenVINO's converter of TensorFlow models reads our ops and TensorFlow's CudnnRNN ops."""
+"""Extensions of OpenVINO's converter of TensorFlow models for our ops and TensorFlow's CudnnRNN ops."""
 
 import functools
 from typing import Any
@@ -17,7 +17,7 @@ from tf_rnn_ops.plain.cells import KERAS_GATES
 _OURS = "TfRnnOps>"
 _LAYER_INPUTS = signature("LayerRNN").inputs
 _CUDNN_INPUTS = ("input", "input_h", "input_c", "params", "sequence_lengths")
-# By op: how many outputs it has.
+# {op: number of its outputs}.
 _LAYERS = {f"{_OURS}LayerRNN": 4, f"{_OURS}LayerRNNPacked": 3}
 _STACKS = {
     "CudnnRNN": 4,
@@ -45,19 +45,19 @@ def _nothing(node):
 
 
 def _refuse_folders(node):
-    """Raises ValueError where OpenVINO reads the graph from a file.
+    """Raises ValueError if OpenVINO reads the graph from a file.
 
-    In functions such a graph names a tensor by the output of its op. OpenVINO takes that for the first
-    output of an op that an extension in Python converts, whatever the name is.
+    In functions such a graph names a tensor by the output of its op. For an op that an extension in Python
+    converts, OpenVINO ignores the name and uses the first output.
     """
     try:
         from_file = node.has_attribute("_output_shapes")
-    except TypeError:  # where TensorFlow has the graph in memory
+    except TypeError:  # TensorFlow has the graph in memory
         from_file = False
     if from_file:
         raise ValueError(
-            "give openvino.convert_model the model that tf.saved_model.load(folder) returns, and not the "
-            "folder, where OpenVINO cannot tell the outputs of a layer apart."
+            "give openvino.convert_model the model that tf.saved_model.load(folder) returns, not the "
+            "folder, in which OpenVINO cannot distinguish the outputs of a layer."
         )
 
 
@@ -66,7 +66,7 @@ def _inputs(node, names):
 
 
 def _shapes(inputs):
-    """Lists of sizes with None for an unknown one, or None for an unknown rank."""
+    """{name: list of sizes, with None for an unknown size, or None for an unknown rank}."""
     return {
         name: [d.get_length() if d.is_static else None for d in shape]
         if shape.rank.is_static
@@ -85,7 +85,7 @@ def _layer(num_outputs, node):
     """LayerRNN and LayerRNNPacked."""
     _refuse_folders(node)
     inputs = _inputs(node, _LAYER_INPUTS)
-    if node.get_input_size() < len(_LAYER_INPUTS):  # the last one is the packed weights
+    if node.get_input_size() < len(_LAYER_INPUTS):  # the last input is the packed weights
         inputs = {name: inputs[name] for name in _LAYER_INPUTS[:10]}
     attrs = {n: node.get_attribute(n, default) for n, default in LAYER_ATTRS.items()}
     layer = sizes.layer_of({**_shapes(inputs), "output_h": None}, attrs)
@@ -181,7 +181,7 @@ def _stack(num_outputs, node):
 
 
 def _are_all_steps(lengths, x, axis):
-    """Whether lengths are what stacks without a mask fill them with: the number of steps of x."""
+    """Whether all lengths are the number of steps of x, as in stacks without a mask."""
     if lengths.get_node().get_type_name() != "Broadcast":
         return False
     value = lengths.get_node().input_value(0).get_node()
@@ -202,7 +202,7 @@ def _identity(tensor):
 
 
 def _blocks(layout, params, layer, direction):
-    """The weights of a layer and a direction, cut out of the buffer."""
+    """The weights of a layer and a direction, as slices of the buffer."""
 
     def take(blocks, source):
         found = [
@@ -225,7 +225,7 @@ def _blocks(layout, params, layer, direction):
 
 
 def _results(num_outputs, output, final, time_major, x):
-    """The outputs of the op; what only gradients read is a scalar."""
+    """The outputs of the op. Outputs that only gradients read are scalars."""
     output = sequences.transposed(output, [1, 0, 2]).output(0) if time_major else output
     zero = ops.convert_like(constant(0), x).output(0)
     found = [output, *(state.output(0) for state in final)]

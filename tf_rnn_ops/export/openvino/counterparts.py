@@ -1,11 +1,11 @@
-"""Which networks OpenVINO has a node for."""
+"""Decides for which networks OpenVINO has a node."""
 
 import tensorflow as tf
 
 from tf_rnn_ops.params import Layout
 from tf_rnn_ops.plain import sizes
 
-# By rnn_mode.
+# {rnn_mode: node of OpenVINO}.
 SEQUENCES = {
     "lstm": "LSTMSequence",
     "gru": "GRUSequence",
@@ -16,7 +16,7 @@ SEQUENCES = {
 }
 # WHY not hard_sigmoid: a node may have it, but the CPU device raises "Unsupported activation function".
 _ACTIVATIONS = ("tanh", "sigmoid", "relu")
-# What a Layer must be without, and how to call it.
+# {tensor that a Layer must not have: its name in a message}.
 _EXTRAS = {
     "projection": "a projection",
     "peepholes": "peepholes",
@@ -24,15 +24,15 @@ _EXTRAS = {
     "input_mask": "dropout of inputs",
     "recurrent_mask": "dropout of states",
 }
-_NUMBERS = {"cell_clip": "a limit of c", "zoneout_h": "zoneout", "zoneout_c": "zoneout"}
+_NUMBERS = {"cell_clip": "clipping of c", "zoneout_h": "zoneout", "zoneout_c": "zoneout"}
 
 
 def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str:
-    """Why OpenVINO has no node for a network; empty if it has.
+    """The reason why OpenVINO has no node for a network; empty if it has one.
 
     Args:
-        network: What a node computes; None for BlockLSTMV2.
-        dtype: Of its tensors.
+        network: The network of a node; None for BlockLSTMV2.
+        dtype: The type of its tensors.
     """
     if network is None:
         return "OpenVINO's LSTMSequence has no peepholes"

@@ -11,7 +11,7 @@ _Arrays = dict[str, np.ndarray]
 def load(filepath: str) -> Callable[[_Arrays], _Arrays]:
     """The function of a file; see formats."""
     core = openvino.Core()
-    # WHY: on CPUs with bfloat16 the device computes in it unless it is told otherwise.
+    # WHY: without the hint the device computes in bfloat16 on CPUs that have it.
     model = core.compile_model(str(filepath), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
     def call(inputs: _Arrays) -> _Arrays:

@@ -1,4 +1,4 @@
-"""Nodes of OpenVINO for one layer, from tensors as Keras and as CudnnRNN have them.
+"""Nodes of OpenVINO for one layer, from tensors in the formats of Keras and of CudnnRNN.
 
     Keras         kernel [I, G*H], recurrent kernel [S, G*H]     LSTM i f c o     GRU z r h
     CudnnRNN      a matrix [H, I] for each gate                  LSTM i f c o     GRU r u h (u is z)
@@ -6,10 +6,11 @@
                   GRU with linear_before_reset: B [D, 4*H], of z, r, and of both products of h
 
 Note [Lengths in OpenVINO]
-The nodes take lengths, but the CPU device ignores them where the shapes are not known, and otherwise makes
-a loop of the node. So a node runs all steps of each row, and what lies beyond a length is cut off: y is set
-to 0 there, and h is that of the last valid step. No node returns c of that step. So c is carried through the
-padding: a further feature of x, which is 1 there, opens the forget gate and closes the input gate.
+The nodes have lengths as an input, but the CPU device ignores them if the shapes are not known, and
+otherwise replaces the node by a loop. So a node runs all steps of each row. Beyond the length of a row, y
+is then set to 0. The final h is the output of the last valid step. No node returns c of that step, so c
+must not change in the padding: an additional feature of x, which is 1 in the padding, opens the forget
+gate and closes the input gate.
 """
 
 from typing import Any, Callable, NamedTuple
@@ -17,15 +18,15 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 from openvino import opset14 as ops
 
-# The gates in OpenVINO's order, with the names that CudnnRNN has for them.
+# The gates in OpenVINO's order, with their names in CudnnRNN.
 ORDER = {"lstm": "fico", "gru": "urh", "gru_reset_before": "urh"}
 
-# Added to a sum of a gate: the sigmoid of it is 1, and that of its negative 0.
+# Added to the sum of a gate, it makes the sigmoid 1. Its negative makes the sigmoid 0.
 _LARGE = 1e5
 
 
 class Direction(NamedTuple):
-    """The weights of one direction: by gate a matrix [H, I] and one [H, H], and biases [H] or None."""
+    """The weights of one direction: for each gate a matrix [H, I], a matrix [H, H] and two biases [H]."""
 
     w: dict[str, Any]
     r: dict[str, Any]
@@ -34,12 +35,12 @@ class Direction(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """What a layer computes.
+    """The function of a layer.
 
     Attributes:
-        rnn_mode: As the attribute of the ops.
+        rnn_mode: The attribute of the ops.
         units: H.
-        activation: As the attribute of LayerRNN.
+        activation: The attribute of LayerRNN.
     """
 
     rnn_mode: str
@@ -58,24 +59,24 @@ def transposed(x, order):
 
 
 def size(x, axis):
-    """A dimension as a vector of one element."""
+    """The size of an axis, a vector of one element."""
     return ops.gather(ops.shape_of(x), constant([axis]), constant(0))
 
 
 def cut(x, begin, end, axis):
-    """A piece of a tensor."""
+    """A slice of a tensor."""
     numbers = (constant([n]) for n in (begin, end, 1, axis))
     return ops.slice(x, *numbers)
 
 
 def run(cell: Cell, directions: list[Direction], x, states, lengths):
-    """One layer.
+    """Adds the nodes of one layer.
 
     Args:
         cell: A Cell.
-        directions: One or both, forward first.
+        directions: One or both directions, forward first.
         x: [B, T, I].
-        states: h and, of an LSTM, c, [B, D, H].
+        states: h and, for an LSTM, c, [B, D, H].
         lengths: [B], or None if all rows have T steps.
 
     Returns:
@@ -97,7 +98,7 @@ def run(cell: Cell, directions: list[Direction], x, states, lengths):
 
 
 def _turned(x, lengths):
-    """Each row with its valid steps the other way round."""
+    """The tensor with the valid steps of each row reversed."""
     return ops.reverse_sequence(x, lengths, 0, 1)
 
 
@@ -124,7 +125,7 @@ def _padded(cell, direction, x, states, lengths, valid):
 
 
 def _node(cell, directions, x, states):
-    """The node of all steps."""
+    """The node that runs all steps."""
     order = ORDER.get(cell.rnn_mode, "h")
     w, r = (_stacked([_rows(d[k], order) for d in directions]) for k in (0, 1))
     b = _stacked([_bias(cell, d, order) for d in directions])

@@ -24,17 +24,17 @@ def write(
     """Writes a signature; see formats.
 
     Args:
-        saved_model: As there.
-        filepath: As there; it ends in .xml, and the weights are beside it in a file that ends in .bin.
-        signature: As there.
-        loops: As there.
+        saved_model: See formats.
+        filepath: See formats. It ends in .xml. The weights are next to it, in a file that ends in .bin.
+        signature: See formats.
+        loops: See formats.
         quantize: None.
 
     Returns:
-        As there.
+        See formats.
 
     Raises:
-        ValueError: As there, and if `filepath` does not end in .xml.
+        ValueError: See formats. Also if `filepath` does not end in .xml.
     """
     if quantize is not None:
         raise ValueError(
