@@ -101,7 +101,7 @@ REFUSED = [
                 keras.layers.LSTM(4),
             ]
         ),
-        "'between' of class Dense stands between the recurrent layers",
+        "'between' of class Dense is between the recurrent layers",
     ),
     (
         lambda: keras.Sequential(
@@ -153,7 +153,7 @@ NO_STACKS = {
 
 @pytest.mark.parametrize("connect", NO_STACKS.values(), ids=NO_STACKS)
 def test_functional_models_that_are_no_stacks(connect):
-    with pytest.raises(ValueError, match="The recurrent layer .* are no stack"):
+    with pytest.raises(ValueError, match="The recurrent layer .* are not a stack"):
         params.from_keras(_functional(connect))
 
 

@@ -83,19 +83,19 @@ def test_models_of_onnx_that_cannot_be_read():
         params.from_onnx(empty)
     node = helper.make_node("LSTM", ["x", "W", "R"], ["y"], "rnn")
     fed = helper.make_model(helper.make_graph([node], "graph", [], []))
-    with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is no constant"):
+    with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is not a constant"):
         params.from_onnx(fed)
     # Its value is that of every element, not its output.
     one = helper.make_tensor("one", onnx.TensorProto.FLOAT, [1], [1.0])
     filled = helper.make_node("ConstantOfShape", ["shape"], ["W"], value=one)
     fed = helper.make_model(helper.make_graph([filled, node], "graph", [], []))
-    with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is no constant"):
+    with pytest.raises(ValueError, match="W of the node 'rnn' is 'W', which is not a constant"):
         params.from_onnx(fed)
     elsewhere = onnx.TensorProto(name="W", data_type=1, dims=[1, 4, 1], data_location=1)
     other = helper.make_model(helper.make_graph([node], "graph", [], [], [elsewhere, elsewhere]))
     with pytest.raises(ValueError, match="values of 'W' are in another file"):
         params.from_onnx(other)
-    with pytest.raises(ValueError, match="node is for a model, but it is 'a'"):
+    with pytest.raises(ValueError, match="node must be None if source is OnnxNodes, but it is 'a'"):
         params.from_onnx(params.OnnxNode("RNN", np.ones([1, 3, 2]), np.ones([1, 3, 3])), "a")
 
 

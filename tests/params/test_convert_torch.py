@@ -168,7 +168,7 @@ def _good():
         ({"weight_hh_l1": None}, "no weight_hh_l1"),
         ({"weight_ih_l0_reverse": np.ones((12, 2))}, "no weight_hh_l0_reverse"),
         ({"weight_hr_l0": np.ones((2, 5))}, "weight_hh_l0 has 12 rows for 5 units"),
-        ({"weight_xx_l0": np.ones(1)}, "weight_xx_l0, which is no weight"),
+        ({"weight_xx_l0": np.ones(1)}, "weight_xx_l0, which is not a weight"),
         ({"bias_ih_l0": np.ones(12, np.int32)}, "bias_ih_l0 must hold floating point.*int32"),
         ({"bias_ih_l0": np.ones(12, np.float32)}, "one dtype.*float32, float64"),
         ({"weight_ih_l3": np.ones((12, 3))}, "no weight_(ih|hh)_l2"),

@@ -68,7 +68,7 @@ STATES = {
     _bidirectional: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
     _inside_a_model: r"initial_state.0. of .* comes from output 1 of the recurrent layer",
     lambda space, x: _gru(space)(x, initial_state=K.Dense(UNITS, name="made")(x[:, 0])): (
-        "initial_state.0. of .* comes from the output of 'made' of class Dense, which no weights hold"
+        "initial_state.0. of .* comes from the output of 'made' of class Dense, and a buffer holds only weights"
     ),
     lambda space, x: _gru(space)(x, initial_state=x[:, 0]): "comes from the output of .* GetItem",
     lambda space, x: _gru(space)(x, initial_state=np.full((BATCH, UNITS), 0.5, "float32")): (
@@ -102,7 +102,7 @@ def test_a_sequence_given_by_name(dirs):
     assert params.from_keras(model).layout.num_layers == 2
     model = keras.Model([x, *h], second(initial_state=h, sequences=y * 2))
     with pytest.raises(
-        ValueError, match="but the output of .* of class Multiply, so they are no stack"
+        ValueError, match="but the output of .* of class Multiply, so they are not a stack"
     ):
         params.from_keras(model)
 
@@ -229,7 +229,7 @@ _Dropout = type("Dropout", (_Own,), {})
 
 @pytest.mark.parametrize("build", NO_STACKS.values(), ids=NO_STACKS)
 def test_models_that_are_no_stacks(build):
-    with pytest.raises(ValueError, match="are no stack"):
+    with pytest.raises(ValueError, match="are not a stack"):
         params.from_keras(_model(build))
 
 
@@ -246,7 +246,7 @@ def test_an_inner_model_called_with_a_dict(form):
     assert converted.layout.num_layers == 2
     x = _input()
     y = _gru()(x)
-    with pytest.raises(ValueError, match="are no stack"):
+    with pytest.raises(ValueError, match="are not a stack"):
         params.from_keras(keras.Model(x, inner({"a": y, "z": 2 * y})))
 
 
@@ -291,7 +291,7 @@ def test_lists_that_are_no_stacks(build):
         if not layer.built:
             layer.build((None, STEPS, UNITS))
     for source in (items, keras.Sequential(items)):
-        with pytest.raises(ValueError, match="are no stack"):
+        with pytest.raises(ValueError, match="are not a stack"):
             params.from_keras(source)
 
 
@@ -317,12 +317,12 @@ def test_a_model_with_a_call_of_its_own():
     model = _TwoLayers(name="mine")
     model(np.zeros((BATCH, STEPS, UNITS), "float32"))
     with pytest.raises(
-        ValueError, match="The model 'mine' of class _TwoLayers has a call of its own"
+        ValueError, match=r"The model 'mine' of class _TwoLayers overrides call\(\)"
     ):
         params.from_keras(model)
     assert params.from_keras([model.first, model.second]).layout.num_layers == 2
     x = _input()
-    with pytest.raises(ValueError, match="Nothing tells what feeds the recurrent layer"):
+    with pytest.raises(ValueError, match="The input of the recurrent layer .* is not known"):
         params.from_keras(keras.Model(x, model(x)))
 
 
@@ -374,17 +374,17 @@ def _with_call():
 
 
 OWN = {
-    lambda: _OwnCall(UNITS): r"_OwnCall \(layer '\w+'\) has a method call of its own",
-    lambda: _OwnLoop(UNITS): "_OwnLoop .* has a method inner_loop of its own",
-    lambda: _OwnState(UNITS): "_OwnState .* has a method get_initial_state of its own",
-    lambda: _with_cell(_OwnCell): "_OwnCell of layer .* has a method call of its own, .* of a GRUCell",
-    lambda: _with_cell(tf_rnn_ops.keras.ZoneoutGRUCell): "cell of .* must compute as a GRUCell of Keras, "
+    lambda: _OwnCall(UNITS): r"_OwnCall \(layer '\w+'\) overrides the method call",
+    lambda: _OwnLoop(UNITS): "_OwnLoop .* overrides the method inner_loop",
+    lambda: _OwnState(UNITS): "_OwnState .* overrides the method get_initial_state",
+    lambda: _with_cell(_OwnCell): "_OwnCell of layer .* overrides the method call, .* of a GRUCell",
+    lambda: _with_cell(tf_rnn_ops.keras.ZoneoutGRUCell): "cell of .* must be a GRUCell of Keras, "
     "but it is a ZoneoutGRUCell",
-    lambda: _OwnBidirectional(_gru()): "_OwnBidirectional .* has a method call of its own",
+    lambda: _OwnBidirectional(_gru()): "_OwnBidirectional .* overrides the method call",
     lambda: K.Bidirectional(_gru(), backward_layer=_OwnCall(UNITS, go_backwards=True,
-        return_sequences=True)): "_OwnCall .* has a method call of its own",
-    GRU: "GRU .* has a method call of its own",
-    _with_call: "GRU .* has a method call of its own",
+        return_sequences=True)): "_OwnCall .* overrides the method call",
+    GRU: "GRU .* overrides the method call",
+    _with_call: "GRU .* overrides the method call",
 }  # fmt: skip
 
 
@@ -423,7 +423,7 @@ def test_a_cudnn_layer_with_a_call_of_its_own():
         def call(self, x):
             return x
 
-    with pytest.raises(ValueError, match="CuDNNGRU .layer 'mine'. has a method call of its own"):
+    with pytest.raises(ValueError, match="CuDNNGRU .layer 'mine'. overrides the method call"):
         params.from_cudnn_layer(CuDNNGRU())
 
 
@@ -432,7 +432,7 @@ def test_a_stack_with_a_call_of_its_own():
         def call(self, inputs, **arguments):
             return super().call(2.0 * inputs, **arguments)
 
-    with pytest.raises(ValueError, match="Mine .layer 'mine'. has a method call of its own"):
+    with pytest.raises(ValueError, match="Mine .layer 'mine'. overrides the method call"):
         params.from_keras(Mine(UNITS, name="mine"))
 
 

@@ -33,21 +33,21 @@ REJECTED = {
     _two(h="learned_open"): r"initial_h of the node '\w+' is a constant that is not 0",
     _two(h="computed"): r"initial_h of the node '\w+' comes from the node '\w+' \(Tanh\)",
     "h=flipped": "initial_h of the node .* comes from rearranged elements of the input 'h0'",
-    "h=of_x I=4": "initial_h of the node .* comes from the input 'x' .*, which is the sequence of a node",
+    "h=of_x I=4": "initial_h of the node .* comes from the input 'x' .*, which is also the sequence of a node",
     "h=mixed": r"initial_h of the node '\w+' comes from the node '\w+' \(Concat\)",
     "lengths=minus_open dims=open": "sequence_lens of the node .* comes from the sizes of its inputs",
     "h=sized dims=open": "initial_h of the node .* comes from the sizes of its inputs",
     "lengths=short_expand dims=open": "sequence_lens of the node .* is a constant",
     "lengths=short_cast": r"sequence_lens of the node '\w+' is a constant",
     "lengths=computed": r"sequence_lens of the node '\w+' comes from the node '\w+' \(Sub\)",
-    "weights=input": r"W of the node '\w+' is 'W0', which is no constant of the graph: it comes from "
+    "weights=input": r"W of the node '\w+' is 'W0', which is not a constant of the graph: it comes from "
     "the input 'W0'",
     "weights=computed": r"W of the node .* no constant .*: it comes from the node '\w+' \(ReduceMean\)",
     "weights=sized dims=open": "W of the node .* no constant .*: it comes from the sizes of its inputs",
 }
 NO_STACK = {
     _two(b="relu"): r"The node '\w+' does not get the output of the node '\w+' before it, but the node "
-    r"'\w+' \(Relu\), so they are no stack",
+    r"'\w+' \(Relu\), so they are not a stack",
     _two(b="of_x"): "does not get the output of the node .* but the input 'x' of the graph",
     _two(b="reversed").replace("dims=open", ""): "does not get the output .* but its elements in another order or number",
     _two("bidirectional", b="swapped"): "in another order or number than the output Y of the node",
@@ -73,7 +73,7 @@ def test_rejected(line):
 def test_named_nodes_must_be_a_stack_too():
     model = _model(_two(b="relu"))
     names = [node.name for node in model.graph.node if node.op_type == "LSTM"]
-    with pytest.raises(ValueError, match="are no stack. Convert each by itself"):
+    with pytest.raises(ValueError, match="are not a stack. Convert each separately"):
         params.from_onnx(model, names)
     for name in names:
         assert params.from_onnx(model, name).layout.num_layers == 1
@@ -150,7 +150,9 @@ def test_every_type_of_tensor(rng):
         ):
             assert op_runs.same_bits(_onnx_tensors.array_of(tensor), array)
     text = onnx.helper.make_tensor("a", onnx.TensorProto.STRING, [1], [b"x"])
-    with pytest.raises(ValueError, match="'a' must hold numbers of numpy, but its data_type is 8"):
+    with pytest.raises(
+        ValueError, match="'a' must have a type that numpy has, but its data_type is 8"
+    ):
         _onnx_tensors.array_of(text)
 
 

@@ -1,7 +1,7 @@
-"""The inputs of recurrent layers and nodes, and the rules for a stack of them, for all converters.
+"""The inputs of recurrent layers and nodes, and the rules for a stack of layers, for all converters.
 
-A converter of graphs makes a Link of each layer. A buffer holds weights and nothing else. The caller
-passes the other inputs with each call, or this module rejects them.
+A converter of graphs makes a Link of each layer. A buffer holds only weights. The caller passes the other
+inputs with each call, or this module rejects them.
 """
 
 from typing import Any, Mapping, NamedTuple
@@ -19,7 +19,7 @@ class Fed(NamedTuple):
             CALLER: the values of an input of the graph or model, unchanged. LAYER: the sequence of a
             recurrent layer, unchanged. OTHER: any other source.
         what: Text that names the source.
-        key: Of LAYER the key of the link; of CALLER the name of the input and the numbers of the first
+        key: For LAYER the key of the link. For CALLER the name of the input, and the numbers of the first
             elements of the first row and of the last row.
     """
 
@@ -34,9 +34,9 @@ class Link(NamedTuple):
     Attributes:
         key: A value that no other link has.
         name: Text such as "the node 'a'".
-        sequence: Fed, of the sequence.
+        sequence: The Fed of the sequence.
         states: {name of an initial state: Fed}.
-        lengths: Fed, of lengths or a mask.
+        lengths: The Fed of lengths or a mask.
         lengths_name: The name of that input.
         inputs: The framework's term for an input of the caller: 'an input of the graph'.
     """
@@ -51,17 +51,17 @@ class Link(NamedTuple):
 
 
 def check_inputs(link):
-    """Raises ValueError unless states and lengths of a link are left out or the caller's."""
+    """Raises ValueError unless states and lengths of a link are absent or inputs of the caller."""
     where = f"of {link.name}"
     advice = f"make it {link.inputs} and pass the states with each call."
     for name, fed in link.states.items():
         if fed.kind == CONSTANT:
             raise ValueError(
-                f"{name} {where} is a constant that is not 0, which no weights hold: {advice}"
+                f"{name} {where} is a constant that is not 0, and a buffer holds only weights: {advice}"
             )
         if fed.kind not in (NOTHING, CALLER):
             raise ValueError(
-                f"{name} {where} comes from {fed.what}, which no weights hold: {advice}"
+                f"{name} {where} comes from {fed.what}, and a buffer holds only weights: {advice}"
             )
     if link.lengths.kind == CONSTANT:
         found = "is a constant"
@@ -70,32 +70,32 @@ def check_inputs(link):
     else:
         found = f"comes from {link.lengths.what}"
     raise ValueError(
-        f"{link.lengths_name} {where} {found}, which no weights hold: make it {link.inputs} and pass "
+        f"{link.lengths_name} {where} {found}, and a buffer holds only weights: make it {link.inputs} and pass "
         "the lengths, or a mask, with each call."
     )
 
 
 def check_stack(links):
-    """Raises ValueError unless the links are one stack, each fed by the one before it."""
+    """Raises ValueError unless the links are one stack, in which each layer reads the previous layer."""
     for before, link in zip(links, links[1:]):
         if link.sequence.kind != LAYER or link.sequence.key != before.key:
             raise ValueError(
                 f"{capital(link.name)} does not get the output of {before.name} before it, but "
-                f"{link.sequence.what}, so they are no stack. Convert each by itself."
+                f"{link.sequence.what}, so they are not a stack. Convert each separately."
             )
         follows = link.lengths.key == FOLLOWS and before.lengths.kind == CALLER
         if link.lengths[::2] != before.lengths[::2] and not follows:
             raise ValueError(
                 f"{link.lengths_name} of {link.name} is {_fed(link.lengths)} and that of "
-                f"{before.name} {_fed(before.lengths)}, but a stack has one for all layers. Convert "
-                "each by itself."
+                f"{before.name} {_fed(before.lengths)}, but a stack has one input for all layers. Convert "
+                "each separately."
             )
     for name in sorted({name for link in links for name in link.states}):
         _check_order(name, links)
 
 
 def _check_order(name, links):
-    """A stack takes the states of all layers as rows of one tensor, in the order of the layers."""
+    """Checks the order of the states, which a stack reads as rows of one tensor, in the order of its layers."""
     last = {}
     for link in links:
         fed = link.states.get(name)
@@ -106,7 +106,7 @@ def _check_order(name, links):
         if before is not None and start <= end_before:
             raise ValueError(
                 f"{name} of {link.name} must follow that of {before.name} in {fed.what}, since a stack "
-                "takes the states of its layers in their order, but it does not. Convert each by itself."
+                "reads the states of its layers in their order, but it does not. Convert each separately."
             )
         last[source] = (link, end)
 

@@ -1,15 +1,15 @@
-"""A check that an object runs the methods of its class in Keras or PyTorch and none of its own."""
+"""A check that an object runs the methods of its class in Keras or PyTorch, without overriding them."""
 
 KERAS = ("keras", "keras_core", "tensorflow", "tf_keras", "tf_rnn_ops")
 TORCH = ("torch",)
 
 
 def own_method(thing, methods, packages):
-    """The first of the methods that is not that of a class in these packages, or ''.
+    """The first of the methods that a class outside of these packages defines, or ''.
 
     Args:
         thing: An object.
-        methods: Names of methods; a method that no class has is skipped.
+        methods: Names of methods. A method that no class has is skipped.
         packages: Names of packages.
     """
     for name in methods:
@@ -22,5 +22,5 @@ def own_method(thing, methods, packages):
 
 
 def maker(thing, method):
-    """The class whose method an object has, or None."""
+    """The class that defines a method of an object, or None."""
     return next((cls for cls in type(thing).__mro__ if method in vars(cls)), None)

@@ -1,16 +1,16 @@
-"""Lists of arrays as get_weights() of Keras's recurrent layers returns them, as Cells."""
+"""Converts the lists of arrays of get_weights() of Keras's recurrent layers to Cells."""
 
 from tf_rnn_ops.params import _keras_objects
 from tf_rnn_ops.params.cells import as_array, as_list, gate_count
 
 
 def layers_of(source, stack, wanted, per_cell):
-    """The arrays of each layer of what a converter was given, and the rnn_mode if the layers tell it.
+    """The arrays of each layer in `source`, and the rnn_mode if the layers determine it.
 
     Args:
         source: A layer, a model, a list of layers, or a list of arrays or of such lists.
-        stack: Returns both of layers.
-        wanted: Words for a valid `source`.
+        stack: A function that returns both for layers.
+        wanted: The description of a valid `source` for error messages.
         per_cell: The numbers of arrays that one layer and direction may have.
 
     Raises:
@@ -38,12 +38,13 @@ def layers_of(source, stack, wanted, per_cell):
 
 
 def cells_of(layers, per_cell, make):
-    """The Cells of layers, layer by layer and within it forward, backward; and D.
+    """The Cells of layers in the order of the layers, in each layer forward before backward; and D.
 
     Args:
         layers: A list of arrays for each layer.
         per_cell: The numbers of arrays that one layer and direction may have.
-        make: Makes a Cell of where it is, its arrays, and the sizes of its input, units and gates.
+        make: A function that makes a Cell from the description of its place, its arrays, and the sizes of
+            its input, units and gates.
     """
     num_dirs = 1 if len(layers[0]) in per_cell else 2
     ways = (", forward", ", backward") if num_dirs == 2 else ("",)

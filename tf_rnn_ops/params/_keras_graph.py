@@ -25,7 +25,7 @@ _TRAINING = 3
 
 
 class _Frame(NamedTuple):
-    """A model inside of another one, its call, and the frame of the outer model."""
+    """A model inside of another model, its call, and the frame of the outer model."""
 
     model: Any
     node: Any
@@ -54,7 +54,7 @@ def is_transparent(layer):
 
 
 def is_functional(model):
-    """Whether Keras has the graph of a model's calls, and the model follows it."""
+    """Whether Keras has the graph of a model's calls, and the model runs this graph."""
     if own_method(model, ("__call__", "call"), KERAS):
         return False
     return isinstance(getattr(model, "layers", None), (list, tuple)) and bool(_outputs(model))
@@ -65,7 +65,7 @@ def links(model, is_link):
 
     Args:
         model: The model.
-        is_link: Says of an operation whether it is such a layer.
+        is_link: A function that tells whether an operation is such a layer.
 
     Returns:
         {id of a layer: [a Link for each call]}.
@@ -92,12 +92,12 @@ def links(model, is_link):
 
 
 def end(model, is_link):
-    """Fed, of the first output of a functional model."""
+    """The Fed of the first output of a functional model."""
     return _origin(_outputs(model)[0], None, is_link).fed
 
 
 def name_of(layer):
-    """How errors name a layer."""
+    """The name of a layer in error messages."""
     return f"the recurrent layer {layer.name!r}"
 
 
@@ -105,7 +105,7 @@ def _link(node, layer, frame, is_link):
     if _has_dropout(layer) and _is_training(node, frame, place=_TRAINING):
         raise ValueError(
             f"{capital(name_of(layer))} has dropout and is called with training=True, so its output is "
-            "random, which no weights hold: call it without training=True."
+            "random, and a buffer holds only weights: call it without training=True."
         )
     given = _arguments(node)
     origin = _origin(given["sequence"], frame, is_link)
@@ -124,15 +124,15 @@ def _link(node, layer, frame, is_link):
 
 
 def _call(node):
-    """The positional arguments and the named ones of a call."""
-    # Keras 3 and Keras 2.
+    """The positional arguments and the keyword arguments of a call."""
+    # Keras 3 has the attribute `arguments`, Keras 2 does not.
     given = getattr(node, "arguments", node)
     args = list(getattr(given, "args", None) or getattr(given, "call_args", None) or ())
     return args, getattr(given, "kwargs", None) or getattr(given, "call_kwargs", None) or {}
 
 
 def _is_training(node, frame, place=1):
-    """Whether a call, or that of a model around it, is one with training=True.
+    """Whether a call, or the call of a model around it, has training=True.
 
     Args:
         node: The call.
@@ -186,7 +186,7 @@ def _state(state, frame, is_link):
 
 
 def _mask(mask, origin, frame):
-    """NOTHING for all steps, and any tensor of the model as the caller's."""
+    """The Fed of a mask: NOTHING for all steps. Any tensor of the model counts as an input of the caller."""
     if mask is None or mask is origin.mask:
         mask = origin.mask
         if mask is not None and _follows(mask, origin):
@@ -200,7 +200,7 @@ def _mask(mask, origin, frame):
 
 
 def _follows(mask, origin):
-    """Whether a mask of the output of a layer is the mask that the layer used."""
+    """Whether a mask of the output of a layer is the mask of the layer's input."""
     if origin.fed.kind != LAYER:
         return False
     used = _arguments(origin.call)["mask"]
@@ -218,7 +218,7 @@ def _origin(tensor, frame, is_link):
             tensor, frame = outside
             continue
         if not has_history(tensor):
-            return _Origin(Fed(OTHER, "a tensor that no layer made"), mask)
+            return _Origin(Fed(OTHER, "a tensor that is not the result of a layer"), mask)
         node, operation, index = call_of(tensor)
         if is_link(operation):
             what = f"the output of {name_of(operation)}"
@@ -263,7 +263,7 @@ def _pairs(frame):
 
 
 def _outputs(model):
-    """The symbolic outputs of a functional model, otherwise []."""
+    """The symbolic outputs of a functional model; [] for other models."""
     try:
         outputs = getattr(model, "outputs", None)
     except Exception:  # a Sequential model without inputs raises
@@ -272,12 +272,12 @@ def _outputs(model):
     if not all(is_symbolic(tensor) or has_history(tensor) for tensor in tensors):
         return []
     for tensor in tensors:
-        call_of(tensor)  # An error if this Keras keeps the calls elsewhere.
+        call_of(tensor)  # Raises an error if this Keras stores the calls in another way.
     return tensors
 
 
 def _inputs(node):
-    """The symbolic tensors of a call, of Keras 3 or 2."""
+    """The symbolic tensors of a call of Keras 3 or 2."""
     if getattr(node, "is_input", False):  # Keras 2 lists the output as input
         return []
     given = getattr(node, "keras_inputs", None)

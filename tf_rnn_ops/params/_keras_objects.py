@@ -23,11 +23,12 @@ def stack_of(thing, kinds):
         kinds: Names of the classes of the layers.
 
     Returns:
-        A list of layers: of these classes or Bidirectional ones around such.
+        A list of layers of these classes, or Bidirectional layers around such layers.
 
     Raises:
-        ValueError: There is none, others stand between them, one of them is not fed by the one before
-            it, has an initial state or a mask that no weights hold, or does not compute as its class.
+        ValueError: There is no such layer, other layers are between them, a layer does not read the
+            previous layer, a layer has an initial state or a mask that is not an input of the caller, or a
+            layer does not compute the function of its class.
     """
     items = list(thing) if isinstance(thing, (list, tuple)) else [thing]
     found, between = [], []
@@ -35,9 +36,9 @@ def stack_of(thing, kinds):
         if _kind(layer, kinds) is not None:
             if between:
                 raise ValueError(
-                    f"The layer {between[0].name!r} of class {type(between[0]).__name__} stands "
+                    f"The layer {between[0].name!r} of class {type(between[0]).__name__} is "
                     f"between the recurrent layers {found[-1].name!r} and {layer.name!r}, which "
-                    "therefore are no stack. Give each of them for itself."
+                    "therefore are not a stack. Convert each separately."
                 )
             found.append(layer)
         elif found and not _keras_graph.is_transparent(layer):
@@ -69,7 +70,7 @@ def _check_others(items, kinds):
 def _check_items(items, kinds, alone):
     """Raises ValueError unless consecutive models use their recurrent layers as one stack.
 
-    The list of layers does not tell: operations such as `+` and slices are not layers, and a layer may be
+    The list of layers is not enough: operations such as `+` and slices are not layers, and a layer may be
     called twice.
     """
     has = [any(_kind(leaf, kinds) is not None for leaf in _leaves([item], kinds)) for item in items]
@@ -82,13 +83,13 @@ def _check_items(items, kinds, alone):
             _check_items(list(item.layers), kinds, alone)
         elif has[k] and not alone:
             raise ValueError(
-                f"The model {item.name!r} of class {type(item).__name__} has a call of its own, so "
-                "nothing tells how it joins its recurrent layers: give a list of them, in their order."
+                f"The model {item.name!r} of class {type(item).__name__} overrides call(), so "
+                "the order of its recurrent layers is not known: give a list of them, in their order."
             )
 
 
 def _check_graph(model, kinds, alone, follows, goes_on):
-    """_check_items() of one functional model.
+    """As _check_items(), for one functional model.
 
     Args:
         model: The model.
@@ -108,8 +109,8 @@ def _check_graph(model, kinds, alone, follows, goes_on):
         calls = links.get(id(layer), [])
         if not calls and not alone:
             raise ValueError(
-                f"Nothing tells what feeds {_keras_graph.name_of(layer)}, which a model with a call of "
-                "its own calls: give a list of the recurrent layers, in their order."
+                f"The input of {_keras_graph.name_of(layer)} is not known, because a model that overrides call() "
+                "calls it: give a list of the recurrent layers, in their order."
             )
         for link in calls:
             if before is not None:
@@ -117,7 +118,7 @@ def _check_graph(model, kinds, alone, follows, goes_on):
             elif link.sequence.kind == LAYER or (follows and link.sequence.kind != CALLER):
                 raise ValueError(
                     f"{_chain.capital(link.name)} gets {link.sequence.what}, but it comes first in the "
-                    f"model {model.name!r}, so they are no stack. Convert each by itself."
+                    f"model {model.name!r}, so they are not a stack. Convert each separately."
                 )
             _chain.check_inputs(link)
         before = calls[0] if calls else None
@@ -127,7 +128,7 @@ def _check_graph(model, kinds, alone, follows, goes_on):
     ):
         raise ValueError(
             f"The model {model.name!r} returns {fed.what}, but the recurrent layers after it need the "
-            "output of the last recurrent layer before them: they are no stack. Convert each by itself."
+            "output of the last recurrent layer before them: they are not a stack. Convert each separately."
         )
 
 
@@ -148,19 +149,19 @@ def _check_class(layer, kinds):
         made = maker(cell, "call")
         if made is not None and made.__name__ != f"{kind}Cell":
             raise ValueError(
-                f"The cell of layer {one.name!r} must compute as a {kind}Cell of Keras, but it is a "
+                f"The cell of layer {one.name!r} must be a {kind}Cell of Keras, but it is a "
                 f"{type(cell).__name__}."
             )
 
 
 def check_own(thing, kind, methods, of=""):
-    """Raises ValueError if one of the methods is neither Keras's nor this package's."""
+    """Raises ValueError if one of the methods is defined outside of Keras and this package."""
     name = own_method(thing, methods, KERAS)
     if name:
         raise ValueError(
-            f"{type(thing).__name__}{of or f' (layer {thing.name!r})'} has a method {name} of its own, so "
-            f"its weights are not those of a {kind} of Keras. Convert the weights, get_weights(), if it "
-            "computes the same."
+            f"{type(thing).__name__}{of or f' (layer {thing.name!r})'} overrides the method {name}, so "
+            f"its weights may not be the weights of a {kind} of Keras. Convert the result of get_weights() if it "
+            "computes the same function."
         )
 
 
@@ -174,7 +175,7 @@ def _leaves(layers, kinds):
 
 
 def _kind(layer, kinds):
-    """Which of the classes a layer is of, a Bidirectional one looked into; None for another."""
+    """The class of a layer among `kinds`, or of the layer inside of a Bidirectional layer; None for another."""
     names = [cls.__name__ for cls in type(layer).__mro__]
     if "Bidirectional" in names:
         return _kind(layer.forward_layer, kinds)
@@ -182,13 +183,13 @@ def _kind(layer, kinds):
 
 
 def keras_stack(thing):
-    """The LSTM, GRU and SimpleRNN layers of a stack, which compute what the op does.
+    """The weights of the LSTM, GRU and SimpleRNN layers of a stack.
 
     Returns:
-        Their weights, a list for each, and the rnn_mode of a SimpleRNN, otherwise None.
+        A list of arrays for each layer, and the rnn_mode of a SimpleRNN, otherwise None.
 
     Raises:
-        ValueError: A layer computes something else, or the layers are of different kinds.
+        ValueError: A layer does not compute the function of the op, or the layers are of different kinds.
     """
     layers = stack_of(thing, _RECURRENT)
     _check_built(layers)
@@ -199,10 +200,10 @@ def keras_stack(thing):
 
 
 def cudnn_stack(thing):
-    """Weights of the CuDNNLSTM or CuDNNGRU layers of a stack, a list for each, and None.
+    """The weights of the CuDNNLSTM or CuDNNGRU layers of a stack, a list of arrays for each, and None.
 
     Raises:
-        ValueError: The layers are of different kinds, or not as the op is.
+        ValueError: The layers are of different kinds, or do not compute the function of the op.
     """
     layers = stack_of(thing, _CUDNN)
     _check_built(layers)
@@ -222,7 +223,7 @@ def _check_built(layers):
 
 
 def _directions(layer):
-    """The layer, or both of a Bidirectional one: the backward layer may have other arguments."""
+    """The layer, or both layers of a Bidirectional. The backward layer may have other arguments."""
     ones = [layer]
     if hasattr(layer, "forward_layer"):
         _require(layer, "merge_mode", layer.merge_mode, "concat")
@@ -243,7 +244,7 @@ def _mode(layer):
         recurrent = _name(config.get("recurrent_activation", "sigmoid"))
         _require(layer, "recurrent_activation", recurrent, "sigmoid")
     if kind == "GRU":
-        # Keras 2.0 had no such argument and reset before.
+        # Keras 2.0 had no such argument, and applied the reset gate before the product.
         _require(layer, "reset_after", config.get("reset_after", False), True)
     return {"LSTM": "lstm", "GRU": "gru", "SimpleRNN": "rnn_tanh"}.get(kind)
 
@@ -263,7 +264,7 @@ def _require(layer, name, value, wanted):
 
 
 def _name(activation):
-    """The name of an activation in a config: a string, or what Keras 3 serializes."""
+    """The name of an activation in a config, which has a string or Keras 3's serialized form."""
     if isinstance(activation, dict):
         return _name(activation.get("config", activation.get("class_name")))
     return activation

@@ -1,4 +1,4 @@
-"""Recurrent nodes of a ModelProto of ONNX: their weights, and the sources of their other inputs."""
+"""The recurrent nodes of an ONNX ModelProto: their weights, and the sources of their other inputs."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from tf_rnn_ops.params._onnx_trace import Tracer, batch_first, is_recurrent, nam
 _WEIGHTS = ((1, "W"), (2, "R"), (3, "B"), (7, "P"))
 _STATES = ((5, "initial_h"), (6, "initial_c"))
 _LENGTHS = 4
-# AttributeProto.AttributeType, and the fields.
+# {AttributeProto.AttributeType: field of the value}.
 _ATTRIBUTE_FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints", 8: "strings"}
 _GRAPHS = {5: "g", 10: "graphs"}
 
@@ -27,8 +27,9 @@ def recurrent_nodes(model, names, stack):
         A list of (op_type, W, R, B, P, attributes), in the order of `names` or of the graph.
 
     Raises:
-        ValueError: There are none, a name is unknown or not unique, a weight is not constant, initial
-            states or lengths are neither left out nor inputs of the graph, or the nodes are not a stack.
+        ValueError: There are no such nodes, a name is unknown or not unique, a weight is not constant,
+            initial states or lengths are neither absent nor inputs of the graph, or the nodes are not a
+            stack.
     """
     tracer = Tracer(_inlined(model))
     nodes = _named([node for node in tracer.nodes if is_recurrent(node)], names)
@@ -49,20 +50,20 @@ def recurrent_nodes(model, names, stack):
 
 
 def _inlined(model):
-    """The model with the nodes of its own functions in place of their calls, which onnx inlines."""
+    """The model with calls of its own functions replaced by their nodes. The package onnx inlines them."""
     if not getattr(model, "functions", None):
         return model
     try:
         from onnx import inliner
     except ImportError:
         raise OnnxIsMissing(
-            "Install the package onnx, which this model needs: it has functions, which onnx inlines."
+            "Install the package onnx, which inlines the functions of this model."
         ) from None
     return inliner.inline_local_functions(model)
 
 
 def _named(nodes, names):
-    """The nodes of these names, or all."""
+    """The nodes with these names, or all nodes."""
     if names is None:
         return nodes
     found = []
@@ -76,7 +77,7 @@ def _named(nodes, names):
         if len(fitting) > 1:
             raise ValueError(
                 f"The model has {len(fitting)} LSTM, GRU or RNN nodes named {name!r}: give them names "
-                "that differ."
+                "that are different."
             )
         found += fitting
     return found
@@ -91,7 +92,7 @@ def _check_inner_graphs(nodes):
             if is_recurrent(node):
                 raise ValueError(
                     f"{name_of(node)} is in a graph inside of {name_of(outer)} ({outer.op_type}), "
-                    "which is not converted: give the names of nodes outside, or move it there."
+                    "which is not converted: give the names of nodes outside of it, or move the node there."
                 )
             stack += _inner_nodes(node)
 
@@ -117,7 +118,7 @@ def _weight(tracer, node, k, what):
     traced = tracer.trace(name)
     if not traced.is_constant:
         raise ValueError(
-            f"{what} of {name_of(node)} is {name!r}, which is no constant of the graph: it comes from "
+            f"{what} of {name_of(node)} is {name!r}, which is not a constant of the graph: it comes from "
             f"{_what(tracer, traced)}."
         )
     values = traced.values[0]
@@ -165,7 +166,7 @@ def _what(tracer, traced):
 
 
 def _sequence(tracer, node):
-    """LAYER if it is Y of a node, with the directions joined."""
+    """The Fed of X. It is a LAYER if X is the Y of a node, with the directions joined."""
     name = _input(node, 0)
     if not name:
         return Fed(OTHER, "nothing")
@@ -188,7 +189,7 @@ def _sequence(tracer, node):
 
 
 def _state(tracer, node, name):
-    """The Fed of an initial state; NOTHING if all values are 0."""
+    """The Fed of an initial state. It is NOTHING if all values are 0."""
     if not name:
         return Fed(NOTHING)
     traced = tracer.trace(name)
@@ -199,7 +200,7 @@ def _state(tracer, node, name):
 
 
 def _lengths(tracer, node):
-    """The Fed of the lengths; NOTHING if all are T."""
+    """The Fed of the lengths. It is NOTHING if all lengths are T."""
     name = _input(node, _LENGTHS)
     if not name:
         return Fed(NOTHING)
@@ -212,14 +213,14 @@ def _lengths(tracer, node):
 
 
 def _of_no_input(tracer, traced):
-    """CONSTANT, or OTHER for values that change with the sizes of inputs."""
+    """The Fed CONSTANT, or OTHER for values that change with the sizes of inputs."""
     what = _what(tracer, traced)
     kind = CONSTANT if what == "a constant" else OTHER
     return Fed(kind, what, traced.values[0].tobytes())
 
 
 def _of_caller(tracer, node, traced):
-    """CALLER if the caller can give it as it is: elements of one input in their order."""
+    """The Fed CALLER if the tensor has the elements of one input in their order; otherwise OTHER."""
     what = _what(tracer, traced)
     if traced.labels is None:
         return Fed(OTHER, what, what)
@@ -231,13 +232,13 @@ def _of_caller(tracer, node, traced):
     if not all(np.all(np.diff(row, axis=axis) > 0) for row in rows for axis in range(row.ndim)):
         return Fed(OTHER, f"rearranged elements of {what}", what)
     if _is_part_of_a_sequence(tracer, source, traced):
-        return Fed(OTHER, f"{what}, which is the sequence of a node too", what)
+        return Fed(OTHER, f"{what}, which is also the sequence of a node", what)
     first, last = (int(rows[0][k].flat[0]) for k in (0, -1))
     return Fed(CALLER, what, (what, first, last))
 
 
 def _is_part_of_a_sequence(tracer, source, traced):
-    """Whether a tensor is a strict part of an input that is the X of a recurrent node."""
+    """Whether a tensor is a proper part of an input that is also the X of a recurrent node."""
     if traced.labels[0].size == tracer.trace(source.name).labels[0].size:
         return False
     for node in tracer.nodes:

@@ -1,4 +1,4 @@
-"""Values of TensorProtos as numpy arrays, and the way to the package onnx."""
+"""Values of TensorProtos as numpy arrays, and the functions that use the package onnx."""
 
 import numpy as np
 
@@ -28,11 +28,11 @@ def array_of(tensor):
     """A TensorProto as an array; bfloat16 becomes float32, exactly.
 
     Raises:
-        ValueError: The values are in another file, or of a type that numpy does not have.
+        ValueError: The values are in another file, or have a type that numpy lacks.
     """
     if tensor.data_location == _EXTERNAL:
         raise ValueError(
-            f"The values of {tensor.name!r} are in another file: load it too, as onnx.load does."
+            f"The values of {tensor.name!r} are in another file: load the model with onnx.load, which reads it."
         )
     kind, shape = tensor.data_type, tuple(tensor.dims)
     if kind in (_FLOAT16, _BFLOAT16):
@@ -46,7 +46,7 @@ def array_of(tensor):
         return (bits.astype(np.uint32) << 16).view(np.float32)
     if kind not in _TYPES:
         raise ValueError(
-            f"{tensor.name!r} must hold numbers of numpy, but its data_type is {kind}."
+            f"{tensor.name!r} must have a type that numpy has, but its data_type is {kind}."
         )
     code, field = _TYPES[kind]
     if tensor.raw_data:
@@ -118,7 +118,7 @@ def inferred_shapes(model):
     light.CopyFrom(_without_weights(model))
     try:
         graph = onnx.shape_inference.infer_shapes(light, data_prop=True).graph
-    except Exception:  # onnx finds an error in the model
+    except Exception:  # onnx found an error in the model
         graph = model.graph
     return {
         value.name: dimensions(value)
@@ -128,7 +128,7 @@ def inferred_shapes(model):
 
 
 def _without_weights(model):
-    """A model with inputs in place of its larger weights."""
+    """The model with its larger weights replaced by inputs."""
     import onnx
 
     light = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)

@@ -1,7 +1,8 @@
 """The sources of tensors in an ONNX graph: constants, or elements of inputs and of recurrent outputs.
 
 Note [Probes]
-    The tracer looks at each tensor at two probes. Each open dimension has another size at each probe.
+    The tracer evaluates each tensor at two probes. Each open dimension has different sizes at the two
+    probes.
 
         tensor that depends on                      at each probe the tensor has
         no input, or the shapes of inputs only      values
@@ -28,7 +29,7 @@ from tf_rnn_ops.params._onnx_tensors import (
 
 RECURRENT = ("LSTM", "GRU", "RNN")
 DOMAINS = ("", "ai.onnx")
-# Nodes that move elements without changing them.
+# Nodes that move elements without changing their values.
 _MOVES = (
     "Cast", "Concat", "Dropout", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice",
     "Split", "Squeeze", "Transpose", "Unsqueeze",
@@ -53,14 +54,14 @@ _TO_THE_END = 2**31 - 1
 
 
 class Traced(NamedTuple):
-    """A tensor at each probe, see Note [Probes]. A constant has one array twice.
+    """A tensor at each probe; see Note [Probes]. A constant has the same array at both probes.
 
     Attributes:
         values: The values, or None.
         labels: The numbers of the elements, or None.
         shapes: The shapes, or None where they are unknown.
         dtype: The numpy type of the elements, or None where it is unknown.
-        stop: Text that names the source where neither values nor labels are known.
+        stop: Text that names the source if neither values nor labels are known.
     """
 
     values: Any = None
@@ -76,10 +77,10 @@ class Traced(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A tensor whose elements have numbers.
+    """A tensor whose elements have labels.
 
     Attributes:
-        what: Text that names it.
+        what: Text that names the tensor.
         name: Its name.
         node: The recurrent node that makes it, or None for an input of the graph.
         output: The number of the output of the node.
@@ -92,7 +93,7 @@ class Source(NamedTuple):
 
 
 def name_of(node):
-    """How errors name a node."""
+    """The name of a node in error messages."""
     if node.name:
         return f"the node {node.name!r}"
     outputs = [name for name in node.output if name]
@@ -126,12 +127,12 @@ class Tracer:
             for name, rank in zip(node.input, (3, 3, 3, 2, 1, 3, 3))
         }  # fmt: skip
         self._sizes = {}
-        # The first label of each source, and the first that is free.
+        # The first label of each source, and the first free label.
         self._starts = {}
         self._sources = []
         self._free = 0
         self._done = {}
-        # Names of the tensors that depend on no input.
+        # Names of the tensors that do not depend on an input.
         self._fixed = {"", *self._tensors}
         for node in self.nodes:
             plain = node.domain in DOMAINS and node.op_type not in RECURRENT
@@ -218,7 +219,7 @@ class Tracer:
         dims = dimensions(value) if value is not None else None
         dims = self._ranks.get(name) if dims is None else dims
         if dims is None:
-            return Traced(stop=f"{source.what}, whose shape the model does not say")
+            return Traced(stop=f"{source.what}, whose shape the model does not have")
         dtype = numpy_type(value.type.tensor_type.elem_type) if value is not None else None
         return self._number(name, source, self._probe(name, dims), dtype)
 
@@ -242,7 +243,7 @@ class Tracer:
         return self._number(name, Source(what, name, node, k), shapes, recurrent.values[0].dtype)
 
     def _number(self, name, source, shapes, dtype):
-        """Gives the elements of a source their numbers."""
+        """Gives labels to the elements of a source."""
         start, size = self._free, max(int(np.prod(shape)) for shape in shapes)
         if start + size > _MOST_LABELS:
             return Traced(stop=f"{source.what}, which is too large to be followed", shapes=shapes)
@@ -274,7 +275,7 @@ class Tracer:
         return [tuple(size[probe] for size in sizes) for probe in range(_PROBES)]
 
     def _size(self, place, dim):
-        """The sizes of a dimension, by its number, its name, or its place."""
+        """The sizes of a dimension, from its number, its name, or its place."""
         if isinstance(dim, int):
             return (dim,) * _PROBES
         key = dim or place
@@ -317,7 +318,7 @@ class Tracer:
         return self._run(node, k, inputs, moved) or here
 
     def _filled(self, node, inputs):
-        """The output of a node that fills a state of unknown shape with one value; otherwise None."""
+        """The output of a node that fills a state of unknown shape with one value; None for other nodes."""
         name = node.output[0]
         if name not in self._ranks or node.op_type not in ("ConstantOfShape", "Expand"):
             return None
@@ -356,7 +357,7 @@ class Tracer:
                 results = evaluate(node, self._opset, arrays)
             except OnnxIsMissing:
                 raise
-            except Exception:  # the node rejects these arrays
+            except Exception:  # the evaluator rejects these arrays
                 return None
             found.append(np.asarray(results[[n for n in node.output if n].index(node.output[k])]))
         shapes = tuple(array.shape for array in found)
@@ -387,7 +388,7 @@ def _constant(array):
 
 
 def _once(arrays):
-    """The arrays of all probes; one array, twice, if they are equal."""
+    """The arrays of all probes. Equal arrays become the same array."""
     first, second = arrays
     if first.shape == second.shape and first.dtype == second.dtype:
         if first is second or first.tobytes() == second.tobytes():
@@ -396,7 +397,7 @@ def _once(arrays):
 
 
 def _same(node, k, inputs):
-    """The output of a node that returns its input, or None if it changes an element."""
+    """The output of a node that returns its input unchanged; None for other nodes."""
     given = inputs[node.input[0]]
     if node.op_type == "Dropout":
         return None if k else given
@@ -405,14 +406,14 @@ def _same(node, k, inputs):
         to = None if to == _BFLOAT16 else numpy_type(to)
         if to is None or given.dtype is None:
             return None
-        # The traced type stays that of the source, so each cast must keep its values.
+        # The traced type stays the type of the source, so each cast must keep the values.
         integers = all(dtype.kind in "iu" for dtype in (to, given.dtype)) and to.itemsize >= 4
         return given if integers or np.can_cast(given.dtype, to) else None
     return given
 
 
 def _cuts(node, inputs):
-    """Whether a node may treat other sizes of a dimension in another way than those of the probes."""
+    """Whether the result of a node may depend on a dimension in a way that the probes do not show."""
     kind, (data, *others) = node.op_type, [inputs[n] if n else None for n in node.input]
     if kind == "Equal":
         return not _is_decided(data.values, others[0].values)
@@ -430,13 +431,18 @@ def _cuts(node, inputs):
 
 
 def _changing(shapes):
-    """The axes that the model leaves open."""
+    """The axes whose sizes the model does not fix."""
     return {axis for axis, sizes in enumerate(zip(*shapes)) if len(set(sizes)) > 1}
 
 
 def _slice_cuts(node, shapes, others):
-    """_cuts() of a Slice, which must take all of an open axis, and the same range of other axes."""
-    lists = {a.name: [list(a.ints)] * _PROBES for a in node.attribute}  # attributes until opset 9
+    """_cuts() for a Slice.
+
+    It must take all of an open axis, and the same range of a fixed axis at each probe.
+    """
+    lists = {
+        a.name: [list(a.ints)] * _PROBES for a in node.attribute
+    }  # the arguments are attributes until opset 9
     for name, given in zip(("starts", "ends", "axes", "steps"), others):
         if given is not None:
             lists[name] = [np.ravel(array).tolist() for array in given.values]
@@ -458,7 +464,7 @@ def _slice_cuts(node, shapes, others):
 
 
 def _is_decided(first, second):
-    """Whether two values are equal or not for all sizes; one that changes is not negative."""
+    """Whether two values are equal for all sizes or unequal for all sizes. A changing value is not negative."""
     try:
         a, b = (np.broadcast_arrays(*pair) for pair in zip(first, second))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The weights of each layer and direction with the gates stacked, between buffer and framework."""
+"""The weights of each layer and direction with stacked gates: the form between buffer and framework."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from tf_rnn_ops.params.layout import DIRECTIONS, GATES, Layout
 
 
 class Converted(NamedTuple):
-    """The result of the functions from_...
+    """The result of the functions from_keras, from_torch and so on.
 
     Attributes:
         layout: The Layout of the buffer.
@@ -45,14 +45,14 @@ class Cell(NamedTuple):
 
 
 def to_cells(layout, params):
-    """Splits a buffer; where the input skips its weights they are identity matrices.
+    """Splits a buffer. Skipped input weights become identity matrices.
 
     Args:
         layout: A Layout.
         params: The buffer.
 
     Returns:
-        A list of L*D Cells, layer by layer and within it forward, backward.
+        A list of L*D Cells in the order of the layers, in each layer forward before backward.
     """
     weights, biases = layout.unpack(params)
     gates = len(GATES[layout.rnn_mode])
@@ -77,7 +77,7 @@ def to_cells(layout, params):
 
 
 def converted(rnn_mode, cells, num_dirs):
-    """The Converted of the Cells of all layers, without input weights that are skipped."""
+    """The Converted of the Cells of all layers, with linear_input."""
     weights, biases = [], []
     for cell in cells:
         weights += [*cell.w, *cell.r]
@@ -99,7 +99,7 @@ def reorder(stacked, order):
 
 
 def add_exactly(first, second):
-    """Adds; where one is 0 the result is the other to the bit, also if that is -0."""
+    """Adds two arrays. If one element is 0, the result has the exact bits of the other, also if it is -0."""
     return np.where(second == 0, first, np.where(first == 0, second, first + second))
 
 
@@ -107,7 +107,7 @@ def check_shape(name, array, wanted):
     """Returns the array.
 
     Raises:
-        ValueError: It has another shape; the text names it.
+        ValueError: It has another shape. The message names the array.
     """
     if array.shape != tuple(wanted):
         raise ValueError(f"{name} must have shape {tuple(wanted)}, but its shape is {array.shape}.")
@@ -115,11 +115,11 @@ def check_shape(name, array, wanted):
 
 
 def as_list(source, wanted):
-    """Returns a list of what a converter was given.
+    """Returns `source`, the argument of a converter, as a list.
 
     Raises:
-        TypeError: It has no elements, or is a text such as the path of a file; `wanted` says what it
-            must be.
+        TypeError: `source` is not a collection, or is a string such as the path of a file. The message has
+            `wanted`, the description of a valid `source`.
     """
     try:
         if not isinstance(source, (str, bytes)):
@@ -130,25 +130,25 @@ def as_list(source, wanted):
 
 
 def not_a_source(source, wanted):
-    """The error of a converter that was given something else than `wanted`."""
+    """The error of a converter for an argument other than `wanted`."""
     return TypeError(f"source must be {wanted}, but it is of type {type(source).__name__}.")
 
 
 def as_array(name, value, rank):
-    """Returns a numpy array of something that a framework holds its weights in.
+    """Returns the numpy array of a framework's tensor.
 
     Raises:
-        ValueError: It does not hold floating point numbers, or has another rank.
+        ValueError: The tensor does not hold floating point numbers, or has another rank.
     """
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":  # torch cannot convert it to numpy
+        if str(value.dtype) == "torch.bfloat16":  # torch cannot convert this type to numpy
             value = value.float()
     try:
         array = np.asarray(value)
     except Exception as error:
-        raise ValueError(f"{name} cannot be made a numpy array: {error}.") from error
-    # bfloat16 of ml_dtypes has no kind 'f'.
+        raise ValueError(f"{name} cannot be converted to a numpy array: {error}.") from error
+    # The kind of ml_dtypes' bfloat16 is not 'f'.
     if array.dtype.kind != "f" and array.dtype.name != "bfloat16":
         raise ValueError(f"{name} must hold floating point numbers, but its type is {array.dtype}.")
     if array.ndim != rank:
@@ -160,18 +160,18 @@ def gate_count(name, rows, units):
     """G of weights with `rows` rows or columns for all gates.
 
     Raises:
-        ValueError: It is neither 1, 3 nor 4.
+        ValueError: G is not 1, 3 or 4.
     """
     if units and rows % units == 0 and rows // units in (1, 3, 4):
         return rows // units
     raise ValueError(
-        f"{name} has {rows} rows for {units} units, which must be 1, 3 or 4 times as many: for a "
+        f"{name} has {rows} rows for {units} units, but it must have 1, 3 or 4 times as many, for a "
         "simple RNN, a GRU or an LSTM."
     )
 
 
 def mode_of(gates, rnn_mode, needed_for):
-    """The rnn_mode of weights with that many gates.
+    """The rnn_mode of weights with `gates` gates.
 
     Raises:
         ValueError: `rnn_mode` is missing or has another number of gates.

@@ -8,27 +8,27 @@ from tf_rnn_ops.params import _keras_objects
 from tf_rnn_ops.params._keras_arrays import cells_of, layers_of
 from tf_rnn_ops.params.cells import Cell, Converted, as_array, check_shape, converted, reorder
 
-# Which gate of the buffer each gate of the layer is: i, f, c, o for an LSTM, z, r, h for a GRU.
+# For each gate of the layer its number in the buffer. The layer has i, f, c, o (LSTM) or z, r, h (GRU).
 _ORDER = {3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
 def from_cudnn_layer(source: Any) -> Converted:
-    """Makes the buffer of CudnnRNNV3 from CuDNNLSTM or CuDNNGRU layers, to the bit.
+    """Makes the buffer of CudnnRNNV3 from CuDNNLSTM or CuDNNGRU layers.
 
-    These layers handed the memory of a gate's [I, H] to cuDNN, which takes it for [H, I]: their
-    matrices are not those of an LSTM or GRU.
+    The conversion is exact to the bit. These layers pass the memory of a gate's [I, H] to cuDNN, which
+    reads it as [H, I]. So their matrices are not the matrices of a Keras LSTM or GRU.
 
     Args:
-        source: A layer, or a model whose recurrent layers are one stack; a list of layers; or their
-            weights as get_weights() returns them: for one layer [kernel, recurrent_kernel, bias],
-            for a Bidirectional one these of the forward and then of the backward layer, for a stack
-            a list of such lists.
+        source: A layer, a model whose recurrent layers are one stack, a list of layers, or the weights
+            that get_weights() returns. The weights of one layer are [kernel, recurrent_kernel, bias]. A
+            Bidirectional layer has the weights of the forward layer and then of the backward layer. A
+            stack is a list of such lists.
 
     Returns:
         A Converted: the layout and the buffer.
 
     Raises:
-        TypeError: `source` is none of these.
+        TypeError: `source` has another type.
         ValueError: An array has the wrong shape or type, or the layers are not a stack.
 
     Example:

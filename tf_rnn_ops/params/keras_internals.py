@@ -1,7 +1,8 @@
-"""The door to private attributes of Keras's objects, of Keras 1, 2 and 3 and tf_keras, without importing any of them.
+"""The door to private attributes of objects of Keras 1, 2 and 3 and tf_keras, without importing any of
+them.
 
-tf_rnn_ops/keras/_internals has what needs Keras 3. Each function says what it needs and what happens without it.
-Keras 3.5 to 3.15 have all of it.
+tf_rnn_ops/keras/_internals has the functions that need Keras 3. The docstring of each function names what
+it needs and what happens without it. Keras 3.5 to 3.15 have all these attributes.
 """
 
 import sys
@@ -14,7 +15,7 @@ def attribute(thing: Any, name: str, loss: str) -> Any:
     Args:
         thing: The object.
         name: The name of the attribute.
-        loss: The feature that does not work without it.
+        loss: The feature that does not work without the attribute.
 
     Raises:
         RuntimeError: There is no such attribute.
@@ -26,14 +27,14 @@ def attribute(thing: Any, name: str, loss: str) -> Any:
 
 
 def missing(thing: Any, name: str, loss: str) -> str:
-    """The sentence on an attribute that is gone."""
+    """The sentence on a missing attribute."""
     package = _package_of(thing)
     version = f"{package.__name__} {getattr(package, '__version__', '')}" if package else "Keras"
     return f"{loss}, because in {version} a {type(thing).__name__} has no {name}, which Keras 3.5 to 3.15 have."
 
 
 def is_symbolic(tensor: Any) -> bool:
-    """Whether a tensor is a placeholder in a model; needs the name KerasTensor of the class."""
+    """Whether a tensor is a placeholder in a model. Needs the name KerasTensor of the class."""
     # A mask of Keras 2 has no history.
     return any(cls.__name__ == "KerasTensor" for cls in type(tensor).__mro__)
 
@@ -41,7 +42,7 @@ def is_symbolic(tensor: Any) -> bool:
 def has_history(tensor: Any) -> bool:
     """Whether a tensor is the result of a call in a model.
 
-    Needs the attribute _keras_history. Without it no tensor has a history: see `call_of`.
+    Needs the attribute _keras_history. Without it no tensor has a history; see `call_of`.
     """
     return hasattr(tensor, "_keras_history")
 
@@ -71,17 +72,17 @@ def mask_of(tensor: Any) -> Any:
     return tensor._keras_mask
 
 
-# By package of Keras whether its Masking attaches a mask under the name.
+# {package of Keras: whether its Masking layer attaches a mask under the name}.
 _attaches: dict = {}
 
 
 def _check_masks(tensor):
-    """Raises RuntimeError if the masks of this Keras have another name; a tensor without a mask has none either."""
+    """Raises RuntimeError if this Keras attaches masks under another name."""
     package = _package_of(tensor)
     if package is None:
         return
     if package.__name__ not in _attaches:
-        # With names, so that Keras numbers the user's layers as it would have.
+        # WHY names: without them Keras would give the user's later layers other numbers.
         given = package.layers.Input([1, 1], name="input_of_tf_rnn_ops")
         masked = package.layers.Masking(name="masking_of_tf_rnn_ops")(given)
         _attaches[package.__name__] = hasattr(masked, "_keras_mask")
@@ -92,8 +93,8 @@ def _check_masks(tensor):
 def flatten_layers(layer: Any) -> list:
     """A layer and all layers inside of it.
 
-    Needs the method _flatten_layers(), which layers have since Keras 2.4. Without it a layer of Keras 3 raises
-    RuntimeError, and a layer of an older Keras counts as one without layers inside.
+    Needs the method _flatten_layers(), which layers have from Keras 2.4 on. Without it this raises
+    RuntimeError for a layer of Keras 3. A layer of an older Keras counts as a layer without inner layers.
     """
     if not hasattr(layer, "_flatten_layers") and not _is_keras_3(layer):
         return [layer]

@@ -20,38 +20,38 @@ from tf_rnn_ops.params.cells import (
 )
 from tf_rnn_ops.params.layout import Layout
 
-# Which gate of the buffer each gate of Keras is: i, f, c, o for an LSTM, z, r, h for a GRU. Each is
-# its own inverse.
+# For each gate of Keras its number in the buffer. Keras has i, f, c, o (LSTM) and z, r, h (GRU). Each
+# permutation is its own inverse.
 _ORDER = {1: (0,), 3: (1, 0, 2), 4: (0, 1, 2, 3)}
 
 
 def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
     """Makes the buffer of CudnnRNNV3 from a stack of Keras layers, or from their weights.
 
-    The bias of an LSTM or SimpleRNN becomes the input bias and the recurrent bias 0. Only a GRU with
+    The bias of an LSTM or SimpleRNN becomes the input bias; the recurrent bias is 0. Only a GRU with
     reset_after=True has the formula of the op. Activations must be Keras's defaults, or relu for a
     SimpleRNN with rnn_mode='rnn_relu'.
 
     Args:
-        source: An LSTM, GRU, SimpleRNN, or Bidirectional layer around one (with
-            merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a model whose recurrent
-            layers are one stack, with nothing but dropout between them; a list of layers; a layer
-            such as tf_rnn_ops.keras.CudnnLSTM. Initial states must be 0 or an Input, and all layers
-            have one mask; both are for the caller to pass. A subclass counts as its class if it has
-            no `call` of its own. Or their weights, for each layer what get_weights()
-            returns: [kernel, recurrent_kernel, bias], without the bias if use_bias=False; for a
-            Bidirectional layer these of the forward and then of the backward layer. One such list
-            that is not inside of a list is one layer.
-        rnn_mode: Needed for the weights of a SimpleRNN: 'rnn_tanh' or 'rnn_relu'; otherwise found
-            out.
+        source: Layers or weights. Layers: an LSTM, GRU, SimpleRNN, or a Bidirectional layer around one
+            (with merge_mode='concat'), of Keras 2 or 3 or of tf_rnn_ops.keras; a model whose recurrent
+            layers are one stack, with only dropout between them; a list of layers; or a layer such as
+            tf_rnn_ops.keras.CudnnLSTM. Initial states must be 0 or an Input, and all layers must have the
+            same mask. The caller passes states and masks. A subclass is accepted if it does not override
+            `call`. Weights: a list with the result of get_weights() for each layer: [kernel,
+            recurrent_kernel, bias], without the bias if use_bias=False. A Bidirectional layer has the
+            weights of the forward layer and then of the backward layer. A single result of get_weights()
+            is one layer.
+        rnn_mode: 'rnn_tanh' or 'rnn_relu', needed for the weights of a SimpleRNN. Otherwise None: the mode
+            follows from `source`.
 
     Returns:
         A Converted: the layout and the buffer.
 
     Raises:
-        TypeError: `source` is none of these.
-        ValueError: An array has the wrong shape or type, their number is wrong, or a layer computes
-            what the op does not, or begins with states that weights cannot hold.
+        TypeError: `source` has another type.
+        ValueError: An array has the wrong shape or type, the number of arrays is wrong, a layer does not
+            compute the function of the op, or initial states are neither 0 nor an Input.
 
     Example:
         >>> import numpy as np
@@ -73,18 +73,19 @@ def from_keras(source: Any, rnn_mode: str | None = None) -> Converted:
 def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[list[np.ndarray]]:
     """Makes the weights of a stack of Keras layers; the inverse of from_keras.
 
-    An LSTM or SimpleRNN of Keras has one bias, which is the sum of the two. Coming back, the sum is
-    the input bias. A GRU (reset_after=True) keeps both. Where the op skips the input weights, the
+    An LSTM or SimpleRNN of Keras has one bias, the sum of the two biases in the buffer. from_keras makes
+    it the input bias. A GRU (reset_after=True) keeps both biases. If the op skips the input weights, the
     kernel is the identity for every gate.
 
     Args:
         layout: A Layout without projection.
         params: The buffer.
-        use_bias: Whether the layers have a bias; if not, all biases must be 0.
+        use_bias: Whether the layers have a bias. If not, all biases must be 0.
 
     Returns:
-        For each layer a list for set_weights(): [kernel, recurrent_kernel, bias], without the bias
-        if use_bias is False; if bidirectional these of the forward and then of the backward layer.
+        For each layer a list for set_weights(): [kernel, recurrent_kernel, bias], without the bias if
+        use_bias is False. A bidirectional layer has the weights of the forward layer and then of the
+        backward layer.
 
     Raises:
         ValueError: The buffer does not fit the layout, or Keras has no such layer.
@@ -107,7 +108,7 @@ def to_keras(layout: Layout, params: ArrayLike, use_bias: bool = True) -> list[l
             arrays.append(np.stack(biases) if len(order) == 3 else add_exactly(*biases))
         elif np.any(biases[0]) or np.any(biases[1]):
             raise ValueError(
-                f"use_bias=False needs biases of 0, but layer {k // layout.num_directions} has others."
+                f"use_bias=False needs biases of 0, but layer {k // layout.num_directions} has nonzero biases."
             )
         per_cell.append(arrays)
     num_dirs = layout.num_directions
@@ -154,11 +155,11 @@ def _cell(where, arrays, width, units, gates):
 
 
 def _gates(kernel, order):
-    """[in, G*H] to [G, H, in] in the order of the buffer."""
+    """Converts [in, G*H] to [G, H, in] in the order of the buffer."""
     gates = len(order)
     return reorder(kernel.T.reshape(gates, -1, kernel.shape[0]), order)
 
 
 def _columns(stacked):
-    """[G, H, in] to [in, G*H]."""
+    """Converts [G, H, in] to [in, G*H]."""
     return np.ascontiguousarray(stacked.reshape(-1, stacked.shape[2]).T)

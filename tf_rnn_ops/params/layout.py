@@ -1,6 +1,6 @@
-"""Where each weight and bias lies in the opaque parameter buffer.
+"""The position of each weight and bias in the opaque parameter buffer.
 
-The mirror of cc/core/param_layout; docs/param-layout.md is the description of both.
+This module mirrors cc/core/param_layout; docs/param-layout.md describes both.
 """
 
 import operator
@@ -33,7 +33,7 @@ class Block(NamedTuple):
         direction: 0 forward, 1 backward.
         source: 'input', 'recurrent' or 'projection', the value that the tensor is applied to.
         gate: Name of the gate; '' for a projection, which has none.
-        offset: Where its first element is.
+        offset: The position of its first element.
         shape: (H, in) of a weight, (P, H) of a projection, (H,) of a bias; row-major.
 
     Example:
@@ -51,7 +51,7 @@ class Block(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of elements; 0 where layer 0 has no input weights."""
+        """Number of elements; 0 for the input weights of layer 0 if they are skipped."""
         size = 1
         for dim in self.shape:
             size *= dim
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where the next block begins."""
+        """The position after the last element."""
         return self.offset + self.size
 
     def __str__(self):
@@ -71,12 +71,12 @@ class Layout:
     """The layout of the opaque buffer of a network.
 
     Attributes:
-        size: Number of elements of the buffer, as CudnnRNNParamsSize gives it.
+        size: Number of elements of the buffer, as CudnnRNNParamsSize returns it.
         weights: Blocks of the weights, in the order of CudnnRNNParamsToCanonicalV2.
         biases: Blocks of the biases, in the order of CudnnRNNParamsToCanonicalV2.
         rnn_mode: As given, like num_layers, num_units, input_size and direction.
         input_mode: 'linear_input' or 'skip_input'; 'auto_select' is resolved.
-        num_proj: Size of the projection; 0 where there is none.
+        num_proj: Size of the projection; 0 for none.
         num_directions: 1 or 2.
 
     Example:
@@ -142,7 +142,7 @@ class Layout:
             A new vector of `size` elements with the arrays' dtype.
 
         Raises:
-            ValueError: The number of arrays, a shape or a dtype is not as it should be.
+            ValueError: The number of arrays, a shape or a dtype is wrong.
         """
         pieces = _checked_arrays("weights", weights, self.weights)
         pieces += _checked_arrays("biases", biases, self.biases)
@@ -160,7 +160,7 @@ class Layout:
             buffer: A vector of `size` elements.
 
         Returns:
-            A pair (weights, biases) of lists of arrays, views of the buffer where it is an array.
+            A pair (weights, biases) of lists of arrays. They are views if the buffer is an array.
 
         Raises:
             ValueError: The buffer is not a vector of `size` elements.

@@ -1,4 +1,4 @@
-"""Weights of tf.compat.v1.nn.rnn_cell.LSTMCell as those of a ProjectedLSTM."""
+"""Conversion of weights from tf.compat.v1.nn.rnn_cell.LSTMCell to ProjectedLSTM."""
 
 import numpy as np
 
@@ -19,14 +19,14 @@ def from_lstm_cell(
         kernel: [I + S, 4*H], with the gates i, c, f, o.
         bias: [4*H].
         projection: The variable projection/kernel, [H, S]; None without num_proj.
-        w_i_diag: Peephole of the input gate, [H], given if the other two are.
-        w_f_diag: That of the forget gate.
-        w_o_diag: That of the output gate.
-        forget_bias: The argument of the cell, which it adds at every step.
+        w_i_diag: Peephole of the input gate, [H]. Give all three peepholes or none.
+        w_f_diag: Peephole of the forget gate, [H].
+        w_o_diag: Peephole of the output gate, [H].
+        forget_bias: The argument of the cell, which adds it to the forget gate at every step.
 
     Returns:
-        The list that set_weights of a tf_rnn_ops.keras.ProjectedLSTM takes: kernel, recurrent_kernel and
-        bias, then projection and peepholes where they are given.
+        The list for set_weights of a tf_rnn_ops.keras.ProjectedLSTM: kernel, recurrent_kernel and bias,
+        then projection and peepholes if they are given.
 
     Raises:
         ValueError: A shape is not as above, or one peephole is given without the others.
@@ -72,6 +72,6 @@ def from_lstm_cell(
 
 
 def _in_our_order(weights):
-    """The gates i, f, c, o."""
+    """The weights with the gates in the order i, f, c, o."""
     i, c, f, o = np.split(weights, 4, axis=-1)
     return np.concatenate([i, f, c, o], axis=-1)

@@ -8,7 +8,7 @@ from tf_rnn_ops.params import _onnx_model
 from tf_rnn_ops.params.cells import Cell, as_array, as_list, check_shape, not_a_source, reorder
 from tf_rnn_ops.params.layout import num_directions
 
-# Which gate of ONNX each gate of the buffer is: ONNX has i, o, f, c and z, r, h.
+# For each gate of the buffer its number in ONNX, which has i, o, f, c and z, r, h.
 _FROM_ONNX = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 # The activations of a node without that attribute, in each direction.
 USUAL_ACTIVATIONS = {
@@ -22,7 +22,7 @@ _SOURCES = "a model, as onnx.load returns it, or OnnxNodes"
 
 
 class OnnxNode(NamedTuple):
-    """The parts of a node that determine its function: one layer, in one or both directions.
+    """The parts of a node that determine its function. A node is one layer in one or both directions.
 
     Attributes:
         op_type: 'LSTM', 'GRU' or 'RNN'.
@@ -30,9 +30,9 @@ class OnnxNode(NamedTuple):
         R: Recurrent weights, [D, G*H, H].
         B: Input biases and then recurrent biases, [D, 2*G*H]; None for 0.
         P: Peephole weights of an LSTM, which must be None.
-        attributes: hidden_size, direction, activations, linear_before_reset and so on, where they
-            are given. Strings may be bytes. `layout` (batch or time first) and `activation_alpha`
-            (of no activation here) do not concern the weights and are ignored.
+        attributes: hidden_size, direction, activations, linear_before_reset and so on, if they are given.
+            Strings may be bytes. `layout` (batch or time first) and `activation_alpha` (no activation here
+            has it) do not affect the weights and are ignored.
 
     Example:
         >>> import numpy as np
@@ -50,13 +50,16 @@ class OnnxNode(NamedTuple):
 
 
 def nodes_of(source, names, stack):
-    """The OnnxNodes of a model, which must be one stack if `stack`, or those given; at least one."""
+    """The OnnxNodes of a model, or the given OnnxNodes; at least one.
+
+    `stack`: whether they must be one stack.
+    """
     if hasattr(source, "graph"):
         names = [names] if isinstance(names, str) else names
         found = _onnx_model.recurrent_nodes(source, names, stack)
         return [OnnxNode(*parts, attributes=attributes) for *parts, attributes in found]
     if names is not None:
-        raise ValueError(f"node is for a model, but it is {names!r} and source is OnnxNodes.")
+        raise ValueError(f"node must be None if source is OnnxNodes, but it is {names!r}.")
     nodes = [source] if isinstance(source, OnnxNode) else as_list(source, _SOURCES)
     for given in nodes:
         if not isinstance(given, OnnxNode):
@@ -88,7 +91,7 @@ def directions_of(where, node):
 
 
 def check_function(where, node):
-    """Raises ValueError unless the node is one of the three, without what no op here computes."""
+    """Raises ValueError unless the node is an LSTM, GRU or RNN without features that the ops lack."""
     if not isinstance(node.op_type, str) or node.op_type not in USUAL_ACTIVATIONS:
         raise ValueError(
             f"op_type of {where} must be 'LSTM', 'GRU' or 'RNN', but it is {node.op_type!r}."
@@ -96,11 +99,11 @@ def check_function(where, node):
     for name, does in _REFUSED.items():
         value = attribute(node, name, 0)
         if value:
-            raise ValueError(f"{where} {does} ({name}={value}), which the op does not do.")
+            raise ValueError(f"{where} {does} ({name}={value}), which the op does not support.")
 
 
 def activations(where, node):
-    """The names of a node's activations in lower case, those of all directions in one tuple."""
+    """The names of a node's activations in lower case, one tuple for all directions."""
     given = attribute(node, "activations", None)
     if given is None or given == []:
         return USUAL_ACTIVATIONS[node.op_type] * directions_of(where, node)

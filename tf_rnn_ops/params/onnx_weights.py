@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN nodes of ONNX, without importing onnx."""
+"""Conversion of weights from and to LSTM, GRU and RNN nodes of ONNX, without importing onnx."""
 
 from typing import Any, Sequence
 
@@ -18,7 +18,7 @@ from tf_rnn_ops.params.onnx_nodes import (
     nodes_of,
 )
 
-# Which gate of the buffer each gate of ONNX is: ONNX has i, o, f, c and z, r, h.
+# For each gate of ONNX its number in the buffer. ONNX has i, o, f, c and z, r, h.
 _TO_ONNX = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}
 _OP_TYPES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 _ELSEWHERE = "tf_rnn_ops.keras.from_onnx makes a Keras layer of such a node."
@@ -27,15 +27,15 @@ _ELSEWHERE = "tf_rnn_ops.keras.from_onnx makes a Keras layer of such a node."
 def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted:
     """Makes the buffer of CudnnRNNV3 from the LSTM, GRU or RNN nodes of an ONNX model.
 
-    Exact to the bit.
+    The conversion is exact to the bit.
 
     Args:
-        source: A model, as onnx.load returns it; or OnnxNodes, one for each layer, or a single one.
-            Between two layers the model must join the directions: output [T, D, B, H] to
-            [T, B, D*H]. Weights may come from nodes that compute constants; initial states and lengths
-            must be left out, 0 and T, or inputs of the graph, which are then inputs of the op. Other
-            nodes than direct weights need the package onnx.
-        node: Name of the node of the model, or names, one for each layer. None for all recurrent
+        source: A model that onnx.load returned, a list of OnnxNodes, one for each layer, or a single
+            OnnxNode. Between two layers the model must join the directions: output [T, D, B, H] to [T, B,
+            D*H]. Weights may come from nodes that compute constants. Initial states must be absent, 0, or
+            inputs of the graph. Lengths must be absent, T, or inputs of the graph. Inputs of the graph are
+            then inputs of the op. If a weight is not a direct constant, the package onnx is needed.
+        node: Name of the node of the model, or a list of names, one for each layer. None for all recurrent
             nodes in the order of the graph. Several nodes must be one stack.
 
     Returns:
@@ -44,10 +44,10 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
     Raises:
         TypeError: `source` is neither a model nor OnnxNodes.
         ValueError: A tensor has the wrong shape. A node has clip, input_forget, peepholes, other
-            activations, the direction 'reverse' or, in a GRU, linear_before_reset=0, which the op does
-            not have; tf_rnn_ops.keras.from_onnx converts such nodes except those with clip or
-            input_forget. The nodes of a model are not a stack. A weight is computed from inputs. An
-            initial state or lengths are computed, or are the output of another node.
+            activations, the direction 'reverse' or, in a GRU, linear_before_reset=0, which the op does not
+            have. tf_rnn_ops.keras.from_onnx converts such nodes except nodes with clip or input_forget.
+            The nodes of a model are not a stack. A weight is computed from inputs. Initial states or
+            lengths are computed, or are the output of another node.
 
     Example:
         >>> import numpy as np
@@ -76,15 +76,16 @@ def from_onnx(source: Any, node: str | Sequence[str] | None = None) -> Converted
 def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
     """Makes ONNX nodes, one for each layer; the inverse of from_onnx.
 
-    Exact to the bit. Where the op skips the input weights, W is the identity for every gate.
+    The conversion is exact to the bit. If the op skips the input weights, W is the identity for every
+    gate.
 
     Args:
         layout: A Layout without projection.
         params: The buffer.
 
     Returns:
-        A list of OnnxNodes with all attributes that the function needs. Y of a node is
-        [T, D, B, H]; transpose and reshape it to [T, B, D*H] for the next.
+        A list of OnnxNodes with all attributes that the function needs. Y of a node is [T, D, B, H].
+        Transpose and reshape it to [T, B, D*H] for the next node.
 
     Raises:
         ValueError: The buffer does not fit the layout, or there is a projection.
@@ -134,7 +135,7 @@ def to_onnx(layout: Layout, params: ArrayLike) -> list[OnnxNode]:
 
 
 def _mode(where, node):
-    """The rnn_mode of a node that does what the op does."""
+    """The rnn_mode of a node. Raises ValueError if the op does not compute the function of the node."""
     check_function(where, node)
     if node.P is not None and np.any(node.P):
         raise ValueError(
@@ -143,7 +144,7 @@ def _mode(where, node):
     if node.op_type == "GRU" and not attribute(node, "linear_before_reset", 0):
         raise ValueError(
             f"linear_before_reset of {where} is 0: the node multiplies by the reset gate before the "
-            "recurrent product, CudnnRNNV3 after it, so no weights give the same results. "
+            "recurrent product, CudnnRNNV3 after it, so the results would be different. "
             + _ELSEWHERE
         )
     wanted = USUAL_ACTIVATIONS[node.op_type] * directions_of(where, node)

@@ -1,4 +1,4 @@
-"""State dicts of PyTorch's LSTM, GRU and RNN modules, without importing torch."""
+"""Conversion from and to state dicts of PyTorch's LSTM, GRU and RNN modules, without importing torch."""
 
 import re
 from typing import Any
@@ -26,15 +26,14 @@ _NAME = re.compile(r"(weight_ih|weight_hh|weight_hr|bias_ih|bias_hh)_l(\d+)(_rev
 def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Converted:
     """Makes the buffer of CudnnRNNV3 from a torch.nn.LSTM, GRU or RNN.
 
-    Exact to the bit; bfloat16 becomes float32. The gates of PyTorch are those of the op in the same
-    order.
+    The conversion is exact to the bit; bfloat16 becomes float32. PyTorch and the op have the same gates in
+    the same order.
 
     Args:
-        source: The module, or one that has it inside; or a mapping of names ('weight_ih_l0', ...)
-            to tensors or arrays, as state_dict() returns it. Names of other modules in it are
-            ignored.
-        rnn_mode: Needed for the state dict of a torch.nn.RNN, which lacks its nonlinearity:
-            'rnn_tanh' or 'rnn_relu'; otherwise found out.
+        source: The module, a module that contains it, or a mapping of names ('weight_ih_l0', ...) to
+            tensors or arrays, such as the result of state_dict(). Names of other modules are ignored.
+        rnn_mode: 'rnn_tanh' or 'rnn_relu', needed for the state dict of a torch.nn.RNN, which lacks the
+            nonlinearity. Otherwise None: the mode follows from `source`.
         prefix: Prefix of the names, such as 'encoder.lstm.'.
 
     Returns:
@@ -43,7 +42,7 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
     Raises:
         TypeError: `source` is neither a module nor a mapping.
         ValueError: A tensor is missing, has the wrong shape or type, or an unknown name; or the module
-            has a forward method of its own or forward hooks.
+            overrides forward() or has forward hooks.
 
     Example:
         >>> import numpy as np
@@ -68,7 +67,9 @@ def from_torch(source: Any, rnn_mode: str | None = None, prefix: str = "") -> Co
 
     def get(name, rank):
         if name not in tensors:
-            raise ValueError(f"state_dict has no {prefix}{name}, which the other tensors call for.")
+            raise ValueError(
+                f"state_dict has no {prefix}{name}, which belongs to the other tensors."
+            )
         return as_array(f"{prefix}{name}", tensors[name], rank)
 
     first = get("weight_hh_l0", rank=2)
@@ -110,20 +111,20 @@ def to_torch(
 ) -> dict[str, np.ndarray]:
     """Makes a state dict for torch.nn.LSTM, GRU or RNN; the inverse of from_torch.
 
-    Exact to the bit. Where the op skips the input weights, weight_ih_l0 is the identity for every
-    gate.
+    The conversion is exact to the bit. If the op skips the input weights, weight_ih_l0 is the identity for
+    every gate.
 
     Args:
         layout: A Layout.
         params: The buffer.
         prefix: Prefix of the names.
-        bias: Whether the module has biases; if not, all must be 0.
+        bias: Whether the module has biases. If not, all biases must be 0.
 
     Returns:
         A dict of names to arrays, for load_state_dict after torch.from_numpy.
 
     Raises:
-        ValueError: The buffer does not fit the layout, or bias is False and one is not 0.
+        ValueError: The buffer does not fit the layout, or bias is False and a bias is not 0.
 
     Example:
         >>> import numpy as np
@@ -147,16 +148,16 @@ def to_torch(
             raise ValueError(f"bias=False needs biases of 0, but those of layer {layer} are not.")
         if cell.projection is not None:
             arrays["weight_hr"] = cell.projection
-        # Copies, so that torch.from_numpy does not share the memory of the buffer.
+        # WHY copies: torch.from_numpy would share the memory of the buffer.
         state_dict.update({f"{prefix}{n}{where}": np.array(a) for n, a in arrays.items()})
     return state_dict
 
 
 def _mode_of_module(module, prefix, rnn_mode):
-    """'rnn_tanh' or 'rnn_relu' for a torch.nn.RNN, otherwise the mode that was given.
+    """'rnn_tanh' or 'rnn_relu' for a torch.nn.RNN, otherwise the given mode.
 
     Raises:
-        ValueError: The module has a forward of its own or hooks, or another mode than the given one.
+        ValueError: The module overrides forward() or has hooks, or does not have the given mode.
     """
     for name in prefix.split(".")[:-1]:
         module = getattr(module, name, None)
@@ -166,15 +167,15 @@ def _mode_of_module(module, prefix, rnn_mode):
             f"{where} was made by torch.compile, so the names of its tensors begin with '_orig_mod.': give "
             f"the original module, or prefix={prefix + '_orig_mod.'!r}."
         )
-    # Without such weights the RNN is a submodule; _select() says so.
+    # Without such weights the RNN is a submodule, and _select() raises an error.
     if hasattr(module, "weight_ih_l0"):
         name = own_method(module, ("__call__", "forward"), TORCH)
         hooks = getattr(module, "_forward_hooks", {}) or getattr(module, "_forward_pre_hooks", {})
         if name or hooks:
             has = f"a method {name}" if name else "forward hooks"
             raise ValueError(
-                f"{where} has {has} of its own, so its weights are not those of an RNN of PyTorch. "
-                "Convert its state_dict() if it computes the same."
+                f"{where} has {has} of its own, so its weights may not be the weights of an RNN of PyTorch. "
+                "Convert its state_dict() if it computes the same function."
             )
     nonlinearity = getattr(module, "nonlinearity", None)
     if nonlinearity not in ("tanh", "relu"):
@@ -190,19 +191,19 @@ def _mode_of_module(module, prefix, rnn_mode):
 def _select(state_dict, prefix):
     """The tensors of the module, without the prefix."""
     tensors = {n[len(prefix) :]: t for n, t in state_dict.items() if n.startswith(prefix)}
-    # Another dot belongs to a submodule.
+    # A name with another dot belongs to a submodule.
     own = {name: tensor for name, tensor in tensors.items() if "." not in name}
     if not any(_NAME.fullmatch(name) for name in own):
         prefixes = {
             n.removesuffix("weight_ih_l0") for n in state_dict if n.endswith(".weight_ih_l0")
         }
-        hint = f" It has such names with the prefix {' or '.join(map(repr, sorted(prefixes)))}."
+        hint = f" It has tensors of that name with the prefix {' or '.join(map(repr, sorted(prefixes)))}."
         raise ValueError(
             f"state_dict has no tensor named {prefix}weight_ih_l0." + (hint if prefixes else "")
         )
     for name in own:
         if not _NAME.fullmatch(name):
             raise ValueError(
-                f"state_dict has {prefix}{name}, which is no weight of an LSTM, GRU or RNN."
+                f"state_dict has {prefix}{name}, which is not a weight of an LSTM, GRU or RNN."
             )
     return own
