@@ -1,16 +1,16 @@
-"""The ops under the names of tf.raw_ops, with its signatures, defaults and order of results.
+"""The ops under the names of tf.raw_ops, with the same signatures, defaults and order of results.
 
-LayerRNN and LayerRNNBackprop are our own: one layer with the weights as Keras keeps them. So are the
-four ops whose names begin with Pack or end in Packed: inference with weights that are packed once;
-and StatelessCudnnRNNV3: CudnnRNNV3 with the seed of its dropout as a tensor.
+tf.raw_ops does not have these ops: LayerRNN and LayerRNNBackprop (one layer with weights in Keras's
+format), the four ops whose names begin with Pack or end in Packed (inference with weights that are packed
+once), and StatelessCudnnRNNV3 (CudnnRNNV3 with the seed of its dropout as a tensor).
 
-Each function takes its arguments by keyword only, as tf.raw_ops does: tensors, tf.Variable, numpy
-arrays, Python numbers and lists. None stands for an optional tensor that is absent, and for the cell
-state of a network without one. Bad values raise tf.errors.InvalidArgumentError in eager mode and
-ValueError while a graph is built.
+Each function accepts only keyword arguments, as in tf.raw_ops: tensors, tf.Variable, numpy arrays, Python
+numbers and lists. None stands for an optional tensor that is absent, and for the cell state of a network
+without a cell state. Bad values raise tf.errors.InvalidArgumentError in eager mode and ValueError while a
+graph is built.
 
 Letters in shapes: T time steps, B batch, I input size, H units, L layers, D directions (1 or 2),
-S the size of a hidden state, which is num_proj if that is set and otherwise H.
+S the size of a hidden state: num_proj if it is set, otherwise H.
 """
 
 from tf_rnn_ops.raw_ops.block_lstm import (

@@ -1,4 +1,4 @@
-"""Arguments as TensorFlow's fast path of eager calls wants them."""
+"""Converts arguments to the types that TensorFlow's fast path of eager calls needs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from tf_rnn_ops.native import loader
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-# The package can be imported without TensorFlow, or with a version without a library of ops.
+# WHY not an import: the package can be imported without TensorFlow, or with a version without a library of
+# ops.
 _tensorflow = functools.lru_cache(maxsize=None)(loader.import_tensorflow)
 
 
 def float_attr(value: object) -> object:
-    """A float attribute. An int makes each call take the slow path, 13 us longer.
+    """A float attribute. An int would make each call use the slow path, which takes 13 us longer.
 
-    TensorFlow rejects other types than numbers.
+    TensorFlow rejects values that are not numbers.
     """
     return float(value) if isinstance(value, int) else value
 
 
 def optional_tensor(value: object, input: object) -> object:
-    """An optional tensor of the type of `input`: a tensor, or () or None for none."""
+    """An optional tensor with the type of `input`: a tensor, or () or None if it is absent."""
     dtype = getattr(input, "dtype", None)
     if dtype is None:
         return () if value is None else value
@@ -48,13 +49,14 @@ def _optional(value: object, dtype: Hashable) -> object:
         return value
     if loader.unavailable() is not None:
         return ()
-    # An empty tuple makes each eager call take TensorFlow's slow path, at least 40 us longer.
+    # WHY not an empty tuple: each eager call would use TensorFlow's slow path and take at least 40 us
+    # longer.
     return _nothing(dtype, _tensorflow().executing_eagerly())
 
 
 @functools.lru_cache(maxsize=None)
 def _nothing(dtype: DTypeLike, eagerly: bool) -> object:
-    # WHY one cached tensor: an eager call takes 7 us to convert an array. Graphs of TensorFlow 1 reject
+    # WHY a cached tensor: an eager call takes 7 us to convert an array. Graphs of TensorFlow 1 reject
     # eager tensors.
     if not eagerly:
         return numpy.zeros([0], dtype)
@@ -64,7 +66,7 @@ def _nothing(dtype: DTypeLike, eagerly: bool) -> object:
 
 
 def state_c(value: object, rnn_mode: object) -> object:
-    """A cell state, or its gradient; 0 in place of None in a network without cell state."""
+    """A cell state or its gradient. In a network without a cell state, None becomes 0."""
     return 0 if value is None and rnn_mode != "lstm" else value
 
 
@@ -72,16 +74,17 @@ STATES_C = ("input_c", "output_c", "output_c_backprop")
 
 
 def reject_none(op: Callable[..., object], given: Mapping[str, object]) -> None:
-    """Names the argument that made a call fail because it is None.
+    """Raises an error that names the argument that is None, after a call has failed.
 
-    TensorFlow's message does not name it. This runs after the failure, so that other calls do not pay for it.
+    TensorFlow's message does not name the argument. WHY after the failure: a check before would slow down
+    all calls.
 
     Args:
         op: The function that was called.
-        given: Its arguments by name.
+        given: {name: argument}.
 
     Raises:
-        ValueError: An argument without a default is None, or a list with a None.
+        ValueError: An argument without a default is None or a list with None.
     """
     for name, parameter in inspect.signature(op).parameters.items():
         value = given[name]

@@ -55,26 +55,27 @@ def BlockLSTMV2(
 ) -> BlockLSTMV2Output:
     """Runs one LSTM layer over a batch of sequences and returns every intermediate value.
 
-    Differentiable in every input except seq_len_max. Only the gradients of cs and h count; the op treats
-    those of the other outputs as 0, as TensorFlow does. The gradient ignores cell_clip.
+    Differentiable in every input except seq_len_max. Only the gradients of cs and h count. The op treats
+    the gradients of the other outputs as 0, as in TensorFlow. The gradient ignores cell_clip.
 
     Args:
         seq_len_max: An int64 scalar in [0, T]: the number of steps to run.
         x: [T, B, I], of type bfloat16, half, float32 or float64.
         cs_prev: Initial cell states, [B, H].
         h_prev: Initial hidden states, [B, H].
-        w: [I + H, 4*H]: rows for x, then for h; columns of the gates i, f, ci, o.
+        w: [I + H, 4*H], with rows for x, then for h, and columns for the gates i, f, ci, o.
         wci: Peephole weights of the input gate, [H].
         wcf: Peephole weights of the forget gate, [H].
         wco: Peephole weights of the output gate, [H].
         b: [4*H], in the order of the columns of w.
-        cell_clip: Limit of the cell state; 0 or less means none.
+        cell_clip: The cell state is clipped to [-cell_clip, cell_clip]; 0 or less means no clipping.
         use_peephole: Whether to use wci, wcf and wco.
         name: Name of the op in a graph.
 
     Returns:
-        A BlockLSTMV2Output of seven tensors [T, B, H], all 0 from step seq_len_max on: input gates i,
-        cell states cs, forget gates f, output gates o, cell inputs ci, tanh(cs) co, hidden states h.
+        A BlockLSTMV2Output of seven tensors [T, B, H]: the input gates i, cell states cs, forget gates f,
+        output gates o, cell inputs ci, co = tanh(cs), and hidden states h. All are 0 from step seq_len_max
+        on.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape or seq_len_max is not as above.
@@ -116,7 +117,7 @@ def BlockLSTMGradV2(
     use_peephole: bool,
     name: str | None = None,
 ) -> BlockLSTMGradV2Output:
-    """Computes the gradient of BlockLSTMV2. tf.GradientTape calls it; few others need to.
+    """Computes the gradient of BlockLSTMV2. tf.GradientTape calls this function; users rarely need it.
 
     Args:
         seq_len_max: As given to BlockLSTMV2.
@@ -142,7 +143,7 @@ def BlockLSTMGradV2(
 
     Returns:
         A BlockLSTMGradV2Output of the gradients of x, cs_prev, h_prev, w, wci, wcf, wco and b, with
-        their shapes. Those of the peepholes are 0 without use_peephole.
+        their shapes. The gradients of the peepholes are 0 without use_peephole.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape does not fit the others, or seq_len_max is outside

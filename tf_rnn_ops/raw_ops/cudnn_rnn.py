@@ -52,23 +52,24 @@ def CudnnRNNV3(
 ) -> CudnnRNNV3Output:
     """Runs a recurrent network of any number of layers over a batch of sequences.
 
-    Differentiable in input, input_h, input_c and params, also with is_training=False: backward then
+    Differentiable in input, input_h, input_c and params, also with is_training=False. The gradient then
     runs the op once more. With time_major=False, [T, B, ...] below is [B, T, ...] and
     [L*D, B, ...] is [B, L*D, ...].
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [L*D, B, S], layer by layer and within it forward, backward.
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
+        input_h: Initial hidden states, [L*D, B, S], in the order of the layers, in each layer forward,
+            backward.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'. Otherwise None or any value, such as 0.
         params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
-        sequence_lengths: int32 [B], each in [0, T]: outputs beyond are 0, final states are those
-            after the last valid step.
+        sequence_lengths: int32 [B], each in [0, T]. Outputs beyond the length are 0. Final states are the
+            states after the last valid step.
         rnn_mode: 'lstm', 'gru', 'rnn_tanh' or 'rnn_relu'.
         input_mode: 'linear_input', 'skip_input' (no input weights in layer 0; needs I == H) or
             'auto_select' ('skip_input' if I == H).
         direction: 'unidirectional' or 'bidirectional'.
         dropout: Probability of dropping an element between layers in training; no effect if L is 1.
-        seed: With seed2 and the number of the call, selects what to drop.
+        seed: Together with seed2 and the number of the call it selects the dropped elements.
         seed2: See seed.
         num_proj: Size of the projection of the hidden state of an LSTM; 0 means none.
         is_training: Whether to apply dropout and to fill reserve_space.
@@ -123,7 +124,7 @@ def CudnnRNNBackpropV3(
     time_major: bool = True,
     name: str | None = None,
 ) -> CudnnRNNBackpropV3Output:
-    """Computes the gradient of CudnnRNNV3. tf.GradientTape calls it; few others need to.
+    """Computes the gradient of CudnnRNNV3. tf.GradientTape calls this function; users rarely need it.
 
     Args:
         input: As given to CudnnRNNV3, [T, B, I].
@@ -137,7 +138,7 @@ def CudnnRNNBackpropV3(
         output_backprop: Gradient of output, [T, B, D*S].
         output_h_backprop: Gradient of output_h, [L*D, B, S].
         output_c_backprop: Gradient of output_c, [L*D, B, H] for 'lstm'; ignored otherwise.
-        reserve_space: As CudnnRNNV3 with is_training=True returned it. It is not changed.
+        reserve_space: As CudnnRNNV3 with is_training=True returned it. The op does not change it.
         host_reserved: As CudnnRNNV3 returned it; not read.
         rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major: As given to
             CudnnRNNV3.
@@ -149,7 +150,7 @@ def CudnnRNNBackpropV3(
 
     Raises:
         tf.errors.InvalidArgumentError: A shape, length or attribute does not fit the others, or
-            reserve_space is of another call.
+            reserve_space belongs to another call.
 
     Example:
         >>> import tensorflow as tf

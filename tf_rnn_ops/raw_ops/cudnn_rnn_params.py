@@ -42,10 +42,10 @@ def CudnnRNNParamsSize(
         num_layers: An int32 scalar, L.
         num_units: An int32 scalar, H.
         input_size: An int32 scalar, I.
-        T: Type of the parameters; the number does not depend on it.
+        T: Type of the parameters, which does not affect the number.
         S: Type of the result, tf.int32 or tf.int64.
         rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
-        dropout, seed, seed2: As in CudnnRNNV3; the number does not depend on it.
+        dropout, seed, seed2: As in CudnnRNNV3. They do not affect the number.
         name: Name of the op in a graph.
 
     Returns:
@@ -82,9 +82,9 @@ def CudnnRNNCanonicalToParamsV2(
     num_proj: int = 0,
     name: str | None = None,
 ) -> tf.Tensor:
-    """Puts canonical weights and biases together into the `params` of CudnnRNNV3.
+    """Joins canonical weights and biases to the `params` of CudnnRNNV3.
 
-    It has gradients for the weights and biases, as CudnnRNNParamsToCanonicalV2 has for params.
+    Differentiable in the weights and biases.
 
     Args:
         num_layers: An int32 scalar, L.
@@ -136,9 +136,9 @@ def CudnnRNNParamsToCanonicalV2(
     num_proj: int = 0,
     name: str | None = None,
 ) -> CudnnRNNParamsToCanonicalV2Output:
-    """Takes the `params` of CudnnRNNV3 apart into canonical weights and biases.
+    """Splits the `params` of CudnnRNNV3 into canonical weights and biases.
 
-    It has a gradient for params, for example of a penalty on only the matrices.
+    Differentiable in params, for example for a penalty on only the matrices.
 
     Args:
         num_layers: An int32 scalar, L.

@@ -63,7 +63,7 @@ def LayerRNN(
     time_major: bool = True,
     name: str | None = None,
 ) -> LayerRNNOutput:
-    """Runs one recurrent layer in one direction, with the weights as Keras keeps them.
+    """Runs one recurrent layer in one direction, with weights in Keras's format.
 
     The Keras layers of this package call this op on a CPU. There is no kernel for GPUs; CudnnRNNV3 has
     one. S is the size of a hidden state: P with a projection, otherwise H. G is the number of gates:
@@ -73,59 +73,66 @@ def LayerRNN(
         'gru_reset_before'  3, in the order z, r, h; reset gate before the product
         'rnn'               1; 'rnn_tanh' and 'rnn_relu' have that activation compiled in
 
-    An 'lstm' with a projection, peepholes and limits computes tf.compat.v1.nn.rnn_cell.LSTMCell;
+    An 'lstm' with a projection, peepholes and clipping computes tf.compat.v1.nn.rnn_cell.LSTMCell;
     tf_rnn_ops.keras.ProjectedLSTM has the same weights.
 
-    With zoneout (Krueger et al., 2017) units of an 'lstm' or a 'gru' keep their old state, each at each
-    step with a probability of zoneout_h, and of zoneout_c for the cell state. `seed` selects the units;
-    without a seed the states are the means of both. It needs a network without projection, peepholes and
-    limits.
+    With zoneout (Krueger et al., 2017) each unit of an 'lstm' or a 'gru' keeps its old state at each step
+    with probability zoneout_h, and its old cell state with probability zoneout_c. `seed` selects the
+    units. Without a seed the states are the weighted means of old and new states. Zoneout needs a network
+    without projection, peepholes and clipping.
 
     With layer_norm (Ba et al., 2016) an 'lstm' computes tensorflow_addons.rnn.LayerNormLSTMCell;
     tf_rnn_ops.keras.LayerNormLSTM has the same weights. input * kernel and output * recurrent_kernel are
-    normalised over all values of a row, before the bias is added, and then the cell state. It needs a
-    network without projection, peepholes, limits and zoneout.
+    normalised over all values of a row before the bias is added. The cell state is normalised too. Layer
+    normalization needs a network without projection, peepholes, clipping and zoneout.
 
     Differentiable in all tensors except sequence_lengths, the masks and the seed.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [B, S].
-        input_c: Initial cell states, [B, H], of 'lstm'; None, or anything such as 0, otherwise.
+        input_c: Initial cell states, [B, H], for 'lstm'. Otherwise None or any value, such as 0.
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
-        bias: [G*H], for 'gru' [2, G*H] (of the input and of the recurrent product); None or empty for none.
+        bias: [G*H], or [2, G*H] for 'gru' (for the input product and the recurrent product); None or empty
+            for none.
         projection: Matrix that multiplies the output of an 'lstm', [H, P]; None or empty for none.
-        peepholes: Weights of the cell state in the gates i, f and o of an 'lstm', [3, H]: i and f see
-            the previous state, o the new one; None or empty for none.
-        layer_norm: Weights of the norms of an 'lstm', [18, H]: gamma and beta of the product of the input
-            (4 rows each, i, f, c, o), those of the product of the output (4 each), then those of the cell
-            state; None or empty for none.
-        sequence_lengths: int32 steps of each row, [B], each in [0, T]; None or empty if all have T.
-        input_mask: Factors of the input before the product of each gate, the same at every step,
-            [G, B, I]; None or empty for none.
-        recurrent_mask: The same for the previous output, [G, B, S]; None or empty for none.
-        seed: int64 [2], which selects what zoneout keeps; equal seeds select the same. None or empty for none.
+        peepholes: Weights of the cell state in the gates i, f and o of an 'lstm', [3, H]. The gates i and
+            f read the previous cell state, o reads the new cell state. None or empty for none.
+        layer_norm: Weights of the norms of an 'lstm', [18, H]: gamma (4 rows, for i, f, c, o) and beta (4
+            rows) for input * kernel, gamma and beta (4 rows each) for output * recurrent_kernel, then
+            gamma and beta (1 row each) for the cell state. None or empty for none.
+        sequence_lengths: Number of steps of each sequence, int32 [B], each in [0, T]; None or empty if all
+            have T steps.
+        input_mask: Factors of the input for the product of each gate, [G, B, I], the same for all steps;
+            None or empty for none.
+        recurrent_mask: Factors of the previous output for the product of each gate, [G, B, S]; None or
+            empty for none.
+        seed: int64 [2]. It selects the units that zoneout keeps; equal seeds select equal units. None or
+            empty for none.
         rnn_mode: 'lstm', 'gru', 'gru_reset_before', 'rnn', 'rnn_tanh' or 'rnn_relu'.
-        activation: Function of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh', 'sigmoid', 'relu',
-            'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
-            'hard_sigmoid_keras2' (x / 5 + 1/2, as in Keras 1 and 2). Only 'tanh' for 'rnn_tanh' and
-            'rnn_relu', whose names say what they compute.
-        recurrent_activation: The same of the other gates; only 'sigmoid' for the modes without such.
-        cell_clip: Limit of the size of the cell state of 'lstm'; 0 for none. No gradient passes a
-            state that was limited. This number and the next four may not be nearer to 0 than 1.2e-38
-            without being 0.
-        proj_clip: The same of the output, where there is a projection.
-        zoneout_h: Between 0, for none, and 1; of 'lstm' and 'gru'.
-        zoneout_c: The same of the cell state of 'lstm'.
+        activation: Function of the candidate, of the cell state of 'lstm', and of 'rnn': 'tanh',
+            'sigmoid', 'relu', 'linear', 'hard_sigmoid' (x / 6 + 1/2 between 0 and 1, as in Keras 3) or
+            'hard_sigmoid_keras2' (x / 5 + 1/2, as in Keras 1 and 2). It must be 'tanh' for 'rnn_tanh' and
+            'rnn_relu', and has no effect on them.
+        recurrent_activation: Function of the other gates, one of the same names. It must be 'sigmoid' for
+            the modes without other gates.
+        cell_clip: The cell state of 'lstm' is clipped to [-cell_clip, cell_clip]; 0 for no clipping. The
+            gradient of a clipped state is 0. This number and the next four must be 0 or at least 1.2e-38
+            in size.
+        proj_clip: The projected output is clipped to [-proj_clip, proj_clip] in the same way; 0 for
+            no clipping.
+        zoneout_h: Probability of zoneout of the hidden state of 'lstm' and 'gru', between 0 (no zoneout)
+            and 1.
+        zoneout_c: Probability of zoneout of the cell state of 'lstm', between 0 (no zoneout) and 1.
         layer_norm_epsilon: A positive number that layer_norm adds to each variance.
-        is_training: Whether gradients will be wanted. Without it they cost a second forward pass.
-        time_major: Whether the first dimension of input and output is time; otherwise the batch is.
+        is_training: Whether to prepare for gradients. If False, gradients need a second forward pass.
+        time_major: Whether the first dimension of input and output is time; otherwise it is the batch.
         name: Name of the op in a graph.
 
     Returns:
-        A LayerRNNOutput: output [T, B, S], 0 beyond the length of a row; the states after the last
-        step of each row, output_h [B, S] and output_c [B, H] (a scalar 0 unless 'lstm'); and
+        A LayerRNNOutput: output [T, B, S], 0 beyond the length of a sequence; the states after the last
+        step of each sequence, output_h [B, S] and output_c [B, H] (a scalar 0 unless 'lstm'); and
         reserve_space, for the gradient.
 
     Raises:
@@ -177,10 +184,10 @@ def LayerRNNBackprop(
     time_major: bool = True,
     name: str | None = None,
 ) -> LayerRNNBackpropOutput:
-    """Computes the gradient of LayerRNN. tf.GradientTape calls it; few others need to.
+    """Computes the gradient of LayerRNN. tf.GradientTape calls this function; users rarely need it.
 
     Args:
-        input: As given to LayerRNN, [T, B, I], like the ten tensors that follow.
+        input: As given to LayerRNN, [T, B, I], as are the next ten tensors.
         input_h: [B, S].
         input_c: [B, H].
         kernel: [I, G*H].
@@ -209,8 +216,8 @@ def LayerRNNBackprop(
         'lstm'), kernel, recurrent_kernel, bias, projection, peepholes and layer_norm.
 
     Raises:
-        tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space is of another
-            call.
+        tf.errors.InvalidArgumentError: A shape does not fit the others, or reserve_space belongs to
+            another call.
 
     Example:
         >>> import tensorflow as tf

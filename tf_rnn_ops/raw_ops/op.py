@@ -25,14 +25,14 @@ def {name}(*, {parameters}):
 def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Function]:
     """Makes a decorator that gives a function the body that calls the op of the same name.
 
-    The body passes each argument on. An optional tensor, whose default is (), may also be None, and so
-    may a cell state of a network without one. The body raises ValueError, with the name of the argument,
-    for any other None.
+    The body passes each argument on. An optional tensor, whose default is (), may also be None. The cell
+    state of a network without a cell state may be None too. The body raises ValueError, with the name of
+    the argument, for any other None.
 
     WHY source code: an eager call of a function that handles its arguments as a dict takes 4 us longer.
 
     Args:
-        output: The type that takes the results of the op; None for an op with one result.
+        output: The type of the results of the op; None for an op with one result.
 
     Returns:
         The decorator.

@@ -1,4 +1,4 @@
-"""Packing the weights of inference once, and the ops that take them. See tf_rnn_ops.raw_ops."""
+"""Ops that pack the weights of inference once, and ops for packed weights. See tf_rnn_ops.raw_ops."""
 
 from __future__ import annotations
 
@@ -42,28 +42,28 @@ def PackCudnnRNNParams(
     keep: bool = False,
     name: str | None = None,
 ) -> tf.Tensor:
-    """Packs the parameters of CudnnRNNV3 as the CPU kernels read them, for CudnnRNNV3Packed.
+    """Packs the parameters of CudnnRNNV3 in the format of the CPU kernels, for CudnnRNNV3Packed.
 
-    CudnnRNNV3 packs them at every call, which short calls spend most of their time on. On a GPU
-    nothing is packed. Without gradient.
+    CudnnRNNV3 packs them at every call, which takes most of the time of short calls. On a GPU nothing is
+    packed. The op has no gradient.
 
     Args:
         params: The opaque buffer, [params_size], of type bfloat16, half, float32 or float64.
-        num_layers: L, a Python int, as the two below.
+        num_layers: L. The three sizes are Python ints.
         num_units: H.
         input_size: I.
         rnn_mode, input_mode, direction, num_proj: As in CudnnRNNV3.
-        keep: Whether the process keeps the result and params, and returns the result again when it
-            gets the same tensor. Only for the value of a resource variable or a constant, whose
-            memory does not change while a tensor refers to it. They are dropped at the first
-            packing with keep after nothing else refers to params.
+        keep: Whether the process keeps the result and params, and returns the result again for the same
+            tensor. Use it only for the value of a resource variable or a constant, whose memory does not
+            change while a tensor refers to it. The next packing with keep=True frees the result after all
+            other references to params are gone.
         name: Name of the op in a graph.
 
     Returns:
-        A vector of bytes, for the kind of CPU of this machine and this version of the library.
+        A vector of bytes, for this kind of CPU and this version of the library.
 
     Raises:
-        tf.errors.InvalidArgumentError: params has not the size that the attributes ask for, or an
+        tf.errors.InvalidArgumentError: params does not have the size that the attributes need, or an
             attribute is not as above.
 
     Example:
@@ -88,25 +88,24 @@ def PackLayerRNN(
     keep: bool = False,
     name: str | None = None,
 ) -> tf.Tensor:
-    """Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
+    """Packs the weights of LayerRNN in the format of the CPU kernels, for LayerRNNPacked.
 
-    LayerRNN packs them at every call, which short calls spend most of their time on. Without
-    gradient.
+    LayerRNN packs them at every call, which takes most of the time of short calls. The op has no gradient.
 
     Args:
         kernel: [I, G*H], of type bfloat16, half, float32 or float64.
         recurrent_kernel: [S, G*H].
-        bias: [G*H], for 'gru' [2, G*H]; None or empty for none.
-        projection: [H, P], of 'lstm'; None or empty for none.
+        bias: [G*H], or [2, G*H] for 'gru'; None or empty for none.
+        projection: [H, P], for 'lstm'; None or empty for none.
         rnn_mode: As in LayerRNN.
-        keep: Whether the process keeps the result and the weights, and returns the result again
-            when it gets the same tensors. Only for the values of resource variables and constants,
-            whose memory does not change while a tensor refers to it. They are dropped at the first
-            packing with keep after nothing else refers to one of the weights.
+        keep: Whether the process keeps the result and the weights, and returns the result again for the
+            same tensors. Use it only for the values of resource variables and constants, whose memory does
+            not change while a tensor refers to it. The next packing with keep=True frees the result after
+            all other references to one of the weights are gone.
         name: Name of the op in a graph.
 
     Returns:
-        A vector of bytes, for the kind of CPU of this machine and this version of the library.
+        A vector of bytes, for this kind of CPU and this version of the library.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape or attribute is not as above.
@@ -138,18 +137,18 @@ def CudnnRNNV3Packed(
     time_major: bool = True,
     name: str | None = None,
 ) -> CudnnRNNV3PackedOutput:
-    """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed before.
+    """Runs inference of CudnnRNNV3 with parameters that PackCudnnRNNParams packed.
 
-    The results are those of CudnnRNNV3 with is_training=False, bit by bit if T*B is above 4. The op reads
-    params instead of `packed` on a GPU, and if `packed` is of another kind of CPU or another version. The
-    op does not check that `packed` was made of params.
+    The results are the results of CudnnRNNV3 with is_training=False, identical to the bit if T*B > 4. The
+    op reads params instead of `packed` on a GPU, and if `packed` belongs to another instruction set or
+    another version of the library. The op does not check that `packed` was made of params.
 
-    Differentiable as CudnnRNNV3 with is_training=False is.
+    Differentiable like CudnnRNNV3 with is_training=False.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [L*D, B, S].
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'. Otherwise None or any value, such as 0.
         params: All weights and biases, [params_size].
         sequence_lengths: int32 [B], each in [0, T].
         packed: The result of PackCudnnRNNParams for params and these attributes.
@@ -161,8 +160,8 @@ def CudnnRNNV3Packed(
         a scalar 0 without 'lstm'.
 
     Raises:
-        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` is
-            of another network.
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` belongs
+            to another network.
 
     Example:
         >>> import tensorflow as tf
@@ -206,29 +205,30 @@ def LayerRNNPacked(
     time_major: bool = True,
     name: str | None = None,
 ) -> LayerRNNPackedOutput:
-    """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed before.
+    """Runs inference of LayerRNN, without masks, with weights that PackLayerRNN packed.
 
-    The results are those of LayerRNN with is_training=False, bit by bit if T*B is above 4. The op reads
-    the unpacked weights instead of `packed` if that is of another kind of CPU or another version. The op
-    does not check that `packed` was made of these weights.
+    The results are the results of LayerRNN with is_training=False, identical to the bit if T*B > 4. The op
+    reads the unpacked weights instead of `packed` if `packed` belongs to another instruction set or
+    another version of the library. The op does not check that `packed` was made of these weights.
 
-    Differentiable as LayerRNN with is_training=False is.
+    Differentiable like LayerRNN with is_training=False.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
         input_h: Initial hidden states, [B, S].
-        input_c: Initial cell states, [B, H], of 'lstm'; None, or anything such as 0, otherwise.
+        input_c: Initial cell states, [B, H], for 'lstm'. Otherwise None or any value, such as 0.
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
         packed: The result of PackLayerRNN for these weights.
-        bias: [G*H], for 'gru' [2, G*H]; None or empty for none.
-        projection: [H, P], of 'lstm'; None or empty for none.
-        peepholes: [3, H], of 'lstm'; None or empty for none. They are not packed.
-        layer_norm: [18, H], of 'lstm'; None or empty for none. It is not packed.
-        sequence_lengths: int32 steps of each row, [B], each in [0, T]; None or empty if all have T.
+        bias: [G*H], or [2, G*H] for 'gru'; None or empty for none.
+        projection: [H, P], for 'lstm'; None or empty for none.
+        peepholes: [3, H], for 'lstm'; None or empty for none. They are not packed.
+        layer_norm: [18, H], for 'lstm'; None or empty for none. It is not packed.
+        sequence_lengths: Number of steps of each sequence, int32 [B], each in [0, T]; None or empty if all
+            have T steps.
         rnn_mode, activation, recurrent_activation, cell_clip, proj_clip, zoneout_h, zoneout_c,
             layer_norm_epsilon: As in LayerRNN.
-        time_major: Whether the first dimension of input and output is time; otherwise the batch is.
+        time_major: Whether the first dimension of input and output is time; otherwise it is the batch.
         name: Name of the op in a graph.
 
     Returns:
@@ -236,8 +236,8 @@ def LayerRNNPacked(
         unless 'lstm').
 
     Raises:
-        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` is
-            of another layer.
+        tf.errors.InvalidArgumentError: A shape, length or attribute is not as above, or `packed` belongs
+            to another layer.
 
     Example:
         >>> import tensorflow as tf

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class StatelessCudnnRNNV3Output(NamedTuple):
-    """The results of StatelessCudnnRNNV3: those of CudnnRNNV3."""
+    """The results of StatelessCudnnRNNV3, the same as of CudnnRNNV3."""
 
     output: tf.Tensor
     output_h: tf.Tensor
@@ -39,19 +39,20 @@ def StatelessCudnnRNNV3(
     time_major: bool = True,
     name: str | None = None,
 ) -> StatelessCudnnRNNV3Output:
-    """CudnnRNNV3 in training, with the seed of dropout as a tensor: a function of its inputs.
+    """Runs CudnnRNNV3 in training, with the seed of dropout as a tensor.
 
-    CudnnRNNV3 takes its seeds as attributes, as TensorFlow's op does, and counts its calls. This op
-    counts nothing: two calls with equal inputs drop the same elements, in any graph and process.
-    Differentiable in input, input_h, input_c and params.
+    CudnnRNNV3 has its seeds as attributes, like TensorFlow's op, and counts its calls. This op has no
+    counter: two calls with equal inputs drop the same elements, in any graph and process. Differentiable
+    in input, input_h, input_c and params.
 
     Args:
         input: [T, B, I], of type bfloat16, half, float32 or float64.
-        input_h: Initial hidden states, [L*D, B, S], layer by layer and within it forward, backward.
-        input_c: Initial cell states, [L*D, B, H], for 'lstm'; None, or anything such as 0, otherwise.
+        input_h: Initial hidden states, [L*D, B, S], in the order of the layers, in each layer forward,
+            backward.
+        input_c: Initial cell states, [L*D, B, H], for 'lstm'. Otherwise None or any value, such as 0.
         params: All weights and biases, [params_size]; see tf_rnn_ops.params.Layout.
         sequence_lengths: int32 [B], each in [0, T].
-        seed: int64 [2]; all bits count. On a GPU it is read on the host.
+        seed: int64 [2]. All bits count. On a GPU the op reads it on the host.
         rnn_mode, input_mode, direction, dropout, num_proj, time_major: As in CudnnRNNV3.
         name: Name of the op in a graph.
 
