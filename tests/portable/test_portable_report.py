@@ -73,7 +73,7 @@ def test_nodes_that_lack_something_are_kept(rng):
             change(next(node for node in graph_def.node if node.op == op))
             return portable.rewrite_graph_def(graph_def, to=to)[1].kept[0].why
 
-        assert "2 inputs, where the op has" in kept(
+        assert "2 inputs, but the op has" in kept(
             lambda node: node.input.__delitem__(slice(2, None))
         )
         assert "attribute T is missing" in kept(lambda node: node.attr.pop("T"))

@@ -1,8 +1,8 @@
-"""Rewrites models that need cuDNN, so that they need our ops or no plug-in at all.
+"""Rewrites models that need cuDNN, so that they need only our ops or no plug-in.
 
     python -m tf_rnn_ops.portable SOURCE TARGET [--to tensorflow|tf_rnn_ops]
 
-A model whose graph must stay as it is runs with tf_rnn_ops.enable_stock_ops() instead.
+tf_rnn_ops.enable_stock_ops() runs such models without a change of the graph.
 """
 
 from tf_rnn_ops.portable._check import check_graph_def, check_saved_model

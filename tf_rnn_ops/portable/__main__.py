@@ -28,7 +28,7 @@ def main(argv=None):
     """
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.portable",
-        description="Rewrite a model with TensorFlow's CudnnRNN ops for machines without cuDNN.",
+        description="Replace the CudnnRNN ops in a SavedModel or GraphDef, so that it runs without cuDNN.",
         epilog=EPILOG,
     )
     parser.add_argument("source", type=pathlib.Path)
@@ -37,7 +37,7 @@ def main(argv=None):
         "--to",
         choices=("tensorflow", "tf_rnn_ops"),
         default="tensorflow",
-        help="ordinary ops of TensorFlow (the default), or our ops",
+        help="TensorFlow's ordinary ops (the default) or the ops of this package",
     )
     parser.add_argument(
         "--inference",
@@ -55,7 +55,7 @@ def main(argv=None):
         "--outputs",
         nargs="+",
         metavar="TENSOR",
-        help="of a GraphDef: the tensors to compare",
+        help="the tensors to compare, for a GraphDef",
     )
     options = parser.parse_args(argv)
     from tf_rnn_ops import portable
@@ -84,7 +84,7 @@ def main(argv=None):
 
 
 def _refuse_idle_flags(options):
-    """Raises ValueError for a flag that would change nothing."""
+    """Raises ValueError for a flag without effect."""
     if options.inference and options.to != "tensorflow":
         raise ValueError("--inference has no effect with --to tf_rnn_ops, whose ops can train.")
     checks = [f"--{name}" for name in ("inputs", "outputs") if getattr(options, name) is not None]
@@ -92,7 +92,7 @@ def _refuse_idle_flags(options):
         raise ValueError(f"{checks[0]} has no effect with --no-check: leave out one of the two.")
     if options.outputs is not None and options.source.is_dir():
         raise ValueError(
-            "--outputs is for a GraphDef: of a SavedModel all outputs of the signatures are compared."
+            "--outputs is for a GraphDef: all outputs of the signatures of a SavedModel are compared."
         )
     if checks == ["--inputs"] and options.source.is_file():
         raise ValueError(
@@ -147,9 +147,9 @@ def _read(path):
             graph_def.ParseFromString(path.read_bytes())
     except (message.DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a GraphDef: {error}") from error
-    if not graph_def.node:  # an empty file, or one of another kind, can be parsed
+    if not graph_def.node:  # an empty file, or a file of another kind, may also be parsed
         raise ValueError(
-            f"{path} must hold a GraphDef with nodes, but it has none. Of a SavedModel give the folder."
+            f"{path} must hold a GraphDef with nodes, but it has none. For a SavedModel give the folder."
         )
     return graph_def
 

@@ -12,10 +12,10 @@ from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.native.tf_internals import graphs
 from tf_rnn_ops.portable._report import Comparison
 
-# Allowed for results of size 1; larger ones are allowed in proportion.
+# The allowed differences for results of size 1. For larger results they are proportional to the size.
 _TOLERANCES = {tf.float64: 1e-10, tf.float32: 1e-4, tf.float16: 1e-2, tf.bfloat16: 5e-2}
-# The size of every dimension that a signature leaves open: one, since which of them have to agree
-# it does not say.
+# The size of every open dimension of a signature. All have the same size, because a signature does not
+# tell which dimensions must be equal.
 _OPEN = 3
 _WHICH = ("original", "rewritten")
 
@@ -31,20 +31,20 @@ def check_saved_model(
     The original needs kernels for TensorFlow's own ops, so this calls enable_stock_ops().
 
     Args:
-        source: Folder of the first.
-        target: Folder of the second.
-        inputs: Arrays by name of the signatures' arguments. An argument without one gets random
-            numbers, empty strings, or ones if it is of another type.
-        seed: Of those random numbers.
+        source: Folder of the original SavedModel.
+        target: Folder of the rewritten SavedModel.
+        inputs: {name of an argument of a signature: array}. Other arguments get random numbers, empty
+            strings, or ones if they have another type.
+        seed: Seed of the random numbers.
 
     Returns:
-        A list of Comparison, one for each output of each signature, of every graph if there are
-        several, such as those of TensorFlow 1 for training and serving. The error of a graph, a
-        signature or an output that only one of the models has is infinite.
+        A list of Comparison, one for each output of each signature. If there are several graphs, such as
+        TensorFlow 1's graphs for training and serving, it has the outputs of each graph. The error is
+        infinite for a graph, a signature or an output that only one of the models has.
 
     Raises:
-        ValueError: `inputs` has a name that no signature has, or lacks one whose shape is unknown, or
-            a model cannot be loaded or does not run on the arguments.
+        ValueError: `inputs` has a name that no signature has, or lacks an argument of unknown shape; or a
+            model cannot be loaded or does not run on the arguments.
     """
     tf_rnn_ops.enable_stock_ops()
     graphs = [_tags_of(*pair) for pair in zip((source, target), _WHICH)]
@@ -67,7 +67,7 @@ def check_saved_model(
 
 
 def _check_names(inputs, models):
-    """Raises ValueError for an input that is no argument of the original models."""
+    """Raises ValueError for an input that is not an argument of the original model."""
     signatures = [s for original, _ in models for s in original.signatures.values()]
     known = {key for s in signatures for key in s.structured_input_signature[1]}
     if unknown := sorted(set(inputs) - known):
@@ -110,11 +110,11 @@ def check_graph_def(
     """Runs two GraphDefs on the same input.
 
     Args:
-        source: The first GraphDef. TensorFlow's own ops run on enable_stock_ops().
-        target: The second.
-        inputs: Arrays by name of the tensors to feed, such as 'x:0', or 'x' for the first output of a
-            node.
-        outputs: Names of the tensors to compare, of the same form.
+        source: The original GraphDef. enable_stock_ops() runs TensorFlow's own ops.
+        target: The rewritten GraphDef.
+        inputs: {name of a tensor to feed: array}. A name is 'x:0', or 'x' for the first output of the node
+            x.
+        outputs: Names of the tensors to compare, in the form of the names in `inputs`.
 
     Returns:
         A list of Comparison, one for each output.
@@ -155,13 +155,13 @@ def compare(name, before, after):
         same = bool(tf.reduce_all(tf.equal(before, after)))
         return Comparison(name, 0.0 if same else float("inf"), 0.0)
     a, b = (tf.cast(t, tf.float64).numpy() for t in (before, after))
-    error = largest_difference(a, b)  # NaN is refused
+    error = largest_difference(a, b)  # NaN never counts as equal to a number
     scale = max(1.0, float(np.max(np.where(np.isfinite(a), np.abs(a), 0.0), initial=0.0)))
     return Comparison(name, error, _TOLERANCES[before.dtype] * scale)
 
 
 def _tags_of(folder, which):
-    """The tags of each graph of a SavedModel, which has several in TensorFlow 1."""
+    """The tags of each graph of a SavedModel, which may have several graphs in TensorFlow 1."""
     return _loaded(which, graphs.tags_of_graphs, str(folder))
 
 
@@ -172,14 +172,14 @@ def _load(folder, which, tags):
 def _loaded(which, load, *arguments):
     try:
         return load(*arguments)
-    except Exception as error:  # of a broken file TensorFlow raises errors of any kind
+    except Exception as error:  # for a broken file TensorFlow raises errors of any kind
         reason = f"{type(error).__name__}: {error}"
         raise ValueError(f"The {which} model cannot be loaded: {reason}") from error
 
 
 @contextlib.contextmanager
 def _explained(what, arguments):
-    """Turns TensorFlow's errors into a ValueError that says what was run."""
+    """Turns TensorFlow's errors into a ValueError with the arguments of the run."""
     try:
         yield
     except (tf.errors.OpError, KeyError, TypeError, ValueError) as error:
@@ -188,7 +188,7 @@ def _explained(what, arguments):
         reason = getattr(error, "message", None) or error
         raise ValueError(
             f"{what}: {reason} Give arrays that fit in `inputs` "
-            "(--inputs FILE.npz of the command), or do without the check (--no-check)."
+            "(--inputs FILE.npz in the command), or skip the check (--no-check)."
         ) from error
 
 

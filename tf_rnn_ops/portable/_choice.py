@@ -1,4 +1,4 @@
-"""What a caller of the rewriting knows of a forward node, and what it may put in its place."""
+"""The decision of an exporter on a forward node: the facts on the node, and the possible replacements."""
 
 from typing import Any, Callable, NamedTuple, Sequence
 
@@ -13,13 +13,13 @@ class Facts(NamedTuple):
 
     Attributes:
         place: Name of the function that the node is in; '' for the graph itself.
-        name: Of the node.
+        name: Name of the node.
         op: Its op without the package, such as 'LayerRNNPacked'.
-        network: What it computes: a plain.Layer of the LayerRNN ops, a params.Layout of the CudnnRNN
-            ops, None of BlockLSTMV2.
-        dtype: Of its tensors.
-        shapes: What the graph knows of the shapes of its inputs, packed weights and seeds left out: lists
-            with None for an unknown size, or None for an unknown rank.
+        network: Its network: a plain.sizes.Layer for the LayerRNN ops, a params.Layout for the CudnnRNN
+            ops, None for BlockLSTMV2.
+        dtype: The type of its tensors.
+        shapes: The shapes of its inputs, without packed weights and seeds: lists with None for an unknown
+            size, or None for an unknown rank.
         time_major: Whether time is the first dimension.
         read: The names of the outputs that the results of the graph depend on.
     """
@@ -55,9 +55,9 @@ class Instead(NamedTuple):
     """A function for a node.
 
     Attributes:
-        function: Takes the tensors of Facts.shapes and returns the first outputs of the op, but for the
-            reserve space.
-        became: What to call it in the report.
+        function: A function of the tensors of Facts.shapes. It returns the first outputs of the op, except
+            the reserve space.
+        became: The name of the replacement in the report.
     """
 
     function: Callable[..., Sequence[Any]]
@@ -65,7 +65,7 @@ class Instead(NamedTuple):
 
 
 KEEP = "keep"
-"""What a Choice returns for a node that stays as it is."""
+"""The result of a Choice for a node that does not change."""
 
 Choice = Callable[[Facts], Instead | str]
 """Returns an Instead, KEEP, or the reason why the node becomes ordinary ops."""

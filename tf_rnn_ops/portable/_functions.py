@@ -1,4 +1,4 @@
-"""Functions that stand in for a node."""
+"""Functions that replace a node."""
 
 import collections
 from typing import NamedTuple
@@ -31,21 +31,21 @@ class StandIn(NamedTuple):
 class StandIns:
     """Makes replacements, one for each node, with names that are free in a library.
 
-    WHY nodes that are alike do not share one: LiteRT cannot convert a loop that is called twice.
+    WHY one for each node, even for equal nodes: LiteRT cannot convert a loop that is called twice.
 
     Attributes:
-        functions: The FunctionDefs that the stand-ins made so far need.
+        functions: The FunctionDefs that the replacements made so far need.
     """
 
     def __init__(self, library):
         self.functions = []
         self._taken = {function.signature.name for function in library.function}
-        # By label the number of the next name.
+        # {label: number of the next name}.
         self._numbers = collections.Counter()
         self._traced = {}
 
     def plain_forward(self, layout, dtype, shapes, time_major, is_training, num_outputs):
-        """For a forward op, in ordinary ops; `shapes` are the known ones of its inputs."""
+        """Replaces a forward op by ordinary ops. `shapes`: the known shapes of its inputs."""
 
         def forward(x, h0, c0, params, lengths=None):
             result = plain.cudnn_rnn(layout, x, h0, c0, params, lengths, time_major)
@@ -57,7 +57,7 @@ class StandIns:
         return self._make(key, layout.rnn_mode, forward, specs)
 
     def plain_layer(self, layer, dtype, shapes, time_major, is_training, num_outputs):
-        """For LayerRNN, in ordinary ops; `layer` is a Layer, `shapes` as for plain_forward."""
+        """Replaces LayerRNN by ordinary ops. `layer`: a Layer. `shapes`: as in plain_forward."""
 
         def forward(*tensors):
             inputs = dict(zip(signature("LayerRNN").inputs, tensors))
@@ -76,7 +76,7 @@ class StandIns:
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
 
     def plain_block(self, units_and_size, dtype, shapes, use_peephole, cell_clip):
-        """For BlockLSTMV2, in ordinary ops, with H and I; `shapes` as for plain_forward."""
+        """Replaces BlockLSTMV2 by ordinary ops. `units_and_size`: H and I. `shapes`: as in plain_forward."""
 
         def forward(*tensors):
             inputs = dict(zip(signature("BlockLSTMV2").inputs, tensors))
@@ -89,7 +89,7 @@ class StandIns:
         return self._make(key, "block_lstm", forward, specs)
 
     def instead(self, facts, choice, num_outputs):
-        """For a forward node, what an exporter chose; see _choice."""
+        """Replaces a forward node by the function that an exporter chose; see _choice.py."""
 
         def forward(*tensors):
             reserves = [_reserve_space(facts.dtype, False), tf.zeros([], tf.int8)]
@@ -105,7 +105,7 @@ class StandIns:
         return self._make(key, f"{network.rnn_mode}_instead", forward, specs)
 
     def own_forward(self, dtype, attrs, num_outputs):
-        """For CudnnRNN and CudnnRNNV2, in our CudnnRNNV3."""
+        """Replaces CudnnRNN or CudnnRNNV2 by our CudnnRNNV3."""
 
         def forward(*tensors):
             inputs = dict(zip(signature("CudnnRNN").inputs, tensors))
@@ -119,11 +119,11 @@ class StandIns:
         return self._make(key, attrs["rnn_mode"], forward, specs)
 
     def own_backprop(self, dtype, attrs, num_inputs):
-        """For CudnnRNNBackprop and CudnnRNNBackpropV2, in our CudnnRNNBackpropV3."""
+        """Replaces CudnnRNNBackprop or CudnnRNNBackpropV2 by our CudnnRNNBackpropV3."""
 
         def backprop(*tensors):
             inputs = dict(zip(signature("CudnnRNNBackpropV2").inputs, tensors))
-            # cuDNN's choice of algorithm, which the first version does not have.
+            # cuDNN's choice of algorithm, an input that the first version lacks.
             inputs[RESERVES[1]] = tf.zeros([], tf.int8)
             lengths = _full_lengths(inputs["input"])
             return list(raw_ops.CudnnRNNBackpropV3(**inputs, sequence_lengths=lengths, **attrs))
@@ -176,15 +176,15 @@ def _trace(function, specs):
 
 
 def _specs(op, shapes, dtype, known):
-    """The specs of the inputs of an op with what the graph knows of them, so that loops are of known size.
+    """The specs of the inputs of an op with all sizes that are known.
 
-    LiteRT cannot convert others.
+    LiteRT cannot convert loops of unknown size.
 
     Args:
         op: The name of the op.
-        shapes: By name of an input its sizes, and letters.
+        shapes: {name of an input: its sizes, or letters for unknown sizes}.
         dtype: The type of most inputs.
-        known: The shapes that the graph knows, of all inputs or the first ones.
+        known: The shapes in the graph, of all inputs or of the first inputs.
     """
     found = []
     for name, shape in zip(signature(op).inputs, known):
@@ -199,7 +199,7 @@ def _specs(op, shapes, dtype, known):
 
 
 def lengths_of_rows(x, lengths, time_major):
-    """The lengths of all rows, or None: an empty vector means that every row has all steps."""
+    """The lengths of all sequences; None if all have T steps. An empty vector stands for T steps."""
     if lengths.shape[0] == 0:
         return None
     if lengths.shape[0] is not None:
@@ -210,12 +210,12 @@ def lengths_of_rows(x, lengths, time_major):
 
 
 def _reserve_space(dtype, is_training):
-    """Nothing, but of the rank that the op returns: gradients that are taken anew check it."""
+    """An empty tensor with the rank of the op's reserve space, which TensorFlow checks for new gradients."""
     return tf.zeros([0] if is_training else [], dtype)
 
 
 def _full_lengths(x):
-    """The lengths of the first versions, which have none and are time-major."""
+    """The lengths for the first versions of the ops, which have no lengths and are time-major."""
     shape = tf.shape(x)
     return tf.fill([shape[1]], shape[0])
 
@@ -223,8 +223,8 @@ def _full_lengths(x):
 def _put_in_scope(function_def):
     """Puts the nodes into a name scope of their own.
 
-    TensorFlow inlines a call: its nodes are then named CALL/NODE. The graph may have nodes under
-    CALL/ already, such as the casts of a wrapper, and two nodes of one name abort the process.
+    When TensorFlow inlines a call, the nodes get the names CALL/NODE. The graph may already have nodes
+    under CALL/, such as the casts of a wrapper, and two nodes with the same name abort the process.
     """
 
     def in_scope(ref):

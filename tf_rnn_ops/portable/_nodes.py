@@ -4,12 +4,12 @@ import tensorflow as tf
 
 from tf_rnn_ops._op_table import signature
 
-# By type of an attribute the field of AttrValue, and the name of the type in the op registry.
+# {type of an attribute: (field of AttrValue, name of the type in the op registry)}.
 _KINDS = {bool: ("b", "bool"), int: ("i", "int"), float: ("f", "float"), str: ("s", "string")}
 
 
 class CannotRewrite(ValueError):
-    """Says why a node must stay as it is, without a full stop."""
+    """The error for a node that cannot be replaced. The message has no full stop."""
 
 
 def data_inputs(node):
@@ -18,7 +18,7 @@ def data_inputs(node):
 
 
 def attribute(node, name, default):
-    """An attribute of a node as Python has it, or the default; a model of an older version lacks some."""
+    """An attribute of a node as a Python object, or the default for an attribute that an older model lacks."""
     if name not in node.attr:
         return default
     value = node.attr[name]
@@ -40,11 +40,11 @@ def dtype_of(node):
 
 
 def check(node):
-    """Raises CannotRewrite where inputs and attributes of a node are not those of its op."""
+    """Raises CannotRewrite if the inputs and attributes of a node do not fit its op."""
     op = signature(node.op)
     found, wanted = len(data_inputs(node)), len(op.inputs)
-    if found != wanted and "weights" not in op.inputs:  # which is a list
-        raise CannotRewrite(f"it has {found} inputs, where the op has {wanted}")
+    if found != wanted and "weights" not in op.inputs:  # `weights` is a list
+        raise CannotRewrite(f"it has {found} inputs, but the op has {wanted}")
     kinds = {"T": ("type", "type"), "S": ("type", "type")}
     for name, value in op.attrs.items():
         kinds[name] = _KINDS[value if isinstance(value, type) else type(value)]
@@ -54,8 +54,11 @@ def check(node):
 
 
 def replace_by_call(node, stand_in, outputs, host):
-    """Makes a node, whose outputs have these names, a call of a StandIn; `host` is the function around it or None."""
-    # What begins with an underscore is about the node and not about its op.
+    """Replaces a node by a call of a StandIn.
+
+    `outputs`: the names of the op's outputs. `host`: the function around the node, or None.
+    """
+    # Attributes that begin with an underscore belong to the node, not to its op.
     kept = {name: value for name, value in node.attr.items() if name.startswith("_")}
     kept_values = [
         (name, type(value).FromString(value.SerializeToString())) for name, value in kept.items()
@@ -69,7 +72,10 @@ def replace_by_call(node, stand_in, outputs, host):
 
 
 def rename_outputs(host, node, outputs):
-    """Inside a function, users name a tensor by the op's output; a call has one list of them."""
+    """Renames the outputs of a node in a function, where a tensor has the name of the op's output.
+
+    A call has one list of outputs.
+    """
     new = {f"{node}:{output}:0": f"{node}:output:{k}" for k, output in enumerate(outputs)}
     for user in host.node_def:
         for k, ref in enumerate(user.input):

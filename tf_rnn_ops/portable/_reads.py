@@ -1,12 +1,12 @@
-"""Which outputs of nodes the results of a graph depend on."""
+"""Finds the outputs of nodes that the results of a graph depend on."""
 
 
 class Reads:
-    """What is read in one graph or function.
+    """The tensors that are read in one graph or function.
 
     Args:
         nodes: Its NodeDefs.
-        host: Its FunctionDef; None for a graph, of which all nodes count.
+        host: Its FunctionDef; None for a graph, in which all nodes count as results.
     """
 
     def __init__(self, nodes, host):
@@ -16,7 +16,7 @@ class Reads:
         self._read = {ref for name in live for ref in self._nodes[name].input} | set(returned)
 
     def outputs(self, node, names):
-        """Those among `names`, of the outputs of the node's op, that somebody reads."""
+        """The outputs of a node that are read. `names`: the names of the outputs of the node's op."""
         refs = {f"{node.name}:{name}:0": name for name in names}
         refs |= {f"{node.name}:{k}": name for k, name in enumerate(names)}
         refs[node.name] = names[0]

@@ -1,17 +1,17 @@
-"""What a rewrite did and did not do."""
+"""The report of a rewrite."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A node that was rewritten.
+    """A node that was replaced.
 
     Attributes:
         place: Name of the function that the node is in; '' for the graph itself.
         node: Its name.
-        op: What it was.
-        became: What it is now, in words.
+        op: Its original op.
+        became: A description of the replacement.
     """
 
     place: str
@@ -22,7 +22,7 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Kept:
-    """A node that was left as it is.
+    """A node that was not replaced.
 
     Attributes:
         place: Name of the function that the node is in; '' for the graph itself.
@@ -39,10 +39,10 @@ class Kept:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """One output, before and after, on the same input.
+    """One output of both models on the same input.
 
     Attributes:
-        name: Signature and output, and where only one of the models has it, which.
+        name: Signature and output, and the model if only one of the models has the output.
         error: Largest absolute difference; infinite if shapes or dtypes differ.
         tolerance: Largest difference allowed.
     """
@@ -53,13 +53,13 @@ class Comparison:
 
     @property
     def ok(self) -> bool:
-        """Whether the error is within the tolerance. NaN is not."""
+        """Whether the error is within the tolerance. NaN is not within it."""
         return self.error <= self.tolerance
 
 
 @dataclasses.dataclass
 class Report:
-    """The result of a rewrite; str() is a table of it.
+    """The result of a rewrite. str() returns a table.
 
     Attributes:
         changed: A list of Change.

@@ -27,8 +27,8 @@ class Place(NamedTuple):
         reads: Its Reads.
         stand_ins: The StandIns of the whole graph.
         read_by_gradients: Names of the nodes whose reserve space a gradient op reads.
-        inference: Whether every node is taken as one of inference.
-        choose: Says what a forward node becomes.
+        inference: Whether every node is treated as inference.
+        choose: A function that decides on the replacement of a forward node.
     """
 
     host: Any
@@ -42,29 +42,29 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As in a Report."""
+        """The name of the function, or ''; see Report."""
         return "" if self.host is None else self.host.signature.name
 
 
 def rewrite_graph_def(
     graph_def: Any, to: str = "tensorflow", inference: bool = False, clear_devices: bool = False
 ) -> tuple[Any, Report]:
-    """Replaces TensorFlow's CudnnRNN ops in a graph, and ours.
+    """Replaces TensorFlow's CudnnRNN ops and our ops in a graph.
 
     Args:
         graph_def: A GraphDef; it is not changed.
-        to: What with. 'tensorflow': ordinary ops, which need no plug-in (forward ops only, and ours
-            too if the graph has any). 'tf_rnn_ops': our ops, gradient and parameter ops included.
-        inference: With to='tensorflow', take every node as one of inference, also if it has
-            is_training=True and dropout. Without it, such a node is kept.
-        clear_devices: Also remove the devices of all nodes, so that a session needs no soft
+        to: The kind of the new ops. 'tensorflow': ordinary ops, which need no plug-in. They replace only
+            forward ops, also our forward ops. 'tf_rnn_ops': our ops, including gradient and parameter ops.
+        inference: With to='tensorflow', treat every node as inference, also a node with is_training=True
+            and dropout. If False, such a node is kept.
+        clear_devices: Whether to remove the devices of all nodes, so that a session needs no soft
             placement.
 
     Returns:
         A pair (GraphDef, Report).
 
     Raises:
-        ValueError: `to` is not one of the two.
+        ValueError: `to` has another value.
 
     Example:
         >>> import tensorflow as tf
@@ -86,17 +86,17 @@ def rewrite(
     """rewrite_graph_def() for exporters, with to='tensorflow'.
 
     Args:
-        graph_def: As there.
-        to: As there.
-        inference: As there.
-        clear_devices: As there.
-        choose: Says what becomes of each forward node that could become ordinary ops.
+        graph_def: See rewrite_graph_def().
+        to: See rewrite_graph_def().
+        inference: See rewrite_graph_def().
+        clear_devices: See rewrite_graph_def().
+        choose: A function that decides on each forward node that ordinary ops could replace.
 
     Returns:
-        As there.
+            See rewrite_graph_def().
 
     Raises:
-        ValueError: As there.
+        ValueError: See rewrite_graph_def().
     """
     if to not in TARGETS:
         raise ValueError(f"to must be 'tensorflow' or 'tf_rnn_ops', but it is {to!r}.")
@@ -122,13 +122,13 @@ def rewrite(
                 _rewrite(node, place, replace, report)
     if to == "tensorflow":
         _drop_packing(places, report)
-    if stand_ins.functions:  # extend([]) would give a graph without functions an empty library
+    if stand_ins.functions:  # extend([]) would add an empty library to a graph without functions
         result.library.function.extend(stand_ins.functions)
     return result, report
 
 
 def _rewrite(node, place, replace, report):
-    """Replaces a node, or leaves it as it is, and reports that."""
+    """Replaces a node or keeps it, and adds this to the report."""
     op = node.op
     try:
         became = replace(node, place)
@@ -154,7 +154,7 @@ def _read_by_gradients(nodes):
 
 
 def _drop_packing(places, report):
-    """Removes the nodes that pack weights for what has become ordinary ops."""
+    """Removes the nodes that pack weights only for nodes that became ordinary ops."""
     needed = any(node.op in _to_plain.PACKED for place in places for node in place.nodes)
     for place in places:
         nodes = place.nodes
@@ -164,22 +164,25 @@ def _drop_packing(places, report):
         for node in [node for node in nodes if node.op in _to_plain.PACKING]:
             op, name = node.op, node.name
             if name not in used:
-                became = "nothing, since nobody reads it"
+                became = "nothing, since it is not read"
                 nodes.remove(node)
             elif needed:
-                if report.kept:  # otherwise an exporter keeps the op on purpose
+                if report.kept:  # otherwise an exporter chose to keep the op
                     report.kept.append(
                         Kept(place.name, name, op, "an op that was kept may read it")
                     )
                 continue
             else:
-                became = "no weights, which nobody needs"
+                became = "an empty vector, since no op needs the packed weights"
                 _make_empty(node, place.host)
             report.changed.append(Change(place.name, name, op, became))
 
 
 def _make_empty(node, host):
-    """Packed weights that are only handed on, to a function that does without them now."""
+    """Replaces packed weights by an empty vector.
+
+    They are only passed to a function that no longer reads them.
+    """
     node.op = "Const"
     control = [ref for ref in node.input if ref.startswith("^")]
     node.attr.clear()

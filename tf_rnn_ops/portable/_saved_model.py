@@ -15,7 +15,7 @@ from tf_rnn_ops.portable import _check, _rewrite
 from tf_rnn_ops.portable._report import Report
 
 _GRAPH_FILE = "saved_model.pb"
-# A hash of the old graph, which readers take for that of the new one. It may be missing.
+# A hash of the old graph, which would be wrong for the new graph. The file is optional.
 _FINGERPRINT = "fingerprint.pb"
 
 
@@ -28,10 +28,10 @@ def rewrite_saved_model(
     check: bool = True,
     inputs: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Writes a SavedModel anew without TensorFlow's CudnnRNN ops.
+    """Writes a copy of a SavedModel without TensorFlow's CudnnRNN ops.
 
-    Variables, assets and signatures stay as they are. A model that tf.saved_model.load() reads can
-    still be trained: TensorFlow takes the gradients anew.
+    Variables, assets and signatures do not change. A model that tf.saved_model.load() reads can still be
+    trained, since TensorFlow computes new gradients.
 
     Args:
         source: Folder of the SavedModel.
@@ -39,7 +39,8 @@ def rewrite_saved_model(
         to: 'tensorflow' or 'tf_rnn_ops'; see rewrite_graph_def().
         inference: See rewrite_graph_def().
         clear_devices: See rewrite_graph_def().
-        check: Whether to run every signature of both models and compare; see check_saved_model().
+        check: Whether to run every signature of both models and compare the results; see
+            check_saved_model().
         inputs: See check_saved_model().
 
     Returns:
@@ -48,8 +49,8 @@ def rewrite_saved_model(
     Raises:
         FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: `source` holds no model that can be read, `target` is inside it, `to` is not one of
-            the two, or `inputs` does not fit. No error leaves a target.
+        ValueError: The model in `source` cannot be read, `target` is inside of `source`, `to` has another
+            value, or `inputs` does not fit. After an error there is no target.
     """
 
     def rewrite(graph_def):
@@ -70,17 +71,18 @@ def rewritten(
     """Writes a SavedModel with other graphs.
 
     Args:
-        source: As for rewrite_saved_model, as is `target`.
-        target: It has the model if nothing fails until the context ends.
-        rewrite: Makes a GraphDef and a Report of one.
+        source: Folder of the SavedModel.
+        target: Folder to write, which must not exist. It is written at the end of the context if nothing
+            failed.
+        rewrite: A function from a GraphDef to a GraphDef and a Report.
 
     Yields:
         The folder that becomes `target`, and a Report of all graphs.
 
     Raises:
-        FileNotFoundError: As rewrite_saved_model, as the next two.
+        FileNotFoundError: `source` has no saved_model.pb.
         FileExistsError: `target` exists.
-        ValueError: `source` holds no model that can be read, or `target` is inside it.
+        ValueError: The model in `source` cannot be read, or `target` is inside of `source`.
     """
     source, target = pathlib.Path(source), pathlib.Path(target)
     if not (source / _GRAPH_FILE).is_file():
@@ -102,7 +104,7 @@ def rewritten(
 
 
 def read(folder):
-    """The SavedModel message in a folder; ValueError if it has none."""
+    """The SavedModel message in a folder. Raises ValueError if there is none."""
     path = folder / _GRAPH_FILE
     try:
         model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
@@ -114,12 +116,12 @@ def read(folder):
 
 
 def write(folder, model):
-    """Puts a SavedModel message into a folder."""
+    """Writes a SavedModel message into a folder."""
     (folder / _GRAPH_FILE).write_bytes(model.SerializeToString())
 
 
 def _list_ops(meta_graph):
-    """Adds the new ops to the list of those that the model uses."""
+    """Adds the new ops to the model's list of ops."""
     ops = meta_graph.meta_info_def.stripped_op_list.op
     listed = {op.name for op in ops}
     graph_def = meta_graph.graph_def

@@ -11,12 +11,12 @@ from tf_rnn_ops.portable._nodes import attributes
 class Shapes:
     """Static shapes of the tensors of one graph or function.
 
-    They are read from the _output_shapes that a SavedModel records; a graph without them is
-    imported, so that TensorFlow infers them.
+    The shapes are read from the attribute _output_shapes in a SavedModel. A graph without this attribute
+    is imported, so that TensorFlow infers the shapes.
     """
 
     def __init__(self, graph_def, function=None):
-        """function is one of graph_def.library, or None for the graph itself."""
+        """`function`: a function in graph_def.library, or None for the graph itself."""
         self._graph_def = graph_def
         self._function = function
         nodes = graph_def.node if function is None else function.node_def
@@ -24,7 +24,7 @@ class Shapes:
         self._inferred = None
 
     def of(self, ref):
-        """A list of sizes with None for an unknown one, or None, for a node's input string."""
+        """The shape for an input string of a node: a list of sizes with None for an unknown size, or None."""
         recorded = self._recorded(ref)
         if recorded is None or None in recorded:
             inferred = self._infer(ref)
@@ -33,7 +33,7 @@ class Shapes:
         return recorded
 
     def of_output(self, node, index, name):
-        """The same for output `index` of a node, called `name`."""
+        """The shape of output `index` of a node. `name`: the name of the output."""
         if self._function is None:
             return self.of(f"{node.name}:{index}")
         return self.of(f"{node.name}:{name}:0")
@@ -63,7 +63,7 @@ class Shapes:
             try:
                 self._inferred = _infer_all(self._graph_def, self._function)
             except (ValueError, KeyError, tf.errors.OpError):
-                # An op that is not loaded, say. What is recorded has to do.
+                # An op may not be loaded, for instance. Then only recorded shapes are known.
                 self._inferred = {}
         if self._function is None and ":" not in ref:
             ref = f"{ref}:0"
@@ -77,7 +77,7 @@ def _sizes(shape):
 
 
 def _first_index(node, output):
-    """The number of the first tensor of a named output; far out of range if unknown."""
+    """The number of the first tensor of a named output. It is out of range if unknown."""
     op_def = registries.op_def(node.op)
     if op_def is None:
         return 1 << 30
@@ -95,7 +95,7 @@ def _first_index(node, output):
 
 
 def _infer_all(graph_def, function):
-    """Shapes by the names that inputs use, of a whole graph or function."""
+    """The shapes of all tensors of a graph or function: {input string: shape}."""
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
@@ -139,7 +139,7 @@ def block_of(node, shapes):
 
 
 def _shapes_of(node, shapes, outputs=()):
-    """The shapes of the inputs of a node by name, and of some of its outputs."""
+    """The shapes of the inputs and some of the outputs of a node, by name."""
     op = signature(node.op)
     found = {name: shapes.of(ref) for name, ref in zip(op.inputs, node.input)}
     return found | {name: shapes.of_output(node, op.outputs.index(name), name) for name in outputs}

@@ -1,17 +1,17 @@
-"""What our ops take the place of: TensorFlow's own ops for cuDNN."""
+"""Replaces TensorFlow's own ops for cuDNN by our ops."""
 
 from tf_rnn_ops._op_table import PREFIX, signature
 from tf_rnn_ops.portable import _nodes
 
 
 def _renamed(node, place):
-    """A node whose op has our op's very signature."""
+    """Renames an op that has the same signature as our op."""
     node.op = f"{PREFIX}{node.op}"
     return node.op
 
 
 def _as_second_version(node, place):
-    """The first versions of the canonical ops have one count for weights and biases."""
+    """Converts the first versions of the canonical ops, which have one count for weights and biases."""
     node.op = f"{PREFIX}{node.op}V2"
     count = node.attr["num_params"].i
     del node.attr["num_params"]
@@ -57,11 +57,11 @@ _HOW = {
 
 
 def concerns(node):
-    """Whether a node is one that to_ours() replaces."""
+    """Whether to_ours() replaces a node."""
     return node.op in _HOW
 
 
 def to_ours(node, place):
-    """As to_plain(), by our ops."""
+    """As to_plain(), but with our ops."""
     _nodes.check(node)
     return _HOW[node.op](node, place)

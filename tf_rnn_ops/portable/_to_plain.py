@@ -1,4 +1,4 @@
-"""What ordinary ops take the place of."""
+"""Replaces recurrent ops by ordinary ops."""
 
 from tf_rnn_ops._op_table import OPS, PREFIX, signature
 from tf_rnn_ops.portable import _nodes, _sizes
@@ -8,7 +8,7 @@ PACKED = (f"{PREFIX}CudnnRNNV3Packed", f"{PREFIX}LayerRNNPacked")
 """Ops whose last input is packed weights."""
 PACKING = (f"{PREFIX}PackCudnnRNNParams", f"{PREFIX}PackLayerRNN")
 """Ops that pack weights."""
-# Ops with one input more than the op that computes the same.
+# Ops with one more input than the op that computes the same function.
 _WITH_MORE = (*PACKED, f"{PREFIX}StatelessCudnnRNNV3")
 
 
@@ -16,15 +16,15 @@ def _stack(node, place, call):
     dropout = _nodes.attribute(node, "dropout", 0.0)
     if call["is_training"] and dropout > 0 and not place.inference:
         raise _nodes.CannotRewrite(
-            f"it trains with dropout={dropout:g}, which ordinary ops would "
-            "draw differently; take it for inference if that is what it is used for"
+            f"it trains with dropout={dropout:g}, and ordinary ops would "
+            "draw other random numbers; use inference=True (--inference) if the model is for inference"
         )
     layout = _sizes.layout_of(node, place.shapes, call["time_major"])
     return layout, lambda: place.stand_ins.plain_forward(layout, **call)
 
 
 def _layer(node, place, call):
-    # Also in training: its masks are tensors, and what draws them stays as it is.
+    # Also in training: the masks are input tensors, and the ops that draw them do not change.
     layer = _sizes.layer_of(node, place.shapes)
     return layer, lambda: place.stand_ins.plain_layer(layer, **call)
 
@@ -36,7 +36,7 @@ def _block(node, place, call):
     return None, lambda: place.stand_ins.plain_block(units_and_size, dtype, shapes, **attrs)
 
 
-# By op what gives the network of a node, as Facts have it, and a function that makes its StandIn.
+# {op: function that returns the network of a node (see Facts) and a function that makes its StandIn}.
 _HOW = {
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _stack),
     **dict.fromkeys(("StatelessCudnnRNNV3", "CudnnRNNV3Packed"), _stack),
@@ -46,7 +46,7 @@ _HOW = {
 
 
 def concerns(node):
-    """Whether to_plain() replaces a node or says why it does not."""
+    """Whether to_plain() replaces a node or raises an error with the reason."""
     if node.op.startswith(PREFIX):
         return node.op not in PACKING
     return node.op in OPS and node.op.startswith("CudnnRNN")
@@ -56,18 +56,18 @@ def to_plain(node, place):
     """Replaces a node of the _rewrite.Place by ordinary ops.
 
     Returns:
-        What it became, in words; KEEP if the choice of an exporter keeps it.
+        A description of the replacement; KEEP if an exporter chose to keep the node.
 
     Raises:
-        CannotRewrite: It must stay.
-        UnknownSize: The graph does not say its sizes.
+        CannotRewrite: The node cannot be replaced.
+        UnknownSize: The graph does not determine the sizes of the network.
     """
     op = OPS.get(node.op.removeprefix(PREFIX))
     if op is not None:
         _nodes.check(node)
     if node.name in place.read_by_gradients:
         raise _nodes.CannotRewrite(
-            "a gradient that was kept reads its reserve space; to='tf_rnn_ops' takes both"
+            "a gradient that was kept reads its reserve space; to='tf_rnn_ops' replaces both"
         )
     how = _HOW.get(node.op.removeprefix(PREFIX))
     if how is None:
@@ -106,9 +106,9 @@ def to_plain(node, place):
 
 
 def _why_not(op):
-    """Why there are no ordinary ops for an Op, or for None."""
+    """The reason why no ordinary ops replace an op. `op`: an Op, or None."""
     if op is not None and op.outputs[0].endswith(("_backprop", "_grad")):
-        return "it is a gradient; the gradient of ordinary ops is TensorFlow's own, taken anew"
+        return "it is a gradient op; TensorFlow computes the gradient of ordinary ops"
     if op is not None and "num_layers" in op.inputs:
-        return "it handles parameters, which inference does not; use our ops for it"
-    return "it is our own op, and nothing here puts ordinary ops in its place"
+        return "it converts parameters, which is not a part of inference; use our ops for it"
+    return "it is an op of tf_rnn_ops for which there are no ordinary ops"

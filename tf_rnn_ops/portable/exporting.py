@@ -1,4 +1,4 @@
-"""Rewriting for converters of graphs: which nodes become ordinary ops, which stay, and which become what."""
+"""Rewriting for converters of graphs, which decide on the replacement of each node."""
 
 import os
 from typing import Any
@@ -28,11 +28,12 @@ def rewrite_graph_def(graph_def: Any, choose: Choice) -> tuple[Any, Report]:
     """portable.rewrite_graph_def(inference=True) with a choice for each node.
 
     Args:
-        graph_def: As there.
-        choose: Called with the Facts of each forward node whose sizes the graph says.
+        graph_def: See portable.rewrite_graph_def().
+        choose: A function of the Facts of a forward node. It is called for each node whose sizes the graph
+            determines.
 
     Returns:
-        As there; nodes that `choose` keeps are not in the report.
+        See portable.rewrite_graph_def(). Nodes that `choose` keeps are not in the report.
     """
     return _rewrite.rewrite(graph_def, inference=True, choose=choose)
 
@@ -43,17 +44,18 @@ def rewrite_saved_model(
     """portable.rewrite_saved_model(inference=True) without a check, and with a choice for each node.
 
     Args:
-        source: As there.
-        target: As there.
-        choose: Called with the Facts of each forward node whose sizes the graph says.
+        source: See portable.rewrite_saved_model().
+        target: See portable.rewrite_saved_model().
+        choose: A function of the Facts of a forward node. It is called for each node whose sizes the graph
+            determines.
 
     Returns:
-        As there; nodes that `choose` keeps are not in the report.
+        See portable.rewrite_saved_model(). Nodes that `choose` keeps are not in the report.
 
     Raises:
-        FileNotFoundError: As there.
-        FileExistsError: As there.
-        ValueError: As there.
+        FileNotFoundError: See portable.rewrite_saved_model().
+        FileExistsError: See portable.rewrite_saved_model().
+        ValueError: See portable.rewrite_saved_model().
     """
 
     with rewritten(source, target, lambda graph: rewrite_graph_def(graph, choose)) as (_, report):
