@@ -1,9 +1,9 @@
-"""The networks of the ops in TensorFlow's ordinary ops, which every device has.
+"""The networks of the ops in TensorFlow's ordinary ops, which run on every device without our libraries.
 
-The gradients of the gradient ops are taken through them, and tf_rnn_ops.portable writes them into
-models that are to need no plug-in. They need no library of ours. Letters as in tf_rnn_ops.raw_ops.
+The gradients of the gradient ops are computed through these networks, and tf_rnn_ops.portable writes them
+into models that must not need a plug-in. The letters in shapes are explained in tf_rnn_ops.raw_ops.
 
-The loops over time are tf.while_loop: call them in a tf.function.
+The loops over time are tf.while_loop, so call the functions in a tf.function.
 """
 
 from tf_rnn_ops.plain._block_lstm import block_lstm

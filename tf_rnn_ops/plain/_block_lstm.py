@@ -29,10 +29,10 @@ def block_lstm(
     loops: Any = None,
     cell_clip: float = 0.0,
 ) -> tuple[Any, Any]:
-    """Runs a layer. As in the op, the gradient passes through the limit as if it were not there.
+    """Runs a layer. As in the op, the gradient ignores clipping.
 
     Args:
-        seq_len_max: As given to BlockLSTMV2, like the eight tensors that follow.
+        seq_len_max: An argument of BlockLSTMV2, as are the next eight tensors.
         x: [T, B, I].
         cs_prev: [B, H].
         h_prev: [B, H].
@@ -41,15 +41,15 @@ def block_lstm(
         wcf: [H].
         wco: [H].
         b: [4*H].
-        cs: The cell states, as BlockLSTMV2 returned them, [T, B, H]: BlockLSTMGradV2 has these and not
-            the limit. None to compute them.
-        use_peephole: As given to BlockLSTMV2.
+        cs: The cell states that BlockLSTMV2 returned, [T, B, H]. BlockLSTMGradV2 has them, but not
+            cell_clip. None to compute them.
+        use_peephole: An argument of BlockLSTMV2.
         loops: See cudnn_rnn.
-        cell_clip: The limit of the cell state, if `cs` is None; not positive: none.
+        cell_clip: Bound for clipping the cell state, if `cs` is None. 0 or less means no clipping.
 
     Returns:
-        A pair: cs and h of BlockLSTMV2, [T, B, H], differentiable in all arguments but
-        seq_len_max and cs.
+        A pair: cs and h of BlockLSTMV2, [T, B, H], differentiable in all arguments except seq_len_max and
+        cs.
     """
     dtype = x.dtype
     wide = wide_type(dtype)
@@ -59,7 +59,7 @@ def block_lstm(
     lengths = lengths_of_rows(x, seq_len_max)
     x = clear_padding(x, lengths)
     inputs = [matmul(x, w[: size_of(x, 2)]) + b]
-    if cs is not None:  # the cell state that a step arrives at is one of its inputs
+    if cs is not None:  # the cell state after a step is an input of the step
         inputs.append(tf.stop_gradient(tf.cast(cs, wide)))
     weights = [w[size_of(x, 2) :], *([wci, wcf, wco] if use_peephole else [])]
 
@@ -82,5 +82,5 @@ def block_lstm(
 
 
 def lengths_of_rows(x, seq_len_max):
-    """The lengths of all rows, which are the same."""
+    """The lengths of all sequences, which are equal."""
     return tf.fill([size_of(x, 1)], tf.cast(seq_len_max, tf.int32))

@@ -11,7 +11,7 @@ from tf_rnn_ops.plain.recurrence import reverse_rows, wide_type
 
 
 class CudnnRNNResult(NamedTuple):
-    """What the ops return but for their reserves, which only their gradients read."""
+    """The results of the ops, except the reserve spaces, which only gradient ops read."""
 
     output: Any
     output_h: Any
@@ -37,13 +37,13 @@ def cudnn_rnn(
         input_h: [L*D, B, S].
         input_c: [L*D, B, H] for 'lstm'; ignored otherwise.
         params: [layout.size].
-        sequence_lengths: int32 [B]; None if all rows have T steps.
-        time_major: If not, input and output are [B, T, ...] and the states [B, L*D, ...].
-        masks: For each layer but the last what its output is multiplied by before the next layer
-            reads it, [T, B, D*S]; None for no dropout. See plain/dropout.py.
-        loops: A Loops of plain/recurrence.py, with which the loops have gradients of their own (tf.custom_gradient), which
-            are of any order, but lost when the graph is written to a file. Without, they have
-            TensorFlow's, which go up to the second order.
+        sequence_lengths: int32 [B]; None if all sequences have T steps.
+        time_major: If False, input and output are [B, T, ...] and the states [B, L*D, ...].
+        masks: For each layer except the last the factors of its output before the next layer reads it,
+            [T, B, D*S]; None for no dropout. See plain/dropout.py.
+        loops: A Loops of plain/recurrence.py. With it the loops have custom gradients (tf.custom_gradient)
+            of any order, which are lost when the graph is written to a file. None for TensorFlow's
+            gradients, which exist up to the second order.
 
     Returns:
         A CudnnRNNResult of the input's type.
@@ -77,7 +77,7 @@ def cudnn_rnn(
 
 def _cell(layout, params, layer, direction):
     def take(blocks, source):
-        # The gates of one source lie one behind the other.
+        # The gates of one source are adjacent in the buffer.
         mine = [b for b in blocks if (b.layer, b.direction, b.source) == (layer, direction, source)]
         if not mine or mine[0].size == 0:
             return None

@@ -39,28 +39,28 @@ def layer_rnn(
     """Runs a layer with Keras's weights.
 
     Args:
-        rnn_mode: As the attribute of the op.
+        rnn_mode: The attribute of the op.
         input: [T, B, I].
         input_h: [B, S].
         input_c: [B, H] for 'lstm'; ignored otherwise.
         kernel: [I, G*H].
         recurrent_kernel: [S, G*H].
-        bias: [G*H], for 'gru' [2, G*H]; None for none.
+        bias: [G*H], or [2, G*H] for 'gru'; None for none.
         projection: [H, P] or None.
         peepholes: [3, H] or None.
         layer_norm: [18, H] or None.
-        sequence_lengths: int32 [B]; None if all rows have T steps.
+        sequence_lengths: int32 [B]; None if all sequences have T steps.
         input_mask: [G, B, I] or None.
         recurrent_mask: [G, B, S] or None.
-        seed: int64 [2] or None, with zoneout.
-        activation: As the attribute of the op.
-        recurrent_activation: As the attribute of the op.
-        cell_clip: As the attribute of the op.
-        proj_clip: As the attribute of the op.
-        zoneout_h: As the attribute of the op.
-        zoneout_c: As the attribute of the op.
-        layer_norm_epsilon: As the attribute of the op.
-        time_major: If not, input and output are [B, T, ...].
+        seed: int64 [2] or None, for zoneout.
+        activation: The attribute of the op.
+        recurrent_activation: The attribute of the op.
+        cell_clip: The attribute of the op.
+        proj_clip: The attribute of the op.
+        zoneout_h: The attribute of the op.
+        zoneout_c: The attribute of the op.
+        layer_norm_epsilon: The attribute of the op.
+        time_major: If False, input and output are [B, T, ...].
         loops: See cudnn_rnn.
 
     Returns:

@@ -22,10 +22,10 @@ def block_lstm_gates(
     h: Any,
     use_peephole: bool = False,
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """Computes what BlockLSTMV2 returns besides the states, for all steps at once.
+    """Computes the results of BlockLSTMV2 other than the states, for all steps at once.
 
     Args:
-        seq_len_max: As given to BlockLSTMV2, like the eight tensors that follow.
+        seq_len_max: An argument of BlockLSTMV2, as are the next eight tensors.
         x: [T, B, I].
         cs_prev: [B, H].
         h_prev: [B, H].
@@ -34,9 +34,9 @@ def block_lstm_gates(
         wcf: [H].
         wco: [H].
         b: [4*H].
-        cs: The cell states, as block_lstm returned them, [T, B, H].
-        h: The hidden states of the same shape, as block_lstm returned them.
-        use_peephole: As given to BlockLSTMV2.
+        cs: The cell states that block_lstm returned, [T, B, H].
+        h: The hidden states that block_lstm returned, [T, B, H].
+        use_peephole: An argument of BlockLSTMV2.
 
     Returns:
         i, f, o, ci and co of BlockLSTMV2, [T, B, H].

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
 
-# The order of the gates here: first those that have the recurrent activation.
+# The order of the gates in this module. The gates with the recurrent activation come first.
 GATES = {
     "lstm": "ifoc",
     "gru": "ruh",
@@ -17,7 +17,7 @@ GATES = {
     "rnn_relu": "h",
 }
 
-# In Keras's order, with the names of GATES.
+# Keras's order of the gates, with the names of GATES.
 KERAS_GATES = {
     "lstm": "ifco",
     "gru": "urh",
@@ -38,9 +38,9 @@ _FUNCTIONS = {
 
 
 class Cell(NamedTuple):
-    """One direction of one layer: weights, ready to multiply from the right, and functions."""
+    """One direction of one layer: weights, in the shape for products from the right, and functions."""
 
-    w: Any  # [I, G*H], or None where the input is added as it is
+    w: Any  # [I, G*H], or None for skip_input
     r: Any  # [S, G*H]
     bw: Any  # [G*H]
     br: Any  # [G*H]
@@ -57,21 +57,21 @@ class Cell(NamedTuple):
     norm_epsilon: float = 1e-3
 
     def open(self, sums):
-        """The gates that open and close."""
+        """Applies the recurrent activation, for the gates."""
         return _FUNCTIONS[self.recurrent_activation](sums)
 
     def act(self, sums):
-        """What flows through them."""
+        """Applies the activation, for the values that the gates multiply."""
         return _FUNCTIONS[self.activation](sums)
 
     def is_simple(self):
-        """Whether a step has one product, and a new c is linear in the one before."""
+        """Whether a step has one product, and a new c is linear in the previous c."""
         rest = (self.projection, self.peepholes, self.norms, self.recurrent_mask)
         return all(tensor is None for tensor in rest) and self.cell_clip == 0
 
 
 def reorder_gates(tensor, given, wanted, axis=-1):
-    """Brings the gates of a tensor from one order, a string such as those of GATES, into another."""
+    """Reorders the gates of a tensor. Orders are strings, such as the values of GATES."""
     if tensor is None or given == wanted:
         return tensor
     parts = dict(zip(given, tf.split(tensor, len(given), axis=axis)))
@@ -82,18 +82,18 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     """Runs a cell over x [T, B, I].
 
     Args:
-        rnn_mode: As the attribute of the ops.
+        rnn_mode: The attribute of the ops.
         cell: A Cell.
         x: [T, B, I].
         states: List of initial states: h [B, S] and, for 'lstm', c [B, H].
-        lengths: See run_steps, as for loops.
-        kept: For each state what zoneout keeps of it: a rate, or which units at each step, a bool
-            [T, B, H]. Nothing: no zoneout.
+        lengths: See run_steps; the same holds for `loops`.
+        kept: Zoneout for each state: a rate, or a bool [T, B, H] that tells which units keep their value
+            at each step. Empty for no zoneout.
 
     Returns:
         The outputs [T, B, S], 0 beyond the length of a row, and the list of final states.
     """
-    # All input products at once; only the recurrent ones wait for each other.
+    # All input products at once. Only the recurrent products depend on each other.
     gates = len(GATES[rnn_mode])
     x = clear_padding(x, lengths)
     if cell.w is None:
@@ -104,7 +104,7 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
             projected = _normalized(cell, projected, *_norms_of(cell)[:2])
         projected += cell.bw
     if rnn_mode != "gru":
-        # The biases of both products are added up, but in a GRU, where a gate is between them.
+        # The biases of both products are added, except in a GRU, where a gate is between the two.
         projected += cell.br
 
     weights = [getattr(cell, n) for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
@@ -148,7 +148,7 @@ def _zoneout_step(step, kept, inputs, states, weights):
 
 
 def _between(k, old, made):
-    if k in (0.0, 1.0):  # 0 times the other one would be NaN where that is infinite
+    if k in (0.0, 1.0):  # 0 times an infinite value would be NaN
         return tf.where(k > 0, old, made)
     return k * old + (1 - k) * made
 
@@ -159,14 +159,14 @@ def _units(rnn_mode, cell, sums, inputs, states, weights):
 
 
 def _product(x, mask, weights, gates):
-    """x [..., B, n] by weights [n, G*H], through the masks [G, B, n] if there are any."""
+    """The product of x [..., B, n] and weights [n, G*H]. Masks [G, B, n] multiply x for each gate."""
     if mask is None:
         return matmul(x, weights)
     pairs = zip(tf.unstack(mask, gates), tf.split(weights, gates, axis=-1))
     return tf.concat([matmul(x * m, w) for m, w in pairs], -1)
 
 
-# ---- What the units do with their sums ----
+# ---- The functions of the units ----
 
 
 def _lstm(cell, sums, xw, h, c):
@@ -235,6 +235,6 @@ def _gru_reset_before(cell, xw, h):
 
 
 def _split(sums, sigmoids):
-    """The first gates together, to which one function applies, and the last one."""
+    """The first gates, to which one function applies, in one tensor, and the last gate."""
     units = (sums.shape[-1] or tf.shape(sums)[-1]) // (sigmoids + 1)
     return tf.split(sums, [sigmoids * units, units], axis=-1)

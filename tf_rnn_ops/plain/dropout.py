@@ -1,4 +1,4 @@
-"""The masks of dropout and zoneout of the CPU kernels, drawn once more."""
+"""Reproduces the masks of dropout and zoneout of the CPU kernels."""
 
 from typing import Any
 
@@ -18,17 +18,17 @@ def dropout_masks(
     """Draws the masks of a call of CudnnRNNV3 with is_training=True that ran on a CPU.
 
     Args:
-        reserve_space: As CudnnRNNV3 returned it.
-        dropout: As given to CudnnRNNV3.
+        reserve_space: The reserve_space that CudnnRNNV3 returned.
+        dropout: The attribute of CudnnRNNV3.
         steps: T.
         batch: B.
         columns: D*S.
         num_layers: L.
 
     Returns:
-        L - 1 tensors [T, B, D*S] of 0 and 1 / (1 - dropout), float64 where reserve_space is, and
-        float32 elsewhere. It is an InvalidArgumentError, when they are computed, if reserve_space is
-        not of a CPU kernel.
+        L - 1 tensors [T, B, D*S] of 0 and 1 / (1 - dropout). They are float64 if reserve_space is,
+        otherwise float32. Computing them raises InvalidArgumentError if reserve_space is not the result of
+        a CPU kernel.
     """
     wide = np.float64 if reserve_space.dtype == tf.float64 else np.float32
     rate = wide(np.float32(dropout))  # the attribute is a float32
@@ -46,8 +46,8 @@ def zoneout_mask(seed: Any, rate: float, state: int, steps: Any, batch: Any, uni
     """Draws which units keep their old state in a call of LayerRNN with a seed.
 
     Args:
-        seed: As given to LayerRNN.
-        rate: Its zoneout_h or zoneout_c, as float32 has it.
+        seed: An argument of LayerRNN.
+        rate: zoneout_h or zoneout_c of LayerRNN, rounded to float32.
         state: 0 for h, 1 for c.
         steps: T.
         batch: B.
@@ -61,12 +61,12 @@ def zoneout_mask(seed: Any, rate: float, state: int, steps: Any, batch: Any, uni
 
 
 def _words(key, layer, steps, batch, columns):
-    """A random word for each element of [T, B, columns], as DrawRows of the kernels has them."""
+    """A random word for each element of [T, B, columns], the same as in DrawRows of the kernels."""
 
     def counters(count):
         return tf.cast(tf.range(tf.cast(count, tf.int64)), tf.uint64)
 
-    # A counter is for four columns of a step of a row.
+    # Each counter gives the words of four columns of a step of a row.
     blocks = (columns + 3) // 4
     place = counters(steps * batch)[:, None]
     counter = [
@@ -91,7 +91,7 @@ def _key(reserve_space):
     """The two words of the key, as uint64."""
     size = reserve_space.dtype.size
     head = tf.reshape(tf.bitcast(reserve_space[: 4 * _HEADER_WORDS // size], tf.uint8), [-1])
-    # A call without steps or rows leaves no header, and needs no key.
+    # A call with T = 0 or B = 0 writes no header, and needs no key.
     head = tf.concat([head, tf.zeros([4 * _HEADER_WORDS], tf.uint8)], 0)[: 4 * _HEADER_WORDS]
     words = tf.bitcast(tf.reshape(head, [_HEADER_WORDS, 4]), tf.uint32)
     known = tf.reduce_all(words[:2] == _MAGIC) | tf.equal(tf.size(reserve_space), 0)
@@ -99,7 +99,7 @@ def _key(reserve_space):
         known,
         [
             "The second derivative of a network with dropout needs the reserve_space of a CPU "
-            "kernel, which has the key of the dropout masks."
+            "kernel, which contains the key of the dropout masks."
         ],
     )
     with tf.control_dependencies([] if check is None else [check]):
@@ -121,7 +121,7 @@ def _key_of_seed(seed):
 
 
 def _philox(key, counter):
-    """Philox4x32-10, as in cc/core/dropout.h: four words of 32 bits for each counter of four."""
+    """Philox4x32-10, as in cc/core/dropout.h: four words of 32 bits for each counter of four words."""
     c0, c1, c2, c3 = counter
     for number in range(10):
         k0, k1 = (

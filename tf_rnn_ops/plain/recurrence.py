@@ -1,48 +1,50 @@
 """Loops over time that can be differentiated any number of times.
 
 Note [Derivatives of a recurrence]
-s_t = f(z_t, s_{t-1}), where z_t is what a step reads: its input and the weights. With
-A_t = df/ds_{t-1}, the gradient of all s_t, given that of each, ds_t, is one loop backwards over time,
+s_t = f(z_t, s_{t-1}), where z_t has the input of a step and the weights. Let A_t = df/ds_{t-1}, and let
+ds_t be the upstream gradient of s_t. The total gradient l_t of s_t needs one loop backwards over time,
 
-    l_t = ds_t + A_{t+1}' l_{t+1},    after which    dz_t = (df/dz_t)' l_t
+    l_t = ds_t + A_{t+1}' l_{t+1}.
 
-is formed for all steps at once. Differentiated again, the adjoint of that loop is one forwards,
+Then dz_t = (df/dz_t)' l_t is computed for all steps at once. To differentiate this loop, its adjoint is
+needed, which is a loop forwards,
 
     m_t = u_t + A_t m_{t-1},
 
-and what remains, the derivative of the sum over t of l_t' A_t m_{t-1} with respect to z_t and
-s_{t-1}, is again formed for all steps at once. The adjoint of the second loop is the first, with the
-same remainder. So three loops give the derivatives of every order, and none stores more than its
-results. WHY not TensorFlow's gradients of tf.while_loop: the third derivative fails there (the lists
-that AddN adds up have other shapes), and a step of the second has almost twice as many ops, since
-every intermediate value goes into a list and out again.
+and a remainder: the derivative of the sum over t of l_t' A_t m_{t-1} with respect to z_t and s_{t-1}. It
+is also computed for all steps at once. The adjoint of the second loop is the first loop, with the same
+remainder. So three loops give the derivatives of every order, and no loop stores more than its results.
 
-Who has faster loops than those of TensorFlow derives from Loops, as _kernel_loops does.
+WHY not TensorFlow's gradients of tf.while_loop: the third derivative fails (the lists that AddN adds have
+different shapes), and a step of the second derivative has almost twice as many ops, because every
+intermediate value is written to a list and read from it.
+
+A subclass of Loops may have faster loops, such as KernelLoops in autodiff/kernel_loops.py.
 """
 
 import tensorflow as tf
 
 
 def wide_type(dtype):
-    """The type of the arithmetic, as that of the ops."""
+    """The type of the arithmetic, as in the ops."""
     return tf.float32 if dtype in (tf.float16, tf.bfloat16) else dtype
 
 
 def size_of(tensor, axis):
-    """A size: a number where the graph says it, which converters of graphs need, or a tensor."""
+    """A size: a number if the graph knows it, as converters of graphs need it, otherwise a tensor."""
     known = tensor.shape[axis]
     return tf.shape(tensor)[axis] if known is None else known
 
 
 def reverse_rows(x, lengths):
-    """Reverses the valid steps of each row of [T, B, ...]; those beyond stay where they are."""
+    """Reverses the valid steps of each row of [T, B, ...]. Steps beyond the length do not move."""
     if lengths is None:
         return tf.reverse(x, [0])
     return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
 
 
 def matmul(x, weights):
-    """x [B, n] or [T, B, n] by weights [n, m] in one product."""
+    """The product of x [B, n] or [T, B, n] and weights [n, m], in one MatMul."""
     if x.shape.rank == 2:
         return tf.matmul(x, weights)
     flat = tf.matmul(tf.reshape(x, [-1, size_of(x, 2)]), weights)
@@ -50,7 +52,7 @@ def matmul(x, weights):
 
 
 def clear_padding(x, lengths):
-    """Sets what is beyond the length of a row of [T, B, n], which may be no numbers, to 0."""
+    """Sets the values beyond the length of each row of [T, B, n] to 0. They may be NaN."""
     if lengths is None:
         return x
     valid = tf.transpose(tf.sequence_mask(lengths, size_of(x, 0)))
@@ -58,12 +60,12 @@ def clear_padding(x, lengths):
 
 
 class Step:
-    """What a cell does in one step.
+    """The function of a cell in one step.
 
     Attributes:
-        units: None, or a function of the product of the first state (h) and the first of the
-            weights, and of the lists of inputs, states and other weights, that returns the new
-            states, each unit from the same unit of what it reads.
+        units: None, or a function that returns the new states. Its arguments are the product of the first
+            state (h) and the first weights, and the lists of inputs, states and other weights. Each unit
+            of a result depends only on the same unit of the arguments.
     """
 
     def __init__(self, new=None, units=None):
@@ -71,7 +73,7 @@ class Step:
         self.units = units
 
     def __call__(self, inputs, states, weights):
-        """The list of new states: for one step of [B, n], or for all steps at once of [T, B, n]."""
+        """The list of new states, for one step of tensors [B, n] or for all steps of tensors [T, B, n]."""
         if self.units is None:
             return self._new(inputs, states, weights)
         return self.units(matmul(states[0], weights[0]), inputs, states, weights[1:])
@@ -84,11 +86,11 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
         step: A Step.
         inputs: Tensors [T, B, n].
         states: Initial states [B, n].
-        weights: The other tensors that `step` reads, the same at every step.
-        lengths: int32 [B]: how many steps each row runs; None if all run T.
-        loops: The Loops with which to form the gradients of Note [Derivatives of a recurrence];
-            None for those of tf.while_loop. A graph that is written to a file loses the former.
-        hidden: What loops.hidden said.
+        weights: The other tensors that `step` reads. They do not change over time.
+        lengths: The number of steps of each row, int32 [B]; None if all rows have T steps.
+        loops: The Loops for the gradients of Note [Derivatives of a recurrence]; None for the gradients of
+            tf.while_loop. A graph that is written to a file loses the former.
+        hidden: The result of loops.hidden.
 
     Returns:
         A pair of lists with a tensor for each state: the new states of every step, [T, B, n], 0
@@ -106,7 +108,7 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
         sequences = recurrence.run(inputs, states, weights, hidden)
     if inputs[0].shape[0]:
         final = [sequence[-1] for sequence in sequences]
-    else:  # where there is no step, the initial states are the final ones
+    else:  # without a step, the final states are the initial states
         final = [tf.concat([s[None], seq], 0)[-1] for s, seq in zip(states, sequences)]
     if lengths is not None:
         sequences = [clear_padding(sequence, lengths) for sequence in sequences]
@@ -114,7 +116,7 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
 
 
 def _carrying_over(step):
-    """The step whose last input says whether a row runs it."""
+    """The step with one more input, which tells whether a row runs it. Other rows keep their states."""
 
     def choose(valid, new, states):
         return [tf.where(valid > 0, n, s) for n, s in zip(new, states)]
@@ -129,23 +131,23 @@ def _carrying_over(step):
 
 
 class Loops:
-    """The loops over time of a Recurrence, on values without gradients, in tf.while_loop."""
+    """The loops over time of a Recurrence, in tf.while_loop, on values without gradients."""
 
     def hidden(self, rnn_mode, cell, x, states, lengths):
-        """The h of every step of _cells.run_cell, where something else than a loop can say it.
+        """The h of every step of cells.run_cell, if it can be computed without a loop.
 
         Returns:
-            [T, B, H], the last one of a row also beyond its length; or None.
+            [T, B, H], or None. Beyond the length of a row it has the row's last h.
         """
         del rnn_mode, cell, x, states, lengths
 
     def states(self, recurrence, inputs, initial, weights, hidden):
-        """The states after every step; `hidden` is the first of them if it is known."""
+        """The states after every step. `hidden` is the first state (h), if it is known."""
         del hidden
         return recurrence.loop(inputs, initial, weights)
 
     def adjoint(self, recurrence, z, upstream):
-        """l_t = ds_t + A_{t+1}' l_{t+1} of ds = upstream."""
+        """l_t = ds_t + A_{t+1}' l_{t+1}, where `upstream` is ds."""
 
         def one(zt, upstream, carried):
             adjoint = [u + c for u, c in zip(upstream, carried)]
@@ -154,7 +156,7 @@ class Loops:
         return self._linear(recurrence, one, z, upstream, reverse=True)
 
     def tangent(self, recurrence, z, upstream):
-        """m_t = u_t + A_t m_{t-1} of u = upstream."""
+        """m_t = u_t + A_t m_{t-1}, where `upstream` is u."""
 
         def one(zt, upstream, carried):
             tangent = [u + a for u, a in zip(upstream, recurrence.applied(zt, carried))]
@@ -178,8 +180,8 @@ class Loops:
 class Recurrence:
     """The derivatives of Note [Derivatives of a recurrence] for one Step.
 
-    They take and return lists of tensors. `z` is what the steps read: the inputs, the states before
-    each step, and the weights.
+    Arguments and results are lists of tensors. `z` has the inputs, the states before each step, and the
+    weights.
     """
 
     def __init__(self, step, num_inputs, num_states, loops):
@@ -198,21 +200,21 @@ class Recurrence:
         return _loop(one, inputs, initial)
 
     def run(self, inputs, initial, weights, hidden=None):
-        """The states s_t, with gradients of their own."""
-        # What a tape does not watch does not keep values for a gradient.
+        """The states s_t, with custom gradients."""
+        # An op whose inputs are not watched does not store values for a gradient.
         constants = map(_constants, (inputs, initial, weights))
         values = self._loops.states(self, *constants, hidden)
         return self._states(values, inputs, initial, weights)
 
     def _states(self, values, inputs, initial, weights):
-        """The states, whose values are known, as a function of what they depend on."""
+        """The states with known values, and with gradients for inputs, initial states and weights."""
 
         def gradient(*upstream):
             before = [tf.concat([s[None], seq], 0)[:-1] for s, seq in zip(initial, states)]
             z = [*inputs, *before, *weights]
             adjoint = self._backwards(z, upstream)
             dinputs, dbefore, dweights = self.split(_vjp(self._new, z, z, adjoint))
-            # The gradients of the states between two steps are in the adjoint.
+            # The adjoint includes the gradients of the states between two steps.
             return [*dinputs, *(tf.reduce_sum(d[:1], 0) for d in dbefore), *dweights]
 
         states = _with_gradient(values, [*inputs, *initial, *weights], gradient)
@@ -244,11 +246,11 @@ class Recurrence:
         return _vjp(lambda z: self.transposed(z, adjoint), z, z, before)
 
     def transposed(self, z, adjoint):
-        """A' times the adjoint, for one step or for all."""
+        """A' times the adjoint, for one step or for all steps."""
         return _vjp(self._new, z, self.split(z)[1], adjoint)
 
     def applied(self, z, tangent):
-        """A times the tangent: the derivative of A' times anything with respect to that."""
+        """A times the tangent, computed as the derivative of (A' times a vector) with respect to the vector."""
         anything = [tf.zeros_like(m) for m in tangent]
         return _vjp(lambda anything: self.transposed(z, anything), anything, anything, tangent)
 
@@ -266,7 +268,7 @@ def _constants(tensors):
 
 
 def _vjp(function, arguments, sources, upstream):
-    """The gradient of function(arguments) with respect to `sources` among the arguments."""
+    """The gradient of function(arguments) with respect to `sources`, some of the arguments."""
     with tf.GradientTape() as tape:
         tape.watch(sources)
         results = function(arguments)
@@ -285,14 +287,14 @@ def _with_gradient(values, arguments, gradient):
 
 
 def _loop(one, sequences, carried, reverse=False):
-    """Calls one(what the sequences have for a step, carried), which returns results and carried.
+    """Calls one([a step of each sequence], carried), which returns results and the next `carried`.
 
-    WHY the ops of lists rather than tf.TensorArray: they take sizes that only a run tells. LiteRT
-    needs those of what is written, and a list without elements does not know the batch size. Here and
-    elsewhere tf.expand_dims rather than x[:, None]: LiteRT has the latter of known sizes alone.
+    WHY the ops of lists rather than tf.TensorArray: they accept dynamic sizes. LiteRT needs the sizes of
+    the written elements, and an empty list does not have the batch size. WHY tf.expand_dims rather than
+    x[:, None], here and elsewhere: LiteRT supports x[:, None] only for known sizes.
 
     Returns:
-        The results of all steps, one below the other.
+        The results of all steps, stacked.
     """
     steps, batch = size_of(sequences[0], 0), size_of(sequences[0], 1)
     if sequences[0].shape[0] == 1:

@@ -12,18 +12,18 @@ _Sizes = dict[str, list[Any] | None]
 
 
 class UnknownSize(ValueError):
-    """Says which size is not known, or which contradict each other, without a full stop."""
+    """The error for sizes that are not known or contradict each other. The message has no full stop."""
 
 
 class Layer(NamedTuple):
-    """What a LayerRNN computes.
+    """The function of a LayerRNN.
 
     Attributes:
         computes: Pairs of an attribute that LAYER_ATTRS names and its value.
         units: H.
         num_proj: P, or 0 without projection.
-        input_size: I, or None if the shapes do not say it.
-        absent: Names of the optional tensors that it is not given.
+        input_size: I, or None if the shapes do not determine it.
+        absent: Names of the optional tensors that are absent.
     """
 
     computes: tuple[tuple[str, str | float], ...]
@@ -34,11 +34,11 @@ class Layer(NamedTuple):
 
     @property
     def rnn_mode(self) -> str:
-        """As the attribute."""
+        """The attribute."""
         return str(self.attrs()["rnn_mode"])
 
     def attrs(self) -> dict[str, str | float]:
-        """The attributes that say what it computes."""
+        """The attributes that determine the function."""
         return dict(self.computes)
 
 
@@ -50,8 +50,8 @@ def stack_shapes(layout: Layout, time_major: bool) -> _Sizes:
         time_major: Whether time is the first dimension.
 
     Returns:
-        By name of an input or output a list of sizes, with "T" for the number of steps and "B" for the batch;
-        None for a cell state that the network ignores.
+        {name of an input or output: list of sizes}, with "T" for the number of steps and "B" for the batch
+        size. The list is None for a cell state that the network ignores.
     """
     directions = num_directions(layout.direction)
     rows, hidden = layout.num_layers * directions, layout.num_proj or layout.num_units
@@ -67,7 +67,7 @@ def stack_shapes(layout: Layout, time_major: bool) -> _Sizes:
 
 
 def layer_shapes(layer: Layer, time_major: bool) -> _Sizes:
-    """As stack_shapes, of a LayerRNN; those of optional tensors for where they are given."""
+    """As stack_shapes, for a LayerRNN with all optional tensors."""
     units, size, hidden = layer.units, layer.input_size, layer.num_proj or layer.units
     gates = len(GATES[layer.rnn_mode])
     steps = ["T", "B"] if time_major else ["B", "T"]
@@ -90,7 +90,7 @@ def layer_shapes(layer: Layer, time_major: bool) -> _Sizes:
 
 
 def block_shapes(units: int, size: int) -> _Sizes:
-    """As stack_shapes, of a BlockLSTMV2 with H units and inputs of size I."""
+    """As stack_shapes, for a BlockLSTMV2 with H units and inputs of size I."""
     return {
         "seq_len_max": [],
         "x": ["T", "B", size],
@@ -106,8 +106,8 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     """The Layout of a CudnnRNN op of any version.
 
     Args:
-        shapes: By name of the op's inputs and outputs (input, input_h, input_c, params, output_h
-            and output_c): a list of sizes with None for an unknown one, or None for an unknown rank.
+        shapes: For each name of an input or output of the op (input, input_h, input_c, params, output_h
+            and output_c) a list of sizes, with None for an unknown size, or None for an unknown rank.
         attrs: rnn_mode, input_mode, direction and num_proj.
         time_major: Whether time is the first dimension.
 
@@ -122,15 +122,17 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     c, out_c = (shapes["input_c"], shapes["output_c"]) if lstm else (None, None)
     rows = _first_known(0 if time_major else 1, h, out_h, c, out_c)
     if rows is None:
-        raise UnknownSize("the number of layers is not known: the shape of input_h does not say it")
+        raise UnknownSize(
+            "the number of layers is not known: the shape of input_h does not determine it"
+        )
     directions = num_directions(attrs["direction"])
     if rows % directions:
-        raise UnknownSize(f"input_h has {rows} rows, which two directions do not divide")
+        raise UnknownSize(f"input_h has {rows} rows, which is not a multiple of two directions")
     states = (c, out_c) if lstm and num_proj else (h, out_h)
     units = _first_known(2, *states)
     if units is None:
         raise UnknownSize(
-            "the number of units is not known: the shapes of the states do not say it"
+            "the number of units is not known: the shapes of the states do not determine it"
         )
 
     def make(input_size):
@@ -149,7 +151,7 @@ def layout_of(shapes: _Shapes, attrs: Mapping[str, Any], time_major: bool) -> La
     except ValueError as error:
         raise UnknownSize(str(error)) from error
     if params and params[0] is not None and params[0] != layout.size:
-        raise UnknownSize(f"params has {params[0]} elements where these sizes need {layout.size}")
+        raise UnknownSize(f"params has {params[0]} elements, but these sizes need {layout.size}")
     return layout
 
 
@@ -157,17 +159,18 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
     """The Layer of a LayerRNN op.
 
     Args:
-        shapes: As for layout_of, of the inputs of LayerRNN and of output_h. An input without an entry
-            is absent.
+        shapes: As in layout_of, for the inputs of LayerRNN and output_h. An input without an entry is
+            absent.
         attrs: The attributes that LAYER_ATTRS names.
 
     Returns:
         A Layer.
 
     Raises:
-        UnknownSize: A size of the weights is not known, or whether an optional tensor is given.
+        UnknownSize: A size of the weights is not known, or the shapes do not tell whether an optional
+            tensor is given.
     """
-    # Lengths that are absent make no other network.
+    # Absent lengths do not change the network.
     optional = [n for n in signature("LayerRNN").optional if n != "sequence_lengths"]
     absent = tuple(n for n in optional if n not in shapes or _is_absent(n, shapes[n]))
     states = shapes["input_h"], shapes["output_h"]
@@ -177,7 +180,7 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
         num_proj = num_proj or _first_known(0, shapes["recurrent_kernel"], rank=2)
         if num_proj is None:
             raise UnknownSize(
-                "the size of the projection is not known: the shapes of the weights do not say it"
+                "the size of the projection is not known: the shapes of the weights do not determine it"
             )
         units = _first_known(0, shapes["projection"], rank=2)
     else:
@@ -188,7 +191,7 @@ def layer_of(shapes: _Shapes, attrs: Mapping[str, Any]) -> Layer:
         units = None if columns is None else columns // len(GATES[attrs["rnn_mode"]])
     if units is None:
         raise UnknownSize(
-            "the number of units is not known: the shapes of the weights do not say it"
+            "the number of units is not known: the shapes of the weights do not determine it"
         )
     input_size = _first_known(0, shapes["kernel"], rank=2) or _first_known(2, shapes["input"])
     computes = tuple((name, attrs[name]) for name in LAYER_ATTRS)
@@ -199,13 +202,13 @@ def block_sizes_of(shapes: _Shapes) -> tuple[int, int]:
     """The sizes of a BlockLSTMV2.
 
     Args:
-        shapes: As for layout_of, of the inputs of BlockLSTMV2.
+        shapes: As in layout_of, for the inputs of BlockLSTMV2.
 
     Returns:
         H and I.
 
     Raises:
-        UnknownSize: One of them is not known.
+        UnknownSize: H or I is not known.
     """
     units = _first_known(1, shapes["cs_prev"], shapes["h_prev"], rank=2)
     for name in ("wci", "wcf", "wco"):
@@ -214,10 +217,12 @@ def block_sizes_of(shapes: _Shapes) -> tuple[int, int]:
         columns = _first_known(1, shapes["w"], rank=2) or _first_known(0, shapes["b"], rank=1)
         units = None if columns is None else columns // 4
     if units is None:
-        raise UnknownSize("the number of units is not known: no shape says it")
+        raise UnknownSize("the number of units is not known: no shape determines it")
     rows, input_size = _first_known(0, shapes["w"], rank=2), _first_known(2, shapes["x"])
     if input_size is None and rows is None:
-        raise UnknownSize("the input size is not known: neither the shape of x nor of w says it")
+        raise UnknownSize(
+            "the input size is not known: neither the shape of x nor the shape of w determines it"
+        )
     return units, rows - units if input_size is None else input_size
 
 
@@ -225,7 +230,7 @@ def _is_absent(name, shape):
     if shape == [0]:
         return True
     if shape is None or shape == [None]:
-        raise UnknownSize(f"whether {name} is given is not known: its shape does not say it")
+        raise UnknownSize(f"the shape of {name} does not tell whether it is given")
     return False
 
 
@@ -237,12 +242,12 @@ def _first_known(axis, *shapes, rank=3):
 
 
 def _input_size_from_params(make, params):
-    """Solves for I: the size of params grows by the same amount with each unit of it."""
+    """Computes I from the size of params, which is linear in I."""
     if params and params[0] is not None and make(1).input_mode == "linear_input":
         least, slope = make(1).size, make(2).size - make(1).size
-        # With auto_select the size 2 may be that of skip_input.
+        # With auto_select the size for I = 2 may be the size for skip_input.
         if slope > 0 and params[0] >= least and (params[0] - least) % slope == 0:
             return 1 + (params[0] - least) // slope
     raise UnknownSize(
-        "the input size is not known: neither the shape of input nor of params says it"
+        "the input size is not known: neither the shape of input nor the shape of params determines it"
     )
