@@ -181,12 +181,12 @@ def test_datasets(model, x, rng):
 
 
 def test_a_batch_that_is_none(model, x):
-    with pytest.raises(ValueError, match="x must be one batch: .* but it holds a float"):
+    with pytest.raises(ValueError, match="x must be one batch: .* but it contains a float"):
         compare(model, x.tolist())
-    with pytest.raises(ValueError, match="y must be one batch: .* but it holds a int"):
+    with pytest.raises(ValueError, match="y must be one batch: .* but it contains a int"):
         compare(model, x, [0, 1])
     data = tf.data.Dataset.from_tensor_slices(x).batch(2)
-    with pytest.raises(ValueError, match="has the targets in it, but y is given too"):
+    with pytest.raises(ValueError, match="contains the targets, but y is given too"):
         compare(model, data, np.zeros(2))
     with pytest.raises(ValueError, match="without a batch"):
         compare(model, data.take(0))

@@ -73,7 +73,7 @@ def test_layers_unfrozen_after_compile(x, y):
 def test_an_optimizer_of_two_models(x, y):
     model, other = compiled(), compiled()
     model.optimizer.build(model.trainable_variables + other.trainable_variables)
-    with pytest.raises(ValueError, match="variables that are not of the model.*accelerate"):
+    with pytest.raises(ValueError, match="variables outside of the model.*accelerate"):
         tf_rnn_ops.keras.convert(model)
 
 

@@ -341,7 +341,7 @@ def test_an_optimizer_that_cannot_be_divided(x):
     model = keras.Sequential([keras.Input((None, INPUTS)), CudnnLSTM(UNITS, name="s")])
     model.compile("adafactor", "mse", run_eagerly=True)
     model.fit(x, np.ones((BATCH, UNITS)), verbose=0)
-    with pytest.raises(ValueError, match="keeps something for 's' .* compile=False"):
+    with pytest.raises(ValueError, match="has state for 's' .* compile=False"):
         convert(model, to="keras")
 
 
@@ -377,7 +377,7 @@ def test_stacks_that_other_layers_hold():
     for model in (Model(), wrapped, keras.Sequential([keras.Input((6, 3)), wrapped])):
         with pytest.raises(ValueError, match="a CudnnLSTM inside of a layer or a model of a class"):
             convert(model, to="keras")
-    with pytest.raises(ValueError, match="is a Mine, .* but no subclass of them"):
+    with pytest.raises(ValueError, match="is a Mine, .* but not subclasses of them"):
         convert(keras.Sequential([Mine(2)]), to="keras")
 
 

@@ -287,7 +287,7 @@ def test_a_direction_that_is_frozen(name):
     model = chain([layer])
     for variable in getattr(layer, name).weights:
         variable.trainable = False
-    with pytest.raises(ValueError, match="'s' is frozen in part"):
+    with pytest.raises(ValueError, match="'s' is partly frozen"):
         convert(model, to="stack")
 
 
@@ -399,5 +399,5 @@ def test_a_layer_that_another_layer_holds_too(x, rng):
 
     layer = keras.layers.LSTM(UNITS, name="s")
     model = chain([Holds(layer), layer])
-    with pytest.raises(ValueError, match="'s' is at several places"):
+    with pytest.raises(ValueError, match="'s' is used at several places"):
         convert(model, to="stack")

@@ -167,7 +167,7 @@ def test_dropping_everything_is_left_to_keras(name, rate, rng, op_calls):
     np.testing.assert_array_equal(got, want)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "op, loop in training" and "leaves nothing" in row.why
+    assert row.path == "op, loop in training" and "drops all elements" in row.why
 
 
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])

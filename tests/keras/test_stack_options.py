@@ -452,7 +452,7 @@ def test_weights_of_another_network_name_both(other, tmp_path):
     name = {"units": "num_units"}.get(name, name)
     was = {"num_units": UNITS, "num_layers": 2, "num_proj": 0}.get(name, "unidirectional")
     with pytest.raises(
-        ValueError, match=f"saved weights are of .*{name}={was!r}.* has .*{name}={value!r}"
+        ValueError, match=f"saved weights belong to .*{name}={was!r}.* has .*{name}={value!r}"
     ):
         loading.load_weights(path)
     np.testing.assert_array_equal(loading.get_weights()[0], before)

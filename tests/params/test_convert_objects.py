@@ -328,9 +328,9 @@ def test_straight_into_a_layer(rng):
         params.from_keras(stock), return_sequences=True, dtype="float64"
     )
     np.testing.assert_allclose(layer(x), stock(x), rtol=0, atol=1e-13)
-    with pytest.raises(ValueError, match="of rnn_mode='gru', but CudnnLSTM computes 'lstm'"):
+    with pytest.raises(ValueError, match="belong to rnn_mode='gru', but CudnnLSTM computes 'lstm'"):
         tf_rnn_ops.keras.CudnnLSTM.from_converted(params.from_keras(stock))
-    with pytest.raises(ValueError, match="units is 4 in the weights and no option"):
+    with pytest.raises(ValueError, match="units is 4 in the weights and cannot be an option"):
         tf_rnn_ops.keras.CudnnGRU.from_converted(params.from_keras(stock), units=8)
 
 

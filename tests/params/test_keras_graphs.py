@@ -145,7 +145,9 @@ MASKS = {
 @pytest.mark.parametrize("build", MASKS.values(), ids=MASKS)
 def test_masks_that_differ(build):
     x, m = _input(), keras.Input((STEPS,), dtype="bool", batch_size=BATCH)
-    with pytest.raises(ValueError, match="mask of .* and that of .*, but a stack has one for all"):
+    with pytest.raises(
+        ValueError, match="mask of .* and that of .*, but a stack has one input for all"
+    ):
         params.from_keras(keras.Model([x, m], build(x, m, _gru(), _gru())))
 
 

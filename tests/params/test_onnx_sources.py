@@ -42,8 +42,8 @@ REJECTED = {
     "lengths=computed": r"sequence_lens of the node '\w+' comes from the node '\w+' \(Sub\)",
     "weights=input": r"W of the node '\w+' is 'W0', which is not a constant of the graph: it comes from "
     "the input 'W0'",
-    "weights=computed": r"W of the node .* no constant .*: it comes from the node '\w+' \(ReduceMean\)",
-    "weights=sized dims=open": "W of the node .* no constant .*: it comes from the sizes of its inputs",
+    "weights=computed": r"W of the node .* not a constant .*: it comes from the node '\w+' \(ReduceMean\)",
+    "weights=sized dims=open": "W of the node .* not a constant .*: it comes from the sizes of its inputs",
 }
 NO_STACK = {
     _two(b="relu"): r"The node '\w+' does not get the output of the node '\w+' before it, but the node "

@@ -362,4 +362,6 @@ def test_the_import_without_names_of_keras():
     found = _said(*names)
     assert len(found["warnings"]) == 1
     assert "has no keras.layers.LSTM.inner_loop, which" in found["warnings"][0]
-    assert found["accelerate"].startswith("RuntimeError: accelerate() cannot replace the loop")
+    assert found["accelerate"].startswith(
+        "RuntimeError: accelerate() cannot replace the implementation"
+    )

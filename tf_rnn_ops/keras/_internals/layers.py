@@ -1,4 +1,4 @@
-"""What layers hold, and who sets it."""
+"""Private attributes of layers."""
 
 import sys
 
@@ -8,7 +8,7 @@ _COPY = "A layer cannot be copied"
 
 
 def inner_layers(layer):
-    """The layers that a layer itself holds, those of a model with its Input layers.
+    """The layers that a layer itself holds. For a model they include its Input layers.
 
     Needs the list _layers. Without it this raises RuntimeError.
     """
@@ -16,7 +16,7 @@ def inner_layers(layer):
 
 
 def held(layer):
-    """The lists in which Keras keeps what a layer itself holds, by what is in them.
+    """Keras's lists of the layers, variables and seed generators that a layer itself holds, by kind.
 
     Needs _layers, _trainable_variables, _non_trainable_variables and _seed_generators. Without them this raises
     RuntimeError.
@@ -30,17 +30,18 @@ def held(layer):
 
 
 def untrack(layer, variable):
-    """Makes a variable that is an attribute of a layer none of the layer's weights.
+    """Removes a variable from the weights of a layer that has it as an attribute.
 
-    Needs the method _untrack_variable(). Without it this raises RuntimeError, because files of weights would differ.
+    Needs the method _untrack_variable(). Without it this raises RuntimeError, because files of weights
+    would be different.
     """
     attribute(layer, "_untrack_variable", "A layer cannot be stateful")(variable)
 
 
 def is_set_by_keras():
-    """Whether the caller of this, the setter of a property of a layer, was called by code of Keras.
+    """Whether Keras called the caller of this function, a setter of a property of a layer.
 
-    Needs that the modules of Keras are in a package keras. Without that the answer is no.
+    Needs that the modules of Keras are in a package keras. Otherwise the result is False.
     """
     frame = sys._getframe(2)
     while frame.f_code.co_name == "__setattr__":

@@ -1,4 +1,4 @@
-"""What models keep of how they were compiled and distributed."""
+"""Private attributes of models: the arguments of compile() and the distribution strategy."""
 
 import keras
 
@@ -6,7 +6,7 @@ from tf_rnn_ops.params.keras_internals import attribute
 
 
 def compile_arguments(model):
-    """The arguments that compile() of a model was called with.
+    """The arguments of the call of compile() of a model.
 
     Needs _compile_config. Without it this raises RuntimeError.
     """
@@ -15,7 +15,7 @@ def compile_arguments(model):
 
 
 def strategy_of(layer):
-    """The tf.distribute strategy that a model was made in, or None; None for a layer.
+    """The tf.distribute strategy in whose scope a model was made, or None. It is None for a layer.
 
     Needs _distribute_strategy of models. Without it this raises RuntimeError, because the strategy would be lost.
     """
@@ -25,14 +25,14 @@ def strategy_of(layer):
 
 
 def was_called(model):
-    """Whether Keras counts a model as called, which its export demands.
+    """Whether Keras counts a model as called, as its export needs.
 
-    Needs _called. Without it the answer is True.
+    Needs _called. Without it the result is True.
     """
     return getattr(model, "_called", True)
 
 
 def count_as_called(model):
-    """Makes Keras count a model as called. Needs _called; without it there is nothing to do."""
+    """Makes Keras count a model as called. Needs _called; without it this does nothing."""
     if hasattr(model, "_called"):
         model._called = True

@@ -1,4 +1,4 @@
-"""What optimizers keep for each variable."""
+"""Private attributes of optimizers: their variables, and the exclusion from weight decay."""
 
 import functools
 
@@ -7,7 +7,7 @@ import keras
 from tf_rnn_ops.params.keras_internals import attribute
 
 _STATE = "The state of an optimizer cannot be copied"
-_DECAY = "What is excluded from weight decay cannot be copied"
+_DECAY = "The exclusion from weight decay cannot be copied"
 
 
 def trained_variables(optimizer):
@@ -19,7 +19,7 @@ def trained_variables(optimizer):
 
 
 def moving_averages(optimizer):
-    """The list of the moving averages of the variables, None without use_ema.
+    """The list of the moving averages of the variables; None without use_ema.
 
     Needs _model_variables_moving_average. Without it this raises RuntimeError.
     """
@@ -29,7 +29,7 @@ def moving_averages(optimizer):
 
 
 class Exclusion:
-    """What exclude_from_weight_decay() was told, which is in no config.
+    """The arguments of exclude_from_weight_decay(), which are not in a config.
 
     Needs _exclude_from_weight_decay, _exclude_from_weight_decay_pattern, _var_key() and _apply_weight_decay(). Without
     them this raises RuntimeError.
@@ -43,7 +43,7 @@ class Exclusion:
         self._keys = attribute(optimizer, "_exclude_from_weight_decay", _DECAY)
         self._key_of = attribute(optimizer, "_var_key", _DECAY)
         usual = attribute(keras.optimizers.Optimizer, "_apply_weight_decay", _DECAY)
-        # Otherwise a class of the user's own, which gives Keras the names of Keras's variables.
+        # Otherwise a user's class has overridden it, and passes Keras the names of Keras's variables.
         self._by_name_in_tensorflow = type(optimizer)._apply_weight_decay is usual
 
     def excludes(self, variable):
@@ -62,7 +62,7 @@ def exclusion_of(optimizer):
 
 @functools.cache
 def _check_exclusion():
-    """Raises RuntimeError if exclude_from_weight_decay() keeps what it is told under another name."""
+    """Raises RuntimeError if exclude_from_weight_decay() stores its arguments under another name."""
     optimizer = keras.optimizers.SGD(name="sgd_of_tf_rnn_ops")
     optimizer.exclude_from_weight_decay(var_names=["bias"])
     Exclusion(optimizer)

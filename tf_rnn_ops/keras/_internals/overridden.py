@@ -11,7 +11,7 @@ _RECURRENT = ("LSTM", "GRU", "SimpleRNN", "RNN")
 
 @functools.cache
 def no_inner_loop():
-    """Why no layer runs on an op, as a sentence; None if layers do.
+    """The sentence on why no layer runs on an op; None if layers do.
 
     Needs the method inner_loop() of LSTM, GRU, SimpleRNN and RNN, which runs the loop over time. Without it the
     layers run Keras's implementation.
@@ -19,17 +19,17 @@ def no_inner_loop():
     for name in _RECURRENT:
         if not callable(getattr(getattr(keras.layers, name), "inner_loop", None)):
             return (
-                f"Keras {keras.__version__} has no keras.layers.{name}.inner_loop, which tf_rnn_ops.keras replaces; "
-                "install a release of Keras 3 that has it, such as 3.15."
+                f"Keras {keras.__version__} has no keras.layers.{name}.inner_loop, which tf_rnn_ops.keras replaces. "
+                "Install a release of Keras 3 that has it, such as 3.15."
             )
     return None
 
 
 def no_rematerialized_call():
-    """What goes wrong under keras.RematScope, as a sentence; None if nothing does.
+    """The sentence on wrong gradients under keras.RematScope; None if they are right.
 
-    Needs the method rematerialized_call() of layers, since Keras 3.9, where there is keras.RematScope. Without it
-    layers with dropout drop other units when their call is computed again.
+    Needs the method rematerialized_call() of layers, which Keras has from 3.9 on, as it has
+    keras.RematScope. Without it layers with dropout drop other units when their call is computed again.
     """
     if not hasattr(keras, "RematScope") or hasattr(keras.layers.Layer, "rematerialized_call"):
         return None
@@ -40,28 +40,29 @@ def no_rematerialized_call():
 
 
 def fused_bidirectional_methods():
-    """The names of the methods with which Bidirectional asks whether one function may run both of its layers.
+    """The names of the methods by which Bidirectional decides whether one function runs both of its
+    layers.
 
-    Needs _can_attempt_fused_lstm() and _can_attempt_fused_gru(), since Keras 3.15. Without them there are no names,
-    and no_fused_bidirectional tells whether that matters.
+    Needs _can_attempt_fused_lstm() and _can_attempt_fused_gru(), which Keras has from 3.15 on. Without
+    them the result is empty, and no_fused_bidirectional tells whether that matters.
     """
     names = ("_can_attempt_fused_lstm", "_can_attempt_fused_gru")
     return [name for name in names if hasattr(keras.layers.Bidirectional, name)]
 
 
 def no_fused_bidirectional():
-    """Why Bidirectional may not run our layers, as a sentence; None if it does."""
+    """The sentence on why Bidirectional may not run our layers; None if it does."""
     version = tuple(map(int, keras.__version__.split(".")[:2]))
     if version < (3, 15) or len(fused_bidirectional_methods()) == 2:
         return None
     return (
         f"Keras {keras.__version__} has no Bidirectional._can_attempt_fused_lstm or _can_attempt_fused_gru, so "
-        "keras.layers.Bidirectional may run the layers of tf_rnn_ops.keras by a function of Keras's own."
+        "keras.layers.Bidirectional may replace the layers of tf_rnn_ops.keras by a function of Keras."
     )
 
 
 def dropout_mask(cell, inputs):
-    """The mask with which a cell drops inputs, or a list of one for each gate.
+    """The mask with which a cell drops inputs, or a list with a mask for each gate.
 
     Needs the method get_dropout_mask(). Without it this raises RuntimeError.
     """
@@ -69,7 +70,7 @@ def dropout_mask(cell, inputs):
 
 
 def recurrent_dropout_mask(cell, state):
-    """The mask with which a cell drops states, or a list of one for each gate.
+    """The mask with which a cell drops states, or a list with a mask for each gate.
 
     Needs the method get_recurrent_dropout_mask(). Without it this raises RuntimeError.
     """

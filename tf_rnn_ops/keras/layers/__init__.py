@@ -1,4 +1,4 @@
-"""The Keras layers and cells of this package, as keras.layers has its own."""
+"""The Keras layers and cells of this package."""
 
 from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
 from tf_rnn_ops.keras.layers.layer_norm import LayerNormLSTM

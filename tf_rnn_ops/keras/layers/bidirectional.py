@@ -1,8 +1,8 @@
-"""Keeps keras.layers.Bidirectional from what it would do wrong with the layers of this package.
+"""Makes keras.layers.Bidirectional work correctly with the layers of this package.
 
-From 3.15 on Bidirectional hands two LSTM or GRU layers to a function of Keras's backend that runs both,
-where the backend has one. The TensorFlow backend has none yet. Bidirectional reverses dimension 1 of the
-output of its backward layer, which is the batch where time is first.
+From Keras 3.15 on, Bidirectional may call a function of Keras's backend that runs two LSTM or GRU layers
+at once, if the backend has such a function. The TensorFlow backend has none yet. Bidirectional reverses
+dimension 1 of the output of its backward layer. With time first, dimension 1 is the batch.
 """
 
 import functools
@@ -20,7 +20,7 @@ _OURS = "_guarded_by_tf_rnn_ops"
 
 
 def guard() -> None:
-    """Makes Bidirectional call our layers one by one, and reject stacks whose output it would garble."""
+    """Makes Bidirectional call our layers one by one, and reject stacks with time first."""
     cls = keras.layers.Bidirectional
     for name in overridden.fused_bidirectional_methods():
         _replace(cls, name, _unless_ours)
@@ -58,7 +58,7 @@ def _checked(original):
             if isinstance(layer, CudnnStack) and layer.time_major and layer.return_sequences:
                 raise ValueError(
                     f"{layer.name!r} in Bidirectional must have time_major=False with "
-                    "return_sequences=True, because Bidirectional takes dimension 1 for the time, but "
+                    "return_sequences=True, because Bidirectional reverses dimension 1 as the time, but "
                     "time_major is True. The stack itself runs both directions with "
                     "direction='bidirectional'."
                 )

@@ -11,17 +11,17 @@ _PACKAGE = "tf_rnn_ops"
 
 
 def jit_property(concerns=lambda layer: True):
-    """Makes the property `supports_jit`, which `compile` reads: whether XLA may compile a layer.
+    """Makes the property `supports_jit`, by which `compile` decides whether XLA may compile a layer.
 
-    A layer on the op supports it if XLA compiles the op. Layers on Keras's implementation, and layers
-    that `concerns` rejects, have the value that Keras assigned. False from a user has priority.
+    For a layer on the op it is True if XLA can compile the op. Layers on Keras's implementation, and
+    layers that `concerns` rejects, have the value that Keras assigned. False from a user has priority.
     """
 
     def get(layer):
         try:
             wanted = layer.__dict__["supports_jit"]
         except KeyError:
-            # Keras skips an assignment if the attribute has the value already.
+            # Keras skips an assignment if the attribute already has the value.
             raise AttributeError("supports_jit is not set yet") from None
         if layer.__dict__.get("_jit_forbidden"):
             return False
@@ -47,7 +47,7 @@ class OneOp:
         return fused.inner_loop(self, super().inner_loop, sequences, initial_state, mask, training)
 
     def rematerialized_call(self, fn, *args, **kwargs):
-        """Lets keras.RematScope drop the same units when it computes again; see keras.Operation."""
+        """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
         cells = [c for c in eligibility.cells_of(self) if hasattr(c, "seed_generator")]
         seeds = [cell.seed_generator for cell in cells]
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
@@ -57,7 +57,7 @@ class OneOp:
 
 
 def with_package(layer, text):
-    """Keras's `repr` of a layer, with the package of its class to tell it from a layer of Keras."""
+    """Keras's `repr` of a layer with the package of its class, to distinguish it from a layer of Keras."""
     name = type(layer).__name__
     package = type(layer).__module__
     if package.startswith("tf_rnn_ops."):
@@ -66,10 +66,10 @@ def with_package(layer, text):
 
 
 class _WithOwnCell(OneOp):
-    """The methods that layers with a cell of Keras's override."""
+    """The methods that layers with a cell of Keras override."""
 
     def get_config(self):
-        """Returns the arguments of the constructor, those included that Keras leaves out."""
+        """Returns the arguments of the constructor, including arguments that Keras omits."""
         config = {**super().get_config(), **cell_options.implementation(self.cell)}
         use_cudnn = getattr(self, "use_cudnn", "auto")
         return config if use_cudnn == "auto" else {**config, "use_cudnn": use_cudnn}
@@ -80,14 +80,14 @@ class _WithOwnCell(OneOp):
 class LSTM(_WithOwnCell, keras.layers.LSTM):
     """keras.layers.LSTM with the loop over time in one op, forward and backward.
 
-    Arguments, weights, config and results are those of keras.layers.LSTM; weight files fit both.
+    Arguments, weights, config and results are the same as of keras.layers.LSTM; weight files fit both.
     Every mask is accepted: padding left or right, holes, sequences without a valid step.
 
     Keras's implementation runs, with the same result, for activations other than tanh, sigmoid,
     hard_sigmoid, relu and linear, for unroll=True and for use_cudnn=False. If TensorFlow sees a GPU, it
     also runs under XLA, with activations other than Keras's defaults, and in training with
     recurrent_dropout or with implementation=1 and dropout, which cuDNN does not have. `explain` tells
-    which one runs.
+    whether the op or Keras's implementation runs.
 
     Example:
         >>> import tensorflow as tf
@@ -103,8 +103,8 @@ class LSTM(_WithOwnCell, keras.layers.LSTM):
 class GRU(_WithOwnCell, keras.layers.GRU):
     """keras.layers.GRU with the loop over time in one op, forward and backward.
 
-    As tf_rnn_ops.keras.LSTM. The op has both values of reset_after. If TensorFlow sees a GPU, Keras's
-    implementation runs with reset_after=False, which cuDNN does not have.
+    The description of tf_rnn_ops.keras.LSTM applies. The op supports both values of reset_after. If
+    TensorFlow sees a GPU, Keras's implementation runs with reset_after=False, which cuDNN does not have.
 
     Example:
         >>> import tensorflow as tf
@@ -119,7 +119,8 @@ class GRU(_WithOwnCell, keras.layers.GRU):
 class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
     """keras.layers.SimpleRNN with the loop over time in one op, forward and backward.
 
-    As tf_rnn_ops.keras.LSTM; on a GPU the op computes the activations tanh and relu.
+    The description of tf_rnn_ops.keras.LSTM applies. On a GPU the op computes the activations tanh and
+    relu.
 
     Example:
         >>> import tensorflow as tf
@@ -134,8 +135,8 @@ class SimpleRNN(_WithOwnCell, keras.layers.SimpleRNN):
 class RNN(OneOp, keras.layers.RNN):
     """keras.layers.RNN with the loop over time in one op for each cell, forward and backward.
 
-    For a keras.layers.LSTMCell, GRUCell or SimpleRNNCell, a cell of this package, a list of them, or
-    StackedRNNCells. Keras's implementation runs for subclasses of these cells, and where
+    The cell may be a keras.layers.LSTMCell, GRUCell or SimpleRNNCell, a cell of this package, a list of
+    such cells, or StackedRNNCells. Keras's implementation runs for subclasses of these cells, and if
     tf_rnn_ops.keras.LSTM would use it for one of the cells.
 
     Example:
@@ -148,7 +149,7 @@ class RNN(OneOp, keras.layers.RNN):
     """
 
     def get_config(self):
-        """Returns the arguments of the constructor, those of the cells included that Keras leaves out."""
+        """Returns the arguments of the constructor, including arguments of cells that Keras omits."""
         config = super().get_config()
         cell_options.complete(config["cell"], self.cell)
         return config

@@ -10,10 +10,10 @@ from tf_rnn_ops.keras.layers.own_layer import OwnLayer
 class LayerNormLSTM(OwnLayer, cell_class=LayerNormLSTMCell, cell_name="layer_norm_lstm_cell"):
     """keras.layers.LSTM with layer normalization (Ba et al., 2016), with the loop over time in one op.
 
-    The results are those of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
-    recurrent_dropout; the formulas and the weights are those of LayerNormLSTMCell. Every mask is accepted, with its meaning
-    in keras.layers.LSTM. Keras's implementation over the cell runs where tf_rnn_ops.keras.LSTM would use
-    it, where TensorFlow sees a GPU, and with norm_epsilon=0.
+    The results are the same as of keras.layers.RNN over TensorFlow Addons' LayerNormLSTMCell without
+    recurrent_dropout. LayerNormLSTMCell has the formulas and the weights. Every mask is accepted and means
+    the same as in keras.layers.LSTM. Keras's implementation over the cell runs if tf_rnn_ops.keras.LSTM
+    would use it, if TensorFlow sees a GPU, and with norm_epsilon=0.
 
     Example:
         >>> import tensorflow as tf

@@ -15,24 +15,26 @@ from tf_rnn_ops.keras.path.params import as_tensor
 class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with layer normalization (Ba et al., 2016).
 
-    The formulas of tensorflow_addons.rnn.LayerNormLSTMCell without recurrent_dropout:
+    It has the formulas of tensorflow_addons.rnn.LayerNormLSTMCell without recurrent_dropout:
 
         i, f, c, o = N_kernel(x kernel) + N_recurrent(h recurrent_kernel) + bias
         c' = N_state(s(f) * c + s(i) * tanh(c))     s is recurrent_activation
         h' = s(o) * tanh(c')
 
     N is gamma * (v - mean) / sqrt(variance + norm_epsilon) + beta, with the mean and the variance of the
-    values of a row, for the first two of all four gates together. The state is c' as it is normalised.
-    Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma and beta of
-    kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow Addons:
-    what its get_weights returns fits set_weights. With recurrent_dropout each gate has its own mask, as in
-    keras.layers.LSTMCell; TensorFlow Addons multiplies h by one mask for all gates.
+    values of a row. The first two norms use the values of all four gates together. The state is the
+    normalised c'. Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma and
+    beta of kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow
+    Addons. So set_weights accepts the result of get_weights of TensorFlow Addons' cell. With
+    recurrent_dropout each gate has its own mask, as in keras.layers.LSTMCell. TensorFlow Addons multiplies
+    h by one mask for all gates.
 
     Args:
         units: Size of the state, H.
         norm_gamma_initializer: Initializer of the gammas.
         norm_beta_initializer: Initializer of the betas.
-        norm_epsilon: Added to each variance, 0 or more; with 0 Keras's implementation runs.
+        norm_epsilon: A number that is added to each variance, 0 or more. With 0 Keras's implementation
+            runs.
 
     The other arguments are those of keras.layers.LSTMCell.
 
@@ -105,11 +107,11 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         if on_gpu:
             return "layer normalization has no kernel for GPUs"
         if not self.norm_epsilon:
-            return "norm_epsilon=0; the op takes positive numbers"
+            return "norm_epsilon=0; the op needs a positive number"
         return None
 
     def op_arguments(self, training):
-        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
         norms = (self.kernel_norm, self.recurrent_norm, self.state_norm)
         rows = [as_tensor(w, self.compute_dtype) for norm in norms for w in (norm.gamma, norm.beta)]
         return {

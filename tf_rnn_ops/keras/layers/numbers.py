@@ -1,4 +1,4 @@
-"""Numbers among the arguments of layers, as the ops' attributes have them."""
+"""Converts and checks numeric arguments of layers for the attributes of the ops."""
 
 import operator
 
@@ -8,7 +8,7 @@ _FLOAT32 = np.finfo(np.float32)
 
 
 def integer(name, value):
-    """The argument `name` as an int; a ValueError if it is another kind of number, or none."""
+    """The argument `name` as an int. Raises ValueError if it is not an integer."""
     try:
         return operator.index(value)
     except TypeError:
@@ -16,7 +16,7 @@ def integer(name, value):
 
 
 def number(name, value):
-    """The argument `name` as a float; a ValueError if it is not a number."""
+    """The argument `name` as a float. Raises ValueError if it is not a number."""
     try:
         if isinstance(value, (str, bytes)):  # float() parses text
             raise TypeError
@@ -26,7 +26,7 @@ def number(name, value):
 
 
 def rounded(value):
-    """A number as an attribute of the ops has it, in float32.
+    """A number rounded to float32, the type of the ops' attributes.
 
     Configs have the number that the user gave. Keras's implementation computes with the rounded number, as
     the op does.
@@ -38,8 +38,8 @@ def rounded(value):
 def float32(name, value):
     """The argument `name` as a float.
 
-    A ValueError if it is infinite in float32, or too small there for the kernels to tell it from 0. The
-    caller rejects NaN.
+    Raises ValueError if it is infinite in float32, or so small that the kernels cannot distinguish it from
+    0. The caller rejects NaN.
     """
     given = number(name, value)
     size = abs(rounded(given))
@@ -52,7 +52,7 @@ def float32(name, value):
 
 
 def not_negative(name, value):
-    """The argument `name` as a float; a ValueError if it is below 0, or as in float32()."""
+    """The argument `name` as a float. Raises ValueError if it is below 0 and in the cases of float32()."""
     given = float32(name, value)
     if not given >= 0:
         raise ValueError(f"{name} must be 0 or more, but it is {value!r}.")
@@ -60,14 +60,14 @@ def not_negative(name, value):
 
 
 def limit(name, value):
-    """A limit of states; 0 for 0, None and infinity, which mean none."""
+    """A bound for clipping states; 0 for 0, None and infinity, which mean no clipping."""
     if value is None or number(name, value) == float("inf"):
         return 0.0
     return not_negative(name, value)
 
 
 def fraction(name, value):
-    """The argument `name` as a float; a ValueError if it is not in [0, 1]."""
+    """The argument `name` as a float. Raises ValueError if it is not in [0, 1]."""
     given = number(name, value)
     if not 0 <= given <= 1:
         raise ValueError(f"{name} must be in [0, 1], but it is {value!r}.")

@@ -1,4 +1,4 @@
-"""The arguments of constructors in tables, from which signatures, docstrings and configs follow."""
+"""Tables of the arguments of constructors. Signatures, docstrings and configs are made from them."""
 
 import functools
 import inspect
@@ -17,8 +17,8 @@ class Option(NamedTuple):
 
     Attributes:
         default: Its default.
-        kept: Makes the attribute from the name and the given value, or raises ValueError.
-        written: Makes the entry of a config from the attribute.
+        kept: A function that makes the attribute from the name and the given value, or raises ValueError.
+        written: A function that makes the entry of a config from the attribute.
     """
 
     default: Any
@@ -74,7 +74,7 @@ def parameters_of(options, keyword_only=False):
 
 
 def with_parameters(parameters):
-    """Makes a decorator that shows parameters in place of the `**kwargs` of a function."""
+    """Makes a decorator that replaces the `**kwargs` in the signature of a function by parameters."""
 
     def decorate(function):
         own = inspect.signature(function)
@@ -88,10 +88,11 @@ def with_parameters(parameters):
 def spell_out(cls, own, sources, doc):
     """Gives a class a constructor whose signature names every argument, in place of `**kwargs`.
 
-    The constructor also accepts what Keras's classes accept without naming it, such as `implementation`.
+    The constructor also accepts arguments that Keras's classes accept in `**kwargs`, such as
+    `implementation`.
 
     Args:
-        cls: The class. It gets an `__init__` that calls the one that it has.
+        cls: The class. It gets an `__init__` that calls its old `__init__`.
         own: inspect.Parameters that come first.
         sources: Classes whose parameters follow, by keyword only.
         doc: Docstring of the constructor.
@@ -114,7 +115,7 @@ def spell_out(cls, own, sources, doc):
 
 
 def spelled_out(cls):
-    """A decorator: the class with the arguments of the class in Keras that it is derived from."""
+    """A decorator that spells out the arguments of the class in Keras that a class is derived from."""
     stock = stock_class(cls)
     own = [p for p in inspect.signature(stock).parameters.values() if p.kind in _SHOWN]
     spell_out(

@@ -4,10 +4,10 @@ from tf_rnn_ops.keras.layers import cell_options, options
 
 
 class OwnCell(options.WithOptions):
-    """A cell of Keras with `options`; keras/path/cells.py says what a cell tells of its op."""
+    """A cell of Keras with `options`; see keras/path/cells.py for the attributes on its op."""
 
     def __init_subclass__(cls, **kwargs):
-        """Spells the arguments of the constructor out."""
+        """Spells out the arguments of the constructor."""
         super().__init_subclass__(**kwargs)
         if "options" in vars(cls):
             own = [options.UNITS, *options.parameters_of(cls.options)]

@@ -12,18 +12,18 @@ _BOTH = ("dtype", "trainable")
 
 
 class OwnLayer(OneOp, keras.layers.RNN):
-    """A layer over a cell that it makes, with the arguments of both.
+    """A layer that creates its cell, with the arguments of both.
 
-    A subclass names the class of its cell. It gets a property for each argument of the cell.
+    A subclass names the class of its cell. The subclass gets a property for each argument of the cell.
     """
 
     def __init_subclass__(cls, cell_class=None, cell_name=None, **kwargs):
         """Adopts the arguments of the cell.
 
         Args:
-            cell_class: A subclass of OwnCell; None in a subclass of such a layer.
-            cell_name: Name of the cells.
-            **kwargs: For the classes above.
+            cell_class: A subclass of OwnCell; None in a subclass of a layer with a cell_class.
+            cell_name: The name of the cells.
+            **kwargs: Arguments for the base classes.
         """
         super().__init_subclass__(**kwargs)
         if cell_class is None:

@@ -1,4 +1,4 @@
-"""ProjectedLSTM and PeepholeLSTM: LSTMs with a projection, peepholes and limits over time in one op."""
+"""ProjectedLSTM and PeepholeLSTM: LSTMs with a projection, peepholes and clipping, in one op."""
 
 import keras
 
@@ -8,13 +8,13 @@ from tf_rnn_ops.keras.layers.projected_cell import PeepholeLSTMCell, ProjectedLS
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected_lstm_cell"):
-    """An LSTM with a projection of its output, peepholes and limits, each of them optional.
+    """An LSTM with a projection of its output, peepholes and clipping, each of them optional.
 
-    It runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op; the formulas and the weights are
-    those of ProjectedLSTMCell. Every mask is accepted, with its meaning in keras.layers.LSTM.
-    Keras's implementation over the cell runs where tf_rnn_ops.keras.LSTM would use it. It also runs with
-    a projection where TensorFlow sees a GPU or with clip_gradient=False, and with cell_clip and
-    clip_gradient=True where TensorFlow sees a GPU.
+    It runs tf.compat.v1.nn.rnn_cell.LSTMCell over time, in one op. ProjectedLSTMCell has the formulas and
+    the weights. Every mask is accepted and means the same as in keras.layers.LSTM. Keras's implementation
+    over the cell runs if tf_rnn_ops.keras.LSTM would use it. It also runs with a projection if TensorFlow
+    sees a GPU or with clip_gradient=False, and with cell_clip and clip_gradient=True if TensorFlow sees a
+    GPU.
 
     Example:
         >>> import tensorflow as tf
@@ -29,8 +29,8 @@ class ProjectedLSTM(OwnLayer, cell_class=ProjectedLSTMCell, cell_name="projected
 class PeepholeLSTM(ProjectedLSTM, cell_class=PeepholeLSTMCell, cell_name="peephole_lstm_cell"):
     """A ProjectedLSTM with peepholes and clip_gradient=False, and without a projection.
 
-    The formulas and the weights are those of PeepholeLSTMCell. It always runs on BlockLSTMV2, which has
-    a kernel for GPUs.
+    PeepholeLSTMCell has the formulas and the weights. The layer always runs on BlockLSTMV2, which has a
+    kernel for GPUs.
 
     Example:
         >>> import tensorflow as tf

@@ -1,4 +1,4 @@
-"""One step of an LSTM with a projection, peepholes and limits, in plain Keras."""
+"""One step of an LSTM with a projection, peepholes and clipping, in ordinary Keras operations."""
 
 from typing import Any
 
@@ -32,12 +32,13 @@ def _weight(name):
 class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with a projection of its output (Sak et al., 2014) and peepholes.
 
-    The formulas of tf.compat.v1.nn.rnn_cell.LSTMCell, of which every part may be left out:
+    It has the formulas of tf.compat.v1.nn.rnn_cell.LSTMCell. Projection, peepholes and clipping are
+    optional:
 
         i = s(x W_i + h R_i + p_i * c + b_i)        s is recurrent_activation
         f = s(x W_f + h R_f + p_f * c + b_f)
-        c' = f * c + i * tanh(x W_c + h R_c + b_c)  limited to [-cell_clip, cell_clip]
-        o = s(x W_o + h R_o + p_o * c' + b_o)
+        c' = f * c + i * tanh(x W_c + h R_c + b_c)  clipped to [-cell_clip, cell_clip] o = s(x W_o + h R_o
+        + p_o * c' + b_o)
         h' = (o * tanh(c')) projection              limited to [-proj_clip, proj_clip]
 
     Weights: kernel [I, 4*H], recurrent_kernel [S, 4*H] and bias [4*H] as in keras.layers.LSTMCell,
@@ -47,12 +48,12 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
     Args:
         units: Size of the cell state, H.
         num_proj: Size of the output; 0 or None for no projection.
-        use_peepholes: Whether the gates see the cell state.
-        cell_clip: Limit of the cell state; 0, None and infinity mean none.
-        proj_clip: Limit of the projected output; 0, None and infinity mean none. No gradient passes an
-            output that was limited.
-        clip_gradient: Whether no gradient passes a cell state that was limited; otherwise the gradient
-            passes as if there were no cell_clip, as in BlockLSTMV2.
+        use_peepholes: Whether the gates read the cell state.
+        cell_clip: Bound for clipping the cell state; 0, None and infinity mean no clipping.
+        proj_clip: Bound for clipping the projected output; 0, None and infinity mean no clipping. The
+            gradient of a clipped output is 0.
+        clip_gradient: Whether the gradient of a clipped cell state is 0. If False, the gradient ignores
+            cell_clip, as in BlockLSTMV2.
         projection_initializer: Initializer of the projection.
         projection_regularizer: Regularizer of the projection, or None.
         projection_constraint: Constraint of the projection, or None.
@@ -108,7 +109,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         return [self.peepholes[k] for k in range(3)]
 
     def add_weight(self, *args, **kwargs):
-        """As Keras's; the rows of recurrent_kernel are those of the output."""
+        """As in Keras, but recurrent_kernel has a row for each element of the output."""
         if kwargs.get("name") == "recurrent_kernel":
             kwargs["shape"] = (self.output_size, 4 * self.units)
         return super().add_weight(*args, **kwargs)
@@ -127,7 +128,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
 
         Args:
             inputs: [B, I].
-            states: The output before, [B, S], and the cell state, [B, H].
+            states: The previous output, [B, S], and the cell state, [B, H].
             training: Whether to apply dropout.
 
         Returns:
@@ -148,7 +149,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         return h, [h, c]
 
     def _sums(self, inputs, h, training):
-        """The products of the gates with the input and the output before, with their biases."""
+        """The sums of the gates: their products with the input and the previous output, and their biases."""
         ops = keras.ops
         xs, hs = dropped(self, inputs, h, training)
         kernels, recurrent_kernels = (
@@ -175,7 +176,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
 
     @property
     def op_name(self):
-        """The op that has the gradient of the limit, and a kernel for the device."""
+        """The op that has the gradient of clipping, and a kernel for the device."""
         passes = self.cell_clip and not self.clip_gradient
         return "BlockLSTMV2" if passes or environment.has_gpu() else "LayerRNN"
 
@@ -193,7 +194,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         return None
 
     def op_arguments(self, training):
-        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
         if self.op_name == "LayerRNN":
             return {
                 "rnn_mode": "lstm",
@@ -217,12 +218,13 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
 class PeepholeLSTMCell(ProjectedLSTMCell):
     """ProjectedLSTMCell with peepholes and clip_gradient=False, and without a projection.
 
-    The gates see the cell state (Gers and Schmidhuber, 2000). Weights: those of keras.layers.LSTMCell,
-    then peephole_i, peephole_f and peephole_o [H].
+    The gates read the cell state (Gers and Schmidhuber, 2000). Weights: the weights of
+    keras.layers.LSTMCell, then peephole_i, peephole_f and peephole_o [H].
 
     Args:
         units: Size of the state, H.
-        cell_clip: Limit of the cell state; 0, None and infinity mean none. The gradient ignores it.
+        cell_clip: Bound for clipping the cell state; 0, None and infinity mean no clipping. The gradient
+            ignores it.
         peephole_initializer: Initializer of the three peephole vectors.
         peephole_regularizer: Regularizer of the peepholes, or None.
         peephole_constraint: Constraint of the peepholes, or None.

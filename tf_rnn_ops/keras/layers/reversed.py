@@ -1,4 +1,4 @@
-"""A layer that runs another one from the last step to the first."""
+"""A layer that runs another layer from the last step to the first."""
 
 import keras
 
@@ -7,16 +7,17 @@ _PACKAGE = "tf_rnn_ops"
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
 class Reversed(keras.layers.Wrapper):
-    """Runs a recurrent layer from the last step to the first; step t of the output is that of the input.
+    """Runs a recurrent layer from the last step to the first, with the output in the order of the input.
 
-    A layer with go_backwards=True by itself returns the last step first.
+    Without this wrapper a layer with go_backwards=True returns the output of the last step first.
 
     Args:
         layer: A recurrent layer with go_backwards=True, batch first.
         **kwargs: Arguments of keras.layers.Layer.
 
     Raises:
-        ValueError: The layer has no go_backwards or it is False, or it returns sequences with time first.
+        ValueError: The layer has no go_backwards, go_backwards is False, or the layer returns sequences
+            with time first.
 
     Example:
         >>> import numpy as np
@@ -44,7 +45,7 @@ class Reversed(keras.layers.Wrapper):
         self.supports_masking = True
 
     def call(self, sequences, initial_state=None, mask=None, training=None):
-        """Runs the layer; the arguments are those of the layer."""
+        """Runs the layer with the arguments of the layer."""
         output = self.layer(sequences, initial_state=initial_state, mask=mask, training=training)
         if not self.layer.return_sequences:
             return output
@@ -53,9 +54,9 @@ class Reversed(keras.layers.Wrapper):
         return keras.ops.flip(output, axis=1)
 
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):
-        """The shapes of the layer."""
+        """The shapes of the layer's outputs."""
         return self.layer.compute_output_shape(sequences_shape, initial_state_shape)
 
     def compute_mask(self, inputs, mask):
-        """The masks of the layer: that of a sequence is in the order of the input."""
+        """The masks of the layer. The mask of a sequence is in the order of the input."""
         return self.layer.compute_mask(inputs, mask)

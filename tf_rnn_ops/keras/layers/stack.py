@@ -1,4 +1,4 @@
-"""Layers that run a whole recurrent stack, all layers and directions, in one CudnnRNNV3."""
+"""Layers that run a whole recurrent stack, with all layers and directions, in one CudnnRNNV3."""
 
 import keras
 
@@ -15,48 +15,51 @@ class CudnnLSTM(CudnnStack):
     of a hidden state (num_proj if that is set, otherwise H).
 
     Args:
-        units: H, at least 1. All other arguments are given by name.
+        units: H, at least 1. All other arguments are keyword arguments.
         num_layers: L, at least 1. Layer k reads the output of layer k - 1.
         direction: 'unidirectional', or 'bidirectional' for a second direction in each layer.
-        dropout: Fraction, in [0, 1], of what one layer hands to the next that is dropped in
-            training. Without effect for one layer.
+        dropout: Fraction, in [0, 1], of the inputs of each layer except the first that is dropped in
+            training. No effect with one layer.
         input_mode: 'linear_input'; 'skip_input' for a first layer without input weights, which needs
             I == H; or 'auto_select', which is 'skip_input' if I == H.
-        num_proj: Size to which the hidden state is projected, at most H; 0 or None for none. LSTM only.
-        return_sequences: Whether to return the output of every step or of the last valid one.
-        return_state: Whether to return the final states too.
+        num_proj: Size of the projected hidden state, at most H; 0 or None for no projection. LSTM only.
+        return_sequences: Whether to return the output of every step, rather than the output of the last
+            valid step.
+        return_state: Whether to return also the final states.
         time_major: Whether inputs, outputs and masks have time first, and states layers first.
-        kernel_initializer: For the input weights of each layer and direction, as a matrix
-            [inputs, G*H] for G gates, and for the projections.
-        recurrent_initializer: For the recurrent weights, as a matrix [S, G*H].
-        bias_initializer: For the input biases [G*H]; the recurrent biases start at 0.
+        kernel_initializer: Initializer of the input weights of each layer and direction, as a matrix
+            [inputs, G*H] for G gates, and of the projections.
+        recurrent_initializer: Initializer of the recurrent weights, as a matrix [S, G*H].
+        bias_initializer: Initializer of the input biases [G*H]. The recurrent biases start at 0.
         unit_forget_bias: Whether the input bias of an LSTM's forget gate starts at 1.
-        use_bias: Whether there are biases. If not, the buffer has zeros for them, which get no gradient.
-        kernel_regularizer: For each matrix that kernel_initializer draws.
-        recurrent_regularizer: For each recurrent matrix.
-        bias_regularizer: For the bias [G*H] of each layer and direction, the sum of the two; for both
-            [2, 3*H] of a GRU.
-        kernel_constraint: For each matrix that kernel_initializer draws.
-        recurrent_constraint: For each recurrent matrix.
-        bias_constraint: For each of the two biases of a layer and direction.
-        go_backwards: Whether to run each row from its last valid step to its first. Step t of the
-            input then is step T - 1 - t of the output, as in Keras.
-        stateful: Whether each call begins with the final states of the call before. The batch size
-            must be known and the same in each call. reset_state() sets them to 0.
-        seed: For dropout: an integer; None for one from Python's `random`, which
-            keras.utils.set_random_seed seeds; or a keras.random.SeedGenerator.
-        **kwargs: name, dtype and the like, as for every Keras layer. activity_regularizer needs
-            time_major=False, because Keras takes the first dimension for the batch.
+        use_bias: Whether there are biases. If not, the buffer has zeros for them, without a gradient.
+        kernel_regularizer: Regularizer of each matrix that kernel_initializer draws.
+        recurrent_regularizer: Regularizer of each recurrent matrix.
+        bias_regularizer: Regularizer of the bias of each layer and direction: of the sum [G*H] of the two
+            biases, or of both biases [2, 3*H] for a GRU.
+        kernel_constraint: Constraint of each matrix that kernel_initializer draws.
+        recurrent_constraint: Constraint of each recurrent matrix.
+        bias_constraint: Constraint of each of the two biases of a layer and direction.
+        go_backwards: Whether to run each sequence from its last valid step to its first. Step t of the
+            input then becomes step T - 1 - t of the output, as in Keras.
+        stateful: Whether each call begins with the final states of the previous call. The batch size must
+            be known and the same in each call. reset_state() sets the states to 0.
+        seed: Seed of dropout: an integer, a keras.random.SeedGenerator, or None for an integer from
+            Python's `random`, which keras.utils.set_random_seed seeds.
+        **kwargs: name, dtype and so on, as for every Keras layer. activity_regularizer needs
+            time_major=False, because Keras expects the batch in the first dimension.
 
-    There is no recurrent_dropout. keras.layers.Bidirectional takes the layer: two stacks, joined at
-    the end, where direction='bidirectional' joins the directions after each layer. With return_sequences
-    it needs time_major=False, because it reverses the second dimension of the output.
+    There is no recurrent_dropout. keras.layers.Bidirectional accepts the layer. It runs two stacks and
+    joins their outputs at the end, whereas direction='bidirectional' joins the directions after each
+    layer. With return_sequences, Bidirectional needs time_major=False, because it reverses the second
+    dimension of the output.
 
-    The layer has every property of keras.layers.LSTM, and its siblings those of GRU and SimpleRNN.
+    The layer has every property of keras.layers.LSTM. CudnnGRU has the properties of GRU; CudnnRNNTanh and
+    CudnnRNNRelu have the properties of SimpleRNN.
 
     Attributes:
         params: The weight, a vector in the order of docs/param-layout.md.
-        layout: A tf_rnn_ops.params.Layout of it, for tf_rnn_ops.params; both exist once it is built.
+        layout: The tf_rnn_ops.params.Layout of `params`. Both exist once the layer is built.
         seed_generator: The keras.random.SeedGenerator of dropout, whose state is a variable of the
             layer and in its checkpoints; None without dropout between layers. Each replica of a
             tf.distribute strategy drops other elements.
@@ -75,9 +78,9 @@ class CudnnLSTM(CudnnStack):
 
 @keras.saving.register_keras_serializable(package=_PACKAGE)
 class CudnnGRU(CudnnStack):
-    """A stack of GRU layers, with the reset gate after the product as keras.layers.GRU has it.
+    """A stack of GRU layers, with the reset gate after the product, as in keras.layers.GRU.
 
-    Takes the arguments of CudnnLSTM; num_proj must be 0 and unit_forget_bias has no effect.
+    The arguments are the arguments of CudnnLSTM. num_proj must be 0, and unit_forget_bias has no effect.
 
     Example:
         >>> import keras
@@ -95,7 +98,7 @@ class CudnnGRU(CudnnStack):
 class CudnnRNNTanh(CudnnStack):
     """A stack of simple recurrent layers with tanh.
 
-    Takes the arguments of CudnnLSTM; num_proj must be 0 and unit_forget_bias has no effect.
+    The arguments are the arguments of CudnnLSTM. num_proj must be 0, and unit_forget_bias has no effect.
 
     Example:
         >>> import keras
@@ -111,7 +114,7 @@ class CudnnRNNTanh(CudnnStack):
 class CudnnRNNRelu(CudnnStack):
     """A stack of simple recurrent layers with relu.
 
-    Takes the arguments of CudnnLSTM; num_proj must be 0 and unit_forget_bias has no effect.
+    The arguments are the arguments of CudnnLSTM. num_proj must be 0, and unit_forget_bias has no effect.
 
     Example:
         >>> import keras

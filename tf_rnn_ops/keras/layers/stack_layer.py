@@ -62,7 +62,7 @@ class CudnnStack(StackOptions):
                     name="rnn_state",
                 )
             setattr(self, name, state)
-            # Checkpoints have the state, but it is not a weight, as in Keras's layers.
+            # As in Keras's layers, checkpoints have the state, but it is not a weight.
             untrack(self, state)
 
     @property
@@ -72,7 +72,7 @@ class CudnnStack(StackOptions):
         return states or None
 
     def get_initial_state(self, batch_size):
-        """The states with which a call begins if none are given: zeros.
+        """The states with which a call begins without initial_state: zeros.
 
         Args:
             batch_size: B.
@@ -91,7 +91,7 @@ class CudnnStack(StackOptions):
             state.assign(tf.zeros(state.shape, state.dtype))
 
     def reset_states(self):
-        """As reset_state."""
+        """The same as reset_state()."""
         self.reset_state()
 
     @property
@@ -122,25 +122,26 @@ class CudnnStack(StackOptions):
                 State k*D + d belongs to layer k and direction d.
             mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
                 third dimension of size 1 may follow.
-            training: Whether to drop out.
-            sequence_lengths: Integers [B] in [0, T]: valid steps of each row. Overrides the mask. Their type
-                may also be float32 or float64.
-            dropout_seed: Integers [2] that select what this call drops. None takes the next of
-                seed_generator. In tf.recompute_grad, which calls a function once more in backward,
-                draw it outside: seed_generator.next().
-            sequences_mask: Keras sets it, in calls with several tensors, to the mask of the layer before.
+            training: Whether to apply dropout.
+            sequence_lengths: Integers [B] in [0, T]: the number of valid steps of each sequence. They
+                override the mask. Their type may also be float32 or float64.
+            dropout_seed: Integers [2] that select the dropped elements of this call. None uses the next
+                seed of seed_generator. tf.recompute_grad calls a function again in backward, so draw the
+                seed outside of the function: seed_generator.next().
+            sequences_mask: Keras sets it to the mask of the previous layer in calls with several tensors.
 
         Returns:
-            The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond a
-            row's length; otherwise [B, D*S], the last layer's final hidden states, forward and
-            backward. With return_state a tuple of it and the final states, shaped as initial_state.
+            The output: [B, T, D*S] ([T, B, D*S] if time_major) with return_sequences, 0 beyond the length
+            of a sequence; otherwise [B, D*S], the last layer's final hidden states, forward and backward.
+            With return_state a tuple of the output and the final states, which are shaped as
+            initial_state.
 
         Raises:
-            ValueError: initial_state has the wrong number of tensors or a wrong shape;
-                sequence_lengths have a wrong type or shape; the batch is not that of stateful=True.
+            ValueError: initial_state has the wrong number of tensors or a wrong shape, sequence_lengths
+                have a wrong type or shape, or the batch size does not fit the states of stateful=True.
             tf.errors.InvalidArgumentError: sequences are not numbers, a length is not in [0, T], or the
-                mask has another shape or is not True first and then False. A fraction, and under XLA a
-                row of such a mask, is reported as a length of -1.
+                mask has another shape or is not True first and then False. The message shows a length of
+                -1 for a length with a fraction, and under XLA for a row of a wrong mask.
         """
         inputs = self._in_compute_dtype(tf.convert_to_tensor(sequences))
         if self.stateful:
@@ -174,7 +175,7 @@ class CudnnStack(StackOptions):
         return output, result.output_h
 
     def _output(self, result, lengths):
-        """The first of the outputs of a call, from the results of the op."""
+        """The first output of a call, from the results of the op."""
         if not self.return_sequences:
             return self._last_output(result.output_h)
         if not self.go_backwards:
@@ -198,20 +199,20 @@ class CudnnStack(StackOptions):
         expected = self.states[0].shape[self._batch_axis]
         if batch not in (None, expected):
             raise ValueError(
-                f"The input of {self.name!r} must have a batch of {expected}, that of the states that "
+                f"The input of {self.name!r} must have a batch of {expected}, as the states that "
                 f"stateful=True keeps, but its batch is {batch}."
             )
 
     def _reverse_valid(self, sequences, lengths):
-        """Each row with its valid steps the other way round, and its padding where it was."""
+        """Reverses the valid steps of each row. The padding does not move."""
         batch_axis, time_axis = self._batch_axis, self._time_axis
-        # The op reports lengths out of range, and its message names the argument.
+        # The op reports lengths out of range, with the name of the argument.
         lengths = tf.clip_by_value(lengths, 0, tf.shape(sequences)[time_axis])
         return tf.reverse_sequence(sequences, lengths, seq_axis=time_axis, batch_axis=batch_axis)
 
     @property
     def _network(self):
-        """The attributes that all ops of the network have."""
+        """The attributes that all ops of the network have in common."""
         return {
             "rnn_mode": self.rnn_mode,
             "input_mode": self.input_mode,
@@ -220,7 +221,7 @@ class CudnnStack(StackOptions):
         }
 
     def _params(self):
-        """The params in the compute type: as they are, and without use_bias with no gradient of biases."""
+        """The params in the compute type. With use_bias=False no gradient reaches the biases."""
         params = tf.cast(tf.convert_to_tensor(self.params), self.compute_dtype)
         if self.use_bias or not tracing.may_record():
             return params, params
@@ -240,7 +241,7 @@ class CudnnStack(StackOptions):
         )
 
     def rematerialized_call(self, fn, *args, **kwargs):
-        """Lets keras.RematScope drop the same units when it computes again; see keras.Operation."""
+        """Makes keras.RematScope drop the same units in the second computation; see keras.Operation."""
         seeds = [] if self.seed_generator is None else [self.seed_generator]
         return super().rematerialized_call(_seeds.replayed(fn, seeds), *args, **kwargs)
 
@@ -287,7 +288,7 @@ class CudnnStack(StackOptions):
             return tf.identity(lengths)
 
     def _as_lengths(self, lengths, inputs):
-        """The lengths that a call was given, in the op's type."""
+        """The argument sequence_lengths, in the op's type."""
         lengths = tf.convert_to_tensor(lengths)
         if lengths.dtype in (tf.float32, tf.float64):
             # The default type of keras.Input is float32.
@@ -362,6 +363,6 @@ class CudnnStack(StackOptions):
 
 
 def _size(tensor, axis):
-    """A number where it is known, which saves two ops of an eager call; otherwise a tensor."""
+    """A size: a number if it is known, which saves two ops in an eager call, otherwise a tensor."""
     known = tensor.shape[axis]
     return tf.shape(tensor)[axis] if known is None else known

@@ -1,4 +1,4 @@
-"""The options of a stack, and its way into files and out of other frameworks."""
+"""The options of a stack, its files of weights, and its conversion from other frameworks."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from tf_rnn_ops.params.layout import num_directions
 # Names in files of weights.
 _SEED_STATE = "seed_state"
 _NETWORK = "network"
-# The arguments that the weights of another framework determine.
+# The arguments that the converted weights determine.
 _OF_NETWORK = ("num_layers", "direction", "input_mode", "num_proj")
 
 
@@ -62,7 +62,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
     }
 
     def __init_subclass__(cls, **kwargs):
-        """Spells the arguments of the constructor out, which CudnnLSTM explains."""
+        """Spells out the arguments of the constructor, which CudnnLSTM explains."""
         super().__init_subclass__(**kwargs)
         if "rnn_mode" in vars(cls):
             own = [UNITS, *parameters_of(cls.options, keyword_only=True)]
@@ -75,7 +75,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
         self.seed_generator: Any = None
         if self.dropout > 0 and self.num_layers > 1:
             self.seed_generator = _seeds.generator(self.seed)
-            # tf.train.Checkpoint does not look into generators.
+            # tf.train.Checkpoint does not find the variable inside of a generator.
             self._seed_state = self.seed_generator.state.value
         self._state_h = self._state_c = None
         self._set_what_keras_reads()
@@ -85,9 +85,9 @@ class StackOptions(WithOptions, keras.layers.Layer):
             raise ValueError(f"units must be a positive integer, but it is {units!r}.")
         self.units = int(units)
         self.num_directions = num_directions(self.direction)
-        # The size of the input is not known yet; this one is valid with every input_mode.
+        # The size of the input is not known yet. The number of units is valid with every input_mode.
         self.make_layout(input_size=self.units)
-        # JSON cannot write numbers of NumPy.
+        # JSON cannot write NumPy's numbers.
         self.num_layers, self.num_proj = int(self.num_layers), int(self.num_proj)
 
     def _set_what_keras_reads(self):
@@ -97,7 +97,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
                 "Keras divides by the first dimension, which is not the batch, but it is "
                 f"{self.activity_regularizer!r}."
             )
-        # Keras would round sequence_lengths that are floats to the compute type. `call` casts the rest.
+        # Keras would round float sequence_lengths to the compute type. `call` casts the other arguments.
         self.autocast = False
         self.supports_masking = True
         self.supports_jit = eligibility.xla_reason() is None
@@ -105,7 +105,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
 
     @property
     def hidden_size(self):
-        """S: the size of a hidden state."""
+        """The size of a hidden state, S."""
         return self.num_proj or self.units
 
     def make_layout(self, input_size):
@@ -128,7 +128,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
         return with_package(self, super().__repr__())
 
     def set_weights(self, weights):
-        """Sets the weights; with use_bias=False their biases must be 0. See keras.layers.Layer."""
+        """Sets the weights. With use_bias=False their biases must be 0. See keras.layers.Layer."""
         if self.built and len(weights) == 1 and np.shape(weights[0]) == (self.layout.size,):
             self._check_biases(weights[0])
         super().set_weights(weights)
@@ -136,7 +136,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
     def _check_biases(self, params):
         if not self.use_bias and np.any(self.layout.unpack(np.asarray(params))[1]):
             raise ValueError(
-                f"use_bias=False of {self.name!r} needs biases of 0, but the weights have others."
+                f"use_bias=False of {self.name!r} needs biases of 0, but the weights have nonzero biases."
             )
 
     def save_own_variables(self, store):
@@ -154,7 +154,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
             saved, own = bytes(np.asarray(network)).decode(), _description(self.layout)
             if saved != own:
                 raise ValueError(
-                    f"The saved weights are of a network with {saved}, but the layer "
+                    f"The saved weights belong to a network with {saved}, but the layer "
                     f"{self.name!r} has {own}."
                 )
         if self.built and np.shape(found.get("0")) == (self.layout.size,):
@@ -171,28 +171,28 @@ class StackOptions(WithOptions, keras.layers.Layer):
         """Creates a layer with the weights of another framework.
 
         Args:
-            converted: The result of tf_rnn_ops.params.from_keras, from_torch and the like: a
-                layout and a buffer.
-            batch_size: Size of the batch, which a layer with stateful=True needs.
+            converted: The result of tf_rnn_ops.params.from_keras, from_torch and so on: a layout and a
+                buffer.
+            batch_size: The batch size, which a layer with stateful=True needs.
             **options: More arguments of the layer, such as return_sequences.
 
         Returns:
             The layer, which is built.
 
         Raises:
-            ValueError: The weights are of another kind of cell, an option contradicts them, or there is no
-                batch_size with stateful=True.
+            ValueError: The weights belong to another kind of cell, an option contradicts them, or
+                batch_size is None with stateful=True.
         """
         layout, params = converted
         if layout.rnn_mode != cls.rnn_mode:
             raise ValueError(
-                f"The weights are of rnn_mode={layout.rnn_mode!r}, but {cls.__name__} computes "
+                f"The weights belong to rnn_mode={layout.rnn_mode!r}, but {cls.__name__} computes "
                 f"{cls.rnn_mode!r}."
             )
         network = {name: getattr(layout, name) for name in _OF_NETWORK}
         network["units"] = layout.num_units
         for name in network.keys() & options.keys():
-            raise ValueError(f"{name} is {network[name]!r} in the weights and no option.")
+            raise ValueError(f"{name} is {network[name]!r} in the weights and cannot be an option.")
         layer = cls(**network, **options)
         if layer.stateful and batch_size is None:
             raise ValueError(
@@ -206,7 +206,7 @@ class StackOptions(WithOptions, keras.layers.Layer):
 
 
 def _description(layout):
-    """The network of a buffer, in words."""
+    """A description of the network of a buffer."""
     names = ("rnn_mode", "num_layers", "num_units", "input_size")
     names += ("input_mode", "direction", "num_proj")
     return ", ".join(f"{name}={getattr(layout, name)!r}" for name in names)

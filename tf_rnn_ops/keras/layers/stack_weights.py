@@ -10,14 +10,14 @@ from tf_rnn_ops._initializers import nth_use
 
 
 class _Piece(NamedTuple):
-    """All gates of one source of one layer and direction: what Keras calls a kernel, or a bias.
+    """All gates of one source of one layer and direction: a kernel or a bias in Keras.
 
     Attributes:
         source: 'input', 'recurrent' or 'projection'.
         blocks: The gates' Blocks.
-        start: Where it begins in the buffer.
-        end: Where the next one begins.
-        shape: The shape in the buffer: of a matrix, the transpose of Keras's; of a bias, (G*H,).
+        start: Its first position in the buffer.
+        end: The position after its last.
+        shape: The shape in the buffer: for a matrix the transpose of Keras's shape, for a bias (G*H,).
     """
 
     source: str
@@ -41,14 +41,14 @@ def _pieces(blocks):
 
 
 def _matrices(layout):
-    """The matrices that exist: a first layer that skips its input has none for it."""
+    """The matrices that exist. With skip_input the first layer has no matrix for its input."""
     return [piece for piece in _pieces(layout.weights) if piece.end > piece.start]
 
 
 def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
-    """Fills the buffer as Keras fills the weights of one layer and direction at a time.
+    """Makes the initial buffer, with Keras's initialization for each layer and direction.
 
-    Tensors throughout, since Keras may build a layer while it traces a function.
+    WHY tensors, not arrays: Keras may build a layer while it traces a function.
 
     Args:
         layout: A Layout.
@@ -81,19 +81,20 @@ def initial(layout, dtype, kernel, recurrent, bias, unit_forget_bias):
 
 
 def _draw(initializer, index, shape, dtype):
-    # TensorFlow has no QR decomposition in bfloat16, which 'orthogonal' needs.
+    # WHY float32: TensorFlow has no QR decomposition in bfloat16, which 'orthogonal' needs.
     drawn = "float32" if dtype == "bfloat16" else dtype
     return tf.cast(nth_use(initializer, index)(shape, dtype=drawn), dtype)
 
 
 def regularizer(layout, kernel, recurrent, bias):
-    """The sum of what the regularizers of a stack of Keras layers would give; None without any.
+    """The sum of the regularizers of a stack of Keras layers; None without regularizers.
 
     Args:
         layout: A Layout.
-        kernel: Regularizer of the input matrices and projections, or None; as the other two.
+        kernel: Regularizer of the input matrices and projections. All three regularizers may be None.
         recurrent: Regularizer of the recurrent matrices.
-        bias: Regularizer of the biases: of both of a GRU, otherwise of their sum, which is Keras's bias.
+        bias: Regularizer of the biases: of both biases for a GRU, otherwise of their sum, which is Keras's
+            bias.
 
     Returns:
         A function of the buffer, or None.
@@ -118,16 +119,16 @@ def regularizer(layout, kernel, recurrent, bias):
 
 
 def constraint(layout, kernel, recurrent, bias):
-    """Applies constraints to each matrix and each bias; None without any.
+    """Makes a function that applies constraints to each matrix and each bias; None without constraints.
 
     Args:
         layout: A Layout.
-        kernel: Constraint of the input matrices and projections, or None; as the other two.
+        kernel: Constraint of the input matrices and projections. All three constraints may be None.
         recurrent: Constraint of the recurrent matrices.
-        bias: Constraint of each bias vector; a layer and direction has two.
+        bias: Constraint of each bias vector. There are two for each layer and direction.
 
     Returns:
-        A function from buffer to buffer, or None.
+        A function that maps a buffer to a buffer, or None.
     """
     if kernel is None and recurrent is None and bias is None:
         return None

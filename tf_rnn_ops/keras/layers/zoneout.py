@@ -10,10 +10,10 @@ from tf_rnn_ops.keras.layers.zoneout_cells import ZoneoutGRUCell, ZoneoutLSTMCel
 class ZoneoutLSTM(OwnLayer, cell_class=ZoneoutLSTMCell, cell_name="zoneout_lstm_cell"):
     """keras.layers.LSTM with zoneout (Krueger et al., 2017), with the loop over time in one op.
 
-    The formulas and the weights are those of ZoneoutLSTMCell; `seed` also selects the units that keep
-    their state. Every mask is accepted, with its meaning in keras.layers.LSTM. Keras's implementation
-    over the cell runs where tf_rnn_ops.keras.LSTM would use it, and where TensorFlow sees a GPU. In
-    training it draws other random numbers than the op; in inference both give the same.
+    ZoneoutLSTMCell has the formulas and the weights. `seed` also selects the units that keep their state.
+    Every mask is accepted and means the same as in keras.layers.LSTM. Keras's implementation over the cell
+    runs if tf_rnn_ops.keras.LSTM would use it, and if TensorFlow sees a GPU. In training it draws other
+    random numbers than the op. In inference both give the same results.
 
     Example:
         >>> import tensorflow as tf
@@ -28,7 +28,7 @@ class ZoneoutLSTM(OwnLayer, cell_class=ZoneoutLSTMCell, cell_name="zoneout_lstm_
 class ZoneoutGRU(OwnLayer, cell_class=ZoneoutGRUCell, cell_name="zoneout_gru_cell"):
     """keras.layers.GRU with zoneout, with the loop over time in one op.
 
-    As ZoneoutLSTM. With reset_after=False Keras's implementation runs.
+    The description of ZoneoutLSTM applies. With reset_after=False Keras's implementation runs.
 
     Example:
         >>> import tensorflow as tf

@@ -1,4 +1,4 @@
-"""One step of an LSTM and of a GRU with zoneout, in plain Keras."""
+"""One step of an LSTM and of a GRU with zoneout, in ordinary Keras operations."""
 
 import keras
 
@@ -27,7 +27,7 @@ class _ZoneoutCell(OwnCell):
         return "zoneout has no kernel for GPUs" if on_gpu else None
 
     def op_arguments(self, training):
-        """The arguments of the op that the cell adds; see keras/path/cells.py."""
+        """The arguments of the op that come from this kind of cell; see keras/path/cells.py."""
         rates = {name: getattr(self, name) for name in self.options}  # the op has the same names
         arguments = {"rnn_mode": self._rnn_mode, **rates}
         if training and any(rates.values()):
@@ -51,14 +51,15 @@ class _ZoneoutCell(OwnCell):
 class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
     """keras.layers.LSTMCell with zoneout (Krueger et al., 2017).
 
-    In training each unit of h keeps its old value with a chance of zoneout_h, and each of c with one of
-    zoneout_c, drawn again at every step. In inference the states are the means, such as
-    zoneout_h * h + (1 - zoneout_h) * h'. The new h' is made of the new c' itself, as in the paper.
+    In training each unit of h keeps its old value with probability zoneout_h, and each unit of c with
+    probability zoneout_c. The units are drawn again at every step. In inference the states are the
+    weighted means, such as zoneout_h * h + (1 - zoneout_h) * h'. The new h' is computed from the new c',
+    before zoneout of c, as in the paper.
 
     Args:
         units: Size of the state, H.
-        zoneout_h: The chance that a unit of h keeps its value, between 0 and 1.
-        zoneout_c: The chance that a unit of the cell state keeps its value, between 0 and 1.
+        zoneout_h: The probability that a unit of h keeps its value, between 0 and 1.
+        zoneout_c: The probability that a unit of the cell state keeps its value, between 0 and 1.
 
     The other arguments are those of keras.layers.LSTMCell.
 
@@ -83,7 +84,7 @@ class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
         Args:
             inputs: [B, I].
             states: The hidden state and the cell state, both [B, H].
-            training: Whether to apply dropout and to draw what is kept.
+            training: Whether to apply dropout and to draw the units that keep their value.
 
         Returns:
             The new hidden state and the list of both new states.
@@ -96,11 +97,11 @@ class ZoneoutLSTMCell(_ZoneoutCell, keras.layers.LSTMCell):
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
-    """keras.layers.GRUCell with zoneout, as in ZoneoutLSTMCell.
+    """keras.layers.GRUCell with the zoneout of ZoneoutLSTMCell.
 
     Args:
         units: Size of the state, H.
-        zoneout_h: The chance that a unit keeps its value, between 0 and 1.
+        zoneout_h: The probability that a unit keeps its value, between 0 and 1.
 
     The other arguments are those of keras.layers.GRUCell.
 
@@ -124,11 +125,11 @@ class ZoneoutGRUCell(_ZoneoutCell, keras.layers.GRUCell):
 
         Args:
             inputs: [B, I].
-            states: The state [B, H], or a list of it.
-            training: Whether to apply dropout and to draw what is kept.
+            states: The state [B, H], or a list with the state.
+            training: Whether to apply dropout and to draw the units that keep their value.
 
         Returns:
-            The new state, and again, in a list if it was given in one.
+            The new state twice: as the output, and as the state, in a list if `states` is a list.
         """
         listed = isinstance(states, (list, tuple))
         new, _ = super().call(inputs, states, training=training)

@@ -1,1 +1,1 @@
-"""Which path a Keras layer takes: our op, and how it is called, or Keras's implementation."""
+"""Decides whether a Keras layer runs on our op or on Keras's implementation, and calls the op."""

@@ -1,4 +1,4 @@
-"""The activations of LayerRNN, one of which Keras 3 no longer has."""
+"""The activations of LayerRNN. Keras 3 no longer has one of them."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable(package="tf_rnn_ops")
 def hard_sigmoid_keras2(x: Any) -> Any:
-    """Keras 1 and 2's hard_sigmoid: x / 5 + 1/2 between 0 and 1.
+    """The hard_sigmoid of Keras 1 and 2: x / 5 + 1/2 between 0 and 1.
 
-    Keras 3's function of that name is x / 6 + 1/2, so a model that was trained with Keras 1 or 2
-    needs this one to predict what it did there.
+    Keras 3's hard_sigmoid is x / 6 + 1/2. So a model that was trained with Keras 1 or 2 needs this
+    function for the same predictions.
 
     Args:
         x: A tensor.
@@ -29,7 +29,7 @@ def hard_sigmoid_keras2(x: Any) -> Any:
     return keras.ops.clip(x * 0.2 + 0.5, 0.0, 1.0)
 
 
-# {LayerRNN's name: the functions of Keras and TensorFlow that compute it}.
+# {LayerRNN's name of an activation: functions of Keras and TensorFlow that compute it}.
 COMPUTED = {
     "tanh": (keras.activations.tanh, keras.ops.tanh, tf.tanh),
     "sigmoid": (keras.activations.sigmoid, keras.ops.sigmoid, tf.sigmoid),
@@ -54,7 +54,7 @@ def reason(cell, argument, computed):
         computed: LayerRNN's names of the activations that the op computes.
 
     Returns:
-        A sentence, or None if it can.
+        A sentence, or None if the op can compute it.
     """
     function = getattr(cell, argument)
     if name_of(function) in computed:

@@ -1,4 +1,4 @@
-"""Runs a cell on BlockLSTMV2: an LSTM with peepholes and a limit that its gradient ignores."""
+"""Runs a cell on BlockLSTMV2: an LSTM with peepholes, and with clipping that the gradient ignores."""
 
 import tensorflow as tf
 
@@ -16,19 +16,20 @@ def run(cell, sequences, states, steps, masks, is_training):
         states: Initial h and c, [B, H].
         steps: The MaskedSteps, or None without a mask.
         masks: Empty, because the op has no dropout masks of gates.
-        is_training: Whether the call is for training, which makes no difference.
+        is_training: Whether the call is for training. It has no effect.
 
     Returns:
         [B, T, H], and the list of final states.
     """
-    assert not masks, "call_reason sends dropout of gates to the loop"
+    assert not masks, "call_reason excludes dropout masks of gates"
     kernel, recurrent_kernel, bias = cells.weights(cell)
     if steps is None:
         time = sequences.shape[1]
         time = tf.shape(sequences)[1] if time is None else time
     else:
         time = tf.maximum(tf.reduce_max(steps.lengths), 0)  # an empty batch has no maximum
-        # The op runs all rows to the longest length, and reads what follows the shorter ones.
+        # The op runs all rows to the longest length, so it also reads values beyond the lengths of shorter
+        # rows.
         sequences = steps.clear_padding(sequences)
     result = raw_ops.BlockLSTMV2(
         seq_len_max=tf.cast(time, tf.int64),
@@ -47,7 +48,7 @@ def run(cell, sequences, states, steps, masks, is_training):
 
 
 def _last(states, initial):
-    """The state after the last step; the initial one where there is no step."""
+    """The state after the last step; without a step the initial state."""
     if states.shape[1]:
         return states[:, -1]
     if tracing.may_be_in_xla():

@@ -1,6 +1,6 @@
 """The arguments of ops that come from a cell, and the reasons why no op can run a cell.
 
-A cell of this package says both itself:
+A cell of this package has both as attributes:
 
     op_name             The op that runs it: 'LayerRNN', which has no kernel for GPUs, or 'BlockLSTMV2'.
     op_reason(on_gpu)   Why the op cannot compute the cell, or None. `on_gpu`: whether TensorFlow sees a GPU.
@@ -8,8 +8,8 @@ A cell of this package says both itself:
                         The arguments of the op except kernel, recurrent_kernel, bias and activations: of
                         LayerRNN rnn_mode and what the cell has besides.
 
-This module knows the cells of Keras, which run on LayerRNN, or on CudnnRNNV3 where TensorFlow sees a GPU. A
-subclass may compute anything, so only a class that defines op_name itself has an op.
+This module has both for the cells of Keras, which run on LayerRNN, or on CudnnRNNV3 if TensorFlow sees a
+GPU. A subclass may compute anything, so a class has an op only if it defines op_name itself.
 """
 
 import keras
@@ -19,7 +19,7 @@ from tf_rnn_ops.keras.path.params import as_tensor
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
-# The modes of simple cells that CudnnRNNV3 has too; LayerRNN has others as 'rnn'.
+# The modes of simple cells that CudnnRNNV3 has too. LayerRNN has other simple cells as 'rnn'.
 _SIMPLE_MODES = {"tanh": "rnn_tanh", "relu": "rnn_relu"}
 
 # The arguments of PackLayerRNN.
@@ -85,7 +85,7 @@ def _activations_reason(cell, only_usual):
 
 
 def weights(cell):
-    """The kernel, recurrent kernel and bias of a cell as tensors; a bias that it lacks is None."""
+    """The kernel, recurrent kernel and bias of a cell as tensors. A missing bias is None."""
     return [
         as_tensor(weight, cell.compute_dtype)
         for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)
@@ -93,7 +93,7 @@ def weights(cell):
 
 
 def rnn_mode(cell):
-    """The ops' rnn_mode of a cell of Keras."""
+    """The rnn_mode of the ops for a cell of Keras."""
     return _STOCK_MODES[type(cell)](cell)
 
 
@@ -101,11 +101,11 @@ def layer_arguments(cell, training):
     """The arguments of LayerRNN that come from a cell.
 
     Args:
-        cell: A cell without a reason.
+        cell: A cell that the op can compute.
         training: Whether it is called for training.
 
     Returns:
-        Two dicts: the arguments that PackLayerRNN takes too, and the others.
+        Two dicts: the arguments that PackLayerRNN also has, and the other arguments.
     """
     kernel, recurrent_kernel, bias = weights(cell)
     given = {"kernel": kernel, "recurrent_kernel": recurrent_kernel, "bias": bias}

@@ -1,4 +1,4 @@
-"""Decides whether a layer or a call can run as one op, and says why not."""
+"""Decides whether a layer or a call can run as one op, with the reason if it cannot."""
 
 import keras
 import tensorflow as tf
@@ -22,12 +22,12 @@ def loop_reason(layer):
     if layer.unroll:
         return "unroll=True asks for Keras's unrolled steps"
     if getattr(layer, "use_cudnn", "auto") is False:
-        return "use_cudnn=False asks for Keras's loop"
+        return "use_cudnn=False asks for Keras's implementation"
     own = cells_of(layer)
     reason = next(filter(None, map(cells.reason, own)), None)
     if reason is not None:
         return reason
-    # Keras casts weights to the type of the cell, and the op gets them in the type of the layer.
+    # Keras casts weights to the type of the cell, but the op gets them in the type of the layer.
     if len({each.compute_dtype for each in (layer, layer.cell, *own)}) > 1:
         return "the layer and its cells compute in different types"
     return None
@@ -45,13 +45,13 @@ def has_op_cells(layer):
 
 
 def training_reason(layer):
-    """Tells why a layer that can use the op must not in training; None if it can there too."""
+    """Tells why a layer that can use the op cannot use it in training; None if it can."""
     return next(filter(None, map(_training_reason, cells_of(layer))), None)
 
 
 def _training_reason(cell):
     if cell.dropout >= 1 or cell.recurrent_dropout >= 1:
-        return "dropout=1 leaves nothing"
+        return "dropout=1 drops all elements"
     if cells.op_name(cell) == "LayerRNN":
         return None
     if cell.recurrent_dropout > 0:
@@ -89,20 +89,20 @@ def call_reason(layer, sequences, states, mask, training):
         if reason is not None:
             return reason
     if not is_numeric(sequences.dtype):
-        return f"the op does not take an input of {sequences.dtype.name}"
+        return f"the op does not accept an input of {sequences.dtype.name}"
     return _shape_reason(cells_of(layer), sequences, states, mask)
 
 
 def is_numeric(dtype):
-    """Whether a cast to the op's type loses nothing but precision."""
+    """Whether a cast to the op's type loses only precision."""
     return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
 def single_step_reason(layer, time):
-    """Tells why a graph for a known number of time steps does without the op, or returns None.
+    """Tells why a graph for a known number of time steps does not use the op; None if it does.
 
-    All ops but LayerRNN need the weights in one buffer. To fill it costs a pass over all of them, as
-    much as a step of one row does.
+    All ops except LayerRNN need the weights in one buffer. Filling the buffer takes a pass over all
+    weights, as a step with batch size 1 does.
     """
     if time != 1 or all(cells.op_name(cell) == "LayerRNN" for cell in cells_of(layer)):
         return None
@@ -114,12 +114,12 @@ def xla_reason():
     if xla.unavailable() is not None:
         return f"the op cannot be compiled by XLA: {xla.unavailable()}"
     if environment.has_gpu() or environment.has_tpu():
-        return "where TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's loop"
+        return "if TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's implementation"
     return None
 
 
 def _shape_reason(its_cells, sequences, states, mask):
-    """Keras broadcasts some of these shapes, and reports the others in its own words."""
+    """The reason of a wrong shape. Keras broadcasts some of these shapes, and raises its errors for others."""
     shape = tuple(sequences.shape)
     if len(shape) != 3:
         return "the input does not have three dimensions"

@@ -10,7 +10,7 @@ from tf_rnn_ops.keras._internals import overridden
 
 
 def check() -> None:
-    """Checks Keras's version and backend, and warns of methods that the layers override and Keras lacks.
+    """Checks Keras's version and backend, and warns if Keras lacks methods that the layers override.
 
     Raises:
         ImportError: Keras is not version 3, or does not run on TensorFlow.
@@ -32,22 +32,22 @@ def check() -> None:
 
 
 def has_gpu():
-    """Whether TensorFlow may place ops on a GPU; tf.config may still change it."""
+    """Whether TensorFlow may place ops on a GPU. tf.config may change it later."""
     return bool(tf.config.get_visible_devices("GPU"))
 
 
 def has_tpu():
-    """Whether TensorFlow sees a TPU, which runs nothing but what XLA compiles."""
+    """Whether TensorFlow sees a TPU, which runs only code that XLA compiles."""
     return bool(tf.config.get_visible_devices("TPU"))
 
 
 def is_keras_2(thing):
-    """Tells whether an object is of the tf_keras package (Keras 2)."""
+    """Whether the class of an object is from the tf_keras package (Keras 2)."""
     return any(cls.__module__.split(".")[0] == "tf_keras" for cls in type(thing).__mro__)
 
 
 def refuse_keras_2(thing, argument):
-    """Raises TypeError if `thing`, given as `argument`, belongs to Keras 2."""
+    """Raises TypeError if `thing`, the argument named `argument`, belongs to Keras 2."""
     if is_keras_2(thing):
         raise TypeError(
             f"{argument} is a {type(thing).__name__} of tf_keras (Keras 2), but tf_rnn_ops.keras "
@@ -59,7 +59,7 @@ def refuse_keras_2(thing, argument):
 def warn_of_legacy_flag():
     """Warns if tf.keras is Keras 2 in this process, because accelerate() does not patch Keras 2.
 
-    WHY the variable: tensorflow_hub imports tf_keras also for models of Keras 3.
+    WHY the environment variable: tensorflow_hub imports tf_keras also for models of Keras 3.
     """
     if os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true"):
         warnings.warn(

@@ -1,8 +1,8 @@
 """The inner loop of Keras's recurrent layers as one op.
 
-On a CPU the op is LayerRNN, which reads the weights as they are; in inference LayerRNNPacked, with
-weights that are packed when they have changed. Where TensorFlow sees a GPU the op is CudnnRNNV3, which
-runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or a limit on both devices.
+On a CPU the op is LayerRNN, which reads Keras's weights directly. In inference it is LayerRNNPacked, with
+weights that are packed again when they have changed. If TensorFlow sees a GPU the op is CudnnRNNV3, which
+runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or clipping on both devices.
 """
 
 import keras
@@ -16,19 +16,19 @@ from tf_rnn_ops.native import loader
 
 
 def inner_loop(layer, loop, sequences, initial_state, mask, training):
-    """Does what keras.layers.RNN.inner_loop does, in one op if that can be.
+    """Replaces keras.layers.RNN.inner_loop. It runs one op if possible.
 
     Args:
-        layer: An LSTM, GRU, SimpleRNN or RNN, of Keras or of this package, that is built.
-        loop: Keras's own inner_loop of that layer, called where the op cannot be used.
+        layer: A built LSTM, GRU, SimpleRNN or RNN of Keras or of this package.
+        loop: Keras's own inner_loop of that layer, which runs if the op cannot be used.
         sequences: [B, T, I].
-        initial_state: A tensor or a list of tensors [B, H]; of StackedRNNCells a list of these.
+        initial_state: A tensor [B, H] or a list of such tensors. For StackedRNNCells a list of these.
         mask: [B, T], a list of one such mask, or None.
-        training: Whether to drop inputs.
+        training: Whether to apply dropout.
 
     Returns:
         The last output [B, S], the outputs [B, T, S] (or the last output as [B, 1, S] without
-        return_sequences), and the final states, as initial_state.
+        return_sequences), and the final states in the structure of initial_state.
     """
     if loader.unavailable() is not None:
         return loop(sequences, initial_state, mask, training=training)
@@ -64,7 +64,7 @@ def _as_list(states):
 
 
 def _run(cell, sequences, states, steps, training):
-    """Runs one cell over sequences in the order of processing: [B, T, H] and its final states."""
+    """Runs one cell over sequences in the order of processing. Returns [B, T, H] and the final states."""
     states = of_every_row(states, sequences)
     masks = {}
     if training:
@@ -73,42 +73,43 @@ def _run(cell, sequences, states, steps, training):
 
 
 def can_keep_packed(layer):
-    """Whether what a layer or cell packs can be kept from call to call.
+    """Whether the packed weights of a layer or cell can be kept between calls.
 
-    That is where the op gets the value of the variables: one that is cast is another at each call.
+    They can if the op gets the value of the variables. A cast makes a new tensor at each call.
     """
     return layer.variable_dtype == layer.compute_dtype
 
 
 def of_every_row(states, sequences):
-    """The initial states in the type of the sequences; one row is broadcast to all, as in Keras."""
+    """The initial states in the type of the sequences. A single row is broadcast to all rows, as in Keras."""
     states = [tf.cast(state, sequences.dtype) for state in states]
     batch = sequences.shape[0]
 
     def has_every_row(state):
         if None not in (state.shape[0], batch):
             return state.shape[0] == batch
-        # Keras's default zero state (a Fill op) has the full batch. broadcast_to takes 10 % of a short call.
+        # Keras's default zero state (a Fill op) has the full batch. WHY a check: broadcast_to takes 10 %
+        # of a short call.
         return state.shape[0] is None and state.op.type == "Fill"
 
     return [
         state
         if has_every_row(state)
-        # WHY only the rows: the op reports a wrong number of units.
+        # WHY not the number of units: the op reports a wrong number.
         else tf.broadcast_to(state, [tf.shape(sequences)[0], tf.shape(state)[1]])
         for state in states
     ]
 
 
 def drop_inputs(cell, sequences, training):
-    """Applies a cell's dropout to [B, T, I]: the same elements at every time, as Keras does."""
+    """Applies a cell's dropout to [B, T, I]. The mask is the same for all steps, as in Keras."""
     if not (training and cell.dropout > 0):
         return sequences
     return sequences * overridden.dropout_mask(cell, sequences[:, 0, :])[:, None, :]
 
 
 def _arrange(layer, sequences, mask):
-    """Brings the sequences into the order of processing: the MaskedSteps, if any, and they."""
+    """Returns the MaskedSteps, or None without a mask, and the sequences in the order of processing."""
     if mask is not None:
         steps = MaskedSteps(mask, sequences, layer.go_backwards, layer.zero_output_for_mask)
         return steps, steps.pack(sequences)
@@ -116,7 +117,7 @@ def _arrange(layer, sequences, mask):
 
 
 def _dropout(cell, sequences, state):
-    """Applies what can be applied to the sequences; the rest is LayerRNN's masks for each gate."""
+    """Applies dropout to the sequences if all gates have one mask. Other masks become inputs of LayerRNN."""
     masks = {}
     if cell.dropout > 0:
         mask = overridden.dropout_mask(cell, sequences[:, 0, :])
@@ -131,7 +132,7 @@ def _dropout(cell, sequences, state):
 
 
 def _layer(cell, sequences, states, steps, masks, is_training):
-    """Runs LayerRNN: [B, T, H] and the list of final states."""
+    """Runs LayerRNN. Returns [B, T, H] and the list of final states."""
     weights, others = cells.layer_arguments(cell, is_training)
     has_c = weights["rnn_mode"] == "lstm"
     inputs = {
@@ -142,7 +143,7 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "time_major": False,
     }
     if not is_training and can_keep_packed(cell):
-        assert not masks, "masks are of training"
+        assert not masks, "masks exist only in training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)
         result = raw_ops.LayerRNNPacked(**inputs, **weights, **others, packed=packed)
     else:
@@ -151,8 +152,8 @@ def _layer(cell, sequences, states, steps, masks, is_training):
 
 
 def _cudnn(cell, sequences, states, steps, masks, is_training):
-    """The same with CudnnRNNV3, which GPUs have as well; it takes no masks."""
-    assert not masks, "call_reason sends dropout of gates to the loop"
+    """Runs CudnnRNNV3, which also has a kernel for GPUs, but no dropout masks of gates."""
+    assert not masks, "call_reason excludes dropout masks of gates"
     rnn_mode = cells.rnn_mode(cell)
     has_c = rnn_mode == "lstm"
     pack = params.gru if rnn_mode == "gru" else params.one_bias
@@ -175,13 +176,13 @@ _RUN = {"LayerRNN": _layer, "CudnnRNNV3": _cudnn, "BlockLSTMV2": block_lstm.run}
 
 
 def outputs(layer, steps, packed, h):
-    """Returns the last output and the outputs as Keras wants them.
+    """Returns the last output and the outputs in the form that Keras expects.
 
     Args:
         layer: The layer, for return_sequences.
         steps: The MaskedSteps, or None without a mask.
         packed: Outputs of the op, [B, T, H].
-        h: Output of the last valid step, or the initial state in rows without any, [B, H].
+        h: Output of the last valid step, [B, H]; the initial state in rows without a valid step.
 
     Returns:
         Two tensors; see inner_loop.

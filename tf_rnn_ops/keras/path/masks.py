@@ -1,8 +1,8 @@
-"""Any mask on ops that know only lengths.
+"""Runs sequences with any mask on ops that only support lengths.
 
-A masked step carries the state over, so a row with holes gives the same states as the row of its
-valid steps only. `MaskedSteps` moves the valid steps of each row to the front, where the op takes
-them with a length, and spreads the outputs out again.
+A masked step does not change the state, so a row with masked steps inside gives the same states as a row
+with only its valid steps. `MaskedSteps` moves the valid steps of each row to the front, for the op with
+lengths, and then moves the outputs to their steps.
 """
 
 import tensorflow as tf
@@ -11,15 +11,16 @@ from tf_rnn_ops.native.tf_internals import tracing
 
 
 def as_booleans(mask, sequences, batch_axis=0):
-    """Brings a mask into one form.
+    """Converts a mask to bool [B, T].
 
     Args:
-        mask: [B, T] or [B, T, 1]; True or not 0 for valid steps. One row is the mask of all rows.
+        mask: [B, T] or [B, T, 1]; True or nonzero for valid steps. A mask with one row applies to all
+            rows.
         sequences: [B, T, I].
         batch_axis: 1 if both have time first.
 
     Returns:
-        [B, T] of bool, or [T, B].
+        A bool tensor [B, T], or [T, B] with batch_axis=1.
 
     Raises:
         tf.errors.InvalidArgumentError: The mask has another shape, here or when the graph runs.
@@ -50,7 +51,7 @@ def as_booleans(mask, sequences, batch_axis=0):
 
 
 def _refuse_known_sizes(given, wanted, batch_axis):
-    """Raises an error for sizes of a mask that do not fit, as far as they are known already."""
+    """Raises an error for wrong sizes of a mask, as far as the sizes are known."""
     for axis, (one, other) in enumerate(zip(given, wanted)):
         if None not in (one, other) and one != other and (one, axis) != (1, batch_axis):
             raise tf.errors.InvalidArgumentError(
@@ -61,7 +62,7 @@ def _refuse_known_sizes(given, wanted, batch_axis):
 
 
 def _count(mask):
-    """How many True there are up to and with each column of [B, T]."""
+    """The number of True values in each row of [B, T], up to each column, inclusive."""
     ones = tf.cast(mask, tf.int32)
     if mask.shape[1] is not None or not tracing.may_be_in_xla():
         return tf.cumsum(ones, axis=1)
@@ -71,14 +72,15 @@ def _count(mask):
 
 
 class MaskedSteps:
-    """How the valid steps of every row are packed, for one mask and one direction of time.
+    """Packs the valid steps of each row to the front, for one mask and one direction of time.
 
-    "Step" means the order of processing: with go_backwards step 0 is the last time.
+    A step is a position in the order of processing: with go_backwards, step 0 is the last time.
 
     Note [Reversed rows]
-        With go_backwards the valid steps are packed in the order of time, as they are without, and each row
-        is reversed up to its length; likewise the outputs. So both layers of a Bidirectional pack alike, and
-        tf_rnn_ops.export knows the pair by this gather, whose indices are a ReverseSequence of 0, 1, 2, ...
+        With go_backwards the valid steps are packed in the order of time, as without go_backwards, and
+        then each row is reversed up to its length. The outputs are reversed in the same way. So both
+        layers of a Bidirectional pack in the same way, and tf_rnn_ops.export recognises the pair by this
+        gather, whose indices are a ReverseSequence of 0, 1, 2, ...
 
     Attributes:
         lengths: Number of valid steps of each row, int32 [B].
@@ -97,7 +99,7 @@ class MaskedSteps:
         self._mask = as_booleans(mask, sequences)
         self._go_backwards = go_backwards
         self._zero = zero_output_for_mask
-        # A number if it is static, which converters of graphs need.
+        # A number if the size is static, as converters of graphs need it.
         self._time = self._mask.shape[1] or tf.shape(self._mask)[1]
         self._count = _count(self._mask)
         self.lengths = tf.reduce_sum(tf.cast(self._mask, tf.int32), axis=1)
@@ -110,7 +112,7 @@ class MaskedSteps:
             self._reversed = tf.reverse_sequence(steps, self.lengths, seq_axis=1, batch_axis=0)
 
     def pack(self, sequences):
-        """Moves the valid steps of [B, T, I] to the front; what follows them is arbitrary."""
+        """Moves the valid steps of [B, T, I] to the front. The values behind them are arbitrary."""
         packed = tf.cond(
             self._prefix,
             lambda: tf.identity(sequences),
@@ -119,16 +121,16 @@ class MaskedSteps:
         return self._in_other_order(packed)
 
     def _in_other_order(self, packed):
-        """Packed sequences in the order of processing from the order of time, or back."""
+        """Converts packed sequences from the order of time to the order of processing, or back."""
         if not self._go_backwards:
             return packed
         return tf.gather(packed, self._reversed, axis=1, batch_dims=1)
 
     def _valid_times(self):
-        """The valid times of each row in order, [B, T]; what follows them is arbitrary."""
+        """The valid times of each row in order, [B, T]. The values behind them are arbitrary."""
         if tracing.may_be_in_xla():
-            # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first one at which the
-            # count reaches n; after the last valid step the search returns T.
+            # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first step at which the
+            # count reaches n. After the last valid step the search returns T.
             nth = tf.tile(tf.range(1, self._time + 1)[None], [tf.shape(self._count)[0], 1])
             return tf.minimum(tf.searchsorted(self._count, nth), self._time - 1)
         # WHY not tf.searchsorted: LiteRT and OpenVINO lack it. Each key occurs once in a row.
@@ -136,7 +138,7 @@ class MaskedSteps:
         return tf.math.top_k(tf.where(self._mask, early + self._time, early), self._time).indices
 
     def unpack(self, packed, last):
-        """Spreads outputs over the steps.
+        """Moves packed outputs to their steps.
 
         Args:
             packed: Outputs of the packed steps, [B, T, H], 0 beyond the lengths.
@@ -148,7 +150,8 @@ class MaskedSteps:
         packed = self._in_other_order(packed)
 
         def gather():
-            # The output of a masked time is that of the valid time before it, or backwards after it.
+            # The output of a masked time is the output of the previous valid time, or with go_backwards of
+            # the next.
             index = self._count - 1
             if self._go_backwards:
                 index = tf.where(self._mask, index, self._count)
@@ -167,11 +170,11 @@ class MaskedSteps:
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):
-        """The output of each row's last valid step, which is its final state; 0 without any."""
+        """The output of each row's last valid step, which is its final state; 0 without a valid step."""
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, state, tf.zeros([], state.dtype))
 
     def last_step(self, state):
-        """The output of the last step, as return_sequences=False gives it."""
+        """The output of the last step, the result with return_sequences=False."""
         if self._zero:
             # WHY not [:, -1:]: in a dynamic dimension XLA reads the end of the allocated memory.
             is_last = tf.range(self._time) == (0 if self._go_backwards else self._time - 1)
@@ -180,11 +183,11 @@ class MaskedSteps:
         return self.last_valid(state)
 
     def clear_padding(self, packed):
-        """Sets what follows the valid steps of packed sequences to 0."""
+        """Sets the values behind the valid steps of packed sequences to 0."""
         valid = tf.sequence_mask(self.lengths, maxlen=self._time)
         return tf.where(tf.expand_dims(valid, 2), packed, tf.zeros([], packed.dtype))
 
     def at_last_valid(self, packed, initial):
-        """Picks the packed values of the last valid step, or `initial` in rows without any."""
+        """The packed values of the last valid step, or `initial` in rows without a valid step."""
         picked = tf.gather(packed, tf.maximum(self.lengths - 1, 0), axis=1, batch_dims=1)
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, picked, initial)

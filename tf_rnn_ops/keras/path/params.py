@@ -1,8 +1,8 @@
-"""Keras weights to the op's buffer of parameters, inside the graph so that gradients flow back.
+"""Converts Keras's weights to the op's buffer of parameters, in the graph, so that gradients flow back.
 
-The buffer holds every gate's input weights [H, I], every gate's recurrent weights [H, H], every
-gate's input bias [H] and every gate's recurrent bias [H], one after the other. A Keras kernel is
-[I, G*H], so its transpose has the weights of a gate in one piece.
+The buffer has, in this order, the input weights [H, I] of every gate, the recurrent weights [H, H] of
+every gate, the input bias [H] of every gate and the recurrent bias [H] of every gate. A Keras kernel is
+[I, G*H], so its transpose has the weights of a gate in one contiguous block.
 """
 
 import keras
@@ -13,12 +13,12 @@ def as_tensor(weight, dtype):
     """A Keras variable as a tensor; None stays None."""
     if weight is None:
         return None
-    # WHY twice: Keras returns the variable itself if it has the dtype.
+    # WHY two conversions: Keras returns the variable itself if it has the dtype.
     return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
 def gru(kernel, recurrent_kernel, bias):
-    """Packs the weights of a GRU with reset_after; Keras has the gates z, r, h and the op r, z, h.
+    """Packs the weights of a GRU with reset_after=True. Keras has the gates z, r, h, the op has r, z, h.
 
     Args:
         kernel: [I, 3*H].
@@ -41,7 +41,7 @@ def gru(kernel, recurrent_kernel, bias):
 
 
 def one_bias(kernel, recurrent_kernel, bias):
-    """Packs the weights of an LSTM, whose order of gates i, f, c, o is that of the op, or a SimpleRNN."""
+    """Packs the weights of a SimpleRNN or an LSTM. Keras and the op have the same gate order i, f, c, o."""
     zeros = tf.zeros([recurrent_kernel.shape[1]], kernel.dtype)
     return tf.concat(
         [

@@ -1,33 +1,33 @@
-"""Whether accelerate() is in force: tokens, so that threads and nesting do not matter."""
+"""Tells whether accelerate() is active. It counts tokens, so threads and nested blocks are independent."""
 
 import collections
 import threading
 
 lock = threading.RLock()
 _permanent: set = set()
-_scoped: collections.Counter = collections.Counter()  # nested blocks may enter one token
+_scoped: collections.Counter = collections.Counter()  # nested blocks may enter the same token
 
 
 def active():
-    """Whether stock layers take our path now."""
+    """Whether stock layers run on our ops now."""
     return bool(_permanent or _scoped)
 
 
 def add(token):
-    """Puts a token in force until `clear`."""
+    """Activates a token until `clear`."""
     with lock:
         _permanent.add(token)
 
 
 def enter(token):
-    """Puts a token in force until `leave`; `clear` does not touch it."""
+    """Activates a token until `leave`. `clear` does not affect it."""
     with lock:
         _permanent.discard(token)
         _scoped[token] += 1
 
 
 def leave(token):
-    """Ends what `enter` began."""
+    """Ends one `enter`."""
     with lock:
         _scoped.subtract([token])
         if _scoped[token] <= 0:
@@ -35,13 +35,13 @@ def leave(token):
 
 
 def remove(token):
-    """Ends what `add` and `enter` began with a token."""
+    """Ends every `add` and `enter` of a token."""
     with lock:
         _permanent.discard(token)
         _scoped.pop(token, None)
 
 
 def clear():
-    """Ends what `add` began."""
+    """Ends every `add`."""
     with lock:
         _permanent.clear()

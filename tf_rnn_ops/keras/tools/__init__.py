@@ -1,1 +1,1 @@
-"""Functions on whole Keras models: convert, accelerate, explain, compare, from_onnx."""
+"""Functions for whole Keras models: convert, accelerate, explain, compare, export, from_onnx."""

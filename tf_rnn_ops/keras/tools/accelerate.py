@@ -1,4 +1,4 @@
-"""accelerate and restore: stock Keras layers take our path without a change of code."""
+"""accelerate and restore: stock Keras layers run on our ops without a change of code."""
 
 import functools
 
@@ -15,7 +15,7 @@ _replaced: dict = {}
 
 
 class Acceleration:
-    """The result of accelerate(); it ends with restore(), or with the block as a context manager.
+    """The result of accelerate(). restore() ends it, or the end of the block if it is a context manager.
 
     Example:
         >>> import tf_rnn_ops.keras
@@ -36,7 +36,10 @@ class Acceleration:
             _unpatch_if_unused()
 
     def restore(self) -> None:
-        """Ends this acceleration, also inside of its block; others stay. A second call does nothing."""
+        """Ends this acceleration, also inside of its block.
+
+        Other accelerations continue. A second call has no effect.
+        """
         with switch.lock:
             switch.remove(self)
             _unpatch_if_unused()
@@ -45,17 +48,17 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Makes stock keras.layers.LSTM, GRU, SimpleRNN and RNN run as one op, also inside Bidirectional.
 
-    In force until the restore() of the result or of this module, or, as a context manager, until the
-    end of the block. Concerns layers
-    that exist already as well as new ones, in all threads of the process, and subclasses of these
-    layers except those of RNN, which all recurrent layers are. Call it before `model.compile`:
-    functions that Keras has traced stay as they are. Calling it twice does no harm.
+    It is active until restore() of the result or of this module, or, as a context manager, until the end
+    of the block. It affects existing and new layers in all threads of the process, and subclasses of LSTM,
+    GRU and SimpleRNN. It does not affect subclasses of RNN, because all recurrent layers are subclasses of
+    RNN. Call it before `model.compile`, because functions that Keras has already traced do not change. A
+    second call is harmless.
 
     Returns:
-        An Acceleration, which may be ignored: a context manager with the method restore().
+        An Acceleration, a context manager with the method restore(). It may be ignored.
 
     Raises:
-        RuntimeError: This Keras has no method by which the layers can be made to run the op.
+        RuntimeError: This Keras lacks the method that accelerate() replaces.
 
     Example:
         >>> import keras
@@ -70,7 +73,9 @@ def accelerate() -> Acceleration:
     """
     environment.warn_of_legacy_flag()
     if reason := overridden.no_inner_loop():
-        raise RuntimeError(f"accelerate() cannot replace the loop of Keras's layers: {reason}")
+        raise RuntimeError(
+            f"accelerate() cannot replace the implementation of Keras's layers: {reason}"
+        )
     token = Acceleration()
     with switch.lock:
         switch.add(token)
@@ -79,7 +84,7 @@ def accelerate() -> Acceleration:
 
 
 def restore() -> None:
-    """Ends all that accelerate() began, however often it was called; `with` blocks run to their end.
+    """Ends every accelerate(), except in `with` blocks, which continue to their end.
 
     Example:
         >>> import tf_rnn_ops.keras
@@ -105,7 +110,7 @@ def _patch():
 
 
 def _is_plain_rnn(layer):
-    """Not a subclass, whose loop in the end is that of RNN too."""
+    """Whether a layer is an RNN and not a subclass. Subclasses call the method of RNN too."""
     return type(layer) is keras.layers.RNN
 
 
@@ -118,7 +123,7 @@ def _unpatch_if_unused():
         return
     for (cls, name), (original, ours) in _replaced.items():
         if cls.__dict__.get(name) is not ours:
-            continue  # Another patch wraps this one, which has no effect when inactive.
+            continue  # Another patch wraps this one. It has no effect when inactive.
         if original is None:
             delattr(cls, name)
         else:

@@ -1,3 +1,3 @@
-"""Sentences that several errors end with."""
+"""Sentences at the end of several error messages."""
 
 ACCELERATE = "tf_rnn_ops.keras.accelerate() speeds up a model without a copy."

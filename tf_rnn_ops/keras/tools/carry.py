@@ -1,4 +1,4 @@
-"""Carries weights, states and flags from a model to its copy."""
+"""Copies weights, states and flags from a model to its copy."""
 
 import tempfile
 import textwrap
@@ -10,38 +10,38 @@ from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.tools import jit_flag
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
 
-# Attributes of recurrent layers and cells that are not in Keras's configs.
+# Attributes of recurrent layers and cells that Keras's configs lack.
 _NOT_IN_CONFIG = ("use_cudnn", "implementation", "dropout_mask_count")
 _RECURRENT = (keras.layers.RNN, keras.layers.LSTMCell, keras.layers.GRUCell)
 
 
 def through_config(kind, thing):
-    """A new object of the class and the config of `thing`, a layer, optimizer or metric.
+    """A new object with the class and the config of `thing`, a layer, optimizer or metric.
 
     Raises:
-        ValueError: The class has no get_config and from_config that fit.
+        ValueError: get_config and from_config of the class do not make a copy.
     """
     try:
         return type(thing).from_config(thing.get_config())
-    except Exception as error:  # The methods may be those of a user.
+    except Exception as error:  # The methods may be a user's.
         named = isinstance(error, (NotImplementedError, TypeError, ValueError))
         text = str(error) if named else f"{type(error).__name__}: {error}"
-        # Messages of Keras contain whole configs with the byte code of lambdas.
+        # WHY shorten: messages of Keras contain whole configs with the byte code of lambdas.
         reason = textwrap.shorten(text, 160, placeholder=" ...")
         raise ValueError(
             f"convert: the {kind} {thing.name!r} of class {type(thing).__name__} cannot be copied "
-            f"through get_config and from_config: {reason} Give its class, and those of what it "
-            f"holds, a get_config that fits, or do without a copy: {ACCELERATE}"
+            f"through get_config and from_config: {reason} Give its class, and the classes of the objects that it "
+            f"holds, a suitable get_config, or do not make a copy: {ACCELERATE}"
         ) from error
 
 
 def carry_state(pairs):
-    """Gives the copies the variables, recurrent states and flags of their originals.
+    """Copies the variables, recurrent states and flags of originals to their copies.
 
     Args:
         pairs: Pairs of a model and its copy.
     """
-    # load_own_variables may merge variables (LoRA does), so assign the variables afterwards.
+    # load_own_variables may merge variables, as LoRA does, so assign the variables afterwards.
     for layer, new_layer in pairs.layers:
         _carry_own_state(layer, new_layer)
     for variable, new_variable in pairs.variables:
@@ -52,14 +52,14 @@ def carry_state(pairs):
         jit_flag.carry([layer], [new_layer])
         if isinstance(layer, (*_RECURRENT, CudnnStack)):
             _carry_recurrent(layer, new_layer)
-    # Setting `trainable` of a layer sets it for the variables, so set the variables afterwards.
+    # `trainable` of a layer also sets `trainable` of the variables, so set the variables afterwards.
     for variable, new_variable in pairs.variables:
         if new_variable.trainable != variable.trainable:
             new_variable.trainable = variable.trainable
 
 
 def carry_group(group):
-    """Gives what is in the place of a KerasStack or Chain its weights, states and flags."""
+    """Copies weights, states and flags to the replacement of a KerasStack or Chain."""
     if group.old:
         for variable, value in zip(group.new, group.transfer(group.old, summed=True), strict=True):
             variable.assign(value)
@@ -67,8 +67,9 @@ def carry_group(group):
 
 
 def _carry_own_state(layer, new_layer):
-    """Carries the state that is in no variable, such as a vocabulary, as saving does."""
-    # The StringLookup inside of a TextVectorization has the vocabulary, and is another layer.
+    """Copies state outside of variables, such as a vocabulary, in the way of saving and loading."""
+    # The vocabulary of a TextVectorization is in the StringLookup inside of it, which is a layer of its
+    # own.
     if new_layer is layer or isinstance(layer, keras.layers.TextVectorization):
         return
     if isinstance(layer, (keras.layers.StringLookup, keras.layers.IntegerLookup)):
@@ -85,15 +86,18 @@ def _carry_own_state(layer, new_layer):
             with tempfile.TemporaryDirectory() as folder:
                 layer.save_assets(folder)
                 new_layer.load_assets(folder)
-    except Exception as error:  # The methods may be those of a user.
+    except Exception as error:  # The methods may be a user's.
         raise ValueError(
             f"convert: the layer {layer.name!r} of class {type(layer).__name__} cannot save its "
-            f"state and load it into a copy: {error} Do without a copy: {ACCELERATE}"
+            f"state and load it into a copy: {error} Do not make a copy: {ACCELERATE}"
         ) from error
 
 
 def _carry_vocabulary(layer, new_layer):
-    """Without the file of save_assets, which an empty vocabulary or a word of two lines breaks."""
+    """Copies a vocabulary.
+
+    WHY not save_assets: it fails for an empty vocabulary or a word with a line break.
+    """
     if not layer.get_vocabulary(include_special_tokens=False):
         return  # adapt() has not been called.
     store = {}

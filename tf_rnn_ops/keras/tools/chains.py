@@ -13,17 +13,17 @@ _CALL_ARGUMENTS = {"mask", "training", "initial_state"}
 
 
 def find(model, is_rebuilt):
-    """The chains in a model, each as long as can be.
+    """The chains in a model, each as long as possible.
 
     Args:
         model: A Keras 3 model.
-        is_rebuilt: Whether a model is one whose layers a copy can replace.
+        is_rebuilt: A function that tells whether a copy of a model can have other layers.
 
     Returns:
         A list of Chain.
 
     Raises:
-        ValueError: There is none; the text says why the first recurrent layer is in none.
+        ValueError: There is no chain. The message tells why the first recurrent layer is not in a chain.
     """
     finder = _Finder(model, is_rebuilt)
     finder.visit(model)
@@ -41,7 +41,7 @@ class _Finder:
 
     Attributes:
         chains: A list of Chain.
-        reasons: For each recurrent layer that is in none, why.
+        reasons: The reason for each recurrent layer that is not in a chain.
     """
 
     def __init__(self, model, is_rebuilt):
@@ -53,7 +53,7 @@ class _Finder:
         self._maskable = maskable(model, is_rebuilt)
 
     def visit(self, model):
-        """Looks into a model and those inside of it."""
+        """Looks for chains in a model and in the models inside of it."""
         if id(model) in self._seen or not self._is_rebuilt(model):
             return
         self._seen.add(id(model))
@@ -80,7 +80,7 @@ class _Finder:
             masked = given(last, "mask") is not None or id(last.operation) in self._maskable
             if last.operation.return_sequences and masked and not zeros:
                 reason = reason or (
-                    "repeats its last output in masked steps, where a stack has 0; give it "
+                    "repeats its last output in masked steps, but a stack returns 0 there; give it "
                     "zero_output_for_mask=True"
                 )
             if reason is not None:
@@ -92,7 +92,7 @@ class _Finder:
     def _reason(self, node, graph):
         layer = node.operation
         if self._holders[id(layer)] > 1 or graph.calls[id(layer)] > 1:
-            return "is at several places"
+            return "is used at several places of the model"
         if len(node.arguments.args) != 1 or not set(node.arguments.kwargs) <= _CALL_ARGUMENTS:
             return "is called with more than one tensor"
         if given(node, "initial_state") is not None:
@@ -100,7 +100,10 @@ class _Finder:
         return reason_against(layer)
 
     def _continues(self, nodes, dropouts, after, between, graph):
-        """Whether a node belongs to the chain of `nodes`; one Dropout or none stands between all."""
+        """Whether a node continues the chain of `nodes`.
+
+        Between any two layers there is one Dropout, or none.
+        """
         first, last = nodes[0], nodes[-1]
         if not last.operation.return_sequences or self._reason(after, graph) is not None:
             return False
@@ -117,7 +120,7 @@ class _Finder:
 
 
 def _next_recurrent(graph, node):
-    """The only node that uses the output of a node, seen through Dropout, and the nodes of Dropout."""
+    """The only node that uses the output of a node, directly or behind Dropout, and the nodes of Dropout."""
     between = []
     while True:
         users = graph.users[id(node.outputs[0])]
@@ -133,6 +136,6 @@ def _next_recurrent(graph, node):
 
 
 def _training(node):
-    """The argument of a call; its default is False for some layers and None for others."""
+    """The argument `training` of a call. Its default is False for some layers and None for others."""
     value = given(node, "training")
     return None if value is False else value

@@ -1,4 +1,4 @@
-"""compare: the speed of a model on the layers of this package and on Keras's."""
+"""compare: the speed of a model on the layers of this package and on Keras's layers."""
 
 import dataclasses
 import functools
@@ -22,12 +22,12 @@ from tf_rnn_ops.params.keras_internals import flatten_layers
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class ModelComparison(Shown):
-    """The result of compare(); str() is a table of it.
+    """The result of compare(). str() returns a table.
 
     Attributes:
         timings: A list of Timing.
         difference: Largest absolute difference of the outputs in inference.
-        largest: Largest absolute output, to judge it by.
+        largest: Largest absolute output, the scale of `difference`.
         layers: The result of explain() for the converted model.
         where: The processor, the threads and the sizes of the batch.
         printed: Whether compare() has printed the table.
@@ -55,7 +55,7 @@ class ModelComparison(Shown):
         return ", ".join(f"{timing.what} {timing.ratio:.2f} x" for timing in self.timings)
 
     def tables(self) -> list:
-        """The times, what they mean, and the table of explain()."""
+        """The times, the explanation of the times, and the table of explain()."""
         head = ("", "Keras", "tf_rnn_ops", "ratio", "its quartiles")
         lines: list[tuple[str, ...]] = [head]
         for timing in self.timings:
@@ -81,30 +81,31 @@ def compare(
     plot: str | os.PathLike | None = None,
     print_fn: Callable[[str], Any] | None = print,
 ) -> ModelComparison:
-    """Times a model on Keras's layers and on those of this package, and compares the outputs.
+    """Times a model on Keras's layers and on the layers of this package, and compares the outputs.
 
-    Both are copies, which convert() makes; the given model does not change. Calls of the two take
-    turns, so that other work of the machine slows both down.
+    Both models are copies that convert() makes. The given model does not change. Calls of the two models
+    alternate, so that other work of the machine slows both down.
 
     Args:
-        model: A Keras 3 model that convert() can copy both ways; also one that is not built.
-        x: One batch of its inputs, as predict_on_batch takes it; or a tf.data.Dataset, a
-            keras.utils.PyDataset or an iterator as fit takes it, of which the first batch is used.
-        y: The batch of its targets, to time a training step too; the model must be compiled. The
-            targets of a dataset are used if the model is compiled.
-        repeats: How often each is called, at least 1.
+        model: A Keras 3 model that convert() can copy in both directions. It need not be built.
+        x: One batch of its inputs, in the form for predict_on_batch; or a tf.data.Dataset, a
+            keras.utils.PyDataset or an iterator, in the form for fit, of which only the first batch is
+            used.
+        y: The batch of its targets, to time also a training step. The model must be compiled. The targets
+            of a dataset are used if the model is compiled.
+        repeats: Number of calls of each model, at least 1.
         plot: A file for a picture of the times, such as 'times.png'; needs matplotlib.
-        print_fn: Called with the table; None prints nothing. A count of the turns is shown for `print`
-            on a terminal only.
+        print_fn: A function that is called with the table; None prints nothing. A counter of the calls is
+            only shown with `print` on a terminal.
 
     Returns:
-        A ModelComparison. A shell or a notebook shows the table of it if it has not been printed.
+        A ModelComparison. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
         TypeError: model is not a Keras 3 model.
         ValueError: convert() cannot copy the model, x is not a batch, y is given and the model is not
             compiled, or repeats is below 1.
-        ImportError: A plot is asked for and matplotlib is not installed.
+        ImportError: `plot` is given and matplotlib is not installed.
 
     Example:
         >>> import keras
@@ -151,10 +152,10 @@ def compare(
 
 
 def _copies(model, x):
-    """The model on Keras's layers and on those of this package, with the same weights."""
+    """The model on Keras's layers and on the layers of this package, with the same weights."""
     if all(layer.built for layer in flatten_layers(model)):
         return _on_keras(model), convert(model)
-    # Without weights to copy, each copy would draw weights of its own at its first call.
+    # Without weights to copy, each copy would draw its own weights at its first call.
     ours = convert(model)
     if any(isinstance(layer, STACKS) for layer in flatten_layers(model)):
         ours.predict_on_batch(x)
@@ -167,13 +168,13 @@ def _copies(model, x):
 
 
 def _on_keras(model):
-    """The model on Keras's layers, which may call functions of this package."""
+    """The model on Keras's layers. It may call functions of this package."""
     check_counterparts(model)
     return converted(model, "keras")
 
 
 def _drawing():
-    """The function that draws; an error before all the work where it cannot."""
+    """The function that draws the picture. Raises an error before the timing if it cannot draw."""
     try:
         from tf_rnn_ops.keras.tools import compare_plot
     except ImportError as error:

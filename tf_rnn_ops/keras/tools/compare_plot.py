@@ -1,4 +1,4 @@
-"""The picture of compare: a bar for each time, and the ratio next to each pair."""
+"""The picture of compare(): a bar for each time, and the ratio next to each pair of bars."""
 
 import textwrap
 
@@ -12,8 +12,8 @@ def draw(path, timings, where):
     """Writes the picture.
 
     Args:
-        path: The file; its suffix says the format.
-        timings: Timings of compare().
+        path: The file. Its suffix determines the format.
+        timings: A list of Timing.
         where: The processor, the threads and the batch.
     """
     figure = Figure(figsize=(7, 1.3 + 1.1 * len(timings)), layout="constrained")

@@ -1,4 +1,4 @@
-"""convert: the same model on the layers of this package, or back on Keras's."""
+"""convert: the same model on the layers of this package, or back on Keras's layers."""
 
 from typing import TypeVar
 
@@ -26,45 +26,45 @@ _PACKAGE = __name__.split(".")[0]
 
 
 def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
-    """Copies a model with every LSTM, GRU, SimpleRNN and RNN replaced, wherever they are nested.
+    """Copies a model with every LSTM, GRU, SimpleRNN and RNN replaced, at any depth.
 
-    The copy has the same structure, names, weights, states and seeds, and predicts the same. A
-    compiled model is compiled again with the same optimizer (with its state), loss and metrics, and so
-    are compiled models inside of it. The copy is made in the scope of the model's distribution
-    strategy. The given model does not change, but no other thread may train it in the meantime.
-    Layers of other classes, subclasses of Keras's included, and an RNN with cells of other classes
-    than Keras's stay what they are: see explain.
+    The copy has the same structure, names, weights, states, seeds and predictions. A compiled model is
+    compiled again with the same optimizer (with its state), loss and metrics, and so are compiled models
+    inside of it. The copy is made in the scope of the model's distribution strategy. The given model does
+    not change, but no other thread may train it in the meantime. Layers of other classes, including
+    subclasses of Keras's layers, do not change, nor does an RNN with cells that are not Keras's: see
+    explain.
 
-    With to='keras' each CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu of a functional or
-    sequential model becomes the layers of Keras that compute the same: one for each of its layers,
-    under the name of the stack with _0, _1, ..., or __0, __1, ... if the model has such a name already,
-    and Dropout between them. The initial and final states
-    and the lengths of a call keep their shapes. A stack that is given as `model` becomes a model.
+    With to='keras' each CudnnLSTM, CudnnGRU, CudnnRNNTanh and CudnnRNNRelu of a functional or sequential
+    model becomes layers of Keras that compute the same function: one layer for each layer of the stack,
+    with Dropout between them. Their names are the name of the stack with _0, _1, ..., or with __0, __1,
+    ... if the model already has such a name. The initial and final states and the lengths of a call keep
+    their shapes. If `model` is a stack, the result is a model.
 
-    With to='stack' each chain of LSTM, GRU or SimpleRNN layers, or Bidirectional ones around them, of a
-    functional or sequential model becomes one stack under the name of the first layer. The layers of a
-    chain have the same units and other arguments, and nothing but one Dropout between each two. Layers
-    in no chain are converted as with to='tf_rnn_ops'. A stack raises an error for masks other than
-    padding on the right, which the layers accept.
+    With to='stack' each chain of LSTM, GRU or SimpleRNN layers, or of Bidirectional layers around them, in
+    a functional or sequential model becomes one stack with the name of the first layer. The layers of a
+    chain have the same units and other arguments, and at most one Dropout between two layers. Other layers
+    are converted as with to='tf_rnn_ops'. A stack raises an error for masks other than padding on the
+    right, which the layers accept.
 
-    For 'keras' and 'stack' the model is taken to be called without the argument `mask`: masks are those
-    that its layers make, such as Masking and Embedding. A copy that is called with a mask may differ in
-    masked steps. A stack raises an error for sequence_lengths below 0 or above the number of steps,
-    and a copy with to='keras' clips such lengths to this range.
+    'keras' and 'stack' assume that the model is called without the argument `mask`, so that all masks come
+    from its layers, such as Masking and Embedding. A copy that is called with a mask may have other
+    outputs in masked steps. A stack raises an error for sequence_lengths below 0 or above the number of
+    steps. A copy with to='keras' clips such lengths to this range.
 
     Args:
-        model: A Keras 3 model or layer: functional, sequential, nested, or of a class of its own
-            that from_config can create again.
-        to: 'tf_rnn_ops'; 'keras' for the way back; or 'stack'.
+        model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that
+            from_config can create.
+        to: 'tf_rnn_ops', 'keras' for the opposite direction, or 'stack'.
 
     Returns:
         The copy.
 
     Raises:
         TypeError: model is not a Keras 3 model or layer.
-        ValueError: to is unknown; the model, its optimizer or a metric cannot be copied; to is 'keras'
-            and a layer or a function is of this package, or a subclass of such, and Keras has none that
-            computes the same; or to is 'stack' and there is no chain.
+        ValueError: to is unknown; the model, its optimizer or a metric cannot be copied; to is 'keras' and
+            Keras has no counterpart of a layer or function of this package, or of a subclass; or to is
+            'stack' and there is no chain.
 
     Example:
         >>> import keras
@@ -92,7 +92,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
 
 
 def converted(model, to):
-    """As convert, of a model that can be converted; functions of this package stay where they are."""
+    """As convert(), without the checks. Functions of this package do not change."""
     if to == _STACK:
         found = chains.find(model, copying.can_be_rebuilt)
         return copying.copy_of(model, _CLASSES["tf_rnn_ops"], chains=found)
@@ -100,7 +100,7 @@ def converted(model, to):
 
 
 def check_counterparts(model):
-    """Raises ValueError for layers of this package that no layers of Keras can take the place of."""
+    """Raises ValueError for layers of this package without a counterpart in Keras."""
     replaceable = copying.stacks_that_are_replaceable(model)
     for layer in flatten_layers(model):
         cls = type(layer)
@@ -111,14 +111,14 @@ def check_counterparts(model):
         if cls not in STACKS:
             raise ValueError(
                 f"The layer {layer.name!r} is a {cls.__name__}, which has no counterpart in "
-                "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN, RNN and the stacks, but no "
-                "subclass of them."
+                "keras.layers; to='keras' can convert LSTM, GRU, SimpleRNN, RNN and the stacks, but not "
+                "subclasses of them."
             )
         if id(layer) not in replaceable:
             raise ValueError(
                 f"The layer {layer.name!r} is a {cls.__name__} inside of a layer or a model of a class "
-                "of its own; to='keras' can convert stacks that are layers of functional and sequential "
-                "models only."
+                "of its own; to='keras' can convert stacks only if they are layers of functional and sequential "
+                "models."
             )
         if reason := reason_against(layer):
             raise ValueError(

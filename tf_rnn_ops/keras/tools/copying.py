@@ -1,4 +1,4 @@
-"""Copies of models in which layers have other classes."""
+"""Copies models with other classes of layers."""
 
 import contextlib
 import inspect
@@ -26,14 +26,14 @@ def copy_of(model, classes, stacks=False, chains=()):
     Args:
         model: A Keras 3 model or layer.
         classes: {class of a recurrent layer: its class in the copy}.
-        stacks: Whether to have layers of Keras in the place of each of stacks_that_are_replaceable.
-        chains: Of Chain: layers of the model that stacks take the place of.
+        stacks: Whether to replace each of stacks_that_are_replaceable by layers of Keras.
+        chains: A list of Chain: layers of the model to replace by stacks.
 
     Returns:
         The copy, with the weights and all other state of the model.
 
     Raises:
-        ValueError: No copy would be the same.
+        ValueError: An equal copy is not possible.
     """
     with _scope(model):
         masks = maskable(model, can_be_rebuilt) if stacks else None
@@ -48,7 +48,7 @@ def copy_of(model, classes, stacks=False, chains=()):
         carry.carry_state(found)
         for group in copier.groups:
             carry.carry_group(group)
-        for one, other in reversed(found.layers):  # the models inside first
+        for one, other in reversed(found.layers):  # the inner models first
             if getattr(one, "compiled", False):
                 recompile.recompile(one, other, found.variables, copier.groups)
         _count_as_called(model, copy)
@@ -56,13 +56,13 @@ def copy_of(model, classes, stacks=False, chains=()):
 
 
 def _count_as_called(model, copy):
-    """Lets Keras export a copy that nobody has called, if it knows what the copy takes."""
+    """Lets Keras export a copy that has not been called, if the inputs of the copy are known."""
     if (models.was_called(model) or can_be_rebuilt(model)) and copy.built:
         models.count_as_called(copy)
 
 
 def stacks_that_are_replaceable(model):
-    """Ids of the stacks that copy_of can replace: `model` itself, or a layer of such models."""
+    """Ids of the stacks that copy_of can replace: `model` itself, or layers of models that can be rebuilt."""
     if type(model) in STACKS:
         return {id(model)}
     inner = model.layers if can_be_rebuilt(model) else []
@@ -70,14 +70,14 @@ def stacks_that_are_replaceable(model):
 
 
 class _Copier:
-    """Copies layers, each of them once.
+    """Copies layers, each layer once.
 
     Attributes:
-        groups: A list of KerasStack, one for each stack that is replaced, and Chain.
+        groups: A list of KerasStack, one for each stack to replace, and Chain.
     """
 
     def __init__(self, classes, maskable_stacks, chains, used_names):
-        """Notes the places of the chains.
+        """Records the places of the chains.
 
         Args:
             classes: See copy_of.
@@ -102,7 +102,7 @@ class _Copier:
 
     def _new_copy(self, layer):
         if isinstance(layer, keras.layers.Lambda):
-            return layer  # WHY no copy: Keras does not load functions from a config, and a Lambda has no weights.
+            return layer  # WHY not copied: Keras does not load functions from a config, and a Lambda has no weights.
         if self._maskable is not None and type(layer) in STACKS:
             used = self._used_names - {layer.name}
             self.groups.append(KerasStack(layer, self._maskable.get(id(layer)), used))
@@ -120,7 +120,7 @@ class _Copier:
 
     def _sequential(self, model):
         copies = [self.copy(layer) for layer in model.layers]
-        # `layers` does not list the Input.
+        # `layers` does not include the Input.
         inputs = [_new_input(one.output) for one in inner_layers(model)[: -len(copies) or None]]
         stacks = [copy for copy in copies if isinstance(copy, KerasStack)]
         if all(stack.is_chain for stack in stacks):
@@ -129,12 +129,12 @@ class _Copier:
         name = next(stack.stack.name for stack in stacks if not stack.is_chain)
         if not inputs:
             raise ValueError(
-                f"The stack {name!r} becomes several layers of Keras that are no sequence, but the size "
+                f"The stack {name!r} becomes several layers of Keras that are not a sequence, but the size "
                 f"of the input of {model.name!r} is not known: begin the model with a keras.Input."
             )
         if type(model) is not keras.Sequential:
             raise ValueError(
-                f"The stack {name!r} becomes several layers of Keras that are no sequence, but the model "
+                f"The stack {name!r} becomes several layers of Keras that are not a sequence, but the model "
                 f"{model.name!r} is a {type(model).__name__}, whose own methods only a sequential model "
                 "has: convert a keras.Sequential or a functional model of its layers."
             )
@@ -144,11 +144,11 @@ class _Copier:
         return keras.Model(inputs[0], x, name=model.name, trainable=model.trainable)
 
     def model_of(self, stack):
-        """The model in the place of a stack that is not a layer of a model."""
+        """The model that replaces a stack that is not a layer of a model."""
         if not stack.stack.built:
             if not stack.is_chain:
                 raise ValueError(
-                    f"The stack {stack.stack.name!r} becomes several layers of Keras that are no "
+                    f"The stack {stack.stack.name!r} becomes several layers of Keras that are not a "
                     "sequence, but the size of its input is not known: build it first."
                 )
             return keras.Sequential(stack.layers, name=f"{stack.stack.name}_model")
@@ -170,21 +170,21 @@ class _Copier:
         return copy
 
     def _check_that_nothing_is_shared(self, layer, copy):
-        """Raises an error if a config holds layers themselves, which the copy would change."""
+        """Raises an error if a config contains layer objects, which the copy would change."""
         of_layer = set(map(id, flatten_layers(layer)))
         for inner in flatten_layers(copy):
             if id(inner) in of_layer and (inner.variables or type(inner) in self._classes):
                 raise ValueError(
                     f"convert: the copy of the layer {layer.name!r} of class {type(layer).__name__} "
                     f"through get_config and from_config shares the layer {inner.name!r} with it: let "
-                    f"get_config serialize it, or do without a copy: {ACCELERATE}"
+                    f"get_config serialize it, or do not make a copy: {ACCELERATE}"
                 )
 
     def _switch_classes(self, layer):
-        """Changes the class of recurrent layers in place, however they are nested in `layer`.
+        """Changes the class of recurrent layers in place, at any depth in `layer`.
 
-        Layers of both packages have the same attributes, so that instances differ in the class only. Thus a
-        container keeps all its references, which no rewriting of configs could promise.
+        Layers of both packages have the same attributes, so only the class of an instance changes. WHY not
+        a change of configs: this way a container keeps all its references.
         """
         for inner in flatten_layers(layer):
             cls = self._classes.get(type(inner))
@@ -195,12 +195,12 @@ class _Copier:
 
 
 def _hand_on(x, **arguments):
-    """The copy of a layer that became a part of a stack."""
+    """The copy of a layer that became a part of a stack: it returns its input."""
     return x
 
 
 def _layers_of(copy):
-    """The layers of a sequential model that are in the place of one."""
+    """The layers of a sequential model that replace one layer."""
     if isinstance(copy, KerasStack):
         return copy.layers
     if isinstance(copy, Chain):
@@ -209,12 +209,12 @@ def _layers_of(copy):
 
 
 def can_be_rebuilt(layer):
-    """A sequential or functional model whose constructor is Keras's."""
+    """Whether it is a sequential or functional model with Keras's constructor."""
     return pairs.is_graph(layer) and type(layer).__init__.__module__.startswith("keras.")
 
 
 def _new_input(tensor):
-    """A new input under the name of an old one, with its flags; clone_model would lose both."""
+    """A new input with the name and the flags of an old input. clone_model would lose both."""
     layer = call_of(tensor)[1]
     # Older versions of Keras lack some of these flags.
     known = inspect.signature(keras.Input).parameters
@@ -232,7 +232,7 @@ def _new_input(tensor):
 
 
 def _scope(model):
-    """The scope of the model's distribution strategy, unless the caller is in one."""
+    """The scope of the model's distribution strategy, unless the caller is in the scope of a strategy."""
     strategy = strategy_of(model)
     if strategy is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
@@ -241,7 +241,7 @@ def _scope(model):
 
 @contextlib.contextmanager
 def _uncompiled(model):
-    """Keeps clone_model from compiling, for which every loss would have to be serializable."""
+    """Keeps clone_model from compiling the clone, since that needs serializable losses."""
     compiled = model.compiled
     model.compiled = False
     try:

@@ -1,4 +1,4 @@
-"""Makes the layers of Keras that compute what a stack does."""
+"""Makes the layers of Keras that compute the function of a stack."""
 
 import keras
 
@@ -7,7 +7,7 @@ from tf_rnn_ops.keras.layers.stack import CudnnGRU, CudnnLSTM, CudnnRNNRelu, Cud
 # Only these classes: a subclass of CudnnStack may compute anything.
 STACKS = (CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu)
 
-# {rnn_mode: (class of Keras, the arguments with which it computes the same)}.
+# {rnn_mode: (class of Keras, its arguments for the same function)}.
 _CLASSES = {
     "lstm": (keras.layers.LSTM, {}),
     "gru": (keras.layers.GRU, {"reset_after": True}),
@@ -22,24 +22,24 @@ _SAME_ARGUMENTS = (
 
 
 def reason_against(stack):
-    """Tells why no layers of Keras compute what a stack does.
+    """Tells why no layers of Keras compute the function of a stack.
 
     Args:
         stack: A layer of one of STACKS.
 
     Returns:
-        The rest of a sentence about the layer, or None if there are such layers.
+        The predicate of a sentence on the stack, or None if there are such layers.
     """
     layout = stack.layout if stack.built else stack.make_layout(stack.units)
     if layout.num_proj:
         return f"has num_proj={layout.num_proj}; Keras has no LSTM with a projection"
     if layout.input_mode == "skip_input":
         return (
-            f"has input_mode={stack.input_mode!r} and no input weights in its first layer, as Keras's "
-            "layers have; tf_rnn_ops.params.to_keras makes identity matrices of them"
+            f"has input_mode={stack.input_mode!r} and no input weights in its first layer, but Keras's "
+            "layers have input weights; tf_rnn_ops.params.to_keras makes identity matrices"
         )
     if stack.time_major:
-        return "has time_major=True; Keras's layers take the batch first"
+        return "has time_major=True; Keras's layers need the batch first"
     if stack.activity_regularizer is not None:
         return "has an activity_regularizer, which Keras's layers apply to other values"
     if stack.bias_constraint is not None:
@@ -47,22 +47,23 @@ def reason_against(stack):
             "has a bias_constraint for each of its two biases; Keras's layers constrain their sum"
         )
     if stack.seed_generator is not None and stack.dropout == 1:
-        return "has dropout=1, which Keras's Dropout does not take"
+        return "has dropout=1, which Keras's Dropout does not accept"
     return None
 
 
 def level(stack, k, with_states, in_two, prefix):
-    """Makes the layers of Keras for one layer of a stack, which are not built yet.
+    """Makes the layers of Keras for one layer of a stack. They are not built.
 
     Args:
         stack: A layer of one of STACKS without a reason_against.
-        k: Which of its layers.
-        with_states: Whether they return their states.
-        in_two: Whether a bidirectional stack has a layer for each direction, not a Bidirectional one.
-        prefix: How the names begin.
+        k: The number of the layer in the stack.
+        with_states: Whether the layers return their states.
+        in_two: Whether a bidirectional stack becomes a layer for each direction, rather than a
+            Bidirectional.
+        prefix: The prefix of the names.
 
     Returns:
-        A list of one layer, or of those forward and backward.
+        A list of one layer, or of the forward and the backward layer.
     """
     cls, arguments = _CLASSES[stack.rnn_mode]
     sequences = stack.return_sequences or k + 1 < stack.num_layers
@@ -96,7 +97,10 @@ def level(stack, k, with_states, in_two, prefix):
 
 
 def _fresh(value):
-    """Another initializer, which draws other numbers for each layer; any other value as it is."""
+    """A copy of an initializer, which draws other numbers for each layer.
+
+    Other values are returned unchanged.
+    """
     is_class = isinstance(value, keras.initializers.Initializer)
     return type(value).from_config(value.get_config()) if is_class else value
 

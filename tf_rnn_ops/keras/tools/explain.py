@@ -1,4 +1,4 @@
-"""explain: which recurrent layers of a model run as one op, and why the others do not."""
+"""explain: tells which recurrent layers of a model run as one op, and why other layers do not."""
 
 from typing import Any, Callable, NamedTuple
 
@@ -27,10 +27,11 @@ class Explanation(NamedTuple):
     """One line of the table.
 
     Attributes:
-        layer: Names of the layers around it and its own, such as 'bidirectional/forward_lstm'.
+        layer: Names of the layers around it and its own name, such as 'bidirectional/forward_lstm'.
         kind: Its class.
-        path: 'op', 'loop' or 'op, loop in training'; 'none' for a stack where the ops are not loaded.
-        why: Why the op does not run; empty if it does.
+        path: 'op', 'loop' (Keras's implementation), 'op, loop in training', or 'none' for a stack if the
+            ops are not loaded.
+        why: The reason why the op does not run; empty if it does.
 
     Example:
         >>> import tf_rnn_ops.keras
@@ -45,11 +46,11 @@ class Explanation(NamedTuple):
 
 
 class Explanations(Shown, list):
-    """A list of Explanation; str() is the table.
+    """A list of Explanation. str() returns the table.
 
     Attributes:
-        notes: Sentences about what the table does not say: layers whose weights are packed again at
-            each call, and why XLA (jit_compile=True) does not compile the op. Empty if there are none.
+        notes: Sentences in addition to the table: on layers whose weights are packed again at each call,
+            and on why XLA (jit_compile=True) does not compile the op. May be empty.
         printed: Whether explain() has printed the table.
 
     Example:
@@ -62,20 +63,20 @@ class Explanations(Shown, list):
         """Makes the list.
 
         Args:
-            rows: Of Explanation.
-            notes: Sentences.
+            rows: A list of Explanation.
+            notes: A list of sentences.
             printed: Whether the table has been printed.
         """
         super().__init__(rows)
         self.notes, self.printed = list(notes), printed
 
     def summary(self) -> str:
-        """How many layers there are, and how many of them run as one op."""
+        """The number of recurrent layers, and the number of layers that run as one op."""
         on_op = sum(row.path in (OP, LOOP_IN_TRAINING) for row in self)
         return f"recurrent layers: {len(self)}, on the op: {on_op}"
 
     def tables(self) -> list:
-        """The table, and the notes."""
+        """The table and the notes."""
         if not self:
             return ["There is no recurrent layer."]
         return [[("layer", "class", "path", "why"), *self], *self.notes]
@@ -84,15 +85,15 @@ class Explanations(Shown, list):
 def explain(
     model: keras.layers.Layer, print_fn: Callable[[str], Any] | None = print
 ) -> Explanations:
-    """Prints a table of the recurrent layers of a model: layer, class, path taken, why.
+    """Prints a table of the recurrent layers of a model: layer, class, path, and the reason for the path.
 
     Args:
         model: A Keras 3 model or layer.
-        print_fn: Called with the table; None prints nothing.
+        print_fn: A function that is called with the table; None prints nothing.
 
     Returns:
-        Explanations, a list of Explanation, one for each recurrent layer. A shell or a notebook shows
-        the table of it if it has not been printed.
+        Explanations, a list of Explanation, one for each recurrent layer. A shell or a notebook shows the
+        table if it has not been printed.
 
     Raises:
         TypeError: model is not a Keras 3 layer or model.
@@ -136,7 +137,7 @@ def _notes(layers, rows):
 
 
 def _weight_holders(layer):
-    """The holders of the weights of a layer: its cells, or a stack itself."""
+    """The objects that hold the weights of a layer: its cells, or a stack itself."""
     return [layer] if _is_stack(layer) else eligibility.cells_of(layer)
 
 
@@ -159,12 +160,12 @@ def _recurrent_layers(model):
 
 
 def _is_stack(layer):
-    """Whether it is one of the Cudnn* layers, which have no loop to fall back on."""
+    """Whether it is one of the Cudnn* layers, for which Keras has no implementation."""
     return isinstance(layer, CudnnStack)
 
 
 def _path(layer, compiled):
-    """Returns the path and why."""
+    """Returns the path and the reason."""
     if _is_stack(layer):
         reason = loader.unavailable()
         return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")

@@ -1,4 +1,4 @@
-"""export: a model as a file for another runtime, compared with the model, with a report."""
+"""export: writes a model as a file for another runtime, compares the two, and reports."""
 
 import contextlib
 import dataclasses
@@ -26,34 +26,34 @@ from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.keras.tools.timing import take_turns
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
-# By the narrowest type of a model: what may differ in proportion to the largest output, and in any case.
+# {narrowest type of a model: (allowed difference relative to the largest output, absolute difference)}.
 _TOLERANCES = {
     "float64": (1e-10, 1e-15),
     "float32": (1e-4, 5e-7),
     "float16": (1e-2, 4e-3),
     "bfloat16": (5e-2, 3e-2),
 }
-# The same where weights were quantised.
+# The allowed relative difference for quantized weights.
 _TOLERANCE_OF_INT8 = 0.1
 _REPEATS = 20
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Exported(Shown):
-    """What export() wrote; str() is a table of it.
+    """The report of export(). str() returns a table.
 
     Attributes:
         filepath: The file or folder.
         format: Its format.
         nodes: A list of Node, one for each recurrent layer.
         size: Bytes of the file, or of all files in the folder.
-        difference: Largest absolute difference of the outputs from those of the model; None if the file
-            was not run, like the next four.
+        difference: Largest absolute difference between the outputs of the file and of the model. It and
+            the next four attributes are None if the file was not run.
         tolerance: The largest difference allowed.
-        largest: Largest absolute output of the model, to judge them by.
+        largest: Largest absolute output of the model, the scale of both.
         file_ms: Median time of a call of the file.
-        model_ms: The same of the model in a tf.function.
-        note: A sentence about what was not done; empty if there is nothing to say.
+        model_ms: Median time of a call of the model in a tf.function.
+        note: A sentence on a step that was skipped; empty if there is none.
         printed: Whether export() has printed the table.
 
     Example:
@@ -86,7 +86,7 @@ class Exported(Shown):
         return f"{self.filepath}: recurrent layers: {len(self.nodes)}, loops: {loops}"
 
     def tables(self) -> list:
-        """The layers, and what was measured."""
+        """The layers and the measurements."""
         parts: list = [f"{self.filepath}: {self.format}, {self.size:,} bytes"]
         if self.nodes:
             rows = [(node.name, node.op, node.became, node.reason) for node in self.nodes]
@@ -116,37 +116,40 @@ def export(
 ) -> Exported:
     """Writes a model for another runtime, runs the file there and compares it with the model.
 
-    The layers of Keras are converted first, as convert() does, so that each recurrent layer becomes one
-    node of the format where it has one that computes the same. Other layers become loops of ordinary ops
-    with the same results. The given model does not change.
+    The layers of Keras are converted first, as in convert(), so that each recurrent layer becomes one node
+    of the format if the format has a node for it. Other recurrent layers become loops of ordinary ops with
+    the same results. The given model does not change.
 
     Args:
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
-        filepath: The file, or for 'tf_saved_model' the folder; it must not exist. Folders are made. An
-            error leaves nothing there.
+        filepath: The file, or for 'tf_saved_model' the folder. It must not exist. Its parent folders are
+            created. After an error there is no file.
         format: 'tf_saved_model', or 'onnx', which needs the extra of that name:
             pip install 'tf_rnn_ops[onnx]'.
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
-            argument of the model. None for the inputs of the model.
-        streaming: Whether the file is called for one step, or some, after the other. The states of the recurrent
+            argument of the model. None uses the inputs of the model.
+        streaming: Whether the file processes one or more steps in each call. The states of the recurrent
             layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
-            names with '_next'. A stream begins with zeros, and each call is given the states that the one
-            before returned. The steps of a call are those of input_signature or of the model, otherwise one.
-        quantize: 'int8' stores the weights of the format's nodes in 8 bits where it can; None keeps them.
+            names with '_next'. A stream begins with zeros. Each call gets the states that the previous
+            call returned. The number of steps of a call is fixed by input_signature or by the model,
+            otherwise it is one.
+        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible; None keeps their
+            type.
         loops: Whether a layer may become a loop.
-        verify: Whether to run the file and the model. True makes a batch up, with rows of different
-            lengths where the model makes masks; or give a batch, as model.predict_on_batch takes it.
-        print_fn: Called with the report; None prints nothing.
+        verify: Whether to run the file and the model. True makes up a batch, with rows of different
+            lengths if the model makes masks. It may also be a batch, in the form for
+            model.predict_on_batch.
+        print_fn: A function that is called with the report; None prints nothing.
 
     Returns:
-        An Exported. A shell or a notebook shows the table of it if it has not been printed.
+        An Exported. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
         TypeError: model is not a Keras 3 model.
         ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
-            input_signature or the batch does not fit the model; a layer would become a loop and loops
-            is False; a layer cannot stream; or the outputs differ by more than the tolerance, which follows from the narrowest
-            type that the model computes in.
+            input_signature or the batch does not fit the model; a layer would become a loop and loops is
+            False; a layer cannot stream; or the outputs differ by more than the tolerance, which depends
+            on the narrowest type that the model computes in.
         FileExistsError: filepath exists.
         OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
@@ -191,10 +194,10 @@ def export(
 
 
 def _save(model, folder, signature, streaming):
-    """Writes the SavedModel that the other formats are made of.
+    """Writes the SavedModel from which the other formats are made.
 
     Returns:
-        A Node for each loop of Keras, and the Stream if it is one.
+        A Node for each layer on Keras's implementation, and the Stream, or None.
     """
     with _on_ops(model) as ours:
         stream = Stream(ours, signature) if streaming else None
@@ -208,7 +211,7 @@ def _save(model, folder, signature, streaming):
             # An older Keras has no such argument.
             known = inspect.signature(archive.write_out).parameters
             archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
-        except Exception as error:  # whatever the layers raise on a signature that does not fit
+        except Exception as error:  # layers may raise any error for a wrong signature
             raise ValueError(
                 f"The model cannot be called with input_signature {signature}: {_one_line(error)}"
             ) from error
@@ -218,7 +221,7 @@ def _save(model, folder, signature, streaming):
 
 @contextlib.contextmanager
 def _on_ops(model):
-    """The model on the layers of this package; one that cannot be copied, while Keras's layers run our ops."""
+    """The model on the layers of this package, or under accelerate() if it cannot be copied."""
     try:
         ours, path = convert(model), contextlib.nullcontext()
     except ValueError:
@@ -228,7 +231,7 @@ def _on_ops(model):
 
 
 def _verify(model, called, verify, module, path, format, quantize):
-    """Runs the file and the model; what Exported has of it."""
+    """Runs the file and the model. Returns attributes of Exported."""
     if verify is False:
         return {"note": "The file was not run."}
     if note := formats.why_not_run(format):
@@ -243,8 +246,8 @@ def _verify(model, called, verify, module, path, format, quantize):
         difference = _difference(got, want)
         if not difference <= tolerance:  # NaN is not
             raise ValueError(
-                f"The file computes something else than the model: the outputs differ by {difference:.2e}, "
-                f"where {tolerance:.2e} is allowed."
+                f"The file and the model have different results: the outputs differ by {difference:.2e}, "
+                f"but only {tolerance:.2e} is allowed."
             )
         both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
         timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
@@ -260,15 +263,15 @@ def _verify(model, called, verify, module, path, format, quantize):
 def _run(what, function):
     try:
         return function()
-    except Exception as error:  # of any runtime
+    except Exception as error:  # the runtimes raise errors of any kind
         raise ValueError(
-            f"The {what} does not run on the batch: {_one_line(error)} Give one that fits as verify."
+            f"The {what} does not run on the batch: {_one_line(error)} Give a suitable batch as verify."
         ) from error
 
 
 @contextlib.contextmanager
 def _states_kept(model, from_zeros):
-    """Puts the states of stateful layers back in the end; a stream begins with zeros."""
+    """Restores the states of stateful layers at the end. A stream begins with zeros."""
     layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
     states = keras.tree.flatten([getattr(layer, "states", None) or [] for layer in layers])
     values = [np.array(state) for state in states]
@@ -294,7 +297,7 @@ def _largest(results):
 
 
 def _difference(got, want):
-    """The largest difference of results by name; infinite where they are not the same outputs."""
+    """The largest difference of results with the same name; infinite if names or shapes do not agree."""
     worst = 0.0
     for name, expected in want.items():
         found = got.get(name)
@@ -313,7 +316,7 @@ def _number(array):
 
 
 def _one_line(error):
-    """The first line of an error's text, as a sentence."""
+    """The first line of an error message, as a sentence."""
     lines = str(getattr(error, "message", None) or error).strip().splitlines()
     text = lines[0].strip() if lines else type(error).__name__
     return text if text.endswith((".", "!", "?")) else f"{text}."

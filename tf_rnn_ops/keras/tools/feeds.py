@@ -1,4 +1,4 @@
-"""What a model and the file that was made of it are run on, to compare them."""
+"""The data to compare a model with the file that was made of it."""
 
 import keras
 import numpy as np
@@ -7,7 +7,7 @@ import tensorflow as tf
 from tf_rnn_ops.keras.tools import made_up, signatures
 from tf_rnn_ops.keras.tools.streaming import NEXT
 
-# How many calls of a file that is called step by step.
+# The number of calls of a file for streaming.
 _CALLS = 4
 
 
@@ -16,17 +16,17 @@ class Batch:
 
     Attributes:
         arguments: The arguments of the model.
-        first_arguments: The same.
+        first_arguments: The arguments of the model.
         first_feed: The inputs of the file by name.
     """
 
     def __init__(self, model, signature, verify):
-        """Takes a batch, or makes one up.
+        """Checks the given batch, or makes up a batch.
 
         Args:
             model: The model.
             signature: A list with a structure of tf.TensorSpec for each argument.
-            verify: As of export(), but not False.
+            verify: The argument of export(), but not False.
         """
         self.arguments = _arguments(model, signature, verify)
         self.first_arguments, self.first_feed = self.arguments, _by_name(signature, self.arguments)
@@ -35,29 +35,29 @@ class Batch:
         """The results of the file.
 
         Args:
-            call: Runs it.
-            want: Those of the model.
+            call: A function that runs the file.
+            want: The results of the model.
         """
         del want
         return call(self.first_feed)
 
 
 class Steps:
-    """A sequence for the model, and the calls of a file for it, one after the other.
+    """A sequence for the model, and the calls of a file for parts of this sequence.
 
     Attributes:
         arguments: The arguments of the model, with states of 0.
-        first_arguments: The same for the first call.
+        first_arguments: The arguments of the model for the first call.
         first_feed: The inputs of the file by name for the first call.
     """
 
     def __init__(self, model, stream, verify):
-        """Takes a sequence, or makes one up.
+        """Checks the given sequence, or makes up a sequence.
 
         Args:
             model: The model that was given to export().
-            stream: A streaming.Stream of its copy.
-            verify: As of export(), but not False.
+            stream: The streaming.Stream of the copy of the model.
+            verify: The argument of export(), but not False.
         """
         self._stream = stream
         count = len(stream.signature) - stream.has_own_states
@@ -74,7 +74,7 @@ class Steps:
         self.first_feed = self._feed(0, self._initial_states())
 
     def _longer(self, spec, calls):
-        """The spec of a sequence of so many calls, or of any number of them."""
+        """The spec of a sequence for `calls` calls; with None, for any number of calls."""
         if spec.name not in self._stream.sequences:
             return spec
         steps = calls and calls * spec.shape[1]
@@ -97,7 +97,7 @@ class Steps:
         counts = counts - {1} or counts
         if len(counts) > 1:
             raise ValueError(
-                f"verify must have one number of steps, but it has those of {counts} calls."
+                f"verify must have one number of steps, but its inputs have the steps of {counts} calls."
             )
         return counts.pop()
 
@@ -105,11 +105,11 @@ class Steps:
         return np.split(array, self._calls, 1)[k] if spec.name in self._stream.sequences else array
 
     def results(self, call, want):
-        """The results of all calls of the file as those of one.
+        """The results of all calls of the file, joined.
 
         Args:
-            call: Runs the file once.
-            want: Those of the model, whose shapes say which are of each step.
+            call: A function that runs the file once.
+            want: The results of the model. Their shapes tell which results have one value for each step.
         """
         states, found = self._initial_states(), []
         for k in range(self._calls):
@@ -146,6 +146,9 @@ def _by_name(signature, arguments):
 
 
 def _joined(pieces, want):
-    """Those of each step one behind the other, or the last of those of a call."""
+    """Joins the pieces of a result with one value for each step.
+
+    For other results it returns the last piece.
+    """
     of_steps = want.ndim > 1 and sum(piece.shape[1] for piece in pieces) == want.shape[1]
     return np.concatenate(pieces, 1) if of_steps else pieces[-1]

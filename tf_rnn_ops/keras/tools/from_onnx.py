@@ -1,4 +1,4 @@
-"""Keras layers of the LSTM, GRU and RNN nodes of ONNX, those included that no buffer holds."""
+"""Makes Keras layers of the LSTM, GRU and RNN nodes of ONNX, also of nodes that CudnnRNNV3 cannot compute."""
 
 import inspect
 from typing import Any, Sequence
@@ -14,9 +14,9 @@ from tf_rnn_ops.keras.path.activations import hard_sigmoid_keras2
 from tf_rnn_ops.params import onnx_nodes
 from tf_rnn_ops.params.cells import add_exactly, as_array, check_shape, reorder
 
-# For each gate of Keras its number in a Cell: a Cell has i, f, c, o or r, z, h; Keras z, r, h.
+# For each gate of Keras its number in a Cell. A Cell has i, f, c, o or r, z, h; a Keras GRU has z, r, h.
 _ORDER = {"LSTM": (0, 1, 2, 3), "GRU": (1, 0, 2), "RNN": (0,)}
-# {function with parameters: (default of alpha, default of beta)}; None: ONNX has no default.
+# {function with parameters: (default of alpha, default of beta)}, with None if ONNX has no default.
 _PARAMETERS = {"hardsigmoid": (0.2, 0.5), "affine": (None, 0.0)}
 _PLAIN = ("tanh", "sigmoid", "relu")
 _KINDS = {"LSTM": LSTM, "GRU": GRU, "RNN": SimpleRNN}
@@ -36,31 +36,31 @@ def from_onnx(
 ) -> list[keras.layers.Layer]:
     """Makes Keras layers of the LSTM, GRU and RNN nodes of an ONNX model.
 
-    The layers run on the ops of this package and compute the outputs of the nodes, batch first:
-    [B, T, I] to [B, T, D*H], with zeros in masked steps. They may differ from each other in kind. This
+    The layers run on the ops of this package and compute the outputs of the nodes, with the batch first:
+    [B, T, I] to [B, T, D*H], with zeros in masked steps. The nodes may be of different kinds. This
     function converts all nodes that params.from_onnx converts, and more: a GRU may have
-    linear_before_reset=0, an LSTM peepholes, and the activations may be Tanh, Sigmoid, Relu, Affine with
-    alpha=1 and beta=0, and HardSigmoid with beta=0.5 and alpha=0.2 (that of Keras 1 and 2) or 1/6 (of
-    Keras 3).
+    linear_before_reset=0, an LSTM may have peepholes, and the activations may be Tanh, Sigmoid, Relu,
+    Affine with alpha=1 and beta=0, and HardSigmoid with beta=0.5 and alpha=0.2 (as in Keras 1 and 2) or
+    1/6 (as in Keras 3).
 
     Args:
-        source: A model, as onnx.load returns it; or params.OnnxNodes, or a single one.
-        node: Name of the node of the model, or names. None for all recurrent nodes in the order of the
-            graph. Initial states and lengths must be left out, 0 and T, or inputs of the graph, which
-            are then arguments of each call.
+        source: A model that onnx.load returned, a list of params.OnnxNode, or a single params.OnnxNode.
+        node: Name of the node of the model, or a list of names. None for all recurrent nodes in the order
+            of the graph. Initial states must be absent, 0, or inputs of the graph. Lengths must be absent,
+            T, or inputs of the graph. Inputs of the graph are then arguments of each call.
         **options: Arguments of every layer, such as return_state=True, except go_backwards, which the
             node determines.
 
     Returns:
-        A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN,
-        in a keras.layers.Bidirectional where the node runs both ways, and with go_backwards=True in a
-        layer that reverses its output where the direction is 'reverse'. They have their weights and
+        A list of layers, one for each node: LSTM, ProjectedLSTM (with peepholes), GRU or SimpleRNN. A node
+        of both directions becomes a keras.layers.Bidirectional. A node with direction 'reverse' becomes a
+        layer with go_backwards=True, in a layer that reverses its output. The layers have the weights and
         the weights' type, and return sequences.
 
     Raises:
         ValueError: A tensor has the wrong shape. A node has other activations, clip or input_forget,
-            which no layer here has. A weight is computed from inputs. An initial state or lengths are
-            computed, or are the output of another node.
+            which no layer of this package has. A weight is computed from inputs. Initial states or lengths
+            are computed, or are the output of another node.
 
     Example:
         >>> import numpy as np
@@ -73,7 +73,7 @@ def from_onnx(
     """
     if "go_backwards" in options:
         raise ValueError(
-            f"go_backwards follows from the nodes, but the options have it as {options['go_backwards']!r}."
+            f"go_backwards follows from the nodes, but the options have go_backwards={options['go_backwards']!r}."
         )
     nodes = onnx_nodes.nodes_of(source, node, stack=False)
     return [_layer(f"node {k}", one, options) for k, one in enumerate(nodes)]
@@ -119,7 +119,7 @@ def _layer(where, node, options):
 
 
 def _weights(op_type, cell, reset_after):
-    """kernel, recurrent_kernel and bias as Keras has them."""
+    """kernel, recurrent_kernel and bias in Keras's format."""
     order = _ORDER[op_type]
     matrices = [
         np.ascontiguousarray(reorder(stacked, order).reshape(-1, stacked.shape[2]).T)
@@ -131,7 +131,7 @@ def _weights(op_type, cell, reset_after):
 
 
 def _peepholes(where, node, num_dirs, units):
-    """[D, 3, H] of i, f and o, or None without any."""
+    """The peepholes of i, f and o, [D, 3, H], or None."""
     if node.op_type != "LSTM" or node.P is None or not np.any(node.P):
         return None
     weights = as_array(f"P of {where}", node.P, rank=2)
@@ -141,7 +141,7 @@ def _peepholes(where, node, num_dirs, units):
 
 
 def _functions(where, node, num_dirs):
-    """For each direction the activations as arguments of a layer."""
+    """The activations of each direction, as arguments of a layer."""
     names = onnx_nodes.activations(where, node)
     count = len(onnx_nodes.USUAL_ACTIVATIONS[node.op_type])
     if len(names) != count * num_dirs:
@@ -168,7 +168,7 @@ def _functions(where, node, num_dirs):
 
 
 def _numbers(where, node, name):
-    """A list attribute of a node, as a list that may be changed."""
+    """A copy of a list attribute of a node."""
     given = onnx_nodes.attribute(node, name, [])
     if isinstance(given, (list, tuple)) and all(
         isinstance(g, (int, float, np.number)) for g in given
@@ -178,7 +178,7 @@ def _numbers(where, node, name):
 
 
 def _function(where, name, alphas, betas):
-    """A Keras activation; takes its parameters from the lists."""
+    """A Keras activation. Removes its parameters from the lists."""
     if name in _PLAIN:
         return name
     alpha, beta = _PARAMETERS.get(name, (None, None))

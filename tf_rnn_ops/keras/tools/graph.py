@@ -1,4 +1,4 @@
-"""The calls in functional and sequential models of Keras, and the masks that reach models inside of them."""
+"""The calls in functional and sequential models of Keras, and the masks of the models inside of them."""
 
 import collections
 
@@ -11,9 +11,10 @@ class Graph:
     """The calls in a functional or built sequential model.
 
     Attributes:
-        nodes: The calls, those of the first layers first.
-        calls: {id of an operation: how often it is called}.
-        users: {id of a tensor: the calls that it is an argument of}; None for the end of the model.
+        nodes: The calls, in the order of the layers.
+        calls: {id of an operation: number of its calls}.
+        users: {id of a tensor: the calls with this argument}. None in a list stands for an output of the
+            model.
     """
 
     def __init__(self, model):
@@ -39,18 +40,18 @@ def has_graph(model):
 
 
 def given(node, name):
-    """The value of an argument of a call, None without one."""
+    """The value of an argument of a call; None if it is not given."""
     return node.arguments.kwargs.get(name)
 
 
 def maskable(model, is_rebuilt):
-    """The layers of models that are called with a mask at run time only.
+    """The layers of models that get a mask only at run time.
 
-    A model inside of another one has its own graph, in which its inputs have no mask.
+    A model inside of another model has its own graph, in which its inputs have no mask.
 
     Args:
-        model: A Keras 3 model, whose own inputs are taken to have no mask.
-        is_rebuilt: Whether a model is one whose layers a copy can replace.
+        model: A Keras 3 model. Its inputs are assumed to have no mask.
+        is_rebuilt: A function that tells whether a copy of a model can have other layers.
 
     Returns:
         {id of a layer: the name of the model around it}.
@@ -72,7 +73,8 @@ def maskable(model, is_rebuilt):
 
 
 def _called_with_masks(model):
-    """Ids of the layers of a model that it calls with a mask, as far as its graph tells; all without one."""
+    """Ids of the layers that a model calls with a mask, as far as its graph tells; all layers without a
+    graph."""
     if not has_graph(model):
         return set(map(id, model.layers))
     return {

@@ -1,12 +1,12 @@
-"""Carries the flag supports_jit, by which a user keeps a layer out of XLA."""
+"""Copies the flag supports_jit, by which a user excludes a layer from XLA."""
 
 
 def carry(layers, new_layers):
-    """Keeps copies out of XLA if a user has set supports_jit=False of one of the layers.
+    """Excludes copies from XLA if a user has set supports_jit=False of one of the layers.
 
     Args:
         layers: Layers of the model.
-        new_layers: The layers in their place. False that their own classes say stays.
+        new_layers: The layers that replace them. A layer whose class sets supports_jit=False keeps it.
     """
     if any(_is_forbidden(layer) for layer in layers):
         for layer in new_layers:
@@ -15,5 +15,5 @@ def carry(layers, new_layers):
 
 
 def _is_forbidden(layer):
-    """True also for a class that forbids XLA itself; its copy does so too."""
+    """Whether supports_jit is False. It also is for a class that forbids XLA, and then for its copy."""
     return vars(layer).get("_jit_forbidden", not layer.supports_jit)

@@ -1,4 +1,4 @@
-"""Keras's own model.export, whose converters to LiteRT and OpenVINO do not know our ops."""
+"""Improves the errors of Keras's model.export, whose converters to LiteRT and OpenVINO lack our ops."""
 
 import functools
 
@@ -9,7 +9,7 @@ _OURS = "TfRnnOps>"
 
 
 def guard() -> None:
-    """Makes model.export say what writes these formats, where it fails at one of our ops."""
+    """Makes model.export name our export function if it fails because of our ops."""
     original = keras.Model.export
     if not hasattr(original, "__wrapped__"):
         keras.Model.export = _explaining(original)
@@ -20,7 +20,7 @@ def _explaining(original):
     def export(self, filepath, format="tf_saved_model", *args, **kwargs):
         try:
             return original(self, filepath, format, *args, **kwargs)
-        except Exception as error:  # of any converter
+        except Exception as error:  # the converters raise errors of any kind
             if format not in _FORMATS or _OURS not in str(error):
                 raise
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The stack that computes what a chain of Keras's layers does."""
+"""Makes the stack that computes the function of a chain of Keras's layers."""
 
 import collections
 
@@ -17,13 +17,13 @@ _KINDS = {
     **dict.fromkeys((keras.layers.SimpleRNN, SimpleRNN), "rnn"),
 }
 _CLASSES = {cls.rnn_mode: cls for cls in STACKS}
-# Arguments that are the same for all layers of a chain, and those of the stack.
+# Arguments that are equal for all layers of a chain, and become arguments of the stack.
 _COMMON = (
     *("units", "use_bias", "kernel_regularizer", "recurrent_regularizer", "bias_regularizer"),
     *("kernel_constraint", "recurrent_constraint", "dtype_policy", "trainable"),
 )
 _FIRST = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
-# Arguments that no stack has, with the value that has no effect.
+# {argument that stacks lack: its value without effect}.
 _ABSENT = {
     **{"dropout": 0, "recurrent_dropout": 0, "unroll": False, "stateful": False},
     **{"return_state": False, "activity_regularizer": None, "bias_constraint": None},
@@ -31,12 +31,12 @@ _ABSENT = {
 
 
 def is_recurrent(layer):
-    """Whether a stack might compute what a layer does."""
+    """Whether a layer is of a class whose function a stack can compute."""
     return type(_forward(layer)) in _KINDS
 
 
 def reason_against(layer):
-    """Tells why no stack computes what one recurrent layer does; None if one does."""
+    """Tells why no stack computes the function of a recurrent layer; None if a stack does."""
     if not layer.built:
         return "is not built"
     ones = _directions(layer)
@@ -44,7 +44,7 @@ def reason_against(layer):
         if type(one) not in _KINDS:
             return f"holds a {type(one).__name__}"
         if _rnn_mode(one) is None:
-            return "has activations or a reset_after=False that a stack does not have"
+            return "has activations or reset_after=False, which stacks do not support"
     if len(ones) == 2 and (reason := _reason_against_two(layer, *ones)):
         return reason
     for one, backwards in zip(ones, (False, True)):
@@ -52,12 +52,12 @@ def reason_against(layer):
             if getattr(one, name) != value:
                 return f"has {name}={getattr(one, name)!r}"
     if len({variable.trainable for variable in layer.weights}) > 1:
-        return "is frozen in part"
+        return "is partly frozen"
     return None
 
 
 def _reason_against_two(layer, forward, backward):
-    """As reason_against, for the arguments of a Bidirectional layer."""
+    """Like reason_against, for the arguments of a Bidirectional layer."""
     if layer.merge_mode != "concat":
         return f"has merge_mode={layer.merge_mode!r}"
     if layer.activity_regularizer is not None:
@@ -71,7 +71,7 @@ def _reason_against_two(layer, forward, backward):
 
 
 def fits(before, layer):
-    """Whether a layer can follow another in one stack; both without a reason_against."""
+    """Whether a layer can follow another layer in one stack. Both must have no reason_against."""
 
     def traits(one):
         both = type(one) is keras.layers.Bidirectional
@@ -81,7 +81,7 @@ def fits(before, layer):
 
 
 class Chain:
-    """Layers of Keras that a stack takes the place of.
+    """Layers of Keras that a stack replaces.
 
     Attributes:
         layers: The recurrent layers, from the first to the last.
@@ -93,12 +93,12 @@ class Chain:
         """Creates the stack.
 
         Args:
-            layers: The recurrent layers, each of which fits the one before.
-            dropouts: The Dropout layers between them, all of one rate; or none.
+            layers: The recurrent layers. Each fits the previous one.
+            dropouts: The Dropout layers between them, all with one rate; may be empty.
         """
         self.layers, self.dropouts = layers, dropouts
         first = _forward(layers[0])
-        # WHY attributes: regularizers and functions of users may have no config.
+        # WHY attributes, not a config: regularizers and functions of users may have no config.
         options = {name: getattr(first, name) for name in (*_COMMON, *_FIRST)}
         options["dtype"] = options.pop("dtype_policy")
         if _rnn_mode(first) == "lstm":
@@ -115,20 +115,20 @@ class Chain:
         )
 
     def __call__(self, x, mask=None, training=None, initial_state=None):
-        """Calls the stack in the place of the first layer; the later layers return their input.
+        """Calls the stack in place of the first layer. The later layers return their input.
 
         Args:
             x: The sequences.
-            mask: Their mask, or None.
-            training: As of the layers.
-            initial_state: None, which a call of the first layer may say.
+            mask: The mask of the sequences, or None.
+            training: The argument of the layers.
+            initial_state: None. A call of the first layer may pass None explicitly.
         """
         given = {"mask": mask, "training": training}
         return self.stack(x, **{name: value for name, value in given.items() if value is not None})
 
     @property
     def replaced(self):
-        """The layers of the model that the copy does not have, and what it has for them."""
+        """The replaced layers of the model, and their replacements in the copy."""
         return [*self.layers, *self.dropouts, self.stack]
 
     @property
@@ -142,7 +142,7 @@ class Chain:
         return [self.stack.params]
 
     def transfer(self, values, summed):
-        """Values for `new` from values for `old`; see KerasStack.transfer."""
+        """Converts values for `old` to values for `new`; see KerasStack.transfer."""
         arrays, levels = iter(map(keras.ops.convert_to_numpy, values)), []
         for layer in self.layers:
             levels.append([next(arrays) for _ in layer.weights])
@@ -154,7 +154,7 @@ class Chain:
         return [buffer]
 
     def carry_flags(self):
-        """Gives the stack the flags `trainable` and `supports_jit` of the layers."""
+        """Copies the flags `trainable` and `supports_jit` of the layers to the stack."""
         jit_flag.carry(
             [one for layer in self.layers for one in flatten_layers(layer)], [self.stack]
         )
@@ -164,7 +164,7 @@ class Chain:
 
 
 def _bias_blocks(layout):
-    """Pairs of the input and the recurrent bias of each gate."""
+    """Pairs of the input bias and the recurrent bias of each gate."""
     found = collections.defaultdict(dict)
     for block in layout.biases:
         found[block.layer, block.direction, block.gate][block.source] = block
@@ -190,7 +190,7 @@ def _common(layer):
 
 
 def _comparable(value):
-    """A value that is equal for objects that compute the same; without a get_config, the object."""
+    """A value that is equal for equivalent objects. It is the object itself if that has no get_config."""
     try:
         return (type(value), value.get_config()) if hasattr(value, "get_config") else value
     except NotImplementedError:
@@ -198,7 +198,7 @@ def _comparable(value):
 
 
 def _rnn_mode(layer):
-    """The rnn_mode of a stack, or None if it has none for the activations."""
+    """The rnn_mode of a stack for the layer, or None if no mode has its activations."""
     kind, activation = _KINDS.get(type(layer)), activation_name(getattr(layer, "activation", None))
     if kind == "rnn":
         return {"tanh": "rnn_tanh", "relu": "rnn_relu"}.get(activation)

@@ -1,4 +1,4 @@
-"""Inputs that a model can be run on, made up from the shapes that it takes."""
+"""Makes up inputs for a model from the shapes of its arguments."""
 
 import keras
 import numpy as np
@@ -6,17 +6,17 @@ import tensorflow as tf
 
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
-# The sizes of open dimensions: the first one, and the others.
+# The sizes of open dimensions: of the first dimension, and of other dimensions.
 _BATCH, _TIME = 3, 7
-# For integers where no Embedding says how many there are.
+# The number of values of integers in a model without an Embedding.
 _WORDS = 2
 
 
 def batch_for(model, signature):
-    """Makes a batch up.
+    """Makes up a batch.
 
-    Rows have different lengths where the model makes masks: beyond its length a row has the value
-    that Masking masks, or 0 for an Embedding, or False in a mask that is itself an input.
+    If the model makes masks, rows have different lengths: beyond its length a row has the value that
+    Masking masks, or 0 for an Embedding, or False in a mask that is itself an input.
 
     Args:
         model: The model, for its Embedding and Masking layers.
@@ -39,14 +39,14 @@ def _array(rng, spec, words, masked):
     if spec.dtype == tf.string:
         return np.full(shape, "", object)
     dtype = spec.dtype.as_numpy_dtype
-    if len(shape) == 1:  # lengths, of any type, where it is anything that matters
+    if len(shape) == 1:  # probably lengths, of any type
         return (1 + np.arange(shape[0]) % _TIME).astype(dtype)
     if spec.dtype.is_floating:
         array = rng.standard_normal(shape)
     else:
         array = rng.integers(1, max(words, 2), shape)
     if len(shape) > 1:
-        # From all steps of the first row downwards, each at least 1.
+        # The first row has all steps. The lengths of the next rows decrease to 1.
         lengths = np.maximum(shape[1] - 2 * np.arange(shape[0]), 1)
         padding = np.arange(shape[1]) >= lengths[:, None]
         if len(shape) == 2 and not spec.dtype.is_floating:

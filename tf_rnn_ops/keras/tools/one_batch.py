@@ -1,4 +1,4 @@
-"""The one batch that compare() runs models on."""
+"""The batch for compare()."""
 
 import collections.abc
 
@@ -7,24 +7,24 @@ import tensorflow as tf
 
 
 def first_batch(x, y):
-    """The first batch of a dataset, or the arguments of compare() as they are.
+    """The first batch of a dataset, or the unchanged arguments of compare().
 
     Args:
-        x: Arrays in the structure of the inputs of a model; or a tf.data.Dataset, keras.utils.PyDataset
-            or iterator of what Keras's fit takes: x, (x, y) or (x, y, sample weights).
-        y: Targets, or None. Those of a dataset are in it.
+        x: Arrays in the structure of the inputs of a model; or a tf.data.Dataset, keras.utils.PyDataset or
+            iterator for Keras's fit, which yields x, (x, y) or (x, y, sample weights).
+        y: Targets, or None. A dataset contains its targets.
 
     Returns:
-        x, y and sample weights, each None where there is none.
+        x, y and sample weights. Absent values are None.
 
     Raises:
-        ValueError: A dataset is empty, or y is given too; or x does not consist of arrays.
+        ValueError: A dataset is empty, y is given with a dataset, or x does not consist of arrays.
     """
     if not isinstance(x, (tf.data.Dataset, keras.utils.PyDataset, collections.abc.Iterator)):
         return _checked("x", x), y if y is None else _checked("y", y), None
     if y is not None:
         raise ValueError(
-            f"x is a {type(x).__name__}, which has the targets in it, but y is given too."
+            f"x is a {type(x).__name__}, which contains the targets, but y is given too."
         )
     if isinstance(x, keras.utils.PyDataset):
         batch = x[0] if x.num_batches != 0 else None
@@ -39,14 +39,14 @@ def _checked(name, value):
     for one in keras.tree.flatten(value):
         if one is not None and not hasattr(one, "shape"):  # None is for an optional input
             raise ValueError(
-                f"{name} must be one batch: arrays or tensors in the structure that the model takes, or "
-                f"a dataset of such, but it holds a {type(one).__name__}."
+                f"{name} must be one batch: arrays or tensors in the structure of the model's inputs, or "
+                f"a dataset of such batches, but it contains a {type(one).__name__}."
             )
     return value
 
 
 def sizes(batch):
-    """The shapes of the arrays of a batch, in words."""
+    """The shapes of the arrays of a batch, as text."""
     return ", ".join(
         "none" if one is None else " x ".join(map(str, one.shape))
         for one in keras.tree.flatten(batch)

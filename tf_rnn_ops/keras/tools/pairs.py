@@ -1,7 +1,7 @@
-"""Which layer and variable of a model became which of its copy.
+"""Pairs the layers and variables of a model with those of its copy.
 
-They are paired by the path of attributes that leads to them, as Keras's files of weights do it, and not by
-their position in a list, which depends on the order in which a class happened to set its attributes.
+They are paired by the path of attributes to them, as in Keras's files of weights. WHY not by their
+position in a list: it depends on the order in which a class sets its attributes.
 """
 
 import functools
@@ -37,18 +37,18 @@ def variable_class():
 
 
 def pair(model, copy, replaced=()):
-    """Pairs the layers and variables of a model and its copy; Input layers have none.
+    """Pairs the layers and variables of a model with those of its copy, without Input layers.
 
     Args:
         model: A Keras 3 model or layer.
         copy: Its copy.
-        replaced: Ids of layers of `model` that the copy has others for, and of those others.
+        replaced: Ids of the layers of `model` that the copy replaces, and of their replacements.
 
     Returns:
         Pairs.
 
     Raises:
-        ValueError: The two do not hold the same layers and variables.
+        ValueError: The model and its copy do not have the same layers and variables.
     """
     walk = _Walk(model, replaced)
     walk.layer(model, copy, model.name)
@@ -69,7 +69,7 @@ class _Walk:
         self._model, self._replaced = model, set(replaced)
 
     def layer(self, layer, copy, path):
-        """Pairs two layers and all that they hold."""
+        """Pairs two layers, their inner layers and their variables."""
         if not self._is_new(self.layers, layer, copy, path):
             return
         if type(layer).__name__ != type(copy).__name__ and not (is_graph(layer) and is_graph(copy)):
@@ -91,7 +91,7 @@ class _Walk:
                 self.layer(inner, twins[inner.name], f"{path}/{inner.name}")
 
     def _values(self, value, copy, path, around):
-        """Pairs what two attributes hold, or two elements of containers; `around` are those."""
+        """Pairs the values of two attributes, or two elements of containers. `around`: the containers."""
         if isinstance(value, keras.layers.Layer) and isinstance(copy, keras.layers.Layer):
             if not {id(value), id(copy)} & self._replaced:
                 self.layer(value, copy, path)
@@ -100,7 +100,7 @@ class _Walk:
         elif isinstance(value, keras.random.SeedGenerator):
             self._seed(value, copy, path)
         elif any(value is one for one in around):
-            return  # The container holds itself.
+            return  # The container contains itself.
         elif isinstance(value, dict) and isinstance(copy, dict):
             for key in value.keys() & copy.keys():
                 self._values(value[key], copy[key], f"{path}/{key}", [*around, value])
@@ -109,7 +109,7 @@ class _Walk:
                 self._values(*pair_, f"{path}/{k}", [*around, value])
 
     def _rest(self, layer, copy, path):
-        """Pairs by position what no attribute leads to; the numbers must be the same."""
+        """Pairs layers and variables that no attribute leads to by position. Their numbers must be equal."""
         in_copy = held(copy)
         for what, things in held(layer).items():
             seen = {"layers": self.layers, "variables": self.variables}.get(what, self._seeds)
@@ -124,7 +124,10 @@ class _Walk:
                 pair_up(one, other, f"{path}/{getattr(one, 'name', k)}")
 
     def _counted(self, things):
-        """Without Input layers, of which a copy may have more: it does not share those of its models."""
+        """The layers without Input layers.
+
+        A copy may have more of them, since its inner models do not share them.
+        """
         return [
             one
             for one in things
@@ -142,13 +145,13 @@ class _Walk:
             self._variable(generator.state, copy.state, f"{path}/state")
 
     def _is_new(self, found, one, copy, path):
-        """Notes a pair; an error if one of the two belongs to another already."""
+        """Records a pair. Raises an error if one of the two already belongs to another pair."""
         before = found.get(id(one))
         if before is not None and before[1] is not copy:
             raise ValueError(
                 f"convert: {self._paths[id(one)]} and {path} of {self._model.name!r} are one object, "
-                f"which the copy has twice, since a config does not tell: give each its own object, or do "
-                f"without a copy: {ACCELERATE}"
+                f"but the copy has two objects, since a config does not tell: give each its own object, or do "
+                f"not make a copy: {ACCELERATE}"
             )
         if before is None and self._sources.get(id(copy), one) is not one:
             self._fail(
@@ -163,7 +166,7 @@ class _Walk:
         raise ValueError(
             f"The copy of {self._model.name!r} through get_config and from_config differs from it: "
             f"{difference}. If its class creates layers or weights when it is called, give it a build "
-            f"method, or do without a copy: {ACCELERATE}"
+            f"method, or do not make a copy: {ACCELERATE}"
         )
 
 
@@ -175,6 +178,6 @@ def _functional():
 
 @functools.cache
 def _own_attributes():
-    """Attributes that Keras itself gives layers and models: not what a class puts into them."""
+    """Attributes that Keras itself adds to layers and models. Attributes of classes are not included."""
     sequential = keras.Sequential([keras.layers.Identity()])
     return set().union(*map(vars, (keras.layers.Identity(), sequential, _functional())))

@@ -1,8 +1,8 @@
-"""Pickles that import this package when they are loaded, if what they hold needs it.
+"""Makes a pickle import this package when it is loaded, if its objects need the package.
 
-Keras pickles a model as the bytes of a file, and loads it with the classes that are registered by then. It
-finds its own without an import, but not those of this package. So the pickle of an object whose file names this package
-begins with a function of this module, for which pickle imports the package.
+Keras pickles a model as the bytes of a file, and loads it with the registered classes. Keras's own classes
+are always registered, but the classes of this package need its import. So the pickle of an object whose
+file names this package begins with a function of this module, and pickle imports the package for it.
 """
 
 import functools
@@ -14,7 +14,7 @@ _PACKAGE = __name__.split(".")[0].encode()
 
 
 def guard() -> None:
-    """Makes Keras's objects import this package when a pickle of theirs is loaded that needs it."""
+    """Makes pickles of Keras's objects import this package when they are loaded, if they need it."""
     owner = next((cls for cls in keras.Model.__mro__ if "__reduce__" in vars(cls)), object)
     original = owner.__reduce__
     if owner is not object and not hasattr(original, "__wrapped__"):
@@ -22,7 +22,7 @@ def guard() -> None:
 
 
 def load(function, arguments):
-    """Calls what Keras calls; the import of this module has registered the layers."""
+    """Calls Keras's function. The import of this module has registered the layers."""
     return function(*arguments)
 
 
@@ -31,7 +31,7 @@ def _importing(original):
     def reduce(self):
         function, arguments, *more = original(self)
         files = [one for one in arguments if isinstance(one, io.BytesIO)]
-        # WHY a search of bytes: configs in the file are not compressed.
+        # A search in the bytes is enough, since configs in the file are not compressed.
         if any(_PACKAGE in one.getvalue() for one in files):
             return load, (function, arguments), *more
         return function, arguments, *more

@@ -1,4 +1,4 @@
-"""Compiles the copy of a model as the model was compiled."""
+"""Compiles the copy of a model with the model's arguments of compile()."""
 
 import keras
 
@@ -14,19 +14,19 @@ def recompile(model, copy, variables, groups):
     Args:
         model: A compiled model.
         copy: Its copy.
-        variables: Pairs (variable, copy), of all that the optimizer may train.
+        variables: Pairs (variable, copy) for all variables that the optimizer may train.
         groups: A list of KerasStack and Chain, whose weights have other shapes in the copy.
 
     Raises:
         ValueError: The optimizer or a metric cannot be copied.
     """
     if type(model).compile is not keras.Model.compile:
-        # Only the class of the user knows the arguments of its compile().
+        # Only the user's class knows the arguments of its compile().
         copy.compile_from_config(model.get_compile_config())
         return
     arguments = compile_arguments(model)
     if not arguments.get("jit_compile"):
-        # False may be what Keras made of "auto" for the layers of the model.
+        # Keras may have changed "auto" to False for the layers of the model.
         arguments["jit_compile"] = "auto"
     for name in ("metrics", "weighted_metrics"):
         arguments[name] = _fresh_metrics(arguments.get(name))
@@ -34,7 +34,7 @@ def recompile(model, copy, variables, groups):
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None:
         arguments["optimizer"] = through_config("optimizer", optimizer)
-    # WHY False: the optimizer is wrapped already if the model scales its loss.
+    # WHY False: if the model scales its loss, the optimizer is already wrapped.
     copy.compile(**arguments, auto_scale_loss=False)
     if optimizer is not None:
         twins = {id(variable): [twin] for variable, twin in variables}
@@ -47,7 +47,7 @@ def recompile(model, copy, variables, groups):
 
 
 def _rename_outputs(arguments, model, copy):
-    """Puts the copy's names of outputs for the model's, by which a dict gives each output its loss."""
+    """Replaces the model's names of outputs by the copy's names in dicts of losses and metrics."""
     names = getattr(model, "output_names", None)
     if names is None or isinstance(model.output, dict):
         return  # Keras uses the keys of the outputs.
@@ -59,14 +59,14 @@ def _rename_outputs(arguments, model, copy):
 
 
 def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
-    """Carries what exclude_from_weight_decay was told, which is in no config."""
+    """Copies the arguments of exclude_from_weight_decay, which are not in a config."""
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
         _carry_excluded(inner, new_optimizer.inner_optimizer, model, twins, groups)
     if exclusion := exclusion_of(optimizer):
         excluded = {id(variable) for variable in model.variables if exclusion.excludes(variable)}
         _check_groups(optimizer, excluded, groups)
-        # WHY not the pattern: paths inside of a Bidirectional differ in a copy.
+        # WHY not the pattern: paths inside of a Bidirectional are different in a copy.
         pattern = None if model.built else exclusion.pattern
         new_optimizer.exclude_from_weight_decay(
             var_list=[twin for key in excluded for twin in twins.get(key, ())],
@@ -75,7 +75,7 @@ def _carry_excluded(optimizer, new_optimizer, model, twins, groups):
 
 
 def _check_groups(optimizer, excluded, groups):
-    """Raises ValueError where only a part of what becomes one weight is excluded from decay."""
+    """Raises ValueError if only some of the weights that become one weight are excluded from decay."""
     for group in groups:
         if len({id(variable) in excluded for variable in group.old}) > 1:
             raise ValueError(
@@ -86,7 +86,7 @@ def _check_groups(optimizer, excluded, groups):
 
 
 def _fresh_metrics(metrics):
-    """The same structure with new metric objects, for they count what they see."""
+    """The same structure with new metric objects, since metrics have state."""
     if isinstance(metrics, dict):
         return {name: _fresh_metrics(value) for name, value in metrics.items()}
     if isinstance(metrics, (list, tuple)):

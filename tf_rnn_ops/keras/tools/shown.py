@@ -1,16 +1,16 @@
-"""Results that show themselves once: as text where they are printed, else in a shell or a notebook."""
+"""Results that are shown once: printed as text, or else displayed by a shell or a notebook."""
 
 import html
 
 
 class Shown:
-    """The base of the results of explain() and compare().
+    """The base of the results of explain(), compare() and export().
 
-    Its table is str() of it. A shell or a notebook that evaluates it shows the table too, unless the
-    function has printed it already: then one line.
+    str() returns the table. A shell or a notebook that evaluates the result also shows the table. If the
+    function has already printed the table, they show one line.
 
     Attributes:
-        printed: Whether the function that made it has handed its table to print_fn.
+        printed: Whether the function that made the result has passed the table to print_fn.
     """
 
     printed = False
@@ -20,7 +20,7 @@ class Shown:
         raise NotImplementedError
 
     def tables(self) -> list:
-        """Lists of lines, the first of them the head, and strings, in the order in which to show them."""
+        """The parts to show, in order: strings, and tables, which are lists of lines with the head first."""
         raise NotImplementedError
 
     def __repr__(self):

@@ -1,4 +1,4 @@
-"""What a model is called with and returns, as a signature of a SavedModel has it."""
+"""The arguments and results of a model, in the form of a signature of a SavedModel."""
 
 import re
 
@@ -8,18 +8,18 @@ import tensorflow as tf
 
 
 def of(model, given):
-    """The signature to write a model with.
+    """The signature of a model for an export.
 
     Args:
         model: A Keras model.
         given: A list with a structure of specs for each argument, or None.
 
     Returns:
-        A list with a structure of tf.TensorSpec for each argument, with names that differ.
+        A list with a structure of tf.TensorSpec with unique names for each argument.
 
     Raises:
-        ValueError: The model is not built; `given` is not as above; or it is None and the model, which is
-            of a class of its own, does not say what it takes.
+        ValueError: The model is not built, `given` is not as above, or `given` is None and the model has a
+            class of its own, which does not determine its inputs.
     """
     if not model.built:
         raise ValueError(
@@ -45,7 +45,7 @@ def _recorded(model):
         isinstance(n, (list, tuple, dict)) for n in shape
     ):
         raise ValueError(
-            f"The model {model.name!r} does not say what it takes, since its class is the user's: give "
+            f"The inputs of the model {model.name!r} are not known, because it has a class of its own: give "
             "input_signature."
         )
     return [tf.TensorSpec([None, *shape[1:]], model.input_dtype)]
@@ -66,7 +66,7 @@ def _spec(spec):
 
 
 def _named(signature):
-    """The signature with names that are unlike each other and that TensorFlow keeps."""
+    """The signature with unique names that TensorFlow does not change."""
     taken = set()
 
     def name(spec):
@@ -76,7 +76,7 @@ def _named(signature):
 
 
 def free_name(wanted, taken):
-    """A name as TensorFlow keeps it, like the wanted one and not among those taken, to which it is added."""
+    """A name that is similar to `wanted`, not in `taken`, and that TensorFlow keeps. It is added to `taken`."""
     base = re.sub(r"\W", "_", wanted).lower()
     base = base if base[:1].isalpha() else f"input_{base}"
     found, number = base, 0
@@ -91,15 +91,15 @@ def arguments(signature, batch):
     """A batch as a list of arguments in the types of the signature.
 
     Raises:
-        ValueError: It has another structure or another shape.
+        ValueError: The batch has another structure or another shape.
     """
     given = list(batch) if len(signature) > 1 else [batch]
     try:
         keras.tree.assert_same_structure(signature, given)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"verify must be True, False or a batch in the structure of {signature}, but it is of "
-            f"another one: {error}"
+            f"verify must be True, False or a batch in the structure of {signature}, but it has "
+            f"another structure: {error}"
         ) from error
 
     def array(spec, value):
@@ -115,12 +115,12 @@ def arguments(signature, batch):
 
 
 def named(outputs):
-    """The outputs of a model by the names that a signature gives them."""
+    """{name in a signature: output of the model}."""
     if isinstance(outputs, dict):
         return dict(outputs)
     return {f"output_{k}": one for k, one in enumerate(keras.tree.flatten(outputs))}
 
 
 def results(outputs):
-    """The same as arrays."""
+    """{name in a signature: output of the model, as an array}."""
     return {name: np.asarray(one) for name, one in named(outputs).items()}

@@ -1,4 +1,4 @@
-"""Carries the variables of an optimizer to its copy."""
+"""Copies the variables of an optimizer to its copy."""
 
 from tf_rnn_ops.keras._internals.optimizers import moving_averages, trained_variables
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
@@ -6,25 +6,26 @@ from tf_rnn_ops.keras.tools.pairs import variable_class
 
 
 def carry(optimizer, new_optimizer, twins, groups):
-    """Builds the copy of an optimizer and gives it the state of the optimizer.
+    """Builds the copy of an optimizer and sets its state.
 
     Args:
         optimizer: A built optimizer.
         new_optimizer: Its copy, which is not built.
-        twins: {id of a variable: a list of its copies}; other than one only in `groups`.
+        twins: {id of a variable: list of its copies}. Only variables in `groups` do not have exactly one
+            copy.
         groups: A list of KerasStack and Chain, whose weights have other shapes in the copy.
 
     Raises:
-        ValueError: The optimizer trains variables without copies or only a part of a group, its copy
-            has other variables, or what it keeps for a group has no counterpart.
+        ValueError: The optimizer trains variables without copies or only a part of a group, its copy has
+            other variables, or its state for a group has no counterpart.
     """
-    # The variables of the last step; layers may be frozen by now. In Keras 3.5 only the inner optimizer of a
-    # LossScaleOptimizer has them.
+    # The variables of the last step, since layers may have been frozen later. In Keras 3.5 only the inner
+    # optimizer of a LossScaleOptimizer has them.
     trained = trained_variables(getattr(optimizer, "inner_optimizer", optimizer))
     if any(id(variable) not in twins for variable in trained):
         raise ValueError(
-            f"convert: the optimizer {optimizer.name!r} also trains variables that are not of the "
-            f"model. Do without a copy: {ACCELERATE}"
+            f"convert: the optimizer {optimizer.name!r} also trains variables outside of the "
+            f"model. Do not make a copy: {ACCELERATE}"
         )
     ids = set(map(id, trained))
     _check_groups(optimizer, ids, groups)
@@ -37,15 +38,15 @@ def carry(optimizer, new_optimizer, twins, groups):
     if _shapes(variables) != _shapes(new_variables):
         raise ValueError(
             f"The copy of the optimizer {optimizer.name!r} through get_config and from_config differs "
-            f"from it: {len(new_variables)} variables against {len(variables)}, or others. Give its "
-            f"class a get_config that fits, or do without a copy: {ACCELERATE}"
+            f"from it: {len(new_variables)} variables rather than {len(variables)}, or other variables. Give its "
+            f"class a suitable get_config, or do not make a copy: {ACCELERATE}"
         )
     for variable, new_variable in zip(variables, new_variables):
         new_variable.assign(variable)
 
 
 def _check_groups(optimizer, ids, groups):
-    """Raises ValueError if the optimizer trains only a part of what becomes one weight."""
+    """Raises ValueError if the optimizer trains only some of the weights that become one weight."""
     for group in groups:
         if 0 < sum(id(variable) in ids for variable in group.old) < len(group.old):
             raise ValueError(
@@ -60,15 +61,15 @@ def _shapes(variables):
 
 
 def _carry_groups(optimizer, new_optimizer, groups):
-    """Carries slots that have the shapes of their variables, and variables of the optimizer itself.
+    """Copies slots with the shapes of their variables, and variables of the optimizer itself.
 
     Args:
         optimizer: The optimizer.
         new_optimizer: Its copy, built.
-        groups: Those of which the optimizer trains something.
+        groups: The groups with variables that the optimizer trains.
 
     Returns:
-        The variables that were carried.
+        The variables that were copied.
     """
     inner = getattr(optimizer, "inner_optimizer", None)
     carried = [] if inner is None else _carry_groups(inner, new_optimizer.inner_optimizer, groups)
@@ -85,8 +86,8 @@ def _carry_groups(optimizer, new_optimizer, groups):
                 carried += value
     if {id(one) for one in optimizer.variables} - set(map(id, carried)):
         raise ValueError(
-            f"convert: the optimizer {optimizer.name!r} of class {type(optimizer).__name__} keeps "
-            f"something for {groups[0].replaced[0].name!r} that has no counterpart in the copy: load the "
+            f"convert: the optimizer {optimizer.name!r} of class {type(optimizer).__name__} has "
+            f"state for {groups[0].replaced[0].name!r} without a counterpart in the copy: load the "
             "model with compile=False, and compile the copy."
         )
     return carried
@@ -100,7 +101,7 @@ def _are_slots(values, trained):
 
 
 def _carry_list(trained, slots, new_slots, groups, summed):
-    """Carries one slot for each variable, to a list in the order of their copies."""
+    """Copies one slot of each variable, to a list in the order of the copies."""
     new_slots = iter(new_slots)
     group_of = {id(variable): group for group in groups for variable in group.old}
     for variable in trained:

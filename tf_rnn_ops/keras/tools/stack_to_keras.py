@@ -1,4 +1,4 @@
-"""The layers of Keras in the place of a stack: their calls, weights and states."""
+"""The layers of Keras that replace a stack: their calls, weights and states."""
 
 import inspect
 
@@ -12,10 +12,10 @@ from tf_rnn_ops.params.keras_internals import call_of, mask_of
 
 
 class KerasStack:
-    """The layers in the place of a stack; called as the stack is, with symbolic tensors.
+    """The layers that replace a stack. A call has the stack's arguments, with symbolic tensors.
 
-    Level k holds the layers of Keras for layer k of the stack: one layer, a Bidirectional one, or two for
-    the two directions, where Bidirectional does not do what is needed.
+    Level k has the layers of Keras for layer k of the stack: one layer, a Bidirectional, or two layers for
+    the two directions if Bidirectional is not suitable.
 
     Attributes:
         stack: The stack.
@@ -24,12 +24,13 @@ class KerasStack:
     """
 
     def __init__(self, stack, maskable_model=None, used_names=()):
-        """Creates the layers, which are not built yet.
+        """Creates the layers. They are not built.
 
         Args:
             stack: A layer of one of STACKS without a reason_against.
-            maskable_model: Name of the model around the stack if that gets masks at run time only.
+            maskable_model: Name of the model around the stack if the model gets masks only at run time.
             used_names: Names that the layers must not have.
+
         """
         self.stack = stack
         self._maskable_model = maskable_model
@@ -62,13 +63,13 @@ class KerasStack:
 
     @property
     def is_chain(self):
-        """Whether calling one layer after the other, with one tensor each, computes the same."""
+        """Whether calls of one layer after the other, with one tensor each, compute the same function."""
         backwards = self.stack.go_backwards and len(self.cells) > 1
         return not (backwards or self._with_states)
 
     @property
     def cells(self):
-        """The recurrent layers: element k*D + d is of layer k and direction d."""
+        """The recurrent layers. Element k*D + d belongs to layer k and direction d."""
         return [
             one
             for level in self.levels
@@ -84,22 +85,22 @@ class KerasStack:
         """Calls the layers.
 
         Args:
-            *args: As the stack's.
-            **kwargs: As the stack's.
+            *args: The arguments of the stack.
+            **kwargs: The arguments of the stack.
 
         Returns:
             The results of the stack.
 
         Raises:
-            ValueError: The call has a dropout_seed, which Keras's layers do not take, or the layers need a
-                mask that only a run tells.
+            ValueError: The call has a dropout_seed, which Keras's layers do not have, or the layers need a
+                dynamic mask.
         """
         stack = self.stack
         given = inspect.signature(stack.call).bind(*args, **kwargs).arguments
         if given.get("dropout_seed") is not None:
             raise ValueError(
                 f"The layer {stack.name!r} is called with a dropout_seed, which Keras's Dropout does "
-                "not take."
+                "not accept."
             )
         x = given["sequences"]
         lengths = given.get("sequence_lengths")
@@ -124,7 +125,8 @@ class KerasStack:
                     x, **({"training": call["training"]} if "training" in call else {})
                 )
         if stack.return_sequences:
-            # WHY multiply: Keras's layers pass on the mask made of the lengths, and the stack does not.
+            # WHY multiply: Keras's layers pass on the mask that is made of the lengths, but the stack does
+            # not.
             x = x if lengths is None else self._op(keras.ops.multiply, x, 1)
         else:
             x = self._last(x, states, initial, mask)
@@ -133,7 +135,7 @@ class KerasStack:
         return x, *(self._op(keras.ops.stack, list(each), axis=1) for each in zip(*states))
 
     def _check_that_no_mask_comes(self, has_initial_state):
-        """The functions of keras.ops between the layers would drop a mask that comes at run time."""
+        """Raises ValueError for a mask at run time, which functions of keras.ops between layers would drop."""
         if self._maskable_model is not None and (has_initial_state or not self.is_chain):
             raise ValueError(
                 f"The layer {self.stack.name!r} cannot become layers of Keras, since they need its mask, "
@@ -142,7 +144,7 @@ class KerasStack:
             )
 
     def _op(self, function, *args, **kwargs):
-        """Calls a function of keras.ops under a name that is the stack's own."""
+        """Calls a function of keras.ops, with a name that contains the name of the stack."""
         result = function(*args, **kwargs)
         if not isinstance(result, keras.KerasTensor):
             return result  # all arguments are constants
@@ -152,7 +154,7 @@ class KerasStack:
         return result
 
     def _mask_of_lengths(self, x, lengths):
-        """True in the valid steps; without the number of steps, which a graph need not know."""
+        """The mask of the valid steps. It does not use the number of steps, which a graph may not know."""
         if not isinstance(lengths, keras.KerasTensor):
             lengths = np.asarray(lengths)
         ones = self._op(keras.ops.take, x, 0, axis=2)
@@ -175,7 +177,7 @@ class KerasStack:
         ]
 
     def _run_level(self, k, x, initial, call):
-        """The output of a level, and the final states of its cells if they are returned."""
+        """The output of a level, and the final states of its cells if the layers return states."""
         level, directions = self.levels[k], self.stack.num_directions
         own = None if initial is None else initial[k * directions : (k + 1) * directions]
         if len(level) == 1:
@@ -210,7 +212,7 @@ class KerasStack:
         return self._op(keras.ops.flip, x, axis=1)
 
     def _last(self, x, states, initial, mask):
-        """The last output; in a row without a valid step the initial state, where Keras has 0."""
+        """The last output. In a row without a valid step it is the initial state, but Keras returns 0."""
         if mask is None:
             return x
         final = [state[0] for state in states[-self.stack.num_directions :]]
@@ -227,7 +229,7 @@ class KerasStack:
 
     @property
     def replaced(self):
-        """The stack, which the copy does not have, and what it has for it."""
+        """The replaced stack, and its replacements in the copy."""
         return [self.stack, *self.layers]
 
     @property
@@ -241,12 +243,12 @@ class KerasStack:
         return [variable for layer in self.cells for variable in layer.weights]
 
     def transfer(self, values, summed):
-        """Values for `new` from values for `old`.
+        """Converts values for `old` to values for `new`.
 
         Args:
             values: One value for each of the old weights, in their layout.
-            summed: Whether Keras's one bias is the sum of the two of a stack, as for weights. If not,
-                all three are the same, as the slots of an optimizer for them are.
+            summed: Whether Keras's one bias is the sum of the two biases of a stack, as for weights. If
+        not, all three values are equal, as for slots of an optimizer.
 
         Returns:
             A list of arrays.
@@ -262,9 +264,10 @@ class KerasStack:
         return [array for level in levels for array in level]
 
     def carry_flags(self):
-        """Gives the layers the recurrent states and the flags `trainable` and `supports_jit` of the stack."""
+        """Copies the recurrent states and the flags `trainable` and `supports_jit` of the stack to the
+        layers."""
         stack = self.stack
-        if eligibility.xla_reason() is None:  # otherwise every stack forbids XLA
+        if eligibility.xla_reason() is None:  # otherwise supports_jit is False for every stack
             jit_flag.carry([stack], self.layers)
         for k, layer in enumerate(self.cells):
             for state, of_stack in zip(layer.states or (), stack.states or ()):

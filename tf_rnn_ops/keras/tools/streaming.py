@@ -1,4 +1,4 @@
-"""Models that are called step by step, with the states of their recurrent layers as inputs and outputs."""
+"""Models for streaming: the states of their recurrent layers are inputs and outputs."""
 
 import contextlib
 from typing import Any
@@ -10,7 +10,7 @@ from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.tools import signatures
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
-# Appended to the name of an input, a state, for the output that the next call is given there.
+# The suffix of the output that has the next value of an input that is a state.
 NEXT = "_next"
 
 
@@ -21,23 +21,25 @@ class Stream:
     outputs of the same names with '_next'. So do states that are inputs of the model, under their names.
 
     Attributes:
-        signature: A list with a structure of tf.TensorSpec for each argument of the model, and a dict of
-            those of the states that are not among them, if there are any.
-        has_own_states: Whether there are.
-        states: {name of an input that is a state: the model's own output of it, or None}.
-        sequences: The names of the inputs that take any number of steps in the model.
+        signature: A list with a structure of tf.TensorSpec for each argument of the model. If there are
+            states that are not arguments of the model, the last element is a dict of their specs.
+        has_own_states: Whether there are such states.
+        states: {name of an input that is a state: name of the model's output with the next state, or
+            None}.
+        sequences: The names of the inputs that may have any number of steps in the model.
     """
 
     def __init__(self, model: keras.Model, signature: list) -> None:
         """Finds the states.
 
         Args:
-            model: The model. Nobody else may call it while `function` runs.
-            signature: That of its arguments; an open number of steps becomes 1.
+            model: The model. No other thread may call it while `function` runs.
+            signature: The signature of its arguments. An open number of steps becomes 1.
 
         Raises:
-            ValueError: A layer needs more of the sequence than the steps of a call, or gets a mask; the
-                states of a layer come from elsewhere in the model, or are not among its outputs.
+            ValueError: A layer needs the whole sequence, not only the steps of a call; a layer gets a
+                mask; the model computes the initial states of a layer; or the final states of a layer are
+                not outputs.
         """
         self._model = model
         arguments = keras.tree.map_structure(_of_steps, signature)
@@ -56,7 +58,8 @@ class Stream:
             for name, state in zip(names, keras.tree.flatten(_initial(layer))):
                 shape = [batch, *state.shape[1:]]
                 specs[name] = tf.TensorSpec(shape, state.dtype, name)
-        # A layer whose initial states are inputs of the model needs no others; a first call tells.
+        # If the initial states of a layer are inputs of the model, it needs no other states. The first
+        # trace tells.
         self.signature, self.has_own_states = [*arguments, specs], True
         self.states: dict[str, Any] = {}
         tf.function(self.function, autograph=False).get_concrete_function(*self.signature)
@@ -65,10 +68,10 @@ class Stream:
         self.signature = [*arguments, own] if own else arguments
 
     def function(self, *arguments: Any) -> dict[str, Any]:
-        """What to write.
+        """The function to export.
 
         Args:
-            *arguments: As `signature`.
+            *arguments: The arguments of `signature`.
 
         Returns:
             The outputs of the model by their names in a signature, and the next states.
@@ -97,17 +100,18 @@ class _Calls:
     """The calls of recurrent layers while a model runs.
 
     Attributes:
-        new: By name, the states after the last step of the layers that were given some here.
-        given: Of each state that is an input of the model: the layer, the number of the input, and the
+        new: {name of a state: its value after the last step}, for the states that this object passed to
+            layers.
+        given: For each state that is an input of the model the layer, the number of the input, and the
             tensor after the last step.
     """
 
     def __init__(self, inputs, states, layers):
-        """Notes what to call the layers with.
+        """Stores the inputs and states for the calls.
 
         Args:
             inputs: The tensors that the model is called with.
-            states: The tensors by name of the states before the first step.
+            states: {name of a state: its tensor before the first step}.
             layers: {layer: names of its states}.
         """
         self._inputs, self._states, self._layers = inputs, states, layers
@@ -116,11 +120,11 @@ class _Calls:
 
     @contextlib.contextmanager
     def recorded(self):
-        """Has the layers begin with the states and return them."""
+        """Makes the layers begin with the states and return the final states."""
         options = {layer: (layer.stateful, layer.return_state) for layer in self._layers}
         try:
             for layer, names in self._layers.items():
-                # WHY the dict: Keras takes note of what is set as an attribute.
+                # WHY the dict: Keras tracks objects that are set as attributes.
                 vars(layer)["call"] = self._instead_of(layer.call, layer, names)
                 layer.stateful, layer.return_state = False, True
             yield
@@ -169,13 +173,13 @@ class _Calls:
             if k is None:
                 raise ValueError(
                     f"The initial state of the layer {layer.name!r} is computed by the model, so a stream "
-                    "could not hand it on: make it an input of the model."
+                    "could not pass it on: make it an input of the model."
                 )
             self.given.append((layer, k, after))
 
 
 def _recurrent_layers(model):
-    """The layers with states; ValueError for one that cannot stream."""
+    """The layers with states. Raises ValueError for a layer that cannot stream."""
     found = []
     for layer in flatten_layers(model):
         reason = None
@@ -199,12 +203,12 @@ def _recurrent_layers(model):
 
 
 def _initial(layer):
-    """The initial states of one row."""
+    """The initial states for batch size 1."""
     return list(layer.get_initial_state(batch_size=1))
 
 
 def _names(layer, taken):
-    """The names of the states of a layer, in the order of its initial_state, flat."""
+    """The flat list of names of the states of a layer, in the order of its initial_state."""
     structure = _initial(layer)
     cells = structure if any(map(keras.tree.is_nested, structure)) else [structure]
     found = []
@@ -217,7 +221,7 @@ def _names(layer, taken):
 
 
 def _of_steps(spec):
-    """The spec with one step where the number of steps is open."""
+    """The spec with one step if the number of steps is open."""
     if len(spec.shape) < 2 or spec.shape[1] is not None:
         return spec
     return tf.TensorSpec([spec.shape[0], 1, *spec.shape[2:]], spec.dtype, spec.name)

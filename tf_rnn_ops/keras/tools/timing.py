@@ -1,4 +1,4 @@
-"""Timing two models in turns."""
+"""Times two models with alternating calls."""
 
 import statistics
 import sys
@@ -7,7 +7,7 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-# The first call traces the graph; the second may still allocate memory.
+# The first call traces the graph. The second call may still allocate memory.
 _WARM_UP = 2
 
 
@@ -17,8 +17,9 @@ class Timing(NamedTuple):
     Attributes:
         what: 'inference' or 'training step'.
         keras_ms: Median time of a call on Keras's layers, in milliseconds.
-        ours_ms: The same on the layers of this package.
-        low: Lower quartile of the ratios of a call on Keras's layers to the next one on this package's.
+        ours_ms: Median time of a call on the layers of this package, in milliseconds.
+        low: Lower quartile of the ratios of a call on Keras's layers to the next call on this package's
+            layers.
         high: Upper quartile of these ratios.
 
     Example:
@@ -35,19 +36,19 @@ class Timing(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How many times as fast the layers of this package are; less than 1 means slower."""
+        """The speed-up by the layers of this package. Less than 1 means slower."""
         return self.keras_ms / self.ours_ms
 
 
 def take_turns(what, models, step, repeats, done):
-    """Times two models, each call of one next to a call of the other.
+    """Times two models with alternating calls.
 
     Args:
-        what: For Timing.
-        models: The model on Keras's layers, and the one on those of this package.
-        step: Called with a model.
-        repeats: How often with each.
-        done: Called after each turn with the number of turns so far.
+        what: The attribute of Timing.
+        models: The model on Keras's layers, and the model on the layers of this package.
+        step: A function of a model, whose calls are timed.
+        repeats: The number of timed calls of each model.
+        done: A function that is called after each turn with the number of turns so far.
 
     Returns:
         A Timing.
@@ -69,14 +70,14 @@ def take_turns(what, models, step, repeats, done):
 
 
 def progress(print_fn, repeats) -> Callable[[str, int], None]:
-    """A line that counts turns, on a terminal only, and only where the table is printed to it.
+    """A line that counts turns. It is only shown if the table is printed to a terminal.
 
     Args:
-        print_fn: That of compare().
+        print_fn: The argument of compare().
         repeats: The number of turns.
 
     Returns:
-        A function of what is timed and of the number of turns so far; the last one clears the line.
+        A function of the name of the timing and the number of turns so far. The last turn clears the line.
     """
     if print_fn is not print or not sys.stdout.isatty():
         return lambda what, turn: None
