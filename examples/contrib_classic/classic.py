@@ -1,7 +1,7 @@
 """The typical use of tf.contrib.cudnn_rnn, in TensorFlow 2: eager, tf.function and sessions.
 
-A two-layer LSTM learns the running mean of a sequence. Each way trains it, saves its weights in
-canonical form, restores them into a new buffer and compares the predictions.
+A two-layer LSTM learns the running mean of a sequence. Each of the three ways trains it, saves its weights
+in canonical form, restores them into a new buffer and compares the predictions.
 """
 
 import argparse
@@ -27,7 +27,8 @@ def initial_params(model):
     params = tf.random.uniform([model.params_size()], -0.25, 0.25, seed=1)
     weights, biases = model.params_to_canonical(params)
     for layer in range(LAYERS):
-        # Biases i, f, c, o of the input, then of the hidden state: open the forget gates.
+        # The biases are i, f, c, o of the input, then of the hidden state. This line opens the forget
+        # gates.
         biases[8 * layer + 1] = tf.ones_like(biases[8 * layer + 1])
     return model.canonical_to_params(weights, biases)
 
@@ -45,7 +46,7 @@ def loss_of(model, params, x, y):
 
 
 def make_saveable(params):
-    """Step 6: what a Saver stores: not the buffer but its weights, under portable names."""
+    """Step 6: make the object for a Saver, which stores the weights under portable names, not the buffer."""
     return contrib.CudnnLSTMSaveable(params, LAYERS, UNITS, INPUTS, scope="running_mean")
 
 
@@ -87,7 +88,7 @@ def run_eagerly(steps, prefix, as_function):
 
 
 def run_in_sessions(steps, prefix):
-    """Trains in a graph as TensorFlow 1 did, and restores into another graph.
+    """Trains in a graph as in TensorFlow 1, and restores into another graph.
 
     Returns:
         First loss, last loss and predictions before saving and after restoring.

@@ -1,4 +1,4 @@
-"""A Wasserstein GAN with gradient penalty on sine waves; the critic is an LSTM layer of ours."""
+"""A Wasserstein GAN with gradient penalty on sine waves. The critic has an LSTM layer of tf_rnn_ops."""
 
 import argparse
 
@@ -13,7 +13,7 @@ PENALTY = 10.0
 
 
 def make_models(units):
-    """The generator, from noise to [B, T, 1], and the critic, from there to [B, 1]."""
+    """The generator, from noise to [B, T, 1], and the critic, from [B, T, 1] to [B, 1]."""
     generator = keras.Sequential(
         [
             keras.Input((NOISE,)),
@@ -40,7 +40,7 @@ def sine_waves(rng):
 
 
 def critic_loss(critic, real, fake, mix):
-    """The critic's loss, and how far the norm of its gradient is from 1."""
+    """The critic's loss, and the distance of the norm of its gradient from 1."""
     between = mix * real + (1 - mix) * fake
     with tf.GradientTape() as tape:
         tape.watch(between)
@@ -71,7 +71,7 @@ def main(argv=None):
         with tf.GradientTape() as tape:
             loss, penalty = critic_loss(critic, real, tf.stop_gradient(fake), mix)
         weights = critic.trainable_variables
-        # The bias of the last layer has no part in a difference of scores.
+        # The bias of the last layer cancels in a difference of scores.
         gradients = tape.gradient(loss, weights, unconnected_gradients="zero")
         optimizers[0].apply_gradients(zip(gradients, weights))
         with tf.GradientTape() as tape:

@@ -1,4 +1,4 @@
-"""Runs, trains and rewrites that model on a CPU: python run_on_cpu.py FOLDER [--steps N]"""
+"""Runs, trains and rewrites the model of write_model.py on a CPU: python run_on_cpu.py FOLDER [--steps N]"""
 
 import argparse
 import pathlib
@@ -32,13 +32,13 @@ def main():
     parser.add_argument("--steps", type=int, default=200)
     options = parser.parse_args()
 
-    # The one call that this machine needs; before the model is loaded.
+    # A machine without cuDNN needs only this call, before the model is loaded.
     tf_rnn_ops.enable_stock_ops()
     model = tf.saved_model.load(str(options.folder))
     losses = train(model, options.steps)
     print(f"mean squared error {losses[0]:.4f} -> {losses[-1]:.4f} in {options.steps} steps")
 
-    # Or a model that any TensorFlow runs, without tf_rnn_ops.
+    # Alternative: a rewritten model that any TensorFlow runs without tf_rnn_ops.
     target = options.folder.with_name(options.folder.name + "_portable")
     report = portable.rewrite_saved_model(options.folder, target)
     print(report)

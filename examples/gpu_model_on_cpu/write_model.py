@@ -1,7 +1,7 @@
-"""Writes a SavedModel as code for a GPU does: python write_model.py FOLDER
+"""Writes a SavedModel with an op for GPUs: python write_model.py FOLDER
 
-Two GRU layers and a dense one, which shall predict the next value of a series. TensorFlow alone; the
-recurrent node is TensorFlow's own CudnnRNNV3, placed on a GPU.
+It has two GRU layers and a dense layer, which predict the next value of a series. It needs only
+TensorFlow. The recurrent node is TensorFlow's own CudnnRNNV3, placed on a GPU.
 """
 
 import sys
@@ -15,7 +15,7 @@ PARAMS_SIZE = sum(3 * UNITS * (width + UNITS + 2) for width in (1, UNITS))
 
 
 class Model(tf.Module):
-    """predict(series) has for every value of [T, B, 1] a guess at the next."""
+    """predict(series) returns a prediction of the next value for each value of [T, B, 1]."""
 
     def __init__(self):
         rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Makes japanese_vowels.npz from the two .ts files that the sktime wheel carries.
+"""Makes japanese_vowels.npz from the two .ts files in the sktime wheel.
 
 pip download --no-deps sktime==1.2.0
 unzip sktime-1.2.0-*.whl 'sktime/datasets/data/JapaneseVowels/*'
@@ -28,7 +28,7 @@ def read_ts(path):
         units, int32 [frames of all utterances, 12], in millionths; lengths; speakers, from 1.
 
     Raises:
-        DataError: for a line of another form, or a number with more than six decimals.
+        DataError: A line has another form, or a number has more than six decimals.
     """
     units, lengths, speakers = [], [], []
     in_data = False

@@ -1,7 +1,8 @@
 """Tells nine speakers apart by their vowels: a two-layer bidirectional LSTM on one tf_rnn_ops op.
 
-Trains it on the CPU and the same model on stock Keras layers from the same initial weights, prints
-how accurate and how fast both are, saves ours and loads it again in a fresh process.
+Trains this model and the same model on stock Keras layers on the CPU, from the same initial weights.
+Prints the accuracy and the speed of both models, saves the first model and loads it again in a new
+process.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import time
 TARGET = 0.97
 EPOCHS = 60
 SEED = 1
-# Every speaker's last utterances of the training set, for --holdout.
+# The number of each speaker's last utterances of the training set, for --holdout.
 HELD_OUT = 6
 OURS, STOCK = "tf_rnn_ops", "stock Keras"
 
@@ -47,12 +48,12 @@ def _parse(arguments):
         "--seed",
         type=int,
         default=SEED,
-        help="of weights, noise, dropout and order (default: %(default)s)",
+        help="seed of weights, noise, dropout and order (default: %(default)s)",
     )
     parser.add_argument(
         "--data",
         type=pathlib.Path,
-        help="the data file (default: japanese_vowels.npz beside this script)",
+        help="the data file (default: japanese_vowels.npz next to this script)",
     )
     parser.add_argument(
         "--output",
@@ -72,7 +73,7 @@ def _parse(arguments):
 def _positive(text):
     value = int(text) if text.isdecimal() else 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
     return value
 
 
@@ -155,7 +156,7 @@ def _make_folder(path):
 
 
 def _send_log_to(path):
-    """Keeps what TensorFlow's C++ code writes to stderr in a file; Python's stderr stays."""
+    """Redirects the stderr of TensorFlow's C++ code to a file. Python's stderr does not change."""
     sys.stderr.flush()
     sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
     with path.open("w") as log:
@@ -163,7 +164,7 @@ def _send_log_to(path):
 
 
 def _import_modules():
-    """Imports what needs TensorFlow or matplotlib: after --help and the checks of the data."""
+    """Imports the modules that need TensorFlow or matplotlib, after --help and the checks of the data."""
     try:
         import tensorflow as tf
 
@@ -175,7 +176,7 @@ def _import_modules():
             f"{error}. The demo needs tf_rnn_ops, tensorflow, keras and matplotlib; "
             "`make demo` sets them up in .venv."
         ) from error
-    # Both models on the CPU, whatever else there is.
+    # Both models run on the CPU, also on a machine with a GPU.
     tf.config.set_visible_devices([], "GPU")
     return models, training, plots
 
@@ -240,7 +241,9 @@ def _check_saved(model_path, data, logits):
         raise DemoError(f"the fresh process failed:\n{finished.stderr}")
     if not np.array_equal(np.load(predictions), logits):
         worst = abs(np.load(predictions) - logits).max()
-        raise DemoError(f"the saved model predicts otherwise in a fresh process, by {worst:.1e}")
+        raise DemoError(
+            f"the predictions of the saved model in a fresh process differ by {worst:.1e}"
+        )
     print(f"saved and loaded in a fresh process: all {len(logits)} predictions are identical")
 
 

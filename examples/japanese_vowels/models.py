@@ -9,7 +9,7 @@ from tf_rnn_ops.keras import CudnnLSTM
 
 UNITS = 128
 LAYERS = 2
-# In standard deviations of each coefficient.
+# The size of the noise, in standard deviations of each coefficient.
 NOISE = 1.0
 DROPOUT = 0.5
 STOCK_NAMES = ("stock_lstm_0", "stock_lstm_1")
@@ -26,8 +26,8 @@ def build_ours(train, seed):
     """Builds the classifier on `tf_rnn_ops.keras.CudnnLSTM`: two layers, two directions, one op.
 
     Args:
-        train: the training `Utterances`, for the statistics of the normalization only.
-        seed: of the noise and the dropout; the weights take Keras's global seed.
+        train: The training `Utterances`, only for the statistics of the normalization.
+        seed: The seed of the noise and the dropout. The weights use Keras's global seed.
 
     Returns:
         A model from {"frames": [B, T, 12], "lengths": [B]} to logits [B, 9].
@@ -45,11 +45,11 @@ def build_stock(train, seed):
     """Builds the classifier on keras.layers.Masking and two Bidirectional LSTMs.
 
     Args:
-        train: as for `build_ours`.
-        seed: as for `build_ours`.
+        train: As for `build_ours`.
+        seed: As for `build_ours`.
 
     Returns:
-        A model from {"frames": [B, T, 12]} to logits [B, 9]; frames of zeros are padding.
+        A model from {"frames": [B, T, 12]} to logits [B, 9]. Frames of zeros are padding.
     """
     frames = keras.Input((None, vowels.NUM_CEPSTRA), name="frames")
     x = _prepare(keras.layers.Masking()(frames), train, seed)
@@ -71,11 +71,11 @@ def _classify(x, seed):
 
 
 def copy_weights(stock, ours):
-    """Gives `ours` the weights of `stock`, so that both start from the same function.
+    """Copies the weights of one model to the other, so that both start from the same function.
 
     Args:
-        stock: a model of `build_stock`.
-        ours: a model of `build_ours`.
+        stock: A model of `build_stock`, the source.
+        ours: A model of `build_ours`, the target.
     """
     stack = [stock.get_layer(name).get_weights() for name in STOCK_NAMES]
     converted = tf_rnn_ops.params.from_keras(stack)
@@ -84,12 +84,12 @@ def copy_weights(stock, ours):
 
 
 def inputs_of(utterances, model):
-    """Returns what `model` takes of the utterances, as a dict of arrays."""
+    """Returns the inputs of `model` for the utterances, a dict of arrays."""
     inputs = {"frames": utterances.frames, "lengths": utterances.lengths}
     return {tensor.name: inputs[tensor.name] for tensor in model.inputs}
 
 
 def predict(model, utterances):
     """Returns the logits [B, 9], float32."""
-    # In one batch: another size would be another trace.
+    # WHY one batch: another batch size would need another trace.
     return model.predict(inputs_of(utterances, model), batch_size=len(utterances), verbose=0)

@@ -21,7 +21,7 @@ def losses(path, runs):
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for (label, run), color in zip(runs.items(), COLORS):
         epochs = np.arange(1, len(run.losses) + 1)
-        # A marker, because the line of a single epoch is empty.
+        # WHY a marker: the line of a single epoch is empty.
         style = {
             "color": color,
             "label": label,
@@ -54,7 +54,7 @@ def confusion(path, matrix, title):
         title: above the picture.
     """
     figure, axis = plt.subplots(figsize=(6, 5.4), layout="constrained")
-    # Shares of a row, because the speakers differ in how often they spoke.
+    # WHY fractions of a row: the speakers have different numbers of utterances.
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     image = axis.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(matrix):

@@ -20,10 +20,10 @@ def main(arguments=None):
     import numpy as np
     import tensorflow as tf
 
-    import models  # Also registers CudnnLSTM with Keras, which loading needs.
+    import models  # It also registers CudnnLSTM with Keras, as loading needs.
     import vowels
 
-    # As demo.py: the CPU, whatever else there is.
+    # As in demo.py, the model runs on the CPU, also on a machine with a GPU.
     tf.config.set_visible_devices([], "GPU")
     try:
         _, test = vowels.load(options.data or vowels.DEFAULT_PATH)

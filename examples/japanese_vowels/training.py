@@ -1,4 +1,4 @@
-"""One training run: the loop, its progress bar, and what it took."""
+"""One training run: the loop, its progress bar and its times."""
 
 import dataclasses
 import statistics
@@ -10,14 +10,14 @@ import keras
 import models
 
 BATCH = 27
-# Falls to zero along half a cosine over the whole training.
+# The learning rate falls to zero along half a cosine over the whole training.
 LEARNING_RATE = 2e-3
 GRADIENT_NORM = 1.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """What a training run leaves behind.
+    """The results of a training run.
 
     Attributes:
         losses: mean training loss of each epoch.
@@ -31,7 +31,7 @@ class Run:
 
     @property
     def epoch_seconds(self):
-        """The median time of an epoch without the first, unless there is only the first."""
+        """The median time of an epoch, without the first epoch unless it is the only one."""
         return statistics.median(self.seconds[1:] or self.seconds)
 
 
@@ -41,9 +41,9 @@ def fit(model, train, epochs, seed, label):
     Args:
         model: a model of `models`.
         train: the training `Utterances`.
-        epochs: how often to go over them.
-        seed: decides the order of the utterances.
-        label: what the progress bar calls the model.
+        epochs: The number of epochs.
+        seed: The seed of the order of the utterances.
+        label: The name of the model in the progress bar.
 
     Returns:
         A `Run`.
@@ -69,7 +69,7 @@ def fit(model, train, epochs, seed, label):
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """One line that fills up, epoch by epoch; ten separate lines where there is no terminal.
+    """One line that grows with each epoch. Without a terminal it is ten separate lines.
 
     Attributes:
         seconds: time of each epoch so far.
@@ -90,7 +90,7 @@ class ProgressBar(keras.callbacks.Callback):
         self._started = time.perf_counter()
 
     def on_epoch_end(self, epoch, logs=None):
-        """Stops it and draws."""
+        """Stops the clock and draws the bar."""
         self.seconds.append(time.perf_counter() - self._started)
         done = epoch + 1
         last = done == self._epochs
@@ -108,7 +108,7 @@ class ProgressBar(keras.callbacks.Callback):
             f"accuracy {logs['accuracy']:.3f}"
         )
         if done == 1:
-            # The first epoch traces the graph and says nothing of the others.
+            # The first epoch traces the graph, so its time does not predict the other epochs.
             return line
         left = (self._epochs - done) * statistics.median(self.seconds[1:])
         return f"{line}  {left:4.0f} s left"

@@ -1,4 +1,4 @@
-"""The Japanese Vowels utterances: how they are stored, read and checked. Needs numpy only."""
+"""Stores, reads and checks the Japanese Vowels utterances. Needs only numpy."""
 
 import dataclasses
 import hashlib
@@ -16,16 +16,17 @@ SHORTEST, LONGEST = 7, 29
 NUM_TRAIN, NUM_TEST = 270, 370
 # The source writes every coefficient with at most six decimals, so millionths are exact integers.
 UNITS = 1_000_000
-# No coefficient of the source is beyond 2.21 in magnitude.
+# The largest magnitude of a coefficient in the source is 2.21.
 LARGEST = 3 * UNITS
-# Of the decoded integers, lengths and labels, not of the file: zlib versions compress differently.
+# The hash of the decoded integers, lengths and labels. WHY not of the file: zlib versions compress
+# differently.
 SHA256 = "cb2507460895d24ddce9552dfd2dd186e3d8d86e8c2fcbb93fec5f25b88d477a"
 
 _ARRAYS = ("low", "high", "lengths", "speakers")
 
 
 class DataError(Exception):
-    """The data file is missing, unreadable or not what it should be."""
+    """The data file is missing, unreadable or wrong."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,11 +44,11 @@ class Utterances:
     speakers: np.ndarray
 
     def take(self, rows):
-        """Returns the utterances with these row numbers, padding as it was."""
+        """Returns the utterances with these row numbers. The padding does not change."""
         return Utterances(self.frames[rows], self.lengths[rows], self.speakers[rows])
 
     def hold_out(self, count):
-        """Returns two parts: all but the last `count` utterances of each speaker, and those."""
+        """Returns two parts: the utterances without the last `count` of each speaker, and the last `count`."""
         held = np.zeros(len(self), bool)
         for speaker in range(NUM_SPEAKERS):
             held[np.flatnonzero(self.speakers == speaker)[-count:]] = True
@@ -67,7 +68,7 @@ def load(path=DEFAULT_PATH):
         The training and the test `Utterances`, in the order of the source.
 
     Raises:
-        DataError: with a sentence about what is wrong and what to do.
+        DataError: The file is missing or wrong. The message names the problem and the solution.
     """
     units, lengths, speakers = _decode(_read_arrays(pathlib.Path(path)), path)
     _check(units, lengths, speakers, path)
@@ -89,12 +90,13 @@ def save(path, units, lengths, speakers):
         speakers: [640], 1 to 9.
 
     Raises:
-        DataError: when the counts, lengths, labels or values are not those of the data set.
+        DataError: The counts, lengths, labels or values are not those of the data set.
     """
     units = np.asarray(units, np.int32)
     lengths, speakers = np.asarray(lengths, np.uint8), np.asarray(speakers, np.uint8)
     _check(units, lengths.astype(np.int64), speakers.astype(np.int64), path)
-    # The low 16 bits are noise to a compressor and the high ones are not: apart they pack to 3/4.
+    # WHY two arrays: for a compressor, the low 16 bits are noise and the high bits are not. Separate
+    # arrays are smaller by a quarter.
     np.savez_compressed(
         path,
         low=(units & 0xFFFF).astype(np.uint16),
@@ -116,7 +118,7 @@ def _read_arrays(path):
     if not path.is_file():
         raise DataError(
             f"There is no data file at {path}. It comes with the repository as "
-            "examples/japanese_vowels/japanese_vowels.npz; convert.py there makes it anew."
+            "examples/japanese_vowels/japanese_vowels.npz; convert.py in the same folder makes it again."
         )
     try:
         with np.load(path, allow_pickle=False) as stored:
@@ -183,7 +185,7 @@ def _check(units, lengths, speakers, path):
         largest <= LARGEST,
         f"a coefficient has magnitude {largest / UNITS}, expected at most {LARGEST / UNITS}.",
     )
-    # A frame of zeros could not be told from padding by the Masking layer of the stock model.
+    # The Masking layer of the stock model could not distinguish a frame of zeros from padding.
     expect(np.any(units != 0, axis=1).all(), "a frame is all zeros.")
     found = digest(units, lengths, speakers)
     expect(found == SHA256, f"the content has SHA-256 {found}, expected {SHA256}.")

@@ -1,13 +1,12 @@
-"""Three ways to speed up the recurrent layers of a Keras model, and their training times.
+"""Ways to speed up the recurrent layers of a Keras model, and their training times.
 
-The task: which of two words came first in a noisy sequence. The same model, from the same weights, is
-trained
+The task is to tell which of two words came first in a noisy sequence. The same model, from the same
+weights, is trained
 
-1. on keras.layers.LSTM, as it is,
-2. on tf_rnn_ops.keras.LSTM (one import changed),
-3. on keras.layers.LSTM again, inside tf_rnn_ops.keras.accelerate().
+1. on keras.layers.LSTM, 2. on tf_rnn_ops.keras.LSTM (one import changed), 3. on keras.layers.LSTM again,
+inside tf_rnn_ops.keras.accelerate().
 
-and then the first model is converted and must predict what it predicted before.
+and then the first model is converted and must make the same predictions as before.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Starts the processes of a cluster on this machine and ends all of them, whatever happens."""
+"""Starts the processes of a cluster on this machine, and always ends all of them."""
 
 import json
 import os
@@ -13,7 +13,7 @@ class ClusterError(RuntimeError):
 
 
 def free_addresses(count):
-    """Returns `count` addresses of the loopback interface whose ports nobody uses now."""
+    """Returns `count` addresses of the loopback interface with free ports."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for one in sockets:
@@ -25,21 +25,21 @@ def free_addresses(count):
 
 
 class Cluster:
-    """Runs one command per task, each with a TF_CONFIG of its own; a context manager.
+    """A context manager that runs one command per task, each with its own TF_CONFIG.
 
     Leaving the block ends every process that still runs, and its children.
 
     Attributes:
-        addresses: By job: the address of each of its tasks.
+        addresses: {job: addresses of its tasks}.
     """
 
     def __init__(self, jobs, timeout_s):
         """Describes the cluster.
 
         Args:
-            jobs: By job, such as 'worker' or 'ps': a list of commands, one for each task. A command
-                is a list of arguments.
-            timeout_s: How long the tasks may take together, from entering the block on.
+            jobs: {job, such as 'worker' or 'ps': list of commands, one for each task}. A command is a list
+                of arguments.
+            timeout_s: The time limit of all tasks together, from the start of the block.
         """
         self._tasks = [(job, k) for job, commands in jobs.items() for k in range(len(commands))]
         self._jobs = jobs
@@ -70,8 +70,8 @@ class Cluster:
         """Waits until all tasks have succeeded.
 
         Raises:
-            ClusterError: One failed, or the time is over. The others wait for it in vain, so they
-                are ended at once.
+            ClusterError: A task failed, or the time is over. Other tasks would wait for the failed task,
+                so they are ended at once.
         """
         while True:
             states = [process.poll() for process in self._processes]
@@ -94,5 +94,5 @@ class Cluster:
                 try:
                     os.killpg(process.pid, signal.SIGKILL)
                 except ProcessLookupError:
-                    pass  # It ended by itself in this moment.
+                    pass  # It ended by itself at this moment.
                 process.wait()

@@ -1,7 +1,7 @@
 """Prepares the data of model.fit in two processes of the tf.data service.
 
-Each sequence goes through a frozen CudnnLSTM there, as features of a pretrained encoder would, and
-the model of this process trains on the result.
+A frozen CudnnLSTM in these processes computes features of each sequence, like a pretrained encoder, and
+the model of this process trains on the features.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def encoded(distribute=None):
         rows = rows.apply(
             service.distribute(service.ShardingPolicy.DYNAMIC, f"grpc://{distribute}")
         )
-    # Each worker takes rows as it is free, so they come in any order.
+    # A free worker takes the next rows, so the order of the rows is not fixed.
     numbers, x, y = (np.concatenate(parts) for parts in zip(*rows.as_numpy_iterator()))
     order = np.argsort(numbers)
     assert np.array_equal(numbers[order], np.arange(sequence_sums.ROWS)), "rows are missing"

@@ -5,7 +5,7 @@ import signal
 
 import tensorflow as tf
 
-import tf_rnn_ops  # noqa: F401  A worker runs the ops of the pipeline.
+import tf_rnn_ops  # noqa: F401  The worker runs the ops of the pipeline.
 
 
 def main():

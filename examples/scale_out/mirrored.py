@@ -28,7 +28,7 @@ def main():
 
 
 def _copies(strategy, model):
-    """Tells whether the copies of each variable are the same to the bit, and where they are."""
+    """Tells whether the copies of each variable are identical to the bit, and their devices."""
     variables = [strategy.experimental_local_results(v.value) for v in model.trainable_variables]
     same = all(np.array_equal(row[0], copy) for row in variables for copy in row[1:])
     devices = {tf.DeviceSpec.from_string(copy.device) for row in variables for copy in row}

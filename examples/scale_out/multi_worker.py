@@ -1,4 +1,4 @@
-"""Trains under tf.distribute.MultiWorkerMirroredStrategy: two processes that talk over loopback."""
+"""Trains under tf.distribute.MultiWorkerMirroredStrategy: two processes on the loopback interface."""
 
 import argparse
 import pathlib
@@ -21,7 +21,7 @@ def main():
         files = [pathlib.Path(folder) / f"worker_{k}.npz" for k in range(WORKERS)]
         commands = [_command(file, timeout) for file in files]
         with Cluster({"worker": commands}, timeout) as cluster:
-            # Meanwhile, what they are compared with.
+            # Meanwhile this process trains on its own, for the comparison.
             alone = sequence_sums.fit(sequence_sums.make_model())
             cluster.wait()
         workers = [dict(np.load(file)) for file in files]

@@ -1,7 +1,7 @@
 """Trains under tf.distribute.ParameterServerStrategy: a coordinator, two workers and a server.
 
-The steps go to the workers in turn, each over a global batch, so that the result is that of one
-process. Without that order it is the usual asynchronous training.
+The workers alternate. Each step uses a global batch, so the result is the same as in one process. Without
+this order it would be the usual asynchronous training.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import os
 import pathlib
 import sys
 
-# At the end TensorFlow tries to remove its functions on the workers, which are gone, and logs each.
+# At the end TensorFlow tries to remove its functions on workers that have ended, and logs each failure.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np  # noqa: E402

@@ -12,13 +12,13 @@ ROWS, TIME, FEATURES = 128, 12, 3
 GLOBAL_BATCH = 16  # rows of one step, over all replicas together; divides ROWS
 EPOCHS = 5
 
-# Largest difference that may come of sums in another order. What a replica too few or a gradient
-# with another factor does is more than a thousand times as large: tests/package/scale_out shows it.
+# Largest difference by another order of sums. A missing replica or a wrong factor of a gradient makes a
+# difference more than a thousand times as large, as tests/package/scale_out shows.
 BOUND = 1e-5
 
 
 class Result(NamedTuple):
-    """What a training run leaves behind.
+    """The results of a training run.
 
     Attributes:
         losses: The mean loss of each epoch.
@@ -30,7 +30,7 @@ class Result(NamedTuple):
 
 
 def arrays():
-    """Returns x [ROWS, TIME, FEATURES], rows of several lengths padded with 0, and y [ROWS, 1]."""
+    """Returns x [ROWS, TIME, FEATURES], rows of different lengths padded with 0, and y [ROWS, 1]."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal((ROWS, TIME, FEATURES)).astype(np.float32)
     lengths = rng.integers(1, TIME + 1, ROWS)
@@ -40,15 +40,15 @@ def arrays():
 
 
 def dataset():
-    """Returns the rows one by one, in an order that is always the same."""
+    """Returns the rows one by one, in a fixed order."""
     return tf.data.Dataset.from_tensor_slices(arrays())
 
 
 def make_model():
     """Returns a compiled model with a drop-in LSTM and a stack, always with the same weights.
 
-    To be called in `strategy.scope()`, where the optimizer belongs too. The input has its shape,
-    since Keras must create variables in the scope and not in the first step.
+    Call it in `strategy.scope()`, since the optimizer must be created there too. The input has its shape,
+    because Keras must create variables in the scope and not in the first step.
     """
     keras.utils.set_random_seed(2)
     model = keras.Sequential(
@@ -68,8 +68,8 @@ def fit(model, batches=None):
     """Trains with model.fit, under the strategy in whose scope the model was made.
 
     Args:
-        model: What make_model returned.
-        batches: A dataset of batches of all replicas together; None for those of the task.
+        model: The result of make_model().
+        batches: A dataset of batches of all replicas together; None for the batches of dataset().
 
     Returns:
         A Result.
@@ -81,7 +81,7 @@ def fit(model, batches=None):
 
 
 def differences(a, b):
-    """Returns the largest difference of the losses and that of the weights of two Results."""
+    """Returns the largest difference of the losses and of the weights of two Results."""
     losses = np.abs(np.subtract(a.losses, b.losses)).max()
     weights = max(np.abs(p - q).max() for p, q in zip(a.weights, b.weights, strict=True))
     return float(losses), float(weights)

@@ -1,4 +1,4 @@
-"""A worker or parameter server of parameter_server.py. TF_CONFIG says which."""
+"""A worker or parameter server of parameter_server.py. TF_CONFIG tells its task."""
 
 import argparse
 import signal

@@ -1,6 +1,7 @@
 """One worker of multi_worker.py: trains under tf.distribute.MultiWorkerMirroredStrategy.
 
-TF_CONFIG says which. Keras 3's model.fit does not take this strategy, so the loop is our own.
+TF_CONFIG tells its task. Keras 3's model.fit does not support this strategy, so this script has its own
+loop.
 """
 
 import argparse
@@ -16,7 +17,7 @@ def main():
     parser.add_argument("--output", required=True, help="the file for losses and weights, .npz")
     parser.add_argument("--timeout", type=int, default=120, help="seconds after which to give up")
     arguments = parser.parse_args()
-    # A collective operation waits for ever for a worker that is gone.
+    # WHY a limit: a collective operation waits forever for a worker that has ended.
     signal.alarm(arguments.timeout)
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
@@ -47,7 +48,7 @@ def train(strategy):
 
     def replica_step(x, y):
         with tf.GradientTape() as tape:
-            # Over the global batch: the gradients of the replicas are added up.
+            # The mean is over the global batch, because the gradients of the replicas are added.
             error = model(x, training=True) - y
             loss = tf.reduce_sum(error**2) / sequence_sums.GLOBAL_BATCH
         gradients = tape.gradient(loss, model.trainable_variables)
@@ -71,7 +72,7 @@ def train(strategy):
 
 
 def _my_batches(context):
-    """Batches of this worker's rows; those of all workers make up a batch of one process."""
+    """Batches of this worker's rows. The batches of all workers together are a batch of one process."""
     batch = context.get_per_replica_batch_size(sequence_sums.GLOBAL_BATCH)
     rows = sequence_sums.dataset().shard(context.num_input_pipelines, context.input_pipeline_id)
     return rows.batch(batch)

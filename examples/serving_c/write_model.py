@@ -1,7 +1,7 @@
 """Writes the SavedModel that run_saved_model.c runs: python write_model.py FOLDER [--ours]
 
-A two-layer bidirectional LSTM over [T, B, 3] of 4 units. Its node is TensorFlow's own CudnnRNNV3,
-placed on a GPU as in a model that was trained there; with --ours it is TfRnnOps>CudnnRNNV3.
+It is a two-layer bidirectional LSTM over [T, B, 3] with 4 units. Its node is TensorFlow's own CudnnRNNV3,
+placed on a GPU as in a model that was trained there. With the option it is TfRnnOps>CudnnRNNV3.
 """
 
 import argparse

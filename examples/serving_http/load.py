@@ -1,7 +1,7 @@
 """Measures the server under load: python load.py [--clients N] [--seconds S] [--rounds R]
 
-Starts server.py once with the layers of tf_rnn_ops and once with Keras's, lets clients ask for
-sequences of 1 to 60 tokens, and prints the latency and the requests a second of both.
+Starts server.py once with the layers of tf_rnn_ops and once with Keras's layers. Clients send requests of
+sequences of 1 to 60 tokens. Prints the latency and the requests per second of both servers.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LONGEST = 60
 
 @contextlib.contextmanager
 def served(folder, *arguments):
-    """Runs server.py on `folder`; gives its host and port."""
+    """Runs server.py on `folder`. Yields its host and port."""
     script = pathlib.Path(__file__).with_name("server.py")
     command = [sys.executable, str(script), str(folder), "--port", "0", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -38,7 +38,7 @@ def served(folder, *arguments):
 
 
 def client(address, until, seed, seconds_of_requests):
-    """Sends one request after the other; appends the time of each."""
+    """Sends one request after the other, and appends the time of each."""
     draw = random.Random(seed)
     connection = http.client.HTTPConnection(address)
     while time.perf_counter() < until:
@@ -71,8 +71,8 @@ def measure(address, clients, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--seconds", type=float, default=5, help="of each round")
-    parser.add_argument("--rounds", type=int, default=3, help="of both servers in turn")
+    parser.add_argument("--seconds", type=float, default=5, help="seconds of each round")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds of each server")
     options = parser.parse_args()
     layers = {"tf_rnn_ops": tf_rnn_ops.keras.layers, "Keras": keras.layers}
     times = {name: [] for name in layers}

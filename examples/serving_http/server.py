@@ -1,7 +1,7 @@
 """Serves the newest version of a SavedModel over HTTP: python server.py FOLDER [--port N]
 
-FOLDER has a folder for each version, named by its number, as TensorFlow Serving wants it. A new
-version is loaded and warmed up beside the old one and then takes its place.
+FOLDER has a folder for each version, named by its number, as in TensorFlow Serving. A new version is
+loaded and warmed up while the old version still serves, and then replaces it.
 
     POST /predict  {"instances": [[3, 14, 15], [9, 2]]}  ->  {"version": 1, "predictions": [...]}
     GET /health    {"version": 1}
@@ -18,7 +18,7 @@ import tensorflow as tf
 
 import tf_rnn_ops  # noqa: F401  The ops of the model.
 
-MOST_BYTES = 1 << 20  # of a request
+MOST_BYTES = 1 << 20  # the largest request
 
 
 class Model:
@@ -40,13 +40,13 @@ class Model:
 
 
 class Newest:
-    """The newest version in a folder; looks for another one every second."""
+    """The newest version in a folder. It looks for a newer version every second."""
 
     def __init__(self, folder, warm_up):
         self._folder, self._warm_up = pathlib.Path(folder), warm_up
         self.model = self._load(None)
         if self.model is None:
-            raise SystemExit(f"{folder} has no folder that is named by a number.")
+            raise SystemExit(f"{folder} has no folder whose name is a number.")
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -66,7 +66,7 @@ class Newest:
         while not self._ended.wait(1):
             try:
                 self.model = self._load(self.model)
-            except Exception as error:  # A broken version must not end the old one.
+            except Exception as error:  # A broken new version must not end the old version.
                 print(f"The newest version was not loaded: {error}", flush=True)
 
 
@@ -74,7 +74,7 @@ def padded(instances):
     """Returns sequences of token numbers as one array, padded with 0 on the right.
 
     Raises:
-        ValueError: They are not lists of whole numbers, or there is none.
+        ValueError: They are not lists of integers, or there is none.
     """
     if not isinstance(instances, list) or not instances:
         raise ValueError("'instances' must be a list of lists of token numbers.")
@@ -124,7 +124,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A thread for each connection; TensorFlow computes outside of Python's lock."""
+    """A server with a thread for each connection. TensorFlow computes outside of Python's lock."""
 
     request_queue_size = 128
 
@@ -140,12 +140,12 @@ class Server(http.server.ThreadingHTTPServer):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
-    parser.add_argument("--port", type=int, default=8000, help="0: any free one")
+    parser.add_argument("--port", type=int, default=8000, help="the port (0: any free port)")
     parser.add_argument(
-        "--inter-op", type=int, default=1, help="threads of TensorFlow that start ops (1)"
+        "--inter-op", type=int, default=1, help="threads of TensorFlow that start ops (default: 1)"
     )
     parser.add_argument(
-        "--intra-op", type=int, default=0, help="threads inside an op (0: one for each CPU)"
+        "--intra-op", type=int, default=0, help="threads inside an op (default 0: one for each CPU)"
     )
     options = parser.parse_args()
     tf.config.threading.set_inter_op_parallelism_threads(options.inter_op)

@@ -1,7 +1,7 @@
 """Writes a text classifier as version N of a model: python write_model.py FOLDER N [--keras]
 
-Token numbers of any length in, padded with 0 on the right, and three probabilities out. The weights
-are random: N is their seed. With --keras the layers are those of keras.layers.
+The input is sequences of token numbers of any length, padded with 0 on the right. The output is three
+probabilities. The weights are random, with the seed N. With --keras the layers are from keras.layers.
 """
 
 import argparse
@@ -15,11 +15,11 @@ TOKENS, CLASSES = 1000, 3
 
 
 def make_model(layers, seed):
-    """Returns the model, whose weights depend on `seed` alone and not on `layers`.
+    """Returns the model. Its weights depend on `seed` only, not on `layers`.
 
     Args:
         layers: keras.layers or tf_rnn_ops.keras.layers.
-        seed: A whole number.
+        seed: An integer.
     """
     keras.utils.set_random_seed(seed)
     return keras.Sequential(
@@ -34,7 +34,7 @@ def make_model(layers, seed):
 
 
 def write(folder, version, layers=tf_rnn_ops.keras.layers):
-    """Writes the SavedModel FOLDER/VERSION in one step, so that no server sees half of it."""
+    """Writes the SavedModel FOLDER/VERSION in one step, so that no server reads an incomplete model."""
     target = pathlib.Path(folder) / str(version)
     draft = target.with_name(f".{version}")
     make_model(layers, version).export(draft, verbose=False)

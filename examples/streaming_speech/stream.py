@@ -1,4 +1,4 @@
-"""A speech model, features to letters by CTC, called frame by frame from exported files at 125 Hz."""
+"""A speech model, from features to letters by CTC, that is called for each frame at 125 Hz."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ ENDINGS = {"tf_saved_model": "", "onnx": ".onnx", "litert": ".tflite", "openvino
 
 
 def make_model(units, layers, stateful=False):
-    """Features [B, T, 40] to scores [B, T, 29] of the letters and of CTC's blank, which is the last one."""
+    """A model from features [B, T, 40] to scores [B, T, 29] of the letters and, last, of CTC's blank."""
     shape = (1, None, FEATURES) if stateful else (None, None, FEATURES)
     inputs = x = keras.Input(batch_shape=shape, name="features")
     for _ in range(layers):
@@ -32,14 +32,14 @@ def make_model(units, layers, stateful=False):
 
 
 def decode(scores):
-    """The letters of [T, 29]: the best of each step, without repetitions and blanks."""
+    """The letters of scores [T, 29]: the best symbol of each step, without repetitions and blanks."""
     best = np.argmax(scores, -1)
     changed = np.append(True, best[1:] != best[:-1])
     return "".join(LETTERS[k] for k in best[changed] if k < len(LETTERS))
 
 
 def file_step(model, name, folder):
-    """Writes the model in a format, and returns a function of a frame that keeps the states."""
+    """Writes the model in a format. Returns a function of a frame, which keeps the states."""
     path = pathlib.Path(folder) / f"speech{ENDINGS[name]}"
     signature = [keras.InputSpec(shape=(1, 1, FEATURES), dtype="float32", name="features")]
     tf_rnn_ops.keras.export(
@@ -62,7 +62,7 @@ def file_step(model, name, folder):
 
 
 def keras_step(model, units, layers):
-    """The same of Keras's stateful layers in a tf.function."""
+    """Returns a function of a frame, with Keras's stateful layers in a tf.function."""
     stateful = make_model(units, layers, stateful=True)
     stateful.set_weights(model.get_weights())
     function = tf.function(lambda frame: stateful(frame, training=False))
@@ -74,10 +74,10 @@ def keras_step(model, units, layers):
 
 
 def listen(step, frames, wait):
-    """Calls a function for each frame as it comes.
+    """Calls a function for each frame.
 
     Args:
-        step: Scores [1, 1, 29] of a frame [1, 1, 40].
+        step: A function from a frame [1, 1, 40] to scores [1, 1, 29].
         frames: [T, 40].
         wait: Whether to wait for the time of each frame.
 
@@ -96,13 +96,13 @@ def listen(step, frames, wait):
 
 
 def main(argv=None):
-    """Prints the latency of a frame in each format that is installed, beside Keras's.
+    """Prints the latency of a frame in each installed format and in Keras.
 
     Args:
         argv: The arguments; those of the process if None.
 
     Returns:
-        {name: the letters}, the first of which are those of the whole sequence at once.
+        {name: the letters}. The first entry is the result for the whole sequence at once.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=8)
@@ -129,7 +129,7 @@ def main(argv=None):
             letters[name] = decode(scores)
             print(f"{name:16}{np.median(times):8.3f}{np.percentile(times, 99):8.3f}")
     same = all(text == letters["whole sequence"] for text in letters.values())
-    print(f"The letters are{'' if same else ' NOT'} those of the whole sequence at once.")
+    print(f"The letters are{'' if same else ' NOT'} the same as for the whole sequence at once.")
     return letters
 
 

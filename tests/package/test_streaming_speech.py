@@ -22,7 +22,7 @@ def test_every_format_hears_what_the_model_hears(capsys):
     for name in letters.keys() - {"whole sequence"}:
         (line,) = (line for line in lines if line.startswith(name) and ":" not in line)
         assert len(line.removeprefix(name).split()) == 2
-    assert lines[-1] == "The letters are those of the whole sequence at once."
+    assert lines[-1] == "The letters are the same as for the whole sequence at once."
 
 
 def test_decoding():

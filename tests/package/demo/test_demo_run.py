@@ -98,7 +98,7 @@ def test_help(run_demo):
 def test_bad_epochs(run_demo, epochs):
     process = run_demo(f"--epochs={epochs}")
     assert process.returncode == 2
-    assert f"'{epochs}' is not a whole number above zero" in process.stderr
+    assert f"'{epochs}' is not a positive integer" in process.stderr
 
 
 def test_missing_data(run_demo, tmp_path):

@@ -117,5 +117,5 @@ def test_a_new_version_takes_over_and_a_broken_one_does_not(tmp_path, capsys):
 
 
 def test_a_folder_without_versions(tmp_path):
-    with pytest.raises(SystemExit, match="no folder that is named by a number"):
+    with pytest.raises(SystemExit, match="no folder whose name is a number"):
         serving.Server(tmp_path, 0)

@@ -18,8 +18,8 @@ def test_comments_and_docstrings_of_python():
 
 
 def test_messages_of_python():
-    code = 'f("no", x)\nraise E(f"A {b} is"\n  " not c.")\nwarnings.warn("D.")\n'
-    assert prose.COMMENTS[".py"](code) == {2: "A x is", 3: " not c.", 4: "D."}
+    code = 'f("no", x)\nraise E(f"A {b} is"\n  " not c.")\nwarnings.warn("D e", "f")\n'
+    assert prose.COMMENTS[".py"](code) == {2: "A x is", 3: " not c.", 4: "D e"}
 
 
 def test_comments_of_cpp():
