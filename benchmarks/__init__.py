@@ -1,1 +1,1 @@
-"""Benchmarks of tf_rnn_ops beside its peers. Start with `python -m benchmarks.run --help`."""
+"""Benchmarks of tf_rnn_ops and other libraries. Start with `python -m benchmarks.run --help`."""

@@ -1,4 +1,4 @@
-"""The driver's side of a worker process."""
+"""The driver's side of the connection to a worker process."""
 
 import ctypes
 import json
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class WorkerError(Exception):
-    """The peer is absent, or cannot do what was asked."""
+    """The library is absent, or cannot run the command."""
 
 
 _libc = ctypes.CDLL(None)
@@ -20,31 +20,35 @@ _PR_SET_PDEATHSIG = 1
 
 
 def _part_from_the_driver():
-    # The system ends every process of a group that loses its shell while one is stopped.
+    # WHY a new group: the system ends every process of a group that loses its shell while one process is
+    # stopped.
     os.setpgrp()
-    # A stopped process that its driver left alone would stay for ever.
+    # WHY a signal at the end of the driver: a stopped process would never end.
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Worker:
-    """A peer in a process of its own, which is stopped while it is not asked.
+    """A library in its own process, which is stopped while it has no command.
 
-    WHY: the threads of several libraries spin for many milliseconds after a call (ONNX Runtime's,
-    OpenMP's), and would take their CPUs from the peer that is asked next.
+    WHY: the threads of several libraries (ONNX Runtime, OpenMP) spin for many milliseconds after a call,
+    and would occupy CPUs during the call of the next library.
 
     Args:
-      name: What tables call it.
-      spec: What the worker imports: a module of benchmarks.peers and, behind a colon, a variant.
-      threads: Its threads.
-      environment: Variables on top of this process's.
-      prefix: A command that runs its arguments, such as that of benchmarks.quota.
+        name: The name of the library in tables.
+        spec: The module of benchmarks.peers to import and, after a colon, a variant.
+        threads: The number of threads.
+        environment: Variables in addition to the environment of this process.
+        prefix: A command that runs its arguments, such as the command of benchmarks.quota.
     """
 
     def __init__(self, name, spec, threads, environment=None, prefix=()):
         self.name = name
-        # The package under test is the installed one; only this folder comes from the tree.
+        # The package under test is the installed package. Only the folder benchmarks comes from the source
+        # tree.
         env = dict(os.environ, PYTHONPATH=os.environ.get("BENCH_PYTHONPATH", ""))
-        env["CUDA_VISIBLE_DEVICES"] = "-1"  # a GPU would take the ops, and each process its memory
+        env["CUDA_VISIBLE_DEVICES"] = (
+            "-1"  # otherwise the ops would run on a GPU, and each process would reserve its memory
+        )
         env.update(environment or {})
         self._command = [
             *prefix,
@@ -96,24 +100,24 @@ class Worker:
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
         except BrokenPipeError:
-            pass  # _read says with what code it ended
+            pass  # _read() reports the exit code
         return self._answer()
 
     def prepare(self, problem, training, save):
-        """Builds the problem, runs it once and leaves the results in the file `save`.
+        """Builds the problem, runs it once and writes the results to the file `save`.
 
-        A process that an earlier problem killed is started again.
+        If an earlier problem has ended the process, it is started again.
         """
         if self.process.poll() is not None:
             self._start()
         self._ask(do="prepare", problem=problem, training=training, save=str(save))
 
     def time(self, runs):
-        """Seconds of each of `runs` runs."""
+        """The seconds of each of `runs` runs."""
         return self._ask(do="time", runs=runs)["seconds"]
 
     def memory(self, problem, training):
-        """What memory.measure says; of use in a fresh process only."""
+        """The result of memory.measure, which is right only in a new process."""
         return self._ask(do="memory", problem=problem, training=training)["memory"]
 
     def close(self):
@@ -121,7 +125,7 @@ class Worker:
         self.process.wait()
 
 
-# The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
+# The source tree comes after the installed packages in the path, so that the installed tf_rnn_ops is used.
 _START = (
     "import sys; root = sys.argv.pop(1); sys.path = [p for p in sys.path if p] + [root]; "
     "from benchmarks.worker import main; main()"

@@ -16,7 +16,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("before")
     parser.add_argument("after")
-    parser.add_argument("--peer", help="of which peer; by default ours")
+    parser.add_argument("--peer", help="the library to compare (default: tf_rnn_ops)")
     args = parser.parse_args(argv)
     before, after = rows(args.before), rows(args.after)
     print(f"{'problem':48s} {'before':>9s} {'after':>9s} {'speed-up':>9s}")

@@ -1,10 +1,10 @@
-"""Times the ops on a GPU beside TensorFlow's own CudnnRNNV3 and BlockLSTMV2 and PyTorch's layers.
+"""Times the ops, TensorFlow's own CudnnRNNV3 and BlockLSTMV2, and PyTorch's layers on a GPU.
 
     python -m benchmarks.gpu [--device GPU:0] [--rounds 7] [--peers NAME ...] [--output FOLDER]
 
-Every peer runs in a process of its own, since two builds of cuDNN do not share one; they take turns,
-round by round. A time is that of many calls up to the synchronisation behind the last, per call, as
-in a training loop. With --device CPU:0 it only shows that the driver works.
+Every library runs in its own process, since one process cannot load two builds of cuDNN. The libraries
+alternate, round by round. The time of a call is measured as in a training loop: many calls and one
+synchronisation at the end, divided by the number of calls. --device CPU:0 is only a test of this program.
 """
 
 import argparse
@@ -24,10 +24,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 SHAPES = ROOT / "benchmarks" / "shapes" / "gpu.txt"
 OURS, BLOCK = "tf_rnn_ops", "tf_rnn_ops BlockLSTM"
 PEERS = (OURS, "TensorFlow CudnnRNNV3", "PyTorch", BLOCK, "TensorFlow BlockLSTMV2")
-# Whom each of ours is compared with.
+# {our op: the libraries that it is compared with}.
 RIVALS = {OURS: PEERS[1:3], BLOCK: PEERS[4:]}
 TURN_SECONDS = 0.1
-# Products of TF32 round their operands to 10 bits; both frameworks allow them.
+# Products in TF32, which both frameworks allow, round their operands to 10 bits.
 TOLERANCE = 3e-2
 _MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
 
@@ -36,7 +36,7 @@ _MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
 
 
 class _TensorFlowStep:
-    """Traces one step of our ops or, `stock`, TensorFlow's; `run` only starts it."""
+    """Traces one step of our ops or, with `stock`, of TensorFlow's ops. `run` only starts it."""
 
     def __init__(self, device, stock):
         import tensorflow as tf
@@ -123,7 +123,7 @@ class _Block(_TensorFlowStep):
             )
             no_cs_grad = tf.zeros_like(dy)
 
-        # The gradient op is called by name: TensorFlow registers that of BlockLSTM for V2.
+        # WHY the gradient op by name: TensorFlow registers the gradient op of BlockLSTM for V2.
         @tf.function
         def step(x):
             with tf.device(self.device):
@@ -196,9 +196,9 @@ _MAKE = {
 
 
 def work(name, device):
-    """Answers commands, one line of JSON each, until there are no more."""
+    """Answers commands, one line of JSON each, until the input ends."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # libraries print now and then
+    os.dup2(2, 1)  # libraries may print to stdout
     peer = None
     for line in sys.stdin:
         command = json.loads(line)
@@ -216,7 +216,7 @@ def work(name, device):
                     peer.run()
                 peer.sync()
                 answer = {"seconds": (time.perf_counter() - start) / command["runs"]}
-        except Exception as error:  # reported, and left out of the table
+        except Exception as error:  # reported, and omitted from the table
             answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:90]}
         answers.write(json.dumps(answer) + "\n")
 
@@ -225,7 +225,10 @@ def work(name, device):
 
 
 class Worker:
-    """A peer in a process of its own. One that died is left out, and started for the next row."""
+    """A library in its own process.
+
+    If the process ends, the row omits it, and it is started again for the next.
+    """
 
     def __init__(self, name, device):
         self.name, self.device = name, device
@@ -234,7 +237,7 @@ class Worker:
     def _start(self):
         command = [sys.executable, "-c", _START, str(ROOT)]
         command += ["--worker", self.name, "--device", self.device]
-        # The peers share one GPU. Without this the first TensorFlow reserves all of its memory.
+        # All processes use one GPU. Without this variable the first TensorFlow reserves all of its memory.
         environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
         self.process = subprocess.Popen(
             command,
@@ -246,13 +249,13 @@ class Worker:
         )
 
     def prepare(self, **command):
-        """Builds a problem, in a new process where the last one has ended."""
+        """Builds a problem, in a new process if the last process has ended."""
         if self.process.poll() is not None:
             self._start()
         return self.ask(**command)
 
     def ask(self, **command):
-        """The answer, always with `error` when there is none."""
+        """The answer to a command. It has `error` if the command failed."""
         try:
             self.process.stdin.write(json.dumps(command) + "\n")
             line = self.process.stdout.readline()
@@ -274,7 +277,7 @@ _START = (
 
 
 def _agree(folder, names):
-    """The names whose results differ from those of the first one."""
+    """{name: reason} for results that differ from the first result."""
     results = {name: dict(np.load(folder / f"{PEERS.index(name)}.npz")) for name in names}
     first = results[names[0]]
 
@@ -292,7 +295,7 @@ def _agree(folder, names):
 
 
 def measure(workers, text, training, rounds, folder):
-    """One row: seconds by peer and the reasons of those that are left out."""
+    """One row: {library: seconds}, and the reasons why libraries are omitted."""
     left_out, ready = {}, []
     for worker in workers:
         save = str(folder / f"{PEERS.index(worker.name)}.npz")
@@ -319,7 +322,7 @@ def measure(workers, text, training, rounds, folder):
 
 
 def ratios(row):
-    """How many times faster than the fastest rival ours is, by the name of ours."""
+    """{our op: time of the fastest other library divided by our time}."""
     found = {}
     for ours, rivals in RIVALS.items():
         times = [row["seconds"][name] for name in rivals if name in row["seconds"]]
@@ -366,7 +369,7 @@ def main():
     lines = [line.split("#")[0].strip() for line in args.shapes.read_text().splitlines()]
     workers = [Worker(name, args.device) for name in args.peers]
     rows = []
-    # Complete at every moment: a run that is cut off has the rows so far.
+    # The table is written after each row, so that an interrupted run has the rows so far.
     print(markdown(rows).strip(), flush=True)
     try:
         for text in filter(None, lines):

@@ -1,7 +1,7 @@
-"""Bytes of scratch and reserve space of our kernels, as the kernel table itself gives them.
+"""Bytes of scratch and reserve space of our kernels, from the kernel table.
 
-Mirrors RnnConfig of cc/core/rnn_types.h, RnnProblem and ThreadBudget of cc/cpu/kernel_args.h and the head of
-cc/cpu/kernel_table.h. A test compares the reserve space with what the op returns.
+Mirrors RnnConfig of cc/core/rnn_types.h, RnnProblem and ThreadBudget of cc/cpu/kernel_args.h and the head
+of cc/cpu/kernel_table.h. A test compares the reserve space with the result of the op.
 """
 
 import ctypes
@@ -40,7 +40,7 @@ class _Threads(ctypes.Structure):
     _fields_ = [(n, ctypes.c_int32) for n in ("count", "wake_ns", "meet_ns")]
 
 
-# What cc/cpu/heuristics.h has for wake_ns and meet_ns.
+# The values of wake_ns and meet_ns in cc/cpu/heuristics.h.
 _WAKE_NS, _MEET_NS = 40000, 200
 _Function = ctypes.CFUNCTYPE(_Sizes, ctypes.POINTER(_Problem), ctypes.POINTER(_Threads))
 
@@ -59,13 +59,13 @@ class _Table(ctypes.Structure):
 
 
 def sizes(package, isa, problem, training, threads):
-    """What one call allocates beside its inputs and outputs.
+    """The bytes that one call allocates in addition to its inputs and outputs.
 
     Args:
         package: The folder of tf_rnn_ops.
-        isa: As tf_rnn_ops.cpu_isa() says; "baseline" has no table of its own to ask.
+        isa: The result of tf_rnn_ops.cpu_isa(). "baseline" has no kernel table of its own.
         problem: A problems.Problem.
-        training: Whether gradients are taken.
+        training: Whether gradients are computed.
         threads: Number of threads.
 
     Returns:

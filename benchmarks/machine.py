@@ -1,4 +1,4 @@
-"""What a measurement was made on, and the rate its matrix products could reach."""
+"""The machine of a measurement, and the peak rate of its matrix products."""
 
 import ctypes
 import ctypes.util
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def prefer_installed():
-    """Puts the source tree last on the path, so that tf_rnn_ops is the installed one if there is one."""
+    """Puts the source tree last on the path, so that an installed tf_rnn_ops has priority."""
     root = pathlib.Path(__file__).resolve().parent.parent
     rest = [p for p in sys.path if pathlib.Path(p or ".").resolve() != root]
     sys.path[:] = [*rest, str(root)]

@@ -1,10 +1,10 @@
-"""Peak resident memory of a peer's worker for one problem.
+"""Peak resident memory of a library's worker for one problem.
 
-Measured in a process of its own, which does nothing else: a small problem of the same kind first,
-so that code, thread pools and compilers are resident; then the growth from there to the highest
-resident size while the peer runs the problem three times. The peak of Linux is reset through
-/proc/self/clear_refs just before those runs, so that what it takes to prepare the data does not
-count. Inputs, weights, results and gradients do count, the same for every peer.
+It is measured in a separate process. The process first runs a small problem of the same kind, so that
+code, thread pools and compilers are resident. The result is the growth from there to the highest resident
+size while the library runs the problem three times. The peak of Linux is reset through
+/proc/self/clear_refs just before these runs, so the preparation of the data does not count. Inputs,
+weights, results and gradients count, and are the same for every library.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ def _status(key):
 
 
 def _settle():
-    """Gives freed memory back, so that it does not hide what is taken next."""
+    """Returns freed memory to the system, so that later allocations are visible."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -39,7 +39,7 @@ def _reset_peak():
 
 
 def measure(peer, problem, training):
-    """Runs a peer and returns its growth: {"peak": bytes, "kept": bytes, and the peer's own}."""
+    """Runs a library and returns its growth: {"peak": bytes, "kept": bytes, and the library's own numbers}."""
     small = dataclasses.replace(problem, T=2, B=min(2, problem.B), I=8, H=8)
     peer.prepare(small, *problems.make_data(small), training)
     peer.run()
@@ -57,7 +57,7 @@ def measure(peer, problem, training):
 
 
 def data_bytes(problem, training):
-    """What every peer must hold: x, the weights and y; in training dy and the gradients as well."""
+    """The bytes that every library must hold: x, the weights and y, and in training dy and the gradients."""
     p = problem
     size = 2 if p.dtype == "bfloat16" else 4
     weights, width = 0, p.I

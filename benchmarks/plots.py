@@ -1,6 +1,6 @@
-"""Draws measurements: how many times as fast as others tf_rnn_ops is.
+"""Draws the speed-up of tf_rnn_ops over other libraries.
 
-`python -m benchmarks.plots` draws the figures of the documents from the JSON files beside them.
+`python -m benchmarks.plots` draws the figures of the documents from the JSON files next to them.
 """
 
 import json
@@ -9,7 +9,7 @@ import pathlib
 from benchmarks import report
 
 IMAGES = pathlib.Path(__file__).resolve().parents[1] / "docs" / "images"
-# What TensorFlow brings: (series, its forms, of which the faster counts, what replaces it here).
+# TensorFlow's implementations: (series, its forms, of which the faster one counts, our replacement).
 _REPLACED = (
     ("Keras", ("Keras", "Keras jit"), "tf_rnn_ops Keras"),
     ("TensorFlow", ("TF BlockLSTMV2",), "tf_rnn_ops BlockLSTM"),
@@ -20,10 +20,10 @@ _CELLS = {"lstm": "LSTM", "gru": "GRU", "tanh": "SimpleRNN"}
 
 
 def ratios(row):
-    """How many times as fast as others tf_rnn_ops is in a row of the results.
+    """The speed-up of tf_rnn_ops over other libraries in a row of the results.
 
     Returns:
-        {series: the time of the other over that of its counterpart in tf_rnn_ops}.
+        {series: time of the other library divided by the time of its counterpart in tf_rnn_ops}.
     """
     times = report.medians(row)
     _, ours = report.own(row)
@@ -50,8 +50,8 @@ def draw(results, folder):
     """Writes one SVG for each series and number of threads.
 
     Args:
-        results: What benchmarks.run writes.
-        folder: Where to put the files, a pathlib.Path.
+        results: The results that benchmarks.run writes.
+        folder: The folder for the files, a pathlib.Path.
     """
     charts = {}
     for row in results["rows"]:
@@ -71,7 +71,7 @@ def _pyplot():
     import matplotlib
 
     matplotlib.use("Agg")
-    # The same file for the same results, with letters as text.
+    # These settings make equal files for equal results, with letters as text.
     matplotlib.rcParams.update({"svg.hashsalt": "tf_rnn_ops", "svg.fonttype": "none"})
     import matplotlib.pyplot as plt
 
@@ -86,7 +86,7 @@ def _save(figure, path):
 
 
 def _draw_speedups(chart, title, path):
-    """Bars of {name of a group: [(mode, ratio)]}."""
+    """Draws bars for {name of a group: [(mode, ratio)]}."""
     figure, axis = _pyplot().subplots(figsize=(8.5, 0.62 * len(chart) + 0.9))
     for place, bars in enumerate(chart.values()):
         for k, (mode, ratio) in enumerate(bars):
@@ -116,7 +116,7 @@ def _draw_speedups(chart, title, path):
 
 
 def draw_short_calls(results, path):
-    """A heat map for each number of units: ONNX Runtime's time over that of a SavedModel of ours."""
+    """Draws a heat map for each number of units: ONNX Runtime's time divided by the time of our SavedModel."""
     grids = {}
     for row in results["rows"]:
         problem, times = row["problem"], report.medians(row)
@@ -147,7 +147,7 @@ def draw_short_calls(results, path):
 
 
 def draw_threads(results, path):
-    """Lines of the speed-up over one thread, for each mode and shape."""
+    """Draws lines of the speed-up over one thread, for each mode and shape."""
     lines = {}
     for row in results["rows"]:
         (seconds,) = report.medians(row).values()
@@ -175,7 +175,7 @@ def draw_threads(results, path):
 
 
 def _label_ends(axis, ends, apart=0.75):
-    """Names lines at their right ends, at least `apart` from each other."""
+    """Writes the names of lines at their right ends, at least `apart` from each other."""
     at = 0.0
     for speedup, threads, name, color in ends:
         at = max(speedup, at + apart)

@@ -5,7 +5,7 @@ import pathlib
 
 import numpy as np
 
-# Cells that only Keras's layers and ours have: the arguments that make them of others.
+# {cell that only Keras's layers and our layers have: (base cell, arguments)}.
 LAYER_CELLS = {
     "lstm_hard_sigmoid": ("lstm", {"recurrent_activation": "hard_sigmoid"}),
     "gru_hard_sigmoid": ("gru", {"recurrent_activation": "hard_sigmoid"}),
@@ -32,7 +32,7 @@ class Problem:
     L: int = 1
     D: int = 1
     dtype: str = "float32"
-    dropout: float = 0.0  # of inputs and, by another mask, of states, as Keras drops; training only
+    dropout: float = 0.0  # of inputs and, with another mask, of states, as in Keras; training only
 
     @property
     def S(self):
@@ -47,7 +47,7 @@ class Problem:
         return f"{self.cell} ({self.T},{self.B},{self.I},{self.H}){stack}{dtype}{dropout}"
 
     def flops(self, training):
-        """Operations of the matrix products; a backward pass has twice those of a forward pass."""
+        """The operations of the matrix products. A backward pass has twice as many as a forward pass."""
         per_row = 0
         for layer in range(self.L):
             size = self.I if layer == 0 else self.D * self.S
@@ -88,7 +88,7 @@ def read(path):
 
 
 def make_data(problem, seed=0):
-    """Input, output gradient and weights, the same for every peer.
+    """Makes input, output gradient and weights, the same for every library.
 
     Returns:
         x [T, B, I], dy [T, B, D*S] and weights: for each layer and direction (w_ih [G*H, in],

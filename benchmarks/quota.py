@@ -1,4 +1,4 @@
-"""A control group with a limit of CPU time, where this process may make one."""
+"""A control group with a limit of CPU time, if this process may make one."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ _PERIOD_US = 100000
 
 
 def _settings(cpus):
-    """By version of control groups: the folder of the controller, and files with their texts."""
+    """For each version of control groups the folder of the controller, and {file: text}."""
     quota = int(cpus * _PERIOD_US)
     return {
         _TOP / "cpu": {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": str(quota)},
@@ -23,7 +23,7 @@ def cpu_quota(cpus):
     """Makes a group that gets `cpus` seconds of CPU time a second.
 
     Yields:
-        A command that runs its arguments in the group, as a list; None where no group can be made.
+        A command that runs its arguments in the group, as a list; None if no group can be made.
     """
     for parent, files in _settings(cpus).items():
         group = parent / f"tf_rnn_ops_benchmark_{os.getpid()}"
@@ -45,6 +45,6 @@ def cpu_quota(cpus):
         join = 'echo $$ > "$0" && exec "$@"'
         yield [shutil.which("sh"), "-c", join, str(group / "cgroup.procs")]
     finally:
-        # Fails while a process of the group is left.
+        # This fails while a process of the group still runs.
         with contextlib.suppress(OSError):
             group.rmdir()

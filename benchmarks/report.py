@@ -4,7 +4,7 @@ import statistics
 
 from benchmarks import tables
 
-# The first that a row has is the one that ratios are of.
+# Our variants. The ratios of a row are for the first variant that the row has.
 OURS = (
     "tf_rnn_ops",
     "tf_rnn_ops Keras",
@@ -15,12 +15,12 @@ OURS = (
     "tf_rnn_ops Keras jit",
     "tf_rnn_ops SavedModel",
 )
-# Ours in float32 beside problems of another type.
+# Our variant in float32, for comparison with problems of another type.
 FLOAT32 = "tf_rnn_ops float32"
 
 
 def peers_of(results):
-    """The names that any row has, in the order of the rows."""
+    """The names in all rows, in the order of the rows."""
     return list(dict.fromkeys(n for row in results["rows"] for n in row["seconds"]))
 
 
@@ -29,9 +29,9 @@ def medians(row):
 
 
 def fastest_peer(row):
-    """Name and median seconds of the fastest peer that is not ours, or (None, None).
+    """Name and median seconds of the fastest other library, or (None, None).
 
-    Where the run restricts the instruction set, of those that obey.
+    If the run restricts the instruction set, libraries that ignore the restriction do not count.
     """
     apart = (*OURS, *row.get("unrestricted", ()))
     times = {n: t for n, t in medians(row).items() if n not in apart}
@@ -42,20 +42,20 @@ def fastest_peer(row):
 
 
 def own(row):
-    """Which of ours the row's ratios are of, and its median seconds, or (None, None)."""
+    """Name and median seconds of our variant for the row's ratios, or (None, None)."""
     times = medians(row)
     return next(((n, times[n]) for n in OURS if n in times and n != FLOAT32), (None, None))
 
 
 def ratio(row):
-    """How many times faster than the fastest peer we are; None where either is missing."""
+    """The speed-up over the fastest other library; None if a time is missing."""
     _, ours = own(row)
     _, peer = fastest_peer(row)
     return None if ours is None or peer is None else peer / ours
 
 
 def over_float32(row):
-    """How many times faster than our own float32 we are, or None."""
+    """The speed-up over our own float32, or None."""
     _, ours = own(row)
     float32 = medians(row).get(FLOAT32)
     return None if ours is None or float32 is None else float32 / ours
@@ -68,24 +68,26 @@ def line(row):
         parts.append(f"{name} {seconds * 1e3:.3g}")
     value = ratio(row)
     if value is not None:
-        parts.append(f"| {value:.2f} x the fastest peer, {share(row):.0%} of the GEMM peak")
+        parts.append(
+            f"| {value:.2f} x the fastest other library, {share(row):.0%} of the GEMM peak"
+        )
     if over_float32(row) is not None:
         parts.append(f"| {over_float32(row):.2f} x our own float32")
     if "busy_seconds" in row:
         parts.append("| busy: " + ", ".join(f"{n} x{f:.2g}" for n, f in slowdowns(row).items()))
     for name, reason in row["left_out"].items():
         if "only" not in reason:
-            parts.append(f"| left out: {name}: {reason}")
+            parts.append(f"| omitted: {name}: {reason}")
     return "  ".join(parts)
 
 
 def share(row):
-    """Our rate as a share of the GEMM peak measured in the same run."""
+    """Our rate as a fraction of the GEMM peak in the same run."""
     return row["gflop"] / own(row)[1] / row["gemm_peak"]
 
 
 def slowdowns(row):
-    """By what factor each peer is slower with cores taken from it."""
+    """{library: factor by which it is slower while other processes occupy cores}."""
     idle = medians(row)
     return {n: statistics.median(s) / idle[n] for n, s in row["busy_seconds"].items()}
 
@@ -96,7 +98,7 @@ def markdown(results):
     machine = results["machine"]
     out = [
         f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['isa'])}; {machine['date']}.",
-        "Median milliseconds over the rounds; 'ratio' is the fastest peer's time over that of the",
+        "Median milliseconds over the rounds; 'ratio' is the time of the fastest other library over that of the",
         "first tf_rnn_ops column; 'GEMM' its share of the fastest library's matrix product in the same run.",
         "",
     ]

@@ -1,10 +1,9 @@
-"""Runs tf_rnn_ops beside its peers and reports ratios.
+"""Times tf_rnn_ops and other libraries and reports ratios.
 
-Every peer runs in a process of its own. For each problem the results are compared first, then the
-peers take turns, round by round, so that a disturbance hits all of them alike; a problem whose
-measurements spread too far gets more rounds. A turn begins with a run that is not counted, because
-the caches hold what another process left. Packing of weights and transposes that a user would pay
-for are inside the timing.
+Every library runs in its own process. For each problem the results are compared first. Then the libraries
+alternate, round by round, so that a disturbance affects all of them. A problem whose measurements spread
+too far gets more rounds. Each turn begins with a run that is not timed, because the caches contain the
+data of another process. Times include the packing of weights and transposes that a user needs.
 """
 
 import argparse
@@ -25,10 +24,10 @@ from benchmarks.client import ROOT, Worker, WorkerError
 SHAPES = pathlib.Path(__file__).resolve().parent / "shapes"
 # A turn lasts about this long, so that clocks and caches settle.
 TURN_SECONDS = 0.06
-# Relative distance between the quartiles from which a problem is measured again.
+# A problem is measured again if the relative distance between the quartiles is larger.
 SPREAD = 0.15
-# Largest difference between peers, relative to the largest value, that counts as agreement.
-# Of bfloat16 about eight times its eps: states are rounded at every step by some peers.
+# Largest difference between libraries, relative to the largest value, that counts as agreement. For
+# bfloat16 it is about eight times its eps, because some libraries round states at every step.
 TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2}
 
 
@@ -46,7 +45,7 @@ def parse_args(argv):
     parser.add_argument(
         "--isa",
         choices=list(settings.ISA_ENVIRONMENT),
-        help="restrict ours and every peer that can be",
+        help="restrict the instruction set of every library that has a switch for it",
     )
     parser.add_argument(
         "--busy",
@@ -58,12 +57,12 @@ def parse_args(argv):
     parser.add_argument(
         "--memory",
         action="store_true",
-        help="peak memory too, each in a process of its own, untimed",
+        help="also measure peak memory, each in a separate process, untimed",
     )
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
     if unknown:
-        parser.error(f"unknown peers {sorted(unknown)}; known: {list(peers.ALL)}")
+        parser.error(f"unknown libraries {sorted(unknown)}; known: {list(peers.ALL)}")
     if args.rounds < 1:
         parser.error("--rounds must be at least 1")
     if not 0 <= args.busy <= len(os.sched_getaffinity(0)):
@@ -77,7 +76,7 @@ def shapes_path(name):
 
 
 def start_workers(names, threads, environment):
-    """The peers that are present; the others with the reason, which is printed too."""
+    """The workers of the libraries that are present, and {absent library: reason}. Prints the reasons."""
     workers, absent = [], {}
     for name in names:
         try:
@@ -89,7 +88,7 @@ def start_workers(names, threads, environment):
 
 
 def compare(reference, other, tolerance):
-    """The largest relative difference of any result both have; raises WorkerError above tolerance."""
+    """The largest relative difference of the results that both have. Raises WorkerError above the tolerance."""
     worst = 0.0
     for key in set(reference) & set(other):
         scale = max(1e-6, float(np.abs(reference[key]).max()))
@@ -101,11 +100,11 @@ def compare(reference, other, tolerance):
 
 
 def prepare(workers, problem, training, folder):
-    """Compares all results with those of the first worker, or of float32 where that is there.
+    """Compares all results with the results of the first worker, or of our float32 if the row has it.
 
     Returns:
-        The workers that can do the problem and agree; the others with the reason; and the largest
-        relative difference of each.
+        The workers that can run the problem and agree, {other worker: reason}, and the largest relative
+        difference of each.
     """
     ready, left_out, differences, reference = [], {}, {}, None
     for i, worker in enumerate(sorted(workers, key=lambda w: w.name != report.FLOAT32)):
@@ -133,7 +132,7 @@ def spread(seconds):
 
 
 def measure(workers, rounds, attempts=3):
-    """Seconds per run of each worker: one median a round."""
+    """The seconds per run of each worker: one median for each round."""
     runs = {}
     for worker in workers:
         worker.time(2)
@@ -149,7 +148,7 @@ def measure(workers, rounds, attempts=3):
 
 
 def measure_memory(workers, problem, training, threads, environment):
-    """Bytes of each worker's peer in a fresh process of its own."""
+    """The bytes of each worker's library, in a new process for each."""
     results = {}
     for worker in workers:
         fresh = Worker(worker.name, peers.ALL[worker.name], threads, environment)
@@ -163,7 +162,7 @@ def measure_memory(workers, problem, training, threads, environment):
 
 
 def peak(threads, environment):
-    """GFLOP/s of the fastest library's matrix product, in a process of its own."""
+    """GFLOP/s of the fastest library's matrix product, in a separate process."""
     count = str(threads)
     env = dict(os.environ, OPENBLAS_NUM_THREADS=count, OMP_NUM_THREADS=count, PYTHONPATH=str(ROOT))
     env.update(environment)
@@ -192,7 +191,7 @@ def run_problem(workers, problem, training, args, threads, gemm_peak, folder):
     }
     if args.busy and ready:
         with settings.busy_cores(args.busy):
-            # The spread is part of the result here, so nothing is repeated for it.
+            # The spread is a part of this result, so it does not cause more rounds.
             row["busy_seconds"] = measure(ready, args.rounds, attempts=1)
     if args.memory:
         environment = settings.isa_environment(args.isa)
@@ -228,7 +227,7 @@ def main(argv=None):
                 for problem in todo:
                     for training in modes:
                         if problem.dropout and not training:
-                            continue  # dropout is of training only
+                            continue  # dropout exists only in training
                         row = run_problem(
                             workers,
                             problem,

@@ -1,8 +1,8 @@
-"""Times a gradient penalty, whose gradient is a second derivative, beside Keras's loop.
+"""Times a gradient penalty, whose gradient is a second derivative, and compares it with Keras's
+implementation.
 
-The variants take turns in one process, so that a disturbance hits all of them alike. The time is that of
-a call of a tf.function: forward, the gradient of the input, and the gradient of its square for the
-weights.
+The variants alternate in one process, so that a disturbance affects all of them. A call of a tf.function
+is timed: forward, the gradient of the input, and the gradient of its square for the weights.
 """
 
 import argparse
@@ -41,14 +41,14 @@ def penalty(tf, layer, x):
 
 
 def measure(functions, rounds):
-    """Medians of seconds by name."""
+    """{name: median seconds}."""
     seconds = {name: [] for name in functions}
     for number in range(rounds + 2):
         for name, function in functions.items():
             start = time.perf_counter()
             for gradient in function():
                 gradient.numpy()
-            if number >= 2:  # the first ones trace, and fill the caches
+            if number >= 2:  # the first calls trace and fill the caches
                 seconds[name].append(time.perf_counter() - start)
     return {name: statistics.median(found) for name, found in seconds.items()}
 

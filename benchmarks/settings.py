@@ -1,15 +1,15 @@
-"""What a run can change around the peers: their instruction sets, and a core taken from them."""
+"""The settings of a run for all libraries: restricted instruction sets, and occupied cores."""
 
 import contextlib
 import os
 import subprocess
 import sys
 
-# The switches of each library, all set in every worker.
+# The switches of all libraries. All are set in every worker.
 ISA_ENVIRONMENT = {
     "avx2": {
         "TF_RNN_OPS_CPU_ISA": "avx2",
-        # oneDNN, also the copies inside PyTorch, TensorFlow and (where it is compiled in) OpenVINO.
+        # oneDNN, also the copies inside of PyTorch, TensorFlow and, if it is compiled in, OpenVINO.
         "ONEDNN_MAX_CPU_ISA": "AVX2",
         "DNNL_MAX_CPU_ISA": "AVX2",
         "ATEN_CPU_CAPABILITY": "avx2",
@@ -19,7 +19,8 @@ ISA_ENVIRONMENT = {
     },
 }
 
-# Peers that go on using all the CPU has, as measured; said in the report, and no ratio is to them.
+# Libraries that ignore the restriction, as measured. The report names them, and they do not count in
+# ratios.
 UNRESTRICTED = {
     "avx2": {
         "ONNX Runtime": "has no switch; it uses what the CPU has",
@@ -29,11 +30,11 @@ UNRESTRICTED = {
 
 
 def isa_environment(isa):
-    """The variables of `isa`, none without."""
+    """The variables for `isa`; none for None."""
     return ISA_ENVIRONMENT[isa] if isa else {}
 
 
-# Parent gone: exit, so that no core stays taken when the driver is killed.
+# The process exits when its parent has ended, so that no core stays occupied when the driver is killed.
 _BUSY = """
 import os, sys
 parent = os.getppid()
@@ -46,7 +47,7 @@ while os.getppid() == parent:
 
 @contextlib.contextmanager
 def busy_cores(count):
-    """Keeps the last `count` cores occupied, each by a process that stays on it."""
+    """Occupies the last `count` cores, each by a process that is bound to it."""
     cores = sorted(os.sched_getaffinity(0))[-count:] if count else []
     processes = [
         subprocess.Popen([sys.executable, "-c", _BUSY, str(core)], stdout=subprocess.PIPE)

@@ -1,10 +1,10 @@
-"""What layouts, lengths and odd sizes cost, ours beside ours: the table of docs/history/performance.md.
+"""The cost of layouts, lengths and odd sizes in tf_rnn_ops: a table in docs/history/performance.md.
 
     python -m benchmarks.shape_costs [--threads N] [--output FILE]
 
-Each case is a pair that takes turns: batch major beside time major (within 5 %), random lengths
-beside full ones (in proportion to the valid steps), an odd size beside its even neighbour (within
-15 %, though it has a little less to do). CudnnRNNV3 unless the case says otherwise.
+Each case is a pair of alternating runs: batch major and time major (expected within 5 %), random and full
+lengths (expected in proportion to the valid steps), or an odd size and its even neighbour (expected within
+15 %, though the odd size has slightly less work). The op is CudnnRNNV3 unless the case names another op.
 """
 
 import argparse
@@ -29,13 +29,13 @@ class Size:
     I: int  # noqa: E741 - the project's letter for the input size
     H: int
     time_major: bool = True
-    lengths: str = "full"  # or random: uniform over 1..T
+    lengths: str = "full"  # or "random": uniform over 1..T
     op: str = "CudnnRNNV3"  # or LayerRNN
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A pair, and the largest factor between them that is as it should be."""
+    """A pair, and the largest expected factor between the two times."""
 
     name: str
     base: Size
@@ -44,7 +44,7 @@ class Case:
 
 
 def cases(scale=1):
-    """The pairs; `scale` divides T, for tests."""
+    """The pairs. `scale` divides T, for tests."""
     T = max(2, 100 // scale)
     big, small = Size(T, 32, 256, 256), Size(T, 4, 64, 256)
     change = dataclasses.replace
@@ -66,13 +66,13 @@ def cases(scale=1):
         Case("I=63 beside 64", change(big, I=64), change(big, I=63), 1.15),
         Case("B=3 beside 4", small, change(small, B=3), 1.15),
         Case("B=31 beside 32", big, change(big, B=31), 1.15),
-        Case("T*B odd: T=99 beside 100", big, change(big, T=max(1, T - 1)), 1.15),
+        Case("T*B odd: T=99 next to 100", big, change(big, T=max(1, T - 1)), 1.15),
     ]
     return result
 
 
 def lengths_of(size):
-    """[B] int32; random ones are the same in every run."""
+    """The lengths, int32 [B]. Random lengths are the same in every run."""
     import numpy as np
 
     if size.lengths == "full":
@@ -81,10 +81,11 @@ def lengths_of(size):
 
 
 def expected(case):
-    """The factor of the times by the work alone: valid steps of the rows and sizes of the products.
+    """The factor of the times that follows from the work: valid steps of the rows and sizes of the
+    products.
 
-    WHY the neighbour's cost and not its exact flops: a user who takes the odd size wants it not to
-    cost more than the even one, so what is smaller may cost as much.
+    WHY the neighbour's cost and not exact flops: the odd size should not cost more than the even size, but
+    it may cost as much although it is smaller.
     """
     if case.other.lengths == "random":
         return float(lengths_of(case.other).sum()) / (case.other.T * case.other.B)
@@ -141,7 +142,7 @@ def build(size, training):
 
 
 def measure(pair, rounds):
-    """Median seconds of both, and the median over the rounds of their quotient."""
+    """The median seconds of both, and the median of their quotient over the rounds."""
     runs = []
     for run in pair:
         run()
@@ -160,7 +161,7 @@ def measure(pair, rounds):
 
 
 def table(rows):
-    """Markdown; 'of expected' is the measured factor over that of the work."""
+    """The table as Markdown. 'of expected' is the measured factor divided by the factor of the work."""
     head = [
         "case",
         "mode",
@@ -189,7 +190,9 @@ def main(argv=None):
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--scale", type=int, default=1, help="divides T; for a quick look")
     parser.add_argument("--cases", default="", help="only cases whose name contains this")
-    parser.add_argument("--output", type=pathlib.Path, help="JSON file; the table goes beside it")
+    parser.add_argument(
+        "--output", type=pathlib.Path, help="JSON file; the table is written next to it"
+    )
     args = parser.parse_args(argv)
     machine.prefer_installed()
     import tensorflow as tf

@@ -1,13 +1,12 @@
-"""One step (T=1) with the state carried: what a call costs in TensorFlow, and what of it is ours.
+"""Times single steps (T=1) that carry the state: the cost of a call in TensorFlow and of our kernel.
 
     python -m benchmarks.streaming [--kernels PROGRAM] [--output FILE]
 
-Calls: a tf.function of that signature (x, h and, of LSTM, c in; h and c out) that computes nothing,
-which no op can beat; then the raw ops, our Keras layer and Keras's own, and Keras's cell. Loops: the
-same steps many times inside one tf.function, in a tf.while_loop that carries the state, beside a loop
-that computes nothing, so that the ops are compared without the cost of a call. All variants take
-turns in one process. With --kernels the kernel alone is timed by the program of
-`make bench-kernels`.
+Calls: a tf.function with the same signature (x, h and, for LSTM, c as inputs; h and c as outputs) that
+computes nothing, as the lower bound; then the raw ops, our Keras layer, Keras's layer, and Keras's cell.
+Loops: many steps inside one tf.function, in a tf.while_loop that carries the state, compared with a loop
+that computes nothing, so that the ops are compared without the cost of a call. All variants alternate in
+one process. With --kernels only the kernel is timed, by the program of `make bench-kernels`.
 """
 
 import argparse
@@ -30,17 +29,17 @@ def parse_args(argv):
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--input", type=int, default=128)
     parser.add_argument("--units", type=int, default=256)
-    parser.add_argument("--steps", type=int, default=500, help="of a loop")
+    parser.add_argument("--steps", type=int, default=500, help="steps of a loop")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--calls", type=int, default=300, help="calls a round")
+    parser.add_argument("--calls", type=int, default=300, help="calls in a round")
     parser.add_argument("--kernels", type=pathlib.Path, help="bench_kernels, as Bazel built it")
     parser.add_argument("--output", type=pathlib.Path, help="JSON file")
     return parser.parse_args(argv)
 
 
 def steps_of(cell, batch, width, units):
-    """The variants: name -> step(x [B, I], *states [B, H]) -> new states; weights shared by all."""
+    """The variants, {name: function from x [B, I] and states [B, H] to new states}, with common weights."""
     import keras
     import numpy as np
     import tensorflow as tf
@@ -106,7 +105,7 @@ def steps_of(cell, batch, width, units):
 
 
 def loop_of(step, count):
-    """A function that runs `step` count times on the same x, carrying the states."""
+    """A function that runs `step` `count` times on the same x, and carries the states."""
     import tensorflow as tf
 
     def run(x, *states):
@@ -121,7 +120,7 @@ def loop_of(step, count):
 
 
 def kernel_seconds(args, cell):
-    """The kernel alone, of the best instruction set, by bench_kernels; None without it."""
+    """The time of the kernel without TensorFlow, from bench_kernels; None without that program."""
     if args.kernels is None:
         return None
     shape = f"{cell} 1 {args.batch} {args.input} {args.units}"
@@ -132,7 +131,7 @@ def kernel_seconds(args, cell):
 
 
 def measure(variants, args, per_call):
-    """Median seconds a step of each variant; they take turns."""
+    """The median seconds of a step of each variant. The variants alternate."""
     calls = {name: max(1, args.calls // per_call) for name in variants}
     seconds = {name: [] for name in variants}
     for run in variants.values():
@@ -178,7 +177,7 @@ def run_cell(args, cell):
 
 
 def table(rows):
-    """Markdown, microseconds a step."""
+    """The table as Markdown, in microseconds per step."""
     out = [
         "Microseconds a step. 'over nothing': less what the same function without the step takes;",
         "'Keras layer' and 'Keras cell': their time over the row's.",

@@ -1,8 +1,8 @@
-"""The further tables of a report: slow-down with cores taken, memory, agreement."""
+"""The other tables of a report: slow-down with occupied cores, memory, agreement."""
 
 import statistics
 
-# Bytes that a library says it takes, by its key in a row's memory -> heading.
+# {key of a number of bytes in a row's memory, as the library reports it: heading}.
 OWN = {
     "reserve": "reserve",
     "forward_scratch": "scratch, forward",
@@ -13,7 +13,7 @@ OWN = {
 
 
 def extra(results):
-    """Lines of Markdown for what the rows have beside times."""
+    """Lines of Markdown for the other results in the rows."""
     rows = results["rows"]
     out = []
     busy = [row for row in rows if row.get("busy_seconds")]
@@ -30,13 +30,13 @@ def extra(results):
         out += [
             "",
             "Peak resident growth in MB while running, in a process of its own; 'data' is what every",
-            "peer must hold (x, weights, y; in training their gradients too):",
+            "library must hold (x, weights, y; in training their gradients too):",
             "",
         ]
         out += _table(measured, _peaks)
         out += [
             "",
-            "What the libraries themselves take for a call, in MB, beside its inputs and results:",
+            "The memory that the libraries report for a call, in MB, without its inputs and results:",
             "",
         ]
         out += _table(measured, _own)
@@ -48,7 +48,7 @@ def extra(results):
                 worst[name, dtype] = max(value, worst.get((name, dtype), 0.0))
         out += [
             "",
-            "Largest difference to the first column (of bfloat16: to our float32), relative to the",
+            "Largest difference to the first column (for bfloat16: to our float32), relative to the",
             "largest value, over all rows: "
             + "; ".join(f"{name} {dtype} {value:.1e}" for (name, dtype), value in worst.items())
             + ".",
@@ -57,7 +57,7 @@ def extra(results):
 
 
 def _table(rows, cells_of):
-    """Markdown of what cells_of(row) returns: text by heading."""
+    """A table as Markdown. cells_of(row) returns {heading: text}."""
     cells = [cells_of(row) for row in rows]
     names = list(dict.fromkeys(name for c in cells for name in c))
     head = ["(T,B,I,H)", "mode", "threads", *names]

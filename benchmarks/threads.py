@@ -1,12 +1,12 @@
-"""Numbers of threads: what a call takes with fewer threads than CPUs, with as many, and with more.
+"""The time of a call with fewer threads than CPUs, with as many threads as CPUs, and with more.
 
     python -m benchmarks.threads [SHAPES ...] [--threads 1 4 16] [--output FILE]
 
-Two settings. "idle": all CPUs of this machine, with as many threads, 8 and 32, or with those of
---threads. "quota": a control group with the time of one CPU, as a container has, with 1 and 16
-threads; left out with --threads, and where no group can be made. Every peer and number of threads
-is a process of its own, and all of a setting take turns. A ratio is the time over that of the same
-peer with the first number of threads.
+There are two settings. "idle": all CPUs of this machine, with one thread for each CPU, 8 and 32 threads,
+or with the numbers of --threads. "quota": a control group with the time of one CPU, as in a container,
+with 1 and 16 threads. It is omitted with --threads, and if no group can be made. Each pair of a library
+and a number of threads runs in its own process, and all pairs of a setting alternate. A ratio is the time
+divided by the time of the same library with the first number of threads.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from benchmarks.run import shapes_path
 
 PEERS = ("tf_rnn_ops", "oneDNN", "PyTorch", "ONNX Runtime")
 TURN_SECONDS = 0.1
-# A control group that has used up its time gets no more until its next period, of 0.1 s.
+# A control group that has used its time gets no time until its next period, of 0.1 s.
 REST_SECONDS = 0.2
 
 
@@ -42,13 +42,13 @@ def parse_args(argv):
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
     if unknown:
-        parser.error(f"unknown peers {sorted(unknown)}; known: {list(peers.ALL)}")
+        parser.error(f"unknown libraries {sorted(unknown)}; known: {list(peers.ALL)}")
     return args
 
 
 @dataclasses.dataclass
 class Runner:
-    """One peer with one number of threads."""
+    """A library with a number of threads."""
 
     peer: str
     threads: int
@@ -57,7 +57,7 @@ class Runner:
 
 
 def start(names, counts, prefix):
-    """A runner for each peer that is here and each number of threads."""
+    """A runner for each present library and each number of threads."""
     runners = []
     for name in names:
         for threads in counts:
@@ -71,7 +71,7 @@ def start(names, counts, prefix):
 
 
 def measure(runners, problem, training, args, folder):
-    """Seconds of each call of each runner that can do the problem."""
+    """The seconds of each call of each runner that can run the problem."""
     ready = []
     for runner in runners:
         runner.seconds = []
@@ -79,7 +79,7 @@ def measure(runners, problem, training, args, folder):
             runner.worker.prepare(dataclasses.asdict(problem), training, folder / "result.npz")
             ready.append(runner)
         except WorkerError as error:
-            print(f"  left out: {runner.peer}: {error}", flush=True)
+            print(f"  omitted: {runner.peer}: {error}", flush=True)
     calls = {}
     for runner in ready:
         median = statistics.median(turn(runner, 3, args.rest))
@@ -91,13 +91,13 @@ def measure(runners, problem, training, args, folder):
 
 
 def turn(runner, calls, rest):
-    """Seconds of each of `calls` calls, once the threads of the turn before sleep."""
+    """The seconds of each of `calls` calls, after the threads of the previous turn sleep."""
     time.sleep(rest)
     return runner.worker.time(calls)
 
 
 def row_of(runner, base):
-    """What is published of one runner: milliseconds, and the ratio to `base`."""
+    """The published results of a runner: milliseconds, and the ratio to `base`."""
     ordered = sorted(runner.seconds)
     median = statistics.median(ordered)
     return {
@@ -117,7 +117,7 @@ def line(setting, problem, mode, row):
 
 
 def write(output, results, lines):
-    """After each row, so that a run that is cut off leaves what it measured."""
+    """Writes the results. It is called after each row, so that an interrupted run keeps its results."""
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(json.dumps(results, indent=1))
     output.with_suffix(".md").write_text("\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""One peer in a process of its own: reads commands as JSON lines, answers in JSON lines.
+"""Runs one library in its own process. Reads commands as JSON lines and answers in JSON lines.
 
 Commands: {"do": "prepare", "problem": {...}, "training": bool, "save": path}, {"do": "time",
 "runs": n}, {"do": "memory", "problem": {...}, "training": bool} and {"do": "quit"}. The threads are
@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--threads", type=int, required=True)
     args = parser.parse_args()
     _limit_threads(args.threads)
-    # Libraries print to stdout now and then; the protocol keeps a copy of the real one.
+    # Libraries may print to stdout, so the protocol uses a copy of the original stdout.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
 
@@ -42,7 +42,7 @@ def main():
     try:
         module, _, variant = args.peer.partition(":")
         peer = importlib.import_module(f"benchmarks.peers.{module}").make(variant, args.threads)
-    except Exception as error:  # an absent or broken peer is reported, not fatal
+    except Exception as error:  # an absent or broken library is reported and is not fatal
         answer(ok=False, error=f"{type(error).__name__}: {error}".splitlines()[0])
         return
     answer(ok=True, version=peer.version)
@@ -63,7 +63,7 @@ def main():
                 )
                 answer(ok=True, problem=dataclasses.asdict(problem))
             elif command["do"] == "time":
-                peer.run()  # not counted: the caches hold what the process before left
+                peer.run()  # not timed: the caches contain the data of the previous process
                 seconds = []
                 for _ in range(command["runs"]):
                     start = time.perf_counter()

@@ -3,11 +3,12 @@
 A module has `make(variant, threads)`, which returns an object with `version`,
 `prepare(problem, x, dy, weights, training)`, `run()` (one forward pass, or one forward and backward
 pass to the gradients of x and of all weights, finished when it returns) and `result()`: "y"
-[T, B, D*H] and, of training, "dx" [T, B, I]. What cannot be done raises Unsupported. It may have
-`own_memory(problem, training)`: bytes by name of what the library itself takes for a call.
+[T, B, D*H] and, in training, "dx" [T, B, I]. A problem that the library cannot run raises Unsupported. The
+object may have `own_memory(problem, training)`: {name: bytes that the library itself allocates for a
+call}.
 """
 
-# Name of the peer in tables -> module:variant.
+# {name of the library in tables: module:variant}.
 ALL = {
     "tf_rnn_ops": "ours:stack",
     "tf_rnn_ops float32": "ours:float32",
@@ -28,4 +29,4 @@ ALL = {
 
 
 class Unsupported(Exception):
-    """The peer has no such problem."""
+    """The library cannot run the problem."""

@@ -30,7 +30,7 @@ def _gates(cell, matrix):
 
 
 def _own(name, layers, problem, weights, extra):
-    """A layer of ours, or Keras's loop over its cell: Keras has no such layer."""
+    """A layer of this package, or Keras's implementation over its cell, since Keras has no such layer."""
     import tf_rnn_ops.keras
 
     p = problem
@@ -59,7 +59,7 @@ def layer(layers, problem, weights):
         return _own(cell, layers, p, weights, extra)
     kind = kinds.get(cell, layers.SimpleRNN)
     extra = {**extra, **({} if cell in kinds else {"activation": cell})}
-    # The values are set below; the default of the recurrent kernel has no bfloat16.
+    # The values are set below. The default initializer of the recurrent kernel does not support bfloat16.
     extra.update(kernel_initializer="zeros", recurrent_initializer="zeros")
     if p.dropout:
         extra.update(dropout=p.dropout, recurrent_dropout=p.dropout)
@@ -111,7 +111,7 @@ class _Keras:
             return [y] + tape.gradient(y, [x] + variables, dy)
 
         self._step = tf.function(step, jit_compile=self.jit)
-        # Masks differ from library to library, so agreement is that of the results without them.
+        # Each library draws other masks, so the results without dropout are compared.
         self._without_dropout = tf.function(lambda: forward(x, False)) if p.dropout else None
 
     def run(self):

@@ -1,6 +1,6 @@
 """oneDNN's RNN primitives, through a small library built on first use.
 
-From Debian's libdnnl-dev, or from the prefix that ONEDNN_ROOT names (with include/ and lib/)."""
+oneDNN comes from Debian's libdnnl-dev, or from the prefix in ONEDNN_ROOT (with include/ and lib/)."""
 
 import ctypes
 import os
@@ -35,7 +35,7 @@ def _build():
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise Unsupported("does not build; is libdnnl-dev installed, or ONEDNN_ROOT right?")
-        return ctypes.CDLL(str(library))  # which stays when its file goes
+        return ctypes.CDLL(str(library))  # the library stays loaded when its file is removed
 
 
 class _OneDnn:
@@ -79,10 +79,10 @@ class _OneDnn:
             _CELLS[p.cell], p.T, p.B, p.I, p.H, training, p.dtype == "bfloat16"
         )
         if not self.handle:
-            raise Unsupported("oneDNN refused the problem")
+            raise Unsupported("oneDNN rejected the problem")
         w_ih, w_hh, b_ih, b_hh = weights[0]
         gates = w_ih.shape[0] // p.H
-        # GRU: oneDNN has u, r, o; the shared order is r, z, n. Its fourth bias is the recurrent one of o.
+        # GRU: oneDNN has u, r, o; the common order is r, z, n. Its fourth bias is the recurrent bias of o.
         order = [1, 0, 2] if p.cell == "gru" else list(range(gates))
 
         def columns(w):  # [G*H, n] to [n, G, H]

@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 from benchmarks.peers import Unsupported
 
 _OPS = {"lstm": "LSTM", "gru": "GRU", "tanh": "RNN", "relu": "RNN"}
-# Places in the shared gate order of ONNX's gates: LSTM i, o, f, c; GRU z, r, h.
+# For each gate of ONNX its place in the common order. ONNX has i, o, f, c (LSTM) and z, r, h (GRU).
 _ORDER = {"lstm": [0, 3, 1, 2], "gru": [1, 0, 2], "tanh": [0], "relu": [0]}
 
 

@@ -21,7 +21,7 @@ class _OpenVino:
 
     def prepare(self, problem, x, dy, weights, training):
         model = self.core.read_model(onnx_model.build(problem, weights, training))
-        # Said for float32 too: without it the model is computed in bfloat16 where the CPU can.
+        # WHY also for float32: without the hint OpenVINO computes in bfloat16 if the CPU supports it.
         hint = {"float32": "f32", "bfloat16": "bf16"}[problem.dtype]
         config = dict(self.config, INFERENCE_PRECISION_HINT=hint)
         self.request = self.core.compile_model(model, "CPU", config).create_infer_request()

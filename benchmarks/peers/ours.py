@@ -1,4 +1,4 @@
-"""tf_rnn_ops through its ops as users call them, and TensorFlow's own BlockLSTMV2."""
+"""The ops of tf_rnn_ops, as users call them, and TensorFlow's own BlockLSTMV2."""
 
 import dataclasses
 import functools
@@ -33,7 +33,7 @@ def make(variant, threads):
 class _Peer:
     """Calls `forward(*variables)` eagerly or, in training, with its gradients in a tf.function.
 
-    With `jit` XLA compiles a function of either.
+    With `jit` XLA compiles a function of the call in both cases.
     """
 
     def __init__(self, ops, version, jit=False):
@@ -88,13 +88,13 @@ class _Stack(_Peer):
             raise Unsupported("problems without dropout only")
         if self.as_float32:
             if p.dtype == "float32":
-                raise Unsupported("beside other types only")
+                raise Unsupported("only for problems of another type")
             p = dataclasses.replace(p, dtype="float32")
         flat = [w.ravel() for ws in weights for w in ws[:2]] + [b for ws in weights for b in ws[2:]]
         dtype = tf.as_dtype(p.dtype)
         x, params, dy = (tf.cast(v, dtype) for v in (x, np.concatenate(flat), dy))
         h = tf.zeros((p.L * p.D, p.B, p.H), dtype)
-        # Made once: an eager tf.zeros takes longer than a short call.
+        # WHY made once: an eager tf.zeros takes longer than a short call.
         c = h if p.cell == "lstm" else tf.zeros((), dtype)
         lengths = tf.fill((p.B,), p.T)
 
@@ -117,12 +117,12 @@ class _Stack(_Peer):
         self._trace(forward, [x, params], dy, training)
 
     def _op(self, problem, params, network, training):
-        """What a run calls."""
+        """The result of one call."""
         return functools.partial(self.ops.CudnnRNNV3, is_training=training)
 
 
 class _Packed(_Stack):
-    """Inference with weights that were packed before, as oneDNN's are."""
+    """Inference with weights that are packed before, as in oneDNN."""
 
     def _op(self, problem, params, network, training):
         if training:
@@ -157,8 +157,8 @@ class _Block(_Peer):
             use_peephole=False,
         )
 
-        # The gradient op is called by name: TensorFlow 2.21 registers that of BlockLSTM, which has
-        # another order of gates, for BlockLSTMV2.
+        # WHY the gradient op by name: TensorFlow 2.21 registers the gradient op of BlockLSTM for
+        # BlockLSTMV2, but BlockLSTM has another order of gates.
         def step():
             result = self.ops.BlockLSTMV2(x=x, w=w, b=b, cell_clip=0.0, **shared)
             if not training:

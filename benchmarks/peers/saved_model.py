@@ -1,4 +1,4 @@
-"""Our Keras layers in a SavedModel, run through TensorFlow's C interface, as servers run them."""
+"""Our Keras layers in a SavedModel, run through TensorFlow's C API, as in servers."""
 
 import ctypes
 import pathlib
@@ -25,7 +25,7 @@ def make(variant, threads):
 
 
 class _Api:
-    """The functions of c_api.h; those that fail raise."""
+    """The functions of c_api.h. A failed call raises RuntimeError."""
 
     _POINTERS = (
         "TF_AllocateTensor",
@@ -61,7 +61,7 @@ class _SavedModel:
     def __init__(self, threads):
         self.version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
         self._api = _Api()
-        # -1: graphs run on the thread that calls, as the other libraries do (docs/serving.md).
+        # -1: graphs run on the calling thread, as in the other libraries (docs/serving.md).
         self._config = tf.compat.v1.ConfigProto(
             intra_op_parallelism_threads=threads, inter_op_parallelism_threads=-1
         ).SerializeToString()
