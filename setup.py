@@ -68,7 +68,7 @@ def _configure() -> None:
 
 
 class BuildWithNative(build_py):
-    """Copies the Python files, then builds the shared objects beside them."""
+    """Copies the Python files, then builds the shared objects next to them."""
 
     def run(self):
         super().run()

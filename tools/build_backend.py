@@ -1,8 +1,8 @@
-"""The build backend: setuptools, plus TensorFlow where the target Python has none.
+"""The build backend: setuptools, and TensorFlow if the target Python has none.
 
-A build needs TensorFlow's headers. The isolated environment of `pip install .` sees nothing of the
-environment it installs into, but setup.py finds a TensorFlow there. Only where there is none is one
-downloaded for the build.
+A build needs TensorFlow's headers. The isolated environment of `pip install .` does not contain the
+packages of the target environment, but setup.py finds a TensorFlow there. TensorFlow is downloaded for the
+build only if there is none.
 """
 
 import os

@@ -1,11 +1,11 @@
-"""Unpacks what building needs of a TensorFlow that is not installed, and describes it.
+"""Unpacks the files for a build from a TensorFlow that is not installed, and describes it.
 
     python tools/fetch_tensorflow.py 2.20 x86_64
 
-The wheel comes from the configured package index: its headers and libtensorflow_framework, and where
-the ops for XLA can be built libtensorflow_cc, go to .tools/tensorflow. No Python has to be able to
-import it, so any TensorFlow and any machine will do.
-Prints KEY=value lines for Bazel, as tools/tf_info.py does for an installed TensorFlow.
+The wheel comes from the configured package index. Its headers and libtensorflow_framework, and
+libtensorflow_cc if the ops for XLA can be built, are written to .tools/tensorflow. The wheel is not
+imported, so it may be for any Python and any machine. Prints KEY=value lines for Bazel, as
+tools/tf_info.py does for an installed TensorFlow.
 """
 
 import argparse
@@ -23,17 +23,17 @@ import wheel_description
 TARGET = pathlib.Path(__file__).resolve().parents[1] / ".tools" / "tensorflow"
 LIBRARY = "libtensorflow_framework.so.2"
 XLA_LIBRARY = "libtensorflow_cc.so.2"
-# Packages without it have too little of XLA (see third_party/tf/tf_configure.bzl).
+# Packages without this header lack parts of XLA (see third_party/tf/tf_configure.bzl).
 XLA_HEADER = "tensorflow/include/xla/ffi/api/ffi.h"
-# One Python that every supported TensorFlow has a wheel for. The libraries use no Python ABI.
+# A Python for which every supported TensorFlow has a wheel. The libraries do not use Python's ABI.
 PYTHON = ("3.12", "cp312")
 PLATFORMS = ("manylinux_2_27", "manylinux2014")
-# What tf.sysconfig.get_compile_flags() says of the wheels.
+# The macro in tf.sysconfig.get_compile_flags() of the wheels.
 DEFINES = "_GLIBCXX_USE_CXX11_ABI=1"
 
 
 def requirement(version, machine):
-    """What pip calls it: a minor version, or a full requirement such as tf-nightly-cpu==2.22.0.dev1."""
+    """The requirement for pip, from a minor version or a requirement such as tf-nightly-cpu==2.22.0.dev1."""
     if "=" in version:
         return version
     package = "tensorflow-cpu" if machine == "x86_64" else "tensorflow"
@@ -41,7 +41,7 @@ def requirement(version, machine):
 
 
 def folder_of(version, machine):
-    """Where a TensorFlow is unpacked: a minor version or a full requirement, and the processor."""
+    """The folder of an unpacked TensorFlow, from a minor version or a requirement, and the processor."""
     return TARGET / f"{requirement(version, machine)}-{machine}"
 
 
@@ -76,7 +76,7 @@ def unpack(wheel, folder):
 
 
 def ensure(version, machine):
-    """Returns the folder of a TensorFlow, which is downloaded where it is not there."""
+    """Returns the folder of a TensorFlow, and downloads it if it is missing."""
     folder = folder_of(version, machine)
     if not folder.exists():
         wanted = requirement(version, machine)
@@ -88,7 +88,7 @@ def ensure(version, machine):
 
 
 def ensure_kernel_eigen():
-    """Downloads the newest supported TensorFlow, whose Eigen the kernels need, unless it is installed."""
+    """Downloads the newest supported TensorFlow unless it is installed. The kernels need its Eigen."""
     newest = wheel_description.SUPPORTED[-1]
     for name in metadata.packages_distributions().get("tensorflow", []):
         if wheel_description.minor(metadata.version(name)) == newest:
@@ -102,11 +102,13 @@ def main():
         "version", nargs="?", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905"
     )
     parser.add_argument("machine", nargs="?", choices=("x86_64", "aarch64"))
-    parser.add_argument("--no-download", action="store_true", help="fail where it is not there yet")
+    parser.add_argument(
+        "--no-download", action="store_true", help="fail if it is not downloaded yet"
+    )
     parser.add_argument(
         "--for-kernels",
         action="store_true",
-        help="the newest supported one, unless this Python has it; prints nothing",
+        help="get the newest supported TensorFlow, unless this Python has it; print nothing",
     )
     options = parser.parse_args()
     if options.for_kernels:

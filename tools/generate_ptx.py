@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Compiles cc/gpu/elementwise/kernels.cu to kernels.ptx in the same folder.
 
-NVRTC does it, from the folder that tools/setup_nvidia_headers.sh PYTHON nvrtc makes; it needs no
-GPU. The text depends on NVRTC's version, so that script fixes it.
+It uses NVRTC from the folder that tools/setup_nvidia_headers.sh PYTHON nvrtc makes, and needs no GPU. The
+PTX depends on NVRTC's version, which that script fixes.
 
     tools/generate_ptx.py            writes the file
-    tools/generate_ptx.py --check    fails when it is out of date
+    tools/generate_ptx.py --check fails when it is out of date
 """
 
 import argparse
@@ -19,10 +19,11 @@ SOURCE = ROOT / "cc/gpu/elementwise/kernels.cu"
 TARGET = ROOT / "cc/gpu/elementwise/kernels.ptx"
 NVRTC = ROOT / ".tools/nvidia/nvrtc/lib/libnvrtc.so.12"
 
-# Pascal: the oldest with all that the kernels use. The driver compiles it for what is there.
+# Pascal is the oldest architecture with all features that the kernels use. The driver compiles the PTX for
+# the GPU.
 ARCHITECTURE = "compute_60"
-# WHY: a driver refuses PTX of a newer version than its own. The kernels use nothing that 6.3
-# (CUDA 10.0) lacks, which ptxas checks in the tests.
+# WHY: a driver rejects PTX of a newer version than its own. The kernels only use features of 6.3 (CUDA
+# 10.0), as ptxas checks in the tests.
 PTX_VERSION = "6.3"
 
 
@@ -30,7 +31,7 @@ def call(nvrtc, name, *arguments):
     """Calls a function of NVRTC.
 
     Raises:
-      RuntimeError: When it fails.
+        RuntimeError: The function fails.
     """
     result = getattr(nvrtc, name)(*arguments)
     if result:
@@ -39,7 +40,7 @@ def call(nvrtc, name, *arguments):
 
 
 def text_of(nvrtc, program, what):
-    """What NVRTC has for a program under nvrtcGet`what`: "PTX" or "ProgramLog"."""
+    """The text that nvrtcGet`what` returns for a program. `what`: "PTX" or "ProgramLog"."""
     size = ctypes.c_size_t()
     call(nvrtc, f"nvrtcGet{what}Size", program, ctypes.byref(size))
     buffer = ctypes.create_string_buffer(size.value)
@@ -51,22 +52,22 @@ def compile_ptx(library=NVRTC):
     """Compiles the kernels.
 
     Args:
-      library: Path of libnvrtc.so.12.
+        library: Path of libnvrtc.so.12.
 
     Returns:
-      The PTX, without comments and with PTX_VERSION as its version.
+        The PTX, without comments and with PTX_VERSION as its version.
 
     Raises:
-      FileNotFoundError: When NVRTC is not there.
-      RuntimeError: When NVRTC refuses the source; its log is in the text.
+        FileNotFoundError: NVRTC is missing.
+        RuntimeError: NVRTC rejects the source. The message has its log.
     """
     if not library.exists():
         raise FileNotFoundError(
-            f"{library} is not there: run tools/setup_nvidia_headers.sh {sys.executable} nvrtc"
+            f"{library} is missing: run tools/setup_nvidia_headers.sh {sys.executable} nvrtc"
         )
     nvrtc = ctypes.CDLL(str(library))
     program = ctypes.c_void_p()
-    # A name without folders: it must not matter where the tree lies.
+    # WHY a name without folders: the PTX must not depend on the place of the source tree.
     call(
         nvrtc,
         "nvrtcCreateProgram",

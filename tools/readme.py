@@ -1,4 +1,4 @@
-"""The README for a package index, which has no files beside it."""
+"""Makes the README for a package index, which does not have the other files of the repository."""
 
 import re
 
@@ -8,11 +8,11 @@ def for_index(text, repository):
 
     Args:
         text: The page.
-        repository: The address under which the files are, with a slash at its end. If it is None,
-            links become their text, and images disappear.
+        repository: The address of the files, with a slash at its end. If it is None, links become their
+            text, and images disappear.
 
     Returns:
-        The page with absolute links alone.
+        The page with absolute links only.
     """
 
     def absolute(match):

@@ -1,7 +1,8 @@
-"""The list of what is inside a wheel, in CycloneDX's format, for .dist-info/sboms (PEP 770).
+"""The list of the projects whose code is in a wheel, in CycloneDX's format, for .dist-info/sboms (PEP
+770).
 
-The shared objects have code out of headers that TensorFlow's package brings (NOTICE). The headers
-say which version they are of.
+The shared objects contain code from headers in TensorFlow's package (NOTICE). The headers name their
+versions.
 """
 
 import datetime
@@ -26,12 +27,12 @@ class Headers(NamedTuple):
 
 
 class Project(NamedTuple):
-    """A project whose headers are compiled in.
+    """A project whose headers are compiled into the libraries.
 
     Attributes:
         namespaces: The C++ namespaces of its code.
-        versions: The files and patterns that say the version; the first that fits counts. None: the
-            headers do not say it.
+        versions: The files and patterns of the version. The first match counts. None if the headers do not
+            have the version.
     """
 
     name: str
@@ -41,10 +42,10 @@ class Project(NamedTuple):
     versions: tuple[tuple[str, str], ...] = ()
 
     def version(self, folder):
-        """The version that the headers in a folder say; None for a project that says none.
+        """The version in the headers of a folder; None for a project without one.
 
         Raises:
-            ValueError: If the headers no longer say it where they did.
+            ValueError: The headers no longer have the version at the expected place.
         """
         for file, pattern in self.versions:
             path = folder / file
@@ -83,11 +84,11 @@ OTHERS = (
         "BSD-3-Clause",
         "https://github.com/protocolbuffers/protobuf",
         ("google",),
-        # Such as 6031001, which is 6.31.1.
+        # For example 6031001, which means 6.31.1.
         (("google/protobuf/stubs/common.h", r"_PROTOBUF_VERSION (\d+)(\d{3})(\d{3})\n"),),
     ),
 )
-# XLA and StreamExecutor are folders of its repository.
+# XLA and StreamExecutor are folders of TensorFlow's repository.
 TENSORFLOW = Project(
     "tensorflow",
     "Apache-2.0",
@@ -98,7 +99,7 @@ PROJECTS = (EIGEN, *OTHERS, TENSORFLOW)
 
 
 def configured(root=wheel_description.ROOT):
-    """What configure.sh found, by the name of the variable."""
+    """The results of configure.sh, {name of a variable: value}."""
     text = (root / ".tf_configure.bazelrc").read_text()
     return dict(re.findall(r'^common --repo_env=(\w+)="(.*)"$', text, re.MULTILINE))
 
@@ -108,7 +109,7 @@ def headers_of(wheel, found):
 
     Args:
         wheel: The wheel.
-        found: What configure.sh found.
+        found: The results of configure.sh.
     """
     at_hand = wheel_description.minor(found["TF_VERSION"]), found["TF_MACHINE"]
     for version in wheel.tensorflows:
@@ -124,7 +125,7 @@ def contents(wheel, found):
 
     Args:
         wheel: The wheel.
-        found: What configure.sh found.
+        found: The results of configure.sh.
     """
     if not wheel.tensorflows:
         return []
@@ -136,7 +137,7 @@ def contents(wheel, found):
 
 
 def document(wheel, inside):
-    """The text of the list.
+    """The text of the document.
 
     Args:
         wheel: The wheel.
@@ -194,7 +195,7 @@ def document(wheel, inside):
 
 
 def write(folder, wheel):
-    """Writes the list of what is in a wheel.
+    """Writes the list of the contents of a wheel.
 
     Args:
         folder: The .dist-info folder, in which it makes `sboms`.

@@ -1,12 +1,12 @@
-"""Every check and benchmark that needs a GPU, and the report of the run: `make test-gpu`.
+"""Runs every check and benchmark that needs a GPU, and writes a report: `make test-gpu`.
 
     python tools/test_gpu.py [--device GPU:0] [--seconds 540] [--report PAGE] [--only NAME ...]
 
-PYTHON's environment has the tf_rnn_ops to test, TensorFlow with its GPU libraries, pytest, and
-PyTorch with CUDA for what is compared with it. A step that fails does not stop the others, and each
-has at most its own limit and what is left of --seconds. The report is written before and after each
-step and every few seconds within one, so a machine that goes away leaves what is done. With --device
-CPU:0 the steps run on the CPU, which only shows that they can.
+The environment must have the tf_rnn_ops to test, TensorFlow with its GPU libraries, pytest, and PyTorch
+with CUDA for comparisons. A failed step does not stop other steps. The time of a step is at most its own
+limit and the rest of --seconds. The report is written before and after each step and every few seconds
+within a step, so it is complete up to the moment at which a machine is lost. With --device CPU:0 the steps
+run on the CPU, as a test of this script.
 """
 
 import argparse
@@ -30,11 +30,11 @@ PART = "tensorflow"
 TAIL_LINES = 12
 MOST_FAILURES = 100
 MOST_SHARES = 20
-# Several times what a step should take, so only one that hangs meets it.
+# Several times the usual time of a step, so that only a step that hangs reaches it.
 TIMEOUT_SECONDS = 600
-# Between two reports within a step.
+# The time between two reports within a step.
 REPORT_SECONDS = 5
-# A step is not worth starting with less than this.
+# The least time that is left for starting a step.
 FEWEST_SECONDS = 5
 
 
@@ -42,9 +42,11 @@ class Step:
     """One command of the run.
 
     Attributes:
-        name: what --only calls it. command: the arguments. missing: a function that returns why the
-        step is left out, or None; it is called at the step's turn, since it may take seconds.
-        env: what it needs beside the environment of this process.
+        name: The name for --only.
+        command: The arguments.
+        missing: A function that returns the reason why the step is skipped, or None. It may take seconds,
+        so it is called just before the step.
+        env: Variables in addition to the environment of this process.
     """
 
     def __init__(self, name, command, missing=None, **env):
@@ -52,7 +54,7 @@ class Step:
         self.outcome, self.seconds, self.output = "not run", 0.0, ""
 
     def run(self, folder, seconds=TIMEOUT_SECONDS, progress=lambda: None):
-        """Runs for at most `seconds`; calls progress() now and then."""
+        """Runs the step for at most `seconds`, and calls progress() every few seconds."""
         reason = self.missing() if self.missing else None
         if reason:
             self.outcome = f"left out: {reason}"
@@ -83,7 +85,7 @@ class Step:
 
 
 def _run_group(command, limit, folder, env, log, tick):
-    """The command's exit status. Whatever happens, none of its processes goes on using the GPU."""
+    """Runs a command and returns its exit status. Always ends all of its processes, which may use the GPU."""
     end = time.monotonic() + limit
     process = subprocess.Popen(
         command, cwd=folder, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
@@ -106,10 +108,10 @@ def _run_group(command, limit, folder, env, log, tick):
 
 
 def cusolver_cure():
-    """The environment in which pip's TensorFlow finds pip's cuSOLVER; empty where it needs none.
+    """The environment in which pip's TensorFlow finds pip's cuSOLVER; empty if it needs none.
 
-    The run path of TensorFlow 2.21's library lacks that folder, and no GPU registers without it. The
-    step info runs without the cure, so that the report shows whether it is needed.
+    The run path of TensorFlow 2.21's library lacks that folder, and TensorFlow registers no GPU without
+    cuSOLVER. The step `info` runs without this environment, so that the report shows whether it is needed.
     """
     spec = importlib.util.find_spec("nvidia")
     for root in spec.submodule_search_locations if spec else ():
@@ -121,13 +123,13 @@ def cusolver_cure():
 
 
 def make_steps(device, folder, page=None, short=False):
-    """All steps, in order: the quick and telling ones first.
+    """All steps, in order. Fast steps with much information come first.
 
     Args:
-        device: where the ops run.
-        folder: for logs and results.
-        page: where the core's own report goes; None: nowhere.
-        short: time is short, so the benchmark is.
+        device: The device of the ops.
+        folder: The folder for logs and results.
+        page: The file for the core's own report; None for no report.
+        short: Whether to run a shorter benchmark.
     """
     python = sys.executable
     on_gpu = device.startswith("GPU")
@@ -136,7 +138,7 @@ def make_steps(device, folder, page=None, short=False):
     place = {
         "TF_RNN_OPS_TEST_DEVICE": device,
         "CUDA_VISIBLE_DEVICES": "0" if on_gpu else "-1",
-        # Tests start further processes on the GPU, which need memory too.
+        # Tests start more processes on the GPU, which also need memory.
         "TF_FORCE_GPU_ALLOW_GROWTH": "true",
         **cure,
     }
@@ -145,7 +147,7 @@ def make_steps(device, folder, page=None, short=False):
     core = [python, str(tests / "gpu" / "core" / "run.py")]
     core += ["--library", str(folder / "core" / "libcore.so")]
     core_report = ["--report", str(page)] if page else []
-    # Without TensorFlow, and our own kernels alone: everything else would take many minutes.
+    # WHY only our own kernels, without TensorFlow: other programs would take many minutes.
     checked = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
     checked += ["--target-processes", "all", "--kernel-regex", "kns=block_lstm"]
     checked += [*core, "--only", "block"]
@@ -171,27 +173,30 @@ def make_steps(device, folder, page=None, short=False):
 
 
 _IMPORT = "import tensorflow, tf_rnn_ops; print('TensorFlow', tensorflow.__version__)"
-# Of benchmarks/gpu.py, without the BlockLSTM ops.
+# The names in benchmarks/gpu.py, without the BlockLSTM ops.
 _STACK_PEERS = ("tf_rnn_ops", "TensorFlow CudnnRNNV3", "PyTorch")
-# The source tree is put behind the installed packages, so that tf_rnn_ops is the installed one.
+# The source tree comes after the installed packages in the path, so that the installed tf_rnn_ops is used.
 _BENCHMARK = (
     "import sys; sys.path = [p for p in sys.path if p] + [sys.argv.pop(1)]; "
     "from benchmarks.gpu import main; main()"
 )
-# Steps whose whole output belongs into the report.
+# Steps whose whole output is a part of the report.
 _TABLES = {"benchmark"}
 
 
 @functools.cache
 def _no_torch():
-    """Why the core's programs cannot run. Slow: it imports PyTorch, in a process of its own."""
+    """The reason why the core's programs cannot run, or None.
+
+    It is slow: it imports PyTorch in a new process.
+    """
     command = [sys.executable, "-c", "import torch; assert torch.cuda.is_available()"]
     done = subprocess.run(command, capture_output=True, check=False)
     return None if done.returncode == 0 else "no PyTorch with CUDA here"
 
 
 def _no_program(name):
-    """A function that says why a program cannot run."""
+    """A function that returns the reason why a program cannot run."""
     return lambda: None if shutil.which(name) else f"no {name} here"
 
 
@@ -209,14 +214,14 @@ _FAILURE = re.compile(r"^(FAIL|ERROR )|\bFAILED ")
 
 
 def _excerpt(step):
-    """What the report shows of a step: its tables, or the end of what it printed."""
+    """The part of a step's output for the report: its tables, or the end of the output."""
     lines = step.output.strip().splitlines()
     if step.name in _TABLES:
         tables = [line for line in lines if line.startswith(("|", "- "))]
         return "\n".join(tables) if tables else _fenced(lines[-TAIL_LINES:])
     if step.name in ("info", "smi"):
         return _fenced(lines)
-    # Each failure's line, wherever it is, and how near the others came to their bounds.
+    # The line of each failure, and how near the other checks came to their bounds.
     shares = [line for line in lines if _SHARE.match(line)]
     shares.sort(key=lambda line: -float(_SHARE.match(line)[1]))
     others = [line for line in lines if not _SHARE.match(line)]
@@ -249,15 +254,15 @@ def report(steps, command, device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="GPU:0")
-    parser.add_argument("--seconds", type=float, help="for all steps; default: no limit")
+    parser.add_argument("--seconds", type=float, help="time for all steps (default: no limit)")
     parser.add_argument(
         "--report", type=pathlib.Path, default=ROOT / "docs" / "history" / "gpu-h100.md"
     )
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "test_gpu")
-    parser.add_argument("--only", nargs="*", help="names of steps; default: all")
+    parser.add_argument("--only", nargs="*", help="names of steps (default: all)")
     args = parser.parse_args()
     end = time.monotonic() + (args.seconds or float("inf"))
-    # Steps are in groups of their own: whoever stops this process must stop them too.
+    # Steps are in their own process groups, so a signal to this process must stop them too.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     folder, page = args.folder.resolve(), args.report.resolve()
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,8 @@
 
     python tools/test_matrix.py build/release/*.whl
 
-Each pair gets an environment of its own in build/matrix, which is removed afterwards. Writes its row
-of the table in docs/compatibility.md, also where tests failed or there is no such Python here.
+Each pair gets its own environment in build/matrix, which is removed afterwards. Writes the row of each
+pair in the table of docs/compatibility.md, also if tests failed or there is no such Python.
 """
 
 import argparse
@@ -24,7 +24,7 @@ MARKS = ("<!-- begin: tools/test_matrix.py -->\n", "<!-- end -->\n")
 class Pair(NamedTuple):
     python: str
     tensorflow: str
-    keras: str = ""  # a requirement; empty: the newest for this Python and TensorFlow
+    keras: str = ""  # a requirement; empty for the newest version for this Python and TensorFlow
 
     @property
     def name(self):
@@ -43,9 +43,9 @@ PAIRS = (
     Pair("3.13", "2.21"),
 )
 
-# What another TensorFlow or Keras may break: ops against references, gradients, Keras layers and
+# Tests that another TensorFlow or Keras may break: ops against references, gradients, Keras layers and
 # models, contrib's classes, TensorFlow's own ops, SavedModels, XLA, and the private names that the package
-# reads. Not what our code alone decides.
+# reads. Tests that only depend on our code are left out.
 TESTS = (
     "package/doors",
     "ops/parity/test_device_parity.py",
@@ -84,17 +84,17 @@ class Outcome(NamedTuple):
     passed: bool
 
     def row(self):
-        """Its line of the table."""
+        """The line of the table."""
         return f"| {self.versions} | {self.result} | {datetime.date.today().isoformat()} |"
 
 
 def find_python(version):
-    """The path of a Python of that minor version on PATH or among pyenv's; None if there is none."""
+    """The path of a Python of that minor version on PATH or in pyenv; None if there is none."""
     found = [shutil.which(f"python{version}")]
     pyenv = pathlib.Path.home() / ".pyenv" / "versions"
     found += sorted(pyenv.glob(f"{version}.*/bin/python"), reverse=True)
     for python in filter(None, found):
-        # One of pyenv's shims is there even where the version behind it is not.
+        # A shim of pyenv may exist without its version of Python.
         command = [str(python), "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.stdout.strip() == version:
@@ -111,7 +111,7 @@ def install(pair, python, wheel, folder):
     keras = [pair.keras] if pair.keras else []
     wanted = [f"tensorflow-cpu~={pair.tensorflow}.0", *keras, "pytest>=8", "pytest-xdist"]
     subprocess.run([*pip, *wanted], check=True)
-    # Without dependencies, so that what was chosen above stays.
+    # WHY without dependencies: the versions from above must not change.
     subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
     return own
 
@@ -136,7 +136,7 @@ def test(pair, wheel, jobs, more):
         print(f"testing with Python | TensorFlow | Keras | numpy: {versions}", flush=True)
         command = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(jobs), *more]
         start = time.monotonic()
-        # From build/, so that the package under test is the installed one.
+        # WHY from build/: the package under test must be the installed one.
         run = subprocess.run(
             [*command, *(f"../tests/{name}" for name in TESTS)],
             cwd=ROOT / "build",
@@ -156,13 +156,13 @@ def test(pair, wheel, jobs, more):
 
 
 def pair_of(row):
-    """Such as '3.12-2.19', for a line of the table; '' for another line."""
+    """The pair of a line of the table, such as '3.12-2.19'; '' for another line."""
     found = re.match(r"\| (3\.\d+)[^|]*\| (2\.\d+)[^|]*\|", row)
     return "-".join(found.groups()) if found else ""
 
 
 def table(outcomes, wheel, old):
-    """The Markdown lines: a row for each pair, the old one where it was not run this time."""
+    """The lines of Markdown: a row for each pair. A pair that was not run keeps its old row."""
     rows = {pair_of(line): line for line in old.splitlines()}
     rows |= {pair_of(outcome.row()): outcome.row() for outcome in outcomes}
     lines = [
@@ -184,7 +184,7 @@ def main():
     options = parser.parse_args()
     pairs = [pair for pair in PAIRS if options.only in (None, pair.name)]
     if not pairs:
-        parser.error(f"--only {options.only} is none of the pairs")
+        parser.error(f"--only {options.only} is not one of the pairs")
     wheel = options.wheel.resolve(strict=True)
     outcomes = []
     for pair in pairs:

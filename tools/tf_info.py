@@ -1,7 +1,7 @@
-"""Prints where the TensorFlow of this Python is, as KEY=value lines, for configure.sh.
+"""Prints the place of this Python's TensorFlow as KEY=value lines, for configure.sh.
 
-python tools/tf_info.py          fails for a TensorFlow that the sources do not fit
-python tools/tf_info.py --any    prints it for every TensorFlow
+python tools/tf_info.py          fails for a TensorFlow that is not supported
+python tools/tf_info.py --any prints it for every TensorFlow
 """
 
 import os
@@ -11,14 +11,14 @@ import runpy
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # else it says that they are on
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # otherwise TensorFlow logs that they are on
 
 _VERSIONS = pathlib.Path(__file__).resolve().parents[1] / "tf_rnn_ops" / "native" / "versions.py"
 SUPPORTED = runpy.run_path(str(_VERSIONS))["TENSORFLOW"]
 
 
 def main() -> int:
-    """Returns the exit status: 1 with one line on stderr when there is no usable TensorFlow."""
+    """Returns the exit status. It is 1, with one line on stderr, if there is no usable TensorFlow."""
     try:
         import tensorflow as tf
     except ImportError as error:

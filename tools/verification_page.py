@@ -1,12 +1,12 @@
-"""Writes the parts of docs/history/gpu-h100.md that runs on a GPU make."""
+"""Writes the generated parts of docs/history/gpu-h100.md."""
 
 import os
 
 
 def write(path, part, text):
-    """Puts text between the marks of a part of a page, or makes the page.
+    """Writes text between the marks of a part of a page, or makes the page.
 
-    A process that is killed meanwhile leaves the page as it was.
+    If the process is killed during the call, the page does not change.
     """
     begin, end = f"<!-- begin {part} -->", f"<!-- end {part} -->"
     page = path.read_text() if path.exists() else f"{begin}\n{end}\n"

@@ -14,31 +14,32 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 VERSIONS = runpy.run_path(str(ROOT / "tf_rnn_ops" / "native" / "versions.py"))
 SUPPORTED = VERSIONS["TENSORFLOW"]
-# The public address of the files of this version, with a slash at the end; None: there is none.
+# The public address of the files of this version, with a slash at the end; None if there is none.
 REPOSITORY = None
-# The TensorFlow for building where none is installed.
+# The TensorFlow for a build if none is installed.
 TENSORFLOW = f"tensorflow-cpu~={SUPPORTED[-1]}.0"
-# What tf_rnn_ops.export imports, by format.
+# {format: packages that tf_rnn_ops.export imports}.
 EXPORTERS = {
     "onnx": ["tf2onnx>=1.17", "onnx", "onnxruntime"],
     "litert": ["ai-edge-litert"],
     "openvino": ["openvino"],
 }
-# What makes the list of what is inside, see sbom.py.
+# The package that writes the list of contents; see sbom.py.
 SBOM_TOOL = "cyclonedx-python-lib>=11"
 
 OWN_LICENSE = "Apache-2.0"
-# With those of the headers that the shared objects are compiled with; sbom.py says which.
+# Includes the licences of the headers that are compiled into the shared objects; see sbom.py.
 BINARY_LICENSE = f"{OWN_LICENSE} AND BSD-3-Clause AND MPL-2.0"
 OWN_LICENSE_FILES = ("LICENSE", "NOTICE")
 
 
 class Wheel(NamedTuple):
-    """What is in a wheel.
+    """The contents of a wheel.
 
     Attributes:
-        tensorflows: The TensorFlows that it has libraries of ops for, each a minor version or a full
-            requirement such as tf-nightly-cpu==2.22.0.dev20260905. None in a wheel without libraries.
+        tensorflows: The versions of TensorFlow with libraries of ops in the wheel. Each is a minor version
+            or a full requirement such as tf-nightly-cpu==2.22.0.dev20260905. Empty for a wheel without
+            libraries.
         machine: The processor of the libraries.
     """
 
@@ -47,7 +48,7 @@ class Wheel(NamedTuple):
 
     @property
     def minors(self) -> list[str]:
-        """Such as ["2.20", "2.21"], oldest first."""
+        """The minor versions, oldest first, such as ["2.20", "2.21"]."""
         return sorted({minor(version) for version in self.tensorflows}, key=numbers)
 
     @property
@@ -57,13 +58,13 @@ class Wheel(NamedTuple):
 
     @property
     def license_files(self) -> list[str]:
-        """Paths in the source tree."""
+        """The paths of the licence files in the source tree."""
         texts = sorted(path.name for path in (ROOT / "LICENSES").iterdir())
         return [*OWN_LICENSE_FILES, *(f"LICENSES/{name}" for name in texts if self.tensorflows)]
 
     @property
     def op_libraries(self) -> list[str]:
-        """File names; those for XLA need what TensorFlow's packages have from 2.20 on."""
+        """The file names of the libraries of ops. The libraries for XLA need TensorFlow 2.20 or later."""
         found = []
         for version in self.minors:
             kinds = ["", "_stock", *(["_xla"] if numbers(version) >= (2, 20) else [])]
@@ -72,12 +73,12 @@ class Wheel(NamedTuple):
 
     @property
     def kernels(self) -> list[str]:
-        """File names, the baseline first."""
+        """The file names of the kernels, the baseline first."""
         levels = ["avx2", "avx512"] if self.machine == "x86_64" else []
         return [f"_tf_rnn_ops_{level}.so" for level in ["baseline", *levels] if self.tensorflows]
 
     def tensorflow_range(self) -> str:
-        """What pip may install: the versions that have a library, such as '>=2.20,<2.22'.
+        """The range for pip of the versions of TensorFlow with a library, such as '>=2.20,<2.22'.
 
         A wheel without libraries fits all supported versions.
         """
@@ -88,7 +89,7 @@ class Wheel(NamedTuple):
         return f">={have[0]},<{major}.{last + 1}{missing}"
 
     def requirements(self) -> list[str]:
-        """What every user needs. TensorFlow is the user's choice of flavour, so an extra."""
+        """The requirements of every user. TensorFlow has several packages to choose from, so it is an extra."""
         return ["numpy"]
 
     def extras(self) -> dict[str, list[str]]:
@@ -101,22 +102,22 @@ class Wheel(NamedTuple):
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Such as (2, 21) for '2.21'."""
+    """The numbers of a version, such as (2, 21) for '2.21'."""
     return tuple(map(int, version.split(".")))
 
 
 def minor(tensorflow: str) -> str:
-    """Such as '2.21' for '2.21', '2.21.0' and 'tf-nightly-cpu==2.21.0.dev20260905'."""
+    """The minor version, '2.21' for '2.21', '2.21.0' and 'tf-nightly-cpu==2.21.0.dev20260905'."""
     return re.search(r"\d+\.\d+", tensorflow)[0]
 
 
 def wheel(at_hand: str | None, environment=os.environ) -> Wheel:
-    """The wheel that the variables of the environment ask for (docs/building.md).
+    """The wheel that the environment variables select (docs/building.md).
 
     Args:
-        at_hand: The version of the TensorFlow that is built for without such variables; None: not
-            known, which means all supported ones.
-        environment: The variables.
+        at_hand: The version of TensorFlow to build for without such variables; None for all supported
+            versions.
+        environment: The environment variables.
     """
     if environment.get("TF_RNN_OPS_PURE") == "1":
         return Wheel(())
@@ -126,7 +127,7 @@ def wheel(at_hand: str | None, environment=os.environ) -> Wheel:
 
 
 def project_urls() -> dict[str, str]:
-    """The addresses that an index shows."""
+    """The addresses for the page of the package in an index."""
     urls = {}
     if REPOSITORY is not None:
         urls = {"Source": REPOSITORY, "Changelog": f"{REPOSITORY}CHANGELOG.md"}

@@ -16,8 +16,9 @@ import tokenize
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEXTLINT = ROOT / ".tools" / "prose" / "node_modules" / ".bin" / "textlint"
 COPIES = ROOT / "build" / "prose"
-# For `git ls-files`. Records of the past and the texts of licences stay as they are.
-PROSE = ("*.md", ":!docs/history", ":!LICENSES", "tf_rnn_ops/*.py")
+# For `git ls-files`. History and the texts of licences are not checked.
+PROSE = ("*.md", ":!docs/history", ":!LICENSES")
+PROSE += ("setup.py", "tf_rnn_ops/*.py", "examples/*.py", "tools/*.py", "benchmarks/*.py")
 
 
 # Python 3.12 and newer split an f-string into tokens.
@@ -51,12 +52,13 @@ def _python(text):
             found[token.start[0]] = token.string.lstrip("#")
         elif token.type in STRINGS and token.start[0] in messages:
             part = re.sub(r"\{[^{}]*\}", "x", token.string.lstrip("rbf").strip("\"'"))
-            found[token.start[0]] = found.get(token.start[0], "") + part
+            if " " in part:  # otherwise it is a name
+                found[token.start[0]] = found.get(token.start[0], "") + part
     return found
 
 
 def _cpp(text):
-    """The comments of C++ code that have a line of their own: {line: text}."""
+    """The comments of C++ code that fill a line: {line: text}."""
     comment = re.compile(r"^\s*//+ ?(.*)$")
     lines = enumerate(text.splitlines(), 1)
     return {number: match[1] for number, line in lines if (match := comment.match(line))}
@@ -77,7 +79,7 @@ def copy(source, folder):
 
 
 def lint(files):
-    """Prints a line for each place that breaks a rule, and returns their number."""
+    """Prints a line for each violation of a rule, and returns the number of violations."""
     pages = {str(f if f.suffix == ".md" else copy(f, COPIES)): f for f in files}
     command = [
         TEXTLINT,

@@ -22,7 +22,7 @@ napoleon_use_ivar = True
 
 
 def _signature(app, what, name, obj, options, signature, returns):
-    """The arguments of a class are those of its __init__; Keras's layers have a __new__ too."""
+    """Takes the arguments of a class from its __init__, since Keras's layers also have a __new__."""
     if what != "class":
         return None
     first, *others = inspect.signature(obj.__init__).parameters.values()
@@ -36,13 +36,13 @@ def _skip(app, what, name, obj, skip, options):
 
 
 def _one_line(app, what, name, obj, options, lines):
-    """Joins the names of several arguments that share a description, which napoleon wants."""
+    """Joins the names of arguments with one description into one line, as napoleon needs."""
     text = re.sub(r"(?m)^( +[\w, ]+,)\n +([\w, ]+: )", r"\1 \2", "\n".join(lines))
     lines[:] = text.split("\n")
 
 
 def _plain_underscores(app, what, name, obj, options, lines):
-    """Names that end in an underscore, such as from_*, are no links."""
+    """Keeps names that end in an underscore, such as from_*, from becoming links."""
     lines[:] = [re.sub(r"\b(\w+)_(?=[^\w\s:])", r"\1\\_", line) for line in lines]
 
 
