@@ -1,4 +1,4 @@
-"""What TensorFlow 1.15's own tests of tf.contrib.cudnn_rnn rely on, against cells in NumPy."""
+"""The behaviour that TensorFlow 1.15's own tests of tf.contrib.cudnn_rnn need, against cells in NumPy."""
 
 import numpy as np
 import old_cells
@@ -69,7 +69,7 @@ def test_saveables_of_other_scopes_or_of_one_variable_do_not_warn(session, recwa
 
 
 def test_saveables_of_one_name_stay_apart_in_eager_execution(tmp_path):
-    """There a Saver has no buffers beside its saveables: one of two would be lost."""
+    """In such a graph a Saver has only saveables, not buffers, so one of two saveables would be lost."""
     model = old_models.make("lstm", "unidirectional")
     params = [tf.Variable(np.zeros(int(model.params_size()))) for _ in range(2)]
     saver = v1.train.Saver([old_models.saveable(model, p) for p in params])

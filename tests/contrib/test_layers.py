@@ -196,7 +196,7 @@ def test_canonical_shapes(mode, direction):
     assert [tuple(w.shape) for w in weights] == layer.canonical_weight_shapes
     assert [list(b.shape) for b in vectors] == biases
     assert not any(np.any(b) for b in vectors)
-    for matrix in weights:  # glorot_uniform, each drawn anew
+    for matrix in weights:  # glorot_uniform, drawn again for each
         bound = np.sqrt(6 / sum(matrix.shape))
         assert 0.5 * bound < np.abs(matrix).max() <= bound
     assert len({w.numpy().tobytes() for w in weights}) == len(weights)

@@ -24,7 +24,7 @@ def _saveable(model, params, early=False, **options):
 def _cell_checkpoint(mode, rng, scope="rnn"):
     """A checkpoint as that with a model wrote it: cells' variables and the two parts of their biases.
 
-    Also the variables alone, under the names that old_cells.run knows.
+    Also only the variables, under the names that old_cells.run knows.
     """
     plain = old_cells.random_checkpoint(mode, "unidirectional", 2, 4, 3, rng)
     arrays = {name.replace("rnn/multi", f"{scope}/multi", 1): a for name, a in plain.items()}

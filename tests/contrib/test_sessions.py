@@ -105,7 +105,7 @@ def _variable(rng):
 
 
 def test_saveables_without_names_are_all_saved(rng, tmp_path):
-    """Savers take one saveable of a name, without a word."""
+    """Savers silently use one saveable of each name."""
     variables = [_variable(rng) for _ in range(2)]
     saveables = [
         contrib.CudnnLSTMSaveable(v, 1, UNITS, INPUTS, scope=scope)
@@ -223,7 +223,7 @@ X = np.linspace(-1, 1, 4 * 2 * INPUTS, dtype=np.float32).reshape(4, 2, INPUTS)
     ("cls", "scope"), [*[(cls, "") for cls in CLASSES], (CLASSES[1], "imported")]
 )
 def test_a_meta_graph(cls, scope, session, tmp_path):
-    """Train, save, import, restore, train on, save with a new Saver, restore the tensors alone."""
+    """Train, save, import, restore, train on, save with a new Saver, restore only the tensors."""
     x, y, step = _network(cls)
     session.run(v1.global_variables_initializer())
     session.run(step, {x: X})
@@ -287,7 +287,7 @@ def test_a_saved_model_of_a_session(tmp_path):
 
 
 def test_a_meta_graph_of_a_collection_of_several_kinds(session, tmp_path):
-    """The page's way to add one, beside a table and a saveable that consists of functions."""
+    """Adds a saveable as the page does, next to a table and a saveable that consists of functions."""
     size = session.run(contrib.CudnnLSTM(1, np.int64(UNITS), INPUTS).params_size())
     params = v1.get_variable("params", [size])
     model = contrib.CudnnLSTM(1, UNITS, INPUTS)

@@ -32,7 +32,7 @@ MASKS = {
 
 
 def pair(name, dtype="float64", **arguments):
-    """Returns the stock layer and ours, built and with the same weights, all of them random."""
+    """Returns the stock layer and our layer, built and with the same random weights."""
     arguments = {"units": UNITS, "dtype": dtype, "return_state": True, **arguments}
     if arguments.get("use_bias", True):
         arguments.setdefault("bias_initializer", keras.initializers.RandomNormal(stddev=0.5))

@@ -1,4 +1,4 @@
-"""What the tests of the Keras layers share."""
+"""Fixtures of the tests of the Keras layers."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""What the tests of the stacks share."""
+"""Cases and helper functions of the tests of the stacks."""
 
 import keras
 import numpy as np

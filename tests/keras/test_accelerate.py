@@ -196,7 +196,7 @@ def test_our_layers_do_not_mind(rng, op_calls):
 
 
 def test_keras_2_in_the_same_process(monkeypatch, rng, op_calls):
-    """tensorflow_hub and others import tf_keras beside models of Keras 3."""
+    """tensorflow_hub and other packages import tf_keras also for models of Keras 3."""
     monkeypatch.setitem(sys.modules, "tf_keras", types.ModuleType("tf_keras"))
     stock, _ = compare.pair("LSTM")
     x, _ = compare.values(rng)

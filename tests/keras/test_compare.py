@@ -1,4 +1,4 @@
-"""compare: a model on Keras's layers and on ours, and its command."""
+"""compare: a model on Keras's layers and on our layers, and its command."""
 
 import io
 import sys

@@ -72,7 +72,7 @@ def test_lengths_and_initial_states(mode, lengths_dtype, sequences, x, rng):
     ]
     stack = MODES[mode](UNITS, num_layers=2, direction="bidirectional", return_sequences=sequences)
     y = stack(inputs[0], initial_state=inputs[2:], sequence_lengths=inputs[1])
-    # It would average over valid steps alone if it got a mask.
+    # It would average only over valid steps if it got a mask.
     outputs = [y, keras.layers.GlobalAveragePooling1D()(y)] if sequences else [y]
     model = randomize(keras.Model(inputs, outputs), rng)
     states = [rng.normal(size=(BATCH, *shape)).astype("float32") for _ in range(count)]
@@ -300,7 +300,10 @@ OPTIMIZERS = {
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_training_goes_on(name, x, rng):
-    """Of stacks whose biases Keras's layers have too: the others have one bias where these have two."""
+    """For stacks with the biases of Keras's layers.
+
+    Other stacks have two biases and Keras's layers have one.
+    """
     model = keras.Sequential(
         [
             keras.Input((None, INPUTS)),

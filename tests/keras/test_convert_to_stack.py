@@ -155,7 +155,7 @@ def test_a_sequential_model(x, rng):
 
 
 def test_training_goes_on(x, rng):
-    """Of layers whose biases the stack has too: for the others it has two, which both learn."""
+    """For layers with the biases of a stack. For other layers a stack has two biases, which both learn."""
     model = chain(
         [
             keras.layers.Bidirectional(keras.layers.GRU(UNITS, return_sequences=True)),

@@ -82,7 +82,7 @@ def load_elsewhere(objects, x, expect, tmp_path):
 
 
 def test_a_process_that_has_not_imported_the_package(x, tmp_path):
-    # Own is of a module that this process alone has.
+    # Own belongs to a module that only this process has.
     objects = [thing for thing in things() if not isinstance(thing, Own)]
     want = [np.asarray(thing(x)) for thing in objects]
     for got, expected in zip(load_elsewhere(objects, x, True, tmp_path), want, strict=True):

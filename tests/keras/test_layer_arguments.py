@@ -231,7 +231,7 @@ def test_stateful(name, rng):
 @pytest.mark.parametrize("dtype", ["mixed_float16", "mixed_bfloat16", "bfloat16"])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_low_precision(name, dtype, rng, op_calls):
-    """Against float64: no worse than twice the error of Keras's loop in the same precision."""
+    """Against float64: at most twice the error of Keras's implementation in the same precision."""
     exact, _ = compare.pair(name)
     x, states = compare.values(rng)
     states = states[: compare.number_of_states(name)]
@@ -360,7 +360,7 @@ def _dynamic(layer, **more):
 
 @pytest.mark.parametrize("name", [*compare.NAMES, "PeepholeLSTM"])
 def test_masks_of_any_size_in_a_graph(name, rng, op_calls):
-    """A mask [B, T], or [1, T] for all rows; another size is refused, as by Keras."""
+    """A mask [B, T], or [1, T] for all rows. Another size raises an error, as in Keras."""
     if name == "PeepholeLSTM":
         ours = tf_rnn_ops.keras.PeepholeLSTM(compare.UNITS, dtype="float64", return_state=True)
         ours.build((None, None, compare.INPUT))
@@ -387,7 +387,7 @@ def test_masks_of_any_size_in_a_graph(name, rng, op_calls):
 
 @pytest.mark.parametrize("name", [*compare.NAMES, "PeepholeLSTM"])
 def test_states_of_one_row_in_a_graph(name, rng, op_calls):
-    """Keras's loop takes initial states [1, H] for all rows."""
+    """Keras's implementation accepts initial states [1, H] for all rows."""
     ours = getattr(tf_rnn_ops.keras, name)(compare.UNITS, dtype="float64", return_state=True)
     ours.build((None, None, compare.INPUT))
     x, states = compare.values(rng)
@@ -503,7 +503,7 @@ def test_lists_as_initial_states(name):
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_any_number_of_initial_states(name, count, rng, op_calls):
-    """What stock Keras takes and what it refuses."""
+    """The states that stock Keras accepts and rejects."""
     stock, ours = compare.pair(name)
     x, states = compare.values(rng)
     states = (states * 2)[:count]
@@ -518,5 +518,5 @@ def test_any_number_of_initial_states(name, count, rng, op_calls):
     else:
         for one, other in zip(*found, strict=True):
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-14)
-    # Of the states of a GRU Keras takes the first.
+    # Keras uses the first state of a GRU.
     assert bool(op_calls) is (name == "GRU" or count == compare.number_of_states(name))

@@ -1,4 +1,4 @@
-"""What the layers and cells show of themselves, next to those of Keras: properties, signatures, configs."""
+"""The interface of the layers and cells, compared with Keras's: properties, signatures, configs."""
 
 import inspect
 

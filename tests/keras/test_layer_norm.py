@@ -1,4 +1,4 @@
-"""LayerNormLSTM: against its own cell in Keras's loop, and that against TensorFlow Addons' steps."""
+"""LayerNormLSTM against its cell in Keras's implementation, and its cell against TensorFlow Addons' steps."""
 
 import compare_layers as compare
 import keras
@@ -31,7 +31,7 @@ def make(**arguments):
 
 
 def loop_of(layer):
-    """The same cell with the same weights in Keras's loop."""
+    """The same cell with the same weights in Keras's implementation."""
     names = ("return_sequences", "return_state", "go_backwards", "zero_output_for_mask")
     loop = keras.layers.RNN(
         layer.cell, dtype=layer.dtype_policy, **{name: getattr(layer, name) for name in names}
@@ -55,7 +55,7 @@ def test_against_the_loop(mask, given, rng, op_calls):
 
 
 def test_weights_of_tensorflow_addons(rng):
-    """What its cell computes, step by step, from the list that its get_weights returns."""
+    """The results of its cell, step by step, from the list that its get_weights returns."""
     layer = make(return_sequences=True)
     size, units = compare.INPUT, compare.UNITS
     shapes = [(size, 4 * units), (units, 4 * units), (4 * units,)]

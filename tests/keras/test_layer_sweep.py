@@ -72,7 +72,7 @@ def test_gradient_of_inference(name, rng, op_calls, op_name):
 
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_forms_of_masks(name, rng):
-    """What Keras takes besides [batch, time] of bool."""
+    """The masks that Keras accepts besides bool [batch, time]."""
     _, ours = compare.pair(name, return_sequences=True)
     x, _ = compare.values(rng)
     mask = compare.MASKS["holes"]

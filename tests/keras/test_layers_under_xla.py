@@ -128,7 +128,7 @@ def test_a_tensorflow_that_does_not_tell_where_xla_compiles(rng, monkeypatch):
     ids=str,
 )
 def test_stacks_refuse_masks_that_are_not_padding_on_the_right(options, row, rng):
-    """As without XLA, which alone has the message about the mask."""
+    """As without XLA. Only without XLA there is the message about the mask."""
     layer = tf_rnn_ops.keras.CudnnGRU(6, **options)
     x = rng.standard_normal((2, 5, 3)).astype("float32")
     mask = np.array([[c == "1" for c in each] for each in ("11100", row)])
@@ -249,7 +249,7 @@ def test_accelerated_layers(rng, op_calls):
 
 
 def test_rows_that_are_chosen_at_run_time(rng, op_calls):
-    """XLA pads what boolean_mask gives; the padding is no row for the layer."""
+    """XLA pads the result of boolean_mask. The padding is not a row for the layer."""
     stock, ours = compare.pair("LSTM", "float32")
     x, _ = compare.values(rng, "float32")
     x, keep = tf.constant(x), tf.constant(np.arange(len(x)) % 2 == 0)

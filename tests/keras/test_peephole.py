@@ -1,4 +1,4 @@
-"""PeepholeLSTM: against its own cell in Keras's loop, and that against the equations in numpy."""
+"""PeepholeLSTM against its cell in Keras's implementation, and its cell against the equations in numpy."""
 
 import compare_layers as compare
 import keras
@@ -29,7 +29,7 @@ def make(**arguments):
 
 
 def loop_of(layer):
-    """The same cell with the same weights in Keras's loop."""
+    """The same cell with the same weights in Keras's implementation."""
     names = ("return_sequences", "return_state", "go_backwards", "zero_output_for_mask")
     loop = keras.layers.RNN(
         layer.cell, dtype=layer.dtype_policy, **{name: getattr(layer, name) for name in names}
@@ -198,7 +198,7 @@ def test_an_empty_batch_with_a_mask(op_calls):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_another_number_of_states(count, rng, op_calls):
-    """What Keras's loop makes of it."""
+    """The results of Keras's implementation."""
     layer = make()
     x, states = compare.values(rng)
     states = (states * 2)[:count]

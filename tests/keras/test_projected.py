@@ -1,4 +1,4 @@
-"""ProjectedLSTM: against its own cell in Keras's loop, and that against the equations in numpy."""
+"""ProjectedLSTM against its cell in Keras's implementation, and its cell against the equations in numpy."""
 
 import compare_layers as compare
 import keras
@@ -43,7 +43,7 @@ def make(part="all", **arguments):
 
 
 def loop_of(layer):
-    """The same cell with the same weights in Keras's loop."""
+    """The same cell with the same weights in Keras's implementation."""
     names = ("return_sequences", "return_state", "go_backwards", "zero_output_for_mask")
     loop = keras.layers.RNN(
         layer.cell, dtype=layer.dtype_policy, **{name: getattr(layer, name) for name in names}
@@ -144,7 +144,7 @@ def test_on_the_op_where_there_is_a_gpu(part, rng, op_calls, gpu_in_sight):
 
 
 def test_a_gradient_that_ignores_the_limit(rng, op_calls):
-    """What PeepholeLSTM has always computed; the outputs are those of a gradient that does not ignore it."""
+    """The function of PeepholeLSTM. The outputs are the same with a gradient that does not ignore clipping."""
     given = {"use_peepholes": True, "cell_clip": 0.375, "clip_gradient": False}
     layer = make("none", return_sequences=True, **given)
     limited = make("none", return_sequences=True, **{**given, "clip_gradient": True})
@@ -233,7 +233,7 @@ def test_bad_arguments(arguments, message):
 @pytest.mark.parametrize("forget_bias", [0.0, 1.0])
 @pytest.mark.parametrize("part", PARTS)
 def test_weights_of_tensorflow_1(part, forget_bias, rng):
-    """What its LSTMCell computes, step by step, in the order of its gates: i, c, f, o."""
+    """The results of its LSTMCell, step by step, in the order of its gates: i, c, f, o."""
     layer = make(part, return_sequences=True)
     size, units, hidden = compare.INPUT, compare.UNITS, layer.cell.output_size
     parts = PARTS[part]

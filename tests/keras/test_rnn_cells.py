@@ -40,7 +40,7 @@ def _float64():
 
 
 def _pair(kind, cell=None, **arguments):
-    """Keras's layer and ours with the same random weights."""
+    """Keras's layer and our layer with the same random weights."""
     layers = []
     for module in (keras.layers, tf_rnn_ops.keras):
         made = CELLS[kind](
@@ -93,7 +93,7 @@ def test_is_keras_on_the_op(kind, mask, rng, op_calls, op_name):
 
 
 def test_a_list_of_one_cell(rng, op_calls):
-    """Keras's loop takes no mask there, for the states lose a level of their structure."""
+    """Keras's implementation has no masks there, since the states lose a level of their structure."""
     x, states = compare.values(rng)
     one = tf_rnn_ops.keras.RNN(keras.layers.LSTMCell(4), return_state=True)
     listed = tf_rnn_ops.keras.RNN([keras.layers.LSTMCell(4)], return_state=True)

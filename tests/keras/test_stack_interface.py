@@ -1,4 +1,4 @@
-"""What a stack shows of itself, and what it rejects."""
+"""The interface of a stack, and the inputs that it rejects."""
 
 import inspect
 
@@ -72,7 +72,7 @@ def test_bad_inputs(rng):
         with pytest.raises(ValueError, match="expected ndim=3"):
             CudnnLSTM(UNITS)(bad)
     for bad in (x.astype("complex64"), np.full(x.shape, "a")):
-        # Keras 3.5 refuses complex numbers before the layer sees them.
+        # Keras 3.5 rejects complex numbers before the call of the layer.
         said = "sequences must be numbers, but|Invalid dtype: complex64"
         with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=said):
             CudnnLSTM(UNITS)(bad)

@@ -34,7 +34,7 @@ def _stock(mode, layers=2, **options):
 
 
 def _pair(mode, rng, layers=2, **options):
-    """A stack of Keras's layers and ours with the same weights."""
+    """Keras's layers and our stack with the same weights."""
     stock = keras.Sequential(
         [keras.Input((None, INPUTS), dtype="float64"), *_stock(mode, layers, **options)]
     )
@@ -59,7 +59,7 @@ def test_without_bias(mode, rng, x):
         np.testing.assert_allclose(y, stock(x), rtol=0, atol=1e-12)
         gradient = tape.gradient(loss, ours.params.value).numpy()
         assert not gradient[biases:].any() and gradient[:biases].any()
-    # A step of training leaves the zeros alone.
+    # A step of training does not change the zeros.
     model = keras.Sequential([keras.Input((TIME, INPUTS)), ours])
     model.compile(keras.optimizers.Adam(0.1), "mse")
     before = ours.get_weights()[0]
@@ -108,7 +108,7 @@ def test_regularizers(mode, rng):
     ours, stock = _pair(mode, rng, layers=3, **options)
     assert len(stock.losses) == 9 and len(ours.losses) == 1
     np.testing.assert_allclose(ours.losses[0], sum(stock.losses), rtol=1e-12)
-    for name in options:  # each alone, so that none is taken for another
+    for name in options:  # one at a time, so that none is confused with another
         ours, stock = _pair(mode, rng, **{name: options[name]})
         np.testing.assert_allclose(ours.losses[0], sum(stock.losses), rtol=1e-12)
     with tf.GradientTape() as tape:
@@ -327,7 +327,7 @@ def test_converted_weights_in_a_stateful_stack(time_major, rng, x):
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
 def test_stateless_calls_leave_the_states_alone(policy, x):
-    """As those of keras.layers.LSTM, the states are variables of Keras that are no weights."""
+    """As in keras.layers.LSTM, the states are variables of Keras but not weights."""
     x = tf.constant(x, "float32")
     for layer in (
         CudnnLSTM(UNITS, stateful=True, dtype=policy),
@@ -464,7 +464,7 @@ def test_weights_of_another_network_name_both(other, tmp_path):
 
 @pytest.mark.parametrize("mode", ["lstm", "gru"])
 def test_a_fused_bidirectional_of_keras_does_not_pass_us_by(mode, monkeypatch, x):
-    """Where Keras's backend runs both directions, it gets Keras's layers and not ours."""
+    """If Keras's backend runs both directions, it gets Keras's layers and not our layers."""
     method = f"_can_attempt_fused_{mode}"
     if not hasattr(keras.layers.Bidirectional, method):
         pytest.skip("this Keras has none")

@@ -1,5 +1,5 @@
-"""ZoneoutLSTM and ZoneoutGRU: against Keras's loop over their cells, and in training against the numpy
-reference with the masks of the seed that the layer has drawn."""
+"""ZoneoutLSTM and ZoneoutGRU against Keras's implementation over their cells, and in training against the
+numpy reference with the masks of the seed that the layer has drawn."""
 
 import compare_layers as compare
 import keras
@@ -37,7 +37,7 @@ def make(kind, **arguments):
 
 
 def loop_of(layer):
-    """The same cell with the same weights in Keras's loop."""
+    """The same cell with the same weights in Keras's implementation."""
     names = ("return_sequences", "return_state", "go_backwards", "zero_output_for_mask")
     loop = keras.layers.RNN(
         layer.cell, dtype=layer.dtype_policy, **{name: getattr(layer, name) for name in names}

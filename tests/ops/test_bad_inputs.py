@@ -1,7 +1,7 @@
 """Every wrong shape, value and attribute raises, names the argument, and kills no process.
 
 The calls run in child processes, in eager mode, in graphs that know no shape (so the kernel has to
-refuse) and in graphs that know all (so construction has to).
+reject them) and in graphs with all shapes (so construction has to reject them).
 """
 
 import collections

@@ -125,7 +125,7 @@ def test_clip_saturates_the_state(rng):
 
 @pytest.mark.parametrize("units", [1, 3, 16])
 def test_infinite_gradient_goes_where_the_reference_has_it(units, rng):
-    """Also where the units do not fill a vector: lanes beside them must not turn it into NaN."""
+    """Also if the units do not fill a vector: unused lanes must not turn the results into NaN."""
     case = cases.block_case(4, 3, 2, units, rng, "float64")
     for name in ("x", "w", "b", "cs_prev", "h_prev"):  # so that no two infinities cancel
         setattr(case.inputs, name, np.abs(getattr(case.inputs, name)) + 0.1)

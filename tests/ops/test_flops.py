@@ -12,7 +12,7 @@ B, T, IN, H = 8, 50, 16, 4
 
 
 def flops(function, *shapes):
-    """What the profiler counts for a function of tensors of these shapes."""
+    """The profiler's count for a function of tensors of these shapes."""
     specs = [tf.TensorSpec(shape) for shape in shapes]
     graph = tf.function(function).get_concrete_function(*specs).graph
     options = {**PROFILER.ProfileOptionBuilder.float_operation(), "output": "none"}

@@ -94,7 +94,7 @@ def test_shapes_are_refused(name, shape, message, rng):
 def test_any_number_of_threads(transposed, rng):
     arrays = _inputs("lstm", (20, 32, 64), rng)
     one = _run({n: a for n, a in arrays.items()}, "float32", transposed=transposed)
-    # A row alone is summed by one thread in the same order, but for calls of one and two rows.
+    # One thread adds the terms of a row in the same order, except in calls of one and two rows.
     part = {n: a if n == "recurrent_kernel" else a[:, 5:12] for n, a in arrays.items()}
     np.testing.assert_array_equal(
         _run(part, "float32", transposed=transposed).output, one.output[:, 5:12]

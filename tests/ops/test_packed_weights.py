@@ -112,7 +112,7 @@ def test_packed_is_independent_of_old_memory(rng):
         np.testing.assert_array_equal(again, first)
 
 
-# ---- What is refused ----
+# ---- Rejected weights ----
 
 
 def _refused(inputs, packed, mode="lstm"):
@@ -157,7 +157,7 @@ def _checksum(fields):
 
 
 def test_sizes_are_never_those_of_the_header(problem):
-    """A header with a right checksum that claims any sizes: refused, and nothing is read by it."""
+    """A header with a right checksum and any sizes raises an error, and its sizes are not used for reading."""
     inputs, packed = problem
     end = np.flatnonzero(packed[:HEADER])[-1] + 1
     fields, stored = packed[: end - 8].tobytes(), packed[end - 8 : end].tobytes()
@@ -254,7 +254,7 @@ def test_unaligned_packed_weights(problem):
 
 
 def test_weights_packed_for_other_kernels(tmp_path):
-    """Whoever reads what another instruction set packed gets its own usual results."""
+    """With weights that another instruction set packed, the op returns its usual results."""
     levels = ("baseline", "avx2", "avx512")
     files = {}
     for isa in levels:

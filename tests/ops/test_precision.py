@@ -23,7 +23,7 @@ BLOCK_ATTRS = [{"use_peephole": False}, {"use_peephole": True, "cell_clip": 0.5}
 
 
 def _rnn(spec, dtype, rng, steps=25, batch=8):
-    """(case, ours, reference, naive) for one random problem."""
+    """(case, our results, reference, naive) for one random problem."""
     case = cases.rnn_case(spec, steps, batch, rng, dtype)
     result = tf_ops.rnn_forward(ops, case)
     got = tf_ops.rnn_arrays(case, result, tf_ops.rnn_backward(ops, case, result))

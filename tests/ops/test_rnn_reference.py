@@ -107,7 +107,7 @@ def test_rows_of_length_zero(mode, time_major, rng):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("time_major", [True, False])
 def test_padding_never_matters(mode, time_major, rng):
-    """What stands beyond a row's length, NaN included, changes nothing."""
+    """Values beyond the length of a row, also NaN, have no effect."""
     spec = RnnSpec(mode, 2, 5, 3, "bidirectional")
     case = cases.rnn_case(spec, 6, 3, rng, lengths=[6, 2, 0])
     results = []

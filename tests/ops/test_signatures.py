@@ -25,7 +25,7 @@ OWN_NAMES = (
     "LayerRNNPacked",
     "StatelessCudnnRNNV3",
 )
-# Whose result is one tensor.
+# The ops with one result.
 PACKING_NAMES = ("PackCudnnRNNParams", "PackLayerRNN")
 EXTRA_DTYPES = {"BlockLSTMV2", "BlockLSTMGradV2"}
 

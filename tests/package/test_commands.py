@@ -11,7 +11,7 @@ from tf_rnn_ops import compare, info
 
 
 def _plot_refusal(path, capsys):
-    """What the command prints before it looks at the model, which does not exist."""
+    """The output of the command before it reads the model, which does not exist."""
     assert compare.main(["nowhere.keras", "--plot", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     return line

@@ -1,4 +1,4 @@
-"""What the docstrings of the ops say, checked: shapes are those of real calls."""
+"""Checks the docstrings of the ops: their shapes are the shapes of real calls."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What importing the package does when something is missing, and `python -m tf_rnn_ops.info`."""
+"""The import of the package if a file or package is missing, and `python -m tf_rnn_ops.info`."""
 
 import importlib
 import importlib.metadata
@@ -22,7 +22,7 @@ MINOR = ".".join(tf.__version__.split(".")[:2])
 LIBRARY = f"_tf_rnn_ops.tf{MINOR}.so"
 # The kernels that it is linked to.
 BASELINE = "_tf_rnn_ops_baseline.so"
-# What this installation has libraries for, in words: '2.20 or 2.21'.
+# The versions of TensorFlow with libraries in this installation, as text: '2.20 or 2.21'.
 ANY_OF = " or ".join(
     ", ".join(
         sorted(path.name.split(".tf")[1][:-3] for path in PACKAGE.glob("_tf_rnn_ops.tf*.so"))
@@ -52,7 +52,7 @@ def _warning(result):
     return line.split("UserWarning: ")[1]
 
 
-# What needs neither TensorFlow nor the library.
+# Code that needs neither TensorFlow nor the library.
 WITHOUT_OPS = """
 import tf_rnn_ops
 import tf_rnn_ops
@@ -380,7 +380,7 @@ def test_a_library_for_xla_that_is_cut_off(copied_package):
 
 
 def test_graphs_are_rewritten_without_a_library(copied_package):
-    """The names of the tensors of our ops come from a table, since the op registry has no ops of ours."""
+    """The names of the tensors of our ops come from a table, since the op registry does not have our ops."""
     graph = tf.Graph()
     with graph.as_default():
         tf_rnn_ops.raw_ops.LayerRNN(

@@ -1,4 +1,4 @@
-"""Which cases `make test` selects: support/selection.py on a file of its own."""
+"""The cases that `make test` selects: support/selection.py on a file of its own."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What is no source of weights at all is a TypeError that says what is wanted."""
+"""An object that is not a source of weights raises TypeError with the valid sources."""
 
 import numpy as np
 import pytest

@@ -338,7 +338,7 @@ def test_straight_into_a_layer(rng):
 
 
 class _CuDNNLayer:
-    """What of the layers of Keras 2 the converter reads."""
+    """A mock of a layer of Keras 2, with the attributes that the converter reads."""
 
     def __init__(self, name, weights, go_backwards=False):
         self.name, self.weights, self.go_backwards = name, weights, go_backwards
@@ -351,7 +351,7 @@ class _CuDNNLayer:
 
 
 class Bidirectional:
-    """Likewise, around two such layers."""
+    """A mock of a Bidirectional layer around two such layers."""
 
     def __init__(self, forward_layer, backward_layer, merge_mode="concat"):
         self.forward_layer, self.backward_layer = forward_layer, backward_layer
@@ -378,7 +378,7 @@ def _cudnn_weights(gates, width, rng):
 
 
 def _as_keras_2_converts(weights, gates):
-    """What Keras 2 made of CuDNN weights when it loaded them into an LSTM or GRU."""
+    """The conversion of CuDNN weights by Keras 2 when it loaded them into an LSTM or GRU."""
     kernel, recurrent, bias = weights
     kernel = [k.T.reshape(k.shape, order="F") for k in np.hsplit(kernel, gates)]
     recurrent = [k.T for k in np.hsplit(recurrent, gates)]

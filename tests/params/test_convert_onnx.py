@@ -71,7 +71,7 @@ def test_onnx_runtime(mode, direction, rng):
     got = op_runs.run(layout, buffer, x)[0]
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-6)
 
-    # What onnx reads back from the file's nodes, attributes as bytes among them.
+    # The nodes as onnx reads them from the file. Some attributes are bytes.
     read = [_read(onnx, node, weights) for node in model.graph.node if node.op_type in "LSTMGRURNN"]
     assert op_runs.same_bits(params.from_onnx(read).params, buffer)
 

@@ -1,4 +1,4 @@
-"""Converters that take models of ONNX: what they read, and what they refuse."""
+"""The converters of models of ONNX: the models that they read and reject."""
 
 import numpy as np
 import op_runs
@@ -128,7 +128,8 @@ def test_nodes_of_onnx_that_are_no_stack(rng):
     (node,) = (node for node in model.graph.node if node.name == "b")
     (squeeze,) = (node for node in model.graph.node if node.op_type == "Squeeze")
     for given in (["xa"], [""], ["xb"], [], ["ya_h"]):
-        # Beside the other one, without an input, from itself, and from the last states of the other.
+        # Next to the other node, without an input, from itself, and from the last states of the other
+        # node.
         del squeeze.input[:]
         squeeze.input.extend(given)
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""tf_rnn_ops.params.Layout by itself: blocks, pack, unpack and what they refuse."""
+"""tf_rnn_ops.params.Layout: blocks, pack, unpack and the arguments that they reject."""
 
 import itertools
 import pathlib

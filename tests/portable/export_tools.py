@@ -15,7 +15,7 @@ def load(tool):
 
 
 def _litert(folder, x):
-    """LiteRT with its own ops alone."""
+    """LiteRT with only its own ops."""
     from ai_edge_litert import interpreter
 
     model = tf.lite.TFLiteConverter.from_saved_model(str(folder)).convert()

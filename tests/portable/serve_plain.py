@@ -1,4 +1,4 @@
-"""Child process: runs an exported Keras model with TensorFlow alone.
+"""Child process: runs an exported Keras model with TensorFlow only.
 
 Usage: python -m portable.serve_plain MODEL_DIR INPUT.npy OUT.npz
 """

@@ -155,7 +155,7 @@ def test_what_converters_need(exported):
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["cells", "stacks", "words"])
 def test_a_stock_server_has_all_ops(name, exported):
-    """TensorFlow's registry has a kernel for CPUs of each op; none is one of ours or of cuDNN's."""
+    """TensorFlow's registry has a CPU kernel for each op, and no op is from this package or for cuDNN."""
     graph_def = _graph_of(exported(name)[0])
     functions = {function.signature.name for function in graph_def.library.function}
     ops = graphs.ops_in(graph_def) - functions

@@ -132,7 +132,7 @@ def test_a_failed_check_leaves_no_file(frozen):
 
 
 def _refusal(arguments, capsys):
-    """The one line of a call that is refused."""
+    """The one line of a call that fails."""
     assert command.main([str(a) for a in arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     return line

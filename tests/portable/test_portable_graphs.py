@@ -1,4 +1,4 @@
-"""GraphDefs rewritten to ordinary ops and to ours, against the float64 reference."""
+"""GraphDefs rewritten to ordinary ops and to our ops, against the float64 reference."""
 
 import graphs
 import numpy as np

@@ -1,4 +1,4 @@
-"""LayerRNN nodes rewritten to ordinary ops, alone and in exported Keras models."""
+"""LayerRNN nodes rewritten to ordinary ops, as single nodes and in exported Keras models."""
 
 import graphs
 import keras
@@ -21,7 +21,7 @@ GIVEN = ({}, NOTHING, {"bias": False, "recurrent_mask": False})
 
 
 def _graph(case, time_major=True, shapes=None, is_training=False):
-    """(GraphDef with placeholders named as the inputs, feeds); `shapes` by name in place of ours."""
+    """(GraphDef with placeholders named as the inputs, feeds). `shapes`: {name: shape} of other shapes."""
     tensors = layer_ops.tensors(case, time_major)
     graph = tf.Graph()
     with graph.as_default():
@@ -206,7 +206,7 @@ class _Trained(tf.Module):
 
 @pytest.mark.parametrize("op", ["LayerRNN", "CudnnRNNV3"])
 def test_a_loaded_model_trains(op, tmp_path, rng):
-    """The gradients that TensorFlow takes anew are those of the op."""
+    """The gradients that TensorFlow computes again are the gradients of the op."""
     case = layer_case("lstm", (6, 4, 3, 5), rng)
     if op == "LayerRNN":
         names = ("kernel", "recurrent_kernel", "bias")

@@ -1,4 +1,4 @@
-"""What is kept and why, and that the check finds a difference."""
+"""The kept nodes and the reasons, and a difference that the check finds."""
 
 import graphs
 import numpy as np
@@ -115,7 +115,7 @@ def test_gradients_and_parameter_ops_are_kept(rng):
     assert set(why) == {"CudnnRNNParamsSize", "CudnnRNNV2", "CudnnRNNBackpropV2"}
     assert "reads its reserve space" in why["CudnnRNNV2"]
     assert "gradient" in why["CudnnRNNBackpropV2"] and "inference" in why["CudnnRNNParamsSize"]
-    # What is kept must still fit: the graph can be imported.
+    # Kept nodes must still fit: the graph can be imported.
     with tf.Graph().as_default():
         tf.import_graph_def(result)
 

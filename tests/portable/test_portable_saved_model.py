@@ -1,4 +1,4 @@
-"""SavedModels rewritten: loaded by processes that have nothing of ours, compared and trained."""
+"""Rewritten SavedModels: loaded by processes without this package, compared and trained."""
 
 import pathlib
 

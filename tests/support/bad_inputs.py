@@ -1,7 +1,7 @@
 """Child process: runs every mutation of every op in one mode and reports what each call raised.
 
 Usage: python -m support.bad_inputs MODE FIRST, where MODE is eager, graph (unknown ranks, so that
-the kernel refuses) or static (known shapes, so that graph construction refuses).
+the kernel rejects the input) or static (known shapes, so that graph construction rejects it).
 """
 
 import sys

@@ -52,7 +52,7 @@ def error(name, got, want):
 
 
 def scale(name, want):
-    """What an error is relative to."""
+    """The scale of relative errors."""
     floor = _GRADIENT_FLOOR if is_gradient(name) else _FORWARD_FLOOR
     return max(np.max(np.abs(want), initial=0.0), floor)
 

@@ -33,7 +33,7 @@ class Call:
 
 
 def function_of(ops, op):
-    """What runs an op: of `ops`, where LinearRecurrence may be missing: it is in no module for users."""
+    """The function that runs an op. `ops` may lack LinearRecurrence, which is in no module for users."""
     if op != "LinearRecurrence" or hasattr(ops, op):
         return getattr(ops, op)
     from tf_rnn_ops.native import loader

@@ -1,7 +1,7 @@
 """The device that a test runs the ops on: the CPU, unless TF_RNN_OPS_TEST_DEVICE names another.
 
 Everything else of a test stays on the CPU, so that it does not depend on TensorFlow's own kernels
-for the device (under the pretend driver of tests/gpu/mock they do nothing).
+for the device (under the mock driver of tests/gpu/mock they do nothing).
 """
 
 import functools

@@ -18,7 +18,7 @@ import sys
 import traceback
 import types
 
-# What a request may set otherwise than the environment of the server: nothing has read it.
+# Variables that a request may set to other values than the server, since no code has read them yet.
 OWN = "TF_RNN_OPS_"
 
 
@@ -71,7 +71,8 @@ def _status_of(arguments):
 
 
 def _leave(status):
-    """As an interpreter, but for taking its modules apart, which takes a second with TensorFlow."""
+    """Ends the process like an interpreter, but without freeing its modules. Freeing TensorFlow takes a
+    second."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,7 +1,7 @@
 """One-step mutations that make a valid call invalid.
 
-Only what must be refused is listed: T of a forward op's input may grow, non-LSTM models ignore
-every *_c tensor, and host_reserved is not read.
+Only mutations that must raise an error are listed: T of a forward op's input may grow, non-LSTM models
+ignore every *_c tensor, and host_reserved is not read.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from support.calls import Call
 from support.linear_case import SLOPES
 
 INT_SIZES = ("num_layers", "num_units", "input_size")
-# What a wrong size of an attribute may be reported for.
+# The names that the message on a wrong size of an attribute may have.
 SIZE_NAMES = (*INT_SIZES, "params", "num_proj", "input_mode")
 
 
@@ -23,8 +23,7 @@ class Mutation:
 
     Attributes:
         label: what was done. call: the call. names: the error must name at least one of these.
-        static: whether static shapes and attributes show it, so that graph construction must refuse
-        it.
+        static: whether static shapes and attributes show it, so that graph construction must reject it.
     """
 
     label: str
@@ -90,7 +89,7 @@ OPTIONAL += ("layer_norm", "seed")
 
 
 def _may_be_absent(call, name, shape):
-    """Whether a tensor goes from or to a shape that stands for another legal call."""
+    """Whether a tensor changes from or to a shape that stands for another valid call."""
     if name == "packed":
         return shape == (0,)
     if call.op == "LinearRecurrence":
@@ -260,7 +259,7 @@ def _units(call):
 
 
 def _consistent_attribute_mutations(call):
-    """Other legal values of an attribute that do not fit the tensors."""
+    """Other valid values of an attribute that do not fit the tensors."""
     names = (
         "direction",
         "params",
@@ -293,7 +292,7 @@ def _consistent_attribute_mutations(call):
 
 
 def _layer_attribute_mutations(call):
-    """Other legal values of an attribute that do not fit the tensors, rates of zoneout, epsilons."""
+    """Other valid values of an attribute that do not fit the tensors, rates of zoneout, epsilons."""
     for value in (0.0, float("nan")):
         name = "layer_norm_epsilon"
         if name in call.attrs:

@@ -1,6 +1,6 @@
-"""Compiles the C++ sources with flags of one's own, beside Bazel: coverage, fuzzers, mutants.
+"""Compiles the C++ sources with special flags, without Bazel: coverage, fuzzers, mutants.
 
-The project's own flags are those of build_defs/copts.bzl. What is up to date is not compiled again.
+The project's flags come from build_defs/copts.bzl. Objects that are up to date are not compiled again.
 """
 
 import concurrent.futures
@@ -12,7 +12,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIGURED = ROOT / ".tf_configure.bazelrc"
-# What tests of the kernels share.
+# The common sources of the tests of the kernels.
 KERNEL_HELPERS = [
     f"tests/cc/cpu/{name}.cc"
     for name in (

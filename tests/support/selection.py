@@ -1,6 +1,7 @@
-"""Which of the collected tests a run takes: `make test` a part, `make test-all` every one.
+"""Selects the tests of a run from the collected tests: `make test` runs a part, `make test-all` all of
+them.
 
-- `@pytest.mark.thorough`: a test, or a case, for `make test-all` alone.
+- `@pytest.mark.thorough`: a test, or a case, for `make test-all` only.
 - `@pytest.mark.each_value`: `make test` runs a drawn part of the cases, in which each value of each
   parameter occurs; `make test-all` runs every combination.
 - `all_but(cases, *usual)`: the parameters of which `make test` runs the `usual` ones.

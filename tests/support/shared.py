@@ -1,4 +1,4 @@
-"""What one worker of pytest-xdist makes for all."""
+"""Values that one worker of pytest-xdist makes for all workers."""
 
 import fcntl
 import os

@@ -43,9 +43,9 @@ class _Server:
 
     @staticmethod
     def _of_others(env):
-        """What Python, TensorFlow and Keras may have read when they were imported."""
+        """The environment variables that Python, TensorFlow and Keras may have read at their import."""
         names = [n for n in env if n != "PYTHONPATH" and not n.startswith(fork_server.OWN)]
-        # Of the running test.
+        # The environment of the running test.
         return {n: env[n] for n in names if not n.startswith("PYTEST_")}
 
     def can_run(self, env):

@@ -46,7 +46,7 @@ def test_a_healthy_step(name, policy):
     layer = LAYERS[name](dtype=policy)
     layer.build(X.shape)
     for step in _steps(policy):
-        # Of thousands of bytes that a layer of 16 units keeps, some are NaN in 16 bits.
+        # Some of the thousands of bytes that a layer of 16 units keeps are NaN in 16 bits.
         found = step(layer, tf.constant(X))
         assert all(np.all(np.isfinite(g)) and np.any(g != 0) for g in found)
 

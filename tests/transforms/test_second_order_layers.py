@@ -1,4 +1,4 @@
-"""Second derivatives of the Keras layers against Keras's loop, of TensorFlow's own ops, and saved."""
+"""Second derivatives: Keras layers against Keras's implementation, TensorFlow's own ops, and saved models."""
 
 import keras
 import numpy as np
@@ -80,7 +80,7 @@ def test_stack_in_a_training_step(rng):
 
 
 def test_stock_ops(rng):
-    """The three versions of TensorFlow's op against ours."""
+    """The three versions of TensorFlow's op against our op."""
     tf_rnn_ops.enable_stock_ops()
     spec = RnnSpec("rnn_tanh", 1, 4, 3)
     case = cases.rnn_case(spec, 4, 3, rng, lengths="full")

@@ -12,7 +12,7 @@ from support.selection import all_but
 
 ops = tf_rnn_ops.raw_ops
 T, B, I, H = 3, 2, 3, 4  # noqa: E741
-# Inputs that are no numbers.
+# Inputs that are not numbers.
 INTEGERS = ("sequence_lengths", "seq_len_max", "seed")
 
 
@@ -119,7 +119,7 @@ def test_no_steps(name, rng):
 
 @pytest.mark.parametrize("name", all_but(NETWORKS, "BlockLSTMV2", "gru"))
 def test_an_input_that_a_graph_does_not_know(name, rng):
-    """What one input does not say the others do."""
+    """If the shape of one input does not determine a size, the other shapes do."""
     network = NETWORKS[name](rng)
     tensors = network[0]
     want = _penalty(network, tensors)
@@ -128,7 +128,7 @@ def test_an_input_that_a_graph_does_not_know(name, rng):
     if name == "CudnnRNNV3":
         matrices.remove("input_c")
     for k, unknown in enumerate(matrices):
-        # By its rank alone, or not even that, which says whether an optional tensor is given.
+        # Only the rank is known, or not even the rank, which tells whether an optional tensor is given.
         known = k % 2 or unknown in ("bias", "projection", "peepholes", "layer_norm")
         shape = [None] * tensors[unknown].shape.rank if known else None
         specs = {
@@ -167,7 +167,7 @@ def test_functions_that_run_eagerly(name, rng):
     "name", all_but(["lstm", "BlockLSTMV2", "CudnnRNNV3", "StatelessCudnnRNNV3"], "lstm")
 )
 def test_forward_mode_over_many_shapes(name, rng, monkeypatch):
-    """Of more than those after which TensorFlow knows no sizes, which are 32."""
+    """Derivatives of more traces than 32, after which TensorFlow does not know the sizes."""
     monkeypatch.setattr(forwardprop, "_TRACE_COUNT_LIMIT", 1)
     for steps, units in ((2, 4), (3, 5), (4, 6)):
         made = NETWORKS[name.removeprefix("Stateless")](rng, shape=(steps, 1, 2, units))

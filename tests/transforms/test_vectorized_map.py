@@ -276,7 +276,7 @@ def test_each_iteration_draws_its_own_dropout():
 
 
 def test_without_tensorflow_s_loop(rng):
-    """Where a caller forbids it, what needs it is refused, and what does not is computed."""
+    """If a caller forbids the loop, calls that need it raise an error, and other calls are computed."""
     case = layer_cases.layer_case("lstm", (5, 4, 3, 6), rng, "float64")
     tensors = layer_ops.tensors(case)
 

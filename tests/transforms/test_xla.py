@@ -137,7 +137,7 @@ def test_nothing_to_run(steps, batch, rng):
 
 
 def test_gradients(rng):
-    """Of a loss through a tape in a compiled function, for shapes it does not know beforehand."""
+    """The gradients of a loss through a tape in a compiled function, for shapes that it does not know."""
     case = layer_cases.layer_case("lstm", (7, 5, 3, 6), rng, "float32")
     inputs = layer_ops.tensors(case)
 
@@ -444,7 +444,7 @@ def test_time_that_is_chosen_at_run_time(rng):
 @pytest.mark.parametrize("chosen", all_but([None, "rows", "steps"], "rows"))
 @pytest.mark.parametrize("mode", all_but(["lstm", "gru"], "gru"))
 def test_second_order(mode, chosen, rng):
-    """Of a gradient penalty, also over a tape outside of what is compiled."""
+    """The gradients of a gradient penalty, also over a tape outside of the compiled function."""
     case = layer_cases.layer_case(
         mode, (6, 6, 3, 4), rng, "float32", lengths=None, input_mask=False, recurrent_mask=False
     )
@@ -485,7 +485,7 @@ def test_rows_of_block_lstm_that_are_chosen_at_run_time(rng):
     case = cases.block_case(4, 5, 3, 4, rng, "float32", use_peephole=True)
     tensors = tf_ops.block_tensors(case)
     keep = tf.constant([True, False, True, False, True])
-    # What is not chosen must not reach the sums.
+    # The values that are not chosen must not reach the sums.
     poison = tf.where(keep[None, :, None], tensors["x"], np.nan)
 
     def step(x, keep, w):
@@ -504,7 +504,7 @@ def test_rows_of_block_lstm_that_are_chosen_at_run_time(rng):
 
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_gradient_of_a_branch(taken, rng):
-    """XLA knows of a reserve space in a tf.cond that it has at most so many elements."""
+    """XLA only knows the maximal number of elements of a reserve space in a tf.cond."""
     case = layer_cases.layer_case("gru", (4, 2, 6, 5), rng, "float32", lengths=None)
     inputs = layer_ops.tensors(case)
     stack = cases.rnn_case(RnnSpec("lstm", 2, 5, 6), 4, 2, rng, "float32")
@@ -542,7 +542,7 @@ def test_weights_that_are_chosen_at_run_time_are_refused(rng):
         step(inputs["input"], inputs["kernel"], keep)
 
 
-# Of an LSTM with T = 3, B = 2, I = 4, H = 5, whose input has known sizes.
+# The shapes for an LSTM with T = 3, B = 2, I = 4, H = 5, whose input has known sizes.
 CHOSEN = {
     "peepholes": ([3, 5], 0),
     "layer_norm": ([18, 5], 0),

@@ -137,7 +137,7 @@ def _check_file(path: pathlib.Path) -> None:
 
     Raises:
         ImportError: The file cannot be read, is truncated, is not a 64-bit ELF file, or is for another
-    processor.
+            processor.
     """
     try:
         with path.open("rb") as file:

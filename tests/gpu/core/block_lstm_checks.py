@@ -1,4 +1,4 @@
-"""The block LSTM of the GPU core against float64, and its times beside PyTorch's. Run by run.py."""
+"""The block LSTM of the GPU core against float64, and its times and PyTorch's. Run by run.py."""
 
 import contextlib
 import ctypes

@@ -25,7 +25,7 @@ BOUNDS = {torch.float64: 1e-11, torch.float32: 6e-5, torch.float16: 2e-2, torch.
 STANDARD_BOUND = 5e-6  # of STANDARD in float32
 TYPES = {torch.float32: "float32", torch.float16: "float16"}
 TYPES.update({torch.bfloat16: "bfloat16", torch.float64: "float64"})
-# Of tanh and sigmoid in float32. cuDNN's persistent kernels compute them less accurately than
+# The errors of tanh and sigmoid in float32. cuDNN's persistent kernels compute them less accurately than
 # STANDARD.
 ACTIVATION_BOUND = 1e-5
 NAMES = ("y", "h_n", "c_n", "dx", "dh0", "dc0", "dparams")
@@ -186,7 +186,7 @@ def algorithms(check):
 
 
 def activations(device_core, algo):
-    """The largest error of tanh and sigmoid over [-12, 12], each alone in a float32 network.
+    """The largest error of tanh and sigmoid over [-12, 12], each in its own float32 network.
 
     An LSTM of one step whose cell input is 1 and whose forget gate is 0 has c = sigmoid(i).
     """
@@ -273,7 +273,7 @@ def streams(device_core, algo, units, layers, batch):
 
 
 def most_steps(path):
-    """Whether the cuDNN of this process still refuses 65536 steps, as CheckSizes() assumes."""
+    """Whether the cuDNN of this process still rejects 65536 steps, as CheckSizes() assumes."""
     cudnn = ctypes.CDLL(path)
     lengths = (ctypes.c_int * 1)(1)
 

@@ -1,4 +1,4 @@
-"""The stand-ins that let run.py do on this machine what it would do on a GPU."""
+"""Mock libraries with which run.py runs on this machine as on a GPU."""
 
 import pathlib
 import subprocess
@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory):
-    """A folder with the core, a pretended driver and cuBLAS, and a stand-in for cuDNN."""
+    """A folder with the core and with a mock driver, a mock cuBLAS and a mock cuDNN."""
 
     def build(folder):
         built = stand_ins.start_building(folder)
@@ -26,7 +26,7 @@ def libraries(tmp_path_factory):
 
 @pytest.fixture
 def rehearse(libraries):
-    """A function that runs run.py on the stand-ins: (arguments, **environment).
+    """A function that runs run.py on the mock libraries: (arguments, **environment).
 
     It returns what subprocess.run gives or, without `wait`, the process.
     """

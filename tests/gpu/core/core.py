@@ -66,7 +66,7 @@ class Core:
 
     Args:
         path: what build.sh made.
-        device: "cuda", or "cpu" where the driver is pretended.
+        device: "cuda", or "cpu" with a mock driver.
     """
 
     def __init__(self, path, device="cuda"):

@@ -1,7 +1,7 @@
 """Runs checks in a child process, which is replaced when it hangs, crashes or loses its GPU.
 
-So such a check fails alone: the ones behind it still run. What is found is printed as it is found.
-This file needs nothing but Python, so that the parent starts at once.
+So only such a check fails, and the checks after it still run. Findings are printed at once. This file
+needs nothing but Python, so that the parent starts at once.
 """
 
 import queue
@@ -70,7 +70,7 @@ class Supervisor:
         listen: called with each line that is worth keeping, as soon as it is there.
         seconds: for everything; None: no limit.
         first_seconds: without a line, up to the end of a child's first check.
-        next_seconds: likewise for any other.
+        next_seconds: The same for any other check.
 
     Attributes:
         passed, failed: numbers of checks.

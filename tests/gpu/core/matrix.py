@@ -1,4 +1,4 @@
-"""Algorithm by math type: values and times of the core beside PyTorch. Run by run.py.
+"""Algorithm by math type: values and times of the core and of PyTorch. Run by run.py.
 
 A check is one problem in one type. Its text is two rows of the report: inference and training. Times
 are medians in microseconds, of calls in a row without Python between them.

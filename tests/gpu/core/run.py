@@ -7,7 +7,7 @@ Builds the core where --library is not there yet. Runs the sections in their ord
 first: `stack` and `block` compare every configuration with float64, `matrix`, `block-times` and
 `sweep` measure, `streams` may hang. A check that hangs, crashes or loses the GPU costs only itself. The log
 and the report are complete up to the last check at every moment, so a run that is cut off is of
-use. With --pretend, device memory is host memory: for a pretended driver, cuDNN and cuBLAS.
+use. With --pretend, device memory is host memory, for a mock driver, cuDNN and cuBLAS.
 """
 
 import argparse
@@ -44,7 +44,7 @@ TABLES = (("matrix", MATRIX_HEAD), ("block-times", BLOCK_HEAD), ("sweep", SWEEP_
 
 
 class Report:
-    """What the lines of a run come to, as Markdown."""
+    """The summary of the lines of a run, as Markdown."""
 
     def __init__(self, command):
         self.command = command

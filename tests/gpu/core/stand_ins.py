@@ -1,4 +1,4 @@
-"""Pretended NVIDIA libraries: a driver and a cuBLAS on host memory, and a stand-in for cuDNN."""
+"""Mock NVIDIA libraries: a driver and a cuBLAS on host memory, and a mock cuDNN."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ def start_building(folder):
 
 
 def environment(folder, **variables):
-    """Of a process that takes them for NVIDIA's."""
+    """The environment of a process that uses them in place of NVIDIA's libraries."""
     return {
         **os.environ,
         "LD_LIBRARY_PATH": str(folder),

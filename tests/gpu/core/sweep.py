@@ -1,8 +1,8 @@
 """Times of cuDNN's algorithms over sizes, which cc/gpu/rnn_heuristics.cc is made from. Run by run.py.
 
 A check is one network in one type. Its text has a row of the report for each batch size: median
-microseconds of T steps, in inference and in training. An algorithm that cuDNN refuses runs as
-STANDARD, so it shows that one's time.
+microseconds of T steps, in inference and in training. An algorithm that cuDNN rejects runs as STANDARD, so
+its time is the time of STANDARD.
 """
 
 import functools
@@ -83,7 +83,7 @@ def _times(device_core, spec, batch, dtype):
 
 
 def _difference(device_core, spec, batch, dtype):
-    """Of all results, between PERSIST_STATIC and STANDARD."""
+    """The difference of all results between PERSIST_STATIC and STANDARD."""
     steps = 6
     arrays = core.random_inputs(spec, steps, batch, dtype, weight=checks.weight_of(spec))
     results = [

@@ -1,4 +1,4 @@
-"""isolation.py: a check that hangs, crashes or loses its device fails alone."""
+"""isolation.py: if a check hangs, crashes or loses its device, only this check fails."""
 
 import pathlib
 import subprocess

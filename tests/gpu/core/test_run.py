@@ -1,4 +1,4 @@
-"""run.py on a pretended driver, cuBLAS and cuDNN: what it would do on a GPU, it does."""
+"""run.py on a mock driver, cuBLAS and cuDNN: it runs as on a GPU."""
 
 import pathlib
 import subprocess

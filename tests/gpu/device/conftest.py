@@ -1,4 +1,4 @@
-"""Checks that need a GPU: run by `make test-gpu` and, on a pretend one, by `make test-gpu-mock`."""
+"""Checks that need a GPU: run by `make test-gpu` and, on a mock GPU, by `make test-gpu-mock`."""
 
 import os
 

@@ -114,7 +114,7 @@ def no_memory():
 
 
 def no_cudnn():
-    """What the ops say without cuDNN (TF_RNN_OPS_CUDNN names no file); the CPU must still work."""
+    """The errors of the ops without cuDNN (TF_RNN_OPS_CUDNN names no file). The CPU must still work."""
     case = _case(0)
     tensors = _tensors(case)
     try:

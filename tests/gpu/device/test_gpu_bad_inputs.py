@@ -1,4 +1,4 @@
-"""What the CPU kernels refuse, the GPU kernels refuse with the same error."""
+"""The GPU kernels reject the same inputs as the CPU kernels, with the same errors."""
 
 import re
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 from support import calls, cases, devices, mutations, tf_ops
 from support.reference.spec import RnnSpec
 
-# Right in size and wrong in content: cuDNN's reserve space is known by its size alone.
+# Right in size and wrong in content: cuDNN's reserve space is known by its size only.
 UNSEEN = re.compile(r"reserve_space [^\[]")
 
 

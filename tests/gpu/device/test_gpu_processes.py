@@ -31,7 +31,7 @@ def test_out_of_memory_is_an_error_and_no_more():
 @pytest.mark.thorough
 def test_memory_does_not_grow_with_the_number_of_shapes_seen():
     used = _child("growth")["used"]
-    # What is kept after the first shapes is a bounded cache: the same shapes again add nothing.
+    # The memory that is kept after the first shapes is a bounded cache. The same shapes again add nothing.
     assert used[1] == used[2] == used[3], used
     assert used[3] < 64 * 2**20, used
 

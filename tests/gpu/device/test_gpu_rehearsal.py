@@ -1,4 +1,4 @@
-"""tools/test_gpu.py on the pretended GPU: its first steps, with a deadline."""
+"""tools/test_gpu.py on the mock GPU: its first steps, with a deadline."""
 
 import os
 import pathlib

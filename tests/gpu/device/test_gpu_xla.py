@@ -1,6 +1,6 @@
 """The ops compiled by XLA for a GPU: the bits of the same calls outside of it, and the same errors.
 
-XLA's own kernels, of which a pretended GPU runs none, have no part in most of these computations.
+Most of these computations do not run kernels of XLA, which a mock GPU cannot run.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from support.reference.spec import RnnSpec
 from tf_rnn_ops.native import xla
 
 ops = tf_rnn_ops.raw_ops
-# What XLA computes by itself.
+# Computations by XLA's own kernels.
 PARAMETER_OPS = (
     "CudnnRNNParamsSize",
     "CudnnRNNCanonicalToParamsV2",
@@ -58,7 +58,7 @@ def run_compiled(call, known=()):
 
 
 def valid_calls(rng):
-    """Of every op that a GPU has, made there: a reserve space is the device's own."""
+    """Calls of every op with a GPU kernel, made on the GPU. A reserve space belongs to its device."""
     specs = (
         (RnnSpec("lstm", 2, 6, 4, "bidirectional", num_proj=3), True),
         (RnnSpec("gru", 2, 6, 6), False),
@@ -74,7 +74,7 @@ def valid_calls(rng):
 
 
 def assert_same_bits(got, want):
-    """But for reserve_space, which XLA allocates for full lengths."""
+    """Compares all results except reserve_space, which XLA allocates for full lengths."""
     got, want = (v._asdict() if hasattr(v, "_asdict") else {"": v} for v in (got, want))
     for name, value in want.items():
         for a, b in zip(tf.nest.flatten(got[name]), tf.nest.flatten(value), strict=True):

@@ -23,11 +23,11 @@ DTYPES = {
 
 
 class Library:
-    """What build.sh made.
+    """The library that build.sh made.
 
     Args:
         path: Its place.
-        pretend: Whether the driver is pretended and device memory is host memory.
+        pretend: Whether the driver is a mock and device memory is host memory.
     """
 
     def __init__(self, path, pretend):

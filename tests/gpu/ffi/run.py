@@ -4,8 +4,8 @@
     python3 tests/gpu/ffi/run.py [--engine jax] [--library OUT/libgpu_ffi.so] [--every N]
 
 Builds the library where --library is not there yet. Prints a line for each group of checks and each
-failure, then how many passed. With --pretend, device memory is host memory: for a pretended driver,
-cuDNN and cuBLAS, and XLA on the CPU.
+failure, then how many passed. With --pretend, device memory is host memory, for a mock driver, cuDNN and
+cuBLAS, and XLA on the CPU.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from support.reference.spec import RnnSpec  # noqa: E402
 
 # Largest difference relative to the largest element, or to 1.
 BOUNDS = {"float64": 1e-11, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1.5e-1}
-# Of float32 where rows of one length may take a persistent kernel, as in tests/gpu/core: the tanh of
-# those is up to 7.2e-6 off, and a step carries the errors of those before it.
+# The bound for float32 if rows of one length may use a persistent kernel, as in tests/gpu/core. The tanh
+# of these kernels is up to 7.2e-6 off, and a step carries the errors of earlier steps.
 PERSISTENT_BOUND = 6e-5
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 NAMES = ("output", "output_h", "output_c", "dx", "dh0", "dc0", "dparams")
@@ -249,7 +249,7 @@ class Checks:
     # ---- Errors ----
 
     def refused(self, text, change, op="CudnnRNNV3"):
-        """A call that `change` makes wrong is refused with this text."""
+        """A call that `change` makes wrong raises an error with this text."""
         problem = Stack(RnnSpec("lstm", 1, 4, 3), [3, 2], np.dtype(np.float32), True, None, False)
         if op == "CudnnRNNV3":
             change(problem)
@@ -353,7 +353,7 @@ class Stack:
         return {n: v for n, v in self.attrs.items() if n not in without}
 
     def forward(self, checks, op="CudnnRNNV3"):
-        """What the op gives; reserve_space as it is."""
+        """The results of the op, with reserve_space unchanged."""
         arguments = [*self._given(self.inputs), np.array(self.lengths, np.int32)]
         training = self.attrs["is_training"]
         size = self.reserve_size

@@ -1,4 +1,4 @@
-"""run.py on a pretended driver, cuBLAS and cuDNN, through TensorFlow's XLA on the CPU."""
+"""run.py on a mock driver, cuBLAS and cuDNN, through TensorFlow's XLA on the CPU."""
 
 import pathlib
 import subprocess
@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """A folder with the handlers and the pretended libraries."""
+    """A folder with the handlers and the mock libraries."""
 
     def build(folder):
         built = stand_ins.start_building(folder)

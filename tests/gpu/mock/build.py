@@ -1,4 +1,4 @@
-"""Builds pretend CUDA libraries, under which TensorFlow's GPU build registers a GPU without one.
+"""Builds mock CUDA libraries, with which TensorFlow's GPU build registers a GPU on a machine without one.
 
     python build.py TENSORFLOW_INCLUDE OUT
 
@@ -26,7 +26,7 @@ LIBRARIES = (
     (("empty.cc",), "libcusolver.so.11", None, 0),
     (("empty.cc",), "libcusparse.so.12", None, 0),
 )
-# The stand-in for cuDNN of the C++ tests.
+# The mock cuDNN of the C++ tests.
 CUDNN = tuple(f"tests/cc/gpu/fake_{part}.cc" for part in ("calls", "cudnn", "rnn", "weights"))
 COMPILE = ("g++", "-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-fvisibility=hidden")
 

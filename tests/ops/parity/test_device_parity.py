@@ -20,7 +20,7 @@ DTYPES = ("bfloat16", "float16", "float32", "float64")
 NARROW = ("bfloat16", "float16")
 # With TF32 a product rounds its operands to 10 bits of mantissa.
 TF32_EPS = 2.0**-10
-# Of cuDNN's persistent kernels in float32, whose tanh is up to 7.2e-6 off (tests/gpu/core).
+# The bound for cuDNN's persistent kernels in float32, whose tanh is up to 7.2e-6 off (tests/gpu/core).
 PERSISTENT_BOUND = 6e-5
 
 

@@ -78,7 +78,7 @@ def test_backward_of_other_activations(mode, functions, rng):
 @pytest.mark.parametrize("reset_after", [False, True])
 @pytest.mark.parametrize("functions", [("tanh", "sigmoid"), ("relu", "hard_sigmoid")])
 def test_is_the_gru_of_keras(reset_after, functions, rng):
-    """Of the Keras that is installed, which shares nothing with this project."""
+    """The results of the installed Keras, which shares no code with this project."""
     import keras
 
     mode = "gru" if reset_after else "gru_reset_before"

@@ -1,7 +1,7 @@
 """Child process: loads what gpu_model_writer wrote, on the CPU.
 
 Usage: python -m ops.stock.gpu_model_reader MODEL_DIR CASE.npz OUT.npz WITH, where WITH is stock (the
-stock ops enabled), ours (tf_rnn_ops imported) or nothing.
+stock ops enabled), `ours` (tf_rnn_ops imported) or nothing.
 
 Writes the outputs, the gradients for torch's loss, and the losses of a few training steps, or what
 TensorFlow raises.

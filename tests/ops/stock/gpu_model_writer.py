@@ -1,4 +1,4 @@
-"""Child process: writes a SavedModel as code for a GPU does, with TensorFlow alone.
+"""Child process: writes a SavedModel as code for a GPU does, with TensorFlow only.
 
 Usage: python -m ops.stock.gpu_model_writer MODEL_DIR SPEC_JSON PARAMS.npy
 

@@ -1,7 +1,7 @@
-"""TensorFlow's own ops with our kernels refuse every bad input, and no process dies.
+"""TensorFlow's own ops with our kernels reject every bad input, and no process dies.
 
 TensorFlow's own shape functions and attribute checks come before the kernel, so what the message
-names is not ours to decide; it is tested for our own ops, which run the same checks.
+names is TensorFlow's decision. It is tested for our own ops, which run the same checks.
 """
 
 import collections

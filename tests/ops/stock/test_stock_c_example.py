@@ -45,7 +45,7 @@ def run(program, library, model):
     command = [program, library, model, "StatefulPartitionedCall:0"]
     command += [f"serving_default_x:0={STEPS},{BATCH},{INPUT_SIZE}:0.5"]
     command += [f"serving_default_lengths:0={BATCH}:{LENGTH}i"]
-    # Nothing of the environment that Python set up, so that the program stands alone.
+    # WHY an empty environment: the program must not depend on variables that Python has set.
     env = {"PATH": os.environ["PATH"], "TF_CPP_MIN_LOG_LEVEL": "2"}
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
 

@@ -1,4 +1,4 @@
-"""What enable_stock_ops registers, in processes of their own: it cannot be undone."""
+"""The registrations of enable_stock_ops, in separate processes, since they cannot be undone."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""The benchmark driver: its input, one small run with two peers, its reports."""
+"""The benchmark driver: its input, one small run with two libraries, its reports."""
 
 import json
 import os
@@ -89,7 +89,7 @@ def test_a_peer_that_died_is_started_for_the_next_problem(monkeypatch, tmp_path)
 
 @pytest.mark.thorough
 def test_gpu_benchmark_on_a_cpu(tmp_path):
-    """Its rows come as they are measured, and a run without any of ours fails."""
+    """Its rows are printed as they are measured, and a run without an op of tf_rnn_ops fails."""
     shapes = tmp_path / "shapes.txt"
     shapes.write_text("lstm 3 2 4 4\n")
     command = [sys.executable, "-m", "benchmarks.gpu", "--device", "CPU:0", "--rounds", "1"]

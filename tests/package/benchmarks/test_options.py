@@ -1,4 +1,4 @@
-"""What a benchmark run can do beside timing: other types, instruction sets, a busy core, memory."""
+"""The options of a benchmark run: other types, instruction sets, a busy core, memory."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ def test_a_saved_model_runs_through_the_c_interface(tmp_path):
         "--output", tmp_path, "--peers", *names,
     )  # fmt: skip
     (row,) = json.loads((tmp_path / "results.json").read_text())["rows"]
-    # Of those that agree with the first.
+    # The libraries that agree with the first.
     assert list(row["seconds"]) == names, row["left_out"]
 
 

@@ -1,4 +1,4 @@
-"""What the plots show."""
+"""The content of the plots."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_each_is_compared_with_what_replaces_it():
     assert plots.ratios(ROW) == {
         "Keras": 3.0,  # the faster one, with XLA
         "the fastest other library": 1.25,
-        "TensorFlow": 4.0,  # without a row of its own: beside the first of ours
+        "TensorFlow": 4.0,  # without its own series: compared with our first variant
     }
 
 

@@ -12,8 +12,8 @@ ALL = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page):
-    """Returns the Python blocks of a page, each behind so many blank lines that its lines keep
-    their numbers."""
+    """Returns the Python blocks of a page, each after blank lines, so that its lines keep their
+    numbers."""
     text = page.read_text()
     found = re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return ["\n" * text.count("\n", 0, m.start(1)) + m.group(1) for m in found]
@@ -23,7 +23,7 @@ def run(code, page, folder, epilogue=""):
     """Runs code in a process of its own, since pages change global state.
 
     Args:
-        code: What blocks() returned, or a part of it.
+        code: A result of blocks(), or a part of it.
         page: The page; tracebacks show its name.
         folder: The working directory.
         epilogue: Code to run afterwards in the same namespace.

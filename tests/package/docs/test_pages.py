@@ -11,9 +11,9 @@ import pages
 import pytest
 
 ROOT = pages.ROOT
-# What a CuDNNLSTM and a CuDNNGRU of tf_keras 2.21 with two units, three inputs and weights sin(0),
-# sin(1), ... answered to sin(0.5), sin(1), ... as [1, 2, 3], on the kernels for TensorFlow's op.
-# (the number of gates, the answer [time, unit])
+# The outputs of a CuDNNLSTM and a CuDNNGRU of tf_keras 2.21 with two units, three inputs and weights
+# sin(0), sin(1), ... for the input sin(0.5), sin(1), ... of shape [1, 2, 3], on the kernels for
+# TensorFlow's op. (the number of gates, the answer [time, unit])
 CUDNN_LAYERS = {
     "cu_dnnlstm_1": (4, [[-0.3997784, 0.0208300], [-0.3310844, 0.0876456]]),
     "cu_dnngru_1": (3, [[-0.3817428, -0.6678349], [0.0365666, -0.8012236]]),
@@ -30,7 +30,7 @@ def _old_weights(gates):
 
 
 def _write_old_file(path, root):
-    """Writes a file of Keras 2: a whole model, or weights alone without the group around them."""
+    """Writes a file of Keras 2: a whole model, or only weights without the group around them."""
     with h5py.File(path, "w") as file:
         for layer, (gates, _) in CUDNN_LAYERS.items():
             group = file.require_group(root).create_group(layer)

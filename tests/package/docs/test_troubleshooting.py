@@ -37,7 +37,7 @@ attempt(lambda: tf.saved_model.load("exported"))
 served = tf.saved_model.load("cudnn").signatures["serving_default"]
 attempt(lambda: served(x=tf.zeros([5, 2, 3])))
 """
-# What the page quotes of them.
+# The quotations on the page.
 QUOTED = (
     "Could not locate class 'LSTM'",
     "Op type not registered 'TfRnnOps>",
@@ -61,7 +61,7 @@ def test_messages_of_tensorflow_and_keras(tmp_path):
 
 
 def test_our_own_messages():
-    """Each quotation about importing is in a source, but for what is filled in there."""
+    """Each quotation about importing is in a source, except the values that are inserted there."""
     section = re.search(r"\n## Installing and importing\n(.*?)\n## ", PAGE.read_text(), re.DOTALL)
     quoted = re.findall(r"^\*\*`(.*?)`\*\*", section.group(1), re.MULTILINE)
     assert len(quoted) >= 5

@@ -290,7 +290,7 @@ def test_objects_of_keras():
     model, masked = model_with_a_mask()
     call, layer, number = keras_internals.call_of(model.outputs[0])
     assert layer is model.get_layer("lstm") and number == 0
-    # What graph.py, chains.py and _keras_graph.py read of a call.
+    # The attributes of a call that graph.py, chains.py and _keras_graph.py read.
     assert call.operation is layer and call.outputs[0] is model.outputs[0]
     assert call.input_tensors[0] is masked
     assert call.arguments.args[0] is masked

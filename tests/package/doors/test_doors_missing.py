@@ -1,4 +1,4 @@
-"""What the package says where TensorFlow or Keras lacks one of the private names."""
+"""The messages of the package if TensorFlow or Keras lacks one of the private names."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ FRAMEWORK = "tensorflow.python.framework."
 TRACKING = "tensorflow:__internal__.tracking."
 SAVEABLE = "tensorflow.python.training.saving.saveable_object:"
 PFOR = "tensorflow.python.ops.parallel_for.pfor:"
-# Of one sentence.
+# The pattern of one sentence.
 ONE = r"(?:(?!\. ).)*"
 
 
@@ -37,7 +37,7 @@ def look_up_again():
 
 @pytest.fixture(autouse=True)
 def _looked_up_again():
-    """What a test looks up is looked up again after it."""
+    """Makes the package look up its names again after a test."""
     look_up_again()
     yield
     look_up_again()
@@ -175,7 +175,7 @@ def test_an_eager_variable_without_an_identifier(monkeypatch):
         checkpoints.name_of_variable(variable)
 
 
-# What is looked up when the package is imported.
+# The names that the import of the package looks up.
 AT_IMPORT = {
     f"{TRACKING}Trackable": ["contrib saveable"],
     f"{SAVEABLE}SaveableObject": ["contrib saveable"],
@@ -203,7 +203,7 @@ def _said_with_all():
 
 
 def _assert_only(found, names, failing):
-    """What is said is of these names alone, and only these uses fail."""
+    """The messages are only about these names, and only these uses fail."""
     assert found.keys() == _said_with_all().keys()
     for use, text in found.items():
         if use == "warnings":

@@ -43,7 +43,7 @@ def ask(server, body, path="/predict", method="POST", **headers):
 
 
 def expected(rows, version):
-    """Each sequence alone in the model itself."""
+    """The results of the model for each sequence, in separate calls."""
     model = write_model.make_model(tf_rnn_ops.keras.layers, version)
     return np.concatenate([model.predict(np.array([row]), verbose=0) for row in rows])
 

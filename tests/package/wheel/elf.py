@@ -1,4 +1,4 @@
-"""What the packaging tests read from a shared object, through binutils."""
+"""Functions of the packaging tests that read a shared object, through binutils."""
 
 import re
 import subprocess

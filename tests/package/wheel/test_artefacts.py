@@ -95,7 +95,7 @@ def test_op_library_needs_tensorflow_the_baseline_and_the_system_only(libraries,
 
 @pytest.mark.parametrize("name", OP_LIBRARIES)
 def test_op_library_names_no_function_of_nvidias(libraries, name):
-    # TensorFlow exports some of these names; ours are reached through tables alone.
+    # TensorFlow exports some of these names. Our functions are only reached through tables.
     names = elf.dynamic_symbols(libraries[name])
     assert "dlopen" in names
     assert {n for n in names if re.match(r"(cudnn|cublas|nvrtc|cuda)[A-Z]|cu[A-Z]", n)} == set()
@@ -108,7 +108,7 @@ def test_kernels_need_the_system_only(libraries, name):
 
 @pytest.mark.parametrize("name", [*OP_LIBRARIES, *KERNELS])
 def test_no_thread_is_started(libraries, name):
-    # All threads are the framework's, so none of ours can fail to start.
+    # All threads belong to the framework, so we have no thread that can fail to start.
     assert {n for n in elf.dynamic_symbols(libraries[name]) if "thread_create" in n} == set()
     assert not any("_M_start_thread" in n for n in elf.dynamic_symbols(libraries[name]))
 
@@ -151,7 +151,7 @@ def test_baseline_code(libraries, name):
 @x86_64_only
 @pytest.mark.parametrize("name", [*OP_LIBRARIES, BASELINE])
 def test_baseline_has_no_vex_code(libraries, name):
-    # AVX code on xmm registers alone would pass the test above.
+    # AVX code with only xmm registers would pass the test above.
     assert elf.instructions(libraries[name], "v(mov|mul|add|fmadd|xor)[a-z0-9]*") == []
 
 

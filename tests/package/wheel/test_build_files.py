@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# What stands for the repositories of Bazel 4 is not loaded by others.
+# Other versions of Bazel do not load the replacements of the repositories of Bazel 4.
 MOCKS = "third_party/bazel/rules_"
 
 

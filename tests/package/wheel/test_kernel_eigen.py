@@ -1,4 +1,4 @@
-"""What cc/cpu/simd/vec.h needs of Eigen's private packets, asked of each TensorFlow that is here.
+"""The parts of Eigen's private packets that cc/cpu/simd/vec.h needs, in each TensorFlow on this machine.
 
 The kernels take Eigen from the newest supported TensorFlow. Newer ones that tools/fetch_tensorflow.py
 has unpacked, such as a nightly build, say early what the next one lacks.
@@ -37,7 +37,7 @@ BYTES = {"baseline": 16, "avx2": 32, "avx512": 64}
 
 
 def complaints(include_folder, isa):
-    """What the compiler says is missing of the Eigen in a folder; empty if nothing."""
+    """The parts that the Eigen in a folder lacks, according to the compiler; may be empty."""
     command = ["g++", "-x", "c++", "-fsyntax-only", "-fdiagnostics-color=never"]
     command += [*native_build.project_flags(), *native_build.isa_flags()[isa]]
     command += [

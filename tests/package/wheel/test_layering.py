@@ -1,4 +1,4 @@
-"""Who may include and import whom (docs/design.md), read from the source lines."""
+"""The allowed includes and imports (docs/design.md), read from the source lines."""
 
 import ast
 import pathlib
@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 TENSORFLOW = ("tensorflow/", "absl/", "tsl/", "xla/")
 EIGEN = ("Eigen/", "unsupported/Eigen/")
 
-# By folder: prefixes of what a file there may include beside the C++ standard library.
+# {folder: prefixes of the headers that its files may include besides the C++ standard library}.
 CC_RULES = {
     "compat": ("dlfcn.h", "pthread.h"),
     "core": (
@@ -89,7 +89,7 @@ CC_RULES = {
     ),
 }
 
-# By room of tf_rnn_ops, a folder or a module: which rooms it may import beside itself, and which other
+# By room of tf_rnn_ops, a folder or a module: which rooms it may import besides itself, and which other
 # packages.
 ANY = None
 PY_RULES = {

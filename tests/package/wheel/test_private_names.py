@@ -1,4 +1,4 @@
-"""Who may use a name that begins with an underscore (CONTRIBUTING.md), read from the source.
+"""The allowed uses of names that begin with an underscore (CONTRIBUTING.md), read from the source.
 
 Names of TensorFlow and Keras: the doors only. Names of this package: the folder that they are in.
 """
@@ -27,7 +27,8 @@ MODULES = re.compile(r"(tensorflow\.python|tensorflow\.__internal__|keras\.src|k
 # Methods of Python's own named tuples and frames, and attributes of nodes in graphs.
 OF_PYTHON = {"_asdict", "_replace", "_fields", "_getframe", "_repr_html_"}
 OF_GRAPHS = {"_output_shapes", "_input_shapes", "_lower_using_switch_merge"}
-# Strings that are no names of attributes: of libraries, and ends of names. And marks on objects of Keras.
+# Strings that are not names of attributes: names of libraries, and ends of names. And marks on objects of
+# Keras.
 TEXTS = {
     "_tf_rnn_ops",
     "_tf_rnn_ops_stock",
@@ -69,7 +70,7 @@ def defined(tree):
 
 
 def modules_of_others(tree):
-    """What a file imports or names of TensorFlow's and Keras's private modules."""
+    """The private modules of TensorFlow and Keras that a file imports or names."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -30,7 +30,7 @@ def test_tag_is_manylinux_for_any_python(wheel):
 
 
 def test_tag_is_no_newer_than_that_of_tensorflow(wheel):
-    """manylinux_2_27 for TensorFlow 2.21: pip of an older system would refuse a newer one."""
+    """manylinux_2_27 for TensorFlow 2.21: pip of an older system would reject a newer tag."""
     tags = wheel.stem.split("-")[-1].split(".")
     versions = [
         tuple(map(int, re.findall(r"manylinux_(\d+)_(\d+)_", tag)[0]))

@@ -1,4 +1,4 @@
-"""What a wheel is, by the variables that ask for it (tools/wheel_description.py)."""
+"""The wheel that environment variables select (tools/wheel_description.py)."""
 
 import re
 

@@ -7,7 +7,7 @@ import tf_rnn_ops.keras as rnn
 
 SIZE, UNITS = 3, 4
 SEQUENCES = {"return_sequences": True}
-# Layers of Keras that become one node, and ours whose cells ONNX has.
+# Layers of Keras that become one node, and our layers whose cells ONNX has.
 NODES = {
     "lstm": lambda **o: keras.layers.LSTM(UNITS, **o),
     "lstm_hard": lambda **o: keras.layers.LSTM(

@@ -1,4 +1,4 @@
-"""What the tests of each format share."""
+"""Helper functions of the tests of each format."""
 
 import importlib
 

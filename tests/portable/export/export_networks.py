@@ -9,7 +9,7 @@ import tf_rnn_ops.keras as rnn
 
 BATCH, TIME, SIZE, UNITS = 3, 5, 3, 4
 SEQUENCES = {"return_sequences": True}
-# What a format may write as a node.
+# Networks that a format may write as a node.
 CELLS = {
     "lstm": lambda **o: keras.layers.LSTM(UNITS, **o),
     "lstm_no_bias": lambda **o: keras.layers.LSTM(UNITS, use_bias=False, **o),
@@ -22,7 +22,7 @@ CELLS = {
     "lstm_hard": lambda **o: keras.layers.LSTM(UNITS, recurrent_activation="hard_sigmoid", **o),
     "gru_hard": lambda **o: keras.layers.GRU(UNITS, recurrent_activation="hard_sigmoid", **o),
 }
-# What has no node in LiteRT and OpenVINO.
+# Networks without a node in LiteRT and OpenVINO.
 OTHERS = {
     "peephole": lambda **o: rnn.PeepholeLSTM(UNITS, cell_clip=0.3, **o),
     "projected": lambda **o: rnn.ProjectedLSTM(UNITS, num_proj=2, use_peepholes=True, **o),
@@ -123,7 +123,7 @@ MODELS = {
     "stacks": (stacks, padding),
     "states": (states, padding),
 }
-# Which sizes of the signature are open.
+# The open sizes of the signature.
 OPEN = {"none": (BATCH, TIME), "time": (BATCH, None), "both": (None, None)}
 
 

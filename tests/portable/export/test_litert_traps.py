@@ -1,4 +1,4 @@
-"""What LiteRT's fused LSTM does otherwise than a layer: states, the limit of c, masks, batches, 8 bits."""
+"""The differences of LiteRT's fused LSTM from a layer: states, clipping of c, masks, batches, 8 bits."""
 
 import export_formats
 import keras

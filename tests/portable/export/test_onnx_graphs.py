@@ -58,7 +58,7 @@ class Stack:
         return {"x": self.x, "h": self.h, "c": self.c}
 
     def want(self, lengths=None):
-        """What our op computes, eagerly."""
+        """The results of our op, eagerly."""
         result = raw_ops.CudnnRNNV3(
             input=self.x,
             input_h=self.h,

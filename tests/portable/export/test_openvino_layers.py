@@ -20,7 +20,7 @@ def openvino():
 
 
 def sequence_of(layer):
-    """What OpenVINO has for a layer of networks.MODELS, by the layer's name."""
+    """The node of OpenVINO for a layer of networks.MODELS, by the layer's name."""
     if layer in networks.OTHERS or "hard" in layer:
         return LOOP
     return SEQUENCES[layer.removeprefix("stack_").split("_")[0]]

@@ -61,7 +61,7 @@ def loader(name):
 
 
 def run(call, states, x, steps, name="x"):
-    """The outputs of each call, with the states handed on."""
+    """The outputs of each call. Each call gets the states of the previous call."""
     found = []
     for begin in range(0, x.shape[1], steps):
         found.append(call({name: x[:, begin : begin + steps], **states}))

@@ -116,7 +116,7 @@ class Failing:
 
 
 def _more_held(failing, before):
-    """What is held if it is more than before, once the helpers of a call have gone home."""
+    """The memory in use if it is more than before, after the worker threads of a call have finished."""
     for _ in range(100):
         now = failing.held()
         if all(now[kind] <= before[kind] for kind in KINDS):
@@ -158,7 +158,7 @@ def _check(failing, function, differs, kind, start):
 
 
 def main():
-    # What TensorFlow's import made is not looked at again by each collection.
+    # The collector skips the objects of TensorFlow's import from now on.
     gc.freeze()
     failing, first = Failing(sys.argv[1]), int(sys.argv[2])
     cases = _cases()

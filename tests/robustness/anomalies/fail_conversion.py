@@ -1,7 +1,7 @@
 """Child process: lets each use of a file fail in turn while models and checkpoints are converted.
 
 Usage: python -m robustness.anomalies.fail_conversion LIBRARY FOLDER FIRST, with LIBRARY, which failing_files.cc
-makes, preloaded. What is converted lies in FOLDER, whose files alone fail.
+makes, preloaded. The files to convert are in FOLDER. Only uses of these files fail.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ class _Command:
             self.target.unlink(missing_ok=True)
 
     def run(self):
-        """Returns the line with which the command refuses, or None."""
+        """Returns the line of the command's error, or None."""
         printed, said = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
             status = self.main(self.arguments)
@@ -52,14 +52,14 @@ class _Command:
         return None
 
     def found(self):
-        """What the target holds, by the paths of its files; None where there is none."""
+        """{path of a file in the target: its content}; None if there is no target."""
         if self.target is None or not self.target.exists():
             return None
         files = [f for f in [self.target, *self.target.rglob("*")] if f.is_file()]
         # The names in a graph are others each time; that it runs the command has checked.
         return {f: f.suffix == ".pb" or f.read_bytes() for f in files}
 
-    # A command that refuses leaves no target.
+    # A command that fails leaves no target.
     refused = None
 
 
@@ -102,7 +102,7 @@ class _Module(tf.Module):
 
 
 def _subjects(folder):
-    """What is converted, by name. Each thing has a folder of its own."""
+    """{name: object to convert}. Each object has its own folder."""
     case = cases.rnn_case(RnnSpec("gru", 1, 5, 3), 4, 2, np.random.default_rng(0), "float32")
     module = _Module(case)
     run = module.__call__.get_concrete_function(tf.TensorSpec(module.x.shape, tf.float32, "x"))
@@ -130,7 +130,7 @@ def _subjects(folder):
 
 
 def _outcome(library, subject, folder, kind, first, start):
-    """Lets use after use fail: how many there are, how many were refused, what went wrong."""
+    """Makes each use fail in turn. Returns the number of uses, the number of rejections, and the findings."""
     subject.clear()
     subject.run()
     want, files, refusals = subject.found(), _files(folder), 0

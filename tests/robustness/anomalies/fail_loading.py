@@ -34,7 +34,7 @@ def _layer(raw):
 
 
 def _stock():
-    """TensorFlow's own op, with the kernel of ours."""
+    """TensorFlow's own op, with our kernel."""
     x, state = tf.ones([3, 2, 5]), tf.zeros([1, 2, 7])
     params = tf.linspace(-0.5, 0.5, 4 * 7 * (5 + 7 + 2))
     return tf.raw_ops.CudnnRNN(
@@ -59,7 +59,7 @@ def _attempt():
 
 
 def _in_fork(library, kind, n):
-    """(what a child found, whether a use failed there); a child that dies is a RuntimeError."""
+    """(findings of a child, whether a use failed in it). Raises RuntimeError if the child dies."""
     from_child, to_parent = os.pipe()
     child = os.fork()
     if child == 0:
@@ -81,7 +81,7 @@ def _in_fork(library, kind, n):
 
 
 def _complaint(found, failed, want):
-    """What is wrong with the outcome of an attempt, or None."""
+    """The error in the outcome of an attempt, or None."""
     if "raised" in found:
         return found["raised"]
     for name in ("ours", "stock"):

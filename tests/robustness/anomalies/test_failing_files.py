@@ -39,6 +39,6 @@ def test_every_file_of_a_conversion_fails_in_turn(preloaded, tmp_path):
     wrong = [o for o in outcomes if o["complaint"]]
     assert not wrong, "\n".join(map(str, wrong))
     uses = {o["label"]: o["uses"] for o in outcomes}
-    # The Keras model and the checkpoint are read alone.
+    # The Keras model and the checkpoint are only read.
     assert len(uses) == 12 and sum(count > 0 for count in uses.values()) >= 10, uses
     assert any(o["refused"] == o["uses"] > 0 for o in outcomes), outcomes

@@ -22,7 +22,7 @@ CPU_TESTS = [
     )
 ]  # fmt: skip
 PIECES = "tests/cc/cpu/piece_checks.cc"
-# What these ops have on a CPU. The GPU kernels run on the pretended GPU of tests/gpu/mock.
+# The kernels of these ops on a CPU. The GPU kernels run on the mock GPU of tests/gpu/mock.
 TF_FOLDERS = ("cc/tf", "cc/tf/kernels", "cc/tf/ops")
 GPU_FOLDER = "cc/gpu"
 STOCK_FOLDER = "cc/tf/stock"
@@ -36,10 +36,10 @@ PYTHON_TESTS = [
     ),
     "tests/robustness/anomalies",
 ]  # fmt: skip
-# Of the core every branch counts, and only without optimisation is each a branch.
+# Every branch of the core counts, and only without optimisation each of them is a branch in the code.
 PLAIN = ("--coverage", "-O0", "-g0")
-# The kernels would take hours without. WHY atomic: GCC may keep the variable of a loop in a counter
-# alone, which other threads change (seen in GRU: wrong results on several threads).
+# The kernels would take hours without. WHY atomic: GCC may keep the variable of a loop only in a counter,
+# which other threads change (seen in GRU: wrong results on several threads).
 OPTIMISED = ("--coverage", "-fprofile-update=atomic", "-O1", "-g0")
 CHECKED = ("-DRNN_OPS_DCHECK", "-DRNN_OPS_ISA_BASELINE")
 LINK = ("-lgtest_main", "-lgtest", "-lgmock", "-lpthread", "-ldl")
@@ -100,7 +100,8 @@ class Coverage:
         objects += self.plain.compile(["cc/compat/old_libc.cc"])
         gpu = [*native_build.sources_of(GPU_FOLDER), self._embedded_ptx()]
         stock = self.plain.compile(native_build.sources_of(STOCK_FOLDER), defines)
-        # Of all others the kernels of TensorFlow's own ops take what they call.
+        # The kernels of TensorFlow's own ops link the functions that they call from an archive of all
+        # others.
         stock.append(self.plain.archive("libops.a", objects))
         objects += self.plain.compile(gpu)
         package = self.plain.folder / "package/tf_rnn_ops"
@@ -126,7 +127,7 @@ class Coverage:
     def steps(self, tests, package, jobs):
         """[(name, function that returns whether it passed)] of all that is to run.
 
-        package: None for the C++ tests alone.
+        package: None for only the C++ tests.
         """
         found = [(program.name, functools.partial(self._run_test, program)) for program in tests]
         if package is None:

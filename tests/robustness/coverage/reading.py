@@ -16,8 +16,8 @@ class Line:
     """A line of a source file, over all programs and template instances."""
 
     count: int = 0
-    # Of each form that the line has, a tuple for each choice: how often each way out was taken.
-    # Instances of a template differ in form where a condition is known when they are compiled.
+    # For each form of the line a tuple for each choice: how often each branch was taken. Instances of a
+    # template differ in form where a condition is known when they are compiled.
     forms: dict = dataclasses.field(default_factory=dict)
 
     def add(self, count, choices):
@@ -30,7 +30,7 @@ class Line:
         ]
 
     def missed(self):
-        """The choices of which some way out was never taken, but for those that are no choice.
+        """The choices with a branch that was never taken, except choices that do not count.
 
         A choice that was never reached, on a line that ran, is the compiler's own in the code that
         cleans up after an exception; or it follows, on the same line, another that is missed too.

@@ -1,6 +1,6 @@
 """Measures the coverage of the C++ code and holds it to the gate: `make coverage`.
 
-README.md beside this file says what counts.
+README.md next to this file explains what counts.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import time
 from robustness.coverage import programs, reading
 from support.native_build import ROOT
 
-# Of the lines of a folder.
+# The least coverage of the lines of a folder.
 LEAST = {"cc/cpu": 0.95, "cc/tf": 0.9}
 # Places that no test can reach: path, text of the line and reason, by tabs, a line for each.
 UNREACHABLE = pathlib.Path(__file__).resolve().parent / "unreachable.txt"
@@ -33,12 +33,12 @@ def _texts(path):
 
 
 def _is_code(text):
-    """Not a brace alone, where only an exception cleans up, nor a check of our own calls."""
+    """Excludes single braces, where only an exception cleans up, and checks of our own calls."""
     return text.strip("};,()") != "" and not text.startswith("RNN_DCHECK")
 
 
 def missed_places(files):
-    """(path, number, text, what) of the choices of the core and of the refusals of cc/tf."""
+    """(path, number, text, what) of the choices of the core and of the errors of cc/tf."""
     for path in sorted(files):
         if not path.startswith(("cc/core/", "cc/tf/")) or path.startswith(LEFT_OUT):
             continue
@@ -107,9 +107,9 @@ def _parse_args():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
         "--seconds", type=float, default=float("inf"),
-        help="begin no test after so many; the next run goes on",
+        help="begin no test after this many seconds; the next run continues",
     )  # fmt: skip
-    parser.add_argument("--core", action="store_true", help="the core by its own tests alone")
+    parser.add_argument("--core", action="store_true", help="the core, by its own tests only")
     parser.add_argument("--read-only", action="store_true", help="report what the last run counted")
     return parser.parse_args()
 

@@ -1,7 +1,7 @@
-"""Child process: calls of drawn problems, each mutated once, run eagerly.
+"""Child process: calls of random cases, each mutated once, run eagerly.
 
-Usage: python -m robustness.fuzz.fuzz_calls SEED COUNT FIRST. Case k depends on SEED and k alone, so one case
-can be run again.
+Usage: python -m robustness.fuzz.fuzz_calls SEED COUNT FIRST. Case k depends on SEED and k only, so one
+case can be run again.
 """
 
 import sys

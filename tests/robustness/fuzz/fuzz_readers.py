@@ -2,8 +2,8 @@
 
     python -m robustness.fuzz.fuzz_readers [--seconds N] [--seed N] [--first K]
 
-Case k depends on the seed and on k alone. A reader returns a result or raises ValueError with a
-sentence; anything else is a finding, and its case is printed.
+Case k depends on the seed and on k only. A reader returns a result or raises ValueError with a sentence;
+anything else is a finding, and its case is printed.
 """
 
 import argparse
@@ -134,7 +134,7 @@ def _without_log(logger):
 
 
 def _write_checkpoint(path, values):
-    """What of the values a checkpoint can hold."""
+    """Writes the values that a checkpoint can hold."""
     import tensorflow as tf
 
     tensors = {}
@@ -240,7 +240,7 @@ def numbered(seed, k):
 
 
 def complaint(rng, name):
-    """What is wrong with the outcome of a case, or None; and whether the reader refused.
+    """The error in the outcome of a case, or None; and whether the reader rejected the case.
 
     Args:
         rng: Draws the source and what is changed of it: a numpy Generator, or what draws as one.
@@ -272,7 +272,7 @@ def main():
             findings += 1
             print(f"seed {args.seed} case {k}: {found}")
         k += 1
-    print(f"readers: {k - args.first} cases, {refused} refused, {findings} findings")
+    print(f"readers: {k - args.first} cases, {refused} rejected, {findings} findings")
     return int(findings > 0)
 
 

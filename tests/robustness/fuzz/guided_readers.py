@@ -17,7 +17,7 @@ with atheris.instrument_imports(
 
 
 class Drawn:
-    """What fuzz_readers draws with a numpy Generator, from bytes."""
+    """Draws the values from bytes that fuzz_readers draws with a numpy Generator."""
 
     def __init__(self, data):
         self._bytes = atheris.FuzzedDataProvider(data)

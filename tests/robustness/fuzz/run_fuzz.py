@@ -18,7 +18,7 @@ from support import native_build
 HERE = pathlib.Path(__file__).resolve().parent
 COMMITTED = HERE / "corpora"
 NATIVE = ("shapes", "ops", "kernels", "packed", "plugin")
-# Of these the one that runs TensorFlow.
+# The target among these that runs TensorFlow.
 PLUGIN = "plugin"
 # In Python, under atheris.
 READERS = "readers"
@@ -29,7 +29,7 @@ FLAGS = (
     "-O1", "-g1", "-fno-omit-frame-pointer", f"-fsanitize=fuzzer-no-link,{SANITIZERS}",
     "-fno-sanitize-recover=undefined", "-DRNN_OPS_DCHECK", "-Wno-unknown-warning-option",
 )  # fmt: skip
-# Of an input, in bytes. None of the targets reads more.
+# The size of an input in bytes. No target reads more.
 LONGEST = 400
 _STATUS = re.compile(r"#(\d+)\s+\w+\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 
@@ -66,7 +66,7 @@ def build(folder, targets, compiler, jobs, isa):
 
 
 def readers():
-    """{READERS: command}, with atheris installed beside the environment; nothing where it cannot be."""
+    """{READERS: command}, with atheris installed outside of the environment; empty if that is not possible."""
     if not (ATHERIS / "atheris").exists():
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", ATHERIS, "atheris"]
         if subprocess.run(list(map(str, pip)), check=False).returncode:
@@ -113,7 +113,7 @@ def environment(target, isa):
     if target == PLUGIN:
         # TensorFlow's allocator is then the C library's, so that no tensor has more than its size.
         found |= {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_RNN_OPS_CACHE_MB": "0"}
-        # What TensorFlow keeps until its end is no leak.
+        # Memory that TensorFlow keeps until its end is not a leak.
         found |= {"TF_CPP_MIN_LOG_LEVEL": "3", "ASAN_OPTIONS": "detect_leaks=0"}
     if target == READERS:
         found["PYTHONPATH"] = f"{os.environ.get('PYTHONPATH', '')}{os.pathsep}{ATHERIS}"
@@ -199,7 +199,7 @@ def _parse_args():
     parser.add_argument("--compiler", default="clang++")
     parser.add_argument("--jobs", type=int, help="of the build")
     parser.add_argument(
-        "--minimise", action="store_true", help="write the committed corpora anew, fuzz nothing"
+        "--minimise", action="store_true", help="write the committed corpora again, fuzz nothing"
     )
     return parser.parse_args()
 

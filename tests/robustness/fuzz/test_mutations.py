@@ -15,7 +15,7 @@ def _complaint(outcome):
     if "died" in outcome:
         return f"the process died with {outcome['died']}"
     if outcome["hostile"]:
-        # Any bits are legal contents, but those of the header of reserve_space.
+        # Any bits are valid contents, except in the header of reserve_space.
         fine = outcome["raised"] in (None, "InvalidArgumentError")
     else:
         fine = outcome["raised"] == "InvalidArgumentError" and outcome["named"]

@@ -11,5 +11,5 @@ def test_mutated_sources():
     found = [complaint for complaint, _ in outcomes if complaint]
     assert not found, "\n".join(found)
     refused = sum(no for _, no in outcomes)
-    # Some mutations leave a legal source.
+    # Some mutations leave a valid source.
     assert CASES / 4 < refused < CASES

@@ -20,7 +20,9 @@ def main():
     parser.add_argument("--set", choices=sets.SETS, help="run a set")
     parser.add_argument("--draw", choices=sets.SETS, help="print the lines of a set")
     parser.add_argument("--seed", type=int, default=0, help="of the set")
-    parser.add_argument("--seconds", type=float, help="begin no block of a set after so many")
+    parser.add_argument(
+        "--seconds", type=float, help="begin no block of a set after this many seconds"
+    )
     args = parser.parse_args()
     if sum(map(bool, (args.lines, args.set, args.draw))) != 1:
         parser.error("expected lines, --set or --draw")

@@ -154,7 +154,7 @@ def _zero_state(b, form, x, shape):
 
 
 def _joint_state(b, k, kind, form):
-    """Rows of one input for all nodes with so many units."""
+    """Rows of one input for all nodes with `units` units."""
     graph = b.graph
     units = graph.units[k]
     rows = [

@@ -31,8 +31,8 @@ def run_set(name, seed=0, seconds=None, state=None):
 
     Args:
         name: Of SETS.
-        seed: Of the set.
-        seconds: Begin no block after so many.
+        seed: The seed of the set.
+        seconds: No block begins after this many seconds.
         state: A file with a line of JSON for each block that was run; the run goes on behind the last.
 
     Returns:

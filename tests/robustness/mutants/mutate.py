@@ -5,7 +5,7 @@ import io
 import re
 import tokenize
 
-# What is replaced by what; the formatters put spaces around operators of two operands.
+# The replacements. The formatters put spaces around operators of two operands.
 _OPERATORS = {
     "bound": {" < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > "},
     "equality": {" == ": " != ", " != ": " == "},

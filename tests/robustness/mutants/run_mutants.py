@@ -63,7 +63,10 @@ def run_one(tests, key, mutant):
 
 
 def summary(group, records):
-    """Of the records of a group. Mutants that do not compile, or to the same code, are none."""
+    """The counts of the records of a group.
+
+    Mutants that do not compile, or compile to the same code, do not count.
+    """
     none = ("does not compile", "is the same code")
     real = [r for r in records if r["verdict"] not in none]
     survivors = [r for r in real if r["verdict"] == "survived"]
@@ -83,7 +86,9 @@ def _parse_args():
         prog="python -m robustness.mutants.run_mutants", description=__doc__
     )
     parser.add_argument("--groups", nargs="+", choices=tested.GROUPS, default=list(tested.GROUPS))
-    parser.add_argument("--seconds", type=float, default=600, help="begin no mutant after so many")
+    parser.add_argument(
+        "--seconds", type=float, default=600, help="begin no mutant after this many seconds"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--first", type=int, default=1, help="leave out those before this one, which ran elsewhere"

@@ -1,4 +1,4 @@
-"""What is mutated, and how the tests of a mutant are built and run."""
+"""The mutated sources, and the build and the run of the tests of a mutant."""
 
 import contextlib
 import filecmp
@@ -145,8 +145,8 @@ class InTurn:
 class Package:
     """The Python package with one file changed, and selections of the Python tests.
 
-    They run in a fork of this process, which has imported what they import but for the package:
-    that takes longer than most of them.
+    They run in a fork of this process, which has imported all their modules except the package: that takes
+    longer than most of them.
     """
 
     IMPORTED = ("tensorflow", "keras", "ml_dtypes", "pytest", "torch", "onnx", "onnxruntime")
@@ -224,7 +224,7 @@ def _failure(pid, limit):
     """How a process failed, for the name of the test, or None.
 
     Args:
-        pid: Of a child.
+        pid: The id of a child.
         limit: Seconds of CPU. The clock says little on a machine with other work; a deadlock shows
             in 20 seconds in which every thread sleeps.
     """

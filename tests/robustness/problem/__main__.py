@@ -1,4 +1,4 @@
-"""Checks problems: `python -m tests.robustness.problem --help`, and README.md beside this file."""
+"""Checks problems: `python -m tests.robustness.problem --help`, and README.md next to this file."""
 
 import argparse
 import os
@@ -19,13 +19,15 @@ def _parse_args():
     parser.add_argument("--set", choices=draw.SETS, help="run a set")
     parser.add_argument("--draw", choices=draw.SETS, help="print the lines of a set")
     parser.add_argument("--seed", type=int, default=0, help="of the set")
-    parser.add_argument("--seconds", type=float, help="begin no block of a set after so many")
+    parser.add_argument(
+        "--seconds", type=float, help="begin no block of a set after this many seconds"
+    )
     parser.add_argument(
         "--state", type=pathlib.Path, help="file that remembers the blocks of a set that were run"
     )
     parser.add_argument(
         "--runners", nargs="+", choices=sets.RUNNERS, default=list(sets.RUNNERS),
-        help="the Python ops, and the kernels alone where their program is built",
+        help="the Python ops, and the kernels without TensorFlow if their program is built",
     )  # fmt: skip
     args = parser.parse_args()
     if sum(map(bool, (args.lines, args.set, args.draw))) != 1:

@@ -14,7 +14,7 @@ from robustness.problem.check import assert_same
 from support import calls, tf_ops
 from tf_rnn_ops import raw_ops
 
-# What the iterations of a mapped call often share.
+# The tensors that the iterations of a mapped call often have in common.
 _WEIGHTS = {
     "params", "kernel", "recurrent_kernel", "bias", "projection", "peepholes", "layer_norm", "packed",
     "w", "wci", "wcf", "wco", "b",

@@ -1,4 +1,4 @@
-"""What must hold for a problem: the values of the reference, and the same bits again and again."""
+"""The conditions on a problem: the values of the reference, and the same bits in each repetition."""
 
 import dataclasses
 import functools
@@ -20,7 +20,7 @@ _NEAR_EPS = 64.0
 
 @dataclasses.dataclass
 class Expected:
-    """What the reference says: the arrays, and whether the gradients among them have one value."""
+    """The results of the reference: the arrays, and whether the gradients among them have one value."""
 
     arrays: dict
     decided: bool = True
@@ -92,7 +92,7 @@ def assert_close(problem, got, want, what, factor=1.0):
 
 
 def assert_rounded_once(problem, got, want):
-    """Each number of a 16-bit type is what the reference rounds to, but for errors of float32."""
+    """Each number of a 16-bit type is the rounded number of the reference, except for errors of float32."""
     rounded = rounding.rounder(problem.type)
     for name, array in got.items():
         error = bounds.limit(name, "float32") * bounds.scale(name, want[name])

@@ -1,4 +1,4 @@
-"""Draws the sets of problems. Problem k of a set depends on the seed of the set and k alone."""
+"""Draws the sets of problems. Problem k of a set depends on the seed of the set and k only."""
 
 import itertools
 
@@ -59,7 +59,7 @@ def _lengths(dice, op, steps, batch):
 
 
 def multiplications(p):
-    """Of one pass of a problem."""
+    """The number of multiplications of one pass of a problem."""
     gates = 4 if p.op == BLOCK else GATES[p.cell]
     per_row = 0
     for layer in range(p.L):
@@ -122,8 +122,8 @@ def _draw(dice):
         elif keys["cell"] == "lstm":
             keys["norm"] = dice.one_of(("yes", "no"))
             if keys["norm"] == "yes":
-                # Of few units all may be nearly equal, and a small epsilon enlarges their roundings,
-                # in each step anew.
+                # All of a few units may be nearly equal, and a small epsilon enlarges their rounding
+                # errors in each step.
                 few = units <= 4
                 keys["epsilon"] = dice.one_of((1.0, 0.125, 1.0 if few else 1e-3))
                 if keys["epsilon"] < 0.1:
@@ -171,9 +171,9 @@ def _linear(dice, keys):
 
 
 def problem(seed, number, largest=_LARGEST):
-    """Problem `number` of the set with this seed, of about so many multiplications at most."""
+    """Problem `number` of the set with this seed, of at most about the given number of multiplications."""
     found = _draw(_Dice(seed, number))
-    # What is too large loses rows; T stays, which lengths may name.
+    # A problem that is too large loses rows. T does not change, since lengths may contain it.
     while multiplications(found) > largest and found.B > 1:
         lengths = found.lengths if found.op == BLOCK or "," not in found.lengths else "random"
         found = found.replace(B=found.B // 2, lengths=lengths)

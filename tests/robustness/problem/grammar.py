@@ -1,4 +1,4 @@
-"""The grammar of README.md: one line for one problem. Imports the standard library alone."""
+"""The grammar of README.md: one line for one problem. Imports only the standard library."""
 
 import dataclasses
 
@@ -168,7 +168,7 @@ def parse(line, kind=Problem):
         kind: Problem or a subclass of it.
 
     Raises:
-        ValueError: The line is no problem; the message has the line and what was expected.
+        ValueError: The line is not a problem. The message has the line and the expected form.
     """
     values = {}
     try:

@@ -50,7 +50,7 @@ class Subject:
 
 
 def _tensors(case):
-    """What holds the inputs of a case."""
+    """The object with the inputs of a case."""
     return case if hasattr(case, "params") else case.inputs
 
 
@@ -242,7 +242,7 @@ def _reversed(array, lengths):
 
 
 def layer_by_layer(s):
-    """A stack is its layers and directions run alone, the backward ones on reversed sequences."""
+    """A stack equals its layers and directions in separate calls, the backward layers on reversed sequences."""
     p, case = s.problem, s.case
     weights = layout.unpack(case.spec, case.params)
     lengths = case.lengths
@@ -312,7 +312,7 @@ def scaled_gradients(s):
 
 
 def wider_type(s):
-    """float32 is float64 but for its roundings; a 16-bit type is float32 rounded once."""
+    """float32 is float64 except for rounding errors. A 16-bit type is float32, rounded once."""
     p = s.problem
     wide = p.replace(type="float64" if p.type == "float32" else "float32")
     got = ops.run(wide, dataclasses.replace(s.case, dtype=wide.type))
@@ -401,7 +401,7 @@ def _laws_of_numbers(problem):
         laws = [rows_in_another_order] if problem.B > 1 else []
         laws += [scaled_inputs, adjoint]
         return laws + ([wider_type] if problem.type == "float32" else [])
-    # What is drawn depends on the place of a row, and of a step.
+    # The random numbers depend on the place of a row, and of a step.
     drawn = problem.drawn == "yes"
     laws = [rows_in_another_order] if problem.B > 1 and not (problem.dropout or drawn) else []
     between_layers = problem.op == STACK and problem.dropout

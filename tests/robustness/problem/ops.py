@@ -66,7 +66,7 @@ def run(problem, case=None, order=None, raw=tf_rnn_ops.raw_ops):
         problem: A Problem.
         case: Its numbers, by default those of the line.
         order: "time" or "batch", by default that of the line.
-        raw: The module of the op, by default ours; tf.raw_ops has some of the same name.
+        raw: The module of the op, by default tf_rnn_ops.raw_ops. tf.raw_ops has some ops of the same name.
     """
     case = values.case(problem) if case is None else case
     runner = {LAYER: _layer, BLOCK: _block, LINEAR: _linear}.get(problem.op, _stack)

@@ -15,11 +15,12 @@ from robustness.problem.grammar import ISAS, parse
 from support import subproc
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-# The kernels alone, every instruction set and number of threads: tests/cc/cpu/problems_test.cc.
+# The kernels without TensorFlow, every instruction set and number of threads:
+# tests/cc/cpu/problems_test.cc.
 KERNELS = ROOT / "bazel-bin/tests/cc/cpu/problems_test"
 THREADS = (1, 2, 3, 8)
 RUNNERS = ("ops", "kernels")
-# Of one process, in seconds.
+# The time limit of one process, in seconds.
 LIMIT = 3600
 
 
@@ -50,7 +51,7 @@ def run_ops(lines, setting, laws="one"):
 
 
 def run_kernels(lines):
-    """Checks problems on the kernels alone; returns an outcome for each, as run_ops()."""
+    """Checks problems on the kernels without TensorFlow; returns an outcome for each, as run_ops()."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "problems.txt"
         file.write_text("\n".join(lines))
@@ -136,9 +137,9 @@ def run_set(name, seed=0, runners=("ops",), seconds=None, state=None, report=pri
 
     Args:
         name: A key of draw.SETS.
-        seed: Of the set.
+        seed: The seed of the set.
         runners: Of RUNNERS.
-        seconds: No block begins after so many.
+        seconds: No block begins after this many seconds.
         state: File with a line of JSON for each block that was run, or None. A block whose problems
             were drawn otherwise counts as not run.
         report: Called with a line of text for each block.
@@ -191,7 +192,7 @@ def _distinct(records, key):
 
 
 def summary(records):
-    """What the records of one set cover, as lines of text."""
+    """The coverage of the records of one set, as lines of text."""
     found = []
     for runner in RUNNERS:
         mine = [r for r in records if r["runner"] == runner]

@@ -10,7 +10,7 @@ import tf_rnn_ops
 from robustness.problem import draw, sets
 from support.selection import all_but
 
-# Of the smoke set: relu problems whose gradients no reference was compared with.
+# The number of relu problems of the smoke set whose gradients are not compared with a reference.
 MOST_UNDECIDED = 8
 
 
@@ -66,7 +66,7 @@ def test_a_set_goes_on_where_it_stopped(tiny, tmp_path):
     assert [r["block"] for r in again] == [0, 1]
     assert len(state.read_text().splitlines()) == 2
     assert json.loads(state.read_text().splitlines()[1])["failed"] == again[1]["failed"]
-    # What failed runs again.
+    # Failed problems run again.
     assert [r["block"] for r in sets.run_set("tiny", state=state, report=lambda line: None)] == [
         0,
         1,

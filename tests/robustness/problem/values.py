@@ -1,4 +1,4 @@
-"""The numbers of a problem, which follow from its line alone (README.md, "Numbers").
+"""The numbers of a problem, which follow from its line only (README.md, "Numbers").
 
 tests/cc/cpu/kernel_harness.cc draws the same numbers in C++.
 """

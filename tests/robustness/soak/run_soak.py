@@ -2,8 +2,8 @@
 
     python -m robustness.soak.run_soak [--seconds N] [--threads N] [--seed N]
 
-First each call alone, some hundred times: what malloc has given must not grow. Then threads call the
-ops of drawn problems eagerly, and now and then load one as a model, run it some times, a few of these
+First each call runs some hundred times on its own: the memory from malloc must not grow. Then threads call
+the ops of random cases eagerly, and now and then load one as a model, run it some times, a few of these
 with a time limit that cancels the run, and delete it. Prints a line of JSON; the exit status is 1
 where a result differed, and where memory grew, which of the threads a short run cannot tell ("leaks"
 is null then).
@@ -32,7 +32,7 @@ from support import calls  # noqa: E402
 
 # Problems, and multiplications of one at most.
 PROBLEMS, LARGEST = 60, 200_000
-# One choice in so many is a model, which then runs so often; one of its runs in so many has a limit.
+# One in how many choices is a model, how often it runs, and one in how many runs has a limit.
 MODELS, RUNS, LIMITED = 100, 50, 100
 LONGEST_MS = 8
 SAMPLE_SECONDS = 4.0
@@ -40,8 +40,8 @@ SAMPLE_SECONDS = 4.0
 # cancelled, some 310 bytes. Shorter runs tell nothing. Resident memory grows by more, as free memory
 # is cut up.
 ALLOWED_PER_CALL, ALLOWED_PER_CANCELLED, TELLING_CALLS = 4, 1000, 300_000
-# Of a call repeated alone, in bytes: what other threads of the process take meanwhile comes once,
-# and not in each attempt.
+# The growth of a repeated call, in bytes. Memory that other threads of the process allocate meanwhile
+# appears once, not in each attempt.
 ALLOWED_ALONE, WARM_UP, ATTEMPTS = 32, 10, 3
 ALONE = 300
 
@@ -72,7 +72,7 @@ def in_use():
 
 
 def leaking_calls(subjects, times):
-    """{line: bytes of each call} of the calls after which more is in use than before, each alone."""
+    """{line: bytes of each call} for the calls that increase the memory in use, each measured on its own."""
     found = {}
     gc.freeze()
     for line, function, *_ in subjects:

@@ -166,7 +166,7 @@ def projected_lstm_step_grad(dh, dc, cache, cell, q=exact):
 
 
 def _normalized(v, gamma, beta, epsilon, q):
-    """Of v [G, B, H], over all but the rows; and what its gradient wants to know."""
+    """The normalized v [G, B, H], over all axes except the rows, and the values for its gradient."""
     centred = q(v - q(v.mean(axis=(0, 2), keepdims=True)))
     variance = q(q(centred * centred).mean(axis=(0, 2), keepdims=True))
     slope = q(1 / np.sqrt(q(variance + epsilon)))

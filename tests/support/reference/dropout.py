@@ -56,7 +56,7 @@ def kept(seed, rate, state, steps, batch, units):
 
 
 def masks(spec, rate, steps, batch, key_words):
-    """What the output of each layer but the last is multiplied by: a list of [T, B, D*O]."""
+    """The factors of the output of each layer except the last: a list of [T, B, D*O]."""
     if not rate or spec.layers == 1:
         return None
     scale = 1.0 / (1.0 - float(np.float32(rate)))

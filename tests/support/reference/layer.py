@@ -10,8 +10,8 @@ With layer normalization the biases are not part of a_g, but added after it.
 
 With the reset gate first, the product of the candidate is (r * h)_n R_n.
 
-Zoneout: with h~ what a step makes of h, h' = k h + (1 - k) h~, likewise for c; k is the rate, or 0 and
-1 as the seed selects.
+Zoneout: h' = k h + (1 - k) h~, where h~ is the new h of a step; the same for c. k is the rate, or 0 or 1
+as the seed selects.
 """
 
 import dataclasses
@@ -87,7 +87,7 @@ def _half(array, mask, matrix, bias, rnn_mode, q):
 
 
 def _cell(rnn_mode, inputs, functions, q):
-    """What the steps of cells.py want to know of a cell."""
+    """The parameters of a cell for the steps of cells.py."""
     cell = types.SimpleNamespace(
         proj=None if inputs.projection is None else inputs.projection.T,
         peepholes=inputs.peepholes,

@@ -1,8 +1,8 @@
 """Stacks of recurrent layers with per-row lengths, forward and by back-propagation through time.
 
 Everything is time-major here: x [T, B, I], states [L * D, B, .], y [T, B, D * O]. A row stops at
-its length: later steps give output zero and leave its state alone, so the backward direction begins
-at the last valid step.
+its length: later steps give output zero and do not change its state, so the backward direction begins at
+the last valid step.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""What a naive implementation in a narrow type computes: the same equations, every result rounded.
+"""The results of a naive implementation in a narrow type: the same equations, every result rounded.
 
 The products of a matrix product are summed exactly and rounded once, so this is the best of the
 naive implementations, and a bound in multiples of its error is the strictest of its kind.

@@ -248,7 +248,7 @@ class KerasStack:
         Args:
             values: One value for each of the old weights, in their layout.
             summed: Whether Keras's one bias is the sum of the two biases of a stack, as for weights. If
-        not, all three values are equal, as for slots of an optimizer.
+                not, all three values are equal, as for slots of an optimizer.
 
         Returns:
             A list of arrays.
