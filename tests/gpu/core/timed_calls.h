@@ -1,4 +1,4 @@
-// What the two C interfaces of the GPU core share: memory for a call, and calls timed in a row.
+// Common code of the two C interfaces of the GPU core: memory for a call, and timed calls.
 #ifndef TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
 #define TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
 

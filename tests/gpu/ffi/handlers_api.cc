@@ -17,10 +17,10 @@ using rnn_ops::ffi::kGpuHandlers;
 
 thread_local std::string message;
 
-// ---- Pretending ----
+// ---- Mocks ----
 //
-// XLA on the CPU gives handlers neither a stream nor device memory. These stand in for both, where
-// the driver is pretended too and device memory is host memory.
+// XLA on the CPU gives handlers neither a stream nor device memory. These functions mock both, for
+// a mock driver, with which device memory is host memory.
 
 XLA_FFI_Error* NoStream(XLA_FFI_Stream_Get_Args* args) {
   static int stream = 0;
@@ -35,7 +35,7 @@ XLA_FFI_Error* Ordinal(XLA_FFI_DeviceOrdinal_Get_Args* args) {
 
 thread_local const XLA_FFI_Api* xla_api = nullptr;
 
-// As XLA, it grants an alignment of 16 and refuses to be asked for more.
+// As in XLA, it grants an alignment of 16 and rejects a larger one.
 constexpr size_t kGranted = 16;
 
 XLA_FFI_Error* Allocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
@@ -115,7 +115,7 @@ HANDLERS_API int32_t handlers_reserve_bytes(const char* rnn_mode, const char* in
   return static_cast<int32_t>(status.code());
 }
 
-// What TensorFlow exports as a C++ function has a name in C++; JAX has its own way to register.
+// TensorFlow exports this as a C++ function, with a C++ name. JAX has its own way to register.
 HANDLERS_API int32_t handlers_register(const XLA_FFI_Api* api, const char* op, const char* name,
                                        const char* platform, int32_t pretend) {
   XLA_FFI_Error* const error =

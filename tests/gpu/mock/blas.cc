@@ -1,4 +1,4 @@
-// A pretend libcublas.so.12: matrix products on the host, summed in double. As cuBLAS, it takes
+// A mock libcublas.so.12: matrix products on the host, summed in double. Like cuBLAS, it expects
 // column-major matrices.
 #include "cc/core/dtype.h"
 #include "mock.h"

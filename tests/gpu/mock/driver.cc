@@ -1,6 +1,6 @@
-// A pretend libcuda.so.1, as much of it as TensorFlow and our library use. Kernels do nothing, but
-// for those of MOCK_CUDA_KERNELS, a library of functions that run a kernel of that name on the
-// host.
+// A mock libcuda.so.1 with the functions that TensorFlow and our library use. Kernels do nothing,
+// except the kernels of MOCK_CUDA_KERNELS, a library of functions that run the kernel of the same
+// name on the host.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ thread_local void* current_context = nullptr;
 
 void* NewHandle() { return std::malloc(64); }
 
-// TensorFlow also passes handles of the pretend runtime, which lack the mark.
+// TensorFlow also passes handles of the mock runtime, which lack the mark.
 constexpr uint64_t kFunctionMark = 0x6d6f636b66756e63;
 
 struct Function {
@@ -39,7 +39,7 @@ struct Function {
   const HostKernel* host = nullptr;
 };
 
-// As the real driver, but for this one device.
+// As in the real driver, but only for this one device.
 bool Hidden() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible != nullptr && visible[0] != '0';

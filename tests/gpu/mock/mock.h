@@ -1,4 +1,4 @@
-// What the pretend libraries share. "Device" memory is host memory, every stream runs at once.
+// Common code of the mock libraries. "Device" memory is host memory, every stream runs at once.
 #ifndef TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
 #define TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
 

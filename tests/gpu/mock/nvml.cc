@@ -1,4 +1,4 @@
-// A pretend libnvidia-ml.so.1.
+// A mock libnvidia-ml.so.1.
 #include "mock.h"
 
 MOCK_API int nvmlInit() { return 0; }

@@ -1,4 +1,4 @@
-// A pretend libcudart.so.12: TensorFlow's own kernels register with it and do nothing.
+// A mock libcudart.so.12: TensorFlow's own kernels register with it and do nothing.
 #include "mock.h"
 
 MOCK_API void** __cudaRegisterFatBinary(void*) {
