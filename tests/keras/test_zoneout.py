@@ -1,5 +1,7 @@
-"""ZoneoutLSTM and ZoneoutGRU against Keras's implementation over their cells, and in training against the
-numpy reference with the masks of the seed that the layer has drawn."""
+"""ZoneoutLSTM and ZoneoutGRU against Keras's implementation over their cells.
+
+In training they are compared with the numpy reference, with the masks of the seed that the layer has drawn.
+"""
 
 import compare_layers as compare
 import keras

@@ -71,8 +71,7 @@ def _status_of(arguments):
 
 
 def _leave(status):
-    """Ends the process like an interpreter, but without freeing its modules. Freeing TensorFlow takes a
-    second."""
+    """Ends the process like an interpreter, but does not free the modules, which takes a second."""
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

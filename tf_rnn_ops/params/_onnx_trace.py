@@ -440,9 +440,8 @@ def _slice_cuts(node, shapes, others):
 
     It must take all of an open axis, and the same range of a fixed axis at each probe.
     """
-    lists = {
-        a.name: [list(a.ints)] * _PROBES for a in node.attribute
-    }  # the arguments are attributes until opset 9
+    # Until opset 9 the arguments are attributes.
+    lists = {a.name: [list(a.ints)] * _PROBES for a in node.attribute}
     for name, given in zip(("starts", "ends", "axes", "steps"), others):
         if given is not None:
             lists[name] = [np.ravel(array).tolist() for array in given.values]

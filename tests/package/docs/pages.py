@@ -12,8 +12,7 @@ ALL = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page):
-    """Returns the Python blocks of a page, each after blank lines, so that its lines keep their
-    numbers."""
+    """Returns the Python blocks of a page, each after blank lines, so that line numbers do not change."""
     text = page.read_text()
     found = re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return ["\n" * text.count("\n", 0, m.start(1)) + m.group(1) for m in found]

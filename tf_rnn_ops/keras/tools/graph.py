@@ -73,8 +73,7 @@ def maskable(model, is_rebuilt):
 
 
 def _called_with_masks(model):
-    """Ids of the layers that a model calls with a mask, as far as its graph tells; all layers without a
-    graph."""
+    """Ids of the layers that a model calls with a mask, as far as its graph tells; all without a graph."""
     if not has_graph(model):
         return set(map(id, model.layers))
     return {

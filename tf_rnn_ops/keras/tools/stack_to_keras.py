@@ -264,8 +264,7 @@ class KerasStack:
         return [array for level in levels for array in level]
 
     def carry_flags(self):
-        """Copies the recurrent states and the flags `trainable` and `supports_jit` of the stack to the
-        layers."""
+        """Copies the states and the flags `trainable` and `supports_jit` of the stack to the layers."""
         stack = self.stack
         if eligibility.xla_reason() is None:  # otherwise supports_jit is False for every stack
             jit_flag.carry([stack], self.layers)
