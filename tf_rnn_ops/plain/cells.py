@@ -91,7 +91,7 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
             at each step. Empty for no zoneout.
 
     Returns:
-        The outputs [T, B, S], 0 beyond the length of a row, and the list of final states.
+        The outputs [T, B, S], 0 beyond the length of a sequence, and the list of final states.
     """
     # All input products at once. Only the recurrent products depend on each other.
     gates = len(GATES[rnn_mode])

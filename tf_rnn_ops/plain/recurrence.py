@@ -37,7 +37,7 @@ def size_of(tensor, axis):
 
 
 def reverse_rows(x, lengths):
-    """Reverses the valid steps of each row of [T, B, ...]. Steps beyond the length do not move."""
+    """Reverses the valid steps of each sequence of [T, B, ...]. Steps beyond the length do not move."""
     if lengths is None:
         return tf.reverse(x, [0])
     return tf.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
@@ -52,7 +52,7 @@ def matmul(x, weights):
 
 
 def clear_padding(x, lengths):
-    """Sets the values beyond the length of each row of [T, B, n] to 0. They may be NaN."""
+    """Sets the values beyond the length of each sequence of [T, B, n] to 0. They may be NaN."""
     if lengths is None:
         return x
     valid = tf.transpose(tf.sequence_mask(lengths, size_of(x, 0)))
@@ -87,14 +87,14 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
         inputs: Tensors [T, B, n].
         states: Initial states [B, n].
         weights: The other tensors that `step` reads. They do not change over time.
-        lengths: The number of steps of each row, int32 [B]; None if all rows have T steps.
+        lengths: The number of steps of each sequence, int32 [B]; None if all sequences have T steps.
         loops: The Loops for the gradients of Note [Derivatives of a recurrence]; None for the gradients of
             tf.while_loop. A graph that is written to a file loses the former.
         hidden: The result of loops.hidden.
 
     Returns:
-        A pair of lists with a tensor for each state: the new states of every step, [T, B, n], 0
-        beyond the length of a row; and the final states, [B, n].
+        A pair of lists with a tensor for each state: the new states of every step, [T, B, n], 0 beyond the
+        length of a sequence; and the final states, [B, n].
     """
     if lengths is not None:
         valid = tf.sequence_mask(lengths, size_of(inputs[0], 0), inputs[0].dtype)
@@ -116,7 +116,7 @@ def run_steps(step, inputs, states, weights, lengths=None, loops=None, hidden=No
 
 
 def _carrying_over(step):
-    """The step with one more input, which tells whether a row runs it. Other rows keep their states."""
+    """The step with one more input, which tells which sequences run it. The others keep their states."""
 
     def choose(valid, new, states):
         return [tf.where(valid > 0, n, s) for n, s in zip(new, states)]
@@ -137,7 +137,7 @@ class Loops:
         """The h of every step of cells.run_cell, if it can be computed without a loop.
 
         Returns:
-            [T, B, H], or None. Beyond the length of a row it has the row's last h.
+            [T, B, H], or None. Beyond the length of a sequence it has the sequence's last h.
         """
         del rnn_mode, cell, x, states, lengths
 

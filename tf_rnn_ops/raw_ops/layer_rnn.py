@@ -83,8 +83,9 @@ def LayerRNN(
 
     With layer_norm (Ba et al., 2016) an 'lstm' computes tensorflow_addons.rnn.LayerNormLSTMCell;
     tf_rnn_ops.keras.LayerNormLSTM has the same weights. input * kernel and output * recurrent_kernel are
-    normalised over all values of a row before the bias is added. The cell state is normalised too. Layer
-    normalization needs a network without projection, peepholes, clipping and zoneout.
+    normalised over all values of a sequence at a step before the bias is added. The cell state is
+    normalised too. Layer normalization needs a network without projection, peepholes, clipping and
+    zoneout.
 
     Differentiable in all tensors except sequence_lengths, the masks and the seed.
 

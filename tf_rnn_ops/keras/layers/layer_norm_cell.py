@@ -22,10 +22,10 @@ class LayerNormLSTMCell(OwnCell, keras.layers.LSTMCell):
         h' = s(o) * tanh(c')
 
     N is gamma * (v - mean) / sqrt(variance + norm_epsilon) + beta, with the mean and the variance of the
-    values of a row. The first two norms use the values of all four gates together. The state is the
-    normalised c'. Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma and
-    beta of kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of TensorFlow
-    Addons. So set_weights accepts the result of get_weights of TensorFlow Addons' cell. With
+    values of each sequence. The first two norms use the values of all four gates together. The state is
+    the normalised c'. Weights: kernel, recurrent_kernel and bias as in keras.layers.LSTMCell, then gamma
+    and beta of kernel_norm [4*H], of recurrent_norm [4*H] and of state_norm [H], in the order of
+    TensorFlow Addons. So set_weights accepts the result of get_weights of TensorFlow Addons' cell. With
     recurrent_dropout each gate has its own mask, as in keras.layers.LSTMCell. TensorFlow Addons multiplies
     h by one mask for all gates.
 

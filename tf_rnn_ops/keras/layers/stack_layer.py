@@ -120,7 +120,7 @@ class CudnnStack(StackOptions):
             initial_state: None for zeros; otherwise the hidden states [B, L*D, S] and, for an LSTM,
                 the cell states [B, L*D, H], with the first two dimensions swapped if time_major.
                 State k*D + d belongs to layer k and direction d.
-            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each row; a
+            mask: Booleans [B, T] ([T, B] if time_major), True first and then False in each sequence; a
                 third dimension of size 1 may follow.
             training: Whether to apply dropout.
             sequence_lengths: Integers [B] in [0, T]: the number of valid steps of each sequence. They
@@ -204,7 +204,7 @@ class CudnnStack(StackOptions):
             )
 
     def _reverse_valid(self, sequences, lengths):
-        """Reverses the valid steps of each row. The padding does not move."""
+        """Reverses the valid steps of each sequence. The padding does not move."""
         batch_axis, time_axis = self._batch_axis, self._time_axis
         # The op reports lengths out of range, with the name of the argument.
         lengths = tf.clip_by_value(lengths, 0, tf.shape(sequences)[time_axis])

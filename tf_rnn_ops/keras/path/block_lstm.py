@@ -28,8 +28,8 @@ def run(cell, sequences, states, steps, masks, is_training):
         time = tf.shape(sequences)[1] if time is None else time
     else:
         time = tf.maximum(tf.reduce_max(steps.lengths), 0)  # an empty batch has no maximum
-        # The op runs all rows to the longest length, so it also reads values beyond the lengths of shorter
-        # rows.
+        # The op runs all sequences to the longest length, so it also reads values beyond the shorter
+        # lengths.
         sequences = steps.clear_padding(sequences)
     result = raw_ops.BlockLSTMV2(
         seq_len_max=tf.cast(time, tf.int64),

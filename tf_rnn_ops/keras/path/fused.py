@@ -182,7 +182,7 @@ def outputs(layer, steps, packed, h):
         layer: The layer, for return_sequences.
         steps: The MaskedSteps, or None without a mask.
         packed: Outputs of the op, [B, T, H].
-        h: Output of the last valid step, [B, H]; the initial state in rows without a valid step.
+        h: Output of the last valid step, [B, H]; the initial state for sequences without a valid step.
 
     Returns:
         Two tensors; see inner_loop.

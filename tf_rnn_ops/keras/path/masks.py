@@ -1,8 +1,8 @@
 """Runs sequences with any mask on ops that only support lengths.
 
-A masked step does not change the state, so a row with masked steps inside gives the same states as a row
-with only its valid steps. `MaskedSteps` moves the valid steps of each row to the front, for the op with
-lengths, and then moves the outputs to their steps.
+A masked step does not change the state, so a sequence with masked steps gives the same states as a
+sequence of only its valid steps. `MaskedSteps` moves the valid steps of each sequence to the front, for
+the op with lengths, and then moves the outputs to their steps.
 """
 
 import tensorflow as tf
@@ -72,18 +72,18 @@ def _count(mask):
 
 
 class MaskedSteps:
-    """Packs the valid steps of each row to the front, for one mask and one direction of time.
+    """Moves the valid steps of each sequence to the front, for one mask and one direction of time.
 
     A step is a position in the order of processing: with go_backwards, step 0 is the last time.
 
     Note [Reversed rows]
         With go_backwards the valid steps are packed in the order of time, as without go_backwards, and
-        then each row is reversed up to its length. The outputs are reversed in the same way. So both
+        then each sequence is reversed up to its length. The outputs are reversed in the same way. So both
         layers of a Bidirectional pack in the same way, and tf_rnn_ops.export recognises the pair by this
         gather, whose indices are a ReverseSequence of 0, 1, 2, ...
 
     Attributes:
-        lengths: Number of valid steps of each row, int32 [B].
+        lengths: Number of valid steps of each sequence, int32 [B].
     """
 
     def __init__(self, mask, sequences, go_backwards, zero_output_for_mask):
@@ -127,7 +127,7 @@ class MaskedSteps:
         return tf.gather(packed, self._reversed, axis=1, batch_dims=1)
 
     def _valid_times(self):
-        """The valid times of each row in order, [B, T]. The values behind them are arbitrary."""
+        """The valid times of each sequence in order, [B, T]. The values behind them are arbitrary."""
         if tracing.may_be_in_xla():
             # WHY: XLA has no top_k of a dynamic size. The n-th valid step is the first step at which the
             # count reaches n. After the last valid step the search returns T.
@@ -142,7 +142,7 @@ class MaskedSteps:
 
         Args:
             packed: Outputs of the packed steps, [B, T, H], 0 beyond the lengths.
-            last: The output of the last valid step of each row, [B, H]; see last_valid.
+            last: The output of the last valid step of each sequence, [B, H]; see last_valid.
 
         Returns:
             [B, T, H] in the order of processing.
@@ -170,7 +170,7 @@ class MaskedSteps:
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):
-        """The output of each row's last valid step, which is its final state; 0 without a valid step."""
+        """The output of each sequence's last valid step, which is its final state; 0 without a valid step."""
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, state, tf.zeros([], state.dtype))
 
     def last_step(self, state):
@@ -188,6 +188,6 @@ class MaskedSteps:
         return tf.where(tf.expand_dims(valid, 2), packed, tf.zeros([], packed.dtype))
 
     def at_last_valid(self, packed, initial):
-        """The packed values of the last valid step, or `initial` in rows without a valid step."""
+        """The packed values of the last valid step, or `initial` for sequences without a valid step."""
         picked = tf.gather(packed, tf.maximum(self.lengths - 1, 0), axis=1, batch_dims=1)
         return tf.where(tf.expand_dims(self.lengths, 1) > 0, picked, initial)

@@ -136,7 +136,7 @@ def export(
         quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible; None keeps their
             type.
         loops: Whether a layer may become a loop.
-        verify: Whether to run the file and the model. True makes up a batch, with rows of different
+        verify: Whether to run the file and the model. True makes up a batch, with sequences of different
             lengths if the model makes masks. It may also be a batch, in the form for
             model.predict_on_batch.
         print_fn: A function that is called with the report; None prints nothing.

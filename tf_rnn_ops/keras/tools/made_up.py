@@ -15,8 +15,8 @@ _WORDS = 2
 def batch_for(model, signature):
     """Makes up a batch.
 
-    If the model makes masks, rows have different lengths: beyond its length a row has the value that
-    Masking masks, or 0 for an Embedding, or False in a mask that is itself an input.
+    If the model makes masks, sequences have different lengths. Beyond its length a sequence has the value
+    that Masking masks, or 0 for an Embedding, or False in a mask that is itself an input.
 
     Args:
         model: The model, for its Embedding and Masking layers.
@@ -46,7 +46,7 @@ def _array(rng, spec, words, masked):
     else:
         array = rng.integers(1, max(words, 2), shape)
     if len(shape) > 1:
-        # The first row has all steps. The lengths of the next rows decrease to 1.
+        # The first sequence has all steps. The lengths of the next sequences decrease to 1.
         lengths = np.maximum(shape[1] - 2 * np.arange(shape[0]), 1)
         padding = np.arange(shape[1]) >= lengths[:, None]
         if len(shape) == 2 and not spec.dtype.is_floating:
