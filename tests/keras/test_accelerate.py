@@ -52,8 +52,11 @@ def test_layers_in_bidirectional_and_subclasses(rng, op_calls):
     want = wrapped(x), mine(x)
     with accelerate():
         got = wrapped(x), mine(x)
-        assert [row.path for row in explain(keras.Sequential([wrapped]), None)] == ["op", "op"]
-        assert explain(mine, None)[0].path == "op"
+        assert [row.path for row in explain(keras.Sequential([wrapped]), None)] == [
+            "fused",
+            "fused",
+        ]
+        assert explain(mine, None)[0].path == "fused"
     assert op_calls == ["LayerRNN"] * 3
     for one, other in zip(got, want):
         np.testing.assert_allclose(one, other, atol=1e-6)

@@ -39,7 +39,7 @@ def test_times_outputs_and_paths(model, x, capsys):
     assert found.timings[0].ratio == found.timings[0].keras_ms / found.timings[0].ours_ms
     assert all(0 < t.low <= t.high for t in found.timings)
     assert 0 <= found.difference < 1e-6 < found.largest <= 1
-    assert [row.path for row in found.layers] == ["op"] * 3
+    assert [row.path for row in found.layers] == ["fused"] * 3
     out = capsys.readouterr().out
     assert out == str(found) + "\n"  # no bar where there is no terminal
     assert "training step" in out and "forward_lstm" in out

@@ -26,15 +26,15 @@ def test_the_table(capsys):
     )
     rows = explain(model)
     assert [(row.layer, row.kind, row.path) for row in rows] == [
-        ("both/forward_lstm", "LSTM", "op"),
-        ("both/backward_lstm", "LSTM", "op"),
-        ("dropping", "PeepholeLSTM", "op, loop in training"),
-        ("before", "GRU", "loop"),
-        ("elu", "SimpleRNN", "loop"),
-        ("stack", "CudnnLSTM", "op"),
-        ("peephole", "PeepholeLSTM", "op"),
-        ("cell", "RNN", "loop"),
-        ("stock", "LSTM", "loop"),
+        ("both/forward_lstm", "LSTM", "fused"),
+        ("both/backward_lstm", "LSTM", "fused"),
+        ("dropping", "PeepholeLSTM", "fused, keras in training"),
+        ("before", "GRU", "keras"),
+        ("elu", "SimpleRNN", "keras"),
+        ("stack", "CudnnLSTM", "fused"),
+        ("peephole", "PeepholeLSTM", "fused"),
+        ("cell", "RNN", "keras"),
+        ("stock", "LSTM", "keras"),
     ]
     why = {row.layer: row.why for row in rows}
     assert why["both/forward_lstm"] == "" and "every step" in why["dropping"]
@@ -50,7 +50,7 @@ def test_the_table(capsys):
 def test_one_time_step(gpu_in_sight):
     model = keras.Sequential([keras.Input((1, 3)), tf_rnn_ops.keras.LSTM(2)])
     row = explain(model, print_fn=None)[0]
-    assert row.path == "loop" and "one time step" in row.why
+    assert row.path == "keras" and "one time step" in row.why
 
 
 def test_subclasses():
@@ -62,7 +62,7 @@ def test_subclasses():
 
     model = keras.Sequential([keras.Input((None, 3)), MyStack(2, return_sequences=True), MyLSTM(2)])
     rows = explain(model, print_fn=None)
-    assert [(row.kind, row.path) for row in rows] == [("MyStack", "op"), ("MyLSTM", "op")]
+    assert [(row.kind, row.path) for row in rows] == [("MyStack", "fused"), ("MyLSTM", "fused")]
 
 
 def test_nothing_to_explain(capsys):
@@ -80,11 +80,11 @@ def test_it_shows_itself_once(capsys):
     layer = tf_rnn_ops.keras.LSTM(2, name="a<b")
     printed = explain(layer)
     assert capsys.readouterr().out == str(printed) + "\n"
-    assert repr(printed) == "<recurrent layers: 1, on the op: 1>"
+    assert repr(printed) == "<recurrent layers: 1, fused: 1>"
     assert printed._repr_html_() is None
     silent = explain(layer, print_fn=None)
     assert repr(silent) == str(silent) == str(printed)
-    assert "<td>a&lt;b</td><td>LSTM</td><td>op</td>" in silent._repr_html_()
+    assert "<td>a&lt;b</td><td>LSTM</td><td>fused</td>" in silent._repr_html_()
     assert silent == printed == list(silent) and silent[0].layer == "a<b"
 
 
@@ -114,6 +114,6 @@ def test_a_gpu_that_is_hidden_later(monkeypatch):
     devices = ["a GPU"]
     monkeypatch.setattr("tensorflow.config.get_visible_devices", lambda kind: devices)
     layer = tf_rnn_ops.keras.LSTM(2, recurrent_dropout=0.5)
-    assert explain(layer, print_fn=None)[0].path == "op, loop in training"
+    assert explain(layer, print_fn=None)[0].path == "fused, keras in training"
     devices.clear()
-    assert explain(layer, print_fn=None)[0].path == "op"
+    assert explain(layer, print_fn=None)[0].path == "fused"

@@ -114,7 +114,7 @@ def test_structure_and_names_stay():
     assert [layer.name for layer in converted.layers] == [layer.name for layer in model.layers]
     assert [tensor.name for tensor in converted.inputs] == ["words"]
     assert len(converted.weights) == len(model.weights)
-    assert all(row.path == "op" for row in tf_rnn_ops.keras.explain(converted, print_fn=None))
+    assert all(row.path == "fused" for row in tf_rnn_ops.keras.explain(converted, print_fn=None))
 
 
 def test_weights_are_copies(x):

@@ -1,4 +1,4 @@
-"""Arguments of LSTM, GRU and SimpleRNN: on the op or on the loop, the result is Keras's."""
+"""Arguments of LSTM, GRU and SimpleRNN: on the op or on Keras's implementation, the result is the same."""
 
 import compare_layers as compare
 import keras
@@ -80,7 +80,7 @@ def test_on_the_op(name, arguments, rng, op_calls, op_name):
     states = states[: compare.number_of_states(name)]
     compare.assert_same(stock, ours, x, compare.MASKS["holes"], states, training=True)
     assert op_calls == [op_name]
-    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
+    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("fused", "")
     under_xla = op_name == "LayerRNN" and xla.unavailable() is None
     assert ours.supports_jit is under_xla
 
@@ -93,7 +93,7 @@ def test_on_layer_rnn(name, arguments, rng, op_calls):
     for mask in ("no_mask", "holes"):
         compare.assert_same(stock, ours, x, compare.MASKS[mask], states, training=True)
     assert set(op_calls) == {"LayerRNN"}
-    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
+    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("fused", "")
     assert ours.supports_jit is (xla.unavailable() is None)
 
 
@@ -104,7 +104,7 @@ def test_on_the_loop_where_there_is_a_gpu(name, arguments, rng, op_calls, gpu_in
     compare.assert_same(stock, ours, x, compare.MASKS["left"], training=True)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "loop" and any(f"{k}=" in row.why for k in arguments)
+    assert row.path == "keras" and any(f"{k}=" in row.why for k in arguments)
 
 
 @pytest.mark.parametrize(("name", "arguments", "why"), ON_THE_LOOP, ids=identify)
@@ -115,7 +115,7 @@ def test_on_the_loop(name, arguments, why, rng, op_calls):
     compare.assert_same(stock, ours, x, compare.MASKS["holes"], states, training=True)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "loop" and why in row.why
+    assert row.path == "keras" and why in row.why
     assert ours.supports_jit is True
 
 
@@ -141,7 +141,7 @@ def test_recurrent_dropout_drops_what_keras_drops(name, arguments, mask, rng, op
     assert op_calls == ["LayerRNN"] * 2
     assert not np.array_equal(*results), "every call drops other elements"
     compare.assert_same(stock, ours, x, compare.MASKS[mask], states, training=False)
-    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("op", "")
+    assert tf_rnn_ops.keras.explain(ours, print_fn=None)[0][2:] == ("fused", "")
 
 
 @pytest.mark.parametrize(("name", "arguments"), RECURRENT_DROPOUT, ids=identify)
@@ -155,7 +155,7 @@ def test_recurrent_dropout_takes_the_loop_where_there_is_a_gpu(
     compare.assert_same(stock, ours, x, compare.MASKS["left"], training=False)
     assert set(op_calls) == {"CudnnRNNV3"}
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "op, loop in training" and "recurrent_dropout" in row.why
+    assert row.path == "fused, keras in training" and "recurrent_dropout" in row.why
 
 
 @pytest.mark.parametrize("rate", [{"dropout": 1.0}, {"recurrent_dropout": 1.0}], ids=identify)
@@ -167,7 +167,7 @@ def test_dropping_everything_is_left_to_keras(name, rate, rng, op_calls):
     np.testing.assert_array_equal(got, want)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "op, loop in training" and "drops all elements" in row.why
+    assert row.path == "fused, keras in training" and "drops all elements" in row.why
 
 
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])
@@ -207,7 +207,7 @@ def test_dropout_of_each_gate_where_there_is_a_gpu(name, rng, op_calls, gpu_in_s
     compare.assert_same(stock, ours, x, training=True)
     assert op_calls == []
     row = tf_rnn_ops.keras.explain(ours, print_fn=None)[0]
-    assert row.path == "op, loop in training" and "implementation=1" in row.why
+    assert row.path == "fused, keras in training" and "implementation=1" in row.why
 
 
 @pytest.mark.parametrize("name", compare.NAMES)

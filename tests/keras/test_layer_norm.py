@@ -50,7 +50,7 @@ def test_against_the_loop(mask, given, rng, op_calls):
     assert op_calls == ["LayerRNN"]
     compare.assert_same(loop_of(layer), layer, x, compare.MASKS[mask], states)
     assert set(op_calls) == {"LayerRNN"}
-    assert explain(layer, print_fn=None)[0][2:] == ("op", "")
+    assert explain(layer, print_fn=None)[0][2:] == ("fused", "")
     assert layer.supports_jit is (xla.unavailable() is None)
 
 
@@ -224,5 +224,5 @@ def test_keras_rnns_over_the_cell_are_converted(rng):
     )
     x = rng.normal(size=(2, 5, 3)).astype("float32")
     faster = tf_rnn_ops.keras.convert(model)
-    assert explain(faster, print_fn=None)[0].path == "op"
+    assert explain(faster, print_fn=None)[0].path == "fused"
     np.testing.assert_allclose(faster(x), model(x), atol=1e-5)

@@ -53,7 +53,7 @@ def test_fit_evaluate_and_predict(name, mask, rng, op_calls):
         loss = model.evaluate(x, y, verbose=0)
         found.append((history["loss"], loss, model.predict(x, verbose=0)))
         (row,) = tf_rnn_ops.keras.explain(model, print_fn=None)
-        assert (row.path, row.why) == ("op", "") and op_calls
+        assert (row.path, row.why) == ("fused", "") and op_calls
     for want, got in zip(*found, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
@@ -196,7 +196,7 @@ def test_dropout(make, rng):
     history = model.fit(x, y, batch_size=8, epochs=5, verbose=0).history["loss"]
     assert history[-1] < history[0]
     assert all(np.any(new != old) for new, old in zip(model.get_weights(), before, strict=True))
-    assert tf_rnn_ops.keras.explain(model, print_fn=None)[0].path == "op"
+    assert tf_rnn_ops.keras.explain(model, print_fn=None)[0].path == "fused"
 
 
 @pytest.mark.parametrize("name", compare.NAMES)
@@ -239,7 +239,7 @@ def test_accelerated_layers(rng, op_calls):
     model = keras.Sequential([keras.Input((7, 3)), keras.layers.LSTM(4), keras.layers.Dense(1)])
     model.compile("sgd", "mse", jit_compile=True)
     with tf_rnn_ops.keras.accelerate():
-        assert tf_rnn_ops.keras.explain(model, None)[0].path == "op"
+        assert tf_rnn_ops.keras.explain(model, None)[0].path == "fused"
         loss = model.evaluate(x, y, verbose=0)
     assert op_calls == ["LayerRNN"]
     plain = keras.models.clone_model(model)

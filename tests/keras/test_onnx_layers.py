@@ -109,7 +109,7 @@ def test_onnx_runtime(case, direction, rng, op_calls):
         (layer,) = from_onnx(source)
         got = np.asarray(layer(x.transpose(1, 0, 2)))
         np.testing.assert_allclose(got, want, rtol=0, atol=3e-6)
-        assert all(path.path == "op" for path in explain(layer, print_fn=None))
+        assert all(path.path == "fused" for path in explain(layer, print_fn=None))
     assert set(op_calls) == {"LayerRNN"}
 
 

@@ -107,7 +107,7 @@ def test_the_loop_where_the_op_cannot(arguments, rng, op_calls):
     layer = make(**arguments)
     x, _ = compare.values(rng)
     results = layer(x, training=True)
-    assert op_calls == [] and explain(layer, None)[0].path != "op"
+    assert op_calls == [] and explain(layer, None)[0].path != "fused"
     if "seed" not in arguments:
         np.testing.assert_array_equal(results[0], loop_of(layer)(x)[0])
 

@@ -67,7 +67,7 @@ def test_against_the_loop(part, mask, rng, op_calls):
     assert op_calls == ["LayerRNN"]
     compare.assert_same(loop_of(layer), layer, x, compare.MASKS[mask], states)
     assert set(op_calls) == {"LayerRNN"}
-    assert explain(layer, print_fn=None)[0][2:] == ("op", "")
+    assert explain(layer, print_fn=None)[0][2:] == ("fused", "")
     assert layer.supports_jit is (xla.unavailable() is None)
 
 

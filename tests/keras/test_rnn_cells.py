@@ -88,8 +88,8 @@ def test_is_keras_on_the_op(kind, mask, rng, op_calls, op_name):
     on_the_op = op_name == "LayerRNN" or "before" not in kind
     _assert_same(stock, ours, mask, rng, trainings=(False, True))
     assert set(op_calls) == ({op_name} if on_the_op else set())
-    assert explain(ours, print_fn=None)[0].path == ("op" if on_the_op else "loop")
-    assert explain(stock, print_fn=None)[0].path == "loop"
+    assert explain(ours, print_fn=None)[0].path == ("fused" if on_the_op else "keras")
+    assert explain(stock, print_fn=None)[0].path == "keras"
 
 
 def test_a_list_of_one_cell(rng, op_calls):
@@ -155,7 +155,7 @@ def test_on_the_loop(make, why, op_calls):
     layer = tf_rnn_ops.keras.RNN(make())
     layer(tf.ones([2, 5, 3]))
     row = explain(layer, print_fn=None)[0]
-    assert op_calls == [] and row.path == "loop" and why in row.why
+    assert op_calls == [] and row.path == "keras" and why in row.why
 
 
 def test_cells_of_two_ops(rng, op_calls):
@@ -211,7 +211,7 @@ def test_accelerate(kind, rng, op_calls):
     with tf_rnn_ops.keras.accelerate():
         got = stock(x)
         assert set(op_calls) == {"LayerRNNPacked"} or set(op_calls) == {"LayerRNN"}
-        assert explain(stock, print_fn=None)[0].path == "op"
+        assert explain(stock, print_fn=None)[0].path == "fused"
         op_calls.clear()
         # Subclasses, whose loop in the end is that of RNN, are not concerned.
         keras.layers.LSTM(3, unroll=True)(tf.ones([2, 5, 3]))
@@ -241,7 +241,7 @@ def test_convert_and_back(rng, tmp_path, op_calls):
     want = model(x)
     assert op_calls == []
     converted = tf_rnn_ops.keras.convert(model)
-    assert [row.path for row in explain(converted, print_fn=None)] == ["op"] * 3
+    assert [row.path for row in explain(converted, print_fn=None)] == ["fused"] * 3
     np.testing.assert_allclose(converted(x), want, rtol=1e-11, atol=1e-11)
     assert op_calls
     converted.save(tmp_path / "model.keras")

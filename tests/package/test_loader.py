@@ -213,7 +213,7 @@ for name in ("LSTM", "GRU", "SimpleRNN"):
     ours.set_weights(stock.get_weights())
     np.testing.assert_array_equal(ours(x, mask=mask), want)
     (row,) = tf_rnn_ops.keras.explain(ours, print_fn=None)
-    assert row.path == "loop" and row.why.startswith("the ops are not loaded: "), row
+    assert row.path == "keras" and row.why.startswith("the ops are not loaded: "), row
     assert ours.supports_jit
 assert tf_rnn_ops.keras.PeepholeLSTM(4)(x).shape == (2, 4)
 with tf_rnn_ops.keras.accelerate():

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+LOOP = "loop"  # of ordinary ops, over the time steps
+
 
 @dataclasses.dataclass(frozen=True)
 class Node:

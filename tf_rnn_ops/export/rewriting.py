@@ -3,10 +3,9 @@
 import pathlib
 from typing import Any, Callable
 
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.portable import exporting
 
-LOOP = "loop"
 STEP = "ordinary ops of one step"
 DEFAULT = "serving_default"
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.export import rewriting
 from tf_rnn_ops.export.litert import flatbuffer, fused
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.node import LOOP, Node
 
 
 def write(
@@ -53,7 +53,7 @@ def _decide(functions, facts):
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
         return "", rewriting.STEP, ""
     if reason := fused.reason_against(facts):
-        return reason, rewriting.LOOP, reason
+        return reason, LOOP, reason
     return functions.instead(facts), fused.NAME, ""
 
 

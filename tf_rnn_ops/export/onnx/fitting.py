@@ -2,13 +2,12 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.export.onnx.weights import OP_TYPES
 from tf_rnn_ops.export.saved_model import layer_name
 from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.portable.exporting import KEEP
 
-LOOP = "loop"
 _WEIGHTS = {"LayerRNN": (3, 4, 5, 7), "BlockLSTM": (4, 5, 6, 7, 8), "CudnnRNN": (3,)}
 _HANDED_ON = ("Identity", "StopGradient")
 

@@ -7,7 +7,7 @@ import openvino
 import tensorflow as tf
 
 from tf_rnn_ops.export import rewriting
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.export.openvino import counterparts
 from tf_rnn_ops.export.openvino.converting import extensions
 from tf_rnn_ops.portable import exporting
@@ -56,5 +56,5 @@ def write(
 
 def _decide(facts):
     if reason := counterparts.reason_against(facts.network, facts.dtype):
-        return reason, rewriting.LOOP, reason
+        return reason, LOOP, reason
     return exporting.KEEP, counterparts.SEQUENCES[facts.network.rnn_mode], ""

@@ -25,7 +25,7 @@ def jit_property(concerns=lambda layer: True):
             raise AttributeError("supports_jit is not set yet") from None
         if layer.__dict__.get("_jit_forbidden"):
             return False
-        if not concerns(layer) or eligibility.loop_reason(layer) is not None:
+        if not concerns(layer) or eligibility.keras_reason(layer) is not None:
             return wanted
         return eligibility.xla_reason() is None
 

@@ -24,7 +24,7 @@ def hard_sigmoid_keras2(x: Any) -> Any:
         >>> layer = tf_rnn_ops.keras.LSTM(
         ...     4, recurrent_activation=tf_rnn_ops.keras.hard_sigmoid_keras2)
         >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
-        'op'
+        'fused'
     """
     return keras.ops.clip(x * 0.2 + 0.5, 0.0, 1.0)
 

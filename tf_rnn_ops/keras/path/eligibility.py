@@ -8,7 +8,7 @@ from tf_rnn_ops.native import loader, xla
 from tf_rnn_ops.native.tf_internals import tracing
 
 
-def loop_reason(layer):
+def keras_reason(layer):
     """Tells why the layer's arguments rule out the op.
 
     Args:
@@ -77,7 +77,7 @@ def call_reason(layer, sequences, states, mask, training):
     Raises:
         ValueError: A state is neither a tensor nor an array.
     """
-    reason = loop_reason(layer)
+    reason = keras_reason(layer)
     if reason is None and training:
         reason = training_reason(layer)
     if reason is not None:

@@ -17,9 +17,9 @@ from tf_rnn_ops.native import loader
 _OURS = (LSTM, GRU, SimpleRNN, RNN, OwnLayer)
 _STOCK = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 
-OP = "op"
-LOOP = "loop"
-LOOP_IN_TRAINING = "op, loop in training"
+FUSED = "fused"  # all steps in one op of this package
+KERAS = "keras"  # Keras's implementation
+KERAS_IN_TRAINING = "fused, keras in training"
 NOTHING = "none"  # a stack without the ops
 
 
@@ -29,14 +29,14 @@ class Explanation(NamedTuple):
     Attributes:
         layer: Names of the layers around it and its own name, such as 'bidirectional/forward_lstm'.
         kind: Its class.
-        path: 'op', 'loop' (Keras's implementation), 'op, loop in training', or 'none' for a stack if the
-            ops are not loaded.
-        why: The reason why the op does not run; empty if it does.
+        path: 'fused' (an op of this package), 'keras' (Keras's implementation), 'fused, keras in training',
+            or 'none' for a stack if the ops are not loaded.
+        why: The reason why the layer is not fused; empty if it is.
 
     Example:
         >>> import tf_rnn_ops.keras
         >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4, name="lstm"), print_fn=None)[0]
-        Explanation(layer='lstm', kind='LSTM', path='op', why='')
+        Explanation(layer='lstm', kind='LSTM', path='fused', why='')
     """
 
     layer: str
@@ -56,7 +56,7 @@ class Explanations(Shown, list):
     Example:
         >>> import tf_rnn_ops.keras
         >>> tf_rnn_ops.keras.explain(tf_rnn_ops.keras.LSTM(4), print_fn=None).summary()
-        'recurrent layers: 1, on the op: 1'
+        'recurrent layers: 1, fused: 1'
     """
 
     def __init__(self, rows=(), notes=(), printed=False):
@@ -72,8 +72,8 @@ class Explanations(Shown, list):
 
     def summary(self) -> str:
         """The number of recurrent layers, and the number of layers that run as one op."""
-        on_op = sum(row.path in (OP, LOOP_IN_TRAINING) for row in self)
-        return f"recurrent layers: {len(self)}, on the op: {on_op}"
+        fused = sum(row.path in (FUSED, KERAS_IN_TRAINING) for row in self)
+        return f"recurrent layers: {len(self)}, fused: {fused}"
 
     def tables(self) -> list:
         """The table and the notes."""
@@ -103,7 +103,7 @@ def explain(
         >>> import tf_rnn_ops.keras
         >>> layer = tf_rnn_ops.keras.PeepholeLSTM(4, recurrent_dropout=0.5)
         >>> tf_rnn_ops.keras.explain(layer, print_fn=None)[0].path
-        'op, loop in training'
+        'fused, keras in training'
     """
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.layers.Layer):
@@ -123,15 +123,15 @@ def explain(
 
 def _notes(layers, rows):
     """The notes on layers that run as one op."""
-    on_op = [layer for layer, row in zip(layers, rows) if row.path in (OP, LOOP_IN_TRAINING)]
+    fused = [layer for layer, row in zip(layers, rows) if row.path in (FUSED, KERAS_IN_TRAINING)]
     notes = []
-    cast = [name for name, layer in on_op if not all(map(can_keep_packed, _weight_holders(layer)))]
+    cast = [name for name, layer in fused if not all(map(can_keep_packed, _weight_holders(layer)))]
     if cast:
         notes.append(
             f"Inference packs the weights again at each call of {', '.join(cast)}: the dtype policy casts "
             "them, and only the value of a variable is kept packed."
         )
-    if on_op and (reason := eligibility.xla_reason()):
+    if fused and (reason := eligibility.xla_reason()):
         notes.append(f"XLA (jit_compile=True): {reason}.")
     return notes
 
@@ -168,20 +168,20 @@ def _path(layer, compiled):
     """Returns the path and the reason."""
     if _is_stack(layer):
         reason = loader.unavailable()
-        return (OP, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
+        return (FUSED, "") if reason is None else (NOTHING, f"the ops are not loaded: {reason}")
     # WHY type(): isinstance(layer, RNN) is true for every recurrent layer of Keras.
     if not isinstance(layer, (*_OURS, *_STOCK)) and type(layer) is not keras.layers.RNN:
-        return LOOP, f"there is no op for a layer of class {type(layer).__name__}"
-    reason = overridden.no_inner_loop() or eligibility.loop_reason(layer)
+        return KERAS, f"there is no op for a layer of class {type(layer).__name__}"
+    reason = overridden.no_inner_loop() or eligibility.keras_reason(layer)
     if reason is not None:
-        return LOOP, reason
+        return KERAS, reason
     if not isinstance(layer, _OURS) and not switch.active():
-        return LOOP, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
+        return KERAS, "stock Keras layer: see tf_rnn_ops.keras.convert and accelerate"
     shape = (layer.get_build_config() or {}).get("input_shape") or ()
     reason = eligibility.single_step_reason(layer, shape[1]) if len(shape) == 3 else None
     if reason is not None:
-        return LOOP, reason
+        return KERAS, reason
     if compiled and eligibility.xla_reason() is not None:
-        return LOOP, eligibility.xla_reason()
+        return KERAS, eligibility.xla_reason()
     reason = eligibility.training_reason(layer)
-    return (OP, "") if reason is None else (LOOP_IN_TRAINING, reason)
+    return (FUSED, "") if reason is None else (KERAS_IN_TRAINING, reason)

@@ -15,12 +15,12 @@ import tensorflow as tf
 from tf_rnn_ops import _whole
 from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.export import formats
-from tf_rnn_ops.export.node import Node
+from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.keras.tools import feeds, signatures
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
-from tf_rnn_ops.keras.tools.explain import LOOP, explain
+from tf_rnn_ops.keras.tools.explain import KERAS, explain
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.keras.tools.timing import take_turns
@@ -216,7 +216,7 @@ def _save(model, folder, signature, streaming):
                 f"The model cannot be called with input_signature {signature}: {_one_line(error)}"
             ) from error
         rows = explain(ours, print_fn=None)
-    return [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == LOOP], stream
+    return [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS], stream
 
 
 @contextlib.contextmanager
