@@ -1,4 +1,4 @@
-"""Compares two runs: python -m benchmarks.compare BEFORE.json AFTER.json"""
+"""Compares two runs of benchmarks.run: times before and after, and their ratio."""
 
 import argparse
 import json
@@ -13,10 +13,15 @@ def rows(path):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("before")
-    parser.add_argument("after")
-    parser.add_argument("--peer", help="the library to compare (default: tf_rnn_ops)")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog="Example: python -m benchmarks.compare before/results.json after/results.json",
+    )
+    parser.add_argument("before", help="the results.json of a run")
+    parser.add_argument("after", help="the results.json of a later run")
+    parser.add_argument(
+        "--peer", help="name of the implementation to compare (default: tf_rnn_ops)"
+    )
     args = parser.parse_args(argv)
     before, after = rows(args.before), rows(args.after)
     print(f"{'problem':48s} {'before':>9s} {'after':>9s} {'speed-up':>9s}")

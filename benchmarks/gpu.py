@@ -354,12 +354,39 @@ def markdown(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="GPU:0")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--shapes", type=pathlib.Path, default=SHAPES)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output"))
-    parser.add_argument("--peers", nargs="+", default=PEERS, choices=PEERS, metavar="NAME")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.gpu --rounds 3",
+    )
+    parser.add_argument(
+        "--device", default="GPU:0", help="TensorFlow's name of the device (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=7,
+        help="rounds, each with a turn of every implementation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--shapes",
+        type=pathlib.Path,
+        default=SHAPES,
+        help="file with a shape in each line (default: benchmarks/shapes/gpu.txt)",
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("bench_output"),
+        help="folder for the results (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="+",
+        default=PEERS,
+        choices=PEERS,
+        metavar="NAME",
+        help=f"implementations to time (default: all of {', '.join(PEERS)})",
+    )
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:

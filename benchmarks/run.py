@@ -32,33 +32,7 @@ TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2}
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "shapes", nargs="*", help="files, or names in benchmarks/shapes", default=["lstm"]
-    )
-    parser.add_argument("--mode", choices=["inference", "training", "both"], default="both")
-    parser.add_argument("--threads", type=int, nargs="*", default=[len(os.sched_getaffinity(0))])
-    parser.add_argument("--peers", nargs="*", default=list(peers.ALL), help="names as in the table")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("bench_output"))
-    parser.add_argument("--no-plots", action="store_true")
-    parser.add_argument(
-        "--isa",
-        choices=list(settings.ISA_ENVIRONMENT),
-        help="restrict the instruction set of every library that has a switch for it",
-    )
-    parser.add_argument(
-        "--busy",
-        type=int,
-        default=0,
-        metavar="N",
-        help="measure each problem again with N cores taken by other processes",
-    )
-    parser.add_argument(
-        "--memory",
-        action="store_true",
-        help="also measure peak memory, each in a separate process, untimed",
-    )
+    parser = _make_parser()
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)
     if unknown:
@@ -68,6 +42,75 @@ def parse_args(argv):
     if not 0 <= args.busy <= len(os.sched_getaffinity(0)):
         parser.error("--busy must be at most the number of cores")
     return args
+
+
+def _make_parser():
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.run lstm gru --mode inference --threads 1 2",
+    )
+    parser.add_argument(
+        "shapes",
+        nargs="*",
+        default=["lstm"],
+        help="files of shapes, or names in benchmarks/shapes (default: lstm)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=["inference", "training", "both"],
+        default="both",
+        help="what to time (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        nargs="*",
+        default=[len(os.sched_getaffinity(0))],
+        help="numbers of threads, each measured (default: the usable cores)",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        default=list(peers.ALL),
+        help=f"implementations to time (default: all of {', '.join(peers.ALL)})",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=7,
+        help="rounds, each with a turn of every implementation; more where times vary (default: %(default)s)",
+    )
+    _add_reports(parser)
+    return parser
+
+
+def _add_reports(parser):
+    """Adds the arguments that are not about what to time."""
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("bench_output"),
+        help="folder for the results (default: %(default)s)",
+    )
+    parser.add_argument("--no-plots", action="store_true", help="write no pictures")
+    parser.add_argument(
+        "--isa",
+        choices=list(settings.ISA_ENVIRONMENT),
+        help="best instruction set for tf_rnn_ops and for each library that has such a setting (default: that "
+        "of the CPU)",
+    )
+    parser.add_argument(
+        "--busy",
+        type=int,
+        default=0,
+        metavar="N",
+        help="measure each shape also with N cores taken by other processes (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="also measure the peak memory, in a process for each implementation",
+    )
 
 
 def shapes_path(name):

@@ -1,5 +1,4 @@
-"""Times a gradient penalty, whose gradient is a second derivative, and compares it with Keras's
-implementation.
+"""Times a gradient penalty, whose gradient is a second derivative, next to Keras's implementation.
 
 The variants alternate in one process, so that a disturbance affects all of them. A call of a tf.function
 is timed: forward, the gradient of the input, and the gradient of its square for the weights.
@@ -14,13 +13,36 @@ import numpy as np
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--shapes", nargs="*", default=["50,16,64,128", "30,32,64,64"], help="T,B,I,H"
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.second_order --shapes 50,16,64,128 --cells GRU",
     )
-    parser.add_argument("--cells", nargs="*", default=["LSTM"], choices=["LSTM", "GRU"])
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument(
+        "--shapes",
+        nargs="*",
+        default=["50,16,64,128", "30,32,64,64"],
+        metavar="T,B,I,H",
+        help="steps, batch, features and units (default: 50,16,64,128 and 30,32,64,64)",
+    )
+    parser.add_argument(
+        "--cells",
+        nargs="*",
+        default=["LSTM"],
+        choices=["LSTM", "GRU"],
+        help="layers to time (default: LSTM)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="threads within an op (default: the usable cores, %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=15,
+        help="rounds, each with a turn of every implementation (default: %(default)s)",
+    )
     return parser.parse_args(argv)
 
 

@@ -185,13 +185,35 @@ def table(rows):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--scale", type=int, default=1, help="divides T; for a quick look")
-    parser.add_argument("--cases", default="", help="only cases whose name contains this")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.shape_costs --rounds 5 --output shape_costs.json",
+    )
     parser.add_argument(
-        "--output", type=pathlib.Path, help="JSON file; the table is written next to it"
+        "--threads",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="threads within an op (default: the usable cores, %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=9,
+        help="rounds, each with a turn of both sides of a pair (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--scale",
+        type=int,
+        default=1,
+        help="divisor of the number of steps, for a quick look (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cases", default="", help="only cases whose name contains this text (default: all)"
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        help="JSON file to write, with the table beside it (default: none)",
     )
     args = parser.parse_args(argv)
     machine.prefer_installed()

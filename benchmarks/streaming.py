@@ -24,17 +24,46 @@ os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cells", nargs="*", choices=["lstm", "gru"], default=["lstm", "gru"])
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--input", type=int, default=128)
-    parser.add_argument("--units", type=int, default=256)
-    parser.add_argument("--steps", type=int, default=500, help="steps of a loop")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--calls", type=int, default=300, help="calls in a round")
-    parser.add_argument("--kernels", type=pathlib.Path, help="bench_kernels, as Bazel built it")
-    parser.add_argument("--output", type=pathlib.Path, help="JSON file")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.streaming --cells gru --units 128",
+    )
+    parser.add_argument(
+        "--cells",
+        nargs="*",
+        choices=["lstm", "gru"],
+        default=["lstm", "gru"],
+        help="layers to time (default: lstm gru)",
+    )
+    parser.add_argument("--batch", type=int, default=1, help="sequences (default: %(default)s)")
+    parser.add_argument("--input", type=int, default=128, help="features (default: %(default)s)")
+    parser.add_argument(
+        "--units", type=int, default=256, help="units of the layer (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=500, help="steps of a loop (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=len(os.sched_getaffinity(0)),
+        help="threads within an op (default: the usable cores, %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=7,
+        help="rounds, each with a turn of every implementation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--calls", type=int, default=300, help="calls in a round (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--kernels",
+        type=pathlib.Path,
+        help="the program bench_kernels, to time the kernel alone (default: leave it out)",
+    )
+    parser.add_argument("--output", type=pathlib.Path, help="JSON file to write (default: none)")
     return parser.parse_args(argv)
 
 

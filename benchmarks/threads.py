@@ -30,14 +30,45 @@ REST_SECONDS = 0.2
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shapes", nargs="*", default=["threads"])
-    parser.add_argument("--peers", nargs="*", default=list(PEERS))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, nargs="*", help="the numbers to compare")
-    parser.add_argument("--rest", type=float, default=REST_SECONDS, help="seconds between turns")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.threads --threads 1 2 4 --rounds 3",
+    )
     parser.add_argument(
-        "--output", type=pathlib.Path, default=pathlib.Path("bench_output/threads.json")
+        "shapes",
+        nargs="*",
+        default=["threads"],
+        help="files of shapes, or names in benchmarks/shapes (default: threads)",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        default=list(PEERS),
+        help=f"implementations to time (default: {', '.join(PEERS)})",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        help="rounds, each with a turn of every implementation (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        nargs="*",
+        help="numbers of threads to compare (default: as many as CPUs, 8 and 32)",
+    )
+    parser.add_argument(
+        "--rest",
+        type=float,
+        default=REST_SECONDS,
+        help="pause between turns, in seconds (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("bench_output/threads.json"),
+        help="JSON file to write (default: %(default)s)",
     )
     args = parser.parse_args(argv)
     unknown = set(args.peers) - set(peers.ALL)

@@ -23,9 +23,12 @@ def _limit_threads(threads):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("peer")
-    parser.add_argument("--threads", type=int, required=True)
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog='Example: echo \'{"do": "quit"}\' | python -m benchmarks.worker tf_rnn_ops --threads 1',
+    )
+    parser.add_argument("peer", help="implementation to time")
+    parser.add_argument("--threads", type=int, required=True, help="threads within an op")
     args = parser.parse_args()
     _limit_threads(args.threads)
     # Libraries may print to stdout, so the protocol uses a copy of the original stdout.

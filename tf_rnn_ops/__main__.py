@@ -5,10 +5,10 @@ import sys
 
 # WHY literal texts: `--help` of a command may import TensorFlow.
 _COMMANDS = {
-    "info": "prints versions, CPU features and devices, and why a library is missing",
-    "compare": "times a saved Keras model on Keras's layers and on the layers of tf_rnn_ops",
-    "export": "writes a saved model for another runtime, with a node for each recurrent layer",
-    "portable": "replaces the CudnnRNN ops in a SavedModel or graph, for machines without cuDNN",
+    "info": "print versions, CPU features and devices, and say why a library is missing",
+    "compare": "time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops",
+    "export": "write a saved model for another runtime, with a node for each recurrent layer",
+    "portable": "replace the CudnnRNN ops of a SavedModel or GraphDef, so that it runs without cuDNN",
 }
 
 
@@ -22,7 +22,11 @@ def main(argv: list[str] | None = None) -> int:
         The exit status.
     """
     prog = "python -m tf_rnn_ops"
-    parser = argparse.ArgumentParser(prog=prog, description="List the commands of the package.")
+    parser = argparse.ArgumentParser(
+        prog=prog,
+        description="List the commands of the package.",
+        epilog=f"Example: {prog}.compare --help",
+    )
     parser.parse_args(argv or [])
     print("Commands; each explains its arguments with --help:")
     for name, what in _COMMANDS.items():

@@ -14,6 +14,20 @@ import numpy as np
 if TYPE_CHECKING:
     import keras
 
+_EPILOG = """\
+The batch is made up: random floats, ones for integers, which any Embedding accepts, and empty strings.
+The targets of the training step are the outputs of the model, or zeros for a sparse loss. A model that
+was saved without compile trains with SGD on the mean squared error.
+
+Example: python -m tf_rnn_ops.compare model.keras --batch 8 --time 200
+"""
+# Options that are numbers: name, default, meaning.
+_SIZES = (
+    ("batch", 32, "batch size in sequences, if the model does not fix it"),
+    ("time", 100, "sequence length in steps, and any other dimension that the model does not fix"),
+    ("repeats", 20, "number of timed calls of each model"),
+)
+
 
 def main(argv: list[str] | None = None) -> int:
     """Loads a model, makes up a batch for it, and prints the table of compare().
@@ -27,27 +41,19 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.compare",
         description="Time a saved Keras model on Keras's layers and on the layers of tf_rnn_ops.",
-        epilog="The batch is made up: random floats, ones for integers, which any Embedding accepts, and "
-        "empty strings. The targets of the training step are the outputs of the model, or zeros for a "
-        "sparse loss. A model that was saved without compile trains with SGD on the mean squared error.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
     )
-    parser.add_argument("model", help="a file that model.save() wrote")
+    parser.add_argument("model", help="a .keras file, as model.save() writes it")
+    for name, default, what in _SIZES:
+        parser.add_argument(
+            f"--{name}", type=int, default=default, help=f"{what} (default: %(default)s)"
+        )
     parser.add_argument(
-        "--batch",
-        type=int,
-        default=32,
-        help="batch size, if the model does not fix it (default: 32)",
+        "--plot", metavar="FILE", help="draw the times into this file, such as times.png"
     )
-    parser.add_argument(
-        "--time",
-        type=int,
-        default=100,
-        help="sequence length and other unknown dimensions (default: 100)",
-    )
-    parser.add_argument("--repeats", type=int, default=20, help="calls of each model (default: 20)")
-    parser.add_argument("--plot", metavar="FILE", help="write a picture of the times")
     options = parser.parse_args(argv)
-    for name in ("batch", "time", "repeats"):
+    for name, _, _ in _SIZES:
         if (given := getattr(options, name)) < 1:
             parser.error(f"--{name} must be at least 1, but it is {given}.")
 

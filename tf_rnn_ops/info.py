@@ -35,7 +35,10 @@ def collect() -> list[tuple[str, str]]:
     facts = [
         ("tf_rnn_ops", _try(_package_version)),
         ("Python", f"{platform.python_version()} at {sys.executable}"),
+        ("NumPy", _try(_numpy)),
+        ("System", _try(machine.system)),
         ("Processor", _try(machine.processor)),
+        ("CPU features", _try(machine.features)),
     ]
     tf = _try(loader.import_tensorflow)
     if isinstance(tf, str):
@@ -52,7 +55,7 @@ def collect() -> list[tuple[str, str]]:
         facts += _try_facts("GPU", lambda: _gpu_facts(tf))
     facts.append(("Keras", _try(_keras)))
     if not any(title == "cuDNN" for title, _ in facts):
-        facts.append(("cuDNN", _try(_cudnn)))
+        facts.append(("cuDNN", _try(lambda: _cudnn(tf))))
     return facts
 
 
@@ -74,6 +77,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tf_rnn_ops.info",
         description="Print versions, CPU features and devices, and why a library is missing.",
+        epilog="Example: python -m tf_rnn_ops.info",
     )
     parser.parse_args(argv or [])
     if hasattr(sys.stdout, "reconfigure"):  # the encoding may lack characters of a path
@@ -114,6 +118,12 @@ def _package_version() -> str:
     return tf_rnn_ops.__version__
 
 
+def _numpy() -> str:
+    import numpy as np
+
+    return np.__version__
+
+
 def _keras() -> str:
     import keras
 
@@ -143,8 +153,10 @@ def _devices(tf: ModuleType) -> str:
     return f"{text} (no GPU: this TensorFlow {built} CUDA)"
 
 
-def _cudnn() -> str:
+def _cudnn(tf: ModuleType | str) -> str:
     """Looks for cuDNN without loading it, since loading takes hundreds of megabytes."""
+    if not isinstance(tf, str) and not tf.test.is_built_with_cuda():
+        return "not needed: this TensorFlow was built without CUDA"
     for name in _CUDNN_NAMES:
         try:
             library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)

@@ -1,13 +1,26 @@
-"""`python -m tf_rnn_ops`, and the arguments of its commands compare and info."""
+"""`python -m tf_rnn_ops`, the arguments of its commands compare and info, and the help of every command."""
 
+import argparse
+import importlib
 import pathlib
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tf_rnn_ops
 from tf_rnn_ops import __main__ as commands
 from tf_rnn_ops import compare, info
+from tf_rnn_ops.native import machine
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The modules of the package and of the benchmarks that parse arguments.
+PARSING = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for folder in ("tf_rnn_ops", "benchmarks")
+    for path in (ROOT / folder).rglob("*.py")
+    if "ArgumentParser(" in path.read_text()
+)
 
 
 def _plot_refusal(path, capsys):
@@ -79,6 +92,77 @@ def test_the_list_of_commands(capsys):
     assert all(line.startswith("  python -m tf_rnn_ops.") for line in lines)
     with pytest.raises(SystemExit, match="2"):
         commands.main(["info"])
+
+
+class _ParserFound(Exception):
+    """Ends main() of a command with its parser."""
+
+
+def _parser(name, monkeypatch):
+    def found(parser, *arguments):
+        raise _ParserFound(parser)
+
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", found)
+    with pytest.raises(_ParserFound) as stopped:
+        importlib.import_module(name).main()
+    return stopped.value.args[0]
+
+
+@pytest.mark.parametrize("name", PARSING)
+def test_help_describes_every_argument_and_shows_an_example(name, monkeypatch):
+    parser = _parser(name, monkeypatch)
+    assert parser.description.count("\n") == 0 and parser.description.endswith(".")
+    command = name.removesuffix(".__main__")
+    assert f"python -m {command}" in parser.epilog.partition("Example: ")[2]
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS or "-h" in action.option_strings:
+            continue
+        assert action.help, f"{action.dest} has no help"
+        if action.default not in (None, False):
+            assert "(default: " in action.help, f"{action.dest} does not state its default"
+
+
+def test_every_command_parses_arguments_in_the_same_way():
+    assert {"tf_rnn_ops.portable.__main__", "benchmarks.run", "benchmarks.worker"} <= {*PARSING}
+    assert len(PARSING) >= 13
+
+
+INTEL = "model name\t: A\nflags\t\t: fpu avx avx2 fma avx512f avx512_bf16 amx_tile amx_bf16\n"
+AMD = "model name\t: B\nflags\t\t: fpu avx avx2 fma\n"
+ARM = "processor\t: 0\nFeatures\t: fp asimd\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (INTEL, "avx2, fma, avx512f, avx512_bf16, amx_tile, amx_bf16"),
+        (AMD, "avx2, fma (missing: avx512f, avx512_bf16, amx_tile, amx_bf16)"),
+        (
+            AMD.replace("avx2 fma", ""),
+            "none (missing: avx2, fma, avx512f, avx512_bf16, amx_tile, amx_bf16)",
+        ),
+        (ARM, "asimd"),
+    ],
+)
+def test_cpu_features(text, words, tmp_path, monkeypatch):
+    (tmp_path / "cpuinfo").write_text(text)
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    assert machine.features() == words
+
+
+def test_cpu_features_of_an_unknown_processor(tmp_path, monkeypatch):
+    (tmp_path / "cpuinfo").write_text("cpu: POWER9\n")
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    with pytest.raises(OSError, match="does not list"):
+        machine.features()
+
+
+def test_info_advises_no_cudnn_to_a_tensorflow_without_cuda():
+    facts = dict(info.collect())
+    assert facts["NumPy"] == np.__version__ and "glibc" in facts["System"]
+    if not tf.test.is_built_with_cuda():
+        assert facts["cuDNN"] == "not needed: this TensorFlow was built without CUDA"
 
 
 def test_commands_are_attributes_of_the_package():

@@ -9,6 +9,13 @@ from tf_rnn_ops.export import formats
 # {ending of the target's name: format}.
 _ENDINGS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
 
+_EPILOG = """\
+For a Keras model, the command runs the file, compares it with the model and prints the difference.
+For a SavedModel, it runs nothing.
+
+Example: python -m tf_rnn_ops.export model.keras model.onnx
+"""
+
 
 def main(argv: list[str] | None = None) -> int:
     """Writes a model and prints a report on its recurrent layers.
@@ -19,27 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         The exit status: 2 if the model cannot be loaded or written.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.export",
-        description="Write a saved model for another runtime, with a node for each recurrent layer.",
-        epilog="The results of a Keras model are compared with those of the file. A SavedModel is written unchanged, "
-        "and nothing runs.",
-    )
-    parser.add_argument(
-        "model", help="a file that model.save() wrote, or the folder of a SavedModel"
-    )
-    parser.add_argument("target", help="the file or folder to write; must not exist")
-    parser.add_argument(
-        "--format",
-        choices=formats.FORMATS,
-        help="the format; the default follows from the ending of TARGET, otherwise it is tf_saved_model",
-    )
-    parser.add_argument(
-        "--signature", help="the signature of a SavedModel (default: serving_default)"
-    )
-    parser.add_argument("--quantize", choices=("int8",), help="weights in 8 bits")
-    parser.add_argument("--no-loops", action="store_true", help="fail if a layer becomes a loop")
-    parser.add_argument("--no-verify", action="store_true", help="do not run the models")
+    parser = _make_parser()
     options = parser.parse_args(argv)
     name = options.format or _ENDINGS.get(pathlib.Path(options.target).suffix, formats.SAVED_MODEL)
     try:
@@ -48,6 +35,42 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
+
+
+def _make_parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops.export",
+        description="Write a saved model for another runtime, with a node for each recurrent layer.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "model", help="a .keras file, as model.save() writes it, or the folder of a SavedModel"
+    )
+    parser.add_argument("target", help="file or folder to write; must not exist yet")
+    parser.add_argument(
+        "--format",
+        choices=formats.FORMATS,
+        help="what to write (default: by the end of the target's name, .onnx, .tflite or .xml; otherwise "
+        "tf_saved_model)",
+    )
+    parser.add_argument(
+        "--signature",
+        metavar="NAME",
+        help="signature of a SavedModel (default: serving_default)",
+    )
+    parser.add_argument(
+        "--quantize",
+        choices=("int8",),
+        help="store weights in 8 bits (default: as the model has them)",
+    )
+    parser.add_argument(
+        "--no-loops",
+        action="store_true",
+        help="raise an error if a layer has no node and becomes a loop of ordinary ops",
+    )
+    parser.add_argument("--no-verify", action="store_true", help="do not run the models")
+    return parser
 
 
 def _export(options, name):

@@ -8,12 +8,16 @@ import zipfile
 
 import numpy as np
 
-EPILOG = """
-SOURCE is the folder of a SavedModel, or a file with a GraphDef (.pb, or .pbtxt for text). The check
-runs the signatures of both SavedModels on random numbers, or on the arrays of --inputs, which have the
-names of the arguments. A GraphDef has no signatures: without --outputs it is not checked, and the arrays
-of --inputs have the names of its placeholders. In both, "x" means the tensor "x:0". The exit status is 1
-if a node was kept or the results differ.
+_EPILOG = """\
+The check runs the model before and after, and compares the results:
+- A SavedModel runs with all its signatures. The inputs are random, or the arrays of --inputs, which have
+  the names of the arguments.
+- A GraphDef is checked only with --outputs. The arrays of --inputs have the names of its placeholders.
+  "x" means the tensor "x:0".
+
+The exit status is 0 if all CudnnRNN ops were replaced and the results agree, 1 if not, and 2 after an error.
+
+Example: python -m tf_rnn_ops.portable trained_on_a_gpu for_any_server
 """
 
 
@@ -26,37 +30,7 @@ def main(argv=None):
     Returns:
         The exit status.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m tf_rnn_ops.portable",
-        description="Replace the CudnnRNN ops in a SavedModel or GraphDef, so that it runs without cuDNN.",
-        epilog=EPILOG,
-    )
-    parser.add_argument("source", type=pathlib.Path)
-    parser.add_argument("target", type=pathlib.Path)
-    parser.add_argument(
-        "--to",
-        choices=("tensorflow", "tf_rnn_ops"),
-        default="tensorflow",
-        help="TensorFlow's ordinary ops (the default) or the ops of this package",
-    )
-    parser.add_argument(
-        "--inference",
-        action="store_true",
-        help="with --to tensorflow: ignore is_training and dropout",
-    )
-    parser.add_argument(
-        "--clear-devices", action="store_true", help="remove the devices of all nodes"
-    )
-    parser.add_argument("--no-check", action="store_true", help="do not run the models")
-    parser.add_argument(
-        "--inputs", type=pathlib.Path, metavar="FILE.npz", help="arrays to run the models on"
-    )
-    parser.add_argument(
-        "--outputs",
-        nargs="+",
-        metavar="TENSOR",
-        help="the tensors to compare, for a GraphDef",
-    )
+    parser = _make_parser()
     options = parser.parse_args(argv)
     from tf_rnn_ops import portable
 
@@ -81,6 +55,57 @@ def main(argv=None):
     if not report.compared and not options.no_check:
         print(f"  not checked: {_why_not_checked(options)}")
     return 0 if report.ok else 1
+
+
+def _make_parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m tf_rnn_ops.portable",
+        description="Replace the CudnnRNN ops of a SavedModel or GraphDef, and the ops of this package, so that it "
+        "runs without cuDNN.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "source",
+        type=pathlib.Path,
+        help="folder of a SavedModel, or file of a GraphDef (.pb, or .pbtxt for text)",
+    )
+    parser.add_argument(
+        "target", type=pathlib.Path, help="folder or file to write; must not exist yet"
+    )
+    parser.add_argument(
+        "--to",
+        choices=("tensorflow", "tf_rnn_ops"),
+        default="tensorflow",
+        help="the new ops: ordinary ops of TensorFlow, or ops of this package, which the loader of the model "
+        "must import (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--inference",
+        action="store_true",
+        help="with --to tensorflow: also replace ops that train with dropout, without the dropout",
+    )
+    parser.add_argument(
+        "--clear-devices",
+        action="store_true",
+        help="remove the device of each node, such as /GPU:0",
+    )
+    parser.add_argument(
+        "--no-check", action="store_true", help="write the target without the check"
+    )
+    parser.add_argument(
+        "--inputs",
+        type=pathlib.Path,
+        metavar="FILE.npz",
+        help="arrays for the check (default: random)",
+    )
+    parser.add_argument(
+        "--outputs",
+        nargs="+",
+        metavar="TENSOR",
+        help="tensors of a GraphDef that the check compares (default: no check)",
+    )
+    return parser
 
 
 def _refuse_idle_flags(options):
