@@ -31,7 +31,7 @@ def test_the_example_runs():
     done = run_example("--count", "64", "--length", "8", "--units", "4", "--epochs", "2")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("s per epoch") == 3
-    assert re.search(r"forward_lstm\S* +LSTM +op$", done.stdout, re.MULTILINE)
+    assert re.search(r"forward_lstm\S* +LSTM +fused$", done.stdout, re.MULTILINE)
     assert "predictions differ by at most" in done.stdout
 
 

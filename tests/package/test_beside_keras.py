@@ -1,0 +1,102 @@
+"""examples/beside_keras: Keras's layers and those of the package train alike, and print what the
+README shows."""
+
+import importlib
+import pathlib
+import re
+
+import keras
+import numpy as np
+import pytest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "beside_keras"
+# {example: small sizes}.
+SMALL = {
+    "speech_ctc": ("--count", "160", "--units", "8"),
+    "forecasting": ("--series", "4", "--windows", "6", "--units", "8"),
+    "attention": ("--count", "320", "--units", "8"),
+}
+# The longest chain of roundings: in each of at most 48 steps, products of at most 32 inputs and 8 states, forward
+# and backward. TensorFlow computes CTC in float32.
+ROUNDINGS = 2 * 48 * (32 + 8)
+EPSILON = {"speech_ctc": np.finfo("float32").eps}
+
+
+@pytest.fixture(params=SMALL)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def example(name, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    return importlib.import_module(name)
+
+
+@pytest.fixture
+def float64():
+    before = keras.config.floatx()
+    keras.config.set_floatx("float64")
+    yield
+    keras.config.set_floatx(before)
+
+
+def words(text):
+    """The text of each line without numbers and without the width of columns."""
+    return [
+        " ".join(re.sub(r"[-+.\d]+(e[-+]\d+)?", "0", line).split()) for line in text.splitlines()
+    ]
+
+
+def test_the_losses_are_those_of_keras(name, example, float64, capsys):
+    keras_run, ours = example.main([*SMALL[name], "--epochs", "1"])
+    assert len(ours.losses) >= 5 and len(set(ours.losses)) > 1
+    tolerance = ROUNDINGS * EPSILON.get(name, np.finfo("float64").eps)
+    np.testing.assert_allclose(ours.losses[:5], keras_run.losses[:5], rtol=tolerance)
+    readme = (EXAMPLES / "README.md").read_text()
+    (shown,) = re.findall(
+        rf"{name}\.py\n```\n+```text\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE
+    )
+    assert words(capsys.readouterr().out) == words(shown)
+
+
+@pytest.mark.thorough
+def test_both_models_learn(name, example, capsys):
+    example.main([])
+    table = capsys.readouterr().out.splitlines()[1:3]
+    reached = [float(line.split()[2].rstrip("%")) for line in table]
+    if name == "forecasting":
+        assert max(reached) < 0.15  # the last value as forecast: 0.20
+    else:
+        assert min(reached) > 70  # percent
+
+
+@pytest.mark.thorough
+def test_rounding_does_not_hide_another_loss(name, example, float64, monkeypatch):
+    """The tolerance is below what one wrong bias changes."""
+    beside_keras = importlib.import_module("beside_keras")
+    train = beside_keras.train
+
+    def with_another_bias(make_model, fit, epochs):
+        def shifted(layers):
+            model = make_model(layers)
+            if layers is not keras.layers:
+                model.set_weights = lambda weights: type(model).set_weights(
+                    model, [w + 1e-3 if w.shape == (32,) else w for w in weights]
+                )
+            return model
+
+        return train(shifted, fit, epochs)
+
+    monkeypatch.setattr(beside_keras, "train", with_another_bias)
+    runs = example.main([*SMALL[name], "--epochs", "1"])
+    assert beside_keras.difference(runs) > 2 * ROUNDINGS * EPSILON.get(name, 2.3e-16)
+
+
+@pytest.mark.parametrize("argument", ["--epochs=0", "--series=-1"])
+def test_sizes_below_one_are_rejected_by_name(argument, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    with pytest.raises(SystemExit, match="2"):
+        importlib.import_module("forecasting").main([argument])
+    flag, value = argument.split("=")
+    assert f"{flag} must be at least 1, but it is {value}." in capsys.readouterr().err
