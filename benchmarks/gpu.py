@@ -1,4 +1,4 @@
-"""Times the ops, TensorFlow's own CudnnRNNV3 and BlockLSTMV2, and PyTorch's layers on a GPU.
+"""Times the ops on a GPU next to TensorFlow's own CudnnRNNV3 and BlockLSTMV2 and PyTorch's layers.
 
     python -m benchmarks.gpu [--device GPU:0] [--rounds 7] [--peers NAME ...] [--output FOLDER]
 

@@ -1,4 +1,4 @@
-"""Times tf_rnn_ops and other libraries and reports ratios.
+"""Times tf_rnn_ops next to other libraries, and reports ratios.
 
 Every library runs in its own process. For each problem the results are compared first. Then the libraries
 alternate, round by round, so that a disturbance affects all of them. A problem whose measurements spread

@@ -1,4 +1,4 @@
-"""The cost of layouts, lengths and odd sizes in tf_rnn_ops: a table in docs/history/performance.md.
+"""Times layouts, lengths and odd sizes: two calls of tf_rnn_ops next to each other.
 
     python -m benchmarks.shape_costs [--threads N] [--output FILE]
 
@@ -213,7 +213,7 @@ def main(argv=None):
     parser.add_argument(
         "--output",
         type=pathlib.Path,
-        help="JSON file to write, with the table beside it (default: none)",
+        help="JSON file to write, with the table in a file next to it (default: none)",
     )
     args = parser.parse_args(argv)
     machine.prefer_installed()

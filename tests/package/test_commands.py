@@ -24,7 +24,7 @@ PARSING = sorted(
 
 
 def _plot_refusal(path, capsys):
-    """The output of the command before it reads the model, which does not exist."""
+    """The error of the command on a model that does not exist."""
     assert compare.main(["nowhere.keras", "--plot", str(path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     return line

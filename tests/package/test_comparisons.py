@@ -1,4 +1,4 @@
-"""examples/beside_keras: Keras's layers and those of the package train alike, and print what the
+"""examples/comparisons: Keras's layers and those of the package train alike, and print what the
 README shows."""
 
 import importlib
@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import pytest
 
-EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "beside_keras"
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "comparisons"
 # {example: small sizes}.
 SMALL = {
     "speech_ctc": ("--count", "160", "--units", "8"),
@@ -74,8 +74,8 @@ def test_both_models_learn(name, example, capsys):
 @pytest.mark.thorough
 def test_rounding_does_not_hide_another_loss(name, example, float64, monkeypatch):
     """The tolerance is below what one wrong bias changes."""
-    beside_keras = importlib.import_module("beside_keras")
-    train = beside_keras.train
+    comparison = importlib.import_module("comparison")
+    train = comparison.train
 
     def with_another_bias(make_model, fit, epochs):
         def shifted(layers):
@@ -88,9 +88,9 @@ def test_rounding_does_not_hide_another_loss(name, example, float64, monkeypatch
 
         return train(shifted, fit, epochs)
 
-    monkeypatch.setattr(beside_keras, "train", with_another_bias)
+    monkeypatch.setattr(comparison, "train", with_another_bias)
     runs = example.main([*SMALL[name], "--epochs", "1"])
-    assert beside_keras.difference(runs) > 2 * ROUNDINGS * EPSILON.get(name, 2.3e-16)
+    assert comparison.difference(runs) > 2 * ROUNDINGS * EPSILON.get(name, 2.3e-16)
 
 
 @pytest.mark.parametrize("argument", ["--epochs=0", "--series=-1"])

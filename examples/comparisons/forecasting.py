@@ -3,7 +3,7 @@
 The states of the layer stay between windows, so each forecast of the next hour knows the whole past.
 """
 
-import beside_keras
+import comparison
 import keras
 import numpy as np
 
@@ -60,7 +60,7 @@ def error(model, x, y, tested):
 
 def main(argv=None):
     """Trains and prints the comparison; returns the runs."""
-    options = beside_keras.parse(
+    options = comparison.parse(
         __doc__,
         argv,
         series=(32, "series, which are the batch"),
@@ -85,12 +85,12 @@ def main(argv=None):
             callbacks=callbacks,
         )
 
-    runs = beside_keras.train(
+    runs = comparison.train(
         lambda layers: make_model(layers, options.series, options.units), fit, options.epochs
     )
     count = options.series * tested
     errors = [f"{error(run.model, x, y, count):.4f}" for run in runs]
-    beside_keras.show(runs, "mean absolute error", errors)
+    comparison.show(runs, "mean absolute error", errors)
     last = np.abs(y[first_tested:] - x[first_tested:, :, :1]).mean()
     print(f"Forecast that repeats the last value: {last:.4f}")
     return runs

@@ -3,7 +3,7 @@
 Each symbol lasts 6 frames of 16 noisy features. Utterances have different lengths and are padded with 0.
 """
 
-import beside_keras
+import comparison
 import keras
 import numpy as np
 
@@ -54,7 +54,7 @@ def right(model, x, y):
 
 def main(argv=None):
     """Trains and prints the comparison; returns the runs."""
-    options = beside_keras.parse(
+    options = comparison.parse(
         __doc__,
         argv,
         count=(512, "training utterances"),
@@ -70,9 +70,9 @@ def main(argv=None):
     def fit(model, callbacks):
         model.fit(x, y, batch_size=32, shuffle=False, verbose=0, callbacks=callbacks)
 
-    runs = beside_keras.train(lambda layers: make_model(layers, options.units), fit, options.epochs)
+    runs = comparison.train(lambda layers: make_model(layers, options.units), fit, options.epochs)
     shares = [f"{right(run.model, *test):.0%}" for run in runs]
-    beside_keras.show(runs, "right test utterances", shares)
+    comparison.show(runs, "right test utterances", shares)
     return runs
 
 

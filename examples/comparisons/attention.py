@@ -4,7 +4,7 @@ The encoder reads the digits. The decoder writes them in reverse, and attends to
 0 is padding, which masks leave out; the decoder begins with START.
 """
 
-import beside_keras
+import comparison
 import keras
 import numpy as np
 
@@ -59,7 +59,7 @@ def write(model, x):
 
 def main(argv=None):
     """Trains and prints the comparison; returns the runs."""
-    options = beside_keras.parse(
+    options = comparison.parse(
         __doc__,
         argv,
         count=(4096, "training sequences"),
@@ -74,9 +74,9 @@ def main(argv=None):
     def fit(model, callbacks):
         model.fit([x, before], y, batch_size=64, shuffle=False, verbose=0, callbacks=callbacks)
 
-    runs = beside_keras.train(lambda layers: make_model(layers, options.units), fit, options.epochs)
+    runs = comparison.train(lambda layers: make_model(layers, options.units), fit, options.epochs)
     shares = [f"{(write(run.model, test_x) == test_y).all(axis=1).mean():.0%}" for run in runs]
-    beside_keras.show(runs, "right test sequences", shares)
+    comparison.show(runs, "right test sequences", shares)
     return runs
 
 

@@ -16,7 +16,7 @@ class Run:
     """A model and its training.
 
     Attributes:
-        name: Whose recurrent layers it has.
+        name: The package of its recurrent layers.
         model: The model.
         losses: Keras's mean of the loss over the epoch, after each step.
         seconds: The time of each epoch.
@@ -72,7 +72,7 @@ def parse(doc, argv, **defaults):
     """Parses the arguments, which are positive integers.
 
     Args:
-        doc: What the example does.
+        doc: The docstring of the example.
         argv: The arguments; those of the process if None.
         **defaults: The default of each argument, and its meaning.
     """
