@@ -101,10 +101,13 @@ def main():
     parser.add_argument(
         "version", nargs="?", help="2.20, or a requirement: tf-nightly-cpu==2.22.0.dev20260905"
     )
-    parser.add_argument("machine", nargs="?", choices=("x86_64", "aarch64"))
     parser.add_argument(
-        "--no-download", action="store_true", help="fail if it is not downloaded yet"
+        "machine",
+        nargs="?",
+        choices=("x86_64", "aarch64"),
+        help="the machine that the package is for",
     )
+    parser.add_argument("--no-download", action="store_true", help="fail where it is not there yet")
     parser.add_argument(
         "--for-kernels",
         action="store_true",

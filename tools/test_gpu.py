@@ -253,13 +253,23 @@ def report(steps, command, device):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", default="GPU:0")
-    parser.add_argument("--seconds", type=float, help="time for all steps (default: no limit)")
     parser.add_argument(
-        "--report", type=pathlib.Path, default=ROOT / "docs" / "history" / "gpu-h100.md"
+        "--device", default="GPU:0", help="TensorFlow's name of the device (default: %(default)s)"
     )
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "test_gpu")
-    parser.add_argument("--only", nargs="*", help="names of steps (default: all)")
+    parser.add_argument("--seconds", type=float, help="for all steps; default: no limit")
+    parser.add_argument(
+        "--report",
+        type=pathlib.Path,
+        default=ROOT / "docs" / "history" / "gpu-h100.md",
+        help="page to write the results into (default: docs/history/gpu-h100.md)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=pathlib.Path,
+        default=ROOT / "build" / "test_gpu",
+        help="folder for logs (default: build/test_gpu)",
+    )
+    parser.add_argument("--only", nargs="*", help="names of steps; default: all")
     args = parser.parse_args()
     end = time.monotonic() + (args.seconds or float("inf"))
     # Steps are in their own process groups, so a signal to this process must stop them too.

@@ -177,7 +177,7 @@ def table(outcomes, wheel, old):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=pathlib.Path)
+    parser.add_argument("wheel", type=pathlib.Path, help="the wheel to test")
     parser.add_argument("--only", help="one pair, such as 3.12-2.18")
     parser.add_argument("--jobs", type=int, default=2, help="parallel pytest workers")
     parser.add_argument("rest", nargs="*", help="more arguments for pytest, after --")

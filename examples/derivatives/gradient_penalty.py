@@ -55,8 +55,12 @@ def critic_loss(critic, real, fake, mix):
 def main(argv=None):
     """Trains, prints the penalty, and returns its first and its last value."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--units", type=int, default=16)
+    parser.add_argument(
+        "--steps", type=int, default=200, help="training steps (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--units", type=int, default=16, help="units of each layer (default: %(default)s)"
+    )
     options = parser.parse_args(argv)
     keras.utils.set_random_seed(1)
     rng = np.random.default_rng(1)

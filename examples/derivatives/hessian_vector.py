@@ -49,8 +49,15 @@ def forwards_over_backwards(loss, weights, vector):
 def main(argv=None):
     """Prints the largest eigenvalue; returns it and the largest difference of the two ways."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--units", type=int, default=8)
-    parser.add_argument("--iterations", type=int, default=20)
+    parser.add_argument(
+        "--units", type=int, default=8, help="units of the layer (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        default=20,
+        help="steps of the power iteration (default: %(default)s)",
+    )
     options = parser.parse_args(argv)
     keras.utils.set_random_seed(1)
     rng = np.random.default_rng(1)

@@ -28,8 +28,12 @@ def train(model, steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument(
+        "folder", type=pathlib.Path, help="folder of the SavedModel that write_model.py wrote"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=200, help="training steps (default: %(default)s)"
+    )
     options = parser.parse_args()
 
     # A machine without cuDNN needs only this call, before the model is loaded.

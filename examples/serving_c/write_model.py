@@ -47,7 +47,7 @@ class Model(tf.Module):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
+    parser.add_argument("folder", help="folder to write the SavedModel to")
     parser.add_argument("--ours", action="store_true", help="use the ops of tf_rnn_ops")
     options = parser.parse_args()
     ops = tf.raw_ops

@@ -70,9 +70,21 @@ def measure(address, clients, seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--seconds", type=float, default=5, help="seconds of each round")
-    parser.add_argument("--rounds", type=int, default=3, help="number of rounds of each server")
+    parser.add_argument(
+        "--clients",
+        type=int,
+        default=32,
+        help="clients that ask at the same time (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=5, help="seconds of each round (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=3,
+        help="rounds, each with both servers in turn (default: %(default)s)",
+    )
     options = parser.parse_args()
     layers = {"tf_rnn_ops": tf_rnn_ops.keras.layers, "Keras": keras.layers}
     times = {name: [] for name in layers}

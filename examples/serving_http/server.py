@@ -139,8 +139,12 @@ class Server(http.server.ThreadingHTTPServer):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--port", type=int, default=8000, help="the port (0: any free port)")
+    parser.add_argument(
+        "folder", help="folder of the versions of the model, as write_model.py writes them"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, help="port, or 0 for any free one (default: %(default)s)"
+    )
     parser.add_argument(
         "--inter-op", type=int, default=1, help="threads of TensorFlow that start ops (default: 1)"
     )

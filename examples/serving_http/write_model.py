@@ -44,8 +44,10 @@ def write(folder, version, layers=tf_rnn_ops.keras.layers):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("version", type=int)
+    parser.add_argument("folder", help="folder of the versions of the model")
+    parser.add_argument(
+        "version", type=int, help="number of the version, which is the name of its folder"
+    )
     parser.add_argument("--keras", action="store_true", help="use the layers of keras.layers")
     options = parser.parse_args()
     layers = keras.layers if options.keras else tf_rnn_ops.keras.layers

@@ -105,9 +105,16 @@ def main(argv=None):
         {name: the letters}. The first entry is the result for the whole sequence at once.
     """
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=8)
-    parser.add_argument("--units", type=int, default=256)
-    parser.add_argument("--layers", type=int, default=3)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=8,
+        help="length of the stream in seconds (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--units", type=int, default=256, help="units of each layer (default: %(default)s)"
+    )
+    parser.add_argument("--layers", type=int, default=3, help="LSTM layers (default: %(default)s)")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for the next frame")
     options = parser.parse_args(argv)
     keras.utils.set_random_seed(1)

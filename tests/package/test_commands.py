@@ -1,6 +1,7 @@
 """`python -m tf_rnn_ops`, the arguments of its commands compare and info, and the help of every command."""
 
 import argparse
+import ast
 import importlib
 import pathlib
 
@@ -121,6 +122,22 @@ def test_help_describes_every_argument_and_shows_an_example(name, monkeypatch):
         assert action.help, f"{action.dest} has no help"
         if action.default not in (None, False):
             assert "(default: " in action.help, f"{action.dest} does not state its default"
+
+
+def _without_help(path):
+    """The arguments in a script whose help is missing, as code."""
+    for call in ast.walk(ast.parse(path.read_text())):
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", None) == "add_argument":
+            if "help" not in {keyword.arg for keyword in call.keywords}:
+                yield f"{path.name}: {ast.unparse(call)}"
+
+
+def test_scripts_describe_every_argument(tmp_path):
+    scripts = [path for folder in ("examples", "tools") for path in (ROOT / folder).rglob("*.py")]
+    assert len(scripts) > 30
+    assert [line for path in scripts for line in _without_help(path)] == []
+    (tmp_path / "a.py").write_text("parser.add_argument('--x', help='x')\nparser.add_argument('y')")
+    assert [*_without_help(tmp_path / "a.py")] == ["a.py: parser.add_argument('y')"]
 
 
 def test_every_command_parses_arguments_in_the_same_way():
