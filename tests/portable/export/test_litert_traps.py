@@ -86,8 +86,6 @@ def test_c_is_not_limited(export):
     layer = keras.layers.LSTM(UNITS, **SEQUENCES)
     model, report, run, _ = export(layer(inputs), inputs, verify=False)
     assert [node.became for node in report.nodes] == [FUSED]
-    kernel, recurrent, bias = (w * (-1 if w.ndim == 2 else 1) for w in layer.get_weights())
-    del kernel, recurrent, bias
     x = 30 * np.abs(sequences(time=60))
     found = keras.layers.LSTM(UNITS, return_state=True)
     found.build(x.shape)
@@ -173,12 +171,36 @@ def test_one_step_is_no_loop(export):
         np.testing.assert_allclose(run(x)[f"output_{n}"], want, atol=1e-6)
 
 
+def test_float64_is_refused(export, tmp_path):
+    inputs = keras.Input(batch_shape=(BATCH, 6, SIZE))
+    with pytest.raises(ValueError, match="The layer '.*lstm.*' computes in float64, which LiteRT"):
+        export(keras.layers.LSTM(UNITS, dtype="float64")(inputs), inputs)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bidirectional_float16_is_refused(export, tmp_path):
+    """Of which LiteRT has no reversal."""
+    inputs = keras.Input(batch_shape=(BATCH, 6, SIZE))
+    layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS, dtype="mixed_float16"))
+    with pytest.raises(ValueError, match="LiteRT has no op for .*ReverseV2 of float16: put the"):
+        export(layer(inputs), inputs)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loop_of_keras_needs_sizes(export, tmp_path):
+    inputs = keras.Input((None, 8, 8, 1))
+    with pytest.raises(ValueError, match="LiteRT needs known sizes for a loop of Keras: give"):
+        export(keras.layers.ConvLSTM2D(2, 3)(inputs), inputs)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_converter_that_fails_leaves_nothing(tmp_path, export):
-    """LiteRT has no products of float64."""
     inputs = keras.Input(batch_shape=(1, 6, SIZE))
-    outputs = keras.layers.LSTM(UNITS, dtype="float64")(inputs)
-    with pytest.raises(ValueError, match="LiteRT's converter cannot convert the model: ") as info:
-        export(outputs, inputs, verify=False)
+    words = keras.layers.Lambda(tf.strings.as_string)(inputs)
+    lengths = keras.layers.Lambda(lambda w: tf.strings.length(tf.strings.upper(w)))(words)
+    message = "LiteRT's converter cannot convert the model: LiteRT has no op for .*StringUpper"
+    with pytest.raises(ValueError, match=message) as info:
+        export([lengths, keras.layers.LSTM(UNITS)(inputs)], inputs, verify=False)
     assert "\n" not in str(info.value)
     assert not list(tmp_path.iterdir())
 

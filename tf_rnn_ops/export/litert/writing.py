@@ -2,6 +2,7 @@
 
 import functools
 import pathlib
+import re
 import tempfile
 
 import tensorflow as tf
@@ -9,6 +10,9 @@ import tensorflow as tf
 from tf_rnn_ops.export import rewriting
 from tf_rnn_ops.export.litert import flatbuffer, fused
 from tf_rnn_ops.export.node import LOOP, Node
+
+# Types that few ops of LiteRT compute in, as its converter writes them.
+_NARROW = {"f16": "float16", "bf16": "bfloat16"}
 
 
 def write(
@@ -49,6 +53,10 @@ def write(
 
 
 def _decide(functions, facts):
+    if facts.dtype == tf.float64:
+        raise ValueError(
+            f"The layer {rewriting.layer_of(facts.name)!r} computes in float64, which LiteRT does not."
+        )
     if facts.steps == 1:
         # WHY: for one step, ordinary ops take 0.7 times as long as the fused op.
         return "", rewriting.STEP, ""
@@ -64,11 +72,24 @@ def _convert(folder, quantize):
     try:
         return converter.convert()
     except Exception as error:
-        raise ValueError(f"LiteRT's converter cannot convert the model: {_first(error)}") from error
+        raise ValueError(
+            f"LiteRT's converter cannot convert the model: {_reason(error)}"
+        ) from error
 
 
-def _first(error):
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def _reason(error):
+    """One sentence of the many lines of a converter's error."""
+    text = str(error)
+    lacking = sorted(set(re.findall(r"'tf\.(\w+)' op is neither a custom op nor", text)))
+    narrow = next((name for mlir, name in _NARROW.items() if f"x{mlir}>" in text), None)
+    if lacking and narrow:
+        ops = ", ".join(lacking)
+        return f"LiteRT has no op for {ops} of {narrow}: put the weights into a model of float32."
+    if lacking:
+        return f"LiteRT has no op for {', '.join(lacking)} of these types."
+    if "requires element_shape to be static" in text:
+        return "LiteRT needs known sizes for a loop of Keras: give the batch and all others in input_signature."
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
 
 
