@@ -3,6 +3,7 @@
 import pathlib
 from typing import Any, Callable
 
+from tf_rnn_ops.export import states
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.portable import exporting
 
@@ -31,16 +32,16 @@ def rewrite(
         A Node for each recurrent node that the signature runs.
 
     Raises:
-        ValueError: There is no such signature, a node cannot be rewritten, or a node becomes a loop and
-            `loops` is False.
+        ValueError: There is no such signature, it keeps states, a node cannot be rewritten, or a node
+            becomes a loop and `loops` is False.
     """
-    places = _functions_of(saved_model, signature)
+    places = {"", *functions_of(saved_model, signature)}
     nodes = []
 
     def choose(facts):
         choice, became, reason = decide(facts)
         if facts.place in places:
-            nodes.append(Node(_layer_of(facts.name), facts.op, became, reason))
+            nodes.append(Node(layer_of(facts.name), facts.op, became, reason))
         return choice
 
     report = exporting.rewrite_saved_model(saved_model, target, choose)
@@ -56,29 +57,34 @@ def rewrite(
     return nodes
 
 
-def _layer_of(node):
+def layer_of(node: str) -> str:
     """The names of the Keras layers around a node, without the name of the op."""
     path, _, last = node.rpartition("/")
     return path if path and last.startswith("TfRnnOps>") else node
 
 
-def _functions_of(saved_model, signature):
-    """The names of the functions that a signature runs, and '' for the graph itself."""
+def functions_of(saved_model: str, signature: str) -> set[str]:
+    """The names of the functions that a signature runs.
+
+    Raises:
+        ValueError: There is no such signature, or it keeps states in variables.
+    """
     (meta_graph, *more) = exporting.read(pathlib.Path(saved_model)).meta_graphs
     if more or signature not in meta_graph.signature_def:
         raise ValueError(
             f"signature must be one of {sorted(meta_graph.signature_def)} of a SavedModel with one graph, but "
             f"it is {signature!r}."
         )
-    bodies = {f.signature.name: f.node_def for f in meta_graph.graph_def.library.function}
+    functions = {f.signature.name: f for f in meta_graph.graph_def.library.function}
     graph = {node.name: node for node in meta_graph.graph_def.node}
     results = meta_graph.signature_def[signature].outputs.values()
     waiting = _before(graph, [result.name for result in results])
-    found = {""}
+    found: set[str] = set()
     while waiting:
-        called = _callees(waiting.pop()) & bodies.keys() - found
+        called = _callees(waiting.pop()) & functions.keys() - found
         found |= called
-        waiting += [node for name in called for node in bodies[name]]
+        waiting += [node for name in called for node in functions[name].node_def]
+    states.refuse(functions[name] for name in sorted(found))
     return found
 
 

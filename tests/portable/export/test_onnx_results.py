@@ -283,15 +283,6 @@ def test_layers_that_keras_unrolls_or_wraps(export, rng):
     check(run, model, {"x": rng.standard_normal((2, 3, 4, SIZE)).astype(np.float32)})
 
 
-@pytest.mark.parametrize("make", [keras.layers.LSTM, rnn.CudnnGRU])
-def test_states_that_a_file_would_forget(make, tmp_path):
-    x = keras.Input(batch_shape=(2, 3, SIZE))
-    model = keras.Model(x, make(UNITS, stateful=True, name="keeps")(x))
-    with pytest.raises(ValueError, match="keeps a state in a variable .*keeps"):
-        rnn.export(model, tmp_path / "m.onnx", "onnx", print_fn=None)
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize("name", ["lstm", "gru"])
 def test_int8(name, export, rng):
     """The weights of an LSTM in 8 bits; ONNX Runtime has no such GRU."""

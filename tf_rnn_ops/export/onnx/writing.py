@@ -5,6 +5,7 @@ import logging
 import pathlib
 import tempfile
 
+from tf_rnn_ops.export import rewriting
 from tf_rnn_ops.export.onnx.registration import register
 
 OPSET = 18
@@ -23,7 +24,8 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
     except ValueError:
         raise
     except Exception as error:  # tf2onnx raises errors of any kind
-        raise ValueError(f"tf2onnx cannot convert the model: {error}") from error
+        reason = " ".join(str(error).split())
+        raise ValueError(f"tf2onnx cannot convert the model: {reason}") from error
     looping = [node for node in nodes if node.reason]
     if looping and not loops:
         raise ValueError(
@@ -43,17 +45,16 @@ def _converted(saved_model, signature):
 
     from tf_rnn_ops.export.onnx import preparing
 
-    graph_def, inputs, outputs, function, _, tables, names = tf_loader.from_saved_model(
+    rewriting.functions_of(saved_model, signature)
+    graph_def, inputs, outputs, tables, names = tf_loader.from_saved_model(
         saved_model,
         None,
         None,
         tag="serve",
         signatures=[signature],
-        return_concrete_func=True,
         return_initialized_tables=True,
         return_tensors_to_rename=True,
     )
-    _refuse_states(function)
     graph_def, nodes = preparing.prepare(graph_def, inputs, outputs)
     with _Errors() as errors:
         model, _ = convert._convert_common(
@@ -68,17 +69,6 @@ def _converted(saved_model, signature):
     if errors.messages:  # tf2onnx logs an error and continues
         raise ValueError(f"tf2onnx cannot convert the model: {errors.messages[0].splitlines()[0]}")
     return model, nodes
-
-
-def _refuse_states(function):
-    """Raises ValueError for a function that changes variables, since tf2onnx would drop the changes."""
-    for inner in function.graph.as_graph_def().library.function:
-        for node in inner.node_def:
-            if node.op.startswith("Assign") and node.op.endswith("VariableOp"):
-                raise ValueError(
-                    f"The signature keeps a state in a variable (node {node.name!r}), but a file of ONNX "
-                    "keeps nothing between calls: make states inputs and outputs of the model."
-                )
 
 
 class _Errors(logging.Handler):

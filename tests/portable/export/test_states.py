@@ -1,0 +1,51 @@
+"""Variables that change while a model runs: states, which a file would forget, and the seeds of dropout."""
+
+import export_formats
+import keras
+import pytest
+from export_cases import SIZE, UNITS, drawn
+
+import tf_rnn_ops.keras as rnn
+
+FILES = {"onnx": "m.onnx", "litert": "m.tflite", "openvino": "m.xml"}
+LAYERS = {
+    "lstm": keras.layers.LSTM,
+    "stack": rnn.CudnnGRU,
+    "loop": lambda units, **o: keras.layers.GRU(units, activation="elu", **o),
+}
+
+
+def model_of(layer):
+    x = keras.Input(batch_shape=(2, 3, SIZE))
+    return drawn(keras.Model(x, layer(x)))
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("name", LAYERS)
+def test_states_that_a_file_would_forget(name, format, tmp_path):
+    """The file would begin each call with the states that the model has while it is written."""
+    export_formats.module(format)
+    model = model_of(LAYERS[name](UNITS, stateful=True, name="keeps"))
+    path = tmp_path / FILES[format]
+    with pytest.raises(ValueError, match="keeps a state in a variable .*keeps.*streaming=True"):
+        rnn.export(model, path, format, print_fn=None)
+    assert not list(tmp_path.iterdir())
+    rnn.export(model, path, format, streaming=True, print_fn=None)  # which compares the results
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_seeds_of_dropout(format, tmp_path):
+    """Keras draws new masks in inference, which nothing reads."""
+    export_formats.module(format)
+    path = tmp_path / FILES[format]
+    options = {"dropout": 0.5, "return_sequences": True}
+    layers = [
+        keras.layers.LSTM(UNITS, recurrent_dropout=0.5, **options),
+        keras.layers.GRU(UNITS, activation="elu", **options),
+        rnn.CudnnLSTM(UNITS, num_layers=2, **options),
+    ]
+    x = keras.Input(batch_shape=(2, 3, SIZE))
+    model = drawn(keras.Model(x, [layer(x) for layer in layers]))
+    rnn.export(model, path, format, print_fn=None)  # which compares the results
+    assert path.exists()
