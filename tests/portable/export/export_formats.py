@@ -5,15 +5,18 @@ import importlib
 import numpy as np
 import pytest
 
-_PACKAGES = {"litert": "ai_edge_litert.interpreter", "openvino": "openvino"}
+_PACKAGES = {
+    "onnx": ("tf2onnx", "onnx", "onnxruntime"),
+    "litert": ("ai_edge_litert.interpreter",),
+    "openvino": ("openvino",),
+}
 NAMES = {"litert": "m.tflite", "openvino": "m.xml"}
 
 
 def module(name):
     """The module of a format; skips the test without its runtime."""
-    pytest.importorskip(
-        _PACKAGES[name], reason=f"{_PACKAGES[name]} is missing; make test-export installs it"
-    )
+    for package in _PACKAGES[name]:
+        pytest.importorskip(package, reason=f"{package} is missing; make test-export installs it")
     return importlib.import_module(f"tf_rnn_ops.export.{name}")
 
 

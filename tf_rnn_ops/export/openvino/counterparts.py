@@ -18,7 +18,7 @@ SEQUENCES = {
 _ACTIVATIONS = ("tanh", "sigmoid", "relu")
 # {tensor that a Layer must not have: its name in a message}.
 _EXTRAS = {
-    "projection": "a projection",
+    "projection": "projection",
     "peepholes": "peepholes",
     "layer_norm": "layer normalization",
     "input_mask": "dropout of inputs",
@@ -43,11 +43,11 @@ def reason_against(network: sizes.Layer | Layout | None, dtype: tf.DType) -> str
         return f"OpenVINO's {node} has no projection" if network.num_proj else ""
     for name, what in _EXTRAS.items():
         if name not in network.absent:
-            return f"OpenVINO's {node} has no {what.removeprefix('a ')}"
+            return f"OpenVINO's {node} has no {what}"
     attrs = network.attrs()
     for name, what in _NUMBERS.items():
         if float(attrs[name]) > 0:
-            return f"OpenVINO's {node} has no {what.removeprefix('a ')}"
+            return f"OpenVINO's {node} has no {what}"
     if attrs["activation"] not in _ACTIVATIONS:
         return f"OpenVINO's {node} has no activation {attrs['activation']}"
     if attrs["recurrent_activation"] != "sigmoid":
