@@ -1,6 +1,7 @@
 """Writes a target whole or not at all."""
 
 import contextlib
+import os
 import pathlib
 import secrets
 import shutil
@@ -18,8 +19,7 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
         FileExistsError: `target` exists, or a file with the name of one that moves next to it.
         OSError: Its folder cannot be made or written to.
     """
-    if target.exists():
-        raise FileExistsError(f"{target} exists; give a new path.")
+    _refuse_existing(target)
     made = [parent for parent in target.parents if not parent.exists()]  # the innermost first
     # Next to the target, so that its files can be renamed.
     unfinished = target.with_name(f"{secrets.token_hex(4)}.{target.name}")
@@ -28,8 +28,7 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
         yield unfinished / target.name
         moves = [(path, target.with_name(path.name)) for path in sorted(unfinished.iterdir())]
         for _, final in moves:
-            if final.exists():
-                raise FileExistsError(f"{final} was written by another process in the meantime.")
+            _refuse_existing(final)
         for path, final in moves:
             path.rename(final)
         unfinished.rmdir()
@@ -39,11 +38,18 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
         raise
 
 
+def _refuse_existing(path):
+    if os.path.lexists(path):  # a link to nothing, too
+        raise FileExistsError(f"{path} exists; give a new path.")
+
+
 def _make(folder, target):
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise type(error)(f"{target} cannot be written: {error.strerror}.") from error
+    except ValueError as error:  # a name with a null byte
+        raise ValueError(f"{str(target)!r} cannot be written: {error}.") from error
 
 
 def _remove_empty(folders):

@@ -81,7 +81,9 @@ def _export(options, name):
     from tf_rnn_ops import _whole
 
     if not (pathlib.Path(options.model) / "saved_model.pb").is_file():
-        raise ValueError(f"{options.model} is not a SavedModel: it has no saved_model.pb.")
+        raise ValueError(
+            f"{pathlib.Path(options.model)} is not a SavedModel: it has no saved_model.pb."
+        )
     module = formats.writer(name)
     with _whole.whole(pathlib.Path(options.target)) as unfinished:
         signature = options.signature or "serving_default"

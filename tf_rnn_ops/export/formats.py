@@ -37,7 +37,7 @@ _TO_LOAD = {
 
 def check_name(name: str) -> None:
     """Raises ValueError for a format that is not in FORMATS."""
-    if name not in _MODULES:
+    if name not in FORMATS:
         raise ValueError(f"format must be one of {list(FORMATS)}, but it is {name!r}.")
 
 

@@ -169,9 +169,18 @@ def test_bad_input(model, tmp_path):
     _refused(model, path, "specs with shape and dtype.*words", input_signature=["words"])
     wrong = [tf.TensorSpec([None, None, 3], tf.float32)] * 2
     _refused(model, path, "cannot be called with input_signature", input_signature=wrong)
+    rank = [tf.TensorSpec([None], tf.int32)]
+    _refused(model, path, "with input_signature.*[Ii]nput shape", input_signature=rank)
     _refused(model, path, "structure", verify=[np.ones((2, 3), "int32")] * 2)
     _refused(model, path, r"shape \(None, None\).*\(2, 3, 4\)", verify=np.ones((2, 3, 4), "int32"))
+    text = np.array([["a"]])
+    _refused(model, path, "verify must fit the signature.*'words_of' has the type", verify=text)
+    empty = np.ones((0, 3), "int32")
+    _refused(model, path, r"not empty, or False.*\(0, 3\)", verify=empty)
     _refused(model, path, "'loop' becomes a loop, because activation=elu", loops=False)
+    _refused(model, path, r"format must be one of.*\['onnx'\]", ["onnx"])
+    with pytest.raises(TypeError, match="print_fn must be a function or None, but it is 'no'"):
+        rnn.export(model, path, print_fn="no")
     assert not list(tmp_path.iterdir())
 
 
@@ -191,8 +200,12 @@ def test_paths(model, tmp_path):
     (tmp_path / "file").write_text("as it was")
     for name in ("there", "file"):
         _refused(model, tmp_path / name, "exists; give a new path", error=FileExistsError)
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    _refused(model, tmp_path / "link", "exists; give a new path", error=FileExistsError)
     _refused(model, tmp_path / "file" / "m", "cannot be written: Not a directory", error=OSError)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
+    _refused(model, f"{tmp_path}/a\0b", "cannot be written: embedded null byte")
+    _refused(model, None, "filepath must be a path, but it is None", error=TypeError)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "there"]
     assert (tmp_path / "file").read_text() == "as it was"
 
 
@@ -239,6 +252,10 @@ def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broke
         return [Node("a", "LSTM", "LSTM")]
 
     broken(write=write)
+    (tmp_path / "m.bin").write_text("as it was")
+    _refused(model, tmp_path / "m.xml", "m.bin exists; give a new path", error=FileExistsError)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.bin"]
+    (tmp_path / "m.bin").unlink()
     report = _quiet(model, tmp_path / "m.xml")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.bin", "m.xml"]
     assert report.nodes[0] == Node("a", "LSTM", "LSTM", "")

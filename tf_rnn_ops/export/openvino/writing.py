@@ -40,8 +40,9 @@ def write(
         raise ValueError(
             f"quantize must be None for the format 'openvino', but it is {quantize!r}."
         )
-    if pathlib.Path(filepath).suffix != ".xml":
-        raise ValueError(f"The name of an OpenVINO model must end in .xml, but it is {filepath!r}.")
+    name = pathlib.Path(filepath).name
+    if not name.endswith(".xml"):
+        raise ValueError(f"The name of an OpenVINO model must end in .xml, but it is {name!r}.")
     with tempfile.TemporaryDirectory() as folder:
         rewritten = pathlib.Path(folder) / "model"
         nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, _decide)
@@ -49,7 +50,8 @@ def write(
             loaded = tf.saved_model.load(str(rewritten))
             model = openvino.convert_model(loaded, extension=extensions())
         except Exception as error:
-            raise ValueError(f"OpenVINO cannot convert the model: {error}") from error
+            reason = " ".join(str(error).split())
+            raise ValueError(f"OpenVINO cannot convert the model: {reason}") from error
     openvino.save_model(model, str(filepath), compress_to_fp16=False)
     return nodes
 

@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import os
 import pathlib
+import re
 import tempfile
 from typing import Any, Callable
 
@@ -36,6 +37,15 @@ _TOLERANCES = {
 # The allowed relative difference for quantized weights.
 _TOLERANCE_OF_INT8 = 0.1
 _REPEATS = 20
+# What Keras and TensorFlow write around the reason of an error.
+_AROUND = (
+    "Exception encountered when calling",
+    "Graph execution error:",
+    "Detected at node",
+    "<stack traces unavailable>",
+    "File ",
+)
+_BOLD = re.compile(r"\x1b\[\d+m")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -145,7 +155,7 @@ def export(
         An Exported. A shell or a notebook shows its table if it has not been printed.
 
     Raises:
-        TypeError: model is not a Keras 3 model.
+        TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
         ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
             input_signature or the batch does not fit the model; a layer would become a loop and loops is
             False; a layer cannot stream; or the outputs differ by more than the tolerance, which depends
@@ -168,6 +178,10 @@ def export(
     environment.refuse_keras_2(model, "model")
     if not isinstance(model, keras.Model):
         raise TypeError(f"model must be a Keras 3 model, but it is a {type(model).__name__}.")
+    if not isinstance(filepath, (str, os.PathLike)):
+        raise TypeError(f"filepath must be a path, but it is {filepath!r}.")
+    if print_fn is not None and not callable(print_fn):
+        raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
     module = formats.writer(format)
     signature = signatures.of(model, input_signature)
     target = pathlib.Path(filepath)
@@ -316,7 +330,8 @@ def _number(array):
 
 
 def _one_line(error):
-    """The first line of an error message, as a sentence."""
-    lines = str(getattr(error, "message", None) or error).strip().splitlines()
-    text = lines[0].strip() if lines else type(error).__name__
+    """The first line of an error message that names the fault, as a sentence."""
+    text = _BOLD.sub("", str(getattr(error, "message", None) or error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    text = next((line for line in lines if not line.startswith(_AROUND)), type(error).__name__)
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -134,11 +134,18 @@ class Steps:
 
 
 def _arguments(model, signature, verify):
-    return (
+    arguments = (
         made_up.batch_for(model, signature)
         if verify is True
         else signatures.arguments(signature, verify)
     )
+    for name, array in _by_name(signature, arguments).items():
+        # WHY: there is nothing to compare, and ONNX Runtime ends the process at a batch without rows.
+        if not array.size:
+            raise ValueError(
+                f"verify must be a batch that is not empty, or False, but {name!r} has the shape {array.shape}."
+            )
+    return arguments
 
 
 def _by_name(signature, arguments):

@@ -91,7 +91,7 @@ def arguments(signature, batch):
     """A batch as a list of arguments in the types of the signature.
 
     Raises:
-        ValueError: The batch has another structure or another shape.
+        ValueError: The batch has another structure, another shape, or values of another type.
     """
     given = list(batch) if len(signature) > 1 else [batch]
     try:
@@ -103,13 +103,19 @@ def arguments(signature, batch):
         ) from error
 
     def array(spec, value):
-        value = np.asarray(value)
+        try:
+            value = np.asarray(value)
+            converted = value.astype(spec.dtype.as_numpy_dtype)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"verify must fit the signature, where {spec.name!r} has the type {spec.dtype.name}: {error}."
+            ) from error
         if not spec.shape.is_compatible_with(value.shape):
             raise ValueError(
                 f"verify must fit the signature, where {spec.name!r} has the shape {spec.shape}, but it has "
                 f"an array of shape {value.shape}."
             )
-        return value.astype(spec.dtype.as_numpy_dtype)
+        return converted
 
     return keras.tree.map_structure(array, signature, given)
 
