@@ -40,7 +40,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported exporters clean
 
 help:
 	@echo "For users"
@@ -62,7 +62,7 @@ help:
 	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64"
 	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
 	@echo "Other benchmarks"
-	@echo "  make bench-kernels bench-streaming bench-costs bench-threads"
+	@echo "  make bench-kernels bench-streaming bench-costs bench-threads bench-exported"
 
 # What this machine lacks, before minutes have passed; installed where that is possible.
 preflight:
@@ -204,9 +204,11 @@ test-gpu: install
 
 # Exported and rewritten models in other runtimes, whose packages stay out of .venv.
 EXPORTERS := build/exporters
-test-export: develop
+exporters: develop
 	$(PY) -m pip install --quiet --upgrade --no-deps --target $(EXPORTERS) tf2onnx ai-edge-litert \
 		openvino openvino-telemetry backports.strenum tqdm
+
+test-export: exporters
 	PYTHONPATH=.:$(EXPORTERS) $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py \
 		tests/portable/export $(PYTEST_ARGS)
 
@@ -233,6 +235,9 @@ bench-costs: install
 bench-threads: install
 	tools/setup_bench.sh $(PY)
 	$(PY) -m benchmarks.threads $(THREADS_ARGS)
+
+bench-exported: exporters
+	PYTHONPATH=.:$(EXPORTERS) $(PY) -m benchmarks.exported --output bench_output/exported.json $(EXPORTED_ARGS)
 
 # The guides and the API reference as a site, in build/site/.
 docs: $(READY)

@@ -5,7 +5,7 @@
 A model of one layer of Keras is written by tf_rnn_ops.keras.export. Beside it runs a file with the one
 node of the runtime that computes it; LiteRT has none for GRU, so there the file that TensorFlow's
 converter makes of Keras's layer runs. The files take turns in one process, after their results were
-compared. A ratio is the time of the exported file over that of the other: the median of the turns'.
+compared. A ratio is the CPU time of the exported file over that of the other: the median of the turns'.
 """
 
 import argparse
@@ -44,20 +44,40 @@ def parse_args(argv):
 
 
 def other_onnx(problem, model, path):
-    """One node and what makes its results those of the layer."""
-    from benchmarks.peers import onnx_model
+    """One node between two transpositions, since x is [B, T, I] and the node's is [T, B, I]."""
+    import onnx
+    from onnx import helper
 
     kernel, recurrent, bias = (np.array(w) for w in model.get_weights())
     bias = np.stack([bias, np.zeros_like(bias)]) if bias.ndim == 1 else bias
-    # Keras has z, r, h where the shared order is r, z, n.
-    order = (0, 1, 2, 3) if problem.cell == "lstm" else (1, 0, 2)
+    arrays = {"w": _gates(problem, kernel), "r": _gates(problem, recurrent)}
+    arrays["b"] = np.concatenate([_gates(problem, row) for row in bias], -1)
+    weights = [onnx.numpy_helper.from_array(array[None], n) for n, array in arrays.items()]
+    weights.append(onnx.numpy_helper.from_array(np.array([1]), "one"))
+    extra = {"linear_before_reset": 1} if problem.cell == "gru" else {}
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["steps"], perm=[1, 0, 2]),
+        helper.make_node(
+            problem.cell.upper(), ["steps", "w", "r", "b"], ["rnn"], hidden_size=problem.H, **extra
+        ),
+        helper.make_node("Squeeze", ["rnn", "one"], ["squeezed"]),
+        helper.make_node("Transpose", ["squeezed"], ["y"], perm=[1, 0, 2]),
+    ]
+    given, result = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [problem.B, problem.T, size])
+        for name, size in (("x", problem.I), ("y", problem.H))
+    )
+    graph = helper.make_graph(nodes, "layer", [given], [result], weights)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    onnx.checker.check_model(made)
+    onnx.save(made, str(path))
 
-    def gates(array):
-        parts = np.split(array, len(order), -1)
-        return np.concatenate([parts[k] for k in order], -1).T
 
-    weights = [gates(array) for array in (kernel, recurrent, *bias)]
-    path.write_bytes(onnx_model.build(problem, [weights], training=False))
+def _gates(problem, array):
+    """Weights [..., G*H] of Keras as [G*H, ...] in ONNX's order: i, f, c, o is i, o, f, c there."""
+    order = (0, 3, 1, 2) if problem.cell == "lstm" else (0, 1, 2)
+    parts = np.split(array, len(order), -1)
+    return np.concatenate([parts[k] for k in order], -1).T
 
 
 def other_litert(problem, model, path):
@@ -129,32 +149,40 @@ def compare(problem, name, args, folder):
     exported, other = folder / "exported", folder / "other"
     report = tf_rnn_ops.keras.export(model, exported, name, verify=False, print_fn=None)
     OTHERS[name](problem, model, other)
-    # The file by hand for ONNX is time-major.
-    swapped = np.ascontiguousarray(x.swapaxes(0, 1)) if name == "onnx" else x
-    calls = [RUN[name](exported, x), RUN[name](other, swapped)]
-    results = [calls[0](), calls[1]()]
-    if name == "onnx":
-        results[1] = results[1].swapaxes(0, 1)
-    np.testing.assert_allclose(results[0], results[1], atol=1e-5)
+    calls = [RUN[name](path, x) for path in (exported, other)]
+    np.testing.assert_allclose(*[call() for call in calls], atol=1e-5)
     return report.nodes[0].became, take_turns(calls, args.rounds)
 
 
 def take_turns(calls, rounds):
-    """For each call a list with its seconds in each round."""
-    counts = []
-    for call in calls:
-        start = time.perf_counter()
-        for _ in range(5):
-            call()
-        counts.append(max(1, int(TURN_SECONDS * 5 / (time.perf_counter() - start))))
+    """For each call a list with its CPU seconds in each round."""
+    counts = [max(1, int(TURN_SECONDS / _seconds(call, 5))) for call in calls]
     seconds = [[], []]
     for number in range(rounds):
         for k in (0, 1) if number % 2 else (1, 0):
-            start = time.perf_counter()
-            for _ in range(counts[k]):
-                calls[k]()
-            seconds[k].append((time.perf_counter() - start) / counts[k])
+            seconds[k].append(_seconds(calls[k], counts[k]))
     return seconds
+
+
+def _seconds(call, count):
+    # WHY CPU time: it is that of the one thread, and other processes do not count.
+    start = time.process_time()
+    for _ in range(count):
+        call()
+    return (time.process_time() - start) / count
+
+
+def measure(problem, name, args):
+    with tempfile.TemporaryDirectory() as folder:
+        became, (ours, other) = compare(problem, name, args, pathlib.Path(folder))
+    return {
+        "format": name,
+        "layer": problem.name,
+        "became": became,
+        "ms": 1e3 * statistics.median(ours),
+        "other_ms": 1e3 * statistics.median(other),
+        "ratio": statistics.median(a / b for a, b in zip(ours, other, strict=True)),
+    }
 
 
 def main(argv=None):
@@ -165,23 +193,10 @@ def main(argv=None):
     for name in args.formats:
         for cell in args.cells:
             for shape in args.shapes:
-                problem = problems.parse(f"{cell} {shape}")
-                with tempfile.TemporaryDirectory() as folder:
-                    became, (ours, other) = compare(problem, name, args, pathlib.Path(folder))
-                row = {
-                    "format": name,
-                    "problem": problem.name,
-                    "became": became,
-                    "ms": 1e3 * min(ours),
-                    "other_ms": 1e3 * min(other),
-                    "ratio": statistics.median(a / b for a, b in zip(ours, other, strict=True)),
-                }
+                row = measure(problems.parse(f"{cell} {shape}"), name, args)
                 rows.append(row)
-                print(
-                    f"| {name} | {problem.name} | {became} | {row['ms']:.3f} | {row['other_ms']:.3f} "
-                    f"| {row['ratio']:.2f} |",
-                    flush=True,
-                )
+                cells = [f"{v:.3f}" if isinstance(v, float) else v for v in row.values()]
+                print(f"| {' | '.join(cells)} |", flush=True)
     if args.output is not None:
         args.output.parent.mkdir(parents=True, exist_ok=True)
         args.output.write_text(json.dumps({"machine": machine.describe(), "rows": rows}, indent=1))
