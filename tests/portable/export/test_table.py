@@ -71,7 +71,7 @@ ROWS = {
         LSTM(UNITS, go_backwards=True)(x),
         keras.layers.Bidirectional(LSTM(UNITS, **SEQUENCES))(x),
     ],
-    "masks: padding left or right, holes, rows without a valid step": masked,
+    "masks: padding left or right, holes, sequences without a valid step": masked,
     "initial states, final h": states,
     "final c": lambda x: [LSTM(UNITS, return_state=True)(x)[2]],
     "PeepholeLSTM, and ProjectedLSTM without a projection": lambda x: [
