@@ -1,13 +1,14 @@
 """Bytes of scratch and reserve space of our kernels, from the kernel table.
 
-Mirrors RnnConfig of cc/core/rnn_types.h, RnnProblem and ThreadBudget of cc/cpu/kernel_args.h and the head
-of cc/cpu/kernel_table.h. A test compares the reserve space with the result of the op.
+Mirrors RnnConfig of cc/core/rnn_types.h, the first names of cc/core/arg.h, CallTensors of
+cc/core/call_tensors.h, RnnArgs of cc/cpu/kernel_args.h and the head of cc/cpu/kernel_table.h. A test compares
+the reserve space with the result of the op.
 """
 
 import ctypes
 import pathlib
 
-_VERSION = 14  # the kKernelTableVersion with these structures
+_VERSION = 15  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -36,26 +37,71 @@ class _Sizes(ctypes.Structure):
     _fields_ = [("scratch_bytes", ctypes.c_int64), ("reserve_bytes", ctypes.c_int64)]
 
 
-class _Threads(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_int32) for n in ("count", "wake_ns", "meet_ns")]
-
-
 # The values of wake_ns and meet_ns in cc/cpu/heuristics.h.
 _WAKE_NS, _MEET_NS = 40000, 200
-_Function = ctypes.CFUNCTYPE(_Sizes, ctypes.POINTER(_Problem), ctypes.POINTER(_Threads))
+_NUM_ARGS = 49
+_ARGS = (
+    "input input_h input_c params kernel recurrent_kernel bias projection peepholes layer_norm sequence_lengths "
+    "input_mask recurrent_mask seed packed output output_h output_c output_backprop output_h_backprop "
+    "output_c_backprop"
+).split()
+_STOPPED = 2
+_Take = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)
+
+
+class _Args(ctypes.Structure):
+    _fields_ = [
+        ("problem", _Problem),
+        # ParallelFor
+        ("threads_context", ctypes.c_void_p),
+        *((n, ctypes.c_int32) for n in ("count", "wake_ns", "meet_ns")),
+        ("run", ctypes.c_void_p),
+        # MemorySource
+        ("memory_context", ctypes.c_void_p),
+        ("take", _Take),
+        # CallTensors
+        ("inputs", ctypes.c_void_p * _NUM_ARGS),
+        ("outputs", ctypes.c_void_p * _NUM_ARGS),
+        ("elements", ctypes.c_int64 * _NUM_ARGS),
+        ("panels", ctypes.c_void_p),
+    ]
+
+    def give(self, tensors, elements):
+        """Sets `tensors`, self.inputs or self.outputs, to memory that nobody reads or writes."""
+        for name, count in elements.items():
+            tensors[_ARGS.index(name)] = 64
+            self.elements[_ARGS.index(name)] = count
+
+
+_Kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(_Args))
 
 
 class _Table(ctypes.Structure):
     _fields_ = [
         ("version", ctypes.c_int32),
         ("struct_size", ctypes.c_int32),
-        ("arg_sizes", ctypes.c_int32 * 8),
+        ("arg_sizes", ctypes.c_int32 * 5),
         ("isa", ctypes.c_char_p),
         ("vector_bytes", ctypes.c_int32),
-        ("forward_sizes", _Function),
-        ("forward", ctypes.c_void_p),
-        ("backward_sizes", _Function),
+        ("network", ctypes.c_void_p),
+        ("forward", _Kernel),
+        ("backward", _Kernel),
     ]
+
+
+def _asked(kernel, args):
+    """The memory that a kernel asks for; it then stops."""
+    found = {}
+
+    def take(_context, asked, _blocks):
+        found.update(scratch=asked[0].scratch_bytes, reserve=asked[0].reserve_bytes)
+        return False
+
+    args.take = _Take(take)
+    code = kernel(ctypes.byref(args))
+    if code != _STOPPED:
+        raise RuntimeError(f"the kernel returned {code}")
+    return found
 
 
 def sizes(package, isa, problem, training, threads):
@@ -81,29 +127,49 @@ def sizes(package, isa, problem, training, threads):
     table = library.tf_rnn_ops_kernel_table().contents
     if table.version != _VERSION:
         raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSION}")
-    budget = ctypes.byref(_Threads(threads, _WAKE_NS, _MEET_NS))
+    if table.arg_sizes[0] != ctypes.sizeof(_Args):
+        raise RuntimeError(
+            f"RnnArgs has {table.arg_sizes[0]} bytes, in this file {ctypes.sizeof(_Args)}"
+        )
     p = problem
     lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
-    asked = _Problem(
-        dtype=_DTYPES[p.dtype],
-        mode=_MODES[p.cell],
-        direction=p.D,
-        is_training=training,
-        time_major=True,
-        recurrent_activation=1,  # sigmoid
-        num_layers=p.L,
-        num_units=p.H,
-        input_size=p.I,
-        max_time=p.T,
-        batch=p.B,
-        lengths=lengths,
-        bf16_products=p.dtype == "bfloat16",
-    )
-    forward = table.forward_sizes(ctypes.byref(asked), budget)
-    result = {"forward_scratch": forward.scratch_bytes, "reserve": forward.reserve_bytes}
+    gates = {"lstm": 4, "gru": 3}.get(p.cell, 1)
+    columns = sum(p.I if layer == 0 else p.D * p.H for layer in range(p.L)) + p.L * (p.H + 2)
+    states = p.L * p.D * p.B * p.H
+    inputs = {"input": p.T * p.B * p.I, "input_h": states, "input_c": states}
+    inputs["params"] = p.D * gates * p.H * columns
+    outputs = {"output": p.T * p.B * p.D * p.H, "output_h": states, "output_c": states}
+    if p.cell != "lstm":
+        del inputs["input_c"], outputs["output_c"]
+
+    def call():
+        args = _Args(count=threads, wake_ns=_WAKE_NS, meet_ns=_MEET_NS)
+        args.problem = _Problem(
+            dtype=_DTYPES[p.dtype],
+            mode=_MODES[p.cell],
+            direction=p.D,
+            is_training=training,
+            time_major=True,
+            recurrent_activation=1,  # sigmoid
+            num_layers=p.L,
+            num_units=p.H,
+            input_size=p.I,
+            max_time=p.T,
+            batch=p.B,
+            lengths=lengths,
+            bf16_products=p.dtype == "bfloat16",
+        )
+        args.give(args.inputs, inputs)
+        return args
+
+    args = call()
+    args.give(args.outputs, outputs)
+    forward = _asked(table.forward, args)
+    result = {"forward_scratch": forward["scratch"], "reserve": forward["reserve"]}
     if training:
-        backward = table.backward_sizes(ctypes.byref(asked), budget)
-        result["backward_scratch"] = backward.scratch_bytes
-    else:
-        result["reserve"] = 0
+        args = call()
+        args.give(args.outputs, inputs)
+        args.give(args.inputs, outputs)
+        args.give(args.inputs, {f"{name}_backprop": n for name, n in outputs.items()})
+        result["backward_scratch"] = _asked(table.backward, args)["scratch"]
     return result

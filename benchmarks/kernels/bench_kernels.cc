@@ -107,7 +107,7 @@ double Flops(const RnnProblem& p) {
 // 64-byte aligned, filled with small random values of the dtype or with zeros.
 class Buffer {
  public:
-  Buffer(int64_t bytes) : block_(new unsigned char[bytes + 64]()) {
+  explicit Buffer(int64_t bytes) : bytes_(bytes), block_(new unsigned char[bytes + 64]()) {
     data_ = block_.get() + (64 - reinterpret_cast<uintptr_t>(block_.get()) % 64) % 64;
   }
   Buffer(int64_t count, int32_t dtype, float scale) : Buffer(count * (dtype == kFloat32 ? 4 : 2)) {
@@ -123,8 +123,10 @@ class Buffer {
     }
   }
   void* get() const { return data_; }
+  int64_t bytes() const { return bytes_; }
 
  private:
+  const int64_t bytes_;
   std::unique_ptr<unsigned char[]> block_;
   unsigned char* data_;
 };
@@ -175,15 +177,35 @@ struct Builds {
   const KernelTable* old;
 };
 
-// The larger sizes, which serve both.
-using SizesOf = RnnSizes (*KernelTable::*)(const RnnProblem*, const ThreadBudget*);
-RnnSizes LargerSizes(const Builds& builds, SizesOf sizes, const RnnProblem& p,
-                     const ThreadBudget& threads) {
-  const RnnSizes a = (builds.table.*sizes)(&p, &threads);
-  if (builds.old == nullptr) return a;
-  const RnnSizes b = (builds.old->*sizes)(&p, &threads);
-  return {std::max(a.scratch_bytes, b.scratch_bytes), std::max(a.reserve_bytes, b.reserve_bytes)};
-}
+// Memory for the calls of one kernel, kept from call to call. The reserve space is one that a
+// forward pass has left, or new.
+class Memory {
+ public:
+  explicit Memory(Memory* forward = nullptr) : forward_(forward) {}
+
+  MemorySource Get() {
+    return {this, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
+              auto& memory = *static_cast<Memory*>(context);
+              blocks->scratch = Room(sizes.scratch_bytes, &memory.scratch_);
+              auto* reserve =
+                  memory.forward_ == nullptr ? &memory.reserve_ : &memory.forward_->reserve_;
+              blocks->reserve = Room(sizes.reserve_bytes, reserve);
+              memory.sizes_ = sizes;
+              return true;
+            }};
+  }
+  const MemorySizes& sizes() const { return sizes_; }  // of the last call
+
+ private:
+  static void* Room(int64_t bytes, std::unique_ptr<Buffer>* buffer) {
+    if (*buffer == nullptr || (*buffer)->bytes() < bytes) *buffer = std::make_unique<Buffer>(bytes);
+    return (*buffer)->get();
+  }
+
+  Memory* const forward_;
+  std::unique_ptr<Buffer> scratch_, reserve_;
+  MemorySizes sizes_ = {};
+};
 
 struct Timing {
   double seconds;
@@ -229,117 +251,110 @@ void Line(const Shape& shape, const KernelTable& table, int threads, const char*
   std::fflush(stdout);
 }
 
-// Packing alone, and a forward pass on weights that were packed before.
-void RunPacked(RnnForwardArgs f, const Builds& builds, int threads, int rounds, const Shape& shape,
-               double peak) {
-  const KernelTable& table = builds.table;
-  const RnnPackSizes sizes = table.rnn_pack_sizes(&f.problem);
-  const Buffer packed(sizes.packed_bytes), scratch(sizes.scratch_bytes);
-  Threads team(threads);
-  RnnPackArgs pack = {};
-  pack.problem = f.problem;
-  pack.parallel = team.Get();
-  pack.scratch = scratch.get();
-  pack.params = f.params;
-  pack.packed = packed.get();
-  const Timing packing =
-      TimeBuilds(builds, rounds, [&](const KernelTable& t) { t.rnn_pack(&pack); });
-  Line(shape, table, threads, "packing", packing, 0, peak, sizes.scratch_bytes, 0);
+// The tensors of a problem, and its calls.
+class Calls {
+ public:
+  Calls(const Shape& shape, const Builds& builds, int threads, int rounds, double peak)
+      : shape_(shape),
+        builds_(builds),
+        threads_(threads),
+        rounds_(rounds),
+        peak_(peak),
+        lengths_(shape.problem.batch, static_cast<int32_t>(shape.problem.max_time)) {
+    args_.problem = shape.problem;
+    args_.problem.lengths = lengths_.data();
+    const RnnProblem& p = args_.problem;
+    const int64_t rows = p.max_time * p.batch;
+    const int64_t states = p.num_pseudo_layers() * p.batch * p.num_units;
+    const int64_t outputs = rows * p.num_dirs() * p.num_units;
+    Input(Arg::input, rows * p.input_size, 1);
+    Input(Arg::params, NumParams(p), 0.05f);
+    for (Arg arg : {Arg::input_h, Arg::input_c}) Input(arg, states, 0.5f);
+    Output(Arg::output, outputs);
+    for (Arg arg : {Arg::output_h, Arg::output_c}) Output(arg, states);
+  }
 
-  f.problem.weights_packed = 1;
-  const int64_t bytes =
-      LargerSizes(builds, &KernelTable::rnn_forward_sizes, f.problem, pack.parallel.threads)
-          .scratch_bytes;
-  const Buffer forward_scratch(bytes);
-  f.parallel = pack.parallel;
-  f.scratch = forward_scratch.get();
-  f.params = nullptr;
-  f.packed = packed.get();
-  const Timing timing =
-      TimeBuilds(builds, rounds, [&](const KernelTable& t) { t.rnn_forward(&f); });
-  Line(shape, table, threads, "forward, packed", timing, Flops(f.problem), peak, bytes, 0);
-}
+  void Run() {
+    args_.problem.is_training = false;
+    Memory memory;
+    Time("forward", &KernelTable::rnn_forward, Flops(args_.problem), {&memory, &memory});
+    RunPacked();
+    args_.problem.is_training = true;
+    Memory kept, old_kept;  // one for each build, whose headers may differ
+    Time("forward, training", &KernelTable::rnn_forward, Flops(args_.problem), {&kept, &old_kept});
+    RunBackward(&kept, &old_kept);
+  }
 
-void Run(const Shape& shape, const Builds& builds, int threads, int rounds, double peak) {
-  const KernelTable& table = builds.table;
-  const ThreadBudget budget = {threads, kWakeNs, kMeetNs};
-  RnnProblem p = shape.problem;
-  const std::vector<int32_t> lengths(p.batch, static_cast<int32_t>(p.max_time));
-  p.lengths = lengths.data();
-  const int64_t LD = p.num_pseudo_layers();
-  const int64_t rows = p.max_time * p.batch, states = LD * p.batch * p.num_units;
-  const int64_t num_params = NumParams(p), outputs = rows * p.num_dirs() * p.num_units;
-  const Buffer x(rows * p.input_size, p.dtype, 1), h0(states, p.dtype, 0.5f),
-      c0(states, p.dtype, 0.5f), params(num_params, p.dtype, 0.05f), dy(outputs, p.dtype, 1),
-      dh(states, p.dtype, 1), dc(states, p.dtype, 1);
-  const Buffer y(outputs * 4), h_n(states * 4), c_n(states * 4), dx(rows * p.input_size * 4),
-      dh0(states * 4), dc0(states * 4), dparams(num_params * 4);
+ private:
+  // The memory of the calls of each build.
+  struct Both {
+    Memory *now, *old;
+  };
 
-  for (int training = 0; training <= 1; ++training) {
-    p.is_training = training == 1;
-    const RnnSizes sizes = LargerSizes(builds, &KernelTable::rnn_forward_sizes, p, budget);
-    const int64_t reserve_bytes = training ? sizes.reserve_bytes : 1;
-    // One for each build, whose headers may differ.
-    const Buffer scratch(sizes.scratch_bytes), reserve(reserve_bytes), old_reserve(reserve_bytes);
-    const auto reserve_of = [&](const KernelTable& t) {
-      return &t == builds.old ? old_reserve.get() : reserve.get();
-    };
-    RnnForwardArgs f = {};
-    f.problem = p;
-    f.scratch = scratch.get();
-    f.x = x.get();
-    f.h0 = h0.get();
-    f.c0 = c0.get();
-    f.params = params.get();
-    f.y = y.get();
-    f.h_n = h_n.get();
-    f.c_n = c_n.get();
-    {
-      Threads team(threads);
-      f.parallel = team.Get();
-      const Timing timing = TimeBuilds(builds, rounds, [&](const KernelTable& t) {
-        f.reserve = training ? reserve_of(t) : nullptr;
-        t.rnn_forward(&f);
-      });
-      Line(shape, table, threads, training ? "forward, training" : "forward", timing, Flops(p),
-           peak, sizes.scratch_bytes, training ? sizes.reserve_bytes : 0);
+  void Input(Arg arg, int64_t n, float scale) {
+    buffers_.push_back(std::make_unique<Buffer>(n, args_.problem.dtype, scale));
+    args_.tensors.SetInput(arg, buffers_.back()->get(), n);
+  }
+  void Output(Arg arg, int64_t n) {
+    buffers_.push_back(std::make_unique<Buffer>(n * 4));
+    args_.tensors.SetOutput(arg, buffers_.back()->get(), n);
+  }
+
+  // Packing alone, and a forward pass on weights that were packed before.
+  void RunPacked() {
+    const Buffer packed(builds_.table.rnn_network(&args_.problem).packed_bytes);
+    args_.panels = packed.get();
+    Memory memory, forward_memory;
+    Time("packing", &KernelTable::rnn_pack, 0, {&memory, &memory});
+    args_.problem.weights_packed = true;
+    Time("forward, packed", &KernelTable::rnn_forward, Flops(args_.problem),
+         {&forward_memory, &forward_memory});
+    args_.problem.weights_packed = false;
+  }
+
+  // Its y is what a forward pass has left.
+  void RunBackward(Memory* kept, Memory* old_kept) {
+    const CallTensors forward = args_.tensors;
+    CallTensors& t = args_.tensors = {};
+    for (Arg arg : {Arg::input, Arg::input_h, Arg::input_c, Arg::params}) {
+      t.SetInput(arg, forward.in(arg), forward.elements(arg));
+      Output(arg, t.elements(arg));
     }
-    if (!training) {
-      RunPacked(f, builds, threads, rounds, shape, peak);
-      continue;
+    t.SetInput(Arg::output, forward.out(Arg::output), forward.elements(Arg::output));
+    Input(Arg::output_backprop, t.elements(Arg::output), 1);
+    for (Arg arg : {Arg::output_h_backprop, Arg::output_c_backprop}) {
+      Input(arg, t.elements(Arg::input_h), 1);
     }
-    const RnnSizes back = LargerSizes(builds, &KernelTable::rnn_backward_sizes, p, budget);
-    const Buffer back_scratch(back.scratch_bytes);
-    RnnBackwardArgs b = {};
-    b.problem = p;
-    b.scratch = back_scratch.get();
-    b.x = x.get();
-    b.h0 = h0.get();
-    b.c0 = c0.get();
-    b.params = params.get();
-    b.y = y.get();
-    b.dy = dy.get();
-    b.dh_n = dh.get();
-    b.dc_n = dc.get();
-    b.dx = dx.get();
-    b.dh0 = dh0.get();
-    b.dc0 = dc0.get();
-    b.dparams = dparams.get();
-    Threads team(threads);
-    b.parallel = team.Get();
+    Memory memory(kept), old_memory(old_kept);
+    Time("backward", &KernelTable::rnn_backward, 2 * Flops(args_.problem), {&memory, &old_memory});
+  }
+
+  void Time(const char* pass, int32_t (*KernelTable::*kernel)(const RnnArgs*), double flops,
+            const Both& memory) {
+    Threads team(threads_);
+    args_.parallel = team.Get();
     int32_t refused = 0;
-    const Timing timing = TimeBuilds(builds, rounds, [&](const KernelTable& t) {
-      b.reserve = reserve_of(t);
-      refused |= t.rnn_backward(&b);
+    const Timing timing = TimeBuilds(builds_, rounds_, [&](const KernelTable& t) {
+      args_.memory = (&t == builds_.old ? memory.old : memory.now)->Get();
+      refused |= (t.*kernel)(&args_);
     });
     if (refused != 0) {
-      std::fprintf(stderr, "%s: the backward kernel refused\n", shape.text.c_str());
+      std::fprintf(stderr, "%s: %s failed\n", shape_.text.c_str(), pass);
       std::exit(1);
     }
-    Line(shape, table, threads, "backward", timing, 2 * Flops(p), peak, back.scratch_bytes,
+    const MemorySizes& sizes = memory.now->sizes();
+    Line(shape_, builds_.table, threads_, pass, timing, flops, peak_, sizes.scratch_bytes,
          sizes.reserve_bytes);
   }
-}
+
+  const Shape& shape_;
+  const Builds builds_;
+  const int threads_, rounds_;
+  const double peak_;
+  const std::vector<int32_t> lengths_;
+  std::vector<std::unique_ptr<Buffer>> buffers_;
+  RnnArgs args_ = {};
+};
 
 // The tables of this machine; the variants lie in cc/cpu of the build's folder.
 std::vector<const KernelTable*> Tables(const std::string& program) {
@@ -438,7 +453,9 @@ int main(int argc, char** argv) {
     }
     const double peak = FmaPeak(table->vector_bytes);
     for (const Shape& shape : options.shapes) {
-      for (int threads : options.threads) Run(shape, {*table, old}, threads, options.rounds, peak);
+      for (int threads : options.threads) {
+        Calls(shape, {*table, old}, threads, options.rounds, peak).Run();
+      }
     }
     std::printf("\nFMA peak of one core, %s, float32: %.0f GFLOP/s\n\n", table->isa, peak);
   }

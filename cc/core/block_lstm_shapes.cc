@@ -59,11 +59,6 @@ Status FinishBlockLstm(const PartialShape& w, DimSolver* solver) {
 }
 
 Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmConfig* config) {
-  if (dims.max_time < 0 || dims.batch < 0 || dims.input_size < 1 || dims.num_units < 1) {
-    return Internal("The sizes of a block LSTM are not complete: T = ", dims.max_time,
-                    ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units, ".");
-  }
-  RNN_OPS_RETURN_IF_ERROR(CheckSize(dims));
   if (seq_len_max < 0 || seq_len_max > dims.max_time) {
     return InvalidArgument("seq_len_max must be in [0, ", dims.max_time,
                            "], the number of time steps of x, but it is ", seq_len_max, ".");

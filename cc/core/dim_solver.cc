@@ -102,15 +102,16 @@ Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
     return Status();  // [0], or a vector of unknown size, which may yet turn out to be [0]
   }
   if (input.given == Given::kOptionalLstm && attrs_.mode != RnnMode::kLstm) {
-    return InvalidArgument(input.name, " must have shape [0] for rnn_mode='", Name(attrs_.mode),
+    return InvalidArgument(input.name(), " must have shape [0] for rnn_mode='", Name(attrs_.mode),
                            "', because only 'lstm' has it, but its shape is ",
                            rnn_ops::ToString(shape), ".");
   }
   if (input.given == Given::kTraining && shape.dims.empty()) {
-    return InvalidArgument(input.name, " must be a vector, but it is a scalar, which the forward ",
+    return InvalidArgument(input.name(),
+                           " must be a vector, but it is a scalar, which the forward ",
                            "op returns with is_training=False; gradients need is_training=True.");
   }
-  return MergeTerms(input.name, TermsOf(input), shape);
+  return MergeTerms(input.name(), TermsOf(input), shape);
 }
 
 Status DimSolver::MergeTerms(std::string_view tensor, const Terms& terms,

@@ -74,8 +74,9 @@ class DimSolver {
 };
 
 // What remains when all inputs are merged: checks that involve several sizes. The first sets
-// params_size.
-Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver);
+// params_size, and *config as CallShapes has it.
+Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver,
+                 RnnConfig* config);
 Status FinishBlockLstm(const PartialShape& w, DimSolver* solver);
 
 }  // namespace rnn_ops

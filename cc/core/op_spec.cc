@@ -33,34 +33,34 @@ constexpr TensorSpecs Specs(const Rows& rows) {
 
 // ---- What families share ----
 
-constexpr TensorSpec kSeed[] = {{"seed", {Dim::kTwo}, kAlways, Element::kInt64}};
-constexpr TensorSpec kPacked[] = {{"packed", {kAny}, kAlways, Element::kUint8}};
-constexpr TensorSpec kReserveSpace[] = {{"reserve_space", {kAny}, kTraining}};
+constexpr TensorSpec kSeed[] = {{Arg::seed, {Dim::kTwo}, kAlways, Element::kInt64}};
+constexpr TensorSpec kPacked[] = {{Arg::packed, {kAny}, kAlways, Element::kUint8}};
+constexpr TensorSpec kReserveSpace[] = {{Arg::reserve_space, {kAny}, kTraining}};
 
 // ---- The CudnnRNN family ----
 
 constexpr TensorSpec kCudnnStates[] = {
-    {"input", {T, B, I}},
-    {"input_h", {LD, B, S}},
-    {"input_c", {LD, B, H}, kLstm},
+    {Arg::input, {T, B, I}},
+    {Arg::input_h, {LD, B, S}},
+    {Arg::input_c, {LD, B, H}, kLstm},
 };
-constexpr TensorSpec kParams[] = {{"params", {Dim::kParamsSize}}};
-constexpr TensorSpec kCudnnLengths[] = {{"sequence_lengths", {B}, kAlways, Element::kInt32}};
+constexpr TensorSpec kParams[] = {{Arg::params, {Dim::kParamsSize}}};
+constexpr TensorSpec kCudnnLengths[] = {{Arg::sequence_lengths, {B}, kAlways, Element::kInt32}};
 constexpr TensorSpec kCudnnOutputs[] = {
-    {"output", {T, B, DS}},
-    {"output_h", {LD, B, S}},
-    {"output_c", {LD, B, H}, kLstm},
+    {Arg::output, {T, B, DS}},
+    {Arg::output_h, {LD, B, S}},
+    {Arg::output_c, {LD, B, H}, kLstm},
 };
 constexpr TensorSpec kCudnnOutputGradients[] = {
-    {"output_backprop", {T, B, DS}},
-    {"output_h_backprop", {LD, B, S}},
-    {"output_c_backprop", {LD, B, H}, kLstm},
+    {Arg::output_backprop, {T, B, DS}},
+    {Arg::output_h_backprop, {LD, B, S}},
+    {Arg::output_c_backprop, {LD, B, H}, kLstm},
 };
-constexpr TensorSpec kHostReserved[] = {{"host_reserved", {}, kAlways, Element::kInt8}};
+constexpr TensorSpec kHostReserved[] = {{Arg::host_reserved, {}, kAlways, Element::kInt8}};
 // TensorFlow's V2 hands the number of cuDNN's algorithm and its math mode to the gradient.
 constexpr TensorSpec kHostReservedV2[] = {
-    {"host_reserved", {Dim::kTwo}, kTraining, Element::kInt8}};
-constexpr TensorSpec kHostReservedInput[] = {{"host_reserved", {}, kIgnored, Element::kInt8}};
+    {Arg::host_reserved, {Dim::kTwo}, kTraining, Element::kInt8}};
+constexpr TensorSpec kHostReservedInput[] = {{Arg::host_reserved, {}, kIgnored, Element::kInt8}};
 
 constexpr auto kV1Inputs = Join(kCudnnStates, kParams);
 constexpr auto kV3Inputs = Join(kCudnnStates, kParams, kCudnnLengths);
@@ -99,35 +99,35 @@ constexpr AttrSet PackAttrs() {
 // ---- LayerRNN ----
 
 constexpr TensorSpec kLayerStates[] = {
-    {"input", {T, B, I}},
-    {"input_h", {B, S}},
-    {"input_c", {B, H}, kLstm},
+    {Arg::input, {T, B, I}},
+    {Arg::input_h, {B, S}},
+    {Arg::input_c, {B, H}, kLstm},
 };
 constexpr TensorSpec kLayerWeights[] = {
-    {"kernel", {I, GH}},
-    {"recurrent_kernel", {S, GH}},
-    {"bias", {Dim::kBiasRows, GH}, kOptional},
-    {"projection", {H, Dim::kP}, kOptionalLstm},
+    {Arg::kernel, {I, GH}},
+    {Arg::recurrent_kernel, {S, GH}},
+    {Arg::bias, {Dim::kBiasRows, GH}, kOptional},
+    {Arg::projection, {H, Dim::kP}, kOptionalLstm},
 };
 constexpr TensorSpec kCellWeights[] = {
-    {"peepholes", {Dim::kThree, H}, kOptionalLstm},
-    {"layer_norm", {Dim::kNormRows, H}, kOptionalLstm},
+    {Arg::peepholes, {Dim::kThree, H}, kOptionalLstm},
+    {Arg::layer_norm, {Dim::kNormRows, H}, kOptionalLstm},
 };
-constexpr TensorSpec kLayerLengths[] = {{"sequence_lengths", {B}, kOptional, Element::kInt32}};
+constexpr TensorSpec kLayerLengths[] = {{Arg::sequence_lengths, {B}, kOptional, Element::kInt32}};
 constexpr TensorSpec kLayerMasks[] = {
-    {"input_mask", {G, B, I}, kOptional},
-    {"recurrent_mask", {G, B, S}, kOptional},
+    {Arg::input_mask, {G, B, I}, kOptional},
+    {Arg::recurrent_mask, {G, B, S}, kOptional},
 };
-constexpr TensorSpec kLayerSeed[] = {{"seed", {Dim::kTwo}, kOptional, Element::kInt64}};
+constexpr TensorSpec kLayerSeed[] = {{Arg::seed, {Dim::kTwo}, kOptional, Element::kInt64}};
 constexpr TensorSpec kLayerOutputs[] = {
-    {"output", {T, B, S}},
-    {"output_h", {B, S}},
-    {"output_c", {B, H}, kLstm},
+    {Arg::output, {T, B, S}},
+    {Arg::output_h, {B, S}},
+    {Arg::output_c, {B, H}, kLstm},
 };
 constexpr TensorSpec kLayerOutputGradients[] = {
-    {"output_backprop", {T, B, S}},
-    {"output_h_backprop", {B, S}},
-    {"output_c_backprop", {B, H}, kLstm},
+    {Arg::output_backprop, {T, B, S}},
+    {Arg::output_h_backprop, {B, S}},
+    {Arg::output_c_backprop, {B, H}, kLstm},
 };
 
 constexpr auto kLayerRnnInputs =
@@ -149,50 +149,43 @@ constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = tru
 }
 
 constexpr TensorSpec kLinearInputs[] = {
-    {"input", {T, B, H}},
-    {"cell_input", {T, B, H}, kLstm},
-    {"recurrent_kernel", {H, GH}},
-    {"h_by_gates", {T, B, GH}, kOptional},
-    {"c_by_gates", {T, B, GH}, kOptional},
-    {"h_by_h", {T, B, H}, kOptional},
-    {"h_by_c", {T, B, H}, kOptional},
-    {"c_by_h", {T, B, H}, kOptional},
-    {"c_by_c", {T, B, H}, kOptional},
+    {Arg::input, {T, B, H}},
+    {Arg::cell_input, {T, B, H}, kLstm},
+    {Arg::recurrent_kernel, {H, GH}},
+    {Arg::h_by_gates, {T, B, GH}, kOptional},
+    {Arg::c_by_gates, {T, B, GH}, kOptional},
+    {Arg::h_by_h, {T, B, H}, kOptional},
+    {Arg::h_by_c, {T, B, H}, kOptional},
+    {Arg::c_by_h, {T, B, H}, kOptional},
+    {Arg::c_by_c, {T, B, H}, kOptional},
 };
 constexpr TensorSpec kLinearOutputs[] = {
-    {"output", {T, B, H}},
-    {"cell_output", {T, B, H}, kLstm},
+    {Arg::output, {T, B, H}},
+    {Arg::cell_output, {T, B, H}, kLstm},
 };
 
 // ---- BlockLSTMV2 ----
 
 constexpr TensorSpec kBlockInputs[] = {
-    {"seq_len_max", {}, kAlways, Element::kInt64},
-    {"x", {T, B, I}},
-    {"cs_prev", {B, H}},
-    {"h_prev", {B, H}},
-    {"w", {Dim::kInputPlusH, GH}},
-    {"wci", {H}},
-    {"wcf", {H}},
-    {"wco", {H}},
-    {"b", {GH}},
+    {Arg::seq_len_max, {}, kAlways, Element::kInt64},
+    {Arg::x, {T, B, I}},
+    {Arg::cs_prev, {B, H}},
+    {Arg::h_prev, {B, H}},
+    {Arg::w, {Dim::kInputPlusH, GH}},
+    {Arg::wci, {H}},
+    {Arg::wcf, {H}},
+    {Arg::wco, {H}},
+    {Arg::b, {GH}},
 };
 constexpr TensorSpec kBlockOutputs[] = {
-    {"i", {T, B, H}},  {"cs", {T, B, H}}, {"f", {T, B, H}}, {"o", {T, B, H}},
-    {"ci", {T, B, H}}, {"co", {T, B, H}}, {"h", {T, B, H}},
+    {Arg::i, {T, B, H}},  {Arg::cs, {T, B, H}}, {Arg::f, {T, B, H}}, {Arg::o, {T, B, H}},
+    {Arg::ci, {T, B, H}}, {Arg::co, {T, B, H}}, {Arg::h, {T, B, H}},
 };
 constexpr TensorSpec kBlockOutputGradients[] = {
-    {"cs_grad", {T, B, H}},
-    {"h_grad", {T, B, H}},
+    {Arg::cs_grad, {T, B, H}},
+    {Arg::h_grad, {T, B, H}},
 };
 constexpr auto kBlockGradInputs = Join(kBlockInputs, kBlockOutputs, kBlockOutputGradients);
-
-int Find(TensorSpecs specs, std::string_view name) {
-  for (int k = 0; k < specs.count; ++k) {
-    if (name == specs[k].name) return k;
-  }
-  return kAbsent;
-}
 
 }  // namespace
 
@@ -243,13 +236,18 @@ constexpr OpSpec kBlockLstm = {OpFamily::kBlockLstm, {}, Specs(kBlockInputs), Sp
 constexpr OpSpec kBlockLstmGrad = {
     OpFamily::kBlockLstm, {}, Specs(kBlockGradInputs), {}, {1, 8, "_grad"}};
 
-int OpSpec::Input(std::string_view name) const { return Find(inputs, name); }
+int OpSpec::Input(Arg arg) const {
+  for (int k = 0; k < inputs.count; ++k) {
+    if (inputs[k].arg == arg) return k;
+  }
+  return kAbsent;
+}
 
-int OpSpec::Output(std::string_view name) const { return Find(outputs, name); }
-
-int OpSpec::GradientOf(std::string_view input) const {
-  const int index = Find(inputs, input) - gradients.first;
-  return index >= 0 && index < gradients.count ? index : kAbsent;
+int OpSpec::Output(Arg arg) const {
+  for (int k = 0; k < num_outputs(); ++k) {
+    if (output(k).arg == arg) return k;
+  }
+  return kAbsent;
 }
 
 }  // namespace rnn_ops

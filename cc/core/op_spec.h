@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cc/core/arg.h"
+
 namespace rnn_ops {
 
 // A dimension of a tensor: a letter of docs/design.md, or what the attributes make of one.
@@ -43,10 +45,14 @@ enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64 };
 
 // With time_major=False the first two dimensions change places where they are T, B or L*D, B.
 struct TensorSpec {
-  std::string_view name;
+  Arg arg;
   Dim dims[3] = {};
   Given given = Given::kAlways;
   Element element = Element::kT;
+
+  constexpr std::string_view name() const { return Name(arg); }
+  // Whether it is of type T and its elements are numbers, not an opaque buffer.
+  constexpr bool has_numbers() const { return element == Element::kT && dims[0] != Dim::kAny; }
 };
 
 constexpr int kMaxTensors = 20;  // inputs of an op, and outputs
@@ -90,10 +96,9 @@ struct OpSpec {
     const char* suffix = "";
   } gradients = {};
 
-  // kAbsent where the op has no tensor of that name.
-  int Input(std::string_view name) const;
-  int Output(std::string_view name) const;
-  int GradientOf(std::string_view input) const;
+  // The index of a tensor; kAbsent where the op has none of that name.
+  int Input(Arg arg) const;
+  int Output(Arg arg) const;
   int num_outputs() const { return outputs.count + gradients.count; }
   // Of an output, or of the input whose gradient it is.
   const TensorSpec& output(int index) const {

@@ -23,7 +23,8 @@ Status CheckParams(const RnnAttrs& attrs, const RnnConfig& config, const Partial
 
 // Validates the problem with every unknown size as small as it can be: what is refused here cannot
 // become legal, and no product of known sizes overflows. With every size known, also `params`.
-Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver) {
+Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver,
+                 RnnConfig* config) {
   const DimSolver& s = *solver;
   const int64_t num_dirs = attrs.num_dirs();
   if (s.layers_dirs.known() && s.layers_dirs.value % num_dirs != 0) {
@@ -32,36 +33,22 @@ Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* s
                            " according to ", s.layers_dirs.source, ".");
   }
   const bool same = attrs.input_mode == InputMode::kSkip;
-  RnnDims smallest;
-  smallest.max_time = std::max<int64_t>(0, s.T.value);
-  smallest.batch = std::max<int64_t>(0, s.B.value);
-  smallest.num_units = s.H.known()           ? s.H.value
-                       : same && s.I.known() ? s.I.value
-                                             : std::max<int64_t>(1, attrs.num_proj);
-  smallest.num_proj = attrs.num_proj > 0 ? 0 : std::max<int64_t>(0, s.P.value);
-  smallest.input_size = s.I.known() ? s.I.value : same ? smallest.num_units : 1;
-  smallest.pseudo_layers = s.layers_dirs.known() ? s.layers_dirs.value : num_dirs;
-  RnnConfig config;
-  RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, smallest, &config));
-  if (!s.H.known() || !s.I.known() || !s.layers_dirs.known()) return Status();
-  solver->params_size.value = ParamsSize(config);
-  return CheckParams(attrs, config, params, solver->params_size.value);
-}
-
-Status MakeRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig* config) {
-  if (dims.max_time < 0 || dims.batch < 0 || dims.input_size < 0 || dims.num_units < 0 ||
-      dims.pseudo_layers < 0) {
-    return Internal("The sizes of a recurrent network are not complete: T = ", dims.max_time,
-                    ", B = ", dims.batch, ", I = ", dims.input_size, ", H = ", dims.num_units,
-                    ", L*D = ", dims.pseudo_layers, ".");
+  const int64_t num_units = s.H.known()           ? s.H.value
+                            : same && s.I.known() ? s.I.value
+                                                  : std::max<int64_t>(1, attrs.num_proj);
+  const int64_t input_size = s.I.known() ? s.I.value : same ? num_units : 1;
+  const int64_t num_layers = s.layers_dirs.known() ? s.layers_dirs.value / num_dirs : 1;
+  RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, num_layers, num_units, input_size,
+                                        std::max<int64_t>(0, s.T.value),
+                                        std::max<int64_t>(0, s.B.value), config));
+  if (attrs.num_proj == 0 && s.P.known()) {
+    // Unlike the attribute, a tensor is a projection at any size.
+    config->num_proj = s.P.value;
+    RNN_OPS_RETURN_IF_ERROR(config->Validate());
   }
-  RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(attrs, dims.pseudo_layers / attrs.num_dirs(),
-                                        dims.num_units, dims.input_size, dims.max_time, dims.batch,
-                                        config));
-  if (dims.num_proj == 0) return Status();
-  // Unlike the attribute, a tensor is a projection at any size.
-  config->num_proj = dims.num_proj;
-  return config->Validate();
+  if (!s.H.known() || !s.I.known() || !s.layers_dirs.known()) return Status();
+  solver->params_size.value = ParamsSize(*config);
+  return CheckParams(attrs, *config, params, solver->params_size.value);
 }
 
 }  // namespace rnn_ops

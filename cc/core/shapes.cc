@@ -10,9 +10,9 @@ namespace rnn_ops {
 namespace {
 
 // The shape that was given for an input; `otherwise` where the op has no such input.
-PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, const char* name,
+PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, Arg arg,
                      const PartialShape& otherwise = PartialShape::Unknown()) {
-  const int index = op.Input(name);
+  const int index = op.Input(arg);
   return index == kAbsent ? otherwise : inputs[index];
 }
 
@@ -20,26 +20,26 @@ PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, 
 Status CheckZoneout(const OpSpec& op, const RnnAttrs& attrs,
                     const std::vector<PartialShape>& inputs) {
   if (op.family != OpFamily::kLayerRnn) return Status();
-  const auto check = [&](const char* name, const char* why) {
-    const PartialShape shape = ShapeOf(op, inputs, name);
+  const auto check = [&](Arg arg, const char* why) {
+    const PartialShape shape = ShapeOf(op, inputs, arg);
     if (!shape.known_rank || (shape.dims.size() == 1 && shape.dims[0] <= 0)) return Status();
-    return InvalidArgument(name, " must have shape [0] with zoneout_h = ", attrs.zoneout_h,
+    return InvalidArgument(Name(arg), " must have shape [0] with zoneout_h = ", attrs.zoneout_h,
                            " and zoneout_c = ", attrs.zoneout_c, why, ", but its shape is ",
                            ToString(shape), ".");
   };
-  if (!attrs.has_zoneout()) return check("seed", ", since nothing else reads it");
+  if (!attrs.has_zoneout()) return check(Arg::seed, ", since nothing else reads it");
   if (attrs.cell_clip > 0) {
     return InvalidArgument("cell_clip must be 0 with zoneout_h or zoneout_c, but it is ",
                            attrs.cell_clip, ".");
   }
-  RNN_OPS_RETURN_IF_ERROR(check("projection", ""));
-  return check("peepholes", "");
+  RNN_OPS_RETURN_IF_ERROR(check(Arg::projection, ""));
+  return check(Arg::peepholes, "");
 }
 
 // What LayerRNN does not have beside normalizations.
 Status CheckLayerNorm(const OpSpec& op, const RnnAttrs& attrs,
                       const std::vector<PartialShape>& inputs) {
-  const PartialShape norms = ShapeOf(op, inputs, "layer_norm", PartialShape::Of({0}));
+  const PartialShape norms = ShapeOf(op, inputs, Arg::layer_norm, PartialShape::Of({0}));
   if (op.family != OpFamily::kLayerRnn || !norms.known_rank || norms.dims.size() != 2) {
     return Status();
   }
@@ -50,10 +50,10 @@ Status CheckLayerNorm(const OpSpec& op, const RnnAttrs& attrs,
       return InvalidArgument(name, " must be 0 with layer_norm, but it is ", value, ".");
     }
   }
-  for (const char* name : {"projection", "peepholes"}) {
-    const PartialShape shape = ShapeOf(op, inputs, name);
+  for (const Arg arg : {Arg::projection, Arg::peepholes}) {
+    const PartialShape shape = ShapeOf(op, inputs, arg);
     if (!shape.known_rank || (shape.dims.size() == 1 && shape.dims[0] <= 0)) continue;
-    return InvalidArgument(name, " must have shape [0] with layer_norm, but its shape is ",
+    return InvalidArgument(Name(arg), " must have shape [0] with layer_norm, but its shape is ",
                            ToString(shape), ".");
   }
   return Status();
@@ -94,13 +94,14 @@ Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<Pa
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
   RNN_OPS_RETURN_IF_ERROR(CheckZoneout(op, attrs, inputs));
   RNN_OPS_RETURN_IF_ERROR(CheckLayerNorm(op, attrs, inputs));
-  DimSolver solver(op, attrs, ShapeOf(op, inputs, "projection", PartialShape::Of({0})));
+  DimSolver solver(op, attrs, ShapeOf(op, inputs, Arg::projection, PartialShape::Of({0})));
   for (int k = 0; k < op.inputs.count; ++k) {
     RNN_OPS_RETURN_IF_ERROR(solver.Merge(op.inputs[k], inputs[k]));
   }
-  RNN_OPS_RETURN_IF_ERROR(op.family == OpFamily::kBlockLstm
-                              ? FinishBlockLstm(ShapeOf(op, inputs, "w"), &solver)
-                              : FinishRnn(attrs, ShapeOf(op, inputs, "params"), &solver));
+  RNN_OPS_RETURN_IF_ERROR(
+      op.family == OpFamily::kBlockLstm
+          ? FinishBlockLstm(ShapeOf(op, inputs, Arg::w), &solver)
+          : FinishRnn(attrs, ShapeOf(op, inputs, Arg::params), &solver, &result->config));
   result->dims = {solver.T.value,
                   solver.B.value,
                   solver.I.value,

@@ -43,6 +43,8 @@ struct RnnDims {
 
 struct CallShapes {
   RnnDims dims;
+  // Of CudnnRNN and LayerRNN: the problem, validated, with unknown sizes as small as they can be.
+  RnnConfig config;
   std::vector<PartialShape> outputs;
 };
 
@@ -50,9 +52,6 @@ struct CallShapes {
 // InvalidArgument for shapes that no completion of what is unknown could make valid.
 Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<PartialShape>& inputs,
                    CallShapes* result);
-
-// The complete problem of a kernel call of CudnnRNN or LayerRNN.
-Status MakeRnnConfig(const RnnAttrs& attrs, const RnnDims& dims, RnnConfig* config);
 
 // True for [0], which stands for an optional tensor that is not given.
 bool IsAbsent(const PartialShape& shape);
@@ -86,8 +85,8 @@ int64_t ReserveElements(int64_t bytes, int64_t element_bytes);
 // InvalidArgument unless reserve_space is a vector of `elements`.
 Status CheckReserveSpace(const PartialShape& reserve_space, int64_t elements);
 
-// Sets the sizes of a BlockLSTMV2 call. Checks that seq_len_max is in [0, T] and that every product
-// of sizes that the kernels form fits (see RnnConfig::Validate).
+// Sets the sizes of a BlockLSTMV2 call to those that InferShapes found. Checks that seq_len_max is
+// in [0, T].
 Status MakeBlockLstmConfig(const RnnDims& dims, int64_t seq_len_max, BlockLstmConfig* config);
 
 }  // namespace rnn_ops

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cc/core/call_tensors.h"
 #include "cc/core/dtype.h"
 #include "cc/core/rnn_types.h"
 
@@ -26,6 +27,42 @@ struct ParallelFor {
   ThreadBudget threads;
   void (*run)(void* context, int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i),
               void* arg);
+};
+
+// The memory that a call takes beside its tensors. -1: more than 2^62 bytes.
+struct MemorySizes {
+  int64_t scratch_bytes;  // for this call alone
+  int64_t reserve_bytes;  // of reserve_space; 0 in inference, and of other ops
+};
+
+// 64-byte aligned. Null where the size is 0.
+struct MemoryBlocks {
+  void* scratch;
+  void* reserve;
+};
+
+// Memory as a callback, which a kernel calls once, when it has planned and before it reads or
+// writes any tensor. Returns false where the call is to end, with kStopped.
+struct MemorySource {
+  void* context;
+  bool (*take)(void* context, const MemorySizes& sizes, MemoryBlocks* blocks);
+};
+
+// What a kernel returns.
+enum KernelResult : int32_t {
+  kDone = 0,
+  kOtherReserve = 1,  // the reserve space is not of this problem
+  kStopped = 2,       // by the source of memory
+};
+
+// One call of a kernel. The tables of the ops (core/op_spec.cc) have the shapes of the tensors, of
+// which none may overlap another.
+template <typename Problem>
+struct CallArgs {
+  Problem problem;
+  ParallelFor parallel;
+  MemorySource memory;
+  CallTensors tensors;
 };
 
 enum WeightLayout : int32_t {
@@ -52,82 +89,16 @@ struct RnnProblem : RnnConfig {
   bool bf16_products = false;
 };
 
-// The weights with kKerasWeights; null where there are none. Gates are in Keras's order: LSTM i, f,
-// c, o; GRU z, r, h.
-struct LayerWeights {
-  const void* kernel;            // [I, G*H]
-  const void* recurrent_kernel;  // [S, G*H]
-  const void* bias;              // [bias_rows, G*H]
-  const void* projection;        // [H, P]
-  const void* peepholes;         // [3, H], of i, f and o
-  const void* layer_norm;  // [18, H]: gammas and betas of x * W and of h * R, for i, f, c and o
-                           // each, then gamma and beta of c
-  // What x and h are multiplied by before the product of each gate, the same at every step.
-  const void* input_mask;      // [G, B, I]
-  const void* recurrent_mask;  // [G, B, S]
-};
-
-// S below: P with projection, otherwise H. A tensor marked (B first if batch major) swaps its first
-// two dimensions when time_major is false. No tensor may overlap another.
-struct RnnForwardArgs {
-  RnnProblem problem;
-  ParallelFor parallel;
-  void* scratch;       // 64-byte aligned, rnn_forward_sizes().scratch_bytes
-  const void* x;       // [T, B, I] (B first if batch major)
-  const void* h0;      // [L*D, B, S] (B first if batch major)
-  const void* c0;      // [L*D, B, H] (B first if batch major); LSTM only, otherwise unused
-  const void* params;  // [params_size], with kOpaqueWeights
-  LayerWeights layer;
-  const void* packed;  // with weights_packed in place of params and the matrices and bias of layer
-                       // (with has_layer_norm the bias is read all the same); 64-byte aligned
-  void* y;             // [T, B, D*S] (B first if batch major)
-  void* h_n;           // as h0
-  void* c_n;           // as c0; LSTM only
-  void* reserve;       // 64-byte aligned, reserve_bytes; null when not training
-};
-
-// Packing the weights of inference apart from a call. T, B, the lengths and is_training of the
-// problem do not matter.
-struct RnnPackArgs {
-  RnnProblem problem;
-  ParallelFor parallel;
-  void* scratch;       // 64-byte aligned, rnn_pack_sizes().scratch_bytes
-  const void* params;  // with kOpaqueWeights
-  LayerWeights layer;  // with kKerasWeights; the masks are not read
-  void* packed;        // 64-byte aligned, rnn_pack_sizes().packed_bytes
-};
-
-struct RnnBackwardArgs {
-  RnnProblem problem;  // is_training must be true; dropout_key is read from the reserve
-  ParallelFor parallel;
-  void* scratch;
-  const void* x;
-  const void* h0;
-  const void* c0;
-  const void* params;
-  LayerWeights layer;
-  const void* y;        // the forward pass's output
-  const void* dy;       // as y
-  const void* dh_n;     // as h_n
-  const void* dc_n;     // as c_n; LSTM only
-  const void* reserve;  // as the forward pass left it; not written, so a second backward is right
-  void* dx;             // as x
-  void* dh0;            // as h0
-  void* dc0;            // as c0; LSTM only
-  void* dparams;        // as params, with kOpaqueWeights
-  // With kKerasWeights:
-  void* dkernel;            // as kernel
-  void* drecurrent_kernel;  // as recurrent_kernel
-  void* dbias;              // as bias
-  void* dprojection;        // as projection
-  void* dpeepholes;         // as peepholes
-  void* dlayer_norm;        // as layer_norm
-};
-
-// The sizes that the caller allocates. -1 in a field: the size does not fit in 62 bits.
-struct RnnSizes {
-  int64_t scratch_bytes;
-  int64_t reserve_bytes;
+// A call of an op of the CudnnRNN family or of LayerRNN. Gates of Keras's weights are in Keras's
+// order: LSTM i, f, c, o; GRU z, r, h. A forward pass writes the reserve space in training. A
+// backward pass, whose problem has is_training, takes the dropout_key from it and only reads it, so
+// that a second one is right. rnn_pack packs the weights of inference apart from a call: it reads
+// weights alone, and T, B, the lengths and is_training of its problem do not matter.
+struct RnnArgs : CallArgs<RnnProblem> {
+  // 64-byte aligned, RnnNetwork::packed_bytes: what rnn_pack writes and, with weights_packed, a
+  // forward pass reads in place of params or of the matrices and bias of a layer (with
+  // has_layer_norm it reads the bias all the same).
+  void* panels;
 };
 
 // What packed weights hold.
@@ -136,10 +107,11 @@ enum PackedElement : int32_t {
   kPackedBFloat16Pairs = 1,  // two bfloat16 each
 };
 
-struct RnnPackSizes {
-  int64_t scratch_bytes;
-  int64_t packed_bytes;
-  int32_t element;  // PackedElement
+// What is asked of a network apart from its calls.
+struct RnnNetwork {
+  int64_t longest_reserve_bytes;  // in training, where every row has T steps; -1 as in MemorySizes
+  int64_t packed_bytes;           // likewise
+  int32_t packed_element;         // PackedElement
 };
 
 // BlockLSTMV2. Steps t >= seq_len are not computed; their outputs are set to zero.
@@ -147,43 +119,7 @@ struct BlockLstmProblem : BlockLstmConfig {
   Dtype dtype = kFloat32;
 };
 
-struct BlockLstmForwardArgs {
-  BlockLstmProblem problem;
-  ParallelFor parallel;
-  void* scratch;
-  const void* x;        // [T, B, I]
-  const void* cs_prev;  // [B, H]
-  const void* h_prev;   // [B, H]
-  const void* w;        // [I + H, 4*H], columns i, f, ci, o
-  const void* wci;      // [H]
-  const void* wcf;      // [H]
-  const void* wco;      // [H]
-  const void* b;        // [4*H]
-  void* i;              // [T, B, H], as the six below
-  void* cs;
-  void* f;
-  void* o;
-  void* ci;
-  void* co;
-  void* h;
-};
-
-struct BlockLstmBackwardArgs {
-  BlockLstmProblem problem;
-  ParallelFor parallel;
-  void* scratch;
-  const void *x, *cs_prev, *h_prev, *w, *wci, *wcf, *wco, *b;  // as in forward
-  const void *i, *cs, *f, *o, *ci, *co, *h;                    // [T, B, H]
-  const void *cs_grad, *h_grad;                                // [T, B, H]
-  void* x_grad;                                                // [T, B, I]
-  void* cs_prev_grad;                                          // [B, H]
-  void* h_prev_grad;                                           // [B, H]
-  void* w_grad;                                                // [I + H, 4*H]
-  void* wci_grad;  // [H]; zeros without peephole, as the two below
-  void* wcf_grad;  // [H]
-  void* wco_grad;  // [H]
-  void* b_grad;    // [4*H]
-};
+using BlockLstmArgs = CallArgs<BlockLstmProblem>;
 
 // The derivative of a loop over time. See Note [Linear recurrence].
 struct LinearRecurrenceProblem {
@@ -197,17 +133,7 @@ struct LinearRecurrenceProblem {
   int64_t batch;       // B
 };
 
-// Of state 0, h, and state 1, c.
-struct LinearRecurrenceArgs {
-  LinearRecurrenceProblem problem;
-  ParallelFor parallel;
-  void* scratch;
-  const void* input[2];        // [T, B, H]
-  const void* by_gates[2];     // [T, B, G*H], the derivative by h_prev * weights; null: 0
-  const void* by_state[2][2];  // [T, B, H], of the first state by the second at t - 1; null: 0
-  const void* weights;         // [H, G*H]
-  void* output[2];             // [T, B, H]
-};
+using LinearRecurrenceArgs = CallArgs<LinearRecurrenceProblem>;
 
 }  // namespace cpu
 }  // namespace rnn_ops

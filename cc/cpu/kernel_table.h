@@ -9,24 +9,21 @@
 namespace rnn_ops {
 namespace cpu {
 
-// Raise it with every change of this table or of kernel_args.h.
-constexpr int32_t kKernelTableVersion = 14;
+// Raise it with every change of this table, of kernel_args.h or of core/arg.h.
+constexpr int32_t kKernelTableVersion = 15;
 
 // The sizes of what crosses the interface. They differ where somebody forgot to raise the version,
 // or where an object of an older build lies next to the library.
 struct ArgSizes {
-  int32_t rnn_forward = sizeof(RnnForwardArgs);
-  int32_t rnn_backward = sizeof(RnnBackwardArgs);
-  int32_t rnn_pack = sizeof(RnnPackArgs);
-  int32_t block_lstm_forward = sizeof(BlockLstmForwardArgs);
-  int32_t block_lstm_backward = sizeof(BlockLstmBackwardArgs);
+  int32_t rnn = sizeof(RnnArgs);
+  int32_t block_lstm = sizeof(BlockLstmArgs);
   int32_t linear_recurrence = sizeof(LinearRecurrenceArgs);
   int32_t rnn_problem = sizeof(RnnProblem);
   int32_t thread_budget = sizeof(ThreadBudget);
 };
 
 // No function throws, allocates what the caller frees, or keeps a pointer. The caller has validated
-// every argument. A return value of 0 is success; 1: the reserve space is not of this problem.
+// every argument. The kernels return a KernelResult.
 struct KernelTable {
   int32_t version;
   int32_t struct_size;  // sizeof(KernelTable)
@@ -34,22 +31,12 @@ struct KernelTable {
   const char* isa;  // "baseline", "avx2", "avx512"
   int32_t vector_bytes;
 
-  RnnSizes (*rnn_forward_sizes)(const RnnProblem* problem, const ThreadBudget* threads);
-  int32_t (*rnn_forward)(const RnnForwardArgs* args);
-  RnnSizes (*rnn_backward_sizes)(const RnnProblem* problem, const ThreadBudget* threads);
-  int32_t (*rnn_backward)(const RnnBackwardArgs* args);
-  RnnPackSizes (*rnn_pack_sizes)(const RnnProblem* problem);
-  int32_t (*rnn_pack)(const RnnPackArgs* args);
-
-  int64_t (*block_lstm_forward_scratch)(const BlockLstmProblem* problem,
-                                        const ThreadBudget* threads);
-  int32_t (*block_lstm_forward)(const BlockLstmForwardArgs* args);
-  int64_t (*block_lstm_backward_scratch)(const BlockLstmProblem* problem,
-                                         const ThreadBudget* threads);
-  int32_t (*block_lstm_backward)(const BlockLstmBackwardArgs* args);
-
-  int64_t (*linear_recurrence_scratch)(const LinearRecurrenceProblem* problem,
-                                       const ThreadBudget* threads);
+  RnnNetwork (*rnn_network)(const RnnProblem* problem);
+  int32_t (*rnn_forward)(const RnnArgs* args);
+  int32_t (*rnn_backward)(const RnnArgs* args);
+  int32_t (*rnn_pack)(const RnnArgs* args);
+  int32_t (*block_lstm_forward)(const BlockLstmArgs* args);
+  int32_t (*block_lstm_backward)(const BlockLstmArgs* args);
   int32_t (*linear_recurrence)(const LinearRecurrenceArgs* args);
 };
 

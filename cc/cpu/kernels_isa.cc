@@ -1,7 +1,6 @@
 // The kernel table of one instruction set. Compiled once per level; see build_defs.
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/pass/entry.h"
-#include "cc/cpu/pass/linear_recurrence.h"
 #include "cc/cpu/simd/isa.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -15,17 +14,12 @@ constexpr rnn_ops::cpu::KernelTable kTable = {
     /*arg_sizes=*/rnn_ops::cpu::ArgSizes(),
     /*isa=*/RNN_OPS_ISA_STRING,
     /*vector_bytes=*/static_cast<int32_t>(sizeof(isa::Packet<float>)),
-    /*rnn_forward_sizes=*/&isa::RnnForwardSizes,
-    /*rnn_forward=*/&isa::Run<rnn_ops::cpu::RnnForwardArgs>,
-    /*rnn_backward_sizes=*/&isa::RnnBackwardSizes,
-    /*rnn_backward=*/&isa::Run<rnn_ops::cpu::RnnBackwardArgs>,
-    /*rnn_pack_sizes=*/&isa::RnnPackedSizes,
-    /*rnn_pack=*/&isa::Run<rnn_ops::cpu::RnnPackArgs>,
-    /*block_lstm_forward_scratch=*/&isa::BlockLstmForwardScratch,
-    /*block_lstm_forward=*/&isa::Run<rnn_ops::cpu::BlockLstmForwardArgs>,
-    /*block_lstm_backward_scratch=*/&isa::BlockLstmBackwardScratch,
-    /*block_lstm_backward=*/&isa::Run<rnn_ops::cpu::BlockLstmBackwardArgs>,
-    /*linear_recurrence_scratch=*/&isa::LinearRecurrenceScratch,
+    /*rnn_network=*/&isa::Network,
+    /*rnn_forward=*/&isa::Run<isa::ForwardPass, rnn_ops::cpu::RnnArgs>,
+    /*rnn_backward=*/&isa::Run<isa::BackwardPass, rnn_ops::cpu::RnnArgs>,
+    /*rnn_pack=*/&isa::Run<isa::PackPass, rnn_ops::cpu::RnnArgs>,
+    /*block_lstm_forward=*/&isa::Run<isa::BlockLstmForwardPass, rnn_ops::cpu::BlockLstmArgs>,
+    /*block_lstm_backward=*/&isa::Run<isa::BlockLstmBackwardPass, rnn_ops::cpu::BlockLstmArgs>,
     /*linear_recurrence=*/&isa::LinearRecurrence,
 };
 

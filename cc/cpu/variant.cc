@@ -130,12 +130,9 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
   if (table->isa == nullptr || std::strcmp(table->isa, Name(isa)) != 0) {
     return std::string("it was built for '") + (table->isa == nullptr ? "" : table->isa) + "'";
   }
-  const bool complete = table->rnn_forward_sizes && table->rnn_forward &&
-                        table->rnn_backward_sizes && table->rnn_backward &&
-                        table->block_lstm_forward_scratch && table->block_lstm_forward &&
-                        table->block_lstm_backward_scratch && table->block_lstm_backward &&
-                        table->linear_recurrence_scratch && table->linear_recurrence &&
-                        table->rnn_pack_sizes && table->rnn_pack;
+  const bool complete = table->rnn_network && table->rnn_forward && table->rnn_backward &&
+                        table->rnn_pack && table->block_lstm_forward &&
+                        table->block_lstm_backward && table->linear_recurrence;
   return complete ? "" : "its table lacks a function";
 }
 

@@ -19,6 +19,8 @@ constexpr int64_t kAlignment = 64;
 // (100,1,128,256).
 constexpr int64_t kCachedBytes = int64_t{128} << 10;
 
+bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
+
 // How many threads of XLA's pool a call may keep busy, its caller included.
 int NumThreads(const xla::ffi::ThreadPool& pool) {
   return static_cast<int>(
@@ -38,12 +40,13 @@ Call::~Call() {
   for (void* block : cached_) ProcessBlockCache().Return(block);
 }
 
-void Call::Zero(int index) const {
-  if (result(index).bytes > 0) std::memset(result(index).data, 0, result(index).bytes);
+void Call::SetZeros() const {
+  for (const int k : zeros()) {
+    if (result(k).bytes > 0) std::memset(result(k).data, 0, result(k).bytes);
+  }
 }
 
 Status Call::Scratch(int64_t bytes, void** data) {
-  if (bytes < 0) return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
   *data = nullptr;
   if (bytes == 0) return Status();
   const bool cached = bytes >= kCachedBytes;
@@ -61,12 +64,37 @@ Status Call::Scratch(int64_t bytes, void** data) {
   return ResourceExhausted("There is not enough memory for ", bytes, " bytes of scratch.");
 }
 
-Status Call::Aligned(int index, const void** data) {
-  *data = arg(index).data;
-  if (reinterpret_cast<uintptr_t>(*data) % kAlignment == 0) return Status();
+Status Call::CheckReserveResult(int64_t bytes) const {
+  if (bytes < 0) return InvalidArgument("reserve_space would need more than 2^62 bytes.");
+  return RequireResult(op().Output(Arg::reserve_space), "reserve_space",
+                       PartialShape::Of({ReserveElements(bytes, SizeOf(dtype()))}));
+}
+
+Status Call::NewReserve(int64_t bytes, void** data) {
+  const Buffer& space = result(op().Output(Arg::reserve_space));
+  // Shorter sequences leave over a part, where old memory would show.
+  if (bytes < space.bytes) {
+    std::memset(static_cast<char*>(space.data) + bytes, 0, space.bytes - bytes);
+  }
+  *data = space.data;
+  if (IsAligned(*data)) return Status();
+  RNN_OPS_RETURN_IF_ERROR(Scratch(bytes, data));
+  reserve_copy_ = *data;
+  reserve_bytes_ = bytes;
+  return Status();
+}
+
+void Call::FinishReserve() const {
+  if (reserve_copy_ == nullptr) return;
+  std::memcpy(tensors().out(Arg::reserve_space), reserve_copy_, reserve_bytes_);
+}
+
+Status Call::Aligned(Arg input, const void** data) {
+  *data = arg(input).data;
+  if (IsAligned(*data)) return Status();
   void* copy = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(Scratch(arg(index).bytes, &copy));
-  if (copy != nullptr) std::memcpy(copy, *data, arg(index).bytes);
+  RNN_OPS_RETURN_IF_ERROR(Scratch(arg(input).bytes, &copy));
+  if (copy != nullptr) std::memcpy(copy, *data, arg(input).bytes);
   *data = copy;
   return Status();
 }

@@ -8,7 +8,7 @@
 #include "cc/core/float_environment.h"
 #include "cc/core/status.h"
 #include "cc/core/team.h"
-#include "cc/cpu/kernel_args.h"
+#include "cc/cpu/op_run.h"
 #include "cc/cpu/team_parallel_for.h"
 #include "cc/ffi/tensors.h"
 #include "xla/ffi/api/ffi.h"
@@ -16,28 +16,35 @@
 namespace rnn_ops {
 namespace ffi {
 
-class Call : public Tensors {
+class Call final : public Tensors, public cpu::Host {
  public:
   Call(xla::ffi::ThreadPool pool, xla::ffi::RemainingArgs args, xla::ffi::RemainingRets results,
        xla::ffi::Dictionary attrs);
   ~Call();
 
-  // Sets all bytes of a result to zero.
-  void Zero(int index) const;
+  // Fills the results that are zero whatever is computed.
+  void SetZeros() const;
 
-  // Valid as long as this object.
-  cpu::ParallelFor parallel() { return cpu::ParallelForOf(&team_); }
+  cpu::ParallelFor parallel() override { return cpu::ParallelForOf(&team_); }
+  Status Scratch(int64_t bytes, void** data) override;
+  // After CheckReserveResult().
+  Status NewReserve(int64_t bytes, void** data) override;
+  PartialShape ShapeOf(Arg input) const override { return arg(input).shape; }
+  Status Aligned(Arg input, const void** data) override;
 
-  // Memory aligned to 64 bytes that lives as long as this object.
-  Status Scratch(int64_t bytes, void** data);
-  // The data of an argument, or of a copy where it is not aligned to 64 bytes.
-  Status Aligned(int index, const void** data);
+  // InvalidArgument unless the result reserve_space has `bytes`, rounded up to whole elements.
+  Status CheckReserveResult(int64_t bytes) const;
+  // Copies the reserve space to the result where that is not aligned to 64 bytes.
+  void FinishReserve() const;
 
  private:
   ScopedFloatEnvironment environment_;
   Team team_;
   std::vector<void*> allocated_;  // by the C library
   std::vector<void*> cached_;     // from the cache of blocks
+  // What FinishReserve() copies.
+  void* reserve_copy_ = nullptr;
+  int64_t reserve_bytes_ = 0;
 };
 
 }  // namespace ffi

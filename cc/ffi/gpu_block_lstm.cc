@@ -1,10 +1,10 @@
 // BlockLSTMV2 and its gradient on a GPU.
 #include <vector>
 
-#include "cc/core/call_tensors.h"
 #include "cc/core/shapes.h"
 #include "cc/ffi/gpu_ops.h"
 #include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/call_args.h"
 
 namespace rnn_ops {
 namespace ffi {
@@ -13,7 +13,8 @@ namespace {
 Status MakeProblem(const OpSpec& op, GpuCall* call, gpu::BlockLstmProblem* problem) {
   RNN_OPS_RETURN_IF_ERROR(call->Take(op));
   std::vector<int64_t> seq_len_max;
-  RNN_OPS_RETURN_IF_ERROR(call->HostValues(op.Input("seq_len_max"), "seq_len_max", &seq_len_max));
+  RNN_OPS_RETURN_IF_ERROR(
+      call->HostValues(op.Input(Arg::seq_len_max), "seq_len_max", &seq_len_max));
   RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(seq_len_max[0]));
   RNN_OPS_RETURN_IF_ERROR(MakeBlockLstmConfig(call->dims(), seq_len_max[0], problem));
   problem->dtype = call->dtype();
@@ -27,14 +28,14 @@ Status GpuBlockLstm(const OpSpec& op, GpuCall* call) {
   gpu::BlockLstmForwardArgs args{};
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
   RNN_OPS_RETURN_IF_ERROR(call->Attr("cell_clip", &args.problem.cell_clip));
-  SetBlockLstmForward(call->tensors(), &args);
+  gpu::SetBlockLstmForward(call->tensors(), &args);
   return gpu::BlockLstmForward(args, call->scratch(), call->stream());
 }
 
 Status GpuBlockLstmGrad(const OpSpec& op, GpuCall* call) {
   gpu::BlockLstmBackwardArgs args{};
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(op, call, &args.problem));
-  SetBlockLstmBackward(call->tensors(), &args);
+  gpu::SetBlockLstmBackward(call->tensors(), &args);
   return gpu::BlockLstmBackward(args, call->scratch(), call->stream());
 }
 

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "cc/core/call_tensors.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/ffi/dropout.h"
 #include "cc/ffi/gpu_ops.h"
+#include "cc/gpu/call_args.h"
 #include "cc/gpu/rnn_gpu.h"
 
 namespace rnn_ops {
@@ -22,10 +22,10 @@ struct Problem {
   // After call.Take().
   Status Take(const GpuCall& call) {
     RnnConfig& config = gpu;
-    RNN_OPS_RETURN_IF_ERROR(MakeRnnConfig(call.attrs(), call.dims(), &config));
+    config = call.config();
     std::vector<int32_t> given;
     RNN_OPS_RETURN_IF_ERROR(
-        call.HostValues(call.op().Input("sequence_lengths"), "sequence_lengths", &given));
+        call.HostValues(call.op().Input(Arg::sequence_lengths), "sequence_lengths", &given));
     if (!given.empty()) RNN_OPS_RETURN_IF_ERROR(CheckRunTimeSizes(given[0]));
     lengths.resize(static_cast<size_t>(config.batch));
     RNN_OPS_RETURN_IF_ERROR(
@@ -41,7 +41,7 @@ struct Problem {
 Status DrawSeed(const GpuCall& call, uint64_t* dropout_seed) {
   if (!HasDropout(call.attrs())) return Status();
   std::vector<int64_t> seed;
-  const int index = call.op().Input("seed");
+  const int index = call.op().Input(Arg::seed);
   if (index != kAbsent) RNN_OPS_RETURN_IF_ERROR(call.HostValues(index, "seed", &seed));
   DropoutKey key;
   RNN_OPS_RETURN_IF_ERROR(DrawDropoutKey(call, index == kAbsent ? nullptr : seed.data(), &key));
@@ -85,9 +85,9 @@ Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
   gpu::RnnForwardArgs args;
   args.problem = problem.gpu;
   RNN_OPS_RETURN_IF_ERROR(DrawSeed(*call, &args.dropout_seed));
-  SetForward(call->tensors(), &args);
+  gpu::SetForward(call->tensors(), &args);
   const bool training = call->attrs().is_training;
-  ReserveResult reserve(training ? &call->result(op.Output("reserve_space")) : nullptr);
+  ReserveResult reserve(training ? &call->result(op.Output(Arg::reserve_space)) : nullptr);
   args.reserve = &reserve;
   const Status ran = gpu::RnnForward(args, {call->device(), call->stream(), call->scratch()});
   RNN_OPS_RETURN_IF_ERROR(reserve.CheckRoom());
@@ -101,8 +101,8 @@ Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
   RNN_OPS_RETURN_IF_ERROR(problem.Take(*call));
   gpu::RnnBackwardArgs args;
   args.problem = problem.gpu;
-  SetBackward(call->tensors(), &args);
-  const Buffer& reserve_space = call->arg("reserve_space");
+  gpu::SetBackward(call->tensors(), &args);
+  const Buffer& reserve_space = call->arg(Arg::reserve_space);
   args.reserve = reserve_space.data;
   // Without a step nothing is kept, so that there is nothing to check.
   const bool steps = std::count(problem.lengths.begin(), problem.lengths.end(), 0) <

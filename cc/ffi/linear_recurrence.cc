@@ -1,8 +1,5 @@
 // LinearRecurrence on the CPU.
-#include "cc/cpu/dispatch.h"
-#include "cc/cpu/kernel_args.h"
-#include "cc/cpu/kernel_table.h"
-#include "cc/cpu/rnn_run.h"
+#include "cc/cpu/op_run.h"
 #include "cc/ffi/ops.h"
 
 namespace rnn_ops {
@@ -12,18 +9,11 @@ Status LinearRecurrence(const OpSpec& op, Call* call) {
   RNN_OPS_RETURN_IF_ERROR(call->Take(op));
   bool transposed = false;
   RNN_OPS_RETURN_IF_ERROR(call->Attr("transposed", &transposed));
-  for (const int k : call->zeros()) call->Zero(k);
-  if (call->dims().max_time == 0 || call->dims().batch == 0) return Status();
-  cpu::LinearRecurrenceArgs args = cpu::MakeLinearRecurrenceArgs(
+  if (IsNarrow(call->dtype())) return InvalidArgument("T must be float or double.");
+  call->SetZeros();
+  const cpu::LinearRecurrenceProblem problem = cpu::MakeLinearRecurrenceProblem(
       call->attrs().mode, call->dims(), call->dtype(), transposed, call->tensors());
-  if (call->dtype() != kFloat32 && call->dtype() != kFloat64) {
-    return InvalidArgument("T must be float or double.");
-  }
-  args.parallel = call->parallel();
-  const cpu::KernelTable& kernels = cpu::Kernels();
-  RNN_OPS_RETURN_IF_ERROR(call->Scratch(
-      kernels.linear_recurrence_scratch(&args.problem, &args.parallel.threads), &args.scratch));
-  return cpu::FromKernel(kernels.linear_recurrence(&args));
+  return cpu::RunLinearRecurrence(problem, call->tensors(), call);
 }
 
 }  // namespace ffi

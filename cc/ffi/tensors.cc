@@ -109,15 +109,21 @@ Status Tensors::CheckShapes() {
   CallShapes found;
   RNN_OPS_RETURN_IF_ERROR(InferShapes(*op_, rnn_attrs_, shapes, &found));
   dims_ = found.dims;
-  tensors_ = CallTensors(*op_);
+  config_ = found.config;
+  const auto elements = [this](const TensorSpec& spec, const Buffer& buffer) {
+    return spec.has_numbers() ? buffer.bytes / SizeOf(dtype_) : 0;
+  };
   for (int k = 0; k < op_->inputs.count; ++k) {
-    if (IsUsed(op_->inputs[k], rnn_attrs_, shapes[k])) tensors_.SetInput(k, args_[k].data);
+    const TensorSpec& input = op_->inputs[k];
+    if (!IsUsed(input, rnn_attrs_, shapes[k])) continue;
+    tensors_.SetInput(input.arg, args_[k].data, elements(input, args_[k]));
   }
   for (int k = 0; k < op_->num_outputs(); ++k) {
     const TensorSpec& output = op_->output(k);
     RNN_OPS_RETURN_IF_ERROR(
-        RequireResult(k, StrCat(output.name, op_->gradients.suffix), found.outputs[k]));
-    if (!IsZero(output, rnn_attrs_)) tensors_.SetOutput(k, results_[k].data);
+        RequireResult(k, StrCat(output.name(), op_->gradients.suffix), found.outputs[k]));
+    if (IsZero(output, rnn_attrs_)) continue;
+    tensors_.SetOutput(output.arg, results_[k].data, elements(output, results_[k]));
   }
   return Status();
 }

@@ -37,13 +37,14 @@ class Tensors {
   const OpSpec& op() const { return *op_; }
   const RnnAttrs& attrs() const { return rnn_attrs_; }
   const RnnDims& dims() const { return dims_; }
+  const RnnConfig& config() const { return config_; }  // of CudnnRNN and LayerRNN
   const CallTensors& tensors() const { return tensors_; }
   Dtype dtype() const { return dtype_; }  // T
 
   const Buffer& arg(int index) const { return args_[index]; }
   const Buffer& result(int index) const { return results_[index]; }
   // The op must have it.
-  const Buffer& arg(const char* name) const { return args_[op_->Input(name)]; }
+  const Buffer& arg(Arg arg) const { return args_[op_->Input(arg)]; }
   // The results that are zero whatever is computed.
   std::vector<int> zeros() const;
 
@@ -83,6 +84,7 @@ class Tensors {
   const OpSpec* op_ = nullptr;
   RnnAttrs rnn_attrs_;
   RnnDims dims_;
+  RnnConfig config_;
   CallTensors tensors_;
   std::vector<Buffer> args_;
   std::vector<Buffer> results_;

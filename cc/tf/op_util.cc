@@ -1,31 +1,21 @@
 #include "cc/tf/op_util.h"
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "cc/core/machine_limits.h"
-#include "cc/tf/cached_memory.h"
-#include "tensorflow/core/framework/allocator.h"
-#include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
-#include "tensorflow/core/util/work_sharder.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
 
 using ::tensorflow::DataType;
-using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::shape_inference::DimensionHandle;
 using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
-
-static_assert(tensorflow::Allocator::kAllocatorAlignment >= 64,
-              "The kernels count on 64-byte aligned scratch and reserve space.");
 
 absl::Status ToTf(const Status& status) {
   switch (status.code()) {
@@ -46,7 +36,24 @@ absl::Status ToTf(const Status& status) {
 }
 
 Status FromTf(const absl::Status& status) {
-  return status.ok() ? Status() : InvalidArgument(status.message());
+  const auto as = [&status](Code code) { return Status(code, std::string(status.message())); };
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return Status();
+    case absl::StatusCode::kInvalidArgument:
+    // What TensorFlow says of an attribute that is missing or malformed.
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kOutOfRange:
+      return as(Code::kInvalidArgument);
+    case absl::StatusCode::kFailedPrecondition:
+      return as(Code::kFailedPrecondition);
+    case absl::StatusCode::kResourceExhausted:
+      return as(Code::kResourceExhausted);
+    case absl::StatusCode::kUnimplemented:
+      return as(Code::kUnimplemented);
+    default:
+      return as(Code::kInternal);
+  }
 }
 
 PartialShape FromTf(const TensorShape& shape) {
@@ -97,47 +104,6 @@ absl::Status ToDtype(DataType dtype, Dtype* result) {
       return absl::InvalidArgumentError(StrCat("T must be bfloat16, half, float or double, but is ",
                                                tensorflow::DataTypeString(dtype), "."));
   }
-}
-
-namespace {
-
-// How many threads of TensorFlow's pool an op may keep busy, its caller included.
-int NumThreads(const tsl::thread::ThreadPool* pool) {
-  if (pool == nullptr) return 1;
-  // The last is of what runs the op: tf.data's max_intra_op_parallelism sets it.
-  return std::max(
-      1, std::min({pool->NumThreads(), AvailableCpus(), tensorflow::GetPerThreadMaxParallelism()}));
-}
-
-// Whether the op was called by itself from Python, and so runs on the thread that called it. Ops of
-// a tf.function have their caller's stack trace too. TensorFlow 2.21 makes a function of an eager
-// op, but runs it on the executor without threads.
-bool IsEager(const OpKernelContext& context) {
-  return context.stack_trace().has_value() &&
-         (context.call_frame() == nullptr || context.executor_type() == "SINGLE_THREADED_EXECUTOR");
-}
-
-}  // namespace
-
-PoolParallelFor::PoolParallelFor(OpKernelContext* context)
-    : PoolParallelFor(context->device()->tensorflow_cpu_worker_threads()->workers,
-                      IsEager(*context)) {}
-
-PoolParallelFor::PoolParallelFor(tsl::thread::ThreadPool* pool, bool eager)
-    : team_(
-          NumThreads(pool),
-          [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }, eager) {}
-
-absl::Status Scratch::Allocate(OpKernelContext* context, int64_t bytes, void** data) {
-  if (bytes < 0) {
-    return absl::InvalidArgumentError("The problem needs more scratch memory than 2^62 bytes.");
-  }
-  *data = small_;
-  if (bytes <= static_cast<int64_t>(sizeof(small_))) return absl::OkStatus();
-  RNN_OPS_TF_RETURN_IF_ERROR(
-      AllocateLargeTemp(context, tensorflow::DT_UINT8, TensorShape({bytes}), &large_));
-  *data = large_.data();
-  return absl::OkStatus();
 }
 
 void SetZero(Tensor* tensor) {

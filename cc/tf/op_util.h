@@ -7,19 +7,14 @@
 
 #include "absl/status/status.h"
 #include "cc/core/dtype.h"
-#include "cc/core/float_environment.h"
 #include "cc/core/op_spec.h"
 #include "cc/core/read_attrs.h"
 #include "cc/core/rnn_config.h"
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
-#include "cc/core/team.h"
-#include "cc/cpu/kernel_args.h"
-#include "cc/cpu/team_parallel_for.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/tensor_shape.h"
-#include "tsl/platform/threadpool.h"
 
 #define RNN_OPS_TF_RETURN_IF_ERROR(expr)                     \
   do {                                                       \
@@ -54,39 +49,10 @@ absl::Status ReadRnnAttrs(Context* context, const AttrSet& has, RnnAttrs* attrs)
   return ToTf(ReadAttrs(has, get, attrs));
 }
 
-// ---- Running on the CPU ----
+// ---- Tensors ----
 
 // InvalidArgument for a type that the kernels do not have.
 absl::Status ToDtype(tensorflow::DataType dtype, Dtype* result);
-
-// TensorFlow's worker pool as the kernels' parallel_for, and the floating point environment in
-// which all of its threads, the caller included, compute. Lives for one call, on the caller's
-// stack.
-class PoolParallelFor {
- public:
-  explicit PoolParallelFor(tensorflow::OpKernelContext* context);
-
-  // Valid as long as this object.
-  cpu::ParallelFor callback() { return cpu::ParallelForOf(&team_); }
-
- private:
-  PoolParallelFor(tsl::thread::ThreadPool* pool, bool eager);
-
-  ScopedFloatEnvironment environment_;
-  Team team_;
-};
-
-// The scratch memory of a call, on the caller's stack where it is small. WHY: an allocation takes
-// longer than a step of a tiny network.
-class Scratch {
- public:
-  // Sets *data to `bytes`, 64-byte aligned, which live as long as this object.
-  absl::Status Allocate(tensorflow::OpKernelContext* context, int64_t bytes, void** data);
-
- private:
-  alignas(64) char small_[16 * 1024];
-  tensorflow::Tensor large_;
-};
 
 inline const void* Data(const tensorflow::Tensor& tensor) { return tensor.tensor_data().data(); }
 

@@ -55,3 +55,16 @@ def test_threads_with_calls_of_other_shapes(rng):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for k, got in enumerate(pool.map(run, range(60))):
             np.testing.assert_array_equal(got, want[k % len(drawn)])
+
+
+def test_what_a_caller_does_with_a_scalar_is_not_seen_by_the_next_call(rng):
+    """Outputs that are zero whatever is computed are one tensor for all calls."""
+    case = _case(*CALLS[0], rng)
+    for _ in range(2):
+        result = tf_ops.rnn_forward(ops, case, is_training=False)
+        assert result.reserve_space.numpy() == 0
+        assert result.host_reserved.numpy() == 0
+        variable = tf.Variable(result.reserve_space)
+        variable.assign_add(1)
+        added = tf.raw_ops.Add(x=result.reserve_space, y=tf.ones([]))
+        assert (variable.numpy(), added.numpy()) == (1, 1)

@@ -49,126 +49,147 @@ WeightViews<W> BlockLstmViews(const BlockLstmProblem& p, const Sizes<T>& s, W* w
                      /*projection=*/static_cast<W*>(nullptr));
 }
 
-template <typename T, typename Args>
-void SetPeepholes(const Args& args, const Sizes<T>& s, T* padded, BlockLstmTensors<T>* tensors) {
+template <typename T>
+void SetPeepholes(const BlockLstmArgs& args, const Sizes<T>& s, T* padded,
+                  BlockLstmTensors<T>* tensors) {
   if (!args.problem.use_peephole) return;
-  tensors->wci = PadPeepholes({args.wci, args.wcf, args.wco}, s, padded);
+  const CallTensors& t = args.tensors;
+  tensors->wci = PadPeepholes({t.in(Arg::wci), t.in(Arg::wcf), t.in(Arg::wco)}, s, padded);
   tensors->wcf = padded + s.padded;
   tensors->wco = padded + 2 * s.padded;
 }
 
 // Zeroes rows of `columns` elements from seq_len on.
 template <typename T>
-void ZeroRest(const BlockLstmProblem& p, void* tensor, int64_t columns) {
+void ZeroRest(const BlockLstmProblem& p, T* tensor, int64_t columns) {
   const int64_t done = p.seq_len * p.batch * columns;
   const int64_t rest = (p.max_time - p.seq_len) * p.batch * columns;
-  if (rest > 0) std::memset(static_cast<T*>(tensor) + done, 0, sizeof(T) * rest);
+  if (rest > 0) std::memset(tensor + done, 0, sizeof(T) * rest);
 }
 
 // A state [B, H].
-template <typename T, typename Tensor>
-StateRows<T> BlockState(const BlockLstmProblem& p, Tensor* tensor) {
-  return {static_cast<T*>(tensor), p.num_units, 0, 1};
+template <typename T>
+StateRows<T> BlockState(const BlockLstmProblem& p, T* tensor) {
+  return {tensor, p.num_units, 0, 1};
 }
 
-// The plan of a pass, and behind it room for the peephole weights, [3, padded].
-template <typename T>
-ForwardPlan<T> MakeForwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads, Arena& arena,
-                               T** peepholes) {
-  const ForwardPlan<T> plan =
-      MakeForwardPlan<T, T>(StackOf(p), /*plain_weights=*/false, threads, arena);
-  *peepholes = arena.Take<T>(3 * plan.layer.sizes.padded);
-  return plan;
-}
+// What both passes are beside their plan, that of a stack.
+template <typename T, typename Plan>
+class BlockLstmPass {
+ public:
+  template <typename... More>
+  explicit BlockLstmPass(const BlockLstmArgs& args, More... more)
+      : p_(args.problem), stack_(StackOf(p_)), plan_(stack_, args.parallel.threads, more...) {}
 
-template <typename T>
-BackwardPlan<T> MakeBackwardPlan(const BlockLstmProblem& p, const ThreadBudget& threads,
-                                 Arena& arena, T** peepholes) {
-  const BackwardPlan<T> plan = MakeBackwardPlan<T, T>(StackOf(p), threads, arena);
-  *peepholes = arena.Take<T>(3 * plan.layer.sizes.padded);
-  return plan;
-}
-
-template <typename T>
-int32_t RunBlockLstmForward(const BlockLstmForwardArgs& args) {
-  const BlockLstmProblem& p = args.problem;
-  Arena arena(args.scratch);
-  T* peepholes;
-  ForwardPlan<T> plan = MakeForwardPlan(p, args.parallel.threads, arena, &peepholes);
-  ForwardLayer<T>& layer = plan.layer;
-  const Sizes<T>& s = layer.sizes;
-  auto in = [](const void* tensor) { return static_cast<const T*>(tensor); };
-  auto out = [](void* tensor) { return static_cast<T*>(tensor); };
-  layer.seq = &plan.seq;
-  layer.in = p.input_size;
-  layer.operand_x = UserRows(plan.seq, in(args.x), p.input_size);
-  layer.y = UserRows(plan.seq, out(args.h), p.num_units);
-  layer.h0 = BlockState<const T>(p, args.h_prev);
-  layer.c0 = BlockState<const T>(p, args.cs_prev);
-  layer.c_row = p.num_units;
-  layer.dirs[0].c = out(args.cs);
-  layer.dirs[0].source = BlockLstmViews(p, s, in(args.w), in(args.b));
-  BlockLstmTensors<T> tensors = {};
-  tensors.clip = p.cell_clip > 0 ? static_cast<T>(p.cell_clip) : T(0);
-  tensors.i = out(args.i), tensors.f = out(args.f), tensors.o = out(args.o);
-  tensors.ci = out(args.ci), tensors.co = out(args.co);
-  SetPeepholes(args, s, peepholes, &tensors);
-  PackForwardWeights(layer, p.input_size, plan.split, args.parallel);
-  layer.cells = WithBlockLstm(
-      p, [&](auto cell) { return CellRunnerOf<decltype(cell), T, T>(layer.reads, &tensors); });
-  RunForwardRecurrence(layer, plan.split, args.parallel);
-  for (void* tensor : {args.i, args.cs, args.f, args.o, args.ci, args.co, args.h}) {
-    ZeroRest<T>(p, tensor, p.num_units);
+  // Measures the memory, or takes it.
+  void Take(Arena& arena) {
+    plan_.Take(stack_, arena);
+    peepholes_ = arena.Take<T>(3 * plan_.layer.sizes.padded);
   }
-  return 0;
-}
+  int64_t reserve_bytes() const { return 0; }
+  bool TakesAsIs(Arg) const { return false; }
 
-template <typename T>
-int32_t RunBlockLstmBackward(const BlockLstmBackwardArgs& args) {
-  const BlockLstmProblem& p = args.problem;
-  Arena arena(args.scratch);
-  T* peepholes;
-  BackwardPlan<T> plan = MakeBackwardPlan(p, args.parallel.threads, arena, &peepholes);
-  BackwardLayer<T>& layer = plan.layer;
-  const Sizes<T>& s = layer.sizes;
-  auto in = [](const void* tensor) { return static_cast<const T*>(tensor); };
-  auto out = [](void* tensor) { return static_cast<T*>(tensor); };
-  layer.seq = &plan.seq;
-  layer.in = p.input_size;
-  layer.x = UserRows(plan.seq, in(args.x), p.input_size);
-  layer.y = UserRows(plan.seq, in(args.h), p.num_units);
-  layer.dy = UserRows(plan.seq, in(args.h_grad), p.num_units);
-  layer.dx = UserRows(plan.seq, out(args.x_grad), p.input_size);
-  layer.h0 = BlockState<const T>(p, args.h_prev);
-  layer.c0 = BlockState<const T>(p, args.cs_prev);
-  layer.dh0 = BlockState<T>(p, args.h_prev_grad);
-  layer.dc0 = BlockState<T>(p, args.cs_prev_grad);
-  layer.c_row = p.num_units;
-  layer.dirs[0].c = in(args.cs);
-  // Backward only reads what is an output of forward.
-  auto read = [](const void* tensor) { return static_cast<T*>(const_cast<void*>(tensor)); };
-  BlockLstmTensors<T> tensors = {};
-  tensors.i = read(args.i), tensors.f = read(args.f), tensors.o = read(args.o);
-  tensors.ci = read(args.ci), tensors.co = read(args.co);
-  tensors.cs_grad = in(args.cs_grad);
-  SetPeepholes(args, s, peepholes, &tensors);
-  const WeightViews<const T> source = BlockLstmViews(p, s, in(args.w), in(args.b));
-  const WeightViews<T> target = BlockLstmViews(p, s, out(args.w_grad), out(args.b_grad));
-  ZeroRest<T>(p, args.x_grad, p.input_size);
-  PackBackwardWeights(layer, &source, plan.split, args.parallel);
-  layer.cells =
-      WithBlockLstm(p, [&](auto cell) { return GradientRunnerOf<decltype(cell), T, T>(&tensors); });
-  RunBackwardRecurrence(layer, plan.split, args.parallel);
-  RunBackwardProducts(layer, &target, args.parallel);
-  if (p.use_peephole) {
-    PeepholeGradients(layer, {args.wci_grad, args.wcf_grad, args.wco_grad}, args.parallel);
-  } else {
-    for (void* grad : {args.wci_grad, args.wcf_grad, args.wco_grad}) {
-      std::memset(grad, 0, sizeof(T) * s.units);
+ protected:
+  const BlockLstmProblem& p_;
+  const RnnProblem stack_;
+  Plan plan_;
+  T* peepholes_ = nullptr;  // [3, padded]
+};
+
+// block_lstm_forward of the kernel table.
+template <typename T, typename E = T>
+class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
+  using Base = BlockLstmPass<T, ForwardPlan<T>>;
+  using Base::p_, Base::peepholes_, Base::plan_;
+
+ public:
+  explicit BlockLstmForwardPass(const BlockLstmArgs& args) : Base(args, /*packs=*/true) {}
+
+  KernelResult Run(const BlockLstmArgs& args, void*) {
+    const CallTensors& t = args.tensors;
+    ForwardLayer<T>& layer = plan_.layer;
+    const Sizes<T>& s = layer.sizes;
+    auto out = [&t](Arg arg) { return t.out<T>(arg); };
+    layer.in = p_.input_size;
+    layer.operand_x = UserRows(plan_.seq, t.in<T>(Arg::x), p_.input_size);
+    layer.y = UserRows(plan_.seq, out(Arg::h), p_.num_units);
+    layer.h0 = BlockState(p_, t.in<T>(Arg::h_prev));
+    layer.c0 = BlockState(p_, t.in<T>(Arg::cs_prev));
+    layer.c_row = p_.num_units;
+    layer.dirs[0].c = out(Arg::cs);
+    layer.dirs[0].source = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
+    BlockLstmTensors<T> tensors = {};
+    tensors.clip = p_.cell_clip > 0 ? static_cast<T>(p_.cell_clip) : T(0);
+    tensors.i = out(Arg::i), tensors.f = out(Arg::f), tensors.o = out(Arg::o);
+    tensors.ci = out(Arg::ci), tensors.co = out(Arg::co);
+    SetPeepholes(args, s, peepholes_, &tensors);
+    PackForwardWeights(layer, p_.input_size, plan_.split, args.parallel);
+    layer.cells = WithBlockLstm(
+        p_, [&](auto cell) { return CellRunnerOf<decltype(cell), T, T>(layer.reads, &tensors); });
+    RunForwardRecurrence(layer, plan_.split, args.parallel);
+    for (Arg arg : {Arg::i, Arg::cs, Arg::f, Arg::o, Arg::ci, Arg::co, Arg::h}) {
+      ZeroRest(p_, out(arg), p_.num_units);
     }
+    return kDone;
   }
-  return 0;
-}
+};
+
+// block_lstm_backward of the kernel table.
+template <typename T, typename E = T>
+class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
+  using Base = BlockLstmPass<T, BackwardPlan<T>>;
+  using Base::p_, Base::peepholes_, Base::plan_;
+
+ public:
+  explicit BlockLstmBackwardPass(const BlockLstmArgs& args) : Base(args) {}
+
+  KernelResult Run(const BlockLstmArgs& args, void*) {
+    const CallTensors& t = args.tensors;
+    BackwardLayer<T>& layer = plan_.layer;
+    const Sizes<T>& s = layer.sizes;
+    SetRows(t);
+    BlockLstmTensors<T> tensors = {};
+    // Backward only reads what is an output of forward.
+    auto read = [&t](Arg arg) { return const_cast<T*>(t.in<T>(arg)); };
+    tensors.i = read(Arg::i), tensors.f = read(Arg::f), tensors.o = read(Arg::o);
+    tensors.ci = read(Arg::ci), tensors.co = read(Arg::co);
+    tensors.cs_grad = t.in<T>(Arg::cs_grad);
+    SetPeepholes(args, s, peepholes_, &tensors);
+    const WeightViews<const T> source = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
+    const WeightViews<T> target = BlockLstmViews(p_, s, t.out<T>(Arg::w), t.out<T>(Arg::b));
+    ZeroRest(p_, t.out<T>(Arg::x), p_.input_size);
+    PackBackwardWeights(layer, &source, plan_.split, args.parallel);
+    layer.cells = WithBlockLstm(
+        p_, [&](auto cell) { return GradientRunnerOf<decltype(cell), T, T>(&tensors); });
+    RunBackwardRecurrence(layer, plan_.split, args.parallel);
+    RunBackwardProducts(layer, &target, args.parallel);
+    if (p_.use_peephole) {
+      PeepholeGradients(layer, {t.out(Arg::wci), t.out(Arg::wcf), t.out(Arg::wco)}, args.parallel);
+    } else {
+      for (Arg arg : {Arg::wci, Arg::wcf, Arg::wco}) {
+        std::memset(t.out(arg), 0, sizeof(T) * s.units);
+      }
+    }
+    return kDone;
+  }
+
+ private:
+  void SetRows(const CallTensors& t) {
+    BackwardLayer<T>& layer = plan_.layer;
+    const Sequence& seq = plan_.seq;
+    layer.in = p_.input_size;
+    layer.x = UserRows(seq, t.in<T>(Arg::x), p_.input_size);
+    layer.y = UserRows(seq, t.in<T>(Arg::h), p_.num_units);
+    layer.dy = UserRows(seq, t.in<T>(Arg::h_grad), p_.num_units);
+    layer.dx = UserRows(seq, t.out<T>(Arg::x), p_.input_size);
+    layer.h0 = BlockState(p_, t.in<T>(Arg::h_prev));
+    layer.c0 = BlockState(p_, t.in<T>(Arg::cs_prev));
+    layer.dh0 = BlockState(p_, t.out<T>(Arg::h_prev));
+    layer.dc0 = BlockState(p_, t.out<T>(Arg::cs_prev));
+    layer.c_row = p_.num_units;
+    layer.dirs[0].c = t.in<T>(Arg::cs);
+  }
+};
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -1,5 +1,5 @@
-// The entries of the kernel table: each picks the type of the arithmetic, and widens the tensors of
-// 16-bit types.
+// The entries of the kernel table: each picks the type of the arithmetic, asks for memory, and
+// widens the tensors of 16-bit types.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_
 #define TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_
 
@@ -8,6 +8,7 @@
 
 #include "Eigen/Core"
 #include "cc/cpu/pass/block_lstm.h"
+#include "cc/cpu/pass/linear_recurrence.h"
 #include "cc/cpu/pass/rnn_backward.h"
 #include "cc/cpu/pass/rnn_forward.h"
 #include "cc/cpu/pass/rnn_pack.h"
@@ -17,155 +18,83 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// ---- One pass on operands E. `narrow` has the op's own tensors, `wide` those in T ----
-
-template <typename T, typename E>
-int32_t RunPass(const RnnForwardArgs& wide, const RnnForwardArgs& narrow) {
-  return Forward<T, E>(wide, narrow.x, narrow.y);
-}
-template <typename T, typename E>
-int32_t RunPass(const RnnBackwardArgs& wide, const RnnBackwardArgs&) {
-  return Backward<T, E>(wide);
-}
-template <typename T, typename E>
-int32_t RunPass(const RnnPackArgs& wide, const RnnPackArgs&) {
-  Pack<T, E>(wide);
-  return 0;
-}
-template <typename T, typename E>
-int32_t RunPass(const BlockLstmForwardArgs& wide, const BlockLstmForwardArgs&) {
-  return RunBlockLstmForward<T>(wide);
-}
-template <typename T, typename E>
-int32_t RunPass(const BlockLstmBackwardArgs& wide, const BlockLstmBackwardArgs&) {
-  return RunBlockLstmBackward<T>(wide);
+// False: the call is to end.
+template <typename Args, typename Pass>
+bool TakeMemory(const Args& args, const Pass& pass, const Arena& measured, MemoryBlocks* blocks) {
+  const MemorySizes sizes = {measured.bytes(), pass.reserve_bytes()};
+  return args.memory.take(args.memory.context, sizes, blocks);
 }
 
-template <typename T, typename E>
-RnnSizes SizesOf(const RnnForwardArgs& args) {
-  return ForwardSizes<T, E>(args.problem, args.parallel.threads);
-}
-template <typename T, typename E>
-RnnSizes SizesOf(const RnnBackwardArgs& args) {
-  return BackwardSizes<T, E>(args.problem, args.parallel.threads);
-}
-template <typename T, typename E>
-RnnSizes SizesOf(const RnnPackArgs&) {
-  return {};
-}
-template <typename T, typename E>
-RnnSizes SizesOf(const BlockLstmForwardArgs& args) {
-  Arena arena;
-  T* peepholes;
-  MakeForwardPlan(args.problem, args.parallel.threads, arena, &peepholes);
-  return {arena.bytes(), 0};
-}
-template <typename T, typename E>
-RnnSizes SizesOf(const BlockLstmBackwardArgs& args) {
-  Arena arena;
-  T* peepholes;
-  MakeBackwardPlan(args.problem, args.parallel.threads, arena, &peepholes);
-  return {arena.bytes(), 0};
+// A pass on tensors in the type of its arithmetic.
+template <typename Pass, typename Args>
+int32_t RunPass(const Args& args) {
+  Pass pass(args);
+  Arena measured;
+  pass.Take(measured);
+  MemoryBlocks blocks = {};
+  if (!TakeMemory(args, pass, measured, &blocks)) return kStopped;
+  Arena arena(blocks.scratch);
+  pass.Take(arena);
+  return pass.Run(args, blocks.reserve);
 }
 
-// ---- The choice ----
-
-template <typename T, typename E = T>
-struct Operands {
-  using Type = T;
-  using Operand = E;
-};
-
-// fn(Operands) of a problem of the stack in float32 or of a 16-bit type.
-template <typename F>
-auto WithFloatOperands(const RnnProblem& p, F&& fn) {
-  if constexpr (kHasPairs) {
-    if (UsesPairs(p)) return fn(Operands<float, Pair>());
-  }
-  return fn(Operands<float>());
-}
-template <typename F>
-auto WithFloatOperands(const BlockLstmProblem&, F&& fn) {
-  return fn(Operands<float>());
-}
-
-template <typename Narrow, typename Args>
+// A pass in float32 on tensors of a 16-bit type, which lie widened in front of its memory.
+template <typename Pass, typename Narrow, typename Args>
 int32_t RunWidened(const Args& args) {
-  Arena arena(args.scratch);
+  Pass pass(args);
+  Arena measured;
+  Widened<Narrow> nothing(measured, nullptr);
+  Widen(args.tensors, pass, nothing);
+  pass.Take(measured);
+  MemoryBlocks blocks = {};
+  if (!TakeMemory(args, pass, measured, &blocks)) return kStopped;
+  Arena arena(blocks.scratch);
   Widened<Narrow> widened(arena, &args.parallel);
-  Args wide = Widen(args, widened);
-  wide.scratch = arena.template Take<char>(0);
-  const int32_t result = WithFloatOperands(args.problem, [&](auto o) {
-    return RunPass<float, typename decltype(o)::Operand>(wide, args);
-  });
-  if (result == 0) widened.Round();
+  Args wide = args;
+  wide.tensors = Widen(args.tensors, pass, widened);
+  pass.Take(arena);
+  const KernelResult result = pass.Run(wide, blocks.reserve);
+  if (result == kDone) widened.Round();
   return result;
 }
 
-template <typename Narrow, typename Args>
-RnnSizes WidenedSizes(const Args& args) {
-  Arena arena;
-  Widened<Narrow> widened(arena, nullptr);
-  Widen(args, widened);
-  RnnSizes sizes = WithFloatOperands(
-      args.problem, [&](auto o) { return SizesOf<float, typename decltype(o)::Operand>(args); });
-  const bool fits = arena.bytes() >= 0 && sizes.scratch_bytes >= 0;
-  sizes.scratch_bytes = fits ? sizes.scratch_bytes + arena.bytes() : -1;
-  return sizes;
-}
-
-template <typename Args>
+template <template <typename, typename> class Pass, typename Args>
 int32_t Run(const Args* args) {
   switch (args->problem.dtype) {
     case kFloat64:
-      return RunPass<double, double>(*args, *args);
+      return RunPass<Pass<double, double>>(*args);
     case kFloat16:
-      return RunWidened<Eigen::half>(*args);
+      return RunWidened<Pass<float, float>, Eigen::half>(*args);
     case kBFloat16:
-      return RunWidened<Eigen::bfloat16>(*args);
+      if constexpr (kHasPairs && std::is_same_v<Args, RnnArgs>) {
+        if (UsesPairs(args->problem)) return RunWidened<Pass<float, Pair>, Eigen::bfloat16>(*args);
+      }
+      return RunWidened<Pass<float, float>, Eigen::bfloat16>(*args);
     default:
-      return RunPass<float, float>(*args, *args);
+      return RunPass<Pass<float, float>>(*args);
   }
 }
 
-template <typename Args, typename Problem>
-RnnSizes SizesOfPass(const Problem& problem, const ThreadBudget& threads) {
-  Args args = {};
-  args.problem = problem;
-  args.parallel.threads = threads;
-  switch (problem.dtype) {
-    case kFloat64:
-      return SizesOf<double, double>(args);
-    case kFloat16:
-      return WidenedSizes<Eigen::half>(args);
-    case kBFloat16:
-      return WidenedSizes<Eigen::bfloat16>(args);
-    default:
-      return SizesOf<float, float>(args);
+// It has no 16-bit types.
+inline int32_t LinearRecurrence(const LinearRecurrenceArgs* args) {
+  return args->problem.dtype == kFloat64 ? RunPass<LinearPass<double>>(*args)
+                                         : RunPass<LinearPass<float>>(*args);
+}
+
+template <typename T, typename E = T>
+RnnNetwork NetworkOf(const RnnProblem& p) {
+  const Sizes<T> s = MakeSizes<T>(p);
+  const int64_t rows = Area(p.max_time, p.batch);
+  return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes<T, E>(p),
+          std::is_same_v<T, E> ? kPackedArithmetic : kPackedBFloat16Pairs};
+}
+
+inline RnnNetwork Network(const RnnProblem* p) {
+  if (p->dtype == kFloat64) return NetworkOf<double>(*p);
+  if constexpr (kHasPairs) {
+    if (UsesPairs(*p)) return NetworkOf<float, Pair>(*p);
   }
-}
-
-inline RnnSizes RnnForwardSizes(const RnnProblem* p, const ThreadBudget* threads) {
-  return SizesOfPass<RnnForwardArgs>(*p, *threads);
-}
-inline RnnSizes RnnBackwardSizes(const RnnProblem* p, const ThreadBudget* threads) {
-  return SizesOfPass<RnnBackwardArgs>(*p, *threads);
-}
-inline int64_t BlockLstmForwardScratch(const BlockLstmProblem* p, const ThreadBudget* threads) {
-  return SizesOfPass<BlockLstmForwardArgs>(*p, *threads).scratch_bytes;
-}
-inline int64_t BlockLstmBackwardScratch(const BlockLstmProblem* p, const ThreadBudget* threads) {
-  return SizesOfPass<BlockLstmBackwardArgs>(*p, *threads).scratch_bytes;
-}
-
-inline RnnPackSizes RnnPackedSizes(const RnnProblem* p) {
-  const int64_t scratch = SizesOfPass<RnnPackArgs>(*p, ThreadBudget{}).scratch_bytes;
-  if (p->dtype == kFloat64) return {scratch, AllPackedBytes<double>(*p), kPackedArithmetic};
-  return WithFloatOperands(*p, [&](auto o) -> RnnPackSizes {
-    using E = typename decltype(o)::Operand;
-    return {scratch, AllPackedBytes<float, E>(*p),
-            std::is_same_v<E, float> ? kPackedArithmetic : kPackedBFloat16Pairs};
-  });
+  return NetworkOf<float>(*p);
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

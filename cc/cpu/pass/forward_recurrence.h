@@ -8,6 +8,7 @@
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_RECURRENCE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_RECURRENCE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -21,9 +22,10 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows of the ring of one direction, and of its pointers for each thread.
-inline int64_t RingRows(const Split& split, int64_t batch) {
-  return split.slices * kStepBlockRows + batch;
+// Rows of the ring of one direction, and of its pointers for each thread; `rows`: R.
+inline int64_t RingRows(const Split& split, int64_t batch, int64_t rows) {
+  const int64_t of_blocks = split.slices * kStepBlockRows + batch;
+  return split.slices == 1 ? std::min(of_blocks, rows) : of_blocks;
 }
 
 // What follows the recurrent product of a step where all units must have it before.
@@ -135,7 +137,7 @@ void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const Split& split,
     return;
   }
   Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
-  const int64_t rows = RingRows(split, seq.batch);
+  const int64_t rows = RingRows(split, seq.batch, seq.rows);
   auto slice_of = [&](int d, int64_t worker) {
     return Slice(layer, d, 0, seq.batch, Shift(layer.pointers[d], worker * rows),
                  layer.dirs[d].ring);

@@ -24,10 +24,10 @@ int64_t LayerNormElements(const Sizes<T>& s) {
 
 // LayerNormTensors::weights of a layer.
 template <typename T>
-void PackLayerNorm(const LayerWeights& layer, const Sizes<T>& s, T* to) {
+void PackLayerNorm(const CallTensors& t, const Sizes<T>& s, T* to) {
   constexpr int V = kLanes<T>;
-  const T* const rows = static_cast<const T*>(layer.layer_norm);
-  const T* const bias = static_cast<const T*>(layer.bias);
+  const T* const rows = t.in<T>(Arg::layer_norm);
+  const T* const bias = t.in<T>(Arg::bias);
   for (int64_t unit = 0; unit < s.units; unit += V, to += kLayerNormVectors * V) {
     const int64_t n = s.units - unit;
     auto row = [&](int k) { return LoadFirst(rows + k * s.units + unit, n); };

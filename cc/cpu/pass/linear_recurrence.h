@@ -28,19 +28,17 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The memory of a pass, measured or taken.
+// The memory of a pass.
 template <typename T>
-struct LinearPlan {
-  Split split;
+struct LinearMemory {
   T* weights;   // dense panels of R, or of R' for the adjoint
   T* gates;     // [B, G*H], of one step
   const T** a;  // [B]
   T** c;        // [B]
 };
 
-template <typename T>
-LinearPlan<T> MakeLinearPlan(const LinearRecurrenceProblem& p, const ThreadBudget& threads,
-                             Arena& arena) {
+inline Split LinearSplit(const LinearRecurrenceProblem& p, const ThreadBudget& threads,
+                         int64_t element) {
   const int64_t columns = p.num_gates * p.num_units;
   SplitProblem split = {};
   split.batch = p.batch;
@@ -49,19 +47,11 @@ LinearPlan<T> MakeLinearPlan(const LinearRecurrenceProblem& p, const ThreadBudge
   split.steps = p.max_time;
   split.registers = kVectorRegisters;
   split.panels = 1;  // units are not shared: the products of a step would wait for each other
-  split.recurrent_bytes = Area(Area(p.num_units, columns), static_cast<int64_t>(sizeof(T)));
+  split.recurrent_bytes = Area(Area(p.num_units, columns), element);
   split.weight_bytes = split.recurrent_bytes;
   split.stream_bytes = std::numeric_limits<int64_t>::max();
   split.multiplies = Area(Area(p.max_time, p.batch), Area(p.num_units, columns));
-  LinearPlan<T> plan;
-  plan.split = ChooseSplit(split);
-  const int64_t depth = p.transposed ? columns : p.num_units;
-  const int64_t width = p.transposed ? p.num_units : columns;
-  plan.weights = arena.Take<T>(p.has_gates ? Area(depth, RoundUp(width, kLanes<T>)) : 0);
-  plan.gates = arena.Take<T>(p.has_gates ? Area(p.batch, columns) : 0);
-  plan.a = arena.Take<const T*>(p.batch);
-  plan.c = arena.Take<T*>(p.batch);
-  return plan;
+  return ChooseSplit(split);
 }
 
 // Elements of a row that are multiplied and added up: slope * value.
@@ -84,12 +74,32 @@ void SumTerms(int64_t n, const T* start, const LinearTerm<T>* terms, int count, 
   }
 }
 
+// The tensors by state, h and c; null: 0.
+template <typename T>
+struct LinearTensors {
+  const T* input[2];
+  const T* by_gates[2];     // the derivative by h_prev * weights
+  const T* by_state[2][2];  // of the first state by the second at t - 1
+  T* output[2];
+};
+
+template <typename T>
+LinearTensors<T> LinearTensorsOf(const LinearRecurrenceProblem& p, const CallTensors& t) {
+  const bool has_c = p.num_states > 1;
+  return {
+      {t.in<T>(Arg::input), t.in<T>(Arg::cell_input)},
+      {t.in<T>(Arg::h_by_gates), has_c ? t.in<T>(Arg::c_by_gates) : nullptr},
+      {{t.in<T>(Arg::h_by_h), t.in<T>(Arg::h_by_c)}, {t.in<T>(Arg::c_by_h), t.in<T>(Arg::c_by_c)}},
+      {t.out<T>(Arg::output), t.out<T>(Arg::cell_output)}};
+}
+
 // Rows [j0, j1) of the batch.
 template <typename T>
 class LinearSlice {
  public:
-  LinearSlice(const LinearRecurrenceArgs& args, const LinearPlan<T>& plan, int64_t j0, int64_t j1)
-      : args_(args), p_(args.problem), plan_(plan), j0_(j0), j1_(j1) {}
+  LinearSlice(const LinearRecurrenceProblem& p, const LinearTensors<T>& tensors,
+              const LinearMemory<T>& memory, int64_t j0, int64_t j1)
+      : p_(p), t_(tensors), memory_(memory), j0_(j0), j1_(j1) {}
 
   void Run() const {
     for (int64_t step = 0; step < p_.max_time; ++step) {
@@ -109,13 +119,13 @@ class LinearSlice {
       for (int k = 0; k < p_.num_states; ++k) {
         LinearTerm<T> terms[kMostTerms];
         int count = 0;
-        if (!first && args_.by_gates[k] != nullptr) {
+        if (!first && t_.by_gates[k] != nullptr) {
           for (int64_t g = 0; g < p_.num_gates; ++g) {
             terms[count++] = {GateSlope(k, row, g), Gates(j) + g * p_.num_units};
           }
         }
         for (int l = 0; !first && l < p_.num_states; ++l) {
-          if (args_.by_state[k][l] == nullptr) continue;
+          if (t_.by_state[k][l] == nullptr) continue;
           terms[count++] = {StateSlope(k, l, row), Output(l, before)};
         }
         SumTerms(p_.num_units, Input(k, row), terms, count, Output(k, row));
@@ -130,7 +140,7 @@ class LinearSlice {
       for (int l = 0; l < p_.num_states; ++l) {
         int count = 0;
         for (int k = 0; !first && k < p_.num_states; ++k) {
-          if (args_.by_state[k][l] == nullptr) continue;
+          if (t_.by_state[k][l] == nullptr) continue;
           terms[count++] = {StateSlope(k, l, after), Output(k, after)};
         }
         SumTerms(p_.num_units, Input(l, row), terms, count, Output(l, row));
@@ -138,7 +148,7 @@ class LinearSlice {
       for (int64_t g = 0; !first && p_.has_gates && g < p_.num_gates; ++g) {
         int count = 0;
         for (int k = 0; k < p_.num_states; ++k) {
-          if (args_.by_gates[k] == nullptr) continue;
+          if (t_.by_gates[k] == nullptr) continue;
           terms[count++] = {GateSlope(k, after, g), Output(k, after)};
         }
         SumTerms<T>(p_.num_units, nullptr, terms, count, Gates(j) + g * p_.num_units);
@@ -150,16 +160,16 @@ class LinearSlice {
   // gates = h_from * R, or h_to += gates * R'.
   void Multiply(int64_t from, int64_t to, Start start) const {
     for (int64_t j = j0_; j < j1_; ++j) {
-      plan_.a[j] = p_.transposed ? Gates(j) : Output(0, from * p_.batch + j);
-      plan_.c[j] = p_.transposed ? Output(0, to * p_.batch + j) : Gates(j);
+      memory_.a[j] = p_.transposed ? Gates(j) : Output(0, from * p_.batch + j);
+      memory_.c[j] = p_.transposed ? Output(0, to * p_.batch + j) : Gates(j);
     }
     const int64_t gates = p_.num_gates * p_.num_units;
     RowGemm<T> g;
-    g.a = plan_.a + j0_;
-    g.c = plan_.c + j0_;
+    g.a = memory_.a + j0_;
+    g.c = memory_.c + j0_;
     g.rows = j1_ - j0_;
     g.run = p_.transposed ? gates : p_.num_units;
-    g.b = plan_.weights;
+    g.b = memory_.weights;
     g.columns = p_.transposed ? p_.num_units : gates;
     g.panel_stride = 4 * kLanes<T>;
     g.start = start;
@@ -173,66 +183,71 @@ class LinearSlice {
     for (int64_t j = j0_; j < j1_; ++j) fn(j, t * p_.batch + j);
   }
 
-  const T* Input(int k, int64_t row) const { return Row(args_.input[k], row); }
-  T* Output(int k, int64_t row) const {
-    return static_cast<T*>(args_.output[k]) + row * p_.num_units;
-  }
-  const T* StateSlope(int k, int l, int64_t row) const { return Row(args_.by_state[k][l], row); }
+  const T* Input(int k, int64_t row) const { return Row(t_.input[k], row); }
+  T* Output(int k, int64_t row) const { return t_.output[k] + row * p_.num_units; }
+  const T* StateSlope(int k, int l, int64_t row) const { return Row(t_.by_state[k][l], row); }
   const T* GateSlope(int k, int64_t row, int64_t gate) const {
-    return Row(args_.by_gates[k], row * p_.num_gates + gate);
+    return Row(t_.by_gates[k], row * p_.num_gates + gate);
   }
-  const T* Row(const void* tensor, int64_t row) const {
-    return static_cast<const T*>(tensor) + row * p_.num_units;
-  }
-  T* Gates(int64_t j) const { return plan_.gates + j * p_.num_gates * p_.num_units; }
+  const T* Row(const T* tensor, int64_t row) const { return tensor + row * p_.num_units; }
+  T* Gates(int64_t j) const { return memory_.gates + j * p_.num_gates * p_.num_units; }
 
   static constexpr int kMostTerms = 6;  // four gates and two states
 
-  const LinearRecurrenceArgs& args_;
   const LinearRecurrenceProblem& p_;
-  const LinearPlan<T>& plan_;
+  const LinearTensors<T>& t_;
+  const LinearMemory<T>& memory_;
   const int64_t j0_, j1_;
 };
 
-template <typename T>
-int32_t RunLinearRecurrence(const LinearRecurrenceArgs& args) {
-  const LinearRecurrenceProblem& p = args.problem;
-  Arena arena(args.scratch);
-  const LinearPlan<T> plan = MakeLinearPlan<T>(p, args.parallel.threads, arena);
-  const int64_t columns = p.num_gates * p.num_units;
-  if (p.has_gates) {
-    const T* weights = static_cast<const T*>(args.weights);
-    const MatrixView<const T> view = p.transposed ? MatrixView<const T>{weights, 1, columns}
-                                                  : MatrixView<const T>{weights, columns, 1};
-    const int64_t depth = p.transposed ? columns : p.num_units;
-    const int64_t width = p.transposed ? p.num_units : columns;
-    const int64_t ns = NsToMove(depth * width * static_cast<int64_t>(sizeof(T))) + plan.split.ns;
-    Parallel(args.parallel, DensePanels<T>(width), ns, [&](int64_t panel) {
-      PackDensePanel(view, depth, width, panel, plan.weights + DensePanelOffset<T>(depth, panel));
+// linear_recurrence of the kernel table.
+template <typename T, typename E = T>
+class LinearPass {
+ public:
+  explicit LinearPass(const LinearRecurrenceArgs& args)
+      : p_(args.problem), split_(LinearSplit(p_, args.parallel.threads, sizeof(T))) {}
+
+  // Measures the memory, or takes it.
+  void Take(Arena& arena) {
+    memory_.weights = arena.Take<T>(p_.has_gates ? Area(depth(), RoundUp(width(), kLanes<T>)) : 0);
+    memory_.gates = arena.Take<T>(p_.has_gates ? Area(p_.batch, gates()) : 0);
+    memory_.a = arena.Take<const T*>(p_.batch);
+    memory_.c = arena.Take<T*>(p_.batch);
+  }
+  int64_t reserve_bytes() const { return 0; }
+
+  KernelResult Run(const LinearRecurrenceArgs& args, void*) const {
+    if (p_.has_gates) PackWeights(args);
+    const LinearTensors<T> tensors = LinearTensorsOf<T>(p_, args.tensors);
+    const int64_t slices = split_.slices;
+    Parallel(args.parallel, slices, split_.ns, [&](int64_t i) {
+      const int64_t j0 = p_.batch * i / slices, j1 = p_.batch * (i + 1) / slices;
+      LinearSlice<T>(p_, tensors, memory_, j0, j1).Run();
+    });
+    return kDone;
+  }
+
+ private:
+  int64_t gates() const { return p_.num_gates * p_.num_units; }
+  // Of the matrix that a step multiplies by.
+  int64_t depth() const { return p_.transposed ? gates() : p_.num_units; }
+  int64_t width() const { return p_.transposed ? p_.num_units : gates(); }
+
+  void PackWeights(const LinearRecurrenceArgs& args) const {
+    const T* const weights = args.tensors.in<T>(Arg::recurrent_kernel);
+    const MatrixView<const T> view = p_.transposed ? MatrixView<const T>{weights, 1, gates()}
+                                                   : MatrixView<const T>{weights, gates(), 1};
+    const int64_t ns = NsToMove(depth() * width() * static_cast<int64_t>(sizeof(T))) + split_.ns;
+    Parallel(args.parallel, DensePanels<T>(width()), ns, [&](int64_t panel) {
+      PackDensePanel(view, depth(), width(), panel,
+                     memory_.weights + DensePanelOffset<T>(depth(), panel));
     });
   }
-  const int64_t slices = plan.split.slices;
-  Parallel(args.parallel, slices, plan.split.ns, [&](int64_t i) {
-    LinearSlice<T>(args, plan, p.batch * i / slices, p.batch * (i + 1) / slices).Run();
-  });
-  return 0;
-}
 
-inline int32_t LinearRecurrence(const LinearRecurrenceArgs* args) {
-  return args->problem.dtype == kFloat64 ? RunLinearRecurrence<double>(*args)
-                                         : RunLinearRecurrence<float>(*args);
-}
-
-inline int64_t LinearRecurrenceScratch(const LinearRecurrenceProblem* p,
-                                       const ThreadBudget* threads) {
-  Arena arena;
-  if (p->dtype == kFloat64) {
-    MakeLinearPlan<double>(*p, *threads, arena);
-  } else {
-    MakeLinearPlan<float>(*p, *threads, arena);
-  }
-  return arena.bytes();
-}
+  const LinearRecurrenceProblem& p_;
+  const Split split_;
+  LinearMemory<T> memory_ = {};
+};
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -30,15 +30,15 @@ const T* PadPeepholes(const void* const (&rows)[3], const Sizes<T>& s, T* padded
 // What the cell of a problem reads besides its rows; `peepholes` has room for [3, padded] where
 // IsLstmPeephole, `layer_norm` for LayerNormElements where there is one, `kept` as in CellTensors.
 template <typename T>
-CellTensors<T> TensorsOf(const RnnProblem& p, const LayerWeights& layer, const Sizes<T>& s,
-                         T* peepholes, T* layer_norm, T* const (&kept)[2]) {
-  const T* const w = static_cast<const T*>(p.has_peepholes ? layer.peepholes : nullptr);
+CellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s, T* peepholes,
+                         T* layer_norm, T* const (&kept)[2]) {
+  const T* const w = p.has_peepholes ? t.in<T>(Arg::peepholes) : nullptr;
   const T* padded = nullptr;
   if (IsLstmPeephole(p)) {
     const bool given = w != nullptr;
     padded = PadPeepholes({w, given ? w + s.units : w, given ? w + 2 * s.units : w}, s, peepholes);
   }
-  if (p.has_layer_norm) PackLayerNorm(layer, s, layer_norm);
+  if (p.has_layer_norm) PackLayerNorm(t, s, layer_norm);
   return CellTensors<T>(p, padded, {kept[0], kept[1]}, s.padded, layer_norm);
 }
 

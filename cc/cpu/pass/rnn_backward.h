@@ -108,19 +108,6 @@ Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, 
                  shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
 }
 
-// The memory of a backward pass, measured or taken.
-template <typename T, typename E = T>
-struct BackwardPlan {
-  Sequence seq;
-  Split split;
-  BackwardLayer<T, E> layer;
-  T* between[2];  // gradients of the outputs of inner layers
-  T* peepholes;   // [3, padded] of a cell that has some
-  T* layer_norm;  // as LayerNormTensors has it, likewise
-  T* kept[2];     // [R, padded] of h and of c, see DrawKept
-  T* dropped;     // the dropped-out input of a layer
-};
-
 // Elements of what the weight gradients read in place of x (or h), see MakeBackwardOperands.
 template <typename T, typename E>
 int64_t BackwardOperands(int64_t rows, int64_t width, int gates, bool masked) {
@@ -128,46 +115,58 @@ int64_t BackwardOperands(int64_t rows, int64_t width, int gates, bool masked) {
   return masked ? Area(rows, Area(width, gates)) : 0;
 }
 
+// How a backward pass goes about its problem, and then its memory.
+template <typename T, typename E = T>
+struct BackwardPlan {
+  BackwardPlan(const RnnProblem& p, const ThreadBudget& threads);
+  // Measures the memory, or takes it.
+  void Take(const RnnProblem& p, Arena& arena);
+
+  Split split;
+  int64_t rows;  // R
+  BackwardLayer<T, E> layer;
+  Sequence seq;
+  T* between[2];  // gradients of the outputs of inner layers
+  T* peepholes;   // [3, padded] of a cell that has some
+  T* layer_norm;  // as LayerNormTensors has it, likewise
+  T* kept[2];     // [R, padded] of h and of c, see DrawKept
+  T* dropped;     // the dropped-out input of a layer
+};
+
 template <typename T, typename E>
-BackwardPlan<T, E> MakeBackwardPlan(const RnnProblem& p, const ThreadBudget& threads,
-                                    Arena& arena) {
-  BackwardPlan<T, E> plan;
-  const Sizes<T> s = plan.layer.sizes = MakeSizes<T>(p);
-  plan.layer.c_row = s.padded;
-  plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
-  plan.split = BackwardSplit(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads);
-  const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
-  plan.layer.weight_pieces =
+BackwardPlan<T, E>::BackwardPlan(const RnnProblem& p, const ThreadBudget& threads)
+    : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
+  const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
+  layer.c_row = s.padded;
+  layer.h_limit = HiddenLimit<T>(p);
+  layer.weight_pieces =
       PiecesOfItem(p.num_dirs() * s.panels(), s.hidden + p.input_size, threads.count);
-  for (int d = 0; d < p.num_dirs(); ++d) {
-    plan.layer.dirs[d] = TakeBackwardDirection<T, E>(arena, s, widest, plan.seq.rows, p.batch,
-                                                     plan.layer.weight_pieces);
-    plan.layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, p.batch));
-  }
-  plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
-  plan.layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
-  TakeKept(p, Area(plan.seq.rows, s.padded), arena, &plan.kept);
-  const bool inner = p.num_layers > 1;
-  for (T*& rows : plan.between) rows = arena.Take<T>(inner ? Area(plan.seq.rows, s.output) : 0);
-  plan.dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(plan.seq.rows, s.output) : 0);
-  plan.layer.operand_x = arena.Take<E>(
-      BackwardOperands<T, E>(plan.seq.rows, widest, s.cell.input.count, p.input_masked != 0));
-  for (int d = 0; d < p.num_dirs(); ++d) {
-    plan.layer.dirs[d].operand_h = arena.Take<E>(BackwardOperands<T, E>(
-        plan.seq.rows, s.hidden, s.cell.recurrent.count, p.recurrent_masked != 0));
-  }
-  return plan;
+  split = BackwardSplit(s, p.max_time, rows, p.input_size, p.batch, threads);
 }
 
-template <typename T, typename E = T>
-RnnSizes BackwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
-  Arena arena;
-  const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, threads, arena);
-  RnnSizes sizes;
-  sizes.scratch_bytes = arena.bytes();
-  sizes.reserve_bytes =
-      MakeReserve<T>(nullptr, plan.seq.rows, plan.layer.sizes, p.num_layers).bytes();
-  return sizes;
+template <typename T, typename E>
+void BackwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
+  const Sizes<T>& s = layer.sizes;
+  seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
+  layer.seq = &seq;
+  const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
+  for (int d = 0; d < p.num_dirs(); ++d) {
+    layer.dirs[d] =
+        TakeBackwardDirection<T, E>(arena, s, widest, rows, p.batch, layer.weight_pieces);
+    layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(split.shares, p.batch));
+  }
+  peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
+  layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
+  TakeKept(p, Area(rows, s.padded), arena, &kept);
+  const bool inner = p.num_layers > 1;
+  for (T*& to : between) to = arena.Take<T>(inner ? Area(rows, s.output) : 0);
+  dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(rows, s.output) : 0);
+  layer.operand_x =
+      arena.Take<E>(BackwardOperands<T, E>(rows, widest, s.cell.input.count, p.input_masked));
+  for (int d = 0; d < p.num_dirs(); ++d) {
+    layer.dirs[d].operand_h = arena.Take<E>(
+        BackwardOperands<T, E>(rows, s.hidden, s.cell.recurrent.count, p.recurrent_masked));
+  }
 }
 
 template <typename T, typename E>
@@ -183,112 +182,137 @@ void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightsOf<T, E>
   });
 }
 
-// Where the gradients of a pseudo-layer's weights go.
-template <typename T>
-WeightViews<T> TargetOf(const RnnBackwardArgs& args, const RnnProblem& p, const Sizes<T>& s,
-                        int64_t layer, int64_t dir) {
-  auto typed = [](void* tensor) { return static_cast<T*>(tensor); };
-  if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, typed(args.dparams), layer, dir);
-  return MatrixViews(s, typed(args.dkernel), typed(args.drecurrent_kernel), typed(args.dbias),
-                     p.bias_rows, typed(args.dprojection));
-}
-
+// rnn_backward of the kernel table.
 template <typename T, typename E = T>
-int32_t Backward(const RnnBackwardArgs& args) {
-  constexpr bool kPairs = !std::is_same_v<T, E>;
-  RnnProblem p = args.problem;
-  Arena arena(args.scratch);
-  const BackwardPlan<T, E> plan = MakeBackwardPlan<T, E>(p, args.parallel.threads, arena);
-  const Sequence& seq = plan.seq;
-  BackwardLayer<T, E> layer = plan.layer;
-  const Sizes<T>& s = layer.sizes;
-  const Reserve<T> reserve =
-      MakeReserve<T>(const_cast<void*>(args.reserve), seq.rows, s, p.num_layers);
-  ReserveHeader header;
-  std::memcpy(&header, args.reserve, sizeof(header));
-  if (header.magic != kReserveMagic || header.version != kReserveVersion ||
-      header.vector_bytes != kLanes<T> * sizeof(T) ||
-      header.fingerprint != Fingerprint(p, kPairs)) {
-    return 1;
+class BackwardPass {
+ public:
+  explicit BackwardPass(const RnnArgs& args)
+      : p_(args.problem), parallel_(args.parallel), plan_(p_, parallel_.threads) {}
+
+  // Measures the memory, or takes it.
+  void Take(Arena& arena) { plan_.Take(p_, arena); }
+  int64_t reserve_bytes() const { return ReserveOn(nullptr).bytes(); }
+  // Whether a tensor of a 16-bit type is read as it is, or not at all.
+  bool TakesAsIs(Arg arg) const {
+    // Pairs are packed from bfloat16.
+    return arg == Arg::output_h || arg == Arg::output_c || (kPairs && IsPackable(arg));
   }
-  p.dropout_key[0] = header.dropout_key[0];
-  p.dropout_key[1] = header.dropout_key[1];
 
-  layer.seq = &seq;
-  DrawKept(p, seq, s.units, s.padded, plan.kept, args.parallel);
-  const CellTensors<T> tensors =
-      TensorsOf(p, args.layer, s, plan.peepholes, plan.layer_norm, plan.kept);
-  layer.h_limit = HiddenLimit<T>(p);
-  layer.cells = WithCell(p, [&](auto cell) {
-    using Cell = decltype(cell);
-    return GradientRunnerOf<Cell, T, E>(tensors.template Of<Cell>());
-  });
-  layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
-  layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);
-  layer.dh_n = MakeStateRows(p, static_cast<const T*>(args.dh_n), s.hidden);
-  layer.dc_n = MakeStateRows(p, static_cast<const T*>(args.dc_n), s.units);
-  layer.dh0 = MakeStateRows(p, static_cast<T*>(args.dh0), s.hidden);
-  layer.dc0 = MakeStateRows(p, static_cast<T*>(args.dc0), s.units);
-  layer.y = UserRows(seq, static_cast<const T*>(args.y), s.output);
-  layer.dy = UserRows(seq, static_cast<const T*>(args.dy), s.output);
-  layer.input_masks = InputMasks<T>(p, args.layer);
-  layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-  const RowMap<T> user_dx = UserRows(seq, static_cast<T*>(args.dx), p.input_size);
-  ZeroPadding(seq, user_dx, p.input_size, args.parallel);
-
-  for (int64_t l = p.num_layers - 1; l >= 0; --l) {
-    layer.in = l == 0 ? p.input_size : s.output;
-    layer.skip_input = p.skips_input(l);
-    layer.first_pseudo_layer = l * p.num_dirs();
-    T* dx_rows = plan.between[l % 2];
-    RowMap<const T> x_undropped;
-    if (l == 0) {
-      layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
-      layer.dx = user_dx;
-    } else {
-      const T* input = reserve.LayerOutput(l - 1);
-      x_undropped = PackedRows(seq, input, s.output);
-      layer.x = x_undropped;
-      layer.dx = PackedRows(seq, dx_rows, s.output);
-      if (p.dropout > 0) {
-        DropRows<T>(p, seq, l - 1, s.output, input, plan.dropped, args.parallel);
-        layer.x = PackedRows(seq, static_cast<const T*>(plan.dropped), s.output);
-      }
+  KernelResult Run(const RnnArgs& args, void* reserve_space) {
+    const CallTensors& t = args.tensors;
+    const Sizes<T>& s = plan_.layer.sizes;
+    const Reserve<T> reserve = ReserveOn(reserve_space);
+    if (!TakeHeader(reserve)) return kOtherReserve;
+    DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
+    const CellTensors<T> tensors =
+        TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
+    plan_.layer.cells = WithCell(p_, [&](auto cell) {
+      using Cell = decltype(cell);
+      return GradientRunnerOf<Cell, T, E>(tensors.template Of<Cell>());
+    });
+    SetStates(t);
+    ZeroPadding(plan_.seq, UserRows(plan_.seq, t.out<T>(Arg::input), p_.input_size), p_.input_size,
+                parallel_);
+    for (int64_t l = p_.num_layers - 1; l >= 0; --l) {
+      SetRows(t, reserve, l);
+      RunLayer(t, reserve, l);
     }
+    return kDone;
+  }
+
+ private:
+  static constexpr bool kPairs = !std::is_same_v<T, E>;
+
+  Reserve<T> ReserveOn(void* base) const {
+    return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
+  }
+
+  // Takes the key of the masks. False: it is not the reserve space of this problem.
+  bool TakeHeader(const Reserve<T>& reserve) {
+    ReserveHeader header;
+    std::memcpy(&header, reserve.header, sizeof(header));
+    std::copy_n(header.dropout_key, 2, p_.dropout_key);
+    return header.magic == kReserveMagic && header.version == kReserveVersion &&
+           header.vector_bytes == kLanes<T> * sizeof(T) &&
+           header.fingerprint == Fingerprint(p_, kPairs);
+  }
+
+  void SetStates(const CallTensors& t) {
+    BackwardLayer<T, E>& layer = plan_.layer;
+    const Sizes<T>& s = layer.sizes;
+    layer.h0 = MakeStateRows(p_, t.in<T>(Arg::input_h), s.hidden);
+    layer.c0 = MakeStateRows(p_, t.in<T>(Arg::input_c), s.units);
+    layer.dh_n = MakeStateRows(p_, t.in<T>(Arg::output_h_backprop), s.hidden);
+    layer.dc_n = MakeStateRows(p_, t.in<T>(Arg::output_c_backprop), s.units);
+    layer.dh0 = MakeStateRows(p_, t.out<T>(Arg::input_h), s.hidden);
+    layer.dc0 = MakeStateRows(p_, t.out<T>(Arg::input_c), s.units);
+    layer.input_masks = InputMasks<T>(p_, t);
+    layer.recurrent_masks = RecurrentMasks<T>(p_, t);
+  }
+
+  // x, y and their gradients of layer l, after the layers behind it.
+  void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
+    BackwardLayer<T, E>& layer = plan_.layer;
+    const Sequence& seq = plan_.seq;
+    const int64_t output = layer.sizes.output;
+    if (l + 1 == p_.num_layers) {
+      layer.y = UserRows(seq, t.in<T>(Arg::output), output);
+      layer.dy = UserRows(seq, t.in<T>(Arg::output_backprop), output);
+    } else {
+      T* const dy = plan_.between[(l + 1) % 2];
+      if (p_.dropout > 0) DropRows<T>(p_, seq, l, output, dy, dy, parallel_);
+      layer.y = PackedRows(seq, static_cast<const T*>(reserve.LayerOutput(l)), output);
+      layer.dy = PackedRows(seq, static_cast<const T*>(dy), output);
+    }
+    layer.in = l == 0 ? p_.input_size : output;
+    layer.skip_input = p_.skips_input(l);
+    layer.first_pseudo_layer = l * p_.num_dirs();
+    if (l == 0) {
+      layer.x = UserRows(seq, t.in<T>(Arg::input), p_.input_size);
+      layer.dx = UserRows(seq, t.out<T>(Arg::input), p_.input_size);
+      return;
+    }
+    const T* x = reserve.LayerOutput(l - 1);
+    if (p_.dropout > 0) {
+      DropRows<T>(p_, seq, l - 1, output, x, plan_.dropped, parallel_);
+      x = plan_.dropped;
+    }
+    layer.x = PackedRows(seq, x, output);
+    layer.dx = PackedRows(seq, plan_.between[l % 2], output);
+  }
+
+  void RunLayer(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
+    BackwardLayer<T, E>& layer = plan_.layer;
+    const Sizes<T>& s = layer.sizes;
     WeightsOf<T, E> src[2];
     WeightViews<T> to[2];
-    for (int d = 0; d < p.num_dirs(); ++d) {
-      src[d] = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
-      to[d] = TargetOf<T>(args, p, s, l, d);
-      if (p.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients's
+    for (int d = 0; d < p_.num_dirs(); ++d) {
+      src[d] = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
+      to[d] = TargetOf<T>(p_, s, t, l, d);
+      if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients's
       const auto kept = reserve.At(layer.first_pseudo_layer + d);
       layer.dirs[d].gates = kept.gates;
       layer.dirs[d].c = kept.c;
     }
-    PackBackwardWeights(layer, src, plan.split, args.parallel);
-    RunBackwardRecurrence(layer, plan.split, args.parallel);
-    RunBackwardProducts(layer, to, args.parallel);
+    PackBackwardWeights(layer, src, plan_.split, parallel_);
+    RunBackwardRecurrence(layer, plan_.split, parallel_);
+    RunBackwardProducts(layer, to, parallel_);
     if constexpr (!kPairs) {
-      if (p.has_peepholes) {
-        T* const first = static_cast<T*>(args.dpeepholes);
-        PeepholeGradients(layer, {first, first + s.units, first + 2 * s.units}, args.parallel);
+      if (p_.has_peepholes) {
+        T* const first = t.out<T>(Arg::peepholes);
+        PeepholeGradients(layer, {first, first + s.units, first + 2 * s.units}, parallel_);
+      }
+      if (p_.has_layer_norm) {
+        LayerNormGradients(layer, t.out<T>(Arg::layer_norm),
+                           p_.bias_rows > 0 ? t.out<T>(Arg::bias) : nullptr, parallel_);
       }
     }
-    if constexpr (!kPairs) {
-      if (p.has_layer_norm) {
-        LayerNormGradients(layer, static_cast<T*>(args.dlayer_norm),
-                           static_cast<T*>(p.bias_rows > 0 ? args.dbias : nullptr), args.parallel);
-      }
-    }
-    if (l == 0) break;
-    if (p.dropout > 0) {
-      DropRows<T>(p, seq, l - 1, s.output, dx_rows, dx_rows, args.parallel);
-    }
-    layer.y = x_undropped;
-    layer.dy = PackedRows(seq, static_cast<const T*>(dx_rows), s.output);
   }
-  return 0;
-}
+
+  RnnProblem p_;  // with the dropout_key of the reserve space
+  const ParallelFor& parallel_;
+  BackwardPlan<T, E> plan_;
+};
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

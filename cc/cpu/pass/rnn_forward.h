@@ -32,25 +32,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 constexpr int64_t kPlainRows = 4;
 
 template <typename T, typename E>
-bool UsesPlainWeights(const RnnProblem& p) {
-  return std::is_same_v<T, E> && Area(p.max_time, p.batch) <= kPlainRows && !p.input_masked &&
-         !p.recurrent_masked && !p.weights_packed && FormatOf(p).plain;
+bool UsesPlainWeights(const RnnProblem& p, const CellFormat& cell) {
+  return std::is_same_v<T, E> && cell.plain && Area(p.max_time, p.batch) <= kPlainRows &&
+         !p.input_masked && !p.recurrent_masked && !p.weights_packed;
 }
-
-// The memory of a forward pass, measured or taken.
-template <typename T, typename E = T>
-struct ForwardPlan {
-  Sequence seq;
-  Split split;
-  ForwardLayer<T, E> layer;            // what all layers share
-  T* between[2];                       // inference: outputs of inner layers
-  TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
-  T* dropped;                          // [R, D*S] training with dropout
-  T* peepholes;                        // [3, padded] of a cell that has some
-  T* layer_norm;                       // as LayerNormTensors has it, likewise
-  T* kept[2];                          // [R, padded] of h and of c, see DrawKept
-  E* operand_x;                        // what the input product reads where that is not x itself
-};
 
 // Operands of a row of h that the recurrent product reads; 0: h itself.
 template <typename T, typename E>
@@ -75,64 +60,96 @@ bool RoundsH(const Sizes<T>& s) {
   return !std::is_same_v<T, E> && RowsArePairs(s.hidden);
 }
 
+// How a forward pass goes about its problem, and then its memory.
+template <typename T, typename E = T>
+struct ForwardPlan {
+  // `packs`: on packed weights, however few rows there are.
+  ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs = false);
+  // Measures the memory, or takes it.
+  void Take(const RnnProblem& p, Arena& arena);
+
+  Split split;
+  int64_t rows;              // R
+  ForwardLayer<T, E> layer;  // what all layers share
+  Sequence seq;
+  T* between[2];                       // inference: outputs of inner layers
+  TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
+  T* dropped;                          // [R, D*S] training with dropout
+  T* peepholes;                        // [3, padded] of a cell that has some
+  T* layer_norm;                       // as LayerNormTensors has it, likewise
+  T* kept[2];                          // [R, padded] of h and of c, see DrawKept
+  E* operand_x;                        // what the input product reads where that is not x itself
+
+ private:
+  void TakeDirection(const RnnProblem& p, int d, Arena& arena);
+  int64_t widest_input(const RnnProblem& p) const {
+    return p.num_layers > 1 ? std::max(p.input_size, layer.sizes.output) : p.input_size;
+  }
+};
+
 template <typename T, typename E>
-ForwardPlan<T, E> MakeForwardPlan(const RnnProblem& p, bool plain_weights,
-                                  const ThreadBudget& threads, Arena& arena) {
-  ForwardPlan<T, E> plan;
-  ForwardLayer<T, E>& layer = plan.layer;
-  const Sizes<T> s = layer.sizes = MakeSizes<T>(p);
-  plan.seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
-  plan.split = SplitOf(s, p.max_time, plan.seq.rows, p.input_size, p.batch, threads, s.panels(),
-                       kForwardStreamBytes);
-  layer.plain_weights = plain_weights;
+ForwardPlan<T, E>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs)
+    : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
+  const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
+  split =
+      SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);
+  layer.plain_weights = !packs && UsesPlainWeights<T, E>(p, s.cell);
   layer.operand_row = OperandRowOfH<T, E>(p, s);
   layer.c_row = s.padded;
-  const int64_t ring_rows = RingRows(plan.split, p.batch);
+  layer.h_limit = HiddenLimit<T>(p);
+}
+
+template <typename T, typename E>
+void ForwardPlan<T, E>::TakeDirection(const RnnProblem& p, int d, Arena& arena) {
+  const Sizes<T>& s = layer.sizes;
+  const int64_t ring_rows = RingRows(split, p.batch, rows);
   const bool keeps_gates = p.is_training && s.cell.keeps_gates;
   const bool carries = s.second > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
-  const int64_t widest = p.num_layers > 1 ? std::max(p.input_size, s.output) : p.input_size;
-  for (int d = 0; d < p.num_dirs(); ++d) {
-    ForwardDirection<T, E>& dir = layer.dirs[d];
-    if (!p.weights_packed) {
-      dir.weights = plain_weights ? TakePackedBiases<T, E>(arena, s)
-                                  : TakePackedWeights<T, E>(arena, s, widest);
-    }
-    dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
-    dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
-    for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
-    dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
-    layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(plan.split.shares, ring_rows));
+  ForwardDirection<T, E>& dir = layer.dirs[d];
+  if (!p.weights_packed) {
+    dir.weights = layer.plain_weights ? TakePackedBiases<T, E>(arena, s)
+                                      : TakePackedWeights<T, E>(arena, s, widest_input(p));
   }
-  plan.peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
-  plan.layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
-  TakeKept(p, Area(plan.seq.rows, s.padded), arena, &plan.kept);
-  const bool inner_in_scratch = p.num_layers > 1 && !p.is_training;
-  const int64_t inner_size = inner_in_scratch ? Area(plan.seq.rows, s.output) : 0;
-  const bool rounds_inner = inner_in_scratch && RoundsH<T, E>(s);
-  for (T*& rows : plan.between) rows = arena.Take<T>(rounds_inner ? 0 : inner_size);
-  for (TensorOf<T, E>*& rows : plan.rounded_between) {
-    rows = arena.Take<TensorOf<T, E>>(rounds_inner ? inner_size : 0);
+  dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
+  dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
+  for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
+  dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
+  layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(split.shares, ring_rows));
+}
+
+template <typename T, typename E>
+void ForwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
+  const Sizes<T>& s = layer.sizes;
+  seq = MakeSequence(arena, p.max_time, p.batch, p.time_major, p.lengths);
+  layer.seq = &seq;
+  for (int d = 0; d < p.num_dirs(); ++d) TakeDirection(p, d, arena);
+  peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
+  layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);
+  TakeKept(p, Area(rows, s.padded), arena, &kept);
+  const bool inner = p.num_layers > 1;
+  const bool rounds_inner = inner && !p.is_training && RoundsH<T, E>(s);
+  const int64_t inner_size = inner && !p.is_training ? Area(rows, s.output) : 0;
+  for (T*& to : between) to = arena.Take<T>(rounds_inner ? 0 : inner_size);
+  for (TensorOf<T, E>*& to : rounded_between) {
+    to = arena.Take<TensorOf<T, E>>(rounds_inner ? inner_size : 0);
   }
-  const bool drops = p.num_layers > 1 && p.is_training && p.dropout > 0;
-  plan.dropped = arena.Take<T>(drops ? Area(plan.seq.rows, s.output) : 0);
+  dropped = arena.Take<T>(inner && p.is_training && p.dropout > 0 ? Area(rows, s.output) : 0);
   const int64_t x_row =
       std::max(OperandRowOfX<T, E>(p, s, p.input_size, RowsArePairs(p.input_size)),
-               p.num_layers > 1 ? OperandRowOfX<T, E>(p, s, s.output, rounds_inner) : 0);
-  plan.operand_x = arena.Take<E>(Area(plan.seq.rows, x_row));
-  return plan;
+               inner ? OperandRowOfX<T, E>(p, s, s.output, rounds_inner) : 0);
+  operand_x = arena.Take<E>(Area(rows, x_row));
 }
 
 template <typename T>
-GateMasks<T> InputMasks(const RnnProblem& p, const LayerWeights& layer) {
+GateMasks<T> InputMasks(const RnnProblem& p, const CallTensors& tensors) {
   if (!p.input_masked) return {};
-  return {static_cast<const T*>(layer.input_mask), p.batch, p.input_size};
+  return {tensors.in<T>(Arg::input_mask), p.batch, p.input_size};
 }
 
 template <typename T>
-GateMasks<T> RecurrentMasks(const RnnProblem& p, const LayerWeights& layer) {
+GateMasks<T> RecurrentMasks(const RnnProblem& p, const CallTensors& tensors) {
   if (!p.recurrent_masked) return {};
-  return {static_cast<const T*>(layer.recurrent_mask), p.batch,
-          p.num_proj > 0 ? p.num_proj : p.num_units};
+  return {tensors.in<T>(Arg::recurrent_mask), p.batch, p.hidden_size()};
 }
 
 // Zeroes the rows of y beyond each length.
@@ -147,19 +164,6 @@ void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
       std::memset(y.at(t, j), 0, sizeof(T) * columns);
     }
   });
-}
-
-template <typename T, typename E = T>
-RnnSizes ForwardSizes(const RnnProblem& p, const ThreadBudget& threads) {
-  Arena arena;
-  const ForwardPlan<T, E> plan =
-      MakeForwardPlan<T, E>(p, UsesPlainWeights<T, E>(p), threads, arena);
-  RnnSizes sizes;
-  sizes.scratch_bytes = arena.bytes();
-  sizes.reserve_bytes =
-      p.is_training ? MakeReserve<T>(nullptr, plan.seq.rows, plan.layer.sizes, p.num_layers).bytes()
-                    : 0;
-  return sizes;
 }
 
 template <typename T, typename E>
@@ -209,105 +213,180 @@ InputStage InputStageOf(const RnnProblem& p, const ForwardLayer<T, E>& layer, bo
   return p.input_masked ? InputStage::kMaskedProduct : InputStage::kProduct;
 }
 
-// With pairs the weights are in bfloat16 and narrow_x and narrow_y are the op's own tensors; args.x
-// and args.y may be null where their rows are pairs.
+// rnn_forward of the kernel table.
 template <typename T, typename E = T>
-int32_t Forward(const RnnForwardArgs& args, const void* narrow_x = nullptr,
-                void* narrow_y = nullptr) {
-  constexpr bool kPairs = !std::is_same_v<T, E>;
-  const RnnProblem& p = args.problem;
-  Arena arena(args.scratch);
-  const ForwardPlan<T, E> plan =
-      MakeForwardPlan<T, E>(p, UsesPlainWeights<T, E>(p), args.parallel.threads, arena);
-  const Sequence& seq = plan.seq;
-  ForwardLayer<T, E> layer = plan.layer;
-  const Sizes<T>& s = layer.sizes;
-  Reserve<T> reserve = MakeReserve<T>(args.reserve, seq.rows, s, p.num_layers);
-  if (p.is_training) {
+class ForwardPass {
+ public:
+  explicit ForwardPass(const RnnArgs& args)
+      : p_(args.problem), parallel_(args.parallel), plan_(p_, parallel_.threads) {}
+
+  // Measures the memory, or takes it.
+  void Take(Arena& arena) { plan_.Take(p_, arena); }
+  int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
+  // Whether a tensor of a 16-bit type is read or written as it is.
+  bool TakesAsIs(Arg arg) const {
+    if (arg == Arg::input) return kPairs && RowsArePairs(p_.input_size);
+    if (arg == Arg::output) return rounds();
+    // Pairs are packed from bfloat16. Normalizations read the bias apart from the panels.
+    if (arg == Arg::bias && p_.weights_packed && p_.has_layer_norm) return false;
+    return IsPackable(arg) && (kPairs || p_.weights_packed);
+  }
+
+  KernelResult Run(const RnnArgs& args, void* reserve_space) {
+    const CallTensors& t = args.tensors;
+    const Sizes<T>& s = plan_.layer.sizes;
+    const Reserve<T> reserve = ReserveOn(reserve_space);
+    if (p_.is_training) WriteHeader(reserve);
+    DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
+    const CellTensors<T> tensors =
+        TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
+    SetStates(t);
+    ZeroPaddingOfY(t);
+    Arena panels(args.panels);
+    for (int64_t l = 0; l < p_.num_layers; ++l) {
+      SetRows(t, reserve, l);
+      SetWeights(t, reserve, l, panels);
+      RunLayer(tensors);
+    }
+    return kDone;
+  }
+
+ private:
+  static constexpr bool kPairs = !std::is_same_v<T, E>;
+
+  bool rounds() const { return RoundsH<T, E>(plan_.layer.sizes); }
+  bool is_last(int64_t l) const { return l + 1 == p_.num_layers; }
+  Reserve<T> ReserveOn(void* base) const {
+    return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
+  }
+
+  void WriteHeader(const Reserve<T>& reserve) const {
     reserve.ClearGaps();
     const ReserveHeader header = {kReserveMagic,
                                   kReserveVersion,
                                   kLanes<T> * sizeof(T),
-                                  Fingerprint(p, kPairs),
-                                  {p.dropout_key[0], p.dropout_key[1]}};
+                                  Fingerprint(p_, kPairs),
+                                  {p_.dropout_key[0], p_.dropout_key[1]}};
     std::memcpy(reserve.header, &header, sizeof(header));
   }
-  DrawKept(p, seq, s.units, s.padded, plan.kept, args.parallel);
-  const CellTensors<T> tensors =
-      TensorsOf(p, args.layer, s, plan.peepholes, plan.layer_norm, plan.kept);
-  layer.h_limit = HiddenLimit<T>(p);
-  layer.seq = &seq;
-  layer.h0 = MakeStateRows(p, static_cast<const T*>(args.h0), s.hidden);
-  layer.c0 = MakeStateRows(p, static_cast<const T*>(args.c0), s.units);
-  layer.h_n = MakeStateRows(p, static_cast<T*>(args.h_n), s.hidden);
-  layer.c_n = MakeStateRows(p, static_cast<T*>(args.c_n), s.units);
-  layer.input_masks = InputMasks<T>(p, args.layer);
-  layer.recurrent_masks = RecurrentMasks<T>(p, args.layer);
-  const bool rounds = RoundsH<T, E>(s);
-  const RowMap<T> user_y = UserRows(seq, static_cast<T*>(rounds ? nullptr : args.y), s.output);
-  const RowMap<TensorOf<T, E>> rounded_y =
-      UserRows(seq, static_cast<TensorOf<T, E>*>(rounds ? narrow_y : nullptr), s.output);
-  if (rounds) {
-    ZeroPadding(seq, rounded_y, s.output, args.parallel);
-  } else {
-    ZeroPadding(seq, user_y, s.output, args.parallel);
-  }
-  Arena packed(const_cast<void*>(args.packed));  // which is only read
-  layer.x = UserRows(seq, static_cast<const T*>(args.x), p.input_size);
-  RowMap<const E> ready = {};
-  if (kPairs && RowsArePairs(p.input_size)) {
-    ready = UserRows(seq, static_cast<const E*>(narrow_x), p.input_size / 2);
+
+  void SetStates(const CallTensors& t) {
+    ForwardLayer<T, E>& layer = plan_.layer;
+    const Sizes<T>& s = layer.sizes;
+    layer.h0 = MakeStateRows(p_, t.in<T>(Arg::input_h), s.hidden);
+    layer.c0 = MakeStateRows(p_, t.in<T>(Arg::input_c), s.units);
+    layer.h_n = MakeStateRows(p_, t.out<T>(Arg::output_h), s.hidden);
+    layer.c_n = MakeStateRows(p_, t.out<T>(Arg::output_c), s.units);
+    layer.input_masks = InputMasks<T>(p_, t);
+    layer.recurrent_masks = RecurrentMasks<T>(p_, t);
   }
 
-  for (int64_t l = 0; l < p.num_layers; ++l) {
-    const bool last = l + 1 == p.num_layers;
-    const bool skip_input = p.skips_input(l);
-    layer.in = l == 0 ? p.input_size : s.output;
-    layer.input_stage = InputStageOf(p, layer, skip_input);
-    layer.first_pseudo_layer = l * p.num_dirs();
-    const int64_t weight_in = skip_input ? 0 : layer.in;
-    layer.operand_x = OperandRows(p, layer, ready, plan.operand_x, args.parallel);
-    ready = {};
-    layer.y = last ? user_y : RowMap<T>{};
-    layer.rounded_y = last ? rounded_y : RowMap<TensorOf<T, E>>{};
-    T* inner = nullptr;
-    if (!last && rounds && !p.is_training) {
-      TensorOf<T, E>* rows = plan.rounded_between[l % 2];
-      layer.rounded_y = PackedRows(seq, rows, s.output);
-      ready = PackedRows(seq, reinterpret_cast<const E*>(rows), s.output / 2);
-    } else if (!last) {
-      inner = p.is_training ? reserve.LayerOutput(l) : plan.between[l % 2];
-      layer.y = PackedRows(seq, inner, s.output);
+  // The op's y, in the type of the arithmetic or rounded.
+  template <typename Y>
+  RowMap<Y> UserY(const CallTensors& t) const {
+    return UserRows(plan_.seq, t.out<Y>(Arg::output), plan_.layer.sizes.output);
+  }
+
+  void ZeroPaddingOfY(const CallTensors& t) const {
+    const int64_t columns = plan_.layer.sizes.output;
+    if (rounds()) {
+      ZeroPadding(plan_.seq, UserY<TensorOf<T, E>>(t), columns, parallel_);
+    } else {
+      ZeroPadding(plan_.seq, UserY<T>(t), columns, parallel_);
     }
-    for (int d = 0; d < p.num_dirs(); ++d) {
-      ForwardDirection<T, E>& dir = layer.dirs[d];
-      if (p.weights_packed) {
-        dir.weights = TakePackedWeights<T, E>(packed, s, weight_in);
+  }
+
+  // What layer l reads and where it writes y.
+  void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
+    ForwardLayer<T, E>& layer = plan_.layer;
+    const Sequence& seq = plan_.seq;
+    const int64_t output = layer.sizes.output;
+    layer.first_pseudo_layer = l * p_.num_dirs();
+    layer.in = l == 0 ? p_.input_size : output;
+    layer.input_stage = InputStageOf(p_, layer, p_.skips_input(l));
+    RowMap<const E> ready = {};  // x in operands
+    if (l > 0) {
+      ready = SetInnerX(reserve, l - 1);
+    } else if (TakesAsIs(Arg::input)) {
+      ready = UserRows(seq, t.in<E>(Arg::input), p_.input_size / kPerOperand<E>);
+    } else {
+      layer.x = UserRows(seq, t.in<T>(Arg::input), p_.input_size);
+    }
+    layer.operand_x = OperandRows(p_, layer, ready, plan_.operand_x, parallel_);
+    layer.y = {};
+    layer.rounded_y = {};
+    if (is_last(l)) {
+      if (rounds()) {
+        layer.rounded_y = UserY<TensorOf<T, E>>(t);
       } else {
-        dir.source = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
+        layer.y = UserY<T>(t);
       }
-      if (p.is_training) {
+    } else if (rounds() && !p_.is_training) {
+      layer.rounded_y = PackedRows(seq, plan_.rounded_between[l % 2], output);
+    } else {
+      layer.y = PackedRows(seq, InnerY(reserve, l), output);
+    }
+  }
+
+  T* InnerY(const Reserve<T>& reserve, int64_t l) const {
+    return p_.is_training ? reserve.LayerOutput(l) : plan_.between[l % 2];
+  }
+
+  // The y of inner layer l becomes the x of the next. Returns it where it is in operands.
+  RowMap<const E> SetInnerX(const Reserve<T>& reserve, int64_t l) {
+    const Sequence& seq = plan_.seq;
+    const int64_t output = plan_.layer.sizes.output;
+    if (rounds() && !p_.is_training) {
+      plan_.layer.x = {};
+      return PackedRows(seq, reinterpret_cast<const E*>(plan_.rounded_between[l % 2]), output / 2);
+    }
+    T* rows = InnerY(reserve, l);
+    if (p_.is_training && p_.dropout > 0) {
+      DropRows<T>(p_, seq, l, output, rows, plan_.dropped, parallel_);
+      rows = plan_.dropped;
+    }
+    plan_.layer.x = PackedRows(seq, static_cast<const T*>(rows), output);
+    return {};
+  }
+
+  void SetWeights(const CallTensors& t, const Reserve<T>& reserve, int64_t l, Arena& panels) {
+    ForwardLayer<T, E>& layer = plan_.layer;
+    const Sizes<T>& s = layer.sizes;
+    for (int d = 0; d < p_.num_dirs(); ++d) {
+      ForwardDirection<T, E>& dir = layer.dirs[d];
+      if (p_.weights_packed) {
+        dir.weights = TakePackedWeights<T, E>(panels, s, weight_in());
+      } else {
+        dir.source = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
+      }
+      if (p_.is_training) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);
         dir.gates = s.cell.keeps_gates ? kept.gates : nullptr;
         dir.c = s.cell.has_c ? kept.c : nullptr;
       }
     }
-    if (!p.weights_packed) PackForwardWeights(layer, weight_in, plan.split, args.parallel);
+  }
+
+  // The columns of x that have weights.
+  int64_t weight_in() const {
+    return plan_.layer.input_stage == InputStage::kAddX ? 0 : plan_.layer.in;
+  }
+
+  void RunLayer(const CellTensors<T>& tensors) {
+    ForwardLayer<T, E>& layer = plan_.layer;
+    if (!p_.weights_packed) PackForwardWeights(layer, weight_in(), plan_.split, parallel_);
     layer.reads = ReadsOf(layer);
-    layer.cells = WithCell(p, [&](auto cell) {
+    layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
       return CellRunnerOf<Cell, T, E>(layer.reads, tensors.template Of<Cell>());
     });
-    RunForwardRecurrence(layer, plan.split, args.parallel);
-    if (last) break;
-    layer.x = PackedRows(seq, static_cast<const T*>(inner), s.output);
-    if (p.is_training && p.dropout > 0) {
-      DropRows<T>(p, seq, l, s.output, inner, plan.dropped, args.parallel);
-      layer.x = PackedRows(seq, static_cast<const T*>(plan.dropped), s.output);
-    }
+    RunForwardRecurrence(layer, plan_.split, parallel_);
   }
-  return 0;
-}
+
+  const RnnProblem& p_;
+  const ParallelFor& parallel_;
+  ForwardPlan<T, E> plan_;
+};
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

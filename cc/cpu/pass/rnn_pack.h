@@ -9,6 +9,7 @@
 #define TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
@@ -34,18 +35,31 @@ int64_t AllPackedBytes(const RnnProblem& p) {
   return arena.bytes();
 }
 
+// rnn_pack of the kernel table.
 template <typename T, typename E = T>
-void Pack(const RnnPackArgs& args) {
-  const RnnProblem& p = args.problem;
-  const Sizes<T> s = MakeSizes<T>(p);
-  Arena arena = Arena::WithClearGaps(args.packed);
-  ForEachPacked<T, E>(p, s, arena, [&](const PackedWeights<T, E>& weights, int64_t l, int d) {
-    const WeightsOf<T, E> source = SourceOf<TensorOf<T, E>>(p, s, args.params, args.layer, l, d);
-    const int64_t in = OffsetsOf(p, s).Input(l);
-    Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, E>(s, in)),
-             [&](int64_t item) { PackItem(s, source, in, item, weights); });
-  });
-}
+class PackPass {
+ public:
+  explicit PackPass(const RnnArgs& args) : p_(args.problem) {}
+
+  void Take(Arena&) {}
+  int64_t reserve_bytes() const { return 0; }
+  bool TakesAsIs(Arg arg) const { return !IsPackable(arg) || !std::is_same_v<T, E>; }
+
+  KernelResult Run(const RnnArgs& args, void*) {
+    const Sizes<T> s = MakeSizes<T>(p_);
+    Arena arena = Arena::WithClearGaps(args.panels);
+    ForEachPacked<T, E>(p_, s, arena, [&](const PackedWeights<T, E>& weights, int64_t l, int d) {
+      const WeightsOf<T, E> source = SourceOf<TensorOf<T, E>>(p_, s, args.tensors, l, d);
+      const int64_t in = OffsetsOf(p_, s).Input(l);
+      Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, E>(s, in)),
+               [&](int64_t item) { PackItem(s, source, in, item, weights); });
+    });
+    return kDone;
+  }
+
+ private:
+  const RnnProblem& p_;
+};
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -26,6 +26,12 @@ struct WeightViews {
   W* recurrent_bias;     // [G*H] or null
 };
 
+// Whether it is of the weights that become panels.
+inline bool IsPackable(Arg arg) {
+  return arg == Arg::params || arg == Arg::kernel || arg == Arg::recurrent_kernel ||
+         arg == Arg::bias || arg == Arg::projection;
+}
+
 // Weights to be packed for products on operands E (Note [Pairs]).
 template <typename T, typename E>
 using WeightsOf = WeightViews<const TensorOf<T, E>>;
@@ -68,12 +74,24 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W*
 
 // The weights of a problem in either layout.
 template <typename W, typename T>
-WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const void* params,
-                              const LayerWeights& layer_weights, int64_t layer, int64_t dir) {
-  auto typed = [](const void* tensor) { return static_cast<const W*>(tensor); };
-  if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, typed(params), layer, dir);
-  return MatrixViews(s, typed(layer_weights.kernel), typed(layer_weights.recurrent_kernel),
-                     typed(layer_weights.bias), p.bias_rows, typed(layer_weights.projection));
+WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t,
+                              int64_t layer, int64_t dir) {
+  if (p.weight_layout == kOpaqueWeights) {
+    return OpaqueViews(p, s, t.in<W>(Arg::params), layer, dir);
+  }
+  return MatrixViews(s, t.in<W>(Arg::kernel), t.in<W>(Arg::recurrent_kernel), t.in<W>(Arg::bias),
+                     p.bias_rows, t.in<W>(Arg::projection));
+}
+
+// Where their gradients go.
+template <typename T>
+WeightViews<T> TargetOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t, int64_t layer,
+                        int64_t dir) {
+  if (p.weight_layout == kOpaqueWeights) {
+    return OpaqueViews(p, s, t.out<T>(Arg::params), layer, dir);
+  }
+  return MatrixViews(s, t.out<T>(Arg::kernel), t.out<T>(Arg::recurrent_kernel), t.out<T>(Arg::bias),
+                     p.bias_rows, t.out<T>(Arg::projection));
 }
 
 // The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).

@@ -31,15 +31,16 @@ class Arena {
   template <typename T>
   T* Take(int64_t n) {
     const int64_t offset = used_;
+    if (n == 0) return At<T>(offset);  // most arrays of most calls
     int64_t bytes = 0;
     if (n < 0 || __builtin_mul_overflow(n, static_cast<int64_t>(sizeof(T)), &bytes) ||
         bytes > kMax - kAlignment - used_) {
       overflow_ = true;
-      return reinterpret_cast<T*>(base_);
+      return At<T>(0);
     }
     used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (clears_gaps_) std::memset(base_ + offset + bytes, 0, used_ - offset - bytes);
-    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base_) + offset);
+    return At<T>(offset);
   }
 
   // Bytes of arrays taken elsewhere, a multiple of the alignment. They were measured to fit.
@@ -53,6 +54,11 @@ class Arena {
   int64_t bytes() const { return overflow_ ? -1 : used_; }
 
  private:
+  template <typename T>
+  T* At(int64_t offset) const {
+    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(base_) + offset);
+  }
+
   static constexpr int64_t kMax = int64_t{1} << 62;
   char* base_ = nullptr;
   int64_t used_ = 0;

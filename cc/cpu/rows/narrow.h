@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "cc/core/check.h"
+#include "cc/core/arg.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"
@@ -34,18 +34,17 @@ class Widened {
  public:
   Widened(Arena& arena, const ParallelFor* parallel) : arena_(arena), parallel_(parallel) {}
 
-  // A float copy of an input; null stays null.
+  // A float copy of an input.
   const float* In(const void* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
-    if (arena_.measuring() || tensor == nullptr) return nullptr;
+    if (arena_.measuring()) return nullptr;
     Convert(static_cast<const Narrow*>(tensor), wide, n, *parallel_);
     return wide;
   }
-  // Room for an output, to be rounded by Round. An absent one is null or has no elements.
+  // Room for an output, to be rounded by Round. At most one for each Arg.
   float* Out(void* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
-    if (arena_.measuring() || tensor == nullptr || n == 0) return nullptr;
-    RNN_DCHECK(num_outputs_ < kMaxOutputs);
+    if (arena_.measuring()) return nullptr;
     outputs_[num_outputs_++] = {wide, static_cast<Narrow*>(tensor), n};
     return wide;
   }
@@ -56,9 +55,6 @@ class Widened {
   }
 
  private:
-  // The gradients of BlockLSTM, and of LayerRNN with a projection and peepholes.
-  static constexpr int kMaxOutputs = 8;
-
   struct Output {
     const float* wide;
     Narrow* narrow;
@@ -66,7 +62,7 @@ class Widened {
   };
   Arena& arena_;
   const ParallelFor* parallel_;
-  Output outputs_[kMaxOutputs];
+  Output outputs_[kNumArgs];
   int num_outputs_ = 0;
 };
 

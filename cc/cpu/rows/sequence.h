@@ -32,6 +32,12 @@ struct Sequence {
 };
 
 // Lengths of null: every row has T steps.
+inline int64_t SumOfLengths(int64_t max_time, int64_t batch, const int32_t* lengths) {
+  int64_t sum = 0;
+  for (int64_t b = 0; b < batch; ++b) sum += lengths ? lengths[b] : max_time;
+  return sum;
+}
+
 inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool time_major,
                              const int32_t* lengths) {
   Sequence seq;
@@ -43,8 +49,7 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
   int64_t* user_t = arena.Take<int64_t>(max_time);
   int64_t* user_j = arena.Take<int64_t>(batch);
   int64_t* iota = arena.Take<int64_t>(batch);
-  seq.rows = 0;
-  for (int64_t b = 0; b < batch; ++b) seq.rows += lengths ? lengths[b] : max_time;
+  seq.rows = SumOfLengths(max_time, batch, lengths);
   if (arena.measuring()) return seq;
 
   // A counting sort: start[] first holds the number of rows longer than t.

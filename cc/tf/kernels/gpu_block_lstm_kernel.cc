@@ -1,7 +1,7 @@
 // BlockLSTMV2 and its gradient on a GPU.
-#include "cc/core/call_tensors.h"
 #include "cc/core/op_spec.h"
 #include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/call_args.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/op_call.h"
@@ -31,7 +31,7 @@ class BlockLstmGpuKernel : public BlockLstmKernel {
     TempAllocator scratch(call.context);
     gpu::BlockLstmForwardArgs args{};
     args.problem = MakeProblem(call);
-    SetBlockLstmForward(call.tensors, &args);
+    gpu::SetBlockLstmForward(call.tensors, &args);
     return ToTf(gpu::BlockLstmForward(args, &scratch, place.stream));
   }
 };
@@ -47,7 +47,7 @@ class BlockLstmGradGpuKernel : public BlockLstmKernel {
     TempAllocator scratch(call.context);
     gpu::BlockLstmBackwardArgs args{};
     args.problem = MakeProblem(call);
-    SetBlockLstmBackward(call.tensors, &args);
+    gpu::SetBlockLstmBackward(call.tensors, &args);
     return ToTf(gpu::BlockLstmBackward(args, &scratch, place.stream));
   }
 };

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "cc/core/call_tensors.h"
 #include "cc/core/op_spec.h"
+#include "cc/gpu/call_args.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"
 #include "cc/gpu/rnn_gpu.h"
@@ -63,7 +63,7 @@ class GeneratorAllocator : public gpu::DeviceAllocator {
 
 gpu::RnnProblem MakeProblem(const RnnCall& call) {
   gpu::RnnProblem problem;
-  static_cast<RnnConfig&>(problem) = call.config;
+  static_cast<RnnConfig&>(problem) = call.config();
   problem.dtype = call.dtype;
   problem.lengths = call.lengths.data();
   problem.allow_tf32 = AllowTf32();
@@ -86,18 +86,18 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     args.problem = MakeProblem(call);
     args.dropout_seed = (uint64_t{dropout_key.k1} << 32) | dropout_key.k0;
     // A seed that is an input belongs to this call alone.
-    if (call.tensors.in("seed") == nullptr) {
+    if (call.tensors.in(Arg::seed) == nullptr) {
       args.generator = &generator_;
       args.generator_memory = &generator_memory;
     }
-    SetForward(call.tensors, &args);
+    gpu::SetForward(call.tensors, &args);
     args.reserve = &reserve;
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
 
     for (Tensor* output : call.zeros()) {
       RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
     }
-    if (reserve.tensor() != nullptr || !call.config.is_training) return absl::OkStatus();
+    if (reserve.tensor() != nullptr || !call.config().is_training) return absl::OkStatus();
     Tensor* empty = nullptr;  // no executor has asked
     return AllocateReserveSpace(call, /*bytes=*/0, &empty);
   }
@@ -110,8 +110,8 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
 // The input itself where no one else can read it any more, so that cuDNN may write to it, as it
 // does; otherwise null.
 std::unique_ptr<Tensor> TakeReserveSpace(const RnnCall& call) {
-  const Tensor& reserve_space = call.input("reserve_space");
-  return call.context->forward_input(call.op.Input("reserve_space"),
+  const Tensor& reserve_space = call.input(Arg::reserve_space);
+  return call.context->forward_input(call.op.Input(Arg::reserve_space),
                                      OpKernelContext::Params::kNoReservation, reserve_space.dtype(),
                                      reserve_space.shape(), tensorflow::DEVICE_MEMORY,
                                      tensorflow::AllocatorAttributes());
@@ -123,7 +123,7 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
 
  protected:
   absl::Status Run(const RnnCall& call) const override {
-    const Tensor& reserve_space = call.input("reserve_space");
+    const Tensor& reserve_space = call.input(Arg::reserve_space);
     if (call.empty()) {
       RNN_OPS_TF_RETURN_IF_ERROR(
           ToTf(CheckReserveSpace(FromTf(reserve_space.shape()), /*elements=*/0)));
@@ -134,7 +134,7 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
 
     gpu::RnnBackwardArgs args;
     args.problem = MakeProblem(call);
-    SetBackward(call.tensors, &args);
+    gpu::SetBackward(call.tensors, &args);
     const std::unique_ptr<Tensor> last_use = TakeReserveSpace(call);
     args.reserve = reserve_space.data();
     args.reserve_bytes = static_cast<int64_t>(reserve_space.TotalBytes());

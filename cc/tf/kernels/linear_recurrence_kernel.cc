@@ -1,10 +1,9 @@
 // LinearRecurrence on the CPU.
 #include "cc/core/op_spec.h"
-#include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/kernel_table.h"
-#include "cc/cpu/rnn_run.h"
+#include "cc/cpu/op_run.h"
 #include "cc/tf/checked_op_kernel.h"
+#include "cc/tf/kernels/cpu_host.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/op_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -15,7 +14,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
-using ::tensorflow::Tensor;
 
 class LinearRecurrenceKernel : public CheckedOpKernel {
  public:
@@ -28,20 +26,13 @@ class LinearRecurrenceKernel : public CheckedOpKernel {
 
  private:
   absl::Status Run(OpKernelContext* context) {
-    LinearRecurrenceCall call(kLinearRecurrence, attrs_, context, &last_plan_);
-    RNN_OPS_TF_RETURN_IF_ERROR(call.Prepare());
-    for (Tensor* output : call.zeros()) SetZero(output);
-    if (call.dims.max_time == 0 || call.dims.batch == 0) return absl::OkStatus();
-    cpu::LinearRecurrenceArgs args = cpu::MakeLinearRecurrenceArgs(
-        attrs_.mode, call.dims, call.dtype, transposed_, call.tensors);
-    PoolParallelFor parallel(context);
-    args.parallel = parallel.callback();
-    const cpu::KernelTable& kernels = cpu::Kernels();
-    Scratch scratch;
-    RNN_OPS_TF_RETURN_IF_ERROR(scratch.Allocate(
-        context, kernels.linear_recurrence_scratch(&args.problem, &args.parallel.threads),
-        &args.scratch));
-    return ToTf(cpu::FromKernel(kernels.linear_recurrence(&args)));
+    OpCall call(kLinearRecurrence, attrs_, context, &last_plan_);
+    RNN_OPS_TF_RETURN_IF_ERROR(call.TakeInputs());
+    RNN_OPS_TF_RETURN_IF_ERROR(call.AllocateOutputs());
+    const cpu::LinearRecurrenceProblem problem = cpu::MakeLinearRecurrenceProblem(
+        attrs_.mode, call.plan().dims, call.dtype, transposed_, call.tensors);
+    CpuHost host(call);
+    return ToTf(cpu::RunLinearRecurrence(problem, call.tensors, &host));
   }
 
   RnnAttrs attrs_;

@@ -4,6 +4,7 @@
 
 #include "cc/tf/cached_memory.h"
 #include "cc/tf/op_util.h"
+#include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
 
 namespace rnn_ops {
@@ -16,6 +17,9 @@ using ::tensorflow::TensorShape;
 
 namespace {
 
+// host_reserved.
+bool IsOnHost(const TensorSpec& output) { return output.element == Element::kInt8; }
+
 // reserve_space of training.
 bool IsSizedByDevice(const TensorSpec& output, const RnnAttrs& attrs) {
   return output.given == Given::kTraining && !IsZero(output, attrs);
@@ -25,26 +29,41 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
                       CallPlan* plan) {
   std::vector<PartialShape> inputs;
   for (int k = 0; k < op.inputs.count; ++k) {
-    const TensorShape& shape = context->input(k).shape();
-    plan->inputs.push_back(shape);
-    inputs.push_back(FromTf(shape));
+    inputs.push_back(FromTf(context->input(k).shape()));
+    const std::vector<int64_t>& dims = inputs.back().dims;
+    plan->input_dims.push_back(static_cast<int64_t>(dims.size()));
+    plan->input_dims.insert(plan->input_dims.end(), dims.begin(), dims.end());
     plan->used.push_back(IsUsed(op.inputs[k], attrs, inputs.back()));
   }
   CallShapes shapes;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, inputs, &shapes)));
   plan->dims = shapes.dims;
+  plan->config = shapes.config;
   plan->outputs.resize(op.num_outputs());
+  plan->zeros.resize(op.num_outputs());
+  const bool on_cpu = context->device()->device_type() == tensorflow::DEVICE_CPU;
   for (int k = 0; k < op.num_outputs(); ++k) {
+    const TensorSpec& output = op.output(k);
     // What the device sizes, reserve_space and packed weights, or else a scalar, as it is here.
-    if (op.output(k).dims[0] == Dim::kAny) continue;
-    RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
+    if (output.dims[0] != Dim::kAny) {
+      RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
+    }
+    if (!on_cpu || !IsZero(output, attrs)) continue;
+    plan->zeros[k] = Tensor(context->expected_output_dtype(k), plan->outputs[k]);
+    SetZero(&*plan->zeros[k]);
   }
   return absl::OkStatus();
 }
 
-bool IsPlanOf(const CallPlan& plan, OpKernelContext* context) {
-  for (size_t k = 0; k < plan.inputs.size(); ++k) {
-    if (context->input(static_cast<int>(k)).shape() != plan.inputs[k]) return false;
+bool IsPlanOf(const CallPlan& plan, const OpSpec& op, OpKernelContext* context) {
+  const int64_t* expected = plan.input_dims.data();
+  for (int k = 0; k < op.inputs.count; ++k) {
+    const TensorShape& shape = context->input(k).shape();
+    const int rank = shape.dims();
+    if (*expected++ != rank) return false;
+    for (int d = 0; d < rank; ++d) {
+      if (*expected++ != shape.dim_size(d)) return false;
+    }
   }
   return true;
 }
@@ -61,7 +80,7 @@ void LastPlan::Copy(const std::shared_ptr<const CallPlan>& from,
 absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* context,
                            std::shared_ptr<const CallPlan>* plan) {
   Copy(plan_, plan);
-  if (*plan != nullptr && IsPlanOf(**plan, context)) return absl::OkStatus();
+  if (*plan != nullptr && IsPlanOf(**plan, op, context)) return absl::OkStatus();
   auto made = std::make_shared<CallPlan>();
   RNN_OPS_TF_RETURN_IF_ERROR(MakePlan(op, attrs, context, made.get()));
   *plan = std::move(made);
@@ -74,29 +93,33 @@ absl::Status OpCall::TakeInputs() {
   const int typed = op.inputs[0].element == Element::kT ? 0 : 1;
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(typed), &dtype));
   RNN_OPS_TF_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
-  dims = plan_->dims;
-  tensors = CallTensors(op);
   for (int k = 0; k < op.inputs.count; ++k) {
-    if (plan_->used[k]) tensors.SetInput(k, Data(context->input(k)));
+    if (!plan_->used[k]) continue;
+    const TensorSpec& spec = op.inputs[k];
+    const Tensor& input = context->input(k);
+    tensors.SetInput(spec.arg, Data(input), spec.has_numbers() ? input.NumElements() : 0);
   }
   return absl::OkStatus();
 }
 
 absl::Status OpCall::AllocateOutputs() {
-  outputs.reserve(op.num_outputs());
-  AllocatorAttributes host;
-  host.set_on_host(true);
   for (int k = 0; k < op.num_outputs(); ++k) {
     const TensorSpec& output = op.output(k);
+    const TensorShape& shape = plan_->outputs[k];
     Tensor* tensor = nullptr;
-    if (output.element == Element::kInt8) {
-      RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, plan_->outputs[k], &tensor, host));
+    if (plan_->zeros[k].has_value()) {
+      context->set_output(k, *plan_->zeros[k]);
+    } else if (IsOnHost(output)) {
+      AllocatorAttributes host;
+      host.set_on_host(true);
+      RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, shape, &tensor, host));
       SetZero(tensor);
     } else if (!IsSizedByDevice(output, attrs)) {
-      RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, k, plan_->outputs[k], &tensor));
+      RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, k, shape, &tensor));
+      if (!IsZero(output, attrs)) {
+        tensors.SetOutput(output.arg, MutableData(tensor), shape.num_elements());
+      }
     }
-    outputs.push_back(tensor);
-    if (tensor != nullptr && !IsZero(output, attrs)) tensors.SetOutput(k, MutableData(tensor));
   }
   return absl::OkStatus();
 }
@@ -104,34 +127,26 @@ absl::Status OpCall::AllocateOutputs() {
 std::vector<Tensor*> OpCall::zeros() const {
   std::vector<Tensor*> found;
   for (int k = 0; k < op.num_outputs(); ++k) {
-    const bool on_host = op.output(k).element == Element::kInt8;
-    if (IsZero(op.output(k), attrs) && !on_host) found.push_back(outputs[k]);
+    const TensorSpec& output = op.output(k);
+    if (IsZero(output, attrs) && !IsOnHost(output)) found.push_back(context->mutable_output(k));
   }
   return found;
 }
 
 absl::Status RnnCall::Prepare() {
   RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeRnnConfig(attrs, dims, &config)));
   // A copy, so that what was checked is what the kernel reads.
-  lengths.resize(dims.batch);
-  const void* given = tensors.in("sequence_lengths");
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(TakeSequenceLengths(static_cast<const int32_t*>(given),
-                                                      dims.batch, dims.max_time, lengths.data())));
-  return AllocateOutputs();
-}
-
-absl::Status RnnPackCall::Prepare() { return TakeInputs(); }
-
-absl::Status LinearRecurrenceCall::Prepare() {
-  RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
+  lengths.resize(config().batch);
+  const auto* given = static_cast<const int32_t*>(tensors.in(Arg::sequence_lengths));
+  RNN_OPS_TF_RETURN_IF_ERROR(
+      ToTf(TakeSequenceLengths(given, config().batch, config().max_time, lengths.data())));
   return AllocateOutputs();
 }
 
 absl::Status BlockLstmCall::Prepare() {
   RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
-  const int64_t seq_len_max = ScalarOf<int64_t>(input("seq_len_max"));
-  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeBlockLstmConfig(dims, seq_len_max, &config)));
+  const int64_t seq_len_max = ScalarOf<int64_t>(input(Arg::seq_len_max));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToTf(MakeBlockLstmConfig(plan().dims, seq_len_max, &config)));
   return AllocateOutputs();
 }
 
@@ -139,7 +154,7 @@ absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes, Tensor** re
   if (bytes < 0) {
     return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
   }
-  const int index = call.op.Output("reserve_space");
+  const int index = call.op.Output(Arg::reserve_space);
   const int64_t element = tensorflow::DataTypeSize(call.context->expected_output_dtype(index));
   return AllocateLargeOutput(call.context, index, TensorShape({ReserveElements(bytes, element)}),
                              reserve_space);

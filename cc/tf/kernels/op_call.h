@@ -6,9 +6,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <optional>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "cc/core/call_tensors.h"
 #include "cc/core/dtype.h"
@@ -22,12 +23,15 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// What the shapes of its inputs say about a call.
+// What the shapes of its inputs say about a call, all checked.
 struct CallPlan {
-  std::vector<tensorflow::TensorShape> inputs;
-  std::vector<bool> used;  // whether the call reads the input
+  std::vector<int64_t> input_dims;  // for each input its rank and its dimensions
+  std::vector<bool> used;           // whether the call reads the input
   RnnDims dims;
+  RnnConfig config;  // as in CallShapes
   std::vector<tensorflow::TensorShape> outputs;
+  // On a CPU, of the outputs that are zero whatever is computed: every call gives the same tensor.
+  std::vector<std::optional<tensorflow::Tensor>> zeros;
 };
 
 // The plan of a kernel's last call. WHY kept: most calls have the shapes of the one before, and of
@@ -56,23 +60,19 @@ struct OpCall {
   const RnnAttrs& attrs;
   tensorflow::OpKernelContext* const context;
   Dtype dtype = kFloat32;
-  RnnDims dims;
-  // Null: reserve_space of training, whose size the device knows.
-  std::vector<tensorflow::Tensor*> outputs;
   CallTensors tensors;
 
-  // The op must have it.
-  const tensorflow::Tensor& input(std::string_view name) const {
-    return context->input(op.Input(name));
-  }
-  // The outputs in memory of the device that are zero whatever is computed. They are not yet.
-  std::vector<tensorflow::Tensor*> zeros() const;
-
- protected:
-  // Checks types and shapes, and takes the inputs into `tensors`.
+  // Checks types and shapes, and takes the inputs into `tensors`. First of all.
   absl::Status TakeInputs();
-  // Fills outputs and takes them into `tensors`. Sets what is on the host, host_reserved, to zero.
+  // Takes the outputs into `tensors`, but for reserve_space of training, whose size the device
+  // knows, and those that are zero whatever is computed, which it sets where they are on the host.
   absl::Status AllocateOutputs();
+
+  const CallPlan& plan() const { return *plan_; }
+  // The op must have it.
+  const tensorflow::Tensor& input(Arg arg) const { return context->input(op.Input(arg)); }
+  // The outputs in memory of a GPU that are zero whatever is computed. They are not yet.
+  std::vector<tensorflow::Tensor*> zeros() const;
 
  private:
   LastPlan& last_plan_;
@@ -84,25 +84,11 @@ struct RnnCall : OpCall {
   using OpCall::OpCall;
   absl::Status Prepare();
 
-  RnnConfig config;
-  std::vector<int32_t> lengths;  // [B]: a checked copy, all T where none are given
+  absl::InlinedVector<int32_t, 16> lengths;  // [B]: a checked copy, all T where none are given
 
+  const RnnConfig& config() const { return plan().config; }
   // No time step of any row: the states pass through and every gradient of weights is zero.
-  bool empty() const { return config.max_time == 0 || config.batch == 0; }
-};
-
-// A call of an op that packs weights, which allocates its output by itself.
-struct RnnPackCall : OpCall {
-  using OpCall::OpCall;
-  absl::Status Prepare();
-
-  RnnConfig config;  // T and B are 0; for the caller to set
-};
-
-// A call of LinearRecurrence.
-struct LinearRecurrenceCall : OpCall {
-  using OpCall::OpCall;
-  absl::Status Prepare();
+  bool empty() const { return config().max_time == 0 || config().batch == 0; }
 };
 
 // A call of BlockLSTMV2 or its gradient.

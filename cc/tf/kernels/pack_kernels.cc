@@ -25,10 +25,9 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
   void DoCompute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
     const RnnAttrs attrs;  // config_ has those of the op
-    RnnPackCall call(kPackCudnnRnnParams, attrs, context, &last_plan_);
-    OP_REQUIRES_OK(context, call.Prepare());
-    call.config = config_;
-    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, keep_));
+    OpCall call(kPackCudnnRnnParams, attrs, context, &last_plan_);
+    OP_REQUIRES_OK(context, call.TakeInputs());
+    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, config_, keep_));
   }
 
  private:
@@ -45,11 +44,9 @@ class PackLayerRnnKernel : public CheckedOpKernel {
   }
 
   void DoCompute(OpKernelContext* context) override {
-    RnnPackCall call(kPackLayerRnn, attrs_, context, &last_plan_);
-    OP_REQUIRES_OK(context, call.Prepare());
-    call.dims.max_time = call.dims.batch = 0;
-    OP_REQUIRES_OK(context, ToTf(MakeRnnConfig(attrs_, call.dims, &call.config)));
-    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, keep_));
+    OpCall call(kPackLayerRnn, attrs_, context, &last_plan_);
+    OP_REQUIRES_OK(context, call.TakeInputs());
+    OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, call.plan().config, keep_));
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "cc/core/dropout.h"
+#include "cc/core/rnn_config.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_kernels.h"
 
@@ -26,9 +27,10 @@ class RnnBackpropCpuKernel : public RnnBackpropKernel {
   absl::Status Run(const RnnCall& call) const override;
 };
 
-// Sets output 0: what `packed` of a forward call is. Its content is kept for the next call with
-// `keep` (Note [Kept weights]).
-absl::Status PackRnnWeightsOnCpu(const RnnPackCall& call, bool keep);
+// Sets output 0 of an op that packs the weights of a network: what `packed` of a forward call is.
+// Its content is kept for the next call with `keep` (Note [Kept weights]). After call.TakeInputs();
+// T and B of `config` are 0.
+absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bool keep);
 
 }  // namespace tf_kernels
 }  // namespace rnn_ops

@@ -24,14 +24,14 @@ void RnnForwardKernel::DoCompute(OpKernelContext* context) {
   OP_REQUIRES_OK(context, call.Prepare());
   DropoutKey key;
   const bool drops = attrs_.is_training && attrs_.dropout > 0;
-  if (drops || (attrs_.has_zoneout() && call.tensors.in("seed") != nullptr)) {
+  if (drops || (attrs_.has_zoneout() && call.tensors.in(Arg::seed) != nullptr)) {
     key = NextDropoutKey(call);
   }
   OP_REQUIRES_OK(context, Run(call, key));
 }
 
 DropoutKey RnnForwardKernel::NextDropoutKey(const RnnCall& call) {
-  const void* given = call.tensors.in("seed");
+  const void* given = call.tensors.in(Arg::seed);
   if (given == nullptr) {
     const uint64_t call =
         resets_dropout_ ? 0 : dropout_calls_.fetch_add(1, std::memory_order_relaxed);

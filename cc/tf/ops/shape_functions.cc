@@ -33,7 +33,7 @@ absl::Status InferRnnOp(const OpSpec& op, InferenceContext* c) {
   CallShapes shapes;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, attrs, InputShapes(c), &shapes)));
   SetOutputs(c, shapes);
-  const int index = op.Input("sequence_lengths");
+  const int index = op.Input(Arg::sequence_lengths);
   const Tensor* lengths = index == kAbsent ? nullptr : c->input_tensor(index);
   if (lengths == nullptr || shapes.dims.max_time == kUnknownDim) return absl::OkStatus();
   return ToTf(ValidateSequenceLengths(static_cast<const int32_t*>(Data(*lengths)),
@@ -42,7 +42,7 @@ absl::Status InferRnnOp(const OpSpec& op, InferenceContext* c) {
 
 absl::Status InferBlockLstmOp(const OpSpec& op, InferenceContext* c) {
   std::vector<PartialShape> inputs = InputShapes(c);
-  const int index = op.Input("seq_len_max");
+  const int index = op.Input(Arg::seq_len_max);
   const Tensor* seq_len_max = c->input_tensor(index);
   // A constant's value may be known where its shape is not.
   if (seq_len_max != nullptr) inputs[index] = FromTf(seq_len_max->shape());

@@ -22,7 +22,7 @@
 #include "cc/core/op_spec.h"
 #include "cc/core/param_layout.h"
 #include "cc/core/shapes.h"
-#include "cc/cpu/rnn_run.h"
+#include "cc/cpu/op_run.h"
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"
 #include "cc/gpu/rnn_gpu.h"
@@ -174,7 +174,7 @@ absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, bool has_layer_n
   }
   cpu::RnnProblem problem = cpu::MakeRnnProblem(config, dtype);
   problem.has_layer_norm = has_layer_norm;
-  *bytes = cpu::LargestReserveBytes(problem);
+  *bytes = cpu::LongestReserveBytes(problem);
   if (*bytes >= 0) return absl::OkStatus();
   return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
 }
@@ -185,19 +185,17 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   const OpSpec& op = SpecOf(node.op());
   RnnAttrs attrs;
   CallShapes shapes;
-  RnnConfig config;
   RNN_OPS_TF_RETURN_IF_ERROR(ReadRnnAttrs(c, op.attrs, &attrs));
   std::vector<PartialShape> inputs;
   for (int k = 0; k < c->num_inputs(); ++k) inputs.push_back(FromTf(c, c->input(k)));
   RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(InferShapes(op, attrs, inputs, &shapes)));
-  RNN_OPS_TF_RETURN_IF_ERROR(tf_kernels::ToTf(MakeRnnConfig(attrs, shapes.dims, &config)));
   Dtype dtype;
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
   int64_t bytes = 0;
   // Of what a call is given beside its attributes and sizes, only this changes what it keeps.
-  const int norms = op.Input("layer_norm");
+  const int norms = op.Input(Arg::layer_norm);
   const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
-  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(config, dtype, has_layer_norm, place, &bytes));
+  RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(shapes.config, dtype, has_layer_norm, place, &bytes));
   *elements = ReserveElements(bytes, SizeOf(dtype));
   return absl::OkStatus();
 }
@@ -221,7 +219,7 @@ class Padding {
       : op_(op),
         is_lstm_(is_lstm),
         time_major_(time_major),
-        sequence_(op.Input(IsBlockLstm(op) ? "x" : "input")),
+        sequence_(op.Input(IsBlockLstm(op) ? Arg::x : Arg::input)),
         time_dim_(time_major ? 0 : 1) {}
 
   bool any() const { return has_time_ || has_batch_; }
@@ -336,8 +334,8 @@ class Padding {
     return absl::InvalidArgumentError(
         StrCat("Only time and batch may have a size that is not known when XLA compiles, and only "
                "where that of ",
-               op_.inputs[sequence_].name, " is not known either, but dimension ", d, " of ",
-               op_.inputs[k].name, " is not."));
+               op_.inputs[sequence_].name(), " is not known either, but dimension ", d, " of ",
+               op_.inputs[k].name(), " is not."));
   }
 
   // A length that is above `time` is one that the handler refuses.
@@ -384,7 +382,7 @@ std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
   std::string text =
       StrCat(", allow_tf32 = ", tsl::tensor_float_32_execution_enabled() ? "true" : "false");
   const bool block_lstm = IsBlockLstm(op);
-  const int index = op.Input(block_lstm ? "seq_len_max" : "sequence_lengths");
+  const int index = op.Input(block_lstm ? Arg::seq_len_max : Arg::sequence_lengths);
   const tensorflow::DataType type = block_lstm ? tensorflow::DT_INT64 : tensorflow::DT_INT32;
   const auto known = tensorflow::XlaExpression::XlaOp(operands[index].op, type)
                          .ResolveConstant(context->compiler()->client());
@@ -426,9 +424,9 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
         if (operand.shape.dimensions().size() == 3) operand.op = padding.ZeroSequence(operand);
       }
     } else if (!block_lstm) {
-      padding.ShortenLengths(shape, &operands[op.Input("sequence_lengths")]);
+      padding.ShortenLengths(shape, &operands[op.Input(Arg::sequence_lengths)]);
     } else {
-      padding.CheckSeqLenMax(shape, &operands[op.Input("seq_len_max")]);
+      padding.CheckSeqLenMax(shape, &operands[op.Input(Arg::seq_len_max)]);
       for (int k = 0; is_gradient && k < static_cast<int>(operands.size()); ++k) {
         const int dim = padding.DimOf(k, Dim::kB);
         if (dim != kAbsent) operands[k].op = padding.ZeroRows(operands[k], dim);
@@ -561,7 +559,7 @@ class StockForwardKernel : public CheckedXlaKernel {
     std::vector<Operand> operands;
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
-    if (context->num_inputs() == kCudnnRnnV3.Input("sequence_lengths")) {
+    if (context->num_inputs() == kCudnnRnnV3.Input(Arg::sequence_lengths)) {
       operands.push_back(FullLengths(context->builder(), operands[0]));
     }
     OP_REQUIRES_OK(context, Lower(AsOurs(def(), kForward), context, /*on_gpu=*/false,
@@ -586,10 +584,10 @@ class StockBackpropKernel : public CheckedXlaKernel {
     std::vector<XlaOp> results;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
     if (def().op() != "CudnnRNNBackpropV3") {
-      operands.insert(operands.begin() + kCudnnRnnBackpropV3.Input("sequence_lengths"),
+      operands.insert(operands.begin() + kCudnnRnnBackpropV3.Input(Arg::sequence_lengths),
                       FullLengths(context->builder(), operands[0]));
     }
-    operands.resize(kCudnnRnnBackpropV3.Input("host_reserved"));
+    operands.resize(kCudnnRnnBackpropV3.Input(Arg::host_reserved));
     operands.push_back(
         {xla::ConstantR0<int8_t>(context->builder(), 0), xla::ShapeUtil::MakeShape(xla::S8, {})});
     OP_REQUIRES_OK(context, Lower(AsOurs(def(), kBackprop), context, /*on_gpu=*/false,

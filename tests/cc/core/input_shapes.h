@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "cc/core/op_spec.h"
@@ -17,12 +19,17 @@ class InputShapes {
   explicit InputShapes(const OpSpec& op) : op_(&op), shapes_(op.inputs.count) {}
 
   // Throws where the op has no such input.
-  PartialShape& operator[](const char* name) { return shapes_.at(op_->Input(name)); }
+  PartialShape& operator[](std::string_view name) {
+    for (int k = 0; k < op_->inputs.count; ++k) {
+      if (op_->inputs[k].name() == name) return shapes_[k];
+    }
+    throw std::out_of_range("no such input");
+  }
 
   // Copies the shapes of the inputs that both ops have.
   InputShapes& Take(const InputShapes& from) {
     for (int k = 0; k < from.op_->inputs.count; ++k) {
-      const int index = op_->Input(from.op_->inputs[k].name);
+      const int index = op_->Input(from.op_->inputs[k].arg);
       if (index != kAbsent) shapes_[index] = from.shapes_[k];
     }
     return *this;
@@ -41,6 +48,13 @@ class InputShapes {
   Status Infer(const RnnAttrs& attrs = {}) const {
     CallShapes result;
     return Infer(attrs, &result);
+  }
+
+  // The problem of a valid call.
+  RnnConfig Config(const RnnAttrs& attrs = {}) const {
+    CallShapes result;
+    EXPECT_TRUE(Infer(attrs, &result).ok());
+    return result.config;
   }
 
   // The dimensions of output `index` of a valid call.

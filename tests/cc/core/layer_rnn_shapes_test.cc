@@ -78,8 +78,7 @@ TEST(LayerRnnShapes, CompleteShapes) {
     EXPECT_EQ(Inputs(mode).Output(0, Attrs(mode)), (std::vector<int64_t>{7, 2, 3}));
     ASSERT_TRUE(GradInputs(mode).Infer(Attrs(mode), &dims).ok());
     ExpectDims(dims, 7, 2, 5, 3);
-    RnnConfig config;
-    ASSERT_TRUE(MakeRnnConfig(Attrs(mode), dims, &config).ok());
+    const RnnConfig config = GradInputs(mode).Config(Attrs(mode));
     EXPECT_EQ(config.num_layers, 1);
     EXPECT_EQ(config.num_dirs(), 1);
     EXPECT_EQ(config.num_units, 3);
@@ -106,8 +105,8 @@ TEST(LayerRnnShapes, NothingKnownIsAccepted) {
     ExpectDims(dims, kU, kU, kU, kU);
     ASSERT_TRUE(InputShapes(kLayerRnn).Infer(Attrs(mode), &dims).ok());
     ExpectDims(dims, kU, kU, kU, kU);
-    RnnConfig config;
-    EXPECT_EQ(MakeRnnConfig(Attrs(mode), dims, &config).code(), Code::kInternal);
+    const RnnConfig config = InputShapes(kLayerRnn).Config(Attrs(mode));
+    EXPECT_EQ(config.num_units, 1) << "as small as it can be";
   }
 }
 
@@ -301,15 +300,13 @@ TEST(LayerRnnShapes, AProjectionGivesTheSizeOfH) {
   EXPECT_EQ(ProjectedInputs().Output(0, attrs), (std::vector<int64_t>{7, 2, 6}));
   EXPECT_EQ(ProjectedInputs().Output(1, attrs), (std::vector<int64_t>{2, 6}));
   EXPECT_EQ(ProjectedInputs().Output(2, attrs), (std::vector<int64_t>{2, 3}));
-  RnnConfig config;
-  ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
-  EXPECT_EQ(config.num_proj, 6);
-  EXPECT_EQ(config.hidden_size(), 6);
+  EXPECT_EQ(ProjectedInputs().Config(attrs).num_proj, 6);
+  EXPECT_EQ(ProjectedInputs().Config(attrs).hidden_size(), 6);
   // Unlike the attribute num_proj, a tensor [H, H] is a projection. One column is one too.
   for (const int64_t columns : {3, 1}) {
-    dims.num_proj = columns;
-    ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
-    EXPECT_EQ(config.num_proj, columns);
+    InputShapes in(kLayerRnn);
+    in["projection"] = Shape({3, columns});
+    EXPECT_EQ(in.Config(attrs).num_proj, columns);
   }
   // Until its shape is known, the size of h is not.
   for (const PartialShape& unknown : {Shape({kU}), PartialShape()}) {
@@ -434,20 +431,7 @@ TEST(LayerRnnShapes, EmptyTimeAndBatch) {
     RnnDims dims;
     ASSERT_TRUE(in.Infer(Attrs(mode), &dims).ok());
     ExpectDims(dims, 0, 0, 5, 3);
-    RnnConfig config;
-    EXPECT_TRUE(MakeRnnConfig(Attrs(mode), dims, &config).ok());
-  }
-}
-
-TEST(LayerRnnShapes, AKernelNeedsEverySize) {
-  RnnDims complete;
-  ASSERT_TRUE(Inputs(RnnMode::kGru).Infer(Attrs(RnnMode::kGru), &complete).ok());
-  RnnConfig config;
-  for (int64_t RnnDims::* size :
-       {&RnnDims::max_time, &RnnDims::batch, &RnnDims::input_size, &RnnDims::num_units}) {
-    RnnDims dims = complete;
-    dims.*size = kU;
-    EXPECT_EQ(MakeRnnConfig(Attrs(RnnMode::kGru), dims, &config).code(), Code::kInternal);
+    EXPECT_EQ(in.Config(Attrs(mode)).batch, 0);
   }
 }
 

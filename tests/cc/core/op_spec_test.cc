@@ -89,7 +89,7 @@ std::vector<Op> Ops() {
 
 TEST(ReadAttrs, ReadsThoseThatTheOpHasAndNoOthers) {
   for (const Op& op : Ops()) {
-    SCOPED_TRACE(op.spec->inputs[0].name);
+    SCOPED_TRACE(op.spec->inputs[0].name());
     const auto has = [&op](const char* name) {
       return std::count(op.attrs.begin(), op.attrs.end(), name) == 1;
     };
@@ -149,135 +149,65 @@ TEST(ReadAttrs, RefusesValuesThatNoOpTakes) {
   refuse(kCudnnRnnV3, "num_proj", int64_t{-1});
 }
 
-TEST(OpSpec, NamesOfTensors) {
-  EXPECT_EQ(kCudnnRnnV3.Input("input"), 0);
-  EXPECT_EQ(kCudnnRnnV3.Input("sequence_lengths"), 4);
-  EXPECT_EQ(kCudnnRnnV3.Input("output"), kAbsent);
-  EXPECT_EQ(kCudnnRnnV3.Output("output"), 0);
-  EXPECT_EQ(kCudnnRnnV3.Output("host_reserved"), 4);
-  EXPECT_EQ(kCudnnRnnV3.Output("input"), kAbsent);
-  EXPECT_EQ(kCudnnRnnV3.GradientOf("input"), kAbsent);
+TEST(OpSpec, PlacesOfTensors) {
+  EXPECT_EQ(kCudnnRnnV3.Input(Arg::input), 0);
+  EXPECT_EQ(kCudnnRnnV3.Input(Arg::sequence_lengths), 4);
+  EXPECT_EQ(kCudnnRnnV3.Input(Arg::output), kAbsent);
+  EXPECT_EQ(kCudnnRnnV3.Output(Arg::output), 0);
+  EXPECT_EQ(kCudnnRnnV3.Output(Arg::host_reserved), 4);
+  EXPECT_EQ(kCudnnRnnV3.Output(Arg::input), kAbsent);
+  EXPECT_EQ(kCudnnRnnV3.inputs[4].name(), "sequence_lengths");
+  EXPECT_EQ(kBlockLstm.output(1).name(), "cs");
 }
 
 // Inputs before those that have a gradient, and behind them, have none.
 TEST(OpSpec, GradientsAreThoseOfSomeInputs) {
   for (const OpSpec* op : {&kCudnnRnnBackpropV1, &kCudnnRnnBackpropV2, &kCudnnRnnBackpropV3}) {
     EXPECT_EQ(op->num_outputs(), 4);
-    EXPECT_EQ(op->GradientOf("params"), 3);
+    EXPECT_EQ(op->Output(Arg::params), 3);
   }
-  EXPECT_EQ(kCudnnRnnBackpropV3.GradientOf("sequence_lengths"), kAbsent);
+  EXPECT_EQ(kCudnnRnnBackpropV3.Output(Arg::sequence_lengths), kAbsent);
   const OpSpec& layer = kLayerRnnBackprop;
   EXPECT_EQ(layer.num_outputs(), 9);
-  EXPECT_EQ(layer.GradientOf("input"), 0);
-  EXPECT_EQ(layer.GradientOf("peepholes"), 7);
-  EXPECT_EQ(layer.GradientOf("sequence_lengths"), kAbsent);
-  EXPECT_EQ(layer.GradientOf("nothing"), kAbsent);
-  EXPECT_EQ(layer.output(7).name, "peepholes");
-  EXPECT_EQ(layer.GradientOf("layer_norm"), 8);
+  EXPECT_EQ(layer.Output(Arg::input), 0);
+  EXPECT_EQ(layer.Output(Arg::peepholes), 7);
+  EXPECT_EQ(layer.Output(Arg::sequence_lengths), kAbsent);
+  EXPECT_EQ(layer.Output(Arg::x), kAbsent);
+  EXPECT_EQ(layer.output(7).name(), "peepholes");
+  EXPECT_EQ(layer.Output(Arg::layer_norm), 8);
   const OpSpec& block = kBlockLstmGrad;
   EXPECT_EQ(block.num_outputs(), 8);
-  EXPECT_EQ(block.GradientOf("seq_len_max"), kAbsent);
-  EXPECT_EQ(block.GradientOf("x"), 0);
-  EXPECT_EQ(block.GradientOf("b"), 7);
-  EXPECT_EQ(block.GradientOf("i"), kAbsent);
-  EXPECT_EQ(block.output(0).name, "x");
+  EXPECT_EQ(block.Output(Arg::seq_len_max), kAbsent);
+  EXPECT_EQ(block.Output(Arg::x), 0);
+  EXPECT_EQ(block.Output(Arg::b), 7);
+  EXPECT_EQ(block.Output(Arg::i), kAbsent);
+  EXPECT_EQ(block.output(0).name(), "x");
 }
-
-// Stands for the memory of tensors: every one has its own byte.
-struct Memory {
-  char inputs[kMaxTensors];
-  char outputs[kMaxTensors];
-
-  CallTensors Of(const OpSpec& op) {
-    CallTensors tensors(op);
-    for (int k = 0; k < op.inputs.count; ++k) tensors.SetInput(k, &inputs[k]);
-    for (int k = 0; k < op.num_outputs(); ++k) tensors.SetOutput(k, &outputs[k]);
-    return tensors;
-  }
-};
 
 TEST(CallTensors, WhatAnOpOrACallLacksIsNull) {
-  Memory memory;
-  CallTensors tensors = memory.Of(kCudnnRnnV1);
-  EXPECT_EQ(tensors.in("params"), &memory.inputs[3]);
-  EXPECT_EQ(tensors.in("sequence_lengths"), nullptr);
-  EXPECT_EQ(tensors.out("output_c"), &memory.outputs[2]);
-  EXPECT_EQ(tensors.out("host_reserved"), nullptr);
-  EXPECT_EQ(tensors.gradient("input"), nullptr);
-  tensors.SetInput(3, nullptr);
-  EXPECT_EQ(tensors.in("params"), nullptr);
-  EXPECT_EQ(CallTensors(kCudnnRnnV1).in("input"), nullptr);
+  float params[3], gradient[3];
+  CallTensors tensors;
+  EXPECT_EQ(tensors.in(Arg::params), nullptr);
+  EXPECT_EQ(tensors.elements(Arg::params), 0);
+  tensors.SetInput(Arg::params, params, 3);
+  EXPECT_EQ(tensors.in<float>(Arg::params), params);
+  EXPECT_EQ(tensors.out(Arg::params), nullptr) << "an input is no output";
+  tensors.SetOutput(Arg::params, gradient, 3);
+  EXPECT_EQ(tensors.in<float>(Arg::params), params);
+  EXPECT_EQ(tensors.out<float>(Arg::params), gradient);
+  EXPECT_EQ(tensors.elements(Arg::params), 3);
+  EXPECT_EQ(tensors.in(Arg::input), nullptr);
 }
 
-struct RnnForwardArgs {
-  const void *x, *h0, *c0, *params;
-  void *y, *h_n, *c_n;
-};
-
-struct RnnBackwardArgs {
-  const void *x, *h0, *c0, *params, *y, *dy, *dh_n, *dc_n;
-  void *dx, *dh0, *dc0, *dparams;
-};
-
-TEST(CallTensors, ArgumentsOfAnRnn) {
-  Memory memory;
-  RnnForwardArgs forward;
-  SetForward(memory.Of(kCudnnRnnV3), &forward);
-  int at = 0;
-  for (const void* in : {forward.x, forward.h0, forward.c0, forward.params}) {
-    EXPECT_EQ(in, &memory.inputs[at++]);
-  }
-  at = 0;
-  for (void* out : {forward.y, forward.h_n, forward.c_n}) EXPECT_EQ(out, &memory.outputs[at++]);
-  RnnBackwardArgs back;
-  SetBackward(memory.Of(kCudnnRnnBackpropV1), &back);
-  at = 0;
-  for (const void* in : {back.x, back.h0, back.c0, back.params, back.y}) {
-    EXPECT_EQ(in, &memory.inputs[at++]);
-  }
-  at = 7;  // behind output_h and output_c
-  for (const void* in : {back.dy, back.dh_n, back.dc_n}) EXPECT_EQ(in, &memory.inputs[at++]);
-  at = 0;
-  for (void* out : {back.dx, back.dh0, back.dc0, back.dparams}) {
-    EXPECT_EQ(out, &memory.outputs[at++]);
-  }
-}
-
-struct BlockArgs {
-  const void *x, *cs_prev, *h_prev, *w, *wci, *wcf, *wco, *b;
-};
-
-struct BlockForwardArgs : BlockArgs {
-  void *i, *cs, *f, *o, *ci, *co, *h;
-};
-
-struct BlockBackwardArgs : BlockArgs {
-  const void *i, *cs, *f, *o, *ci, *co, *h, *cs_grad, *h_grad;
-  void *x_grad, *cs_prev_grad, *h_prev_grad, *w_grad, *wci_grad, *wcf_grad, *wco_grad, *b_grad;
-};
-
-TEST(CallTensors, ArgumentsOfABlockLstm) {
-  Memory memory;
-  BlockForwardArgs a;
-  SetBlockLstmForward(memory.Of(kBlockLstm), &a);
-  int at = 1;
-  for (const void* in : {a.x, a.cs_prev, a.h_prev, a.w, a.wci, a.wcf, a.wco, a.b}) {
-    EXPECT_EQ(in, &memory.inputs[at++]);
-  }
-  at = 0;
-  for (void* out : {a.i, a.cs, a.f, a.o, a.ci, a.co, a.h}) EXPECT_EQ(out, &memory.outputs[at++]);
-  BlockBackwardArgs g;
-  SetBlockLstmBackward(memory.Of(kBlockLstmGrad), &g);
-  at = 1;
-  for (const void* in : {g.x, g.cs_prev, g.h_prev, g.w, g.wci, g.wcf, g.wco, g.b, g.i, g.cs, g.f,
-                         g.o, g.ci, g.co, g.h, g.cs_grad, g.h_grad}) {
-    EXPECT_EQ(in, &memory.inputs[at++]);
-  }
-  at = 0;
-  for (void* out : {g.x_grad, g.cs_prev_grad, g.h_prev_grad, g.w_grad, g.wci_grad, g.wcf_grad,
-                    g.wco_grad, g.b_grad}) {
-    EXPECT_EQ(out, &memory.outputs[at++]);
-  }
+TEST(OpSpec, OpaqueBuffersAndIntegersHaveNoNumbers) {
+  const auto has_numbers = [](const OpSpec& op, Arg arg) {
+    return op.inputs[op.Input(arg)].has_numbers();
+  };
+  EXPECT_TRUE(has_numbers(kLayerRnnBackprop, Arg::bias));
+  EXPECT_TRUE(has_numbers(kCudnnRnnBackpropV3, Arg::params));
+  EXPECT_FALSE(has_numbers(kCudnnRnnBackpropV3, Arg::reserve_space));
+  EXPECT_FALSE(has_numbers(kCudnnRnnBackpropV3, Arg::sequence_lengths));
+  EXPECT_FALSE(has_numbers(kLayerRnnPacked, Arg::packed));
 }
 
 }  // namespace

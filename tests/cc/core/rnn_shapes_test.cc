@@ -61,8 +61,7 @@ TEST(RnnShapes, CompleteShapes) {
   inference.is_training = false;
   EXPECT_EQ(Inputs().Output(3, inference), Dims());  // reserve_space
 
-  RnnConfig config;
-  ASSERT_TRUE(MakeRnnConfig({}, dims, &config).ok());
+  const RnnConfig config = Inputs().Config();
   EXPECT_EQ(config.num_layers, 2);
   EXPECT_EQ(config.max_time, 7);
   EXPECT_EQ(config.batch, 2);
@@ -93,8 +92,8 @@ TEST(RnnShapes, BatchMajorBidirectionalProjection) {
   EXPECT_TRUE(Infer(in, attrs).ok());
   in["params"] = Shape({dims.params_size + 1});
   ExpectInvalid(Infer(in, attrs), {"params", std::to_string(dims.params_size).c_str(), "num_proj"});
-  RnnConfig config;
-  ASSERT_TRUE(MakeRnnConfig(attrs, dims, &config).ok());
+  in["params"] = Shape({dims.params_size});
+  const RnnConfig config = in.Config(attrs);
   EXPECT_EQ(config.num_layers, 3);
   EXPECT_EQ(config.num_pseudo_layers(), 6);
 }
@@ -106,9 +105,11 @@ TEST(RnnShapes, NothingKnownIsAccepted) {
   EXPECT_EQ(dims.batch, kU);
   EXPECT_EQ(dims.params_size, kU);
   EXPECT_EQ(UnknownInputs().Output(0), (std::vector<int64_t>{kU, kU, kU}));
-  ASSERT_TRUE(UnknownBackpropInputs().Infer({}, &dims).ok());
-  RnnConfig config;
-  EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(), Code::kInternal);
+  // As small as they can be.
+  const RnnConfig config = UnknownBackpropInputs().Config();
+  EXPECT_EQ(config.max_time, 0);
+  EXPECT_EQ(config.batch, 0);
+  for (int64_t size : {config.input_size, config.num_units, config.num_layers}) EXPECT_EQ(size, 1);
 }
 
 TEST(RnnShapes, SizesFlowBetweenTensors) {
@@ -415,24 +416,6 @@ TEST(RnnShapes, SkippedInputOfUnknownSize) {
   EXPECT_TRUE(Infer(UnknownInputs(), attrs).ok());
 }
 
-TEST(RnnShapes, AKernelNeedsEverySize) {
-  RnnDims complete;
-  ASSERT_TRUE(BackpropInputs().Infer({}, &complete).ok());
-  RnnConfig config;
-  for (int64_t RnnDims::* size : {&RnnDims::max_time, &RnnDims::batch, &RnnDims::input_size,
-                                  &RnnDims::num_units, &RnnDims::pseudo_layers}) {
-    RnnDims dims = complete;
-    ASSERT_TRUE(MakeRnnConfig({}, dims, &config).ok());
-    dims.*size = kU;
-    EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(), Code::kInternal);
-    // 0 is known: legal of two sizes, and of the others the caller's fault.
-    dims.*size = 0;
-    const bool may_be_empty = size == &RnnDims::max_time || size == &RnnDims::batch;
-    EXPECT_EQ(MakeRnnConfig({}, dims, &config).code(),
-              may_be_empty ? Code::kOk : Code::kInvalidArgument);
-  }
-}
-
 TEST(RnnShapes, BeforeAnythingIsKnown) {
   const RnnDims dims;
   for (int64_t size : {dims.max_time, dims.batch, dims.input_size, dims.num_units,
@@ -486,7 +469,7 @@ TEST(RnnShapes, FirstVersions) {
     InputShapes in(*op);
     in.Take(Inputs());
     EXPECT_EQ(in.Output(0), (Dims{7, 2, 3}));
-    EXPECT_EQ(op->Output("host_reserved"), op == &kCudnnRnnV2 ? 4 : kAbsent);
+    EXPECT_EQ(op->Output(Arg::host_reserved), op == &kCudnnRnnV2 ? 4 : kAbsent);
   }
   InputShapes v2(kCudnnRnnV2);
   EXPECT_EQ(v2.Output(4), (Dims{2}));
@@ -539,21 +522,21 @@ TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
 TEST(Tensors, ThatACallUses) {
   RnnAttrs lstm, gru;
   gru.mode = RnnMode::kGru;
-  const auto used = [](const OpSpec& op, const char* name, const RnnAttrs& attrs,
+  const auto used = [](const OpSpec& op, Arg arg, const RnnAttrs& attrs,
                        const PartialShape& shape) {
-    return IsUsed(op.inputs[op.Input(name)], attrs, shape);
+    return IsUsed(op.inputs[op.Input(arg)], attrs, shape);
   };
-  EXPECT_TRUE(used(kCudnnRnnV3, "input", gru, Shape({0})));
-  EXPECT_TRUE(used(kCudnnRnnV3, "input_c", lstm, Shape({0})));
-  EXPECT_FALSE(used(kCudnnRnnV3, "input_c", gru, Shape({2, 2, 3})));
-  EXPECT_TRUE(used(kCudnnRnnBackpropV3, "reserve_space", gru, Shape({0})));
-  EXPECT_FALSE(used(kCudnnRnnBackpropV3, "host_reserved", lstm, Shape({0})));
-  for (const char* name : {"bias", "projection"}) {
-    EXPECT_TRUE(used(kLayerRnn, name, lstm, Shape({3, 4})));
-    EXPECT_TRUE(used(kLayerRnn, name, lstm, Shape({0, 4})));
-    EXPECT_TRUE(used(kLayerRnn, name, lstm, Shape({1})));
-    EXPECT_TRUE(used(kLayerRnn, name, lstm, PartialShape::Unknown()));
-    EXPECT_FALSE(used(kLayerRnn, name, lstm, Shape({0})));
+  EXPECT_TRUE(used(kCudnnRnnV3, Arg::input, gru, Shape({0})));
+  EXPECT_TRUE(used(kCudnnRnnV3, Arg::input_c, lstm, Shape({0})));
+  EXPECT_FALSE(used(kCudnnRnnV3, Arg::input_c, gru, Shape({2, 2, 3})));
+  EXPECT_TRUE(used(kCudnnRnnBackpropV3, Arg::reserve_space, gru, Shape({0})));
+  EXPECT_FALSE(used(kCudnnRnnBackpropV3, Arg::host_reserved, lstm, Shape({0})));
+  for (Arg arg : {Arg::bias, Arg::projection}) {
+    EXPECT_TRUE(used(kLayerRnn, arg, lstm, Shape({3, 4})));
+    EXPECT_TRUE(used(kLayerRnn, arg, lstm, Shape({0, 4})));
+    EXPECT_TRUE(used(kLayerRnn, arg, lstm, Shape({1})));
+    EXPECT_TRUE(used(kLayerRnn, arg, lstm, PartialShape::Unknown()));
+    EXPECT_FALSE(used(kLayerRnn, arg, lstm, Shape({0})));
   }
 }
 
@@ -561,15 +544,15 @@ TEST(Tensors, ThatAreZeroWhateverIsComputed) {
   RnnAttrs training, inference, gru;
   inference.is_training = false;
   gru.mode = RnnMode::kGru;
-  const auto zero = [](const char* name, const RnnAttrs& attrs) {
-    return IsZero(kCudnnRnnV3.output(kCudnnRnnV3.Output(name)), attrs);
+  const auto zero = [](Arg arg, const RnnAttrs& attrs) {
+    return IsZero(kCudnnRnnV3.output(kCudnnRnnV3.Output(arg)), attrs);
   };
-  EXPECT_FALSE(zero("output", gru));
-  EXPECT_FALSE(zero("output_c", inference));
-  EXPECT_TRUE(zero("output_c", gru));
-  EXPECT_FALSE(zero("reserve_space", training));
-  EXPECT_TRUE(zero("reserve_space", inference));
-  EXPECT_TRUE(zero("host_reserved", training));
+  EXPECT_FALSE(zero(Arg::output, gru));
+  EXPECT_FALSE(zero(Arg::output_c, inference));
+  EXPECT_TRUE(zero(Arg::output_c, gru));
+  EXPECT_FALSE(zero(Arg::reserve_space, training));
+  EXPECT_TRUE(zero(Arg::reserve_space, inference));
+  EXPECT_TRUE(zero(Arg::host_reserved, training));
 }
 
 TEST(Shapes, InMessages) {

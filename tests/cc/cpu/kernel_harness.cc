@@ -104,6 +104,12 @@ Vec Transposed(const Vec& v, int64_t a, int64_t b) {
   return out;
 }
 
+// Whether it is of the weights that are packed.
+bool IsWeight(Arg arg) {
+  return arg == Arg::params || arg == Arg::kernel || arg == Arg::recurrent_kernel ||
+         arg == Arg::bias || arg == Arg::projection;
+}
+
 // Calls a kernel as an op does, whose thread flushes denormal numbers as its helpers do. Only the
 // call does: comparisons are to see such numbers.
 template <typename Kernel, typename Args>
@@ -114,55 +120,78 @@ int32_t Call(Kernel kernel, const Args& args) {
 
 }  // namespace
 
-const Fields<RnnValues> kRnnInputs = {{"x", &RnnValues::x},
-                                      {"h0", &RnnValues::h0},
-                                      {"c0", &RnnValues::c0},
-                                      {"params", &RnnValues::params},
-                                      {"kernel", &RnnValues::kernel},
-                                      {"recurrent_kernel", &RnnValues::recurrent_kernel},
-                                      {"bias", &RnnValues::bias},
-                                      {"projection", &RnnValues::projection},
-                                      {"peepholes", &RnnValues::peepholes},
-                                      {"layer_norm", &RnnValues::layer_norm},
-                                      {"input_mask", &RnnValues::input_mask},
-                                      {"recurrent_mask", &RnnValues::recurrent_mask}};
-const Fields<RnnValues> kRnnGradientInputs = {
-    {"dy", &RnnValues::dy}, {"dh_n", &RnnValues::dh_n}, {"dc_n", &RnnValues::dc_n}};
-const Fields<RnnValues> kRnnOutputs = {
-    {"y", &RnnValues::y}, {"h_n", &RnnValues::h_n}, {"c_n", &RnnValues::c_n}};
-const Fields<RnnValues> kRnnGradients = {{"dx", &RnnValues::dx},
-                                         {"dh0", &RnnValues::dh0},
-                                         {"dc0", &RnnValues::dc0},
-                                         {"dparams", &RnnValues::dparams},
-                                         {"dkernel", &RnnValues::dkernel},
-                                         {"drecurrent_kernel", &RnnValues::drecurrent_kernel},
-                                         {"dbias", &RnnValues::dbias},
-                                         {"dprojection", &RnnValues::dprojection},
-                                         {"dpeepholes", &RnnValues::dpeepholes},
-                                         {"dlayer_norm", &RnnValues::dlayer_norm}};
+using R = RnnValues;
+const Fields<R> kRnnInputs = {
+    {Arg::input, &R::x},
+    {Arg::input_h, &R::h0},
+    {Arg::input_c, &R::c0},
+    {Arg::params, &R::params},
+    {Arg::kernel, &R::kernel},
+    {Arg::recurrent_kernel, &R::recurrent_kernel},
+    {Arg::bias, &R::bias},
+    {Arg::projection, &R::projection},
+    {Arg::peepholes, &R::peepholes},
+    {Arg::layer_norm, &R::layer_norm},
+    {Arg::input_mask, &R::input_mask},
+    {Arg::recurrent_mask, &R::recurrent_mask},
+};
+const Fields<R> kRnnGradientInputs = {
+    {Arg::output_backprop, &R::dy},
+    {Arg::output_h_backprop, &R::dh_n},
+    {Arg::output_c_backprop, &R::dc_n},
+};
+const Fields<R> kRnnOutputs = {
+    {Arg::output, &R::y},
+    {Arg::output_h, &R::h_n},
+    {Arg::output_c, &R::c_n},
+};
+const Fields<R> kRnnGradients = {
+    {Arg::input, &R::dx, "d"},
+    {Arg::input_h, &R::dh0, "d"},
+    {Arg::input_c, &R::dc0, "d"},
+    {Arg::params, &R::dparams, "d"},
+    {Arg::kernel, &R::dkernel, "d"},
+    {Arg::recurrent_kernel, &R::drecurrent_kernel, "d"},
+    {Arg::bias, &R::dbias, "d"},
+    {Arg::projection, &R::dprojection, "d"},
+    {Arg::peepholes, &R::dpeepholes, "d"},
+    {Arg::layer_norm, &R::dlayer_norm, "d"},
+};
 using V = BlockLstmValues;
 const Fields<V> kBlockInputs = {
-    {"x", &V::x},     {"cs_prev", &V::cs_prev}, {"h_prev", &V::h_prev}, {"w", &V::w},
-    {"wci", &V::wci}, {"wcf", &V::wcf},         {"wco", &V::wco},       {"b", &V::b}};
-const Fields<V> kBlockGradientInputs = {{"cs_grad", &V::cs_grad}, {"h_grad", &V::h_grad}};
-const Fields<V> kBlockOutputs = {{"i", &V::i},   {"cs", &V::cs}, {"f", &V::f}, {"o", &V::o},
-                                 {"ci", &V::ci}, {"co", &V::co}, {"h", &V::h}};
-const Fields<LinearValues> kLinearInputs = {{"input", &LinearValues::input},
-                                            {"cell_input", &LinearValues::cell_input},
-                                            {"recurrent_kernel", &LinearValues::recurrent_kernel},
-                                            {"h_by_gates", &LinearValues::h_by_gates},
-                                            {"c_by_gates", &LinearValues::c_by_gates},
-                                            {"h_by_h", &LinearValues::h_by_h},
-                                            {"h_by_c", &LinearValues::h_by_c},
-                                            {"c_by_h", &LinearValues::c_by_h},
-                                            {"c_by_c", &LinearValues::c_by_c}};
-const Fields<LinearValues> kLinearOutputs = {{"output", &LinearValues::output},
-                                             {"cell_output", &LinearValues::cell_output}};
+    {Arg::x, &V::x},     {Arg::cs_prev, &V::cs_prev}, {Arg::h_prev, &V::h_prev}, {Arg::w, &V::w},
+    {Arg::wci, &V::wci}, {Arg::wcf, &V::wcf},         {Arg::wco, &V::wco},       {Arg::b, &V::b},
+};
+const Fields<V> kBlockGradientInputs = {
+    {Arg::cs_grad, &V::cs_grad},
+    {Arg::h_grad, &V::h_grad},
+};
+const Fields<V> kBlockOutputs = {
+    {Arg::i, &V::i},   {Arg::cs, &V::cs}, {Arg::f, &V::f}, {Arg::o, &V::o},
+    {Arg::ci, &V::ci}, {Arg::co, &V::co}, {Arg::h, &V::h},
+};
 const Fields<V> kBlockGradients = {
-    {"x_grad", &V::x_grad},           {"cs_prev_grad", &V::cs_prev_grad},
-    {"h_prev_grad", &V::h_prev_grad}, {"w_grad", &V::w_grad},
-    {"wci_grad", &V::wci_grad},       {"wcf_grad", &V::wcf_grad},
-    {"wco_grad", &V::wco_grad},       {"b_grad", &V::b_grad}};
+    {Arg::x, &V::x_grad, "d"},           {Arg::cs_prev, &V::cs_prev_grad, "d"},
+    {Arg::h_prev, &V::h_prev_grad, "d"}, {Arg::w, &V::w_grad, "d"},
+    {Arg::wci, &V::wci_grad, "d"},       {Arg::wcf, &V::wcf_grad, "d"},
+    {Arg::wco, &V::wco_grad, "d"},       {Arg::b, &V::b_grad, "d"},
+};
+using L = LinearValues;
+const Fields<L> kLinearInputs = {
+    {Arg::input, &L::input},
+    {Arg::cell_input, &L::cell_input},
+    {Arg::recurrent_kernel, &L::recurrent_kernel},
+    {Arg::h_by_gates, &L::h_by_gates},
+    {Arg::c_by_gates, &L::c_by_gates},
+    {Arg::h_by_h, &L::h_by_h},
+    {Arg::h_by_c, &L::h_by_c},
+    {Arg::c_by_h, &L::c_by_h},
+    {Arg::c_by_c, &L::c_by_c},
+};
+const Fields<L> kLinearOutputs = {
+    {Arg::output, &L::output},
+    {Arg::cell_output, &L::cell_output},
+};
 
 std::string BuiltFile(const std::string& path) { return "./" + path; }
 
@@ -246,6 +275,23 @@ void GuardedBuffer::Poison(bool on) const {
   }
 }
 
+MemorySource GuardedMemory::Get() {
+  return {this, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
+            auto& memory = *static_cast<GuardedMemory*>(context);
+            EXPECT_EQ(memory.scratch_, nullptr) << "memory is asked for once";
+            memory.scratch_ = std::make_unique<GuardedBuffer>(sizes.scratch_bytes, memory.fill_);
+            blocks->scratch = memory.scratch_->data();
+            GuardedBuffer* reserve = memory.reserve_;
+            if (reserve == nullptr) {
+              memory.new_reserve_ =
+                  std::make_unique<GuardedBuffer>(sizes.reserve_bytes, memory.fill_);
+              reserve = memory.new_reserve_.get();
+            }
+            blocks->reserve = reserve->data();
+            return true;
+          }};
+}
+
 TeamOfThreads::TeamOfThreads(int32_t num_threads) {
   // Only the thread that calls Team::For schedules, so the vector needs no lock.
   team_ = std::make_unique<Team>(
@@ -293,7 +339,7 @@ void Run<Values>::Provide(const Fields<Values>& fields) {
     auto buffer = std::make_unique<GuardedBuffer>(from.size() * Bytes(dtype_), 0);
     ToBytes(dtype_, from, buffer->data());
     auto bytes = buffer->Copy();
-    tensors_.push_back({field.vec, field.name, std::move(buffer), std::move(bytes), true});
+    tensors_.push_back({field.vec, field.name(), std::move(buffer), std::move(bytes), true});
   }
 }
 
@@ -303,7 +349,7 @@ void Run<Values>::ProvideOutputs(const Fields<Values>& fields) {
   for (const auto& field : fields) {
     auto buffer =
         std::make_unique<GuardedBuffer>((values.*field.vec).size() * Bytes(dtype_), options_.fill);
-    tensors_.push_back({field.vec, field.name, std::move(buffer), {}, false});
+    tensors_.push_back({field.vec, field.name(), std::move(buffer), {}, false});
   }
 }
 
@@ -314,6 +360,22 @@ void* Run<Values>::At(Vec Values::* vec) {
     if (t->vec == vec) return t->buffer->data();
   }
   return nullptr;
+}
+
+template <typename Values>
+void Run<Values>::SetInputs(const Fields<Values>& fields, CallTensors* tensors) {
+  for (const auto& field : fields) {
+    const int64_t n = static_cast<int64_t>((values.*field.vec).size());
+    if (n > 0) tensors->SetInput(field.arg, At(field.vec), n);
+  }
+}
+
+// XLA may give an address to what has no elements; TensorFlow gives null.
+template <typename Values>
+void Run<Values>::SetOutputs(const Fields<Values>& fields, CallTensors* tensors) {
+  for (const auto& field : fields) {
+    tensors->SetOutput(field.arg, At(field.vec), static_cast<int64_t>((values.*field.vec).size()));
+  }
 }
 
 template <typename Values>
@@ -333,7 +395,7 @@ void Run<Values>::Collect(const Fields<Values>& outputs, const std::string& what
       written = written && !std::isnan(v);
     }
     if (options_.fill == 0xFF && !options_.expect_nan) {
-      EXPECT_TRUE(written) << what << " left NaN in " << field.name;
+      EXPECT_TRUE(written) << what << " left NaN in " << field.name();
     }
   }
   // What this pass wrote is an input of the next.
@@ -341,6 +403,17 @@ void Run<Values>::Collect(const Fields<Values>& outputs, const std::string& what
     t.before = t.buffer->Copy();
     t.input = true;
   }
+}
+
+template <typename Values>
+template <typename Args>
+void Run<Values>::Compute(int32_t (*kernel)(const Args*), Args a) {
+  TeamOfThreads team(options_.num_threads);
+  GuardedMemory memory(options_.fill);
+  a.parallel = team.Get();
+  a.memory = memory.Get();
+  EXPECT_EQ(Call(kernel, a), kDone);
+  EXPECT_TRUE(memory.GuardsIntact()) << "the kernel wrote beyond its scratch";
 }
 
 template class Run<RnnValues>;
@@ -362,40 +435,25 @@ RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inpu
   Provide(kRnnGradientInputs);
 }
 
-LayerWeights RnnRun::Layer(const RnnProblem& p) {
-  LayerWeights layer = {};
-  if (p.weight_layout != kKerasWeights) return layer;
-  layer.kernel = At(&RnnValues::kernel);
-  layer.recurrent_kernel = At(&RnnValues::recurrent_kernel);
-  if (p.bias_rows > 0) layer.bias = At(&RnnValues::bias);
-  if (p.num_proj > 0) layer.projection = At(&RnnValues::projection);
-  if (p.has_peepholes) layer.peepholes = At(&RnnValues::peepholes);
-  if (p.has_layer_norm) layer.layer_norm = At(&RnnValues::layer_norm);
-  if (p.input_masked) layer.input_mask = At(&RnnValues::input_mask);
-  if (p.recurrent_masked) layer.recurrent_mask = At(&RnnValues::recurrent_mask);
-  return layer;
-}
-
 int32_t RnnRun::Forward() { return Forward(/*packed=*/nullptr); }
 
 int32_t RnnRun::ForwardPacked() {
-  RnnPackArgs a = {};
+  RnnArgs a = {};
   a.problem = case_.problem;
   // Neither the shape of the input nor its lengths may matter.
   a.problem.max_time = a.problem.batch = -1;
   a.problem.lengths = nullptr;
-  const RnnPackSizes sizes = table_.rnn_pack_sizes(&a.problem);
-  GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
-  GuardedBuffer packed(sizes.packed_bytes, options_.fill);
+  GuardedBuffer packed(table_.rnn_network(&a.problem).packed_bytes, options_.fill);
+  GuardedMemory memory(options_.fill);
   TeamOfThreads team(options_.num_threads);
   a.parallel = team.Get();
-  a.scratch = scratch.data();
-  a.params = a.problem.weight_layout == kOpaqueWeights ? At(&RnnValues::params) : nullptr;
-  a.layer = Layer(a.problem);
-  a.layer.input_mask = a.layer.recurrent_mask = nullptr;
-  a.packed = packed.data();
-  EXPECT_EQ(Call(table_.rnn_pack, a), 0);
-  EXPECT_TRUE(scratch.GuardsIntact()) << "packing wrote beyond its scratch";
+  a.memory = memory.Get();
+  for (const auto& field : kRnnInputs) {
+    if (IsWeight(field.arg)) SetInputs({field}, &a.tensors);
+  }
+  a.panels = packed.data();
+  EXPECT_EQ(Call(table_.rnn_pack, a), kDone);
+  EXPECT_TRUE(memory.GuardsIntact()) << "packing wrote beyond its scratch";
   EXPECT_TRUE(packed.GuardsIntact()) << "packing wrote beyond its result";
   packed_bytes_ = packed.Copy();
   const int32_t result = Forward(packed.data());
@@ -405,36 +463,26 @@ int32_t RnnRun::ForwardPacked() {
 
 int32_t RnnRun::Forward(void* packed) {
   ProvideOutputs(kRnnOutputs);
-  RnnProblem p = case_.problem;
+  RnnArgs a = {};
+  RnnProblem& p = a.problem = case_.problem;
   p.lengths = case_.lengths.data();
   p.weights_packed = packed != nullptr;
   TeamOfThreads team(options_.num_threads);
-  const ParallelFor parallel = team.Get();
-  const RnnSizes sizes = table_.rnn_forward_sizes(&p, &parallel.threads);
-  GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
-  reserve_ = std::make_unique<GuardedBuffer>(sizes.reserve_bytes, options_.fill);
-  const bool lstm = p.mode == RnnMode::kLstm;
-  RnnForwardArgs a = {};
-  a.problem = p;
-  a.parallel = parallel;
-  a.scratch = scratch.data();
-  a.x = At(&RnnValues::x);
-  a.h0 = At(&RnnValues::h0);
-  a.c0 = lstm ? At(&RnnValues::c0) : nullptr;
-  const bool opaque = p.weight_layout == kOpaqueWeights;
-  a.params = opaque ? At(&RnnValues::params) : nullptr;
-  a.layer = Layer(p);
-  a.packed = packed;
-  if (packed != nullptr) {
-    a.params = a.layer.kernel = a.layer.recurrent_kernel = a.layer.projection = nullptr;
-    if (!p.has_layer_norm) a.layer.bias = nullptr;
+  GuardedMemory memory(options_.fill);
+  a.parallel = team.Get();
+  a.memory = memory.Get();
+  SetInputs(kRnnInputs, &a.tensors);
+  SetOutputs(kRnnOutputs, &a.tensors);
+  a.panels = packed;
+  for (const auto& field : kRnnInputs) {
+    const bool read = field.arg == Arg::bias && p.has_layer_norm;
+    if (packed != nullptr && IsWeight(field.arg) && !read) {
+      a.tensors.SetInput(field.arg, nullptr, 0);
+    }
   }
-  a.y = At(&RnnValues::y);
-  a.h_n = At(&RnnValues::h_n);
-  a.c_n = lstm ? At(&RnnValues::c_n) : nullptr;
-  a.reserve = p.is_training ? reserve_->data() : nullptr;
   const int32_t result = Call(table_.rnn_forward, a);
-  EXPECT_TRUE(scratch.GuardsIntact()) << "forward wrote beyond its scratch";
+  reserve_ = memory.TakeNewReserve();
+  EXPECT_TRUE(memory.GuardsIntact()) << "forward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact()) << "forward wrote beyond the reserve space";
   Collect(kRnnOutputs, "forward");
   return result;
@@ -442,7 +490,7 @@ int32_t RnnRun::Forward(void* packed) {
 
 void RnnRun::SetOutput(const Vec& y) {
   values.y = y;
-  Provide({{"y", &RnnValues::y}});
+  Provide({{Arg::output, &RnnValues::y}});
 }
 
 void RnnRun::OverwriteReserve(unsigned char byte) {
@@ -453,50 +501,26 @@ std::vector<unsigned char> RnnRun::ReserveBytes() const { return reserve_->Copy(
 
 int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   ProvideOutputs(kRnnGradients);
-  RnnProblem p = c.problem;
-  p.lengths = c.lengths.data();
-  TeamOfThreads team(options_.num_threads);
-  const ParallelFor parallel = team.Get();
-  const RnnSizes sizes = table.rnn_backward_sizes(&p, &parallel.threads);
-  GuardedBuffer scratch(sizes.scratch_bytes, options_.fill);
-  const std::vector<unsigned char> reserve_before = reserve_->Copy();
-  const bool lstm = p.mode == RnnMode::kLstm;
-  RnnBackwardArgs a = {};
-  a.problem = p;
+  RnnArgs a = {};
+  a.problem = c.problem;
+  a.problem.lengths = c.lengths.data();
   // Backward must take the key from the reserve space.
   a.problem.dropout_key[0] = 12345;
   a.problem.dropout_key[1] = 67890;
-  a.parallel = parallel;
-  a.scratch = scratch.data();
-  a.x = At(&RnnValues::x);
-  a.h0 = At(&RnnValues::h0);
-  a.c0 = lstm ? At(&RnnValues::c0) : nullptr;
-  const bool opaque = p.weight_layout == kOpaqueWeights;
-  a.params = opaque ? At(&RnnValues::params) : nullptr;
-  a.layer = Layer(p);
-  a.y = At(&RnnValues::y);
-  a.dy = At(&RnnValues::dy);
-  a.dh_n = At(&RnnValues::dh_n);
-  a.dc_n = lstm ? At(&RnnValues::dc_n) : nullptr;
-  a.reserve = reserve_->data();
-  a.dx = At(&RnnValues::dx);
-  a.dh0 = At(&RnnValues::dh0);
-  a.dc0 = lstm ? At(&RnnValues::dc0) : nullptr;
-  a.dparams = opaque ? At(&RnnValues::dparams) : nullptr;
-  // XLA may give an address to what has no elements; TensorFlow gives null.
-  if (!opaque) {
-    a.dkernel = At(&RnnValues::dkernel);
-    a.drecurrent_kernel = At(&RnnValues::drecurrent_kernel);
-    a.dbias = At(&RnnValues::dbias);
-    a.dprojection = At(&RnnValues::dprojection);
-    a.dpeepholes = At(&RnnValues::dpeepholes);
-    a.dlayer_norm = At(&RnnValues::dlayer_norm);
-  }
+  TeamOfThreads team(options_.num_threads);
+  GuardedMemory memory(options_.fill, reserve_.get());
+  a.parallel = team.Get();
+  a.memory = memory.Get();
+  const std::vector<unsigned char> reserve_before = reserve_->Copy();
+  SetInputs(kRnnInputs, &a.tensors);
+  SetInputs(kRnnGradientInputs, &a.tensors);
+  SetInputs(kRnnOutputs, &a.tensors);
+  SetOutputs(kRnnGradients, &a.tensors);
   const int32_t result = Call(table.rnn_backward, a);
-  EXPECT_TRUE(scratch.GuardsIntact()) << "backward wrote beyond its scratch";
+  EXPECT_TRUE(memory.GuardsIntact()) << "backward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact() && reserve_->Copy() == reserve_before)
       << "backward wrote to the reserve space";
-  if (result == 0) Collect(kRnnGradients, "backward");
+  if (result == kDone) Collect(kRnnGradients, "backward");
   return result;
 }
 
@@ -518,16 +542,11 @@ BlockLstmRun::BlockLstmRun(const KernelTable& table, const BlockLstmProblem& p,
 
 void BlockLstmRun::Forward() {
   ProvideOutputs(kBlockOutputs);
-  TeamOfThreads team(options_.num_threads);
-  const ParallelFor parallel = team.Get();
-  GuardedBuffer scratch(table_.block_lstm_forward_scratch(&problem_, &parallel.threads),
-                        options_.fill);
-  BlockLstmForwardArgs a = {
-      problem_,   parallel,    scratch.data(), At(&V::x),   At(&V::cs_prev), At(&V::h_prev),
-      At(&V::w),  At(&V::wci), At(&V::wcf),    At(&V::wco), At(&V::b),       At(&V::i),
-      At(&V::cs), At(&V::f),   At(&V::o),      At(&V::ci),  At(&V::co),      At(&V::h)};
-  EXPECT_EQ(Call(table_.block_lstm_forward, a), 0);
-  EXPECT_TRUE(scratch.GuardsIntact()) << "forward wrote beyond its scratch";
+  BlockLstmArgs a = {};
+  a.problem = problem_;
+  SetInputs(kBlockInputs, &a.tensors);
+  Run::SetOutputs(kBlockOutputs, &a.tensors);
+  Compute(table_.block_lstm_forward, a);
   Collect(kBlockOutputs, "forward");
 }
 
@@ -538,24 +557,13 @@ void BlockLstmRun::SetOutputs(const BlockLstmValues& from) {
 
 void BlockLstmRun::Backward() {
   ProvideOutputs(kBlockGradients);
-  TeamOfThreads team(options_.num_threads);
-  const ParallelFor parallel = team.Get();
-  GuardedBuffer scratch(table_.block_lstm_backward_scratch(&problem_, &parallel.threads),
-                        options_.fill);
-  BlockLstmBackwardArgs a = {};
+  BlockLstmArgs a = {};
   a.problem = problem_;
-  a.parallel = parallel;
-  a.scratch = scratch.data();
-  a.x = At(&V::x), a.cs_prev = At(&V::cs_prev), a.h_prev = At(&V::h_prev), a.w = At(&V::w);
-  a.wci = At(&V::wci), a.wcf = At(&V::wcf), a.wco = At(&V::wco), a.b = At(&V::b);
-  a.i = At(&V::i), a.cs = At(&V::cs), a.f = At(&V::f), a.o = At(&V::o);
-  a.ci = At(&V::ci), a.co = At(&V::co), a.h = At(&V::h);
-  a.cs_grad = At(&V::cs_grad), a.h_grad = At(&V::h_grad);
-  a.x_grad = At(&V::x_grad), a.w_grad = At(&V::w_grad), a.b_grad = At(&V::b_grad);
-  a.cs_prev_grad = At(&V::cs_prev_grad), a.h_prev_grad = At(&V::h_prev_grad);
-  a.wci_grad = At(&V::wci_grad), a.wcf_grad = At(&V::wcf_grad), a.wco_grad = At(&V::wco_grad);
-  EXPECT_EQ(Call(table_.block_lstm_backward, a), 0);
-  EXPECT_TRUE(scratch.GuardsIntact()) << "backward wrote beyond its scratch";
+  for (const auto* fields : {&kBlockInputs, &kBlockOutputs, &kBlockGradientInputs}) {
+    SetInputs(*fields, &a.tensors);
+  }
+  Run::SetOutputs(kBlockGradients, &a.tensors);
+  Compute(table_.block_lstm_backward, a);
   Collect(kBlockGradients, "backward");
 }
 
@@ -567,28 +575,13 @@ LinearRun::LinearRun(const KernelTable& table, const LinearRecurrenceProblem& p,
   Provide(kLinearInputs);
 }
 
-void* LinearRun::Given(Vec LinearValues::* vec) {
-  return (values.*vec).empty() ? nullptr : At(vec);
-}
-
 void LinearRun::Compute() {
-  using L = LinearValues;
   ProvideOutputs(kLinearOutputs);
-  TeamOfThreads team(options_.num_threads);
   LinearRecurrenceArgs a = {};
   a.problem = problem_;
-  a.parallel = team.Get();
-  GuardedBuffer scratch(table_.linear_recurrence_scratch(&problem_, &a.parallel.threads),
-                        options_.fill);
-  a.scratch = scratch.data();
-  a.input[0] = Given(&L::input), a.input[1] = Given(&L::cell_input);
-  a.by_gates[0] = Given(&L::h_by_gates), a.by_gates[1] = Given(&L::c_by_gates);
-  a.by_state[0][0] = Given(&L::h_by_h), a.by_state[0][1] = Given(&L::h_by_c);
-  a.by_state[1][0] = Given(&L::c_by_h), a.by_state[1][1] = Given(&L::c_by_c);
-  a.weights = Given(&L::recurrent_kernel);
-  a.output[0] = Given(&L::output), a.output[1] = Given(&L::cell_output);
-  EXPECT_EQ(Call(table_.linear_recurrence, a), 0);
-  EXPECT_TRUE(scratch.GuardsIntact()) << "the recurrence wrote beyond its scratch";
+  SetInputs(kLinearInputs, &a.tensors);
+  SetOutputs(kLinearOutputs, &a.tensors);
+  Run::Compute(table_.linear_recurrence, a);
   Collect(kLinearOutputs, "recurrence");
 }
 
@@ -661,7 +654,7 @@ double ExpectNear(const Fields<Values>& fields, const Values& got, const Values&
   for (const auto& field : fields) {
     const Vec& a = got.*field.vec;
     const Vec& b = want.*field.vec;
-    EXPECT_EQ(a.size(), b.size()) << field.name;
+    EXPECT_EQ(a.size(), b.size()) << field.name();
     if (a.size() != b.size()) continue;
     double scale = 1, worst = 0;
     size_t where = 0;
@@ -672,7 +665,7 @@ double ExpectNear(const Fields<Values>& fields, const Values& got, const Values&
       if (error > worst) worst = error, where = i;
     }
     EXPECT_LE(worst, tolerance * scale)
-        << field.name << "[" << where << "] is " << (a.empty() ? 0 : a[where]) << " instead of "
+        << field.name() << "[" << where << "] is " << (a.empty() ? 0 : a[where]) << " instead of "
         << (b.empty() ? 0 : b[where]);
     largest = std::max(largest, worst / scale);
   }
@@ -684,11 +677,11 @@ void ExpectSame(const Fields<Values>& fields, const Values& got, const Values& w
   for (const auto& field : fields) {
     const Vec& a = got.*field.vec;
     const Vec& b = want.*field.vec;
-    ASSERT_EQ(a.size(), b.size()) << field.name;
+    ASSERT_EQ(a.size(), b.size()) << field.name();
     for (size_t i = 0; i < a.size(); ++i) {
       if (std::memcmp(&a[i], &b[i], sizeof(double)) == 0) continue;
       if (std::isnan(a[i]) && std::isnan(b[i])) continue;  // of any payload
-      ADD_FAILURE() << field.name << "[" << i << "] is " << a[i] << " instead of " << b[i]
+      ADD_FAILURE() << field.name() << "[" << i << "] is " << a[i] << " instead of " << b[i]
                     << ", a difference of " << a[i] - b[i];
       break;
     }

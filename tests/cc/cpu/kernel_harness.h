@@ -9,11 +9,14 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "cc/core/arg.h"
 #include "cc/core/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
+#include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_reference.h"
 
 namespace rnn_ops {
@@ -69,10 +72,42 @@ class TeamOfThreads {
   std::unique_ptr<Team> team_;
 };
 
+// The memory that a kernel asks for, surrounded by guards.
+class GuardedMemory {
+ public:
+  // `fill`: of new memory. With `reserve` the reserve space is that one.
+  explicit GuardedMemory(unsigned char fill, GuardedBuffer* reserve = nullptr)
+      : fill_(fill), reserve_(reserve) {}
+
+  MemorySource Get();
+  bool GuardsIntact() const { return scratch_ == nullptr || scratch_->GuardsIntact(); }
+  std::unique_ptr<GuardedBuffer> TakeNewReserve() { return std::move(new_reserve_); }
+
+ private:
+  const unsigned char fill_;
+  GuardedBuffer* const reserve_;
+  std::unique_ptr<GuardedBuffer> scratch_, new_reserve_;
+};
+
+// What a kernel asks for, without running it.
+template <typename Args>
+MemorySizes AskedMemory(int32_t (*kernel)(const Args*), Args args) {
+  MemorySizes asked = {};
+  args.memory = {&asked, [](void* context, const MemorySizes& sizes, MemoryBlocks*) {
+                   *static_cast<MemorySizes*>(context) = sizes;
+                   return false;
+                 }};
+  EXPECT_EQ(kernel(&args), kStopped);
+  return asked;
+}
+
 template <typename Values>
 struct Field {
-  const char* name;
+  Arg arg;
   Vec Values::* vec;
+  const char* prefix = "";  // of the name, for gradients
+
+  std::string name() const { return prefix + std::string(Name(arg)); }
 };
 template <typename Values>
 using Fields = std::vector<Field<Values>>;
@@ -110,12 +145,18 @@ class Run {
   void Provide(const Fields<Values>& fields);
   void ProvideOutputs(const Fields<Values>& fields);
   void* At(Vec Values::* vec);
+  // Takes the fields into `tensors`: inputs without elements are absent.
+  void SetInputs(const Fields<Values>& fields, CallTensors* tensors);
+  void SetOutputs(const Fields<Values>& fields, CallTensors* tensors);
+  // Runs a kernel that takes and leaves no reserve space.
+  template <typename Args>
+  void Compute(int32_t (*kernel)(const Args*), Args args);
   // Checks guards and inputs, and converts `outputs`.
   void Collect(const Fields<Values>& outputs, const std::string& what);
 
   struct Tensor {
     Vec Values::* vec;
-    const char* name;
+    std::string name;
     std::unique_ptr<GuardedBuffer> buffer;
     std::vector<unsigned char> before;  // inputs
     bool input;
@@ -151,8 +192,6 @@ class RnnRun : public Run<RnnValues> {
  private:
   int32_t Forward(void* packed);
   int32_t Backward(const KernelTable& table, const RnnCase& c);
-  LayerWeights Layer(const RnnProblem& p);
-
   const KernelTable& table_;
   RnnCase case_;
   std::unique_ptr<GuardedBuffer> reserve_;
@@ -181,9 +220,6 @@ class LinearRun : public Run<LinearValues> {
   void Compute();
 
  private:
-  // Null for what is absent.
-  void* Given(Vec LinearValues::* vec);
-
   const KernelTable& table_;
   LinearRecurrenceProblem problem_;
 };

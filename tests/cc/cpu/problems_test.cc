@@ -32,7 +32,7 @@ constexpr int32_t kThreads[] = {1, 2, 3, 8};
 constexpr double kNearZero = 64;
 
 bool HasNarrowProducts(const KernelTable& table, const RnnProblem& p) {
-  return table.rnn_pack_sizes(&p).element == kPackedBFloat16Pairs;
+  return table.rnn_network(&p).packed_element == kPackedBFloat16Pairs;
 }
 
 double OperandEpsilon(const KernelTable& table, const RnnProblem& p) {

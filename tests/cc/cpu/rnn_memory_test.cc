@@ -16,6 +16,15 @@ namespace {
 
 constexpr ThreadBudget kThreads = {2, 1, 0};
 
+// A call without tensors.
+RnnArgs ArgsOf(const RnnCase& c) {
+  RnnArgs args = {};
+  args.problem = c.problem;
+  args.problem.lengths = c.lengths.data();
+  args.parallel.threads = kThreads;
+  return args;
+}
+
 // Nothing of what memory held before the call is in the results.
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
@@ -174,13 +183,14 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
       for (int32_t mode : {2, 3, 4}) {
         RnnCase c = MakeCase(dtype, mode, T, 3, 1, H);
         if (!HasCell(c)) UseKerasWeights(false, false, &c);
-        RnnProblem p = c.problem;
-        p.lengths = c.lengths.data();
-        EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, -1) << Describe(c);
-        EXPECT_EQ(table->rnn_backward_sizes(&p, &kThreads).scratch_bytes, -1) << Describe(c);
+        RnnArgs a = ArgsOf(c);
+        EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve_bytes, -1) << Describe(c);
+        EXPECT_EQ(AskedMemory(table->rnn_backward, a).scratch_bytes, -1) << Describe(c);
       }
-      const BlockLstmProblem b = {{false, 0.0f, T, 3, 1, H, T}, dtype};
-      EXPECT_EQ(table->block_lstm_backward_scratch(&b, &kThreads), -1);
+      BlockLstmArgs b = {};
+      b.problem = {{false, 0.0f, T, 3, 1, H, T}, dtype};
+      b.parallel.threads = kThreads;
+      EXPECT_EQ(AskedMemory(table->block_lstm_backward, b).scratch_bytes, -1);
     }
   }
 }
@@ -193,12 +203,13 @@ TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
   for (const KernelTable* table : Tables()) {
     for (int32_t mode : kLayerModes) {
       RnnCase c = MakeCase(kFloat32, mode, 10, 8, 3, 64);
-      RnnProblem p = c.problem;
-      p.lengths = c.lengths.data();
-      EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes,
-                64 + kValues[mode] * 80 * 64 * 4);
-      p.is_training = 0;
-      EXPECT_EQ(table->rnn_forward_sizes(&p, &kThreads).reserve_bytes, 0);
+      RnnArgs a = ArgsOf(c);
+      const int64_t bytes = 64 + kValues[mode] * 80 * 64 * 4;
+      EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve_bytes, bytes);
+      EXPECT_EQ(AskedMemory(table->rnn_backward, a).reserve_bytes, bytes);
+      EXPECT_EQ(table->rnn_network(&a.problem).longest_reserve_bytes, bytes);
+      a.problem.is_training = 0;
+      EXPECT_EQ(AskedMemory(table->rnn_forward, a).reserve_bytes, 0);
     }
   }
 }

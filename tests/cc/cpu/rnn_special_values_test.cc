@@ -40,7 +40,7 @@ void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want,
     for (size_t i = 0; i < a.size(); ++i) {
       if (std::isfinite(a[i]) && std::isfinite(b[i])) continue;
       EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
-          << field.name << "[" << i << "] is " << a[i] << " instead of " << b[i];
+          << field.name() << "[" << i << "] is " << a[i] << " instead of " << b[i];
       a[i] = b[i] = 0;
     }
   }
@@ -295,7 +295,7 @@ TEST(RnnSpecialValues, ZoneoutTakesOneStateBesideAnyOther) {
         // Without recurrent weights c does not see h.
         kept.problem.zoneout_h = 0.5;
         const RnnValues new_c = RunBoth(*table, kept, inputs);
-        ExpectAlike({{"c_n", &RnnValues::c_n}}, new_c, without, 0);
+        ExpectAlike({{Arg::output_c, &RnnValues::c_n}}, new_c, without, 0);
         kept.problem.zoneout_c = 1;
         EXPECT_EQ(RunBoth(*table, kept, inputs).c_n, inputs.c0);
       }

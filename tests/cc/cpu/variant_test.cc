@@ -17,36 +17,19 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
-RnnSizes Sizes(const RnnProblem*, const ThreadBudget*) { return {0, 0}; }
-RnnPackSizes PackSizes(const RnnProblem*) { return {0, 0, 0}; }
-template <typename Problem>
-int64_t Scratch(const Problem*, const ThreadBudget*) {
-  return 0;
-}
-
+RnnNetwork Network(const RnnProblem*) { return {}; }
 template <typename Args>
 int32_t Run(const Args*) {
   return 0;
 }
 
 KernelTable TableOf(const char* isa) {
-  return {kKernelTableVersion,
-          static_cast<int32_t>(sizeof(KernelTable)),
-          ArgSizes(),
-          isa,
-          /*vector_bytes=*/16,
-          Sizes,
-          Run<RnnForwardArgs>,
-          Sizes,
-          Run<RnnBackwardArgs>,
-          PackSizes,
-          Run<RnnPackArgs>,
-          Scratch,
-          Run<BlockLstmForwardArgs>,
-          Scratch,
-          Run<BlockLstmBackwardArgs>,
-          Scratch,
-          Run<LinearRecurrenceArgs>};
+  return {kKernelTableVersion, static_cast<int32_t>(sizeof(KernelTable)),
+          ArgSizes(),          isa,
+          /*vector_bytes=*/16, Network,
+          Run<RnnArgs>,        Run<RnnArgs>,
+          Run<RnnArgs>,        Run<BlockLstmArgs>,
+          Run<BlockLstmArgs>,  Run<LinearRecurrenceArgs>};
 }
 
 // A search in a folder that holds the variants in `present`.

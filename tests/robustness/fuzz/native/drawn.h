@@ -15,6 +15,7 @@
 #include "cc/core/shapes.h"
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
+#include "cc/cpu/op_run.h"
 
 namespace rnn_ops {
 namespace fuzzing {
@@ -65,8 +66,14 @@ class Shapes {
   Shapes(const OpSpec& forward, const OpSpec& backward)
       : forward_(forward), backward_(backward), all_(backward.inputs.count) {}
 
-  PartialShape& operator[](const char* name) { return all_[backward_.Input(name)]; }
+  PartialShape& operator[](std::string_view name) {
+    int k = 0;
+    while (backward_.inputs[k].name() != name) ++k;
+    return all_[k];
+  }
   std::vector<PartialShape>& all() { return all_; }
+  const OpSpec& forward() const { return forward_; }
+  const OpSpec& backward() const { return backward_; }
 
   Status InferForward(const RnnAttrs& attrs, CallShapes* result) const {
     return InferShapes(forward_, attrs, {all_.begin(), all_.begin() + forward_.inputs.count},
@@ -308,6 +315,58 @@ inline cpu::ParallelFor OneAfterTheOther(int32_t count) {
   };
   return parallel;
 }
+
+// Lends memory of exactly the size that is asked for.
+class FuzzHost final : public cpu::Host {
+ public:
+  FuzzHost(int32_t num_threads, Dtype dtype) : num_threads_(num_threads), dtype_(dtype) {}
+
+  cpu::ParallelFor parallel() override { return OneAfterTheOther(num_threads_); }
+  Status Scratch(int64_t bytes, void** data) override {
+    scratch_ = std::make_unique<Memory>(bytes);
+    *data = scratch_->data();
+    return Status();
+  }
+  Status NewReserve(int64_t bytes, void** data) override {
+    reserve_ = std::make_unique<Memory>(bytes);
+    *data = reserve_->data();
+    return Status();
+  }
+  PartialShape ShapeOf(Arg input) const override {
+    if (input == Arg::packed) return PartialShape::Of({packed_->bytes()});
+    return PartialShape::Of({ReserveElements(reserve_->bytes(), SizeOf(dtype_))});
+  }
+  Status Aligned(Arg input, const void** data) override {
+    took_packed_ = input == Arg::packed;
+    *data = took_packed_ ? packed_->data() : reserve_->data();
+    return Status();
+  }
+
+  void SetPacked(const Memory* packed) { packed_ = packed; }
+  bool took_packed() const { return took_packed_; }
+
+  // Changes some bytes of the reserve space; false: none.
+  bool ChangeReserve(FuzzedDataProvider& bytes) {
+    bool changed = false;
+    for (uint8_t byte : bytes.ConsumeBytes<uint8_t>(bytes.ConsumeIntegralInRange<size_t>(0, 8))) {
+      if (reserve_->bytes() == 0) break;
+      // Often in the header.
+      const int64_t end =
+          bytes.ConsumeBool() ? std::min<int64_t>(48, reserve_->bytes()) : reserve_->bytes();
+      static_cast<uint8_t*>(reserve_->data())[bytes.ConsumeIntegralInRange<int64_t>(0, end - 1)] ^=
+          byte;
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  const int32_t num_threads_;
+  const Dtype dtype_;
+  std::unique_ptr<Memory> scratch_, reserve_;
+  const Memory* packed_ = nullptr;
+  bool took_packed_ = false;
+};
 
 }  // namespace fuzzing
 }  // namespace rnn_ops

@@ -1,22 +1,17 @@
-// What the op kernels do with shapes and values from strangers, on cc/core and cpu/rnn_run: read
+// What the op kernels do with shapes and values from strangers, on cc/core and cpu/op_run: read
 // the shapes, make a configuration, allocate, run. Every tensor has exactly the size of the shape
 // that was given, so a wrong shape that is accepted is an access out of bounds.
 #include <memory>
 #include <vector>
 
-#include "cc/cpu/dispatch.h"
-#include "cc/cpu/kernel_table.h"
-#include "cc/cpu/rnn_run.h"
+#include "cc/cpu/op_run.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {
 namespace fuzzing {
 namespace {
 
-using cpu::RnnBackwardArgs;
-using cpu::RnnForwardArgs;
 using cpu::RnnProblem;
-using cpu::RnnSizes;
 
 // The tensors of one call.
 class Tensors {
@@ -28,10 +23,31 @@ class Tensors {
     FillNumbers(bytes_, dtype_, memory_.back().get());
     return data;
   }
-  void* Output(const PartialShape& shape) { return Bytes(Elements(shape) * SizeOf(dtype_)); }
-  void* Bytes(int64_t bytes) {
-    memory_.push_back(std::make_unique<Memory>(bytes));
+  void* Output(const PartialShape& shape) {
+    memory_.push_back(std::make_unique<Memory>(Elements(shape) * SizeOf(dtype_)));
     return memory_.back()->data();
+  }
+
+  // Those of a call, of which only what it reads is given. Outputs of an earlier call may be
+  // inputs.
+  CallTensors Of(const OpSpec& op, const RnnAttrs& attrs, const std::vector<PartialShape>& inputs,
+                 const CallShapes& found, const CallTensors& before = {}) {
+    CallTensors tensors;
+    for (int k = 0; k < op.inputs.count; ++k) {
+      const TensorSpec& input = op.inputs[k];
+      if (!input.has_numbers() || !IsUsed(input, attrs, inputs[k])) continue;
+      const void* data = before.out(input.arg) != nullptr  ? before.out(input.arg)
+                         : before.in(input.arg) != nullptr ? before.in(input.arg)
+                                                           : Filled(inputs[k]);
+      tensors.SetInput(input.arg, data, Elements(inputs[k]));
+    }
+    for (int k = 0; k < op.num_outputs(); ++k) {
+      const TensorSpec& output = op.output(k);
+      if (!output.has_numbers() || IsZero(output, attrs)) continue;
+      const PartialShape& shape = found.outputs[k];
+      tensors.SetOutput(output.arg, Output(shape), Elements(shape));
+    }
+    return tensors;
   }
 
  private:
@@ -61,54 +77,26 @@ bool DrawLengths(FuzzedDataProvider& bytes, const RnnConfig& config, bool given,
                                       lengths->data()));
 }
 
-struct Call {
-  RnnConfig config;
-  RnnProblem problem;
-  RnnForwardArgs forward = {};
-  RnnBackwardArgs backward = {};
-};
-
 // Both passes, the second with the reserve space of the first, of which some bytes may be others.
-void RunBoth(FuzzedDataProvider& bytes, Tensors& tensors, Shapes& shapes, Call& call) {
-  RnnForwardArgs& f = call.forward;
-  RnnBackwardArgs& b = call.backward;
-  f.problem = b.problem = call.problem;
-  f.parallel = b.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 4));
-  f.x = b.x = tensors.Filled(shapes["input"]);
-  f.h0 = b.h0 = tensors.Filled(shapes["input_h"]);
-  f.c0 = b.c0 = tensors.Filled(shapes["input_c"]);
-  f.y = tensors.Output(shapes["output"]);
-  f.h_n = tensors.Output(shapes["output_h"]);
-  f.c_n = tensors.Output(shapes["output_c"]);
-  const RnnSizes sizes = cpu::RnnForwardSizes(f);
-  Require(sizes.scratch_bytes >= 0 && sizes.reserve_bytes >= 0, "the sizes of a small call");
-  f.scratch = tensors.Bytes(sizes.scratch_bytes);
-  auto* const reserve = static_cast<unsigned char*>(tensors.Bytes(sizes.reserve_bytes));
-  f.reserve = reserve;
-  Require(cpu::RunRnnForward(f).ok(), "forward runs");
+void RunBoth(FuzzedDataProvider& bytes, Dtype dtype, const RnnAttrs& attrs, Shapes& shapes,
+             const std::vector<int32_t>& lengths, const CallShapes& back) {
+  CallShapes found;
+  Require(shapes.InferForward(attrs, &found).ok(), "what backward accepts, forward accepts");
+  Tensors memory(bytes, dtype);
+  CallTensors forward = memory.Of(shapes.forward(), attrs, shapes.all(), found);
+  const int64_t seed[2] = {};
+  const bool drawn = attrs.has_zoneout() && !IsAbsent(shapes["seed"]);
+  if (drawn) forward.SetInput(Arg::seed, seed, 0);
+  RnnProblem p = cpu::MakeRnnProblem(found.config, dtype, forward);
+  p.lengths = lengths.data();
+  p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
+  FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 4), dtype);
+  Require(cpu::RunRnnForward(p, forward, &host).ok(), "forward runs");
 
-  const RnnSizes back = cpu::RnnBackwardSizes(b);
-  Require(back.reserve_bytes == sizes.reserve_bytes, "the passes agree on the reserve space");
-  Require(back.scratch_bytes >= 0, "the sizes of a small call");
-  b.scratch = tensors.Bytes(back.scratch_bytes);
-  b.reserve = reserve;
-  b.y = f.y;
-  b.dy = tensors.Filled(shapes["output_backprop"]);
-  b.dh_n = tensors.Filled(shapes["output_h_backprop"]);
-  b.dc_n = tensors.Filled(shapes["output_c_backprop"]);
-  b.dx = tensors.Output(shapes["input"]);
-  b.dh0 = tensors.Output(shapes["input_h"]);
-  b.dc0 = tensors.Output(shapes["input_c"]);
-  bool as_written = true;
-  for (uint8_t byte : bytes.ConsumeBytes<uint8_t>(bytes.ConsumeIntegralInRange<size_t>(0, 8))) {
-    if (sizes.reserve_bytes == 0) break;
-    // Often in the header.
-    const int64_t end =
-        bytes.ConsumeBool() ? std::min<int64_t>(48, sizes.reserve_bytes) : sizes.reserve_bytes;
-    reserve[bytes.ConsumeIntegralInRange<int64_t>(0, end - 1)] ^= byte;
-    as_written = false;
-  }
-  const bool ran = Accepted(cpu::RunRnnBackward(b));
+  CallTensors backward = memory.Of(shapes.backward(), attrs, shapes.all(), back, forward);
+  if (drawn) backward.SetInput(Arg::seed, seed, 0);
+  const bool as_written = !host.ChangeReserve(bytes);
+  const bool ran = Accepted(cpu::RunRnnBackward(p, backward, &host));
   Require(ran || !as_written, "backward runs on what forward wrote");
 }
 
@@ -119,22 +107,14 @@ void RunStack(FuzzedDataProvider& bytes, Dtype dtype) {
   Shapes shapes = StackShapes(attrs, sizes);
   shapes["reserve_space"] = PartialShape::Of({1});
   Edit(bytes, shapes.all());
-  Call call;
   for (const PartialShape& shape : shapes.all()) {
     if (shape.dims.size() > 4 || Elements(shape) > 100'000 || Elements(shape) < 0) return;
   }
   CallShapes found;
   if (!Accepted(shapes.InferBackward(attrs, &found))) return;
-  if (!Accepted(MakeRnnConfig(attrs, found.dims, &call.config))) return;
   std::vector<int32_t> lengths;
-  if (!DrawLengths(bytes, call.config, true, &lengths)) return;
-  call.problem = cpu::MakeRnnProblem(call.config, dtype);
-  call.problem.lengths = lengths.data();
-  call.problem.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
-  Tensors tensors(bytes, dtype);
-  call.forward.params = call.backward.params = tensors.Filled(shapes["params"]);
-  call.backward.dparams = tensors.Output(shapes["params"]);
-  RunBoth(bytes, tensors, shapes, call);
+  if (!DrawLengths(bytes, found.config, true, &lengths)) return;
+  RunBoth(bytes, dtype, attrs, shapes, lengths, found);
 }
 
 void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
@@ -147,44 +127,10 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   }
   CallShapes found;
   if (!Accepted(shapes.InferBackward(attrs, &found))) return;
-  Call call;
-  if (!Accepted(MakeRnnConfig(attrs, found.dims, &call.config))) return;
   std::vector<int32_t> lengths;
   const bool given = !IsAbsent(shapes["sequence_lengths"]);
-  if (!DrawLengths(bytes, call.config, given, &lengths)) return;
-  RnnProblem& p = call.problem = cpu::MakeRnnProblem(call.config, dtype);
-  p.lengths = lengths.data();
-  p.weight_layout = cpu::kKerasWeights;
-  const bool biased = !IsAbsent(shapes["bias"]);
-  p.bias_rows = !biased ? 0 : shapes["bias"].dims.size() == 2 ? 2 : 1;
-  p.input_masked = IsAbsent(shapes["input_mask"]) ? 0 : 1;
-  p.recurrent_masked = IsAbsent(shapes["recurrent_mask"]) ? 0 : 1;
-  p.has_peepholes = IsAbsent(shapes["peepholes"]) ? 0 : 1;
-  p.has_layer_norm = !IsAbsent(shapes["layer_norm"]);
-  p.zoneout_drawn = attrs.has_zoneout() && !IsAbsent(shapes["seed"]);
-  if (p.zoneout_drawn) p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
-  Tensors tensors(bytes, dtype);
-  cpu::LayerWeights& weights = call.forward.layer;
-  // An input that is absent is null for the kernels, as the ops' tables see to.
-  auto given_or_null = [&](const char* name) -> const void* {
-    return IsAbsent(shapes[name]) ? nullptr : tensors.Filled(shapes[name]);
-  };
-  weights.kernel = given_or_null("kernel");
-  weights.recurrent_kernel = given_or_null("recurrent_kernel");
-  weights.bias = given_or_null("bias");
-  weights.projection = given_or_null("projection");
-  weights.peepholes = given_or_null("peepholes");
-  weights.layer_norm = given_or_null("layer_norm");
-  weights.input_mask = given_or_null("input_mask");
-  weights.recurrent_mask = given_or_null("recurrent_mask");
-  call.backward.layer = weights;
-  call.backward.dkernel = tensors.Output(shapes["kernel"]);
-  call.backward.drecurrent_kernel = tensors.Output(shapes["recurrent_kernel"]);
-  call.backward.dbias = tensors.Output(shapes["bias"]);
-  call.backward.dprojection = tensors.Output(shapes["projection"]);
-  call.backward.dpeepholes = tensors.Output(shapes["peepholes"]);
-  call.backward.dlayer_norm = tensors.Output(shapes["layer_norm"]);
-  RunBoth(bytes, tensors, shapes, call);
+  if (!DrawLengths(bytes, found.config, given, &lengths)) return;
+  RunBoth(bytes, dtype, attrs, shapes, lengths, found);
 }
 
 void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
@@ -204,35 +150,15 @@ void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
   p.dtype = dtype;
   p.use_peephole = bytes.ConsumeBool();
   p.cell_clip = bytes.ConsumeBool() ? bytes.ConsumeFloatingPoint<float>() : 0;
-  Tensors tensors(bytes, dtype);
-  cpu::BlockLstmForwardArgs f = {};
-  f.problem = p;
-  f.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 4));
-  f.x = tensors.Filled(shapes["x"]), f.cs_prev = tensors.Filled(shapes["cs_prev"]);
-  f.h_prev = tensors.Filled(shapes["h_prev"]), f.w = tensors.Filled(shapes["w"]);
-  f.wci = tensors.Filled(shapes["wci"]), f.wcf = tensors.Filled(shapes["wcf"]);
-  f.wco = tensors.Filled(shapes["wco"]), f.b = tensors.Filled(shapes["b"]);
-  f.i = tensors.Output(shapes["i"]), f.cs = tensors.Output(shapes["cs"]);
-  f.f = tensors.Output(shapes["f"]), f.o = tensors.Output(shapes["o"]);
-  f.ci = tensors.Output(shapes["ci"]), f.co = tensors.Output(shapes["co"]);
-  f.h = tensors.Output(shapes["h"]);
-  const cpu::KernelTable& kernels = cpu::Kernels();
-  f.scratch = tensors.Bytes(kernels.block_lstm_forward_scratch(&p, &f.parallel.threads));
-  Require(kernels.block_lstm_forward(&f) == 0, "forward runs");
-
-  cpu::BlockLstmBackwardArgs b = {};
-  b.problem = p;
-  b.parallel = f.parallel;
-  b.x = f.x, b.cs_prev = f.cs_prev, b.h_prev = f.h_prev, b.w = f.w;
-  b.wci = f.wci, b.wcf = f.wcf, b.wco = f.wco, b.b = f.b;
-  b.i = f.i, b.cs = f.cs, b.f = f.f, b.o = f.o, b.ci = f.ci, b.co = f.co, b.h = f.h;
-  b.cs_grad = tensors.Filled(shapes["cs_grad"]), b.h_grad = tensors.Filled(shapes["h_grad"]);
-  b.x_grad = tensors.Output(shapes["x"]), b.cs_prev_grad = tensors.Output(shapes["cs_prev"]);
-  b.h_prev_grad = tensors.Output(shapes["h_prev"]), b.w_grad = tensors.Output(shapes["w"]);
-  b.wci_grad = tensors.Output(shapes["wci"]), b.wcf_grad = tensors.Output(shapes["wcf"]);
-  b.wco_grad = tensors.Output(shapes["wco"]), b.b_grad = tensors.Output(shapes["b"]);
-  b.scratch = tensors.Bytes(kernels.block_lstm_backward_scratch(&p, &b.parallel.threads));
-  Require(kernels.block_lstm_backward(&b) == 0, "backward runs");
+  Tensors memory(bytes, dtype);
+  const RnnAttrs none;
+  CallShapes forward_shapes;
+  Require(shapes.InferForward(none, &forward_shapes).ok(), "the shapes of forward");
+  const CallTensors forward = memory.Of(shapes.forward(), none, shapes.all(), forward_shapes);
+  FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 4), dtype);
+  Require(cpu::RunBlockLstmForward(p, forward, &host).ok(), "forward runs");
+  const CallTensors backward = memory.Of(shapes.backward(), none, shapes.all(), found, forward);
+  Require(cpu::RunBlockLstmBackward(p, backward, &host).ok(), "backward runs");
 }
 
 void RunLinear(FuzzedDataProvider& bytes, Dtype dtype) {
@@ -246,22 +172,11 @@ void RunLinear(FuzzedDataProvider& bytes, Dtype dtype) {
   CallShapes found;
   if (!Accepted(InferShapes(op, attrs, shapes, &found))) return;
   Tensors memory(bytes, dtype);
-  CallTensors tensors(op);
-  for (int k = 0; k < op.inputs.count; ++k) {
-    if (IsUsed(op.inputs[k], attrs, shapes[k])) tensors.SetInput(k, memory.Filled(shapes[k]));
-  }
-  for (int k = 0; k < op.num_outputs(); ++k) {
-    if (!IsZero(op.output(k), attrs)) tensors.SetOutput(k, memory.Output(found.outputs[k]));
-  }
-  if (found.dims.max_time == 0 || found.dims.batch == 0) return;
-  cpu::LinearRecurrenceArgs args = cpu::MakeLinearRecurrenceArgs(
+  const CallTensors tensors = memory.Of(op, attrs, shapes, found);
+  const cpu::LinearRecurrenceProblem problem = cpu::MakeLinearRecurrenceProblem(
       attrs.mode, found.dims, dtype, /*transposed=*/bytes.ConsumeBool(), tensors);
-  args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 4));
-  const cpu::KernelTable& kernels = cpu::Kernels();
-  const int64_t scratch = kernels.linear_recurrence_scratch(&args.problem, &args.parallel.threads);
-  Require(scratch >= 0, "the size of a small call");
-  args.scratch = memory.Bytes(scratch);
-  Require(kernels.linear_recurrence(&args) == 0, "the recurrence runs");
+  FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 4), dtype);
+  Require(cpu::RunLinearRecurrence(problem, tensors, &host).ok(), "the recurrence runs");
 }
 
 }  // namespace

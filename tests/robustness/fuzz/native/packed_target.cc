@@ -9,8 +9,8 @@
 #include "cc/core/param_layout.h"
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_table.h"
+#include "cc/cpu/op_run.h"
 #include "cc/cpu/packed_header.h"
-#include "cc/cpu/rnn_run.h"
 #include "tests/robustness/fuzz/native/drawn.h"
 
 namespace rnn_ops {
@@ -53,34 +53,57 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   return true;
 }
 
-std::unique_ptr<Memory> Numbers(FuzzedDataProvider& bytes, const RnnProblem& p, int64_t elements) {
-  auto memory = std::make_unique<Memory>(elements * SizeOf(p.dtype));
-  FillNumbers(bytes, p.dtype, memory.get());
-  return memory;
+// Numbers for the tensors of a network.
+class Numbers {
+ public:
+  Numbers(FuzzedDataProvider& bytes, Dtype dtype) : bytes_(bytes), dtype_(dtype) {}
+
+  void Input(Arg arg, int64_t elements, CallTensors* tensors) {
+    if (elements > 0) tensors->SetInput(arg, New(elements), elements);
+  }
+  void Output(Arg arg, int64_t elements, CallTensors* tensors) {
+    tensors->SetOutput(arg, New(elements), elements);
+  }
+
+ private:
+  void* New(int64_t elements) {
+    memory_.push_back(std::make_unique<Memory>(elements * SizeOf(dtype_)));
+    FillNumbers(bytes_, dtype_, memory_.back().get());
+    return memory_.back()->data();
+  }
+
+  FuzzedDataProvider& bytes_;
+  const Dtype dtype_;
+  std::vector<std::unique_ptr<Memory>> memory_;
+};
+
+CallTensors Weights(const Network& network, Numbers* numbers) {
+  const RnnProblem& p = network.problem;
+  CallTensors t;
+  if (p.weight_layout == cpu::kOpaqueWeights) {
+    numbers->Input(Arg::params, ParamsSize(network.config), &t);
+    return t;
+  }
+  const int64_t gates = GatesOf(network.config.mode) * p.num_units;
+  numbers->Input(Arg::kernel, p.input_size * gates, &t);
+  numbers->Input(Arg::recurrent_kernel, network.config.hidden_size() * gates, &t);
+  numbers->Input(Arg::projection, p.num_units * p.num_proj, &t);
+  numbers->Input(Arg::bias, p.bias_rows * gates, &t);
+  return t;
 }
 
 // The packed weights of the network, as PackLayerRNN and PackCudnnRNNParams make them.
 std::vector<unsigned char> Pack(FuzzedDataProvider& bytes, const Network& network) {
   const RnnProblem& p = network.problem;
-  const int64_t gates = GatesOf(network.config.mode) * p.num_units;
-  const auto params = Numbers(bytes, p, ParamsSize(network.config));
-  const auto kernel = Numbers(bytes, p, p.input_size * gates);
-  const auto recurrent = Numbers(bytes, p, network.config.hidden_size() * gates);
-  const auto projection = Numbers(bytes, p, p.num_units * p.num_proj);
-  const auto bias = Numbers(bytes, p, p.bias_rows * gates);
-  const cpu::RnnPackSizes sizes = cpu::Kernels().rnn_pack_sizes(&p);
-  const Memory scratch(sizes.scratch_bytes), panels(sizes.packed_bytes);
-  cpu::RnnPackArgs args = {};
-  args.problem = p;
-  args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 3));
-  args.scratch = scratch.data();
-  args.params = params->data();
-  args.layer.kernel = kernel->data(), args.layer.recurrent_kernel = recurrent->data();
-  args.layer.bias = bias->data(), args.layer.projection = projection->data();
-  args.packed = panels.data();
-  Require(cpu::Kernels().rnn_pack(&args) == 0, "weights are packed");
+  Numbers numbers(bytes, p.dtype);
+  const CallTensors weights = Weights(network, &numbers);
+  const cpu::RnnNetwork sizes = cpu::Kernels().rnn_network(&p);
+  const Memory panels(sizes.packed_bytes);
+  FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 3), p.dtype);
+  Require(cpu::RunRnnPack(p, weights, panels.data(), &host).ok(), "weights are packed");
   std::vector<unsigned char> packed(cpu::kPackedHeaderBytes + sizes.packed_bytes);
-  WritePackedHeader(MakePackedHeader(p, cpu::Kernels().vector_bytes, sizes.element), packed.data());
+  WritePackedHeader(MakePackedHeader(p, cpu::Kernels().vector_bytes, sizes.packed_element),
+                    packed.data());
   std::copy_n(static_cast<const unsigned char*>(panels.data()), sizes.packed_bytes,
               packed.data() + cpu::kPackedHeaderBytes);
   return packed;
@@ -97,34 +120,30 @@ void Mutate(FuzzedDataProvider& bytes, std::vector<unsigned char>* packed) {
   }
 }
 
-// A forward call on the panels, which lie at the end of memory of exactly their size.
-void RunOn(FuzzedDataProvider& bytes, const Network& network,
-           const std::vector<unsigned char>& packed) {
-  RnnProblem p = network.problem;
-  p.weights_packed = 1;
+// A forward call with `packed`; what it says, and whether it took the panels.
+Status RunOn(FuzzedDataProvider& bytes, const Network& network, const Memory& packed,
+             bool* took_packed) {
+  const RnnProblem& p = network.problem;
   const RnnConfig& c = network.config;
   const int64_t states = c.num_pseudo_layers() * c.batch, rows = c.max_time * c.batch;
-  const auto x = Numbers(bytes, p, rows * c.input_size);
-  const auto h0 = Numbers(bytes, p, states * c.hidden_size());
-  const auto c0 = Numbers(bytes, p, states * c.num_units);
-  const auto y = Numbers(bytes, p, rows * c.output_size());
-  const auto h_n = Numbers(bytes, p, states * c.hidden_size());
-  const auto c_n = Numbers(bytes, p, states * c.num_units);
-  const Memory panels(static_cast<int64_t>(packed.size()) - cpu::kPackedHeaderBytes);
-  std::memcpy(panels.data(), packed.data() + cpu::kPackedHeaderBytes, panels.bytes());
-  cpu::RnnForwardArgs args = {};
-  args.problem = p;
-  args.parallel = OneAfterTheOther(bytes.ConsumeIntegralInRange<int>(1, 3));
-  args.x = x->data(), args.h0 = h0->data(), args.c0 = c0->data();
-  args.y = y->data(), args.h_n = h_n->data(), args.c_n = c_n->data();
-  args.packed = panels.data();
-  const auto peepholes = Numbers(bytes, p, 3 * p.num_units);
-  const auto layer_norm = Numbers(bytes, p, kLayerNormRows * p.num_units);
-  if (p.has_peepholes) args.layer.peepholes = peepholes->data();
-  if (p.has_layer_norm) args.layer.layer_norm = layer_norm->data();
-  const Memory scratch(cpu::RnnForwardSizes(args).scratch_bytes);
-  args.scratch = scratch.data();
-  Require(cpu::RunRnnForward(args).ok(), "inference runs on packed weights");
+  Numbers numbers(bytes, p.dtype);
+  CallTensors t = Weights(network, &numbers);
+  numbers.Input(Arg::input, rows * c.input_size, &t);
+  numbers.Input(Arg::input_h, states * c.hidden_size(), &t);
+  numbers.Output(Arg::output, rows * c.output_size(), &t);
+  numbers.Output(Arg::output_h, states * c.hidden_size(), &t);
+  if (p.mode == RnnMode::kLstm) {
+    numbers.Input(Arg::input_c, states * c.num_units, &t);
+    numbers.Output(Arg::output_c, states * c.num_units, &t);
+  }
+  if (p.has_peepholes) numbers.Input(Arg::peepholes, 3 * p.num_units, &t);
+  if (p.has_layer_norm) numbers.Input(Arg::layer_norm, kLayerNormRows * p.num_units, &t);
+  t.SetInput(Arg::packed, packed.data(), 0);
+  FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 3), p.dtype);
+  host.SetPacked(&packed);
+  const Status status = cpu::RunRnnForward(p, t, &host);
+  *took_packed = host.took_packed();
+  return status;
 }
 
 void Run(FuzzedDataProvider& bytes) {
@@ -146,12 +165,10 @@ void Run(FuzzedDataProvider& bytes) {
   // As a tensor has it: aligned, and nothing behind it.
   const Memory tensor(static_cast<int64_t>(packed.size()));
   std::copy(packed.begin(), packed.end(), static_cast<unsigned char*>(tensor.data()));
-  bool usable = false;
-  const Status status =
-      cpu::TakePacked(network.problem, PartialShape::Of({tensor.bytes()}), tensor.data(), &usable);
-  Require(Accepted(status) || !usable, "what is refused is not used");
-  Require(usable || !as_packed, "what was packed is used");
-  if (usable) RunOn(bytes, network, packed);
+  bool took_packed = false;
+  const bool accepted = Accepted(RunOn(bytes, network, tensor, &took_packed));
+  Require(accepted || !took_packed, "what is refused is not used");
+  Require(took_packed || !as_packed, "what was packed is used");
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ void SetAttrs(const RnnAttrs& attrs, Attrs* named) {
 void Give(Caller& caller, const OpSpec& spec, const std::vector<PartialShape>& shapes,
           int64_t steps) {
   for (int k = 0; k < spec.inputs.count; ++k) {
-    const std::string name(spec.inputs[k].name);
+    const std::string name(spec.inputs[k].name());
     switch (spec.inputs[k].element) {
       case Element::kInt32:
         caller.GiveIntegers<int32_t>(name, TF_INT32, shapes[k], steps);

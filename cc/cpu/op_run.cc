@@ -1,0 +1,228 @@
+#include "cc/cpu/op_run.h"
+
+#include <cstring>
+#include <exception>
+
+#include "cc/cpu/dispatch.h"
+#include "cc/cpu/kernel_table.h"
+#include "cc/cpu/packed_header.h"
+
+namespace rnn_ops {
+namespace cpu {
+
+namespace {
+
+bool IsEmpty(const RnnProblem& problem) { return problem.max_time == 0 || problem.batch == 0; }
+
+// WHY the checks of sizes: memset and memcpy want pointers even for no bytes, which an empty tensor
+// lacks.
+void ZeroOutputs(const CallTensors& tensors, Dtype dtype) {
+  for (int k = 0; k < kNumArgs; ++k) {
+    const Arg arg = static_cast<Arg>(k);
+    const int64_t bytes = tensors.elements(arg) * SizeOf(dtype);
+    if (bytes > 0 && tensors.out(arg) != nullptr) std::memset(tensors.out(arg), 0, bytes);
+  }
+}
+
+// A state that passes through; none where the op or the mode has no `to`.
+void CopyState(const CallTensors& tensors, Dtype dtype, Arg from, Arg to) {
+  const int64_t bytes = tensors.elements(to) * SizeOf(dtype);
+  if (bytes > 0) std::memcpy(tensors.out(to), tensors.in(from), bytes);
+}
+
+Status FromKernel(int32_t code) {
+  switch (code) {
+    case kDone:
+      return Status();
+    case kOtherReserve:
+      return InvalidArgument(
+          "reserve_space was not written by the forward op for these inputs and attributes.");
+    default:
+      return Internal("The ", Kernels().isa, " kernels returned code ", code, ".");
+  }
+}
+
+// Runs a function of the kernel table. `reserve`(bytes, data) sets the reserve space.
+template <typename Args, typename Reserve>
+Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const Reserve& reserve) {
+  struct Call {
+    Host* host;
+    const Reserve& reserve;
+    Status status;
+    std::exception_ptr exception;
+
+    Status Take(const MemorySizes& sizes, MemoryBlocks* blocks) {
+      if (sizes.scratch_bytes < 0) {
+        return InvalidArgument("The problem needs more scratch memory than 2^62 bytes.");
+      }
+      RNN_OPS_RETURN_IF_ERROR(reserve(sizes.reserve_bytes, &blocks->reserve));
+      return sizes.scratch_bytes == 0 ? Status()
+                                      : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
+    }
+  } call{host, reserve, {}, {}};
+  args->parallel = host->parallel();
+  args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
+                    Call& call = *static_cast<Call*>(context);
+                    try {  // nothing is thrown through a kernel
+                      call.status = call.Take(sizes, blocks);
+                      return call.status.ok();
+                    } catch (...) {
+                      call.exception = std::current_exception();
+                      return false;
+                    }
+                  }};
+  const int32_t code = kernel(args);
+  if (call.exception != nullptr) std::rethrow_exception(call.exception);
+  return code == kStopped ? call.status : FromKernel(code);
+}
+
+Status NoReserve(int64_t, void**) { return Status(); }
+
+// InvalidArgument unless reserve_space is a vector of the elements that the forward op allocates
+// for this problem, in or out of XLA.
+Status CheckReserveSpace(const RnnProblem& problem, int64_t bytes, const PartialShape& shape) {
+  const int64_t element = SizeOf(problem.dtype);
+  const Status exact = CheckReserveSpace(shape, ReserveElements(bytes, element));
+  if (exact.ok()) return exact;
+  // What XLA allocates is larger where a row is shorter than T.
+  const int64_t longest = ReserveElements(LongestReserveBytes(problem), element);
+  return CheckReserveSpace(shape, longest).ok() ? Status() : exact;
+}
+
+// Takes the panels of a call with packed weights, or leaves it to read the plain ones: there are no
+// packed ones, or they are for other kernels. InvalidArgument for those of another network.
+Status TakePanels(Host* host, RnnArgs* args) {
+  const int64_t bytes = host->ShapeOf(Arg::packed).dims[0];
+  if (bytes == 0) return Status();
+  const RnnProblem& p = args->problem;
+  const RnnNetwork network = Kernels().rnn_network(&p);
+  bool usable = false;
+  RNN_OPS_RETURN_IF_ERROR(
+      CheckPacked(MakePackedHeader(p, Kernels().vector_bytes, network.packed_element),
+                  network.packed_bytes, args->tensors.in(Arg::packed), bytes, &usable));
+  if (!usable) return Status();
+  const void* data = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(host->Aligned(Arg::packed, &data));
+  args->panels = static_cast<char*>(const_cast<void*>(data)) + kPackedHeaderBytes;
+  args->problem.weights_packed = true;
+  return Status();
+}
+
+template <typename Args, typename Problem>
+Args ArgsOf(const Problem& problem, const CallTensors& tensors) {
+  Args args = {};
+  args.problem = problem;
+  args.tensors = tensors;
+  return args;
+}
+
+Status RunBlockLstm(int32_t (*kernel)(const BlockLstmArgs*), const BlockLstmProblem& problem,
+                    const CallTensors& tensors, Host* host) {
+  if (problem.empty()) {
+    ZeroOutputs(tensors, problem.dtype);
+    return Status();
+  }
+  BlockLstmArgs args = ArgsOf<BlockLstmArgs>(problem, tensors);
+  return RunKernel(kernel, &args, host, NoReserve);
+}
+
+}  // namespace
+
+RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensors& tensors) {
+  RnnProblem p;
+  static_cast<RnnConfig&>(p) = config;
+  p.dtype = dtype;
+  p.bf16_products = AllowsBf16Products();
+  const auto has = [&tensors](Arg arg) { return tensors.in(arg) != nullptr; };
+  if (!has(Arg::kernel)) return p;
+  p.weight_layout = kKerasWeights;
+  p.bias_rows = !has(Arg::bias) ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
+  p.has_peepholes = has(Arg::peepholes);
+  p.has_layer_norm = has(Arg::layer_norm);
+  p.input_masked = has(Arg::input_mask);
+  p.recurrent_masked = has(Arg::recurrent_mask);
+  p.zoneout_drawn = config.has_zoneout() && has(Arg::seed);
+  return p;
+}
+
+Status RunRnnForward(const RnnProblem& problem, const CallTensors& tensors, Host* host) {
+  const auto reserve = [&](int64_t bytes, void** data) {
+    if (!problem.is_training) return Status();
+    if (bytes < 0) return InvalidArgument("reserve_space would need more than 2^62 bytes.");
+    return host->NewReserve(bytes, data);
+  };
+  RnnArgs args = ArgsOf<RnnArgs>(problem, tensors);
+  if (tensors.in(Arg::packed) != nullptr) RNN_OPS_RETURN_IF_ERROR(TakePanels(host, &args));
+  if (!IsEmpty(problem)) return RunKernel(Kernels().rnn_forward, &args, host, reserve);
+  CopyState(tensors, problem.dtype, Arg::input_h, Arg::output_h);
+  CopyState(tensors, problem.dtype, Arg::input_c, Arg::output_c);
+  void* empty = nullptr;
+  return reserve(0, &empty);
+}
+
+Status RunRnnBackward(const RnnProblem& problem, const CallTensors& tensors, Host* host) {
+  const auto reserve = [&](int64_t bytes, void** data) {
+    RNN_OPS_RETURN_IF_ERROR(CheckReserveSpace(problem, bytes, host->ShapeOf(Arg::reserve_space)));
+    const void* aligned = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(host->Aligned(Arg::reserve_space, &aligned));
+    *data = const_cast<void*>(aligned);  // which is only read
+    return Status();
+  };
+  if (!IsEmpty(problem)) {
+    RnnArgs args = ArgsOf<RnnArgs>(problem, tensors);
+    return RunKernel(Kernels().rnn_backward, &args, host, reserve);
+  }
+  void* empty = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(reserve(0, &empty));
+  ZeroOutputs(tensors, problem.dtype);
+  CopyState(tensors, problem.dtype, Arg::output_h_backprop, Arg::input_h);
+  CopyState(tensors, problem.dtype, Arg::output_c_backprop, Arg::input_c);
+  return Status();
+}
+
+Status RunRnnPack(const RnnProblem& problem, const CallTensors& tensors, void* panels, Host* host) {
+  RnnArgs args = ArgsOf<RnnArgs>(problem, tensors);
+  args.panels = panels;
+  return RunKernel(Kernels().rnn_pack, &args, host, NoReserve);
+}
+
+Status RunBlockLstmForward(const BlockLstmProblem& problem, const CallTensors& tensors,
+                           Host* host) {
+  return RunBlockLstm(Kernels().block_lstm_forward, problem, tensors, host);
+}
+
+Status RunBlockLstmBackward(const BlockLstmProblem& problem, const CallTensors& tensors,
+                            Host* host) {
+  return RunBlockLstm(Kernels().block_lstm_backward, problem, tensors, host);
+}
+
+LinearRecurrenceProblem MakeLinearRecurrenceProblem(RnnMode mode, const RnnDims& dims, Dtype dtype,
+                                                    bool transposed, const CallTensors& tensors) {
+  RnnAttrs attrs;
+  attrs.mode = mode;
+  LinearRecurrenceProblem p;
+  p.dtype = dtype;
+  p.num_states = mode == RnnMode::kLstm ? 2 : 1;
+  p.transposed = transposed;
+  p.has_gates = tensors.in(Arg::h_by_gates) != nullptr ||
+                (p.num_states > 1 && tensors.in(Arg::c_by_gates) != nullptr);
+  p.num_gates = attrs.num_gates();
+  p.num_units = dims.num_units;
+  p.max_time = dims.max_time;
+  p.batch = dims.batch;
+  return p;
+}
+
+Status RunLinearRecurrence(const LinearRecurrenceProblem& problem, const CallTensors& tensors,
+                           Host* host) {
+  if (problem.max_time == 0 || problem.batch == 0) return Status();
+  LinearRecurrenceArgs args = ArgsOf<LinearRecurrenceArgs>(problem, tensors);
+  return RunKernel(Kernels().linear_recurrence, &args, host, NoReserve);
+}
+
+int64_t LongestReserveBytes(const RnnProblem& problem) {
+  return IsEmpty(problem) ? 0 : Kernels().rnn_network(&problem).longest_reserve_bytes;
+}
+
+}  // namespace cpu
+}  // namespace rnn_ops

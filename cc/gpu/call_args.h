@@ -1,0 +1,88 @@
+// The tensors of a call as the arguments of the functions for GPUs.
+#ifndef TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
+#define TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
+
+#include "cc/core/call_tensors.h"
+#include "cc/gpu/block_lstm_gpu.h"
+#include "cc/gpu/rnn_gpu.h"
+
+namespace rnn_ops {
+namespace gpu {
+
+// What forward and backward have in common.
+template <typename Args>
+void SetCommon(const CallTensors& t, Args* args) {
+  args->x = t.in(Arg::input);
+  args->h0 = t.in(Arg::input_h);
+  args->c0 = t.in(Arg::input_c);
+  args->params = t.in(Arg::params);
+}
+
+inline void SetForward(const CallTensors& t, RnnForwardArgs* args) {
+  SetCommon(t, args);
+  args->y = t.out(Arg::output);
+  args->h_n = t.out(Arg::output_h);
+  args->c_n = t.out(Arg::output_c);
+}
+
+inline void SetBackward(const CallTensors& t, RnnBackwardArgs* args) {
+  SetCommon(t, args);
+  args->y = t.in(Arg::output);
+  args->dy = t.in(Arg::output_backprop);
+  args->dh_n = t.in(Arg::output_h_backprop);
+  args->dc_n = t.in(Arg::output_c_backprop);
+  args->dx = t.out(Arg::input);
+  args->dh0 = t.out(Arg::input_h);
+  args->dc0 = t.out(Arg::input_c);
+  args->dparams = t.out(Arg::params);
+}
+
+// BlockLSTMV2: the inputs that both ops begin with.
+template <typename Args>
+void SetBlockLstmCommon(const CallTensors& t, Args* args) {
+  args->x = t.in(Arg::x);
+  args->cs_prev = t.in(Arg::cs_prev);
+  args->h_prev = t.in(Arg::h_prev);
+  args->w = t.in(Arg::w);
+  args->wci = t.in(Arg::wci);
+  args->wcf = t.in(Arg::wcf);
+  args->wco = t.in(Arg::wco);
+  args->b = t.in(Arg::b);
+}
+
+inline void SetBlockLstmForward(const CallTensors& t, BlockLstmForwardArgs* args) {
+  SetBlockLstmCommon(t, args);
+  args->i = t.out(Arg::i);
+  args->cs = t.out(Arg::cs);
+  args->f = t.out(Arg::f);
+  args->o = t.out(Arg::o);
+  args->ci = t.out(Arg::ci);
+  args->co = t.out(Arg::co);
+  args->h = t.out(Arg::h);
+}
+
+inline void SetBlockLstmBackward(const CallTensors& t, BlockLstmBackwardArgs* args) {
+  SetBlockLstmCommon(t, args);
+  args->i = t.in(Arg::i);
+  args->cs = t.in(Arg::cs);
+  args->f = t.in(Arg::f);
+  args->o = t.in(Arg::o);
+  args->ci = t.in(Arg::ci);
+  args->co = t.in(Arg::co);
+  args->h = t.in(Arg::h);
+  args->cs_grad = t.in(Arg::cs_grad);
+  args->h_grad = t.in(Arg::h_grad);
+  args->x_grad = t.out(Arg::x);
+  args->cs_prev_grad = t.out(Arg::cs_prev);
+  args->h_prev_grad = t.out(Arg::h_prev);
+  args->w_grad = t.out(Arg::w);
+  args->wci_grad = t.out(Arg::wci);
+  args->wcf_grad = t.out(Arg::wcf);
+  args->wco_grad = t.out(Arg::wco);
+  args->b_grad = t.out(Arg::b);
+}
+
+}  // namespace gpu
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_GPU_CALL_ARGS_H_

@@ -1,0 +1,94 @@
+#include "cc/tf/kernels/cpu_host.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "cc/core/machine_limits.h"
+#include "cc/tf/cached_memory.h"
+#include "cc/tf/op_util.h"
+#include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/device_base.h"
+#include "tensorflow/core/util/work_sharder.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+
+static_assert(tensorflow::Allocator::kAllocatorAlignment >= 64,
+              "The kernels count on 64-byte aligned scratch and reserve space.");
+
+namespace {
+
+// How many threads of TensorFlow's pool an op may keep busy, its caller included.
+int NumThreads(const tsl::thread::ThreadPool* pool) {
+  if (pool == nullptr) return 1;
+  // The last is of what runs the op: tf.data's max_intra_op_parallelism sets it.
+  return std::max(
+      1, std::min({pool->NumThreads(), AvailableCpus(), tensorflow::GetPerThreadMaxParallelism()}));
+}
+
+// Whether the op was called by itself from Python, and so runs on the thread that called it. Ops of
+// a tf.function have their caller's stack trace too. TensorFlow 2.21 makes a function of an eager
+// op, but runs it on the executor without threads.
+bool IsEager(const OpKernelContext& context) {
+  return context.stack_trace().has_value() &&
+         (context.call_frame() == nullptr || context.executor_type() == "SINGLE_THREADED_EXECUTOR");
+}
+
+}  // namespace
+
+PoolTeam::PoolTeam(OpKernelContext* context)
+    : PoolTeam(context->device()->tensorflow_cpu_worker_threads()->workers, IsEager(*context)) {}
+
+PoolTeam::PoolTeam(tsl::thread::ThreadPool* pool, bool eager)
+    : team_(
+          NumThreads(pool),
+          [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }, eager) {}
+
+Status CpuHost::Allocate(DataType dtype, const TensorShape& shape, Tensor* tensor) {
+  RNN_OPS_RETURN_IF_ERROR(FromTf(AllocateLargeTemp(call_.context, dtype, shape, tensor)));
+  held_.push_back(*tensor);
+  return Status();
+}
+
+Status CpuHost::Scratch(int64_t bytes, void** data) {
+  *data = little_;
+  if (bytes <= static_cast<int64_t>(sizeof(little_))) return Status();
+  Tensor tensor;
+  RNN_OPS_RETURN_IF_ERROR(Allocate(tensorflow::DT_UINT8, TensorShape({bytes}), &tensor));
+  *data = tensor.data();
+  return Status();
+}
+
+Status CpuHost::NewReserve(int64_t bytes, void** data) {
+  Tensor* reserve = nullptr;
+  RNN_OPS_RETURN_IF_ERROR(FromTf(AllocateReserveSpace(call_, bytes, &reserve)));
+  *data = reserve->data();
+  // Of the rounding up to whole elements.
+  const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - bytes;
+  if (padding > 0) std::memset(static_cast<char*>(*data) + bytes, 0, padding);
+  return Status();
+}
+
+PartialShape CpuHost::ShapeOf(Arg input) const { return FromTf(call_.input(input).shape()); }
+
+// A caller may hand in a slice, whose data need not be aligned.
+Status CpuHost::Aligned(Arg input, const void** data) {
+  const Tensor& tensor = call_.input(input);
+  *data = Data(tensor);
+  if (reinterpret_cast<uintptr_t>(*data) % 64 == 0) return Status();
+  Tensor copy;
+  RNN_OPS_RETURN_IF_ERROR(Allocate(tensor.dtype(), tensor.shape(), &copy));
+  CopyElements(tensor, &copy);
+  *data = Data(copy);
+  return Status();
+}
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops

@@ -1,0 +1,61 @@
+// TensorFlow as the host of a call on the CPU.
+#ifndef TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
+#define TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "cc/core/float_environment.h"
+#include "cc/core/status.h"
+#include "cc/core/team.h"
+#include "cc/cpu/op_run.h"
+#include "cc/cpu/team_parallel_for.h"
+#include "cc/tf/kernels/op_call.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tsl/platform/threadpool.h"
+
+namespace rnn_ops {
+namespace tf_kernels {
+
+// TensorFlow's worker pool as a team, and the floating point environment in which all of its
+// threads, the caller included, compute.
+class PoolTeam {
+ public:
+  explicit PoolTeam(tensorflow::OpKernelContext* context);
+  Team* get() { return &team_; }
+
+ private:
+  PoolTeam(tsl::thread::ThreadPool* pool, bool eager);
+
+  ScopedFloatEnvironment environment_;
+  Team team_;
+};
+
+// Lives on the stack of the call.
+class CpuHost final : public cpu::Host {
+ public:
+  explicit CpuHost(const OpCall& call) : call_(call), team_(call.context) {}
+
+  cpu::ParallelFor parallel() override { return cpu::ParallelForOf(team_.get()); }
+  // Once. On the stack where it is little. WHY: an allocation takes longer than a step of a tiny
+  // network.
+  Status Scratch(int64_t bytes, void** data) override;
+  Status NewReserve(int64_t bytes, void** data) override;
+  PartialShape ShapeOf(Arg input) const override;
+  Status Aligned(Arg input, const void** data) override;
+
+ private:
+  Status Allocate(tensorflow::DataType dtype, const tensorflow::TensorShape& shape,
+                  tensorflow::Tensor* tensor);
+
+  const OpCall& call_;
+  PoolTeam team_;
+  alignas(64) char little_[16 * 1024];
+  std::vector<tensorflow::Tensor> held_;
+};
+
+}  // namespace tf_kernels
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
