@@ -200,6 +200,15 @@ void Team::Dismiss() {
   crew_ = nullptr;
 }
 
+bool Team::HasCrew() {
+  try {
+    if (crew_ == nullptr) crew_ = std::make_shared<Crew>(num_threads_);
+  } catch (const std::bad_alloc&) {  // which kernels, whose callers these are, must not meet
+    return false;
+  }
+  return true;
+}
+
 void Team::CallHelpers(int64_t wanted) {
   // As often at most: a closure may run at once, inside schedule_, and count itself out there.
   for (int64_t asked = 0; asked < wanted && crew_->Enlist(wanted); ++asked) {
@@ -214,11 +223,10 @@ void Team::CallHelpers(int64_t wanted) {
 
 void Team::For(int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i), void* arg) {
   const int64_t threads = std::min({n, worth_threads, static_cast<int64_t>(num_threads_)});
-  if (threads <= 1) {
+  if (threads <= 1 || !HasCrew()) {
     for (int64_t i = 0; i < n; ++i) fn(arg, i);
     return;
   }
-  if (crew_ == nullptr) crew_ = std::make_shared<Crew>(num_threads_);
   Crew& crew = *crew_;
   RNN_DCHECK(crew.unclaimed.load() == 0);
   crew.fn = fn;

@@ -37,6 +37,8 @@ class Team {
   struct Crew;
   struct Others;
   static Others& others();
+  // Makes the crew where there is none. False: there is no memory for one.
+  bool HasCrew();
   void Dismiss();
   void CallHelpers(int64_t wanted);
 

@@ -1,13 +1,25 @@
 #include "cc/ffi/dropout.h"
 
+#include <atomic>
 #include <cstdlib>
-#include <mutex>
-#include <unordered_map>
 
 #include "cc/core/dropout_reset.h"
 
 namespace rnn_ops {
 namespace ffi {
+namespace {
+
+// The number of a call among those of its call site. WHY counts of the process: a custom call has
+// no object that lives from execution to execution. WHY as many as these: programs are compiled
+// again and again, each with call sites of its own. Sites that share a count still draw no mask
+// twice.
+uint64_t NextCall(int64_t call_site) {
+  constexpr uint64_t kCounts = 4096;
+  static std::atomic<uint64_t> counts[kCounts];
+  return counts[static_cast<uint64_t>(call_site) % kCounts].fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
 
 Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key) {
   if (seed != nullptr) {
@@ -23,11 +35,7 @@ Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key)
   }
   int64_t call_site = 0;
   RNN_OPS_RETURN_IF_ERROR(call.Attr("call_site", &call_site));
-  // WHY a count here: a custom call has no object that lives from execution to execution.
-  static std::mutex mutex;
-  static auto* const counts = new std::unordered_map<int64_t, uint64_t>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  *key = MakeDropoutKey(call.attrs().seed, call.attrs().seed2, (*counts)[call_site]++);
+  *key = MakeDropoutKey(call.attrs().seed, call.attrs().seed2, NextCall(call_site));
   return Status();
 }
 

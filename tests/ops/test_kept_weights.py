@@ -232,6 +232,28 @@ def test_what_nobody_can_ask_for_again_is_dropped():
     assert float(out) < 250, f"{out} MB more after 40 models of 34 MB"
 
 
+def test_a_model_that_is_gone_is_dropped_while_another_is_called():
+    # Freed memory is not kept, so that it does not count.
+    out = subproc.run_module("support.kept_memory", "idle", TF_RNN_OPS_CACHE_MB="0")
+    assert float(out) < 50, f"{out} MB are left of a model of 160 MB"
+
+
+def test_layers_that_share_weights_are_kept_side_by_side():
+    kernel, recurrent, bias = _variables()
+    other_bias = tf.Variable(bias + 1)
+    layers = [(kernel, recurrent, bias), (kernel, recurrent, other_bias)]
+    packed = [_pack(layer) for layer in layers]
+    assert not np.array_equal(*packed)
+    for _ in range(100):
+        for layer, before in zip(layers, packed, strict=True):
+            assert _address(_pack(layer)) == _address(before)
+    kernel.assign_add(tf.ones_like(kernel))
+    for layer, before in zip(layers, packed, strict=True):
+        after = _pack(layer)
+        assert not np.array_equal(after, before)
+        _check_fresh(layer, after)
+
+
 def _aligned(*shape):
     """A numpy array that TensorFlow takes without a copy."""
     memory = np.zeros(int(np.prod(shape)) + 16, np.float32)

@@ -1,6 +1,9 @@
-"""Child process: prints how many MB grow while models come, are packed, change and go."""
+"""Child process: prints how many MB grow while models come, are packed, change and go; or, with the argument "idle", how
+many are left of a model that is gone while another one is called.
+"""
 
 import resource
+import sys
 
 import tensorflow as tf
 
@@ -19,16 +22,45 @@ def _use():
         recurrent.assign_add(tf.ones_like(recurrent))
 
 
-def main():
-    def peak():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _resident():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() / 2**20
 
+
+def _idle():
+    small = [tf.Variable(tf.zeros([1, 4])), tf.Variable(tf.zeros([1, 4]))]
+
+    def call():
+        kernel, recurrent = (v.read_value() for v in small)
+        return ops.PackLayerRNN(kernel=kernel, recurrent_kernel=recurrent, keep=True)
+
+    call()
+    before = _resident()
+    kernel = tf.Variable(tf.ones([4 * UNITS, 4 * UNITS]))
+    recurrent = tf.Variable(tf.ones([UNITS, 4 * UNITS]))
+    weights = {"kernel": kernel.read_value(), "recurrent_kernel": recurrent.read_value()}
+    ops.PackLayerRNN(**weights, keep=True)
+    assert _resident() - before > 100
+    del kernel, recurrent, weights
+    for _ in range(200):
+        call()
+    return _resident() - before
+
+
+def _peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main():
+    if sys.argv[1:] == ["idle"]:
+        print(_idle())
+        return
     for _ in range(3):
         _use()
-    before = peak()
+    before = _peak()
     for _ in range(40):
         _use()
-    print(peak() - before)
+    print(_peak() - before)
 
 
 if __name__ == "__main__":

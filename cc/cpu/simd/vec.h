@@ -24,7 +24,7 @@ using Packet = typename Eigen::internal::packet_traits<T>::type;
 template <typename T>
 constexpr int kLanes = Eigen::internal::unpacket_traits<Packet<T>>::size;
 
-#if defined(RNN_OPS_ISA_AVX512)
+#if defined(RNN_OPS_ISA_AVX512) || defined(__aarch64__)
 constexpr int kVectorRegisters = 32;
 #else
 constexpr int kVectorRegisters = 16;

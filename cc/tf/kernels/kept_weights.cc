@@ -17,35 +17,10 @@ using ::tensorflow::Tensor;
 
 namespace {
 
-// WHY the buffer and not the address alone: a numpy array that is given to an op is wrapped in a
-// new buffer at each call, and may have been written to between two of them.
-bool Same(const Tensor& a, const Tensor& b) {
-  return a.SharesBufferWith(b) && Data(a) == Data(b) && a.dtype() == b.dtype() &&
-         a.shape() == b.shape();
-}
-
-bool SharesMemory(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Tensor& tensor) {
-    return std::any_of(b.begin(), b.end(),
-                       [&](const Tensor& other) { return tensor.SharesBufferWith(other); });
-  });
-}
-
 // WHY not Tensor::RefCountIsOne(): it is false for what came from numpy, whoever holds it.
-bool IsLastHolder(Tensor& tensor) {
+bool IsLastReference(Tensor& tensor) {
   tensorflow::TensorBuffer* buffer = tensorflow::DMAHelper::buffer(&tensor);
   return buffer->RefCountIsOne() && buffer->root_buffer()->RefCountIsOne();
-}
-
-// Whether the counts of references to these tensors will tell when nobody else holds them.
-bool CanKeep(const std::vector<Tensor>& weights) {
-  for (size_t i = 0; i < weights.size(); ++i) {
-    if (tensorflow::DMAHelper::buffer(&weights[i]) == nullptr) return false;
-    for (size_t k = 0; k < i; ++k) {
-      if (weights[i].SharesBufferWith(weights[k])) return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -60,32 +35,82 @@ KeptWeights& KeptWeights::OfProcess() {
   return *kept;
 }
 
+// WHY the buffer and not the address alone: a numpy array that is given to an op is wrapped in a
+// new buffer at each call, and may have been written to between two of them.
+bool KeptWeights::Weight::Is(const Tensor& tensor) const {
+  return tensor.SharesBufferWith(*holder) && Data(tensor) == data && tensor.dtype() == dtype &&
+         tensor.shape() == shape;
+}
+
+bool KeptWeights::Entry::IsOf(const std::vector<Tensor>& tensors,
+                              const cpu::PackedHeader& header) const {
+  return std::equal(weights.begin(), weights.end(), tensors.begin(), tensors.end(),
+                    [](const Weight& weight, const Tensor& tensor) { return weight.Is(tensor); }) &&
+         std::memcmp(Data(packed), &header, sizeof(header)) == 0;
+}
+
+bool KeptWeights::Entry::IsDead() const {
+  return std::any_of(weights.begin(), weights.end(),
+                     [](const Weight& weight) { return IsLastReference(*weight.holder); });
+}
+
+// Of every how many calls one looks for entries to drop: looking takes as long as finding.
+constexpr uint64_t kCallsPerLook = 64;
+
+template <typename Drops>
+std::vector<KeptWeights::Entry> KeptWeights::Drop(const Drops& drops) {
+  std::vector<Entry> dropped;
+  const auto end = std::stable_partition(entries_.begin(), entries_.end(),
+                                         [&](const Entry& entry) { return !drops(entry); });
+  std::move(end, entries_.end(), std::back_inserter(dropped));
+  entries_.erase(end, entries_.end());
+  return dropped;
+}
+
+KeptWeights::Holder KeptWeights::HolderOf(const Tensor& tensor, const Entry& made) const {
+  const auto find = [&tensor](const Entry& entry) -> Holder {
+    for (const Weight& weight : entry.weights) {
+      if (tensor.SharesBufferWith(*weight.holder)) return weight.holder;
+    }
+    return nullptr;
+  };
+  Holder holder = find(made);
+  for (size_t k = 0; holder == nullptr && k < entries_.size(); ++k) holder = find(entries_[k]);
+  return holder != nullptr ? holder : std::make_shared<Tensor>(tensor);
+}
+
 bool KeptWeights::Find(const std::vector<Tensor>& weights, const cpu::PackedHeader& header,
                        Tensor* packed) {
+  std::vector<Entry> dropped;  // freed without the lock
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (++calls_ % kCallsPerLook == 0) {
+    dropped = Drop([](const Entry& entry) { return entry.IsDead(); });
+  }
   for (const Entry& entry : entries_) {
-    if (std::equal(weights.begin(), weights.end(), entry.weights.begin(), entry.weights.end(),
-                   Same) &&
-        std::memcmp(Data(entry.packed), &header, sizeof(header)) == 0) {
-      *packed = entry.packed;
-      return true;
-    }
+    if (!entry.IsOf(weights, header)) continue;
+    *packed = entry.packed;
+    return true;
   }
   return false;
 }
 
-void KeptWeights::Keep(std::vector<Tensor> weights, const Tensor& packed) {
+void KeptWeights::Keep(const std::vector<Tensor>& weights, const Tensor& packed) {
+  // The counts of references are the buffers'.
+  const auto has_buffer = [](const Tensor& tensor) {
+    return tensorflow::DMAHelper::buffer(&tensor) != nullptr;
+  };
+  if (!std::all_of(weights.begin(), weights.end(), has_buffer)) return;
+  cpu::PackedHeader header;
+  std::memcpy(&header, Data(packed), sizeof(header));
   std::vector<Entry> dropped;  // freed without the lock
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto stale = [&](Entry& entry) {
-    return SharesMemory(entry.weights, weights) ||
-           std::any_of(entry.weights.begin(), entry.weights.end(), IsLastHolder);
-  };
-  const auto end = std::stable_partition(entries_.begin(), entries_.end(),
-                                         [&](Entry& entry) { return !stale(entry); });
-  std::move(end, entries_.end(), std::back_inserter(dropped));
-  entries_.erase(end, entries_.end());
-  if (CanKeep(weights)) entries_.push_back({std::move(weights), packed});
+  dropped = Drop([&](const Entry& entry) { return entry.IsDead() || entry.IsOf(weights, header); });
+  Entry made;
+  made.packed = packed;
+  for (const Tensor& tensor : weights) {
+    made.weights.push_back({HolderOf(tensor, made), Data(tensor), tensor.dtype(), tensor.shape()});
+  }
+  entries_.push_back(std::move(made));
 }
 
 }  // namespace tf_kernels

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,21 @@
 #include <vector>
 
 #include "cc/core/float_environment.h"
+
+namespace {
+// Whether there is no memory for a crew, the only object here with an alignment of its own.
+std::atomic<bool> crews_fail{false};
+}  // namespace
+
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  const std::size_t align = static_cast<std::size_t>(alignment);
+  void* const data =
+      crews_fail ? nullptr : std::aligned_alloc(align, (size + align - 1) / align * align);
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data, std::size_t, std::align_val_t) noexcept { std::free(data); }
 
 namespace rnn_ops {
 namespace {
@@ -234,6 +250,15 @@ TEST(Team, APoolWithoutMemoryForAClosure) {
         8, 4, [](void* arg, int64_t i) { ++(*static_cast<std::vector<int>*>(arg))[i]; }, &done);
   }
   EXPECT_EQ(done, std::vector<int>(8, 2));
+}
+
+TEST(Team, WithoutMemoryForACrewTheCallerWorksAlone) {
+  Pool pool(2);
+  Team team(3, pool.schedule());
+  for (const bool fails : {true, false}) {
+    crews_fail = fails;
+    RunJobs(&team, 100);
+  }
 }
 
 TEST(Team, HelpersThatStartAfterTheTeamIsGone) {
