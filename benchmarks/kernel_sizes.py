@@ -1,8 +1,8 @@
 """Bytes of scratch and reserve space of our kernels, from the kernel table.
 
-Mirrors RnnConfig of cc/core/rnn_types.h, the first names of cc/core/arg.h, CallTensors of
-cc/core/call_tensors.h, RnnArgs of cc/cpu/kernel_args.h and the head of cc/cpu/kernel_table.h. A test compares
-the reserve space with the result of the op.
+Mirrors RnnConfig of rnn_types.h, the first names of arg.h and CallTensors of call_tensors.h in
+cc/core/network, and RnnArgs of kernel_args.h and the head of kernel_table.h in cc/cpu. A test compares the
+reserve space with the result of the op.
 """
 
 import ctypes

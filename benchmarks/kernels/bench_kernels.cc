@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "benchmarks/kernels/fma_peak.h"
-#include "cc/core/float_environment.h"
-#include "cc/core/team.h"
+#include "cc/core/machine/float_environment.h"
+#include "cc/core/machine/team.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/team_parallel_for.h"

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "cc/core/stages.h"
+#include "cc/core/machine/stages.h"
 #include "cc/cpu/kernel_args.h"
 
 namespace rnn_ops {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "cc/core/call_tensors.h"
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_types.h"
+#include "cc/core/network/call_tensors.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_types.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -55,8 +55,8 @@ enum KernelResult : int32_t {
   kStopped = 2,       // by the source of memory
 };
 
-// One call of a kernel. The tables of the ops (core/op_spec.cc) have the shapes of the tensors, of
-// which none may overlap another.
+// One call of a kernel. The tables of the ops (core/network/op_spec.cc) have the shapes of the
+// tensors, of which none may overlap another.
 template <typename Problem>
 struct CallArgs {
   Problem problem;

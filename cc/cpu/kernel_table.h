@@ -9,7 +9,7 @@
 namespace rnn_ops {
 namespace cpu {
 
-// Raise it with every change of this table, of kernel_args.h or of core/arg.h.
+// Raise it with every change of this table, of kernel_args.h or of core/network/arg.h.
 constexpr int32_t kKernelTableVersion = 15;
 
 // The sizes of what crosses the interface. They differ where somebody forgot to raise the version,

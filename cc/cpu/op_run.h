@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "cc/core/call_tensors.h"
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_config.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/call_tensors.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
+#include "cc/core/network/shapes.h"
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
 
 namespace rnn_ops {
 namespace cpu {

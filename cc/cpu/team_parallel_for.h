@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cc/core/team.h"
+#include "cc/core/machine/team.h"
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
 

@@ -1,7 +1,7 @@
 // BlockLSTMV2 and its gradient on the CPU.
 #include <cstring>
 
-#include "cc/core/shapes.h"
+#include "cc/core/network/shapes.h"
 #include "cc/cpu/op_run.h"
 #include "cc/ffi/ops.h"
 

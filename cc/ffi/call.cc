@@ -6,8 +6,8 @@
 #include <functional>
 #include <utility>
 
-#include "cc/core/block_cache.h"
-#include "cc/core/machine_limits.h"
+#include "cc/core/machine/block_cache.h"
+#include "cc/core/machine/machine_limits.h"
 
 namespace rnn_ops {
 namespace ffi {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cc/core/float_environment.h"
+#include "cc/core/machine/float_environment.h"
+#include "cc/core/machine/team.h"
 #include "cc/core/status.h"
-#include "cc/core/team.h"
 #include "cc/cpu/op_run.h"
 #include "cc/cpu/team_parallel_for.h"
 #include "cc/ffi/tensors.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "cc/core/dropout_reset.h"
+#include "cc/core/network/dropout_reset.h"
 
 namespace rnn_ops {
 namespace ffi {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cc/core/dropout.h"
+#include "cc/core/network/dropout.h"
 #include "cc/core/status.h"
 #include "cc/ffi/tensors.h"
 

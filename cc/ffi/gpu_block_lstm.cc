@@ -1,7 +1,7 @@
 // BlockLSTMV2 and its gradient on a GPU.
 #include <vector>
 
-#include "cc/core/shapes.h"
+#include "cc/core/network/shapes.h"
 #include "cc/ffi/gpu_ops.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/call_args.h"

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cc/core/rnn_config.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/rnn_config.h"
+#include "cc/core/network/shapes.h"
 #include "cc/ffi/dropout.h"
 #include "cc/ffi/gpu_ops.h"
 #include "cc/gpu/call_args.h"

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/core/status.h"
 #include "xla/ffi/api/ffi.h"
 

@@ -2,7 +2,7 @@
 #ifndef TF_RNN_OPS_CC_FFI_OPS_H_
 #define TF_RNN_OPS_CC_FFI_OPS_H_
 
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/core/status.h"
 #include "cc/ffi/call.h"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cc/core/rnn_config.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/rnn_config.h"
+#include "cc/core/network/shapes.h"
 #include "cc/cpu/op_run.h"
 #include "cc/ffi/dropout.h"
 #include "cc/ffi/ops.h"

@@ -1,6 +1,6 @@
 #include "cc/ffi/tensors.h"
 
-#include "cc/core/read_attrs.h"
+#include "cc/core/network/read_attrs.h"
 
 namespace rnn_ops {
 namespace ffi {

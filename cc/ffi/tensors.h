@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "cc/core/call_tensors.h"
-#include "cc/core/dtype.h"
-#include "cc/core/op_spec.h"
-#include "cc/core/rnn_config.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/call_tensors.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/op_spec.h"
+#include "cc/core/network/rnn_config.h"
+#include "cc/core/network/shapes.h"
 #include "cc/core/status.h"
 #include "xla/ffi/api/ffi.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "cc/core/status.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "cc/gpu/block_lstm_gpu.h"

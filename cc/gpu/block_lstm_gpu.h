@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_types.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_types.h"
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
 

@@ -2,7 +2,7 @@
 #ifndef TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 #define TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 
-#include "cc/core/call_tensors.h"
+#include "cc/core/network/call_tensors.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/rnn_gpu.h"
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "cc/core/status.h"
 
 namespace rnn_ops {

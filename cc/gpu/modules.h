@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "cc/core/status.h"
 #include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise/kernel_args.h"

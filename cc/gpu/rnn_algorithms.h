@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_min.h"
 #include "cc/gpu/device_traits.h"

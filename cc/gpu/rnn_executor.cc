@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "cc/core/param_layout.h"
+#include "cc/core/network/param_layout.h"
 #include "cc/gpu/rnn_dropout.h"
 #include "cc/gpu/rnn_staging.h"
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"

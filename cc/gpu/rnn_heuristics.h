@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/gpu/cudnn_min.h"
 #include "cc/gpu/device_traits.h"
 

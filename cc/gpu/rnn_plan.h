@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "cc/core/dtype.h"
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_api.h"
 #include "cc/gpu/descriptors.h"

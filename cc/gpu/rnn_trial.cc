@@ -1,6 +1,6 @@
 #include "cc/gpu/rnn_trial.h"
 
-#include "cc/core/param_layout.h"
+#include "cc/core/network/param_layout.h"
 
 namespace rnn_ops {
 namespace gpu {

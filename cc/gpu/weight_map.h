@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cc/core/param_layout.h"
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/param_layout.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/core/status.h"
 #include "cc/gpu/cudnn_api.h"
 #include "cc/gpu/elementwise.h"

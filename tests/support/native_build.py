@@ -21,6 +21,10 @@ KERNEL_HELPERS = [
 ]  # fmt: skip
 
 
+# Of cc/core and of tests/cc/core.
+CORE_ROOMS = ("machine", "network")
+
+
 class BuildError(Exception):
     """A command of the build failed; the message has what it printed."""
 
@@ -154,7 +158,11 @@ class NativeBuild:
         )
 
 
-def sources_of(folder, exclude=()):
-    """The .cc files of a folder of the project, without those below it."""
-    found = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / folder).glob("*.cc"))
-    return [source for source in found if source not in exclude]
+def sources_of(*folders):
+    """The .cc files of folders of the project, without those below them."""
+    found = [p for folder in folders for p in sorted((ROOT / folder).glob("*.cc"))]
+    return [p.relative_to(ROOT).as_posix() for p in found]
+
+
+def core_sources(root="cc/core"):
+    return sources_of(*(f"{root}/{room}" for room in CORE_ROOMS))

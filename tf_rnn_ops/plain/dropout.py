@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-# The ReserveHeader of cc/cpu/pass/reserve.h, in words of 32 bits.
+# The ReserveHeader of cc/cpu/pass/memory/reserve.h, in words of 32 bits.
 _HEADER_WORDS = 8
 _MAGIC = np.array([0x6E4F7073, 0x7466526E], np.uint32)  # "tfRnnOps", low word first
 _KEY = 6
@@ -107,7 +107,7 @@ def _key(reserve_space):
 
 
 def _key_of_seed(seed):
-    """The two words of MakeDropoutKey in cc/core/dropout.h, as uint64."""
+    """The two words of MakeDropoutKey in cc/core/network/dropout.h, as uint64."""
 
     def mix(z):
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -121,7 +121,7 @@ def _key_of_seed(seed):
 
 
 def _philox(key, counter):
-    """Philox4x32-10, as in cc/core/dropout.h: four words of 32 bits for each counter of four words."""
+    """Philox4x32-10, as in cc/core/network/dropout.h: four words of 32 bits for each counter of four words."""
     c0, c1, c2, c3 = counter
     for number in range(10):
         k0, k1 = (

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cc/core/stages.h"
+#include "cc/core/machine/stages.h"
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/pass/slice_pointers.h"

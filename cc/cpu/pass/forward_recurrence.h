@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cc/core/stages.h"
+#include "cc/core/machine/stages.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/forward_layer.h"
 #include "cc/cpu/pass/forward_slice.h"

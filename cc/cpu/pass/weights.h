@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/core/param_offsets.h"
+#include "cc/core/network/param_offsets.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/sizes.h"
 #include "cc/cpu/product/panels.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "Eigen/Core"
-#include "cc/core/arg.h"
+#include "cc/core/network/arg.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"

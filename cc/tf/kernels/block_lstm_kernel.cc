@@ -1,5 +1,5 @@
 // BlockLSTMV2 and its gradient on the CPU.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/op_run.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"

@@ -1,5 +1,5 @@
 // BlockLSTMV2 and its gradient on a GPU.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "cc/gpu/call_args.h"
 #include "cc/tf/kernels/block_lstm_kernels.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/gpu/call_args.h"
 #include "cc/gpu/device_allocator.h"
 #include "cc/gpu/dropout_generator.h"

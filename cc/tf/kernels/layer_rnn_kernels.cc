@@ -1,5 +1,5 @@
 // LayerRNN, LayerRNNPacked and their gradient: one layer with the weights as Keras keeps them.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"
 #include "tensorflow/core/framework/op_kernel.h"

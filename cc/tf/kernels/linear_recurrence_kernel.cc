@@ -1,5 +1,5 @@
 // LinearRecurrence on the CPU.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/op_run.h"
 #include "cc/tf/checked_op_kernel.h"

@@ -1,6 +1,6 @@
 // PackCudnnRNNParams and PackLayerRNN on the CPU.
-#include "cc/core/op_spec.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/op_spec.h"
+#include "cc/core/network/shapes.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/op_call.h"
 #include "cc/tf/kernels/rnn_cpu.h"

@@ -1,5 +1,5 @@
 // BlockLSTMV2 and its gradient: the signatures of TensorFlow's ops of that name, in more types.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 

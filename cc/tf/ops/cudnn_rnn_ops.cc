@@ -1,6 +1,6 @@
 // CudnnRNNV3 and its gradient, with the signatures of TensorFlow's ops of that name, and
 // StatelessCudnnRNNV3.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
 

@@ -1,6 +1,6 @@
 // The ops that handle the opaque parameter buffer: the signatures of TensorFlow's ops of that name.
-#include "cc/core/param_layout.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/param_layout.h"
+#include "cc/core/network/shapes.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/params_util.h"
 #include "tensorflow/core/framework/op.h"

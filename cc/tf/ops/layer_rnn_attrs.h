@@ -5,7 +5,7 @@
 #define RNN_OPS_LAYER_MODE_ATTR \
   "rnn_mode: {'rnn_relu', 'rnn_tanh', 'lstm', 'gru', 'gru_reset_before', 'rnn'} = 'lstm'"
 
-// See Activation in core/rnn_types.h.
+// See Activation in core/network/rnn_types.h.
 #define RNN_OPS_ACTIVATION_ATTR(name, usual)                                                      \
   name ": {'tanh', 'sigmoid', 'hard_sigmoid', 'hard_sigmoid_keras2', 'relu', 'linear'} = '" usual \
        "'"

@@ -1,5 +1,5 @@
 // Packing the weights of inference, and the ops that take them packed.
-#include "cc/core/op_spec.h"
+#include "cc/core/network/op_spec.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"

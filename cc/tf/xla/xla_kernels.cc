@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/op_spec.h"
-#include "cc/core/param_layout.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/op_spec.h"
+#include "cc/core/network/param_layout.h"
+#include "cc/core/network/shapes.h"
 #include "cc/cpu/op_run.h"
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/ffi/handlers.h"

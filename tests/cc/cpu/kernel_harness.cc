@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "cc/core/float_environment.h"
+#include "cc/core/machine/float_environment.h"
 #include "cc/cpu/team_parallel_for.h"
 #include "cc/cpu/variant.h"
 #include "gtest/gtest.h"

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "cc/core/arg.h"
-#include "cc/core/team.h"
+#include "cc/core/machine/team.h"
+#include "cc/core/network/arg.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/kernel_table.h"
 #include "gtest/gtest.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cc/core/dropout.h"
+#include "cc/core/network/dropout.h"
 #include "tests/cc/cpu/kernel_reference.h"
 
 namespace rnn_ops {

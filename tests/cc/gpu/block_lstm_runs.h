@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "cc/core/status.h"
 #include "cc/gpu/block_lstm_executor.h"
 #include "tests/cc/cpu/kernel_reference.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "tests/cc/gpu/fake_memory.h"
 #include "tests/cc/gpu/host_kernels.h"
 

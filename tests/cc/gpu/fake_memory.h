@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "tests/cc/cpu/narrow_bits.h"
 
 namespace rnn_ops {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cc/core/rnn_config.h"
+#include "cc/core/network/rnn_config.h"
 #include "cc/gpu/rnn_executor.h"
 #include "tests/cc/cpu/kernel_reference.h"
 #include "tests/cc/gpu/host_device_ops.h"

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string>
 
-#include "cc/core/dtype.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/shapes.h"
 #include "cc/gpu/block_lstm_gpu.h"
 #include "tests/gpu/core/timed_calls.h"
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <string>
 
-#include "cc/core/dtype.h"
-#include "cc/core/param_layout.h"
+#include "cc/core/network/dtype.h"
+#include "cc/core/network/param_layout.h"
 #include "cc/gpu/rnn_executor.h"
 #include "cc/gpu/rnn_gpu.h"
 #include "cc/gpu/rnn_libraries.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "cc/core/shapes.h"
+#include "cc/core/network/shapes.h"
 #include "cc/ffi/gpu_handlers.h"
 #include "cc/gpu/rnn_gpu.h"
 

@@ -1,6 +1,6 @@
 // A mock libcublas.so.12: matrix products on the host, summed in double. Like cuBLAS, it expects
 // column-major matrices.
-#include "cc/core/dtype.h"
+#include "cc/core/network/dtype.h"
 #include "mock.h"
 #include "tests/cc/gpu/fake_memory.h"
 

@@ -133,7 +133,7 @@ def test_paths(page):
 
 
 def test_a_wrong_path_is_found():
-    text = "`core/team.h`, `tests/ops/no_such_test.py`, `cc/core/op_spec`, `rnn/cell_0`"
+    text = "`core/machine/team.h`, `tests/ops/no_such_test.py`, `cc/core/network/op_spec`, `rnn/cell_0`"
     assert list(_paths_without_a_file(text, ROOT / "README.md")) == ["tests/ops/no_such_test.py"]
 
 

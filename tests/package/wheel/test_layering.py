@@ -15,8 +15,12 @@ EIGEN = ("Eigen/", "unsupported/Eigen/")
 # {folder: prefixes of the headers that its files may include besides the C++ standard library}.
 CC_RULES = {
     "compat": ("dlfcn.h", "pthread.h"),
-    "core": (
-        "cc/core/",
+    "core": (),
+    "core/network": ("cc/core/network/", "cc/core/checked_math.h", "cc/core/status.h"),
+    "core/machine": (
+        "cc/core/machine/",
+        "cc/core/check.h",
+        "cc/core/checked_math.h",
         "dirent.h",
         "linux/futex.h",
         "pthread.h",
@@ -44,9 +48,9 @@ CC_RULES = {
         "cc/cpu/simd/",
         "cc/cpu/heuristics.h",
         "cc/cpu/kernel_args.h",
-        "cc/core/arg.h",
+        "cc/core/network/arg.h",
         "cc/core/check.h",
-        "cc/core/dropout.h",
+        "cc/core/network/dropout.h",
         *EIGEN,
     ),
     "cpu/cell": (

@@ -10,7 +10,7 @@ import sys
 from support import native_build
 
 ROOT = native_build.ROOT
-CORE_TESTS = native_build.sources_of("tests/cc/core")
+CORE_TESTS = native_build.core_sources("tests/cc/core")
 # Not all: the smoke set of problems_test runs what the larger tests of the kernels do, which take
 # minutes each with counters that threads share.
 CPU_TESTS = [
@@ -55,7 +55,7 @@ class Coverage:
         self.optimised = native_build.NativeBuild(self.folder / "optimised", OPTIMISED, jobs=jobs)
 
     def _core(self):
-        return self.plain.compile(native_build.sources_of("cc/core"))
+        return self.plain.compile(native_build.core_sources())
 
     def _kernels(self):
         return self.optimised.compile(native_build.sources_of("cc/cpu"), ["-DRNN_OPS_ISA_BASELINE"])

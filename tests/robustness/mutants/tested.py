@@ -248,7 +248,9 @@ def _files(*patterns):
     return [p.relative_to(ROOT).as_posix() for p in found]
 
 
-CORE_FILES = _files("cc/core/*.cc", "cc/core/*.h", "cc/cpu/heuristics.h", "cc/cpu/packed_header.cc")
+CORE_FILES = _files(
+    "cc/core/**/*.cc", "cc/core/**/*.h", "cc/cpu/heuristics.h", "cc/cpu/packed_header.cc"
+)
 KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/*.h", "cc/cpu/rows/*.h")
 PYTHON_TESTS = {
     "tf_rnn_ops/params/layout": ["tests/params/test_layout.py"],
@@ -283,9 +285,9 @@ PYTHON_FILES = _files(
 
 
 def core(folder, jobs):
-    tests = native_build.sources_of("tests/cc/core")
+    tests = native_build.core_sources("tests/cc/core")
     tests += ["tests/cc/cpu/heuristics_test.cc", "tests/cc/cpu/packed_header_test.cc"]
-    sources = [*native_build.sources_of("cc/core"), "cc/cpu/packed_header.cc"]
+    sources = [*native_build.core_sources(), "cc/cpu/packed_header.cc"]
     return Native(folder, sources, tests, jobs=jobs, limit=10)
 
 
@@ -300,7 +302,7 @@ def kernels(folder, jobs):
             "block_lstm_kernel_test", "rnn_kernel_test",
         )
     ]  # fmt: skip
-    sources = native_build.sources_of("cc/core") + native_build.sources_of("cc/cpu")
+    sources = native_build.core_sources() + native_build.sources_of("cc/cpu")
     arguments = {
         tests[0]: [ROOT / f"tests/robustness/problem/{name}.txt" for name in ("smoke", "kept")]
     }

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cc/core/op_spec.h"
-#include "cc/core/shapes.h"
+#include "cc/core/network/op_spec.h"
+#include "cc/core/network/shapes.h"
 #include "cc/core/status.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/op_run.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "cc/core/param_layout.h"
+#include "cc/core/network/param_layout.h"
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/op_run.h"

@@ -1,0 +1,202 @@
+#include "cc/core/machine/block_cache.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "cc/core/checked_math.h"
+#include "cc/core/machine/machine_limits.h"
+
+namespace rnn_ops {
+namespace {
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kGranule = int64_t{64} << 10;  // sizes are multiples of it
+constexpr size_t kMaxKept = 64;
+
+// Smaller blocks are not marked with MADV_FREE while about kMostUnmarked bytes of them are kept:
+// marking pages of 4 KiB, and writing to them again, would take a tenth of a call of 0.5 ms.
+constexpr int64_t kMarkedBytes = int64_t{4} << 20;
+constexpr int64_t kMostUnmarked = int64_t{32} << 20;
+
+// The largest kept block that serves a request. A quarter more lets batches of different lengths
+// share blocks, and leaves at most a fifth of a block idle. With a looser fit a small request would
+// take the block that the next large one needs.
+int64_t LargestFit(int64_t bytes) { return bytes + bytes / 4; }
+
+int64_t RoundUp(int64_t bytes, int64_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
+// Null when the system refuses.
+void* MapAligned(int64_t bytes) {
+  const int64_t slack = bytes >= kHugePage ? kHugePage : 0;  // mmap aligns to a page alone
+  void* mapped = mmap(nullptr, static_cast<size_t>(bytes + slack), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  if (slack == 0) return mapped;
+  char* const begin = static_cast<char*>(mapped);
+  const int64_t before = -reinterpret_cast<intptr_t>(begin) & (kHugePage - 1);
+  if (before > 0) munmap(begin, static_cast<size_t>(before));
+  munmap(begin + before + bytes, static_cast<size_t>(slack - before));  // at least a page
+  // Only a wish: without huge pages the block is as good, but slower.
+  madvise(begin + before, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  return begin + before;
+}
+
+}  // namespace
+
+BlockCache::~BlockCache() { Unmap(&kept_); }
+
+void* BlockCache::Take(int64_t bytes) {
+  if (bytes <= 0 || bytes >= kSizeLimit) return nullptr;
+  bytes = RoundUp(bytes, kGranule);
+  Blocks::node_type block = TakeKept(bytes);
+  if (block.empty()) block = MapNew(bytes);
+  if (block.empty()) return nullptr;
+  void* const data = block.key();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  in_use_bytes_ += block.mapped().bytes;
+  in_use_.insert(std::move(block));
+  return data;
+}
+
+void BlockCache::Return(void* data) {
+  Blocks::node_type block;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    block = in_use_.extract(data);
+    if (block.empty()) return;
+    in_use_bytes_ -= block.mapped().bytes;
+    block.mapped().marked = block.mapped().bytes >= kMarkedBytes ||
+                            unmarked_bytes_ + block.mapped().bytes > kMostUnmarked;
+  }
+  const size_t bytes = static_cast<size_t>(block.mapped().bytes);
+  // MADV_FREE: until somebody writes to the pages again, the kernel may take them when memory is
+  // short, so what is kept is not missing elsewhere. If it takes none, the next user faults on no
+  // huge page, and cheaply on others. A block that cannot be marked is not kept.
+  const bool keep = block.mapped().bytes <= limit_ &&
+                    (!block.mapped().marked || madvise(data, bytes, MADV_FREE) == 0);
+  if (keep) {
+    Keep(std::move(block));
+  } else {
+    munmap(data, bytes);
+  }
+}
+
+int64_t BlockCache::kept_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return kept_bytes_;
+}
+
+int64_t BlockCache::in_use_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return in_use_bytes_;
+}
+
+// The smallest kept block that fits, of equals the one returned last, whose pages are most likely
+// still there. Empty when none fits.
+BlockCache::Blocks::node_type BlockCache::TakeKept(int64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto best = kept_.end();
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    const Block& block = it->second;
+    if (block.bytes < bytes || block.bytes > LargestFit(bytes)) continue;
+    const bool better =
+        best == kept_.end() || block.bytes < best->second.bytes ||
+        (block.bytes == best->second.bytes && block.returned > best->second.returned);
+    if (better) best = it;
+  }
+  if (best == kept_.end()) return {};
+  CountOut(best->second);
+  return kept_.extract(best);
+}
+
+// Empty when the system refuses, even after everything kept was given back.
+BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
+  Blocks fresh;
+  try {
+    fresh[nullptr].bytes = bytes;
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
+  void* data = MapAligned(bytes);
+  if (data == nullptr) {
+    Blocks all;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      all.swap(kept_);
+      kept_bytes_ = unmarked_bytes_ = 0;
+    }
+    Unmap(&all);
+    data = MapAligned(bytes);
+  }
+  if (data == nullptr) return {};
+  Blocks::node_type block = fresh.extract(fresh.begin());
+  block.key() = data;
+  return block;
+}
+
+// Keeps the block, which is not larger than the limit, and unmaps those returned longest ago until
+// all that is kept is within the limits.
+void BlockCache::Keep(Blocks::node_type block) {
+  Blocks evicted;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    block.mapped().returned = ++returns_;
+    kept_bytes_ += block.mapped().bytes;
+    if (!block.mapped().marked) unmarked_bytes_ += block.mapped().bytes;
+    kept_.insert(std::move(block));
+    while (kept_bytes_ > limit_ || kept_.size() > kMaxKept) {
+      auto oldest = kept_.begin();
+      for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+        if (it->second.returned < oldest->second.returned) oldest = it;
+      }
+      CountOut(oldest->second);
+      evicted.insert(kept_.extract(oldest));
+    }
+  }
+  Unmap(&evicted);
+}
+
+// Of a block that leaves those that are kept.
+void BlockCache::CountOut(const Block& block) {
+  kept_bytes_ -= block.bytes;
+  if (!block.marked) unmarked_bytes_ -= block.bytes;
+}
+
+void BlockCache::Unmap(Blocks* blocks) {
+  for (const auto& [data, block] : *blocks) munmap(data, static_cast<size_t>(block.bytes));
+  blocks->clear();
+}
+
+int64_t CacheLimit(const char* megabytes, int64_t available_bytes) {
+  const int64_t usual = available_bytes / 8;
+  if (megabytes == nullptr || *megabytes == '\0') return usual;
+  if (megabytes[std::strspn(megabytes, "0123456789")] != '\0') return usual;
+  const int64_t value = std::strtoll(megabytes, nullptr, 10);  // the largest where it does not fit
+  constexpr int64_t kMebibyte = int64_t{1} << 20;
+  return value < kSizeLimit / kMebibyte ? value * kMebibyte : kSizeLimit;
+}
+
+// The child of a fork has one thread, so it would wait for ever for a mutex that another had. Its
+// inherited tensors are returned to the cache as in the parent.
+void BlockCache::BeforeFork() { mutex_.lock(); }
+void BlockCache::AfterFork() { mutex_.unlock(); }
+
+// Never destroyed: tensors may outlive the static objects of a process that exits.
+BlockCache& ProcessBlockCache() {
+  static BlockCache* const cache = [] {
+    pthread_atfork([] { ProcessBlockCache().BeforeFork(); },
+                   [] { ProcessBlockCache().AfterFork(); },
+                   [] { ProcessBlockCache().AfterFork(); });
+    return new BlockCache(CacheLimit(std::getenv("TF_RNN_OPS_CACHE_MB"), AvailableMemory()));
+  }();
+  return *cache;
+}
+
+}  // namespace rnn_ops

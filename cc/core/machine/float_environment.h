@@ -1,0 +1,47 @@
+// The floating point environment of a thread that computes for an op.
+#ifndef TF_RNN_OPS_CC_CORE_MACHINE_FLOAT_ENVIRONMENT_H_
+#define TF_RNN_OPS_CC_CORE_MACHINE_FLOAT_ENVIRONMENT_H_
+
+#include <cstdint>
+
+namespace rnn_ops {
+
+// While it lives, its thread rounds to nearest, reads and writes denormal numbers as zero, and
+// traps nothing.
+//
+// WHY: TensorFlow's pool threads flush denormals, but the thread that calls an op need not: that of
+// Session.run or of a C++ host has the environment its program chose. Which thread computes what is
+// decided at run time, so results were the same to the bit only where all threads have the same.
+class ScopedFloatEnvironment {
+ public:
+#if defined(__x86_64__)
+  ScopedFloatEnvironment() : before_(__builtin_ia32_stmxcsr()) {
+    // All exceptions masked, flush to zero, denormals are zero, round to nearest.
+    __builtin_ia32_ldmxcsr(0x1f80 | 0x8000 | 0x0040);
+  }
+  // The flags of what happened meanwhile stay, as after any computation.
+  ~ScopedFloatEnvironment() { __builtin_ia32_ldmxcsr(before_ | (__builtin_ia32_stmxcsr() & 0x3f)); }
+#elif defined(__aarch64__)
+  ScopedFloatEnvironment() {
+    asm volatile("mrs %0, fpcr" : "=r"(before_));
+    const uint64_t flush_to_zero = uint64_t{1} << 24;
+    asm volatile("msr fpcr, %0" ::"r"(flush_to_zero));
+  }
+  ~ScopedFloatEnvironment() { asm volatile("msr fpcr, %0" ::"r"(before_)); }
+#else
+#error "No floating point environment is written for this architecture."
+#endif
+  ScopedFloatEnvironment(const ScopedFloatEnvironment&) = delete;
+  ScopedFloatEnvironment& operator=(const ScopedFloatEnvironment&) = delete;
+
+ private:
+#if defined(__aarch64__)
+  uint64_t before_;
+#else
+  uint32_t before_;
+#endif
+};
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_MACHINE_FLOAT_ENVIRONMENT_H_

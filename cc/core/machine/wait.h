@@ -1,0 +1,96 @@
+// How threads of one call wait for each other.
+//
+// Note [Waiting]
+// A thread that waits first spins, because the thread it waits for is usually done within a
+// microsecond and a sleep with its wake-up takes many. After a bounded time it sleeps: what it
+// waits for has then lost its CPU, and a spinning thread keeps that CPU (or, in a container, the
+// CPU quota) from it. Bounds are times and not numbers of pauses, since a pause is not equally long
+// on all CPUs.
+#ifndef TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_
+#define TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+#include <thread>
+
+namespace rnn_ops {
+
+// How long a thread spins before it sleeps: longer than a sleep with its wake-up is expected to
+// take.
+constexpr std::chrono::microseconds kSpinFor{100};
+
+// Tells the CPU that the thread spins.
+inline void CpuRelax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// A bounded spin: `while (!done && spin.Again()) {}`.
+class Spin {
+ public:
+  explicit Spin(std::chrono::nanoseconds limit) : limit_(limit) {}
+
+  // Pauses once. False when the limit has passed, at first not before some pauses.
+  bool Again() {
+    CpuRelax();
+    if (++pauses_ % kPausesPerClockRead != 0) return true;
+    const auto now = std::chrono::steady_clock::now();
+    if (pauses_ == kPausesPerClockRead) deadline_ = now + limit_;
+    return now < deadline_;
+  }
+
+ private:
+  static constexpr uint32_t kPausesPerClockRead = 32;
+  const std::chrono::nanoseconds limit_;
+  std::chrono::steady_clock::time_point deadline_;
+  uint32_t pauses_ = 0;
+};
+
+// A number that some threads set and others wait for. Starts at 0.
+class WaitableWord {
+ public:
+  // What was written before a Set() is visible after a Load() that returns its value.
+  uint32_t Load() const { return value_.load(std::memory_order_acquire); }
+
+  // Wakes all that sleep.
+  void Set(uint32_t value) {
+    value_.store(value, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) > 0) Futex(FUTEX_WAKE_PRIVATE, INT_MAX);
+  }
+
+  // Sleeps while the value is `old`; may return early.
+  //
+  // WHY no wake-up is lost: the sleeper counts itself before the kernel compares the value, and
+  // Set() stores the value before it reads the count, so one of the two sees the other.
+  void SleepWhile(uint32_t old) {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    if (value_.load(std::memory_order_seq_cst) == old) Futex(FUTEX_WAIT_PRIVATE, old);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  void Futex(int operation, uint32_t argument) {
+    syscall(SYS_futex, reinterpret_cast<uint32_t*>(&value_), operation, argument, nullptr, nullptr,
+            0);
+  }
+
+  std::atomic<uint32_t> value_{0};
+  std::atomic<int32_t> sleepers_{0};
+  static_assert(sizeof(std::atomic<uint32_t>) == 4 && std::atomic<uint32_t>::is_always_lock_free,
+                "The kernel waits on the 32 bits themselves.");
+};
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_

@@ -1,0 +1,84 @@
+// Finds the sizes behind letters (T, B, I, ...) from the shapes of tensors, and says in a sentence
+// which tensor disagrees with which.
+#ifndef TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_
+#define TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cc/core/network/op_spec.h"
+#include "cc/core/network/rnn_config.h"
+#include "cc/core/network/shapes.h"
+#include "cc/core/status.h"
+
+namespace rnn_ops {
+
+// One letter: its size so far and the tensor that gave it.
+struct DimLetter {
+  const char* letter;
+  int64_t least;  // the smallest legal size
+  int64_t value = kUnknownDim;
+  std::string_view source;
+
+  DimLetter(const char* letter, int64_t least) : letter(letter), least(least) {}
+  bool known() const { return value >= 0; }
+};
+
+// The letters of one call.
+class DimSolver {
+ public:
+  // `projection`: the shape of that input of LayerRNN; [0] where the op has none.
+  DimSolver(const OpSpec& op, const RnnAttrs& attrs, const PartialShape& projection);
+
+  // Requires that an input has its shape, and learns the letters in it.
+  Status Merge(const TensorSpec& input, const PartialShape& shape);
+
+  // The shape of an output, or of the gradient of an input.
+  PartialShape Shape(const TensorSpec& output);
+
+  DimLetter T{"T", 0};
+  DimLetter B{"B", 0};
+  DimLetter I{"I", 1};
+  DimLetter H{"H", 1};
+  DimLetter P{"P", 1};
+  DimLetter G{"G", 1};
+  DimLetter layers_dirs{"L*D", 1};
+  DimLetter params_size{"params_size", 0};  // from the other letters, never from a tensor
+
+ private:
+  // A dimension: factor * letter; or, without a letter, exactly `factor`, or any size (0), shown as
+  // `text`.
+  struct Term {
+    DimLetter* letter = nullptr;
+    int64_t factor = 0;
+    const char* text = "";
+  };
+  struct Terms {
+    Term terms[3];
+    size_t count = 0;
+  };
+
+  // What S is. Of LayerRNN it may be unknown, as long as it is whether there is a projection.
+  enum class Hidden { kUnits, kProjected, kUnknown };
+
+  static std::string ToString(const Term& term);
+  static std::string ToString(const Terms& terms);
+  Term TermOf(Dim dim);
+  Term HiddenTerm(int64_t factor);
+  Terms TermsOf(const TensorSpec& tensor);
+  Status MergeTerms(std::string_view tensor, const Terms& terms, const PartialShape& shape);
+
+  const RnnAttrs& attrs_;
+  Hidden hidden_ = Hidden::kUnits;
+};
+
+// What remains when all inputs are merged: checks that involve several sizes. The first sets
+// params_size, and *config as CallShapes has it.
+Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver,
+                 RnnConfig* config);
+Status FinishBlockLstm(const PartialShape& w, DimSolver* solver);
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_

@@ -1,0 +1,299 @@
+#include "cc/core/network/rnn_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "cc/core/checked_math.h"
+#include "cc/core/network/param_layout.h"
+
+namespace rnn_ops {
+namespace {
+
+constexpr RnnMode kRnnModes[] = {RnnMode::kRelu, RnnMode::kTanh,           RnnMode::kLstm,
+                                 RnnMode::kGru,  RnnMode::kGruResetBefore, RnnMode::kVanilla};
+constexpr Activation kActivations[] = {Activation::kTanh,        Activation::kSigmoid,
+                                       Activation::kHardSigmoid, Activation::kHardSigmoidKeras2,
+                                       Activation::kRelu,        Activation::kLinear};
+constexpr InputMode kInputModes[] = {InputMode::kLinear, InputMode::kSkip, InputMode::kAuto};
+constexpr Direction kDirections[] = {Direction::kUnidirectional, Direction::kBidirectional};
+
+template <typename Enum, size_t kCount>
+Status Parse(const char* attr, std::string_view text, const Enum (&values)[kCount], Enum* result) {
+  std::string names;
+  for (size_t k = 0; k < kCount; ++k) {
+    if (text == Name(values[k])) {
+      *result = values[k];
+      return Status();
+    }
+    names += StrCat(k == 0 ? "'" : k + 1 < kCount ? ", '" : " or '", Name(values[k]), "'");
+  }
+  return InvalidArgument(attr, " must be ", names, ", but it is '", text, "'.");
+}
+
+Status AtLeast(const char* what, int64_t value, int64_t least) {
+  if (value >= least) return Status();
+  return InvalidArgument(what, " must be at least ", least, ", but it is ", value, ".");
+}
+
+// Written so that NaN is refused.
+Status CheckDropout(float dropout) {
+  if (dropout >= 0.0f && dropout <= 1.0f) return Status();
+  return InvalidArgument("dropout must be in [0, 1], but it is ", dropout, ".");
+}
+
+Status CheckNumProj(RnnMode mode, int64_t num_proj) {
+  RNN_OPS_RETURN_IF_ERROR(AtLeast("num_proj", num_proj, 0));
+  if (num_proj > 0 && mode != RnnMode::kLstm) {
+    return InvalidArgument("num_proj must be 0 for rnn_mode='", Name(mode),
+                           "', because only 'lstm' has a projection, but it is ", num_proj, ".");
+  }
+  return Status();
+}
+
+// The names of two modes say their activation, and vanilla modes have no recurrent one.
+Status CheckActivations(RnnMode mode, Activation activation, Activation recurrent_activation) {
+  const bool named = mode == RnnMode::kRelu || mode == RnnMode::kTanh;
+  if (named && activation != Activation::kTanh) {
+    return InvalidArgument("activation must be left at 'tanh' for rnn_mode='", Name(mode),
+                           "', whose name says what it computes, but it is '", Name(activation),
+                           "'.");
+  }
+  if ((named || mode == RnnMode::kVanilla) && recurrent_activation != Activation::kSigmoid) {
+    return InvalidArgument("recurrent_activation must be left at 'sigmoid' for rnn_mode='",
+                           Name(mode), "', which has no such gate, but it is '",
+                           Name(recurrent_activation), "'.");
+  }
+  return Status();
+}
+
+// Nearer to 0 than the smallest normal number, and not 0. Told by its bits, because a thread that
+// flushes such numbers, as those of kernels do, sees 0, and others do not.
+bool IsSubnormal(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits &= 0x7FFFFFFF;
+  return bits != 0 && bits < 0x00800000;
+}
+
+Status TooSmall(const char* name) {
+  return InvalidArgument(name,
+                         " must be 1.2e-38 or more away from 0, for which kernels take it, "
+                         "but it is nearer.");
+}
+
+// Written so that NaN is refused.
+Status CheckClip(RnnMode mode, const char* name, float clip) {
+  if (IsSubnormal(clip)) return TooSmall(name);
+  if (!(clip >= 0.0f) || std::isinf(clip)) {
+    return InvalidArgument(name, " must be 0 (no limit) or a positive number, but it is ", clip,
+                           ".");
+  }
+  if (clip > 0.0f && mode != RnnMode::kLstm) {
+    return InvalidArgument(name, " must be 0 for rnn_mode='", Name(mode),
+                           "', because only 'lstm' has it, but it is ", clip, ".");
+  }
+  return Status();
+}
+
+// Written so that NaN is refused.
+Status CheckZoneout(const RnnAttrs& attrs) {
+  for (const auto& [name, rate] :
+       {std::pair("zoneout_h", attrs.zoneout_h), std::pair("zoneout_c", attrs.zoneout_c)}) {
+    if (IsSubnormal(rate)) return TooSmall(name);
+    if (!(rate >= 0.0f && rate <= 1.0f)) {
+      return InvalidArgument(name, " must be in [0, 1], but it is ", rate, ".");
+    }
+  }
+  if (attrs.zoneout_h > 0 && attrs.mode != RnnMode::kLstm && attrs.mode != RnnMode::kGru) {
+    return InvalidArgument("zoneout_h must be 0 for rnn_mode='", Name(attrs.mode),
+                           "', because only 'lstm' and 'gru' have it, but it is ", attrs.zoneout_h,
+                           ".");
+  }
+  if (attrs.zoneout_c > 0 && attrs.mode != RnnMode::kLstm) {
+    return InvalidArgument("zoneout_c must be 0 for rnn_mode='", Name(attrs.mode),
+                           "', because only 'lstm' has a cell state, but it is ", attrs.zoneout_c,
+                           ".");
+  }
+  return Status();
+}
+
+// Written so that NaN is refused. WHY not 0: an h of zeros, with which a row begins, has no
+// variance.
+Status CheckEpsilon(float epsilon) {
+  if (IsSubnormal(epsilon)) return TooSmall("layer_norm_epsilon");
+  if (epsilon > 0.0f && !std::isinf(epsilon)) return Status();
+  return InvalidArgument("layer_norm_epsilon must be a positive number, but it is ", epsilon, ".");
+}
+
+// An upper bound, in bytes, of what the library allocates for a problem, generous enough to cover
+// rounding up to vectors and every temporary. Empty batches count as one row.
+CheckedSize BytesBound(const RnnConfig& c) {
+  constexpr int64_t kBytes = sizeof(double);
+  constexpr int64_t kPad = 64;    // elements by which a dimension may be rounded up
+  constexpr int64_t kCopies = 4;  // a tensor, its gradient, packed copies
+  const CheckedSize steps = CheckedSize(c.max_time) + 2;
+  const CheckedSize rows = CheckedSize(c.batch) + kPad;
+  const CheckedSize units = CheckedSize(std::max(c.num_units, c.num_proj)) + kPad;
+  const CheckedSize pseudo_layers = CheckedSize(c.num_layers) * c.num_dirs();
+  const CheckedSize gates = units * (c.num_gates() + 8);  // gates, states and their gradients
+  const CheckedSize sequence =
+      steps * rows * (CheckedSize(c.input_size) + kPad + pseudo_layers * gates);
+  const CheckedSize padded_in =
+      CheckedSize(c.input_size) + CheckedSize(c.num_dirs()) * units + kPad;
+  const CheckedSize weights = pseudo_layers * gates * (padded_in + units);
+  return kBytes * kCopies * (sequence + weights);
+}
+
+}  // namespace
+
+const char* Name(RnnMode mode) {
+  switch (mode) {
+    case RnnMode::kRelu:
+      return "rnn_relu";
+    case RnnMode::kTanh:
+      return "rnn_tanh";
+    case RnnMode::kLstm:
+      return "lstm";
+    case RnnMode::kGru:
+      return "gru";
+    case RnnMode::kGruResetBefore:
+      return "gru_reset_before";
+    case RnnMode::kVanilla:
+      return "rnn";
+  }
+  return "unknown";
+}
+
+const char* Name(Activation activation) {
+  switch (activation) {
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kSigmoid:
+      return "sigmoid";
+    case Activation::kHardSigmoid:
+      return "hard_sigmoid";
+    case Activation::kHardSigmoidKeras2:
+      return "hard_sigmoid_keras2";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kLinear:
+      return "linear";
+  }
+  return "unknown";
+}
+
+const char* Name(InputMode mode) {
+  switch (mode) {
+    case InputMode::kLinear:
+      return "linear_input";
+    case InputMode::kSkip:
+      return "skip_input";
+    case InputMode::kAuto:
+      return "auto_select";
+  }
+  return "unknown";
+}
+
+const char* Name(Direction direction) {
+  switch (direction) {
+    case Direction::kUnidirectional:
+      return "unidirectional";
+    case Direction::kBidirectional:
+      return "bidirectional";
+  }
+  return "unknown";
+}
+
+Status ParseRnnMode(std::string_view text, RnnMode* mode) {
+  return Parse("rnn_mode", text, kRnnModes, mode);
+}
+
+Status ParseActivation(const char* attr, std::string_view text, Activation* activation) {
+  return Parse(attr, text, kActivations, activation);
+}
+
+Status ParseInputMode(std::string_view text, InputMode* mode) {
+  return Parse("input_mode", text, kInputModes, mode);
+}
+
+Status ParseDirection(std::string_view text, Direction* direction) {
+  return Parse("direction", text, kDirections, direction);
+}
+
+Status RnnAttrs::Validate() const {
+  RNN_OPS_RETURN_IF_ERROR(CheckDropout(dropout));
+  RNN_OPS_RETURN_IF_ERROR(CheckActivations(mode, activation, recurrent_activation));
+  RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "cell_clip", cell_clip));
+  RNN_OPS_RETURN_IF_ERROR(CheckClip(mode, "proj_clip", proj_clip));
+  RNN_OPS_RETURN_IF_ERROR(CheckZoneout(*this));
+  RNN_OPS_RETURN_IF_ERROR(CheckEpsilon(layer_norm_epsilon));
+  return CheckNumProj(mode, num_proj);
+}
+
+int64_t RnnAttrs::num_gates() const {
+  switch (mode) {
+    case RnnMode::kLstm:
+      return 4;
+    case RnnMode::kGru:
+    case RnnMode::kGruResetBefore:
+      return 3;
+    case RnnMode::kRelu:
+    case RnnMode::kTanh:
+    case RnnMode::kVanilla:
+      return 1;
+  }
+  return 0;
+}
+
+Status RnnConfig::Validate() const {
+  RNN_OPS_RETURN_IF_ERROR(RnnAttrs::Validate());
+  RNN_OPS_RETURN_IF_ERROR(AtLeast("num_layers", num_layers, 1));
+  RNN_OPS_RETURN_IF_ERROR(AtLeast("num_units", num_units, 1));
+  RNN_OPS_RETURN_IF_ERROR(AtLeast("input_size", input_size, 1));
+  RNN_OPS_RETURN_IF_ERROR(AtLeast("The number of time steps", max_time, 0));
+  RNN_OPS_RETURN_IF_ERROR(AtLeast("The batch size", batch, 0));
+  if (input_mode == InputMode::kAuto) {
+    return Internal("input_mode='auto_select' has not been resolved.");
+  }
+  if (input_mode == InputMode::kSkip && input_size != num_units) {
+    return InvalidArgument("input_mode='skip_input' needs an input size equal to the number of ",
+                           "units, but the input size is ", input_size, " and the number of units ",
+                           "is ", num_units, ".");
+  }
+  if (!BytesBound(*this).ok() || ParamsSize(*this) < 0) {
+    return InvalidArgument("A recurrent network with num_layers = ", num_layers,
+                           ", num_units = ", num_units, ", input_size = ", input_size,
+                           ", num_proj = ", num_proj, ", direction = '", Name(direction), "', ",
+                           max_time, " time steps and batch size ", batch,
+                           " is too large: its tensors and work space must stay below 2^62 bytes.");
+  }
+  return Status();
+}
+
+Status MakeRnnConfig(const RnnAttrs& attrs, int64_t num_layers, int64_t num_units,
+                     int64_t input_size, int64_t max_time, int64_t batch, RnnConfig* config) {
+  RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
+  if (num_units > 0 && attrs.num_proj > num_units) {
+    return InvalidArgument("num_proj must be at most the number of units, which is ", num_units,
+                           ", but it is ", attrs.num_proj, ".");
+  }
+  RnnConfig c;
+  static_cast<RnnAttrs&>(c) = attrs;
+  if (c.input_mode == InputMode::kAuto) {
+    c.input_mode = input_size == num_units ? InputMode::kSkip : InputMode::kLinear;
+  }
+  if (c.num_proj == num_units) c.num_proj = 0;
+  c.num_layers = num_layers;
+  c.num_units = num_units;
+  c.input_size = input_size;
+  c.max_time = max_time;
+  c.batch = batch;
+  RNN_OPS_RETURN_IF_ERROR(c.Validate());
+  *config = c;
+  return Status();
+}
+
+}  // namespace rnn_ops

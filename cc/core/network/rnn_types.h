@@ -1,0 +1,107 @@
+// What a recurrent network is, apart from its tensors: plain data, which the kernels of every
+// instruction set read as it is.
+#ifndef TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
+#define TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
+
+#include <cstdint>
+
+namespace rnn_ops {
+
+class Status;
+
+// The numbers are cuDNN's, but for the last two, which only LayerRNN has.
+enum class RnnMode : int32_t {
+  kRelu = 0,
+  kTanh = 1,
+  kLstm = 2,
+  kGru = 3,
+  kGruResetBefore = 4,
+  kVanilla = 5,  // one gate with any activation
+};
+
+enum class Activation : int32_t {
+  kTanh = 0,
+  kSigmoid = 1,
+  kHardSigmoid = 2,        // x / 6 + 1/2 between 0 and 1, of Keras 3
+  kHardSigmoidKeras2 = 3,  // x / 5 + 1/2 between 0 and 1, of Keras 1 and 2
+  kRelu = 4,
+  kLinear = 5,
+};
+
+// The numbers are cuDNN's.
+enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
+
+// The number of directions.
+enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
+
+// Rows of the tensor layer_norm: gamma and beta of x * W and of h * R, of four gates each, and of
+// c.
+constexpr int64_t kLayerNormRows = 18;
+
+// The attributes of the CudnnRNN ops and of LayerRNN, as the graph gives them.
+struct RnnAttrs {
+  RnnMode mode = RnnMode::kLstm;
+  Activation activation = Activation::kTanh;               // of the candidate, of c, of kVanilla
+  Activation recurrent_activation = Activation::kSigmoid;  // of the other gates
+  InputMode input_mode = InputMode::kLinear;
+  Direction direction = Direction::kUnidirectional;
+  float cell_clip = 0.0f;  // the most that |c| can be; 0: no limit
+  float proj_clip = 0.0f;  // likewise |h| with projection
+  float zoneout_h = 0.0f;  // of a new h: the part of the old one, or the chance of keeping it
+  float zoneout_c = 0.0f;  // likewise of c
+  float layer_norm_epsilon = 1e-3f;  // added to variances, where there are normalizations
+  float dropout = 0.0f;
+  int64_t seed = 0;
+  int64_t seed2 = 0;
+  int64_t num_proj = 0;  // P; 0: none
+  bool is_training = true;
+  bool time_major = true;
+
+  int64_t num_dirs() const { return static_cast<int64_t>(direction); }  // D
+  int64_t num_gates() const;                                            // G: 4, 3 or 1
+  bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
+
+  // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
+  // clips >= 0 and only with LSTM, zoneout in [0, 1] and only where a cell has it, an epsilon > 0,
+  // activations other than tanh and sigmoid only in modes that have them.
+  Status Validate() const;
+};
+
+// One whole problem: attributes and sizes. input_mode is not kAuto, and an attribute num_proj ==
+// num_units is stored as 0, as cuDNN means it. Validate() guarantees that every product below fits.
+struct RnnConfig : RnnAttrs {
+  int64_t num_layers = 1;  // L
+  int64_t num_units = 0;   // H
+  int64_t input_size = 0;  // I
+  int64_t max_time = 0;    // T
+  int64_t batch = 0;       // B
+
+  int64_t hidden_size() const { return num_proj > 0 ? num_proj : num_units; }  // P or H
+  int64_t num_pseudo_layers() const { return num_layers * num_dirs(); }        // L*D
+  int64_t output_size() const { return num_dirs() * hidden_size(); }           // D*P or D*H
+  int64_t layer_input_size(int64_t layer) const { return layer == 0 ? input_size : output_size(); }
+  // True where the layer has no input weights.
+  bool skips_input(int64_t layer) const { return layer == 0 && input_mode == InputMode::kSkip; }
+
+  // Every size in range, skip_input only with I == H, and all products of sizes that the library
+  // forms (tensors, parameters, reserve, scratch) below 2^62 bytes.
+  Status Validate() const;
+};
+
+// One whole problem of BlockLSTMV2 or of its gradient. MakeBlockLstmConfig() checks the sizes.
+struct BlockLstmConfig {
+  bool use_peephole = false;
+  float cell_clip = 0.0f;  // <= 0: off. The gradient passes through the clip and does not read it
+  int64_t max_time = 0;    // T
+  int64_t batch = 0;       // B
+  int64_t input_size = 0;  // I
+  int64_t num_units = 0;   // H
+  int64_t seq_len = 0;     // in [0, T]; later steps are not computed
+
+  // Nothing to compute: every output is zero.
+  bool empty() const { return batch == 0 || seq_len == 0; }
+};
+
+}  // namespace rnn_ops
+
+#endif  // TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
