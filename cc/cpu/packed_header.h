@@ -1,5 +1,5 @@
 // The first bytes of a tensor of packed weights: of which network they are, and which kernels read
-// them. The panels behind are Note [Packed weights] in rnn_pack.h.
+// them. The panels behind are Note [Packed weights] in pass/weights/pack.h.
 #ifndef TF_RNN_OPS_CC_CPU_PACKED_HEADER_H_
 #define TF_RNN_OPS_CC_CPU_PACKED_HEADER_H_
 

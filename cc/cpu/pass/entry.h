@@ -7,11 +7,11 @@
 #include <type_traits>
 
 #include "Eigen/Core"
+#include "cc/cpu/pass/backward/pass.h"
 #include "cc/cpu/pass/block_lstm.h"
+#include "cc/cpu/pass/forward/pass.h"
 #include "cc/cpu/pass/linear_recurrence.h"
-#include "cc/cpu/pass/rnn_backward.h"
-#include "cc/cpu/pass/rnn_forward.h"
-#include "cc/cpu/pass/rnn_pack.h"
+#include "cc/cpu/pass/weights/pack.h"
 #include "cc/cpu/pass/widen.h"
 #include "cc/cpu/rows/narrow.h"
 #include "cc/cpu/simd/operand.h"

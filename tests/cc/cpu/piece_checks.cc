@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "cc/cpu/pass/step_product.h"
-#include "cc/cpu/pass/weight_gradient.h"
+#include "cc/cpu/pass/backward/weight_gradient.h"
+#include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/product/dot.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"

@@ -1,4 +1,4 @@
-#include "cc/cpu/pass/reserve.h"
+#include "cc/cpu/pass/memory/reserve.h"
 
 #include <cstdint>
 #include <set>

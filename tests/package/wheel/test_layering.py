@@ -263,7 +263,7 @@ def test_imports(path):
         ("cpu", "cc/gpu/dso.h"),
         ("cpu/simd", "cc/cpu/product/gemm.h"),
         ("cpu/product", "cc/cpu/rows/sequence.h"),
-        ("cpu/rows", "cc/cpu/pass/sizes.h"),
+        ("cpu/rows", "cc/cpu/pass/memory/sizes.h"),
         ("cpu/cell", "cc/cpu/rows/sequence.h"),
         ("cpu", "tensorflow/core/framework/op.h"),
         ("ffi", "tensorflow/core/framework/op.h"),

@@ -251,7 +251,7 @@ def _files(*patterns):
 CORE_FILES = _files(
     "cc/core/**/*.cc", "cc/core/**/*.h", "cc/cpu/heuristics.h", "cc/cpu/packed_header.cc"
 )
-KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/*.h", "cc/cpu/rows/*.h")
+KERNEL_FILES = _files("cc/cpu/cell/*.h", "cc/cpu/pass/**/*.h", "cc/cpu/rows/*.h")
 PYTHON_TESTS = {
     "tf_rnn_ops/params/layout": ["tests/params/test_layout.py"],
     "tf_rnn_ops/params/torch": [

@@ -1,11 +1,11 @@
 // The products of a forward pass on weights as they lie in the caller's tensors (product/dot.h).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PLAIN_WEIGHTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PLAIN_WEIGHTS_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/product/dot.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/simd/vec.h"
@@ -121,4 +121,4 @@ void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_PLAIN_WEIGHTS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PLAIN_WEIGHTS_H_

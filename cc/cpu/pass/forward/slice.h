@@ -8,11 +8,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "cc/cpu/pass/forward_layer.h"
-#include "cc/cpu/pass/plain_weights.h"
-#include "cc/cpu/pass/sizes.h"
-#include "cc/cpu/pass/slice_pointers.h"
-#include "cc/cpu/pass/step_product.h"
+#include "cc/cpu/pass/forward/layer.h"
+#include "cc/cpu/pass/forward/step_product.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/weights/plain_weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/gate_masks.h"

@@ -1,6 +1,6 @@
 // The recurrent product of one step, whose register tiles end in the cell (Note [Cells]).
-#ifndef TF_RNN_OPS_CC_CPU_PASS_STEP_PRODUCT_H_
-#define TF_RNN_OPS_CC_CPU_PASS_STEP_PRODUCT_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_
+#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -97,4 +97,4 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_STEP_PRODUCT_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_

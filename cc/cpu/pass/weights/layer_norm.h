@@ -1,14 +1,14 @@
 // The weights of normalizations and their gradients, in the order of the cell.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_LAYER_NORM_H_
-#define TF_RNN_OPS_CC_CPU_PASS_LAYER_NORM_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_
 
 #include <algorithm>
 #include <cstdint>
 
 #include "cc/cpu/cell/lstm_layer_norm.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward_recurrence.h"
-#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/backward/recurrence.h"
+#include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -78,4 +78,4 @@ void LayerNormGradients(const BackwardLayer<T>& layer, T* to, T* bias,
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_LAYER_NORM_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_

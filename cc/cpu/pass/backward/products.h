@@ -8,9 +8,9 @@
 #include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward_recurrence.h"
-#include "cc/cpu/pass/weight_gradient.h"
-#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/pass/backward/recurrence.h"
+#include "cc/cpu/pass/backward/weight_gradient.h"
+#include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/narrow_rows.h"

@@ -1,14 +1,14 @@
 // Peephole weights: the vectors that gates multiply c by.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_PEEPHOLES_H_
-#define TF_RNN_OPS_CC_CPU_PASS_PEEPHOLES_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_
 
 #include <algorithm>
 #include <cstdint>
 
 #include "cc/cpu/cell/lstm.h"
-#include "cc/cpu/pass/backward_recurrence.h"
-#include "cc/cpu/pass/layer_norm.h"
-#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/backward/recurrence.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/weights/layer_norm.h"
 #include "cc/cpu/product/transposed.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/vec.h"
@@ -84,4 +84,4 @@ void PeepholeGradients(const BackwardLayer<T>& layer, void* const (&to)[3],
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_PEEPHOLES_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_

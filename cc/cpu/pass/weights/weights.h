@@ -1,13 +1,13 @@
 // The weights of a pseudo-layer: where they lie in the caller's tensors, and packed.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_
 
 #include <algorithm>
 #include <cstdint>
 
 #include "cc/core/network/param_offsets.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/simd/operand.h"
@@ -191,4 +191,4 @@ void PackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_

@@ -1,6 +1,6 @@
 // What the passes derive from a problem: sizes in vectors, and how the work is shared out.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_SIZES_H_
-#define TF_RNN_OPS_CC_CPU_PASS_SIZES_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
+#define TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
 
 #include <cstdint>
 #include <limits>
@@ -117,4 +117,4 @@ inline int64_t SliceBegin(const Sequence& seq, int64_t slices, int64_t s) {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_SIZES_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_

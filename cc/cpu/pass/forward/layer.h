@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "cc/cpu/pass/sizes.h"
-#include "cc/cpu/pass/slice_pointers.h"
-#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/sequence.h"

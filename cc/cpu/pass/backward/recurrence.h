@@ -10,9 +10,9 @@
 
 #include "cc/core/machine/stages.h"
 #include "cc/cpu/cell/cell.h"
-#include "cc/cpu/pass/sizes.h"
-#include "cc/cpu/pass/slice_pointers.h"
-#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/sequence.h"

@@ -5,15 +5,15 @@
 // pass packs them at each call that gets plain weights. They depend on the cell, the sizes of the
 // stack and the vectors of the instruction set, not on T and B, nor on whether the plain weights
 // were a buffer of params or Keras's.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
-#define TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
 
 #include <cstdint>
 #include <type_traits>
 
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -63,4 +63,4 @@ class PackPass {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_PACK_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_

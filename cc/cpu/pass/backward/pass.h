@@ -5,8 +5,8 @@
 // a step turns dh into the gradients of the gates (kept for all rows) and those, through the
 // recurrent weights, into dh of the step before. Then dx, by blocks of rows, and the weight
 // gradients, by panels, are products over all rows at once.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_
-#define TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -15,13 +15,13 @@
 #include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/backward_products.h"
-#include "cc/cpu/pass/backward_recurrence.h"
-#include "cc/cpu/pass/layer_norm.h"
-#include "cc/cpu/pass/peepholes.h"
-#include "cc/cpu/pass/reserve.h"
-#include "cc/cpu/pass/rnn_forward.h"
-#include "cc/cpu/pass/slice_pointers.h"
+#include "cc/cpu/pass/backward/products.h"
+#include "cc/cpu/pass/backward/recurrence.h"
+#include "cc/cpu/pass/forward/pass.h"
+#include "cc/cpu/pass/memory/reserve.h"
+#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/weights/layer_norm.h"
+#include "cc/cpu/pass/weights/peepholes.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
@@ -316,4 +316,4 @@ class BackwardPass {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_BACKWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_

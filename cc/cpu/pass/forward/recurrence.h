@@ -14,9 +14,9 @@
 
 #include "cc/core/machine/stages.h"
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/forward_layer.h"
-#include "cc/cpu/pass/forward_slice.h"
-#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/forward/layer.h"
+#include "cc/cpu/pass/forward/slice.h"
+#include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 

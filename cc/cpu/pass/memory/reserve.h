@@ -9,13 +9,13 @@
 // where a layer follows. Everything else that backward needs
 // is recomputed. The header ties it to its problem, so that the reserve space of another call is
 // refused; its content may change with every version.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
-#define TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_
+#define TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "cc/cpu/pass/sizes.h"
+#include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/sequence.h"
 
@@ -173,4 +173,4 @@ void Reserve<T>::ClearGaps() const {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_RESERVE_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_

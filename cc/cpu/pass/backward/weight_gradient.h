@@ -3,8 +3,8 @@
 // Note [Deterministic reductions]
 // A panel is always reduced by one thread over blocks of kReductionRows rows in order, whatever the
 // number of threads and the panels it goes with, so sums are the same to the bit.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHT_GRADIENT_H_
-#define TF_RNN_OPS_CC_CPU_PASS_WEIGHT_GRADIENT_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_
+#define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -179,4 +179,4 @@ void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const Redu
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHT_GRADIENT_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_

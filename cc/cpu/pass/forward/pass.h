@@ -1,11 +1,11 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed, unless they come packed (rnn_pack.h), then all directions run
+// Per layer: the weights are packed, unless they come packed (weights/pack.h), then all directions run
 // through time (Note [Forward recurrence]). Calls of at most kPlainRows rows (streaming) do not
-// pack: see plain_weights.h.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
-#define TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
+// pack: see weights/plain_weights.h.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/forward_recurrence.h"
-#include "cc/cpu/pass/layer_norm.h"
-#include "cc/cpu/pass/peepholes.h"
-#include "cc/cpu/pass/reserve.h"
-#include "cc/cpu/pass/sizes.h"
-#include "cc/cpu/pass/slice_pointers.h"
-#include "cc/cpu/pass/weights.h"
+#include "cc/cpu/pass/forward/recurrence.h"
+#include "cc/cpu/pass/memory/reserve.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/weights/layer_norm.h"
+#include "cc/cpu/pass/weights/peepholes.h"
+#include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
 #include "cc/cpu/rows/kept_rows.h"
@@ -390,4 +390,4 @@ class ForwardPass {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_RNN_FORWARD_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_

@@ -1,6 +1,6 @@
 // Row pointers that a slice of the batch fills for its products.
-#ifndef TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_
-#define TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_
+#ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_SLICE_POINTERS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_MEMORY_SLICE_POINTERS_H_
 
 #include <cstdint>
 
@@ -47,4 +47,4 @@ SlicePointers<T, E> Shift(const SlicePointers<T, E>& p, int64_t rows) {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // TF_RNN_OPS_CC_CPU_PASS_SLICE_POINTERS_H_
+#endif  // TF_RNN_OPS_CC_CPU_PASS_MEMORY_SLICE_POINTERS_H_
