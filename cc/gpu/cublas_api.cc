@@ -6,23 +6,6 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-struct LoadedCublas {
-  Dso dso;
-  CublasApi api;
-  Status status;
-};
-
-// Never destroyed: kernels may run while the process exits.
-const LoadedCublas& Loaded() {
-  static const LoadedCublas* const loaded = [] {
-    auto* cublas = new LoadedCublas;
-    cublas->status = OpenDso(CublasRequest(), &cublas->dso);
-    if (cublas->status.ok()) cublas->status = BindCublas(cublas->dso, &cublas->api);
-    return cublas;
-  }();
-  return *loaded;
-}
-
 Code CodeOf(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_ALLOC_FAILED:
@@ -38,7 +21,7 @@ Code CodeOf(cublasStatus_t status) {
 
 }  // namespace
 
-DsoRequest CublasRequest() {
+DsoRequest CublasApi::Request() {
   DsoRequest request;
   request.what = "cuBLAS 12 or 13";
   request.env = "TF_RNN_OPS_CUBLAS";
@@ -51,20 +34,13 @@ DsoRequest CublasRequest() {
   return request;
 }
 
-Status BindCublas(const Dso& dso, CublasApi* api) {
+Status CublasApi::Bind(const Dso& dso) {
   std::string missing;
-#define RNN_OPS_BIND(result, name, symbol, parameters)                     \
-  api->name = reinterpret_cast<result(*) parameters>(dso.Symbol(#symbol)); \
-  if (api->name == nullptr) missing += " " #symbol;
+#define RNN_OPS_BIND(result, name, symbol, parameters) BindSymbol(dso, #symbol, &name, &missing);
   RNN_OPS_CUBLAS_FUNCTIONS(RNN_OPS_BIND)
 #undef RNN_OPS_BIND
   if (missing.empty()) return Status();
   return FailedPrecondition("cuBLAS 12 or 13 is needed, but ", dso.name, " lacks", missing, ".");
-}
-
-Status GetCublas(const CublasApi** api) {
-  *api = &Loaded().api;
-  return Loaded().status;
 }
 
 Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call) {

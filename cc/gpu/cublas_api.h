@@ -19,16 +19,11 @@ struct CublasApi {
 #define RNN_OPS_MEMBER(result, name, symbol, parameters) result(*name) parameters = nullptr;
   RNN_OPS_CUBLAS_FUNCTIONS(RNN_OPS_MEMBER)
 #undef RNN_OPS_MEMBER
+
+  // TF_RNN_OPS_CUBLAS may name the file.
+  static DsoRequest Request();
+  Status Bind(const Dso& dso);
 };
-
-// TF_RNN_OPS_CUBLAS may name the file.
-DsoRequest CublasRequest();
-
-// Fills the table from an open library. FailedPrecondition, naming what is missing.
-Status BindCublas(const Dso& dso, CublasApi* api);
-
-// The process's cuBLAS, opened at the first call; the outcome is kept.
-Status GetCublas(const CublasApi** api);
 
 // `call` is the expression behind "cublas" that returned `status`.
 Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call);

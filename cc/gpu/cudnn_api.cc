@@ -9,23 +9,6 @@ namespace {
 constexpr size_t kMinVersion = 90000;
 constexpr size_t kMaxVersion = 100000;  // another major version has another API
 
-struct LoadedCudnn {
-  Dso dso;
-  CudnnApi api;
-  Status status;
-};
-
-// Never destroyed: kernels may run while the process exits.
-const LoadedCudnn& Loaded() {
-  static const LoadedCudnn* const loaded = [] {
-    auto* cudnn = new LoadedCudnn;
-    cudnn->status = OpenDso(CudnnRequest(), &cudnn->dso);
-    if (cudnn->status.ok()) cudnn->status = BindCudnn(cudnn->dso, &cudnn->api);
-    return cudnn;
-  }();
-  return *loaded;
-}
-
 Code CodeOf(cudnnStatus_t status) {
   constexpr int kCategory = 1000;  // BAD_PARAM 2000, its special cases 2001, 2002, ...
   if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
@@ -44,7 +27,7 @@ Code CodeOf(cudnnStatus_t status) {
 
 }  // namespace
 
-DsoRequest CudnnRequest() {
+DsoRequest CudnnApi::Request() {
   DsoRequest request;
   request.what = "cuDNN 9";
   request.env = "TF_RNN_OPS_CUDNN";
@@ -52,32 +35,22 @@ DsoRequest CudnnRequest() {
   request.pip_folders = {"nvidia/cudnn/lib"};
   request.remedy =
       "Install it (pip install nvidia-cudnn-cu12, or tensorflow[and-cuda], which brings it), or "
-      "put "
-      "its folder on LD_LIBRARY_PATH.";
+      "put its folder on LD_LIBRARY_PATH.";
   return request;
 }
 
-Status BindCudnn(const Dso& dso, CudnnApi* api) {
+Status CudnnApi::Bind(const Dso& dso) {
   std::string missing;
-#define RNN_OPS_BIND(result, name, parameters)                                   \
-  api->name = reinterpret_cast<result(*) parameters>(dso.Symbol("cudnn" #name)); \
-  if (api->name == nullptr) missing += " cudnn" #name;
+#define RNN_OPS_BIND(result, name, parameters) BindSymbol(dso, "cudnn" #name, &name, &missing);
   RNN_OPS_CUDNN_FUNCTIONS(RNN_OPS_BIND)
 #undef RNN_OPS_BIND
-  const size_t version = api->GetVersion == nullptr ? 0 : api->GetVersion();
+  const size_t version = GetVersion == nullptr ? 0 : GetVersion();
   if (version < kMinVersion || version >= kMaxVersion) {
     return FailedPrecondition("cuDNN 9 is needed, but ", dso.name, " is version ", version, ".");
   }
   if (missing.empty()) return Status();
   return FailedPrecondition(dso.name, " is cuDNN ", version, ", but it lacks", missing, ".");
 }
-
-Status GetCudnn(const CudnnApi** api) {
-  *api = &Loaded().api;
-  return Loaded().status;
-}
-
-const Dso& CudnnDso() { return Loaded().dso; }
 
 Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call) {
   if (status == CUDNN_STATUS_SUCCESS) return Status();

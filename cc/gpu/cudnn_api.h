@@ -14,20 +14,12 @@ struct CudnnApi {
 #define RNN_OPS_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
   RNN_OPS_CUDNN_FUNCTIONS(RNN_OPS_MEMBER)
 #undef RNN_OPS_MEMBER
+
+  // TF_RNN_OPS_CUDNN may name the file.
+  static DsoRequest Request();
+  // FailedPrecondition also for a library that is not cuDNN 9.
+  Status Bind(const Dso& dso);
 };
-
-// TF_RNN_OPS_CUDNN may name the file.
-DsoRequest CudnnRequest();
-
-// Fills the table from an open library. FailedPrecondition, naming what is missing, for a library
-// that is not cuDNN 9.
-Status BindCudnn(const Dso& dso, CudnnApi* api);
-
-// The process's cuDNN, opened at the first call; the outcome is kept.
-Status GetCudnn(const CudnnApi** api);
-
-// How and where GetCudnn() found it or looked for it.
-const Dso& CudnnDso();
 
 // `call` is the expression behind "cudnn" that returned `status`.
 Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call);

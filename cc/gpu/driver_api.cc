@@ -4,28 +4,8 @@
 
 namespace rnn_ops {
 namespace gpu {
-namespace {
 
-struct LoadedDriver {
-  Dso dso;
-  DriverApi api;
-  Status status;
-};
-
-// Never destroyed: kernels may run while the process exits.
-const LoadedDriver& Loaded() {
-  static const LoadedDriver* const loaded = [] {
-    auto* driver = new LoadedDriver;
-    driver->status = OpenDso(DriverRequest(), &driver->dso);
-    if (driver->status.ok()) driver->status = BindDriver(driver->dso, &driver->api);
-    return driver;
-  }();
-  return *loaded;
-}
-
-}  // namespace
-
-DsoRequest DriverRequest() {
+DsoRequest DriverApi::Request() {
   DsoRequest request;
   request.what = "the CUDA driver";
   request.names = {"libcuda.so.1"};
@@ -33,20 +13,13 @@ DsoRequest DriverRequest() {
   return request;
 }
 
-Status BindDriver(const Dso& dso, DriverApi* api) {
+Status DriverApi::Bind(const Dso& dso) {
   std::string missing;
-#define RNN_OPS_BIND(name, symbol, parameters)                               \
-  api->name = reinterpret_cast<CUresult(*) parameters>(dso.Symbol(#symbol)); \
-  if (api->name == nullptr) missing += " " #symbol;
+#define RNN_OPS_BIND(name, symbol, parameters) BindSymbol(dso, #symbol, &name, &missing);
   RNN_OPS_CUDA_FUNCTIONS(RNN_OPS_BIND)
 #undef RNN_OPS_BIND
   if (missing.empty()) return Status();
   return FailedPrecondition(dso.name, " is too old a CUDA driver: it lacks", missing, ".");
-}
-
-Status GetDriver(const DriverApi** api) {
-  *api = &Loaded().api;
-  return Loaded().status;
 }
 
 Status FromDriver(const DriverApi& api, CUresult result, const char* call) {

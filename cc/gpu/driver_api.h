@@ -14,15 +14,10 @@ struct DriverApi {
 #define RNN_OPS_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   RNN_OPS_CUDA_FUNCTIONS(RNN_OPS_MEMBER)
 #undef RNN_OPS_MEMBER
+
+  static DsoRequest Request();
+  Status Bind(const Dso& dso);
 };
-
-DsoRequest DriverRequest();
-
-// Fills the table from an open library. FailedPrecondition, naming what is missing.
-Status BindDriver(const Dso& dso, DriverApi* api);
-
-// The process's driver, opened at the first call; the outcome is kept.
-Status GetDriver(const DriverApi** api);
 
 // `call` is the expression behind "cu" that returned `result`.
 Status FromDriver(const DriverApi& api, CUresult result, const char* call);

@@ -34,6 +34,42 @@ struct Dso {
 // FailedPrecondition, with all that was tried, when there is none.
 Status OpenDso(const DsoRequest& request, Dso* dso);
 
+// Sets *function to a symbol of an open library, or adds the name that it lacks to *missing.
+template <typename Function>
+void BindSymbol(const Dso& dso, const char* symbol, Function** function, std::string* missing) {
+  *function = reinterpret_cast<Function*>(dso.Symbol(symbol));
+  if (*function == nullptr) missing->append(" ").append(symbol);
+}
+
+// One library as the process has it: opened at the first use, and never destroyed, because kernels
+// may run while the process exits. `Api` is its table of functions, with
+//   static DsoRequest Request()      how it is found
+//   Status Bind(const Dso& dso)      fills the table; FailedPrecondition, naming what is missing
+template <typename Api>
+struct Library {
+  Dso dso;
+  Api api;
+  Status status;
+
+  static const Library& OfProcess() {
+    static const Library* const library = [] {
+      auto* opened = new Library;
+      opened->status = OpenDso(Api::Request(), &opened->dso);
+      if (opened->status.ok()) opened->status = opened->api.Bind(opened->dso);
+      return opened;
+    }();
+    return *library;
+  }
+};
+
+// The table of the process's library, or why there is none. The outcome of the first call is kept.
+template <typename Api>
+Status GetLibrary(const Api** api) {
+  const Library<Api>& library = Library<Api>::OfProcess();
+  *api = &library.api;
+  return library.status;
+}
+
 }  // namespace gpu
 }  // namespace rnn_ops
 

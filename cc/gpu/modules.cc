@@ -68,7 +68,7 @@ Status KernelModules::LaunchRaw(const LaunchPlace& place, Kernel kernel, const L
 }
 
 Status GetModules(const DriverApi** driver, KernelModules** modules) {
-  RNN_OPS_RETURN_IF_ERROR(GetDriver(driver));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(driver));
   // Never destroyed: kernels may run while the process exits.
   static KernelModules* const process_modules = new KernelModules(*driver);
   *modules = process_modules;

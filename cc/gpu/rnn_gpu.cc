@@ -71,14 +71,14 @@ Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
   const DriverApi* driver = nullptr;
   ScopedPrimaryContext context;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
-  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
   RNN_OPS_RETURN_IF_ERROR(context.Enter(*driver, device));
   return executor->ReserveBytes(problem, device, bytes);
 }
 
 Status CudnnVersion(int64_t* version) {
   const CudnnApi* cudnn = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(GetCudnn(&cudnn));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&cudnn));
   *version = static_cast<int64_t>(cudnn->GetVersion());
   return Status();
 }

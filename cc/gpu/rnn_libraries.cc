@@ -14,9 +14,9 @@ namespace gpu {
 Status FindRnnParts(RnnExecutorParts* parts) {
   const DriverApi* driver = nullptr;
   RNN_OPS_RETURN_IF_ERROR(ParseAlgoPolicy(std::getenv("TF_RNN_OPS_CUDNN_ALGO"), &parts->policy));
-  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
   RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&parts->ops));
-  RNN_OPS_RETURN_IF_ERROR(GetCudnn(&parts->cudnn));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&parts->cudnn));
   parts->traits = [driver](void* stream, DeviceTraits* traits) {
     return GetDeviceTraits(*driver, stream, traits);
   };

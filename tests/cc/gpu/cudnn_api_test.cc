@@ -94,12 +94,12 @@ TEST_F(DsoTest, AnEmptyVariableIsNone) {
 class CudnnApiTest : public ::testing::Test {
  protected:
   static Status Bind(const char* file, CudnnApi* api) {
-    DsoRequest request = CudnnRequest();
+    DsoRequest request = CudnnApi::Request();
     request.env = nullptr;
     request.names = {file};
     Dso dso;
     RNN_OPS_RETURN_IF_ERROR(OpenDso(request, &dso));
-    return BindCudnn(dso, api);
+    return api->Bind(dso);
   }
 };
 
@@ -122,7 +122,7 @@ TEST_F(CudnnApiTest, AnotherLibraryIsRefused) {
 }
 
 TEST_F(CudnnApiTest, TheRequestNamesThePackageAndTheVariable) {
-  const DsoRequest request = CudnnRequest();
+  const DsoRequest request = CudnnApi::Request();
   EXPECT_STREQ(request.env, "TF_RNN_OPS_CUDNN");
   EXPECT_THAT(request.remedy, HasSubstr("pip install nvidia-cudnn-cu12"));
 }

@@ -31,21 +31,21 @@ Dso OpenLibc() {
 TEST(Libraries, ALibraryWithoutTheFunctionsIsRefusedByName) {
   const Dso libc = OpenLibc();
   DriverApi driver;
-  const Status no_driver = BindDriver(libc, &driver);
+  const Status no_driver = driver.Bind(libc);
   EXPECT_EQ(no_driver.code(), Code::kFailedPrecondition);
   EXPECT_THAT(no_driver.message(), AllOf(HasSubstr("libc.so.6"), HasSubstr("cuMemcpyHtoDAsync_v2"),
                                          HasSubstr("cuLaunchKernel")));
   CublasApi cublas;
-  const Status no_cublas = BindCublas(libc, &cublas);
+  const Status no_cublas = cublas.Bind(libc);
   EXPECT_EQ(no_cublas.code(), Code::kFailedPrecondition);
   EXPECT_THAT(no_cublas.message(), AllOf(HasSubstr("libc.so.6"), HasSubstr("cublasGemmEx_64")));
 }
 
 TEST(Libraries, CublasIsNamedWithWhereItWasLookedForAndHowToGetIt) {
-  DsoRequest request = CublasRequest();
+  DsoRequest request = CublasApi::Request();
   ASSERT_EQ(setenv(request.env, "/nowhere/libcublas.so.12", 1), 0);
   const CublasApi* api = nullptr;
-  const Status status = GetCublas(&api);
+  const Status status = GetLibrary(&api);
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
   EXPECT_THAT(status.message(),
               AllOf(HasSubstr("cuBLAS 12 or 13"), HasSubstr("/nowhere/libcublas.so.12"),

@@ -51,7 +51,7 @@ class BlockAllocator : public DeviceAllocator {
 inline Status TimeRuns(void* stream, int32_t runs, const std::function<Status()>& step,
                        double* seconds) {
   const DriverApi* driver = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(GetDriver(&driver));
+  RNN_OPS_RETURN_IF_ERROR(GetLibrary(&driver));
   const auto work = [&]() -> Status {
     for (int32_t run = 0; run < runs; ++run) RNN_OPS_RETURN_IF_ERROR(step());
     return Status();
