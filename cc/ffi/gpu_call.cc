@@ -14,10 +14,10 @@ void* GpuCall::Scratch::Allocate(int64_t bytes) {
   return reinterpret_cast<void*>((address + kAlignment - 1) / kAlignment * kAlignment);
 }
 
-Status GpuCall::Zero(int index) const {
+Status GpuCall::Fill(int index, int8_t value) const {
   const gpu::DeviceOps* ops = nullptr;
   RNN_OPS_RETURN_IF_ERROR(gpu::GetDeviceOps(&ops));
-  return ops->Zero(stream_, result(index).data, result(index).bytes);
+  return ops->Fill(stream_, result(index).data, static_cast<uint8_t>(value), result(index).bytes);
 }
 
 Status GpuCall::CopyToHost(int index, void* host) const {

@@ -26,8 +26,8 @@ class GpuCall : public Tensors {
   // Of the call: XLA frees it in the order of the stream.
   gpu::DeviceAllocator* scratch() { return &scratch_; }
 
-  // Enqueues zeros for all bytes of a result.
-  Status Zero(int index) const;
+  // Enqueues a value for all bytes of a result.
+  Status Fill(int index, int8_t value) const;
 
   // The values of an argument on the host: those of the attribute `name` where there is one, which
   // says what XLA knew when it compiled. Otherwise they are copied, and the copy waited for.

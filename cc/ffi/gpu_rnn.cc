@@ -1,5 +1,4 @@
 // CudnnRNNV3, its siblings and their gradient on a GPU.
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -50,7 +49,7 @@ Status DrawSeed(const GpuCall& call, uint64_t* dropout_seed) {
 }
 
 Status ZeroResults(const GpuCall& call) {
-  for (const int k : call.zeros()) RNN_OPS_RETURN_IF_ERROR(call.Zero(k));
+  for (const int k : call.zeros()) RNN_OPS_RETURN_IF_ERROR(call.Fill(k, 0));
   return Status();
 }
 
@@ -88,11 +87,14 @@ Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
   gpu::SetForward(call->tensors(), &args);
   const bool training = call->attrs().is_training;
   ReserveResult reserve(training ? &call->result(op.Output(Arg::reserve_space)) : nullptr);
+  int8_t algorithm = 0;
   args.reserve = &reserve;
+  args.algorithm = &algorithm;
   const Status ran = gpu::RnnForward(args, {call->device(), call->stream(), call->scratch()});
   RNN_OPS_RETURN_IF_ERROR(reserve.CheckRoom());
   RNN_OPS_RETURN_IF_ERROR(ran);
-  return ZeroResults(*call);
+  RNN_OPS_RETURN_IF_ERROR(ZeroResults(*call));
+  return training ? call->Fill(op.Output(Arg::host_reserved), algorithm) : Status();
 }
 
 Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
@@ -104,10 +106,11 @@ Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
   gpu::SetBackward(call->tensors(), &args);
   const Buffer& reserve_space = call->arg(Arg::reserve_space);
   args.reserve = reserve_space.data;
-  // Without a step nothing is kept, so that there is nothing to check.
-  const bool steps = std::count(problem.lengths.begin(), problem.lengths.end(), 0) <
-                     static_cast<int64_t>(problem.lengths.size());
-  args.reserve_bytes = steps ? reserve_space.bytes : 0;
+  args.reserve_bytes = reserve_space.bytes;
+  std::vector<int8_t> algorithm;
+  RNN_OPS_RETURN_IF_ERROR(
+      call->HostValues(op.Input(Arg::host_reserved), "host_reserved", &algorithm));
+  args.algorithm = algorithm.size() == 1 ? algorithm[0] : 0;
   args.keeps_reserve = true;  // XLA may hand it to another call
   RNN_OPS_RETURN_IF_ERROR(
       gpu::RnnBackward(args, {call->device(), call->stream(), call->scratch()}));

@@ -39,7 +39,8 @@ class ScopedContext {
 };
 
 // Makes the primary context of a device, which the CUDA runtime and all that use it have too,
-// current on this thread until destroyed.
+// current on this thread until destroyed. The process keeps the context for good, since cuDNN's
+// handles live in it.
 class ScopedPrimaryContext {
  public:
   ScopedPrimaryContext() = default;
@@ -50,9 +51,7 @@ class ScopedPrimaryContext {
   Status Enter(const DriverApi& api, int ordinal);
 
  private:
-  const DriverApi* retained_on_ = nullptr;
   const DriverApi* pushed_on_ = nullptr;
-  CUdevice device_ = 0;
 };
 
 inline CUdeviceptr ToDevicePtr(const void* pointer) {

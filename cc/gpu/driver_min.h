@@ -40,6 +40,7 @@ typedef enum CUdevice_attribute_enum {
 // F(name, symbol, parameters): cu##name, which the library exports as `symbol`. cuda.h maps one to
 // the other where the function has changed since its first version.
 #define RNN_OPS_CUDA_FUNCTIONS(F)                                                                  \
+  F(Init, cuInit, (unsigned flags))                                                                \
   F(GetErrorName, cuGetErrorName, (CUresult, const char**))                                        \
   F(GetErrorString, cuGetErrorString, (CUresult, const char**))                                    \
   F(DriverGetVersion, cuDriverGetVersion, (int*))                                                  \
@@ -49,7 +50,6 @@ typedef enum CUdevice_attribute_enum {
   F(CtxGetDevice, cuCtxGetDevice, (CUdevice*))                                                     \
   F(DeviceGet, cuDeviceGet, (CUdevice*, int ordinal))                                              \
   F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                      \
-  F(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                             \
   F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, CUdevice_attribute, CUdevice))                \
   F(StreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext*))                                          \
   F(ModuleLoadData, cuModuleLoadData, (CUmodule*, const void* image))                              \

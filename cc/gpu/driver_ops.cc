@@ -34,12 +34,12 @@ Status DriverOps::Launch(void* stream, Kernel kernel, const LaunchDomain& domain
   return modules_.Launch({scope.context(), ToStream(stream)}, kernel, domain, args);
 }
 
-Status DriverOps::Zero(void* stream, void* to, int64_t bytes) const {
+Status DriverOps::Fill(void* stream, void* to, uint8_t value, int64_t bytes) const {
   if (bytes == 0) return Status();
   ScopedContext scope;
   RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
   RNN_OPS_RETURN_IF_CUDA_ERROR(
-      api_, MemsetD8Async(ToDevicePtr(to), 0, static_cast<size_t>(bytes), ToStream(stream)));
+      api_, MemsetD8Async(ToDevicePtr(to), value, static_cast<size_t>(bytes), ToStream(stream)));
   return Status();
 }
 

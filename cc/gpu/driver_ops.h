@@ -16,7 +16,7 @@ class DriverOps : public DeviceOps {
  public:
   DriverOps(const DriverApi* api, KernelModules* modules) : api_(*api), modules_(*modules) {}
 
-  Status Zero(void* stream, void* to, int64_t bytes) const override;
+  Status Fill(void* stream, void* to, uint8_t value, int64_t bytes) const override;
   Status Copy(void* stream, void* to, const void* from, int64_t bytes) const override;
   Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const override;
   Status CopyToHost(void* stream, void* host, const void* from, int64_t bytes) const override;

@@ -33,7 +33,8 @@ class DeviceOps {
  public:
   virtual ~DeviceOps() = default;
 
-  virtual Status Zero(void* stream, void* to, int64_t bytes) const = 0;
+  Status Zero(void* stream, void* to, int64_t bytes) const { return Fill(stream, to, 0, bytes); }
+  virtual Status Fill(void* stream, void* to, uint8_t value, int64_t bytes) const = 0;
   virtual Status Copy(void* stream, void* to, const void* from, int64_t bytes) const = 0;
   // From host memory, which may be reused when the function returns.
   virtual Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const = 0;

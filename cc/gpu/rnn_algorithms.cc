@@ -90,6 +90,28 @@ Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy) {
                          "'.");
 }
 
+// From the lowest: two bits for each algorithm, and whether cuDNN computes in float32 where the
+// tensors do not have that type.
+int8_t CodeOf(const RnnChoice& choice, Dtype dtype) {
+  const int narrow = choice.compute != dtype ? 1 : 0;
+  return static_cast<int8_t>(1 + choice.algos.forward + 4 * choice.algos.backward + 16 * narrow);
+}
+
+Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice) {
+  const int bits = code - 1;
+  const bool narrow = bits >= 16;
+  if (bits < 0 || bits >= 32 || (narrow && dtype != Dtype::kBFloat16)) {
+    return InvalidArgument(
+        "host_reserved must be what the forward op with is_training=True returned on a GPU for "
+        "these inputs and attributes, but it is ",
+        static_cast<int>(code), ".");
+  }
+  choice->algos.forward = static_cast<cudnnRNNAlgo_t>(bits % 4);
+  choice->algos.backward = static_cast<cudnnRNNAlgo_t>(bits / 4 % 4);
+  choice->compute = narrow ? Dtype::kFloat32 : dtype;
+  return Status();
+}
+
 std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
                                      const DeviceTraits& gpu) {
   const bool bfloat16 = key.dtype == Dtype::kBFloat16;
@@ -136,13 +158,6 @@ bool RnnChoiceTable::Lookup(const RnnChoiceKey& general, RnnChoice* choice) cons
   return true;
 }
 
-bool RnnChoiceTable::Find(const RnnChoiceKey& key, const DeviceTraits& gpu,
-                          RnnChoice* choice) const {
-  const std::vector<RnnChoice> candidates = RnnCandidates(policy_, key, gpu);
-  *choice = candidates[0];
-  return candidates.size() == 1 || Lookup(Generalize(key, candidates), choice);
-}
-
 void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
                             RnnChoice* choice) {
   const std::vector<RnnChoice> candidates = RnnCandidates(policy_, key, gpu);
@@ -150,39 +165,42 @@ void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, co
   if (candidates.size() == 1) return;
   const RnnChoiceKey general = Generalize(key, candidates);
   if (Lookup(general, choice)) return;
-  Decide(candidates, trial, choice);
+  if (!Decide(candidates, trial, choice)) return;
   std::lock_guard<std::mutex> lock(mutex_);
   // Of two threads that tried at once, the first one's choice holds.
   *choice = choices_.emplace(general, *choice).first->second;
 }
 
-void RnnChoiceTable::Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
+bool RnnChoiceTable::Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
                             RnnChoice* choice) const {
   const bool measure = policy_ == AlgoPolicy::kAuto && size() < kMostMeasured;
-  bool found = false;
+  bool found = false, lacked_memory = false;
   double best = 0;
   for (const RnnChoice& candidate : candidates) {
-    if (found && !measure) return;
+    if (found && !measure) break;
     if (!found && &candidate == &candidates.back()) {
       *choice = candidate;  // nothing left to compare it with
-      return;
+      break;
     }
     double seconds = 0;
     const Status status = trial(candidate, measure ? &seconds : nullptr);
-    if (!status.ok()) {
-      // WHY whatever the failure: cuDNN has several statuses for what it does not take. Where the
-      // last candidate fails for the same reason, the call itself reports it.
-      if (found || !candidate.standard() || status.code() != Code::kResourceExhausted) continue;
+    if (status.code() == Code::kResourceExhausted) {
+      lacked_memory = true;
+      if (found || !candidate.standard()) continue;
       // A trial takes more memory than the call, which may have enough of it.
       *choice = candidate;
-      return;
+      break;
     }
+    // WHY whatever the failure: cuDNN has several statuses for what it does not take. Where the
+    // last candidate fails for the same reason, the call itself reports it.
+    if (!status.ok()) continue;
     if (!found || seconds < best) {
       *choice = candidate;
       best = seconds;
     }
     found = true;
   }
+  return !lacked_memory;
 }
 
 size_t RnnChoiceTable::size() const {

@@ -17,7 +17,8 @@
 namespace rnn_ops {
 namespace gpu {
 
-// What TF_RNN_OPS_CUDNN_ALGO asks for. All but kAuto give the same in every run.
+// What TF_RNN_OPS_CUDNN_ALGO asks for. All but kAuto give the same in every run that has the memory
+// to try it.
 enum class AlgoPolicy {
   kHeuristic,       // the default: rnn_heuristics.h
   kStandard,        // always this one, as TensorFlow's own ops
@@ -48,13 +49,19 @@ struct RnnChoice {
   }
 };
 
+// A choice as one byte: host_reserved carries it from forward to backward, whose reserve space
+// means something else to another algorithm. So backward may run in another library or process, or
+// under another policy. Never 0. `dtype`: of the tensors.
+int8_t CodeOf(const RnnChoice& choice, Dtype dtype);
+// InvalidArgument for a code that CodeOf does not give.
+Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice);
+
 // All that may be chosen, the one to prefer without a measurement first. The last one is STANDARD,
 // in float32 for bfloat16 tensors, since cuDNN may refuse those, otherwise in the tensors' type.
 std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
                                      const DeviceTraits& gpu);
 
-// The choices made so far. Never forgotten: backward must know forward's, because the reserve space
-// means something else to another algorithm.
+// The choices made so far.
 class RnnChoiceTable {
  public:
   // Runs the problem with a candidate. `seconds`: how long it took, null where nobody asks.
@@ -62,12 +69,10 @@ class RnnChoiceTable {
 
   explicit RnnChoiceTable(AlgoPolicy policy) : policy_(policy) {}
 
-  // What Choose() gave. False when no forward pass has chosen for `key` yet.
-  bool Find(const RnnChoiceKey& key, const DeviceTraits& gpu, RnnChoice* choice) const;
-
   // The choice for `key`. When it is new: the first candidate that cuDNN takes or, with kAuto, the
-  // fastest; the last candidate is taken untried where no other was. A candidate that fails in any
-  // way is passed over, but the standard algorithm that only lacked memory is taken.
+  // fastest; the last candidate is taken untried where no other was. Skips a candidate on any
+  // error, except STANDARD on ResourceExhausted, which is taken. A choice after a trial that lacked
+  // memory is for this call only.
   void Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
               RnnChoice* choice);
 
@@ -81,7 +86,8 @@ class RnnChoiceTable {
   // The key of all problems that share a choice.
   RnnChoiceKey Generalize(RnnChoiceKey key, const std::vector<RnnChoice>& candidates) const;
   bool Lookup(const RnnChoiceKey& general, RnnChoice* choice) const;
-  void Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
+  // Returns whether the choice would be the same with more memory.
+  bool Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
               RnnChoice* choice) const;
 
   const AlgoPolicy policy_;

@@ -82,7 +82,6 @@ Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
 Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
                             const RnnGpuCall& call) {
   const RnnConfig& c = args.problem;
-  if (args.reserve_bytes != 0) return WrongReserve(0, args.reserve_bytes);
   RNN_OPS_RETURN_IF_ERROR(
       ops.Zero(call.stream, args.dx, SequenceBytes(args.problem, c.input_size)));
   RNN_OPS_RETURN_IF_ERROR(
@@ -125,10 +124,10 @@ Status RnnExecutor::GetPlan(const RnnProblem& problem, const RnnGpuCall& call, c
 
 Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call) {
   if (HasNoSteps(given.problem)) return ForwardWithoutSteps(*parts_.ops, given, call);
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem));
   RnnForwardArgs args = given;
   RNN_OPS_RETURN_IF_ERROR(CutOffEmptySteps(*parts_.ops, call.stream, args.problem.output_size(),
                                            args.y, &args.problem));
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem));
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
   HandlePool::Lease handle;
@@ -140,26 +139,36 @@ Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call)
   RnnChoice choice;
   choices_.Choose(ChoiceKey(args.problem, call), traits, trial, &choice);
   recycling.Reset();  // the memory of the trials, if any
+  if (args.problem.is_training) *args.algorithm = CodeOf(choice, args.problem.dtype);
   return RunForward(args, {call.device, call.stream, &recycling}, handle.get(), choice);
 }
 
 Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& call) {
-  if (HasNoSteps(given.problem)) return BackwardWithoutSteps(*parts_.ops, given, call);
-  RNN_OPS_RETURN_IF_ERROR(CheckSizes(given.problem));
+  if (HasNoSteps(given.problem)) {
+    RNN_OPS_RETURN_IF_ERROR(CheckReserveWithoutSteps(given, call));
+    return BackwardWithoutSteps(*parts_.ops, given, call);
+  }
   RnnBackwardArgs args = given;
   RNN_OPS_RETURN_IF_ERROR(
       CutOffEmptySteps(*parts_.ops, call.stream, args.problem.input_size, args.dx, &args.problem));
-  DeviceTraits traits;
-  RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
+  RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem));
   RnnChoice choice;
-  if (!choices_.Find(ChoiceKey(args.problem, call), traits, &choice)) {
-    return InvalidArgument(
-        "reserve_space must come from a forward op with is_training=True that ran in this process "
-        "on this device for these inputs and attributes, but none has run.");
-  }
+  RNN_OPS_RETURN_IF_ERROR(ChoiceOf(args.algorithm, args.problem.dtype, &choice));
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
   return RunBackward(args, call, handle.get(), choice, given.problem.max_time);
+}
+
+// A call under XLA has a reserve space, even if it has no steps.
+Status RnnExecutor::CheckReserveWithoutSteps(const RnnBackwardArgs& args, const RnnGpuCall& call) {
+  if (args.reserve_bytes == 0) return Status();
+  int64_t largest = 0;
+  if (args.problem.max_time > 0 && args.problem.batch > 0) {
+    HandlePool::Lease handle;
+    RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
+    RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(args.problem, call, handle.get(), &largest));
+  }
+  return args.reserve_bytes == largest ? Status() : WrongReserve(0, args.reserve_bytes);
 }
 
 Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,

@@ -63,6 +63,7 @@ class RnnExecutor {
   // `all_steps`: T as the caller has it, for the size of its reserve space.
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                      const RnnChoice& choice, int64_t all_steps);
+  Status CheckReserveWithoutSteps(const RnnBackwardArgs& args, const RnnGpuCall& call);
   // The reserve space that both passes of `choice` need, of a call that has these `descriptors`.
   Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                          const RnnChoice& choice, const RnnCallDescriptors& descriptors,

@@ -33,32 +33,25 @@ Status GetExecutor(RnnExecutor** executor) {
   return shared->status;
 }
 
-// Runs a call without steps, which needs no cuDNN. *done: it was one.
-template <typename Args>
-Status RunWithoutSteps(Status (*run)(const DeviceOps&, const Args&, const RnnGpuCall&),
-                       const Args& args, const RnnGpuCall& call, bool* done) {
-  *done = HasNoSteps(args.problem);
-  if (!*done) return Status();
-  const DeviceOps* ops = nullptr;
-  RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
-  return run(*ops, args, call);
-}
-
 }  // namespace
 
 Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
-  bool done = false;
-  RNN_OPS_RETURN_IF_ERROR(RunWithoutSteps(&ForwardWithoutSteps, args, call, &done));
-  if (done) return Status();
+  if (HasNoSteps(args.problem)) {  // that needs no cuDNN
+    const DeviceOps* ops = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
+    return ForwardWithoutSteps(*ops, args, call);
+  }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
   return executor->Forward(args, call);
 }
 
 Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
-  bool done = false;
-  RNN_OPS_RETURN_IF_ERROR(RunWithoutSteps(&BackwardWithoutSteps, args, call, &done));
-  if (done) return Status();
+  if (HasNoSteps(args.problem) && args.reserve_bytes == 0) {
+    const DeviceOps* ops = nullptr;
+    RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
+    return BackwardWithoutSteps(*ops, args, call);
+  }
   RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(GetExecutor(&executor));
   return executor->Backward(args, call);

@@ -49,6 +49,8 @@ struct RnnForwardArgs {
   // Asked exactly once when training and there is a step to run: an output that lives on for
   // backward. Not asked otherwise: then reserve space has 0 bytes.
   DeviceAllocator* reserve = nullptr;
+  // On the host: set, with the reserve space, to the algorithm that wrote that. In training.
+  int8_t* algorithm = nullptr;
 };
 
 struct RnnBackwardArgs {
@@ -63,6 +65,7 @@ struct RnnBackwardArgs {
   const void* dc_n = nullptr;  // as c_n
   void* reserve = nullptr;
   int64_t reserve_bytes = 0;
+  int8_t algorithm = 0;  // what forward set
   // Whether somebody may read `reserve` again, as a second backward does. If so it is not written.
   bool keeps_reserve = true;
   void* dx = nullptr;       // as x
@@ -78,8 +81,9 @@ struct RnnBackwardArgs {
 //
 // FailedPrecondition where the driver or cuDNN cannot be opened (what was tried and the package to
 // install are in the text), ResourceExhausted where an allocator has no memory, InvalidArgument for
-// a reserve space of another size, Unimplemented where cuDNN refuses the problem, Internal for any
-// other failure, with the function, the expression and cuDNN's own text.
+// a reserve space of another size or an algorithm that forward does not set, Unimplemented where
+// cuDNN refuses the problem, Internal for any other failure, with the function, the expression and
+// cuDNN's own text.
 Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call);
 Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call);
 

@@ -79,7 +79,7 @@ def CudnnRNNV3(
     Returns:
         A CudnnRNNV3Output: output [T, B, D*S]; output_h [L*D, B, S]; output_c [L*D, B, H], or a
         scalar 0 without 'lstm'; reserve_space, a vector for the gradient op, or a scalar 0 without
-        is_training; host_reserved, a scalar 0.
+        is_training; host_reserved, a scalar for the gradient op.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape, length or attribute is not as above.
@@ -139,7 +139,7 @@ def CudnnRNNBackpropV3(
         output_h_backprop: Gradient of output_h, [L*D, B, S].
         output_c_backprop: Gradient of output_c, [L*D, B, H] for 'lstm'; ignored otherwise.
         reserve_space: As CudnnRNNV3 with is_training=True returned it. The op does not change it.
-        host_reserved: As CudnnRNNV3 returned it; not read.
+        host_reserved: As CudnnRNNV3 returned it. The op reads it only on a GPU.
         rnn_mode, input_mode, direction, dropout, seed, seed2, num_proj, time_major: As given to
             CudnnRNNV3.
         name: Name of the op in a graph.

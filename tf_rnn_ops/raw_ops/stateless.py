@@ -59,7 +59,7 @@ def StatelessCudnnRNNV3(
     Returns:
         A StatelessCudnnRNNV3Output: output [T, B, D*S]; output_h [L*D, B, S]; output_c [L*D, B, H],
         or a scalar 0 without 'lstm'; reserve_space, a vector for the gradient op; host_reserved, a
-        scalar 0.
+        scalar for the gradient op.
 
     Raises:
         tf.errors.InvalidArgumentError: A shape, length or attribute is not as above.

@@ -92,6 +92,11 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     }
     gpu::SetForward(call.tensors, &args);
     args.reserve = &reserve;
+    if (call.config().is_training) {
+      Tensor* const host_reserved =
+          call.context->mutable_output(call.op.Output(Arg::host_reserved));
+      args.algorithm = &host_reserved->scalar<tensorflow::int8>()();
+    }
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
 
     for (Tensor* output : call.zeros()) {
@@ -139,6 +144,9 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
     args.reserve = reserve_space.data();
     args.reserve_bytes = static_cast<int64_t>(reserve_space.TotalBytes());
     args.keeps_reserve = last_use == nullptr;
+    const Tensor& host_reserved = call.input(Arg::host_reserved);
+    args.algorithm =
+        host_reserved.NumElements() == 1 ? host_reserved.flat<tensorflow::int8>()(0) : 0;
     RNN_OPS_TF_RETURN_IF_ERROR(
         ToTf(gpu::RnnBackward(args, {place.device, place.stream, &scratch})));
     for (Tensor* output : call.zeros()) {

@@ -73,7 +73,8 @@ output_h: Final hidden states, [L*D, B, S].
 output_c: Final cell states, [L*D, B, H] for rnn_mode 'lstm'; otherwise a scalar 0.
 reserve_space: What the gradient op needs, a vector of unspecified content. Without is_training a
   scalar 0.
-host_reserved: A scalar 0, there for the signature of TensorFlow's op.
+host_reserved: A scalar for the gradient op: with is_training on a GPU the number of cuDNN's algorithm,
+  otherwise 0.
 rnn_mode: The kind of cell.
 input_mode: 'linear_input' multiplies the input of the first layer by weights; 'skip_input' adds it
   to every gate as it is, without weights, and needs I == H; 'auto_select' is 'skip_input' if I == H
@@ -127,7 +128,7 @@ output: [T, B, D*S]: the hidden states of the last layer, forward and then backw
 output_h: Final hidden states, [L*D, B, S].
 output_c: Final cell states, [L*D, B, H] for rnn_mode 'lstm'; otherwise a scalar 0.
 reserve_space: What the gradient op needs, a vector of unspecified content.
-host_reserved: A scalar 0, there for the gradient op.
+host_reserved: A scalar for the gradient op, as in CudnnRNNV3.
 rnn_mode: As in CudnnRNNV3, like every other attribute.
 input_mode: As in CudnnRNNV3.
 direction: As in CudnnRNNV3.
@@ -177,7 +178,8 @@ Source of the maths: back-propagation through time of the equations in CudnnRNNV
 accumulate in float32 for bfloat16 and half, otherwise in T, and each gradient is rounded once.
 
 Raises InvalidArgument for all that CudnnRNNV3 refuses, for a shape that does not fit the others,
-and for a reserve_space of another size or of a call with other sizes or attributes.
+and for a reserve_space of another size or of a call with other sizes or attributes; on a GPU also for
+a host_reserved that no call returns.
 
 input: [T, B, I], of type T.
 input_h: [L*D, B, S].
@@ -191,7 +193,7 @@ output_backprop: Gradient of output, [T, B, D*S]. What it holds beyond a row's l
 output_h_backprop: Gradient of output_h, [L*D, B, S].
 output_c_backprop: Gradient of output_c, [L*D, B, H] for rnn_mode 'lstm'. Ignored otherwise.
 reserve_space: That output of CudnnRNNV3: a vector.
-host_reserved: That output of CudnnRNNV3; not read.
+host_reserved: That output of CudnnRNNV3. Only a GPU reads it.
 input_backprop: [T, B, I]; 0 beyond a row's length.
 input_h_backprop: [L*D, B, S].
 input_c_backprop: [L*D, B, H] for rnn_mode 'lstm'; otherwise a scalar 0.

@@ -46,6 +46,21 @@ class DriverOpsTest : public ::testing::Test {
 
 void ExpectOk(const Status& status) { EXPECT_TRUE(status.ok()) << status.message(); }
 
+TEST_F(DriverOpsTest, ThePrimaryContextOfAProcessThatOnlyCompiles) {
+  {
+    ScopedPrimaryContext scope;
+    ExpectOk(scope.Enter(cuda_.driver(), 3));
+    EXPECT_THAT(cuda_.pushed(), ElementsAre(cuda_.context()));
+  }
+  EXPECT_THAT(cuda_.calls(),
+              ElementsAre("Init", "DeviceGet", "DevicePrimaryCtxRetain", "CtxPushCurrent"));
+  for (int call = 0; call < 4; ++call) {
+    cuda_.FailAt(call);
+    ScopedPrimaryContext scope;
+    EXPECT_FALSE(scope.Enter(cuda_.driver(), 3).ok());
+  }
+}
+
 TEST_F(DriverOpsTest, ZeroesAndCopies) {
   std::vector<char> from = Count(Dtype::kFloat32, 3), to(12, 'x');
   ExpectOk(ops_.Copy(cuda_.stream(), to.data(), from.data(), 8));
@@ -58,6 +73,8 @@ TEST_F(DriverOpsTest, ZeroesAndCopies) {
   EXPECT_EQ(cuda_.calls().back(), "StreamSynchronize");
   ExpectOk(ops_.Zero(cuda_.stream(), to.data(), 5));
   EXPECT_EQ(std::string(to.data(), 5), std::string(5, '\0'));
+  ExpectOk(ops_.Fill(cuda_.stream(), to.data(), 'y', 2));
+  EXPECT_EQ(std::string(to.data(), 3), std::string("yy\0", 3));
   EXPECT_EQ(to[7], from[7]);
 }
 

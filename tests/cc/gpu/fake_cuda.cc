@@ -89,6 +89,17 @@ struct FakeCalls {
       *text = "text of the driver";
       return CUDA_SUCCESS;
     };
+    api.Init = [](unsigned) { return Fails("Init") ? CUDA_ERROR_NOT_INITIALIZED : CUDA_SUCCESS; };
+    api.DeviceGet = [](CUdevice* device, int ordinal) {
+      if (Fails("DeviceGet")) return CUDA_ERROR_NOT_INITIALIZED;
+      *device = ordinal;
+      return CUDA_SUCCESS;
+    };
+    api.DevicePrimaryCtxRetain = [](CUcontext* context, CUdevice) {
+      if (Fails("DevicePrimaryCtxRetain")) return CUDA_ERROR_NOT_INITIALIZED;
+      *context = current->context();
+      return CUDA_SUCCESS;
+    };
     api.CtxGetCurrent = [](CUcontext* context) {
       if (Fails("CtxGetCurrent")) return CUDA_ERROR_NOT_INITIALIZED;
       *context = current->pushed_.empty() ? nullptr : current->pushed_.back();

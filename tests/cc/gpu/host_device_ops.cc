@@ -18,9 +18,9 @@ const char* At(const void* memory, int64_t offset) {
 
 }  // namespace
 
-Status HostDeviceOps::Zero(void*, void* to, int64_t bytes) const {
-  RNN_OPS_RETURN_IF_ERROR(Enter("Zero"));
-  if (bytes > 0) std::memset(to, 0, bytes);
+Status HostDeviceOps::Fill(void*, void* to, uint8_t value, int64_t bytes) const {
+  RNN_OPS_RETURN_IF_ERROR(Enter("Fill"));
+  if (bytes > 0) std::memset(to, value, bytes);
   return Status();
 }
 

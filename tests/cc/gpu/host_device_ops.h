@@ -23,7 +23,7 @@ class HostDeviceOps : public DeviceOps {
   HostDeviceOps() = default;
   explicit HostDeviceOps(Hook hook) : hook_(std::move(hook)) {}
 
-  Status Zero(void* stream, void* to, int64_t bytes) const override;
+  Status Fill(void* stream, void* to, uint8_t value, int64_t bytes) const override;
   Status Copy(void* stream, void* to, const void* from, int64_t bytes) const override;
   Status CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const override;
   Status CopyToHost(void* stream, void* host, const void* from, int64_t bytes) const override;

@@ -183,10 +183,9 @@ TEST(RnnChoiceTableTest, TheFastestIsMeasuredOnceForLengthsOfAboutTheSameSize) {
     longer.config.max_time = 16;
     EXPECT_EQ(Choose(&table, longer, trial).algos.forward, fastest);
     EXPECT_EQ(trials.tried.size(), 3u);
-    RnnChoice found;
-    EXPECT_TRUE(table.Find(longer, kH100, &found));
     longer.config.max_time = 17;
-    EXPECT_FALSE(table.Find(longer, kH100, &found));
+    EXPECT_EQ(Choose(&table, longer, trial).algos.forward, fastest);
+    EXPECT_EQ(trials.tried.size(), 6u);
   }
 }
 
@@ -197,10 +196,9 @@ TEST(RnnChoiceTableTest, TheHeuristicTriesOneCandidateOnceForAllLengths) {
   RnnChoiceKey key = SmallKey();
   for (int64_t time : {10, 20, 1000}) {
     key.config.max_time = time;
-    EXPECT_EQ(Choose(&table, key, trial).algos.forward, kSmallH);
-    RnnChoice found;
-    ASSERT_TRUE(table.Find(key, kH100, &found));
-    EXPECT_EQ(found.algos.backward, kSmallH);
+    const RnnChoice choice = Choose(&table, key, trial);
+    EXPECT_EQ(choice.algos.forward, kSmallH);
+    EXPECT_EQ(choice.algos.backward, kSmallH);
   }
   EXPECT_EQ(trials.tried, std::vector<cudnnRNNAlgo_t>{kSmallH});
   // Another batch is another question to a persistent kernel.
@@ -273,6 +271,51 @@ TEST(RnnChoiceTableTest, ATrialWithoutMemoryDoesNotRuleOutTheStandardAlgorithm) 
     EXPECT_TRUE(choice.standard());
     EXPECT_EQ(choice.compute, Dtype::kBFloat16);
   }
+}
+
+TEST(RnnChoiceTableTest, ATrialWithoutMemoryIsNotRemembered) {
+  for (AlgoPolicy policy : {AlgoPolicy::kAuto, AlgoPolicy::kHeuristic}) {
+    RnnChoiceTable table(policy);
+    Trials full({{kStatic, Dtype::kFloat32, ResourceExhausted("full")},
+                 {kSmallH, Dtype::kFloat32, ResourceExhausted("full")}});
+    EXPECT_TRUE(Choose(&table, SmallKey(), full.function(kSmallH)).standard());
+    EXPECT_EQ(table.size(), 0u);
+    Trials later;
+    EXPECT_EQ(Choose(&table, SmallKey(), later.function(kSmallH)).algos.forward, kSmallH);
+    EXPECT_EQ(table.size(), 1u);
+  }
+}
+
+TEST(RnnChoiceTest, EveryCandidateHasACodeThatGivesItBack) {
+  for (Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
+    RnnChoiceKey key = SmallKey();
+    key.dtype = dtype;
+    for (AlgoPolicy policy :
+         {AlgoPolicy::kHeuristic, AlgoPolicy::kStandard, AlgoPolicy::kAuto,
+          AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic, AlgoPolicy::kSmallH}) {
+      for (const RnnChoice& choice : RnnCandidates(policy, key, kH100)) {
+        const int8_t code = CodeOf(choice, dtype);
+        EXPECT_NE(code, 0);
+        RnnChoice back;
+        ASSERT_TRUE(ChoiceOf(code, dtype, &back).ok());
+        EXPECT_EQ(back.algos.forward, choice.algos.forward);
+        EXPECT_EQ(back.algos.backward, choice.algos.backward);
+        EXPECT_EQ(back.compute, choice.compute);
+      }
+    }
+  }
+}
+
+TEST(RnnChoiceTest, OtherCodesAreRejected) {
+  RnnChoice choice;
+  for (int code : {-128, -1, 0, 33, 127}) {
+    const Status status = ChoiceOf(static_cast<int8_t>(code), Dtype::kBFloat16, &choice);
+    EXPECT_EQ(status.code(), Code::kInvalidArgument) << code;
+    EXPECT_NE(status.message().find("host_reserved"), std::string::npos) << status.message();
+  }
+  // Only bfloat16 tensors may be computed in another type.
+  EXPECT_EQ(ChoiceOf(17, Dtype::kFloat32, &choice).code(), Code::kInvalidArgument);
+  EXPECT_TRUE(ChoiceOf(17, Dtype::kBFloat16, &choice).ok());
 }
 
 // The rows at which the choice changes.

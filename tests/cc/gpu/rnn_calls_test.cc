@@ -125,7 +125,7 @@ TEST_F(RnnCallsTest, BackwardCopiesTheReserveClearsTheGradientAndTakesDataFirst)
   EXPECT_THAT(recording_.calls(),
               ElementsAre("SetStream", "CreateRNNDataDescriptor", "SetRNNDataDescriptor",
                           "CreateRNNDataDescriptor", "SetRNNDataDescriptor", "GetRNNTempSpaceSizes",
-                          "Allocate", "Allocate", "Copy", "Zero", "RNNBackwardData_v8",
+                          "Allocate", "Allocate", "Copy", "Fill", "RNNBackwardData_v8",
                           "RNNBackwardWeights_v8"));
 }
 

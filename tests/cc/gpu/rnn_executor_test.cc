@@ -290,14 +290,58 @@ TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
   }
 }
 
-TEST_F(RnnExecutorTest, BackwardNeedsTheChoiceOfForward) {
+// Another library, process or policy than forward's.
+TEST_F(RnnExecutorTest, BackwardRunsTheAlgorithmOfForwardInAnotherExecutor) {
+  for (Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
+    RnnCase c = SmallCase(RnnMode::kLstm);
+    c.dtype = dtype;
+    c.lengths = {4, 4, 4};
+    const Values in = fake::MakeInputs(c, false);
+    for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kSmallH,
+                              AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic}) {
+      RnnExecutor* executor = this->executor(policy);
+      const Outcome forward = RunForward(executor, c, in, call());
+      const Outcome same = RunBackward(executor, c, in, forward, call());
+      ASSERT_TRUE(same.status.ok()) << same.status.message();
+      const Outcome other =
+          RunBackward(this->executor(AlgoPolicy::kHeuristic), c, in, forward, call());
+      ASSERT_TRUE(other.status.ok()) << other.status.message();
+      EXPECT_EQ(other.values.dparams, same.values.dparams);
+      EXPECT_EQ(other.values.dx, same.values.dx);
+    }
+  }
+}
+
+TEST_F(RnnExecutorTest, BackwardRejectsAnAlgorithmThatForwardDoesNotSet) {
+  RnnExecutor* executor = this->executor();
+  const RnnCase c = SmallCase(RnnMode::kLstm);
+  const Values in = fake::MakeInputs(c, false);
+  Outcome forward = RunForward(executor, c, in, call());
+  for (int8_t algorithm : {0, -1, 100}) {
+    forward.algorithm = algorithm;
+    const Status status = RunBackward(executor, c, in, forward, call()).status;
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_NE(status.message().find("host_reserved"), std::string::npos) << status.message();
+  }
+}
+
+// XLA allocates a reserve space before anybody knows the lengths.
+TEST_F(RnnExecutorTest, WithoutStepsTheReserveSpaceMayHaveTheLargestSize) {
   RnnExecutor* executor = this->executor();
   RnnCase c = SmallCase(RnnMode::kLstm);
-  c.dtype = Dtype::kBFloat16;
+  c.lengths = {0, 0, 0};
   const Values in = fake::MakeInputs(c, false);
-  Outcome none;
-  none.values.y = in.dy;
-  EXPECT_EQ(RunBackward(executor, c, in, none, call()).status.code(), Code::kInvalidArgument);
+  Outcome forward = RunForward(executor, c, in, call());
+  int64_t largest = 0;
+  ASSERT_TRUE(executor->ReserveBytes(c.Problem(), 0, &largest).ok());
+  for (int64_t bytes : {int64_t{0}, largest}) {
+    forward.reserve.resize(static_cast<size_t>(bytes));
+    const Outcome backward = RunBackward(executor, c, in, forward, call());
+    ASSERT_TRUE(backward.status.ok()) << backward.status.message();
+    EXPECT_EQ(backward.values.dh0, in.dh_n);
+  }
+  forward.reserve.resize(static_cast<size_t>(largest - 256));
+  EXPECT_EQ(RunBackward(executor, c, in, forward, call()).status.code(), Code::kInvalidArgument);
 }
 
 TEST_F(RnnExecutorTest, WithoutStepsCudnnIsNotNeeded) {
@@ -334,9 +378,12 @@ TEST_F(RnnExecutorTest, AMissingBiasOfSkippedInputIsAnErrorThatSaysSo) {
 TEST_F(RnnExecutorTest, SizesThatCudnnDoesNotTakeAreRefused) {
   RnnExecutor* executor = this->executor();
   const auto expect_refused = [&](const RnnConfig& config, const char* text) {
-    const std::vector<int32_t> lengths(config.batch, 1);
+    const std::vector<int32_t> lengths(config.batch, static_cast<int32_t>(config.max_time));
     RnnForwardArgs forward;
     RnnBackwardArgs backward;
+    int8_t algorithm = 0;
+    forward.algorithm = &algorithm;
+    backward.algorithm = CodeOf({}, Dtype::kFloat64);
     for (RnnProblem* problem : {&forward.problem, &backward.problem}) {
       static_cast<RnnConfig&>(*problem) = config;
       problem->lengths = lengths.data();
@@ -355,6 +402,19 @@ TEST_F(RnnExecutorTest, SizesThatCudnnDoesNotTakeAreRefused) {
   expect_refused(many,
                  "The number of time steps must be at most 65535 on a GPU, the most that cuDNN "
                  "takes, but it is 65536.");
+}
+
+TEST_F(RnnExecutorTest, MoreStepsRunWhereTheRowsAreShorter) {
+  RnnCase c = SmallCase(RnnMode::kTanh);
+  c.config.max_time = 70000;
+  c.config.num_units = c.config.input_size = 1;
+  c.lengths = {100, 2, 3};
+  RnnExecutor* executor = this->executor();
+  const Values in = fake::MakeInputs(c, false);
+  const Outcome forward = RunForward(executor, c, in, call());
+  ASSERT_TRUE(forward.status.ok()) << forward.status.message();
+  const Outcome backward = RunBackward(executor, c, in, forward, call());
+  EXPECT_TRUE(backward.status.ok()) << backward.status.message();
 }
 
 TEST_F(RnnExecutorTest, TheMostStepsThatCudnnTakesRun) {

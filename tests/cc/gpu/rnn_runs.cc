@@ -152,6 +152,7 @@ Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
   args.y = y.data(), args.h_n = h_n.data(), args.c_n = c_n.data();
   args.reserve = &reserve;
   Outcome result;
+  args.algorithm = &result.algorithm;
   result.status = executor->Forward(args, call);
   result.values.y = y.Values(), result.values.h_n = h_n.Values(), result.values.c_n = c_n.Values();
   result.reserve_requests = static_cast<int>(reserve.sizes().size());
@@ -182,6 +183,7 @@ Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
     args.reserve = memory;
   }
   args.reserve_bytes = reserve_bytes;
+  args.algorithm = forward.algorithm;
   args.keeps_reserve = keeps_reserve;
   args.dx = dx.data(), args.dh0 = dh0.data(), args.dc0 = dc0.data();
   args.dparams = dparams.data();

@@ -49,6 +49,7 @@ struct Outcome {
   Status status;
   Values values;  // the outputs alone
   std::vector<char> reserve;
+  int8_t algorithm = 0;
   int reserve_requests = 0;
 };
 

@@ -118,7 +118,7 @@ class Core:
         return rnn
 
     def forward(self, spec, rnn, x, h0, c0, params):
-        """Returns y, h_n, c_n (None without LSTM) and reserve space, as tensors."""
+        """Returns y, h_n, c_n (None without LSTM), the reserve space and its algorithm."""
         states = (rnn.batch, spec.state_rows)
         states = states if not rnn.time_major else states[::-1]
         empty = lambda *shape: torch.full(  # noqa: E731
@@ -129,13 +129,18 @@ class Core:
         c_n = empty(*states, spec.units) if spec.is_lstm else None
         scratch, reserve = _Memory(self.device), _Memory(self.device)
         tensors = (ctypes.c_void_p * 7)(*map(_pointer, (x, h0, c0, params, y, h_n, c_n)))
+        algorithm = ctypes.c_int8(0)
         self.check(
             self.library.core_forward(
-                ctypes.byref(rnn), tensors, scratch.callback, reserve.callback
+                ctypes.byref(rnn),
+                tensors,
+                scratch.callback,
+                reserve.callback,
+                ctypes.byref(algorithm),
             )
         )
         assert len(reserve.tensors) <= 1
-        return y, h_n, c_n, reserve.tensors[0] if reserve.tensors else None
+        return y, h_n, c_n, reserve.tensors[0] if reserve.tensors else None, algorithm
 
     def backward(self, spec, rnn, inputs, outputs, gradients):
         """Returns dx, dh0, dc0 (None without LSTM) and dparams.
@@ -147,7 +152,7 @@ class Core:
             outputs: what forward() returned.
             gradients: dy, dh_n, dc_n.
         """
-        y, _, _, reserve = outputs
+        y, _, _, reserve, algorithm = outputs
         results = [None if t is None else torch.full_like(t, float("nan")) for t in inputs]
         tensors = (*inputs, y, *gradients, *results)
         scratch = _Memory(self.device)
@@ -157,6 +162,7 @@ class Core:
                 (ctypes.c_void_p * 12)(*map(_pointer, tensors)),
                 ctypes.c_void_p(_pointer(reserve)),
                 ctypes.c_int64(0 if reserve is None else reserve.numel()),
+                algorithm,
                 scratch.callback,
             )
         )

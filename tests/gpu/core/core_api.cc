@@ -94,7 +94,7 @@ namespace {
 
 // tensors: x, h0, c0, params, y, h_n, c_n.
 Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator* scratch,
-               gpu::DeviceAllocator* reserve) {
+               gpu::DeviceAllocator* reserve, int8_t* algorithm) {
   gpu::RnnForwardArgs args;
   gpu::RnnExecutor* executor = nullptr;
   RNN_OPS_RETURN_IF_ERROR(MakeProblem(core, &args.problem));
@@ -103,12 +103,14 @@ Status Forward(const CoreRnn& core, void* const tensors[7], gpu::DeviceAllocator
   args.x = tensors[0], args.h0 = tensors[1], args.c0 = tensors[2], args.params = tensors[3];
   args.y = tensors[4], args.h_n = tensors[5], args.c_n = tensors[6];
   args.reserve = reserve;
+  args.algorithm = algorithm;
   return executor->Forward(args, {core.device, core.stream, scratch});
 }
 
 struct Reserve {
   void* memory;
   int64_t bytes;
+  int8_t algorithm;
   bool keeps;
 };
 
@@ -123,6 +125,7 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   args.y = tensors[4], args.dy = tensors[5], args.dh_n = tensors[6], args.dc_n = tensors[7];
   args.reserve = reserve.memory;
   args.reserve_bytes = reserve.bytes;
+  args.algorithm = reserve.algorithm;
   args.keeps_reserve = reserve.keeps;
   args.dx = tensors[8], args.dh0 = tensors[9], args.dc0 = tensors[10];
   args.dparams = tensors[11];
@@ -140,28 +143,30 @@ Status Step(const CoreRnn& core, TimedMemory* m) {
   void* const* t = m->tensors;
   m->scratch.Reset();
   m->reserve.Reset();
-  RNN_OPS_RETURN_IF_ERROR(Forward(core, t, &m->scratch, &m->reserve));
+  int8_t algorithm = 0;
+  RNN_OPS_RETURN_IF_ERROR(Forward(core, t, &m->scratch, &m->reserve, &algorithm));
   if (core.training == 0) return Status();
   void* const backward[12] = {t[0], t[1], t[2],  t[3],  t[4],  t[7],
                               t[8], t[9], t[10], t[11], t[12], t[13]};
   m->scratch.Reset();
-  return Backward(core, backward, {m->reserve.block(), m->reserve.used(), m->keeps_reserve},
+  return Backward(core, backward,
+                  {m->reserve.block(), m->reserve.used(), algorithm, m->keeps_reserve},
                   &m->scratch);
 }
 
 }  // namespace
 
 CORE_API int core_forward(const CoreRnn* core, void* const tensors[7], AllocateFn scratch,
-                          AllocateFn reserve) {
+                          AllocateFn reserve, int8_t* algorithm) {
   CallbackAllocator scratch_allocator(scratch), reserve_allocator(reserve);
-  return Report(Forward(*core, tensors, &scratch_allocator, &reserve_allocator));
+  return Report(Forward(*core, tensors, &scratch_allocator, &reserve_allocator, algorithm));
 }
 
 CORE_API int core_backward(const CoreRnn* core, void* const tensors[12], void* reserve,
-                           int64_t reserve_bytes, AllocateFn scratch) {
+                           int64_t reserve_bytes, int8_t algorithm, AllocateFn scratch) {
   CallbackAllocator scratch_allocator(scratch);
-  return Report(
-      Backward(*core, tensors, {reserve, reserve_bytes, /*keeps=*/true}, &scratch_allocator));
+  return Report(Backward(*core, tensors, {reserve, reserve_bytes, algorithm, /*keeps=*/true},
+                         &scratch_allocator));
 }
 
 // The device's seconds of one step, of `runs` steps in a row.

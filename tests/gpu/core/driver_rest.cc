@@ -3,7 +3,6 @@
 #define REST(name) \
   extern "C" __attribute__((visibility("default"), weak)) int name() { return 0; }
 
-REST(cuDevicePrimaryCtxRelease_v2)
 REST(cuStreamSynchronize)
 REST(cuModuleUnload)
 REST(cuEventRecord)

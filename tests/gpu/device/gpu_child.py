@@ -5,6 +5,7 @@ has loaded, so each runs in a process of its own.
 """
 
 import concurrent.futures
+import dataclasses
 import json
 import sys
 
@@ -184,8 +185,61 @@ def reserve():
     return {"used": used, "kept": kept, "reserve": bytes_reserved, "equal": equal}
 
 
+def _passes(compiled):
+    """Forward and backward on the GPU, by XLA or op by op."""
+
+    def backward(case, result, tensors):
+        return ops.CudnnRNNBackpropV3(
+            **tensors.inputs(),
+            output=result.output,
+            output_h=result.output_h,
+            output_c=result.output_c,
+            output_backprop=tensors.dy,
+            output_h_backprop=tensors.dh,
+            output_c_backprop=tensors.dc,
+            reserve_space=result.reserve_space,
+            host_reserved=result.host_reserved,
+            **case.spec.attrs(),
+        )
+
+    def forward(case, tensors):
+        return ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
+
+    def on_the_gpu(function):
+        def run(*arguments):
+            with tf.device("/GPU:0"):
+                run_ = tf.function(lambda: function(*arguments), jit_compile=True)
+                return run_() if compiled else function(*arguments)
+
+        return run
+
+    return on_the_gpu(forward), on_the_gpu(backward)
+
+
+def in_and_out_of_xla(forward_compiled):
+    """The first forward pass of the process in one library and its gradient in the other.
+
+    Of rows for which cuDNN has several algorithms, and of rows without steps.
+    """
+    equal = []
+    for lengths in ([8, 8, 8, 8], [0, 0, 0, 0]):
+        spec = RnnSpec("lstm", 1, 64, 64)
+        case = cases.rnn_case(spec, 8, 4, np.random.default_rng(0), "float32")
+        case = dataclasses.replace(case, lengths=np.array(lengths, np.int32))
+        tensors = _tensors(case)
+        forward, _ = _passes(forward_compiled)
+        _, backward = _passes(not forward_compiled)
+        found = backward(case, forward(case, tensors), tensors)
+        same_forward, same_backward = _passes(compiled=False)
+        want = same_backward(case, same_forward(case, tensors), tensors)
+        equal += [np.array_equal(a, b) for a, b in zip(found, want, strict=True)]
+    return {"equal": equal}
+
+
 def main():
     what = {
+        "xla_then_op": lambda: in_and_out_of_xla(forward_compiled=True),
+        "op_then_xla": lambda: in_and_out_of_xla(forward_compiled=False),
         "streams": streams,
         "no_memory": no_memory,
         "no_cudnn": no_cudnn,

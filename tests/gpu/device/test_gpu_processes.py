@@ -6,6 +6,7 @@ import pytest
 
 from gpu.device.conftest import PRETEND
 from support import subproc
+from tf_rnn_ops.native import xla
 
 
 def _child(what, **env):
@@ -44,6 +45,13 @@ def test_reserve_space_is_copied_only_for_another_reader():
     found = _child("reserve")
     assert all(found["equal"])
     assert found["kept"] - found["used"] > 0.9 * found["reserve"] > 2**20, found
+
+
+@pytest.mark.skipif(xla.unavailable() is not None, reason="there are no ops for XLA")
+@pytest.mark.parametrize("order", ["xla_then_op", "op_then_xla"])
+def test_a_gradient_in_another_library_than_its_forward_pass(order):
+    """In a fresh process: neither library has seen the network before."""
+    assert all(_child(order)["equal"])
 
 
 def test_without_cudnn_the_error_says_what_to_do():
