@@ -11,6 +11,10 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
+void ToStderr(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+
+void (*warn)(const std::string& text) = &ToStderr;
+
 VariantChoice ChooseForThisMachine() {
   VariantSearch search;
   search.best = DetectIsa();
@@ -19,8 +23,7 @@ VariantChoice ChooseForThisMachine() {
   search.baseline = BaselineKernelTable<kKernelTableVersion>();
   VariantChoice choice = ChooseVariant(search);
   if (choice.warn) {
-    std::fprintf(stderr, "tf_rnn_ops: using the %s CPU kernels: %s.\n", choice.report.isa.c_str(),
-                 choice.report.why.c_str());
+    warn("tf_rnn_ops: using the " + choice.report.isa + " CPU kernels: " + choice.report.why + ".");
   }
   return choice;
 }
@@ -44,6 +47,8 @@ bool AllowsBf16Products() {
 }
 
 const DispatchReport& Dispatch() { return Chosen().report; }
+
+void SetWarningSink(void (*sink)(const std::string& text)) { warn = sink; }
 
 }  // namespace cpu
 }  // namespace rnn_ops

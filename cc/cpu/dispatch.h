@@ -24,6 +24,10 @@ struct DispatchReport {
 };
 const DispatchReport& Dispatch();
 
+// Where a warning about the choice goes: to stderr, unless a framework has a log of its own. To be
+// set before the first call of Kernels() or Dispatch().
+void SetWarningSink(void (*sink)(const std::string& text));
+
 }  // namespace cpu
 }  // namespace rnn_ops
 

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "cc/cpu/dispatch.h"
 #include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/platform/logging.h"
 
 namespace rnn_ops {
 namespace tf_kernels {
@@ -16,6 +18,16 @@ using ::tensorflow::TensorShape;
 using ::tensorflow::shape_inference::DimensionHandle;
 using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
+
+namespace {
+
+// When the library is loaded.
+const bool logs_through_tensorflow = [] {
+  cpu::SetWarningSink([](const std::string& text) { LOG(WARNING) << text; });
+  return true;
+}();
+
+}  // namespace
 
 absl::Status ToTf(const Status& status) {
   switch (status.code()) {

@@ -55,6 +55,12 @@ TEST_F(DispatchTest, AnUnknownSettingGivesOneLine) {
               "baseline, avx2 and avx512[^\n]*[.]\nisa=baseline why=[^\n]*\n$");
 }
 
+TEST_F(DispatchTest, AFrameworkHasTheLineInItsLog) {
+  SetWarningSink([](const std::string& text) { std::fprintf(stderr, "[%s]\n", text.c_str()); });
+  EXPECT_EXIT(ChooseInChild("mmx"), ::testing::ExitedWithCode(0),
+              "^\\[tf_rnn_ops: using the baseline CPU kernels: TF_RNN_OPS_CPU_ISA=mmx[^\n]*\\]\n");
+}
+
 TEST_F(DispatchTest, ThreadsAgree) {
   std::vector<const KernelTable*> tables(8);
   std::vector<std::thread> threads;
