@@ -142,7 +142,6 @@ Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstm
   const int64_t H = p.num_units;
   BlockLstmCall call(libraries, p, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
-  if (call.LacksProducts()) return RunWidenedBackward(libraries, args, allocator, stream);
   const bool empty = p.seq_len * p.batch == 0;
   if (empty) {
     RNN_OPS_RETURN_IF_ERROR(call.Zero(args.cs_prev_grad, StepSize(p)));

@@ -39,11 +39,9 @@ Status BlockLstmCall::Enter() {
   RNN_OPS_RETURN_IF_CUDA_ERROR(
       driver, DeviceGetAttribute(&compute_capability_major_,
                                  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-  return Status();
-}
-
-bool BlockLstmCall::LacksProducts() const {
-  return problem_.dtype == Dtype::kBFloat16 && compute_capability_major_ < kAmpere;
+  if (problem_.dtype != Dtype::kBFloat16 || compute_capability_major_ >= kAmpere) return Status();
+  return Unimplemented("bfloat16 needs a GPU of compute capability 8.0 or later, but this one has ",
+                       compute_capability_major_, ".x. Use float32 or float16.");
 }
 
 Status BlockLstmCall::PrepareProducts() {

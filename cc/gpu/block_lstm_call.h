@@ -59,10 +59,9 @@ class BlockLstmCall {
     place_.stream = static_cast<CUstream>(stream);
   }
 
-  // First of all: the stream's context.
+  // First of all: the stream's context. Unimplemented for bfloat16 before Ampere, of which cuBLAS
+  // has no products.
   Status Enter();
-  // True where cuBLAS has no products of the problem's dtype: bfloat16 before Ampere.
-  bool LacksProducts() const;
 
   // Before Multiply(): a handle with this stream and a workspace.
   Status PrepareProducts();

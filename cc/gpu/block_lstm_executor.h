@@ -27,12 +27,6 @@ Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmF
 Status RunBlockLstmBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
                             DeviceAllocator* allocator, void* stream);
 
-// The same for 16-bit types, with all tensors in float32 in between.
-Status RunWidenedForward(const BlockLstmLibraries& libraries, const BlockLstmForwardArgs& args,
-                         DeviceAllocator* allocator, void* stream);
-Status RunWidenedBackward(const BlockLstmLibraries& libraries, const BlockLstmBackwardArgs& args,
-                          DeviceAllocator* allocator, void* stream);
-
 }  // namespace gpu
 }  // namespace rnn_ops
 

@@ -88,7 +88,6 @@ Status RunBlockLstmForward(const BlockLstmLibraries& libraries, const BlockLstmF
   if (p.max_time * p.batch == 0) return Status();
   BlockLstmCall call(libraries, p, allocator, stream);
   RNN_OPS_RETURN_IF_ERROR(call.Enter());
-  if (call.LacksProducts()) return RunWidenedForward(libraries, args, allocator, stream);
   if (p.seq_len > 0) {
     RNN_OPS_RETURN_IF_ERROR(call.PrepareProducts());
     RNN_OPS_RETURN_IF_ERROR(ForwardSteps(call, args, libraries.gate_bytes).Run());

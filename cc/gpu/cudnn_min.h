@@ -29,10 +29,9 @@
   V(CUDNN_TENSOR_OP_MATH, 1)        \
   V(CUDNN_FMA_MATH, 3)
 
-#define RNN_OPS_CUDNN_RNN_ALGOS(V)     \
-  V(CUDNN_RNN_ALGO_STANDARD, 0)        \
-  V(CUDNN_RNN_ALGO_PERSIST_STATIC, 1)  \
-  V(CUDNN_RNN_ALGO_PERSIST_DYNAMIC, 2) \
+#define RNN_OPS_CUDNN_RNN_ALGOS(V)    \
+  V(CUDNN_RNN_ALGO_STANDARD, 0)       \
+  V(CUDNN_RNN_ALGO_PERSIST_STATIC, 1) \
   V(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, 3)
 
 #define RNN_OPS_CUDNN_FORWARD_MODES(V) \
@@ -120,7 +119,6 @@ enum { RNN_OPS_CUDNN_AUX_FLAGS(RNN_OPS_ENUMERATOR) };
      cudnnDirectionMode_t, cudnnRNNInputMode_t, cudnnDataType_t data_type,                        \
      cudnnDataType_t math_precision, cudnnMathType_t, int32_t input_size, int32_t hidden_size,    \
      int32_t proj_size, int32_t num_layers, cudnnDropoutDescriptor_t, uint32_t aux_flags))        \
-  F(cudnnStatus_t, BuildRNNDynamic, (cudnnHandle_t, cudnnRNNDescriptor_t, int batch))             \
   F(cudnnStatus_t, CreateRNNDataDescriptor, (cudnnRNNDataDescriptor_t*))                          \
   F(cudnnStatus_t, DestroyRNNDataDescriptor, (cudnnRNNDataDescriptor_t))                          \
   F(cudnnStatus_t, SetRNNDataDescriptor,                                                          \

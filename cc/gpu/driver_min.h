@@ -28,7 +28,6 @@ typedef struct CUctx_st* CUcontext;
 typedef struct CUmod_st* CUmodule;
 typedef struct CUfunc_st* CUfunction;
 typedef struct CUstream_st* CUstream;
-typedef struct CUevent_st* CUevent;
 typedef enum cudaError_enum { RNN_OPS_CUDA_RESULTS(RNN_OPS_ENUMERATOR) } CUresult;
 typedef enum CUdevice_attribute_enum {
   RNN_OPS_CUDA_DEVICE_ATTRIBUTES(RNN_OPS_ENUMERATOR)
@@ -39,37 +38,32 @@ typedef enum CUdevice_attribute_enum {
 
 // F(name, symbol, parameters): cu##name, which the library exports as `symbol`. cuda.h maps one to
 // the other where the function has changed since its first version.
-#define RNN_OPS_CUDA_FUNCTIONS(F)                                                                  \
-  F(Init, cuInit, (unsigned flags))                                                                \
-  F(GetErrorName, cuGetErrorName, (CUresult, const char**))                                        \
-  F(GetErrorString, cuGetErrorString, (CUresult, const char**))                                    \
-  F(DriverGetVersion, cuDriverGetVersion, (int*))                                                  \
-  F(CtxGetCurrent, cuCtxGetCurrent, (CUcontext*))                                                  \
-  F(CtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                              \
-  F(CtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext*))                                               \
-  F(CtxGetDevice, cuCtxGetDevice, (CUdevice*))                                                     \
-  F(DeviceGet, cuDeviceGet, (CUdevice*, int ordinal))                                              \
-  F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                      \
-  F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, CUdevice_attribute, CUdevice))                \
-  F(StreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext*))                                          \
-  F(ModuleLoadData, cuModuleLoadData, (CUmodule*, const void* image))                              \
-  F(ModuleUnload, cuModuleUnload, (CUmodule))                                                      \
-  F(ModuleGetFunction, cuModuleGetFunction, (CUfunction*, CUmodule, const char* name))             \
-  F(LaunchKernel, cuLaunchKernel,                                                                  \
-    (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,              \
-     unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream, void** parameters,       \
-     void** extra))                                                                                \
-  F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                                         \
-    (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream))                                    \
-  F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                         \
-    (CUdeviceptr to, const void* from, size_t bytes, CUstream))                                    \
-  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream))   \
-  F(StreamSynchronize, cuStreamSynchronize, (CUstream))                                            \
-  F(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream)) \
-  F(EventCreate, cuEventCreate, (CUevent*, unsigned flags))                                        \
-  F(EventRecord, cuEventRecord, (CUevent, CUstream))                                               \
-  F(EventSynchronize, cuEventSynchronize, (CUevent))                                               \
-  F(EventElapsedTime, cuEventElapsedTime, (float* milliseconds, CUevent start, CUevent end))       \
-  F(EventDestroy, cuEventDestroy_v2, (CUevent))
+#define RNN_OPS_CUDA_FUNCTIONS(F)                                                                \
+  F(Init, cuInit, (unsigned flags))                                                              \
+  F(GetErrorName, cuGetErrorName, (CUresult, const char**))                                      \
+  F(GetErrorString, cuGetErrorString, (CUresult, const char**))                                  \
+  F(DriverGetVersion, cuDriverGetVersion, (int*))                                                \
+  F(CtxGetCurrent, cuCtxGetCurrent, (CUcontext*))                                                \
+  F(CtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                            \
+  F(CtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext*))                                             \
+  F(CtxGetDevice, cuCtxGetDevice, (CUdevice*))                                                   \
+  F(DeviceGet, cuDeviceGet, (CUdevice*, int ordinal))                                            \
+  F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext*, CUdevice))                    \
+  F(DeviceGetAttribute, cuDeviceGetAttribute, (int*, CUdevice_attribute, CUdevice))              \
+  F(StreamGetCtx, cuStreamGetCtx, (CUstream, CUcontext*))                                        \
+  F(ModuleLoadData, cuModuleLoadData, (CUmodule*, const void* image))                            \
+  F(ModuleUnload, cuModuleUnload, (CUmodule))                                                    \
+  F(ModuleGetFunction, cuModuleGetFunction, (CUfunction*, CUmodule, const char* name))           \
+  F(LaunchKernel, cuLaunchKernel,                                                                \
+    (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,            \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream, void** parameters,     \
+     void** extra))                                                                              \
+  F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                                       \
+    (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream))                                  \
+  F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                       \
+    (CUdeviceptr to, const void* from, size_t bytes, CUstream))                                  \
+  F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream)) \
+  F(StreamSynchronize, cuStreamSynchronize, (CUstream))                                          \
+  F(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream))
 
 #endif  // TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_

@@ -16,19 +16,13 @@ namespace {
 constexpr int64_t kMostPersistentRows = 256;
 constexpr int64_t kMostPersistentUnits = 1024;
 
-// No measurement for a problem after this many: shapes that keep changing would never stop
-// measuring.
-constexpr size_t kMostMeasured = 4096;
-
 constexpr struct {
   const char* name;
   AlgoPolicy policy;
 } kPolicies[] = {
     {"heuristic", AlgoPolicy::kHeuristic},
     {"standard", AlgoPolicy::kStandard},
-    {"auto", AlgoPolicy::kAuto},
     {"persist_static", AlgoPolicy::kPersistStatic},
-    {"persist_dynamic", AlgoPolicy::kPersistDynamic},
     {"small_h", AlgoPolicy::kSmallH},
 };
 
@@ -44,33 +38,15 @@ std::vector<RnnChoice> PersistentChoices(AlgoPolicy policy, const RnnChoiceKey& 
     return {choice};
   }
   if (c.batch > kMostPersistentRows || c.num_units > kMostPersistentUnits) return {};
-  const auto wants = [policy](AlgoPolicy algo) {
-    return policy == algo || policy == AlgoPolicy::kAuto;
-  };
-  std::vector<RnnChoice> result;
-  const auto add = [&](cudnnRNNAlgo_t forward, cudnnRNNAlgo_t backward) {
-    result.push_back({{forward, backward}, compute});
-  };
-  if (wants(AlgoPolicy::kPersistStatic) && compute != Dtype::kFloat64) {
-    add(CUDNN_RNN_ALGO_PERSIST_STATIC, CUDNN_RNN_ALGO_PERSIST_STATIC);
+  if (compute == Dtype::kFloat64) return {};
+  if (policy == AlgoPolicy::kPersistStatic) {
+    return {{{CUDNN_RNN_ALGO_PERSIST_STATIC, CUDNN_RNN_ALGO_PERSIST_STATIC}, compute}};
   }
-  if (wants(AlgoPolicy::kSmallH) && compute != Dtype::kFloat64 &&
-      TakesSmallH(c.mode, c.num_units, Pass::kForward)) {
-    add(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, TakesSmallH(c.mode, c.num_units, Pass::kBackward)
-                                                   ? CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H
-                                                   : CUDNN_RNN_ALGO_STANDARD);
-  }
-  // With dropout each call has a descriptor of its own, and this algorithm compiles for each.
-  if (policy == AlgoPolicy::kPersistDynamic && !HasDropout(c)) {
-    add(CUDNN_RNN_ALGO_PERSIST_DYNAMIC, CUDNN_RNN_ALGO_PERSIST_DYNAMIC);
-  }
-  return result;
-}
-
-int64_t RoundUpToPowerOfTwo(int64_t value) {
-  int64_t power = 1;
-  while (power < value) power *= 2;
-  return power;
+  if (!TakesSmallH(c.mode, c.num_units, Pass::kForward)) return {};
+  const cudnnRNNAlgo_t backward = TakesSmallH(c.mode, c.num_units, Pass::kBackward)
+                                      ? CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H
+                                      : CUDNN_RNN_ALGO_STANDARD;
+  return {{{CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, backward}, compute}};
 }
 
 }  // namespace
@@ -139,13 +115,11 @@ bool RnnChoiceTable::Before::operator()(const RnnChoiceKey& a, const RnnChoiceKe
 // the number of rows. So the table has as many entries as a program has networks and, where a
 // persistent algorithm is a candidate, sizes of batches.
 RnnChoiceKey RnnChoiceTable::Generalize(RnnChoiceKey key,
-                                        const std::vector<RnnChoice>& candidates) const {
-  int64_t& steps = key.config.max_time;
-  // One measurement serves all lengths of about this size.
-  steps = policy_ == AlgoPolicy::kAuto ? RoundUpToPowerOfTwo(steps) : 0;
+                                        const std::vector<RnnChoice>& candidates) {
+  key.config.max_time = 0;
   if (std::all_of(candidates.begin(), candidates.end(),
                   [](const RnnChoice& c) { return c.standard(); })) {
-    steps = key.config.batch = 0;
+    key.config.batch = 0;
   }
   return key;
 }
@@ -172,33 +146,20 @@ void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, co
 }
 
 bool RnnChoiceTable::Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
-                            RnnChoice* choice) const {
-  const bool measure = policy_ == AlgoPolicy::kAuto && size() < kMostMeasured;
-  bool found = false, lacked_memory = false;
-  double best = 0;
+                            RnnChoice* choice) {
+  bool lacked_memory = false;
+  *choice = candidates.back();
   for (const RnnChoice& candidate : candidates) {
-    if (found && !measure) break;
-    if (!found && &candidate == &candidates.back()) {
-      *choice = candidate;  // nothing left to compare it with
-      break;
-    }
-    double seconds = 0;
-    const Status status = trial(candidate, measure ? &seconds : nullptr);
-    if (status.code() == Code::kResourceExhausted) {
-      lacked_memory = true;
-      if (found || !candidate.standard()) continue;
-      // A trial takes more memory than the call, which may have enough of it.
-      *choice = candidate;
-      break;
-    }
+    if (&candidate == &candidates.back()) break;  // nothing left to compare it with
+    const Status status = trial(candidate);
+    const bool lacks = status.code() == Code::kResourceExhausted;
+    lacked_memory |= lacks;
     // WHY whatever the failure: cuDNN has several statuses for what it does not take. Where the
-    // last candidate fails for the same reason, the call itself reports it.
-    if (!status.ok()) continue;
-    if (!found || seconds < best) {
-      *choice = candidate;
-      best = seconds;
-    }
-    found = true;
+    // last candidate fails for the same reason, the call itself reports it. A trial takes more
+    // memory than the call, which may have enough of it.
+    if (!status.ok() && !(lacks && candidate.standard())) continue;
+    *choice = candidate;
+    break;
   }
   return !lacked_memory;
 }

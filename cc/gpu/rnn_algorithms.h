@@ -17,19 +17,16 @@
 namespace rnn_ops {
 namespace gpu {
 
-// What TF_RNN_OPS_CUDNN_ALGO asks for. All but kAuto give the same in every run that has the memory
-// to try it.
+// What TF_RNN_OPS_CUDNN_ALGO asks for. Each gives the same in every run that has the memory to try
+// it.
 enum class AlgoPolicy {
-  kHeuristic,       // the default: rnn_heuristics.h
-  kStandard,        // always this one, as TensorFlow's own ops
-  kAuto,            // the fastest of all but PERSIST_DYNAMIC, measured once for each problem
-  kPersistStatic,   // this one wherever cuDNN takes it, STANDARD elsewhere
-  kPersistDynamic,  // likewise; cuDNN compiles it for each network, which takes seconds
-  kSmallH,          // likewise
+  kHeuristic,      // the default: rnn_heuristics.h
+  kStandard,       // always this one, as TensorFlow's own ops
+  kPersistStatic,  // this one wherever cuDNN takes it, STANDARD elsewhere
+  kSmallH,         // likewise
 };
 
-// One of "heuristic", "standard", "auto", "persist_static", "persist_dynamic" and "small_h"; null
-// and "" mean heuristic.
+// One of "heuristic", "standard", "persist_static" and "small_h"; null and "" mean heuristic.
 Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy);
 
 // A problem as far as a choice depends on it.
@@ -64,15 +61,15 @@ std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
 // The choices made so far.
 class RnnChoiceTable {
  public:
-  // Runs the problem with a candidate. `seconds`: how long it took, null where nobody asks.
-  using Trial = std::function<Status(const RnnChoice& candidate, double* seconds)>;
+  // Runs a step of the problem with a candidate.
+  using Trial = std::function<Status(const RnnChoice& candidate)>;
 
   explicit RnnChoiceTable(AlgoPolicy policy) : policy_(policy) {}
 
-  // The choice for `key`. When it is new: the first candidate that cuDNN takes or, with kAuto, the
-  // fastest; the last candidate is taken untried where no other was. Skips a candidate on any
-  // error, except STANDARD on ResourceExhausted, which is taken. A choice after a trial that lacked
-  // memory is for this call only.
+  // The choice for `key`. When it is new: the first candidate that cuDNN takes; the last one is
+  // taken untried where no other was. Skips a candidate on any error, except STANDARD on
+  // ResourceExhausted, which is taken. A choice after a trial that lacked memory is for this call
+  // only.
   void Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
               RnnChoice* choice);
 
@@ -84,11 +81,11 @@ class RnnChoiceTable {
   };
 
   // The key of all problems that share a choice.
-  RnnChoiceKey Generalize(RnnChoiceKey key, const std::vector<RnnChoice>& candidates) const;
+  static RnnChoiceKey Generalize(RnnChoiceKey key, const std::vector<RnnChoice>& candidates);
   bool Lookup(const RnnChoiceKey& general, RnnChoice* choice) const;
   // Returns whether the choice would be the same with more memory.
-  bool Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
-              RnnChoice* choice) const;
+  static bool Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
+                     RnnChoice* choice);
 
   const AlgoPolicy policy_;
   mutable std::mutex mutex_;

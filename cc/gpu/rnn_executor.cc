@@ -133,8 +133,8 @@ Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call)
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
   RecyclingAllocator recycling(call.scratch);
-  const auto trial = [&](const RnnChoice& candidate, double* seconds) {
-    return Try(args, call, handle.get(), candidate, &recycling, seconds);
+  const auto trial = [&](const RnnChoice& candidate) {
+    return Try(args, call, handle.get(), candidate, &recycling);
   };
   RnnChoice choice;
   choices_.Choose(ChoiceKey(args.problem, call), traits, trial, &choice);
@@ -369,35 +369,22 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
 }
 
 Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                        const RnnChoice& choice, RecyclingAllocator* scratch, double* seconds) {
-  constexpr int kTimedRuns = 3;
+                        const RnnChoice& choice, RecyclingAllocator* scratch) {
   const RnnGpuCall trial_call{call.device, call.stream, scratch};
-  RnnForwardArgs tried = args;
+  scratch->Reset();
+  RecordingAllocator reserve(scratch);
+  // Whether cuDNN takes a problem does not depend on its lengths; one step costs the least.
   const std::vector<int32_t> one_step(static_cast<size_t>(args.problem.batch), 1);
-  if (seconds == nullptr) {
-    // Whether cuDNN takes a problem does not depend on its lengths; one step costs the least.
-    tried.problem.max_time = 1;
-    tried.problem.lengths = one_step.data();
-  }
-  const auto run = [&]() -> Status {
-    scratch->Reset();
-    RecordingAllocator reserve(scratch);
-    RnnForwardArgs forward = tried;
-    forward.reserve = &reserve;
-    forward.generator = nullptr;  // a trial must not change the masks to come
-    RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, choice));
-    if (!args.problem.is_training) return Status();
-    RnnBackwardArgs backward;
-    RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
-    return RunBackward(backward, trial_call, handle, choice, tried.problem.max_time);
-  };
-  RNN_OPS_RETURN_IF_ERROR(run());  // also the warm-up
-  if (seconds == nullptr) return Status();
-  const auto repeat = [&]() -> Status {
-    for (int k = 0; k < kTimedRuns; ++k) RNN_OPS_RETURN_IF_ERROR(run());
-    return Status();
-  };
-  return parts_.time(call.stream, repeat, seconds);
+  RnnForwardArgs forward = args;
+  forward.problem.max_time = 1;
+  forward.problem.lengths = one_step.data();
+  forward.reserve = &reserve;
+  forward.generator = nullptr;  // a trial must not change the masks to come
+  RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, choice));
+  if (!args.problem.is_training) return Status();
+  RnnBackwardArgs backward;
+  RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
+  return RunBackward(backward, trial_call, handle, choice, /*all_steps=*/1);
 }
 
 }  // namespace gpu

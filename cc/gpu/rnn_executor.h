@@ -38,9 +38,6 @@ struct RnnExecutorParts {
   AlgoPolicy policy = AlgoPolicy::kHeuristic;
   // The traits of the device of a stream.
   std::function<Status(void* stream, DeviceTraits* traits)> traits;
-  // Enqueues `work` on the stream and waits for it; *seconds: how long the device took. Used by
-  // AlgoPolicy::kAuto alone.
-  std::function<Status(void* stream, const std::function<Status()>& work, double* seconds)> time;
   size_t cached_plans = 256;
 };
 
@@ -71,10 +68,9 @@ class RnnExecutor {
   // The most that any choice needs, whatever the lengths.
   Status LargestReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
                              cudnnHandle_t handle, int64_t* bytes);
-  // Forward and, in training, backward into scratch: of one step to see whether cuDNN takes it, of
-  // the whole problem several times where `seconds` are asked for.
+  // Forward and, in training, backward of one step into scratch, to see whether cuDNN takes it.
   Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-             const RnnChoice& choice, RecyclingAllocator* scratch, double* seconds);
+             const RnnChoice& choice, RecyclingAllocator* scratch);
 
   const RnnExecutorParts parts_;
   HandlePool handles_;

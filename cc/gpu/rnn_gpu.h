@@ -75,8 +75,7 @@ struct RnnBackwardArgs {
 };
 
 // Enqueue the whole call on the stream and fill every output, T = 0, B = 0 and rows of length 0
-// included. They do not wait for the device, but for the first call of a problem when
-// TF_RNN_OPS_CUDNN_ALGO=auto measures it. The first call of a network may run it once more, with
+// included. They do not wait for the device. The first call of a network may run it once more, with
 // one step, to see whether cuDNN takes an algorithm.
 //
 // FailedPrecondition where the driver or cuDNN cannot be opened (what was tried and the package to

@@ -6,7 +6,6 @@
 #include "cc/gpu/device_traits.h"
 #include "cc/gpu/driver_api.h"
 #include "cc/gpu/elementwise.h"
-#include "cc/gpu/stream_timer.h"
 
 namespace rnn_ops {
 namespace gpu {
@@ -19,9 +18,6 @@ Status FindRnnParts(RnnExecutorParts* parts) {
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(&parts->cudnn));
   parts->traits = [driver](void* stream, DeviceTraits* traits) {
     return GetDeviceTraits(*driver, stream, traits);
-  };
-  parts->time = [driver](void* stream, const std::function<Status()>& work, double* seconds) {
-    return TimeOnStream(*driver, stream, work, seconds);
   };
   return Status();
 }

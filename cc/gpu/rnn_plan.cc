@@ -156,11 +156,6 @@ Status RnnPlan::Init(const CudnnApi& api, cudnnHandle_t handle) {
   RNN_OPS_RETURN_IF_ERROR(MakeNoDropout(api, handle, &no_dropout_));
   RNN_OPS_RETURN_IF_ERROR(rnn_.Create(api, "CreateRNNDescriptor(&rnn)"));
   RNN_OPS_RETURN_IF_ERROR(SetRnnDescriptor(api, key_, no_dropout_.get(), rnn_.get()));
-  if (key_.algo == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) {
-    // Compiles the kernels for this batch size; takes seconds.
-    RNN_OPS_RETURN_IF_CUDNN_ERROR(
-        api, BuildRNNDynamic(handle, rnn_.get(), static_cast<int>(key_.network.batch)));
-  }
   RNN_OPS_RETURN_IF_ERROR(h_.Create(api, "CreateTensorDescriptor(&h)"));
   RNN_OPS_RETURN_IF_ERROR(SetStates(api, key_, key_.network.hidden_size(), h_.get()));
   RNN_OPS_RETURN_IF_ERROR(c_.Create(api, "CreateTensorDescriptor(&c)"));

@@ -32,7 +32,7 @@ Status CheckSizes(const RnnConfig& config);
 RnnConfig NetworkOf(RnnConfig config);
 
 // What an RNN descriptor is made from. It says nothing of time steps, lengths, streams, dropout and
-// training, so one plan, and one compilation of PERSIST_DYNAMIC, serves all of these.
+// training, so one plan serves all of these.
 struct RnnPlanKey {
   int device = 0;
   RnnConfig network;                // NetworkOf() the call's config

@@ -158,28 +158,17 @@ TEST(BlockLstmGpu, NarrowTypesAreBetterThanNaive) {
   }
 }
 
-// Where cuBLAS has no bfloat16: float32 of the same values, rounded.
-TEST(BlockLstmGpu, BFloat16BeforeAmpereIsFloat32Rounded) {
-  std::mt19937_64 random(53);
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    BlockLstmProblem p = RandomProblem(random, Dtype::kBFloat16);
-    SCOPED_TRACE(fake::Describe(p));
-    const BlockValues inputs = fake::MakeBlockInputs(p, seed);
-    const BlockValues got = Compute(p, inputs, /*gate_bytes=*/0, kTuring);
-    BlockValues wide = fake::BlockReference(p, inputs);
-    for (const BlockField& field : fake::kBlockOutputs) {
-      for (double& value : wide.*field.values) value = fake::RoundTo(p.dtype, value);
-      // A float32 error may tip a rounding over.
-      EXPECT_LE(ErrorOf(got.*field.values, wide.*field.values), 1.0 / 256) << field.name;
-    }
-    for (const BlockField& field : fake::kBlockGradients) {
-      EXPECT_LE(ErrorOf(got.*field.values, wide.*field.values), 1.0 / 32) << field.name;
-    }
-  }
-  const BlockLstmProblem empty = Problem(Dtype::kBFloat16, 4, 5, 3, 9, 0, true);
-  const BlockValues got = Compute(empty, fake::MakeBlockInputs(empty, 1), 0, kTuring);
-  EXPECT_THAT(got.h, Each(0.0));
-  EXPECT_THAT(got.w_grad, Each(0.0));
+TEST(BlockLstmGpu, BFloat16BeforeAmpereIsRejected) {
+  const BlockLstmProblem p = Problem(Dtype::kBFloat16, 2, 2, 3, 4, 2, true);
+  FakeCuda cuda;
+  cuda.compute_capability_major = kTuring;
+  BlockParts parts(&cuda);
+  ExactAllocator forward, backward;
+  BlockValues values = fake::MakeBlockInputs(p, 1);
+  const Status status =
+      RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values);
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("bfloat16"), HasSubstr("7.x")));
   const BlockLstmProblem half = Problem(Dtype::kFloat16, 2, 2, 3, 4, 2, true);
   const BlockValues inputs = fake::MakeBlockInputs(half, 1);
   EXPECT_EQ(Compute(half, inputs, 0, kTuring).w_grad, Compute(half, inputs).w_grad);
@@ -311,12 +300,11 @@ TEST(BlockLstmGpu, TheWorkspaceFitsTheArchitecture) {
 }
 
 // Runs with failures until a run has none; returns how many there were.
-int64_t FailEachCall(const BlockLstmProblem& p, int compute_capability_major = kAmpere) {
+int64_t FailEachCall(const BlockLstmProblem& p) {
   const BlockValues inputs = fake::MakeBlockInputs(p, 1);
-  const BlockValues want = Compute(p, inputs, /*gate_bytes=*/0, compute_capability_major);
+  const BlockValues want = Compute(p, inputs);
   for (int64_t n = 0;; ++n) {
     FakeCuda cuda;
-    cuda.compute_capability_major = compute_capability_major;
     {
       BlockParts parts(&cuda);
       BlockValues values = inputs;
@@ -356,7 +344,6 @@ TEST(BlockLstmGpu, EveryCallMayFail) {
   EXPECT_GT(FailEachCall(Problem(Dtype::kBFloat16, 3, 2, 2, 3, 2, false)), 40);
   EXPECT_GT(FailEachCall(Problem(Dtype::kFloat32, 2, 2, 2, 3, 2, true)), 30);
   EXPECT_GT(FailEachCall(Problem(Dtype::kFloat32, 2, 2, 2, 3, 0, true)), 15);
-  EXPECT_GT(FailEachCall(Problem(Dtype::kBFloat16, 2, 2, 2, 3, 2, true), kTuring), 70);
 }
 
 TEST(BlockLstmGpu, OutOfMemoryIsResourceExhausted) {

@@ -169,8 +169,7 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
     BadParam("no bfloat16");
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
-  if (type == CUDNN_DATA_DOUBLE && algo != CUDNN_RNN_ALGO_STANDARD &&
-      algo != CUDNN_RNN_ALGO_PERSIST_DYNAMIC) {
+  if (type == CUDNN_DATA_DOUBLE && algo != CUDNN_RNN_ALGO_STANDARD) {
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
   rnn->set = true;
@@ -184,12 +183,6 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t 
                hidden_size,
                proj_size};
   rnn->dropout = dropout;
-  return CUDNN_STATUS_SUCCESS;
-}
-cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, int batch) {
-  REQUIRE(handle != nullptr && rnn != nullptr && rnn->set && batch > 0);
-  REQUIRE(rnn->algo == CUDNN_RNN_ALGO_PERSIST_DYNAMIC);
-  rnn->built_for = batch;
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -43,7 +43,6 @@ struct cudnnRNNStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   rnn_ops::gpu::fake::RnnSize size{};
   cudnnDropoutDescriptor_t dropout = nullptr;
-  int built_for = -1;  // the batch of BuildRNNDynamic
 };
 
 namespace rnn_ops {

@@ -16,7 +16,6 @@ namespace {
 
 constexpr cudnnRNNAlgo_t kStandard = CUDNN_RNN_ALGO_STANDARD;
 constexpr cudnnRNNAlgo_t kStatic = CUDNN_RNN_ALGO_PERSIST_STATIC;
-constexpr cudnnRNNAlgo_t kDynamic = CUDNN_RNN_ALGO_PERSIST_DYNAMIC;
 constexpr cudnnRNNAlgo_t kSmallH = CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H;
 
 constexpr DeviceTraits kH100 = {9, 0, 132};
@@ -42,16 +41,12 @@ std::vector<cudnnRNNAlgo_t> Algos(AlgoPolicy policy, const RnnChoiceKey& key) {
 }
 
 TEST(AlgoPolicyTest, Names) {
-  AlgoPolicy policy = AlgoPolicy::kAuto;
+  AlgoPolicy policy = AlgoPolicy::kSmallH;
   ASSERT_TRUE(ParseAlgoPolicy(nullptr, &policy).ok());
   EXPECT_EQ(policy, AlgoPolicy::kHeuristic);
   const std::pair<const char*, AlgoPolicy> known[] = {
-      {"auto", AlgoPolicy::kAuto},
-      {"", AlgoPolicy::kHeuristic},
-      {"standard", AlgoPolicy::kStandard},
-      {"heuristic", AlgoPolicy::kHeuristic},
-      {"persist_static", AlgoPolicy::kPersistStatic},
-      {"persist_dynamic", AlgoPolicy::kPersistDynamic},
+      {"", AlgoPolicy::kHeuristic},          {"standard", AlgoPolicy::kStandard},
+      {"heuristic", AlgoPolicy::kHeuristic}, {"persist_static", AlgoPolicy::kPersistStatic},
       {"small_h", AlgoPolicy::kSmallH},
   };
   for (const auto& [name, expected] : known) {
@@ -61,20 +56,20 @@ TEST(AlgoPolicyTest, Names) {
   const Status status = ParseAlgoPolicy("fast", &policy);
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), ::testing::HasSubstr("TF_RNN_OPS_CUDNN_ALGO must be one of "
-                                                     "'heuristic', 'standard', 'auto'"));
+                                                     "'heuristic', 'standard', "
+                                                     "'persist_static', 'small_h'"));
 }
 
 TEST(RnnCandidatesTest, OnlyLegalOnes) {
   using ::testing::ElementsAre;
   EXPECT_THAT(Algos(AlgoPolicy::kStandard, SmallKey()), ElementsAre(kStandard));
-  EXPECT_THAT(Algos(AlgoPolicy::kAuto, SmallKey()), ElementsAre(kStatic, kSmallH, kStandard));
+  EXPECT_THAT(Algos(AlgoPolicy::kSmallH, SmallKey()), ElementsAre(kSmallH, kStandard));
   EXPECT_THAT(Algos(AlgoPolicy::kPersistStatic, SmallKey()), ElementsAre(kStatic, kStandard));
-  EXPECT_THAT(Algos(AlgoPolicy::kPersistDynamic, SmallKey()), ElementsAre(kDynamic, kStandard));
   RnnChoiceKey key = SmallKey();
   key.dtype = Dtype::kFloat64;
-  EXPECT_THAT(Algos(AlgoPolicy::kAuto, key), ElementsAre(kStandard));
-  EXPECT_THAT(Algos(AlgoPolicy::kPersistDynamic, key), ElementsAre(kDynamic, kStandard));
-  for (AlgoPolicy policy : {AlgoPolicy::kAuto, AlgoPolicy::kHeuristic}) {
+  const auto every = {AlgoPolicy::kPersistStatic, AlgoPolicy::kSmallH, AlgoPolicy::kHeuristic};
+  for (AlgoPolicy policy : every) EXPECT_THAT(Algos(policy, key), ElementsAre(kStandard));
+  for (AlgoPolicy policy : every) {
     key = SmallKey();
     key.config.num_proj = 32;
     EXPECT_THAT(Algos(policy, key), ElementsAre(kStandard));
@@ -84,39 +79,33 @@ TEST(RnnCandidatesTest, OnlyLegalOnes) {
   }
   key = SmallKey();
   key.config.batch = 1000;
-  EXPECT_THAT(Algos(AlgoPolicy::kAuto, key), ElementsAre(kStandard));
+  EXPECT_THAT(Algos(AlgoPolicy::kPersistStatic, key), ElementsAre(kStandard));
   key = SmallKey();
   key.config.num_units = 512;
-  EXPECT_THAT(Algos(AlgoPolicy::kAuto, key), ElementsAre(kStatic, kStandard));
-  key = SmallKey();
-  key.config.dropout = 0.5f;
-  key.config.num_layers = 2;
-  EXPECT_THAT(Algos(AlgoPolicy::kAuto, key), ElementsAre(kStatic, kSmallH, kStandard));
-  EXPECT_THAT(Algos(AlgoPolicy::kPersistDynamic, key), ElementsAre(kStandard));
+  EXPECT_THAT(Algos(AlgoPolicy::kPersistStatic, key), ElementsAre(kStatic, kStandard));
+  EXPECT_THAT(Algos(AlgoPolicy::kSmallH, key), ElementsAre(kStandard));
 }
 
 // The kernels for few units reach further in forward than in backward.
 TEST(RnnCandidatesTest, SmallHIsLeftWhereItsBackwardEnds) {
-  for (AlgoPolicy policy : {AlgoPolicy::kSmallH, AlgoPolicy::kAuto}) {
-    const std::tuple<RnnMode, int64_t, cudnnRNNAlgo_t, cudnnRNNAlgo_t> expected[] = {
-        {RnnMode::kLstm, 128, kSmallH, kSmallH},   {RnnMode::kLstm, 129, kSmallH, kStandard},
-        {RnnMode::kLstm, 192, kSmallH, kStandard}, {RnnMode::kGru, 128, kSmallH, kSmallH},
-        {RnnMode::kGru, 192, kSmallH, kStandard},  {RnnMode::kTanh, 256, kSmallH, kSmallH},
-        {RnnMode::kRelu, 257, kSmallH, kStandard}, {RnnMode::kTanh, 384, kSmallH, kStandard},
-    };
-    for (const auto& [mode, units, forward, backward] : expected) {
-      RnnChoiceKey key = SmallKey();
-      key.config.mode = mode;
-      key.config.num_units = units;
-      const auto candidates = Candidates(policy, key);
-      const RnnChoice& choice = candidates[candidates.size() - 2];
-      EXPECT_EQ(choice.algos.forward, forward) << Name(mode) << " " << units;
-      EXPECT_EQ(choice.algos.backward, backward) << Name(mode) << " " << units;
-    }
+  const std::tuple<RnnMode, int64_t, cudnnRNNAlgo_t, cudnnRNNAlgo_t> expected[] = {
+      {RnnMode::kLstm, 128, kSmallH, kSmallH},   {RnnMode::kLstm, 129, kSmallH, kStandard},
+      {RnnMode::kLstm, 192, kSmallH, kStandard}, {RnnMode::kGru, 128, kSmallH, kSmallH},
+      {RnnMode::kGru, 192, kSmallH, kStandard},  {RnnMode::kTanh, 256, kSmallH, kSmallH},
+      {RnnMode::kRelu, 257, kSmallH, kStandard}, {RnnMode::kTanh, 384, kSmallH, kStandard},
+  };
+  for (const auto& [mode, units, forward, backward] : expected) {
     RnnChoiceKey key = SmallKey();
-    key.config.num_units = 193;
-    EXPECT_THAT(Algos(policy, key), ::testing::Not(::testing::Contains(kSmallH)));
+    key.config.mode = mode;
+    key.config.num_units = units;
+    const auto candidates = Candidates(AlgoPolicy::kSmallH, key);
+    const RnnChoice& choice = candidates[candidates.size() - 2];
+    EXPECT_EQ(choice.algos.forward, forward) << Name(mode) << " " << units;
+    EXPECT_EQ(choice.algos.backward, backward) << Name(mode) << " " << units;
   }
+  RnnChoiceKey key = SmallKey();
+  key.config.num_units = 193;
+  EXPECT_THAT(Algos(AlgoPolicy::kSmallH, key), ::testing::Not(::testing::Contains(kSmallH)));
 }
 
 TEST(RnnCandidatesTest, BFloat16TakesThePersistentKernelsOfFloat32) {
@@ -136,15 +125,14 @@ TEST(RnnCandidatesTest, BFloat16TakesThePersistentKernelsOfFloat32) {
   EXPECT_EQ(fast[2].compute, Dtype::kFloat32);
 }
 
-// Tries that take a given time, or fail.
+// Tries that succeed or fail.
 class Trials {
  public:
   using Failure = std::tuple<cudnnRNNAlgo_t, Dtype, Status>;
   explicit Trials(std::vector<Failure> failures = {}) : failures_(std::move(failures)) {}
-  RnnChoiceTable::Trial function(cudnnRNNAlgo_t fastest) {
-    return [this, fastest](const RnnChoice& candidate, double* seconds) {
+  RnnChoiceTable::Trial function() {
+    return [this](const RnnChoice& candidate) {
       tried.push_back(candidate.algos.forward);
-      if (seconds != nullptr) *seconds = candidate.algos.forward == fastest ? 1 : 2;
       for (const auto& [algo, compute, status] : failures_) {
         if (algo == candidate.algos.forward && compute == candidate.compute) return status;
       }
@@ -170,29 +158,10 @@ RnnChoiceKey BFloat16Key() {
   return key;
 }
 
-TEST(RnnChoiceTableTest, TheFastestIsMeasuredOnceForLengthsOfAboutTheSameSize) {
-  RnnChoiceTable table(AlgoPolicy::kAuto);
-  RnnChoiceKey key = SmallKey();
-  for (cudnnRNNAlgo_t fastest : {kStatic, kSmallH, kStandard}) {
-    key.config.num_units += 1;
-    Trials trials;
-    const auto trial = trials.function(fastest);
-    EXPECT_EQ(Choose(&table, key, trial).algos.forward, fastest);
-    EXPECT_EQ(trials.tried.size(), 3u);
-    RnnChoiceKey longer = key;
-    longer.config.max_time = 16;
-    EXPECT_EQ(Choose(&table, longer, trial).algos.forward, fastest);
-    EXPECT_EQ(trials.tried.size(), 3u);
-    longer.config.max_time = 17;
-    EXPECT_EQ(Choose(&table, longer, trial).algos.forward, fastest);
-    EXPECT_EQ(trials.tried.size(), 6u);
-  }
-}
-
 TEST(RnnChoiceTableTest, TheHeuristicTriesOneCandidateOnceForAllLengths) {
   RnnChoiceTable table(AlgoPolicy::kHeuristic);
   Trials trials;
-  const auto trial = trials.function(kStandard);
+  const auto trial = trials.function();
   RnnChoiceKey key = SmallKey();
   for (int64_t time : {10, 20, 1000}) {
     key.config.max_time = time;
@@ -210,7 +179,7 @@ TEST(RnnChoiceTableTest, TheHeuristicTriesOneCandidateOnceForAllLengths) {
 TEST(RnnChoiceTableTest, WhatTheHeuristicWantsAndCudnnRefusesRunsAsStandard) {
   RnnChoiceTable table(AlgoPolicy::kHeuristic);
   Trials trials({{kSmallH, Dtype::kFloat32, Unimplemented("no")}});
-  const auto trial = trials.function(kSmallH);
+  const auto trial = trials.function();
   EXPECT_TRUE(Choose(&table, SmallKey(), trial).standard());
   EXPECT_TRUE(Choose(&table, SmallKey(), trial).standard());
   EXPECT_EQ(trials.tried.size(), 1u);
@@ -219,19 +188,17 @@ TEST(RnnChoiceTableTest, WhatTheHeuristicWantsAndCudnnRefusesRunsAsStandard) {
 TEST(RnnChoiceTableTest, WithoutACandidateToChooseFromNothingIsTried) {
   RnnChoiceTable table(AlgoPolicy::kStandard);
   Trials trials;
-  EXPECT_TRUE(Choose(&table, SmallKey(), trials.function(kStatic)).standard());
+  EXPECT_TRUE(Choose(&table, SmallKey(), trials.function()).standard());
   EXPECT_TRUE(trials.tried.empty());
   EXPECT_EQ(table.size(), 0u);
 }
 
 TEST(RnnChoiceTableTest, WhatCudnnRefusesIsPassedOver) {
   Trials trials({{kStatic, Dtype::kFloat32, Unimplemented("no")},
-                 {kSmallH, Dtype::kFloat32, Internal("broken")},
-                 {kDynamic, Dtype::kFloat32, ResourceExhausted("full")}});
-  for (AlgoPolicy policy :
-       {AlgoPolicy::kAuto, AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic}) {
+                 {kSmallH, Dtype::kFloat32, Internal("broken")}});
+  for (AlgoPolicy policy : {AlgoPolicy::kSmallH, AlgoPolicy::kPersistStatic}) {
     RnnChoiceTable table(policy);
-    EXPECT_TRUE(Choose(&table, SmallKey(), trials.function(kStatic)).standard());
+    EXPECT_TRUE(Choose(&table, SmallKey(), trials.function()).standard());
   }
 }
 
@@ -240,11 +207,11 @@ TEST(RnnChoiceTableTest, BFloat16ThatCudnnRefusesRunsInFloat32) {
   for (const Status& refusal : {Unimplemented("no"), Internal("BAD_PARAM")}) {
     RnnChoiceTable table(AlgoPolicy::kStandard);
     Trials trials({{kStandard, Dtype::kBFloat16, refusal}});
-    EXPECT_EQ(Choose(&table, BFloat16Key(), trials.function(kStandard)).compute, Dtype::kFloat32);
+    EXPECT_EQ(Choose(&table, BFloat16Key(), trials.function()).compute, Dtype::kFloat32);
   }
   RnnChoiceTable table(AlgoPolicy::kStandard);
   Trials trials;
-  EXPECT_EQ(Choose(&table, BFloat16Key(), trials.function(kStandard)).compute, Dtype::kBFloat16);
+  EXPECT_EQ(Choose(&table, BFloat16Key(), trials.function()).compute, Dtype::kBFloat16);
 }
 
 // A server sees ever new lengths and batches; its networks are few.
@@ -255,33 +222,33 @@ TEST(RnnChoiceTableTest, WhetherCudnnTakesBFloat16IsAskedOnceForANetwork) {
   for (int64_t size = 1; size < 100; ++size) {
     key.config.max_time = key.config.batch = size;
     key.full_length = true;
-    Choose(&table, key, trials.function(kStandard));
+    Choose(&table, key, trials.function());
   }
   EXPECT_EQ(trials.tried.size(), 1u);
   EXPECT_EQ(table.size(), 1u);
 }
 
 TEST(RnnChoiceTableTest, ATrialWithoutMemoryDoesNotRuleOutTheStandardAlgorithm) {
-  for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kAuto, AlgoPolicy::kHeuristic}) {
+  for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kSmallH, AlgoPolicy::kHeuristic}) {
     RnnChoiceTable table(policy);
     Trials trials({{kStatic, Dtype::kFloat32, ResourceExhausted("full")},
                    {kSmallH, Dtype::kFloat32, ResourceExhausted("full")},
                    {kStandard, Dtype::kBFloat16, ResourceExhausted("full")}});
-    const RnnChoice choice = Choose(&table, BFloat16Key(), trials.function(kStandard));
+    const RnnChoice choice = Choose(&table, BFloat16Key(), trials.function());
     EXPECT_TRUE(choice.standard());
     EXPECT_EQ(choice.compute, Dtype::kBFloat16);
   }
 }
 
 TEST(RnnChoiceTableTest, ATrialWithoutMemoryIsNotRemembered) {
-  for (AlgoPolicy policy : {AlgoPolicy::kAuto, AlgoPolicy::kHeuristic}) {
+  for (AlgoPolicy policy : {AlgoPolicy::kSmallH, AlgoPolicy::kHeuristic}) {
     RnnChoiceTable table(policy);
     Trials full({{kStatic, Dtype::kFloat32, ResourceExhausted("full")},
                  {kSmallH, Dtype::kFloat32, ResourceExhausted("full")}});
-    EXPECT_TRUE(Choose(&table, SmallKey(), full.function(kSmallH)).standard());
+    EXPECT_TRUE(Choose(&table, SmallKey(), full.function()).standard());
     EXPECT_EQ(table.size(), 0u);
     Trials later;
-    EXPECT_EQ(Choose(&table, SmallKey(), later.function(kSmallH)).algos.forward, kSmallH);
+    EXPECT_EQ(Choose(&table, SmallKey(), later.function()).algos.forward, kSmallH);
     EXPECT_EQ(table.size(), 1u);
   }
 }
@@ -290,9 +257,8 @@ TEST(RnnChoiceTest, EveryCandidateHasACodeThatGivesItBack) {
   for (Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
     RnnChoiceKey key = SmallKey();
     key.dtype = dtype;
-    for (AlgoPolicy policy :
-         {AlgoPolicy::kHeuristic, AlgoPolicy::kStandard, AlgoPolicy::kAuto,
-          AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic, AlgoPolicy::kSmallH}) {
+    for (AlgoPolicy policy : {AlgoPolicy::kHeuristic, AlgoPolicy::kStandard,
+                              AlgoPolicy::kPersistStatic, AlgoPolicy::kSmallH}) {
       for (const RnnChoice& choice : RnnCandidates(policy, key, kH100)) {
         const int8_t code = CodeOf(choice, dtype);
         EXPECT_NE(code, 0);

@@ -160,8 +160,7 @@ TEST_F(RnnExecutorTest, EveryType) {
 }
 
 TEST_F(RnnExecutorTest, PersistentAlgorithms) {
-  for (AlgoPolicy policy :
-       {AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic, AlgoPolicy::kSmallH}) {
+  for (AlgoPolicy policy : {AlgoPolicy::kPersistStatic, AlgoPolicy::kSmallH}) {
     for (bool refuse : {false, true}) {
       fake::TheQuirks().refuse_persistent = refuse;
       RnnExecutor* executor = this->executor(policy);
@@ -240,7 +239,7 @@ TEST_F(RnnExecutorTest, TheCallUsesTheMemoryOfItsTrials) {
   c.dtype = Dtype::kFloat32;
   c.lengths = {4, 4, 4};
   c.config.is_training = false;  // so a trial is what the call is
-  const auto [first, second] = ScratchOfTwoCalls(executor(AlgoPolicy::kAuto), c);
+  const auto [first, second] = ScratchOfTwoCalls(executor(AlgoPolicy::kSmallH), c);
   EXPECT_EQ(first, second);
 }
 
@@ -297,8 +296,8 @@ TEST_F(RnnExecutorTest, BackwardRunsTheAlgorithmOfForwardInAnotherExecutor) {
     c.dtype = dtype;
     c.lengths = {4, 4, 4};
     const Values in = fake::MakeInputs(c, false);
-    for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kSmallH,
-                              AlgoPolicy::kPersistStatic, AlgoPolicy::kPersistDynamic}) {
+    for (AlgoPolicy policy :
+         {AlgoPolicy::kStandard, AlgoPolicy::kSmallH, AlgoPolicy::kPersistStatic}) {
       RnnExecutor* executor = this->executor(policy);
       const Outcome forward = RunForward(executor, c, in, call());
       const Outcome same = RunBackward(executor, c, in, forward, call());

@@ -41,7 +41,7 @@ Values MakeInputs(const RnnCase& c, bool zero_padding);
 // The results by the reference of the CPU's tests.
 Values Expected(const RnnCase& c);
 
-// An executor on host memory pretends to run on this GPU; its clock says that all runs take 1 s.
+// An executor on host memory pretends to run on this GPU.
 RnnExecutorParts HostParts(const CudnnApi* cudnn, const DeviceOps* ops, AlgoPolicy policy);
 
 // What a call leaves: its outputs and its reserve space.

@@ -5,6 +5,3 @@
 
 REST(cuStreamSynchronize)
 REST(cuModuleUnload)
-REST(cuEventRecord)
-REST(cuEventSynchronize)
-REST(cuEventDestroy_v2)

@@ -42,7 +42,7 @@ def test_the_prototypes_agree(check, nvidia):
 @pytest.mark.parametrize(
     ("check", "header", "right", "wrong", "message"),
     [
-        ("cudnn", "cudnn_min.h", "int batch)", "long batch)", "differs: cudnnBuildRNNDynamic"),
+        ("cudnn", "cudnn_min.h", "int rank,", "long rank,", "differs: cudnnSetTensorNdDescriptor"),
         ("cudnn", "cudnn_min.h", "V(CUDNN_GRU, 3)", "V(CUDNN_GRU, 4)", "differs: CUDNN_GRU"),
         ("cudnn", "cudnn_min.h", "GetVersion, (void)", "GetVersions, (void)", "cudnnGetVersions"),
         ("cublas", "cublas_min.h", "int64_t lda", "int lda", "cublasGemmEx_64"),
