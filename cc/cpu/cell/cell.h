@@ -1,31 +1,28 @@
 // What a cell is to the passes.
 //
+// clang-format off
 // Note [Cells]
 // A cell is one file of this folder, with a line in WithCell (cells.h) if stacks run it:
 //
-//   Format(layout)    its gates, in the weights and in the gate buffer, and which values it needs
-//   Tensors<T>        what it reads or writes beyond the rows below, such as the functions of its
-//   gates Forward<T,O,NV>   a step of NV vectors of row i, on the accumulators of one register
-//   tile:
-//                     Init gives what the sums of the recurrent product start from, Sums where
-//                     unfinished sums wait, and Finish turns them into the row's results
-//   Backward<T,E>()   from the gradient of h to those of the gates' pre-activations, for a range of
-//                     units of one row
+//   part             what it is, or does                                                in a cell
+//   Format(layout)   the gates, in the weights and in the gate buffer; what it needs    each
+//   Tensors<T>       inputs and outputs beyond the rows below, such as functions        each
+//   Forward<T,O,NV>  a step of row i on the sums of one register tile, NV vectors:      without whole_rows
+//     Init             what the sums of the recurrent product start from
+//     Sums             where unfinished sums wait
+//     Finish           from the sums to the row's results
+//   Backward         from dh to the gradients of the gates' pre-activations             each
+//   Finish           from the second product to h                                       with second
+//   FinishBackward   what Backward lacks until dm is known                              with second
+//   FinishRow        from both products of a row to c and h                             with whole_rows
 //
-// A cell whose step has a second product (CellFormat::second) leaves in rows.h what that reads, m,
-// and has, for a range of units of one row:
-//
-//   Finish<T>()            from the second product to h
-//   FinishBackward<T,E>()  what is left of Backward once the gradient of m is known
-//
-// A cell that needs all units of a row before it can compute one of them (CellFormat::whole_rows)
-// has no Forward. Both products are in the gate buffer, side by side, and the cell has
-//
-//   FinishRow<T>()  from the two products of a row to c and h
-//
-// Its Backward has all units too, and leaves the gradients of both products.
+// Forward, Backward and those of the second product work on a range of units of one row. With
+// CellFormat::second a step has a second product, which reads m: Forward leaves m in rows.h. With
+// CellFormat::whole_rows a cell needs all units of a row before it can compute one of them: both
+// products are in the gate buffer, side by side, and Backward leaves the gradients of both.
 //
 // Buffers of gates and of c are padded to whole vectors; rows of h have exactly H elements.
+// clang-format on
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 
