@@ -65,7 +65,7 @@ struct BlockLstm {
       StoreFirst(t.ci + at, candidate, n);
       StoreFirst(t.co + at, tanh_c, n);
       StoreFirst(rows.c[i] + unit, c, n);
-      StoreFirst(rows.h[i] + unit, pmul(out, tanh_c), n);
+      StoreFirst(rows.out[i] + unit, pmul(out, tanh_c), n);
     }
   };
 

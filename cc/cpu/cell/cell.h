@@ -12,12 +12,12 @@
 //     Sums             where unfinished sums wait
 //     Finish           from the sums to the row's results
 //   Backward         from dh to the gradients of the gates' pre-activations             each
-//   Finish           from the second product to h                                       with second
-//   FinishBackward   what Backward lacks until dm is known                              with second
-//   FinishRow        from both products of a row to c and h                             with whole_rows
+//   AfterSecond      from the second product to h                                       with second
+//   BackAfterSecond  what Backward lacks until dm is known                              with second
+//   FinishWholeRow   from both products of a row to c and h                             with whole_rows
 //
 // Forward, Backward and those of the second product work on a range of units of one row. With
-// CellFormat::second a step has a second product, which reads m: Forward leaves m in rows.h. With
+// CellFormat::second a step has a second product, which reads m: Forward leaves m in rows.out. With
 // CellFormat::whole_rows a cell needs all units of a row before it can compute one of them: both
 // products are in the gate buffer, side by side, and Backward leaves the gradients of both.
 //
@@ -58,21 +58,22 @@ struct CellFormat {
   bool plain = true;         // and on weights as they lie
 };
 
-// The rows of one step. Pointers of row i start at the row's unit 0. Rows of h are written as O.
+// The rows of one step. Pointers of row i start at the row's unit 0.
 template <typename T, typename O = T>
 struct StepRows {
   const T** h_prev;     // [n] rows of S elements
   T** gates;            // [n] in: input products and biases; out: what backward needs
   const T** c_prev;     // [n] with a second state
-  T** c;                // [n] likewise; of a cell that carries h, where O is not T: h itself
-  O** h;                // [n] out: h, or m where a second product follows
+  T** c;                // [n] out, with a second state
+  O** out;              // [n] out: h, rounded to O; where a second product follows, its input m
+  T** exact_h;          // [n] out, of a cell that carries h, where O is not T: h before rounding
   int64_t first_row;    // the packed row of row 0
   int64_t units;        // H
   int64_t first_block;  // the unit block of panel 0
   const T* split_bias;  // [u][V], padded: the recurrent bias of CellFormat::split_bias
 };
 
-// What a cell finishes in one row after its second product.
+// What AfterSecond reads and writes.
 template <typename T>
 struct SecondRow {
   T* gates;
@@ -80,7 +81,7 @@ struct SecondRow {
   T* h;             // [H] in: the second product; out: h
 };
 
-// What a cell of whole rows finishes.
+// What FinishWholeRow reads and writes.
 template <typename T>
 struct WholeRow {
   const T *from_x, *from_h;  // the products, in the order of the gate buffer
@@ -99,12 +100,14 @@ struct GradientRow {
   const T* h_prev;  // [H] where the cell carries h
   const T* c;       // with a second state
   const T* c_prev;
-  T* dh;        // from the step after; a cell that carries h leaves what does not pass the weights
+  // In: dh from step t + 1. Out (carries_h): the part of dh_prev that bypasses the recurrent
+  // product.
+  T* dh;
   const T* dy;  // [H] to be added to dh; null: dh is complete
-  T* dc;        // with a second state: from the step after, replaced by that of c_prev
+  T* dc;        // with a second state: from step t + 1, replaced by that of c_prev
   E* dgates;    // out
   const T* dm;  // with a second product of the cell: the gradient of m
-  T* m;         // out, with a second product: what it reads, with projection h before that
+  T* m;         // out, with a second product: its input m; with projection h before it
   // Of a cell of whole rows: where the part of the recurrent product begins in gates and dgates,
   // and the sums over the steps of the gradients of the normalizations, in the cell's order.
   int64_t recurrent_part;

@@ -63,8 +63,8 @@ struct Gru {
       Store(g + kUpdate * V, update);
       Store(g + kRecurrent * V, acc[2]);
       const Packet<T> h = Between<T>(update, h_prev, candidate);
-      if constexpr (!std::is_same_v<T, O>) Store(rows.c[i] + u * V, h);
-      StoreFirst(rows.h[i] + u * V, h, n);
+      if constexpr (!std::is_same_v<T, O>) Store(rows.exact_h[i] + u * V, h);
+      StoreFirst(rows.out[i] + u * V, h, n);
     }
   };
 

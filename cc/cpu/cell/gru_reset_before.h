@@ -29,7 +29,7 @@ struct GruResetBefore {
   template <typename T>
   using Tensors = ChosenGates<T>;
 
-  // r and z; rows.h becomes m.
+  // r and z; rows.out becomes m.
   template <typename T, typename O, int NV>
   struct Forward : SumsInGates<T, O, NV, 3, kReset> {
     ChosenGates<T> gates;
@@ -45,13 +45,14 @@ struct GruResetBefore {
       const Packet<T> reset = gates.Gate(acc[0]);
       Store(g + kReset * V, reset);
       Store(g + kUpdate * V, gates.Gate(acc[1]));
-      StoreFirst(rows.h[i] + u * V, pmul(reset, LoadFirst(rows.h_prev[i] + u * V, n)), n);
+      StoreFirst(rows.out[i] + u * V, pmul(reset, LoadFirst(rows.h_prev[i] + u * V, n)), n);
     }
   };
 
   // n and h, from the second product in row.h.
   template <typename T>
-  static void Finish(const UnitRange& range, const SecondRow<T>& row, const ChosenGates<T>& gates) {
+  static void AfterSecond(const UnitRange& range, const SecondRow<T>& row,
+                          const ChosenGates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       T* g = row.gates + 3 * unit;
@@ -84,8 +85,8 @@ struct GruResetBefore {
 
   // With dm, the gradient of m: dr = dm * h_prev * s'(r); dh += dm * r.
   template <typename T, typename E>
-  static void FinishBackward(const UnitRange& range, const GradientRow<T, E>& row,
-                             const ChosenGates<T>& gates) {
+  static void BackAfterSecond(const UnitRange& range, const GradientRow<T, E>& row,
+                              const ChosenGates<T>& gates) {
     constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
       const Packet<T> reset = Load(row.gates + 3 * unit + kReset * V);

@@ -54,7 +54,7 @@ struct Lstm {
       Store(g + kCandidate * V, candidate);
       Store(g + kOutput * V, out);
       Store(rows.c[i] + u * V, c);
-      StoreFirst(rows.h[i] + u * V, pmul(out, gates.State(c)), rows.units - u * V);
+      StoreFirst(rows.out[i] + u * V, pmul(out, gates.State(c)), rows.units - u * V);
     }
   };
 

@@ -115,7 +115,7 @@ struct LstmLayerNorm {
   };
 
   template <typename T>
-  static void FinishRow(const WholeRow<T>& row, const LayerNormTensors<T>& t) {
+  static void FinishWholeRow(const WholeRow<T>& row, const LayerNormTensors<T>& t) {
     constexpr int V = kLanes<T>;
     const Normalization<T, 4> x(row.from_x, row.units, t.epsilon);
     const Normalization<T, 4> h(row.from_h, row.units, t.epsilon);

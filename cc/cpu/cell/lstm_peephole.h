@@ -54,7 +54,7 @@ struct LstmPeephole {
       Store(g + Gate::kCandidate * V, candidate);
       Store(g + Gate::kOutput * V, out);
       Store(rows.c[i] + u * V, c);
-      StoreFirst(rows.h[i] + u * V, pmul(out, t.gates.State(c)), rows.units - u * V);
+      StoreFirst(rows.out[i] + u * V, pmul(out, t.gates.State(c)), rows.units - u * V);
     }
   };
 

@@ -72,7 +72,7 @@ struct Zoneout {
         T* c = rows.c[i] + unit;
         Store(c, tensors.c.Mix(row, unit, c_prev, Load(c)));
       }
-      O* h = rows.h[i] + unit;
+      O* h = rows.out[i] + unit;
       StoreFirst(h, tensors.h.Mix(row, unit, LoadFirst(rows.h_prev[i] + unit, n), LoadFirst(h, n)),
                  n);
     }

@@ -153,7 +153,7 @@ void BackwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
   for (int d = 0; d < p.num_dirs(); ++d) {
     layer.dirs[d] =
         TakeBackwardDirection<T, E>(arena, s, widest, rows, p.batch, layer.weight_pieces);
-    layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(split.shares, p.batch));
+    layer.pointers[d] = TakePointers<BackwardPointers<T, E>>(arena, Area(split.shares, p.batch));
   }
   peepholes = arena.Take<T>(IsLstmPeephole(p) ? 3 * s.padded : 0);
   layer_norm = arena.Take<T>(p.has_layer_norm ? LayerNormElements(s) : 0);

@@ -48,14 +48,29 @@ struct BackwardDirection {
 template <typename T, typename E>
 class BackwardSlice;
 
+// Row pointers of one slice, of one step.
+template <typename T, typename E>
+struct BackwardPointers {
+  const E** dgates;
+  T** dh;
+  T** dm;
+  const T** total;  // with projection: the whole gradient of h
+  const T** masks;  // of one gate, with masks of h
+
+  template <typename F>
+  void ForEach(F&& fn) {
+    fn(dgates), fn(dh), fn(dm), fn(total), fn(masks);
+  }
+};
+
 // As CellRunner, for the gradients of the gates at step t.
 template <typename T, typename E>
 struct GradientRunner {
   void (*run)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
               const UnitRange& units) = nullptr;
-  // Once dm is known, for cells with a second product.
-  void (*finish)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
-                 const UnitRange& units) = nullptr;
+  // For cells with a second product, once dm is known.
+  void (*after_second)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
+                       const UnitRange& units) = nullptr;
   const void* tensors = nullptr;
 };
 
@@ -80,7 +95,7 @@ struct BackwardLayer {
   int64_t weight_pieces = 1;  // that the rows of the weight gradients are cut into
   GradientRunner<T, E> cells;
   BackwardDirection<T, E> dirs[2] = {};
-  SlicePointers<T, E> pointers[2] = {};
+  BackwardPointers<T, E> pointers[2] = {};
 
   const T* HBefore(int d, int64_t t, int64_t j) const {
     const int64_t before = PreviousStep(*seq, d, t, j);
@@ -136,7 +151,7 @@ template <typename T, typename E>
 class BackwardSlice {
  public:
   BackwardSlice(const BackwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
-                const SlicePointers<T, E>& pointers)
+                const BackwardPointers<T, E>& pointers)
       : layer_(layer),
         seq_(*layer.seq),
         s_(layer.sizes),
@@ -163,7 +178,7 @@ class BackwardSlice {
       const int64_t t = TimeOf(stage);
       if (s_.proj > 0) ProjectBack(t);
       layer_.cells.run(*this, layer_.cells.tensors, t, range);
-      if (layer_.cells.finish != nullptr) FinishCells(t, range);
+      if (layer_.cells.after_second != nullptr) SecondProductBack(t, range);
     }
   }
 
@@ -180,12 +195,12 @@ class BackwardSlice {
 
   // What they lack until the gradient of m is known.
   template <typename Cell>
-  static void FinishRows(const BackwardSlice& slice, const void* tensors, int64_t t,
-                         const UnitRange& units) {
+  static void CellsAfterSecond(const BackwardSlice& slice, const void* tensors, int64_t t,
+                               const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
     const int64_t end = std::min(slice.j1_, slice.seq_.alive(t));
     for (int64_t j = slice.j0_; j < end; ++j) {
-      Cell::template FinishBackward<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
+      Cell::template BackAfterSecond<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
     }
   }
 
@@ -238,12 +253,12 @@ class BackwardSlice {
     const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = seq_.start[t] + j0_ + i;
-      p_.x[i] = dir_.dgates + OperandsOf<E>(row * s_.gate_row + s_.recurrent_part);
-      p_.h[i] = dir_.dh + (j0_ + i) * s_.hidden_padded;
+      p_.dgates[i] = dir_.dgates + OperandsOf<E>(row * s_.gate_row + s_.recurrent_part);
+      p_.dh[i] = dir_.dh + (j0_ + i) * s_.hidden_padded;
     }
     RowGemm<T, E> g;
-    g.a = p_.x;
-    g.c = p_.h;
+    g.a = p_.dgates;
+    g.c = p_.dh;
     g.rows = n;
     g.b = dir_.recurrent;
     g.columns = s_.hidden_padded;
@@ -261,9 +276,9 @@ class BackwardSlice {
   void MaskedHiddenGradient(RowGemm<T, E> g, int64_t panel0, int64_t panel1) {
     // Masks end at H, where rows of dh are padded. What dh has there is never used.
     g.columns = s_.hidden;
-    MaskedGateProduct(s_, /*recurrent=*/true, g, panel0, panel1, p_.a, [&](int gate, int64_t i) {
-      return layer_.recurrent_masks.row(gate, seq_.perm[j0_ + i]);
-    });
+    MaskedGateProduct(
+        s_, /*recurrent=*/true, g, panel0, panel1, p_.masks,
+        [&](int gate, int64_t i) { return layer_.recurrent_masks.row(gate, seq_.perm[j0_ + i]); });
   }
 
   // The whole gradient of h, and dm = dh * W_proj^T.
@@ -280,13 +295,13 @@ class BackwardSlice {
       if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
         ClearBeyondLimit(layer_.y.at(t, j) + y_at_, total);
       }
-      p_.h_prev[i] = total;
-      p_.c[i] = dir_.dm + j * s_.padded;
+      p_.total[i] = total;
+      p_.dm[i] = dir_.dm + j * s_.padded;
     }
     if constexpr (std::is_same_v<T, E>) {
       RowGemm<T> g;
-      g.a = p_.h_prev;
-      g.c = p_.c;
+      g.a = p_.total;
+      g.c = p_.dm;
       g.rows = n;
       g.run = s_.proj;
       g.b = dir_.second;
@@ -308,17 +323,17 @@ class BackwardSlice {
   }
 
   // dm = dgate * W^T of the cell's second product, and what follows from it.
-  void FinishCells(int64_t t, const UnitRange& units) {
+  void SecondProductBack(int64_t t, const UnitRange& units) {
     if constexpr (std::is_same_v<T, E>) {
       const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
       const int64_t row0 = seq_.start[t] + j0_;
       for (int64_t i = 0; i < n; ++i) {
-        p_.x[i] = dir_.dgates + (row0 + i) * s_.gate_row;
-        p_.c[i] = dir_.dm + (j0_ + i) * s_.padded;
+        p_.dgates[i] = dir_.dgates + (row0 + i) * s_.gate_row;
+        p_.dm[i] = dir_.dm + (j0_ + i) * s_.padded;
       }
       RowGemm<T> g;
-      g.a = p_.x;
-      g.c = p_.c;
+      g.a = p_.dgates;
+      g.c = p_.dm;
       g.rows = n;
       g.run = kLanes<T>;
       g.runs = s_.blocks;
@@ -334,8 +349,8 @@ class BackwardSlice {
         if (!layer_.recurrent_masks) return;
         ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), 0, s_.units, row);
       };
-      for (int64_t i = 0; i < n; ++i) mask(i, p_.c[i]);
-      layer_.cells.finish(*this, layer_.cells.tensors, t, units);
+      for (int64_t i = 0; i < n; ++i) mask(i, p_.dm[i]);
+      layer_.cells.after_second(*this, layer_.cells.tensors, t, units);
       for (int64_t i = 0; i < n; ++i) mask(i, dir_.m + (row0 + i) * s_.padded);
     }
   }
@@ -384,7 +399,7 @@ class BackwardSlice {
   const int64_t pseudo_layer_;
   const int64_t y_at_;
   const int64_t j0_, j1_;
-  const SlicePointers<T, E> p_;
+  const BackwardPointers<T, E> p_;
   const int64_t steps_;
 };
 
@@ -397,7 +412,8 @@ GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* 
   runner.tensors = tensors;
   if constexpr (kFormat.pairs || std::is_same_v<T, E>) {
     runner.run = &Slice::template RunCells<Cell>;
-    if constexpr (kFormat.second >= 0) runner.finish = &Slice::template FinishRows<Cell>;
+    if constexpr (kFormat.second >= 0)
+      runner.after_second = &Slice::template CellsAfterSecond<Cell>;
   }
   return runner;
 }

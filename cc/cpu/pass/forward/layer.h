@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/memory/slice_pointers.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
@@ -47,22 +46,46 @@ struct ForwardDirection {
   E* operand_h[2] = {};  // copies of h: [B, operand_row] of even and of odd steps
 };
 
+// Row pointers of one slice.
+template <typename T, typename E>
+struct ForwardPointers {
+  // Of a step block.
+  const E** x;
+  T** gates;
+  // Of one step.
+  const T** h_prev;
+  const T** c_prev;
+  T** c;
+  T** h;
+  T** out;                     // where a second product follows its input m, otherwise h
+  T** exact_h;                 // see StepRows
+  TensorOf<T, E>** rounded_h;  // in place of h
+  const E** operands;          // what the recurrent weights multiply, where that is not h_prev
+  T** sums;                    // where their product goes, where that is not a cell
+
+  template <typename F>
+  void ForEach(F&& fn) {
+    fn(x), fn(gates), fn(h_prev), fn(c_prev), fn(c), fn(h), fn(out), fn(exact_h), fn(rounded_h);
+    fn(operands), fn(sums);
+  }
+};
+
 template <typename T, typename E>
 class ForwardSlice;
 
-// Runs the cells of one step for a range of panels; chosen once for a layer, so that the time loop
-// is compiled once for all cells.
+// What a cell does in one step, for a range of its panels, units or rows; chosen once for a layer,
+// so that the time loop is compiled once for all cells.
 template <typename T, typename E>
 struct CellRunner {
   using Slice = ForwardSlice<T, E>;
   void (*run)(const Slice& slice, const void* tensors, int64_t step,
               const PanelOrder& order) = nullptr;
-  // After the second product of a step, for cells that have one.
-  void (*finish)(const Slice& slice, const void* tensors, int64_t step,
-                 const UnitRange& units) = nullptr;
-  // After the products of a step, for cells that finish whole rows.
-  void (*finish_rows)(const Slice& slice, const void* tensors, int64_t row0,
-                      int64_t row1) = nullptr;
+  // For cells with a second product, after it.
+  void (*after_second)(const Slice& slice, const void* tensors, int64_t step,
+                       const UnitRange& units) = nullptr;
+  // For cells of whole rows, after both products.
+  void (*finish_whole_rows)(const Slice& slice, const void* tensors, int64_t row0,
+                            int64_t row1) = nullptr;
   const void* tensors = nullptr;  // the cell's Tensors
 };
 
@@ -88,7 +111,7 @@ struct ForwardLayer {
   HiddenOperand reads = HiddenOperand::kH;
   CellRunner<T, E> cells;
   ForwardDirection<T, E> dirs[2] = {};
-  SlicePointers<T, E> pointers[2] = {};
+  ForwardPointers<T, E> pointers[2] = {};
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

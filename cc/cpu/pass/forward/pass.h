@@ -1,8 +1,8 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed, unless they come packed (weights/pack.h), then all directions run
-// through time (Note [Forward recurrence]). Calls of at most kPlainRows rows (streaming) do not
+// Per layer: the weights are packed, unless they come packed (weights/pack.h), then all directions
+// run through time (Note [Forward recurrence]). Calls of at most kPlainRows rows (streaming) do not
 // pack: see weights/plain_weights.h.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
@@ -114,7 +114,7 @@ void ForwardPlan<T, E>::TakeDirection(const RnnProblem& p, int d, Arena& arena) 
   dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
   for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
   dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
-  layer.pointers[d] = TakeSlicePointers<T, E>(arena, Area(split.shares, ring_rows));
+  layer.pointers[d] = TakePointers<ForwardPointers<T, E>>(arena, Area(split.shares, ring_rows));
 }
 
 template <typename T, typename E>

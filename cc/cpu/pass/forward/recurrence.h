@@ -17,6 +17,7 @@
 #include "cc/cpu/pass/forward/layer.h"
 #include "cc/cpu/pass/forward/slice.h"
 #include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/memory/slice_pointers.h"
 #include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/rows/sequence.h"
 
@@ -32,9 +33,9 @@ inline int64_t RingRows(const Split& split, int64_t batch, int64_t rows) {
 template <typename T, typename E>
 void RunSecondStage(ForwardSlice<T, E>& slice, const Sizes<T>& s, int64_t step, int64_t share,
                     int64_t shares) {
-  if (s.cell.whole_rows) return slice.FinishRows(step, share, shares);
+  if (s.cell.whole_rows) return slice.FinishWholeRows(step, share, shares);
   const int64_t panels = DensePanels<T>(s.second);
-  slice.Second(step, panels * share / shares, panels * (share + 1) / shares);
+  slice.SecondProduct(step, panels * share / shares, panels * (share + 1) / shares);
 }
 
 // A whole slice by one thread.
@@ -89,9 +90,9 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
   runner.tensors = tensors;
   if constexpr (kFormat.whole_rows) {
     if constexpr (std::is_same_v<T, E>) {
-      runner.run = reads == Reads::kMaskedCopy ? &Slice::template RunProduct<true>
-                                               : &Slice::template RunProduct<false>;
-      runner.finish_rows = &Slice::template FinishWholeRows<Cell>;
+      runner.run = reads == Reads::kMaskedCopy ? &Slice::template ProductOfWholeRows<true>
+                                               : &Slice::template ProductOfWholeRows<false>;
+      runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
     }
   } else if constexpr (!std::is_same_v<T, E>) {
     if constexpr (kFormat.pairs) {
@@ -105,7 +106,8 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
         runner.run = &Slice::template RunCells<Cell, Reads::kMaskedCopy>;
       }
     }
-    if constexpr (kFormat.second >= 0) runner.finish = &Slice::template FinishCells<Cell>;
+    if constexpr (kFormat.second >= 0)
+      runner.after_second = &Slice::template CellsAfterSecond<Cell>;
     if constexpr (Cell::kInStacks && kFormat.plain) {
       if (reads == Reads::kPlainWeight) {
         runner.run = &Slice::template RunCells<Cell, Reads::kPlainWeight>;

@@ -11,7 +11,6 @@
 #include "cc/cpu/pass/forward/layer.h"
 #include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/memory/slice_pointers.h"
 #include "cc/cpu/pass/weights/plain_weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
@@ -31,7 +30,7 @@ template <typename T, typename E>
 class ForwardSlice {
  public:
   ForwardSlice(const ForwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
-               const SlicePointers<T, E>& pointers, T* ring)
+               const ForwardPointers<T, E>& pointers, T* ring)
       : layer_(layer),
         seq_(*layer.seq),
         s_(layer.sizes),
@@ -80,25 +79,19 @@ class ForwardSlice {
     } else if (s_.cell.second >= 0 && layer_.recurrent_masks) {
       for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
         ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
-                 units.end, p_.h[i]);
+                 units.end, p_.out[i]);
       }
     }
   }
 
   // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or what the
   // cell finishes.
-  void Second(int64_t step, int64_t panel0, int64_t panel1) {
+  void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
     if constexpr (std::is_same_v<T, E>) {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
       PrepareRows(step);
-      const int64_t t = TimeOf(step);
-      const int64_t n = Alive(t);
-      // Nothing reads p_.c any more.
-      T** const m = p_.c;
-      for (int64_t i = 0; i < n; ++i) {
-        m[i] = p_.h[i];
-        p_.h[i] = layer_.y.at(t, j0_ + i) + y_at_;
-      }
+      const int64_t n = Alive(TimeOf(step));
+      T* const* const m = p_.out;
       constexpr int64_t kPanelColumns = 4 * kLanes<T>;
       const UnitRange columns = {panel0 * kPanelColumns,
                                  std::min(s_.second, panel1 * kPanelColumns), s_.second};
@@ -122,21 +115,21 @@ class ForwardSlice {
       if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
         for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
       }
-      if (layer_.cells.finish != nullptr) {
-        layer_.cells.finish(*this, layer_.cells.tensors, step, columns);
+      if (layer_.cells.after_second != nullptr) {
+        layer_.cells.after_second(*this, layer_.cells.tensors, step, columns);
       }
       CopyRows(step, columns);
     }
   }
 
   // A share of the rows of a step, of a cell that finishes whole rows.
-  void FinishRows(int64_t step, int64_t share, int64_t shares) {
+  void FinishWholeRows(int64_t step, int64_t share, int64_t shares) {
     if constexpr (std::is_same_v<T, E>) {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
       PrepareRows(step);
       const int64_t n = Alive(TimeOf(step));
       const int64_t row0 = n * share / shares, row1 = n * (share + 1) / shares;
-      layer_.cells.finish_rows(*this, layer_.cells.tensors, row0, row1);
+      layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, row0, row1);
       if (!copies()) return;
       for (int64_t i = row0; i < row1; ++i) {
         CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
@@ -144,28 +137,28 @@ class ForwardSlice {
     }
   }
 
-  // Rows [row0, row1) of the step that FinishRows has prepared.
+  // Rows [row0, row1) of the step that FinishWholeRows has prepared.
   template <typename Cell>
-  static void FinishWholeRows(const ForwardSlice& slice, const void* tensors, int64_t row0,
-                              int64_t row1) {
+  static void CellsOfWholeRows(const ForwardSlice& slice, const void* tensors, int64_t row0,
+                               int64_t row1) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
-    const SlicePointers<T, E>& p = slice.p_;
+    const ForwardPointers<T, E>& p = slice.p_;
     const Sizes<T>& s = slice.s_;
     for (int64_t i = row0; i < row1; ++i) {
       const T* gates = p.gates[slice.gate_row_ + i];
-      Cell::template FinishRow<T>(
+      Cell::template FinishWholeRow<T>(
           {gates, gates + s.recurrent_part, p.c_prev[i], p.c[i], p.h[i], s.units}, typed);
     }
   }
 
   // The recurrent product of one step, of a cell that finishes whole rows.
   template <bool Gated>
-  static void RunProduct(const ForwardSlice& slice, const void*, int64_t step,
-                         const PanelOrder& order) {
+  static void ProductOfWholeRows(const ForwardSlice& slice, const void*, int64_t step,
+                                 const PanelOrder& order) {
     const Sizes<T>& s = slice.s_;
-    const SlicePointers<T, E>& p = slice.p_;
+    const ForwardPointers<T, E>& p = slice.p_;
     RowGemm<T> g;
-    g.a = Gated ? p.a : p.h_prev;
+    g.a = Gated ? p.operands : p.h_prev;
     g.c = p.sums;
     g.rows = slice.Alive(slice.TimeOf(step));
     for (int64_t i = 0; i < g.rows; ++i) {
@@ -181,15 +174,16 @@ class ForwardSlice {
     GemmGatePanels<T, Gated>(g, s.cell.recurrent.count, order.begin, order.end);
   }
 
-  // What a cell does after its second product, whose rows Second has prepared.
+  // What the cells do after their second product, whose rows SecondProduct has prepared.
   template <typename Cell>
-  static void FinishCells(const ForwardSlice& slice, const void* tensors, int64_t step,
-                          const UnitRange& units) {
+  static void CellsAfterSecond(const ForwardSlice& slice, const void* tensors, int64_t step,
+                               const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
     const int64_t n = slice.Alive(slice.TimeOf(step));
-    const SlicePointers<T, E>& p = slice.p_;
+    const ForwardPointers<T, E>& p = slice.p_;
     for (int64_t i = 0; i < n; ++i) {
-      Cell::template Finish<T>(units, {p.gates[slice.gate_row_ + i], p.h_prev[i], p.h[i]}, typed);
+      Cell::template AfterSecond<T>(units, {p.gates[slice.gate_row_ + i], p.h_prev[i], p.h[i]},
+                                    typed);
     }
   }
 
@@ -220,7 +214,7 @@ class ForwardSlice {
       if constexpr (kReads == HiddenOperand::kH) {
         product.a = rows.h_prev;
       } else {
-        product.a = slice.p_.a;
+        product.a = slice.p_.operands;
       }
       if constexpr (kFormat.gates > 1) {
         RunCell<T, kGated>(with(Vectors<kFormat.recurrent.count>()), product, order.begin,
@@ -349,7 +343,7 @@ class ForwardSlice {
     for (; gate_step_ < step; ++gate_step_) gate_row_ += Alive(TimeOf(gate_step_));
   }
 
-  // What the cell reads and writes at a step, and in p_.a what its product reads.
+  // What the cell reads and writes at a step, and in p_.operands what its product reads.
   void PrepareRows(int64_t step) {
     FindGateRow(step);
     const int64_t t = TimeOf(step);
@@ -362,32 +356,35 @@ class ForwardSlice {
         p_.c[i] = RowOfC(t, j);
       }
       if (rounds()) {
-        p_.a[i] = before < 0 ? OperandH(0, i)
+        p_.operands[i] = before < 0
+                             ? OperandH(0, i)
                              : reinterpret_cast<const E*>(layer_.rounded_y.at(before, j) + y_at_);
         p_.rounded_h[i] = layer_.rounded_y.at(t, j) + y_at_;
-        if (s_.cell.carries_h) p_.h_prev[i] = p_.c[i] = dir_.carried + j * s_.padded;
+        if (s_.cell.carries_h) p_.h_prev[i] = p_.exact_h[i] = dir_.carried + j * s_.padded;
         continue;
       }
       p_.h_prev[i] =
           before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
-      p_.h[i] = s_.second > 0 ? dir_.carried + j * s_.padded : layer_.y.at(t, j) + y_at_;
-      if (copies()) p_.a[i] = OperandH(step, i);
+      p_.h[i] = layer_.y.at(t, j) + y_at_;
+      p_.out[i] = s_.second > 0 ? dir_.carried + j * s_.padded : p_.h[i];
+      if (copies()) p_.operands[i] = OperandH(step, i);
     }
   }
 
   template <typename Out>
   StepRows<T, Out> RowsOf(int64_t step) const {
-    Out** h;
+    Out** out;
     if constexpr (std::is_same_v<Out, T>) {
-      h = p_.h;
+      out = p_.out;
     } else {
-      h = p_.rounded_h;
+      out = p_.rounded_h;
     }
     return {p_.h_prev,
             p_.gates + gate_row_,
             p_.c_prev,
             p_.c,
-            h,
+            out,
+            p_.exact_h,
             /*first_row=*/seq_.start[TimeOf(step)] + j0_,
             s_.units,
             /*first_block=*/0,
@@ -461,7 +458,7 @@ class ForwardSlice {
   const int64_t pseudo_layer_;
   const int64_t y_at_;
   const int64_t j0_, j1_;
-  const SlicePointers<T, E> p_;
+  const ForwardPointers<T, E> p_;
   T* const ring_;
   const int64_t steps_;
   const int64_t block_steps_;
