@@ -37,6 +37,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+constexpr int kNoGate = -1;
+
 // Gates are numbered as the columns of the weights have them. In the gate buffer, whose order is
 // [unit block][vector][lane], the vectors of the input product lie side by side, from `input_at`
 // on, and so do those of the recurrent product.
@@ -47,8 +49,8 @@ struct CellFormat {
   GateOrder recurrent;  // likewise of the recurrent product
   int input_at = 0;
   int recurrent_at = 0;
-  int split_bias = -1;       // the gate whose recurrent bias is not added to the input bias
-  int second = -1;           // the gate whose recurrent weights multiply m in a second product
+  int split_bias = kNoGate;  // the gate whose recurrent bias is not added to the input bias
+  int second = kNoGate;      // the gate whose recurrent weights multiply m in a second product
   int second_at = 0;         // its vector in the gate buffer
   bool has_c = false;        // there is a second state
   bool keeps_gates = false;  // backward reads the gate buffer
@@ -56,6 +58,9 @@ struct CellFormat {
   bool whole_rows = false;   // a row is finished when all units have both products
   bool pairs = true;         // its products may run on pairs of bfloat16 (Note [Pairs])
   bool plain = true;         // and on weights as they lie
+
+  constexpr bool splits_bias() const { return split_bias != kNoGate; }
+  constexpr bool has_second() const { return second != kNoGate; }
 };
 
 // The rows of one step. Pointers of row i start at the row's unit 0.

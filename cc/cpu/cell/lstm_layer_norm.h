@@ -135,96 +135,11 @@ struct LstmLayerNorm {
     });
   }
 
-  // Of a normalization y = scale * v^ + shift, v^ = slope * (v - mean), with d the gradient of v^:
-  // dv = slope * (d - mean of d - v^ * mean of d * v^). The gates are computed once more.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const LayerNormTensors<T>& t) {
-    constexpr int V = kLanes<T>;
     RNN_DCHECK(range.begin == 0 && range.end == range.size);
-    const int64_t units = range.size;
-    const Normalization<T, 4> x(row.gates, units, t.epsilon);
-    const Normalization<T, 4> h(row.gates + row.recurrent_part, units, t.epsilon);
-    // Where the gradients of both products will be: first the gates, then those of their sums, and
-    // c before its normalization.
-    T* const gates = row.dgates;
-    T* const c_made = row.dgates + row.recurrent_part;
-    ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const Gates<T> made(x, h, unit, t);
-      T* g = gates + 4 * unit;
-      Store(g + Gate::kInput * V, made.in);
-      Store(g + Gate::kForget * V, made.forget);
-      Store(g + Gate::kCandidate * V, made.candidate);
-      Store(g + Gate::kOutput * V, made.out);
-      Store(c_made + unit, made.NewC(Load(row.c_prev + unit)));
-    });
-
-    // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c); dc becomes the gradient of c^.
-    const Normalization<T, 1> c_norm(c_made, units, t.epsilon);
-    Packet<T> dc_sum = Set<T>(T(0)), dc_c_sum = Set<T>(T(0));
-    ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const int64_t n = units - unit;
-      T* g = gates + 4 * unit;
-      const Packet<T> out = Load(g + Gate::kOutput * V);
-      const Packet<T> tanh_c = t.gates.State(Load(row.c + unit));
-      const Packet<T> dh = KeepFirst<T>(LoadGradient<T>(row.dh, row.dy, unit, units), n);
-      Store(g + Gate::kOutput * V, pmul(pmul(dh, tanh_c), t.gates.GateSlope(out)));
-      const Packet<T> dc =
-          KeepFirst<T>(pmadd(pmul(dh, out), t.gates.StateSlope(tanh_c), Load(row.dc + unit)), n);
-      const Packet<T> c_hat = c_norm.At(unit, 0);
-      T* sums = row.norm_sums + kLayerNormVectors * unit;
-      Add<T>(dc, sums + kShiftC * V);
-      AddProduct<T>(dc, c_hat, sums + kScaleC * V);
-      const Packet<T> scaled = pmul(dc, Load(t.weights + kLayerNormVectors * unit + kScaleC * V));
-      dc_sum = padd(dc_sum, scaled);
-      dc_c_sum = pmadd(scaled, c_hat, dc_c_sum);
-      Store(row.dc + unit, scaled);
-    });
-
-    // di, df, dg as an LSTM's, from the gradient of c before its normalization.
-    const Means<T, 1> of_c(dc_sum, dc_c_sum, units);
-    Packet<T> x_sum = Set<T>(T(0)), x_x_sum = x_sum, h_sum = x_sum, h_h_sum = x_sum;
-    ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const int64_t n = units - unit;
-      T* g = gates + 4 * unit;
-      const Packet<T> in = Load(g + Gate::kInput * V), forget = Load(g + Gate::kForget * V),
-                      candidate = Load(g + Gate::kCandidate * V);
-      const Packet<T> dc = KeepFirst<T>(of_c.Back(c_norm, unit, 0, Load(row.dc + unit)), n);
-      const Packet<T> c_prev = Load(row.c_prev + unit);
-      Packet<T> d[4];
-      d[Gate::kInput] = pmul(pmul(dc, candidate), t.gates.GateSlope(in));
-      d[Gate::kForget] = pmul(pmul(dc, c_prev), t.gates.GateSlope(forget));
-      d[Gate::kCandidate] = pmul(pmul(dc, in), t.gates.StateSlope(candidate));
-      d[Gate::kOutput] = Load(g + Gate::kOutput * V);
-      Store(row.dc + unit, pmul(dc, forget));
-      const T* w = t.weights + kLayerNormVectors * unit;
-      T* sums = row.norm_sums + kLayerNormVectors * unit;
-      for (int gate = 0; gate < 4; ++gate) {
-        const Packet<T> value = d[gate];
-        Store(g + gate * V, value);
-        Add<T>(value, sums + (kShift + gate) * V);
-        const Packet<T> x_hat = x.At(unit, gate), h_hat = h.At(unit, gate);
-        AddProduct<T>(value, x_hat, sums + (kScaleX + gate) * V);
-        AddProduct<T>(value, h_hat, sums + (kScaleH + gate) * V);
-        const Packet<T> dx = pmul(value, Load(w + (kScaleX + gate) * V));
-        const Packet<T> dh = pmul(value, Load(w + (kScaleH + gate) * V));
-        x_sum = padd(x_sum, dx), x_x_sum = pmadd(dx, x_hat, x_x_sum);
-        h_sum = padd(h_sum, dh), h_h_sum = pmadd(dh, h_hat, h_h_sum);
-      }
-    });
-
-    const Means<T, 4> of_x(x_sum, x_x_sum, units), of_h(h_sum, h_h_sum, units);
-    ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const T* w = t.weights + kLayerNormVectors * unit;
-      for (int gate = 0; gate < 4; ++gate) {
-        const Packet<T> d = Load(gates + 4 * unit + gate * V);
-        const Packet<T> dx = pmul(d, Load(w + (kScaleX + gate) * V));
-        const Packet<T> dh = pmul(d, Load(w + (kScaleH + gate) * V));
-        StoreGradient<4, T>(row.dgates, unit, gate, of_x.Back(x, unit, gate, dx), units);
-        StoreGradient<4, T>(row.dgates + row.recurrent_part, unit, gate,
-                            of_h.Back(h, unit, gate, dh), units);
-      }
-    });
+    RowGradient<T>(range, row, t).Run();
   }
 
  private:
@@ -246,14 +161,148 @@ struct LstmLayerNorm {
     }
   };
 
+  // The sums for the means of a row.
+  template <typename T, int NV>
+  struct Sums {
+    Packet<T> d = Set<T>(T(0)), product = Set<T>(T(0));
+
+    EIGEN_ALWAYS_INLINE void Add(const Packet<T>& value, const Packet<T>& normalized) {
+      d = padd(d, value);
+      product = pmadd(value, normalized, product);
+    }
+    Means<T, NV> Mean(int64_t units) const { return {d, product, units}; }
+  };
+
+  // Of a normalization y = scale * v^ + shift, v^ = slope * (v - mean), with d the gradient of v^:
+  // dv = slope * (d - mean of d - v^ * mean of d * v^). The gates are computed once more.
   template <typename T>
-  static EIGEN_ALWAYS_INLINE void Add(const Packet<T>& value, T* sum) {
-    Store(sum, padd(Load(sum), value));
-  }
-  template <typename T>
-  static EIGEN_ALWAYS_INLINE void AddProduct(const Packet<T>& a, const Packet<T>& b, T* sum) {
-    Store(sum, pmadd(a, b, Load(sum)));
-  }
+  class RowGradient {
+   public:
+    RowGradient(const UnitRange& range, const GradientRow<T, T>& row, const LayerNormTensors<T>& t)
+        : range_(range),
+          row_(row),
+          t_(t),
+          units_(range.size),
+          x_(row.gates, units_, t.epsilon),
+          h_(row.gates + row.recurrent_part, units_, t.epsilon),
+          gates_(row.dgates),
+          c_made_(row.dgates + row.recurrent_part) {}
+
+    void Run() const {
+      MakeGates();
+      const Normalization<T, 1> c_norm(c_made_, units_, t_.epsilon);
+      const Means<T, 1> of_c = OutputGate(c_norm);
+      Sums<T, 4> of_x, of_h;
+      OtherGates(c_norm, of_c, &of_x, &of_h);
+      Products(of_x.Mean(units_), of_h.Mean(units_));
+    }
+
+   private:
+    static constexpr int V = kLanes<T>;
+
+    void MakeGates() const {
+      ForUnitBlocks<T>(range_, [&](int64_t unit) {
+        const Gates<T> made(x_, h_, unit, t_);
+        T* g = gates_ + 4 * unit;
+        Store(g + Gate::kInput * V, made.in);
+        Store(g + Gate::kForget * V, made.forget);
+        Store(g + Gate::kCandidate * V, made.candidate);
+        Store(g + Gate::kOutput * V, made.out);
+        Store(c_made_ + unit, made.NewC(Load(row_.c_prev + unit)));
+      });
+    }
+
+    // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c); dc becomes the gradient of c^.
+    Means<T, 1> OutputGate(const Normalization<T, 1>& c_norm) const {
+      Sums<T, 1> of_c;
+      ForUnitBlocks<T>(range_, [&](int64_t unit) {
+        const int64_t n = units_ - unit;
+        T* g = gates_ + 4 * unit;
+        const Packet<T> out = Load(g + Gate::kOutput * V);
+        const Packet<T> tanh_c = t_.gates.State(Load(row_.c + unit));
+        const Packet<T> dh = KeepFirst<T>(LoadGradient<T>(row_.dh, row_.dy, unit, units_), n);
+        Store(g + Gate::kOutput * V, pmul(pmul(dh, tanh_c), t_.gates.GateSlope(out)));
+        const Packet<T> dc = KeepFirst<T>(
+            pmadd(pmul(dh, out), t_.gates.StateSlope(tanh_c), Load(row_.dc + unit)), n);
+        const Packet<T> c_hat = c_norm.At(unit, 0);
+        T* sums = row_.norm_sums + kLayerNormVectors * unit;
+        Add(dc, sums + kShiftC * V);
+        AddProduct(dc, c_hat, sums + kScaleC * V);
+        const Packet<T> scaled = pmul(dc, Load(Weights(unit) + kScaleC * V));
+        of_c.Add(scaled, c_hat);
+        Store(row_.dc + unit, scaled);
+      });
+      return of_c.Mean(units_);
+    }
+
+    // di, df, dg as an LSTM's, from the gradient of c before its normalization.
+    void OtherGates(const Normalization<T, 1>& c_norm, const Means<T, 1>& of_c, Sums<T, 4>* of_x,
+                    Sums<T, 4>* of_h) const {
+      ForUnitBlocks<T>(range_, [&](int64_t unit) {
+        const int64_t n = units_ - unit;
+        T* g = gates_ + 4 * unit;
+        const Packet<T> in = Load(g + Gate::kInput * V), forget = Load(g + Gate::kForget * V),
+                        candidate = Load(g + Gate::kCandidate * V);
+        const Packet<T> dc = KeepFirst<T>(of_c.Back(c_norm, unit, 0, Load(row_.dc + unit)), n);
+        const Packet<T> c_prev = Load(row_.c_prev + unit);
+        Packet<T> d[4];
+        d[Gate::kInput] = pmul(pmul(dc, candidate), t_.gates.GateSlope(in));
+        d[Gate::kForget] = pmul(pmul(dc, c_prev), t_.gates.GateSlope(forget));
+        d[Gate::kCandidate] = pmul(pmul(dc, in), t_.gates.StateSlope(candidate));
+        d[Gate::kOutput] = Load(g + Gate::kOutput * V);
+        Store(row_.dc + unit, pmul(dc, forget));
+        T* sums = row_.norm_sums + kLayerNormVectors * unit;
+        for (int gate = 0; gate < 4; ++gate) {
+          const Packet<T> value = d[gate];
+          Store(g + gate * V, value);
+          Add(value, sums + (kShift + gate) * V);
+          const Packet<T> x_hat = x_.At(unit, gate), h_hat = h_.At(unit, gate);
+          AddProduct(value, x_hat, sums + (kScaleX + gate) * V);
+          AddProduct(value, h_hat, sums + (kScaleH + gate) * V);
+          of_x->Add(ScaledX(unit, gate, value), x_hat);
+          of_h->Add(ScaledH(unit, gate, value), h_hat);
+        }
+      });
+    }
+
+    void Products(const Means<T, 4>& of_x, const Means<T, 4>& of_h) const {
+      ForUnitBlocks<T>(range_, [&](int64_t unit) {
+        for (int gate = 0; gate < 4; ++gate) {
+          const Packet<T> d = Load(gates_ + 4 * unit + gate * V);
+          const Packet<T> dx = of_x.Back(x_, unit, gate, ScaledX(unit, gate, d));
+          const Packet<T> dh = of_h.Back(h_, unit, gate, ScaledH(unit, gate, d));
+          StoreGradient<4, T>(row_.dgates, unit, gate, dx, units_);
+          StoreGradient<4, T>(row_.dgates + row_.recurrent_part, unit, gate, dh, units_);
+        }
+      });
+    }
+
+    EIGEN_ALWAYS_INLINE const T* Weights(int64_t unit) const {
+      return t_.weights + kLayerNormVectors * unit;
+    }
+    EIGEN_ALWAYS_INLINE Packet<T> ScaledX(int64_t unit, int gate, const Packet<T>& d) const {
+      return pmul(d, Load(Weights(unit) + (kScaleX + gate) * V));
+    }
+    EIGEN_ALWAYS_INLINE Packet<T> ScaledH(int64_t unit, int gate, const Packet<T>& d) const {
+      return pmul(d, Load(Weights(unit) + (kScaleH + gate) * V));
+    }
+    static EIGEN_ALWAYS_INLINE void Add(const Packet<T>& value, T* sum) {
+      Store(sum, padd(Load(sum), value));
+    }
+    static EIGEN_ALWAYS_INLINE void AddProduct(const Packet<T>& a, const Packet<T>& b, T* sum) {
+      Store(sum, pmadd(a, b, Load(sum)));
+    }
+
+    const UnitRange range_;
+    const GradientRow<T, T>& row_;
+    const LayerNormTensors<T>& t_;
+    const int64_t units_;
+    const Normalization<T, 4> x_, h_;
+    // Where the gradients of both products will be: first the gates, then those of their sums, and
+    // c before its normalization.
+    T* const gates_;
+    T* const c_made_;
+  };
 };
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -164,16 +164,11 @@ class LinearSlice {
       memory_.c[j] = p_.transposed ? Output(0, to * p_.batch + j) : Gates(j);
     }
     const int64_t gates = p_.num_gates * p_.num_units;
-    RowGemm<T> g;
-    g.a = memory_.a + j0_;
-    g.c = memory_.c + j0_;
-    g.rows = j1_ - j0_;
-    g.run = p_.transposed ? gates : p_.num_units;
-    g.b = memory_.weights;
-    g.columns = p_.transposed ? p_.num_units : gates;
-    g.panel_stride = 4 * kLanes<T>;
+    RowGemm<T> g = {memory_.a + j0_, memory_.c + j0_,
+                    j1_ - j0_,       RunsOfK::Dense(p_.transposed ? gates : p_.num_units),
+                    memory_.weights, p_.transposed ? p_.num_units : gates};
     g.start = start;
-    g.few_rows = FewRows(p_.batch);
+    g.batch = BatchRowsOf(p_.batch);
     g.reversed = to % 2 != 0;
     GemmDense(g, 0, DensePanels<T>(g.columns));
   }

@@ -31,50 +31,56 @@ enum class Start { kZero, kBias, kAccumulate };
 // One product C[i, :] (+)= A[i, :] * B over lists of row pointers. K may be pieces of longer rows
 // of A and of a deeper panel of B: GRU's gradient uses three of the four vectors of a unit block,
 // and that of masked states one gate after another.
-//
-//   row of A    | a_offset |## run ##|    |## run ##|    |## run ##| ...
-//                          <- run_stride ->
-//   rows of B   | b_first |## run ##|   |## run ##|   |## run ##| ...     b_depth in all
-//                         <- b_run_stride ->
 template <typename T, typename E = T>
 struct RowGemm {
   const E* const* a;  // [rows] of A
   T* const* c;        // [rows] of C
   int64_t rows;
-  // The K operands of a row of A lie in `runs` runs of `run` operands.
-  int64_t run;
-  int64_t runs = 1;
-  int64_t run_stride = 0;
-  int64_t a_offset = 0;
-  const E* b;  // panels [K][nv * V]
-  // -1: as many rows of B as are used.
-  int64_t b_first = 0;
-  int64_t b_run_stride = -1;
-  int64_t b_depth = -1;
-  const T* bias = nullptr;  // [panels * NV * V], with Start::kBias
-  int64_t columns;          // valid columns of C when NV-wide panels tile it densely
-  int64_t panel_stride;     // columns of C from one panel to the next
-  Start start;
+  RunsOfK k;
+  const E* b;                            // panels [k.b_depth][nv * V]
+  int64_t columns;                       // valid columns of C
+  int64_t panel_stride = 4 * kLanes<T>;  // columns of C from one panel to the next
+  Start start = Start::kZero;
+  const T* bias = nullptr;          // [panels * NV * V], with Start::kBias
   const T* const* scale = nullptr;  // [rows] like C: multiplies the product before it is added
-  int few_rows = 0;                 // see MultiplyRows
-  bool reversed = false;            // the order of the panels
-
-  int64_t panel_depth() const { return b_depth < 0 ? run * runs : b_depth; }
-  int64_t run_rows() const { return b_run_stride < 0 ? run : b_run_stride; }
+  BatchRows batch = BatchRows::kMany;
+  bool reversed = false;  // the order of the panels
 };
 
 // About this many rows of B stay in the second-level cache while the row tiles pass over them.
 constexpr int64_t kDepthBlock = 512;
 
-// With `Gated` the rows of A are interleaved, as in GatedRowsOfA. Of each run `done` has the first
-// operands.
+// The blocks of a K: whole runs where there are several, otherwise pieces of the one run.
+class BlocksOfK {
+ public:
+  BlocksOfK(const RunsOfK& k, int64_t depth)
+      : k_(k), size_(k.runs == 1 ? depth : depth / std::max<int64_t>(1, k.run)) {
+    size_ = std::max<int64_t>(1, size_);
+  }
+
+  int64_t count() const { return std::max<int64_t>(1, CeilDiv(whole(), size_)); }
+  RunsOfK at(int64_t i) const {
+    const int64_t first = i * size_, size = std::min(size_, whole() - first);
+    return k_.runs == 1 ? k_.PartOfRun(first, size) : k_.PartOfRuns(first, size);
+  }
+
+ private:
+  int64_t whole() const { return k_.runs == 1 ? k_.run : k_.runs; }
+
+  const RunsOfK k_;
+  int64_t size_;
+};
+
+// With `Gated` the rows of A are interleaved, as in GatedRowsOfA. `done` holds partial sums of the
+// first done.Depth() operands of each run; this tile adds the rest.
 template <typename T, int M, int NV, bool Gated, typename E, typename Done>
-void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, int64_t ldb,
-              int64_t run0, int64_t run1, int64_t k0, int64_t depth, Ahead next, Start start,
-              const Done& done, int64_t done_row) {
+void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, int64_t row,
+              Ahead next, const Done& done) {
   constexpr int V = kLanes<T>;
+  constexpr int64_t ldb = NV * V;
+  const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
-  const int64_t column = panel * g.panel_stride;
+  const int64_t column = block.panel * g.panel_stride;
   T* c[M];
   for (int m = 0; m < M; ++m) c[m] = g.c[row + m] + column;
   // Valid columns in this panel.
@@ -86,25 +92,23 @@ void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, in
       if (start == Start::kZero || g.scale != nullptr) {
         acc[m][v] = Set<T>(T(0));
       } else if (start == Start::kBias) {
-        acc[m][v] = Load(g.bias + panel * NV * V + v * V);
+        acc[m][v] = Load(g.bias + block.panel * ldb + v * V);
       } else {
         acc[m][v] = LoadFirst(c[m] + v * V, n - v * V);
       }
     }
   }
-  done.AddTo(done_row, acc);
-  const int64_t done_depth = done.Depth(depth);
+  done.AddTo(acc);
+  const int64_t done_depth = done.Depth(k.run);
   constexpr int kPerK = Gated ? NV : 1;
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
-  for (int m = 0; m < M; ++m) {
-    a.row[m] = g.a[row + m] + (g.a_offset + run0 * g.run_stride + k0 + done_depth) * kPerK;
-  }
-  b += done_depth * ldb;
-  for (int64_t r = run0; r < run1; ++r) {
-    MultiplyRows<T, M, NV>(a, b, ldb, depth - done_depth, g.few_rows, next, acc);
-    for (int m = 0; m < M; ++m) a.row[m] += g.run_stride * kPerK;
-    b += g.run_rows() * ldb;
-    next.at += depth * next.step;
+  for (int m = 0; m < M; ++m) a.row[m] = g.a[row + m] + (k.a_at + done_depth) * kPerK;
+  const E* b = block.b + (k.b_at + done_depth) * ldb;
+  for (int64_t r = 0; r < k.runs; ++r) {
+    MultiplyRows<T, M, NV>(a, b, ldb, k.run - done_depth, g.batch, next, acc);
+    for (int m = 0; m < M; ++m) a.row[m] += k.a_stride * kPerK;
+    b += k.b_stride * ldb;
+    next.at += k.run * next.step;
   }
   if (g.scale != nullptr) {
 #pragma GCC unroll 8
@@ -130,41 +134,26 @@ void GemmTile(const RowGemm<T, E>& g, int64_t row, int64_t panel, const E* b, in
 // it is then packed with fewer vectors, see PanelVectors.
 template <typename T, int NV, bool Gated = false, typename E = T>
 void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
-  constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  constexpr int64_t ldb = NV * V;
+  constexpr int64_t ldb = NV * kLanes<T>;
   const int64_t tiles = CeilDiv(g.rows, M);
   RowTiles<E, NV, Gated> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
   // Nothing passes over a block twice where all rows are in one tile.
-  const int64_t block_depth = g.few_rows ? std::max<int64_t>(1, g.run * g.runs) : kDepthBlock;
-  // Blocks of K: whole runs where there are several, otherwise pieces of the one run.
-  const int64_t runs_per_block =
-      g.runs == 1 ? 1 : std::max<int64_t>(1, block_depth / std::max<int64_t>(1, g.run));
-  const int64_t piece = g.runs == 1 ? block_depth : g.run;
-  const int64_t blocks =
-      std::max<int64_t>(1, g.runs == 1 ? CeilDiv(g.run, piece) : CeilDiv(g.runs, runs_per_block));
+  const bool one_tile = g.batch != BatchRows::kMany;
+  const BlocksOfK blocks(g.k, one_tile ? g.k.run * g.k.runs : kDepthBlock);
   // Blocks outside, panels inside: a block of A stays in cache while the panels pass over it.
-  for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t run0 = g.runs == 1 ? 0 : block * runs_per_block;
-    const int64_t run1 = g.runs == 1 ? 1 : std::min(g.runs, run0 + runs_per_block);
-    const int64_t k0 = g.runs == 1 ? block * piece : 0;
-    const int64_t k = g.runs == 1 ? std::min(piece, g.run - k0) : g.run;
-    const Start start = block == 0 ? g.start : Start::kAccumulate;
-    const int64_t first_row = g.b_first + run0 * g.run_rows() + k0;
+  for (int64_t i = 0; i < blocks.count(); ++i) {
+    const RunsOfK k = blocks.at(i);
+    const Start start = i == 0 ? g.start : Start::kAccumulate;
+    auto panel_at = [&](int64_t q) { return g.b + order.at(q) * k.b_depth * ldb; };
     for (int64_t q = 0; q < order.count(); ++q) {
-      const int64_t p = order.at(q);
-      const int64_t p_next = order.at(std::min(q + 1, order.count() - 1));
-      const E* b = g.b + (p * g.panel_depth() + first_row) * ldb;
-      const E* next = g.b + (p_next * g.panel_depth() + first_row) * ldb;
-      const int64_t a_at = g.a_offset + run0 * g.run_stride + k0;
-      row_tiles.ForEach(g.a, a_at, {run1 - run0, k, g.run_stride, g.run_rows()}, b,
-                        [&](int64_t i, auto m, const auto& done, int64_t done_row) {
-                          const Ahead ahead =
-                              AheadOf(next, (run1 - run0) * k, ldb * sizeof(E), i, g.rows, tiles);
-                          GemmTile<T, decltype(m)::value, NV, Gated>(
-                              g, i, p, b, ldb, run0, run1, k0, k, ahead, start, done, done_row);
-                        });
+      const PanelBlock<E> block = {order.at(q), panel_at(q), k};
+      const E* next = panel_at(std::min(q + 1, order.count() - 1)) + k.b_at * ldb;
+      row_tiles.ForEach(g.a, block, [&](int64_t row, auto m, const auto& done) {
+        const Ahead ahead = AheadOf(next, k.runs * k.run, ldb * sizeof(E), row, g.rows, tiles);
+        GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, row, ahead, done);
+      });
     }
   }
 }
@@ -193,7 +182,7 @@ void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
     const int64_t p = vectors / 4;
     RowGemm<T, E> last = g;
     const int nv = PanelVectors(vectors, p);
-    last.b = g.b + p * g.panel_depth() * 4 * V;
+    last.b = g.b + p * g.k.b_depth * 4 * V;
     last.bias = g.bias == nullptr ? nullptr : g.bias + p * 4 * V;
     last.columns = g.columns - p * 4 * V;
     T* shifted[256];

@@ -14,19 +14,52 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The K of a product: `runs` runs of `run` operands, which begin so far apart.
+// The K of a product: pieces of the rows of A and of the rows of B's panels.
+//
+//   row of A    | a_at |## run ##|    |## run ##|    |## run ##| ...
+//                      <- a_stride ->
+//   rows of B   | b_at |## run ##|   |## run ##|   |## run ##| ...     b_depth in all
+//                      <- b_stride ->
 struct RunsOfK {
-  int64_t runs;
-  int64_t run;
-  int64_t a_stride;  // operands of A
-  int64_t b_stride;  // rows of B
+  int64_t run;   // operands of a run
+  int64_t runs;  // their number
+  int64_t a_at;
+  int64_t a_stride;
+  int64_t b_at;
+  int64_t b_stride;
+  int64_t b_depth;
+
+  // All of A's rows and of B's panels.
+  static constexpr RunsOfK Dense(int64_t depth) { return {depth, 1, 0, 0, 0, depth, depth}; }
+  // Runs of A's rows that fill B's panels.
+  static constexpr RunsOfK Pieces(int64_t run, int64_t runs, int64_t a_at, int64_t a_stride) {
+    return {run, runs, a_at, a_stride, 0, run, run * runs};
+  }
+
+  // `count` operands from `first` on, of the only run.
+  RunsOfK PartOfRun(int64_t first, int64_t count) const {
+    return {count, 1, a_at + first, a_stride, b_at + first, b_stride, b_depth};
+  }
+  // `count` runs from `first` on.
+  RunsOfK PartOfRuns(int64_t first, int64_t count) const {
+    return {run,      count,  a_at + first * a_stride, a_stride, b_at + first * b_stride,
+            b_stride, b_depth};
+  }
 };
 
-// What a tile finds done of its products: nothing.
+// A block of K of one panel: what the row tiles pass over while it is in cache.
+template <typename E>
+struct PanelBlock {
+  int64_t panel;
+  const E* b;  // the panel
+  RunsOfK k;   // of the block
+};
+
+// No partial sums were computed before the tile (no AMX).
 struct NothingDone {
   static constexpr int64_t Depth(int64_t) { return 0; }
   template <typename Acc>
-  EIGEN_ALWAYS_INLINE void AddTo(int64_t, Acc&) const {}
+  EIGEN_ALWAYS_INLINE void AddTo(Acc&) const {}
 };
 
 // All row tiles of a product whose panels have NV vectors.
@@ -35,11 +68,10 @@ class RowTiles {
  public:
   explicit RowTiles(int64_t rows) : rows_(rows) {}
 
-  // fn(first row, number of rows as a constant, what is done, the first row's number in it) for
-  // each tile on a panel. A's rows begin at operand `a_at`, and B's at `b`.
+  // fn(first row, number of rows as a constant, its partial sums) for each tile of rows of A.
   template <typename F>
-  EIGEN_ALWAYS_INLINE void ForEach(const E* const*, int64_t, const RunsOfK&, const E*, F&& fn) {
-    ForRowTiles<kTileRows<NV>>(rows_, [&](int64_t i, auto m) { fn(i, m, NothingDone(), 0); });
+  EIGEN_ALWAYS_INLINE void ForEach(const E* const*, const PanelBlock<E>&, F&& fn) {
+    ForRowTiles<kTileRows<NV>>(rows_, [&](int64_t i, auto m) { fn(i, m, NothingDone()); });
   }
 
  private:
@@ -55,14 +87,14 @@ class AmxSums {
  public:
   static int64_t Depth(int64_t run) { return run / kHalf * kHalf; }
 
-  // Of rows a[0 .. rows), whose number the tiles have been given, from operand `a_at` on.
-  void Multiply(const Pair* const* a, int rows, int64_t a_at, const RunsOfK& k, const Pair* b,
+  // Of rows a[0 .. rows), whose number the tiles have been given.
+  void Multiply(const Pair* const* a, int rows, const RunsOfK& k, const Pair* b,
                 int64_t ldb = NV * kLanes<float>) {
     const int64_t stride = StrideOf(a, rows);
     ForVectors([](auto v) { AmxZero<kAmxSums + decltype(v)::value>(); });
     for (int64_t r = 0; r < k.runs; ++r) {
-      const int64_t at = a_at + r * k.a_stride;
-      const Pair* run_b = b + r * k.b_stride * ldb;
+      const int64_t at = k.a_at + r * k.a_stride;
+      const Pair* run_b = b + (k.b_at + r * k.b_stride) * ldb;
       const int64_t depth = Depth(k.run);
       auto step = [&](auto pairs, int64_t done) {
         constexpr bool kWhole = decltype(pairs)::value == kAmxPairs;
@@ -132,6 +164,19 @@ class AmxSums {
   alignas(64) float sums_[kAmxRows][NV * kLanes<float>];
 };
 
+// The partial sums of a register tile, whose first row is `row` of the block.
+template <int NV>
+struct AmxDone {
+  const AmxSums<NV>& sums;
+  int64_t row;
+
+  static int64_t Depth(int64_t run) { return AmxSums<NV>::Depth(run); }
+  template <typename Acc>
+  EIGEN_ALWAYS_INLINE void AddTo(Acc& acc) const {
+    sums.AddTo(row, acc);
+  }
+};
+
 // The tiles of this thread, for blocks of so many rows.
 class AmxInUse {
  public:
@@ -150,9 +195,9 @@ class RowTiles<Pair, NV, /*Gated=*/false> {
   }
 
   template <typename F>
-  void ForEach(const Pair* const* a, int64_t a_at, const RunsOfK& k, const Pair* b, F&& fn) {
+  void ForEach(const Pair* const* a, const PanelBlock<Pair>& block, F&& fn) {
     if (!amx_) {
-      ForRowTiles<kTileRows<NV>>(rows_, [&](int64_t i, auto m) { fn(i, m, NothingDone(), 0); });
+      ForRowTiles<kTileRows<NV>>(rows_, [&](int64_t i, auto m) { fn(i, m, NothingDone()); });
       return;
     }
     AmxSums<NV> sums;
@@ -160,9 +205,10 @@ class RowTiles<Pair, NV, /*Gated=*/false> {
       const int64_t end = std::min(rows_, row + block_);
       // Blocks are equally large, so the last one may begin with rows of the one before.
       const int64_t first = end - block_;
-      sums.Multiply(a + first, static_cast<int>(block_), a_at, k, b);
-      ForRowTiles<kTileRows<NV>>(end - row,
-                                 [&](int64_t i, auto m) { fn(row + i, m, sums, row + i - first); });
+      sums.Multiply(a + first, static_cast<int>(block_), block.k, block.b);
+      ForRowTiles<kTileRows<NV>>(end - row, [&](int64_t i, auto m) {
+        fn(row + i, m, AmxDone<NV>{sums, row + i - first});
+      });
     }
   }
 

@@ -143,21 +143,23 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, 
   }
 }
 
-// The rows of a step of the whole problem where they are one or two, otherwise 0: the order of
-// summation, and so the rounding, goes by it. It must not go by how many rows are still alive or
-// how they were shared out.
-inline int FewRows(int64_t batch) { return batch <= 2 ? static_cast<int>(batch) : 0; }
+// Selects the order of summation, and so the rounding. It depends on the batch of the problem
+// alone, never on live rows or threads, so results are bit-identical for any number of threads.
+enum class BatchRows { kMany, kOne, kTwo };
+inline BatchRows BatchRowsOf(int64_t batch) {
+  return batch == 1 ? BatchRows::kOne : batch == 2 ? BatchRows::kTwo : BatchRows::kMany;
+}
 
-// `few_rows` is FewRows() of the problem.
 template <typename T, int M, int NV, typename E, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64_t depth,
-                                      int few_rows, const Ahead& next, Packet<T> (&acc)[M][NV]) {
+                                      BatchRows batch, const Ahead& next, Packet<T> (&acc)[M][NV]) {
   constexpr int kSums = kVectorRegisters == 32 ? 4 : 2;  // for each column
   if constexpr (M == 1) {
-    if (few_rows == 1) return MultiplyTileSplit<T, kSums, M, NV>(a, b, ldb, depth, acc);
+    if (batch == BatchRows::kOne) return MultiplyTileSplit<T, kSums, M, NV>(a, b, ldb, depth, acc);
   }
   if constexpr (M <= 2) {
-    if (few_rows == 2) return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, ldb, depth, acc);
+    if (batch == BatchRows::kTwo)
+      return MultiplyTileSplit<T, kSums / 2, M, NV>(a, b, ldb, depth, acc);
   }
   MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
 }

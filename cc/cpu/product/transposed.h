@@ -70,11 +70,11 @@ struct TransposedGemm {
   bool accumulate;
 };
 
-// One tile of it: columns [i, i + M) of A, of which `a` reads the k from `k0` on. `done` has the
-// products before those.
+// One tile of it: columns [i, i + M) of A. `a` reads the k from `k0` on, and `done` has the partial
+// sums of those before.
 template <typename T, int M, int NV, typename E, typename A, typename Done = NothingDone>
 void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i, int64_t k0 = 0,
-                        const Done& done = {}, int64_t done_row = 0) {
+                        const Done& done = {}) {
   constexpr int V = kLanes<T>;
   Packet<T> acc[M][NV];
 #pragma GCC unroll 8
@@ -82,7 +82,7 @@ void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[m][v] = Set<T>(T(0));
   }
-  done.AddTo(done_row, acc);
+  done.AddTo(acc);
   MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride + k0 * g.ldb, g.ldb, g.depth - k0, NothingAhead(),
                          acc);
   // The sum of one call is formed before it is added, so that a long reduction cut into calls
@@ -160,10 +160,11 @@ void GemmTransposedOnAmx(const TransposedGemm<float, Pair>& g) {
     TransposeColumns(g, column, done, strip);
     const int64_t n = std::min<int64_t>(kAmxRows, g.columns - column);
     for (int q = 0; q < g.panels; ++q) {
-      sums.Multiply(rows, kAmxRows, 0, {1, g.depth, 0, 0}, g.b + q * g.b_stride, g.ldb);
+      sums.Multiply(rows, kAmxRows, RunsOfK::Dense(g.depth), g.b + q * g.b_stride, g.ldb);
       ForRowTiles<kTileRows<NV>>(n, [&](int64_t m, auto count) {
         GemmTransposedTile<float, decltype(count)::value, NV>(
-            g, ColumnsOfA<Pair>{g.rows + done, column + m}, q, column + m, done, sums, m);
+            g, ColumnsOfA<Pair>{g.rows + done, column + m}, q, column + m, done,
+            AmxDone<NV>{sums, m});
       });
     }
   }

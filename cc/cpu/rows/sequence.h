@@ -99,10 +99,11 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
 // Rows of a tensor by step and sorted row.
 template <typename T>
 struct RowMap {
-  T* base = nullptr;
+  T* base = nullptr;  // null: there are none
   int64_t ld = 0;
   const int64_t* row_t = nullptr;
   const int64_t* row_j = nullptr;
+  explicit operator bool() const { return base != nullptr; }
   T* at(int64_t t, int64_t j) const { return base + (row_t[t] + row_j[j]) * ld; }
 };
 

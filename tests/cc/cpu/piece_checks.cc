@@ -98,7 +98,7 @@ struct Product {
   int64_t rows, run, runs, columns;
   Start start;
   bool scaled;
-  int few_rows;
+  BatchRows batch;
   bool reversed;
 };
 
@@ -177,28 +177,21 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
   g.a = a_rows.data();
   g.c = c_rows.data();
   g.rows = p.rows;
-  g.run = p.run;
+  g.k = {p.run, p.runs, a_offset, a_stride, b_first, b_stride, b_depth};
   g.b = b.data();
-  if (split_runs) {
-    g.runs = p.runs;
-    g.run_stride = a_stride;
-    g.a_offset = a_offset;
-    g.b_first = b_first;
-    g.b_run_stride = b_stride;
-    g.b_depth = b_depth;
-  }
   g.bias = bias.data();
   g.columns = p.columns;
   g.panel_stride = stride;
   g.start = p.start;
   if (p.scaled) g.scale = scale_rows.data();
-  g.few_rows = p.few_rows;
+  g.batch = p.batch;
   g.reversed = p.reversed;
   run_panels(g, panels);
-  check.Equal(c, want,
-              Text("product of", sizeof(T), "bytes, operand", kPer, "nv", nv, "gated", Gated,
-                   "rows", p.rows, "run", p.run, "runs", p.runs, "columns", p.columns, "start",
-                   static_cast<int>(p.start), "scaled", p.scaled, "few rows", p.few_rows));
+  check.Equal(
+      c, want,
+      Text("product of", sizeof(T), "bytes, operand", kPer, "nv", nv, "gated", Gated, "rows",
+           p.rows, "run", p.run, "runs", p.runs, "columns", p.columns, "start",
+           static_cast<int>(p.start), "scaled", p.scaled, "batch", static_cast<int>(p.batch)));
 }
 
 // fn(product) for every kind of tail in rows and K; columns are the caller's.
@@ -209,9 +202,9 @@ void ForProducts(F&& fn) {
     for (const int64_t run : {1, 2, 5, 32, 517}) {
       if (rows < 1 || (run > 32 && rows > M + 1)) continue;
       for (const Start start : {Start::kZero, Start::kBias, Start::kAccumulate}) {
-        const int few_rows = rows <= 2 ? static_cast<int>(run % 2 ? rows : 2) : 0;
-        fn(Product{rows, run, 1, 0, start, false, few_rows, run % 2 == 0});
-        fn(Product{rows, run, 1, 0, start, false, 0, false});
+        const BatchRows batch = BatchRowsOf(rows == 1 && run % 2 == 0 ? 2 : rows);
+        fn(Product{rows, run, 1, 0, start, false, batch, run % 2 == 0});
+        fn(Product{rows, run, 1, 0, start, false, BatchRows::kMany, false});
       }
     }
   }
@@ -247,13 +240,14 @@ void CheckDenseProducts(Checker& check) {
     for (const Start start : {Start::kZero, Start::kAccumulate}) {
       for (const int64_t runs : {2, 3, 7}) {
         for (const bool scaled : {false, true}) {
-          dense({5, 3 * V, runs, columns, start, scaled, 0, runs == 3});
-          dense({2, 3 * V, runs, columns, start, scaled, 2, false});
+          dense({5, 3 * V, runs, columns, start, scaled, BatchRows::kMany, runs == 3});
+          dense({2, 3 * V, runs, columns, start, scaled, BatchRows::kTwo, false});
         }
       }
-      dense({7, 600, 1, columns, start, /*scaled=*/false, 0, false});
+      dense({7, 600, 1, columns, start, /*scaled=*/false, BatchRows::kMany, false});
       // More rows than the narrow panel takes at a time.
-      if (columns <= V + 1) dense({300, 2, 1, columns, start, /*scaled=*/true, 0, false});
+      if (columns <= V + 1)
+        dense({300, 2, 1, columns, start, /*scaled=*/true, BatchRows::kMany, false});
     }
   }
 }
@@ -310,8 +304,9 @@ void CheckStep(Checker& check, int64_t rows, int64_t depth, bool regular) {
     want[at] = static_cast<T>(2 * sum);
   }
   const SumsCell<T, NV> cell = {kRow, init.data(), sums.data()};
-  RunCell<T, false>(cell, StepProduct<T, E>{rows, a_rows.data(), depth, b.data(), 0, true}, 0,
-                    kPanels);
+  const StepProduct<T, E> product = {rows,     a_rows.data(),    depth,
+                                     b.data(), BatchRows::kMany, /*reversed=*/true};
+  RunCell<T, false>(cell, product, 0, kPanels);
   check.Equal(sums, want,
               Text("step of", sizeof(T), "bytes, operand", kPer, "vectors", NV, "rows", rows,
                    "depth", depth, "regular", regular));

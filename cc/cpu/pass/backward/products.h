@@ -58,7 +58,6 @@ void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g,
 // dx of packed rows and dense panels: the sum over directions of dgates * W^T.
 template <typename T, typename E>
 void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& item) {
-  constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
   const int64_t row0 = item.row0;
   const int64_t n = item.row1 - row0;
@@ -76,13 +75,8 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
         continue;
       }
     }
-    RowGemm<T, E> g;
-    g.a = dgates;
-    g.c = dx;
-    g.rows = n;
-    g.b = layer.dirs[d].input;
-    g.columns = layer.in;
-    g.panel_stride = 4 * V;
+    const RunsOfK k = GateRuns<T, E>(s, /*recurrent=*/false);
+    RowGemm<T, E> g = {dgates, dx, n, k, layer.dirs[d].input, layer.in};
     g.start = d == 0 ? Start::kZero : Start::kAccumulate;
     if constexpr (std::is_same_v<T, E>) {
       if (layer.input_masks) {
@@ -90,7 +84,6 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
         continue;
       }
     }
-    SetGateRuns(s, /*recurrent=*/false, &g);
     GemmDense(g, item.panel0, item.panel1);
   }
 }
@@ -137,102 +130,116 @@ inline FactorColumns PieceOfFactor(int64_t piece, int64_t pieces, int64_t all, i
 // The gradients of the weights and biases of gate panels; of one piece of their rows where those
 // are cut.
 template <typename T, typename E>
-void GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRange& range,
-                        int64_t piece, const WeightViews<T>& to) {
-  constexpr int V = kLanes<T>;
-  const Sizes<T>& s = layer.sizes;
-  const BackwardDirection<T, E>& dir = layer.dirs[d];
-  const int64_t in = to.input.data == nullptr ? 0 : layer.in;
-  const int vectors = s.dense ? PanelVectors(s.blocks, range.begin) : s.cell.buffer;
-  const int nx = s.dense ? vectors : s.cell.input.count;
-  const int nh = s.dense ? vectors : s.cell.recurrent.count;
-  const int64_t second = s.cell.second >= 0 ? s.units : 0;  // of the cell's second product
-  const int64_t all = in + s.hidden + second;
-  const FactorColumns cx = PieceOfFactor(piece, layer.weight_pieces, all, 0, in);
-  const FactorColumns ch = PieceOfFactor(piece, layer.weight_pieces, all, in, s.hidden);
-  const FactorColumns cs = PieceOfFactor(piece, layer.weight_pieces, all, in + s.hidden, second);
-  const int64_t x_size = in * (s.dense ? 4 : nx) * V;
-  const int64_t h_size = s.hidden * (s.dense ? 4 : nh) * V;
-  T* dwx = dir.gradient.input + range.begin * x_size + cx.first * nx * V;
-  T* dwh = dir.gradient.recurrent + range.begin * h_size + ch.first * nh * V;
-  alignas(64) T bias[kReductionPanels * 4 * V];
-  const bool mask_x = static_cast<bool>(layer.input_masks);
-  const bool mask_h = static_cast<bool>(layer.recurrent_masks);
-  const ReductionPanels panels = {range.begin * s.panel_vectors() * V,
-                                  static_cast<int>(range.end - range.begin), vectors};
-  const int64_t m_size = second * V;
-  T* dws = dir.gradient.second + range.begin * m_size + cs.first * V;
-  const ReductionFactor<T> factors[3] = {
-      {cx.count, s.cell.input_at, nx, dwx, x_size, mask_x && !s.dense},
-      {ch.count, s.cell.recurrent_at, nh, dwh, h_size, mask_h && !s.dense},
-      {cs.count, s.cell.second_at, 1, dws, m_size, false}};
-  E* const space = dir.reduction + (range.begin * layer.weight_pieces + piece * panels.count) *
-                                       ReductionSpace<T, E>(layer.seq->rows);
-  T* const bias_sums = piece == 0 ? bias : nullptr;
-  if constexpr (std::is_same_v<T, E>) {
-    const int64_t gx = mask_x ? s.cell.input.count : 1;
-    const int64_t gh = mask_h ? s.cell.recurrent.count : 1;
-    auto reduce = [&](const T* dgates, const ReductionFactor<T>(&some)[3], T* sums) {
-      ReducePanels(
-          *layer.seq, dgates, s.gate_row, panels, some, sums, space,
-          [&](int64_t row, int64_t t, int64_t j, int factor) -> const T* {
-            if (factor == 2) return dir.m + row * s.padded + cs.first;
-            if (factor == 0) {
-              return (mask_x ? layer.operand_x + row * in * gx : layer.x.at(t, j)) + cx.first * gx;
-            }
-            return (mask_h ? dir.operand_h + row * s.hidden * gh : layer.HBefore(d, t, j)) +
-                   ch.first * gh;
-          });
-    };
-    if (s.cell.whole_rows) {
-      // Each factor has gradients of its own. Those of the biases are LayerNormGradients's.
-      for (int f = 0; f < 2; ++f) {
-        ReductionFactor<T> one[3] = {factors[0], factors[1], factors[2]};
-        one[1 - f].columns = one[2].columns = 0;
-        if (one[f].columns > 0) reduce(dir.dgates + f * s.recurrent_part, one, nullptr);
-      }
-    } else {
-      reduce(dir.dgates, factors, bias_sums);
-    }
-  } else {
-    ReducePanels(*layer.seq, dir.dgates, s.gate_row, panels, factors, bias_sums, space,
-                 [&](int64_t pair, int64_t, int64_t, int factor) -> const E* {
-                   return factor == 0 ? layer.operand_x + pair * RoundUp(in, V) + cx.first
-                                      : dir.operand_h + pair * s.hidden_padded + ch.first;
-                 });
+class GateWeightGradient {
+ public:
+  GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRange& range,
+                     int64_t piece, const WeightViews<T>& to)
+      : layer_(layer), s_(layer.sizes), dir_(layer.dirs[d]), d_(d), range_(range), piece_(piece) {
+    SetFactors(to.input.data == nullptr ? 0 : layer.in);
+    Reduce();
+    Unpack(kX, s_.cell.input, to.input, to.input_bias);
+    Unpack(kH, s_.cell.recurrent, to.recurrent, to.recurrent_bias);
+    Unpack(kM, GateOrder{1, {0}}, to.second, nullptr);
   }
 
-  for (int64_t panel = range.begin; panel < range.end; ++panel) {
-    const int64_t q = panel - range.begin;
-    const T* sums = bias + q * vectors * V;
-    // Vector v of the panel is gate `gate` of unit block `block`.
-    auto column = [&](const GateOrder& order, int v) {
-      return s.dense ? (4 * panel + v) * V : order.source[v] * s.units + panel * V;
-    };
-    auto valid = [&](int v) {
-      return std::min<int64_t>(V, s.units - (s.dense ? 4 * panel + v : panel) * V);
-    };
-    for (int v = 0; v < nx; ++v) {
-      const int64_t col = column(s.cell.input, v);
-      if (cx.count > 0) {
-        UnpackVector(dwx + q * x_size + v * V, nx * V, cx.count, valid(v),
-                     to.input.At(cx.first, col));
-      }
-      if (to.input_bias == nullptr || piece > 0) continue;
-      StoreFirst(to.input_bias + col, Load(sums + (s.cell.input_at + v) * V), valid(v));
-    }
-    for (int v = 0; v < nh; ++v) {
-      const int64_t col = column(s.cell.recurrent, v);
-      UnpackVector(dwh + q * h_size + v * V, nh * V, ch.count, valid(v),
-                   to.recurrent.At(ch.first, col));
-      if (to.recurrent_bias == nullptr || piece > 0) continue;
-      StoreFirst(to.recurrent_bias + col, Load(sums + (s.cell.recurrent_at + v) * V), valid(v));
-    }
-    if (cs.count > 0) {
-      UnpackVector(dws + q * m_size, V, cs.count, valid(0), to.second.At(cs.first, panel * V));
+ private:
+  // x, h before each step, and the m of the cell's second product.
+  enum Factor { kX, kH, kM, kFactors };
+  static constexpr int V = kLanes<T>;
+  using Factors = ReductionFactor<T>[kFactors];
+
+  // The columns of this piece in each factor; `in`: columns of x that have weights.
+  void SetFactors(int64_t in) {
+    vectors_ = s_.dense ? PanelVectors(s_.blocks, range_.begin) : s_.cell.buffer;
+    const int64_t columns[] = {in, s_.hidden, s_.cell.has_second() ? s_.units : 0};
+    const int at[] = {s_.cell.input_at, s_.cell.recurrent_at, s_.cell.second_at};
+    const int counts[] = {s_.cell.input.count, s_.cell.recurrent.count, 1};
+    T* const gradients[] = {dir_.gradient.input, dir_.gradient.recurrent, dir_.gradient.second};
+    const bool masked[] = {static_cast<bool>(layer_.input_masks),
+                           static_cast<bool>(layer_.recurrent_masks), false};
+    const int64_t all = columns[kX] + columns[kH] + columns[kM];
+    int64_t before = 0;
+    for (int f = 0; f < kFactors; before += columns[f++]) {
+      const FactorColumns cut =
+          PieceOfFactor(piece_, layer_.weight_pieces, all, before, columns[f]);
+      const int vectors = s_.dense ? vectors_ : counts[f];
+      const int64_t size = columns[f] * (s_.dense ? 4 : vectors) * V;
+      T* const result = gradients[f] + range_.begin * size + cut.first * vectors * V;
+      first_[f] = cut.first;
+      factors_[f] = {cut.count, at[f], vectors, result, size, masked[f] && !s_.dense};
     }
   }
-}
+
+  void Reduce() {
+    if (!s_.cell.whole_rows)
+      return ReduceRows(dir_.dgates, factors_, piece_ == 0 ? bias_ : nullptr);
+    // Each factor has gradients of its own. Those of the biases are LayerNormGradients's.
+    for (Factor f : {kX, kH}) {
+      Factors one = {factors_[kX], factors_[kH], factors_[kM]};
+      one[kX + kH - f].columns = one[kM].columns = 0;
+      if (one[f].columns > 0) ReduceRows(dir_.dgates + f * s_.recurrent_part, one, nullptr);
+    }
+  }
+
+  void ReduceRows(const E* dgates, const Factors& factors, T* bias) const {
+    const ReductionPanels panels = {range_.begin * s_.panel_vectors() * V,
+                                    static_cast<int>(range_.end - range_.begin), vectors_};
+    E* const space =
+        dir_.reduction + (range_.begin * layer_.weight_pieces + piece_ * panels.count) *
+                             ReductionSpace<T, E>(layer_.seq->rows);
+    ReducePanels(*layer_.seq, dgates, s_.gate_row, panels, factors, bias, space,
+                 [this](int64_t row, int64_t t, int64_t j, int f) { return Row(row, t, j, f); });
+  }
+
+  // A factor's row, from this piece's first column on.
+  const E* Row(int64_t row, int64_t t, int64_t j, int factor) const {
+    if constexpr (!std::is_same_v<T, E>) {
+      return factor == kX ? layer_.operand_x + row * RoundUp(layer_.in, V) + first_[kX]
+                          : dir_.operand_h + row * s_.hidden_padded + first_[kH];
+    } else if (factor == kM) {
+      return dir_.m + row * s_.padded + first_[kM];
+    } else if (factor == kX) {
+      if (!layer_.input_masks) return layer_.x.at(t, j) + first_[kX];
+      return layer_.operand_x + (row * layer_.in + first_[kX]) * s_.cell.input.count;
+    } else {
+      if (!layer_.recurrent_masks) return layer_.HBefore(d_, t, j) + first_[kH];
+      return dir_.operand_h + (row * s_.hidden + first_[kH]) * s_.cell.recurrent.count;
+    }
+  }
+
+  // From the panels of a factor to the gradients of its weights and of its bias (null: none).
+  void Unpack(Factor f, const GateOrder& order, const MatrixView<T>& to, T* bias) const {
+    const ReductionFactor<T>& factor = factors_[f];
+    const T* sums = bias_ + factor.first_vector * V;
+    const T* panel_sums = factor.result;
+    for (int64_t panel = range_.begin; panel < range_.end; ++panel) {
+      for (int v = 0; v < factor.vectors; ++v) {
+        // Vector v of the panel is a gate of unit block `block`.
+        const int64_t block = s_.dense ? 4 * panel + v : panel;
+        const int64_t column = (s_.dense ? 0 : order.source[v] * s_.units) + block * V;
+        const int64_t valid = std::min<int64_t>(V, s_.units - block * V);
+        if (factor.columns > 0) {
+          UnpackVector(panel_sums + v * V, factor.vectors * V, factor.columns, valid,
+                       to.At(first_[f], column));
+        }
+        if (bias != nullptr && piece_ == 0) StoreFirst(bias + column, Load(sums + v * V), valid);
+      }
+      panel_sums += factor.result_stride;
+      sums += vectors_ * V;
+    }
+  }
+
+  const BackwardLayer<T, E>& layer_;
+  const Sizes<T>& s_;
+  const BackwardDirection<T, E>& dir_;
+  const int d_;
+  const PanelRange range_;
+  const int64_t piece_;
+  int vectors_ = 0;          // of a panel of dgates
+  int64_t first_[kFactors];  // the first column of this piece
+  Factors factors_;
+  alignas(64) T bias_[kReductionPanels * 4 * V];
+};
 
 // The gradient of the projection for dense panels of units.
 template <typename T>
@@ -321,7 +328,7 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
     const int d = static_cast<int>(i / weight_items);
     const int64_t item = i % weight_items;
     if (item < gate_items) {
-      GateWeightGradient(layer, d, gates.at(item / pieces), item % pieces, to[d]);
+      GateWeightGradient<T, E>(layer, d, gates.at(item / pieces), item % pieces, to[d]);
     } else if constexpr (std::is_same_v<T, E>) {
       ProjectionGradient(layer, d, units.at(item - gate_items), to[d]);
     }

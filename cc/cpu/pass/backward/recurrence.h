@@ -106,40 +106,31 @@ struct BackwardLayer {
 
 // The K of a product over rows of dgates: all of it, or some of the vectors of each unit block.
 template <typename T, typename E>
-void SetGateRuns(const Sizes<T>& s, bool recurrent, RowGemm<T, E>* g) {
+RunsOfK GateRuns(const Sizes<T>& s, bool recurrent) {
   constexpr int V = kLanes<T> / kPerOperand<E>;
   const int vectors = recurrent ? s.cell.recurrent.count : s.cell.input.count;
-  if (vectors < s.cell.buffer) {
-    g->run = vectors * V;
-    g->runs = s.blocks;
-    g->run_stride = s.cell.buffer * V;
-    g->a_offset = (recurrent ? s.cell.recurrent_at : s.cell.input_at) * V;
-  } else {
-    g->run = s.gate_part / kPerOperand<E>;
-  }
+  if (vectors == s.cell.buffer) return RunsOfK::Dense(s.gate_part / kPerOperand<E>);
+  const int at = recurrent ? s.cell.recurrent_at : s.cell.input_at;
+  return RunsOfK::Pieces(vectors * V, s.blocks, at * V, s.cell.buffer * V);
 }
 
 // C (+)= sum over gates of mask * (dgates * W^T), panels [panel0, panel1) of a dense product that
-// is complete but for its K. scale_of(gate, i) gives the mask's row for row i of C; `scale` has
-// room for g.rows pointers.
+// lacks its K. scale_of(gate, i) gives the mask's row for row i of C; `scale` has room for g.rows
+// pointers.
 template <typename T, typename ScaleOf>
 void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t panel0,
                        int64_t panel1, const T** scale, ScaleOf&& scale_of) {
   constexpr int V = kLanes<T>;
   const GateOrder& order = recurrent ? s.cell.recurrent : s.cell.input;
+  const int at = recurrent ? s.cell.recurrent_at : s.cell.input_at;
   g.scale = scale;
-  g.b_depth = s.padded * order.count;
   for (int v = 0; v < order.count; ++v) {
     for (int64_t i = 0; i < g.rows; ++i) scale[i] = scale_of(order.source[v], i);
     if (order.count == 1) {
-      g.run = s.gate_part;
+      g.k = RunsOfK::Dense(s.gate_part);
     } else {
-      g.run = V;
-      g.runs = s.blocks;
-      g.run_stride = s.cell.buffer * V;
-      g.a_offset = ((recurrent ? s.cell.recurrent_at : s.cell.input_at) + v) * V;
-      g.b_first = v * V;
-      g.b_run_stride = order.count * V;
+      g.k = {V,     s.blocks,        (at + v) * V,          s.cell.buffer * V,
+             v * V, order.count * V, s.padded * order.count};
     }
     GemmDense(g, panel0, panel1);
     g.start = Start::kAccumulate;
@@ -256,20 +247,14 @@ class BackwardSlice {
       p_.dgates[i] = dir_.dgates + OperandsOf<E>(row * s_.gate_row + s_.recurrent_part);
       p_.dh[i] = dir_.dh + (j0_ + i) * s_.hidden_padded;
     }
-    RowGemm<T, E> g;
-    g.a = p_.dgates;
-    g.c = p_.dh;
-    g.rows = n;
-    g.b = dir_.recurrent;
-    g.columns = s_.hidden_padded;
-    g.panel_stride = 4 * kLanes<T>;
+    const RunsOfK k = GateRuns<T, E>(s_, /*recurrent=*/true);
+    RowGemm<T, E> g = {p_.dgates, p_.dh, n, k, dir_.recurrent, s_.hidden_padded};
     g.start = s_.cell.carries_h ? Start::kAccumulate : Start::kZero;
-    g.few_rows = FewRows(seq_.batch);
+    g.batch = BatchRowsOf(seq_.batch);
     g.reversed = t % 2 != 0;
     if constexpr (std::is_same_v<T, E>) {
       if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
     }
-    SetGateRuns(s_, /*recurrent=*/true, &g);
     GemmDense(g, panel0, panel1);
   }
 
@@ -299,16 +284,8 @@ class BackwardSlice {
       p_.dm[i] = dir_.dm + j * s_.padded;
     }
     if constexpr (std::is_same_v<T, E>) {
-      RowGemm<T> g;
-      g.a = p_.total;
-      g.c = p_.dm;
-      g.rows = n;
-      g.run = s_.proj;
-      g.b = dir_.second;
-      g.columns = s_.padded;
-      g.panel_stride = 4 * kLanes<T>;
-      g.start = Start::kZero;
-      g.few_rows = FewRows(seq_.batch);
+      RowGemm<T> g = {p_.total, p_.dm, n, RunsOfK::Dense(s_.proj), dir_.second, s_.padded};
+      g.batch = BatchRowsOf(seq_.batch);
       GemmDense(g, 0, DensePanels<T>(s_.units));
     }
   }
@@ -331,19 +308,10 @@ class BackwardSlice {
         p_.dgates[i] = dir_.dgates + (row0 + i) * s_.gate_row;
         p_.dm[i] = dir_.dm + (j0_ + i) * s_.padded;
       }
-      RowGemm<T> g;
-      g.a = p_.dgates;
-      g.c = p_.dm;
-      g.rows = n;
-      g.run = kLanes<T>;
-      g.runs = s_.blocks;
-      g.run_stride = s_.cell.buffer * kLanes<T>;
-      g.a_offset = s_.cell.second_at * kLanes<T>;
-      g.b = dir_.second;
-      g.columns = s_.padded;
-      g.panel_stride = 4 * kLanes<T>;
-      g.start = Start::kZero;
-      g.few_rows = FewRows(seq_.batch);
+      constexpr int V = kLanes<T>;
+      const RunsOfK k = RunsOfK::Pieces(V, s_.blocks, s_.cell.second_at * V, s_.cell.buffer * V);
+      RowGemm<T> g = {p_.dgates, p_.dm, n, k, dir_.second, s_.padded};
+      g.batch = BatchRowsOf(seq_.batch);
       GemmDense(g, 0, DensePanels<T>(s_.units));
       auto mask = [&](int64_t i, T* row) {
         if (!layer_.recurrent_masks) return;
@@ -412,7 +380,7 @@ GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* 
   runner.tensors = tensors;
   if constexpr (kFormat.pairs || std::is_same_v<T, E>) {
     runner.run = &Slice::template RunCells<Cell>;
-    if constexpr (kFormat.second >= 0)
+    if constexpr (kFormat.has_second())
       runner.after_second = &Slice::template CellsAfterSecond<Cell>;
   }
   return runner;

@@ -199,7 +199,7 @@ RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer
              [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
     return PackedRows(seq, static_cast<const E*>(buffer), p.input_size * layer.sizes.cell.gates);
   } else {
-    if (ready.base != nullptr) return ready;
+    if (ready) return ready;
     NarrowRows(seq, layer.in, buffer, parallel,
                [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
     return PackedRows(seq, static_cast<const E*>(buffer), NarrowRowOperands(layer.in));

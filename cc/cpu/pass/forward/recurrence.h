@@ -73,7 +73,7 @@ void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worke
 template <typename T, typename E>
 HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
   if (!std::is_same_v<T, E>) {
-    return layer.rounded_y.base != nullptr ? HiddenOperand::kNarrowY : HiddenOperand::kNarrowCopy;
+    return layer.rounded_y ? HiddenOperand::kNarrowY : HiddenOperand::kNarrowCopy;
   }
   if (layer.plain_weights) return HiddenOperand::kPlainWeight;
   return layer.recurrent_masks ? HiddenOperand::kMaskedCopy : HiddenOperand::kH;
@@ -106,7 +106,7 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
         runner.run = &Slice::template RunCells<Cell, Reads::kMaskedCopy>;
       }
     }
-    if constexpr (kFormat.second >= 0)
+    if constexpr (kFormat.has_second())
       runner.after_second = &Slice::template CellsAfterSecond<Cell>;
     if constexpr (Cell::kInStacks && kFormat.plain) {
       if (reads == Reads::kPlainWeight) {

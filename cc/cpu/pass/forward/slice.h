@@ -76,7 +76,7 @@ class ForwardSlice {
                              s_.units};
     if (!s_.has_two_stages()) {
       CopyRows(step, units);
-    } else if (s_.cell.second >= 0 && layer_.recurrent_masks) {
+    } else if (s_.cell.has_second() && layer_.recurrent_masks) {
       for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
         ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
                  units.end, p_.out[i]);
@@ -100,16 +100,8 @@ class ForwardSlice {
           PlainProjection(s_, dir_.source.second, m[i], columns.begin, columns.end, p_.h[i]);
         }
       } else {
-        RowGemm<T> g;
-        g.a = m;
-        g.c = p_.h;
-        g.rows = n;
-        g.run = s_.units;
-        g.b = dir_.weights.second;
-        g.columns = s_.second;
-        g.panel_stride = 4 * kLanes<T>;
-        g.start = Start::kZero;
-        g.few_rows = FewRows(seq_.batch);
+        RowGemm<T> g = {m, p_.h, n, RunsOfK::Dense(s_.units), dir_.weights.second, s_.second};
+        g.batch = BatchRowsOf(seq_.batch);
         GemmDense(g, panel0, panel1);
       }
       if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
@@ -157,19 +149,16 @@ class ForwardSlice {
                                  const PanelOrder& order) {
     const Sizes<T>& s = slice.s_;
     const ForwardPointers<T, E>& p = slice.p_;
-    RowGemm<T> g;
-    g.a = Gated ? p.operands : p.h_prev;
-    g.c = p.sums;
-    g.rows = slice.Alive(slice.TimeOf(step));
-    for (int64_t i = 0; i < g.rows; ++i) {
-      p.sums[i] = p.gates[slice.gate_row_ + i] + s.recurrent_part;
-    }
-    g.run = s.hidden;
-    g.b = slice.dir_.weights.recurrent;
-    g.columns = s.gate_part;
-    g.panel_stride = s.panel_vectors() * kLanes<T>;
-    g.start = Start::kZero;
-    g.few_rows = FewRows(slice.seq_.batch);
+    const int64_t n = slice.Alive(slice.TimeOf(step));
+    for (int64_t i = 0; i < n; ++i) p.sums[i] = p.gates[slice.gate_row_ + i] + s.recurrent_part;
+    RowGemm<T> g = {Gated ? p.operands : p.h_prev,
+                    p.sums,
+                    n,
+                    RunsOfK::Dense(s.hidden),
+                    slice.dir_.weights.recurrent,
+                    s.gate_part,
+                    s.panel_vectors() * kLanes<T>};
+    g.batch = BatchRowsOf(slice.seq_.batch);
     g.reversed = order.reversed;
     GemmGatePanels<T, Gated>(g, s.cell.recurrent.count, order.begin, order.end);
   }
@@ -209,7 +198,7 @@ class ForwardSlice {
                                    nullptr,
                                    OperandsOf<E>(s.hidden),
                                    slice.dir_.weights.recurrent,
-                                   FewRows(slice.seq_.batch),
+                                   BatchRowsOf(slice.seq_.batch),
                                    order.reversed};
       if constexpr (kReads == HiddenOperand::kH) {
         product.a = rows.h_prev;
@@ -417,15 +406,10 @@ class ForwardSlice {
 
   template <bool Gated>
   void InputProduct(int64_t panel0, int64_t panel1) {
-    RowGemm<T, E> g;
-    g.a = p_.x;
-    g.c = p_.gates;
-    g.rows = block_rows_;
-    g.run = OperandsOf<E>(layer_.in);
-    g.b = dir_.weights.input;
-    g.bias = dir_.weights.bias;
-    g.columns = s_.gate_part;
+    const RunsOfK k = RunsOfK::Dense(OperandsOf<E>(layer_.in));
+    RowGemm<T, E> g = {p_.x, p_.gates, block_rows_, k, dir_.weights.input, s_.gate_part};
     g.panel_stride = s_.panel_vectors() * kLanes<T>;
+    g.bias = dir_.weights.bias;
     g.start = s_.cell.whole_rows ? Start::kZero : Start::kBias;
     if (s_.dense) {
       GemmDense(g, panel0, panel1);

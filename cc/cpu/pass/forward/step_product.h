@@ -20,42 +20,42 @@ struct StepProduct {
   const E* const* a;  // [rows] what the weights multiply: h_prev, or what was made of it
   int64_t depth;      // K in operands
   const E* panels;    // packed recurrent weights
-  int few_rows;       // see MultiplyRows
-  bool reversed;      // see PanelOrder
+  BatchRows batch;
+  bool reversed;  // see PanelOrder
 };
 
-// One row tile of RunCell: the products of `depth` operands from k0 on, which begin a sum, end it,
-// or both. Unfinished sums wait in the gate buffer. `done` has the products of the first operands.
+// One row tile of RunCell: the products of a block of K, which begin a sum, end it, or both.
+// Unfinished sums wait in the gate buffer. `done` as in GemmTile.
 template <typename T, int M, bool Gated, typename E, typename Cell, typename Done>
-void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, int64_t i, int64_t p,
-                 const E* b, int64_t k0, int64_t depth, const Ahead& ahead, const Done& done,
-                 int64_t done_row) {
+void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, const PanelBlock<E>& block,
+                 int64_t row, const Ahead& ahead, const Done& done) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
+  const RunsOfK& k = block.k;
   Packet<T> acc[M][NV];
-  const int64_t done_depth = done.Depth(depth);
+  const int64_t done_depth = done.Depth(k.run);
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    a.row[m] = product.a[i + m] + (k0 + done_depth) * (Gated ? NV : 1);
-    if (k0 == 0) {
-      cell.Init(i + m, p, acc[m]);
+    a.row[m] = product.a[row + m] + (k.a_at + done_depth) * (Gated ? NV : 1);
+    if (k.a_at == 0) {
+      cell.Init(row + m, block.panel, acc[m]);
     } else {
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(i + m, p) + v * V);
+      for (int v = 0; v < NV; ++v) acc[m][v] = Load(cell.Sums(row + m, block.panel) + v * V);
     }
   }
-  done.AddTo(done_row, acc);
-  MultiplyRows<T, M, NV>(a, b + done_depth * NV * V, NV * V, depth - done_depth, product.few_rows,
-                         ahead, acc);
-  const bool last = k0 + depth == product.depth;
+  done.AddTo(acc);
+  MultiplyRows<T, M, NV>(a, block.b + (k.b_at + done_depth) * NV * V, NV * V, k.run - done_depth,
+                         product.batch, ahead, acc);
+  const bool last = k.a_at + k.run == product.depth;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
     if (last) {
-      cell.Finish(i + m, p, acc[m]);
+      cell.Finish(row + m, block.panel, acc[m]);
     } else {
 #pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) Store(cell.Sums(i + m, p) + v * V, acc[m][v]);
+      for (int v = 0; v < NV; ++v) Store(cell.Sums(row + m, block.panel) + v * V, acc[m][v]);
     }
   }
 }
@@ -72,25 +72,22 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * kLanes<T>;
   const int64_t tiles = CeilDiv(product.rows, M);
-  const int64_t block = tiles == 1 ? product.depth : std::min(product.depth, kStepDepth);
+  const int64_t depth = tiles == 1 ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
   RowTiles<E, NV, Gated> row_tiles(product.rows);
+  const RunsOfK whole = RunsOfK::Dense(product.depth);
+  auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
   for (int64_t q = 0; q < order.count(); ++q) {
-    const int64_t p = order.at(q);
-    const E* panel = product.panels + p * product.depth * ldb;
-    const E* next_panel =
-        product.panels + order.at(std::min(q + 1, order.count() - 1)) * product.depth * ldb;
-    for (int64_t k0 = 0; k0 < product.depth; k0 += block) {
-      const int64_t depth = std::min(block, product.depth - k0);
-      const E* b = panel + k0 * ldb;
-      const E* next = k0 + depth < product.depth ? b + depth * ldb : next_panel;
-      row_tiles.ForEach(product.a, k0, {1, depth, 0, 0}, b,
-                        [&](int64_t i, auto m, const auto& done, int64_t done_row) {
-                          const Ahead ahead =
-                              AheadOf(next, depth, ldb * sizeof(E), i, product.rows, tiles);
-                          RunCellTile<T, decltype(m)::value, Gated>(cell, product, i, p, b, k0,
-                                                                    depth, ahead, done, done_row);
-                        });
+    const E* next_panel = panel_at(std::min(q + 1, order.count() - 1));
+    for (int64_t k0 = 0; k0 < product.depth; k0 += depth) {
+      const PanelBlock<E> block = {order.at(q), panel_at(q),
+                                   whole.PartOfRun(k0, std::min(depth, product.depth - k0))};
+      const int64_t end = k0 + block.k.run;
+      const E* next = end < product.depth ? block.b + end * ldb : next_panel;
+      row_tiles.ForEach(product.a, block, [&](int64_t row, auto m, const auto& done) {
+        const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), row, product.rows, tiles);
+        RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, row, ahead, done);
+      });
     }
   }
 }

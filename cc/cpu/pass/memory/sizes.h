@@ -55,7 +55,7 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
   s.gate_row = cell.whole_rows ? 2 * s.gate_part : s.gate_part;
   s.recurrent_part = cell.whole_rows ? s.gate_part : 0;
   s.proj = proj;
-  s.second = cell.second >= 0 ? units : proj;
+  s.second = cell.has_second() ? units : proj;
   s.hidden = proj > 0 ? proj : units;
   s.hidden_padded = RoundUp(s.hidden, V);
   s.num_dirs = num_dirs;

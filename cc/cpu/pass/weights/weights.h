@@ -66,7 +66,7 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W*
   v.input = {kernel, s.gate_units(), 1};
   v.recurrent = {recurrent_kernel, s.gate_units(), 1};
   v.second = {projection, s.proj, 1};
-  if (s.cell.second >= 0) v.second = v.recurrent.At(0, s.cell.second * s.units);
+  if (s.cell.has_second()) v.second = v.recurrent.At(0, s.cell.second * s.units);
   v.input_bias = bias_rows > 0 ? bias : nullptr;
   v.recurrent_bias = bias_rows > 1 ? bias + s.gate_units() : nullptr;
   return v;
@@ -108,7 +108,7 @@ template <typename T, typename E = T>
 PackedWeights<T, E> TakePackedBiases(Arena& arena, const Sizes<T>& s) {
   PackedWeights<T, E> w = {};
   w.bias = arena.Take<T>(s.blocks * s.cell.input.count * kLanes<T>);
-  w.split_bias = arena.Take<T>(s.cell.split_bias >= 0 ? s.padded : 0);
+  w.split_bias = arena.Take<T>(s.cell.splits_bias() ? s.padded : 0);
   return w;
 }
 
@@ -151,7 +151,7 @@ void PackBias(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t block,
     }
     Store(w.bias + (block * order.count + g) * V, sum);
   }
-  if (s.cell.split_bias >= 0) {
+  if (s.cell.splits_bias()) {
     const int64_t at = s.cell.split_bias * s.units + block * V;
     Store(w.split_bias + block * V,
           src.recurrent_bias == nullptr ? Set<T>(T(0)) : LoadWide<T>(src.recurrent_bias + at, n));
