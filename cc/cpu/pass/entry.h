@@ -86,7 +86,7 @@ RnnNetwork NetworkOf(const RnnProblem& p) {
   const Sizes<T> s = MakeSizes<T>(p);
   const int64_t rows = Area(p.max_time, p.batch);
   return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes<T, E>(p),
-          std::is_same_v<T, E> ? kPackedArithmetic : kPackedBFloat16Pairs};
+          Operands<T, E>::kRounded ? kPackedBFloat16Pairs : kPackedArithmetic};
 }
 
 inline RnnNetwork Network(const RnnProblem* p) {

@@ -18,24 +18,19 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename F>
 void DrawRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t columns,
               const ParallelFor& parallel, F&& fn) {
-  constexpr int64_t kRowsPerItem = 64;
   const DropoutKey key = {p.dropout_key[0], p.dropout_key[1]};
   const int64_t ns = NsToDraw(seq.rows * columns);
-  Parallel(parallel, CeilDiv(seq.rows, kRowsPerItem), ns, [&](int64_t item) {
-    const int64_t row0 = item * kRowsPerItem;
-    const int64_t row1 = std::min(seq.rows, row0 + kRowsPerItem);
-    ForPackedRows(seq, row0, row1, [&](int64_t row, int64_t t, int64_t j) {
-      const uint64_t place =
-          static_cast<uint64_t>(t) * static_cast<uint64_t>(seq.batch) + seq.perm[j];
-      for (int64_t c = 0; c < columns; c += 4) {
-        const uint32_t counter[4] = {static_cast<uint32_t>(c / 4), static_cast<uint32_t>(layer),
-                                     static_cast<uint32_t>(place),
-                                     static_cast<uint32_t>(place >> 32)};
-        uint32_t word[4];
-        Philox4x32(key, counter, word);
-        for (int64_t i = 0; i < std::min<int64_t>(4, columns - c); ++i) fn(row, c + i, word[i]);
-      }
-    });
+  ParallelRows(seq, ns, parallel, [&](int64_t row, int64_t t, int64_t j) {
+    const uint64_t place =
+        static_cast<uint64_t>(t) * static_cast<uint64_t>(seq.batch) + seq.perm[j];
+    for (int64_t c = 0; c < columns; c += 4) {
+      const uint32_t counter[4] = {static_cast<uint32_t>(c / 4), static_cast<uint32_t>(layer),
+                                   static_cast<uint32_t>(place),
+                                   static_cast<uint32_t>(place >> 32)};
+      uint32_t word[4];
+      Philox4x32(key, counter, word);
+      for (int64_t i = 0; i < std::min<int64_t>(4, columns - c); ++i) fn(row, c + i, word[i]);
+    }
   });
 }
 

@@ -8,12 +8,10 @@
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
 
-#include <algorithm>
 #include <cstdint>
 
 #include "cc/cpu/product/panels.h"
-#include "cc/cpu/rows/parallel.h"
-#include "cc/cpu/rows/sequence.h"
+#include "cc/cpu/simd/isa.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
@@ -43,22 +41,6 @@ void MaskRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const
     const T* mask = masks.row(order.source[v], b);
     for (int64_t k = begin; k < end; ++k) out[k * nv + v] = row[k] * mask[k];
   }
-}
-
-// The masked rows of all packed rows, [R][masks.size * order.count]. row_of(t, j) gives a row.
-template <typename T, typename RowOf>
-void MaskRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& order, T* out,
-              const ParallelFor& parallel, RowOf&& row_of) {
-  constexpr int64_t kRows = 64;
-  const int64_t width = masks.size * order.count;
-  const int64_t ns = NsToMove(seq.rows * width * static_cast<int64_t>(sizeof(T)));
-  Parallel(parallel, CeilDiv(seq.rows, kRows), ns, [&](int64_t item) {
-    const int64_t row0 = item * kRows;
-    ForPackedRows(
-        seq, row0, std::min(seq.rows, row0 + kRows), [&](int64_t row, int64_t t, int64_t j) {
-          MaskRow(masks, order, seq.perm[j], row_of(t, j), 0, masks.size, out + row * width);
-        });
-  });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "cc/cpu/rows/arena.h"
+#include "cc/cpu/rows/parallel.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -119,6 +120,9 @@ RowMap<T> PackedRows(const Sequence& seq, T* base, int64_t ld) {
   return {base, ld, seq.start, seq.iota};
 }
 
+// Packed rows of one item of parallel work; even, so that pairs of rows stay together.
+constexpr int64_t kParallelRows = 64;
+
 // Calls fn(row, t, j) for the packed rows [row0, row1).
 template <typename F>
 void ForPackedRows(const Sequence& seq, int64_t row0, int64_t row1, F&& fn) {
@@ -129,6 +133,15 @@ void ForPackedRows(const Sequence& seq, int64_t row0, int64_t row1, F&& fn) {
     while (j >= seq.alive(t)) ++t, j = 0;
     fn(row, t, j);
   }
+}
+
+// The same in parallel; one thread would take `ns` nanoseconds.
+template <typename F>
+void ParallelRows(const Sequence& seq, int64_t ns, const ParallelFor& parallel, F&& fn) {
+  constexpr int64_t kRows = kParallelRows;
+  Parallel(parallel, CeilDiv(seq.rows, kRows), ns, [&](int64_t item) {
+    ForPackedRows(seq, item * kRows, std::min(seq.rows, (item + 1) * kRows), fn);
+  });
 }
 
 // The step that the recurrence of `dir` visits before step t, or -1 where row j starts at t.

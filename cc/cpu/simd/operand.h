@@ -64,6 +64,18 @@ using BFloat16Bits = uint16_t;
 template <typename T, typename E>
 using TensorOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
 
+// What the passes ask of the operands E of products in T.
+template <typename T, typename E>
+struct Operands {
+  // Weights and rows are rounded to bfloat16 for products.
+  static constexpr bool kRounded = !std::is_same_v<T, E>;
+  // What is rare has no kernels for rounded operands (UsesPairs): second products, masks for each
+  // gate, unpacked weights, skip_input, peepholes and layer normalization.
+  static constexpr bool kRareModes = !kRounded;
+  // Whether rows of n elements in the tensors' type are rows of operands as they lie.
+  static constexpr bool AreRows(int64_t n) { return n % kPerOperand<E> == 0; }
+};
+
 // The first n values of a tensor in the type of the arithmetic.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const T* p, int64_t n) {

@@ -13,7 +13,7 @@
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/gate_masks.h"
-#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"

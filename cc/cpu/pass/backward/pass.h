@@ -108,13 +108,6 @@ Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, 
                  shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
 }
 
-// Elements of what the weight gradients read in place of x (or h), see MakeBackwardOperands.
-template <typename T, typename E>
-int64_t BackwardOperands(int64_t rows, int64_t width, int gates, bool masked) {
-  if constexpr (!std::is_same_v<T, E>) return Area(CeilDiv(rows, 2), RoundUp(width, kLanes<T>));
-  return masked ? Area(rows, Area(width, gates)) : 0;
-}
-
 // How a backward pass goes about its problem, and then its memory.
 template <typename T, typename E = T>
 struct BackwardPlan {
@@ -162,10 +155,10 @@ void BackwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
   for (T*& to : between) to = arena.Take<T>(inner ? Area(rows, s.output) : 0);
   dropped = arena.Take<T>(inner && p.dropout > 0 ? Area(rows, s.output) : 0);
   layer.operand_x =
-      arena.Take<E>(BackwardOperands<T, E>(rows, widest, s.cell.input.count, p.input_masked));
+      arena.Take<E>(ReductionCopyOperands<T, E>(rows, widest, s.cell.input, p.input_masked));
   for (int d = 0; d < p.num_dirs(); ++d) {
     layer.dirs[d].operand_h = arena.Take<E>(
-        BackwardOperands<T, E>(rows, s.hidden, s.cell.recurrent.count, p.recurrent_masked));
+        ReductionCopyOperands<T, E>(rows, s.hidden, s.cell.recurrent, p.recurrent_masked));
   }
 }
 
@@ -221,7 +214,7 @@ class BackwardPass {
   }
 
  private:
-  static constexpr bool kPairs = !std::is_same_v<T, E>;
+  static constexpr bool kPairs = Operands<T, E>::kRounded;
 
   Reserve<T> ReserveOn(void* base) const {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);

@@ -13,7 +13,7 @@
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
-#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 #include "cc/cpu/simd/vec.h"
@@ -69,7 +69,7 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
     for (int64_t i = 0; i < n; ++i) {
       dgates[i] = layer.dirs[d].dgates + OperandsOf<E>((row0 + i) * s.gate_row);
     }
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       if (layer.skip_input) {
         SkippedInputGradient(s, dgates, d > 0, n, dx);
         continue;
@@ -78,7 +78,7 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
     const RunsOfK k = GateRuns<T, E>(s, /*recurrent=*/false);
     RowGemm<T, E> g = {dgates, dx, n, k, layer.dirs[d].input, layer.in};
     g.start = d == 0 ? Start::kZero : Start::kAccumulate;
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       if (layer.input_masks) {
         MaskedInputGradient(layer, g, item);
         continue;
@@ -193,18 +193,14 @@ class GateWeightGradient {
 
   // A factor's row, from this piece's first column on.
   const E* Row(int64_t row, int64_t t, int64_t j, int factor) const {
-    if constexpr (!std::is_same_v<T, E>) {
-      return factor == kX ? layer_.operand_x + row * RoundUp(layer_.in, V) + first_[kX]
-                          : dir_.operand_h + row * s_.hidden_padded + first_[kH];
-    } else if (factor == kM) {
-      return dir_.m + row * s_.padded + first_[kM];
-    } else if (factor == kX) {
-      if (!layer_.input_masks) return layer_.x.at(t, j) + first_[kX];
-      return layer_.operand_x + (row * layer_.in + first_[kX]) * s_.cell.input.count;
-    } else {
-      if (!layer_.recurrent_masks) return layer_.HBefore(d_, t, j) + first_[kH];
-      return dir_.operand_h + (row * s_.hidden + first_[kH]) * s_.cell.recurrent.count;
+    if constexpr (!Operands<T, E>::kRounded) {
+      if (factor == kM) return dir_.m + row * s_.padded + first_[kM];
+      if (factor == kX && !layer_.input_masks) return layer_.x.at(t, j) + first_[kX];
+      if (factor == kH && !layer_.recurrent_masks) return layer_.HBefore(d_, t, j) + first_[kH];
     }
+    return factor == kX
+               ? ReductionCopy<T>(layer_.operand_x, row, layer_.in, s_.cell.input, first_[kX])
+               : ReductionCopy<T>(dir_.operand_h, row, s_.hidden, s_.cell.recurrent, first_[kH]);
   }
 
   // From the panels of a factor to the gradients of its weights and of its bias (null: none).
@@ -270,25 +266,16 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& 
   }
 }
 
-// What the weight gradients read of x and of the h before each step where that is not the rows
-// themselves: masked rows, or pairs of rows.
+// What the weight gradients read in place of x and of the h before each step.
 template <typename T, typename E>
 void MakeBackwardOperands(const BackwardLayer<T, E>& layer, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
-  const Sequence& seq = *layer.seq;
-  auto x = [&](int64_t t, int64_t j) { return layer.x.at(t, j); };
-  if constexpr (!std::is_same_v<T, E>) {
-    PairRows(seq, layer.in, layer.operand_x, parallel, x);
-  } else if (layer.input_masks) {
-    MaskRows(seq, layer.input_masks, s.cell.input, layer.operand_x, parallel, x);
-  }
+  CopyReductionRows(*layer.seq, layer.input_masks, s.cell.input, layer.in, layer.operand_x,
+                    parallel, [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
   for (int d = 0; d < s.num_dirs; ++d) {
-    auto h = [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); };
-    if constexpr (!std::is_same_v<T, E>) {
-      PairRows(seq, s.hidden, layer.dirs[d].operand_h, parallel, h);
-    } else if (layer.recurrent_masks) {
-      MaskRows(seq, layer.recurrent_masks, s.cell.recurrent, layer.dirs[d].operand_h, parallel, h);
-    }
+    CopyReductionRows(*layer.seq, layer.recurrent_masks, s.cell.recurrent, s.hidden,
+                      layer.dirs[d].operand_h, parallel,
+                      [&](int64_t t, int64_t j) { return layer.HBefore(d, t, j); });
   }
 }
 
@@ -329,7 +316,7 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
     const int64_t item = i % weight_items;
     if (item < gate_items) {
       GateWeightGradient<T, E>(layer, d, gates.at(item / pieces), item % pieces, to[d]);
-    } else if constexpr (std::is_same_v<T, E>) {
+    } else if constexpr (Operands<T, E>::kRareModes) {
       ProjectionGradient(layer, d, units.at(item - gate_items), to[d]);
     }
   });

@@ -252,7 +252,7 @@ class BackwardSlice {
     g.start = s_.cell.carries_h ? Start::kAccumulate : Start::kZero;
     g.batch = BatchRowsOf(seq_.batch);
     g.reversed = t % 2 != 0;
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       if (layer_.recurrent_masks) return MaskedHiddenGradient(g, panel0, panel1);
     }
     GemmDense(g, panel0, panel1);
@@ -283,7 +283,7 @@ class BackwardSlice {
       p_.total[i] = total;
       p_.dm[i] = dir_.dm + j * s_.padded;
     }
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       RowGemm<T> g = {p_.total, p_.dm, n, RunsOfK::Dense(s_.proj), dir_.second, s_.padded};
       g.batch = BatchRowsOf(seq_.batch);
       GemmDense(g, 0, DensePanels<T>(s_.units));
@@ -301,7 +301,7 @@ class BackwardSlice {
 
   // dm = dgate * W^T of the cell's second product, and what follows from it.
   void SecondProductBack(int64_t t, const UnitRange& units) {
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
       const int64_t row0 = seq_.start[t] + j0_;
       for (int64_t i = 0; i < n; ++i) {
@@ -378,7 +378,7 @@ GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* 
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
   GradientRunner<T, E> runner;
   runner.tensors = tensors;
-  if constexpr (kFormat.pairs || std::is_same_v<T, E>) {
+  if constexpr (kFormat.pairs || Operands<T, E>::kRareModes) {
     runner.run = &Slice::template RunCells<Cell>;
     if constexpr (kFormat.has_second())
       runner.after_second = &Slice::template CellsAfterSecond<Cell>;

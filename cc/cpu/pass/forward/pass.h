@@ -23,7 +23,7 @@
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/dropout_rows.h"
 #include "cc/cpu/rows/kept_rows.h"
-#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/simd/operand.h"
 
@@ -33,31 +33,20 @@ constexpr int64_t kPlainRows = 4;
 
 template <typename T, typename E>
 bool UsesPlainWeights(const RnnProblem& p, const CellFormat& cell) {
-  return std::is_same_v<T, E> && cell.plain && Area(p.max_time, p.batch) <= kPlainRows &&
+  return Operands<T, E>::kRareModes && cell.plain && Area(p.max_time, p.batch) <= kPlainRows &&
          !p.input_masked && !p.recurrent_masked && !p.weights_packed;
 }
-
-// Operands of a row of h that the recurrent product reads; 0: h itself.
-template <typename T, typename E>
-int64_t OperandRowOfH(const RnnProblem& p, const Sizes<T>& s) {
-  if constexpr (!std::is_same_v<T, E>) return NarrowRowOperands(s.hidden);
-  return p.recurrent_masked ? Area(s.hidden, s.cell.recurrent.count) : 0;
-}
-
-// Likewise of a row of a layer's input; `in_operands`: it is in operands already.
-template <typename T, typename E>
-int64_t OperandRowOfX(const RnnProblem& p, const Sizes<T>& s, int64_t in, bool in_operands) {
-  if constexpr (!std::is_same_v<T, E>) return in_operands ? 0 : NarrowRowOperands(in);
-  return p.input_masked ? Area(in, s.cell.input.count) : 0;
-}
-
-// Whether rows of n elements in the op's own type can serve as pairs.
-inline bool RowsArePairs(int64_t n) { return n % 2 == 0; }
 
 // Whether h is written in the op's own type at once; inner layers of training keep it as T.
 template <typename T, typename E>
 bool RoundsH(const Sizes<T>& s) {
-  return !std::is_same_v<T, E> && RowsArePairs(s.hidden);
+  return Operands<T, E>::kRounded && Operands<T, E>::AreRows(s.hidden);
+}
+
+// Whether the input of the stack is in operands as it lies, in the op's own type.
+template <typename T, typename E>
+bool ReadsRoundedX(const RnnProblem& p) {
+  return Operands<T, E>::kRounded && Operands<T, E>::AreRows(p.input_size);
 }
 
 // How a forward pass goes about its problem, and then its memory.
@@ -94,7 +83,7 @@ ForwardPlan<T, E>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads,
   split =
       SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);
   layer.plain_weights = !packs && UsesPlainWeights<T, E>(p, s.cell);
-  layer.operand_row = OperandRowOfH<T, E>(p, s);
+  layer.operand_row = CopyOperands<T, E>(s.hidden, s.cell.recurrent, p.recurrent_masked);
   layer.c_row = s.padded;
   layer.h_limit = HiddenLimit<T>(p);
 }
@@ -134,10 +123,11 @@ void ForwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
     to = arena.Take<TensorOf<T, E>>(rounds_inner ? inner_size : 0);
   }
   dropped = arena.Take<T>(inner && p.is_training && p.dropout > 0 ? Area(rows, s.output) : 0);
-  const int64_t x_row =
-      std::max(OperandRowOfX<T, E>(p, s, p.input_size, RowsArePairs(p.input_size)),
-               inner ? OperandRowOfX<T, E>(p, s, s.output, rounds_inner) : 0);
-  operand_x = arena.Take<E>(Area(rows, x_row));
+  auto x_row = [&](int64_t in, bool rounded) {
+    return rounded ? 0 : CopyOperands<T, E>(in, s.cell.input, p.input_masked);
+  };
+  operand_x = arena.Take<E>(Area(rows, std::max(x_row(p.input_size, ReadsRoundedX<T, E>(p)),
+                                                inner ? x_row(s.output, rounds_inner) : 0)));
 }
 
 template <typename T>
@@ -190,20 +180,17 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split
 // What the input product of a layer reads: masked or rounded rows, or those of x; or `ready`, where
 // they are in operands already.
 template <typename T, typename E>
-RowMap<const E> OperandRows(const RnnProblem& p, const ForwardLayer<T, E>& layer,
-                            const RowMap<const E>& ready, E* buffer, const ParallelFor& parallel) {
-  const Sequence& seq = *layer.seq;
-  if constexpr (std::is_same_v<T, E>) {
+RowMap<const E> OperandRows(const ForwardLayer<T, E>& layer, const RowMap<const E>& ready,
+                            E* buffer, const ParallelFor& parallel) {
+  if (ready) return ready;
+  if constexpr (!Operands<T, E>::kRounded) {
     if (!layer.input_masks) return layer.x;
-    MaskRows(seq, layer.input_masks, layer.sizes.cell.input, buffer, parallel,
-             [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
-    return PackedRows(seq, static_cast<const E*>(buffer), p.input_size * layer.sizes.cell.gates);
-  } else {
-    if (ready) return ready;
-    NarrowRows(seq, layer.in, buffer, parallel,
-               [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
-    return PackedRows(seq, static_cast<const E*>(buffer), NarrowRowOperands(layer.in));
   }
+  const GateOrder& order = layer.sizes.cell.input;
+  CopyRows(*layer.seq, layer.input_masks, order, layer.in, buffer, parallel,
+           [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
+  return PackedRows(*layer.seq, static_cast<const E*>(buffer),
+                    CopyOperands<T, E>(layer.in, order, /*masked=*/true));
 }
 
 template <typename T, typename E>
@@ -225,7 +212,7 @@ class ForwardPass {
   int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
   // Whether a tensor of a 16-bit type is read or written as it is.
   bool TakesAsIs(Arg arg) const {
-    if (arg == Arg::input) return kPairs && RowsArePairs(p_.input_size);
+    if (arg == Arg::input) return ReadsRoundedX<T, E>(p_);
     if (arg == Arg::output) return rounds();
     // Pairs are packed from bfloat16. Normalizations read the bias apart from the panels.
     if (arg == Arg::bias && p_.weights_packed && p_.has_layer_norm) return false;
@@ -252,7 +239,7 @@ class ForwardPass {
   }
 
  private:
-  static constexpr bool kPairs = !std::is_same_v<T, E>;
+  static constexpr bool kPairs = Operands<T, E>::kRounded;
 
   bool rounds() const { return RoundsH<T, E>(plan_.layer.sizes); }
   bool is_last(int64_t l) const { return l + 1 == p_.num_layers; }
@@ -307,12 +294,12 @@ class ForwardPass {
     RowMap<const E> ready = {};  // x in operands
     if (l > 0) {
       ready = SetInnerX(reserve, l - 1);
-    } else if (TakesAsIs(Arg::input)) {
+    } else if (ReadsRoundedX<T, E>(p_)) {
       ready = UserRows(seq, t.in<E>(Arg::input), p_.input_size / kPerOperand<E>);
     } else {
       layer.x = UserRows(seq, t.in<T>(Arg::input), p_.input_size);
     }
-    layer.operand_x = OperandRows(p_, layer, ready, plan_.operand_x, parallel_);
+    layer.operand_x = OperandRows(layer, ready, plan_.operand_x, parallel_);
     layer.y = {};
     layer.rounded_y = {};
     if (is_last(l)) {

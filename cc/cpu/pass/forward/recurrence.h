@@ -72,7 +72,7 @@ void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worke
 // What the recurrent product of a layer reads.
 template <typename T, typename E>
 HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
-  if (!std::is_same_v<T, E>) {
+  if (Operands<T, E>::kRounded) {
     return layer.rounded_y ? HiddenOperand::kNarrowY : HiddenOperand::kNarrowCopy;
   }
   if (layer.plain_weights) return HiddenOperand::kPlainWeight;
@@ -89,12 +89,12 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
   CellRunner<T, E> runner;
   runner.tensors = tensors;
   if constexpr (kFormat.whole_rows) {
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       runner.run = reads == Reads::kMaskedCopy ? &Slice::template ProductOfWholeRows<true>
                                                : &Slice::template ProductOfWholeRows<false>;
       runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
     }
-  } else if constexpr (!std::is_same_v<T, E>) {
+  } else if constexpr (Operands<T, E>::kRounded) {
     if constexpr (kFormat.pairs) {
       runner.run = reads == Reads::kNarrowY ? &Slice::template RunCells<Cell, Reads::kNarrowY>
                                             : &Slice::template RunCells<Cell, Reads::kNarrowCopy>;

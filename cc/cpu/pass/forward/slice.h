@@ -15,7 +15,7 @@
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/gate_masks.h"
-#include "cc/cpu/rows/narrow_rows.h"
+#include "cc/cpu/rows/operand_rows.h"
 #include "cc/cpu/rows/sequence.h"
 #include "cc/cpu/rows/states.h"
 #include "cc/cpu/simd/vec.h"
@@ -87,7 +87,7 @@ class ForwardSlice {
   // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or what the
   // cell finishes.
   void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
       PrepareRows(step);
       const int64_t n = Alive(TimeOf(step));
@@ -116,7 +116,7 @@ class ForwardSlice {
 
   // A share of the rows of a step, of a cell that finishes whole rows.
   void FinishWholeRows(int64_t step, int64_t share, int64_t shares) {
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
       PrepareRows(step);
       const int64_t n = Alive(TimeOf(step));
@@ -301,13 +301,9 @@ class ForwardSlice {
     }
   }
 
-  // Elements [begin, end) of a row of h, masked or rounded; begin is a multiple of V.
+  // Elements [begin, end) of a row of h; begin is a multiple of V.
   void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
-    if constexpr (std::is_same_v<T, E>) {
-      MaskRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);
-    } else {
-      NarrowRow(h, begin, end, out);
-    }
+    CopyRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);
   }
 
   void PrepareStepBlock(int64_t block) {
@@ -386,12 +382,12 @@ class ForwardSlice {
       case InputStage::kProduct:
         return InputProduct</*Gated=*/false>(panel0, panel1);
       case InputStage::kMaskedProduct:
-        if constexpr (std::is_same_v<T, E>) InputProduct</*Gated=*/true>(panel0, panel1);
+        if constexpr (Operands<T, E>::kRareModes) InputProduct</*Gated=*/true>(panel0, panel1);
         return;
       default:
         break;
     }
-    if constexpr (std::is_same_v<T, E>) {
+    if constexpr (Operands<T, E>::kRareModes) {
       const BlockRange blocks = BlocksOf(panel0, panel1);
       for (int64_t row = 0; row < block_rows_; ++row) {
         if (layer_.input_stage == InputStage::kAddX) {

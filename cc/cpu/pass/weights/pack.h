@@ -43,7 +43,7 @@ class PackPass {
 
   void Take(Arena&) {}
   int64_t reserve_bytes() const { return 0; }
-  bool TakesAsIs(Arg arg) const { return !IsPackable(arg) || !std::is_same_v<T, E>; }
+  bool TakesAsIs(Arg arg) const { return !IsPackable(arg) || Operands<T, E>::kRounded; }
 
   KernelResult Run(const RnnArgs& args, void*) {
     const Sizes<T> s = MakeSizes<T>(p_);
