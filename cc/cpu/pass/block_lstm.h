@@ -117,7 +117,7 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
     layer.c0 = BlockState(p_, t.in<T>(Arg::cs_prev));
     layer.c_row = p_.num_units;
     layer.dirs[0].c = out(Arg::cs);
-    layer.dirs[0].source = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
+    layer.dirs[0].weights.source = BlockLstmViews(p_, s, t.in<T>(Arg::w), t.in<T>(Arg::b));
     BlockLstmTensors<T> tensors = {};
     tensors.clip = p_.cell_clip > 0 ? static_cast<T>(p_.cell_clip) : T(0);
     tensors.i = out(Arg::i), tensors.f = out(Arg::f), tensors.o = out(Arg::o);

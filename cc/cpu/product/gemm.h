@@ -45,6 +45,7 @@ struct RowGemm {
   const T* const* scale = nullptr;  // [rows] like C: multiplies the product before it is added
   BatchRows batch = BatchRows::kMany;
   bool reversed = false;  // the order of the panels
+  bool gated = false;     // A's rows are interleaved, as in GatedRowsOfA; for gate panels alone
 };
 
 // About this many rows of B stay in the second-level cache while the row tiles pass over them.
@@ -159,10 +160,14 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
 }
 
 // Gate panels of nv vectors, 3 or 4.
-template <typename T, bool Gated, typename E>
+template <typename T, typename E>
 void GemmGatePanels(const RowGemm<T, E>& g, int nv, int64_t panel0, int64_t panel1) {
-  if (nv == 3) return GemmPanels<T, 3, Gated>(g, panel0, panel1);
-  GemmPanels<T, 4, Gated>(g, panel0, panel1);
+  if constexpr (Operands<T, E>::kRareModes) {
+    if (g.gated && nv == 3) return GemmPanels<T, 3, /*Gated=*/true>(g, panel0, panel1);
+    if (g.gated) return GemmPanels<T, 4, /*Gated=*/true>(g, panel0, panel1);
+  }
+  if (nv == 3) return GemmPanels<T, 3>(g, panel0, panel1);
+  GemmPanels<T, 4>(g, panel0, panel1);
 }
 
 // Vectors in panel p of a dense product whose columns fill `vectors` vectors, four to a panel.

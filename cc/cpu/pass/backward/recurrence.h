@@ -160,9 +160,7 @@ class BackwardSlice {
   // Stage k, for the units of dense panels [panel0, panel1) of h: dh from the gates' gradients of
   // the step visited last, then the gates' gradients of the next one.
   void Run(int64_t stage, int64_t panel0, int64_t panel1) {
-    constexpr int64_t kPanelUnits = 4 * kLanes<T>;
-    const UnitRange range = {panel0 * kPanelUnits, std::min(s_.units, panel1 * kPanelUnits),
-                             s_.units};
+    const UnitRange range = UnitsOfDensePanels<T>(panel0, panel1, s_.units);
     if (stage == 0) LoadStates(range);
     if (stage > 0) HiddenGradient(TimeOf(stage - 1), panel0, panel1);
     if (stage < steps_) {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/weights/weights.h"
+#include "cc/cpu/pass/weights/forward_weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/sequence.h"
@@ -15,34 +15,24 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// What x adds to the gates.
-enum class InputStage {
-  kProduct,        // x * W, packed
-  kMaskedProduct,  // likewise, each gate with an x of its own (Note [Gate masks])
-  kPlainProduct,   // x * W on weights as they lie
-  kAddX,           // skip_input: x itself
-};
-
 // What the recurrent product reads of h, and where it is.
 enum class HiddenOperand {
-  kH,            // h: rows of y, or of h0
-  kPlainWeight,  // likewise, on weights as they lie
-  kMaskedCopy,   // a copy for each gate, times its mask
-  kNarrowCopy,   // a copy in bfloat16, beside a y in float32
-  kNarrowY,      // rows of y, which are bfloat16
+  kH,         // h: rows of y, or of h0
+  kCopy,      // a copy of h (Note [Operand rows])
+  kRoundedY,  // rows of y, which are bfloat16
 };
 
 // One direction of one layer.
 template <typename T, typename E = T>
 struct ForwardDirection {
-  WeightsOf<T, E> source = {};
-  PackedWeights<T, E> weights = {};  // only the biases with plain weights
-  T* gates = nullptr;                // [R, gate_row] where all are kept
-  T* ring = nullptr;                 // otherwise: rows of the step blocks of all slices
-  T* c = nullptr;                    // [R, c_row] where all are kept
-  T* c0 = nullptr;                   // [B, padded] the first c; updated in place where none is kept
-  T* carried = nullptr;  // [B, padded]: what a second product reads, or the h of a cell that
-                         // carries it over before it is rounded
+  ForwardWeights<T, E> weights;
+  T* gates = nullptr;  // [R, gate_row] where all are kept
+  T* ring = nullptr;   // otherwise: rows of the step blocks of all slices
+  T* c = nullptr;      // [R, c_row] where all are kept
+  T* c0 = nullptr;     // [B, padded] the first c; updated in place where none is kept
+  // [B, padded]: the input m of a second product, or the h of a cell that carries it over before it
+  // is rounded.
+  T* carried = nullptr;
   E* operand_h[2] = {};  // copies of h: [B, operand_row] of even and of odd steps
 };
 
@@ -93,9 +83,8 @@ template <typename T, typename E = T>
 struct ForwardLayer {
   const Sequence* seq = nullptr;
   Sizes<T> sizes = {};
-  int64_t in = 0;  // columns of x
-  InputStage input_stage = InputStage::kProduct;
-  bool plain_weights = false;  // not packed
+  int64_t in = 0;       // columns of x
+  bool adds_x = false;  // skip_input: the gates get x itself instead of a product
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
   T h_limit = std::numeric_limits<T>::infinity();  // see HiddenLimit

@@ -82,7 +82,8 @@ ForwardPlan<T, E>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads,
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
   split =
       SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);
-  layer.plain_weights = !packs && UsesPlainWeights<T, E>(p, s.cell);
+  const bool plain = !packs && UsesPlainWeights<T, E>(p, s.cell);
+  for (ForwardDirection<T, E>& dir : layer.dirs) dir.weights.plain = plain;
   layer.operand_row = CopyOperands<T, E>(s.hidden, s.cell.recurrent, p.recurrent_masked);
   layer.c_row = s.padded;
   layer.h_limit = HiddenLimit<T>(p);
@@ -95,10 +96,7 @@ void ForwardPlan<T, E>::TakeDirection(const RnnProblem& p, int d, Arena& arena) 
   const bool keeps_gates = p.is_training && s.cell.keeps_gates;
   const bool carries = s.second > 0 || (s.cell.carries_h && RoundsH<T, E>(s));
   ForwardDirection<T, E>& dir = layer.dirs[d];
-  if (!p.weights_packed) {
-    dir.weights = layer.plain_weights ? TakePackedBiases<T, E>(arena, s)
-                                      : TakePackedWeights<T, E>(arena, s, widest_input(p));
-  }
+  if (!p.weights_packed) dir.weights.Take(arena, s, widest_input(p));
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
   dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
   for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
@@ -160,11 +158,10 @@ template <typename T, typename E>
 void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split& split,
                         const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
-  if (layer.plain_weights) {
+  if (layer.dirs[0].weights.plain) {
     for (int d = 0; d < s.num_dirs; ++d) {
-      for (int64_t u = 0; u < s.blocks; ++u) {
-        PackBias(s, layer.dirs[d].source, u, layer.dirs[d].weights);
-      }
+      const ForwardWeights<T, E>& w = layer.dirs[d].weights;
+      for (int64_t u = 0; u < s.blocks; ++u) PackBias(s, w.source, u, w.packed);
     }
     return;
   }
@@ -172,8 +169,8 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split
   // Whoever is woken for packing stays for the recurrence.
   const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
-    const ForwardDirection<T, E>& dir = layer.dirs[i / items];
-    PackItem(s, dir.source, in, i % items, dir.weights);
+    const ForwardWeights<T, E>& w = layer.dirs[i / items].weights;
+    PackItem(s, w.source, in, i % items, w.packed);
   });
 }
 
@@ -191,13 +188,6 @@ RowMap<const E> OperandRows(const ForwardLayer<T, E>& layer, const RowMap<const 
            [&](int64_t t, int64_t j) { return layer.x.at(t, j); });
   return PackedRows(*layer.seq, static_cast<const E*>(buffer),
                     CopyOperands<T, E>(layer.in, order, /*masked=*/true));
-}
-
-template <typename T, typename E>
-InputStage InputStageOf(const RnnProblem& p, const ForwardLayer<T, E>& layer, bool skip_input) {
-  if (skip_input) return InputStage::kAddX;
-  if (layer.plain_weights) return InputStage::kPlainProduct;
-  return p.input_masked ? InputStage::kMaskedProduct : InputStage::kProduct;
 }
 
 // rnn_forward of the kernel table.
@@ -290,7 +280,7 @@ class ForwardPass {
     const int64_t output = layer.sizes.output;
     layer.first_pseudo_layer = l * p_.num_dirs();
     layer.in = l == 0 ? p_.input_size : output;
-    layer.input_stage = InputStageOf(p_, layer, p_.skips_input(l));
+    layer.adds_x = p_.skips_input(l);
     RowMap<const E> ready = {};  // x in operands
     if (l > 0) {
       ready = SetInnerX(reserve, l - 1);
@@ -342,9 +332,9 @@ class ForwardPass {
     for (int d = 0; d < p_.num_dirs(); ++d) {
       ForwardDirection<T, E>& dir = layer.dirs[d];
       if (p_.weights_packed) {
-        dir.weights = TakePackedWeights<T, E>(panels, s, weight_in());
+        dir.weights.Take(panels, s, weight_in());
       } else {
-        dir.source = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
+        dir.weights.source = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
       }
       if (p_.is_training) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);
@@ -355,9 +345,7 @@ class ForwardPass {
   }
 
   // The columns of x that have weights.
-  int64_t weight_in() const {
-    return plan_.layer.input_stage == InputStage::kAddX ? 0 : plan_.layer.in;
-  }
+  int64_t weight_in() const { return plan_.layer.adds_x ? 0 : plan_.layer.in; }
 
   void RunLayer(const CellTensors<T>& tensors) {
     ForwardLayer<T, E>& layer = plan_.layer;

@@ -72,11 +72,9 @@ void RunForwardShares(ForwardSlice<T, E> slice, const Sizes<T>& s, int64_t worke
 // What the recurrent product of a layer reads.
 template <typename T, typename E>
 HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
-  if (Operands<T, E>::kRounded) {
-    return layer.rounded_y ? HiddenOperand::kNarrowY : HiddenOperand::kNarrowCopy;
-  }
-  if (layer.plain_weights) return HiddenOperand::kPlainWeight;
-  return layer.recurrent_masks ? HiddenOperand::kMaskedCopy : HiddenOperand::kH;
+  if (layer.rounded_y) return HiddenOperand::kRoundedY;
+  return Operands<T, E>::kRounded || layer.recurrent_masks ? HiddenOperand::kCopy
+                                                           : HiddenOperand::kH;
 }
 
 // The runner of a cell, whose tensors outlive it.
@@ -84,34 +82,18 @@ template <typename Cell, typename T, typename E>
 CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
                               const typename Cell::template Tensors<T>* tensors) {
   using Slice = ForwardSlice<T, E>;
-  using Reads = HiddenOperand;
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
+  constexpr bool kRareModes = Operands<T, E>::kRareModes;
   CellRunner<T, E> runner;
   runner.tensors = tensors;
-  if constexpr (kFormat.whole_rows) {
-    if constexpr (Operands<T, E>::kRareModes) {
-      runner.run = reads == Reads::kMaskedCopy ? &Slice::template ProductOfWholeRows<true>
-                                               : &Slice::template ProductOfWholeRows<false>;
-      runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
-    }
-  } else if constexpr (Operands<T, E>::kRounded) {
-    if constexpr (kFormat.pairs) {
-      runner.run = reads == Reads::kNarrowY ? &Slice::template RunCells<Cell, Reads::kNarrowY>
-                                            : &Slice::template RunCells<Cell, Reads::kNarrowCopy>;
-    }
-  } else {
-    runner.run = &Slice::template RunCells<Cell, Reads::kH>;
-    if constexpr (Cell::kInStacks) {
-      if (reads == Reads::kMaskedCopy) {
-        runner.run = &Slice::template RunCells<Cell, Reads::kMaskedCopy>;
-      }
-    }
-    if constexpr (kFormat.has_second())
+  if constexpr (kFormat.whole_rows && kRareModes) {
+    runner.run = &Slice::ProductOfWholeRows;
+    runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
+  } else if constexpr (!kFormat.whole_rows && (kRareModes || kFormat.pairs)) {
+    runner.run = reads == HiddenOperand::kRoundedY ? &Slice::template RunCells<Cell, TensorOf<T, E>>
+                                                   : &Slice::template RunCells<Cell, T>;
+    if constexpr (kFormat.has_second()) {
       runner.after_second = &Slice::template CellsAfterSecond<Cell>;
-    if constexpr (Cell::kInStacks && kFormat.plain) {
-      if (reads == Reads::kPlainWeight) {
-        runner.run = &Slice::template RunCells<Cell, Reads::kPlainWeight>;
-      }
     }
   }
   return runner;

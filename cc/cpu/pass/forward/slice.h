@@ -9,10 +9,8 @@
 #include <type_traits>
 
 #include "cc/cpu/pass/forward/layer.h"
-#include "cc/cpu/pass/forward/step_product.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/weights/plain_weights.h"
-#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/pass/weights/forward_weights.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/gate_masks.h"
 #include "cc/cpu/rows/operand_rows.h"
@@ -91,19 +89,8 @@ class ForwardSlice {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
       PrepareRows(step);
       const int64_t n = Alive(TimeOf(step));
-      T* const* const m = p_.out;
-      constexpr int64_t kPanelColumns = 4 * kLanes<T>;
-      const UnitRange columns = {panel0 * kPanelColumns,
-                                 std::min(s_.second, panel1 * kPanelColumns), s_.second};
-      if (layer_.plain_weights) {
-        for (int64_t i = 0; i < n; ++i) {
-          PlainProjection(s_, dir_.source.second, m[i], columns.begin, columns.end, p_.h[i]);
-        }
-      } else {
-        RowGemm<T> g = {m, p_.h, n, RunsOfK::Dense(s_.units), dir_.weights.second, s_.second};
-        g.batch = BatchRowsOf(seq_.batch);
-        GemmDense(g, panel0, panel1);
-      }
+      dir_.weights.SecondProduct(s_, {p_.out, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
+      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
       if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
         for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
       }
@@ -144,23 +131,14 @@ class ForwardSlice {
   }
 
   // The recurrent product of one step, of a cell that finishes whole rows.
-  template <bool Gated>
   static void ProductOfWholeRows(const ForwardSlice& slice, const void*, int64_t step,
                                  const PanelOrder& order) {
-    const Sizes<T>& s = slice.s_;
     const ForwardPointers<T, E>& p = slice.p_;
-    const int64_t n = slice.Alive(slice.TimeOf(step));
-    for (int64_t i = 0; i < n; ++i) p.sums[i] = p.gates[slice.gate_row_ + i] + s.recurrent_part;
-    RowGemm<T> g = {Gated ? p.operands : p.h_prev,
-                    p.sums,
-                    n,
-                    RunsOfK::Dense(s.hidden),
-                    slice.dir_.weights.recurrent,
-                    s.gate_part,
-                    s.panel_vectors() * kLanes<T>};
-    g.batch = BatchRowsOf(slice.seq_.batch);
-    g.reversed = order.reversed;
-    GemmGatePanels<T, Gated>(g, s.cell.recurrent.count, order.begin, order.end);
+    const WeightedRows<E> h = slice.WeightedH(step);
+    for (int64_t i = 0; i < h.rows; ++i) {
+      p.sums[i] = p.gates[slice.gate_row_ + i] + slice.s_.recurrent_part;
+    }
+    slice.dir_.weights.RecurrentProduct(slice.s_, h, order, p.sums);
   }
 
   // What the cells do after their second product, whose rows SecondProduct has prepared.
@@ -176,51 +154,18 @@ class ForwardSlice {
     }
   }
 
-  // The recurrent product and the cells of one step, whose rows Step has prepared.
-  template <typename Cell, HiddenOperand kReads>
+  // The recurrent product and the cells of one step, whose rows Step has prepared; rows of h are
+  // written as Out.
+  template <typename Cell, typename Out>
   static void RunCells(const ForwardSlice& slice, const void* tensors, int64_t step,
                        const PanelOrder& order) {
-    constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
-    constexpr bool kGated = kReads == HiddenOperand::kMaskedCopy && kFormat.gates > 1;
-    using Out = std::conditional_t<kReads == HiddenOperand::kNarrowY, TensorOf<T, E>, T>;
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
-    const Sizes<T>& s = slice.s_;
-    const int64_t n = slice.Alive(slice.TimeOf(step));
     StepRows<T, Out> rows = slice.RowsOf<Out>(step);
-    auto with = [&](auto nv) {
-      return typename Cell::template Forward<T, Out, decltype(nv)::value>(rows, typed);
-    };
-    if constexpr (kReads == HiddenOperand::kPlainWeight) {
-      RunPlainCell(s, with(Vectors<kFormat.recurrent.count>()), slice.dir_.source.recurrent, n,
-                   slice.BlocksOf(order.begin, order.end));
-    } else {
-      StepProduct<T, E> product = {n,
-                                   nullptr,
-                                   OperandsOf<E>(s.hidden),
-                                   slice.dir_.weights.recurrent,
-                                   BatchRowsOf(slice.seq_.batch),
-                                   order.reversed};
-      if constexpr (kReads == HiddenOperand::kH) {
-        product.a = rows.h_prev;
-      } else {
-        product.a = slice.p_.operands;
-      }
-      if constexpr (kFormat.gates > 1) {
-        RunCell<T, kGated>(with(Vectors<kFormat.recurrent.count>()), product, order.begin,
-                           order.end);
-      } else {
-        // Dense panels: four unit blocks each, the last one narrower.
-        const int64_t full = s.blocks / 4;
-        RunCell<T, false>(with(Vectors<4>()), product, order.begin, std::min(order.end, full));
-        if (order.end <= full) return;
-        product.panels += DensePanelOffset<T>(product.depth, full);
-        rows.first_block = 4 * full;
-        const int64_t rest = s.blocks % 4;
-        if (rest == 1) RunCell<T, false>(with(Vectors<1>()), product, 0, 1);
-        if (rest == 2) RunCell<T, false>(with(Vectors<2>()), product, 0, 1);
-        if (rest == 3) RunCell<T, false>(with(Vectors<3>()), product, 0, 1);
-      }
-    }
+    slice.dir_.weights.template RunCells<Cell>(
+        slice.s_, slice.WeightedH(step), order, [&](auto nv, int64_t first_block) {
+          rows.first_block = first_block;
+          return typename Cell::template Forward<T, Out, decltype(nv)::value>(rows, typed);
+        });
   }
 
   // The final states, once all steps are done.
@@ -245,14 +190,9 @@ class ForwardSlice {
   }
 
  private:
-  template <int NV>
-  using Vectors = std::integral_constant<int, NV>;
-
   // Whether the products read a copy of h; whether rows of h are written in bfloat16.
-  bool copies() const {
-    return layer_.reads == HiddenOperand::kMaskedCopy || layer_.reads == HiddenOperand::kNarrowCopy;
-  }
-  bool rounds() const { return layer_.reads == HiddenOperand::kNarrowY; }
+  bool copies() const { return layer_.reads == HiddenOperand::kCopy; }
+  bool rounds() const { return layer_.reads == HiddenOperand::kRoundedY; }
 
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? step : steps_ - 1 - step; }
   int64_t Alive(int64_t t) const { return std::min(j1_, seq_.alive(t)) - j0_; }
@@ -356,6 +296,16 @@ class ForwardSlice {
     }
   }
 
+  // What the recurrent weights multiply at a step.
+  WeightedRows<E> WeightedH(int64_t step) const {
+    const int64_t n = Alive(TimeOf(step));
+    const BatchRows batch = BatchRowsOf(seq_.batch);
+    if constexpr (!Operands<T, E>::kRounded) {
+      if (!copies()) return {p_.h_prev, n, batch};
+    }
+    return {p_.operands, n, batch, static_cast<bool>(layer_.recurrent_masks)};
+  }
+
   template <typename Out>
   StepRows<T, Out> RowsOf(int64_t step) const {
     Out** out;
@@ -373,45 +323,23 @@ class ForwardSlice {
             /*first_row=*/seq_.start[TimeOf(step)] + j0_,
             s_.units,
             /*first_block=*/0,
-            dir_.weights.split_bias};
+            dir_.weights.packed.split_bias};
   }
 
   // The part of the gates that comes from x, for the rows of a step block.
   void RunInputStage(int64_t panel0, int64_t panel1) {
-    switch (layer_.input_stage) {
-      case InputStage::kProduct:
-        return InputProduct</*Gated=*/false>(panel0, panel1);
-      case InputStage::kMaskedProduct:
-        if constexpr (Operands<T, E>::kRareModes) InputProduct</*Gated=*/true>(panel0, panel1);
-        return;
-      default:
-        break;
-    }
     if constexpr (Operands<T, E>::kRareModes) {
-      const BlockRange blocks = BlocksOf(panel0, panel1);
-      for (int64_t row = 0; row < block_rows_; ++row) {
-        if (layer_.input_stage == InputStage::kAddX) {
+      if (layer_.adds_x) {
+        const BlockRange blocks = s_.BlocksOf(panel0, panel1);
+        for (int64_t row = 0; row < block_rows_; ++row) {
           AddXToGates(p_.x[row], blocks, p_.gates[row]);
-        } else {
-          PlainInputProduct(s_, dir_.source.input, dir_.weights.bias, p_.x[row], layer_.in, blocks,
-                            p_.gates[row]);
         }
+        return;
       }
     }
-  }
-
-  template <bool Gated>
-  void InputProduct(int64_t panel0, int64_t panel1) {
-    const RunsOfK k = RunsOfK::Dense(OperandsOf<E>(layer_.in));
-    RowGemm<T, E> g = {p_.x, p_.gates, block_rows_, k, dir_.weights.input, s_.gate_part};
-    g.panel_stride = s_.panel_vectors() * kLanes<T>;
-    g.bias = dir_.weights.bias;
-    g.start = s_.cell.whole_rows ? Start::kZero : Start::kBias;
-    if (s_.dense) {
-      GemmDense(g, panel0, panel1);
-    } else {
-      GemmGatePanels<T, Gated>(g, s_.cell.input.count, panel0, panel1);
-    }
+    const bool gated = static_cast<bool>(layer_.input_masks);
+    dir_.weights.InputProduct(s_, {p_.x, block_rows_, BatchRows::kMany, gated}, layer_.in, panel0,
+                              panel1, p_.gates);
   }
 
   void AddXToGates(const T* row, const BlockRange& blocks, T* gates) const {
@@ -419,15 +347,11 @@ class ForwardSlice {
     for (int64_t u = blocks.begin; u < blocks.end; ++u) {
       const Packet<T> x = LoadFirst(row + u * V, s_.units - u * V);
       T* g = gates + (u * s_.cell.buffer + s_.cell.input_at) * V;
-      const T* bias = dir_.weights.bias + u * s_.cell.input.count * V;
+      const T* bias = dir_.weights.packed.bias + u * s_.cell.input.count * V;
       for (int v = 0; v < s_.cell.input.count; ++v) {
         Store(g + v * V, padd(Load(bias + v * V), x));
       }
     }
-  }
-
-  BlockRange BlocksOf(int64_t panel0, int64_t panel1) const {
-    return {panel0 * s_.panel_blocks(), std::min(s_.blocks, panel1 * s_.panel_blocks())};
   }
 
   const ForwardLayer<T, E>& layer_;

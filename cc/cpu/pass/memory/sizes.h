@@ -2,6 +2,7 @@
 #ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
 #define TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -14,6 +15,19 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// Unit blocks [begin, end).
+struct BlockRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// The units of dense panels [panel0, panel1) of `size` units.
+template <typename T>
+UnitRange UnitsOfDensePanels(int64_t panel0, int64_t panel1, int64_t size) {
+  constexpr int64_t kPanelUnits = 4 * kLanes<T>;
+  return {panel0 * kPanelUnits, std::min(size, panel1 * kPanelUnits), size};
+}
+
 // Sizes that all parts of a pass share.
 template <typename T>
 struct Sizes {
@@ -22,9 +36,9 @@ struct Sizes {
   int64_t units;           // H
   int64_t blocks;          // U, unit blocks of V
   int64_t padded;          // U * V
-  int64_t gate_part;       // elements of a row of a gate buffer that both products share
-  int64_t gate_row;        // of a whole row: with two products side by side twice as many
-  int64_t recurrent_part;  // where the recurrent product begins: 0, or behind the input product
+  int64_t gate_part;       // elements of one gate buffer
+  int64_t gate_row;        // row stride: 2 * gate_part if the cell keeps both products
+  int64_t recurrent_part;  // offset of the recurrent product
   int64_t proj;            // P or 0
   int64_t second;  // columns of the second product of a step: P, H, or 0 where there is none
   int64_t hidden;  // S: P or H
@@ -35,6 +49,9 @@ struct Sizes {
   // Panels of the gate matrices, and unit blocks in each.
   int64_t panels() const { return CeilDiv(blocks, panel_blocks()); }
   int64_t panel_blocks() const { return dense ? 4 : 1; }
+  BlockRange BlocksOf(int64_t panel0, int64_t panel1) const {
+    return {panel0 * panel_blocks(), std::min(blocks, panel1 * panel_blocks())};
+  }
   // Vectors of a row of the gate buffer from one panel to the next.
   int64_t panel_vectors() const { return dense ? 4 : cell.buffer; }
   int64_t gate_units() const { return cell.gates * units; }

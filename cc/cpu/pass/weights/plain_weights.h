@@ -12,12 +12,6 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Unit blocks [begin, end).
-struct BlockRange {
-  int64_t begin;
-  int64_t end;
-};
-
 // gates += row * w, on weights with contiguous columns; vectors of `order` from `at` on.
 template <typename T>
 void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateOrder& order, int at,

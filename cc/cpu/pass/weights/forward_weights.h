@@ -1,0 +1,135 @@
+// The weights of one direction as the forward pass uses them: packed, or as they lie in the
+// caller's tensors (plain_weights.h). Only this file tells the two apart.
+#ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
+#define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "cc/cpu/pass/forward/step_product.h"
+#include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/weights/plain_weights.h"
+#include "cc/cpu/pass/weights/weights.h"
+#include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/panels.h"
+#include "cc/cpu/rows/arena.h"
+#include "cc/cpu/simd/operand.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// The rows that are multiplied with the weights.
+template <typename E>
+struct WeightedRows {
+  const E* const* a;
+  int64_t rows;
+  BatchRows batch = BatchRows::kMany;
+  bool gated = false;  // see RowGemm
+};
+
+template <typename T, typename E = T>
+struct ForwardWeights {
+  WeightsOf<T, E> source = {};
+  PackedWeights<T, E> packed = {};  // of plain weights only the biases
+  bool plain = false;
+
+  // Room for `in` columns of x.
+  void Take(Arena& arena, const Sizes<T>& s, int64_t in) {
+    packed = plain ? TakePackedBiases<T, E>(arena, s) : TakePackedWeights<T, E>(arena, s, in);
+  }
+
+  // The part of the gates that comes from `in` columns of x, for gate panels [panel0, panel1).
+  void InputProduct(const Sizes<T>& s, const WeightedRows<E>& x, int64_t in, int64_t panel0,
+                    int64_t panel1, T* const* gates) const {
+    if constexpr (Operands<T, E>::kRareModes) {
+      if (plain) {
+        const BlockRange blocks = s.BlocksOf(panel0, panel1);
+        for (int64_t i = 0; i < x.rows; ++i) {
+          PlainInputProduct(s, source.input, packed.bias, x.a[i], in, blocks, gates[i]);
+        }
+        return;
+      }
+    }
+    RowGemm<T, E> g = {x.a,          gates,      x.rows, RunsOfK::Dense(OperandsOf<E>(in)),
+                       packed.input, s.gate_part};
+    g.panel_stride = s.panel_vectors() * kLanes<T>;
+    g.bias = packed.bias;
+    g.start = s.cell.whole_rows ? Start::kZero : Start::kBias;
+    g.gated = x.gated;
+    if (s.dense) {
+      GemmDense(g, panel0, panel1);
+    } else {
+      GemmGatePanels(g, s.cell.input.count, panel0, panel1);
+    }
+  }
+
+  // The recurrent product alone, to `sums`, for the gate panels of `order`.
+  void RecurrentProduct(const Sizes<T>& s, const WeightedRows<E>& h, const PanelOrder& order,
+                        T* const* sums) const {
+    RowGemm<T, E> g = {
+        h.a, sums, h.rows, RunsOfK::Dense(OperandsOf<E>(s.hidden)), packed.recurrent, s.gate_part};
+    g.panel_stride = s.panel_vectors() * kLanes<T>;
+    g.batch = h.batch;
+    g.reversed = order.reversed;
+    g.gated = h.gated;
+    GemmGatePanels(g, s.cell.recurrent.count, order.begin, order.end);
+  }
+
+  // The recurrent product and the cells. make(NV, first_block) gives the cell of panels of NV
+  // vectors, a constant, whose panel 0 begins at unit block `first_block`.
+  template <typename Cell, typename Make>
+  void RunCells(const Sizes<T>& s, const WeightedRows<E>& h, const PanelOrder& order,
+                Make&& make) const {
+    constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
+    constexpr bool kRareModes = Cell::kInStacks && Operands<T, E>::kRareModes;
+    StepProduct<T, E> product = {h.rows,           h.a,     OperandsOf<E>(s.hidden),
+                                 packed.recurrent, h.batch, order.reversed};
+    const auto cell = make(Vectors<kFormat.gates == 1 ? 4 : kFormat.recurrent.count>(), 0);
+    if constexpr (kRareModes && kFormat.plain) {
+      if (plain) {
+        const auto step = make(Vectors<kFormat.recurrent.count>(), 0);
+        return RunPlainCell(s, step, source.recurrent, h.rows, s.BlocksOf(order.begin, order.end));
+      }
+    }
+    if constexpr (kFormat.gates > 1) {
+      if constexpr (kRareModes) {
+        if (h.gated) return RunCell<T, /*Gated=*/true>(cell, product, order.begin, order.end);
+      }
+      RunCell<T, false>(cell, product, order.begin, order.end);
+    } else {
+      // Dense panels: four unit blocks each, the last one narrower.
+      const int64_t full = s.blocks / 4;
+      RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
+      if (order.end <= full) return;
+      product.panels += DensePanelOffset<T>(product.depth, full);
+      const int64_t rest = s.blocks % 4;
+      if (rest == 1) RunCell<T, false>(make(Vectors<1>(), 4 * full), product, 0, 1);
+      if (rest == 2) RunCell<T, false>(make(Vectors<2>(), 4 * full), product, 0, 1);
+      if (rest == 3) RunCell<T, false>(make(Vectors<3>(), 4 * full), product, 0, 1);
+    }
+  }
+
+  // h = m * W of a step's second product, for its dense panels [panel0, panel1).
+  void SecondProduct(const Sizes<T>& s, const WeightedRows<T>& m, int64_t panel0, int64_t panel1,
+                     T* const* h) const {
+    if (plain) {
+      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second);
+      for (int64_t i = 0; i < m.rows; ++i) {
+        PlainProjection(s, source.second, m.a[i], columns.begin, columns.end, h[i]);
+      }
+      return;
+    }
+    RowGemm<T> g = {m.a, h, m.rows, RunsOfK::Dense(s.units), packed.second, s.second};
+    g.batch = m.batch;
+    GemmDense(g, panel0, panel1);
+  }
+
+ private:
+  template <int NV>
+  using Vectors = std::integral_constant<int, NV>;
+};
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
