@@ -93,13 +93,8 @@ struct BlockLstm {
         dc_prev = pmadd(d_in, Load(t.wci + unit), dc_prev);
         dc_prev = pmadd(d_forget, Load(t.wcf + unit), dc_prev);
       }
-      auto store = [&](Gate gate, const Packet<T>& value) {
-        StoreGradient<4, T>(row.dgates, unit, gate, value, range.size);
-      };
-      store(Gate::kInput, d_in);
-      store(Gate::kForget, d_forget);
-      store(Gate::kCandidate, pmul(pmul(dc, in), TanhSlope<T>(candidate)));
-      store(Gate::kOutput, d_out);
+      const Packet<T> d_candidate = pmul(pmul(dc, in), TanhSlope<T>(candidate));
+      LstmGates<T>{d_in, d_forget, d_candidate, d_out}.StoreGradients(row.dgates, unit, range.size);
       Store(row.dc + unit, dc_prev);
     });
   }

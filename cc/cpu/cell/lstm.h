@@ -8,6 +8,28 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// The gates of a unit block, or their gradients, in the order of the gate buffer: i, f, g, o.
+template <typename T>
+struct LstmGates {
+  Packet<T> in, forget, candidate, out;
+
+  static EIGEN_ALWAYS_INLINE LstmGates At(const T* g) {
+    constexpr int V = kLanes<T>;
+    return {Load(g), Load(g + V), Load(g + 2 * V), Load(g + 3 * V)};
+  }
+  EIGEN_ALWAYS_INLINE void StoreTo(T* g) const {
+    constexpr int V = kLanes<T>;
+    Store(g, in), Store(g + V, forget), Store(g + 2 * V, candidate), Store(g + 3 * V, out);
+  }
+  template <typename E>
+  EIGEN_ALWAYS_INLINE void StoreGradients(E* dgates, int64_t unit, int64_t units) const {
+    StoreGradient<4, T>(dgates, unit, 0, in, units);
+    StoreGradient<4, T>(dgates, unit, 1, forget, units);
+    StoreGradient<4, T>(dgates, unit, 2, candidate, units);
+    StoreGradient<4, T>(dgates, unit, 3, out, units);
+  }
+};
+
 template <template <typename> class Gates>
 struct Lstm {
   // The gates in the weights and in the gate buffer: i, f, g, o.
@@ -48,11 +70,7 @@ struct Lstm {
       const Packet<T> candidate = gates.State(acc[kCandidate]);
       const Packet<T> out = gates.Gate(acc[kOutput]);
       const Packet<T> c = pmadd(forget, Load(rows.c_prev[i] + u * V), pmul(in, candidate));
-      T* g = rows.gates[i] + u * 4 * V;
-      Store(g + kInput * V, in);
-      Store(g + kForget * V, forget);
-      Store(g + kCandidate * V, candidate);
-      Store(g + kOutput * V, out);
+      LstmGates<T>{in, forget, candidate, out}.StoreTo(rows.gates[i] + u * 4 * V);
       Store(rows.c[i] + u * V, c);
       StoreFirst(rows.out[i] + u * V, pmul(out, gates.State(c)), rows.units - u * V);
     }
@@ -63,22 +81,17 @@ struct Lstm {
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const Gates<T>& gates) {
-    constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const T* g = row.gates + 4 * unit;
-      const Packet<T> in = Load(g + kInput * V), forget = Load(g + kForget * V),
-                      candidate = Load(g + kCandidate * V), out = Load(g + kOutput * V);
+      const auto [in, forget, candidate, out] = LstmGates<T>::At(row.gates + 4 * unit);
       const Packet<T> tanh_c = gates.State(Load(row.c + unit));
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
       const Packet<T> dc = pmadd(pmul(dh, out), gates.StateSlope(tanh_c), Load(row.dc + unit));
       const Packet<T> c_prev = Load(row.c_prev + unit);
-      auto store = [&](Gate gate, const Packet<T>& value) {
-        StoreGradient<4, T>(row.dgates, unit, gate, value, range.size);
-      };
-      store(kInput, pmul(pmul(dc, candidate), gates.GateSlope(in)));
-      store(kForget, pmul(pmul(dc, c_prev), gates.GateSlope(forget)));
-      store(kCandidate, pmul(pmul(dc, in), gates.StateSlope(candidate)));
-      store(kOutput, pmul(pmul(dh, tanh_c), gates.GateSlope(out)));
+      const LstmGates<T> gradients = {pmul(pmul(dc, candidate), gates.GateSlope(in)),
+                                      pmul(pmul(dc, c_prev), gates.GateSlope(forget)),
+                                      pmul(pmul(dc, in), gates.StateSlope(candidate)),
+                                      pmul(pmul(dh, tanh_c), gates.GateSlope(out))};
+      gradients.StoreGradients(row.dgates, unit, range.size);
       Store(row.dc + unit, pmul(dc, forget));
       if (row.m != nullptr) Store(row.m + unit, pmul(out, tanh_c));
     });

@@ -91,8 +91,8 @@ struct LstmLayerNorm {
 
   // The gates of a unit block.
   template <typename T>
-  struct Gates {
-    Packet<T> in, forget, candidate, out;
+  struct Gates : LstmGates<T> {
+    using LstmGates<T>::in, LstmGates<T>::forget, LstmGates<T>::candidate, LstmGates<T>::out;
 
     EIGEN_ALWAYS_INLINE Gates(const Normalization<T, 4>& x, const Normalization<T, 4>& h,
                               int64_t unit, const LayerNormTensors<T>& t) {
@@ -203,11 +203,7 @@ struct LstmLayerNorm {
     void MakeGates() const {
       ForUnitBlocks<T>(range_, [&](int64_t unit) {
         const Gates<T> made(x_, h_, unit, t_);
-        T* g = gates_ + 4 * unit;
-        Store(g + Gate::kInput * V, made.in);
-        Store(g + Gate::kForget * V, made.forget);
-        Store(g + Gate::kCandidate * V, made.candidate);
-        Store(g + Gate::kOutput * V, made.out);
+        made.StoreTo(gates_ + 4 * unit);
         Store(c_made_ + unit, made.NewC(Load(row_.c_prev + unit)));
       });
     }

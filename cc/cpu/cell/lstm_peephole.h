@@ -48,11 +48,7 @@ struct LstmPeephole {
       const Packet<T> candidate = t.gates.State(acc[Gate::kCandidate]);
       const Packet<T> c = Limit<T>(pmadd(forget, c_prev, pmul(in, candidate)), t.limit);
       const Packet<T> out = t.gates.Gate(pmadd(c, Load(t.o + u * V), acc[Gate::kOutput]));
-      T* g = rows.gates[i] + u * 4 * V;
-      Store(g + Gate::kInput * V, in);
-      Store(g + Gate::kForget * V, forget);
-      Store(g + Gate::kCandidate * V, candidate);
-      Store(g + Gate::kOutput * V, out);
+      LstmGates<T>{in, forget, candidate, out}.StoreTo(rows.gates[i] + u * 4 * V);
       Store(rows.c[i] + u * V, c);
       StoreFirst(rows.out[i] + u * V, pmul(out, t.gates.State(c)), rows.units - u * V);
     }
@@ -62,11 +58,8 @@ struct LstmPeephole {
   // dg as Lstm's; dc_prev = dc * f + di * p_i + df * p_f.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const Tensors<T>& t) {
-    constexpr int V = kLanes<T>;
     ForUnitBlocks<T>(range, [&](int64_t unit) {
-      const T* g = row.gates + 4 * unit;
-      const Packet<T> in = Load(g + Gate::kInput * V), forget = Load(g + Gate::kForget * V),
-                      candidate = Load(g + Gate::kCandidate * V), out = Load(g + Gate::kOutput * V);
+      const auto [in, forget, candidate, out] = LstmGates<T>::At(row.gates + 4 * unit);
       const Packet<T> tanh_c = t.gates.State(Load(row.c + unit));
       const Packet<T> c_prev = Load(row.c_prev + unit);
       const Packet<T> dh = LoadGradient<T>(row.dh, row.dy, unit, range.size);
@@ -78,13 +71,8 @@ struct LstmPeephole {
       dc = Select(Less(Set<T>(t.limit), Abs(unlimited)), Set<T>(T(0)), dc);
       const Packet<T> d_in = pmul(pmul(dc, candidate), t.gates.GateSlope(in));
       const Packet<T> d_forget = pmul(pmul(dc, c_prev), t.gates.GateSlope(forget));
-      auto store = [&](Gate gate, const Packet<T>& value) {
-        StoreGradient<4, T>(row.dgates, unit, gate, value, range.size);
-      };
-      store(Gate::kInput, d_in);
-      store(Gate::kForget, d_forget);
-      store(Gate::kCandidate, pmul(pmul(dc, in), t.gates.StateSlope(candidate)));
-      store(Gate::kOutput, d_out);
+      const Packet<T> d_candidate = pmul(pmul(dc, in), t.gates.StateSlope(candidate));
+      LstmGates<T>{d_in, d_forget, d_candidate, d_out}.StoreGradients(row.dgates, unit, range.size);
       const Packet<T> from_gates = pmadd(d_in, Load(t.i + unit), pmul(d_forget, Load(t.f + unit)));
       Store(row.dc + unit, pmadd(dc, forget, from_gates));
       if (row.m != nullptr) Store(row.m + unit, pmul(out, tanh_c));

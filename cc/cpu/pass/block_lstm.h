@@ -13,7 +13,7 @@
 #include "cc/cpu/pass/backward/products.h"
 #include "cc/cpu/pass/backward/recurrence.h"
 #include "cc/cpu/pass/forward/pass.h"
-#include "cc/cpu/pass/forward/recurrence.h"
+#include "cc/cpu/pass/forward/slice.h"
 #include "cc/cpu/pass/memory/sizes.h"
 #include "cc/cpu/pass/weights/peepholes.h"
 #include "cc/cpu/pass/weights/weights.h"

@@ -202,9 +202,7 @@ void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
       last.a = g.a + i;
       last.c = shifted;
       last.rows = n;
-      if (nv == 1) GemmPanels<T, 1>(last, 0, 1);
-      if (nv == 2) GemmPanels<T, 2>(last, 0, 1);
-      if (nv == 3) GemmPanels<T, 3>(last, 0, 1);
+      WithConstant<3>(nv, [&](auto n) { GemmPanels<T, decltype(n)::value>(last, 0, 1); });
     }
   }
 }

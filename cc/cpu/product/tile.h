@@ -82,19 +82,24 @@ inline Ahead AheadOf(const void* next, int64_t depth, int64_t row_bytes, int64_t
   return {static_cast<const char*>(next) + row * tiles / rows * depth * step, step};
 }
 
+// acc[m][v] += a(m, k) * b[v * V ...]: one k of a tile.
+template <typename T, int M, int NV, typename E, typename A>
+EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const E* b, Packet<T> (&acc)[M][NV]) {
+  typename Operand<E>::Vector bv[NV];
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * kLanes<T>);
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
+}
+
 // acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...], k in order, one fused step each.
 template <typename T, int M, int NV, typename E, typename A, typename Next>
 EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64_t depth,
                                       const Next& next, Packet<T> (&acc)[M][NV]) {
-  constexpr int V = kLanes<T>;
   for (int64_t k = 0; k < depth; ++k, b += ldb) {
     a.Prefetch(k);
     next.Fetch(k);
-    typename Operand<E>::Vector bv[NV];
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * V);
-#pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
+    MultiplyStep<T, M, NV>(a, k, b, acc);
   }
 }
 
@@ -103,7 +108,6 @@ EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64
 template <typename T, int U, int M, int NV, typename E, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, int64_t depth,
                                            Packet<T> (&acc)[M][NV]) {
-  constexpr int V = kLanes<T>;
   Packet<T> part[U][M][NV];
 #pragma GCC unroll 8
   for (int u = 0; u < U; ++u) {
@@ -116,21 +120,9 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, 
   int64_t k = 0;
   for (; k + U <= depth; k += U, b += U * ldb) {
 #pragma GCC unroll 8
-    for (int u = 0; u < U; ++u) {
-      typename Operand<E>::Vector bv[NV];
-#pragma GCC unroll 8
-      for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + u * ldb + v * V);
-#pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k + u, bv, part[u][m]);
-    }
+    for (int u = 0; u < U; ++u) MultiplyStep<T, M, NV>(a, k + u, b + u * ldb, part[u]);
   }
-  for (; k < depth; ++k, b += ldb) {
-    typename Operand<E>::Vector bv[NV];
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) bv[v] = Operand<E>::Load(b + v * V);
-#pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, part[0][m]);
-  }
+  for (; k < depth; ++k, b += ldb) MultiplyStep<T, M, NV>(a, k, b, part[0]);
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 8
@@ -164,12 +156,12 @@ EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64
   MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
 }
 
-// Calls fn with the run-time m in [1, Max] as a constant.
+// Calls fn with n, in [1, Max] and known at run time, as a constant.
 template <int Max, typename F>
-EIGEN_ALWAYS_INLINE void WithRows(int m, F&& fn) {
+EIGEN_ALWAYS_INLINE void WithConstant(int n, F&& fn) {
   if constexpr (Max > 1) {
-    if (m < Max) {
-      WithRows<Max - 1>(m, fn);
+    if (n < Max) {
+      WithConstant<Max - 1>(n, fn);
       return;
     }
   }
@@ -184,7 +176,7 @@ EIGEN_ALWAYS_INLINE void ForRowTiles(int64_t rows, F&& fn) {
   int64_t row = 0;
   for (int64_t t = 0; t < tiles; ++t) {
     const int64_t size = CeilDiv(rows - row, tiles - t);
-    WithRows<Max>(static_cast<int>(size), [&](auto m) { fn(row, m); });
+    WithConstant<Max>(static_cast<int>(size), [&](auto m) { fn(row, m); });
     row += size;
   }
 }

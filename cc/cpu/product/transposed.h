@@ -104,7 +104,8 @@ EIGEN_ALWAYS_INLINE void ForTransposedTiles(const TransposedGemm<T, E>& g, int64
                                             int64_t end, F&& fn) {
   for (int q = 0; q < g.panels; ++q) {
     for (int64_t i = begin; i < end; i += M) {
-      WithRows<M>(static_cast<int>(std::min<int64_t>(M, end - i)), [&](auto m) { fn(q, i, m); });
+      WithConstant<M>(static_cast<int>(std::min<int64_t>(M, end - i)),
+                      [&](auto m) { fn(q, i, m); });
     }
   }
 }
@@ -216,16 +217,7 @@ void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
     if (gated && nv == 3) return GemmTransposed<T, 3, true>(g);
     if (gated) return GemmTransposed<T, 2, true>(g);
   }
-  switch (nv) {
-    case 1:
-      return GemmTransposed<T, 1, false>(g);
-    case 2:
-      return GemmTransposed<T, 2, false>(g);
-    case 3:
-      return GemmTransposed<T, 3, false>(g);
-    default:
-      return GemmTransposed<T, 4, false>(g);
-  }
+  WithConstant<4>(nv, [&](auto n) { GemmTransposed<T, decltype(n)::value, false>(g); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

@@ -304,8 +304,7 @@ void CheckStep(Checker& check, int64_t rows, int64_t depth, bool regular) {
     want[at] = static_cast<T>(2 * sum);
   }
   const SumsCell<T, NV> cell = {kRow, init.data(), sums.data()};
-  const StepProduct<T, E> product = {rows,     a_rows.data(),    depth,
-                                     b.data(), BatchRows::kMany, /*reversed=*/true};
+  const StepProduct<E> product = {{a_rows.data(), rows}, depth, b.data(), /*reversed=*/true};
   RunCell<T, false>(cell, product, 0, kPanels);
   check.Equal(sums, want,
               Text("step of", sizeof(T), "bytes, operand", kPer, "vectors", NV, "rows", rows,

@@ -19,7 +19,7 @@
 #include "cc/cpu/pass/backward/recurrence.h"
 #include "cc/cpu/pass/forward/pass.h"
 #include "cc/cpu/pass/memory/reserve.h"
-#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/slice.h"
 #include "cc/cpu/pass/weights/layer_norm.h"
 #include "cc/cpu/pass/weights/peepholes.h"
 #include "cc/cpu/product/panels.h"
@@ -43,29 +43,26 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
   // Sources are (k, gate column); here the gate column is K.
   using View = MatrixView<const TensorOf<T, E>>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
-  const int64_t input_panels = DensePanels<T>(in);
-  if (item < input_panels) {
-    const int64_t depth = OperandsOf<E>(s.padded * s.cell.input.count);
-    PackDensePanelOfGateRows(swapped(src.input), s.units, s.cell.input, in, item,
-                             dir.input + DensePanelOffset<T>(depth, item));
-    return;
-  }
-  item -= input_panels;
-  if (item < DensePanels<T>(s.hidden)) {
-    const int64_t depth = OperandsOf<E>(s.padded * s.cell.recurrent.count);
-    PackDensePanelOfGateRows(swapped(src.recurrent), s.units, s.cell.recurrent, s.hidden, item,
-                             dir.recurrent + DensePanelOffset<T>(depth, item));
-    return;
-  }
-  item -= DensePanels<T>(s.hidden);
+  // Packs the item if it is of this matrix, otherwise leaves those of this matrix behind.
+  auto pack = [&](const View& from, const GateOrder& order, int64_t columns, E* to) {
+    const int64_t depth = OperandsOf<E>(s.padded * order.count), panels = DensePanels<T>(columns);
+    const bool mine = item < panels;
+    if (mine) {
+      PackDensePanelOfGateRows(swapped(from), s.units, order, columns, item,
+                               to + DensePanelOffset<T>(depth, item));
+    }
+    item -= panels;
+    return mine;
+  };
+  if (pack(src.input, s.cell.input, in, dir.input)) return;
+  if (pack(src.recurrent, s.cell.recurrent, s.hidden, dir.recurrent)) return;
   if (s.proj > 0) {
     PackDensePanel(swapped(src.second), s.proj, s.units, item,
                    dir.second + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
     return;
   }
   // Of one gate, whose rows are whole vectors as in the gate buffer.
-  PackDensePanelOfGateRows(swapped(src.second), s.units, GateOrder{1, {0}}, s.units, item,
-                           dir.second + DensePanelOffset<T>(OperandsOf<E>(s.padded), item));
+  pack(src.second, GateOrder{1, {0}}, s.units, dir.second);
 }
 
 template <typename T, typename E>

@@ -88,20 +88,15 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
   }
 }
 
-// Gate panels, or dense panels of units, that one item of work reduces together.
-struct PanelRange {
-  int64_t begin;
-  int64_t end;
-};
-
-// Ranges of panels of the same width: the last dense panel may be narrower.
+// The gate panels, or dense panels of units, that one item of work reduces together: of the same
+// width, since the last dense panel may be narrower.
 class PanelRanges {
  public:
   PanelRanges(int64_t panels, bool last_is_narrower, int64_t size)
       : panels_(panels), even_(last_is_narrower ? panels - 1 : panels), size_(size) {}
 
   int64_t count() const { return CeilDiv(even_, size_) + panels_ - even_; }
-  PanelRange at(int64_t i) const {
+  Range at(int64_t i) const {
     const int64_t begin = std::min(i * size_, even_);
     return {begin, begin < even_ ? std::min(begin + size_, even_) : panels_};
   }
@@ -132,8 +127,8 @@ inline FactorColumns PieceOfFactor(int64_t piece, int64_t pieces, int64_t all, i
 template <typename T, typename E>
 class GateWeightGradient {
  public:
-  GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const PanelRange& range,
-                     int64_t piece, const WeightViews<T>& to)
+  GateWeightGradient(const BackwardLayer<T, E>& layer, int d, const Range& range, int64_t piece,
+                     const WeightViews<T>& to)
       : layer_(layer), s_(layer.sizes), dir_(layer.dirs[d]), d_(d), range_(range), piece_(piece) {
     SetFactors(to.input.data == nullptr ? 0 : layer.in);
     Reduce();
@@ -229,7 +224,7 @@ class GateWeightGradient {
   const Sizes<T>& s_;
   const BackwardDirection<T, E>& dir_;
   const int d_;
-  const PanelRange range_;
+  const Range range_;
   const int64_t piece_;
   int vectors_ = 0;          // of a panel of dgates
   int64_t first_[kFactors];  // the first column of this piece
@@ -239,7 +234,7 @@ class GateWeightGradient {
 
 // The gradient of the projection for dense panels of units.
 template <typename T>
-void ProjectionGradient(const BackwardLayer<T>& layer, int d, const PanelRange& range,
+void ProjectionGradient(const BackwardLayer<T>& layer, int d, const Range& range,
                         const WeightViews<T>& to) {
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;

@@ -8,10 +8,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "cc/core/machine/stages.h"
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/slice.h"
 #include "cc/cpu/pass/weights/weights.h"
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/rows/gate_masks.h"
@@ -137,32 +136,28 @@ void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t 
   }
 }
 
-// Sorted rows [j0, j1) of one direction, backwards through time.
+// A slice of one direction, backwards through time.
 template <typename T, typename E>
-class BackwardSlice {
+class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
+  using Base = Slice<T, BackwardLayer<T, E>>;
+  using Base::Alive, Base::layer_, Base::seq_, Base::s_, Base::dir_, Base::d_, Base::p_;
+  using Base::j0_, Base::j1_, Base::pseudo_layer_, Base::steps_, Base::y_at_;
+
  public:
-  BackwardSlice(const BackwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
-                const BackwardPointers<T, E>& pointers)
-      : layer_(layer),
-        seq_(*layer.seq),
-        s_(layer.sizes),
-        dir_(layer.dirs[dir]),
-        d_(dir),
-        pseudo_layer_(layer.first_pseudo_layer + dir),
-        y_at_(dir * layer.sizes.hidden),
-        j0_(j0),
-        j1_(j1),
-        p_(pointers),
-        steps_(j0 < j1 ? layer.seq->length[j0] : 0) {}
+  BackwardSlice(const BackwardLayer<T, E>& layer, const SlicePlace& place)
+      : Base(layer, place, place.j0 + place.worker * layer.seq->batch) {}
+
+  void Begin() const {}
 
   int64_t stages() const { return steps_ + 1; }
 
-  // Stage k, for the units of dense panels [panel0, panel1) of h: dh from the gates' gradients of
-  // the step visited last, then the gates' gradients of the next one.
-  void Run(int64_t stage, int64_t panel0, int64_t panel1) {
-    const UnitRange range = UnitsOfDensePanels<T>(panel0, panel1, s_.units);
+  // For the units of a share of the dense panels of h: dh from the gates' gradients of the step
+  // visited last, then the gates' gradients of the next one.
+  void RunStage(int64_t stage, const Share& share) {
+    const Range panels = share.Of(DensePanels<T>(s_.units));
+    const UnitRange range = UnitsOfDensePanels<T>(panels.begin, panels.end, s_.units);
     if (stage == 0) LoadStates(range);
-    if (stage > 0) HiddenGradient(TimeOf(stage - 1), panel0, panel1);
+    if (stage > 0) HiddenGradient(TimeOf(stage - 1), panels.begin, panels.end);
     if (stage < steps_) {
       const int64_t t = TimeOf(stage);
       if (s_.proj > 0) ProjectBack(t);
@@ -176,8 +171,7 @@ class BackwardSlice {
   static void RunCells(const BackwardSlice& slice, const void* tensors, int64_t t,
                        const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
-    const int64_t end = std::min(slice.j1_, slice.seq_.alive(t));
-    for (int64_t j = slice.j0_; j < end; ++j) {
+    for (int64_t j = slice.j0_; j < slice.j0_ + slice.Alive(t); ++j) {
       Cell::template Backward<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
     }
   }
@@ -187,8 +181,7 @@ class BackwardSlice {
   static void CellsAfterSecond(const BackwardSlice& slice, const void* tensors, int64_t t,
                                const UnitRange& units) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
-    const int64_t end = std::min(slice.j1_, slice.seq_.alive(t));
-    for (int64_t j = slice.j0_; j < end; ++j) {
+    for (int64_t j = slice.j0_; j < slice.j0_ + slice.Alive(t); ++j) {
       Cell::template BackAfterSecond<T, E>(units, slice.template RowOf<Cell>(t, j), typed);
     }
   }
@@ -239,7 +232,7 @@ class BackwardSlice {
   // dh (+)= dgates * R^T
   void HiddenGradient(int64_t t, int64_t panel0, int64_t panel1) {
     if (s_.proj > 0) panel0 = 0, panel1 = DensePanels<T>(s_.hidden);  // see BackwardSplit
-    const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
+    const int64_t n = Alive(t);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = seq_.start[t] + j0_ + i;
       p_.dgates[i] = dir_.dgates + OperandsOf<E>(row * s_.gate_row + s_.recurrent_part);
@@ -266,7 +259,7 @@ class BackwardSlice {
 
   // The whole gradient of h, and dm = dh * W_proj^T.
   void ProjectBack(int64_t t) {
-    const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
+    const int64_t n = Alive(t);
     for (int64_t i = 0; i < n; ++i) {
       const int64_t j = j0_ + i;
       const T* dh = dir_.dh + j * s_.hidden_padded;
@@ -300,7 +293,7 @@ class BackwardSlice {
   // dm = dgate * W^T of the cell's second product, and what follows from it.
   void SecondProductBack(int64_t t, const UnitRange& units) {
     if constexpr (Operands<T, E>::kRareModes) {
-      const int64_t n = std::min(j1_, seq_.alive(t)) - j0_;
+      const int64_t n = Alive(t);
       const int64_t row0 = seq_.start[t] + j0_;
       for (int64_t i = 0; i < n; ++i) {
         p_.dgates[i] = dir_.dgates + (row0 + i) * s_.gate_row;
@@ -356,17 +349,6 @@ class BackwardSlice {
     }
     return r;
   }
-
-  const BackwardLayer<T, E>& layer_;
-  const Sequence& seq_;
-  const Sizes<T>& s_;
-  const BackwardDirection<T, E>& dir_;
-  const int d_;
-  const int64_t pseudo_layer_;
-  const int64_t y_at_;
-  const int64_t j0_, j1_;
-  const BackwardPointers<T, E> p_;
-  const int64_t steps_;
 };
 
 // The runner of a cell, whose tensors outlive it.
@@ -388,33 +370,8 @@ GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* 
 template <typename T, typename E>
 void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
                            const ParallelFor& parallel) {
-  using Slice = BackwardSlice<T, E>;
-  const Sizes<T>& s = layer.sizes;
-  const Sequence& seq = *layer.seq;
-  const int64_t panels = DensePanels<T>(s.units);
-  if (split.shares == 1) {
-    Parallel(parallel, s.num_dirs * split.slices, split.ns, [&](int64_t i) {
-      const int d = static_cast<int>(i / split.slices);
-      const int64_t j0 = SliceBegin(seq, split.slices, i % split.slices);
-      const int64_t j1 = SliceBegin(seq, split.slices, i % split.slices + 1);
-      Slice slice(layer, d, j0, j1, Shift(layer.pointers[d], j0));
-      for (int64_t stage = 0; stage < slice.stages(); ++stage) slice.Run(stage, 0, panels);
-      slice.Finish();
-    });
-    return;
-  }
-  Stages stages[2] = {Stages(split.shares), Stages(split.shares)};
-  Parallel(parallel, s.num_dirs * split.shares, split.ns, [&](int64_t i) {
-    const int d = static_cast<int>(i % s.num_dirs);
-    const int64_t worker = i / s.num_dirs;
-    Slice slice(layer, d, 0, seq.batch, Shift(layer.pointers[d], worker * seq.batch));
-    stages[d].Run(worker, slice.stages(), [&](int64_t stage, int64_t share) {
-      slice.Run(stage, panels * share / split.shares, panels * (share + 1) / split.shares);
-    });
-  });
-  for (int d = 0; d < s.num_dirs; ++d) {
-    Slice(layer, d, 0, seq.batch, layer.pointers[d]).Finish();
-  }
+  RunSlices(*layer.seq, layer.sizes.num_dirs, split, parallel,
+            [&](const SlicePlace& place) { return BackwardSlice<T, E>(layer, place); });
 }
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE

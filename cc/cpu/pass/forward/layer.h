@@ -74,8 +74,7 @@ struct CellRunner {
   void (*after_second)(const Slice& slice, const void* tensors, int64_t step,
                        const UnitRange& units) = nullptr;
   // For cells of whole rows, after both products.
-  void (*finish_whole_rows)(const Slice& slice, const void* tensors, int64_t row0,
-                            int64_t row1) = nullptr;
+  void (*finish_whole_rows)(const Slice& slice, const void* tensors, const Range& rows) = nullptr;
   const void* tensors = nullptr;  // the cell's Tensors
 };
 

@@ -13,10 +13,10 @@
 #include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
-#include "cc/cpu/pass/forward/recurrence.h"
+#include "cc/cpu/pass/forward/slice.h"
 #include "cc/cpu/pass/memory/reserve.h"
 #include "cc/cpu/pass/memory/sizes.h"
-#include "cc/cpu/pass/memory/slice_pointers.h"
+#include "cc/cpu/pass/slice.h"
 #include "cc/cpu/pass/weights/layer_norm.h"
 #include "cc/cpu/pass/weights/peepholes.h"
 #include "cc/cpu/pass/weights/weights.h"

@@ -1,4 +1,10 @@
-// A slice of the batch, or a share of its units, through the time steps of one layer and direction.
+// The time loop of one layer, forwards: a slice of the batch, or a share of its units.
+//
+// Note [Forward recurrence]
+// A slice is a range of sorted rows of one direction. It alternates between the input product of a
+// step block (as many steps as have about kStepBlockRows rows, so that their gate rows are still in
+// cache) and the steps themselves. Threads either take a slice each, or share the units of the only
+// one and meet at each step (Note [Stages]).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 
@@ -10,6 +16,7 @@
 
 #include "cc/cpu/pass/forward/layer.h"
 #include "cc/cpu/pass/memory/sizes.h"
+#include "cc/cpu/pass/slice.h"
 #include "cc/cpu/pass/weights/forward_weights.h"
 #include "cc/cpu/product/panels.h"
 #include "cc/cpu/rows/gate_masks.h"
@@ -22,37 +29,26 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kStepBlockRows = 256;
 
-// Sorted rows [j0, j1) of one direction, a step and a range of panels at a time. Threads that share
-// a slice each have an object with pointers of their own.
+// Rows of the ring of one direction, and of its pointers for each thread; `rows`: R.
+inline int64_t RingRows(const Split& split, int64_t batch, int64_t rows) {
+  const int64_t of_blocks = split.slices * kStepBlockRows + batch;
+  return split.slices == 1 ? std::min(of_blocks, rows) : of_blocks;
+}
+
+// A slice of one direction, a step and a range of panels at a time.
 template <typename T, typename E>
-class ForwardSlice {
+class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
+  using Base = Slice<T, ForwardLayer<T, E>>;
+  using Base::Alive, Base::layer_, Base::seq_, Base::s_, Base::dir_, Base::d_, Base::p_;
+  using Base::j0_, Base::j1_, Base::pseudo_layer_, Base::steps_, Base::y_at_;
+
  public:
-  ForwardSlice(const ForwardLayer<T, E>& layer, int dir, int64_t j0, int64_t j1,
-               const ForwardPointers<T, E>& pointers, T* ring)
-      : layer_(layer),
-        seq_(*layer.seq),
-        s_(layer.sizes),
-        dir_(layer.dirs[dir]),
-        d_(dir),
-        pseudo_layer_(layer.first_pseudo_layer + dir),
-        y_at_(dir * layer.sizes.hidden),
-        j0_(j0),
-        j1_(j1),
-        p_(pointers),
-        ring_(ring),
-        steps_(j0 < j1 ? layer.seq->length[j0] : 0),
-        block_steps_(std::max<int64_t>(1, kStepBlockRows / std::max<int64_t>(1, j1 - j0))) {}
+  ForwardSlice(const ForwardLayer<T, E>& layer, const SlicePlace& place, int64_t ring_rows)
+      : ForwardSlice(layer, place, place.number * kStepBlockRows + place.j0,
+                     place.worker * ring_rows) {}
 
-  int64_t steps() const { return steps_; }  // of the longest row
-
-  // The initial states of the units of panels [panel0, panel1) that are updated in place.
-  void LoadStates(int64_t panel0, int64_t panel1) {
-    if (s_.cell.has_c) LoadRows(layer_.c0, panel0, panel1, dir_.c0);
-    if (s_.cell.carries_h && rounds()) LoadRows(layer_.h0, panel0, panel1, dir_.carried);
-  }
-
-  // What the products of each row's first step read, where it is a copy; before any thread starts.
-  void CopyInitialStates() {
+  // What the products of each row's first step read, where it is a copy.
+  void Begin() const {
     if (!copies() && !rounds()) return;
     for (int64_t j = j0_; j < j1_; ++j) {
       const T* h0 = layer_.h0.at(pseudo_layer_, seq_.perm[j]);
@@ -62,68 +58,29 @@ class ForwardSlice {
     }
   }
 
-  // One step of the units of panels [panel0, panel1), with the input stage of a whole step block
-  // where one begins.
-  void Step(int64_t step, int64_t panel0, int64_t panel1) {
-    if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
-    if (step % block_steps_ == 0) RunInputStage(panel0, panel1);
-    PrepareRows(step);
-    layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
-    const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
-    const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
-                             s_.units};
-    if (!s_.has_two_stages()) {
-      CopyRows(step, units);
-    } else if (s_.cell.has_second() && layer_.recurrent_masks) {
-      for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
-        ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
-                 units.end, p_.out[i]);
-      }
+  int64_t stages() const { return s_.has_two_stages() ? 2 * steps_ : steps_; }
+
+  // The recurrent product of a step, and what follows where all units must have it before.
+  void RunStage(int64_t stage, const Share& share) {
+    const bool two = s_.has_two_stages();
+    const int64_t step = two ? stage / 2 : stage;
+    if (two && stage % 2 == 1) {
+      if (s_.cell.whole_rows) return FinishWholeRows(step, share);
+      const Range panels = share.Of(DensePanels<T>(s_.second));
+      return SecondProduct(step, panels.begin, panels.end);
     }
+    const Range panels = share.Of(s_.panels());
+    if (step == 0) LoadStates(panels.begin, panels.end);
+    Step(step, panels.begin, panels.end);
   }
 
-  // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or what the
-  // cell finishes.
-  void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
-      PrepareRows(step);
-      const int64_t n = Alive(TimeOf(step));
-      dir_.weights.SecondProduct(s_, {p_.out, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
-      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
-      if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
-        for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
-      }
-      if (layer_.cells.after_second != nullptr) {
-        layer_.cells.after_second(*this, layer_.cells.tensors, step, columns);
-      }
-      CopyRows(step, columns);
-    }
-  }
-
-  // A share of the rows of a step, of a cell that finishes whole rows.
-  void FinishWholeRows(int64_t step, int64_t share, int64_t shares) {
-    if constexpr (Operands<T, E>::kRareModes) {
-      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
-      PrepareRows(step);
-      const int64_t n = Alive(TimeOf(step));
-      const int64_t row0 = n * share / shares, row1 = n * (share + 1) / shares;
-      layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, row0, row1);
-      if (!copies()) return;
-      for (int64_t i = row0; i < row1; ++i) {
-        CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
-      }
-    }
-  }
-
-  // Rows [row0, row1) of the step that FinishWholeRows has prepared.
+  // Rows of the step that FinishWholeRows has prepared.
   template <typename Cell>
-  static void CellsOfWholeRows(const ForwardSlice& slice, const void* tensors, int64_t row0,
-                               int64_t row1) {
+  static void CellsOfWholeRows(const ForwardSlice& slice, const void* tensors, const Range& rows) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
     const ForwardPointers<T, E>& p = slice.p_;
     const Sizes<T>& s = slice.s_;
-    for (int64_t i = row0; i < row1; ++i) {
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
       const T* gates = p.gates[slice.gate_row_ + i];
       Cell::template FinishWholeRow<T>(
           {gates, gates + s.recurrent_part, p.c_prev[i], p.c[i], p.h[i], s.units}, typed);
@@ -190,12 +147,77 @@ class ForwardSlice {
   }
 
  private:
+  // `at`: the slice's first row in the ring.
+  ForwardSlice(const ForwardLayer<T, E>& layer, const SlicePlace& place, int64_t at,
+               int64_t first_pointer)
+      : Base(layer, place, first_pointer + at),
+        ring_(dir_.ring + at * s_.gate_row),
+        block_steps_(std::max<int64_t>(1, kStepBlockRows / std::max<int64_t>(1, j1_ - j0_))) {}
+
+  // The initial states of the units of panels [panel0, panel1) that are updated in place.
+  void LoadStates(int64_t panel0, int64_t panel1) {
+    if (s_.cell.has_c) LoadRows(layer_.c0, panel0, panel1, dir_.c0);
+    if (s_.cell.carries_h && rounds()) LoadRows(layer_.h0, panel0, panel1, dir_.carried);
+  }
+
+  // One step of the units of panels [panel0, panel1), with the input stage of a whole step block
+  // where one begins.
+  void Step(int64_t step, int64_t panel0, int64_t panel1) {
+    if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+    if (step % block_steps_ == 0) RunInputStage(panel0, panel1);
+    PrepareRows(step);
+    layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
+    const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
+    const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
+                             s_.units};
+    if (!s_.has_two_stages()) {
+      CopyRows(step, units);
+    } else if (s_.cell.has_second() && layer_.recurrent_masks) {
+      for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
+        ScaleRow(layer_.recurrent_masks.row(s_.cell.second, seq_.perm[j0_ + i]), units.begin,
+                 units.end, p_.out[i]);
+      }
+    }
+  }
+
+  // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or what the
+  // cell finishes.
+  void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
+    if constexpr (Operands<T, E>::kRareModes) {
+      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+      PrepareRows(step);
+      const int64_t n = Alive(TimeOf(step));
+      dir_.weights.SecondProduct(s_, {p_.out, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
+      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
+      if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
+        for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
+      }
+      if (layer_.cells.after_second != nullptr) {
+        layer_.cells.after_second(*this, layer_.cells.tensors, step, columns);
+      }
+      CopyRows(step, columns);
+    }
+  }
+
+  // A share of the rows of a step, of a cell that finishes whole rows.
+  void FinishWholeRows(int64_t step, const Share& share) {
+    if constexpr (Operands<T, E>::kRareModes) {
+      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+      PrepareRows(step);
+      const Range rows = share.Of(Alive(TimeOf(step)));
+      layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, rows);
+      if (!copies()) return;
+      for (int64_t i = rows.begin; i < rows.end; ++i) {
+        CopyH(j0_ + i, p_.h[i], 0, s_.hidden, OperandH(step + 1, i));
+      }
+    }
+  }
+
   // Whether the products read a copy of h; whether rows of h are written in bfloat16.
   bool copies() const { return layer_.reads == HiddenOperand::kCopy; }
   bool rounds() const { return layer_.reads == HiddenOperand::kRoundedY; }
 
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? step : steps_ - 1 - step; }
-  int64_t Alive(int64_t t) const { return std::min(j1_, seq_.alive(t)) - j0_; }
 
   // c of a step; t < 0: before the first.
   T* RowOfC(int64_t t, int64_t j) const {
@@ -330,7 +352,7 @@ class ForwardSlice {
   void RunInputStage(int64_t panel0, int64_t panel1) {
     if constexpr (Operands<T, E>::kRareModes) {
       if (layer_.adds_x) {
-        const BlockRange blocks = s_.BlocksOf(panel0, panel1);
+        const Range blocks = s_.BlocksOf(panel0, panel1);
         for (int64_t row = 0; row < block_rows_; ++row) {
           AddXToGates(p_.x[row], blocks, p_.gates[row]);
         }
@@ -342,7 +364,7 @@ class ForwardSlice {
                               panel1, p_.gates);
   }
 
-  void AddXToGates(const T* row, const BlockRange& blocks, T* gates) const {
+  void AddXToGates(const T* row, const Range& blocks, T* gates) const {
     constexpr int V = kLanes<T>;
     for (int64_t u = blocks.begin; u < blocks.end; ++u) {
       const Packet<T> x = LoadFirst(row + u * V, s_.units - u * V);
@@ -354,23 +376,53 @@ class ForwardSlice {
     }
   }
 
-  const ForwardLayer<T, E>& layer_;
-  const Sequence& seq_;
-  const Sizes<T>& s_;
-  const ForwardDirection<T, E>& dir_;
-  const int d_;
-  const int64_t pseudo_layer_;
-  const int64_t y_at_;
-  const int64_t j0_, j1_;
-  const ForwardPointers<T, E> p_;
   T* const ring_;
-  const int64_t steps_;
   const int64_t block_steps_;
   int64_t block_ = -1;
   int64_t block_rows_ = 0;
   int64_t gate_step_ = -1;
   int64_t gate_row_ = 0;
 };
+
+// What the recurrent product of a layer reads.
+template <typename T, typename E>
+HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
+  if (layer.rounded_y) return HiddenOperand::kRoundedY;
+  return Operands<T, E>::kRounded || layer.recurrent_masks ? HiddenOperand::kCopy
+                                                           : HiddenOperand::kH;
+}
+
+// The runner of a cell, whose tensors outlive it.
+template <typename Cell, typename T, typename E>
+CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
+                              const typename Cell::template Tensors<T>* tensors) {
+  using Slice = ForwardSlice<T, E>;
+  constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
+  constexpr bool kRareModes = Operands<T, E>::kRareModes;
+  CellRunner<T, E> runner;
+  runner.tensors = tensors;
+  if constexpr (kFormat.whole_rows && kRareModes) {
+    runner.run = &Slice::ProductOfWholeRows;
+    runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
+  } else if constexpr (!kFormat.whole_rows && (kRareModes || kFormat.pairs)) {
+    runner.run = reads == HiddenOperand::kRoundedY ? &Slice::template RunCells<Cell, TensorOf<T, E>>
+                                                   : &Slice::template RunCells<Cell, T>;
+    if constexpr (kFormat.has_second()) {
+      runner.after_second = &Slice::template CellsAfterSecond<Cell>;
+    }
+  }
+  return runner;
+}
+
+// The time loops of all directions of a layer.
+template <typename T, typename E>
+void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const Split& split,
+                          const ParallelFor& parallel) {
+  const Sequence& seq = *layer.seq;
+  const int64_t ring_rows = RingRows(split, seq.batch, seq.rows);
+  RunSlices(seq, layer.sizes.num_dirs, split, parallel,
+            [&](const SlicePlace& place) { return ForwardSlice<T, E>(layer, place, ring_rows); });
+}
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -13,21 +13,28 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+// Rows that are multiplied with weights.
+template <typename E>
+struct WeightedRows {
+  const E* const* a;
+  int64_t rows;
+  BatchRows batch = BatchRows::kMany;
+  bool gated = false;  // see RowGemm
+};
+
 // The recurrent product of one step.
-template <typename T, typename E = T>
+template <typename E>
 struct StepProduct {
-  int64_t rows;       // alive at the step
-  const E* const* a;  // [rows] what the weights multiply: h_prev, or what was made of it
+  WeightedRows<E> h;  // or what was made of it
   int64_t depth;      // K in operands
   const E* panels;    // packed recurrent weights
-  BatchRows batch;
-  bool reversed;  // see PanelOrder
+  bool reversed;      // see PanelOrder
 };
 
 // One row tile of RunCell: the products of a block of K, which begin a sum, end it, or both.
 // Unfinished sums wait in the gate buffer. `done` as in GemmTile.
 template <typename T, int M, bool Gated, typename E, typename Cell, typename Done>
-void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, const PanelBlock<E>& block,
+void RunCellTile(const Cell& cell, const StepProduct<E>& product, const PanelBlock<E>& block,
                  int64_t row, const Ahead& ahead, const Done& done) {
   constexpr int NV = Cell::kVectors;
   constexpr int V = kLanes<T>;
@@ -37,7 +44,7 @@ void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, const Panel
   std::conditional_t<Gated, GatedRowsOfA<E, M, NV>, RowsOfA<E, M>> a;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
-    a.row[m] = product.a[row + m] + (k.a_at + done_depth) * (Gated ? NV : 1);
+    a.row[m] = product.h.a[row + m] + (k.a_at + done_depth) * (Gated ? NV : 1);
     if (k.a_at == 0) {
       cell.Init(row + m, block.panel, acc[m]);
     } else {
@@ -47,7 +54,7 @@ void RunCellTile(const Cell& cell, const StepProduct<T, E>& product, const Panel
   }
   done.AddTo(acc);
   MultiplyRows<T, M, NV>(a, block.b + (k.b_at + done_depth) * NV * V, NV * V, k.run - done_depth,
-                         product.batch, ahead, acc);
+                         product.h.batch, ahead, acc);
   const bool last = k.a_at + k.run == product.depth;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -67,14 +74,14 @@ constexpr int64_t kStepDepth = kVectorRegisters == 32 ? std::numeric_limits<int6
 // All rows of a step for panels [panel0, panel1): the recurrent product and the cell. With `Gated`
 // the rows of A are as in GatedRowsOfA.
 template <typename T, bool Gated, typename E, typename Cell>
-void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0, int64_t panel1) {
+void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, int64_t panel1) {
   constexpr int NV = Cell::kVectors;
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * kLanes<T>;
-  const int64_t tiles = CeilDiv(product.rows, M);
+  const int64_t tiles = CeilDiv(product.h.rows, M);
   const int64_t depth = tiles == 1 ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
-  RowTiles<E, NV, Gated> row_tiles(product.rows);
+  RowTiles<E, NV, Gated> row_tiles(product.h.rows);
   const RunsOfK whole = RunsOfK::Dense(product.depth);
   auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
   for (int64_t q = 0; q < order.count(); ++q) {
@@ -84,8 +91,8 @@ void RunCell(const Cell& cell, const StepProduct<T, E>& product, int64_t panel0,
                                    whole.PartOfRun(k0, std::min(depth, product.depth - k0))};
       const int64_t end = k0 + block.k.run;
       const E* next = end < product.depth ? block.b + end * ldb : next_panel;
-      row_tiles.ForEach(product.a, block, [&](int64_t row, auto m, const auto& done) {
-        const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), row, product.rows, tiles);
+      row_tiles.ForEach(product.h.a, block, [&](int64_t row, auto m, const auto& done) {
+        const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), row, product.h.rows, tiles);
         RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, row, ahead, done);
       });
     }

@@ -15,10 +15,17 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Unit blocks [begin, end).
-struct BlockRange {
+// Panels, unit blocks or rows [begin, end).
+struct Range {
   int64_t begin;
   int64_t end;
+};
+
+// Share `k` of `of` shares.
+struct Share {
+  int64_t k = 0;
+  int64_t of = 1;
+  Range Of(int64_t n) const { return of == 1 ? Range{0, n} : Range{n * k / of, n * (k + 1) / of}; }
 };
 
 // The units of dense panels [panel0, panel1) of `size` units.
@@ -49,7 +56,7 @@ struct Sizes {
   // Panels of the gate matrices, and unit blocks in each.
   int64_t panels() const { return CeilDiv(blocks, panel_blocks()); }
   int64_t panel_blocks() const { return dense ? 4 : 1; }
-  BlockRange BlocksOf(int64_t panel0, int64_t panel1) const {
+  Range BlocksOf(int64_t panel0, int64_t panel1) const {
     return {panel0 * panel_blocks(), std::min(blocks, panel1 * panel_blocks())};
   }
   // Vectors of a row of the gate buffer from one panel to the next.

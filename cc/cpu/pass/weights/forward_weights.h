@@ -19,15 +19,6 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The rows that are multiplied with the weights.
-template <typename E>
-struct WeightedRows {
-  const E* const* a;
-  int64_t rows;
-  BatchRows batch = BatchRows::kMany;
-  bool gated = false;  // see RowGemm
-};
-
 template <typename T, typename E = T>
 struct ForwardWeights {
   WeightsOf<T, E> source = {};
@@ -44,7 +35,7 @@ struct ForwardWeights {
                     int64_t panel1, T* const* gates) const {
     if constexpr (Operands<T, E>::kRareModes) {
       if (plain) {
-        const BlockRange blocks = s.BlocksOf(panel0, panel1);
+        const Range blocks = s.BlocksOf(panel0, panel1);
         for (int64_t i = 0; i < x.rows; ++i) {
           PlainInputProduct(s, source.input, packed.bias, x.a[i], in, blocks, gates[i]);
         }
@@ -83,8 +74,7 @@ struct ForwardWeights {
                 Make&& make) const {
     constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
     constexpr bool kRareModes = Cell::kInStacks && Operands<T, E>::kRareModes;
-    StepProduct<T, E> product = {h.rows,           h.a,     OperandsOf<E>(s.hidden),
-                                 packed.recurrent, h.batch, order.reversed};
+    StepProduct<E> product = {h, OperandsOf<E>(s.hidden), packed.recurrent, order.reversed};
     const auto cell = make(Vectors<kFormat.gates == 1 ? 4 : kFormat.recurrent.count>(), 0);
     if constexpr (kRareModes && kFormat.plain) {
       if (plain) {
@@ -103,10 +93,8 @@ struct ForwardWeights {
       RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
       if (order.end <= full) return;
       product.panels += DensePanelOffset<T>(product.depth, full);
-      const int64_t rest = s.blocks % 4;
-      if (rest == 1) RunCell<T, false>(make(Vectors<1>(), 4 * full), product, 0, 1);
-      if (rest == 2) RunCell<T, false>(make(Vectors<2>(), 4 * full), product, 0, 1);
-      if (rest == 3) RunCell<T, false>(make(Vectors<3>(), 4 * full), product, 0, 1);
+      WithConstant<3>(static_cast<int>(s.blocks % 4),
+                      [&](auto nv) { RunCell<T, false>(make(nv, 4 * full), product, 0, 1); });
     }
   }
 

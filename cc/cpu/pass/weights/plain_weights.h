@@ -15,7 +15,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // gates += row * w, on weights with contiguous columns; vectors of `order` from `at` on.
 template <typename T>
 void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateOrder& order, int at,
-                    const T* row, int64_t depth, const BlockRange& blocks, T* gates) {
+                    const T* row, int64_t depth, const Range& blocks, T* gates) {
   constexpr int V = kLanes<T>;
   const int64_t columns = std::min(s.units, blocks.end * V) - blocks.begin * V;
   for (int v = 0; v < order.count; ++v) {
@@ -27,7 +27,7 @@ void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateO
 // The part of a row of gates that comes from a row of x.
 template <typename T>
 void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T* bias, const T* x,
-                       int64_t in, const BlockRange& blocks, T* gates) {
+                       int64_t in, const Range& blocks, T* gates) {
   constexpr int V = kLanes<T>;
   const GateOrder& order = s.cell.input;
   for (int64_t u = blocks.begin; u < blocks.end; ++u) {
@@ -48,7 +48,7 @@ void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T*
 
 // The cell on sums from elsewhere: product(i, u, v) is vector v of unit block u in row i.
 template <typename T, typename Step, typename Product>
-void RunCellOn(const Step& step, int64_t rows, const BlockRange& blocks, Product&& product) {
+void RunCellOn(const Step& step, int64_t rows, const Range& blocks, Product&& product) {
   constexpr int NV = Step::kVectors;
   for (int64_t u = blocks.begin; u < blocks.end; ++u) {
     for (int64_t i = 0; i < rows; ++i) {
@@ -64,7 +64,7 @@ void RunCellOn(const Step& step, int64_t rows, const BlockRange& blocks, Product
 // the cell finds those that continue a sum of the input product.
 template <typename T, typename Step>
 void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>& w, int64_t rows,
-                  const BlockRange& blocks) {
+                  const Range& blocks) {
   constexpr int V = kLanes<T>;
   const GateOrder& order = s.cell.recurrent;
   if (w.n_stride != 1) {

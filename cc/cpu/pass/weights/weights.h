@@ -72,26 +72,27 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W*
   return v;
 }
 
-// The weights of a problem in either layout.
+// Of a problem in either layout; get(arg) gives a tensor.
+template <typename W, typename T, typename Get>
+WeightViews<W> ViewsOf(const RnnProblem& p, const Sizes<T>& s, int64_t layer, int64_t dir,
+                       Get&& get) {
+  if (p.weight_layout == kOpaqueWeights) return OpaqueViews(p, s, get(Arg::params), layer, dir);
+  return MatrixViews(s, get(Arg::kernel), get(Arg::recurrent_kernel), get(Arg::bias), p.bias_rows,
+                     get(Arg::projection));
+}
+
+// The weights of a problem.
 template <typename W, typename T>
 WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t,
                               int64_t layer, int64_t dir) {
-  if (p.weight_layout == kOpaqueWeights) {
-    return OpaqueViews(p, s, t.in<W>(Arg::params), layer, dir);
-  }
-  return MatrixViews(s, t.in<W>(Arg::kernel), t.in<W>(Arg::recurrent_kernel), t.in<W>(Arg::bias),
-                     p.bias_rows, t.in<W>(Arg::projection));
+  return ViewsOf<const W>(p, s, layer, dir, [&t](Arg arg) { return t.in<W>(arg); });
 }
 
 // Where their gradients go.
 template <typename T>
 WeightViews<T> TargetOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t, int64_t layer,
                         int64_t dir) {
-  if (p.weight_layout == kOpaqueWeights) {
-    return OpaqueViews(p, s, t.out<T>(Arg::params), layer, dir);
-  }
-  return MatrixViews(s, t.out<T>(Arg::kernel), t.out<T>(Arg::recurrent_kernel), t.out<T>(Arg::bias),
-                     p.bias_rows, t.out<T>(Arg::projection));
+  return ViewsOf<T>(p, s, layer, dir, [&t](Arg arg) { return t.out<T>(arg); });
 }
 
 // The packed weights of a pseudo-layer for the forward pass, in operands E (Note [Pairs]).
