@@ -83,7 +83,7 @@ struct Split {
   int64_t ns;      // of all directions, for one thread
 };
 
-struct SplitProblem {
+struct WorkToSplit {
   int64_t batch;
   int64_t num_dirs;
   ThreadBudget threads;
@@ -110,8 +110,8 @@ constexpr int64_t kSmallWeightBytes = int64_t{256} << 10;
 // fit its core's second-level cache. With 16 registers LSTM's tiles have three rows, so that four
 // rows are two tiles of two. On two cores of a Zen 3, 2026-11, sharing the units of eight rows
 // takes 0.83 of the time of two slices at (30,8,256,256), 0.91 backwards, and 0.89 and 0.96 at
-// (200,8,64,128). Where units cannot be shared, narrow slices are better than one thread.
-inline int64_t RowsOfSlice(const SplitProblem& p) {
+// (200,8,64,128). Where units cannot be shared, slices of few rows are better than one thread.
+inline int64_t RowsOfSlice(const WorkToSplit& p) {
   if (p.recurrent_bytes > (int64_t{1} << 20)) return 16;
   return p.registers == 16 && p.panels > 1 ? 8 : 4;
 }
@@ -130,7 +130,7 @@ inline int64_t ChooseShares(int64_t most, const ThreadBudget& threads, int64_t p
   return best;
 }
 
-inline Split ChooseSplit(const SplitProblem& p) {
+inline Split ChooseSplit(const WorkToSplit& p) {
   const int64_t multiply_ns = NsToMultiply(p.multiplies);
   const int64_t stream_ns = NsToStream(p.weight_bytes);
   const int64_t dir_ns = multiply_ns + stream_ns;

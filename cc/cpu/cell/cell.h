@@ -46,7 +46,7 @@ struct CellFormat {
   int gates;            // G
   int buffer;           // vectors of a unit block in the gate buffer
   GateOrder input;      // the gate of each vector of the input product
-  GateOrder recurrent;  // likewise of the recurrent product
+  GateOrder recurrent;  // and of the recurrent product
   int input_at = 0;
   int recurrent_at = 0;
   int split_bias = kNoGate;  // the gate whose recurrent bias is not added to the input bias
@@ -54,7 +54,7 @@ struct CellFormat {
   int second_at = 0;         // its vector in the gate buffer
   bool has_c = false;        // there is a second state
   bool keeps_gates = false;  // backward reads the gate buffer
-  bool carries_h = false;    // h_prev reaches h beside the recurrent product too
+  bool carries_h = false;    // h_prev also reaches h outside of the recurrent product
   bool whole_rows = false;   // a row is finished when all units have both products
   bool pairs = true;         // its products may run on pairs of bfloat16 (Note [Pairs])
   bool plain = true;         // and on weights as they lie
@@ -105,18 +105,17 @@ struct GradientRow {
   const T* h_prev;  // [H] where the cell carries h
   const T* c;       // with a second state
   const T* c_prev;
-  // In: dh from step t + 1. Out (carries_h): the part of dh_prev that bypasses the recurrent
+  // In: dh from the next step. Out (carries_h): the part of dh_prev that bypasses the recurrent
   // product.
   T* dh;
   const T* dy;  // [H] to be added to dh; null: dh is complete
-  T* dc;        // with a second state: from step t + 1, replaced by that of c_prev
+  T* dc;        // with a second state: from the next step, replaced by that of c_prev
   E* dgates;    // out
   const T* dm;  // with a second product of the cell: the gradient of m
   T* m;         // out, with a second product: its input m; with projection h before it
-  // Of a cell of whole rows: where the part of the recurrent product begins in gates and dgates,
-  // and the sums over the steps of the gradients of the normalizations, in the cell's order.
-  int64_t recurrent_part;
-  T* norm_sums;
+  // With whole_rows:
+  int64_t recurrent_part;  // offset of the recurrent product in gates and dgates
+  T* norm_sums;            // gradients of the normalizations, summed over steps
 };
 
 // A panel's NV sums in the gate buffer, from vector kAt of a unit block of kBuffer on. Where a unit

@@ -52,12 +52,12 @@ inline CellFormat FormatOf(const RnnProblem& p) {
 
 // The Tensors of every cell.
 template <typename T>
-class CellTensors {
+class AllCellTensors {
  public:
   // `peepholes`: [3, padded], or null without IsLstmPeephole. `kept`: what zoneout has drawn for h
   // and for c, [R, padded]; null where the rate stands. `layer_norm`: as in LayerNormTensors.
-  CellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded,
-              const T* layer_norm)
+  AllCellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded,
+                 const T* layer_norm)
       : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),
              GateFunction<T>(p.activation), Peephole(UsualGates<T>(), p, peepholes, padded),
              Peephole(ChosenGates<T>(p), p, peepholes, padded),

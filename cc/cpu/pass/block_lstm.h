@@ -3,7 +3,6 @@
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -73,7 +72,7 @@ StateRows<T> BlockState(const BlockLstmProblem& p, T* tensor) {
   return {tensor, p.num_units, 0, 1};
 }
 
-// What both passes are beside their plan, that of a stack.
+// What both passes have in common; their plan is that of a stack.
 template <typename T, typename Plan>
 class BlockLstmPass {
  public:

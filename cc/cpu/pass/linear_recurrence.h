@@ -15,7 +15,6 @@
 #ifndef TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -40,7 +39,7 @@ struct LinearMemory {
 inline Split LinearSplit(const LinearRecurrenceProblem& p, const ThreadBudget& threads,
                          int64_t element) {
   const int64_t columns = p.num_gates * p.num_units;
-  SplitProblem split = {};
+  WorkToSplit split = {};
   split.batch = p.batch;
   split.num_dirs = 1;
   split.threads = threads;

@@ -80,7 +80,7 @@ class Slice {
 // The time loops of all directions of a layer. make(place) gives a slice, whose Begin() and
 // Finish() one thread calls, and between them RunStage(stage, share) for each of its
 // stages() and each share of the units. Each thread has slices of its own, or the threads share the
-// units of the only slice and meet after each stage (Note [Stages]).
+// units of the only slice and synchronize after each stage (Note [Stages]).
 template <typename Make>
 void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
                const ParallelFor& parallel, Make&& make) {

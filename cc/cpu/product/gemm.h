@@ -93,7 +93,7 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
       if (start == Start::kZero || g.scale != nullptr) {
         acc[m][v] = Set<T>(T(0));
       } else if (start == Start::kBias) {
-        acc[m][v] = Load(g.bias + block.panel * ldb + v * V);
+        acc[m][v] = Load(g.bias + (block.vector + v) * V);
       } else {
         acc[m][v] = LoadFirst(c[m] + v * V, n - v * V);
       }
@@ -131,12 +131,13 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
   }
 }
 
-// Panels [panel0, panel1) of NV vectors each. The last panel of a dense product may be narrower;
-// it is then packed with fewer vectors, see PanelVectors.
+// Panels [panel0, panel1) of NV vectors each, of which `stride` vectors lie between the beginnings
+// of two panels of B: the last panel of a dense product may have fewer than those before it.
 template <typename T, int NV, bool Gated = false, typename E = T>
-void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
+void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
+  constexpr int V = kLanes<T>;
   constexpr int M = kTileRows<NV>;
-  constexpr int64_t ldb = NV * kLanes<T>;
+  constexpr int64_t ldb = NV * V;
   const int64_t tiles = CeilDiv(g.rows, M);
   RowTiles<E, NV, Gated> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
@@ -147,9 +148,9 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   for (int64_t i = 0; i < blocks.count(); ++i) {
     const RunsOfK k = blocks.at(i);
     const Start start = i == 0 ? g.start : Start::kAccumulate;
-    auto panel_at = [&](int64_t q) { return g.b + order.at(q) * k.b_depth * ldb; };
+    auto panel_at = [&](int64_t q) { return g.b + order.at(q) * stride * k.b_depth * V; };
     for (int64_t q = 0; q < order.count(); ++q) {
-      const PanelBlock<E> block = {order.at(q), panel_at(q), k};
+      const PanelBlock<E> block = {order.at(q), panel_at(q), k, order.at(q) * stride};
       const E* next = panel_at(std::min(q + 1, order.count() - 1)) + k.b_at * ldb;
       row_tiles.ForEach(g.a, block, [&](int64_t row, auto m, const auto& done) {
         const Ahead ahead = AheadOf(next, k.runs * k.run, ldb * sizeof(E), row, g.rows, tiles);
@@ -175,35 +176,16 @@ inline int PanelVectors(int64_t vectors, int64_t p) {
   return static_cast<int>(std::min<int64_t>(4, vectors - 4 * p));
 }
 
-// A dense product: panels [panel0, panel1) of four vectors, the last one narrower.
+// A dense product: panels [panel0, panel1) of four vectors, the last one of fewer.
 template <typename T, typename E>
 void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
-  constexpr int V = kLanes<T>;
-  const int64_t vectors = CeilDiv(g.columns, V);
+  const int64_t vectors = CeilDiv(g.columns, kLanes<T>);
   const int64_t full = std::min(panel1, vectors / 4);
   if (full > panel0) GemmPanels<T, 4>(g, panel0, full);
   if (panel1 > vectors / 4 && vectors % 4 != 0) {
-    // The narrow panel as a product of its own, its panel number 0.
-    const int64_t p = vectors / 4;
-    RowGemm<T, E> last = g;
-    const int nv = PanelVectors(vectors, p);
-    last.b = g.b + p * g.k.b_depth * 4 * V;
-    last.bias = g.bias == nullptr ? nullptr : g.bias + p * 4 * V;
-    last.columns = g.columns - p * 4 * V;
-    T* shifted[256];
-    const T* shifted_scale[256];
-    for (int64_t i = 0; i < g.rows; i += 256) {
-      const int64_t n = std::min<int64_t>(256, g.rows - i);
-      for (int64_t r = 0; r < n; ++r) {
-        shifted[r] = g.c[i + r] + p * 4 * V;
-        if (g.scale != nullptr) shifted_scale[r] = g.scale[i + r] + p * 4 * V;
-      }
-      if (g.scale != nullptr) last.scale = shifted_scale;
-      last.a = g.a + i;
-      last.c = shifted;
-      last.rows = n;
-      WithConstant<3>(nv, [&](auto n) { GemmPanels<T, decltype(n)::value>(last, 0, 1); });
-    }
+    WithConstant<3>(static_cast<int>(vectors % 4), [&](auto nv) {
+      GemmPanels<T, decltype(nv)::value>(g, vectors / 4, vectors / 4 + 1, /*stride=*/4);
+    });
   }
 }
 

@@ -51,8 +51,9 @@ struct RunsOfK {
 template <typename E>
 struct PanelBlock {
   int64_t panel;
-  const E* b;  // the panel
-  RunsOfK k;   // of the block
+  const E* b;          // the panel
+  RunsOfK k;           // of the block
+  int64_t vector = 0;  // the panel's first vector of all columns
 };
 
 // No partial sums were computed before the tile (no AMX).
@@ -87,7 +88,7 @@ class AmxSums {
  public:
   static int64_t Depth(int64_t run) { return run / kHalf * kHalf; }
 
-  // Of rows a[0 .. rows), whose number the tiles have been given.
+  // For rows a[0 .. rows); AmxConfigure was given their number.
   void Multiply(const Pair* const* a, int rows, const RunsOfK& k, const Pair* b,
                 int64_t ldb = NV * kLanes<float>) {
     const int64_t stride = StrideOf(a, rows);

@@ -138,9 +138,9 @@ void ForPackedRows(const Sequence& seq, int64_t row0, int64_t row1, F&& fn) {
 // The same in parallel; one thread would take `ns` nanoseconds.
 template <typename F>
 void ParallelRows(const Sequence& seq, int64_t ns, const ParallelFor& parallel, F&& fn) {
-  constexpr int64_t kRows = kParallelRows;
-  Parallel(parallel, CeilDiv(seq.rows, kRows), ns, [&](int64_t item) {
-    ForPackedRows(seq, item * kRows, std::min(seq.rows, (item + 1) * kRows), fn);
+  Parallel(parallel, CeilDiv(seq.rows, kParallelRows), ns, [&](int64_t item) {
+    const int64_t row0 = item * kParallelRows;
+    ForPackedRows(seq, row0, std::min(seq.rows, row0 + kParallelRows), fn);
   });
 }
 

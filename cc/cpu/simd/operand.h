@@ -59,8 +59,8 @@ EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) 
 // The bits of a bfloat16.
 using BFloat16Bits = uint16_t;
 
-// The type of tensors beside the arithmetic: that of the arithmetic, or bfloat16 for pairs. Weights
-// are packed from it, and rows of h may be written in it.
+// The type of the tensors that weights are packed from and rows of h may be written to: T, or
+// bfloat16 for pairs.
 template <typename T, typename E>
 using TensorOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
 

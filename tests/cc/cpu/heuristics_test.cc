@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kMiB = 1 << 20;
 
 // One layer in one direction with G = 4 in float32 on 16 lanes, all lengths T.
-SplitProblem Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, int64_t threads) {
-  SplitProblem p;
+WorkToSplit Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, int64_t threads) {
+  WorkToSplit p;
   p.batch = batch;
   p.num_dirs = 1;
   p.threads = {static_cast<int32_t>(threads), kWakeNs, kMeetNs};
@@ -26,7 +26,7 @@ SplitProblem Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, in
   return p;
 }
 
-void Expect(const SplitProblem& p, int64_t slices, int64_t shares) {
+void Expect(const WorkToSplit& p, int64_t slices, int64_t shares) {
   const Split split = ChooseSplit(p);
   EXPECT_EQ(split.slices, slices);
   EXPECT_EQ(split.shares, shares);
@@ -34,7 +34,7 @@ void Expect(const SplitProblem& p, int64_t slices, int64_t shares) {
 
 TEST(Heuristics, RowsOfASlice) {
   auto rows = [](int64_t recurrent_bytes, int64_t registers, int64_t panels) {
-    SplitProblem p = {};
+    WorkToSplit p = {};
     p.recurrent_bytes = recurrent_bytes;
     p.registers = registers;
     p.panels = panels;
@@ -89,7 +89,7 @@ TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 512, 512, 2
 
 // A step of 78 us in 16 pieces of 4.9 us and a meeting of 8.5, or in 8 of 9.8 and one of 4.5.
 TEST(ChooseSplit, OneStepIsAsLongAsTheWork) {
-  SplitProblem p = Lstm(1, 1, 256, 256, 16);
+  WorkToSplit p = Lstm(1, 1, 256, 256, 16);
   p.threads.wake_ns = 1;
   p.threads.meet_ns = 500;
   Expect(p, 1, 16);
@@ -106,7 +106,7 @@ TEST(ChooseSplit, FewStepsOfManyRowsAreShared) {
 }
 
 TEST(ChooseSplit, CallsAtOnceAfterAnotherWakeThreadsForLess) {
-  SplitProblem p = Lstm(1, 1, 256, 256, 2);
+  WorkToSplit p = Lstm(1, 1, 256, 256, 2);
   p.threads.wake_ns = WakeNs(/*warm=*/false);
   Expect(p, 1, 1);
   p.threads.wake_ns = WakeNs(/*warm=*/true);
@@ -121,7 +121,7 @@ TEST(ChooseSplit, ManyRowsAreSliced) {
 
 // In slices of four rows tiles of three would be half empty.
 TEST(ChooseSplit, EightRowsStayTogetherWith16Registers) {
-  SplitProblem p = Lstm(30, 8, 256, 256, 2);
+  WorkToSplit p = Lstm(30, 8, 256, 256, 2);
   Expect(p, 2, 1);
   p.registers = 16;
   Expect(p, 1, 2);
@@ -134,7 +134,7 @@ TEST(ChooseSplit, EightRowsStayTogetherWith16Registers) {
 
 // Backwards, where the units of two panels are at most two shares.
 TEST(ChooseSplit, FewRowsOfSmallWeightsAreSlicedForWantOfPanels) {
-  SplitProblem p = Lstm(500, 8, 64, 128, 8);
+  WorkToSplit p = Lstm(500, 8, 64, 128, 8);
   Expect(p, 1, 8);
   p.panels = 2;
   p.stream_bytes = kBackwardStreamBytes;
@@ -150,7 +150,7 @@ TEST(ChooseSplit, FewRowsOfSmallWeightsAreSlicedForWantOfPanels) {
 
 // Reading the weights for every row costs more than the busier tile saves where x is narrow.
 TEST(ChooseSplit, FewRowsStayTogetherWhereReadingTheWeightsIsMostOfAStep) {
-  SplitProblem p = Lstm(500, 4, 64, 128, 2);
+  WorkToSplit p = Lstm(500, 4, 64, 128, 2);
   p.panels = 1;
   Expect(p, 2, 1);
   p = Lstm(500, 4, 0, 128, 2);
@@ -159,14 +159,14 @@ TEST(ChooseSplit, FewRowsStayTogetherWhereReadingTheWeightsIsMostOfAStep) {
 }
 
 TEST(ChooseSplit, DearMeetingsAreForBigSteps) {
-  SplitProblem p = Lstm(100, 8, 0, 144, 4);
+  WorkToSplit p = Lstm(100, 8, 0, 144, 4);
   Expect(p, 1, 3);
   p.threads.meet_ns = 1000;
   Expect(p, 2, 1);
 }
 
 TEST(ChooseSplit, WeightsAsLargeAsTheBoundAreNotStreamed) {
-  SplitProblem p = Lstm(100, 32, 256, 256, 2);
+  WorkToSplit p = Lstm(100, 32, 256, 256, 2);
   p.stream_bytes = p.recurrent_bytes;
   Expect(p, 2, 1);
   --p.stream_bytes;
@@ -179,7 +179,7 @@ TEST(ChooseSplit, LargeWeightsShareUnits) { Expect(Lstm(100, 64, 512, 1024, 2), 
 TEST(ChooseSplit, NoMorePiecesThanMakeAStepShorter) { Expect(Lstm(100, 1, 256, 256, 12), 1, 8); }
 
 TEST(ChooseSplit, MoreThreadsThanPanels) {
-  SplitProblem p = Lstm(100, 1, 64, 1024, 64);
+  WorkToSplit p = Lstm(100, 1, 64, 1024, 64);
   p.panels = 3;
   Expect(p, 1, 3);
 }
@@ -202,7 +202,7 @@ TEST(ChooseSplit, NeverMorePiecesThanThreads) {
 }
 
 TEST(ChooseSplit, DirectionsShareTheThreads) {
-  SplitProblem p = Lstm(100, 32, 256, 256, 4);
+  WorkToSplit p = Lstm(100, 32, 256, 256, 4);
   p.num_dirs = 2;
   const Split split = ChooseSplit(p);
   EXPECT_EQ(split.slices, 2);
@@ -211,7 +211,7 @@ TEST(ChooseSplit, DirectionsShareTheThreads) {
 
 // Sizes whose products left int64 are refused later; the decision must not divide by zero.
 TEST(ChooseSplit, OverflownSizes) {
-  SplitProblem p = Lstm(0, 0, 0, 16, 8);
+  WorkToSplit p = Lstm(0, 0, 0, 16, 8);
   p.multiplies = p.recurrent_bytes = p.weight_bytes = -1;
   Expect(p, 1, 1);
 }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward/products.h"
@@ -43,7 +42,7 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
   // Sources are (k, gate column); here the gate column is K.
   using View = MatrixView<const TensorOf<T, E>>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
-  // Packs the item if it is of this matrix, otherwise leaves those of this matrix behind.
+  // Packs the item if it is a panel of this matrix. Otherwise `item` counts from the next matrix.
   auto pack = [&](const View& from, const GateOrder& order, int64_t columns, E* to) {
     const int64_t depth = OperandsOf<E>(s.padded * order.count), panels = DensePanels<T>(columns);
     const bool mine = item < panels;
@@ -61,7 +60,7 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
                    dir.second + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
     return;
   }
-  // Of one gate, whose rows are whole vectors as in the gate buffer.
+  // The columns of one gate, whose rows are whole vectors as in the gate buffer.
   pack(src.second, GateOrder{1, {0}}, s.units, dir.second);
 }
 
@@ -95,8 +94,8 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   return dir;
 }
 
-// Where a step has a second product units are not shared: threads would meet twice a step, and with
-// projection the gradient of h is not in units. Nor are they where a cell needs whole rows.
+// Units are not shared where a step has a second product, since threads would synchronize twice a
+// step and with projection the gradient of h is not in units, or where a cell needs whole rows.
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
@@ -118,7 +117,7 @@ struct BackwardPlan {
   Sequence seq;
   T* between[2];  // gradients of the outputs of inner layers
   T* peepholes;   // [3, padded] of a cell that has some
-  T* layer_norm;  // as LayerNormTensors has it, likewise
+  T* layer_norm;  // LayerNormTensors::weights, with layer normalization
   T* kept[2];     // [R, padded] of h and of c, see DrawKept
   T* dropped;     // the dropped-out input of a layer
 };
@@ -165,7 +164,7 @@ void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightsOf<T, E>
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
-  // Whoever is woken for packing stays for the recurrence.
+  // Threads that are woken for packing stay for the recurrence.
   const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
@@ -194,7 +193,7 @@ class BackwardPass {
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (!TakeHeader(reserve)) return kOtherReserve;
     DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
-    const CellTensors<T> tensors =
+    const AllCellTensors<T> tensors =
         TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
     plan_.layer.cells = WithCell(p_, [&](auto cell) {
       using Cell = decltype(cell);
@@ -236,11 +235,11 @@ class BackwardPass {
     layer.dc_n = MakeStateRows(p_, t.in<T>(Arg::output_c_backprop), s.units);
     layer.dh0 = MakeStateRows(p_, t.out<T>(Arg::input_h), s.hidden);
     layer.dc0 = MakeStateRows(p_, t.out<T>(Arg::input_c), s.units);
-    layer.input_masks = InputMasks<T>(p_, t);
-    layer.recurrent_masks = RecurrentMasks<T>(p_, t);
+    layer.input_masks = MasksOf<T>(p_, t, Arg::input_mask);
+    layer.recurrent_masks = MasksOf<T>(p_, t, Arg::recurrent_mask);
   }
 
-  // x, y and their gradients of layer l, after the layers behind it.
+  // x, y and their gradients of layer l; the layers above it are done.
   void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
     BackwardLayer<T, E>& layer = plan_.layer;
     const Sequence& seq = plan_.seq;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/backward/recurrence.h"
@@ -89,21 +88,21 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
 }
 
 // The gate panels, or dense panels of units, that one item of work reduces together: of the same
-// width, since the last dense panel may be narrower.
+// width, since the last dense panel may have fewer vectors.
 class PanelRanges {
  public:
-  PanelRanges(int64_t panels, bool last_is_narrower, int64_t size)
-      : panels_(panels), even_(last_is_narrower ? panels - 1 : panels), size_(size) {}
+  PanelRanges(int64_t panels, bool last_is_partial, int64_t size)
+      : panels_(panels), whole_(last_is_partial ? panels - 1 : panels), size_(size) {}
 
-  int64_t count() const { return CeilDiv(even_, size_) + panels_ - even_; }
+  int64_t count() const { return CeilDiv(whole_, size_) + panels_ - whole_; }
   Range at(int64_t i) const {
-    const int64_t begin = std::min(i * size_, even_);
-    return {begin, begin < even_ ? std::min(begin + size_, even_) : panels_};
+    const int64_t begin = std::min(i * size_, whole_);
+    return {begin, begin < whole_ ? std::min(begin + size_, whole_) : panels_};
   }
 
  private:
   const int64_t panels_;
-  const int64_t even_;
+  const int64_t whole_;
   const int64_t size_;
 };
 
@@ -284,13 +283,13 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   const int64_t threads = parallel.threads.count;
   const int64_t input_panels = layer.skip_input ? 1 : DensePanels<T>(layer.in);
   const RowItems inputs = ChooseRowItems(seq.rows, input_panels, threads);
-  const bool narrower = s.blocks % 4 != 0;
+  const bool partial = s.blocks % 4 != 0;
   const int64_t pieces = layer.weight_pieces;
-  auto ranges = [&](int64_t panels, bool last_is_narrower) {
-    return PanelRanges(panels, last_is_narrower, PanelsOfItem(panels, kReductionPanels, threads));
+  auto ranges = [&](int64_t panels, bool last_is_partial) {
+    return PanelRanges(panels, last_is_partial, PanelsOfItem(panels, kReductionPanels, threads));
   };
-  const PanelRanges gates = ranges(s.panels(), s.dense && narrower);
-  const PanelRanges units = ranges(DensePanels<T>(s.units), narrower);
+  const PanelRanges gates = ranges(s.panels(), s.dense && partial);
+  const PanelRanges units = ranges(DensePanels<T>(s.units), partial);
   const int64_t gate_items = gates.count() * pieces;
   const int64_t weight_items = gate_items + (s.proj > 0 ? units.count() : 0);
   // With few rows writing the weight gradients is most of it.

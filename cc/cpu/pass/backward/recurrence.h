@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "cc/cpu/cell/cell.h"
 #include "cc/cpu/pass/memory/sizes.h"
@@ -202,7 +201,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? steps_ - 1 - step : step; }
 
   void LoadStates(const UnitRange& units) {
-    // Nothing flows back from behind the last step where its gradients are not given.
+    // Gradients of the final states that are not given are zero.
     auto load = [](const StateRows<const T>& states, int64_t row, int64_t b, const UnitRange& range,
                    T* dst) {
       if (states) {

@@ -26,11 +26,11 @@ constexpr int kReductionPanels = kVectorRegisters == 32 ? 4 : 8;
 // Panels lie side by side in the gradient's rows.
 struct ReductionPanels {
   int64_t at;   // column of the gradient where the first one begins
-  int count;    // at most kReductionPanels; more than one only where none is narrower than others
+  int count;    // at most kReductionPanels; more than one only where all have the same width
   int vectors;  // of each, at most 4
 };
 
-// One factor of the reduction: rows whose columns meet some of each panel's vectors.
+// One factor of the reduction: rows whose columns are multiplied with some vectors of each panel.
 template <typename T>
 struct ReductionFactor {
   int64_t columns;   // of the factor; 0: none

@@ -47,7 +47,7 @@ struct ForwardPointers {
   const T** c_prev;
   T** c;
   T** h;
-  T** out;                     // where a second product follows its input m, otherwise h
+  T** out;                     // m where a second product follows, otherwise the array h
   T** exact_h;                 // see StepRows
   TensorOf<T, E>** rounded_h;  // in place of h
   const E** operands;          // what the recurrent weights multiply, where that is not h_prev
@@ -92,7 +92,7 @@ struct ForwardLayer {
   RowMap<const E> operand_x;                       // what the input product reads
   RowMap<const T> x;
   RowMap<T> y;                       // rows of [D, S]
-  RowMap<TensorOf<T, E>> rounded_y;  // with kNarrowY, in place of y
+  RowMap<TensorOf<T, E>> rounded_y;  // with kRoundedY, in place of y
   StateRows<const T> h0, c0;
   StateRows<T> h_n, c_n;
   int64_t first_pseudo_layer = 0;

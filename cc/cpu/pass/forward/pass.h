@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/pass/forward/slice.h"
@@ -65,7 +64,7 @@ struct ForwardPlan {
   TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
   T* dropped;                          // [R, D*S] training with dropout
   T* peepholes;                        // [3, padded] of a cell that has some
-  T* layer_norm;                       // as LayerNormTensors has it, likewise
+  T* layer_norm;                       // LayerNormTensors::weights, with layer normalization
   T* kept[2];                          // [R, padded] of h and of c, see DrawKept
   E* operand_x;                        // what the input product reads where that is not x itself
 
@@ -102,6 +101,7 @@ void ForwardPlan<T, E>::TakeDirection(const RnnProblem& p, int d, Arena& arena) 
   for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
   dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
   layer.pointers[d] = TakePointers<ForwardPointers<T, E>>(arena, Area(split.shares, ring_rows));
+  if (s.second == 0) layer.pointers[d].out = layer.pointers[d].h;
 }
 
 template <typename T, typename E>
@@ -128,16 +128,14 @@ void ForwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
                                                 inner ? x_row(s.output, rounds_inner) : 0)));
 }
 
+// Masks of x or of h for each gate, where the call has them.
 template <typename T>
-GateMasks<T> InputMasks(const RnnProblem& p, const CallTensors& tensors) {
-  if (!p.input_masked) return {};
-  return {tensors.in<T>(Arg::input_mask), p.batch, p.input_size};
-}
-
-template <typename T>
-GateMasks<T> RecurrentMasks(const RnnProblem& p, const CallTensors& tensors) {
-  if (!p.recurrent_masked) return {};
-  return {tensors.in<T>(Arg::recurrent_mask), p.batch, p.hidden_size()};
+GateMasks<T> MasksOf(const RnnProblem& p, const CallTensors& t, Arg arg) {
+  if (arg == Arg::input_mask && p.input_masked) return {t.in<T>(arg), p.batch, p.input_size};
+  if (arg == Arg::recurrent_mask && p.recurrent_masked) {
+    return {t.in<T>(arg), p.batch, p.hidden_size()};
+  }
+  return {};
 }
 
 // Zeroes the rows of y beyond each length.
@@ -166,7 +164,7 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split
     return;
   }
   const int64_t items = PackItems(s);
-  // Whoever is woken for packing stays for the recurrence.
+  // Threads that are woken for packing stay for the recurrence.
   const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     const ForwardWeights<T, E>& w = layer.dirs[i / items].weights;
@@ -215,7 +213,7 @@ class ForwardPass {
     const Reserve<T> reserve = ReserveOn(reserve_space);
     if (p_.is_training) WriteHeader(reserve);
     DrawKept(p_, plan_.seq, s.units, s.padded, plan_.kept, parallel_);
-    const CellTensors<T> tensors =
+    const AllCellTensors<T> tensors =
         TensorsOf(p_, t, s, plan_.peepholes, plan_.layer_norm, plan_.kept);
     SetStates(t);
     ZeroPaddingOfY(t);
@@ -254,8 +252,8 @@ class ForwardPass {
     layer.c0 = MakeStateRows(p_, t.in<T>(Arg::input_c), s.units);
     layer.h_n = MakeStateRows(p_, t.out<T>(Arg::output_h), s.hidden);
     layer.c_n = MakeStateRows(p_, t.out<T>(Arg::output_c), s.units);
-    layer.input_masks = InputMasks<T>(p_, t);
-    layer.recurrent_masks = RecurrentMasks<T>(p_, t);
+    layer.input_masks = MasksOf<T>(p_, t, Arg::input_mask);
+    layer.recurrent_masks = MasksOf<T>(p_, t, Arg::recurrent_mask);
   }
 
   // The op's y, in the type of the arithmetic or rounded.
@@ -347,7 +345,7 @@ class ForwardPass {
   // The columns of x that have weights.
   int64_t weight_in() const { return plan_.layer.adds_x ? 0 : plan_.layer.in; }
 
-  void RunLayer(const CellTensors<T>& tensors) {
+  void RunLayer(const AllCellTensors<T>& tensors) {
     ForwardLayer<T, E>& layer = plan_.layer;
     if (!p_.weights_packed) PackForwardWeights(layer, weight_in(), plan_.split, parallel_);
     layer.reads = ReadsOf(layer);

@@ -4,7 +4,7 @@
 // A slice is a range of sorted rows of one direction. It alternates between the input product of a
 // step block (as many steps as have about kStepBlockRows rows, so that their gate rows are still in
 // cache) and the steps themselves. Threads either take a slice each, or share the units of the only
-// one and meet at each step (Note [Stages]).
+// one and synchronize at each step (Note [Stages]).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 
@@ -313,7 +313,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
       p_.h_prev[i] =
           before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
       p_.h[i] = layer_.y.at(t, j) + y_at_;
-      p_.out[i] = s_.second > 0 ? dir_.carried + j * s_.padded : p_.h[i];
+      if (s_.second > 0) p_.out[i] = dir_.carried + j * s_.padded;
       if (copies()) p_.operands[i] = OperandH(step, i);
     }
   }

@@ -62,7 +62,7 @@ struct Sizes {
   // Vectors of a row of the gate buffer from one panel to the next.
   int64_t panel_vectors() const { return dense ? 4 : cell.buffer; }
   int64_t gate_units() const { return cell.gates * units; }
-  // Whether threads that share units meet twice a step.
+  // Whether threads that share units synchronize twice a step.
   bool has_two_stages() const { return second > 0 || cell.whole_rows; }
 };
 
@@ -108,12 +108,12 @@ Sizes<T> MakeSizes(const RnnProblem& p) {
 }
 
 // How a pass over the rows of a sequence is shared out; `panels` and `stream_bytes` as in
-// SplitProblem.
+// WorkToSplit.
 template <typename T>
 Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
               const ThreadBudget& threads, int64_t panels, int64_t stream_bytes) {
   const int64_t columns = s.padded * s.cell.gates;
-  SplitProblem p;
+  WorkToSplit p;
   p.batch = batch;
   p.num_dirs = s.num_dirs;
   p.threads = threads;

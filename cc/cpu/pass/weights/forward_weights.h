@@ -88,7 +88,7 @@ struct ForwardWeights {
       }
       RunCell<T, false>(cell, product, order.begin, order.end);
     } else {
-      // Dense panels: four unit blocks each, the last one narrower.
+      // Dense panels: four unit blocks each, the last one of fewer.
       const int64_t full = s.blocks / 4;
       RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
       if (order.end <= full) return;

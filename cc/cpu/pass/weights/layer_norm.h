@@ -2,7 +2,6 @@
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_LAYER_NORM_H_
 
-#include <algorithm>
 #include <cstdint>
 
 #include "cc/cpu/cell/lstm_layer_norm.h"
@@ -14,7 +13,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows of the tensor layer_norm: the first of the four gates each, but for those of c.
+// Rows of the tensor layer_norm: of the first gate, the other three follow; of c one row each.
 enum LayerNormRow { kGammaX = 0, kBetaX = 4, kGammaH = 8, kBetaH = 12, kGammaC = 16, kBetaC = 17 };
 
 template <typename T>

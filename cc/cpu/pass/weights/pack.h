@@ -9,7 +9,6 @@
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
 
 #include <cstdint>
-#include <type_traits>
 
 #include "cc/cpu/heuristics.h"
 #include "cc/cpu/kernel_args.h"

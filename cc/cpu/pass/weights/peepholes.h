@@ -27,11 +27,12 @@ const T* PadPeepholes(const void* const (&rows)[3], const Sizes<T>& s, T* padded
   return padded;
 }
 
-// What the cell of a problem reads besides its rows; `peepholes` has room for [3, padded] where
-// IsLstmPeephole, `layer_norm` for LayerNormElements where there is one, `kept` as in CellTensors.
+// The tensors of the cell of a problem; `peepholes` has room for [3, padded] where
+// IsLstmPeephole, `layer_norm` for LayerNormElements where there is one, `kept` as in
+// AllCellTensors.
 template <typename T>
-CellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s, T* peepholes,
-                         T* layer_norm, T* const (&kept)[2]) {
+AllCellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s,
+                            T* peepholes, T* layer_norm, T* const (&kept)[2]) {
   const T* const w = p.has_peepholes ? t.in<T>(Arg::peepholes) : nullptr;
   const T* padded = nullptr;
   if (IsLstmPeephole(p)) {
@@ -39,7 +40,7 @@ CellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Sizes<
     padded = PadPeepholes({w, given ? w + s.units : w, given ? w + 2 * s.units : w}, s, peepholes);
   }
   if (p.has_layer_norm) PackLayerNorm(t, s, layer_norm);
-  return CellTensors<T>(p, padded, {kept[0], kept[1]}, s.padded, layer_norm);
+  return AllCellTensors<T>(p, padded, {kept[0], kept[1]}, s.padded, layer_norm);
 }
 
 // The gradients of the three rows, for unit block u: the sums of di * c_prev, df * c_prev and
@@ -73,7 +74,7 @@ void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, void* const (&to
   for (int k = 0; k < 3; ++k) StoreFirst(static_cast<T*>(to[k]) + u * V, total[k], n);
 }
 
-// Of all units.
+// The gradients for all units.
 template <typename T>
 void PeepholeGradients(const BackwardLayer<T>& layer, void* const (&to)[3],
                        const ParallelFor& parallel) {

@@ -42,7 +42,7 @@ ParamOffsets OffsetsOf(const RnnProblem& p, const Sizes<T>& s) {
           p.num_dirs(),   p.num_layers, p.skips_input(0) ? 0 : p.input_size};
 }
 
-// Of an opaque buffer.
+// Views of an opaque buffer.
 template <typename W, typename T>
 WeightViews<W> OpaqueViews(const RnnProblem& p, const Sizes<T>& s, W* params, int64_t layer,
                            int64_t dir) {
@@ -58,7 +58,7 @@ WeightViews<W> OpaqueViews(const RnnProblem& p, const Sizes<T>& s, W* params, in
   return v;
 }
 
-// Of matrices [I, G*H] and [S, G*H], `bias_rows` biases, and [H, P].
+// Views of matrices [I, G*H] and [S, G*H], `bias_rows` biases, and [H, P].
 template <typename W, typename T>
 WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W* bias,
                            int32_t bias_rows, W* projection) {
@@ -72,7 +72,7 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W*
   return v;
 }
 
-// Of a problem in either layout; get(arg) gives a tensor.
+// Views for a problem in either layout; get(arg) gives a tensor.
 template <typename W, typename T, typename Get>
 WeightViews<W> ViewsOf(const RnnProblem& p, const Sizes<T>& s, int64_t layer, int64_t dir,
                        Get&& get) {
