@@ -47,16 +47,17 @@ struct ForwardPointers {
   const T** c_prev;
   T** c;
   T** h;
-  T** out;                     // m where a second product follows, otherwise the array h
-  T** exact_h;                 // see StepRows
-  TensorOf<T, E>** rounded_h;  // in place of h
-  const E** operands;          // what the recurrent weights multiply, where that is not h_prev
-  T** sums;                    // where their product goes, where that is not a cell
+  T** out;             // m where a second product follows, otherwise the array h
+  const E** operands;  // what the recurrent weights multiply, where that is not h_prev
+  T** sums;            // where their product goes, where that is not a cell
+  // With rounded operands.
+  T** exact_h = nullptr;                 // see StepRows
+  TensorOf<T, E>** rounded_h = nullptr;  // in place of h
 
   template <typename F>
   void ForEach(F&& fn) {
-    fn(x), fn(gates), fn(h_prev), fn(c_prev), fn(c), fn(h), fn(out), fn(exact_h), fn(rounded_h);
-    fn(operands), fn(sums);
+    fn(x), fn(gates), fn(h_prev), fn(c_prev), fn(c), fn(h), fn(out), fn(operands), fn(sums);
+    if constexpr (Operands<T, E>::kRounded) fn(exact_h), fn(rounded_h);
   }
 };
 
