@@ -32,8 +32,10 @@ int NumThreads(const xla::ffi::ThreadPool& pool) {
 Call::Call(xla::ffi::ThreadPool pool, xla::ffi::RemainingArgs args, xla::ffi::RemainingRets results,
            xla::ffi::Dictionary attrs)
     : Tensors(args, results, attrs),
-      team_(NumThreads(pool),
-            [pool](std::function<void()> closure) mutable { pool.Schedule(std::move(closure)); }) {}
+      team_(
+          NumThreads(pool),
+          [pool](std::function<void()> closure) mutable { pool.Schedule(std::move(closure)); },
+          StayTime(/*eager=*/false)) {}
 
 Call::~Call() {
   for (void* block : allocated_) std::free(block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <new>
 #include <thread>
 #include <utility>
@@ -26,6 +27,20 @@ constexpr int kCloseTeams = 4;
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
+
+std::chrono::microseconds StayTime(const char* setting, bool eager) {
+  constexpr long kLongest = 1000000;
+  const std::chrono::microseconds usual = eager ? kStayFor : std::chrono::microseconds(0);
+  if (setting == nullptr || *setting < '0' || *setting > '9') return usual;
+  char* end = nullptr;
+  const long asked = std::strtol(setting, &end, 10);
+  return *end != '\0' || asked > kLongest ? usual : std::chrono::microseconds(asked);
+}
+
+std::chrono::microseconds StayTime(bool eager) {
+  static const char* const setting = std::getenv("TF_RNN_OPS_SPIN_US");
+  return StayTime(setting, eager);
+}
 
 // Note [Claiming items]
 //
@@ -64,14 +79,16 @@ using Clock = std::chrono::steady_clock;
 //
 // A helper that waits keeps a thread from the pool and a CPU from others. Where a session's ops run
 // in another pool that CPU may be missing to the thread that waits for them: with two cores
-// (3,1,256,256) took 80 us with a waiting crew and 55 without in one of two runs. So a crew
-// waits only for eager calls, which run on the thread that makes them, and only where each of the
-// last kCloseTeams teams began within kStayFor of the end of the one before and no other team is
-// alive: who calls in a loop pays for it once, at the loop's end.
+// (3,1,256,256) took 80 us with a waiting crew and 55 without in one of two runs. So by default a
+// crew waits only for eager calls, which run on the thread that makes them. TF_RNN_OPS_SPIN_US asks
+// for it after every call, and for another time. In either case it waits only where each of the
+// last kCloseTeams teams began so soon after the end of the one before and no other team is alive:
+// who calls in a loop pays for it once, at the loop's end.
 struct Team::Crew {
-  explicit Crew(int num_threads) : num_threads(num_threads) {}
+  Crew(int num_threads, std::chrono::microseconds stay) : num_threads(num_threads), stay(stay) {}
 
-  const int num_threads;  // at most, of every team that has it
+  const int num_threads;                 // at most, of every team that has it
+  const std::chrono::microseconds stay;  // of a helper without work
   alignas(64) std::atomic<int64_t> unclaimed{0};
   alignas(64) std::atomic<int64_t> done{0};
   WaitableWord jobs_done;                       // the last one
@@ -114,7 +131,7 @@ struct Team::Crew {
     return unclaimed.load(std::memory_order_seq_cst) == 0 || !Enlist(num_threads - 1);
   }
 
-  // Works until the crew is dismissed or no job has come for kStayFor.
+  // Works until the crew is dismissed or no job has come for `stay`.
   void Help() {
     // A pool that is full may run the closure at once, on the thread that should do the real work.
     if (std::this_thread::get_id() == caller.load(std::memory_order_relaxed)) {
@@ -125,7 +142,7 @@ struct Team::Crew {
     for (;;) {
       while (RunOne()) {
       }
-      Spin spin(kStayFor);
+      Spin spin(stay);
       while (unclaimed.load(std::memory_order_relaxed) == 0) {
         if (finished.load(std::memory_order_relaxed)) return;
         if (!spin.Again() && Leave()) return;
@@ -164,19 +181,20 @@ Team::Others& Team::others() {
   return *others;
 }
 
-Team::Team(int num_threads, Schedule schedule, bool stays)
+Team::Team(int num_threads, Schedule schedule, std::chrono::microseconds stay)
     : num_threads_(schedule ? std::max(1, num_threads) : 1),
-      warm_(others().SinceLastEnd() < kStayFor),
-      schedule_(std::move(schedule)),
-      stays_(stays && num_threads_ > 1) {
+      stay_(num_threads_ > 1 ? stay : std::chrono::microseconds(0)),
+      warm_(others().SinceLastEnd() < std::max(stay_, kStayFor)),
+      schedule_(std::move(schedule)) {
   Others& o = others();
   o.alive.fetch_add(1, std::memory_order_relaxed);
   const int close = warm_ ? std::min(o.close.load(std::memory_order_relaxed) + 1, kCloseTeams) : 0;
   o.close.store(close, std::memory_order_relaxed);
-  if (!stays_ && warm_) return;
+  if (stay_.count() == 0 && warm_) return;
   crew_ = o.Exchange(nullptr);
   if (crew_ == nullptr) return;
-  if (close == kCloseTeams && crew_->num_threads == num_threads_) {
+  const bool fits = crew_->num_threads == num_threads_ && crew_->stay == std::max(stay_, kStayFor);
+  if (close == kCloseTeams && fits) {
     crew_->caller.store(std::this_thread::get_id(), std::memory_order_relaxed);
   } else {
     Dismiss();  // one from before a rest may count helpers that its pool has dropped
@@ -187,7 +205,7 @@ Team::~Team() {
   // No item is running: For() has waited for all of its own.
   Others& o = others();
   const bool alone = o.alive.fetch_sub(1, std::memory_order_relaxed) == 1;
-  if (stays_ && crew_ != nullptr && alone &&
+  if (stay_.count() > 0 && crew_ != nullptr && alone &&
       o.close.load(std::memory_order_relaxed) == kCloseTeams) {
     crew_ = o.Exchange(std::move(crew_));
   }
@@ -202,7 +220,7 @@ void Team::Dismiss() {
 
 bool Team::HasCrew() {
   try {
-    if (crew_ == nullptr) crew_ = std::make_shared<Crew>(num_threads_);
+    if (crew_ == nullptr) crew_ = std::make_shared<Crew>(num_threads_, std::max(stay_, kStayFor));
   } catch (const std::bad_alloc&) {  // which kernels, whose callers these are, must not meet
     return false;
   }

@@ -3,20 +3,28 @@
 #ifndef TF_RNN_OPS_CC_CORE_MACHINE_TEAM_H_
 #define TF_RNN_OPS_CC_CORE_MACHINE_TEAM_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 
 namespace rnn_ops {
 
+// How long helpers stay for the next call of the process: TF_RNN_OPS_SPIN_US, or else 100 us after
+// a call that was made eagerly and 0 after any other.
+std::chrono::microseconds StayTime(bool eager);
+// `setting`: the value of that variable, null if it is not set. Any text but a whole number of
+// microseconds up to 10^6 means the default.
+std::chrono::microseconds StayTime(const char* setting, bool eager);
+
 class Team {
  public:
   // Hands a closure to the pool; the closure may run at any later time or never.
   using Schedule = std::function<void(std::function<void()>)>;
 
-  // At most `num_threads` threads, the caller included. Nothing is scheduled yet. With `stays` its
-  // helpers may stay for the next team (Note [Waiting crew]), which is to have the same pool.
-  Team(int num_threads, Schedule schedule, bool stays = false);
+  // At most `num_threads` threads, the caller included. Nothing is scheduled yet. Its helpers may
+  // wait `stay` for the next team (Note [Waiting crew]), which is to have the same pool.
+  Team(int num_threads, Schedule schedule, std::chrono::microseconds stay = {});
   // Dismisses the helpers or lets them stay. None is inside an item, and none is waited for.
   ~Team();
   Team(const Team&) = delete;
@@ -24,8 +32,8 @@ class Team {
 
   int num_threads() const { return num_threads_; }
 
-  // Whether it began so soon after the end of the process's last one, within 100 us, that the
-  // threads of a pool are still awake.
+  // Whether it began so soon after the end of the process's last one, within 100 us or `stay`, that
+  // the threads of a pool are still awake.
   bool warm() const { return warm_; }
 
   // Runs fn(arg, i) for each i in [0, n), items claimed one by one; returns when all are done and
@@ -43,9 +51,9 @@ class Team {
   void CallHelpers(int64_t wanted);
 
   const int num_threads_;
+  const std::chrono::microseconds stay_;  // 0 with one thread
   const bool warm_;
   const Schedule schedule_;
-  const bool stays_;
   std::shared_ptr<Crew> crew_;  // once there is a job for more than one thread
 };
 

@@ -36,7 +36,8 @@ inline void CpuRelax() {
 #endif
 }
 
-// A bounded spin: `while (!done && spin.Again()) {}`.
+// A bounded spin: `while (!done && spin.Again()) {}`. After kSpinFor it yields its CPU to any other
+// thread that wants it.
 class Spin {
  public:
   explicit Spin(std::chrono::nanoseconds limit) : limit_(limit) {}
@@ -47,6 +48,7 @@ class Spin {
     if (++pauses_ % kPausesPerClockRead != 0) return true;
     const auto now = std::chrono::steady_clock::now();
     if (pauses_ == kPausesPerClockRead) deadline_ = now + limit_;
+    if (now - (deadline_ - limit_) > kSpinFor) std::this_thread::yield();
     return now < deadline_;
   }
 

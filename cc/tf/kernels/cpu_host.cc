@@ -44,12 +44,13 @@ bool IsEager(const OpKernelContext& context) {
 }  // namespace
 
 PoolTeam::PoolTeam(OpKernelContext* context)
-    : PoolTeam(context->device()->tensorflow_cpu_worker_threads()->workers, IsEager(*context)) {}
+    : PoolTeam(context->device()->tensorflow_cpu_worker_threads()->workers,
+               StayTime(IsEager(*context))) {}
 
-PoolTeam::PoolTeam(tsl::thread::ThreadPool* pool, bool eager)
+PoolTeam::PoolTeam(tsl::thread::ThreadPool* pool, std::chrono::microseconds stay)
     : team_(
           NumThreads(pool),
-          [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }, eager) {}
+          [pool](std::function<void()> closure) { pool->Schedule(std::move(closure)); }, stay) {}
 
 Status CpuHost::Allocate(DataType dtype, const TensorShape& shape, Tensor* tensor) {
   RNN_OPS_RETURN_IF_ERROR(FromTf(AllocateLargeTemp(call_.context, dtype, shape, tensor)));

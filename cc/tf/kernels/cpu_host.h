@@ -2,6 +2,7 @@
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +27,7 @@ class PoolTeam {
   Team* get() { return &team_; }
 
  private:
-  PoolTeam(tsl::thread::ThreadPool* pool, bool eager);
+  PoolTeam(tsl::thread::ThreadPool* pool, std::chrono::microseconds stay);
 
   ScopedFloatEnvironment environment_;
   Team team_;

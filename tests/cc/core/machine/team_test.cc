@@ -362,10 +362,26 @@ TEST(Team, IsWarmSoonAfterTheEndOfTheLast) {
   EXPECT_GT(warm, 0);
 }
 
+constexpr std::chrono::microseconds kStay{100};
+
+TEST(Team, HowLongHelpersStayMayBeSet) {
+  const auto us = [](const char* setting, bool eager) { return StayTime(setting, eager).count(); };
+  for (const char* none : {static_cast<const char*>(nullptr), "", "-1", "a", "1.5", "5 us",
+                           "1000001", "99999999999999999999"}) {
+    EXPECT_EQ(us(none, true), 100);
+    EXPECT_EQ(us(none, false), 0);
+  }
+  for (bool eager : {false, true}) {
+    EXPECT_EQ(us("0", eager), 0);
+    EXPECT_EQ(us("1000000", eager), 1000000);
+  }
+}
+
 // Counts how often teams that run one job of two items ask `pool` for a helper.
 class Teams {
  public:
-  explicit Teams(Pool* pool, bool stay = true) : schedule_(pool->schedule()), stay_(stay) {}
+  explicit Teams(Pool* pool, std::chrono::microseconds stay = kStay)
+      : schedule_(pool->schedule()), stay_(stay) {}
 
   void Run(int count, int num_threads) {
     for (int k = 0; k < count; ++k) {
@@ -381,7 +397,7 @@ class Teams {
 
  private:
   const Team::Schedule schedule_;
-  const bool stay_;
+  const std::chrono::microseconds stay_;
   int asked_ = 0;
 };
 
@@ -397,6 +413,17 @@ TEST(Team, HelpersWaitForATeamThatFollowsAtOnce) {
   EXPECT_LT(teams.asked(), 1000);
 }
 
+TEST(Team, HelpersWaitAsLongAsTheyAreAskedTo) {
+  RestForLong();
+  Pool pool(1);
+  Teams teams(&pool, std::chrono::seconds(1));
+  for (int k = 0; k < 50; ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    teams.Run(1, 2);
+  }
+  EXPECT_LT(teams.asked(), 25) << "two milliseconds pass between two calls";
+}
+
 TEST(Team, HelpersGoHomeBeforeATeamThatComesLater) {
   Pool pool(1);
   Teams teams(&pool);
@@ -409,7 +436,7 @@ TEST(Team, HelpersGoHomeBeforeATeamThatComesLater) {
 
 TEST(Team, HelpersGoHomeWhereTheyAreNotToStay) {
   Pool pool(1);
-  Teams teams(&pool, /*stay=*/false);
+  Teams teams(&pool, std::chrono::microseconds(0));
   teams.Run(200, 2);
   EXPECT_EQ(teams.asked(), 200);
 }
@@ -440,7 +467,7 @@ TEST(Team, ACrewPassesFromThreadToThread) {
   for (int round = 0; round < 50; ++round) {
     std::thread([&pool] {
       for (int k = 0; k < 10; ++k) {
-        Team team(2, pool.schedule(), /*stays=*/true);
+        Team team(2, pool.schedule(), kStay);
         RunJobs(&team, 5);
       }
     }).join();
@@ -451,7 +478,7 @@ TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
   int asked = 0;
   const auto run = [&asked](int count) {
     for (int k = 0; k < count; ++k) {
-      Team team(2, [&asked](Closure) { ++asked; }, /*stays=*/true);
+      Team team(2, [&asked](Closure) { ++asked; }, kStay);
       RunJobs(&team, 3);
     }
   };
@@ -473,7 +500,7 @@ TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
 TEST(Team, EmptyJobs) {
   RestForLong();
   Pool pool(1);
-  Team team(2, pool.schedule(), /*stays=*/true);
+  Team team(2, pool.schedule(), kStay);
   const auto never = [](int64_t) { FAIL() << "there is no item"; };
   For(&team, 0, never);
   For(&team, -3, never);
