@@ -95,7 +95,7 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     if (call.config().is_training) {
       Tensor* const host_reserved =
           call.context->mutable_output(call.op.Output(Arg::host_reserved));
-      args.algorithm = &host_reserved->scalar<tensorflow::int8>()();
+      args.algorithm = &host_reserved->scalar<int8_t>()();
     }
     RNN_OPS_TF_RETURN_IF_ERROR(ToTf(gpu::RnnForward(args, {place.device, place.stream, &scratch})));
 
@@ -146,7 +146,7 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
     args.keeps_reserve = last_use == nullptr;
     const Tensor& host_reserved = call.input(Arg::host_reserved);
     args.algorithm =
-        host_reserved.NumElements() == 1 ? host_reserved.flat<tensorflow::int8>()(0) : 0;
+        host_reserved.NumElements() == 1 ? host_reserved.flat<int8_t>()(0) : 0;
     RNN_OPS_TF_RETURN_IF_ERROR(
         ToTf(gpu::RnnBackward(args, {place.device, place.stream, &scratch})));
     for (Tensor* output : call.zeros()) {
