@@ -55,7 +55,7 @@ NO_STACK = {
     _two(b="cut"): r"does not get the output .* but the node '\w+' \(Slice\)",
     _two(b="last_state"): "does not get the output .* but its elements in another|output Y_h of",
     _two(n="input"): "sequence_lens of the node .* is the input 'n' .* and that of .* left out, but a "
-    "stack has one for all layers",
+    "stack has one input for all layers",
     _two().replace("h=none,none", "h=joint_swapped,joint_swapped"): "initial_h of the node .* must follow "
     "that of the node .* in the input 'joint_h4'",
 }  # fmt: skip
