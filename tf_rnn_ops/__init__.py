@@ -73,7 +73,7 @@ def cpu_isa() -> str:
         'avx512', 'avx2' or 'baseline'.
 
     Raises:
-        ImportError: No library of ops is loaded; the text says why.
+        ImportError: No library of ops is loaded. The message has the reason.
 
     Example:
         >>> import tf_rnn_ops

@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     """Loads a model, makes up a batch for it, and prints the table of compare().
 
     Args:
-        argv: The arguments; those of the process if None.
+        argv: The arguments; None for the arguments of the process.
 
     Returns:
         The exit status: 2 if the model cannot be loaded or compared.

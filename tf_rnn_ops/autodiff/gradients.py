@@ -140,7 +140,7 @@ def _canonical_to_params_gradient(op, gradient):
 
 @gradient_of("TfRnnOps>CudnnRNNParamsToCanonicalV2")
 def _params_to_canonical_gradient(op, *gradients):
-    """The gradient for params; zeros where nothing depends on a part."""
+    """The gradient for params. It is zero for an output without a gradient."""
     parts = [_or_zeros(*pair) for pair in zip(gradients, op.outputs, strict=True)]
     weights = op.get_attr("num_params_weights")
     params = raw_ops.CudnnRNNCanonicalToParamsV2(

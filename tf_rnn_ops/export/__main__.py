@@ -21,7 +21,7 @@ def main(argv: list[str] | None = None) -> int:
     """Writes a model and prints a report on its recurrent layers.
 
     Args:
-        argv: The arguments; those of the process if None.
+        argv: The arguments; None for the arguments of the process.
 
     Returns:
         The exit status: 2 if the model cannot be loaded or written.

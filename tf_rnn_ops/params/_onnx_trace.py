@@ -60,7 +60,7 @@ class Traced(NamedTuple):
         values: The values, or None.
         labels: The numbers of the elements, or None.
         shapes: The shapes, or None where they are unknown.
-        dtype: The numpy type of the elements, or None where it is unknown.
+        dtype: The numpy type of the elements, or None if it is unknown.
         stop: Text that names the source if neither values nor labels are known.
     """
 

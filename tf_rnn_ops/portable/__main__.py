@@ -25,7 +25,7 @@ def main(argv=None):
     """Rewrites a model and prints the report.
 
     Args:
-        argv: The arguments; those of the process if None.
+        argv: The arguments; None for the arguments of the process.
 
     Returns:
         The exit status.
@@ -128,7 +128,7 @@ def _refuse_idle_flags(options):
 def _why_not_checked(options):
     if options.source.is_dir():
         return "the model has no signature with an output, so run both models yourself."
-    return "give --outputs TENSOR ..., and --inputs FILE.npz where the graph has placeholders."
+    return "give --outputs TENSOR ..., and --inputs FILE.npz if the graph has placeholders."
 
 
 def _load(path):

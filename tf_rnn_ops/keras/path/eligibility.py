@@ -132,10 +132,10 @@ def _shape_reason(its_cells, sequences, states, mask):
                 f"{type(state).__name__}."
             )
     if len(states) != len(its_cells):
-        return "the number of initial states is not that of the cells"
+        return "the number of initial states does not fit the cells"
     for cell, own in zip(its_cells, states):
         if len(own) != (1 if isinstance(cell.state_size, int) else len(cell.state_size)):
-            return "the number of initial states is not that of the cell"
+            return "the number of initial states does not fit the cell"
         sizes = [cell.state_size] if isinstance(cell.state_size, int) else cell.state_size
         shapes = [(tuple(state.shape), (shape[0], size)) for state, size in zip(own, sizes)]
         if not all(_fits(*pair) for pair in shapes):
