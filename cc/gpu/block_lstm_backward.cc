@@ -13,11 +13,11 @@ namespace {
 using elementwise::kGates;
 using elementwise::kPeepholes;
 
-// Rows that one thread sums, and the most threads for a column.
+// The rows that one thread sums at least, and the most chunks of rows.
 constexpr int64_t kSumRows = 32;
 constexpr int64_t kMaxSumChunks = 256;
 
-// The gradients, of at least one step and row.
+// The gradients of a call with at least one step and one sequence.
 class BackwardSteps {
  public:
   BackwardSteps(const BlockLstmCall& call, const BlockLstmBackwardArgs& args)
@@ -28,7 +28,7 @@ class BackwardSteps {
     const int64_t rows = p_.seq_len * B;
     RNN_OPS_RETURN_IF_ERROR(
         call_.Scratch("the gradients of the gates", rows * kGates * H, p_.dtype, &dgates_));
-    // Where nothing is rounded, the gradients of the states live in the outputs.
+    // float32 and float64 are not rounded, so the outputs can hold the gradients of the states.
     dh_ = args_.h_prev_grad;
     dc_ = args_.cs_prev_grad;
     if (IsNarrow(p_.dtype)) {
@@ -81,8 +81,9 @@ class BackwardSteps {
                           {args_.w_grad, p_.dtype, Result::kSet});
   }
 
-  // dw[I:] = h_prev' dgates, where h_prev of the first step is another tensor than of the rest. So
-  // it takes two products; between them a 16-bit result would be rounded.
+  // dw[I:] = h_prev' dgates. The h_prev of the first step is in another tensor than the h_prev of
+  // later steps, so the sum needs two products. A 16-bit result would be rounded between the
+  // products.
   Status RecurrentWeights() const {
     const int64_t B = p_.batch, I = p_.input_size, H = p_.num_units;
     const int64_t rest = (p_.seq_len - 1) * B;

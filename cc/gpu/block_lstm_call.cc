@@ -4,10 +4,10 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-// NVIDIA's advice for cublasSetWorkspace().
+// The sizes that NVIDIA recommends for cublasSetWorkspace().
 constexpr int64_t kWorkspaceBytes = int64_t{8} << 20;
 constexpr int64_t kHopperWorkspaceBytes = int64_t{32} << 20;
-constexpr int kHopper = 9;  // of compute capability, the major part
+constexpr int kHopper = 9;  // the major part of the compute capability
 constexpr int kAmpere = 8;
 
 cudaDataType ToCuda(Dtype dtype) {
@@ -51,17 +51,17 @@ Status BlockLstmCall::PrepareProducts() {
   void* workspace = nullptr;
   RNN_OPS_RETURN_IF_ERROR(AllocateScratch(allocator_, "cuBLAS's workspace", bytes, &workspace));
   RNN_OPS_RETURN_IF_ERROR(libraries_.handles->Acquire(place_.context, &handle_));
-  // The stream first: setting it takes the workspace away.
+  // The stream first: SetStream resets the workspace.
   RNN_OPS_RETURN_IF_CUBLAS_ERROR(cublas, SetStream(handle_.get(), place_.stream));
   RNN_OPS_RETURN_IF_CUBLAS_ERROR(
       cublas, SetWorkspace(handle_.get(), workspace, static_cast<size_t>(bytes)));
-  // A sum that is split among blocks must not be rounded to 16 bits in between.
+  // The parts of a sum that several blocks compute must not be rounded to 16 bits.
   RNN_OPS_RETURN_IF_CUBLAS_ERROR(
       cublas, SetMathMode(handle_.get(), CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
   return Status();
 }
 
-// cuBLAS is column-major: it sees every matrix transposed, so it is given c' = b' a'.
+// cuBLAS is column-major and sees every matrix transposed, so it computes c' = b' a'.
 Status BlockLstmCall::Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
                                const Result& c) const {
   const bool is_double = problem_.dtype == Dtype::kFloat64;
@@ -69,7 +69,7 @@ Status BlockLstmCall::Multiply(const ProductSizes& sizes, const Factor& a, const
   const cublasComputeType_t compute = is_double ? CUBLAS_COMPUTE_64F
                                       : tf32    ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                 : CUBLAS_COMPUTE_32F;
-  // The factors are of the type that is computed in.
+  // The factors have the type of the arithmetic.
   const double one_d = 1.0, beta_d = c.update == Result::kAdd ? 1.0 : 0.0;
   const float one_f = 1.0f, beta_f = static_cast<float>(beta_d);
   const void* const one = is_double ? static_cast<const void*>(&one_d) : &one_f;

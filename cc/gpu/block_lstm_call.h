@@ -1,4 +1,4 @@
-// What both directions of the block LSTM do in a call: products, launches, scratch.
+// Products, kernel launches and scratch memory of one block LSTM call, forward or backward.
 #ifndef TF_RNN_OPS_CC_GPU_BLOCK_LSTM_CALL_H_
 #define TF_RNN_OPS_CC_GPU_BLOCK_LSTM_CALL_H_
 
@@ -20,7 +20,7 @@ namespace gpu {
 // 16-bit types are computed in float32.
 inline Dtype MathType(Dtype dtype) { return IsNarrow(dtype) ? Dtype::kFloat32 : dtype; }
 
-// Element `at` of a tensor.
+// The address of element `at` of a tensor.
 inline const void* At(const void* tensor, Dtype dtype, int64_t at) {
   return static_cast<const char*>(tensor) + at * SizeOf(dtype);
 }
@@ -28,7 +28,7 @@ inline void* At(void* tensor, Dtype dtype, int64_t at) {
   return static_cast<char*>(tensor) + at * SizeOf(dtype);
 }
 
-// c [rows, columns] = a [rows, inner] b [inner, columns]; all is row-major.
+// c [rows, columns] = a [rows, inner] b [inner, columns]; all matrices are row-major.
 struct ProductSizes {
   int64_t rows, columns, inner;
 };
@@ -50,7 +50,7 @@ struct Result {
 
 inline int64_t StepSize(const BlockLstmProblem& p) { return p.batch * p.num_units; }
 
-// One call: the context, the handle and what runs on the stream.
+// One call: its context, its cuBLAS handle, and its work on the stream.
 class BlockLstmCall {
  public:
   BlockLstmCall(const BlockLstmLibraries& libraries, const BlockLstmProblem& problem,
@@ -59,24 +59,24 @@ class BlockLstmCall {
     place_.stream = static_cast<CUstream>(stream);
   }
 
-  // First of all: the stream's context. Unimplemented for bfloat16 before Ampere, of which cuBLAS
-  // has no products.
+  // Enters the context of the stream. Call Enter before the other functions. Returns Unimplemented
+  // for bfloat16 on GPUs before Ampere, because cuBLAS has no bfloat16 products there.
   Status Enter();
 
-  // Before Multiply(): a handle with this stream and a workspace.
+  // Acquires a handle with this stream and a workspace. Call it before Multiply().
   Status PrepareProducts();
-  // c = a b, or c += a b. a and b are of the problem's dtype.
+  // c = a b, or c += a b. a and b have the problem's dtype.
   Status Multiply(const ProductSizes& sizes, const Factor& a, const Factor& b,
                   const Result& c) const;
 
-  // The kernel for the problem's dtype of the family of `kernel`.
+  // Launches the kernel for the problem's dtype; `kernel` is the float32 kernel of the family.
   template <typename Args>
   Status Launch(Kernel kernel, int64_t rows, int64_t columns, const Args& args) const {
     return libraries_.modules->Launch(place_, KernelForType(kernel, problem_.dtype),
                                       {rows, columns}, args);
   }
 
-  // 16-bit types only: from and to float32.
+  // Widen and Narrow convert a 16-bit type to float32 and back.
   Status Widen(void* to, const void* from, int64_t size) const {
     return Convert(to, from, size, true);
   }
@@ -84,7 +84,7 @@ class BlockLstmCall {
     return Convert(to, from, size, false);
   }
 
-  // `size` elements of the problem's dtype.
+  // Sets `size` elements of the problem's dtype to zero.
   Status Zero(void* to, int64_t size) const {
     if (size == 0) return Status();
     RNN_OPS_RETURN_IF_CUDA_ERROR(

@@ -1,4 +1,4 @@
-// The functions of block_lstm_gpu.h with the libraries as arguments.
+// The functions of block_lstm_gpu.h, with the libraries as arguments.
 #ifndef TF_RNN_OPS_CC_GPU_BLOCK_LSTM_EXECUTOR_H_
 #define TF_RNN_OPS_CC_GPU_BLOCK_LSTM_EXECUTOR_H_
 
@@ -18,7 +18,8 @@ struct BlockLstmLibraries {
   KernelModules* modules = nullptr;
   const CublasApi* cublas = nullptr;
   CublasHandles* handles = nullptr;
-  // Forward's buffer of gates: as many steps as fit share one input product.
+  // The maximum size of the forward buffer of gates. One input product computes the gates of as
+  // many steps as fit the buffer.
   int64_t gate_bytes = int64_t{256} << 20;
 };
 

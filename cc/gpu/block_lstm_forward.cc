@@ -1,4 +1,4 @@
-// BlockLSTMV2 on a GPU.
+// The forward pass of BlockLSTMV2 on a GPU.
 #include <algorithm>
 #include <cstdint>
 
@@ -12,7 +12,7 @@ namespace {
 
 using elementwise::kGates;
 
-// The steps that forward computes, from the gates' products on.
+// The steps of the forward pass, starting with the products for the gates.
 class ForwardSteps {
  public:
   ForwardSteps(const BlockLstmCall& call, const BlockLstmForwardArgs& args, int64_t gate_bytes)
@@ -77,7 +77,7 @@ class ForwardSteps {
   const BlockLstmProblem& p_;
   const Dtype math_;
   const int64_t gate_bytes_;
-  void* c_state_ = nullptr;  // [B, H] of 16-bit types: not rounded between steps
+  void* c_state_ = nullptr;  // [B, H] of 16-bit types: c without rounding
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 Status OpenLibraries(BlockLstmLibraries* libraries) {
   RNN_OPS_RETURN_IF_ERROR(GetModules(&libraries->driver, &libraries->modules));
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(&libraries->cublas));
-  // Never destroyed: kernels may run while the process exits.
+  // Never destroyed, because kernels may run while the process exits.
   static CublasHandles* const handles = new CublasHandles(libraries->cublas);
   libraries->handles = handles;
   return Status();

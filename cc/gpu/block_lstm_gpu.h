@@ -1,4 +1,5 @@
-// BlockLSTMV2 and its gradient on a GPU: cuBLAS for the products, elementwise/ for the rest.
+// BlockLSTMV2 and its gradient on a GPU. cuBLAS computes the products, and the kernels of
+// elementwise/ compute the rest.
 #ifndef TF_RNN_OPS_CC_GPU_BLOCK_LSTM_GPU_H_
 #define TF_RNN_OPS_CC_GPU_BLOCK_LSTM_GPU_H_
 
@@ -12,14 +13,14 @@
 namespace rnn_ops {
 namespace gpu {
 
-// One problem, already validated by MakeBlockLstmConfig().
+// One problem that MakeBlockLstmConfig() has validated.
 struct BlockLstmProblem : BlockLstmConfig {
   Dtype dtype = Dtype::kFloat32;
   bool allow_tf32 = false;  // float32 products may round their operands to TF32
 };
 
-// Device pointers, as in TensorFlow's op; no output may overlap another tensor. Null is allowed
-// where a tensor has no elements.
+// Device pointers, as in TensorFlow's op. No output may overlap another tensor. A pointer may be
+// null if its tensor has no elements.
 struct BlockLstmForwardArgs {
   BlockLstmProblem problem;
   const void* x;        // [T, B, I]
@@ -30,7 +31,7 @@ struct BlockLstmForwardArgs {
   const void* wcf;      // [H]
   const void* wco;      // [H]
   const void* b;        // [4*H]
-  void* i;              // [T, B, H], as the six below
+  void* i;              // [T, B, H], like the six below
   void* cs;
   void* f;
   void* o;
@@ -48,17 +49,18 @@ struct BlockLstmBackwardArgs {
   void* cs_prev_grad;                                          // [B, H]
   void* h_prev_grad;                                           // [B, H]
   void* w_grad;                                                // [I + H, 4*H]
-  void* wci_grad;  // [H]; zeros without peephole, as the two below
+  void* wci_grad;  // [H]; set to zero without peephole, like the two below
   void* wcf_grad;  // [H]
   void* wco_grad;  // [H]
   void* b_grad;    // [4*H]
 };
 
-// Enqueue the whole call on `stream` (a CUstream), in the stream's context, and fill every output;
-// B = 0, T = 0 and seq_len = 0 included. They do not wait for the device.
+// The functions enqueue the whole call on `stream` (a CUstream), in the context of the stream, and
+// fill every output, also for B = 0, T = 0 or seq_len = 0. They do not wait for the device.
 //
-// FailedPrecondition where the driver or cuBLAS cannot be opened, ResourceExhausted where
-// `allocator` has no memory, Internal with function and text where a call of theirs fails.
+// Errors: FailedPrecondition if the driver or cuBLAS cannot be opened, ResourceExhausted if
+// `allocator` has no memory, Internal with the function and its text if a call of the driver or
+// cuBLAS fails.
 Status BlockLstmForward(const BlockLstmForwardArgs& args, DeviceAllocator* allocator, void* stream);
 Status BlockLstmBackward(const BlockLstmBackwardArgs& args, DeviceAllocator* allocator,
                          void* stream);

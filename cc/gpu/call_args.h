@@ -1,4 +1,4 @@
-// The tensors of a call as the arguments of the functions for GPUs.
+// Converts the tensors of a call to the arguments of the GPU functions.
 #ifndef TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 #define TF_RNN_OPS_CC_GPU_CALL_ARGS_H_
 
@@ -9,7 +9,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// What forward and backward have in common.
+// The inputs that the forward and backward ops share.
 template <typename Args>
 void SetCommon(const CallTensors& t, Args* args) {
   args->x = t.in(Arg::input);
@@ -37,7 +37,7 @@ inline void SetBackward(const CallTensors& t, RnnBackwardArgs* args) {
   args->dparams = t.out(Arg::params);
 }
 
-// BlockLSTMV2: the inputs that both ops begin with.
+// The inputs that both BlockLSTMV2 ops begin with.
 template <typename Args>
 void SetBlockLstmCommon(const CallTensors& t, Args* args) {
   args->x = t.in(Arg::x);

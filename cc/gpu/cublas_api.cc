@@ -25,9 +25,9 @@ DsoRequest CublasApi::Request() {
   DsoRequest request;
   request.what = "cuBLAS 12 or 13";
   request.env = "TF_RNN_OPS_CUBLAS";
-  // TensorFlow's first, since two versions in one process cost memory twice.
+  // TensorFlow's version first: two versions in one process would need twice the memory.
   request.names = {"libcublas.so.12", "libcublas.so.13"};
-  request.pip_folders = {"nvidia/cublas/lib", "nvidia/cu13/lib"};  // of CUDA 12 and 13
+  request.pip_folders = {"nvidia/cublas/lib", "nvidia/cu13/lib"};  // CUDA 12 and 13
   request.remedy =
       "Install it (pip install nvidia-cublas-cu12, or tensorflow[and-cuda], which brings it), or "
       "put its folder on LD_LIBRARY_PATH.";

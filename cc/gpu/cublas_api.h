@@ -1,4 +1,4 @@
-// cuBLAS's functions as a table, its statuses as ours, and its handles.
+// A table of cuBLAS functions, the conversion of cuBLAS statuses to Status, and cuBLAS handles.
 #ifndef TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
 #define TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
 
@@ -14,24 +14,24 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Each function under its name without "cublas". A test fills it with functions of its own.
+// Each function has its name without "cublas". Tests fill the table with functions of their own.
 struct CublasApi {
 #define RNN_OPS_MEMBER(result, name, symbol, parameters) result(*name) parameters = nullptr;
   RNN_OPS_CUBLAS_FUNCTIONS(RNN_OPS_MEMBER)
 #undef RNN_OPS_MEMBER
 
-  // TF_RNN_OPS_CUBLAS may name the file.
+  // The environment variable TF_RNN_OPS_CUBLAS may name the file.
   static DsoRequest Request();
   Status Bind(const Dso& dso);
 };
 
-// `call` is the expression behind "cublas" that returned `status`.
+// `call`: the expression after "cublas" that returned `status`.
 Status FromCublas(const CublasApi& api, cublasStatus_t status, const char* call);
 
-// cuBLAS handles: creating one takes milliseconds, and one must not be used by two threads at once.
-// Each context has a few, since they hold device memory that the caller's allocator does not have;
-// more calls at once than that take turns. WHY not by stream, too: a user gives the handle a stream
-// and a workspace of its own.
+// cuBLAS handles. Creating a handle takes milliseconds, and two threads must not use a handle at
+// once. Each context has only a few handles, because a handle holds device memory outside the
+// caller's allocator. If all handles are in use, a call waits for one.
+// WHY handles are not kept per stream: each user sets the stream and the workspace of the handle.
 class CublasHandles {
   struct Place {
     std::vector<cublasHandle_t> idle;
@@ -41,7 +41,7 @@ class CublasHandles {
  public:
   static constexpr int kMostPerContext = 4;
 
-  // The exclusive use of a handle, until destroyed.
+  // Exclusive use of a handle until the lease is destroyed.
   class Lease {
    public:
     Lease() = default;
@@ -60,9 +60,10 @@ class CublasHandles {
   explicit CublasHandles(const CublasApi* api) : api_(*api) {}
   CublasHandles(const CublasHandles&) = delete;
   CublasHandles& operator=(const CublasHandles&) = delete;
-  ~CublasHandles();  // after every lease
+  ~CublasHandles();  // destroy all leases before
 
-  // `context` is the current one; `lease` is a new one. Waits while all of the context's are taken.
+  // `context`: the current context. `lease`: an empty lease. Waits while all handles of the context
+  // are in use.
   Status Acquire(const void* context, Lease* lease);
 
  private:

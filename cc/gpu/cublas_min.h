@@ -1,5 +1,5 @@
-// The part of cuBLAS's C API that this library calls, so that building needs no header of NVIDIA's.
-// tests/gpu/host/check_cublas_abi.cc compiles these lists against cublas_v2.h.
+// The part of cuBLAS's C API that this library calls, so that the build needs no NVIDIA header.
+// tests/gpu/host/check_cublas_abi.cc compares these lists with cublas_v2.h at compile time.
 #ifndef TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_
 #define TF_RNN_OPS_CC_GPU_CUBLAS_MIN_H_
 
@@ -36,7 +36,7 @@
   V(CUDA_R_16F, 2)                 \
   V(CUDA_R_16BF, 14)
 
-#ifndef CUBLAS_VERSION  // NVIDIA's own header defines it, and the types
+#ifndef CUBLAS_VERSION  // NVIDIA's header defines CUBLAS_VERSION and the types
 #define RNN_OPS_ENUMERATOR(name, value) name = value,
 extern "C" {
 typedef struct CUstream_st* cudaStream_t;
@@ -52,7 +52,7 @@ typedef enum cudaDataType_t { RNN_OPS_CUDA_DATA_TYPES(RNN_OPS_ENUMERATOR) } cuda
 #endif  // CUBLAS_VERSION
 
 // F(result, name, symbol, parameters): cublas##name, which the library exports as `symbol`.
-// GemmEx_64 takes sizes beyond int32; cuBLAS 12 and 13 both have it.
+// GemmEx_64 accepts sizes beyond int32, and exists in cuBLAS 12 and 13.
 #define RNN_OPS_CUBLAS_FUNCTIONS(F)                                                                \
   F(const char*, GetStatusName, cublasGetStatusName, (cublasStatus_t))                             \
   F(const char*, GetStatusString, cublasGetStatusString, (cublasStatus_t))                         \

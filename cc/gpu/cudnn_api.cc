@@ -7,16 +7,16 @@ namespace gpu {
 namespace {
 
 constexpr size_t kMinVersion = 90000;
-constexpr size_t kMaxVersion = 100000;  // another major version has another API
+constexpr size_t kMaxVersion = 100000;  // other major versions have another API
 
 Code CodeOf(cudnnStatus_t status) {
-  constexpr int kCategory = 1000;  // BAD_PARAM 2000, its special cases 2001, 2002, ...
+  constexpr int kCategory = 1000;  // BAD_PARAM is 2000, its special cases are 2001, 2002, ...
   if (status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
       status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED) {
     return Code::kResourceExhausted;
   }
   switch (static_cast<int>(status) / kCategory * kCategory) {
-    case 1000:  // not initialised, a part missing or of another version
+    case 1000:  // not initialized, or a sublibrary is missing or has another version
       return Code::kFailedPrecondition;
     case CUDNN_STATUS_NOT_SUPPORTED:
       return Code::kUnimplemented;

@@ -1,4 +1,4 @@
-// cuDNN's functions as a table, and its statuses as ours.
+// A table of cuDNN functions, and the conversion of cuDNN statuses to Status.
 #ifndef TF_RNN_OPS_CC_GPU_CUDNN_API_H_
 #define TF_RNN_OPS_CC_GPU_CUDNN_API_H_
 
@@ -9,19 +9,19 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Each function under its name without "cudnn". A test fills it with functions of its own.
+// Each function has its name without "cudnn". Tests fill the table with functions of their own.
 struct CudnnApi {
 #define RNN_OPS_MEMBER(result, name, parameters) result(*name) parameters = nullptr;
   RNN_OPS_CUDNN_FUNCTIONS(RNN_OPS_MEMBER)
 #undef RNN_OPS_MEMBER
 
-  // TF_RNN_OPS_CUDNN may name the file.
+  // The environment variable TF_RNN_OPS_CUDNN may name the file.
   static DsoRequest Request();
-  // FailedPrecondition also for a library that is not cuDNN 9.
+  // Returns FailedPrecondition if a function is missing or the library is not cuDNN 9.
   Status Bind(const Dso& dso);
 };
 
-// `call` is the expression behind "cudnn" that returned `status`.
+// `call`: the expression after "cudnn" that returned `status`.
 Status FromCudnn(const CudnnApi& api, cudnnStatus_t status, const char* call);
 
 }  // namespace gpu

@@ -1,5 +1,5 @@
-// The part of cuDNN 9's C API that this library calls, so that building needs no header of
-// NVIDIA's. tests/gpu/host/check_cudnn_abi.cc compiles these lists against cudnn.h.
+// The part of cuDNN 9's C API that this library calls, so that the build needs no NVIDIA header.
+// tests/gpu/host/check_cudnn_abi.cc compares these lists with cudnn.h at compile time.
 #ifndef TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_
 #define TF_RNN_OPS_CC_GPU_CUDNN_MIN_H_
 
@@ -62,7 +62,7 @@
 
 #define RNN_OPS_CUDNN_AUX_FLAGS(V) V(CUDNN_RNN_PADDED_IO_ENABLED, 1)
 
-#ifndef CUDNN_H_  // the guard of NVIDIA's own header, which then has the types
+#ifndef CUDNN_H_  // the include guard of NVIDIA's header, which defines the types
 #define RNN_OPS_ENUMERATOR(name, value) name = value,
 extern "C" {
 typedef struct CUstream_st* cudaStream_t;
@@ -87,8 +87,8 @@ enum { RNN_OPS_CUDNN_AUX_FLAGS(RNN_OPS_ENUMERATOR) };
 #undef RNN_OPS_ENUMERATOR
 #endif  // CUDNN_H_
 
-// F(result, name behind "cudnn", parameters). No function is declared: TensorFlow exports globals
-// of these names, which must not be referred to.
+// F(result, name after "cudnn", parameters). The functions are not declared, because TensorFlow
+// exports global symbols with these names, and this library must not refer to those symbols.
 #define RNN_OPS_CUDNN_FUNCTIONS(F)                                                                \
   F(size_t, GetVersion, (void))                                                                   \
   F(const char*, GetErrorString, (cudnnStatus_t))                                                 \

@@ -1,4 +1,4 @@
-// cuDNN's descriptors and handles as objects that destroy what they created.
+// Owners of cuDNN's descriptors and handles, which destroy the objects they created.
 #ifndef TF_RNN_OPS_CC_GPU_DESCRIPTORS_H_
 #define TF_RNN_OPS_CC_GPU_DESCRIPTORS_H_
 
@@ -8,7 +8,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// kCreate and kDestroy are the table's members for `Object`.
+// kCreate and kDestroy are the members of CudnnApi for `Object`.
 template <typename Object, cudnnStatus_t (*CudnnApi::*kCreate)(Object*),
           cudnnStatus_t (*CudnnApi::*kDestroy)(Object)>
 class CudnnOwned {
@@ -17,11 +17,11 @@ class CudnnOwned {
   CudnnOwned(const CudnnOwned&) = delete;
   CudnnOwned& operator=(const CudnnOwned&) = delete;
   ~CudnnOwned() {
-    // What destruction returns helps nobody.
+    // Errors on destroy are ignored.
     if (api_ != nullptr) (api_->*kDestroy)(object_);
   }
 
-  // At most once. `api` outlives this object; `name` is for the text of an error.
+  // Call at most once. `api` must outlive this object. `name` is for the error message.
   Status Create(const CudnnApi& api, const char* name) {
     const cudnnStatus_t status = (api.*kCreate)(&object_);
     if (status != CUDNN_STATUS_SUCCESS) return FromCudnn(api, status, name);
@@ -32,7 +32,7 @@ class CudnnOwned {
   Object get() const { return object_; }
 
  private:
-  const CudnnApi* api_ = nullptr;  // null: there is nothing to destroy
+  const CudnnApi* api_ = nullptr;  // null: nothing to destroy
   Object object_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// Where an executor takes device memory from: the caller, that is TensorFlow's allocator.
+// The interface through which executors allocate device memory. TensorFlow's allocator implements
+// it.
 #ifndef TF_RNN_OPS_CC_GPU_DEVICE_ALLOCATOR_H_
 #define TF_RNN_OPS_CC_GPU_DEVICE_ALLOCATOR_H_
 
@@ -9,18 +10,18 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Scratch for one call of an executor. The caller frees all of it when the executor has returned;
-// that must be ordered on the stream, since the work is only enqueued by then. TensorFlow's
-// allocator is.
+// Scratch memory for one call of an executor. The caller frees all memory after the executor has
+// returned. The work is only enqueued by then, so the allocator must free memory in the order of
+// the stream. TensorFlow's allocator does.
 class DeviceAllocator {
  public:
   virtual ~DeviceAllocator() = default;
-  // At least `bytes` bytes, aligned to 256; null when there is no memory. bytes > 0.
+  // Returns at least `bytes` bytes, aligned to 256, or null if there is no memory. bytes > 0.
   virtual void* Allocate(int64_t bytes) = 0;
 };
 
-// As Allocate(), but a failure is ResourceExhausted and names what the memory was for. 0 bytes give
-// null.
+// Like Allocate(), but returns ResourceExhausted with `purpose` in the message if there is no
+// memory. *memory is null if `bytes` is 0.
 inline Status AllocateScratch(DeviceAllocator* allocator, const char* purpose, int64_t bytes,
                               void** memory) {
   *memory = nullptr;

@@ -1,4 +1,4 @@
-// What a choice of algorithm has to know about a GPU.
+// The properties of a GPU that the choice of an algorithm depends on.
 #ifndef TF_RNN_OPS_CC_GPU_DEVICE_TRAITS_H_
 #define TF_RNN_OPS_CC_GPU_DEVICE_TRAITS_H_
 
@@ -13,7 +13,7 @@ struct DeviceTraits {
   int multiprocessors = 0;
 };
 
-// Of the device that `stream`, a CUstream, belongs to.
+// The traits of the device that `stream`, a CUstream, belongs to.
 Status GetDeviceTraits(const DriverApi& driver, void* stream, DeviceTraits* traits);
 
 }  // namespace gpu

@@ -9,7 +9,7 @@ DsoRequest DriverApi::Request() {
   DsoRequest request;
   request.what = "the CUDA driver";
   request.names = {"libcuda.so.1"};
-  request.remedy = "It comes with NVIDIA's display driver: install that, or use a machine with it.";
+  request.remedy = "Install NVIDIA's display driver, which contains it.";
   return request;
 }
 
@@ -58,7 +58,7 @@ ScopedPrimaryContext::~ScopedPrimaryContext() {
 Status ScopedPrimaryContext::Enter(const DriverApi& api, int ordinal) {
   CUdevice device = 0;
   CUcontext context = nullptr;
-  RNN_OPS_RETURN_IF_CUDA_ERROR(api, Init(0));  // by nobody yet in a process that only compiles
+  RNN_OPS_RETURN_IF_CUDA_ERROR(api, Init(0));  // needed if a process only compiles and runs nothing
   RNN_OPS_RETURN_IF_CUDA_ERROR(api, DeviceGet(&device, ordinal));
   RNN_OPS_RETURN_IF_CUDA_ERROR(api, DevicePrimaryCtxRetain(&context, device));
   RNN_OPS_RETURN_IF_CUDA_ERROR(api, CtxPushCurrent(context));

@@ -1,4 +1,4 @@
-// The CUDA driver's functions as a table, and its results as ours.
+// A table of CUDA driver functions, and the conversion of driver results to Status.
 #ifndef TF_RNN_OPS_CC_GPU_DRIVER_API_H_
 #define TF_RNN_OPS_CC_GPU_DRIVER_API_H_
 
@@ -9,7 +9,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Each function under its name without "cu". A test fills it with functions of its own.
+// Each function has its name without "cu". Tests fill the table with functions of their own.
 struct DriverApi {
 #define RNN_OPS_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   RNN_OPS_CUDA_FUNCTIONS(RNN_OPS_MEMBER)
@@ -19,10 +19,10 @@ struct DriverApi {
   Status Bind(const Dso& dso);
 };
 
-// `call` is the expression behind "cu" that returned `result`.
+// `call`: the expression after "cu" that returned `result`.
 Status FromDriver(const DriverApi& api, CUresult result, const char* call);
 
-// Makes the context of a stream current on this thread until destroyed.
+// Makes the context of a stream current on this thread until this object is destroyed.
 class ScopedContext {
  public:
   ScopedContext() = default;
@@ -34,13 +34,13 @@ class ScopedContext {
   CUcontext context() const { return context_; }
 
  private:
-  const DriverApi* pushed_on_ = nullptr;  // null: the context was current already
+  const DriverApi* pushed_on_ = nullptr;  // null if the context was current already
   CUcontext context_ = nullptr;
 };
 
-// Makes the primary context of a device, which the CUDA runtime and all that use it have too,
-// current on this thread until destroyed. The process keeps the context for good, since cuDNN's
-// handles live in it.
+// Makes the primary context of a device current on this thread until this object is destroyed. The
+// CUDA runtime and its users use the same context. The process never releases the context, because
+// cuDNN's handles belong to it.
 class ScopedPrimaryContext {
  public:
   ScopedPrimaryContext() = default;

@@ -1,5 +1,5 @@
-// The part of the CUDA driver's C API that this library calls, so that building needs no header of
-// NVIDIA's. tests/gpu/host/check_driver_abi.cc compiles these lists against cuda.h.
+// The part of the CUDA driver's C API that this library calls, so that the build needs no NVIDIA
+// header. tests/gpu/host/check_driver_abi.cc compares these lists with cuda.h at compile time.
 #ifndef TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_
 #define TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_
 
@@ -19,7 +19,7 @@
   V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75) \
   V(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)
 
-#ifndef CUDA_VERSION  // NVIDIA's own header defines it, and the types
+#ifndef CUDA_VERSION  // NVIDIA's header defines CUDA_VERSION and the types
 #define RNN_OPS_ENUMERATOR(name, value) name = value,
 extern "C" {
 typedef unsigned long long CUdeviceptr;
@@ -36,8 +36,8 @@ typedef enum CUdevice_attribute_enum {
 #undef RNN_OPS_ENUMERATOR
 #endif  // CUDA_VERSION
 
-// F(name, symbol, parameters): cu##name, which the library exports as `symbol`. cuda.h maps one to
-// the other where the function has changed since its first version.
+// F(name, symbol, parameters): cu##name, which the library exports as `symbol`. The two differ if
+// the function has changed since its first version; cuda.h then maps the name to the symbol.
 #define RNN_OPS_CUDA_FUNCTIONS(F)                                                                \
   F(Init, cuInit, (unsigned flags))                                                              \
   F(GetErrorName, cuGetErrorName, (CUresult, const char**))                                      \

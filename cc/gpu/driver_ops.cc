@@ -52,8 +52,9 @@ Status DriverOps::Copy(void* stream, void* to, const void* from, int64_t bytes) 
   return Status();
 }
 
-// WHY the copy on the host: the driver has staged pageable memory when it returns, but would read
-// pinned memory, where TensorFlow keeps such tensors, at any time until the stream gets there.
+// WHY the copy on the host: TensorFlow keeps such tensors in pinned memory. The driver copies
+// pageable memory before the call returns, but may read pinned memory at any time until the stream
+// has run the copy.
 Status DriverOps::CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const {
   if (bytes == 0) return Status();
   ScopedContext scope;

@@ -1,4 +1,4 @@
-// DeviceOps on the driver and the kernels of elementwise/.
+// Implements DeviceOps with the CUDA driver and the kernels of elementwise/.
 #ifndef TF_RNN_OPS_CC_GPU_DRIVER_OPS_H_
 #define TF_RNN_OPS_CC_GPU_DRIVER_OPS_H_
 

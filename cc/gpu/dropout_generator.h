@@ -1,4 +1,4 @@
-// The random generator of one op kernel between its calls.
+// The state of the random generator of one op kernel, kept between calls.
 #ifndef TF_RNN_OPS_CC_GPU_DROPOUT_GENERATOR_H_
 #define TF_RNN_OPS_CC_GPU_DROPOUT_GENERATOR_H_
 
@@ -9,9 +9,10 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Seeding makes cuDNN fill megabytes of states, so they are kept, and each forward call goes on
-// where the one before ended: masks depend on the seed of the first call and on the calls since.
-// Each device and stream has states of its own. Its memory belongs to the owner of this object.
+// cuDNN fills megabytes of states when it seeds a generator, so the states are kept. Each forward
+// call continues the random sequence of the call before: masks depend on the seed of the first call
+// and on the number of calls after it. Each device and stream has its own states. The owner of this
+// object owns the memory of the states.
 class DropoutGenerator {
  public:
   struct States {
@@ -23,9 +24,9 @@ class DropoutGenerator {
   DropoutGenerator(const DropoutGenerator&) = delete;
   DropoutGenerator& operator=(const DropoutGenerator&) = delete;
 
-  // The states must be used, and the work that uses them enqueued, under this lock.
+  // Hold the lock while the states are used and the work that uses them is enqueued.
   std::unique_lock<std::mutex> Lock() { return std::unique_lock<std::mutex>(mutex_); }
-  // Under the lock. Valid as long as this object.
+  // Call it with the lock held. The reference is valid as long as this object.
   States& At(int device, void* stream) { return states_[{device, stream}]; }
 
  private:

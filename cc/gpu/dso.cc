@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
 
-// The folder of packages that this library was installed into; empty where that is unknown.
+// The site-packages folder in which this library is installed; empty if unknown.
 std::string SitePackages() {
   Dl_info info;
   if (dladdr(reinterpret_cast<void*>(&OpenDso), &info) == 0 || info.dli_fname == nullptr) return "";
@@ -45,7 +45,7 @@ bool OpenFirst(const DsoRequest& request, Dso* dso) {
       dso->tried.push_back(StrCat(name, ": already loaded"));
       return true;
     }
-    dlerror();  // only says that it is not loaded
+    dlerror();  // clears the error "not loaded"
   }
   for (const char* name : request.names) {
     if (Open(name, dso)) return true;

@@ -1,4 +1,4 @@
-// Opens NVIDIA's libraries at run time, under the names by which their other users opened them.
+// Opens NVIDIA's libraries at run time, under the names that other users of these libraries use.
 #ifndef TF_RNN_OPS_CC_GPU_DSO_H_
 #define TF_RNN_OPS_CC_GPU_DSO_H_
 
@@ -10,41 +10,42 @@
 namespace rnn_ops {
 namespace gpu {
 
-// How one library is found.
+// Describes how to find one library.
 struct DsoRequest {
-  const char* what = nullptr;            // for the text of errors: "cuDNN 9"
-  const char* env = nullptr;             // a variable that names the one file to open, or null
+  const char* what = nullptr;            // the name for error messages, such as "cuDNN 9"
+  const char* env = nullptr;             // an environment variable for the file, or null
   std::vector<const char*> names;        // sonames, best first
-  std::vector<const char*> pip_folders;  // where its pip packages have it, under site-packages
-  const char* remedy = nullptr;          // how to get it, as a sentence
+  std::vector<const char*> pip_folders;  // the folders of its pip packages below site-packages
+  const char* remedy = nullptr;          // a sentence that says how to install it
 };
 
-// An open library. It is never closed: what it has started may run until the process ends.
+// An open library. The library is never closed, because its work may run until the process ends.
 struct Dso {
   void* handle = nullptr;
-  std::string name;                // the name that it was opened by
-  std::vector<std::string> tried;  // each name tried, and what became of it
+  std::string name;                // the name that was opened
+  std::vector<std::string> tried;  // each name that was tried, and the result
 
-  // Null when the library lacks it.
+  // Null if the library does not have the symbol.
   void* Symbol(const char* symbol) const;
 };
 
-// Takes a copy that the process has already loaded, wherever that came from, before it loads one:
-// two copies of cuDNN in one process is the failure to avoid. Fills dso->tried in any case.
-// FailedPrecondition, with all that was tried, when there is none.
+// Opens a library. Prefers a copy that the process has already loaded, from any path, because two
+// copies of cuDNN in one process do not work. Always fills dso->tried. Returns FailedPrecondition
+// with the names that were tried if no library is found.
 Status OpenDso(const DsoRequest& request, Dso* dso);
 
-// Sets *function to a symbol of an open library, or adds the name that it lacks to *missing.
+// Sets *function to a symbol of an open library. Appends the name to *missing if the library lacks
+// the symbol.
 template <typename Function>
 void BindSymbol(const Dso& dso, const char* symbol, Function** function, std::string* missing) {
   *function = reinterpret_cast<Function*>(dso.Symbol(symbol));
   if (*function == nullptr) missing->append(" ").append(symbol);
 }
 
-// One library as the process has it: opened at the first use, and never destroyed, because kernels
-// may run while the process exits. `Api` is its table of functions, with
-//   static DsoRequest Request()      how it is found
-//   Status Bind(const Dso& dso)      fills the table; FailedPrecondition, naming what is missing
+// A library of the process. It is opened at its first use and never destroyed, because kernels may
+// run while the process exits. `Api` is a table of functions with
+//   static DsoRequest Request()      describes how to find the library
+//   Status Bind(const Dso& dso)      fills the table; FailedPrecondition names missing functions
 template <typename Api>
 struct Library {
   Dso dso;
@@ -62,7 +63,8 @@ struct Library {
   }
 };
 
-// The table of the process's library, or why there is none. The outcome of the first call is kept.
+// Returns the table of the process's library, or the error of opening it. The result of the first
+// call is kept.
 template <typename Api>
 Status GetLibrary(const Api** api) {
   const Library<Api>& library = Library<Api>::OfProcess();

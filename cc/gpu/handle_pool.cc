@@ -27,8 +27,8 @@ Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
     handle = std::make_unique<CudnnHandle>();
     RNN_OPS_RETURN_IF_ERROR(handle->Create(api_, "Create(&handle)"));
   }
-  // At each use: the address may be that of a new stream after the old one was destroyed. A handle
-  // that fails here is not kept.
+  // The stream is set at each use, because a new stream may have the address of a destroyed stream.
+  // A handle is not kept if SetStream fails.
   RNN_OPS_RETURN_IF_CUDNN_ERROR(api_, SetStream(handle->get(), static_cast<cudaStream_t>(stream)));
   kept = std::move(handle);
   return Status();

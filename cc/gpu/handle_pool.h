@@ -1,4 +1,4 @@
-// cuDNN handles, one user at a time each.
+// cuDNN handles. Only one call at a time uses a handle.
 #ifndef TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
 #define TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
 
@@ -14,9 +14,10 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Each (device, stream) has one handle, and its calls take turns. WHY one: creating a handle takes
-// milliseconds, it must not be used by two threads at once, and it holds device memory that the
-// caller's allocator does not have. The stream runs the calls one after the other in any case.
+// Each (device, stream) has one handle, and calls on the stream wait for each other.
+// WHY one handle: creating a handle takes milliseconds, two threads must not use a handle at once,
+// and a handle holds device memory outside the caller's allocator. The stream runs its calls one
+// after the other anyway.
 class HandlePool {
   struct Place {
     std::unique_ptr<CudnnHandle> handle;  // null: not created yet
@@ -24,7 +25,7 @@ class HandlePool {
   };
 
  public:
-  // The exclusive use of a handle, until destroyed.
+  // Exclusive use of a handle until the lease is destroyed.
   class Lease {
    public:
     Lease() = default;
@@ -41,15 +42,15 @@ class HandlePool {
 
   explicit HandlePool(const CudnnApi* api) : api_(*api) {}
 
-  // A handle that enqueues on `stream`, whose context is current; waits for its turn. `lease` is a
-  // new one.
+  // Waits for the handle of `stream`, whose context must be current. The handle enqueues on
+  // `stream`. `lease`: an empty lease.
   Status Acquire(int device, void* stream, Lease* lease);
 
  private:
   const CudnnApi& api_;
   std::mutex mutex_;
   std::condition_variable returned_;
-  std::map<std::pair<int, void*>, Place> places_;  // what is in a place belongs to who took it
+  std::map<std::pair<int, void*>, Place> places_;  // only its user accesses a taken place
 };
 
 }  // namespace gpu

@@ -1,4 +1,4 @@
-// A bounded cache of immutable values, safe to use from several threads.
+// A bounded cache of immutable values. Thread-safe.
 #ifndef TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
 #define TF_RNN_OPS_CC_GPU_LRU_CACHE_H_
 
@@ -12,7 +12,8 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Keeps the `capacity` values used last. A value lives on while somebody holds it.
+// Keeps the `capacity` most recently used values. A dropped value lives until its last user
+// releases it.
 template <typename Key, typename Value>
 class LruCache {
  public:
@@ -20,7 +21,7 @@ class LruCache {
 
   explicit LruCache(size_t capacity) : capacity_(capacity) {}
 
-  // Null when there is none.
+  // Null if there is no value.
   Pointer Find(const Key& key) {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = index_.find(key);
@@ -29,7 +30,8 @@ class LruCache {
     return found->second->second;
   }
 
-  // Returns what the cache then has under `key`: where two threads made it, the first one's.
+  // Returns the value that the cache then has under `key`: if two threads insert, the first value
+  // stays.
   Pointer Insert(const Key& key, Pointer value) {
     Pointer dropped;  // destroyed after the lock is released
     std::lock_guard<std::mutex> lock(mutex_);
@@ -55,7 +57,7 @@ class LruCache {
 
   const size_t capacity_;
   mutable std::mutex mutex_;
-  std::list<Entry> values_;  // last used first
+  std::list<Entry> values_;  // most recently used first
   std::map<Key, typename std::list<Entry>::iterator> index_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kWarp = 32;
 constexpr int64_t kMaxThreads = 256;
-constexpr int64_t kMaxBlocksX = 1 << 20;  // the kernels loop over the rest
+constexpr int64_t kMaxBlocksX = 1 << 20;  // the kernels loop over further columns
 constexpr int64_t kMaxBlocksY = 65535;
 
 constexpr const char* kNames[] = {
@@ -69,7 +69,7 @@ Status KernelModules::LaunchRaw(const LaunchPlace& place, Kernel kernel, const L
 
 Status GetModules(const DriverApi** driver, KernelModules** modules) {
   RNN_OPS_RETURN_IF_ERROR(GetLibrary(driver));
-  // Never destroyed: kernels may run while the process exits.
+  // Never destroyed, because kernels may run while the process exits.
   static KernelModules* const process_modules = new KernelModules(*driver);
   *modules = process_modules;
   return Status();

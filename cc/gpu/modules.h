@@ -1,4 +1,4 @@
-// The kernels of elementwise/ in each context, and how they are launched.
+// Loads the kernels of elementwise/ into contexts, and launches them.
 #ifndef TF_RNN_OPS_CC_GPU_MODULES_H_
 #define TF_RNN_OPS_CC_GPU_MODULES_H_
 
@@ -23,8 +23,8 @@ enum class Kernel : int {
       kCount,
 };
 
-// The kernel of a family that is written for `dtype`, or for elements of its size; `first` is the
-// family's for float32, or for 16 bits.
+// The kernel of a family for `dtype`, or for elements with the size of `dtype`. `first`: the kernel
+// of the family for float32, or for 16 bits.
 constexpr Kernel KernelForType(Kernel first, Dtype dtype) {
   constexpr int kPerType = static_cast<int>(Kernel::block_lstm_forward_f64);
   return static_cast<Kernel>(static_cast<int>(first) + kPerType * static_cast<int>(dtype));
@@ -36,28 +36,29 @@ constexpr Kernel KernelForSize(Kernel first, Dtype dtype) {
   return static_cast<Kernel>(static_cast<int>(first) + kPerSize * size);
 }
 
-// Where a launch goes. `context` is the stream's, and current.
+// The target of a launch. `context` is the context of the stream, and must be current.
 struct LaunchPlace {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
 };
 
-// What a kernel runs over: see kernel_args.h.
+// The grid of a kernel, see kernel_args.h.
 struct LaunchDomain {
   int64_t rows = 0;
   int64_t columns = 0;
 };
 
-// The module is loaded into a context at its first launch there, which compiles it, and stays.
-// WHY never unloaded: TensorFlow and PyTorch use the primary contexts, and keep them.
+// The first launch in a context loads the module, which compiles it. The module stays loaded.
+// WHY it is never unloaded: TensorFlow and PyTorch use the primary contexts, which live as long as
+// the process.
 class KernelModules {
  public:
   explicit KernelModules(const DriverApi* api) : api_(*api) {}
   KernelModules(const KernelModules&) = delete;
   KernelModules& operator=(const KernelModules&) = delete;
-  ~KernelModules();  // unloads; a process keeps its one
+  ~KernelModules();  // unloads the modules; never runs on the object of the process
 
-  // `args` is the kernel's struct. A domain without elements launches nothing.
+  // `args`: the struct of the kernel. Launches nothing if `domain` has no elements.
   template <typename Args>
   Status Launch(const LaunchPlace& place, Kernel kernel, const LaunchDomain& domain,
                 const Args& args) {
@@ -68,7 +69,7 @@ class KernelModules {
  private:
   struct Module {
     CUmodule module = nullptr;
-    std::array<CUfunction, static_cast<int>(Kernel::kCount)> functions{};  // null: not looked up
+    std::array<CUfunction, static_cast<int>(Kernel::kCount)> functions{};  // null: not loaded
   };
 
   Status Find(CUcontext context, Kernel kernel, CUfunction* function);
@@ -79,7 +80,7 @@ class KernelModules {
   std::map<CUcontext, Module> modules_;
 };
 
-// The process's driver and modules.
+// The driver and the modules of the process.
 Status GetModules(const DriverApi** driver, KernelModules** modules);
 
 }  // namespace gpu

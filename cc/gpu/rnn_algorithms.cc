@@ -11,8 +11,8 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-// Beyond these, persistent kernels do not exist or do not pay, so a policy that asks for one does
-// not try them. cuDNN has the last word on what remains.
+// Above these bounds persistent kernels do not exist or are slower, so no policy tries them. Below
+// the bounds cuDNN decides whether a kernel exists.
 constexpr int64_t kMostPersistentRows = 256;
 constexpr int64_t kMostPersistentUnits = 1024;
 
@@ -26,11 +26,11 @@ constexpr struct {
     {"small_h", AlgoPolicy::kSmallH},
 };
 
-// The persistent algorithms that `key` may be tried with, in the type `compute`.
+// The persistent algorithms that may be tried for `key`, with arithmetic in the type `compute`.
 std::vector<RnnChoice> PersistentChoices(AlgoPolicy policy, const RnnChoiceKey& key, Dtype compute,
                                          const DeviceTraits& gpu) {
   const RnnConfig& c = key.config;
-  // cuDNN refuses them for rows of different lengths and with projection.
+  // cuDNN rejects persistent algorithms for sequences of different lengths and with projection.
   if (!key.full_length || c.num_proj > 0 || policy == AlgoPolicy::kStandard) return {};
   if (policy == AlgoPolicy::kHeuristic) {
     const RnnChoice choice = {FastestAlgos(c, compute, gpu), compute};
@@ -66,8 +66,8 @@ Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy) {
                          "'.");
 }
 
-// From the lowest: two bits for each algorithm, and whether cuDNN computes in float32 where the
-// tensors do not have that type.
+// From the lowest bit: two bits for each algorithm, and one bit for cuDNN computing in float32
+// although the tensors have another type.
 int8_t CodeOf(const RnnChoice& choice, Dtype dtype) {
   const int narrow = choice.compute != dtype ? 1 : 0;
   return static_cast<int8_t>(1 + choice.algos.forward + 4 * choice.algos.backward + 16 * narrow);
@@ -78,7 +78,7 @@ Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice) {
   const bool narrow = bits >= 16;
   if (bits < 0 || bits >= 32 || (narrow && dtype != Dtype::kBFloat16)) {
     return InvalidArgument(
-        "host_reserved must be what the forward op with is_training=True returned on a GPU for "
+        "host_reserved must be the output of the forward op with is_training=True on a GPU for "
         "these inputs and attributes, but it is ",
         static_cast<int>(code), ".");
   }
@@ -91,12 +91,13 @@ Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice) {
 std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
                                      const DeviceTraits& gpu) {
   const bool bfloat16 = key.dtype == Dtype::kBFloat16;
-  // Note [Persistent bfloat16]: cuDNN takes bfloat16 with these algorithms and is as slow as with
-  // STANDARD (9.19 on an H100). In float32, with copies around it, it is up to 16 times as fast.
+  // Note [Persistent bfloat16]: cuDNN accepts bfloat16 with persistent algorithms, but is then as
+  // slow as with STANDARD. float32 arithmetic with copies around it is up to 16 times as fast
+  // (docs/history/gpu-h100.md).
   std::vector<RnnChoice> result =
       PersistentChoices(policy, key, bfloat16 ? Dtype::kFloat32 : key.dtype, gpu);
   result.push_back({{}, key.dtype});
-  // cuDNN takes bfloat16 from 9.14 on, and only on some GPUs.
+  // cuDNN accepts bfloat16 from version 9.14 on, and only on some GPUs.
   if (bfloat16) result.push_back({{}, Dtype::kFloat32});
   return result;
 }
@@ -111,9 +112,9 @@ bool RnnChoiceTable::Before::operator()(const RnnChoiceKey& a, const RnnChoiceKe
   return fields(a) < fields(b);
 }
 
-// Whether cuDNN takes an algorithm does not depend on the number of steps, nor, for STANDARD, on
-// the number of rows. So the table has as many entries as a program has networks and, where a
-// persistent algorithm is a candidate, sizes of batches.
+// cuDNN accepts or rejects an algorithm independently of the number of steps, and STANDARD also
+// independently of the batch size. So the table has one entry for each network. If a persistent
+// algorithm is a candidate, the table has one entry for each network and batch size.
 RnnChoiceKey RnnChoiceTable::Generalize(RnnChoiceKey key,
                                         const std::vector<RnnChoice>& candidates) {
   key.config.max_time = 0;
@@ -141,7 +142,7 @@ void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, co
   if (Lookup(general, choice)) return;
   if (!Decide(candidates, trial, choice)) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  // Of two threads that tried at once, the first one's choice holds.
+  // If two threads ran trials at the same time, both use the choice of the first.
   *choice = choices_.emplace(general, *choice).first->second;
 }
 
@@ -150,13 +151,13 @@ bool RnnChoiceTable::Decide(const std::vector<RnnChoice>& candidates, const Tria
   bool lacked_memory = false;
   *choice = candidates.back();
   for (const RnnChoice& candidate : candidates) {
-    if (&candidate == &candidates.back()) break;  // nothing left to compare it with
+    if (&candidate == &candidates.back()) break;  // the last candidate needs no trial
     const Status status = trial(candidate);
     const bool lacks = status.code() == Code::kResourceExhausted;
     lacked_memory |= lacks;
-    // WHY whatever the failure: cuDNN has several statuses for what it does not take. Where the
-    // last candidate fails for the same reason, the call itself reports it. A trial takes more
-    // memory than the call, which may have enough of it.
+    // WHY any error skips the candidate: cuDNN reports unsupported problems with several statuses.
+    // If the last candidate fails for the same reason, the call itself reports the error. A trial
+    // needs more memory than the call, so the call may succeed although the trial lacked memory.
     if (!status.ok() && !(lacks && candidate.standard())) continue;
     *choice = candidate;
     break;

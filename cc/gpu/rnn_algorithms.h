@@ -1,4 +1,4 @@
-// Which of cuDNN's algorithms, and which type inside, a problem runs with.
+// The choice of cuDNN's algorithm and of the type of the arithmetic for a problem.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
 #define TF_RNN_OPS_CC_GPU_RNN_ALGORITHMS_H_
 
@@ -17,24 +17,24 @@
 namespace rnn_ops {
 namespace gpu {
 
-// What TF_RNN_OPS_CUDNN_ALGO asks for. Each gives the same in every run that has the memory to try
-// it.
+// The values of TF_RNN_OPS_CUDNN_ALGO. A policy makes the same choice in every run, provided that
+// there is enough memory for the trials.
 enum class AlgoPolicy {
-  kHeuristic,      // the default: rnn_heuristics.h
-  kStandard,       // always this one, as TensorFlow's own ops
-  kPersistStatic,  // this one wherever cuDNN takes it, STANDARD elsewhere
-  kSmallH,         // likewise
+  kHeuristic,      // the default, see rnn_heuristics.h
+  kStandard,       // always STANDARD, like TensorFlow's own ops
+  kPersistStatic,  // PERSIST_STATIC if cuDNN accepts it, otherwise STANDARD
+  kSmallH,         // PERSIST_STATIC_SMALL_H if cuDNN accepts it, otherwise STANDARD
 };
 
-// One of "heuristic", "standard", "persist_static" and "small_h"; null and "" mean heuristic.
+// `text`: "heuristic", "standard", "persist_static" or "small_h"; null and "" mean heuristic.
 Status ParseAlgoPolicy(const char* text, AlgoPolicy* policy);
 
-// A problem as far as a choice depends on it.
+// The part of a problem that a choice depends on.
 struct RnnChoiceKey {
   int device = 0;
   RnnConfig config;
   Dtype dtype = Dtype::kFloat32;  // of the tensors
-  bool full_length = true;        // every row has T steps
+  bool full_length = true;        // every sequence has T steps
 };
 
 struct RnnChoice {
@@ -46,30 +46,31 @@ struct RnnChoice {
   }
 };
 
-// A choice as one byte: host_reserved carries it from forward to backward, whose reserve space
-// means something else to another algorithm. So backward may run in another library or process, or
-// under another policy. Never 0. `dtype`: of the tensors.
+// A choice as one byte, never 0. The output host_reserved passes the byte from forward to backward,
+// because another algorithm would misread the reserve space. So backward may run in another
+// library, in another process or under another policy. `dtype`: the type of the tensors.
 int8_t CodeOf(const RnnChoice& choice, Dtype dtype);
-// InvalidArgument for a code that CodeOf does not give.
+// Returns InvalidArgument for a code that CodeOf never returns.
 Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice);
 
-// All that may be chosen, the one to prefer without a measurement first. The last one is STANDARD,
-// in float32 for bfloat16 tensors, since cuDNN may refuse those, otherwise in the tensors' type.
+// All possible choices, in the order of preference without a measurement. The last choice is
+// STANDARD. Its arithmetic has the type of the tensors; for bfloat16 it is float32, because cuDNN
+// may reject bfloat16.
 std::vector<RnnChoice> RnnCandidates(AlgoPolicy policy, const RnnChoiceKey& key,
                                      const DeviceTraits& gpu);
 
-// The choices made so far.
+// Stores the choices of the process.
 class RnnChoiceTable {
  public:
-  // Runs a step of the problem with a candidate.
+  // Runs one step of the problem with a candidate.
   using Trial = std::function<Status(const RnnChoice& candidate)>;
 
   explicit RnnChoiceTable(AlgoPolicy policy) : policy_(policy) {}
 
-  // The choice for `key`. When it is new: the first candidate that cuDNN takes; the last one is
-  // taken untried where no other was. Skips a candidate on any error, except STANDARD on
-  // ResourceExhausted, which is taken. A choice after a trial that lacked memory is for this call
-  // only.
+  // Sets *choice to the choice for `key`. For a new key: the first candidate whose trial succeeds,
+  // or the last candidate (without a trial) if there is none. Skips a candidate on any error,
+  // except STANDARD on ResourceExhausted, which is chosen. If a trial lacked memory, the choice is
+  // not stored.
   void Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
               RnnChoice* choice);
 
@@ -80,10 +81,10 @@ class RnnChoiceTable {
     bool operator()(const RnnChoiceKey& a, const RnnChoiceKey& b) const;
   };
 
-  // The key of all problems that share a choice.
+  // The common key of all problems with the same choice.
   static RnnChoiceKey Generalize(RnnChoiceKey key, const std::vector<RnnChoice>& candidates);
   bool Lookup(const RnnChoiceKey& general, RnnChoice* choice) const;
-  // Returns whether the choice would be the same with more memory.
+  // Returns whether no trial lacked memory.
   static bool Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
                      RnnChoice* choice);
 

@@ -1,8 +1,9 @@
-// The dropout descriptors of calls.
+// Dropout descriptors of calls.
 //
-// Note [Dropout states]: with a generator, its states go on from call to call; without one, each
-// forward call seeds states in scratch. Either way cuDNN keeps the masks in the reserve space, so
-// backward only has to give the descriptor states of the right size, of any content.
+// Note [Dropout states]: with a generator, its states continue from call to call. Without a
+// generator, each forward call seeds new states in scratch memory. In both cases cuDNN stores the
+// masks in the reserve space, so backward only needs a descriptor with states of the right size and
+// any content.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_DROPOUT_H_
 #define TF_RNN_OPS_CC_GPU_RNN_DROPOUT_H_
 
@@ -16,9 +17,9 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Both leave the descriptor null where no mask is drawn.
+// Both functions leave the descriptor null if no masks are drawn.
 
-// `lock` is to be held until the call is enqueued.
+// Hold `lock` until the call has been enqueued.
 Status SetForwardDropout(const CudnnApi& api, cudnnHandle_t handle, const RnnForwardArgs& args,
                          const RnnGpuCall& call, std::unique_lock<std::mutex>* lock,
                          DropoutDescriptor* dropout);

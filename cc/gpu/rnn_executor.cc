@@ -24,15 +24,16 @@ int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
   return c.max_time * c.batch * width * SizeOf(problem.dtype);
 }
 
-// The size of reserve_space for what cuDNN needs: never 0, and whole elements of every type.
+// The size of reserve_space if cuDNN needs `needed` bytes: never 0, and a whole number of elements
+// of any type.
 int64_t RoundedReserve(int64_t needed) {
   constexpr int64_t kUnit = 256;
   return (needed / kUnit + 1) * kUnit;
 }
 
-// Cuts `problem` off behind its longest row, where the steps behind that are the end of memory, and
-// makes those of its result `sequence` zero. WHY: rows of one length, which may be shorter than T,
-// can take a persistent kernel.
+// Sets T to the longest length, if the removed steps are at the end of memory, and sets the removed
+// steps of the result `sequence` to zero.
+// WHY: a persistent kernel may run sequences of one length, which may be shorter than T.
 Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void* sequence,
                         RnnProblem* problem) {
   RnnConfig& c = *problem;
@@ -56,8 +57,8 @@ RnnChoiceKey ChoiceKey(const RnnProblem& problem, const RnnGpuCall& call) {
 
 Status WrongReserve(int64_t expected, int64_t actual) {
   return InvalidArgument(
-      "reserve_space must be what the forward op with is_training=True returned on this device for "
-      "these inputs and attributes: ",
+      "reserve_space must be the output of the forward op with is_training=True on this device for "
+      "these inputs and attributes, which has ",
       expected, " bytes, but it has ", actual, " bytes.");
 }
 
@@ -138,7 +139,7 @@ Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call)
   };
   RnnChoice choice;
   choices_.Choose(ChoiceKey(args.problem, call), traits, trial, &choice);
-  recycling.Reset();  // the memory of the trials, if any
+  recycling.Reset();  // the call may reuse the memory of the trials
   if (args.problem.is_training) *args.algorithm = CodeOf(choice, args.problem.dtype);
   return RunForward(args, {call.device, call.stream, &recycling}, handle.get(), choice);
 }
@@ -159,7 +160,7 @@ Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& cal
   return RunBackward(args, call, handle.get(), choice, given.problem.max_time);
 }
 
-// A call under XLA has a reserve space, even if it has no steps.
+// A call under XLA has a reserve space even if no sequence has a step.
 Status RnnExecutor::CheckReserveWithoutSteps(const RnnBackwardArgs& args, const RnnGpuCall& call) {
   if (args.reserve_bytes == 0) return Status();
   int64_t largest = 0;
@@ -202,7 +203,8 @@ Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuC
                                         cudnnHandle_t handle, int64_t* bytes) {
   DeviceTraits traits;
   RNN_OPS_RETURN_IF_ERROR(GetTraits(call, &traits));
-  // Descriptors keep addresses of device memory, and nothing is enqueued that would use them.
+  // Descriptors only store addresses of device memory, and no work that would use the memory is
+  // enqueued.
   class NoMemory : public DeviceAllocator {
    public:
     void* Allocate(int64_t) override { return reinterpret_cast<void*>(uintptr_t{1} << 20); }
@@ -215,7 +217,7 @@ Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuC
   DropoutDescriptor dropout;
   RNN_OPS_RETURN_IF_ERROR(SetBackwardDropout(*parts_.cudnn, handle, args,
                                              {call.device, call.stream, &no_memory}, &dropout));
-  // The choice depends on whether all rows have T steps; the sizes are those of T steps.
+  // The choice depends on whether all sequences have T steps. The sizes are computed for T steps.
   const std::vector<int> longest(static_cast<size_t>(c.batch), static_cast<int>(c.max_time));
   std::vector<int32_t> lengths(longest.begin(), longest.end());
   args.problem.lengths = lengths.data();
@@ -232,7 +234,8 @@ Status RnnExecutor::LargestReserveBytes(const RnnProblem& problem, const RnnGpuC
         if (status.ok()) {
           status = descriptors.Init(*parts_.cudnn, handle, plan, c, longest, dropout.get());
         }
-        // What cuDNN does not take is not chosen, but for the last one, which reports that.
+        // Candidates that cuDNN rejects are never chosen, except the last one, which reports the
+        // error.
         if (!status.ok() && &choice == &candidates.back()) return status;
         if (status.ok()) needed = std::max(needed, descriptors.reserve_bytes());
       }
@@ -281,8 +284,8 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
     RNN_OPS_RETURN_IF_ERROR(staging.StateOut(args.c_n, args.c0, c.num_units, &c_n));
   }
 
-  // Note [Device lengths]: from 8.9.1 on cuDNN takes the lengths from the data descriptors alone,
-  // and devSeqLengths shall be null.
+  // Note [Device lengths]: from version 8.9.1 on, cuDNN reads the lengths from the data descriptors
+  // only, and devSeqLengths must be null.
   {
     const auto lock = plan->Lock();
     RNN_OPS_RETURN_IF_CUDNN_ERROR(
@@ -325,7 +328,8 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
   void* reserve = args.reserve;
   if (args.keeps_reserve) {
-    // cuDNN writes to it, and a second gradient on one tape needs it as forward left it.
+    // cuDNN writes to the reserve space, but a second gradient of the same tape needs the original
+    // content.
     RNN_OPS_RETURN_IF_ERROR(staging.Scratch("a copy of reserve_space", reserve_bytes, &reserve));
     RNN_OPS_RETURN_IF_ERROR(parts_.ops->Copy(call.stream, reserve, args.reserve, reserve_bytes));
   }
@@ -358,7 +362,7 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
         RNNBackwardData_v8(handle, descriptors.rnn(), /*device_lengths=*/nullptr, descriptors.y(),
                            y, dy, descriptors.x(), dx, plan->h(), h0, dh_n, dh0, plan->c(), c0,
                            dc_n, dc0, weight_size, params, work_size, work, reserve_size, reserve));
-    // After the data: it reads what that left in the reserve space.
+    // After RNNBackwardData, because RNNBackwardWeights reads results of it from the reserve space.
     RNN_OPS_RETURN_IF_CUDNN_ERROR(
         api, RNNBackwardWeights_v8(handle, descriptors.rnn(), CUDNN_WGRAD_MODE_ADD,
                                    /*device_lengths=*/nullptr, descriptors.x(), x, plan->h(), h0,
@@ -373,13 +377,13 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
   const RnnGpuCall trial_call{call.device, call.stream, scratch};
   scratch->Reset();
   RecordingAllocator reserve(scratch);
-  // Whether cuDNN takes a problem does not depend on its lengths; one step costs the least.
+  // cuDNN accepts or rejects a problem independently of its lengths. One step costs the least.
   const std::vector<int32_t> one_step(static_cast<size_t>(args.problem.batch), 1);
   RnnForwardArgs forward = args;
   forward.problem.max_time = 1;
   forward.problem.lengths = one_step.data();
   forward.reserve = &reserve;
-  forward.generator = nullptr;  // a trial must not change the masks to come
+  forward.generator = nullptr;  // a trial must not change later masks
   RNN_OPS_RETURN_IF_ERROR(RunForward(forward, trial_call, handle, choice));
   if (!args.problem.is_training) return Status();
   RnnBackwardArgs backward;

@@ -1,4 +1,4 @@
-// Runs the CudnnRNN family through a table of cuDNN's functions.
+// Runs the ops of the CudnnRNN family through a table of cuDNN functions.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
 #define TF_RNN_OPS_CC_GPU_RNN_EXECUTOR_H_
 
@@ -22,33 +22,33 @@
 namespace rnn_ops {
 namespace gpu {
 
-// No time step of any row: nothing for cuDNN to do.
+// True if no sequence has a time step, so that cuDNN has nothing to do.
 bool HasNoSteps(const RnnProblem& problem);
 
-// Such calls: the final states are the initial ones, the gradients pass through.
+// Calls without steps: the final states are the initial states, and the gradients pass through.
 Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
                            const RnnGpuCall& call);
 Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
                             const RnnGpuCall& call);
 
-// What an executor works with; everything outlives it.
+// The libraries and settings of an executor. All of them must outlive the executor.
 struct RnnExecutorParts {
   const CudnnApi* cudnn = nullptr;
   const DeviceOps* ops = nullptr;
   AlgoPolicy policy = AlgoPolicy::kHeuristic;
-  // The traits of the device of a stream.
+  // Returns the traits of the device of a stream.
   std::function<Status(void* stream, DeviceTraits* traits)> traits;
   size_t cached_plans = 256;
 };
 
-// Thread-safe. The calls are those of rnn_gpu.h.
+// Thread-safe. Implements the functions of rnn_gpu.h.
 class RnnExecutor {
  public:
   explicit RnnExecutor(RnnExecutorParts parts);
 
   Status Forward(const RnnForwardArgs& args, const RnnGpuCall& call);
   Status Backward(const RnnBackwardArgs& args, const RnnGpuCall& call);
-  // With the context of `device` current.
+  // The context of `device` must be current.
   Status ReserveBytes(const RnnProblem& problem, int device, int64_t* bytes);
 
  private:
@@ -57,18 +57,19 @@ class RnnExecutor {
                  const RnnChoice& choice, Pass pass, const void* params, RnnPlan::Pointer* plan);
   Status RunForward(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                     const RnnChoice& choice);
-  // `all_steps`: T as the caller has it, for the size of its reserve space.
+  // `all_steps`: the caller's T, which determines the size of the reserve space.
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                      const RnnChoice& choice, int64_t all_steps);
   Status CheckReserveWithoutSteps(const RnnBackwardArgs& args, const RnnGpuCall& call);
-  // The reserve space that both passes of `choice` need, of a call that has these `descriptors`.
+  // The reserve space that both passes of `choice` need, for a call with `descriptors`.
   Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                          const RnnChoice& choice, const RnnCallDescriptors& descriptors,
                          const std::vector<int>& lengths, const void* params, int64_t* bytes);
-  // The most that any choice needs, whatever the lengths.
+  // The maximum over all choices and all lengths.
   Status LargestReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
                              cudnnHandle_t handle, int64_t* bytes);
-  // Forward and, in training, backward of one step into scratch, to see whether cuDNN takes it.
+  // Runs one step forward and, in training, backward in scratch memory, to test whether cuDNN
+  // accepts `choice`.
   Status Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
              const RnnChoice& choice, RecyclingAllocator* scratch);
 
@@ -77,7 +78,7 @@ class RnnExecutor {
   RnnPlanCache plans_;
   RnnChoiceTable choices_;
   std::mutex traits_mutex_;
-  std::map<int, DeviceTraits> traits_;  // by device
+  std::map<int, DeviceTraits> traits_;  // the key is the device
 };
 
 }  // namespace gpu

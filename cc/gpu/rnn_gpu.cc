@@ -22,7 +22,8 @@ Status MakeExecutor(RnnExecutor** executor) {
   return Status();
 }
 
-// Never destroyed: kernels may run while the process exits, and CUDA may be gone by then.
+// Never destroyed: kernels may run while the process exits, and CUDA may have been unloaded by
+// then.
 Status GetExecutor(RnnExecutor** executor) {
   static const SharedExecutor* const shared = [] {
     auto* made = new SharedExecutor;
@@ -36,7 +37,7 @@ Status GetExecutor(RnnExecutor** executor) {
 }  // namespace
 
 Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
-  if (HasNoSteps(args.problem)) {  // that needs no cuDNN
+  if (HasNoSteps(args.problem)) {  // needs no cuDNN
     const DeviceOps* ops = nullptr;
     RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
     return ForwardWithoutSteps(*ops, args, call);

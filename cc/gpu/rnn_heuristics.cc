@@ -9,22 +9,21 @@ constexpr cudnnRNNAlgo_t kStatic = CUDNN_RNN_ALGO_PERSIST_STATIC;
 
 bool HasGates(RnnMode mode) { return mode == RnnMode::kLstm || mode == RnnMode::kGru; }
 
-// PERSIST_STATIC keeps the recurrent weights on chip, so it needs a large GPU. SOURCE: as for
-// TakesSmallH().
+// PERSIST_STATIC keeps the recurrent weights on the chip, so it needs a large GPU.
+// SOURCE: PyTorch's RNN.cpp (get_algo), as for TakesSmallH().
 bool FitsPersistStatic(const DeviceTraits& gpu) {
   constexpr int kAmpere = 8, kFewestMultiprocessors = 98;
-  // cuDNN 8.0.5 fails at some sizes on compute capability 8.6.
+  // cuDNN 8.0.5 fails for some sizes on compute capability 8.6.
   const bool fails = gpu.minor == 6;
   return gpu.major >= kAmpere && gpu.multiprocessors >= kFewestMultiprocessors && !fails;
 }
 
-// Note [Persistent rows]: figures of tests/gpu/core/run.py --only sweep on an H100 (cuDNN 9.19,
-// 2026-11-22, T = 50, I = H); docs/history/gpu-h100.md has them. Other GPUs are not measured. A
-// step of STANDARD takes 14 to 24 us whatever the size, since it is bound by launches. One of
-// PERSIST_STATIC in float32 takes 0.7 us for each row; in float16, on tensor cores, 1.5 to 10 us up
-// to 128 rows.
+// Note [Persistent rows]: the bounds below were measured on an H100 only (docs/history/gpu-h100.md,
+// tests/gpu/core/run.py --only sweep). Launches bound the time of a step of STANDARD, so that time
+// does not depend on the size. The time of a step of PERSIST_STATIC in float32 grows with the batch
+// size. In float16 it runs on tensor cores and is fast up to 128 sequences.
 
-// The most rows with which PERSIST_STATIC is faster than SMALL_H. float32 or float16.
+// The largest batch with which PERSIST_STATIC is faster than SMALL_H, in float32 or float16.
 int64_t MostRowsAgainstSmallH(const RnnConfig& c, Dtype compute) {
   switch (c.mode) {
     case RnnMode::kLstm:
@@ -40,7 +39,7 @@ int64_t MostRowsAgainstSmallH(const RnnConfig& c, Dtype compute) {
   }
 }
 
-// The most rows with which PERSIST_STATIC is faster than STANDARD, likewise.
+// The largest batch with which PERSIST_STATIC is faster than STANDARD, in float32 or float16.
 int64_t MostRowsAgainstStandard(const RnnConfig& c, Dtype compute) {
   constexpr int64_t kTile = 128;
   const bool on_tensor_cores = compute == Dtype::kFloat16 && c.num_units % kTile == 0 &&
@@ -58,9 +57,9 @@ bool TakesSmallH(RnnMode mode, int64_t units, Pass pass) {
 
 RnnAlgos FastestAlgos(const RnnConfig& c, Dtype compute, const DeviceTraits& gpu) {
   constexpr int kPascal = 6;
-  constexpr int64_t kMostUnits = 1024;  // more have not been measured
+  constexpr int64_t kMostUnits = 1024;  // larger sizes have not been measured
   if (c.num_proj > 0 || gpu.major < kPascal) return {};
-  // cuDNN takes bfloat16 with any algorithm, and is no faster than with STANDARD (9.19).
+  // cuDNN accepts bfloat16 with any algorithm, but is then no faster than with STANDARD.
   if (compute != Dtype::kFloat32 && compute != Dtype::kFloat16) return {};
   const bool small_backward = TakesSmallH(c.mode, c.num_units, Pass::kBackward);
   const bool small_forward = TakesSmallH(c.mode, c.num_units, Pass::kForward);

@@ -1,4 +1,4 @@
-// What the process has for an executor of the CudnnRNN family.
+// The libraries and settings of the process for executors of the CudnnRNN family.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_
 #define TF_RNN_OPS_CC_GPU_RNN_LIBRARIES_H_
 
@@ -8,7 +8,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// The driver, cuDNN, and what TF_RNN_OPS_CUDNN_ALGO says.
+// The driver, cuDNN, and the policy in TF_RNN_OPS_CUDNN_ALGO.
 Status FindRnnParts(RnnExecutorParts* parts);
 
 }  // namespace gpu

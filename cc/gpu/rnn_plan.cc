@@ -19,14 +19,14 @@ cudnnRNNMode_t ToCudnnMode(RnnMode mode) {
       return CUDNN_GRU;
     case RnnMode::kGruResetBefore:
     case RnnMode::kVanilla:
-      break;  // of LayerRNN, which has no kernel for GPUs
+      break;  // LayerRNN only, which has no GPU kernel
   }
   return CUDNN_LSTM;
 }
 
-// Note [Math types]: DEFAULT_MATH lets cuDNN use TF32 for float32 products, FMA_MATH forbids it.
-// float16 products run on tensor cores with float32 sums. bfloat16 takes DEFAULT_MATH, as in
-// PyTorch, whose combination it is the one that is known to run. float64 has nothing to choose.
+// Note [Math types]: DEFAULT_MATH lets cuDNN use TF32 for float32 products, and FMA_MATH forbids
+// TF32. float16 products run on tensor cores with float32 sums. bfloat16 uses DEFAULT_MATH like
+// PyTorch, because no other combination is known to run. float64 has no choice.
 cudnnMathType_t MathType(const RnnPlanKey& key) {
   switch (key.compute) {
     case Dtype::kFloat32:
@@ -44,10 +44,10 @@ cudnnDataType_t MathPrecision(Dtype compute) {
   return compute == Dtype::kFloat64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
 }
 
-// The descriptor of a sequence of `width` columns.
+// Sets the descriptor of a sequence with `width` columns.
 Status SetSequence(const CudnnApi& api, const RnnConfig& config, Dtype compute, int64_t width,
                    const std::vector<int>& lengths, cudnnRNNDataDescriptor_t descriptor) {
-  double zero = 0;  // of any type: all of its bits are zero
+  double zero = 0;  // a zero of any type, because all bits are zero
   const cudnnRNNDataLayout_t layout = config.time_major
                                           ? CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED
                                           : CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED;
@@ -58,7 +58,7 @@ Status SetSequence(const CudnnApi& api, const RnnConfig& config, Dtype compute, 
   return Status();
 }
 
-// States [L*D, B, width].
+// Sets the descriptor of states [L*D, B, width].
 Status SetStates(const CudnnApi& api, const RnnPlanKey& key, int64_t width,
                  cudnnTensorDescriptor_t descriptor) {
   const int w = static_cast<int>(width), batch = static_cast<int>(key.network.batch);
@@ -77,7 +77,7 @@ Status CheckSizes(const RnnConfig& c) {
     const char* what;
     int64_t size, most;
   } sizes[] = {
-      // Found by asking cuDNN 9.3 and 9.19: 65536 is refused, without a text.
+      // Tested with cuDNN 9.3 and 9.19: cuDNN rejects 65536 without a message.
       {"The number of time steps", c.max_time, 65535},
       {"The batch size", c.batch, kInt32},
       {"The input size", c.input_size, kInt32},
@@ -89,8 +89,8 @@ Status CheckSizes(const RnnConfig& c) {
   };
   for (const auto& [what, size, most] : sizes) {
     if (size > most) {
-      return InvalidArgument(what, " must be at most ", most,
-                             " on a GPU, the most that cuDNN takes,", " but it is ", size, ".");
+      return InvalidArgument(what, " must be at most ", most, " on a GPU, because cuDNN accepts no",
+                             " larger value, but it is ", size, ".");
     }
   }
   return Status();
@@ -136,10 +136,10 @@ Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
           c.input_mode == InputMode::kSkip ? CUDNN_SKIP_INPUT : CUDNN_LINEAR_INPUT,
           ToCudnn(key.compute), MathPrecision(key.compute), MathType(key),
           static_cast<int32_t>(c.input_size), static_cast<int32_t>(c.num_units),
-          // WHY not num_proj: cuDNN says "no projection" by the hidden size.
+          // WHY not num_proj: for cuDNN, a projection size equal to H means "no projection".
           static_cast<int32_t>(c.hidden_size()), static_cast<int32_t>(c.num_layers), dropout,
-          // WHY always: it is needed unless rows have one length and lie time-major, and there it
-          // makes no call slower (tests/gpu/core, an H100, cuDNN 9.19).
+          // WHY always enabled: cuDNN needs padded I/O unless all sequences have one length and are
+          // time-major, and in that case padded I/O is not slower (docs/history/gpu-h100.md).
           CUDNN_RNN_PADDED_IO_ENABLED));
   return Status();
 }
@@ -199,7 +199,7 @@ Status RnnPlanCache::Get(cudnnHandle_t handle, const RnnPlanKey& key, const void
 Status RnnPlanCache::GetWeightMap(cudnnHandle_t handle, const RnnPlanKey& key, const void* params,
                                   std::shared_ptr<const WeightMap>* map) {
   RnnPlanKey shared = key;
-  shared.network.batch = 0;  // where weights lie does not depend on it
+  shared.network.batch = 0;  // the positions of weights do not depend on the batch size
   *map = maps_.Find(shared);
   if (*map != nullptr) return Status();
   DropoutDescriptor no_dropout;

@@ -1,4 +1,4 @@
-// What cuDNN has to know about a network, made once and used by every call of the same network.
+// cuDNN's description of a network, made once and used by every call of the same network.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
 #define TF_RNN_OPS_CC_GPU_RNN_PLAN_H_
 
@@ -19,24 +19,24 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Masks are drawn: between layers, so not with one layer.
+// Whether masks are drawn. Dropout is between layers, so a network with one layer draws no masks.
 inline bool HasDropout(const RnnConfig& c) {
   return c.is_training && c.dropout > 0.0f && c.num_layers > 1;
 }
 
-// InvalidArgument for a size that cuDNN does not take.
+// Returns InvalidArgument if cuDNN does not accept a size.
 Status CheckSizes(const RnnConfig& config);
 
-// `config` without what differs between calls of one network: time steps, layout, dropout,
-// training.
+// `config` without the settings that differ between calls of one network: time steps, layout,
+// dropout and training.
 RnnConfig NetworkOf(RnnConfig config);
 
-// What an RNN descriptor is made from. It says nothing of time steps, lengths, streams, dropout and
-// training, so one plan serves all of these.
+// The inputs of an RNN descriptor. The key has no time steps, lengths, stream, dropout or training,
+// so one plan serves calls that differ in these.
 struct RnnPlanKey {
   int device = 0;
   RnnConfig network;                // NetworkOf() the call's config
-  Dtype compute = Dtype::kFloat32;  // the type that cuDNN gets
+  Dtype compute = Dtype::kFloat32;  // the type of the arithmetic
   bool allow_tf32 = false;
   cudnnRNNAlgo_t algo = CUDNN_RNN_ALGO_STANDARD;
 
@@ -52,10 +52,10 @@ struct RnnPlanKey {
 
 cudnnDataType_t ToCudnn(Dtype dtype);
 
-// A descriptor that says that nothing is dropped. (Not every cuDNN takes null for that.)
+// Makes a descriptor without dropout. (Some versions of cuDNN do not accept null.)
 Status MakeNoDropout(const CudnnApi& api, cudnnHandle_t handle, DropoutDescriptor* dropout);
 
-// Sets all attributes of an RNN descriptor, which refers to `dropout` from then on.
+// Sets all attributes of an RNN descriptor. The descriptor keeps a reference to `dropout`.
 Status SetRnnDescriptor(const CudnnApi& api, const RnnPlanKey& key,
                         cudnnDropoutDescriptor_t dropout, cudnnRNNDescriptor_t descriptor);
 
@@ -73,9 +73,9 @@ class RnnPlan {
   cudnnTensorDescriptor_t h() const { return h_.get(); }
   cudnnTensorDescriptor_t c() const { return c_.get(); }
 
-  // To be held while a function of cuDNN has one of the descriptors. WHY: calls on different
-  // streams share a plan, and cuDNN does not promise that an RNN descriptor may be in two threads
-  // at once. Those functions enqueue and return.
+  // Hold the lock while a cuDNN function uses one of the descriptors.
+  // WHY: calls on different streams share a plan, and cuDNN does not promise that two threads may
+  // use an RNN descriptor at once. The cuDNN functions only enqueue, so the lock is short.
   std::unique_lock<std::mutex> Lock() const { return std::unique_lock<std::mutex>(mutex_); }
 
  private:
@@ -86,16 +86,18 @@ class RnnPlan {
   const RnnPlanKey key_;
   const std::shared_ptr<const WeightMap> weights_;
   mutable std::mutex mutex_;
-  DropoutDescriptor no_dropout_;  // outlives rnn_
+  DropoutDescriptor no_dropout_;  // must outlive rnn_
   RnnDescriptor rnn_;
   TensorDescriptor h_, c_;
 };
 
-// What depends on the steps, the lengths and the dropout states of one call. Sizes are bytes.
+// The descriptors that depend on the steps, the lengths and the dropout states of one call. Sizes
+// are in bytes.
 class RnnCallDescriptors {
  public:
-  // `plan` fits `config`. `lengths`: each at least 1. `dropout` is null without dropout; it must be
-  // set before, since sizes depend on it. Padding of an output becomes zero.
+  // `plan` must fit `config`. `lengths`: each at least 1. `dropout`: null without dropout,
+  // otherwise a complete descriptor, because sizes depend on it. The padding of outputs becomes
+  // zero.
   Status Init(const CudnnApi& api, cudnnHandle_t handle, RnnPlan::Pointer plan,
               const RnnConfig& config, const std::vector<int>& lengths,
               cudnnDropoutDescriptor_t dropout);
@@ -119,13 +121,13 @@ class RnnCallDescriptors {
   size_t reserve_size_ = 0;
 };
 
-// The plans used last, and the weight maps of their networks.
+// The most recently used plans, and the weight maps of their networks.
 class RnnPlanCache {
  public:
   RnnPlanCache(const CudnnApi* api, size_t capacity)
       : api_(*api), plans_(capacity), maps_(capacity) {}
 
-  // `params` is any device address; it is not read.
+  // `params`: any device address; the memory is not read.
   Status Get(cudnnHandle_t handle, const RnnPlanKey& key, const void* params,
              RnnPlan::Pointer* plan);
 

@@ -30,7 +30,7 @@ Status RnnStaging::Scratch(const char* purpose, int64_t bytes, void** memory) {
   return AllocateScratch(call_.scratch, purpose, bytes, memory);
 }
 
-// Where one of the two dimensions is 1, the orders are the same.
+// If one of the two dimensions is 1, both orders are the same.
 bool RnnStaging::swaps_states() const {
   const RnnConfig& c = problem_;
   return !c.time_major && c.num_pseudo_layers() > 1 && c.batch > 1;
@@ -49,7 +49,7 @@ SequenceShape RnnStaging::Sequence(int64_t width) const {
   return {c.max_time, c.batch, width, c.time_major};
 }
 
-// [B, L*D, width] is the same as [1, B, L*D*width]: a row of the batch is in one piece.
+// [B, L*D, width] is [1, B, L*D*width]: the states of a sequence are contiguous.
 StateShape RnnStaging::UserState(int64_t width) const {
   const RnnConfig& c = problem_;
   if (c.time_major) return {c.num_pseudo_layers(), c.batch, width};

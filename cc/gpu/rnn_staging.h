@@ -1,4 +1,4 @@
-// Between a call's tensors and the buffers that cuDNN gets.
+// Copies between a call's tensors and cuDNN's buffers.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_STAGING_H_
 #define TF_RNN_OPS_CC_GPU_RNN_STAGING_H_
 
@@ -13,46 +13,48 @@
 namespace rnn_ops {
 namespace gpu {
 
-// What becomes of the steps behind a row's end: cuDNN's documentation promises zeros for y alone.
+// The steps of an output after the end of a sequence. cuDNN's documentation promises zeros only for
+// y.
 enum class Padding { kZeroByCudnn, kLeftByCudnn };
 
-// A tensor is handed through as it is wherever cuDNN takes it. A copy is made where the type
-// differs, where batch-major states [B, L*D, S] have to become [L*D, B, S], where the weights lie
-// elsewhere, and where a row has length 0.
+// cuDNN reads and writes the call's tensors directly where it can. A copy is made if the type
+// differs, if batch-major states [B, L*D, S] must become [L*D, B, S], if the weights have another
+// layout, or if a sequence has length 0.
 //
-// Note [Rows of length 0]: cuDNN refuses them, or may. Such a row runs as one of length 1, with a
-// zero input, zero states and zero gradients, so it is finite whatever its padding holds, adds
-// nothing to any gradient, and no other row sees it. What it gave is then overwritten: its output
-// and input gradient by zero, its final states by its initial ones, its gradients by those passed
-// in.
+// Note [Rows of length 0]: cuDNN may reject such sequences. Such a sequence runs with length 1,
+// zero input, zero states and zero gradients. So its results are finite whatever its padding
+// contains, it adds nothing to any gradient, and it does not affect other sequences. Its results
+// are overwritten afterwards: the output and the gradient of the input become zero, the final
+// states become the initial states, and the gradients of the initial states become the gradients of
+// the final states.
 class RnnStaging {
  public:
-  // Everything outlives this object.
+  // All arguments must outlive this object.
   RnnStaging(const DeviceOps& ops, const RnnProblem& problem, Dtype compute,
              const RnnGpuCall& call);
 
-  // Before the functions below. Sends the lengths to the device when one of them is 0.
+  // Call it before the functions below. Copies the lengths to the device if a length is 0.
   Status Init();
 
-  // What cuDNN gets: each at least 1.
+  // The lengths for cuDNN, each at least 1.
   const std::vector<int>& lengths() const { return lengths_; }
 
-  // *cudnns: the tensor [T, B, width] or [B, T, width] as cuDNN reads it.
+  // *cudnns: the tensor [T, B, width] or [B, T, width] in cuDNN's form.
   Status SequenceIn(const void* user, int64_t width, const void** cudnns);
-  // *cudnns: the states [L*D, B, width] as cuDNN reads them.
+  // *cudnns: the states [L*D, B, width] in cuDNN's form.
   Status StateIn(const void* user, int64_t width, const void** cudnns);
   Status ParamsIn(const WeightMap& map, const void* user, const void** cudnns);
 
-  // *cudnns: where cuDNN shall write. Finish() brings it to `user`.
+  // *cudnns: the buffer that cuDNN must write. Finish() converts the result into `user`.
   Status SequenceOut(void* user, int64_t width, Padding padding, void** cudnns);
-  // Rows of length 0 take their values from `initial`, of the shape of `user`.
+  // `initial`: the values for sequences of length 0, in the shape of `user`.
   Status StateOut(void* user, const void* initial, int64_t width, void** cudnns);
-  // Zero at first, since cuDNN adds to it. `map` lives until Finish().
+  // *cudnns is zero at first, because cuDNN adds to it. `map` must live until Finish().
   Status ParamsOut(const WeightMap& map, void* user, void** cudnns);
 
   Status Finish();
 
-  // Scratch of the call; null for 0 bytes.
+  // Scratch memory of the call; null for 0 bytes.
   Status Scratch(const char* purpose, int64_t bytes, void** memory);
 
  private:
@@ -70,7 +72,8 @@ class RnnStaging {
   SequenceShape Sequence(int64_t width) const;
   StateShape UserState(int64_t width) const;
 
-  // *to: `from` in the other type, in new scratch; `from` itself where the types agree.
+  // *to: `from` converted to the other type, in new scratch memory; `from` itself if the types are
+  // equal.
   Status Widen(const char* purpose, const void* from, int64_t size, const void** to);
   Status FinishSequence(const Output& out);
   Status FinishState(const Output& out);
@@ -81,8 +84,8 @@ class RnnStaging {
   const Dtype compute_;
   const RnnGpuCall& call_;
   std::vector<int> lengths_;
-  bool full_ = true;        // every row has T steps
-  bool any_empty_ = false;  // some row has none
+  bool full_ = true;        // every sequence has T steps
+  bool any_empty_ = false;  // some sequence has no steps
   const int32_t* device_lengths_ = nullptr;
   std::vector<Output> sequences_, states_;
   const WeightMap* params_map_ = nullptr;

@@ -1,4 +1,4 @@
-// One problem run in scratch, to see whether cuDNN takes it and how fast.
+// Runs a problem in scratch memory, to test whether cuDNN accepts it.
 #ifndef TF_RNN_OPS_CC_GPU_RNN_TRIAL_H_
 #define TF_RNN_OPS_CC_GPU_RNN_TRIAL_H_
 
@@ -13,7 +13,8 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Hands out the same memory again after Reset(). Sound on one stream, where work runs in order.
+// Allocates the same memory again after Reset(). Correct on one stream, which runs its work in
+// order.
 class RecyclingAllocator : public DeviceAllocator {
  public:
   explicit RecyclingAllocator(DeviceAllocator* base) : base_(base) {}
@@ -30,7 +31,7 @@ class RecyclingAllocator : public DeviceAllocator {
   std::vector<Block> blocks_;
 };
 
-// Remembers the one allocation that passes through.
+// Records the single allocation that is made through it.
 class RecordingAllocator : public DeviceAllocator {
  public:
   explicit RecordingAllocator(DeviceAllocator* base) : base_(base) {}
@@ -47,8 +48,8 @@ class RecordingAllocator : public DeviceAllocator {
   int64_t bytes_ = 0;
 };
 
-// The arguments of a backward call that fits `forward`, whose outputs serve as gradients; all of
-// its outputs in scratch.
+// The arguments of a backward call that fits `forward`. The outputs of `forward` serve as
+// gradients, and the outputs of the backward call are in scratch memory.
 Status MakeTrialBackward(const RnnForwardArgs& forward, const RecordingAllocator& reserve,
                          DeviceAllocator* scratch, RnnBackwardArgs* backward);
 

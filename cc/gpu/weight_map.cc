@@ -10,20 +10,20 @@ namespace {
 
 constexpr int kRank = 3;  // a matrix is [1, rows, cols], a bias [1, rows, 1]
 
-// One matrix or bias as cuDNN has it.
+// One matrix or bias in cuDNN's weight space.
 struct CudnnBlock {
-  const char* address = nullptr;  // null: cuDNN has none
+  const char* address = nullptr;  // null: cuDNN has no such block
   int64_t rows = 0;
   int64_t cols = 0;
 };
 
-// The gate's part of a block of all gates.
+// The part of one gate in a block of all gates.
 ParamBlock GateOf(const ParamBlock& block, int64_t num_gates, int64_t gate) {
   const int64_t rows = block.rows / num_gates;
   return {block.offset + gate * rows * block.cols, rows, block.cols};
 }
 
-// Reads the weight space of one RNN descriptor.
+// Reads the weight space of an RNN descriptor.
 class Reader {
  public:
   Reader(const CudnnApi& api, cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, const void* base)
@@ -87,7 +87,7 @@ Status WeightMap::Make(const CudnnApi& api, cudnnHandle_t handle, cudnnRNNDescri
   map->cudnn_bytes_ = reader.size();
 
   std::vector<WeightRun> runs;
-  // Compares one block and notes where it lies.
+  // Compares one block and records its position.
   const auto match = [&](const char* what, int64_t pseudo_layer, int64_t id, const ParamBlock& ours,
                          const CudnnBlock& cudnns) -> Status {
     const int64_t bytes = ours.size() * element_bytes;
@@ -112,7 +112,8 @@ Status WeightMap::Make(const CudnnApi& api, cudnnHandle_t handle, cudnnRNNDescri
   const int64_t gates = config.num_gates();
   for (int64_t k = 0; k < config.num_pseudo_layers(); ++k) {
     const PseudoLayerParams& p = layout.at(k / config.num_dirs(), k % config.num_dirs());
-    // cuDNN numbers the input matrices of all gates, then the recurrent ones, then the projection.
+    // cuDNN numbers the input matrices of all gates, then the recurrent matrices, then the
+    // projection.
     for (int64_t id = 0; id < 2 * gates; ++id) {
       const bool recurrent = id >= gates;
       const ParamBlock& weights = recurrent ? p.recurrent_weights : p.input_weights;

@@ -1,4 +1,5 @@
-// Where cuDNN wants the weights and biases, beside where docs/param-layout.md says they lie.
+// The positions of weights and biases in cuDNN's weight space, and in the layout of
+// docs/param-layout.md.
 #ifndef TF_RNN_OPS_CC_GPU_WEIGHT_MAP_H_
 #define TF_RNN_OPS_CC_GPU_WEIGHT_MAP_H_
 
@@ -14,7 +15,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// A run of bytes that lies in both buffers without a gap.
+// A run of bytes that is contiguous in both buffers.
 struct WeightRun {
   int64_t ours = 0;
   int64_t cudnns = 0;
@@ -23,20 +24,20 @@ struct WeightRun {
 
 class WeightMap {
  public:
-  // Asks cuDNN for the place of every matrix and bias of `descriptor`, which describes `config`
-  // with elements of `element_bytes`. `params` is any device address; it is not read.
-  // Unimplemented where cuDNN has a block that `config` lacks or lacks one that it has.
+  // Asks cuDNN for the position of every matrix and bias of `descriptor`, which must describe
+  // `config` with elements of `element_bytes`. `params`: any device address; the memory is not
+  // read. Returns Unimplemented if cuDNN and `config` do not have the same blocks.
   static Status Make(const CudnnApi& api, cudnnHandle_t handle, cudnnRNNDescriptor_t descriptor,
                      const RnnConfig& config, int64_t element_bytes, const void* params,
                      WeightMap* map);
 
   int64_t our_bytes() const { return our_bytes_; }
   int64_t cudnn_bytes() const { return cudnn_bytes_; }
-  // Both buffers are the same, so no copy is needed.
+  // True if both buffers have the same layout, so that no copy is needed.
   bool identical() const { return identical_; }
   const std::vector<WeightRun>& runs() const { return runs_; }
 
-  // Enqueues the copies. What only cuDNN's buffer has (gaps) becomes zero.
+  // The functions enqueue the copies. Bytes that only cuDNN's buffer has (gaps) become zero.
   Status ToCudnn(const DeviceOps& ops, void* stream, const void* ours, void* cudnns) const;
   Status FromCudnn(const DeviceOps& ops, void* stream, const void* cudnns, void* ours) const;
 
@@ -46,7 +47,7 @@ class WeightMap {
   int64_t our_bytes_ = 0;
   int64_t cudnn_bytes_ = 0;
   bool identical_ = false;
-  std::vector<WeightRun> runs_;  // in the order of our buffer
+  std::vector<WeightRun> runs_;  // in the order of the buffer of docs/param-layout.md
 };
 
 }  // namespace gpu

@@ -1,4 +1,5 @@
-// The elementwise part of BlockLSTMV2 and of its gradient; the equations are the op's.
+// The elementwise part of BlockLSTMV2 and of its gradient. The equations are those of TensorFlow's
+// op.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_LSTM_KERNELS_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_BLOCK_LSTM_KERNELS_H_
 
@@ -9,8 +10,12 @@ namespace rnn_ops {
 namespace gpu {
 namespace elementwise {
 
-// i, f = s(. + c_prev * w_ci, w_cf); ci = tanh(.); c = clip(ci * i + c_prev * f);
-// o = s(. + c * w_co); co = tanh(c); h = co * o.
+// i, f = s(. + c_prev * w_ci, w_cf)
+// ci = tanh(.)
+// c = clip(ci * i + c_prev * f)
+// o = s(. + c * w_co)
+// co = tanh(c)
+// h = co * o
 template <typename T>
 RNN_OPS_DEVICE void BlockLstmForward(const BlockLstmForwardStep& p) {
   typedef MathType<T> A;
@@ -33,7 +38,7 @@ RNN_OPS_DEVICE void BlockLstmForward(const BlockLstmForwardStep& p) {
       candidate = Tanh(candidate);
       A c = candidate * in + c_prev * forget;
       const A clip = p.cell_clip;
-      // Comparisons that leave NaN alone.
+      // Comparisons that keep NaN.
       if (clip > 0) c = c > clip ? clip : (c < -clip ? -clip : c);
       if (p.wco) out += c * Get<T>(p.wco, u);
       out = Sigmoid(out);
@@ -50,9 +55,13 @@ RNN_OPS_DEVICE void BlockLstmForward(const BlockLstmForwardStep& p) {
   }
 }
 
-// do = dh * co * s'(o); dc += dh * o * tanh'(c) + do * w_co; di = dc * ci * s'(i);
-// df = dc * c_prev * s'(f); dci = dc * i * tanh'(ci); dc_prev = dc * f + di * w_ci + df * w_cf.
-// The clip is not differentiated, as in TensorFlow.
+// do = dh * co * s'(o)
+// dc += dh * o * tanh'(c) + do * w_co
+// di = dc * ci * s'(i)
+// df = dc * c_prev * s'(f)
+// dci = dc * i * tanh'(ci)
+// dc_prev = dc * f + di * w_ci + df * w_cf
+// The gradient ignores the clipping, as in TensorFlow.
 template <typename T>
 RNN_OPS_DEVICE void BlockLstmBackward(const BlockLstmBackwardStep& p) {
   typedef MathType<T> A;

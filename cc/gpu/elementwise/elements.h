@@ -1,5 +1,5 @@
-// What the kernels stand on, for NVRTC (PTX) and for a host compiler (tests): the position in the
-// grid, the 16-bit types and the activations.
+// The basics of the kernels: the position in the grid, the 16-bit types and the activations. The
+// header compiles with NVRTC (to PTX) and with a host compiler (for tests).
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_ELEMENTS_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_ELEMENTS_H_
 
@@ -21,7 +21,7 @@ namespace rnn_ops {
 namespace gpu {
 namespace elementwise {
 
-// ---- The grid: x runs over columns, y over rows ----
+// ---- The grid: x is for columns, y for rows ----
 
 #ifdef __CUDACC__
 RNN_OPS_DEVICE Int64 FirstColumn() { return blockIdx.x * (Int64)blockDim.x + threadIdx.x; }
@@ -29,7 +29,7 @@ RNN_OPS_DEVICE Int64 ColumnStep() { return gridDim.x * (Int64)blockDim.x; }
 RNN_OPS_DEVICE Int64 FirstRow() { return blockIdx.y; }
 RNN_OPS_DEVICE Int64 RowStep() { return gridDim.y; }
 #else
-// Who calls a kernel on the host sets it for each thread of the grid in turn.
+// On the host, the caller of a kernel sets the position for each thread of the grid in turn.
 struct GridPosition {
   Int64 column, column_step, row, row_step;
 };
@@ -40,7 +40,7 @@ inline Int64 FirstRow() { return grid_position.row; }
 inline Int64 RowStep() { return grid_position.row_step; }
 #endif
 
-// Not unrolled: they rarely run twice.
+// Not unrolled, because the loops rarely run twice.
 #define RNN_OPS_FOR_ROWS(k, count) \
   RNN_OPS_NO_UNROLL for (Int64 k = FirstRow(); k < (count); k += RowStep())
 #define RNN_OPS_FOR_COLUMNS(k, count) \
@@ -90,7 +90,7 @@ inline unsigned BitsOf(float value) {
   std::memcpy(&bits, &value, sizeof(bits));
   return bits;
 }
-// The host's stand-ins for one instruction each.
+// Host versions of functions that are one instruction each on the GPU.
 inline float WidenHalf(unsigned short bits) {
   const int exponent = bits >> 10 & 31;
   const int fraction = bits & 1023;
@@ -108,12 +108,12 @@ inline unsigned short NarrowToHalf(float value) {
   const unsigned short sign = BitsOf(value) >> 16 & 0x8000;
   const float size = std::fabs(value);
   if (std::isnan(value)) return 0x7fff;
-  if (size >= 65520.0f) return sign | 0x7c00;  // halfway to the number after the largest
+  if (size >= 65520.0f) return sign | 0x7c00;  // rounds to infinity
   if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
-  // Multiples of 2^-24 when subnormal, otherwise 11 significant bits; carries run into the
-  // exponent.
+  // The unit is 2^-24 for subnormal numbers; other numbers keep 11 significant bits. A carry from
+  // rounding increments the exponent.
   const int unit = exponent - 11 < -24 ? -24 : exponent - 11;
   const int rounded = static_cast<int>(std::nearbyint(std::ldexp(size, -unit)));
   return static_cast<unsigned short>(sign | ((unit + 24) * 1024 + rounded));
@@ -125,7 +125,7 @@ RNN_OPS_DEVICE double Widen(double value) { return value; }
 RNN_OPS_DEVICE float Widen(Half value) { return WidenHalf(value.bits); }
 RNN_OPS_DEVICE float Widen(BFloat16 value) { return FloatFromBits((unsigned)value.bits << 16); }
 
-// Round to nearest even.
+// Rounds to nearest even.
 RNN_OPS_DEVICE void Narrow(float value, float* to) { *to = value; }
 RNN_OPS_DEVICE void Narrow(double value, double* to) { *to = value; }
 RNN_OPS_DEVICE void Narrow(float value, Half* to) { to->bits = NarrowToHalf(value); }
@@ -158,13 +158,13 @@ inline float Tanh(float x) { return std::tanh(x); }
 inline double Tanh(double x) { return std::tanh(x); }
 #endif
 
-// 1 / (1 + inf) is the right 0 for very negative x.
+// For very negative x the result is 1 / (1 + inf), which is correctly 0.
 template <typename A>
 RNN_OPS_DEVICE A Sigmoid(A x) {
   return A(1) / (A(1) + Exp(-x));
 }
 
-// The derivatives, by the value of the function.
+// Derivatives, computed from the value of the function.
 template <typename A>
 RNN_OPS_DEVICE A SigmoidSlope(A y) {
   return y * (A(1) - y);

@@ -1,5 +1,5 @@
-// The arguments of the kernels, one struct each, passed by value: the same for NVRTC and for the
-// host. NVRTC has no standard headers, hence no int64_t.
+// The arguments of the kernels, one struct for each kernel, passed by value. NVRTC and the host
+// compiler read the same structs. NVRTC has no standard headers, so there is no int64_t.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_ARGS_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_ARGS_H_
 
@@ -9,38 +9,39 @@ namespace elementwise {
 
 typedef long long Int64;
 
-// T is the element type of the tensors, A that of the arithmetic: float for 16-bit types, else T.
+// T: the type of the tensors. A: the type of the arithmetic, which is float if T has 16 bits, or T.
 
-enum { kGates = 4 };      // i, f, ci, o: the columns of w, b and of gate buffers
+enum { kGates = 4 };      // i, f, ci, o: the column blocks of w, b and the gate buffers
 enum { kPeepholes = 3 };  // wci, wcf, wco
 
-// One step of BlockLSTMV2. Runs over [B, H].
+// One step of BlockLSTMV2. The grid is [B, H].
 struct BlockLstmForwardStep {
-  const void* gates;            // A [B, 4*H]: [x, h] w, without the bias
-  const void* bias;             // T [4*H]
-  const void *wci, *wcf, *wco;  // T [H]; null without peephole
-  const void* c_prev;           // A [B, H]
-  void* c_state;                // A [B, H]: c before rounding; null where T is A; may be c_prev
+  const void* gates;                   // A [B, 4*H]: [x, h] w, without the bias
+  const void* bias;                    // T [4*H]
+  const void *wci, *wcf, *wco;         // T [H]; null without peephole
+  const void* c_prev;                  // A [B, H]
+  void* c_state;                       // A [B, H]: c before rounding; null if T is A; may be c_prev
   void *i, *cs, *f, *o, *ci, *co, *h;  // T [B, H]
   Int64 batch, units;
   float cell_clip;  // <= 0: off
 };
 
-// One step of its gradient. Runs over [B, H].
+// One step of the gradient of BlockLSTMV2. The grid is [B, H].
 struct BlockLstmBackwardStep {
   const void *i, *f, *o, *ci, *co;  // T [B, H]
-  const void* cs;                   // T [B, H] of the step before
+  const void* cs;                   // T [B, H], from the step before
   const void *cs_grad, *h_grad;     // T [B, H]
   const void *wci, *wcf, *wco;      // T [H]; null without peephole
-  const void* dh;                   // A [B, H] from the step after; null at the last step
-  const void* dc;                   // A [B, H] likewise
+  const void* dh;                   // A [B, H], from step t + 1; null at the last step
+  const void* dc;                   // A [B, H], from step t + 1; null at the last step
   void* dc_prev;                    // A [B, H]; may be dc
   void* dgates;                     // T [B, 4*H]
   Int64 batch, units;
 };
 
-// Sums over time and batch, in two passes so that their order depends on the sizes alone. The first
-// runs over [chunks, H]: a thread sums its unit's values in chunk_rows rows.
+// Sums over time and batch. Two kernels compute the sums, so that the order of summation depends on
+// the sizes only. The grid of the first kernel is [chunks, H]: a thread sums the values of one unit
+// in chunk_rows rows.
 struct BlockLstmSums {
   const void* dgates;   // T [rows, 4*H]
   const void* cs;       // T [rows, H]
@@ -49,10 +50,10 @@ struct BlockLstmSums {
   Int64 rows;           // steps * B
   Int64 batch, units;
   Int64 chunks, chunk_rows;
-  Int64 sums;  // kGates, or with peephole kGates + kPeepholes
+  Int64 sums;  // kGates, or kGates + kPeepholes with peephole
 };
 
-// The second runs over [sums, H].
+// The second kernel. Its grid is [sums, H].
 struct BlockLstmFinishSums {
   const void* partial;                   // A [chunks, sums, H]
   void* b_grad;                          // T [4*H]
@@ -60,28 +61,29 @@ struct BlockLstmFinishSums {
   Int64 units, chunks, sums;
 };
 
-// Runs over [1, size].
+// The grid is [1, size].
 struct Conversion {
   const void* from;
   void* to;
   Int64 size;
 };
 
-// [rows, columns, width] -> [columns, rows, width]. Runs over [rows * columns, width].
+// [rows, columns, width] -> [columns, rows, width]. The grid is [rows * columns, width].
 struct SwapLeading {
   const void* from;
   void* to;
   Int64 rows, columns, width;
 };
 
-// Rows of a sequence [T, B, W] or [B, T, W], or of states [N, B, W]. Runs over [outer * batch, W].
+// The sequences of a tensor [T, B, W] or [B, T, W], or of states [N, B, W]. The grid is [outer *
+// batch, W].
 struct MaskRows {
   const void* from;
   void* to;
   const int* lengths;  // [B]
   Int64 outer;         // T or N
   Int64 batch, width;
-  int time_major;  // states are
+  int time_major;  // 1 for states
 };
 
 }  // namespace elementwise

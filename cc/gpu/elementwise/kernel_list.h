@@ -1,8 +1,8 @@
-// Every kernel by name.
+// The names of all kernels.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNEL_LIST_H_
 
-// K(name, arguments, function of them): a kernel is function<...>(arguments).
+// K(name, arguments, function): the kernel `name` calls function(arguments).
 #define RNN_OPS_BLOCK_LSTM_KERNELS(K, suffix, T)                               \
   K(block_lstm_forward_##suffix, BlockLstmForwardStep, BlockLstmForward<T>)    \
   K(block_lstm_backward_##suffix, BlockLstmBackwardStep, BlockLstmBackward<T>) \
@@ -15,7 +15,8 @@
   K(copy_empty_rows_##suffix, MaskRows, CopyEmptyRows<T>)        \
   K(zero_empty_rows_##suffix, MaskRows, ZeroEmptyRows<T>)
 
-// In each family the order is that of Dtype, or of growing size: see KernelOf in modules.h.
+// The order in each family is the order of Dtype, or of increasing size. See KernelForType in
+// modules.h.
 #define RNN_OPS_ELEMENTWISE_KERNELS(K)                           \
   RNN_OPS_BLOCK_LSTM_KERNELS(K, f32, float)                      \
   RNN_OPS_BLOCK_LSTM_KERNELS(K, f64, double)                     \

@@ -1,5 +1,5 @@
-// The entry points. tools/generate_ptx.py compiles this file with NVRTC to kernels.ptx; tests
-// compile it with the host's compiler.
+// The entry points of the kernels. tools/generate_ptx.py compiles this file with NVRTC to
+// kernels.ptx, and tests compile it with the host compiler.
 #include "cc/gpu/elementwise/block_lstm_kernels.h"
 #include "cc/gpu/elementwise/kernel_list.h"
 #include "cc/gpu/elementwise/tensor_kernels.h"

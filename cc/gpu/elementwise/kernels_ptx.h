@@ -1,4 +1,4 @@
-// The kernels as PTX, which any driver for Pascal and later compiles when it loads them.
+// The kernels as PTX. The driver compiles the PTX at load time, for any GPU from Pascal on.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNELS_PTX_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_KERNELS_PTX_H_
 

@@ -1,5 +1,5 @@
-// Copies that convert, permute or mask. Where nothing is computed, T is an unsigned integer of the
-// element's size.
+// Copies that convert, permute or mask. In copies without arithmetic, T is an unsigned integer of
+// the size of an element.
 #ifndef TF_RNN_OPS_CC_GPU_ELEMENTWISE_TENSOR_KERNELS_H_
 #define TF_RNN_OPS_CC_GPU_ELEMENTWISE_TENSOR_KERNELS_H_
 
@@ -25,7 +25,7 @@ RNN_OPS_DEVICE void SwapLeadingDims(const SwapLeading& p) {
   }
 }
 
-// A select, not a product: what is masked may be NaN.
+// Selects instead of multiplying by 0, because masked values may be NaN.
 template <typename T>
 RNN_OPS_DEVICE void CopyRow(const MaskRows& p, Int64 row, bool keep) {
   const T* from = static_cast<const T*>(p.from) + row * p.width;

@@ -399,8 +399,8 @@ TEST_F(RnnExecutorTest, SizesThatCudnnDoesNotTakeAreRefused) {
   RnnConfig many = SmallCase(RnnMode::kGru).config;
   many.max_time = 65536;
   expect_refused(many,
-                 "The number of time steps must be at most 65535 on a GPU, the most that cuDNN "
-                 "takes, but it is 65536.");
+                 "The number of time steps must be at most 65535 on a GPU, because cuDNN accepts "
+                 "no larger value, but it is 65536.");
 }
 
 TEST_F(RnnExecutorTest, MoreStepsRunWhereTheRowsAreShorter) {

@@ -293,7 +293,7 @@ class Checks:
         yield "shape", lambda: self.refused("must have shape", states)
         yield (
             "reserve_space of another size",
-            lambda: self.refused("reserve_space must be what", small, "CudnnRNNBackpropV3"),
+            lambda: self.refused("reserve_space must be the output", small, "CudnnRNNBackpropV3"),
         )
 
 
