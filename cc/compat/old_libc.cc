@@ -1,8 +1,9 @@
-// Lets what is built on a new Linux run on an old one, back to glibc 2.27 and GCC 7's libstdc++.
+// Lets a library that was built on a new Linux run on an old one, back to glibc 2.27 and GCC 7's
+// libstdc++.
 //
-// The linker binds a call to the newest version of a function. Each function here takes the place
-// of one whose newest version is too new; the version script keeps them inside the library. The
-// gate is test_symbol_versions in tests/package/wheel.
+// The linker binds a call to the newest version of a function. Each function in this file replaces
+// a function whose newest version is too new. The version script keeps these functions inside the
+// library. test_symbol_versions in tests/package/wheel checks the result.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,8 +22,9 @@
 #error "say which version of glibc was the first on this architecture"
 #endif
 
-// glibc 2.34 moved these from libdl to libc and gave them a new version. The old one is there
-// still. An older system has them in libdl.so.2, to which libtensorflow_framework.so.2 is linked.
+// glibc 2.34 moved these functions from libdl to libc and gave them a new version. The old version
+// still exists. Older systems have it in libdl.so.2, and libtensorflow_framework.so.2 is linked to
+// libdl.so.2.
 #define RNN_OPS_OLD(name) __asm__(".symver Old_" #name "," #name "@" RNN_OPS_FIRST_GLIBC)
 
 extern "C" {
@@ -45,8 +47,8 @@ char* dlerror() noexcept { return Old_dlerror(); }
 void* dlopen(const char* file, int mode) noexcept { return Old_dlopen(file, mode); }
 void* dlsym(void* handle, const char* symbol) noexcept { return Old_dlsym(handle, symbol); }
 
-// glibc 2.32. libstdc++ reads it to count references without atomic operations in a process of one
-// thread; TensorFlow's has many.
+// New in glibc 2.32. libstdc++ reads this variable to avoid atomic operations for reference counts
+// in processes with one thread. A process with TensorFlow has many threads.
 char __libc_single_threaded = 0;
 
 }  // extern "C"
@@ -56,12 +58,12 @@ char __libc_single_threaded = 0;
 namespace std {
 
 #if defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE >= 11
-// GCC 11: for `new T[n]` with a size that overflows.
+// New in GCC 11: called by `new T[n]` if the size overflows.
 void __throw_bad_array_new_length() { throw bad_array_new_length(); }
 #endif
 
 #if defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE >= 12
-// GCC 12: no longer noexcept, so that a thread can be cancelled while it waits.
+// Changed in GCC 12: no longer noexcept, so that a waiting thread can be cancelled.
 void condition_variable::wait(unique_lock<mutex>& lock) {
   pthread_cond_wait(native_handle(), lock.mutex()->native_handle());
 }

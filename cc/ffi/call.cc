@@ -14,14 +14,14 @@ namespace ffi {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Smaller blocks the C library keeps itself. Those from its M_MMAP_THRESHOLD on it may give back to
-// the system when they are freed: up to 70 page faults, a tenth of a training call of
-// (100,1,128,256).
+// The C library keeps smaller freed blocks for reuse. Blocks from its M_MMAP_THRESHOLD on may be
+// returned to the system when they are freed. The page faults of the next call would then take a
+// tenth of the time of a training call of 100 steps.
 constexpr int64_t kCachedBytes = int64_t{128} << 10;
 
 bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
-// How many threads of XLA's pool a call may keep busy, its caller included.
+// The number of threads of XLA's pool that a call may keep busy, including the caller.
 int NumThreads(const xla::ffi::ThreadPool& pool) {
   return static_cast<int>(
       std::max<int64_t>(1, std::min<int64_t>(pool.num_threads(), AvailableCpus())));
@@ -53,7 +53,7 @@ Status Call::Scratch(int64_t bytes, void** data) {
   if (bytes == 0) return Status();
   const bool cached = bytes >= kCachedBytes;
   std::vector<void*>& blocks = cached ? cached_ : allocated_;
-  blocks.reserve(blocks.size() + 1);  // so that no block is lost where there is no memory for this
+  blocks.reserve(blocks.size() + 1);  // may throw, before a block could be lost
   if (cached) {
     *data = ProcessBlockCache().Take(bytes);
   } else {
@@ -74,7 +74,7 @@ Status Call::CheckReserveResult(int64_t bytes) const {
 
 Status Call::NewReserve(int64_t bytes, void** data) {
   const Buffer& space = result(op().Output(Arg::reserve_space));
-  // Shorter sequences leave over a part, where old memory would show.
+  // Clears the part that shorter sequences do not use, which would otherwise show old memory.
   if (bytes < space.bytes) {
     std::memset(static_cast<char*>(space.data) + bytes, 0, space.bytes - bytes);
   }

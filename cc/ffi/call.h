@@ -1,4 +1,4 @@
-// One call of a handler on the CPU: its tensors, threads and memory.
+// One call of a handler on the CPU: its tensors, its threads and its memory.
 #ifndef TF_RNN_OPS_CC_FFI_CALL_H_
 #define TF_RNN_OPS_CC_FFI_CALL_H_
 
@@ -22,27 +22,28 @@ class Call final : public Tensors, public cpu::Host {
        xla::ffi::Dictionary attrs);
   ~Call();
 
-  // Fills the results that are zero whatever is computed.
+  // Fills the results that are always zero.
   void SetZeros() const;
 
   cpu::ParallelFor parallel() override { return cpu::ParallelForOf(&team_); }
   Status Scratch(int64_t bytes, void** data) override;
-  // After CheckReserveResult().
+  // Call it after CheckReserveResult().
   Status NewReserve(int64_t bytes, void** data) override;
   PartialShape ShapeOf(Arg input) const override { return arg(input).shape; }
   Status Aligned(Arg input, const void** data) override;
 
-  // InvalidArgument unless the result reserve_space has `bytes`, rounded up to whole elements.
+  // Returns InvalidArgument unless the result reserve_space has `bytes` bytes, rounded up to whole
+  // elements.
   Status CheckReserveResult(int64_t bytes) const;
-  // Copies the reserve space to the result where that is not aligned to 64 bytes.
+  // Copies the reserve space to the result if the result is not aligned to 64 bytes.
   void FinishReserve() const;
 
  private:
   ScopedFloatEnvironment environment_;
   Team team_;
-  std::vector<void*> allocated_;  // by the C library
-  std::vector<void*> cached_;     // from the cache of blocks
-  // What FinishReserve() copies.
+  std::vector<void*> allocated_;  // from the C library
+  std::vector<void*> cached_;     // from the block cache
+  // The source and the size of the copy in FinishReserve().
   void* reserve_copy_ = nullptr;
   int64_t reserve_bytes_ = 0;
 };

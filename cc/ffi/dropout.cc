@@ -9,10 +9,10 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-// The number of a call among those of its call site. WHY counts of the process: a custom call has
-// no object that lives from execution to execution. WHY as many as these: programs are compiled
-// again and again, each with call sites of its own. Sites that share a count still draw no mask
-// twice.
+// Returns the number of the call among the calls of its call site.
+// WHY the counts belong to the process: a custom call has no object that lives between executions.
+// WHY there are many counts: programs are compiled again and again, and each has its own call
+// sites. Call sites that share a count still never draw the same mask twice.
 uint64_t NextCall(int64_t call_site) {
   constexpr uint64_t kCounts = 4096;
   static std::atomic<uint64_t> counts[kCounts];

@@ -1,4 +1,4 @@
-// What decides the dropout masks of a call.
+// The random key of the dropout masks of a call.
 #ifndef TF_RNN_OPS_CC_FFI_DROPOUT_H_
 #define TF_RNN_OPS_CC_FFI_DROPOUT_H_
 
@@ -13,8 +13,8 @@ namespace ffi {
 
 inline bool HasDropout(const RnnAttrs& attrs) { return attrs.is_training && attrs.dropout > 0; }
 
-// `seed`: [2] of an op that has it as an input, on the host. Null: from the attributes, and from
-// the number of this call among those with its attribute call_site.
+// `seed`: [2] on the host, from an op that has the seed as an input. Null: the key depends on the
+// attributes seed and seed2, and on the number of this call among the calls with its call_site.
 Status DrawDropoutKey(const Tensors& call, const int64_t* seed, DropoutKey* key);
 
 }  // namespace ffi

@@ -4,7 +4,7 @@
 
 namespace rnn_ops {
 namespace ffi {
-// XLA grants an alignment of at most 16, and refuses to be asked for more.
+// XLA guarantees an alignment of at most 16, and rejects requests for more.
 void* GpuCall::Scratch::Allocate(int64_t bytes) {
   constexpr uintptr_t kGranted = 16, kAlignment = 256;
   const auto memory =

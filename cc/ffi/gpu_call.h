@@ -1,4 +1,4 @@
-// One call of a handler on a GPU: its tensors, the stream and memory.
+// One call of a handler on a GPU: its tensors, its stream and its memory.
 #ifndef TF_RNN_OPS_CC_FFI_GPU_CALL_H_
 #define TF_RNN_OPS_CC_FFI_GPU_CALL_H_
 
@@ -13,7 +13,7 @@
 namespace rnn_ops {
 namespace ffi {
 
-// All of its buffers lie on the device.
+// All buffers are on the device.
 class GpuCall : public Tensors {
  public:
   // `stream`: a CUstream.
@@ -23,14 +23,15 @@ class GpuCall : public Tensors {
 
   void* stream() const { return stream_; }
   int device() const { return device_; }
-  // Of the call: XLA frees it in the order of the stream.
+  // Scratch memory of the call. XLA frees it in the order of the stream.
   gpu::DeviceAllocator* scratch() { return &scratch_; }
 
-  // Enqueues a value for all bytes of a result.
+  // Enqueues a fill of all bytes of a result with `value`.
   Status Fill(int index, int8_t value) const;
 
-  // The values of an argument on the host: those of the attribute `name` where there is one, which
-  // says what XLA knew when it compiled. Otherwise they are copied, and the copy waited for.
+  // Gets the values of an argument on the host. If the attribute `name` exists, it has the values
+  // that XLA knew at compile time. Otherwise the values are copied from the device, and the call
+  // waits for the copy.
   template <typename V>
   Status HostValues(int index, const char* name, std::vector<V>* values) const {
     const int64_t size = arg(index).bytes / static_cast<int64_t>(sizeof(V));

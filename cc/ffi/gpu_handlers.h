@@ -1,12 +1,12 @@
-// The ops as handlers of XLA's typed FFI on a GPU of NVIDIA's. No symbol of TensorFlow is needed.
+// The ops as handlers of XLA's typed FFI on an NVIDIA GPU. No symbol of TensorFlow is needed.
 //
-// What they take and give is as in handlers.h, and besides:
-// - allow_tf32 : i1, whether products of float32 may round their operands to TF32.
-// - sequence_lengths : array<i32> and seq_len_max : array<i64> may say what the argument of the
-// same
-//   name holds. Without them, and for the argument seed of StatelessCudnnRNNV3, a handler copies
-//   the values to the host and waits for the stream. So no handler can be part of a CUDA graph.
-// - reserve_space has the size of gpu::RnnReserveBytes(), whatever the lengths.
+// Inputs, outputs and attributes are as in handlers.h, with these differences:
+// - allow_tf32 : i1, whether float32 products may round their operands to TF32.
+// - The optional attributes sequence_lengths : array<i32> and seq_len_max : array<i64> have the
+//   values of the arguments with these names. Without the attributes, and for the argument seed of
+//   StatelessCudnnRNNV3, a handler copies the values to the host and waits for the stream. So no
+//   handler can be part of a CUDA graph.
+// - reserve_space has the size that gpu::RnnReserveBytes() returns, for any lengths.
 #ifndef TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
 #define TF_RNN_OPS_CC_FFI_GPU_HANDLERS_H_
 

@@ -1,4 +1,4 @@
-// The ops behind the handlers for GPUs.
+// The functions that the handlers for GPUs call.
 #ifndef TF_RNN_OPS_CC_FFI_GPU_OPS_H_
 #define TF_RNN_OPS_CC_FFI_GPU_OPS_H_
 
@@ -9,7 +9,8 @@
 namespace rnn_ops {
 namespace ffi {
 
-// Ops of the CudnnRNN family. CudnnRNNV3Packed reads the plain weights: packed ones are the CPU's.
+// Ops of the CudnnRNN family. CudnnRNNV3Packed reads the unpacked weights, because packed weights
+// exist only on the CPU.
 Status GpuRnnForward(const OpSpec& op, GpuCall* call);
 Status GpuRnnBackprop(const OpSpec& op, GpuCall* call);
 

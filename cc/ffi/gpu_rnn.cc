@@ -1,4 +1,4 @@
-// CudnnRNNV3, its siblings and their gradient on a GPU.
+// CudnnRNNV3, its variants and their gradient on a GPU.
 #include <cstdint>
 #include <vector>
 
@@ -13,12 +13,12 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-// A problem and the lengths that it refers to.
+// A problem, and the lengths that it refers to.
 struct Problem {
   std::vector<int32_t> lengths;
   gpu::RnnProblem gpu;
 
-  // After call.Take().
+  // Call it after call.Take().
   Status Take(const GpuCall& call) {
     RnnConfig& config = gpu;
     config = call.config();
@@ -35,8 +35,8 @@ struct Problem {
   }
 };
 
-// WHY no generator that goes on from call to call: a custom call has no object that could own its
-// states. So cuDNN seeds at each call.
+// WHY no generator that continues from call to call: a custom call has no object that could own the
+// states. So cuDNN seeds a generator at each call.
 Status DrawSeed(const GpuCall& call, uint64_t* dropout_seed) {
   if (!HasDropout(call.attrs())) return Status();
   std::vector<int64_t> seed;
@@ -53,7 +53,8 @@ Status ZeroResults(const GpuCall& call) {
   return Status();
 }
 
-// reserve_space, whose size whoever lowered to the handler has chosen.
+// Memory of the result reserve_space. The program that lowered the op to the handler chose its
+// size.
 class ReserveResult : public gpu::DeviceAllocator {
  public:
   explicit ReserveResult(const Buffer* buffer) : buffer_(buffer) {}
@@ -67,11 +68,11 @@ class ReserveResult : public gpu::DeviceAllocator {
     if (wanted_ == 0 || wanted_ <= buffer_->bytes) return Status();
     return InvalidArgument("reserve_space must have at least ", wanted_,
                            " bytes on this device, but it has ", buffer_->bytes,
-                           ". It was computed for another GPU: compile for the one that runs it.");
+                           ". The program was compiled for another GPU. Compile it for this GPU.");
   }
 
  private:
-  const Buffer* const buffer_;  // null: nobody will ask
+  const Buffer* const buffer_;  // null if no memory is requested
   int64_t wanted_ = 0;
 };
 
@@ -111,7 +112,7 @@ Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {
   RNN_OPS_RETURN_IF_ERROR(
       call->HostValues(op.Input(Arg::host_reserved), "host_reserved", &algorithm));
   args.algorithm = algorithm.size() == 1 ? algorithm[0] : 0;
-  args.keeps_reserve = true;  // XLA may hand it to another call
+  args.keeps_reserve = true;  // XLA may pass it to another call
   RNN_OPS_RETURN_IF_ERROR(
       gpu::RnnBackward(args, {call->device(), call->stream(), call->scratch()}));
   return ZeroResults(*call);

@@ -1,4 +1,4 @@
-// What stands between a handler's C function and C++: errors and exceptions.
+// Converts errors and exceptions of C++ to the errors of a handler's C function.
 #ifndef TF_RNN_OPS_CC_FFI_HANDLE_H_
 #define TF_RNN_OPS_CC_FFI_HANDLE_H_
 
@@ -12,20 +12,20 @@ namespace rnn_ops {
 namespace ffi {
 
 struct Handler {
-  const char* op;  // TensorFlow's name of the op, and the target of the custom call
+  const char* op;  // TensorFlow's name of the op, and the name of the custom call
   const OpSpec* spec;
   XLA_FFI_Handler* handler;
 };
 
 xla::ffi::Error ToFfi(const Status& status);
 
-// Runs what `bound` gives, a handler as xla::ffi::Ffi::Bind() makes it.
+// Runs the handler `bound`, which xla::ffi::Ffi::Bind() made.
 template <typename Bound>
 XLA_FFI_Error* Guarded(XLA_FFI_CallFrame* frame, const Bound& bound) {
   try {
     return bound()->Call(frame);
   } catch (const std::bad_alloc&) {
-    // XLA would report an unknown error.
+    // Without this branch XLA would report an unknown error.
     XLA_FFI_Error_Create_Args args = {};
     args.struct_size = XLA_FFI_Error_Create_Args_STRUCT_SIZE;
     args.message = "No memory is left for small objects.";

@@ -1,9 +1,10 @@
 // The ops as handlers of XLA's typed FFI on the CPU. No symbol of TensorFlow is needed, so any
-// program that runs XLA can register them.
+// program that runs XLA can register the handlers.
 //
-// A handler takes the inputs of its op in order, gives its outputs in order, and has its attributes
-// but the types. Where dropout draws (CudnnRNNV3 in training), call_site : i64 says for which call
-// of the program: each has its own count of calls, which the masks depend on.
+// A handler has the inputs, outputs and attributes of its op in the same order, without the type
+// attributes. If dropout draws masks (CudnnRNNV3 in training), the attribute call_site : i64
+// identifies the call in the program. Each call site counts its calls, and the masks depend on the
+// count.
 #ifndef TF_RNN_OPS_CC_FFI_HANDLERS_H_
 #define TF_RNN_OPS_CC_FFI_HANDLERS_H_
 

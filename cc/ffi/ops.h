@@ -1,4 +1,4 @@
-// The ops behind the handlers.
+// The functions that the handlers call.
 #ifndef TF_RNN_OPS_CC_FFI_OPS_H_
 #define TF_RNN_OPS_CC_FFI_OPS_H_
 

@@ -13,7 +13,7 @@ namespace rnn_ops {
 namespace ffi {
 namespace {
 
-// The checked lengths, [B].
+// Gets the checked lengths, [B].
 Status TakeLengths(const Call& call, std::vector<int32_t>* lengths) {
   const RnnConfig& config = call.config();
   lengths->resize(config.batch);

@@ -85,7 +85,7 @@ Status Tensors::TakeBuffers() {
       of_op = type;
     }
     if (type == TypeOf(tensor.element, of_op)) return Status();
-    return InvalidArgument("The type of ", kind, " ", k, " is not that which the op has there.");
+    return InvalidArgument("The type of ", kind, " ", k, " is not the type of the op's signature.");
   };
   for (int k = 0; k < num_args; ++k) {
     const auto buffer = given_args_.get<AnyBuffer>(k);

@@ -18,9 +18,9 @@
 namespace rnn_ops {
 namespace ffi {
 
-// An argument or a result: row major, as XLA gives it by default.
+// An argument or a result in row-major order, which is XLA's default layout.
 struct Buffer {
-  PartialShape shape;  // complete
+  PartialShape shape;  // all sizes are known
   void* data = nullptr;
   int64_t bytes = 0;
 };
@@ -30,33 +30,33 @@ class Tensors {
   Tensors(const Tensors&) = delete;
   Tensors& operator=(const Tensors&) = delete;
 
-  // Takes the buffers, reads the attributes of an RNN, and checks types and shapes, all as the
-  // table of the op says. To be called first.
+  // Reads the buffers and the attributes of an RNN, and checks types and shapes against the table
+  // of the op. Call Take first.
   Status Take(const OpSpec& op);
 
   const OpSpec& op() const { return *op_; }
   const RnnAttrs& attrs() const { return rnn_attrs_; }
   const RnnDims& dims() const { return dims_; }
-  const RnnConfig& config() const { return config_; }  // of CudnnRNN and LayerRNN
+  const RnnConfig& config() const { return config_; }  // for CudnnRNN and LayerRNN
   const CallTensors& tensors() const { return tensors_; }
   Dtype dtype() const { return dtype_; }  // T
 
   const Buffer& arg(int index) const { return args_[index]; }
   const Buffer& result(int index) const { return results_[index]; }
-  // The op must have it.
+  // The op must have the input `arg`.
   const Buffer& arg(Arg arg) const { return args_[op_->Input(arg)]; }
-  // The results that are zero whatever is computed.
+  // The results that are always zero.
   std::vector<int> zeros() const;
 
-  // `name` is for the message. WHY: XLA takes the shapes of results from whoever lowers to the
-  // handler, which need not be this project.
+  // `name`: for the error message. WHY: the program that lowers to the handler chooses the shapes
+  // of the results, and it need not be this project.
   Status RequireResult(int index, const std::string& name, const PartialShape& shape) const;
 
   template <typename V>
   Status Attr(const char* name, V* value) const {
     auto found = attrs_.get<V>(name);
     if (!found.has_value()) {
-      return InvalidArgument("The attribute ", name, " is missing or of another type.");
+      return InvalidArgument("The attribute ", name, " is missing or has another type.");
     }
     *value = found.value();
     return Status();
