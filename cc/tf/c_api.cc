@@ -1,5 +1,5 @@
-// The entries that Python calls through ctypes, listed in exports.lds. Both strings live as long as
-// the library.
+// The functions that Python calls through ctypes, listed in exports.lds. Both strings live as long
+// as the library.
 #include "cc/cpu/dispatch.h"
 
 extern "C" {
@@ -8,7 +8,7 @@ __attribute__((visibility("default"))) const char* tf_rnn_ops_cpu_isa() {
   return rnn_ops::cpu::Dispatch().isa.c_str();
 }
 
-// Why that one, if it is not simply the best that this machine has; otherwise empty.
+// The reason for the choice of the kernels; empty if they are simply the best for this machine.
 __attribute__((visibility("default"))) const char* tf_rnn_ops_cpu_isa_reason() {
   return rnn_ops::cpu::Dispatch().why.c_str();
 }

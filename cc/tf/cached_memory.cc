@@ -25,8 +25,8 @@ using ::tensorflow::TensorShape;
 
 namespace {
 
-// Below it the C library keeps memory well enough itself, and giving back pages of 4 KiB costs more
-// than it saves: 0.1 ms of a call of 0.5 ms. Blocks above consist of huge pages.
+// The C library keeps smaller blocks well enough. Below this size, returning pages of 4 KiB to the
+// system costs more than it saves: 0.1 ms of a call of 0.5 ms. Larger blocks consist of huge pages.
 constexpr int64_t kLargeBytes = int64_t{4} << 20;
 
 class CachedAllocator : public Allocator {
@@ -45,10 +45,10 @@ class CachedAllocator : public Allocator {
   }
 
  private:
-  static constexpr size_t kPage = 4096;  // what a block is aligned to at least
+  static constexpr size_t kPage = 4096;  // the minimum alignment of a block
 };
 
-// Never destroyed: tensors may outlive the static objects of a process that exits.
+// Never destroyed, because tensors may outlive the static objects of a process that exits.
 Allocator* GetCachedAllocator() {
   static CachedAllocator* const allocator = new CachedAllocator;
   return allocator;
@@ -57,19 +57,20 @@ Allocator* GetCachedAllocator() {
 bool IsLarge(DataType dtype, const TensorShape& shape) {
   const CheckedSize bytes =
       CheckedSize(shape.num_elements()) * CheckedSize(tensorflow::DataTypeSize(dtype));
-  return bytes.ok() && bytes.value() >= kLargeBytes;  // else TensorFlow finds the words
+  return bytes.ok() && bytes.value() >= kLargeBytes;  // on overflow TensorFlow reports the error
 }
 
-// Whether TensorFlow's allocator is malloc. The one that comes with oneDNN keeps memory itself, and
-// on it the cache costs up to 4 % of small calls.
+// Whether TensorFlow's allocator is malloc. The allocator of a TensorFlow with oneDNN keeps memory
+// itself, and the cache makes small calls up to 4 % slower with that allocator.
 bool IsMalloc(Allocator* allocator) { return allocator->Name() == "cpu"; }
 
-// Whether ordinary host memory will do: not on a GPU, nor where TensorFlow wants memory pinned for
-// copies to one, or a part of a larger buffer. A run that counts memory is left to TensorFlow.
+// Whether the tensor may be in ordinary host memory. It may not if it is on a GPU, or if TensorFlow
+// needs pinned memory for copies to a GPU or a part of a larger buffer. If a run counts memory,
+// TensorFlow allocates.
 bool MayBeCached(OpKernelContext* context, AllocatorAttributes attributes) {
   AllocatorAttributes on_host;
   on_host.set_on_host(true);
-  // WHY not attributes(): where Grappler folds constants the device is one that aborts on it.
+  // WHY not attributes(): when Grappler folds constants, the device aborts on that call.
   return context->device()->device_type() == tensorflow::DEVICE_CPU &&
          attributes.IsEqualOrLessRestrictiveThan(on_host) && attributes.scope_id == 0 &&
          !context->track_allocations() && IsMalloc(context->get_allocator(attributes));

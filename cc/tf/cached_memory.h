@@ -1,4 +1,4 @@
-// Large tensors of the CPU kernels, in memory that is kept from call to call.
+// Large tensors of the CPU kernels, in memory that is kept between calls.
 #ifndef TF_RNN_OPS_CC_TF_CACHED_MEMORY_H_
 #define TF_RNN_OPS_CC_TF_CACHED_MEMORY_H_
 
@@ -10,9 +10,9 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// As context->allocate_temp and allocate_output, except that a large tensor on a CPU comes from
-// ProcessBlockCache() where TensorFlow's allocator is malloc. On other devices nothing differs, so
-// code for every device may call them.
+// Like context->allocate_temp and allocate_output, except that a large tensor on a CPU comes from
+// ProcessBlockCache() if TensorFlow's allocator is malloc. The functions may be called for any
+// device; on other devices TensorFlow allocates.
 absl::Status AllocateLargeTemp(tensorflow::OpKernelContext* context, tensorflow::DataType dtype,
                                const tensorflow::TensorShape& shape, tensorflow::Tensor* tensor);
 absl::Status AllocateLargeOutput(tensorflow::OpKernelContext* context, int index,

@@ -1,4 +1,4 @@
-// The base of all OpKernels here.
+// The base class of all OpKernels of this library.
 #ifndef TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
 #define TF_RNN_OPS_CC_TF_CHECKED_OP_KERNEL_H_
 
@@ -11,7 +11,7 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// Where memory runs out, the op fails and not the process: TensorFlow catches no exceptions.
+// If memory runs out, the op fails instead of the process. TensorFlow catches no exceptions.
 class CheckedOpKernel : public tensorflow::OpKernel {
  public:
   using OpKernel::OpKernel;
@@ -25,11 +25,11 @@ class CheckedOpKernel : public tensorflow::OpKernel {
   }
 
  protected:
-  // What Compute() is in TensorFlow.
+  // Does the work of Compute().
   virtual void DoCompute(tensorflow::OpKernelContext* context) = 0;
 };
 
-// A device's kernel of one op.
+// The kernel of one op on a device.
 template <typename DeviceKernel, const OpSpec& op>
 class KernelOf : public DeviceKernel {
  public:

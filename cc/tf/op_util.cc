@@ -21,7 +21,7 @@ using ::tensorflow::shape_inference::ShapeHandle;
 
 namespace {
 
-// When the library is loaded.
+// Set when the library is loaded.
 const bool logs_through_tensorflow = [] {
   cpu::SetWarningSink([](const std::string& text) { LOG(WARNING) << text; });
   return true;
@@ -53,7 +53,7 @@ Status FromTf(const absl::Status& status) {
     case absl::StatusCode::kOk:
       return Status();
     case absl::StatusCode::kInvalidArgument:
-    // What TensorFlow says of an attribute that is missing or malformed.
+    // TensorFlow's codes for a missing or malformed attribute.
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kOutOfRange:
       return as(Code::kInvalidArgument);
@@ -94,7 +94,7 @@ ShapeHandle ToTf(InferenceContext* c, const PartialShape& shape) {
 }
 
 absl::Status ToTf(const PartialShape& shape, TensorShape* result) {
-  if (!shape.known_rank) return absl::InternalError("A kernel met a shape of unknown rank.");
+  if (!shape.known_rank) return absl::InternalError("A kernel got a shape of unknown rank.");
   return TensorShape::BuildTensorShape(shape.dims, result);
 }
 

@@ -1,4 +1,4 @@
-// What every op and kernel of this folder needs to pass between TensorFlow and the core.
+// Conversions between TensorFlow and the core, for the ops and kernels of cc/tf.
 #ifndef TF_RNN_OPS_CC_TF_OP_UTIL_H_
 #define TF_RNN_OPS_CC_TF_OP_UTIL_H_
 
@@ -40,7 +40,7 @@ absl::Status ToTf(const PartialShape& shape, tensorflow::TensorShape* result);
 
 // ---- Attributes ----
 
-// `Context` is OpKernelConstruction or InferenceContext. Validates what needs no sizes.
+// `Context`: OpKernelConstruction or InferenceContext. Checks every condition that needs no sizes.
 template <typename Context>
 absl::Status ReadRnnAttrs(Context* context, const AttrSet& has, RnnAttrs* attrs) {
   const auto get = [context](const char* name, auto* value) {
@@ -51,13 +51,13 @@ absl::Status ReadRnnAttrs(Context* context, const AttrSet& has, RnnAttrs* attrs)
 
 // ---- Tensors ----
 
-// InvalidArgument for a type that the kernels do not have.
+// Returns InvalidArgument for a type without kernels.
 absl::Status ToDtype(tensorflow::DataType dtype, Dtype* result);
 
 inline const void* Data(const tensorflow::Tensor& tensor) { return tensor.tensor_data().data(); }
 
-// The element of a tensor whose shape is []. WHY not Tensor::scalar(): it aborts where the memory
-// is not aligned, as that of slices and DLPack need not be.
+// The element of a tensor of shape []. WHY not Tensor::scalar(): it aborts if the memory is not
+// aligned, and slices and DLPack tensors need not be aligned.
 template <typename V>
 V ScalarOf(const tensorflow::Tensor& tensor) {
   V value;
@@ -67,10 +67,10 @@ V ScalarOf(const tensorflow::Tensor& tensor) {
 
 inline void* MutableData(tensorflow::Tensor* tensor) { return tensor->data(); }
 
-// Zero has the all-zero bit pattern in every type of these ops.
+// Sets all elements to zero. In every type of these ops zero has the all-zero bit pattern.
 void SetZero(tensorflow::Tensor* tensor);
 
-// Copies the elements; both tensors have the same type and number of elements.
+// Copies the elements. Both tensors must have the same type and number of elements.
 void CopyElements(const tensorflow::Tensor& from, tensorflow::Tensor* to);
 
 }  // namespace tf_kernels

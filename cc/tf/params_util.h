@@ -1,4 +1,4 @@
-// What the ops that handle the opaque parameter buffer check, in shape functions and in kernels.
+// Checks of the ops on the opaque parameter buffer, for shape functions and kernels.
 #ifndef TF_RNN_OPS_CC_TF_PARAMS_UTIL_H_
 #define TF_RNN_OPS_CC_TF_PARAMS_UTIL_H_
 
@@ -13,13 +13,13 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// Where the ops of the parameter buffer have their inputs.
+// The positions of the inputs of these ops.
 struct RnnParamsInput {
-  // Then params, or the weights followed by the biases.
+  // kFirstTensor: params, or the weights followed by the biases.
   enum { kNumLayers, kNumUnits, kInputSize, kFirstTensor };
 };
 
-// The three sizes of a network, kUnknownDim where a shape function does not know one.
+// The three sizes of a network; kUnknownDim if a shape function does not know a size.
 struct RnnSizeInputs {
   int64_t num_layers = kUnknownDim;
   int64_t num_units = kUnknownDim;
@@ -27,11 +27,11 @@ struct RnnSizeInputs {
   bool known() const { return num_layers >= 0 && num_units >= 0 && input_size >= 0; }
 };
 
-// Refuses what no completion of the unknown sizes could make valid. With all sizes known, `config`
-// is the problem; otherwise it is some smallest completion.
+// Returns InvalidArgument if the sizes are invalid for every value of the unknown sizes. If all
+// sizes are known, `config` is the problem. Otherwise `config` has the smallest possible values.
 absl::Status MakeParamsConfig(const RnnAttrs& attrs, const RnnSizeInputs& sizes, RnnConfig* config);
 
-// The network of PackCudnnRNNParams, whose attributes say all of it. `Context` as for ReadRnnAttrs.
+// Reads the network of PackCudnnRNNParams from its attributes. `Context`: see ReadRnnAttrs.
 template <typename Context>
 absl::Status ReadPackAttrs(Context* context, RnnConfig* config) {
   RnnAttrs attrs;
@@ -48,25 +48,25 @@ absl::Status ReadPackAttrs(Context* context, RnnConfig* config) {
   return MakeParamsConfig(attrs, sizes, config);
 }
 
-// Reads one of the three sizes: a scalar of at least 1. `name` is for the message.
+// Reads one of the three sizes: a scalar of at least 1. `name`: for the error message.
 absl::Status ReadRnnSize(const char* name, const tensorflow::Tensor& tensor, int64_t* size);
 
-// The sizes of a kernel call.
+// Reads the sizes of a kernel call.
 absl::Status ReadRnnSizes(tensorflow::OpKernelContext* context, RnnSizeInputs* sizes);
 
-// How many tensors the canonical form has.
+// The numbers of tensors of the canonical form.
 struct CanonicalCounts {
   int64_t weights = 0;
   int64_t biases = 0;
 };
 CanonicalCounts CountCanonical(const RnnConfig& config);
-// InvalidArgument unless the op's lists have these lengths.
+// Returns InvalidArgument unless the op's lists have these lengths.
 absl::Status CheckCanonicalCounts(const RnnConfig& config, const CanonicalCounts& given);
 
-// InvalidArgument unless `shape` may be that of the opaque buffer.
+// Returns InvalidArgument unless `shape` may be the shape of the opaque buffer.
 absl::Status CheckParamsShape(const RnnConfig& config, const PartialShape& shape);
 
-// InvalidArgument if `size` does not fit in the type of CudnnRNNParamsSize's output.
+// Returns InvalidArgument if `size` does not fit the type of CudnnRNNParamsSize's output.
 absl::Status CheckParamsSizeFits(int64_t size, bool narrow);
 
 }  // namespace tf_kernels

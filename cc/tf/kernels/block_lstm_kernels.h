@@ -1,5 +1,5 @@
-// The OpKernel of BlockLSTMV2 and of its gradient: reads the attributes and prepares each call. A
-// device derives from it and runs the call.
+// The OpKernel of BlockLSTMV2 and of its gradient. It reads the attributes and prepares each call.
+// A derived class runs the call on a device.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_BLOCK_LSTM_KERNELS_H_
 
@@ -23,7 +23,7 @@ class BlockLstmKernel : public CheckedOpKernel {
   }
 
   void DoCompute(tensorflow::OpKernelContext* context) final {
-    const RnnAttrs attrs;  // the op has none of these
+    const RnnAttrs attrs;  // the op has none of these attributes
     BlockLstmCall call(op_, attrs, context, &last_plan_);
     call.config = config_;
     OP_REQUIRES_OK(context, call.Prepare());
@@ -31,7 +31,7 @@ class BlockLstmKernel : public CheckedOpKernel {
   }
 
  protected:
-  // Fills every output, also of an empty call.
+  // Fills every output, even if the call is empty.
   virtual absl::Status Run(const BlockLstmCall& call) const = 0;
 
  private:

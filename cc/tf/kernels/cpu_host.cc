@@ -25,17 +25,17 @@ static_assert(tensorflow::Allocator::kAllocatorAlignment >= 64,
 
 namespace {
 
-// How many threads of TensorFlow's pool an op may keep busy, its caller included.
+// The number of threads of TensorFlow's pool that an op may keep busy, including the caller.
 int NumThreads(const tsl::thread::ThreadPool* pool) {
   if (pool == nullptr) return 1;
-  // The last is of what runs the op: tf.data's max_intra_op_parallelism sets it.
+  // tf.data sets GetPerThreadMaxParallelism() with its option max_intra_op_parallelism.
   return std::max(
       1, std::min({pool->NumThreads(), AvailableCpus(), tensorflow::GetPerThreadMaxParallelism()}));
 }
 
-// Whether the op was called by itself from Python, and so runs on the thread that called it. Ops of
-// a tf.function have their caller's stack trace too. TensorFlow 2.21 makes a function of an eager
-// op, but runs it on the executor without threads.
+// Whether Python called the op eagerly, so that the op runs on the calling thread. Ops of a
+// tf.function have the stack trace of their caller too. TensorFlow 2.21 wraps an eager op in a
+// function, but runs the function on the single-threaded executor.
 bool IsEager(const OpKernelContext& context) {
   return context.stack_trace().has_value() &&
          (context.call_frame() == nullptr || context.executor_type() == "SINGLE_THREADED_EXECUTOR");
@@ -71,7 +71,7 @@ Status CpuHost::NewReserve(int64_t bytes, void** data) {
   Tensor* reserve = nullptr;
   RNN_OPS_RETURN_IF_ERROR(FromTf(AllocateReserveSpace(call_, bytes, &reserve)));
   *data = reserve->data();
-  // Of the rounding up to whole elements.
+  // Clears the bytes that come from rounding up to whole elements.
   const int64_t padding = static_cast<int64_t>(reserve->TotalBytes()) - bytes;
   if (padding > 0) std::memset(static_cast<char*>(*data) + bytes, 0, padding);
   return Status();
@@ -79,7 +79,7 @@ Status CpuHost::NewReserve(int64_t bytes, void** data) {
 
 PartialShape CpuHost::ShapeOf(Arg input) const { return FromTf(call_.input(input).shape()); }
 
-// A caller may hand in a slice, whose data need not be aligned.
+// A caller may pass a slice, whose data need not be aligned.
 Status CpuHost::Aligned(Arg input, const void** data) {
   const Tensor& tensor = call_.input(input);
   *data = Data(tensor);

@@ -1,4 +1,4 @@
-// TensorFlow as the host of a call on the CPU.
+// Implements cpu::Host, the environment of a call on the CPU, with TensorFlow.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_CPU_HOST_H_
 
@@ -19,8 +19,8 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// TensorFlow's worker pool as a team, and the floating point environment in which all of its
-// threads, the caller included, compute.
+// A team on TensorFlow's worker pool, and the floating point environment in which all threads of
+// the team, including the caller, compute.
 class PoolTeam {
  public:
   explicit PoolTeam(tensorflow::OpKernelContext* context);
@@ -33,14 +33,14 @@ class PoolTeam {
   Team team_;
 };
 
-// Lives on the stack of the call.
+// Created on the stack for each call.
 class CpuHost final : public cpu::Host {
  public:
   explicit CpuHost(const OpCall& call) : call_(call), team_(call.context) {}
 
   cpu::ParallelFor parallel() override { return cpu::ParallelForOf(team_.get()); }
-  // Once. On the stack where it is little. WHY: an allocation takes longer than a step of a tiny
-  // network.
+  // May be called once. Small scratch memory is on the stack.
+  // WHY: an allocation takes longer than a step of a tiny network.
   Status Scratch(int64_t bytes, void** data) override;
   Status NewReserve(int64_t bytes, void** data) override;
   PartialShape ShapeOf(Arg input) const override;

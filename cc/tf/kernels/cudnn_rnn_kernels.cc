@@ -1,4 +1,4 @@
-// CudnnRNNV3, its siblings and their gradient on the CPU.
+// CudnnRNNV3, its variants and their gradient on the CPU.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"

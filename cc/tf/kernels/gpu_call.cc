@@ -18,13 +18,13 @@ bool AllowTf32() { return tsl::tensor_float_32_execution_enabled(); }
 absl::Status GpuPlace::Take(OpKernelContext* context) {
   const tensorflow::DeviceContext* device_context = context->op_device_context();
   if (device_context == nullptr || device_context->stream() == nullptr) {
-    return absl::InternalError("TensorFlow gave a GPU kernel no stream.");
+    return absl::InternalError("TensorFlow passed no stream to a GPU kernel.");
   }
   stream = device_context->stream()->platform_specific_handle().stream;
   device = device_context->stream()->parent()->device_ordinal();
   if (stream != nullptr) return absl::OkStatus();
   return absl::UnimplementedError(
-      "TensorFlow's stream is not one of CUDA's, the only ones that these kernels can use.");
+      "The stream of TensorFlow must be a CUDA stream for these kernels, but it is not.");
 }
 
 void* TempAllocator::Allocate(int64_t bytes) {

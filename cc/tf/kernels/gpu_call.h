@@ -1,5 +1,5 @@
-// What the kernels on a GPU share: the stream, device memory from TensorFlow's allocator, types.
-// Nothing here, nor in cc/gpu, needs CUDA when it is built or loaded.
+// The stream, device memory from TensorFlow's allocator, and types for the GPU kernels. Neither
+// this header nor cc/gpu needs CUDA at build or load time.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_GPU_CALL_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_GPU_CALL_H_
 
@@ -16,10 +16,10 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// Whether products of float32 may use TF32: TensorFlow's own switch.
+// Whether float32 products may use TF32. This is TensorFlow's own setting.
 bool AllowTf32();
 
-// Where a call runs. TensorFlow has made the stream's context current for Compute().
+// Where a call runs. TensorFlow makes the context of the stream current for Compute().
 struct GpuPlace {
   void* stream = nullptr;  // CUstream
   int device = 0;          // ordinal
@@ -27,7 +27,7 @@ struct GpuPlace {
 };
 
 // Device memory that lives as long as this object. TensorFlow's allocator orders reuse by the
-// stream, so the work that uses the memory need not have run by then.
+// stream, so the object may be destroyed before the work that uses the memory has run.
 class TempAllocator : public gpu::DeviceAllocator {
  public:
   explicit TempAllocator(tensorflow::OpKernelContext* context) : context_(context) {}
@@ -38,7 +38,7 @@ class TempAllocator : public gpu::DeviceAllocator {
   std::vector<tensorflow::Tensor> held_;
 };
 
-// cudaMemcpy within the device, in the order of the stream: a CopyBytes of rnn_params_kernels.h.
+// A copy within the device, in the order of the stream. It is a CopyBytes of rnn_params_kernels.h.
 absl::Status CopyBytesOnGpu(tensorflow::OpKernelContext* context, void* to, const void* from,
                             int64_t bytes);
 

@@ -1,5 +1,5 @@
-// CudnnRNNV3, its siblings and their gradient on a GPU. There CudnnRNNV3Packed reads the plain
-// weights.
+// CudnnRNNV3, its variants and their gradient on a GPU. CudnnRNNV3Packed on a GPU reads the
+// unpacked weights.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,7 +23,7 @@ namespace {
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
-// reserve_space, allocated when the executor knows its size.
+// Allocates reserve_space when the executor knows its size.
 class ReserveAllocator : public gpu::DeviceAllocator {
  public:
   explicit ReserveAllocator(const RnnCall& call) : call_(call) {}
@@ -33,7 +33,7 @@ class ReserveAllocator : public gpu::DeviceAllocator {
     return tensor_->data();
   }
 
-  // Null while nobody has asked.
+  // Null until the executor has allocated.
   Tensor* tensor() const { return tensor_; }
 
  private:
@@ -41,7 +41,8 @@ class ReserveAllocator : public gpu::DeviceAllocator {
   Tensor* tensor_ = nullptr;
 };
 
-// Memory for a generator, kept in `held` as long as the kernel lives. Called under its lock.
+// Memory for a generator. `held` keeps the memory as long as the kernel lives. Called with the lock
+// of the generator held.
 class GeneratorAllocator : public gpu::DeviceAllocator {
  public:
   GeneratorAllocator(OpKernelContext* context, std::vector<Tensor>* held)
@@ -85,7 +86,7 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     gpu::RnnForwardArgs args;
     args.problem = MakeProblem(call);
     args.dropout_seed = (uint64_t{dropout_key.k1} << 32) | dropout_key.k0;
-    // A seed that is an input belongs to this call alone.
+    // If the seed is an input, it affects only this call.
     if (call.tensors.in(Arg::seed) == nullptr) {
       args.generator = &generator_;
       args.generator_memory = &generator_memory;
@@ -103,17 +104,17 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
       RNN_OPS_TF_RETURN_IF_ERROR(SetZeroOnGpu(place, output));
     }
     if (reserve.tensor() != nullptr || !call.config().is_training) return absl::OkStatus();
-    Tensor* empty = nullptr;  // no executor has asked
+    Tensor* empty = nullptr;  // the executor has not allocated
     return AllocateReserveSpace(call, /*bytes=*/0, &empty);
   }
 
  private:
   mutable gpu::DropoutGenerator generator_;
-  mutable std::vector<Tensor> generator_memory_;  // under the generator's lock
+  mutable std::vector<Tensor> generator_memory_;  // guarded by the lock of the generator
 };
 
-// The input itself where no one else can read it any more, so that cuDNN may write to it, as it
-// does; otherwise null.
+// Returns the input if no other op can read it any more, so that cuDNN may overwrite it in place.
+// Otherwise returns null.
 std::unique_ptr<Tensor> TakeReserveSpace(const RnnCall& call) {
   const Tensor& reserve_space = call.input(Arg::reserve_space);
   return call.context->forward_input(call.op.Input(Arg::reserve_space),
@@ -156,7 +157,7 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
   }
 };
 
-// What CudnnRNNV3Packed takes for none.
+// Returns an empty vector, which CudnnRNNV3Packed treats as no packed weights.
 class PackNothingKernel : public CheckedOpKernel {
  public:
   using CheckedOpKernel::CheckedOpKernel;

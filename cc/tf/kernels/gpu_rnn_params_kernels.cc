@@ -1,4 +1,4 @@
-// The parameter ops on a GPU: the sizes are read on the host, the buffer stays on the device.
+// The parameter ops on a GPU. The sizes are read on the host, and the buffer stays on the device.
 #include "cc/tf/kernels/gpu_call.h"
 #include "cc/tf/kernels/rnn_params_kernels.h"
 #include "tensorflow/core/framework/op_kernel.h"

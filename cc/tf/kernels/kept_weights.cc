@@ -17,7 +17,7 @@ using ::tensorflow::Tensor;
 
 namespace {
 
-// WHY not Tensor::RefCountIsOne(): it is false for what came from numpy, whoever holds it.
+// WHY not Tensor::RefCountIsOne(): it is always false for tensors that were made from numpy arrays.
 bool IsLastReference(Tensor& tensor) {
   tensorflow::TensorBuffer* buffer = tensorflow::DMAHelper::buffer(&tensor);
   return buffer->RefCountIsOne() && buffer->root_buffer()->RefCountIsOne();
@@ -27,7 +27,8 @@ bool IsLastReference(Tensor& tensor) {
 
 KeptWeights& KeptWeights::OfProcess() {
   static KeptWeights* const kept = [] {
-    // The child of a fork has one thread, so it would wait for ever for a mutex that another had.
+    // The child of a fork has only one thread. If another thread of the parent held the mutex, the
+    // child would wait forever.
     pthread_atfork([] { OfProcess().mutex_.lock(); }, [] { OfProcess().mutex_.unlock(); },
                    [] { OfProcess().mutex_.unlock(); });
     return new KeptWeights();
@@ -35,8 +36,8 @@ KeptWeights& KeptWeights::OfProcess() {
   return *kept;
 }
 
-// WHY the buffer and not the address alone: a numpy array that is given to an op is wrapped in a
-// new buffer at each call, and may have been written to between two of them.
+// WHY the buffer is compared in addition to the address: each call wraps a numpy array in a new
+// buffer, and the array may have changed between two calls.
 bool KeptWeights::Weight::Is(const Tensor& tensor) const {
   return tensor.SharesBufferWith(*holder) && Data(tensor) == data && tensor.dtype() == dtype &&
          tensor.shape() == shape;
@@ -54,7 +55,8 @@ bool KeptWeights::Entry::IsDead() const {
                      [](const Weight& weight) { return IsLastReference(*weight.holder); });
 }
 
-// Of every how many calls one looks for entries to drop: looking takes as long as finding.
+// Find looks for entries to drop once in this number of calls, because the search takes as long as
+// the rest of Find.
 constexpr uint64_t kCallsPerLook = 64;
 
 template <typename Drops>
@@ -81,7 +83,7 @@ KeptWeights::Holder KeptWeights::HolderOf(const Tensor& tensor, const Entry& mad
 
 bool KeptWeights::Find(const std::vector<Tensor>& weights, const cpu::PackedHeader& header,
                        Tensor* packed) {
-  std::vector<Entry> dropped;  // freed without the lock
+  std::vector<Entry> dropped;  // destroyed after the lock is released
   const std::lock_guard<std::mutex> lock(mutex_);
   if (++calls_ % kCallsPerLook == 0) {
     dropped = Drop([](const Entry& entry) { return entry.IsDead(); });
@@ -95,14 +97,14 @@ bool KeptWeights::Find(const std::vector<Tensor>& weights, const cpu::PackedHead
 }
 
 void KeptWeights::Keep(const std::vector<Tensor>& weights, const Tensor& packed) {
-  // The counts of references are the buffers'.
+  // Entries need tensors with buffers, because buffers have the reference counts.
   const auto has_buffer = [](const Tensor& tensor) {
     return tensorflow::DMAHelper::buffer(&tensor) != nullptr;
   };
   if (!std::all_of(weights.begin(), weights.end(), has_buffer)) return;
   cpu::PackedHeader header;
   std::memcpy(&header, Data(packed), sizeof(header));
-  std::vector<Entry> dropped;  // freed without the lock
+  std::vector<Entry> dropped;  // destroyed after the lock is released
   const std::lock_guard<std::mutex> lock(mutex_);
   dropped = Drop([&](const Entry& entry) { return entry.IsDead() || entry.IsOf(weights, header); });
   Entry made;

@@ -1,22 +1,24 @@
-// Packed weights that are kept from call to call.
+// Packed weights that are kept between calls.
 //
 // Note [Kept weights]
-// TensorFlow does not write to the memory of a resource variable's value while another tensor
-// refers to it: assign replaces the value, and assign_add, optimizers and scatter updates copy it
-// first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
-// training_op_helpers.h). Constants never change. (A tensor that shares memory with an array must
-// not be written to from there, be it through DLPack or as a value that a session was fed;
-// TensorFlow's own optimisations count on that too. Variable.assign copies.) So a tensor that
-// refers to the buffer of an entry has the content that was packed, as long as the entry refers to
-// that buffer too. Once nobody else refers to it, these weights cannot come again. The entry is
-// dropped when weights are packed and kept, and by one of 64 calls that find theirs.
+// TensorFlow never writes to the memory of a resource variable's value while another tensor refers
+// to that memory: assign replaces the value, and assign_add, optimizers and scatter updates copy
+// the value first (PrepareToUpdateVariable and EnsureSparseVariableAccess in TensorFlow's
+// training_op_helpers.h). Constants never change. If a tensor shares memory with an array (through
+// DLPack, or as a value that a session was fed), the program must not write to that array.
+// TensorFlow's own optimizations require this too. Variable.assign copies the array.
 //
-// A variable that was ever updated sparsely (scatter, slice assignment, sparse gradients) gives a
-// copy at each reading from then on. Its weights are packed at each call.
+// So while an entry refers to a buffer, a tensor with the same buffer has the content that was
+// packed. Once only the entry refers to the buffer, no call can pass these weights again, and the
+// entry is dead. Dead entries are dropped when weights are packed with `keep`, and by every
+// 64th lookup.
 //
-// Layers may share a tensor, so entries do: the process refers to each buffer once, however many
-// entries have a tensor in it. So the count of references to the buffer still tells when nobody
-// else holds it.
+// After the first sparse update of a variable (scatter, slice assignment, sparse gradients), each
+// read of the variable gives a copy. The weights of such a variable are packed at each call.
+//
+// Layers may share a tensor, so entries may share a buffer. The process holds one reference to each
+// buffer, regardless of the number of entries. So the reference count of the buffer still shows
+// whether anything else refers to it.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_KEPT_WEIGHTS_H_
 
@@ -36,19 +38,19 @@ namespace tf_kernels {
 // Thread-safe.
 class KeptWeights {
  public:
-  // The one that the kernels use; never destroyed.
+  // The object that the kernels use. Never destroyed.
   static KeptWeights& OfProcess();
 
-  // Whether the packed weights of these very tensors are kept for `header`; sets *packed. Now and
-  // then it drops the entries whose weights cannot come again.
+  // Returns whether packed weights for exactly these tensors and `header` are kept, and sets
+  // *packed. Occasionally drops dead entries.
   bool Find(const std::vector<tensorflow::Tensor>& weights, const cpu::PackedHeader& header,
             tensorflow::Tensor* packed);
 
-  // Replaces the entry of these weights and of this network, if there is one.
+  // Replaces the entry for these weights and this network, if there is one.
   void Keep(const std::vector<tensorflow::Tensor>& weights, const tensorflow::Tensor& packed);
 
  private:
-  // The only reference of the process to a buffer, by some tensor in it.
+  // The process's only reference to a buffer: any tensor with that buffer.
   using Holder = std::shared_ptr<tensorflow::Tensor>;
 
   // One of the tensors that were packed.
@@ -70,15 +72,15 @@ class KeptWeights {
     bool IsDead() const;
   };
 
-  // Takes the entries out of which `drops`(entry) is true.
+  // Removes and returns the entries for which `drops`(entry) is true.
   template <typename Drops>
   std::vector<Entry> Drop(const Drops& drops);
-  // `made`: an entry that is not among the others yet.
+  // `made`: a new entry that is not in entries_ yet.
   Holder HolderOf(const tensorflow::Tensor& tensor, const Entry& made) const;
 
   std::mutex mutex_;
   std::vector<Entry> entries_;
-  uint64_t calls_ = 0;  // of Find
+  uint64_t calls_ = 0;  // the number of calls of Find
 };
 
 }  // namespace tf_kernels

@@ -1,4 +1,4 @@
-// LayerRNN, LayerRNNPacked and their gradient: one layer with the weights as Keras keeps them.
+// LayerRNN, LayerRNNPacked and their gradient on the CPU: one layer with weights in Keras's layout.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"

@@ -17,10 +17,10 @@ using ::tensorflow::TensorShape;
 
 namespace {
 
-// host_reserved.
+// True for host_reserved.
 bool IsOnHost(const TensorSpec& output) { return output.element == Element::kInt8; }
 
-// reserve_space of training.
+// True for the reserve_space of training.
 bool IsSizedByDevice(const TensorSpec& output, const RnnAttrs& attrs) {
   return output.given == Given::kTraining && !IsZero(output, attrs);
 }
@@ -44,7 +44,8 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
   const bool on_cpu = context->device()->device_type() == tensorflow::DEVICE_CPU;
   for (int k = 0; k < op.num_outputs(); ++k) {
     const TensorSpec& output = op.output(k);
-    // What the device sizes, reserve_space and packed weights, or else a scalar, as it is here.
+    // The device determines the size of reserve_space and of packed weights. Without training, the
+    // default shape is right: a scalar.
     if (output.dims[0] != Dim::kAny) {
       RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
     }
@@ -89,7 +90,7 @@ absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelCont
 }
 
 absl::Status OpCall::TakeInputs() {
-  // The first input of type T: BlockLSTMV2 has another one before it.
+  // The first input of type T. In BlockLSTMV2 it is the second input.
   const int typed = op.inputs[0].element == Element::kT ? 0 : 1;
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(typed), &dtype));
   RNN_OPS_TF_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
@@ -135,7 +136,7 @@ std::vector<Tensor*> OpCall::zeros() const {
 
 absl::Status RnnCall::Prepare() {
   RNN_OPS_TF_RETURN_IF_ERROR(TakeInputs());
-  // A copy, so that what was checked is what the kernel reads.
+  // A copy, so that the kernel reads the checked values.
   lengths.resize(config().batch);
   const auto* given = static_cast<const int32_t*>(tensors.in(Arg::sequence_lengths));
   RNN_OPS_TF_RETURN_IF_ERROR(

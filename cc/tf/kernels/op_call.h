@@ -1,5 +1,5 @@
-// One call of an op that runs an RNN, apart from the device: its inputs checked, its outputs
-// allocated. The table of the op says what there is to check and to allocate.
+// The part of a call of an RNN op that does not depend on the device: checks the inputs and
+// allocates the outputs, as the table of the op describes.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_OP_CALL_H_
 
@@ -23,28 +23,29 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// What the shapes of its inputs say about a call, all checked.
+// The checked facts that follow from the shapes of a call's inputs.
 struct CallPlan {
-  std::vector<int64_t> input_dims;  // for each input its rank and its dimensions
+  std::vector<int64_t> input_dims;  // the rank and the dimensions of each input
   std::vector<bool> used;           // whether the call reads the input
   RnnDims dims;
-  RnnConfig config;  // as in CallShapes
+  RnnConfig config;  // see CallShapes
   std::vector<tensorflow::TensorShape> outputs;
-  // On a CPU, of the outputs that are zero whatever is computed: every call gives the same tensor.
+  // On a CPU: tensors for the outputs that are always zero. Every call returns the same tensor.
   std::vector<std::optional<tensorflow::Tensor>> zeros;
 };
 
-// The plan of a kernel's last call. WHY kept: most calls have the shapes of the one before, and of
-// a tiny network the plan is a tenth of the time. Thread-safe.
+// The plan of a kernel's last call. Thread-safe.
+// WHY it is kept: most calls have the shapes of the call before, and making a plan takes a tenth of
+// the time of a tiny network.
 class LastPlan {
  public:
-  // Sets *plan to that of a call with these inputs, or says what is wrong with their shapes.
+  // Sets *plan to the plan of a call with these inputs, or returns the error in their shapes.
   absl::Status Get(const OpSpec& op, const RnnAttrs& attrs, tensorflow::OpKernelContext* context,
                    std::shared_ptr<const CallPlan>* plan);
 
  private:
-  // Copies *from to *to, one of which is plan_; not where another thread is here, or was when this
-  // process forked. WHY no mutex: trying to lock one needs glibc 2.34.
+  // Copies *from to *to, one of which is plan_. Does nothing if another thread is copying, or was
+  // copying when this process forked. WHY no mutex: trying to lock one needs glibc 2.34.
   void Copy(const std::shared_ptr<const CallPlan>& from, std::shared_ptr<const CallPlan>* to);
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
@@ -62,16 +63,16 @@ struct OpCall {
   Dtype dtype = kFloat32;
   CallTensors tensors;
 
-  // Checks types and shapes, and takes the inputs into `tensors`. First of all.
+  // Checks types and shapes, and stores the inputs in `tensors`. Call it first.
   absl::Status TakeInputs();
-  // Takes the outputs into `tensors`, but for reserve_space of training, whose size the device
-  // knows, and those that are zero whatever is computed, which it sets where they are on the host.
+  // Stores the outputs in `tensors`, except the reserve_space of training, whose size the device
+  // determines. Also sets the outputs to zero that are always zero, if they are on the host.
   absl::Status AllocateOutputs();
 
   const CallPlan& plan() const { return *plan_; }
-  // The op must have it.
+  // The op must have the input `arg`.
   const tensorflow::Tensor& input(Arg arg) const { return context->input(op.Input(arg)); }
-  // The outputs in memory of a GPU that are zero whatever is computed. They are not yet.
+  // The outputs in GPU memory that are always zero. The caller must set them to zero.
   std::vector<tensorflow::Tensor*> zeros() const;
 
  private:
@@ -84,10 +85,10 @@ struct RnnCall : OpCall {
   using OpCall::OpCall;
   absl::Status Prepare();
 
-  absl::InlinedVector<int32_t, 16> lengths;  // [B]: a checked copy, all T where none are given
+  absl::InlinedVector<int32_t, 16> lengths;  // [B]: a checked copy; all T if no lengths are given
 
   const RnnConfig& config() const { return plan().config; }
-  // No time step of any row: the states pass through and every gradient of weights is zero.
+  // True if T or B is 0: the states pass through and all gradients of weights are zero.
   bool empty() const { return config().max_time == 0 || config().batch == 0; }
 };
 
@@ -96,10 +97,10 @@ struct BlockLstmCall : OpCall {
   using OpCall::OpCall;
   absl::Status Prepare();
 
-  BlockLstmConfig config;  // with the attributes from the start, with the sizes after Prepare()
+  BlockLstmConfig config;  // has the attributes from the start, and the sizes after Prepare()
 };
 
-// Allocates the reserve_space of training: a vector that holds `bytes`.
+// Allocates the reserve_space of training: a vector of at least `bytes` bytes.
 absl::Status AllocateReserveSpace(const OpCall& call, int64_t bytes,
                                   tensorflow::Tensor** reserve_space);
 

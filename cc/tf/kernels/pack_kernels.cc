@@ -24,7 +24,7 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
 
   void DoCompute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, CheckParamsShape(config_, FromTf(context->input(0).shape())));
-    const RnnAttrs attrs;  // config_ has those of the op
+    const RnnAttrs attrs;  // config_ has the attributes
     OpCall call(kPackCudnnRnnParams, attrs, context, &last_plan_);
     OP_REQUIRES_OK(context, call.TakeInputs());
     OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, config_, keep_));

@@ -27,9 +27,9 @@ class RnnBackpropCpuKernel : public RnnBackpropKernel {
   absl::Status Run(const RnnCall& call) const override;
 };
 
-// Sets output 0 of an op that packs the weights of a network: what `packed` of a forward call is.
-// Its content is kept for the next call with `keep` (Note [Kept weights]). After call.TakeInputs();
-// T and B of `config` are 0.
+// Sets output 0 of an op that packs weights to a vector that forward calls accept as `packed`. If
+// `keep` is true, the result is kept for the next call (Note [Kept weights]). Call it after
+// call.TakeInputs(); T and B of `config` must be 0.
 absl::Status PackRnnWeightsOnCpu(const OpCall& call, const RnnConfig& config, bool keep);
 
 }  // namespace tf_kernels

@@ -1,5 +1,5 @@
-// The OpKernels of the CudnnRNN family and of LayerRNN, for any op of them: they read the
-// attributes and prepare each call. A device derives from them and runs the call.
+// OpKernels for all ops of the CudnnRNN family and of LayerRNN. They read the attributes and
+// prepare each call. A derived class runs the call on a device.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_KERNELS_H_
 
@@ -23,7 +23,8 @@ class RnnForwardKernel : public CheckedOpKernel {
   void DoCompute(tensorflow::OpKernelContext* context) final;
 
  protected:
-  // Also allocates and fills the reserve_space of training, and fills call.zeros().
+  // Runs the call. Must also allocate and fill the reserve_space of training, and fill
+  // call.zeros().
   virtual absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const = 0;
 
  private:
@@ -32,8 +33,8 @@ class RnnForwardKernel : public CheckedOpKernel {
   const OpSpec& op_;
   RnnAttrs attrs_;
   LastPlan last_plan_;
-  // Without a seed among the inputs, each training call with dropout takes the next
-  // number for its mask, or the number 0 if the environment says so.
+  // If the seed is not an input, each training call with dropout uses the next number for its
+  // masks, or the number 0 if TF_CUDNN_RESET_RND_GEN_STATE is true.
   std::atomic<uint64_t> dropout_calls_{0};
   bool resets_dropout_ = false;
 };
@@ -44,7 +45,7 @@ class RnnBackpropKernel : public CheckedOpKernel {
   void DoCompute(tensorflow::OpKernelContext* context) final;
 
  protected:
-  // Also checks the length of reserve_space, and fills call.zeros().
+  // Runs the call. Must also check the length of reserve_space, and fill call.zeros().
   virtual absl::Status Run(const RnnCall& call) const = 0;
 
  private:

@@ -34,7 +34,8 @@ absl::Status ReadCanonicalAttrs(OpKernelConstruction* context, CanonicalAttrs ve
   return context->GetAttr(v2 ? "num_params_biases" : "num_params", &counts->biases);
 }
 
-// The problem of a call, with the counts checked before a layout of that many blocks is made.
+// Reads the problem of a call. Checks the counts first, because the layout needs memory for its
+// blocks.
 absl::Status ReadProblem(OpKernelContext* context, const RnnAttrs& attrs,
                          const CanonicalCounts& counts, RnnConfig* config) {
   RnnSizeInputs sizes;

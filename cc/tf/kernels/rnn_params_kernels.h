@@ -1,4 +1,4 @@
-// The OpKernels of the parameter ops for an op of any name on any device.
+// OpKernels of the parameter ops, for any name and device.
 #ifndef TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_KERNELS_RNN_PARAMS_KERNELS_H_
 
@@ -13,7 +13,7 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// CudnnRNNParamsSize: the one that serves a GPU as it is, with all tensors on the host.
+// CudnnRNNParamsSize. All of its tensors are on the host, so the kernel also serves a GPU.
 class RnnParamsSizeKernel : public CheckedOpKernel {
  public:
   RnnParamsSizeKernel(tensorflow::OpKernelConstruction* context, bool has_num_proj);
@@ -23,13 +23,13 @@ class RnnParamsSizeKernel : public CheckedOpKernel {
   RnnAttrs attrs_;
 };
 
-// How the attributes of an op say how many canonical tensors it has.
+// The attributes of an op that give the number of canonical tensors.
 enum class CanonicalAttrs {
   kNumParams,               // TensorFlow's first versions: one number for both, no projection
   kNumWeightsAndNumBiases,  // V2
 };
 
-// How a device copies within its memory. Never called with 0 bytes.
+// A device's copy within its memory. Never called with 0 bytes.
 using CopyBytes = absl::Status (*)(tensorflow::OpKernelContext* context, void* to, const void* from,
                                    int64_t bytes);
 absl::Status CopyBytesOnCpu(tensorflow::OpKernelContext* context, void* to, const void* from,
@@ -59,7 +59,7 @@ class RnnParamsToCanonicalKernel : public CheckedOpKernel {
   CanonicalCounts counts_;
 };
 
-// ---- As V2 and our own ops have them, on a device that copies with `copy` ----
+// ---- Kernels with the attributes of V2, on a device that copies with `copy` ----
 
 class ParamsSizeKernel : public RnnParamsSizeKernel {
  public:

@@ -1,4 +1,4 @@
-// BlockLSTMV2 and its gradient: the signatures of TensorFlow's ops of that name, in more types.
+// BlockLSTMV2 and its gradient, with the signatures of TensorFlow's ops and with more types.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/ops/shape_functions.h"
 #include "tensorflow/core/framework/op.h"
@@ -33,24 +33,25 @@ Runs one LSTM layer over a batch of sequences and returns every intermediate val
 
 The letters are T time steps, B batch, I input size, H units. For each step t, with s the logistic
 function, * element by element, cs[-1] = cs_prev, h[-1] = h_prev and [i~, f~, ci~, o~] the four
-blocks of H columns of [x[t], h[t-1]] w + b (without use_peephole the terms with wci, wcf and wco
-are left out):
+blocks of H columns of [x[t], h[t-1]] w + b (without use_peephole there are no terms with wci, wcf
+and wco):
 
   i[t]  = s(i~ + wci * cs[t-1])
   f[t]  = s(f~ + wcf * cs[t-1])
   ci[t] = tanh(ci~)
-  cs[t] = ci[t] * i[t] + cs[t-1] * f[t], then limited to [-cell_clip, cell_clip] if cell_clip > 0
+  cs[t] = ci[t] * i[t] + cs[t-1] * f[t], then clipped to [-cell_clip, cell_clip] if cell_clip > 0
   o[t]  = s(o~ + wco * cs[t])
   co[t] = tanh(cs[t])
   h[t]  = co[t] * o[t]
 
 Source of the maths: Hochreiter and Schmidhuber (1997), Gers et al. (2000), peepholes after Gers et
-al. (2002), clipping after Sak et al. (2014); gate order as TensorFlow's op of that name.
+al. (2002), clipping after Sak et al. (2014); gate order as in TensorFlow's op.
 
 Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
-Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
-rank or size than below, seq_len_max outside [0, T], I or H of 0, and sizes beyond 2^62 bytes.
+Raises InvalidArgument for a tensor whose rank or size differs from the shapes below, for
+seq_len_max outside [0, T], for I or H of 0, and for sizes beyond 2^62 bytes. The error is raised
+when the graph is built if the shapes are known then.
 
 seq_len_max: A scalar in [0, T]: the number of steps to run, for the whole batch.
 x: Input, [T, B, I], of type T.
@@ -68,7 +69,7 @@ o: Output gates, [T, B, H].
 ci: Cell inputs, [T, B, H].
 co: Cell states after tanh, [T, B, H].
 h: Hidden states, [T, B, H].
-cell_clip: Limit of the cell state; 0 or less means none.
+cell_clip: The maximum of the absolute cell state; 0 or less means no clipping.
 use_peephole: Whether to use wci, wcf and wco.
 )doc");
 
@@ -103,16 +104,16 @@ REGISTER_OP("TfRnnOps>BlockLSTMGradV2")
     .Attr("T: {bfloat16, half, float, double}")
     .SetShapeFn(BlockLstmShape<kBlockLstmGrad>)
     .Doc(R"doc(
-The gradient of BlockLSTMV2 with respect to every input but seq_len_max.
+The gradient of BlockLSTMV2 with respect to every input except seq_len_max.
 
-Takes the inputs and outputs of a call of BlockLSTMV2 and the gradients of its outputs cs and h at
-every step; those of the other outputs count as 0. The gradient passes through cell_clip as if it
-were not there.
+The inputs are the inputs and outputs of a call of BlockLSTMV2, and the gradients of its outputs cs
+and h at every step. The gradients of the other outputs count as 0. The gradient ignores the
+clipping of cell_clip.
 
 Source of the maths: back-propagation through time of the equations in BlockLSTMV2. Sums accumulate
 in float32 for bfloat16 and half, otherwise in T, and each gradient is rounded once.
 
-Raises InvalidArgument for all that BlockLSTMV2 refuses and for a shape that does not fit.
+Raises InvalidArgument for inputs that BlockLSTMV2 rejects and for a shape that does not fit.
 
 seq_len_max: A scalar in [0, T].
 x: [T, B, I].

@@ -1,4 +1,4 @@
-// The ops that handle the opaque parameter buffer: the signatures of TensorFlow's ops of that name.
+// Ops on the opaque parameter buffer, with the signatures of TensorFlow's ops.
 #include "cc/core/network/param_layout.h"
 #include "cc/core/network/shapes.h"
 #include "cc/tf/op_util.h"
@@ -14,7 +14,7 @@ using ::tensorflow::Tensor;
 using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
 
-// One of the three sizes, where it is known when the graph is built.
+// One of the three sizes; unknown if its value is not known when the graph is built.
 absl::Status InferSize(InferenceContext* c, const char* name, int index, int64_t* size) {
   const Tensor* tensor = c->input_tensor(index);
   if (tensor != nullptr) return ReadRnnSize(name, *tensor, size);
@@ -58,7 +58,7 @@ absl::Status ParamsSizeShape(InferenceContext* c) {
   return absl::OkStatus();
 }
 
-// Refuses a canonical tensor of a known other size.
+// Returns InvalidArgument if the canonical tensor is known to have another size.
 absl::Status CheckElements(InferenceContext* c, const char* list, size_t index, int input,
                            const ParamBlock& block) {
   const auto elements = c->NumElements(c->input(input));
@@ -147,10 +147,11 @@ REGISTER_OP("TfRnnOps>CudnnRNNParamsSize")
     .Doc(R"doc(
 The number of elements of the opaque parameter buffer of CudnnRNNV3.
 
-Source of the order: the layout of cuDNN's weight space, written down in docs/param-layout.md.
+Source of the order: the layout of cuDNN's weight space, described in docs/param-layout.md.
 
-Raises InvalidArgument, when the graph is built where the values are known then, for a size that is
-not a scalar or below 1, attributes that CudnnRNNV3 refuses, and a result that S cannot hold.
+Raises InvalidArgument for a size that is not a scalar or is below 1, for attributes that CudnnRNNV3
+rejects, and for a result that S cannot hold. The error is raised when the graph is built if the
+values are known then.
 
 num_layers: A scalar, at least 1.
 num_units: A scalar, at least 1.
@@ -186,24 +187,25 @@ REGISTER_OP("TfRnnOps>CudnnRNNCanonicalToParamsV2")
     .Attr("num_proj: int = 0")
     .SetShapeFn(CanonicalToParamsShape)
     .Doc(R"doc(
-Puts canonical weights and biases together into the opaque parameter buffer of CudnnRNNV3.
+Converts canonical weights and biases to the opaque parameter buffer of CudnnRNNV3.
 
-The order of the lists, for each layer and within it each direction: weights are the gates' input
-weights, the gates' recurrent weights and, with num_proj, the projection; biases are the gates'
-input biases and recurrent biases. Gates: lstm i, f, c, o; gru r, u, h; one otherwise. Letters as in
-CudnnRNNV3; a tensor is taken in row-major order and only its number of elements is checked.
+The lists are ordered by layer, and within a layer by direction. For each layer and direction,
+weights has the input weights of the gates, the recurrent weights of the gates and, with num_proj,
+the projection. biases has the input biases and the recurrent biases of the gates. The gates are
+i, f, c, o in lstm and r, u, h in gru. The other modes have one gate. Letters are as in CudnnRNNV3.
+A tensor is read in row-major order, and only its number of elements is checked.
 
-Source of the order: the layout of cuDNN's weight space, written down in docs/param-layout.md.
+Source of the order: the layout of cuDNN's weight space, described in docs/param-layout.md.
 
-Raises InvalidArgument, when the graph is built where all is known then, for a size that is not a
-scalar or below 1, attributes that CudnnRNNV3 refuses, lists of another length, and a tensor with
-another number of elements.
+Raises InvalidArgument for a size that is not a scalar or is below 1, for attributes that CudnnRNNV3
+rejects, for lists of another length, and for a tensor with another number of elements. The error is
+raised when the graph is built if all values and shapes are known then.
 
 num_layers: A scalar, at least 1.
 num_units: A scalar, at least 1.
 input_size: A scalar, at least 1: the size of the first layer's input.
-weights: Input weights [H, I] in layer 0 ([H, 0] where the input is skipped) and [H, D*S] after it,
-  recurrent weights [H, S], projections [num_proj, H].
+weights: Input weights [H, I] in layer 0 ([H, 0] if the input is skipped) and [H, D*S] in later
+  layers, recurrent weights [H, S], projections [num_proj, H].
 biases: Each [H].
 params: The opaque buffer, a vector.
 num_params_weights: L*D*(2*G), or L*D*(2*G + 1) with num_proj, for G gates.
@@ -236,22 +238,23 @@ REGISTER_OP("TfRnnOps>CudnnRNNParamsToCanonicalV2")
     .Attr("num_proj: int = 0")
     .SetShapeFn(ParamsToCanonicalShape)
     .Doc(R"doc(
-Takes the opaque parameter buffer of CudnnRNNV3 apart into canonical weights and biases.
+Converts the opaque parameter buffer of CudnnRNNV3 to canonical weights and biases.
 
-The inverse of CudnnRNNCanonicalToParamsV2, which explains the order of the lists and their lengths.
+The inverse of CudnnRNNCanonicalToParamsV2, whose description explains the order of the lists and
+their lengths.
 
-Source of the order: the layout of cuDNN's weight space, written down in docs/param-layout.md.
+Source of the order: the layout of cuDNN's weight space, described in docs/param-layout.md.
 
-Raises InvalidArgument, when the graph is built where all is known then, for a size that is not a
-scalar or below 1, attributes that CudnnRNNV3 refuses, lists of another length, and params of
-another rank or length.
+Raises InvalidArgument for a size that is not a scalar or is below 1, for attributes that CudnnRNNV3
+rejects, for lists of another length, and for params of another rank or length. The error is raised
+when the graph is built if all values and shapes are known then.
 
 num_layers: A scalar, at least 1.
 num_units: A scalar, at least 1.
 input_size: A scalar, at least 1: the size of the first layer's input.
 params: The opaque buffer, a vector.
-weights: Input weights [H, I] in layer 0 ([H, 0] where the input is skipped) and [H, D*S] after it,
-  recurrent weights [H, S], projections [num_proj, H].
+weights: Input weights [H, I] in layer 0 ([H, 0] if the input is skipped) and [H, D*S] in later
+  layers, recurrent weights [H, S], projections [num_proj, H].
 biases: Each [H].
 num_params_weights: L*D*(2*G), or L*D*(2*G + 1) with num_proj, for G gates.
 num_params_biases: L*D*(2*G).

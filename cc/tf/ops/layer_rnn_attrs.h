@@ -1,4 +1,4 @@
-// Attributes that the ops around LayerRNN share.
+// Attributes that LayerRNN and its related ops share.
 #ifndef TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
 #define TF_RNN_OPS_CC_TF_OPS_LAYER_RNN_ATTRS_H_
 

@@ -1,4 +1,4 @@
-// LayerRNN and its gradient: one layer, one direction, with the weights as Keras keeps them.
+// LayerRNN and its gradient: one layer and one direction, with weights in Keras's layout.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"
@@ -39,79 +39,89 @@ REGISTER_OP("TfRnnOps>LayerRNN")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnn>)
     .Doc(R"doc(
-Runs one recurrent layer in one direction over a batch of sequences, with weights as Keras has them.
+Runs one recurrent layer in one direction over a batch of sequences, with weights in Keras's layout.
 
 The letters are T time steps, B batch, I input size, H units, P columns of projection, S the size of
 h (P with projection, otherwise H), G gates (LSTM 4, GRU 3, otherwise 1).
-With time_major=False every [T, B, ...] is [B, T, ...]. One step, with s the recurrent_activation, a
-the activation, * element by element, x the input, h the previous output and, for gate g,
-x_g = x * input_mask[g] and h_g = h * recurrent_mask[g] (x and h where a mask is not given), W_g,
-R_g, b_g the g-th of G blocks of H columns of kernel, recurrent_kernel and bias:
+With time_major=False every [T, B, ...] is [B, T, ...].
+
+One step, with s the recurrent_activation, a the activation, * element by element, x the input and h
+the previous output. For gate g, x_g = x * input_mask[g] and h_g = h * recurrent_mask[g]; without a
+mask x_g is x and h_g is h. W_g, R_g and b_g are the g-th of G blocks of H columns of kernel,
+recurrent_kernel and bias:
 
   rnn                  h' = a(x_0 W + h_0 R + b)
-  rnn_relu, rnn_tanh   the same with relu or tanh
+  rnn_relu, rnn_tanh   h' = relu or tanh(x_0 W + h_0 R + b)
   lstm (i, f, c, o)    i, f, o = s(x_g W_g + h_g R_g + b_g)  for g = i, f, o
                        c' = f * c + i * a(x_c W_c + h_c R_c + b_c);  h' = o * a(c')
     with peepholes     p_0 * c, p_1 * c and p_2 * c' are added before s of i, f and o
-    with cell_clip     c' is limited to [-cell_clip, cell_clip]
-    with projection    h' = (o * a(c')) projection, limited likewise by proj_clip
+    with cell_clip     c' is clipped to [-cell_clip, cell_clip]
+    with projection    h' = (o * a(c')) projection, clipped to [-proj_clip, proj_clip]
     with layer_norm    x_g W_g, h_g R_g and c' are normalized, the first two over all gates at once
   gru (z, r, n)        z, r = s(x_g W_g + bias[0]_g + h_g R_g + bias[1]_g)  for g = z, r
                        n = a(x_n W_n + bias[0]_n + r * (h_n R_n + bias[1]_n))
                        h' = z * h + (1 - z) * n
-  lstm and gru with zoneout, without a seed  h' and c' are followed by zoneout_h * h +
-                       (1 - zoneout_h) * h' and zoneout_c * c + (1 - zoneout_c) * c'
-    with a seed        each unit of h and of c keeps its old value with that chance
+  lstm and gru with zoneout, without a seed
+                       the new h is zoneout_h * h + (1 - zoneout_h) * h',
+                       the new c is zoneout_c * c + (1 - zoneout_c) * c'
+    with a seed        each unit of h keeps its old value with the probability zoneout_h,
+                       and each unit of c with the probability zoneout_c
   gru_reset_before     z, r = s(x_g W_g + h_g R_g + b_g)  for g = z, r
     (z, r, n)          n = a(x_n W_n + (r * h_n) R_n + b_n);  h' = z * h + (1 - z) * n
 
-A normalization of v is gamma * (v - mean) / sqrt(variance + layer_norm_epsilon) + beta, with the mean
-and the variance of the values of one row at one step. The rows of layer_norm are gamma and beta of
-x_g W_g for g = i, f, c, o (4 + 4), those of h_g R_g (4 + 4) and gamma and beta of c' (1 + 1). c' as
-it is normalized is the state.
+The normalization of v is gamma * (v - mean) / sqrt(variance + layer_norm_epsilon) + beta, with the
+mean and the variance of the values of one sequence at one step. The rows of layer_norm are gamma
+and beta of x_g W_g for g = i, f, c, o (4 + 4), gamma and beta of h_g R_g (4 + 4), and gamma and
+beta of c' (1 + 1). The new cell state is the normalized c'.
 
-The activations are tanh, sigmoid (the logistic function), relu, linear, hard_sigmoid, which is
-x / 6 + 1/2 between 0 and 1, as in Keras 3, and hard_sigmoid_keras2, x / 5 + 1/2, as in Keras 1 and 2.
+The activations are tanh, sigmoid (the logistic function), relu, linear, hard_sigmoid and
+hard_sigmoid_keras2. hard_sigmoid is x / 6 + 1/2 between 0 and 1, as in Keras 3.
+hard_sigmoid_keras2 is x / 5 + 1/2 between 0 and 1, as in Keras 1 and 2.
 
 Source of the maths: Hochreiter and Schmidhuber (1997) with Gers et al. (2000) for LSTM, Cho et al.
-(2014) for GRU, Krueger et al. (2017) for zoneout, Gers and Schmidhuber (2000) for peepholes, Sak et al. (2014) for the projection, Ba et
-al. (2016) for layer_norm, which is LayerNormLSTMCell of TensorFlow Addons. With projection and peepholes it is tf.compat.v1.nn.rnn_cell.LSTMCell, which adds forget_bias to the bias of f and has the
-gates in the order i, c, f, o. gru has the reset gate after the recurrent product, gru_reset_before,
-like the paper, before it. Dropout of inputs and states with masks that stay the same over time is
-after Gal and Ghahramani (2016); order of gates as keras.layers.
+(2014) for GRU, Krueger et al. (2017) for zoneout, Gers and Schmidhuber (2000) for peepholes, Sak et
+al. (2014) for the projection, Ba et al. (2016) for layer_norm, Gal and Ghahramani (2016) for masks
+of inputs and states that do not change over time.
+
+lstm with projection and peepholes is tf.compat.v1.nn.rnn_cell.LSTMCell, which adds forget_bias to
+the bias of f and has the gates in the order i, c, f, o. lstm with layer_norm is LayerNormLSTMCell
+of TensorFlow Addons. gru applies the reset gate after the recurrent product, and gru_reset_before
+before the product, like the paper. The order of the gates is that of keras.layers.
 
 Arithmetic is in float32 for bfloat16 and half, otherwise in T.
 
-Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
-rank or size than below, a sequence length outside [0, T], I or H of 0, sizes beyond 2^62 bytes, and
-activations, clips, zoneout, a projection, peepholes and layer_norm where the mode does not have them,
-or zoneout or layer_norm does not go with them.
+Raises InvalidArgument for a tensor whose rank or size differs from the shapes below, for a sequence
+length outside [0, T], I or H of 0, and sizes beyond 2^62 bytes. Raises InvalidArgument also for
+activations, clipping, zoneout, a projection, peepholes or layer_norm in a mode without them, and if
+zoneout or layer_norm excludes them. The error is raised when the graph is built if the shapes are
+known then.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [B, S].
-input_c: Initial cell states, [B, H]; any shape, and ignored, unless rnn_mode is lstm.
+input_c: Initial cell states, [B, H]; ignored, with any shape, unless rnn_mode is lstm.
 kernel: [I, G*H].
 recurrent_kernel: [S, G*H].
-bias: [G*H], for gru [2, G*H], or [0] for none.
-projection: [H, P], of lstm; [0] for none.
-peepholes: p above, of lstm, [3, H]; [0] for none.
-layer_norm: Gammas and betas above, of lstm, [18, H]; [0] for none. Not with a projection, peepholes,
-  cell_clip or zoneout.
-sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
-input_mask: What the input is multiplied by for each gate, [G, B, I]; [0] for none.
-recurrent_mask: What h is multiplied by for each gate, [G, B, S]; [0] for none.
-seed: Selects what zoneout keeps, [2]; [0] for its mean. Equal inputs give equal results.
-output: Every h', [T, B, S]; 0 beyond the length of a row.
-output_h: The h' of the last step of each row, [B, S]; input_h where there is none.
-output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
-reserve_space: What LayerRNNBackprop needs, a vector; a scalar 0 unless is_training.
-activation: a above; left at its default for rnn_relu and rnn_tanh.
-recurrent_activation: s above; left at its default for rnn too.
-cell_clip: Limit of c', of lstm; 0 for none.
-proj_clip: Limit of h', where there is a projection; 0 for none. It is rounded to T.
-zoneout_h: Of lstm and gru, between 0 and 1; not with a projection, peepholes or cell_clip.
-zoneout_c: The same of c, of lstm.
-layer_norm_epsilon: Added to variances, a positive number; not read without layer_norm.
+bias: [G*H], for gru [2, G*H], or [0] without a bias.
+projection: [H, P], for lstm only; [0] without a projection.
+peepholes: p above, [3, H], for lstm only; [0] without peepholes.
+layer_norm: Gammas and betas above, [18, H], for lstm only; [0] without normalization. Excludes a
+  projection, peepholes, cell_clip and zoneout.
+sequence_lengths: Steps of each sequence, [B], each in [0, T]; [0] if all have T steps.
+input_mask: Factors of the input for each gate, [G, B, I]; [0] without a mask.
+recurrent_mask: Factors of h for each gate, [G, B, S]; [0] without a mask.
+seed: Selects the units that zoneout keeps, [2]; [0] for the mean of zoneout. Equal inputs give
+  equal results.
+output: Every h', [T, B, S]; 0 beyond the length of a sequence.
+output_h: The h' of the last step of each sequence, [B, S]; input_h for a length of 0.
+output_c: The c' of the last step of each sequence, [B, H]; a scalar 0 unless rnn_mode is lstm.
+reserve_space: Data for LayerRNNBackprop, a vector; a scalar 0 unless is_training.
+activation: a above; must be the default for rnn_relu and rnn_tanh.
+recurrent_activation: s above; must be the default for rnn, rnn_relu and rnn_tanh.
+cell_clip: The maximum of |c'|, for lstm only; 0 for no clipping.
+proj_clip: The maximum of |h'| with a projection; 0 for no clipping. It is rounded to T.
+zoneout_h: For lstm and gru only, between 0 and 1. Excludes a projection, peepholes and cell_clip.
+zoneout_c: For lstm only, between 0 and 1. Excludes a projection, peepholes and cell_clip.
+layer_norm_epsilon: Added to variances, a positive number. Not read without layer_norm.
 is_training: Whether to fill reserve_space.
 time_major: Whether the first dimension of input and output is time.
 )doc");
@@ -158,19 +168,21 @@ REGISTER_OP("TfRnnOps>LayerRNNBackprop")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnBackprop>)
     .Doc(R"doc(
-The gradient of LayerRNN with respect to all of its inputs but the lengths and the masks.
+The gradient of LayerRNN with respect to all inputs except the lengths, the masks and the seed.
 
-Takes the inputs and outputs of a call of LayerRNN with is_training=True and the gradients of its
-outputs. Source of the maths: back-propagation through time of the equations in LayerRNN; nothing
-flows back through a c' beyond cell_clip or an output that has reached proj_clip. Sums accumulate in
+The inputs are the inputs and outputs of a call of LayerRNN with is_training=True, and the gradients
+of its outputs.
+
+Source of the maths: back-propagation through time of the equations in LayerRNN. The gradient is 0
+through a c' beyond cell_clip and through an output that has reached proj_clip. Sums accumulate in
 float32 for bfloat16 and half, otherwise in T, and each gradient is rounded once.
 
-Raises InvalidArgument for all that LayerRNN refuses, for a shape that does not fit, and for a
+Raises InvalidArgument for inputs that LayerRNN rejects, for a shape that does not fit, and for a
 reserve_space of another call.
 
 input: [T, B, I].
 input_h: [B, S].
-input_c: [B, H]; any shape, and ignored, unless rnn_mode is lstm, as output_c and its gradient.
+input_c: [B, H]; ignored, with any shape, unless rnn_mode is lstm, like output_c and its gradient.
 kernel: [I, G*H].
 recurrent_kernel: [S, G*H].
 bias: [G*H], for gru [2, G*H], or [0].
@@ -184,11 +196,12 @@ seed: [2] or [0].
 output: [T, B, S].
 output_h: [B, S].
 output_c: [B, H].
-output_backprop: Gradient of output, [T, B, S]; what it holds beyond the length of a row is ignored.
+output_backprop: Gradient of output, [T, B, S]; values beyond the length of a sequence are
+  ignored.
 output_h_backprop: Gradient of output_h, [B, S].
 output_c_backprop: Gradient of output_c, [B, H].
-reserve_space: As the forward op returned it.
-input_backprop: [T, B, I]; 0 beyond the length of a row.
+reserve_space: The output reserve_space of LayerRNN.
+input_backprop: [T, B, I]; 0 beyond the length of a sequence.
 input_h_backprop: [B, S].
 input_c_backprop: [B, H]; a scalar 0 unless rnn_mode is lstm.
 kernel_backprop: [I, G*H].

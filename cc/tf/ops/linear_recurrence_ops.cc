@@ -1,4 +1,4 @@
-// The op behind the derivatives of higher order.
+// LinearRecurrence, which computes derivatives of higher order.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
 #include "cc/tf/ops/shape_functions.h"
@@ -26,12 +26,12 @@ REGISTER_OP("TfRnnOps>LinearRecurrence")
     .SetShapeFn(RnnShape<kLinearRecurrence>)
     .Doc(R"doc(
 Runs a recurrence that is linear in its states: the derivative of a recurrent layer in one
-direction, or the adjoint of that derivative. Gradients of gradient ops are made of it.
+direction, or the adjoint of that derivative. The gradients of gradient ops use this op.
 
-The letters are T time steps, B batch, H units, G gates (LSTM 4, GRU 3, otherwise 1). h, c and u, v
-are rows of output, cell_output, input and cell_input; x_by_y is how x of a step changes with y,
-where `gates` is what h of the step before gives times R, the recurrent_kernel. c exists with lstm
-only. Products of x_by_gates with a row of G*H are added up over the gates.
+The letters are T time steps, B batch, H units, G gates (LSTM 4, GRU 3, otherwise 1). h_t, c_t, u_t
+and v_t are step t of output, cell_output, input and cell_input. R is the recurrent_kernel. x_by_y
+is the derivative of x at a step by y, where `gates` is the product of h of the step before and R. c
+exists with lstm only. Products of x_by_gates with a row of G*H are summed over the gates.
 
   h_t = u_t + h_by_gates_t * (h_{t-1} R) + h_by_h_t * h_{t-1} + h_by_c_t * c_{t-1}
   c_t = v_t + c_by_gates_t * (h_{t-1} R) + c_by_h_t * h_{t-1} + c_by_c_t * c_{t-1}
@@ -41,15 +41,15 @@ With transposed=True, from the last step to the first, with s = t + 1:
   h_t = u_t + (h_by_gates_s * h_s + c_by_gates_s * c_s) R' + h_by_h_s * h_s + c_by_h_s * c_s
   c_t = v_t + h_by_c_s * h_s + c_by_c_s * c_s
 
-Before the first step that is run, h and c are 0.
+Before the first computed step, h and c are 0.
 
-Raises InvalidArgument, when the graph is built where shapes are known then, for a tensor of another
-rank or size than below.
+Raises InvalidArgument for a tensor whose rank or size differs from the shapes below. The error is
+raised when the graph is built if the shapes are known then.
 
 input: [T, B, H].
-cell_input: [T, B, H]; any shape, and ignored, unless rnn_mode is lstm.
+cell_input: [T, B, H]; ignored, with any shape, unless rnn_mode is lstm.
 recurrent_kernel: [H, G*H].
-h_by_gates: [T, B, G*H], or [0] where all are 0, as the five below.
+h_by_gates: [T, B, G*H], or [0] if all values are 0, like the five below.
 c_by_gates: [T, B, G*H].
 h_by_h: [T, B, H].
 h_by_c: [T, B, H].
@@ -57,7 +57,7 @@ c_by_h: [T, B, H].
 c_by_c: [T, B, H].
 output: [T, B, H].
 cell_output: [T, B, H]; a scalar 0 unless rnn_mode is lstm.
-rnn_mode: Says G and whether there is c.
+rnn_mode: Determines G and whether there is c.
 transposed: Whether to run the adjoint.
 )doc");
 

@@ -1,4 +1,4 @@
-// Packing the weights of inference, and the ops that take them packed.
+// Ops that pack weights for inference, and ops that read packed weights.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/op_util.h"
 #include "cc/tf/ops/layer_rnn_attrs.h"
@@ -35,14 +35,14 @@ REGISTER_OP("TfRnnOps>PackCudnnRNNParams")
     .Attr("keep: bool = false")
     .SetShapeFn(PackCudnnRnnParamsShape)
     .Doc(R"doc(
-Packs the parameters of CudnnRNNV3 as the CPU kernels read them, for CudnnRNNV3Packed.
+Packs the parameters of CudnnRNNV3 into the layout of the CPU kernels, for CudnnRNNV3Packed.
 
-CudnnRNNV3 does so at every call. The result is a vector of bytes: a header, which says of which
-network and for which kernels it is, and the weights. Its content differs between kinds of CPU and
-between versions of this library.
+CudnnRNNV3 packs its parameters at every call. The result is a vector of bytes: a header, which
+identifies the network and the kernels, and the weights. Its content differs between kinds of CPU
+and between versions of this library.
 
-Raises InvalidArgument, when the graph is built where shapes are known then, for params of another
-size than the network has and for attributes that CudnnRNNV3 refuses.
+Raises InvalidArgument for params whose size does not fit the network and for attributes that
+CudnnRNNV3 rejects. The error is raised when the graph is built if the shapes are known then.
 
 params: The opaque buffer, a vector.
 packed: A vector; empty on a GPU, where nothing is packed.
@@ -54,9 +54,9 @@ input_mode: As in CudnnRNNV3.
 direction: As in CudnnRNNV3.
 num_proj: As in CudnnRNNV3.
 keep: Whether to keep the result and params in this process, and to return the result again for the
-  same tensor. Only for the value of a resource variable and for a constant, whose memory does not
-  change while a tensor refers to it. They are dropped at the first packing with keep after nothing
-  else refers to params.
+  same tensor. Use it only for the value of a resource variable and for a constant, whose memory
+  does not change while a tensor refers to it. The kept data is freed by the next packing with keep
+  after params has been released.
 )doc");
 
 REGISTER_OP("TfRnnOps>PackLayerRNN")
@@ -70,25 +70,25 @@ REGISTER_OP("TfRnnOps>PackLayerRNN")
     .Attr("keep: bool = false")
     .SetShapeFn(RnnShape<kPackLayerRnn>)
     .Doc(R"doc(
-Packs the weights of LayerRNN as the CPU kernels read them, for LayerRNNPacked.
+Packs the weights of LayerRNN into the layout of the CPU kernels, for LayerRNNPacked.
 
-LayerRNN does so at every call. The result is a vector of bytes: a header, which says of which layer
-and for which kernels it is, and the weights. Its content differs between kinds of CPU and between
-versions of this library.
+LayerRNN packs its weights at every call. The result is a vector of bytes: a header, which
+identifies the layer and the kernels, and the weights. Its content differs between kinds of CPU and
+between versions of this library.
 
-Raises InvalidArgument, when the graph is built where shapes are known then, for weights that
-LayerRNN refuses.
+Raises InvalidArgument for weights that LayerRNN rejects. The error is raised when the graph is
+built if the shapes are known then.
 
 kernel: [I, G*H].
 recurrent_kernel: [S, G*H].
-bias: [G*H], for gru [2, G*H], or [0] for none.
-projection: [H, P], of lstm; [0] for none.
+bias: [G*H], for gru [2, G*H], or [0] without a bias.
+projection: [H, P], for lstm only; [0] without a projection.
 packed: A vector.
 rnn_mode: As in LayerRNN.
 keep: Whether to keep the result and the weights in this process, and to return the result again for
-  the same tensors. Only for the values of resource variables and for constants, whose memory does
-  not change while a tensor refers to it. They are dropped at the first packing with keep after
-  nothing else refers to one of the weights.
+  the same tensors. Use it only for the values of resource variables and for constants, whose memory
+  does not change while a tensor refers to it. The kept data is freed by the next packing with keep
+  after one of the weights has been released.
 )doc");
 
 REGISTER_OP("TfRnnOps>CudnnRNNV3Packed")
@@ -109,22 +109,23 @@ REGISTER_OP("TfRnnOps>CudnnRNNV3Packed")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kCudnnRnnV3Packed>)
     .Doc(R"doc(
-Inference of CudnnRNNV3 with parameters that were packed before.
+Inference of CudnnRNNV3 with packed parameters.
 
-Computes what CudnnRNNV3 does with is_training=False, to the bit but for calls of at most 4 rows
-(T*B), which CudnnRNNV3 sums in another order. Letters as there. Where `packed` is of another kind
-of CPU or another version of this library, or empty, params are read instead and packed for the
-call; on a GPU always. That `packed` was made of these params is not checked.
+The results are those of CudnnRNNV3 with is_training=False. They are bit-identical, except for calls
+with T*B <= 4, which CudnnRNNV3 sums in another order. Letters are as in CudnnRNNV3. If `packed` is
+empty, or was made by another kind of CPU or another version of this library, the op reads params
+and packs them for the call. On a GPU it always reads params. The op does not check that `packed`
+was made from these params.
 
-Raises InvalidArgument for all that CudnnRNNV3 refuses, and for a `packed` of another network, a
-truncated one, and any other bytes.
+Raises InvalidArgument for inputs that CudnnRNNV3 rejects, and for a `packed` that belongs to
+another network, is truncated, or is not a packed buffer.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [L*D, B, S].
 input_c: Initial cell states, [L*D, B, H] for rnn_mode 'lstm'. Ignored otherwise: any shape.
 params: The opaque buffer.
 sequence_lengths: [B], each in [0, T].
-packed: What PackCudnnRNNParams returned for params and these attributes; [0] for none.
+packed: The output of PackCudnnRNNParams for params and these attributes; [0] if there is none.
 output: [T, B, D*S].
 output_h: Final hidden states, [L*D, B, S].
 output_c: Final cell states, [L*D, B, H] for rnn_mode 'lstm'; otherwise a scalar 0.
@@ -162,30 +163,31 @@ REGISTER_OP("TfRnnOps>LayerRNNPacked")
     .Attr("time_major: bool = true")
     .SetShapeFn(RnnShape<kLayerRnnPacked>)
     .Doc(R"doc(
-Inference of LayerRNN, without masks, with weights that were packed before.
+Inference of LayerRNN, without masks, with packed weights.
 
-Computes what LayerRNN does with is_training=False, to the bit but for calls of at most 4 rows
-(T*B), which LayerRNN sums in another order. Letters as there. Where `packed` is of another kind of
-CPU or another version of this library, or empty, the plain weights are read instead and packed for
-the call. That `packed` was made of these weights is not checked.
+The results are those of LayerRNN with is_training=False. They are bit-identical, except for calls
+with T*B <= 4, which LayerRNN sums in another order. Letters are as in LayerRNN. If `packed` is
+empty, or was made by another kind of CPU or another version of this library, the op reads the
+unpacked weights and packs them for the call. The op does not check that `packed` was made from
+these weights.
 
-Raises InvalidArgument for all that LayerRNN refuses, and for a `packed` of another layer, a
-truncated one, and any other bytes.
+Raises InvalidArgument for inputs that LayerRNN rejects, and for a `packed` that belongs to another
+layer, is truncated, or is not a packed buffer.
 
 input: [T, B, I], of type T.
 input_h: Initial hidden states, [B, S].
-input_c: Initial cell states, [B, H]; any shape, and ignored, unless rnn_mode is lstm.
+input_c: Initial cell states, [B, H]; ignored, with any shape, unless rnn_mode is lstm.
 kernel: [I, G*H].
 recurrent_kernel: [S, G*H].
-bias: [G*H], for gru [2, G*H], or [0] for none.
-projection: [H, P], of lstm; [0] for none.
-peepholes: [3, H], of lstm; [0] for none. They are not packed.
-layer_norm: [18, H], of lstm; [0] for none. It is not packed.
-sequence_lengths: Steps of each row, [B], each in [0, T]; [0] if all have T.
-packed: What PackLayerRNN returned for these weights; [0] for none.
-output: Every h', [T, B, S]; 0 beyond the length of a row.
-output_h: The h' of the last step of each row, [B, S]; input_h where there is none.
-output_c: The same of the cell states, [B, H]; a scalar 0 unless rnn_mode is lstm.
+bias: [G*H], for gru [2, G*H], or [0] without a bias.
+projection: [H, P], for lstm only; [0] without a projection.
+peepholes: [3, H], for lstm only; [0] without peepholes. Never packed.
+layer_norm: [18, H], for lstm only; [0] without normalization. Never packed.
+sequence_lengths: Steps of each sequence, [B], each in [0, T]; [0] if all have T steps.
+packed: The output of PackLayerRNN for these weights; [0] if there is none.
+output: Every h', [T, B, S]; 0 beyond the length of a sequence.
+output_h: The h' of the last step of each sequence, [B, S]; input_h for a length of 0.
+output_c: The c' of the last step of each sequence, [B, H]; a scalar 0 unless rnn_mode is lstm.
 rnn_mode: As in LayerRNN, like every other attribute.
 activation: As in LayerRNN.
 recurrent_activation: As in LayerRNN.

@@ -44,7 +44,7 @@ absl::Status InferBlockLstmOp(const OpSpec& op, InferenceContext* c) {
   std::vector<PartialShape> inputs = InputShapes(c);
   const int index = op.Input(Arg::seq_len_max);
   const Tensor* seq_len_max = c->input_tensor(index);
-  // A constant's value may be known where its shape is not.
+  // The value of a constant may be known even if its shape is not.
   if (seq_len_max != nullptr) inputs[index] = FromTf(seq_len_max->shape());
   CallShapes shapes;
   RNN_OPS_TF_RETURN_IF_ERROR(ToTf(InferShapes(op, RnnAttrs(), inputs, &shapes)));

@@ -1,4 +1,4 @@
-// The shape functions of the ops that run an RNN, made of their tables.
+// The shape functions of the RNN ops, generated from the tables of the ops.
 #ifndef TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
 #define TF_RNN_OPS_CC_TF_OPS_SHAPE_FUNCTIONS_H_
 
@@ -9,7 +9,8 @@
 namespace rnn_ops {
 namespace tf_kernels {
 
-// They check all that is known when the graph is built: values of constants, too.
+// The functions check everything that is known when the graph is built, including values of
+// constants.
 absl::Status InferRnnOp(const OpSpec& op, tensorflow::shape_inference::InferenceContext* c);
 absl::Status InferBlockLstmOp(const OpSpec& op, tensorflow::shape_inference::InferenceContext* c);
 

@@ -1,8 +1,7 @@
-// Registers the kernels when the library is loaded, by whichever host: Python, TF_LoadLibrary or
-// dlopen.
+// Registers the kernels when a host loads the library: Python, TF_LoadLibrary or dlopen.
 //
-// WHY not REGISTER_KERNEL_BUILDER: two kernels for the same op and device make TensorFlow refuse
-// both, so an op that another library has served already must be left alone.
+// WHY not REGISTER_KERNEL_BUILDER: if two kernels are registered for one op and device, TensorFlow
+// rejects both. So the library registers no kernel for an op that another library already serves.
 #include <string>
 
 #include "cc/tf/stock/stock_kernels.h"
@@ -18,7 +17,7 @@ namespace {
 bool HasCpuKernel(const char* op) {
   const tensorflow::KernelList kernels = tensorflow::GetRegisteredKernelsForOp(op);
   for (const tensorflow::KernelDef& kernel : kernels.kernel()) {
-    // A kernel for the device DEFAULT serves every device that has none of its own.
+    // A kernel for the device DEFAULT serves every device that has no other kernel.
     if (kernel.device_type() == tensorflow::DEVICE_CPU ||
         kernel.device_type() == tensorflow::DEVICE_DEFAULT) {
       return true;
@@ -27,7 +26,7 @@ bool HasCpuKernel(const char* op) {
   return false;
 }
 
-// Returns the names of the ops that it registered a kernel for, each followed by a newline.
+// Returns the names of the ops for which it registered a kernel, each followed by a newline.
 std::string RegisterMissingKernels() {
   std::string registered;
   for (const StockKernel& kernel : StockKernels()) {
@@ -42,14 +41,14 @@ std::string RegisterMissingKernels() {
 }
 
 // Runs under the lock of the dynamic loader, so two libraries cannot both find a kernel missing.
-// Never destroyed: TensorFlow cannot unregister a kernel, and so unloads no library.
+// Never destroyed: TensorFlow cannot unregister a kernel, and therefore never unloads a library.
 const std::string* const registered_ops = new std::string(RegisterMissingKernels());
 
 }  // namespace
 }  // namespace tf_kernels
 }  // namespace rnn_ops
 
-// What Python calls through ctypes. The string lives as long as the library.
+// Python calls this function through ctypes. The string lives as long as the library.
 extern "C" __attribute__((visibility("default"))) const char* tf_rnn_ops_stock_ops() {
   return rnn_ops::tf_kernels::registered_ops->c_str();
 }

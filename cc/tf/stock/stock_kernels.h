@@ -1,5 +1,5 @@
-// The CPU kernels for TensorFlow's own CudnnRNN ops, as a list: what is registered is decided when
-// the library is loaded.
+// A list of CPU kernels for TensorFlow's own CudnnRNN ops. register.cc decides at load time which
+// of them to register.
 #ifndef TF_RNN_OPS_CC_TF_STOCK_STOCK_KERNELS_H_
 #define TF_RNN_OPS_CC_TF_STOCK_STOCK_KERNELS_H_
 
@@ -15,7 +15,7 @@ struct StockKernel {
   tensorflow::OpKernel* (*create)(tensorflow::OpKernelConstruction* context);
 };
 
-// One for each of the eleven ops.
+// One kernel for each of the eleven ops.
 std::vector<StockKernel> StockKernels();
 
 }  // namespace tf_kernels

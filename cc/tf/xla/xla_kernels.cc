@@ -1,14 +1,14 @@
-// The ops for XLA on the CPU and on GPUs: each becomes a custom call to its handler in cc/ffi. The
-// parameter ops become slices and concatenations.
+// The ops for XLA on the CPU and on GPUs. Each op becomes a custom call to its handler in cc/ffi,
+// except the parameter ops, which become slices and concatenations.
 //
-// What they know of an op comes from its registration: the attributes that the handler gets, and
-// the shapes of the results from the shape function, which has the op's checks too. A shape
-// function leaves only the size of reserve_space open.
+// The registration of an op gives the attributes for the handler. The shape function gives the
+// shapes of the results, and performs the checks of the op. Only the size of reserve_space is left
+// open by the shape function.
 //
-// WHY all in one file: the headers of XlaOpKernel take a minute to compile.
+// WHY one file: the headers of XlaOpKernel take a minute to compile.
 //
-// WHY OpKernelRegistrar and not REGISTER_XLA_OP: TensorFlow reads that registry once, at the first
-// compilation of the process, and this library may be loaded later.
+// WHY OpKernelRegistrar and not REGISTER_XLA_OP: TensorFlow reads the registry of REGISTER_XLA_OP
+// only once, at the first compilation of the process, and this library may be loaded later.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -42,7 +42,7 @@
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 
-// libtensorflow_cc exports it; the header that declares it needs headers of LLVM, which
+// libtensorflow_cc exports this function. The header that declares it needs headers of LLVM, which
 // TensorFlow's package lacks.
 namespace xla::ffi {
 const XLA_FFI_Api* GetXlaFfiApi();
@@ -88,7 +88,7 @@ XlaOp Scalar(XlaBuilder* builder, int32_t value) {
   return xla::ConstantR0<int32_t>(builder, value);
 }
 
-// Of one of our ops.
+// The table of one of this library's ops.
 const OpSpec& SpecOf(const std::string& op) {
   const auto is_it = [&op](const ffi::Handler& handler) { return op == handler.op; };
   return *std::find_if(std::begin(ffi::kHandlers), std::end(ffi::kHandlers), is_it)->spec;
@@ -96,12 +96,12 @@ const OpSpec& SpecOf(const std::string& op) {
 
 bool IsBlockLstm(const OpSpec& op) { return op.family == OpFamily::kBlockLstm; }
 
-// ---- What an op's registration says ----
+// ---- The registration of an op ----
 
-// A node, the shapes of its inputs, and what its shape function made of them.
+// A node, the shapes of its inputs, and the results of its shape function.
 class Inferred {
  public:
-  // `constants`: values of the first inputs.
+  // `constants`: the values of the first inputs.
   absl::Status Run(const NodeDef& node, const std::vector<Operand>& operands,
                    const std::vector<Tensor>& constants) {
     const tensorflow::OpRegistrationData* op = nullptr;
@@ -128,8 +128,8 @@ class Inferred {
   std::unique_ptr<InferenceContext> context_;
 };
 
-// The attributes of a node but its types as the text of an MLIR dictionary, which XLA hands to the
-// handler. `call_site` is another attribute, and `more` has further ones.
+// The attributes of a node, except its types, as the text of an MLIR dictionary. XLA passes them to
+// the handler. The result also has the attribute `call_site` and the attributes in `more`.
 std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, int64_t call_site,
                           const std::string& more) {
   std::string text = StrCat("{call_site = ", call_site, " : i64");
@@ -143,7 +143,7 @@ std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, 
     } else if (declared.type() == "int") {
       text += StrCat(value->i(), " : i64");
     } else if (declared.type() == "float") {
-      // As bits, so that nothing is lost.
+      // As bits, so that the value is exact.
       uint32_t bits;
       const float number = value->f();
       std::memcpy(&bits, &number, sizeof(bits));
@@ -157,8 +157,8 @@ std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, 
   return text + more + "}";
 }
 
-// Where a computation runs. Only the first GPU is asked for sizes where XLA does not say which one
-// it compiles for; the handler refuses what is too small for another.
+// Where a computation runs. If XLA does not say for which GPU it compiles, the first GPU determines
+// the sizes. The handler rejects a size that is too small for the GPU that runs it.
 struct Place {
   bool gpu = false;
   int device = 0;
@@ -179,7 +179,7 @@ absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, bool has_layer_n
   return absl::InvalidArgumentError("reserve_space would need more than 2^62 bytes.");
 }
 
-// The length of the reserve space that a forward op returns in training, whatever the lengths.
+// The length of the reserve space that a forward op returns in training, for any lengths.
 absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::DataType type,
                          const Place& place, int64_t* elements) {
   const OpSpec& op = SpecOf(node.op());
@@ -192,7 +192,7 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
   Dtype dtype;
   RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(type, &dtype));
   int64_t bytes = 0;
-  // Of what a call is given beside its attributes and sizes, only this changes what it keeps.
+  // Apart from attributes and sizes, only layer_norm affects the size of the reserve space.
   const int norms = op.Input(Arg::layer_norm);
   const bool has_layer_norm = norms != kAbsent && !IsAbsent(inputs[norms]);
   RNN_OPS_TF_RETURN_IF_ERROR(ReserveBytes(shapes.config, dtype, has_layer_norm, place, &bytes));
@@ -203,15 +203,18 @@ absl::Status ReserveSize(const NodeDef& node, InferenceContext* c, tensorflow::D
 // ---- Dimensions that XLA knows only when it runs ----
 //
 // Note [Padding in XLA]
-// After boolean_mask and the like a dimension has a bound when XLA compiles and a size when it
-// runs. Tensors have room for the bound. A custom call takes no such dimension, so it computes for
-// the bound, with the excess declared to be padding: in the RNNs, rows beyond the size get length 0
-// and lengths that are not given are the size of the time dimension; in BlockLSTMV2 the gradient op
-// gets zeros in rows beyond the size; LinearRecurrence gets zeros in all of it, with which it hands
-// on nothing. The results get the sizes back.
+// After ops such as boolean_mask, a dimension has a bound at compile time and a size at run time.
+// Tensors have room for the bound. A custom call does not accept such a dimension, so the call
+// computes for the bound and treats the excess as padding:
+// - RNNs: sequences beyond the batch size get length 0. If no lengths are given, all lengths are
+//   the size of the time dimension.
+// - BlockLSTMV2: in the gradient op, sequences beyond the batch size are zero.
+// - LinearRecurrence: all padding is zero, so it does not affect other results.
+// Afterwards the results get the run-time sizes.
 //
-// A length above the size, which the handler would take within the bound, becomes one that it
-// refuses. So do all lengths where such a size of another tensor is not that of the sequence.
+// The handler would accept a length above the size if the length is within the bound. Such a length
+// is replaced by one that the handler rejects. All lengths are replaced in that way if the run-time
+// size of another tensor differs from the size of the sequence.
 
 class Padding {
  public:
@@ -224,10 +227,10 @@ class Padding {
 
   bool any() const { return has_time_ || has_batch_; }
 
-  // The place of the input whose dimensions T and B count.
+  // The index of the input whose dimensions define T and B.
   int sequence() const { return sequence_; }
 
-  // The dimension of input k that has this letter, or kAbsent.
+  // The dimension of input k with this letter, or kAbsent.
   int DimOf(int k, Dim letter) const {
     const Dim(&dims)[3] = op_.inputs[k].dims;
     const int d = static_cast<int>(std::find(dims, dims + 3, letter) - dims);
@@ -236,14 +239,15 @@ class Padding {
     return d == 3 ? kAbsent : swaps && d < 2 ? 1 - d : d;
   }
 
-  // Makes all dimensions those of the bound.
+  // Makes all dimensions static, with the bound as the size.
   absl::Status Remove(std::vector<Operand>* operands) {
     const xla::Shape sequence = (*operands)[sequence_].shape;
     for (int k = 0; k < static_cast<int>(operands->size()); ++k) {
       Operand& operand = (*operands)[k];
       for (int d = 0; d < static_cast<int>(operand.shape.dimensions().size()); ++d) {
         if (!operand.shape.is_dynamic_dimension(d)) continue;
-        // The branches of a condition have reserve spaces of other sizes; the handler checks its.
+        // The branches of a condition have reserve spaces of different sizes. The handler checks
+        // the size.
         if (!IsIgnored(k) && op_.inputs[k].dims[0] != Dim::kAny) {
           Dim letter = Dim::kB;
           RNN_OPS_TF_RETURN_IF_ERROR(FindLetter(sequence, k, d, &letter));
@@ -263,7 +267,7 @@ class Padding {
     return absl::OkStatus();
   }
 
-  // Shortens sequence_lengths, [B] or [0] where all have T.
+  // Limits sequence_lengths, [B] or [0] if all are T, to the run-time size of the time dimension.
   void ShortenLengths(const xla::Shape& sequence, Operand* lengths) const {
     const int64_t batch = sequence.dimensions(1 - time_dim_);
     const int64_t bound = sequence.dimensions(time_dim_);
@@ -292,17 +296,18 @@ class Padding {
     seq_len_max->op = RefuseOtherSizes(seq_len_max->op, scalar(kOtherSizes));
   }
 
-  // Zeros in the rows of dimension `dim` that are padding.
+  // Sets the padding of dimension `dim`, the batch dimension, to zero.
   XlaOp ZeroRows(const Operand& operand, int dim) const {
     return has_batch_ ? ZeroFrom(operand, dim, batch_) : operand.op;
   }
-  // Zeros in all padding of a sequence.
+  // Sets all padding of a sequence to zero.
   XlaOp ZeroSequence(Operand operand) const {
     if (has_time_) operand.op = ZeroFrom(operand, time_dim_, time_);
     return ZeroRows(operand, 1 - time_dim_);
   }
 
-  // The results of a sequence, and of a state [.., B at `batch_dim`, ..], with their sizes.
+  // Give the results their run-time sizes. RestoreSequence: a sequence. RestoreState: a state [..,
+  // B at `batch_dim`, ..].
   XlaOp RestoreSequence(XlaOp op) const {
     if (has_time_) op = xla::SetDimensionSize(op, time_, time_dim_);
     return RestoreState(op, 1 - time_dim_);
@@ -312,14 +317,14 @@ class Padding {
   }
 
  private:
-  // An input that this mode does not read, whatever its shape.
+  // Whether the mode does not read the input, whatever its shape.
   bool IsIgnored(int k) const {
     const Given given = op_.inputs[k].given;
     return given == Given::kIgnored || (given == Given::kLstm && !is_lstm_);
   }
 
-  // The letter of dimension d of input k, which is not known. WHY it must not be where `sequence`
-  // has a known size: a tensor that is only said to be shorter would be taken as it is.
+  // Finds the letter of the dynamic dimension d of input k. WHY the dimension of `sequence` must be
+  // dynamic too: otherwise a tensor that is declared to be shorter would be read in full.
   absl::Status FindLetter(const xla::Shape& sequence, int k, int d, Dim* letter) const {
     const auto is_dynamic = [&sequence](int dim) {
       return dim < static_cast<int>(sequence.dimensions().size()) &&
@@ -332,19 +337,19 @@ class Padding {
       }
     }
     return absl::InvalidArgumentError(
-        StrCat("Only time and batch may have a size that is not known when XLA compiles, and only "
-               "where that of ",
-               op_.inputs[sequence_].name(), " is not known either, but dimension ", d, " of ",
-               op_.inputs[k].name(), " is not."));
+        StrCat("Under XLA only the time and batch dimensions may be dynamic, and only if the same "
+               "dimension of ",
+               op_.inputs[sequence_].name(), " is dynamic too, but dimension ", d, " of ",
+               op_.inputs[k].name(), " is dynamic."));
   }
 
-  // A length that is above `time` is one that the handler refuses.
+  // Replaces a length above `time` by a length that the handler rejects.
   static XlaOp LeaveNoLonger(XlaOp length, XlaOp time, XlaOp beyond) {
     const XlaOp refused = xla::Max(length, beyond);
     return xla::Select(xla::Le(length, time), length, refused);
   }
 
-  // `refused` in the place of all lengths if a size is not that of the sequence.
+  // Replaces all lengths by `refused` if a run-time size differs from the size of the sequence.
   XlaOp RefuseOtherSizes(XlaOp lengths, XlaOp refused) const {
     for (const auto& [letter, size] : sizes_) {
       const XlaOp same = xla::Eq(size, letter == Dim::kT ? time_ : batch_);
@@ -365,18 +370,18 @@ class Padding {
   const int time_dim_;
   bool has_time_ = false, has_batch_ = false;
   XlaOp time_, batch_;                        // int32 scalars
-  std::vector<std::pair<Dim, XlaOp>> sizes_;  // of the other tensors
+  std::vector<std::pair<Dim, XlaOp>> sizes_;  // the sizes of the other tensors
 };
 
-// ---- A custom call ----
+// ---- Custom calls ----
 
-// Each compiled call has a number of its own, see cc/ffi/handlers.h.
+// Each compiled call has its own number, see cc/ffi/handlers.h.
 int64_t NextCallSite() {
   static std::atomic<int64_t> next{0};
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Further attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
+// Additional attributes of the handlers for GPUs (cc/ffi/gpu_handlers.h).
 std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
                           const std::vector<Operand>& operands) {
   std::string text =
@@ -396,7 +401,7 @@ std::string GpuAttributes(XlaOpKernelContext* context, const OpSpec& op,
   return text + ">";
 }
 
-// Calls the handler of node.op(), one of our ops.
+// Calls the handler of node.op(), which must be an op of this library.
 absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu,
                    std::vector<Operand> operands, std::vector<XlaOp>* results) {
   Place place;
@@ -417,7 +422,7 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   Inferred inferred;
   RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node, operands, {}));
   if (padding.any()) {
-    // After the shape function, so that the shapes are right.
+    // After the shape function, because the shapes must be final.
     const xla::Shape& shape = operands[padding.sequence()].shape;
     if (linear) {
       for (Operand& operand : operands) {
@@ -448,7 +453,7 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
     shapes.push_back(xla::ShapeUtil::MakeShape(xla_type, shape.dims));
   }
 
-  // Dropout: two calls with equal inputs differ.
+  // Dropout draws masks, so two calls with equal inputs have different results.
   float dropout = 0;
   bool is_training = false;
   const bool draws = node.op() == kForward &&
@@ -477,7 +482,7 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
   return absl::OkStatus();
 }
 
-// Where memory runs out, the compilation fails and not the process.
+// If memory runs out, the compilation fails instead of the process.
 class CheckedXlaKernel : public XlaOpKernel {
  public:
   using XlaOpKernel::XlaOpKernel;
@@ -491,7 +496,7 @@ class CheckedXlaKernel : public XlaOpKernel {
   }
 
  protected:
-  // What Compile() is in TensorFlow.
+  // Does the work of Compile().
   virtual void DoCompile(XlaOpKernelContext* context) = 0;
 };
 
@@ -514,8 +519,9 @@ class CustomCallKernel : public CheckedXlaKernel {
   const bool on_gpu_;
 };
 
-// PackLayerRNN and PackCudnnRNNParams: [0], with which the ops that take packed weights read the
-// plain ones. WHY: what is packed inside a computation cannot be kept for the next call.
+// PackLayerRNN and PackCudnnRNNParams: return [0], so that the ops with packed weights read the
+// unpacked weights. WHY: weights that are packed inside a computation cannot be kept for the next
+// call.
 class PackNothingKernel : public CheckedXlaKernel {
  public:
   explicit PackNothingKernel(OpKernelConstruction* context) : CheckedXlaKernel(context) {}
@@ -523,16 +529,16 @@ class PackNothingKernel : public CheckedXlaKernel {
   void DoCompile(XlaOpKernelContext* context) override {
     std::vector<Operand> operands;
     OP_REQUIRES_OK(context, TakeOperands(context, &operands));
-    Inferred inferred;  // for its checks
+    Inferred inferred;  // checks the shapes
     OP_REQUIRES_OK(context, inferred.Run(def(), operands, {}));
     context->SetOutput(0, xla::ConstantR1<uint8_t>(context->builder(), 0, 0));
   }
 };
 
-// ---- TensorFlow's own CudnnRNN ops as ours, on the CPU ----
+// ---- TensorFlow's own CudnnRNN ops on the CPU ----
 
-// A node of our op with the attributes of a node of TensorFlow's, of which the first versions lack
-// some.
+// A node of this library's op with the attributes of a node of TensorFlow's op. The first versions
+// of TensorFlow's op lack some attributes, which get their defaults.
 NodeDef AsOurs(const NodeDef& stock, const char* op) {
   NodeDef ours = stock;
   ours.set_op(op);
@@ -541,9 +547,10 @@ NodeDef AsOurs(const NodeDef& stock, const char* op) {
   return ours;
 }
 
-// sequence_lengths, which the first versions lack: [B], all T, of a time-major input.
+// sequence_lengths for the first versions, which have no such input: [B], all T, for a time-major
+// input.
 Operand FullLengths(XlaBuilder* builder, const Operand& input) {
-  const bool known = input.shape.dimensions().size() == 3;  // else the shape function refuses it
+  const bool known = input.shape.dimensions().size() == 3;  // else the shape function fails
   const XlaOp time = known ? xla::GetDimensionSize(input.op, 0) : Scalar(builder, 0);
   const int64_t batch = known ? input.shape.dimensions(1) : 0;
   return {xla::Broadcast(time, {batch}), xla::ShapeUtil::MakeShape(xla::S32, {batch})};
@@ -564,7 +571,7 @@ class StockForwardKernel : public CheckedXlaKernel {
     }
     OP_REQUIRES_OK(context, Lower(AsOurs(def(), kForward), context, /*on_gpu=*/false,
                                   std::move(operands), &results));
-    // TensorFlow's V2 hands the number of cuDNN's algorithm and its math mode to the gradient.
+    // TensorFlow's V2 passes the number of cuDNN's algorithm and its math mode to the gradient op.
     if (def().op() == "CudnnRNNV2" && is_training_) {
       results.back() = xla::ConstantR1<int8_t>(context->builder(), 2, 0);
     }
@@ -598,8 +605,8 @@ class StockBackpropKernel : public CheckedXlaKernel {
 
 // ---- The parameter ops ----
 
-// The first three inputs, which a shape that XLA knows depends on. WHY Unimplemented: a cluster
-// that nobody asked for then runs without XLA.
+// The first three inputs. XLA needs their values, because shapes depend on them. WHY Unimplemented:
+// a cluster that TensorFlow chose itself then runs without XLA.
 absl::Status TakeSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) {
   static constexpr const char* kNames[] = {"num_layers", "num_units", "input_size"};
   for (int k = 0; k < RnnParamsInput::kFirstTensor; ++k) {
@@ -613,7 +620,7 @@ absl::Status TakeSizes(XlaOpKernelContext* context, std::vector<Tensor>* sizes) 
   return absl::OkStatus();
 }
 
-// What V2 calls by two names has one in TensorFlow's first versions.
+// TensorFlow's first versions have one attribute num_params for the two attributes of V2.
 NodeDef AsOursParams(const NodeDef& node, const char* op) {
   NodeDef ours = AsOurs(node, op);
   const auto counts = node.attr().find("num_params");
@@ -629,7 +636,7 @@ class ParamsKernel : public CheckedXlaKernel {
       : CheckedXlaKernel(context), node_(AsOursParams(def(), op)) {}
 
  protected:
-  // Checks the call and gives its network.
+  // Checks the call and gets its network.
   absl::Status Prepare(XlaOpKernelContext* context, std::vector<Operand>* operands,
                        RnnConfig* config) const {
     std::vector<Tensor> sizes;
@@ -638,7 +645,7 @@ class ParamsKernel : public CheckedXlaKernel {
     for (size_t k = 0; k < operands->size(); ++k) {
       if ((*operands)[k].shape.is_static()) continue;
       return absl::UnimplementedError(
-          StrCat("Input ", k, " has a size that is not known when XLA compiles."));
+          StrCat("Input ", k, " must have a static shape under XLA, but a dimension is dynamic."));
     }
     Inferred inferred;
     RNN_OPS_TF_RETURN_IF_ERROR(inferred.Run(node_, *operands, sizes));
@@ -750,14 +757,14 @@ bool HasKernel(const char* op, const char* device) {
 
 void Register(const char* device, const std::vector<Registration>& registrations) {
   for (const Registration& registration : registrations) {
-    if (HasKernel(registration.op, device)) continue;  // two would make TensorFlow refuse both
+    if (HasKernel(registration.op, device)) continue;  // TensorFlow would reject both
     tensorflow::kernel_factory::OpKernelRegistrar(
         tensorflow::KernelDefBuilder(registration.op).Device(device).Build(),
         "rnn_ops::tf_kernels::XlaKernel", registration.create);
   }
 }
 
-// What XLA says of a registration that failed; "" where none did.
+// XLA's error message for a failed registration; "" if the registration succeeded.
 std::string Complaint(XLA_FFI_Error* error) {
   if (error == nullptr) return "";
   const XLA_FFI_Api* const api = xla::ffi::GetXlaFfiApi();
@@ -770,7 +777,7 @@ std::string Complaint(XLA_FFI_Error* error) {
   return complaint;
 }
 
-// `platform`: XLA's name of it.
+// `platform`: XLA's name of the platform.
 template <size_t count>
 void RegisterHandlers(const char* device, const char* platform,
                       const ffi::Handler (&handlers)[count]) {
@@ -781,7 +788,7 @@ void RegisterHandlers(const char* device, const char* platform,
     if (complaint.empty()) {
       Register(device, {{handler.op, &Create<CustomCallKernel>}});
     } else {
-      // The op stays without a kernel for XLA, so that clusters leave it alone.
+      // The op gets no kernel for XLA, so that TensorFlow does not put it into clusters.
       LOG(ERROR) << "XLA cannot compile " << handler.op << " for " << platform << ": " << complaint;
     }
   }
@@ -809,7 +816,8 @@ bool RegisterOurs() {
 }  // namespace tf_kernels
 }  // namespace rnn_ops
 
-// What Python calls through ctypes, after the CPU kernels of TensorFlow's own ops are there.
+// Python calls this function through ctypes, after the CPU kernels of TensorFlow's own ops have
+// been registered.
 extern "C" __attribute__((visibility("default"))) void tf_rnn_ops_xla_enable_stock_ops() {
   using namespace rnn_ops::tf_kernels;  // NOLINT: the kernels above
   static const bool once = [] {
