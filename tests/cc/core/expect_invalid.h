@@ -1,4 +1,5 @@
-// Checks a refusal: its code, that its message is a sentence, and what the sentence names.
+// Checks a rejected call: the code of the status, that the message is a sentence, and the parts of
+// the message.
 #ifndef TF_RNN_OPS_TESTS_CC_CORE_EXPECT_INVALID_H_
 #define TF_RNN_OPS_TESTS_CC_CORE_EXPECT_INVALID_H_
 

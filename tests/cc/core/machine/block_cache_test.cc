@@ -22,11 +22,12 @@ bool in_child = false;
 
 }  // namespace
 
-// Asked by the leak sanitizer. What another thread was about to take or return at a fork belongs to
-// nobody in the child.
+// The leak sanitizer calls this function. In the child of a fork, blocks that another thread was
+// taking or returning at the time of the fork have no owner.
 extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() { return in_child; }
 
-// Of the whole program, because the cache has no other way to small pieces of memory.
+// Replaces operator new of the whole program, because the cache has no other source of small
+// memory.
 void* operator new(std::size_t size) {
   void* const data = no_memory ? nullptr : std::malloc(size > 0 ? size : 1);
   if (data == nullptr) throw std::bad_alloc();
@@ -46,7 +47,7 @@ int64_t Misalignment(void* data, int64_t multiple) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % multiple);
 }
 
-// True when every byte of the block is `value`.
+// True if every byte of the block is `value`.
 bool Holds(const void* data, int64_t bytes, unsigned char value) {
   const auto* begin = static_cast<const unsigned char*>(data);
   return std::all_of(begin, begin + bytes, [value](unsigned char byte) { return byte == value; });
@@ -114,7 +115,7 @@ TEST(BlockCacheTest, TheLimitEvictsWhatWasReturnedLongestAgo) {
   void* b = cache.Take(10 * kMiB);
   void* c = cache.Take(6 * kMiB);
   for (void* block : {b, a, c}) cache.Return(block);
-  EXPECT_EQ(cache.kept_bytes(), 14 * kMiB);  // b is gone
+  EXPECT_EQ(cache.kept_bytes(), 14 * kMiB);  // b has been evicted
   EXPECT_EQ(cache.Take(6 * kMiB), c);
   EXPECT_EQ(cache.Take(8 * kMiB), a);
   EXPECT_EQ(cache.kept_bytes(), 0);
@@ -152,7 +153,8 @@ TEST(BlockCacheTest, AtMost64BlocksAreKept) {
   EXPECT_EQ(cache.in_use_bytes(), 0);
 }
 
-// MiB of this process whose pages the kernel may take. It counts in batches, so they are rounded.
+// The pages of this process, in MiB, that the kernel may take. The kernel counts pages in batches,
+// so the result is rounded.
 int64_t LazilyFreed() {
   std::ifstream file("/proc/self/smaps_rollup");
   for (std::string word; file >> word;) {
@@ -181,7 +183,7 @@ TEST(BlockCacheTest, TheKernelMayTakeAllButSomeSmallBlocks) {
   for (int k = 32; k < 40; ++k) cache.Return(small[k]);
   EXPECT_EQ(LazilyFreed(), before + 16);
   EXPECT_EQ(cache.kept_bytes(), 48 * kMiB);
-  // Those taken again make room for others.
+  // The blocks that are taken again make room for others.
   std::vector<void*> taken;
   for (int k = 0; k < 40; ++k) taken.push_back(fill(kMiB));
   EXPECT_EQ(LazilyFreed(), before + 8);
@@ -238,7 +240,7 @@ TEST(BlockCacheTest, WithoutMemoryForItsOwnRecordsItMapsNothing) {
   void* const fresh = cache.Take(4 * kMiB);
   cache.Return(kept);
   no_memory = false;
-  EXPECT_NE(kept, nullptr) << "what is kept has its record already";
+  EXPECT_NE(kept, nullptr) << "a kept block has its record already";
   EXPECT_EQ(fresh, nullptr);
   EXPECT_EQ(cache.in_use_bytes(), 0);
   EXPECT_EQ(cache.kept_bytes(), 4 * kMiB);
@@ -274,8 +276,8 @@ TEST(BlockCacheTest, BlocksInUseAreLeftAlone) {
   }
 }
 
-// Each thread fills its blocks with its own byte and finds it again, while the others make the
-// cache keep, hand over and evict.
+// Each thread fills its blocks with its own byte and checks them later, while the other threads
+// make the cache keep, reuse and evict blocks.
 TEST(BlockCacheTest, ManyThreads) {
   constexpr int kThreads = 8;
   BlockCache cache(12 * kMiB);
@@ -333,7 +335,7 @@ TEST(CacheLimitTest, MegabytesOrAnEighthOfTheMemory) {
   }
 }
 
-// The child of a fork uses its copy of the cache, whoever held the lock.
+// The child of a fork can use its copy of the cache, even if another thread held the lock.
 TEST(ProcessBlockCacheTest, OutlivesAFork) {
   ::testing::FLAGS_gtest_death_test_style = "fast";
   BlockCache& cache = ProcessBlockCache();

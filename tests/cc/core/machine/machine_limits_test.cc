@@ -15,7 +15,7 @@ namespace {
 constexpr double kNoCpuLimit = std::numeric_limits<double>::infinity();
 constexpr int64_t kNoMemoryLimit = std::numeric_limits<int64_t>::max();
 
-// A folder in place of / that holds the files of a system.
+// A folder in place of / with the files of a system.
 class MachineLimitsTest : public ::testing::Test {
  protected:
   MachineLimitsTest() {
@@ -44,7 +44,7 @@ constexpr char kMountsV2[] =
     "22 28 0:21 / /proc rw,nosuid - proc proc rw\n"
     "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev - cgroup2 cgroup2 rw,nsdelegate\n";
 
-// In a container: the hierarchies are mounted from the container's own group.
+// In a container: the hierarchies are mounted from the container's group.
 constexpr char kMountsV1InContainer[] =
     "40 39 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro shared:5 - cgroup cgroup rw,cpu,cpuacct\n"
     "41 39 0:31 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
@@ -80,7 +80,7 @@ TEST_F(MachineLimitsTest, TheLevelAtWhichTheKernelSlowsDownIsALimit) {
   Expect(kNoCpuLimit, 3000000);
 }
 
-// proc(5): a space is \040 and a backslash \134.
+// proc(5): a space is \040 and a backslash is \134.
 TEST_F(MachineLimitsTest, MountPointsWithOddNames) {
   Write("/proc/self/mountinfo",
         "30 23 0:26 /my\\040pods /sys/fs/c\\040g\\134x rw - cgroup2 cgroup2 rw\n");
@@ -89,7 +89,7 @@ TEST_F(MachineLimitsTest, MountPointsWithOddNames) {
   Expect(kNoCpuLimit, 1 << 20);
 }
 
-// The kernel writes no such line: what follows the backslash is no escape.
+// The kernel never writes such a line. The characters after the backslash are not an escape.
 TEST_F(MachineLimitsTest, AnEscapeThatIsCutOff) {
   Write("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cg\\04 rw - cgroup2 cgroup2 rw\n");
   Write("/proc/self/cgroup", "0::/one\n");
@@ -97,7 +97,7 @@ TEST_F(MachineLimitsTest, AnEscapeThatIsCutOff) {
   Expect(kNoCpuLimit, 1 << 20);
 }
 
-// With a namespace of its own a container sees its group as the top.
+// A container with its own namespace sees its group as the top.
 TEST_F(MachineLimitsTest, Version2SeenFromInside) {
   Write("/proc/self/mountinfo", kMountsV2);
   Write("/proc/self/cgroup", "0::/\n");
@@ -125,7 +125,7 @@ TEST_F(MachineLimitsTest, Version1WithoutLimits) {
   Expect(kNoCpuLimit, kNoMemoryLimit);
 }
 
-// Where both versions are mounted, a controller of version 1 is not one of version 2.
+// If both versions are mounted, a controller of version 1 is not in version 2.
 TEST_F(MachineLimitsTest, BothVersions) {
   Write("/proc/self/mountinfo",
         std::string(kMountsV1InContainer) +
@@ -137,7 +137,8 @@ TEST_F(MachineLimitsTest, BothVersions) {
   Expect(7, kNoMemoryLimit);
 }
 
-// A group beside the one that is mounted, whose name only begins alike, and paths of no form.
+// A group next to the mounted group, whose name only starts with the same text, and malformed
+// paths.
 TEST_F(MachineLimitsTest, PathsThatAreNotSeenHere) {
   Write("/proc/self/mountinfo", kMountsV1InContainer);
   for (const char* path : {"/docker/abcd", "c1", "", "/", "//"}) {
@@ -164,7 +165,7 @@ TEST_F(MachineLimitsTest, AGroupBelowTheMountedOne) {
   Write("/sys/fs/cgroup/ab/cpu.max", "250000 100000\n");
   Write("/proc/self/cgroup", "0::/a/b\n");
   Expect(1.5, kNoMemoryLimit);
-  // Not below /a, though it begins alike.
+  // Not below /a, although the text starts with /a.
   Write("/proc/self/cgroup", "0::/ab\n");
   Expect(2.5, kNoMemoryLimit);
 }
@@ -201,7 +202,8 @@ TEST(UsableCpus, IsTheSmallerOfBoth) {
 }
 
 TEST(ThisMachine, HasACpuAndMemory) {
-  // On a single CPU the threads of this process cannot use others. The number is found once.
+  // With a single CPU the threads of this process cannot use another CPU. The number is read only
+  // once.
   cpu_set_t all, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
   CPU_ZERO(&one);

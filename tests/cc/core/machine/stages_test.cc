@@ -14,9 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// What each share finds is the sum over all shares of the stage before, so a share that ran too
-// early, twice or never changes every later value. The memory is plain: without an order between
-// the stages the thread sanitizer reports a race.
+// Each share computes the sum over all shares of the stage before. So a share that runs too early,
+// twice or never changes every later value. The memory is not atomic: if the stages were not
+// ordered, the thread sanitizer would report a race.
 class Sums {
  public:
   Sums(int64_t shares, int64_t stages)
@@ -28,7 +28,7 @@ class Sums {
     values_[stage][share] += sum % 1000003;
   }
 
-  // The same by one loop.
+  // Computes the sums again in one loop, and compares.
   void ExpectRight() const {
     Sums want(shares_, static_cast<int64_t>(values_.size()));
     for (size_t stage = 0; stage < values_.size(); ++stage) {
@@ -44,8 +44,8 @@ class Sums {
   std::vector<std::vector<int64_t>> values_;
 };
 
-// Runs `script(worker)` on a thread for each worker: it decides when that one enters, and may
-// enter never.
+// Runs `script(worker)` on a thread for each worker. The script decides when the worker enters, if
+// at all.
 void RunWorkers(int64_t workers, const std::function<void(int64_t worker)>& script) {
   std::vector<std::thread> threads;
   for (int64_t worker = 0; worker < workers; ++worker) {
@@ -58,7 +58,7 @@ TEST(StagesTest, OneWorkerRunsAllSharesInOrder) {
   Stages stages(3);
   std::vector<int64_t> seen;
   stages.Run(1, 2, [&](int64_t stage, int64_t share) { seen.push_back(10 * stage + share); });
-  // Its own first, then those of the absent.
+  // First the worker's own share, then the shares of absent workers.
   EXPECT_EQ(seen, (std::vector<int64_t>{1, 0, 2, 11, 10, 12}));
 }
 
@@ -108,8 +108,8 @@ TEST(StagesTest, SomeEnterLate) {
   sums.ExpectRight();
 }
 
-// A worker that enters and then loses its core inside a share: the others wait for that share to
-// its end and for no other one.
+// A worker enters and then loses its core inside a share. The other workers wait for the end of
+// that share, and for no other share of that worker.
 TEST(StagesTest, AStalledShareIsWaitedFor) {
   Stages stages(4);
   Sums sums(4, 50);
@@ -125,7 +125,8 @@ TEST(StagesTest, AStalledShareIsWaitedFor) {
   sums.ExpectRight();
 }
 
-// Nobody waits for a worker that has not entered: with this bound the test would not end.
+// No worker waits for a worker that has not entered. If one did, the test would hang with this
+// bound.
 TEST(StagesTest, AWorkerThatNeverEnteredCostsNoWait) {
   Stages stages(2, std::chrono::hours(1));
   Sums sums(2, 1000);
@@ -133,8 +134,8 @@ TEST(StagesTest, AWorkerThatNeverEnteredCostsNoWait) {
   sums.ExpectRight();
 }
 
-// A worker that entered and is gone costs one wait in all: one at each stage would be 999 times
-// 100 ms.
+// A worker that entered and disappeared costs one wait in all. One wait at each stage would take
+// 999 times 100 ms.
 TEST(StagesTest, AWorkerThatIsGoneCostsOneWait) {
   Stages stages(2, milliseconds(100));
   Sums sums(2, 1000);
@@ -146,7 +147,7 @@ TEST(StagesTest, AWorkerThatIsGoneCostsOneWait) {
   sums.ExpectRight();
 }
 
-// An absent worker that comes back is waited for again, and takes its own share.
+// The others wait again for an absent worker that comes back, and that worker runs its own share.
 TEST(StagesTest, AWorkerThatComesBackOwnsItsShareAgain) {
   Stages stages(2, milliseconds(1));
   const auto nothing = [](int64_t, int64_t) {};
@@ -157,7 +158,7 @@ TEST(StagesTest, AWorkerThatComesBackOwnsItsShareAgain) {
   EXPECT_EQ(own, (std::vector<int64_t>{1, 0, 1, 0}));
 }
 
-// More threads than CPUs: whoever waits must let those run that it waits for.
+// More threads than CPUs: a waiting thread must yield its CPU to the threads that it waits for.
 TEST(StagesTest, ManyMoreThreadsThanCpus) {
   constexpr int64_t kWorkers = Stages::kMaxShares;
   Stages stages(kWorkers);

@@ -17,7 +17,7 @@
 #include "cc/core/machine/float_environment.h"
 
 namespace {
-// Whether there is no memory for a crew, the only object here with an alignment of its own.
+// If true, allocating a `Crew` fails. `Crew` is the only object here with its own alignment.
 std::atomic<bool> crews_fail{false};
 }  // namespace
 
@@ -36,8 +36,8 @@ namespace {
 
 using Closure = std::function<void()>;
 
-// A pool with a queue. Its destructor runs what is still queued, so a closure may start after its
-// team is gone.
+// A pool with a queue. The destructor runs the queued closures, so a closure may start after its
+// team has been destroyed.
 class Pool {
  public:
   explicit Pool(int num_threads) {
@@ -83,20 +83,21 @@ class Pool {
   std::vector<std::thread> threads_;
 };
 
-// Runs `fn` as a job's item.
+// Runs `fn` as an item of a job.
 template <typename Fn>
 void For(Team* team, int64_t n, Fn fn) {
   team->For(n, n, [](void* arg, int64_t i) { (*static_cast<Fn*>(arg))(i); }, &fn);
 }
 
-// Plain, unsynchronised memory: a lost, doubled or stale item changes a sum, and a missing
+// Memory without synchronization: a lost, duplicated or stale item changes a sum, and a missing
 // happens-before edge is a data race that the thread sanitizer reports.
 void RunJobs(Team* team, int num_jobs) {
   std::vector<int64_t> hits(37);
   std::vector<int64_t> expected(hits.size());
   for (int job = 0; job < num_jobs; ++job) {
     const int64_t n = job % static_cast<int>(hits.size() + 1);
-    // A new closure on the stack for each job: one that runs late reads a dead frame.
+    // Each job has a new closure on the stack, so a helper that runs a late item reads a dead
+    // frame.
     const int64_t weight = 1000003LL * job + 1;
     For(team, n, [&hits, weight](int64_t i) { hits[i] += weight * (i + 1); });
     for (int64_t i = 0; i < n; ++i) expected[i] += weight * (i + 1);
@@ -142,7 +143,7 @@ TEST(Team, HelpersThatWentHomeAreCalledAgain) {
     For(&team, 3, [](int64_t) {});
     EXPECT_EQ(helpers.size(), 2 * round);
     for (std::thread& helper : helpers) {
-      if (helper.joinable()) helper.join();  // it ends for want of work
+      if (helper.joinable()) helper.join();  // the helper ends because there is no work
     }
   }
 }
@@ -162,7 +163,7 @@ TEST(Team, WithoutAPoolTheCallerWorksAlone) {
   Team team(8, nullptr);
   EXPECT_EQ(team.num_threads(), 1);
   RunJobs(&team, 100);
-  Team none(0, [](Closure) { FAIL() << "a team of one asks for nobody"; });
+  Team none(0, [](Closure) { FAIL() << "a team of one schedules no helper"; });
   EXPECT_EQ(none.num_threads(), 1);
   RunJobs(&none, 100);
 }
@@ -172,11 +173,11 @@ TEST(Team, AsksForNoMoreHelpersThanAJobIsWorth) {
   Team team(8, [&scheduled](Closure) { ++scheduled; });
   const auto nothing = [](void*, int64_t) {};
   team.For(100, 1, nothing, nullptr);
-  EXPECT_EQ(scheduled, 0) << "the caller alone";
+  EXPECT_EQ(scheduled, 0) << "only the caller works";
   team.For(100, 3, nothing, nullptr);
   EXPECT_EQ(scheduled, 2);
   team.For(2, 100, nothing, nullptr);
-  EXPECT_EQ(scheduled, 2) << "one helper is worth two items, and two were asked already";
+  EXPECT_EQ(scheduled, 2) << "the two helpers that were scheduled are enough for two items";
   team.For(100, 100, nothing, nullptr);
   EXPECT_EQ(scheduled, 7);
 }
@@ -200,7 +201,7 @@ TEST(Team, ALongItemOfAHelperIsWaitedFor) {
   }
 }
 
-// The smallest denormal number, halved and doubled, by all threads of a team and by its caller.
+// Halves and doubles the smallest denormal number in all threads of a team, including the caller.
 TEST(Team, HelpersFlushDenormals) {
   Pool pool(3);
   Team team(4, pool.schedule());
@@ -234,7 +235,7 @@ TEST(Team, HelpersThatNeverStart) {
     Team team(4, [&never](Closure closure) { never.push_back(std::move(closure)); });
     RunJobs(&team, 1000);
   }
-  EXPECT_EQ(never.size(), 3u) << "one that has not started is not asked for again";
+  EXPECT_EQ(never.size(), 3u) << "a helper that has not started is not scheduled again";
 }
 
 TEST(Team, HelpersThatAreDropped) {
@@ -281,7 +282,7 @@ TEST(Team, HelpersThatStartBetweenTwoJobs) {
     for (Closure& closure : late) threads.emplace_back(std::move(closure));
     late.clear();
     RunJobs(&team, 3000);
-    // Idle helpers may have been asked for again; those closures never run.
+    // Idle helpers may have been scheduled again; those closures never run.
   }
   for (std::thread& thread : threads) thread.join();
 }
@@ -296,7 +297,7 @@ TEST(Team, PoolThatRunsClosuresAtOnce) {
   EXPECT_GE(scheduled, 3);
 }
 
-// Both threads must be inside an item at the same time, or the test hangs: helpers do work.
+// Both threads must be inside an item at the same time, or the test hangs. So helpers do work.
 TEST(Team, HelpersTakePart) {
   Pool pool(1);
   Team team(2, pool.schedule());
@@ -355,8 +356,8 @@ TEST(Team, IsWarmSoonAfterTheEndOfTheLast) {
   const Team first(1, nullptr);
   const Team second(1, nullptr);
   EXPECT_FALSE(first.warm());
-  EXPECT_FALSE(second.warm()) << "the first has not ended";
-  // The thread may lose its CPU between two teams, but not each time.
+  EXPECT_FALSE(second.warm()) << "the first team has not ended";
+  // The thread may lose its CPU between two teams, but not every time.
   int warm = 0;
   for (int k = 0; k < 1000; ++k) warm += Team(1, nullptr).warm();
   EXPECT_GT(warm, 0);
@@ -377,7 +378,7 @@ TEST(Team, HowLongHelpersStayMayBeSet) {
   }
 }
 
-// Counts how often teams that run one job of two items ask `pool` for a helper.
+// Runs teams with one job of two items, and counts the helpers that the teams schedule on `pool`.
 class Teams {
  public:
   explicit Teams(Pool* pool, std::chrono::microseconds stay = kStay)
@@ -390,7 +391,7 @@ class Teams {
         schedule_(std::move(closure));
       };
       Team team(num_threads, ask, stay_);
-      RunJobs(&team, 3);  // of 0, 1 and 2 items
+      RunJobs(&team, 3);  // jobs with 0, 1 and 2 items
     }
   }
   int asked() const { return asked_; }
@@ -401,7 +402,7 @@ class Teams {
   int asked_ = 0;
 };
 
-// What other tests have left waiting is no longer close.
+// Waits until the helpers of earlier tests no longer count as close.
 void RestForLong() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
 
 TEST(Team, HelpersWaitForATeamThatFollowsAtOnce) {
@@ -409,7 +410,7 @@ TEST(Team, HelpersWaitForATeamThatFollowsAtOnce) {
   Pool pool(1);
   Teams teams(&pool);
   teams.Run(2000, 2);
-  // Each time that the machine keeps the caller or the helper from its CPU, one is asked for again.
+  // A helper is scheduled again each time the machine keeps the caller or the helper from its CPU.
   EXPECT_LT(teams.asked(), 1000);
 }
 
@@ -421,7 +422,7 @@ TEST(Team, HelpersWaitAsLongAsTheyAreAskedTo) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     teams.Run(1, 2);
   }
-  EXPECT_LT(teams.asked(), 25) << "two milliseconds pass between two calls";
+  EXPECT_LT(teams.asked(), 25) << "two milliseconds are between two calls";
 }
 
 TEST(Team, HelpersGoHomeBeforeATeamThatComesLater) {
@@ -457,7 +458,7 @@ TEST(Team, ACrewServesTeamsOfItsSizeAlone) {
   for (int round = 0; round < 200; ++round) {
     teams.Run(1, 2);
     teams.Run(1, 3);
-    teams.Run(1, 1);  // needs none
+    teams.Run(1, 1);  // one thread needs no helper
   }
   EXPECT_EQ(teams.asked(), 400);
 }
@@ -484,7 +485,7 @@ TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
   };
   RestForLong();
   run(2000);
-  EXPECT_LT(asked, 1000) << "the crew waits for them";
+  EXPECT_LT(asked, 1000) << "the helpers wait for the next team";
   asked = 0;
   RestForLong();
   run(1);
@@ -494,7 +495,7 @@ TEST(Team, HelpersThatWereDroppedAreAskedForAgainAfterARest) {
   RestForLong();
   for (int k = 0; k < 10; ++k) RunJobs(std::make_unique<Team>(1, nullptr).get(), 1);
   run(1);
-  EXPECT_EQ(asked, 1) << "teams without a crew came first";
+  EXPECT_EQ(asked, 1) << "teams without helpers came first";
 }
 
 TEST(Team, EmptyJobs) {

@@ -114,7 +114,7 @@ TEST(BlockLstmShapes, TheGradientOfTheWeightsHasTheirRowsOnceBothSizesAreKnown) 
   EXPECT_EQ(h.Output(w), (std::vector<int64_t>{8, 12}));
 }
 
-// 16 tensors of 8 bytes, every size rounded up by at most 64, two steps more than there are.
+// 16 tensors of 8 bytes, every size rounded up by at most 64, and two additional steps.
 bool Fits(const RnnDims& d) {
   using Wide = unsigned __int128;
   const Wide width = d.input_size + d.num_units + 64;
@@ -122,7 +122,7 @@ bool Fits(const RnnDims& d) {
          Wide{1} << 62;
 }
 
-// Each size in turn is the largest with which the others fit, and one more.
+// Sets each size in turn to the largest value that fits with the other sizes, and to one more.
 TEST(BlockLstmShapes, TheBoundOfSizesIsExact) {
   std::mt19937_64 random(15);
   constexpr int64_t RnnDims::* kSizes[] = {&RnnDims::max_time, &RnnDims::batch,
@@ -219,7 +219,7 @@ TEST(BlockLstmShapes, EmptyTimeAndBatch) {
   ExpectInvalid(Validate(dims, 1), {"seq_len_max", "[0, 0]", "1"});
 }
 
-// The bound counts two steps more than there are, so these are just within it and just beyond.
+// The bound counts two additional steps, so these sizes are exactly at the bound and one above.
 TEST(BlockLstmShapes, WithoutAnyStepXMayBeWider) {
   RnnDims dims;
   InputShapes in(kBlockLstm);
@@ -265,7 +265,7 @@ TEST(BlockLstmShapes, WeightsAlone) {
   ASSERT_TRUE(in.Infer({}, &dims).ok());
   EXPECT_EQ(dims.num_units, 3);
   EXPECT_EQ(dims.input_size, kU);
-  // Rows for at least one unit and one input.
+  // Rows for one unit and one input.
   in["w"] = Shape({2, kU});
   EXPECT_TRUE(in.Infer({}, &dims).ok());
   in["w"] = Shape({1, kU});

@@ -9,7 +9,7 @@
 namespace rnn_ops {
 namespace {
 
-// The known answers that the Philox authors publish with Random123.
+// The known answers that the authors of Philox publish with Random123.
 TEST(Philox, KnownAnswers) {
   const struct {
     uint32_t counter[4];
@@ -61,7 +61,8 @@ TEST(DropoutKey, SeedsAreNotInterchangeableAndNegativeSeedsAreKept) {
   EXPECT_EQ(pair(MakeDropoutKey(7, 8, 9)), pair(MakeDropoutKey(7, 8, 9)));
 }
 
-// Computed elsewhere from the finaliser: who changes them changes the masks of saved seeds.
+// Computed from the definition of the finalizer. A change of these keys changes the masks of saved
+// seeds.
 TEST(DropoutKey, KnownKeys) {
   const auto key = [](int64_t seed, int64_t seed2, uint64_t call) {
     const DropoutKey found = MakeDropoutKey(seed, seed2, call);
@@ -77,10 +78,11 @@ TEST(DropThreshold, IsTheRate) {
   EXPECT_EQ(DropThreshold(0.5f), 0x80000000u);
   EXPECT_EQ(DropThreshold(0.25f), 0x40000000u);
   EXPECT_EQ(DropThreshold(std::nextafter(1.0f, 0.0f)), 0xFFFFFF00u);
-  EXPECT_EQ(DropThreshold(1.0f), uint64_t{1} << 32);  // more than any word
+  EXPECT_EQ(DropThreshold(1.0f), uint64_t{1} << 32);  // above any word
 }
 
-// With 4 * kCounters words the share of dropped ones is within 5 standard deviations of the rate.
+// With 4 * kCounters words, the fraction of dropped words is within 5 standard deviations of the
+// rate.
 TEST(DropThreshold, DropsTheRightShare) {
   constexpr uint32_t kCounters = 50000;
   const DropoutKey key = MakeDropoutKey(3, 4, 5);

@@ -1,4 +1,4 @@
-// The shapes of an op's inputs by name, all unknown at first.
+// The shapes of an op's inputs by name. All shapes are unknown at first.
 #ifndef TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_
 #define TF_RNN_OPS_TESTS_CC_CORE_NETWORK_INPUT_SHAPES_H_
 
@@ -18,7 +18,7 @@ class InputShapes {
  public:
   explicit InputShapes(const OpSpec& op) : op_(&op), shapes_(op.inputs.count) {}
 
-  // Throws where the op has no such input.
+  // Throws if the op has no such input.
   PartialShape& operator[](std::string_view name) {
     for (int k = 0; k < op_->inputs.count; ++k) {
       if (op_->inputs[k].name() == name) return shapes_[k];
@@ -50,7 +50,7 @@ class InputShapes {
     return Infer(attrs, &result);
   }
 
-  // The problem of a valid call.
+  // The configuration of a valid call.
   RnnConfig Config(const RnnAttrs& attrs = {}) const {
     CallShapes result;
     EXPECT_TRUE(Infer(attrs, &result).ok());

@@ -22,7 +22,7 @@ RnnAttrs Attrs(RnnMode mode, bool time_major = true) {
   return attrs;
 }
 
-// T = 7, B = 2, I = 5, H = 3, every optional tensor given but those of LSTM alone.
+// T = 7, B = 2, I = 5, H = 3, with every optional tensor except the tensors for LSTM only.
 InputShapes Inputs(RnnMode mode) {
   const int64_t G = mode == RnnMode::kLstm                                      ? 4
                     : mode == RnnMode::kGru || mode == RnnMode::kGruResetBefore ? 3
@@ -49,7 +49,7 @@ InputShapes GradInputs(RnnMode mode) {
   return s;
 }
 
-// The same of an LSTM with P = 6 and peepholes.
+// The inputs of an LSTM with P = 6 and peepholes.
 InputShapes ProjectedInputs() {
   InputShapes in = Inputs(RnnMode::kLstm);
   in["input_h"] = Shape({2, 6});
@@ -106,7 +106,7 @@ TEST(LayerRnnShapes, NothingKnownIsAccepted) {
     ASSERT_TRUE(InputShapes(kLayerRnn).Infer(Attrs(mode), &dims).ok());
     ExpectDims(dims, kU, kU, kU, kU);
     const RnnConfig config = InputShapes(kLayerRnn).Config(Attrs(mode));
-    EXPECT_EQ(config.num_units, 1) << "as small as it can be";
+    EXPECT_EQ(config.num_units, 1) << "the smallest possible size";
   }
 }
 
@@ -119,14 +119,14 @@ TEST(LayerRnnShapes, OptionalTensorsMayBeAbsent) {
       EXPECT_TRUE(IsAbsent(in[field]));
       ASSERT_TRUE(in.Infer(Attrs(mode), &dims).ok());
       ExpectDims(dims, 7, 2, 5, 3);
-      // Its size is only known when the op runs.
+      // The size is known only when the op runs.
       in[field] = Shape({kU});
       EXPECT_FALSE(IsAbsent(in[field]));
       ASSERT_TRUE(in.Infer(Attrs(mode), &dims).ok());
       in[field] = PartialShape();
       EXPECT_FALSE(IsAbsent(in[field]));
       ASSERT_TRUE(in.Infer(Attrs(mode), &dims).ok());
-      // Other empty tensors are not absent ones.
+      // Other empty tensors are not absent tensors.
       in[field] = Shape({0, 0});
       EXPECT_FALSE(IsAbsent(in[field]));
       EXPECT_EQ(in.Infer(Attrs(mode), &dims).code(), Code::kInvalidArgument);
@@ -213,7 +213,7 @@ TEST(LayerRnnShapes, EachInputIsChecked) {
   const RnnAttrs attrs = Attrs(RnnMode::kLstm);
   const auto expect_invalid = [](const Status& status, const Mutation& mutation) {
     for (const char* part : mutation.message) ExpectInvalid(status, {part});
-    // The sentence begins with the name of the tensor.
+    // The message begins with the name of the tensor.
     EXPECT_EQ(status.message().find(mutation.message[0]), 0u) << status.message();
   };
   for (const Mutation& mutation : mutations) {
@@ -240,7 +240,7 @@ TEST(LayerRnnShapes, GatesAndBiasAreThoseOfTheMode) {
         in.Infer(Attrs(RnnMode::kGru), &dims),
         {"bias must", ("whose dimension 0 is " + std::to_string(rows) + " instead of 2").c_str()});
   }
-  // With the reset gate first no product has a bias of its own.
+  // If the reset gate comes first, no product has its own bias.
   in = Inputs(RnnMode::kGruResetBefore);
   in["bias"] = Shape({2, 9});
   ExpectInvalid(in.Infer(Attrs(RnnMode::kGruResetBefore), &dims),
@@ -302,13 +302,14 @@ TEST(LayerRnnShapes, AProjectionGivesTheSizeOfH) {
   EXPECT_EQ(ProjectedInputs().Output(2, attrs), (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(ProjectedInputs().Config(attrs).num_proj, 6);
   EXPECT_EQ(ProjectedInputs().Config(attrs).hidden_size(), 6);
-  // Unlike the attribute num_proj, a tensor [H, H] is a projection. One column is one too.
+  // Unlike the attribute num_proj, a tensor [H, H] is a projection. A single column is a projection
+  // too.
   for (const int64_t columns : {3, 1}) {
     InputShapes in(kLayerRnn);
     in["projection"] = Shape({3, columns});
     EXPECT_EQ(in.Config(attrs).num_proj, columns);
   }
-  // Until its shape is known, the size of h is not.
+  // The size of h is unknown until the shape of the projection is known.
   for (const PartialShape& unknown : {Shape({kU}), PartialShape()}) {
     InputShapes in = ProjectedInputs();
     in["projection"] = unknown;

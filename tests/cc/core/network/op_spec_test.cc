@@ -1,4 +1,4 @@
-// The tables of the ops, by what is read through them.
+// Tests the tables of the ops through the functions that read them.
 #include "cc/core/network/op_spec.h"
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@ namespace {
 
 using Value = std::variant<std::string, int64_t, float, bool>;
 
-// The attributes of a node, none with the value of a default; `fails` is the one that cannot be
-// read.
+// The attributes of a node, all with values other than the defaults. Reading the attribute `fails`
+// returns an error.
 struct Node {
   std::map<std::string, Value> values = {
       {"rnn_mode", "lstm"},
@@ -127,7 +127,7 @@ TEST(ReadAttrs, PassesOnWhatCannotBeRead) {
       std::vector<std::string> asked;
       const Status status = node.Read(op.spec->attrs, &attrs, &asked);
       EXPECT_EQ(status.message(), "cannot read " + name);
-      EXPECT_EQ(asked.back(), name) << "nothing is read behind a failure";
+      EXPECT_EQ(asked.back(), name) << "no attribute is read after a failure";
     }
   }
 }
@@ -160,7 +160,7 @@ TEST(OpSpec, PlacesOfTensors) {
   EXPECT_EQ(kBlockLstm.output(1).name(), "cs");
 }
 
-// Inputs before those that have a gradient, and behind them, have none.
+// Inputs before and after the inputs with a gradient have no gradient.
 TEST(OpSpec, GradientsAreThoseOfSomeInputs) {
   for (const OpSpec* op : {&kCudnnRnnBackpropV1, &kCudnnRnnBackpropV2, &kCudnnRnnBackpropV3}) {
     EXPECT_EQ(op->num_outputs(), 4);
@@ -191,7 +191,7 @@ TEST(CallTensors, WhatAnOpOrACallLacksIsNull) {
   EXPECT_EQ(tensors.elements(Arg::params), 0);
   tensors.SetInput(Arg::params, params, 3);
   EXPECT_EQ(tensors.in<float>(Arg::params), params);
-  EXPECT_EQ(tensors.out(Arg::params), nullptr) << "an input is no output";
+  EXPECT_EQ(tensors.out(Arg::params), nullptr) << "an input is not an output";
   tensors.SetOutput(Arg::params, gradient, 3);
   EXPECT_EQ(tensors.in<float>(Arg::params), params);
   EXPECT_EQ(tensors.out<float>(Arg::params), gradient);

@@ -50,8 +50,8 @@ RnnConfig ConfigOf(const Case& c) {
   return config;
 }
 
-// The canonical tensors' shapes, enumerated one by one from the description in docs/param-layout.md
-// and without any of the formulas of the code under test.
+// The shapes of the canonical tensors, enumerated one by one from the description in
+// docs/param-layout.md, without the formulas of the code under test.
 struct Expected {
   std::vector<std::pair<int64_t, int64_t>> weights;
   std::vector<int64_t> biases;
@@ -90,7 +90,7 @@ TEST(ParamLayout, EqualsTheEnumeration) {
     const Expected expected = Enumerate(c);
     ASSERT_EQ(weights.size(), expected.weights.size());
     ASSERT_EQ(biases.size(), expected.biases.size());
-    // The buffer is the weights, then the biases, without gap or overlap.
+    // The buffer has the weights and then the biases, without gaps or overlap.
     int64_t offset = 0;
     for (size_t k = 0; k < weights.size(); ++k) {
       EXPECT_EQ(weights[k].offset, offset);
@@ -112,12 +112,13 @@ TEST(ParamLayout, BlocksOfABidirectionalProjectedLstm) {
   const ParamLayout layout(
       ConfigOf({RnnMode::kLstm, InputMode::kLinear, Direction::kBidirectional, 2, /*num_units=*/3,
                 /*input_size=*/5, /*num_proj=*/2}));
-  // Layer 0: 12 rows of 5 inputs, 12 rows of 2 states, [2, 3] projection; 90 a direction.
+  // Layer 0: 12 rows of 5 inputs, 12 rows of 2 states, a [2, 3] projection: 90 elements a
+  // direction.
   EXPECT_EQ(layout.at(0, 0).input_weights.offset, 0);
   EXPECT_EQ(layout.at(0, 0).recurrent_weights.offset, 60);
   EXPECT_EQ(layout.at(0, 0).projection.offset, 84);
   EXPECT_EQ(layout.at(0, 1).input_weights.offset, 90);
-  // Layer 1: 12 rows of 4 inputs, 78 a direction.
+  // Layer 1: 12 rows of 4 inputs: 78 elements a direction.
   EXPECT_EQ(layout.at(1, 0).input_weights.offset, 180);
   EXPECT_EQ(layout.at(1, 1).recurrent_weights.offset, 180 + 78 + 48);
   EXPECT_EQ(layout.at(1, 1).projection.rows, 2);
@@ -129,7 +130,7 @@ TEST(ParamLayout, BlocksOfABidirectionalProjectedLstm) {
 }
 
 TEST(ParamLayout, KnownTotals) {
-  // A Keras GRU (reset_after) of 32 units over 8 inputs has 3 * 32 * (8 + 32 + 2) weights.
+  // A Keras GRU (reset_after) with 32 units and 8 inputs has 3 * 32 * (8 + 32 + 2) weights.
   EXPECT_EQ(ParamLayout(ConfigOf({RnnMode::kGru, InputMode::kLinear, Direction::kUnidirectional, 1,
                                   32, 8, 0}))
                 .size(),
@@ -148,7 +149,7 @@ TEST(ParamLayout, SizeOfWhatDoesNotFit) {
   config.num_units = 2;
   config.num_layers = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(ParamsSize(config), -1);
-  config.num_layers = int64_t{1} << 40;  // no memory for that many blocks, but a size
+  config.num_layers = int64_t{1} << 40;  // there is no memory for these blocks, but a size
   EXPECT_EQ(ParamsSize(config), 8 * (1 + 2 + 2) + ((int64_t{1} << 40) - 1) * 8 * (2 + 2 + 2));
 }
 

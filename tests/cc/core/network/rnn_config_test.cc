@@ -32,7 +32,7 @@ TEST(CheckedMath, SizeStaysStuck) {
   EXPECT_FALSE(CheckedSize(-1).ok());
   EXPECT_FALSE((CheckedSize(kSizeLimit - 1) + 1).ok());
   EXPECT_FALSE((CheckedSize(kSizeLimit - 1) + (kSizeLimit - 1)).ok());
-  // An empty dimension does not repair what did not fit before.
+  // Multiplying by 0 does not turn a size that does not fit into one that fits.
   EXPECT_FALSE((CheckedSize(kHuge) * 0).ok());
   EXPECT_EQ((CheckedSize(kSizeLimit) * 2 + 1).value(), -1);
 }
@@ -147,7 +147,7 @@ TEST(RnnConfig, EpsilonIsChecked) {
   }
 }
 
-// Whether such a number is 0 depends on the thread that asks.
+// Whether such a number compares as 0 depends on the thread.
 TEST(RnnConfig, NumbersThatKernelsTakeForZeroAreRefused) {
   const std::pair<const char*, float RnnAttrs::*> attributes[] = {
       {"cell_clip", &RnnAttrs::cell_clip},
@@ -239,7 +239,7 @@ TEST(RnnConfig, RejectsSizesOutOfRange) {
   attrs.num_proj = 0;
   attrs.input_mode = InputMode::kSkip;
   ExpectInvalid(MakeRnnConfig(attrs, 1, 4, 5, 3, 2, &config), {"skip_input", "4", "5"});
-  EXPECT_EQ(config.num_units, 77) << "a refused problem must leave the result alone";
+  EXPECT_EQ(config.num_units, 77) << "a rejected problem must not change the result";
   attrs.input_mode = InputMode::kLinear;
   EXPECT_TRUE(MakeRnnConfig(attrs, 1, 4, 5, /*max_time=*/0, /*batch=*/0, &config).ok());
 }
@@ -254,7 +254,7 @@ TEST(RnnConfig, RejectsOverflowInEachSize) {
     ExpectInvalid(MakeRnnConfig(attrs, 1, 4, 5, huge, 2, &config), {"too large", "time steps"});
     ExpectInvalid(MakeRnnConfig(attrs, 1, 4, 5, 3, huge, &config), {"too large", "batch size"});
   }
-  // Each factor alone is harmless.
+  // Each factor on its own is harmless.
   const int64_t big = int64_t{1} << 30;
   ExpectInvalid(MakeRnnConfig(attrs, 1, big, big, 3, 2, &config), {"too large"});
   ExpectInvalid(MakeRnnConfig(attrs, 1, 4, 5, big, big, &config), {"too large"});
@@ -262,8 +262,9 @@ TEST(RnnConfig, RejectsOverflowInEachSize) {
   EXPECT_TRUE(MakeRnnConfig(attrs, 1, 1 << 16, 1 << 16, 1000, 1000, &config).ok());
 }
 
-// The bound of RnnConfig::Validate() once more, in numbers of 128 bits: 4 copies of 8 bytes, every
-// size rounded up by at most 64, two steps more than there are, and 8 tensors beside the gates.
+// The bound of RnnConfig::Validate(), computed again with 128-bit numbers: 4 copies of 8 bytes,
+// every size rounded up by at most 64, two additional steps, and 8 tensors in addition to the
+// gates.
 bool Fits(const RnnConfig& c) {
   using Wide = unsigned __int128;
   const Wide units = std::max(c.num_units, c.num_proj) + 64;
@@ -273,7 +274,7 @@ bool Fits(const RnnConfig& c) {
   return 32 * (sequence + weights) < Wide{1} << 62;
 }
 
-// Each size in turn is the largest with which the others fit, and one more.
+// Sets each size in turn to the largest value that fits with the other sizes, and to one more.
 TEST(RnnConfig, TheBoundOfSizesIsExact) {
   std::mt19937_64 random(15);
   constexpr int64_t RnnConfig::* kSizes[] = {&RnnConfig::num_layers, &RnnConfig::num_units,
@@ -298,7 +299,7 @@ TEST(RnnConfig, TheBoundOfSizesIsExact) {
   }
 }
 
-// Packed weights that were saved have these, and cuDNN has the first four.
+// Saved packed weights contain these numbers, and cuDNN uses the first four.
 TEST(RnnConfig, NumbersOfModes) {
   int32_t number = 0;
   for (RnnMode mode : {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru,
@@ -307,7 +308,7 @@ TEST(RnnConfig, NumbersOfModes) {
   }
 }
 
-// What an op without the attribute gets, and a problem before it has any size.
+// The values for an op without the attribute, and for a problem that has no sizes yet.
 TEST(RnnConfig, Defaults) {
   const RnnConfig c;
   EXPECT_EQ(c.seed, 0);

@@ -17,7 +17,7 @@ constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
 PartialShape Shape(std::vector<int64_t> dims) { return PartialShape::Of(std::move(dims)); }
 
-// T = 7, B = 2, I = 5, H = 3, L = 2, one direction, LSTM: all shapes complete.
+// T = 7, B = 2, I = 5, H = 3, L = 2, one direction, LSTM. All shapes are complete.
 InputShapes Inputs() {
   InputShapes in(kCudnnRnnV3);
   in["input"] = Shape({7, 2, 5});
@@ -105,7 +105,7 @@ TEST(RnnShapes, NothingKnownIsAccepted) {
   EXPECT_EQ(dims.batch, kU);
   EXPECT_EQ(dims.params_size, kU);
   EXPECT_EQ(UnknownInputs().Output(0), (std::vector<int64_t>{kU, kU, kU}));
-  // As small as they can be.
+  // The smallest possible sizes.
   const RnnConfig config = UnknownBackpropInputs().Config();
   EXPECT_EQ(config.max_time, 0);
   EXPECT_EQ(config.batch, 0);
@@ -146,7 +146,7 @@ TEST(RnnShapes, ProjectionGivesTheHiddenSize) {
   in["input_h"] = Shape({1, 2, 2});
   in["input_c"] = Shape({1, 2, 1});
   ExpectInvalid(Infer(in, attrs), {"num_proj", "1", "2"});
-  // As large as the units: no projection.
+  // num_proj equal to H means that there is no projection.
   in["input_c"] = Shape({1, 2, 2});
   in["input"] = Shape({7, 2, 5});
   in["params"] = Shape({4 * 2 * (5 + 2 + 2)});
@@ -215,7 +215,7 @@ TEST(RnnShapes, EmptySizes) {
   ExpectInvalid(Infer(in), {"input_h", "L*D must be at least 1"});
 }
 
-// The bound counts two steps more than there are, so these are just within it and just beyond.
+// The bound counts two additional steps, so these sizes are exactly at the bound and one above.
 TEST(RnnShapes, WithoutAnyStepInputMayBeWider) {
   RnnDims dims;
   InputShapes in(kCudnnRnnV3);
@@ -225,8 +225,8 @@ TEST(RnnShapes, WithoutAnyStepInputMayBeWider) {
   ExpectInvalid(in.Infer({}, &dims), {"too large"});
 }
 
-// Sizes that are not known count as the smallest that they can be: with these the call is as large
-// as it may be.
+// Unknown sizes count as their smallest possible values. With these values the call has the largest
+// valid size.
 TEST(RnnShapes, WhatMayYetBecomeLegalIsAccepted) {
   constexpr int64_t kSteps = int64_t{1} << 20;
   const auto largest_batch = [](const RnnAttrs& attrs, int64_t units, int64_t input) {
@@ -261,7 +261,7 @@ TEST(RnnShapes, WhatMayYetBecomeLegalIsAccepted) {
   expect(attrs, 7, 7, 7);
 }
 
-// An unknown batch is an empty one, whose steps the bound counts as those of 64 rows.
+// An unknown batch size may be 0. The bound counts the steps of an empty batch as 64 rows.
 TEST(RnnShapes, AnUnknownBatchMayYetBeEmpty) {
   constexpr int64_t kBatch = 0, kInput = int64_t{1} << 20;
   int64_t fits = 0, too_large = kHuge / 2;
@@ -302,7 +302,7 @@ TEST(RnnShapes, SkipInput) {
   EXPECT_TRUE(Infer(in, attrs).ok());
   in["params"] = Shape({12 * (3 + 3 + 2) * 2});
   ExpectInvalid(Infer(in, attrs), {"params", "auto_select"});
-  // One of the two sizes unknown: nothing can be wrong yet.
+  // One of the two sizes is unknown, so there is no contradiction yet.
   attrs.input_mode = InputMode::kSkip;
   in["input"] = Shape({7, 2, kU});
   EXPECT_TRUE(Infer(in, attrs).ok());
@@ -361,7 +361,7 @@ TEST(RnnShapes, BackpropTensors) {
   InputShapes s = BackpropInputs();
   s["reserve_space"] = Shape({});
   ExpectInvalid(s.Infer({}, &dims), {"reserve_space", "is_training=False"});
-  // What the forward op refuses, the backward op refuses too.
+  // The backward op rejects the same inputs as the forward op.
   s = BackpropInputs();
   s["sequence_lengths"] = Shape({3});
   ExpectInvalid(s.Infer({}, &dims), {"sequence_lengths"});
@@ -406,7 +406,7 @@ TEST(RnnShapes, ParamsHaveTheSizeOfTheNetwork) {
   in["params"] = Shape({kU});
   EXPECT_TRUE(Infer(in).ok());
   in["params"] = Shape({215});
-  in["input_h"].dims[0] = in["input_c"].dims[0] = kU;  // of how many layers is not known yet
+  in["input_h"].dims[0] = in["input_c"].dims[0] = kU;  // the number of layers is unknown
   EXPECT_TRUE(Infer(in).ok());
 }
 
@@ -481,7 +481,7 @@ TEST(RnnShapes, FirstVersions) {
     in.Take(BackpropInputs());
     EXPECT_EQ(op->num_outputs(), 4);
     EXPECT_EQ(in.Output(3), (Dims{216}));
-    if (op == &kCudnnRnnBackpropV2) in["host_reserved"] = Shape({3, 4});  // whatever it is
+    if (op == &kCudnnRnnBackpropV2) in["host_reserved"] = Shape({3, 4});  // any shape is valid
     EXPECT_TRUE(in.Infer().ok());
     in["output_h"] = Shape({2, 2, 4});
     ExpectInvalid(in.Infer(), {"output_h must have shape [L*D, B, H]"});
@@ -567,7 +567,7 @@ TEST(ReserveSpace, HoldsItsBytesInWholeElements) {
   EXPECT_EQ(ReserveElements(9, 4), 3);
   EXPECT_EQ(ReserveElements(-1, 4), -1);
   EXPECT_TRUE(CheckReserveSpace(Shape({3}), 3).ok());
-  EXPECT_TRUE(CheckReserveSpace(Shape({0}), 0).ok());  // of a call without steps
+  EXPECT_TRUE(CheckReserveSpace(Shape({0}), 0).ok());  // the call has no steps
   ExpectInvalid(CheckReserveSpace(Shape({4}), 3), {"reserve_space", "vector of 3", "[4]"});
   ExpectInvalid(CheckReserveSpace(Shape({3, 1}), 3), {"reserve_space", "[3, 1]"});
   ExpectInvalid(CheckReserveSpace(Shape({1}), -1), {"reserve_space"});
