@@ -1,4 +1,5 @@
-// The block LSTM's executor on host memory: its numbers, its calls, and the failure of each call.
+// Tests the executor of the block LSTM on host memory: its results, its calls, and a failure of
+// each call.
 #include "cc/gpu/block_lstm_gpu.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +54,7 @@ BlockLstmProblem RandomProblem(std::mt19937_64& random, Dtype dtype) {
                  0.5f * static_cast<float>(any({0, -1, 1, 3})));
 }
 
-constexpr int kAmpere = 8, kTuring = 7;  // major parts of the compute capability
+constexpr int kAmpere = 8, kTuring = 7;  // the major parts of compute capabilities
 
 BlockValues Compute(const BlockLstmProblem& p, const BlockValues& inputs, int64_t gate_bytes = 0,
                     int compute_capability_major = kAmpere) {
@@ -70,7 +71,7 @@ BlockValues Compute(const BlockLstmProblem& p, const BlockValues& inputs, int64_
   return values;
 }
 
-// Largest |a - b| by max(1, largest |b|); infinite for NaN and for another size.
+// The largest |a - b|, divided by max(1, largest |b|). Infinite for NaN and for different sizes.
 double ErrorOf(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return INFINITY;
   double scale = 1, worst = 0;
@@ -96,7 +97,7 @@ double WorstError(const BlockValues& got, const BlockValues& want) {
 double CheckAgainstReference(const BlockLstmProblem& p, uint64_t seed) {
   const BlockValues inputs = fake::MakeBlockInputs(p, seed);
   const double epsilon = p.dtype == Dtype::kFloat64 ? kEpsilon64 : kEpsilon32;
-  // The weight gradients are sums over all rows, whose roundings add up like a random walk.
+  // The weight gradients are sums over all rows. The roundings of a sum add up like a random walk.
   const double rows = static_cast<double>(p.seq_len * p.batch);
   const double bound = (16 + std::sqrt(rows)) * epsilon;
   const double error = WorstError(Compute(p, inputs), fake::BlockReference(p, inputs));
@@ -123,12 +124,12 @@ TEST(BlockLstmGpu, ManyRows) {
   CheckAgainstReference(Problem(Dtype::kFloat64, 2, 2, 1, 257, 2, true), 4);
 }
 
-// Against float64, at most twice (forward) or four times (backward) the error of the same maths
-// with every operation rounded, over many problems.
+// The error to float64 must be at most twice (forward) or four times (backward) the error of the
+// same maths with every operation rounded, over many problems.
 TEST(BlockLstmGpu, NarrowTypesAreBetterThanNaive) {
   for (Dtype dtype : {Dtype::kFloat16, Dtype::kBFloat16}) {
     std::mt19937_64 random(52);
-    std::map<std::string, std::pair<double, double>> errors;  // ours and naive
+    std::map<std::string, std::pair<double, double>> errors;  // the executor, naive maths
     for (uint64_t seed = 0; seed < 40; ++seed) {
       const BlockLstmProblem p = RandomProblem(random, dtype);
       const BlockValues inputs = fake::MakeBlockInputs(p, seed);
@@ -237,7 +238,7 @@ TEST(BlockLstmGpu, TheCallsOfOneStep) {
   BlockValues values = fake::MakeBlockInputs(p, 1);
   ExactAllocator forward, backward;
   ASSERT_TRUE(RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values).ok());
-  // Again: nothing is created or loaded twice.
+  // The second call creates and loads nothing.
   cuda.Clear();
   ASSERT_TRUE(RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values).ok());
   const std::vector<std::string> start = {"StreamGetCtx", "CtxGetCurrent",      "CtxPushCurrent",
@@ -273,12 +274,13 @@ TEST(BlockLstmGpu, ProductsAccumulateInFloat32AndTf32IsAskedFor) {
     BlockValues values = fake::MakeBlockInputs(p, 1);
     ExactAllocator forward, backward;
     ASSERT_TRUE(RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &values).ok());
-    // x w and h w for each step; dh for each step, dx, dw of x, dw of h twice.
+    // Forward: x w and h w for each step. Backward: dh for each step, dx, dw of x, and dw of h
+    // twice.
     ASSERT_EQ(cuda.products().size(), 1u + 4 + 4 + 1 + 1 + 2) << fake::Describe(p);
     for (const FakeCuda::Product& product : cuda.products()) {
       EXPECT_EQ(product.compute, c.compute) << fake::Describe(p);
       EXPECT_EQ(product.math_mode, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
-      // What is added to must not have been rounded to 16 bits.
+      // A sum that another product is added to must not have been rounded to 16 bits.
       if (product.beta != 0) {
         EXPECT_TRUE(product.result_type == CUDA_R_32F || product.result_type == CUDA_R_64F);
       }
@@ -299,7 +301,8 @@ TEST(BlockLstmGpu, TheWorkspaceFitsTheArchitecture) {
   }
 }
 
-// Runs with failures until a run has none; returns how many there were.
+// Runs with a failure of each call in turn until a run has no failure. Returns the number of
+// failures.
 int64_t FailEachCall(const BlockLstmProblem& p) {
   const BlockValues inputs = fake::MakeBlockInputs(p, 1);
   const BlockValues want = Compute(p, inputs);
@@ -317,7 +320,7 @@ int64_t FailEachCall(const BlockLstmProblem& p) {
         EXPECT_TRUE(status.ok()) << status.message();
         return n;
       }
-      // The failed call is the last one.
+      // The failed call is the last call.
       EXPECT_EQ(static_cast<int64_t>(cuda.calls().size()), n + 1);
       const std::string call = cuda.calls().back();
       const std::string function = call.substr(0, call.find(' '));
@@ -327,7 +330,7 @@ int64_t FailEachCall(const BlockLstmProblem& p) {
       if (function != call) {
         EXPECT_THAT(status.message(), HasSubstr(call.substr(function.size() + 1))) << call;
       }
-      // A failure spoils nothing: the next call of the same executor is right.
+      // A failure has no later effect: the next call of the same executor is correct.
       BlockValues again = inputs;
       const Status second =
           RunBlockLstm(parts.libraries, p, &forward, &backward, cuda.stream(), &again);
@@ -395,7 +398,7 @@ TEST(CublasHandles, AreReusedInTheirContextAndNeverShared) {
   EXPECT_EQ(cuda.live_handles(), 0);
 }
 
-// However many calls overlap, they hold the device memory of a few handles.
+// All overlapping calls together hold the device memory of a few handles only.
 TEST(CublasHandles, AContextHasAFewAndFurtherUsersWait) {
   FakeCuda cuda;
   ASSERT_EQ(cuda.driver().CtxPushCurrent(cuda.context()), CUDA_SUCCESS);

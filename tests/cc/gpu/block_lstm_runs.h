@@ -1,4 +1,4 @@
-// Runs the block LSTM's executor on a FakeCuda, and what its results are compared with.
+// Runs the executor of the block LSTM on a FakeCuda, and computes reference results.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_BLOCK_LSTM_RUNS_H_
 
@@ -29,16 +29,16 @@ std::string Describe(const BlockLstmProblem& problem);
 
 double RoundTo(Dtype dtype, double value);
 
-// Inputs and gradients of outputs, representable in the problem's dtype; steps beyond seq_len_max
-// are NaN, since nobody may read them.
+// Inputs and gradients of outputs, representable in the problem's dtype. Steps beyond seq_len_max
+// are NaN, because no code may read them.
 BlockValues MakeBlockInputs(const BlockLstmProblem& problem, uint64_t seed);
 
-// In float64, from the equations.
+// The reference in float64, from the equations.
 BlockValues BlockReference(const BlockLstmProblem& problem, const BlockValues& inputs);
-// The same, but each result of an operation is rounded to the problem's dtype.
+// The reference with the result of each operation rounded to the problem's dtype.
 BlockValues NaiveBlockLstm(const BlockLstmProblem& problem, const BlockValues& inputs);
 
-// Everything that one executor keeps between calls.
+// Everything that an executor keeps between calls.
 struct BlockParts {
   explicit BlockParts(FakeCuda* cuda) : modules(&cuda->driver()), handles(&cuda->cublas()) {
     libraries.driver = &cuda->driver();
@@ -51,8 +51,8 @@ struct BlockParts {
   BlockLstmLibraries libraries;
 };
 
-// Forward, and on its results backward, into memory that was NaN. Reads and writes `values`. Stops
-// at an error.
+// Runs forward, and then backward on the results of forward. The memory of the outputs is NaN
+// before. Reads and writes `values`. Stops at an error.
 Status RunBlockLstm(const BlockLstmLibraries& libraries, const BlockLstmProblem& problem,
                     DeviceAllocator* forward, DeviceAllocator* backward, void* stream,
                     BlockValues* values);

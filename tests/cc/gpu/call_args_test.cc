@@ -8,7 +8,7 @@ namespace rnn_ops {
 namespace gpu {
 namespace {
 
-// Stands for the memory of tensors: every one has its own byte.
+// Represents the memory of the tensors: each tensor has its own byte.
 struct Memory {
   char inputs[kMaxTensors];
   char outputs[kMaxTensors];
@@ -37,7 +37,7 @@ TEST(CallArgs, OfAnRnn) {
   for (const void* in : {back.x, back.h0, back.c0, back.params, back.y}) {
     EXPECT_EQ(in, &memory.inputs[at++]);
   }
-  at = 7;  // behind output_h and output_c
+  at = 7;  // after output_h and output_c
   for (const void* in : {back.dy, back.dh_n, back.dc_n}) EXPECT_EQ(in, &memory.inputs[at++]);
   at = 0;
   for (void* out : {back.dx, back.dh0, back.dc0, back.dparams}) {

@@ -1,4 +1,4 @@
-// Finding and binding libraries.
+// Tests how libraries are found and bound.
 #include "cc/gpu/cudnn_api.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +71,7 @@ TEST_F(DsoTest, TheVariableNamesTheOneFile) {
   EXPECT_THAT(status.message(), ::testing::Not(HasSubstr("libc.so.6")));
 }
 
-// This program lies in tests/cc/gpu, as the library would in site-packages/tf_rnn_ops.
+// This program is in tests/cc/gpu, in the same way as the library is in site-packages/tf_rnn_ops.
 TEST_F(DsoTest, ThePipPackageBesideOursIsTakenLast) {
   DsoRequest request = Request();
   request.names = {"libfakecudnn.so"};
@@ -148,7 +148,7 @@ TEST_F(CudnnApiTest, CodesOfStatuses) {
 
 TEST_F(CudnnApiTest, TheTextHasFunctionStatusExpressionAndDetail) {
   const CudnnApi api = fake::FakeCudnn();
-  ASSERT_EQ(api.SetStream(nullptr, nullptr), CUDNN_STATUS_BAD_PARAM);  // leaves its reason
+  ASSERT_EQ(api.SetStream(nullptr, nullptr), CUDNN_STATUS_BAD_PARAM);  // stores its reason
   EXPECT_EQ(FromCudnn(api, CUDNN_STATUS_BAD_PARAM, "SetStream(handle, stream)").message(),
             "cudnnSetStream failed with CUDNN_STATUS_BAD_PARAM (2000) in "
             "cudnnSetStream(handle, stream): not met: handle != nullptr");

@@ -1,4 +1,5 @@
-// What is asked about a GPU, of a driver that answers with the number of the question.
+// Tests the driver calls that read the traits of a GPU, with a mock driver that answers each call
+// with the number of the call.
 #include "cc/gpu/device_traits.h"
 
 #include <gtest/gtest.h>

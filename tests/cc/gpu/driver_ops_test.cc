@@ -1,4 +1,4 @@
-// The device operations on host memory: what they compute, what they call, how they fail.
+// Tests the device operations on host memory: their results, their calls and their failures.
 #include "cc/gpu/driver_ops.h"
 
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ TEST_F(DriverOpsTest, ZeroesAndCopies) {
   EXPECT_EQ(to[7], from[7]);
 }
 
-// Every value there is, and on the way back every tie and neighbour of a tie.
+// Every value of the type, and on the way back every tie and the neighbors of every tie.
 TEST_F(DriverOpsTest, ConvertsAsIeee754Says) {
   for (Dtype dtype : {Dtype::kFloat16, Dtype::kBFloat16}) {
     std::vector<uint16_t> narrow(65536);
@@ -243,7 +243,7 @@ TEST_F(DriverOpsTest, EachTypeHasItsKernel) {
   }
 }
 
-// NVRTC and this compiler give the structs the same size.
+// NVRTC and the host compiler give the structs the same size.
 TEST(Ptx, ItsParametersAreAsLargeAsTheStructsOfTheHost) {
   const std::string ptx = elementwise::kKernelsPtx;
   const struct {

@@ -1,4 +1,4 @@
-// The three functions of the stand-in that compute.
+// The three functions of the cuDNN mock that compute.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -23,7 +23,8 @@ int64_t RowOf(const cudnnRNNDataStruct& d, int64_t t, int64_t b) {
                                                                 : t * d.batch + b;
 }
 
-// [max_time, batch, width]; padding, which nothing may depend on, reads as NaN.
+// Reads a sequence as [max_time, batch, width]. Padding reads as NaN, because no result may depend
+// on it.
 Vec ReadSequence(const cudnnRNNDataStruct& d, const void* memory) {
   Vec values(int64_t{d.max_time} * d.batch * d.width, std::nan(""));
   for (int64_t b = 0; b < d.batch; ++b) {
@@ -60,7 +61,7 @@ bool HasDropout(const cudnnRNNStruct& rnn) {
   return rnn.dropout != nullptr && rnn.dropout->set && rnn.dropout->dropout > 0;
 }
 
-// What all three computing functions check.
+// Checks that all three computing functions share.
 cudnnStatus_t CheckCall(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, const int32_t* lengths,
                         cudnnRNNDataDescriptor_t x, cudnnRNNDataDescriptor_t y,
                         cudnnTensorDescriptor_t h, size_t weight_size, size_t work_size,
@@ -77,14 +78,14 @@ cudnnStatus_t CheckCall(cudnnHandle_t handle, cudnnRNNDescriptor_t rnn, const in
   const bool full = std::all_of(x->lengths.begin(), x->lengths.end(),
                                 [&](int length) { return length == x->max_time; });
   if (rnn->algo != CUDNN_RNN_ALGO_STANDARD && !full) {
-    BadParam("persistent kernels take rows of one length");
+    BadParam("persistent kernels need sequences of one length");
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
   std::memset(work, 0x5a, work_size);
   return CUDNN_STATUS_SUCCESS;
 }
 
-// NOT_SUPPORTED for sizes that PERSIST_STATIC_SMALL_H lacks.
+// Returns NOT_SUPPORTED for sizes that PERSIST_STATIC_SMALL_H does not support.
 cudnnStatus_t CheckSmallH(const cudnnRNNStruct& rnn, int64_t most_with_gates,
                           int64_t most_without) {
   const bool gates = rnn.size.mode == kLstm || rnn.size.mode == kGru;
@@ -116,14 +117,14 @@ Vec ReadStates(const cudnnRNNStruct& rnn, int64_t batch, int64_t width, const vo
   return ReadAll(ToDtype(rnn.type), memory, rnn.size.pseudo_layers() * batch * width);
 }
 
-// Advances the states, as cuDNN does.
+// Advances the states, like cuDNN.
 void DrawMasks(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x, bool training,
                double* tape) {
   const Tape at(rnn.size, x.max_time, x.batch);
   DropoutStates states{};
   const bool drops = training && HasDropout(rnn);
   if (drops) std::memcpy(&states, rnn.dropout->states, sizeof(states));
-  if (drops && states.magic != kStatesMagic) states.seed = std::rand();  // never seeded
+  if (drops && states.magic != kStatesMagic) states.seed = std::rand();  // not seeded
   const double keep = drops ? 1 - static_cast<double>(rnn.dropout->dropout) : 1;
   for (int64_t layer = 1; layer < rnn.size.layers; ++layer) {
     for (int64_t t = 0; t < x.max_time; ++t) {
@@ -220,7 +221,7 @@ cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t
   BackwardData(p, h0, c0, ReadSequence(*yd, dy), ReadStates(*rnn, xd->batch, out, dhy),
                lstm ? ReadStates(*rnn, xd->batch, hidden, dcy) : Vec(), space + kReserveHeader,
                &input_gradient, &dh0, &dc0);
-  // Leaves the padding of dx alone, as cuDNN's documentation allows.
+  // Does not write the padding of dx, which cuDNN's documentation allows.
   WriteSequence(*xd, input_gradient, /*fill=*/false, dx);
   WriteAll(ToDtype(rnn->type), dhx, dh0);
   if (lstm) WriteAll(ToDtype(rnn->type), dcx, dc0);
@@ -247,7 +248,7 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
   BackwardWeights(p, ReadStates(*rnn, xd->batch, rnn->size.out, hx), space + kReserveHeader,
                   &gradients);
   AddWeights(*rnn, gradients, gradient);
-  // Used up: nothing sensible is left for a second backward pass.
+  // Overwrites the reserve space, so that a second backward pass cannot use it.
   std::fill_n(space, reserve_size / sizeof(double), std::nan(""));
   space[1] = kUsedUp;
   return CUDNN_STATUS_SUCCESS;

@@ -36,7 +36,7 @@ bool ToDtype(cudaDataType type, Dtype* dtype) {
   return false;
 }
 
-// The combinations of cublasGemmEx()'s table that have factors of one type.
+// The combinations in the table of cublasGemmEx() whose factors have one type.
 bool Supported(Dtype factor, Dtype result, cublasComputeType_t compute) {
   if (factor == Dtype::kFloat64) return result == factor && compute == CUBLAS_COMPUTE_64F;
   if (compute == CUBLAS_COMPUTE_32F_FAST_TF32) {
@@ -202,7 +202,7 @@ struct FakeCalls {
                  Read(type, b, trans_b ? column + i * ldb : i + column * ldb);
         }
         const int64_t at = row + column * ldc;
-        // As cuBLAS: with beta 0, c is not read.
+        // Like cuBLAS, does not read c if beta is 0.
         const double before = scale_c == 0 ? 0 : scale_c * Read(result, c, at);
         Write(result, c, at, scale_a * sum + before);
       }
@@ -232,7 +232,7 @@ struct FakeCalls {
     api.SetStream = [](cublasHandle_t handle, cudaStream_t stream) {
       if (Fails("SetStream")) return CUBLAS_STATUS_EXECUTION_FAILED;
       Find(handle)->has_stream = true;
-      Find(handle)->workspace = nullptr;  // as cuBLAS does
+      Find(handle)->workspace = nullptr;  // like cuBLAS
       return IsOurs(stream) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
     };
     api.SetWorkspace = [](cublasHandle_t handle, void* workspace, size_t bytes) {

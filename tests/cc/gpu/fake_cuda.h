@@ -1,5 +1,6 @@
-// A driver and a cuBLAS whose device memory is host memory: launches run the kernels compiled for
-// the host, products are naive and in float64. Every call is noted, and any can be made to fail.
+// Mocks of the driver and of cuBLAS whose device memory is host memory. Launches run the kernels
+// that were compiled for the host, and products are naive sums in float64. Every call is recorded,
+// and a test can make any call fail.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
 
@@ -16,7 +17,7 @@ namespace rnn_ops {
 namespace gpu {
 namespace fake {
 
-// The tables' functions work on the one that exists; used by one thread.
+// The functions of the tables use the only existing object. Not thread-safe.
 class FakeCuda {
  public:
   FakeCuda();
@@ -26,15 +27,15 @@ class FakeCuda {
   const DriverApi& driver() const { return driver_; }
   const CublasApi& cublas() const { return cublas_; }
 
-  // The names of the calls that can fail, a launch with its kernel: "LaunchKernel gates".
+  // The names of the calls that can fail. A launch includes its kernel: "LaunchKernel gates".
   const std::vector<std::string>& calls() const { return calls_; }
-  int64_t Count(const std::string& prefix) const;  // of calls that begin so
+  int64_t Count(const std::string& prefix) const;  // calls whose names have this prefix
   void Clear() { calls_.clear(), products_.clear(); }
-  // The call of this number from now on fails, counted from 0; -1: none.
+  // Makes the call with this number fail, counted from 0 from now on; -1: none.
   void FailAt(int64_t number) { remaining_ = number; }
   bool failed() const { return failed_; }
 
-  // The stream that work must be enqueued on, and its context, which is not current at first.
+  // The stream on which work must be enqueued, and its context, which is not current at first.
   void* stream() { return &stream_; }
   CUcontext context() { return reinterpret_cast<CUcontext>(&context_); }
 
@@ -54,7 +55,7 @@ class FakeCuda {
 
  private:
   friend struct FakeCalls;
-  // Notes a call; true: it shall fail.
+  // Records a call. Returns true if the call must fail.
   bool Note(const std::string& name);
 
   struct Handle {
@@ -76,7 +77,7 @@ class FakeCuda {
   size_t workspace_bytes_ = 0;
 };
 
-// Device memory of exactly the size asked for. The allocation of number `fail_at` fails.
+// Device memory of exactly the requested size. The allocation with the number `fail_at` fails.
 class ExactAllocator : public DeviceAllocator {
  public:
   explicit ExactAllocator(int64_t fail_at = -1) : fail_at_(fail_at) {}

@@ -193,10 +193,11 @@ cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t d, cudnnDataTyp
                                         int width, const int lengths[], void* fill) {
   REQUIRE(d != nullptr && max_time > 0 && batch > 0 && width > 0);
   if (max_time > kMostSteps) {
-    last_error.clear();  // as cuDNN: no reason given
+    last_error.clear();  // like cuDNN, gives no reason
     return CUDNN_STATUS_NOT_SUPPORTED;
   }
-  // cuDNN's own answer to a length of 0 is not known; the harshest is this.
+  // cuDNN's reaction to a length of 0 is unknown. The mock rejects it, which is the strictest
+  // reaction.
   REQUIRE(std::all_of(lengths, lengths + batch, [=](int n) { return n > 0 && n <= max_time; }));
   *d = {type, layout, max_time, batch, width, {lengths, lengths + batch}, fill != nullptr};
   return CUDNN_STATUS_SUCCESS;

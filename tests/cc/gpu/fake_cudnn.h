@@ -1,6 +1,7 @@
-// A stand-in for cuDNN on the host: device memory is host memory, streams are ignored. It computes
-// in float64 on tensors of any of the four types, checks what it is given as strictly as cuDNN
-// documents (and refuses what cuDNN may refuse), and uses up the reserve space in backward.
+// A mock of cuDNN on the host: device memory is host memory, and streams are ignored. The mock
+// computes in float64 on tensors of the four types. It checks its arguments as strictly as cuDNN's
+// documentation allows, rejects everything that cuDNN may reject, and overwrites the reserve space
+// in backward.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDNN_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDNN_H_
 
@@ -12,21 +13,21 @@ namespace rnn_ops {
 namespace gpu {
 namespace fake {
 
-// Its functions as a table.
+// The functions of the mock as a table.
 CudnnApi FakeCudnn();
 
-// How it differs from the cuDNN that it stands in for. libfakecudnn.so sets them from the variables
+// Differences between the mock and the usual cuDNN. libfakecudnn.so reads them from the variables
 // FAKE_CUDNN_PADDED_WEIGHTS=1, FAKE_CUDNN_REFUSE_BFLOAT16=1, ...
 struct Quirks {
-  bool padded_weights = false;     // each block at a multiple of 128 bytes, another order
-  bool refuse_bfloat16 = false;    // as before 9.14
-  bool refuse_persistent = false;  // all algorithms but STANDARD, in RNNForward
-  bool one_reserve = false;        // no algorithm reads what another one wrote
-  bool no_skip_bias = false;       // no input bias where the input is skipped
+  bool padded_weights = false;     // each block at a multiple of 128 bytes, in another order
+  bool refuse_bfloat16 = false;    // like versions before 9.14
+  bool refuse_persistent = false;  // all algorithms except STANDARD, in RNNForward
+  bool one_reserve = false;        // no algorithm can read the reserve space of another algorithm
+  bool no_skip_bias = false;       // no input bias if the input is skipped
 };
 Quirks& TheQuirks();
 
-// Handles and descriptors that are alive.
+// The number of handles and descriptors that exist.
 int64_t LiveObjects();
 
 }  // namespace fake

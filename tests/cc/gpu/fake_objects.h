@@ -1,4 +1,4 @@
-// The objects behind the stand-in's handles, and what its parts share.
+// The objects behind the handles of the cuDNN mock, shared by its source files.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_OBJECTS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_FAKE_OBJECTS_H_
 
@@ -10,7 +10,7 @@
 #include "tests/cc/gpu/fake_memory.h"
 #include "tests/cc/gpu/fake_rnn.h"
 
-// NVIDIA's names, with the prototypes that the library calls them by.
+// NVIDIA's names, with the prototypes that the library uses.
 extern "C" {
 #define DECLARE(result, name, parameters) \
   __attribute__((visibility("default"))) result cudnn##name parameters;
@@ -61,7 +61,7 @@ struct DropoutStates {  // in "device" memory
 };
 constexpr uint64_t kStatesMagic = 0x64726f706f7574;
 
-// A bad parameter, and the text of cudnnGetLastErrorString.
+// Returns the status for a bad parameter, and sets the text of cudnnGetLastErrorString.
 cudnnStatus_t BadParam(const std::string& why);
 #define REQUIRE(condition)                                     \
   do {                                                         \
@@ -93,8 +93,8 @@ inline bool IsSequence(cudnnRNNDataDescriptor_t d, const cudnnRNNStruct& rnn, in
 
 inline size_t ReserveSize(const cudnnRNNStruct& rnn, const cudnnRNNDataStruct& x) {
   const Tape tape(rnn.size, x.max_time, x.batch);
-  // Sizes differ between the algorithms, and are no round numbers. STANDARD needs less for one step
-  // and more for many.
+  // The sizes differ between the algorithms and are not round numbers. STANDARD needs less for one
+  // step and more for many steps.
   const int64_t extra = rnn.algo == CUDNN_RNN_ALGO_STANDARD ? 5 * x.max_time : 8 * rnn.algo;
   return (kReserveHeader + tape.doubles() + extra + 1) * sizeof(double);
 }

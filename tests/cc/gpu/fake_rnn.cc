@@ -11,10 +11,10 @@ using Vec = std::vector<double>;
 
 double Logistic(double v) { return 1 / (1 + std::exp(-v)); }
 
-// The step of the sequence that comes i-th in direction `dir`.
+// The time step that is processed as number i in direction `dir`.
 int64_t StepAt(int64_t dir, int64_t i, int64_t length) { return dir == 0 ? i : length - 1 - i; }
 
-// h before step i: the state h0, or what the step before left on the tape.
+// h before step i: the state h0, or the h of the previous step on the tape.
 const double* Before(const Problem& p, const Tape& at, const double* tape, const Vec& h0,
                      int64_t pl, int64_t i, int64_t b) {
   const int64_t dir = pl % p.size.dirs;
@@ -68,8 +68,8 @@ void ForwardCell(const RnnSize& s, const Weights& w, int64_t columns, const doub
   }
 }
 
-// Overwrites the gates on the tape with the gradients of what goes into them. *dh and *dc come as
-// the gradients after the step and leave as those before it; dx is added to.
+// Overwrites the gates on the tape with the gradients of the inputs of the gates. *dh and *dc are
+// the gradients after the step on entry and before the step on return. Adds to dx.
 void BackwardCell(const RnnSize& s, const Weights& w, int64_t columns, const double* h,
                   const double* c, double* tape, const Tape::Cell& at, Vec* dh, Vec* dc,
                   double* dx) {
@@ -187,7 +187,7 @@ void BackwardData(const Problem& p, const Vec& h0, const Vec& c0, const Vec& dy,
                   double* tape, Vec* dx, Vec* dh0, Vec* dc0) {
   const RnnSize& s = p.size;
   const Tape at(s, p.max_time, p.batch);
-  Vec above = dy;  // the gradient of the layer's output
+  Vec above = dy;  // the gradient of the output of the layer
   for (int64_t layer = s.layers - 1; layer >= 0; --layer) {
     const int64_t width = s.width(layer), out = s.dirs * s.out;
     Vec below(p.max_time * p.batch * width, 0);

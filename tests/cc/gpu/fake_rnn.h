@@ -1,5 +1,5 @@
-// The arithmetic of the stand-in for cuDNN: recurrent stacks in float64, from the equations of
-// docs/param-layout.md. It shares nothing with cc/cpu or with its reference.
+// The arithmetic of the cuDNN mock: recurrent stacks in float64, from the equations of
+// docs/param-layout.md. It shares no code with cc/cpu or with the reference of cc/cpu.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_FAKE_RNN_H_
 
@@ -15,22 +15,24 @@ enum Mode { kRelu, kTanh, kLstm, kGru };
 struct RnnSize {
   Mode mode;
   bool skip_input;
-  int64_t dirs, layers, input, hidden, out;  // out: of h, the projection's rows or `hidden`
+  int64_t dirs, layers, input, hidden, out;  // out: the size of h
 
   int64_t gates() const { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
   int64_t pseudo_layers() const { return layers * dirs; }
   bool projects() const { return out != hidden; }
-  // Columns of the input matrices; 0: the input is added as it is.
+  // Columns of the input matrices. 0: the input is added without a product.
   int64_t columns(int64_t layer) const { return layer > 0 ? dirs * out : skip_input ? 0 : input; }
   int64_t width(int64_t layer) const { return layer > 0 ? dirs * out : input; }
 };
 
-// The weights of one pseudo-layer, gate after gate, and where their gradients are added up.
+// The weights of one pseudo-layer, gate after gate. The gradients of the weights use the same
+// struct.
 struct Weights {
   std::vector<double> input, recurrent, projection, input_bias, recurrent_bias;
 };
 
-// What forward leaves for backward; flat, so that a copy of it is as good. Offsets are in doubles.
+// Values that forward stores for backward, in one array so that it can be copied. Offsets are in
+// doubles.
 class Tape {
  public:
   Tape(const RnnSize& size, int64_t max_time, int64_t batch);
@@ -56,11 +58,12 @@ struct Problem {
   RnnSize size;
   int64_t max_time, batch;
   std::vector<int> lengths;
-  std::vector<Weights> weights;  // by pseudo-layer
+  std::vector<Weights> weights;  // one for each pseudo-layer
 };
 
-// States are [pseudo_layers, batch, width]; sequences [max_time, batch, width]; empty vectors of c
-// without LSTM. `tape` has Tape::doubles() numbers and the masks of dropout already.
+// States are [pseudo_layers, batch, width], and sequences are [max_time, batch, width]. Vectors for
+// c are empty without LSTM. `tape` must have Tape::doubles() numbers and must contain the dropout
+// masks.
 void Forward(const Problem& problem, const std::vector<double>& h0, const std::vector<double>& c0,
              double* tape, std::vector<double>* y, std::vector<double>* h_n,
              std::vector<double>* c_n);
@@ -68,7 +71,7 @@ void BackwardData(const Problem& problem, const std::vector<double>& h0,
                   const std::vector<double>& c0, const std::vector<double>& dy,
                   std::vector<double> dh_n, std::vector<double> dc_n, double* tape,
                   std::vector<double>* dx, std::vector<double>* dh0, std::vector<double>* dc0);
-// After BackwardData. Adds to `gradients`, which has the shapes of problem.weights.
+// Call it after BackwardData. Adds to `gradients`, which has the shapes of problem.weights.
 void BackwardWeights(const Problem& problem, const std::vector<double>& h0, const double* tape,
                      std::vector<Weights>* gradients);
 

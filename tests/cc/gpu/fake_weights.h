@@ -1,4 +1,4 @@
-// The weight space of the stand-in.
+// The weight space of the cuDNN mock.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_FAKE_WEIGHTS_H_
 
@@ -12,7 +12,7 @@ namespace rnn_ops {
 namespace gpu {
 namespace fake {
 
-// Where the blocks of a pseudo-layer lie in the weight space, in elements; -1: absent.
+// The positions of the blocks of a pseudo-layer in the weight space, in elements; -1: absent.
 struct Place {
   int64_t input = -1, recurrent = -1, projection = -1, input_bias = -1, recurrent_bias = -1;
 };
@@ -25,7 +25,7 @@ struct WeightSpace {
 WeightSpace PlaceWeights(const cudnnRNNStruct& rnn);
 
 std::vector<Weights> ReadWeights(const cudnnRNNStruct& rnn, const void* memory);
-// Of the shapes of the weights.
+// Zero gradients in the shapes of the weights.
 std::vector<Weights> ZeroGradients(const cudnnRNNStruct& rnn);
 void AddWeights(const cudnnRNNStruct& rnn, std::vector<Weights> gradients, void* memory);
 

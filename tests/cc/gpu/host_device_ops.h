@@ -1,4 +1,4 @@
-// The operations on device memory where device memory is host memory, and memory that may run out.
+// Device operations on host memory, and an allocator whose memory can run out.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_HOST_DEVICE_OPS_H_
 
@@ -15,7 +15,8 @@ namespace rnn_ops {
 namespace gpu {
 namespace fake {
 
-// Called with the name of each operation before it is carried out; its error is returned instead.
+// Called with the name of each operation before the operation. An error of the hook replaces the
+// operation.
 using Hook = std::function<Status(const char* name)>;
 
 class HostDeviceOps : public DeviceOps {
@@ -44,7 +45,7 @@ class HostDeviceOps : public DeviceOps {
   Hook hook_;
 };
 
-// Memory full of NaN, freed with the allocator. Null when the hook has an error.
+// Memory filled with NaN, freed with the allocator. Null if the hook returns an error.
 class HostAllocator : public DeviceAllocator {
  public:
   HostAllocator() = default;

@@ -1,4 +1,4 @@
-// The kernels of cc/gpu/elementwise, compiled for the host and run thread by thread.
+// The kernels of cc/gpu/elementwise, compiled for the host and run one thread at a time.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_HOST_KERNELS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_HOST_KERNELS_H_
 
@@ -8,21 +8,22 @@ namespace rnn_ops {
 namespace gpu {
 namespace fake {
 
-// Takes the pointer to its struct of arguments. A thread of the grid is the whole state of a
-// kernel.
+// A kernel as a function of the pointer to its struct of arguments. A kernel has no state except
+// its position in the grid.
 struct HostKernel {
   const char* name;
   void (*run)(const void* args);
 };
 
-// Null when there is none of that name.
+// Null if no kernel has this name.
 const HostKernel* FindHostKernel(const char* name);
 
 struct Grid {
   int64_t blocks_x, blocks_y, threads_x;
 };
 
-// Every thread of the grid in turn; the last first, so that nothing depends on their order.
+// Runs every thread of the grid in turn, the last thread first, so that results cannot depend on
+// the order.
 void RunHostKernel(const HostKernel& kernel, const Grid& grid, const void* args);
 
 }  // namespace fake

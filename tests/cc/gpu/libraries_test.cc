@@ -1,4 +1,4 @@
-// The driver and cuBLAS where they are not, or are something else.
+// Tests the driver and cuBLAS when the libraries are missing or are other libraries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(Libraries, OutOfMemoryIsResourceExhausted) {
     *name = "CUDA_ERROR_OUT_OF_MEMORY";
     return CUDA_SUCCESS;
   };
-  // As for a code that the driver does not know.
+  // Like the driver for an unknown code.
   driver.GetErrorString = [](CUresult, const char**) { return CUDA_ERROR_INVALID_VALUE; };
   const Status status = FromDriver(driver, CUDA_ERROR_OUT_OF_MEMORY, "ModuleLoadData(&m, ptx)");
   EXPECT_EQ(status.code(), Code::kResourceExhausted);

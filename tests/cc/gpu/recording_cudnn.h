@@ -1,4 +1,4 @@
-// The stand-in for cuDNN behind functions that note every call, and make a chosen one fail.
+// The cuDNN mock behind functions that record every call and make a chosen call fail.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_RECORDING_CUDNN_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_RECORDING_CUDNN_H_
 
@@ -20,8 +20,8 @@ enum CudnnFunction {
 #undef NUMBER
 };
 
-// What happened, of cuDNN's functions, of operations on memory and of allocations, in their order.
-// One at a time; used by one thread.
+// A record of the calls of cuDNN's functions, of operations on memory and of allocations, in their
+// order. Only one object may exist. Not thread-safe.
 class Recording {
  public:
   Recording();
@@ -29,15 +29,15 @@ class Recording {
   Recording(const Recording&) = delete;
 
   const CudnnApi& cudnn() const { return api_; }
-  // Notes and perhaps fails operations that are not cuDNN's.
+  // A hook that records operations other than cuDNN's, and makes them fail if chosen.
   Hook hook();
 
-  // The names, without what cannot fail: destroying and texts.
+  // The names of the calls that can fail, which excludes destroying objects and getting texts.
   const std::vector<std::string>& calls() const { return calls_; }
   void Clear() { calls_.clear(); }
-  // The fallible call of this number from now on fails, counted from 0; -1: none.
+  // Makes the call with this number in calls() fail, counted from 0 from now on; -1: none.
   void FailAt(int64_t number) { remaining_ = number; }
-  // Notes a call; true: it shall fail.
+  // Records a call. Returns true if the call must fail.
   bool Note(const std::string& name);
 
   static Recording* current();

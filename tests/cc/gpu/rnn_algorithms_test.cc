@@ -1,4 +1,4 @@
-// Which algorithms may be chosen, and how.
+// Tests the candidates for the algorithm and the choice among them.
 #include "cc/gpu/rnn_algorithms.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::vector<RnnChoice> Candidates(AlgoPolicy policy, const RnnChoiceKey& key) {
   return RnnCandidates(policy, key, kH100);
 }
 
-// Forward's.
+// The algorithms of forward.
 std::vector<cudnnRNNAlgo_t> Algos(AlgoPolicy policy, const RnnChoiceKey& key) {
   std::vector<cudnnRNNAlgo_t> algos;
   for (const RnnChoice& choice : Candidates(policy, key)) algos.push_back(choice.algos.forward);
@@ -86,7 +86,7 @@ TEST(RnnCandidatesTest, OnlyLegalOnes) {
   EXPECT_THAT(Algos(AlgoPolicy::kSmallH, key), ElementsAre(kStandard));
 }
 
-// The kernels for few units reach further in forward than in backward.
+// The kernels for few units support more units in forward than in backward.
 TEST(RnnCandidatesTest, SmallHIsLeftWhereItsBackwardEnds) {
   const std::tuple<RnnMode, int64_t, cudnnRNNAlgo_t, cudnnRNNAlgo_t> expected[] = {
       {RnnMode::kLstm, 128, kSmallH, kSmallH},   {RnnMode::kLstm, 129, kSmallH, kStandard},
@@ -125,7 +125,7 @@ TEST(RnnCandidatesTest, BFloat16TakesThePersistentKernelsOfFloat32) {
   EXPECT_EQ(fast[2].compute, Dtype::kFloat32);
 }
 
-// Tries that succeed or fail.
+// Trials that succeed or fail.
 class Trials {
  public:
   using Failure = std::tuple<cudnnRNNAlgo_t, Dtype, Status>;
@@ -170,7 +170,7 @@ TEST(RnnChoiceTableTest, TheHeuristicTriesOneCandidateOnceForAllLengths) {
     EXPECT_EQ(choice.algos.backward, kSmallH);
   }
   EXPECT_EQ(trials.tried, std::vector<cudnnRNNAlgo_t>{kSmallH});
-  // Another batch is another question to a persistent kernel.
+  // With a persistent kernel, another batch size needs another trial.
   key.config.batch = 9;
   Choose(&table, key, trial);
   EXPECT_EQ(trials.tried.size(), 2u);
@@ -202,7 +202,7 @@ TEST(RnnChoiceTableTest, WhatCudnnRefusesIsPassedOver) {
   }
 }
 
-// BAD_PARAM and EXECUTION_FAILED, too, are what a cuDNN may say to a type that it does not know.
+// cuDNN may also report BAD_PARAM and EXECUTION_FAILED for a type that it does not know.
 TEST(RnnChoiceTableTest, BFloat16ThatCudnnRefusesRunsInFloat32) {
   for (const Status& refusal : {Unimplemented("no"), Internal("BAD_PARAM")}) {
     RnnChoiceTable table(AlgoPolicy::kStandard);
@@ -214,7 +214,7 @@ TEST(RnnChoiceTableTest, BFloat16ThatCudnnRefusesRunsInFloat32) {
   EXPECT_EQ(Choose(&table, BFloat16Key(), trials.function()).compute, Dtype::kBFloat16);
 }
 
-// A server sees ever new lengths and batches; its networks are few.
+// A server sees new lengths and batch sizes all the time, but only a few networks.
 TEST(RnnChoiceTableTest, WhetherCudnnTakesBFloat16IsAskedOnceForANetwork) {
   RnnChoiceTable table(AlgoPolicy::kStandard);
   Trials trials;
@@ -284,10 +284,10 @@ TEST(RnnChoiceTest, OtherCodesAreRejected) {
   EXPECT_TRUE(ChoiceOf(17, Dtype::kBFloat16, &choice).ok());
 }
 
-// The rows at which the choice changes.
+// The batch sizes at which the choice changes.
 class FastestAlgosTest : public ::testing::Test {
  protected:
-  // "forward/backward" by first letters: standard, small_h, persist_static.
+  // "forward/backward", with the first letter of standard or persist_static, and h for small_h.
   std::string Fastest(RnnMode mode, int64_t units, int64_t batch, bool training,
                       Dtype dtype = Dtype::kFloat32, const DeviceTraits& gpu = kH100) {
     RnnConfig c;

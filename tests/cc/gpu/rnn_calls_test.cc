@@ -1,4 +1,5 @@
-// Which calls the executor makes, in which order, and that it survives the failure of any of them.
+// Tests the calls of the executor and their order, and that the executor survives a failure of any
+// call.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ class RnnCallsTest : public ::testing::Test {
     EXPECT_EQ(fake::LiveObjects(), 0);
   }
 
-  // A new executor, which has cached nothing.
+  // Makes a new executor, whose caches are empty.
   void Reset(AlgoPolicy policy = AlgoPolicy::kStandard) {
     executor_.reset();
     executor_ = std::make_unique<RnnExecutor>(fake::HostParts(&recording_.cudnn(), &ops_, policy));
@@ -66,7 +67,8 @@ TEST_F(RnnCallsTest, ASecondForwardCallRepeatsNothing) {
                           "Allocate", "RNNForward"));
 }
 
-// Neither the number of steps nor the stream, nor training, costs a descriptor of a network.
+// Another number of steps, another stream or another training mode needs no new descriptor of a
+// network.
 TEST_F(RnnCallsTest, OtherCallsOfANetworkMakeNoPlan) {
   RnnCase c = SmallCase(RnnMode::kGru);
   c.dtype = Dtype::kFloat32;
@@ -90,7 +92,8 @@ TEST_F(RnnCallsTest, OtherCallsOfANetworkMakeNoPlan) {
   }
 }
 
-// In the stand-in SMALL_H needs more reserve space than STANDARD for a few steps, less for many.
+// In the mock, SMALL_H needs more reserve space than STANDARD for a few steps, and less for many
+// steps.
 TEST_F(RnnCallsTest, ReserveSpaceIsLargeEnoughForTheAlgorithmsOfBothPasses) {
   RnnCase c = SmallCase(RnnMode::kLstm);
   c.dtype = Dtype::kFloat32;
@@ -248,7 +251,7 @@ TEST_F(RnnCallsTest, AGeneratorThatCouldNotBeSeededIsSeededLater) {
   c.generator = &generator;
   c.generator_memory = &memory;
   recording_.Clear();
-  recording_.FailAt(3);  // SetStream, DropoutGetStatesSize, CreateDropoutDescriptor, then this
+  recording_.FailAt(3);  // after SetStream, DropoutGetStatesSize and CreateDropoutDescriptor
   EXPECT_EQ(Forward(c).status.code(), Code::kInternal);
   EXPECT_EQ(recording_.calls().back(), "SetDropoutDescriptor");
   recording_.Clear();
@@ -287,10 +290,10 @@ TEST_F(RnnCallsTest, NoMemoryIsResourceExhausted) {
   EXPECT_THAT(status.message(), HasSubstr("cuDNN's work space of 1000 bytes"));
 }
 
-// Lets each fallible call fail in turn. Nothing may leak, and the next call must be right.
+// Makes each call fail in turn. Nothing may leak, and the next call must be correct.
 class EveryFailureTest : public RnnCallsTest {
  protected:
-  // Returns how many calls a forward and a backward pass make.
+  // Returns the number of calls that a forward and a backward pass make.
   int64_t FailEach(const RnnCase& c, AlgoPolicy policy) {
     const Values expected = fake::Expected(c), in = fake::MakeInputs(c, false);
     const double bound = c.dtype == Dtype::kFloat64 ? 1e-13 : 0x1p-6;
@@ -306,7 +309,7 @@ class EveryFailureTest : public RnnCallsTest {
       recording_.FailAt(-1);
       const std::string failed = recording_.calls()[number];
       const Status& status = forward.status.ok() ? backward.status : forward.status;
-      // A candidate that fails may be passed over; that is no failure of the call.
+      // If a candidate fails, the call may skip the candidate and succeed.
       failures += status.ok() ? 0 : 1;
       EXPECT_TRUE(status.ok() || !status.message().empty());
       if (!status.ok()) {
@@ -356,7 +359,8 @@ TEST_F(EveryFailureTest, Tried) {
   RnnCase c = SmallCase(RnnMode::kTanh);
   c.dtype = Dtype::kFloat32;
   c.lengths = {4, 4, 4};
-  // Fewer: a trial that fails is passed over, and its memory serves the call.
+  // Fewer failures: the call skips a candidate whose trial fails, and reuses the memory of the
+  // trial.
   EXPECT_GE(FailEach(c, AlgoPolicy::kPersistStatic), 20);
 }
 

@@ -1,4 +1,4 @@
-// Masks: the same for the same seed, and the same in backward as in forward.
+// Tests dropout masks: equal seeds give equal masks, and backward uses the masks of forward.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -79,12 +79,13 @@ TEST_F(RnnDropoutTest, AGeneratorGoesOnFromCallToCall) {
       const Outcome forward = Forward(c, in);
       ASSERT_TRUE(forward.status.ok()) << forward.status.message();
       run.push_back(forward.values.y);
-      c.dropout_seed += 1;  // of no effect after the first call
+      c.dropout_seed += 1;  // no effect after the first call
     }
     EXPECT_EQ(memory.sizes().size(), 1u);
   }
   EXPECT_EQ(runs[0], runs[1]);
-  EXPECT_EQ(runs[0][0], Forward(case_, in).values.y) << "the first call is as without a generator";
+  EXPECT_EQ(runs[0][0], Forward(case_, in).values.y)
+      << "the first call gives the result without a generator";
   EXPECT_NE(runs[0][1], runs[0][0]);
   EXPECT_NE(runs[0][2], runs[0][1]);
 }
@@ -112,7 +113,7 @@ TEST_F(RnnDropoutTest, BackwardFollowsAGeneratorToo) {
   c.generator_memory = &memory;
   const RnnGpuCall call{0, nullptr, &scratch_};
   const Outcome forward = Forward(c, in);
-  ASSERT_TRUE(Forward(c, in).status.ok());  // the generator goes on
+  ASSERT_TRUE(Forward(c, in).status.ok());  // advances the generator
   const Outcome with = RunBackward(&executor_, c, in, forward, call);
   const Outcome without = RunBackward(&executor_, case_, in, Forward(case_, in), call);
   EXPECT_EQ(with.values.dparams, without.values.dparams);
@@ -136,7 +137,7 @@ TEST_F(RnnDropoutTest, ThreadsShareAGenerator) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(memory.sizes().size(), 1u);
   EXPECT_EQ(std::set<std::vector<double>>(results.begin(), results.end()).size(), 4u)
-      << "each call has masks of its own";
+      << "each call has its own masks";
 }
 
 // The derivative of sum(y * dy) + sum(h_n * dh_n) by each input, from differences of the forward

@@ -1,4 +1,4 @@
-// The executor over the stand-in for cuDNN, against the reference of the CPU's tests.
+// Tests the executor on the cuDNN mock against the reference of the CPU tests.
 #include "cc/gpu/rnn_executor.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using fake::RnnCase;
 using fake::SmallCase;
 using fake::Values;
 
-// Both sides compute in float64, in other orders.
+// Both sides compute in float64, in different orders.
 constexpr double kFloat64Bound = 1e-13;
 
 constexpr RnnMode kModes[] = {RnnMode::kRelu, RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru};
@@ -45,7 +45,7 @@ class RnnExecutorTest : public ::testing::Test {
                   bound);
   }
 
-  // A call on scratch of its own.
+  // A call with its own scratch memory.
   RnnGpuCall call() { return {0, nullptr, &scratch_}; }
 
   const CudnnApi cudnn_ = fake::FakeCudnn();
@@ -54,7 +54,7 @@ class RnnExecutorTest : public ::testing::Test {
   std::unique_ptr<RnnExecutor> executor_;
 };
 
-// All that changes what cuDNN is given, in all combinations.
+// All combinations of the properties that change the arguments of cuDNN.
 std::vector<RnnCase> Sweep() {
   std::vector<RnnCase> cases;
   for (RnnMode mode : kModes) {
@@ -136,7 +136,8 @@ TEST_F(RnnExecutorTest, OneRowOrOneStep) {
 }
 
 TEST_F(RnnExecutorTest, EveryType) {
-  // Of the largest element: inputs and outputs are rounded, and y comes rounded to backward.
+  // Relative to the largest element: inputs and outputs are rounded, and backward reads the rounded
+  // y.
   const std::pair<Dtype, double> bounds[] = {
       {Dtype::kFloat64, kFloat64Bound},
       {Dtype::kFloat32, 0x1p-21},
@@ -178,7 +179,7 @@ TEST_F(RnnExecutorTest, InferenceKeepsNothing) {
   RnnExecutor* executor = this->executor();
   RnnCase c = SmallCase(RnnMode::kLstm);
   c.config.num_layers = 2;
-  c.config.dropout = 0.5f;  // of no effect
+  c.config.dropout = 0.5f;  // no effect
   c.config.is_training = false;
   Check(executor, c);
   const Outcome forward = RunForward(executor, c, fake::MakeInputs(c, false), call());
@@ -209,7 +210,7 @@ TEST_F(RnnExecutorTest, AskedForOnceAlsoWhenCandidatesAreTried) {
   EXPECT_EQ(RunForward(executor, c, fake::MakeInputs(c, false), call()).reserve_requests, 1);
 }
 
-// The scratch of a first and of a second forward call, in bytes.
+// The bytes of scratch memory of a first and of a second forward call.
 std::pair<int64_t, int64_t> ScratchOfTwoCalls(RnnExecutor* executor, const RnnCase& c) {
   int64_t bytes[2];
   for (int64_t& total : bytes) {
@@ -238,7 +239,7 @@ TEST_F(RnnExecutorTest, TheCallUsesTheMemoryOfItsTrials) {
   RnnCase c = SmallCase(RnnMode::kLstm);
   c.dtype = Dtype::kFloat32;
   c.lengths = {4, 4, 4};
-  c.config.is_training = false;  // so a trial is what the call is
+  c.config.is_training = false;  // so that the call needs what the trial needs
   const auto [first, second] = ScratchOfTwoCalls(executor(AlgoPolicy::kSmallH), c);
   EXPECT_EQ(first, second);
 }
@@ -256,11 +257,11 @@ TEST_F(RnnExecutorTest, AReserveSpaceOfAnotherSizeIsRefused) {
   }
 }
 
-// What XLA allocates before anybody knows the lengths.
+// XLA allocates this size before the lengths are known.
 TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
   for (AlgoPolicy policy : {AlgoPolicy::kStandard, AlgoPolicy::kHeuristic, AlgoPolicy::kSmallH}) {
     RnnExecutor* executor = this->executor(policy);
-    for (int64_t units : {4, 150}) {  // 150: too many for SMALL_H in backward
+    for (int64_t units : {4, 150}) {  // 150 is too many units for SMALL_H in backward
       RnnCase c = SmallCase(RnnMode::kLstm);
       c.dtype = Dtype::kFloat32;
       c.config.num_units = units;
@@ -289,7 +290,7 @@ TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
   }
 }
 
-// Another library, process or policy than forward's.
+// Backward runs in another library, in another process or under another policy than forward.
 TEST_F(RnnExecutorTest, BackwardRunsTheAlgorithmOfForwardInAnotherExecutor) {
   for (Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
     RnnCase c = SmallCase(RnnMode::kLstm);
@@ -324,7 +325,7 @@ TEST_F(RnnExecutorTest, BackwardRejectsAnAlgorithmThatForwardDoesNotSet) {
   }
 }
 
-// XLA allocates a reserve space before anybody knows the lengths.
+// XLA allocates a reserve space before the lengths are known.
 TEST_F(RnnExecutorTest, WithoutStepsTheReserveSpaceMayHaveTheLargestSize) {
   RnnExecutor* executor = this->executor();
   RnnCase c = SmallCase(RnnMode::kLstm);
@@ -425,7 +426,7 @@ TEST_F(RnnExecutorTest, TheMostStepsThatCudnnTakesRun) {
   EXPECT_TRUE(RunForward(executor(), c, fake::MakeInputs(c, false), call()).status.ok());
 }
 
-// All sizes around the ends of the kernels for few units, forward and backward.
+// All sizes around the limits of the kernels for few units, forward and backward.
 TEST_F(RnnExecutorTest, TheHeuristicRunsEverySize) {
   for (bool one_reserve : {false, true}) {
     fake::TheQuirks().one_reserve = one_reserve;

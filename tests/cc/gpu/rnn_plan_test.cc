@@ -1,4 +1,4 @@
-// Plans, where weights lie, and the caches.
+// Tests plans, the positions of weights, and the caches.
 #include "cc/gpu/rnn_plan.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ TEST(LruCacheTest, KeepsWhatWasUsedLast) {
   EXPECT_EQ(cache.Find(1), nullptr);
   cache.Insert(1, value(10));
   cache.Insert(2, value(20));
-  ASSERT_NE(cache.Find(1), nullptr);  // now 2 is the oldest
+  ASSERT_NE(cache.Find(1), nullptr);  // now 2 is the least recently used
   cache.Insert(3, value(30));
   EXPECT_EQ(cache.size(), 2u);
   EXPECT_EQ(cache.Find(2), nullptr);
@@ -67,7 +67,7 @@ class HandlePoolTest : public ::testing::Test {
   const CudnnApi cudnn_ = fake::FakeCudnn();
 };
 
-// However many calls overlap, they hold the device memory of one handle.
+// All overlapping calls together hold the device memory of one handle only.
 TEST_F(HandlePoolTest, UsersOfAStreamTakeTurnsWithItsOneHandle) {
   HandlePool pool(&cudnn_);
   const int64_t objects = fake::LiveObjects();
@@ -186,7 +186,7 @@ TEST_F(RnnPlanTest, TheSamePlanForTheSameNetworkAndABound) {
     ASSERT_TRUE(Get(&cache, key, &again).ok());
   }
   EXPECT_EQ(cache.size(), 3u);
-  // The first plan is held here; the cache has three more, of four descriptors each.
+  // The first plan is held by the test. The cache has three more plans, with four descriptors each.
   EXPECT_LE(fake::LiveObjects(), objects + 12);
 }
 

@@ -21,12 +21,13 @@ cpu::RnnProblem ReferenceProblem(const RnnCase& c) {
   cpu::RnnProblem p;
   static_cast<RnnConfig&>(p) = c.config;
   p.is_training = true;
-  p.dropout = 0;  // whose masks are the generator's
+  p.dropout = 0;  // the masks depend on the generator
   p.lengths = c.lengths.data();
   return p;
 }
 
-// A tensor in memory of exactly its size, on the heap so that a sanitizer sees every byte beyond.
+// A tensor in memory of exactly its size, on the heap, so that a sanitizer detects any access
+// beyond it.
 class Buffer {
  public:
   Buffer(Dtype dtype, int64_t size) : dtype_(dtype), bytes_(size * SizeOf(dtype), '\xff') {}
@@ -86,7 +87,7 @@ Values MakeInputs(const RnnCase& c, bool zero_padding) {
     std::vector<double> values(size);
     for (double& v : values) {
       const double uniform = static_cast<double>(random()) / 4294967296.0;
-      // Rounded as the tensor will be.
+      // Rounds the value to the type of the tensor.
       char memory[sizeof(double)];
       Write(c.dtype, memory, 0, 1.6 * uniform - 0.8);
       v = Read(c.dtype, memory, 0);
@@ -170,7 +171,7 @@ Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
   args.problem = c.Problem();
   args.x = x.data(), args.h0 = h0.data(), args.c0 = c0.data(), args.params = params.data();
   args.y = y.data(), args.dy = dy.data(), args.dh_n = dh_n.data(), args.dc_n = dc_n.data();
-  // Aligned as a device allocation is.
+  // Aligned like a device allocation.
   HostAllocator reserve;
   const int64_t reserve_bytes = static_cast<int64_t>(forward.reserve.size());
   if (reserve_bytes > 0) {

@@ -1,4 +1,4 @@
-// Whole calls of the executor on host memory, and what they should give.
+// Whole calls of the executor on host memory, and their expected results.
 #ifndef TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
 #define TF_RNN_OPS_TESTS_CC_GPU_RNN_RUNS_H_
 
@@ -17,7 +17,7 @@ namespace fake {
 
 using Values = cpu::reference::RnnValues;
 
-// A problem with data of its own, which depends on nothing but the configuration.
+// A problem with its own data, which depends only on the configuration.
 struct RnnCase {
   RnnConfig config;
   Dtype dtype = Dtype::kFloat64;
@@ -31,40 +31,41 @@ struct RnnCase {
   RnnProblem Problem() const;
 };
 
-// A small one: T = 4, B = 3 with lengths 4, 2, 3, I = 3, H = 4; float64.
+// A small case: T = 4, B = 3 with lengths 4, 2, 3, I = 3, H = 4, in float64.
 RnnCase SmallCase(RnnMode mode);
 
-// Inputs rounded to the case's type. Padding of x and dy is NaN unless `zero_padding`; so are the
-// input and the initial states of rows without steps, whose own values nothing may depend on.
+// Inputs rounded to the type of the case. The padding of x and dy is NaN unless `zero_padding` is
+// true. The same applies to the input and the initial states of sequences without steps, because no
+// other result may depend on them.
 Values MakeInputs(const RnnCase& c, bool zero_padding);
 
-// The results by the reference of the CPU's tests.
+// The results of the reference of the CPU tests.
 Values Expected(const RnnCase& c);
 
-// An executor on host memory pretends to run on this GPU.
+// The parts of an executor on host memory, with the traits of a mock GPU.
 RnnExecutorParts HostParts(const CudnnApi* cudnn, const DeviceOps* ops, AlgoPolicy policy);
 
-// What a call leaves: its outputs and its reserve space.
+// The results of a call: its outputs and its reserve space.
 struct Outcome {
   Status status;
-  Values values;  // the outputs alone
+  Values values;  // only the outputs
   std::vector<char> reserve;
   int8_t algorithm = 0;
   int reserve_requests = 0;
 };
 
-// Runs with buffers of exactly the right size, full of NaN where they are outputs.
+// Runs with buffers of exactly the right size. Output buffers are filled with NaN before.
 Outcome RunForward(RnnExecutor* executor, const RnnCase& c, const Values& in,
                    const RnnGpuCall& call);
-// `forward`: what RunForward gave.
+// `forward`: the result of RunForward.
 Outcome RunBackward(RnnExecutor* executor, const RnnCase& c, const Values& in,
                     const Outcome& forward, const RnnGpuCall& call, bool keeps_reserve = true);
 
-// The largest difference of an element, relative to the largest element of the tensor or 1; NaN
+// The largest difference of an element, relative to the largest element of the tensor or 1. NaN
 // counts as infinite unless both are NaN.
 double Difference(const std::vector<double>& actual, const std::vector<double>& expected);
 
-// Runs both on a new allocator and compares everything with `expected`.
+// Runs forward and backward on a new allocator, and compares all results with `expected`.
 void ExpectResults(RnnExecutor* executor, const RnnCase& c, const Values& in,
                    const Values& expected, double bound);
 
