@@ -118,6 +118,25 @@ PROSE = (
     ":!docs/history",
     ":!LICENSES",
 )
+    "cc/compat/*.cc",
+    "cc/core/*.cc",
+    "cc/core/*.h",
+    "cc/ffi/*.cc",
+    "cc/ffi/*.h",
+    "cc/gpu/*.cc",
+    "cc/gpu/*.h",
+    "cc/tf/*.cc",
+    "cc/tf/*.h",
+    "tests/cc/compat/*.cc",
+    "tests/cc/core/*.cc",
+    "tests/cc/core/*.h",
+    "tests/cc/gpu/*.cc",
+    "tests/cc/gpu/*.h",
+    "tests/gpu/*.cc",
+    "tests/gpu/*.h",
+    ":!docs/history",
+    ":!LICENSES",
+)
 )
 # Python 3.12 and newer split an f-string into tokens.
 STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))

@@ -1,4 +1,4 @@
-// The replaced functions do what those of the C and C++ libraries do.
+// Tests that the replaced functions behave like the functions of the C and C++ libraries.
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-// The block LSTM of the GPU core behind plain C functions; block_lstm_checks.py is the other half.
+// A C interface to the block LSTM of the GPU core. block_lstm_checks.py calls it.
 #include <cstdint>
 #include <string>
 
@@ -9,7 +9,7 @@
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 
-// Mirrored in block_lstm_checks.py.
+// block_lstm_checks.py has the same struct.
 struct CoreBlockLstm {
   int32_t dtype, use_peephole, allow_tf32;
   float cell_clip;
@@ -56,7 +56,7 @@ Status Forward(const CoreBlockLstm& core, const void* const in[8], void* const o
   return gpu::BlockLstmForward(args, scratch, core.stream);
 }
 
-// in: as in forward, then forward's outputs, then cs_grad and h_grad. out: the gradients of the
+// in: the inputs of forward, the outputs of forward, cs_grad and h_grad. out: the gradients of the
 // first eight.
 Status Backward(const CoreBlockLstm& core, const void* const in[17], void* const out[8],
                 gpu::DeviceAllocator* scratch) {
@@ -89,8 +89,8 @@ CORE_API int core_block_lstm_backward(const CoreBlockLstm* core, const void* con
   return Report(Backward(*core, in, out, &allocator));
 }
 
-// The device's seconds of one step, forward and, if `training`, backward, of `runs` in a row.
-// in: as in backward. gradients: its outputs.
+// Measures the seconds of one step on the device, forward and, if `training`, backward, in a series
+// of `runs` steps. in: the inputs of backward. gradients: the outputs of backward.
 CORE_API int core_block_lstm_time(const CoreBlockLstm* core, const void* const in[17],
                                   void* const gradients[8], void* scratch, int64_t scratch_bytes,
                                   int32_t training, int32_t runs, double* seconds) {

@@ -1,5 +1,5 @@
-// The GPU core behind plain C functions, for a machine that has a GPU and PyTorch but no
-// TensorFlow. core.py is its other half.
+// A C interface to the GPU core, for a machine that has a GPU and PyTorch but no TensorFlow.
+// core.py calls it.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@
 
 #define CORE_API extern "C" __attribute__((visibility("default")))
 
-// Mirrored in core.py.
+// core.py has the same struct.
 struct CoreRnn {
   int32_t mode, input_mode, directions, dtype, training, time_major, allow_tf32, device;
   int64_t layers, units, input_size, proj, max_time, batch;
@@ -23,7 +23,7 @@ struct CoreRnn {
   float dropout;
   void* stream;
   const int32_t* lengths;
-  const char* algo;  // as TF_RNN_OPS_CUDNN_ALGO; null: what the environment says
+  const char* algo;  // as in TF_RNN_OPS_CUDNN_ALGO; null: read the environment
 };
 
 namespace {
@@ -37,14 +37,15 @@ namespace gpu = rnn_ops::gpu;
 
 thread_local std::string message;
 
-// One executor for each way to choose an algorithm, so that one process can compare them.
+// One executor for each policy of choosing an algorithm, so that one process can compare the
+// policies.
 struct Executors {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<gpu::RnnExecutor>> made;
 };
 
 Status GetExecutor(const CoreRnn& core, gpu::RnnExecutor** executor) {
-  // Never destroyed: kernels may run while the process exits.
+  // Never destroyed, because kernels may run while the process exits.
   static Executors* const executors = new Executors;
   const std::string algo = core.algo == nullptr ? "" : core.algo;
   std::lock_guard<std::mutex> lock(executors->mutex);
@@ -132,7 +133,7 @@ Status Backward(const CoreRnn& core, void* const tensors[12], const Reserve& res
   return executor->Backward(args, {core.device, core.stream, scratch});
 }
 
-// The memory of a timed call; core.training says whether backward belongs to it.
+// The memory of a timed call. If core.training is set, the call includes backward.
 struct TimedMemory {
   void* const* tensors;  // x, h0, c0, params, y, h_n, c_n, dy, dh_n, dc_n, dx, dh0, dc0, dparams
   BlockAllocator scratch, reserve;
@@ -169,7 +170,7 @@ CORE_API int core_backward(const CoreRnn* core, void* const tensors[12], void* r
                          &scratch_allocator));
 }
 
-// The device's seconds of one step, of `runs` steps in a row.
+// Measures the seconds of one step on the device, in a series of `runs` steps.
 CORE_API int core_time(const CoreRnn* core, void* const tensors[14], void* scratch,
                        int64_t scratch_bytes, void* reserve, int64_t reserve_bytes,
                        int32_t keeps_reserve, int32_t runs, double* seconds) {

@@ -1,4 +1,4 @@
-// Common code of the two C interfaces of the GPU core: memory for a call, and timed calls.
+// Memory and timing of calls, for the two C interfaces of the GPU core.
 #ifndef TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
 #define TF_RNN_OPS_TESTS_GPU_CORE_TIMED_CALLS_H_
 
@@ -13,7 +13,7 @@
 namespace rnn_ops {
 namespace gpu {
 
-// Device memory of a number of bytes; null: there is none.
+// Allocates device memory of `bytes` bytes. Returns null if there is none.
 using AllocateFn = void* (*)(int64_t bytes);
 
 class CallbackAllocator : public DeviceAllocator {
@@ -25,7 +25,7 @@ class CallbackAllocator : public DeviceAllocator {
   AllocateFn allocate_;
 };
 
-// Hands out pieces of one block, so that nothing of Python runs while calls are timed.
+// Allocates pieces of one block, so that no Python code runs while calls are timed.
 class BlockAllocator : public DeviceAllocator {
  public:
   BlockAllocator(void* block, int64_t bytes) : block_(static_cast<char*>(block)), bytes_(bytes) {}
@@ -47,8 +47,8 @@ class BlockAllocator : public DeviceAllocator {
   int64_t used_ = 0;
 };
 
-// The seconds of one step, of `runs` steps in a row on a stream: the longer of what the device and
-// the host take.
+// Measures the seconds of one step in a series of `runs` steps on a stream: the maximum of the
+// device's time and the host's time.
 inline Status TimeRuns(void* stream, int32_t runs, const std::function<Status()>& step,
                        double* seconds) {
   const DriverApi* driver = nullptr;

@@ -1,5 +1,5 @@
-// The handlers for GPUs behind plain C functions, for programs that run XLA and are not TensorFlow.
-// library.py is its other half.
+// A C interface to the handlers for GPUs, for programs that run XLA without TensorFlow. library.py
+// calls it.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -17,10 +17,10 @@ using rnn_ops::ffi::kGpuHandlers;
 
 thread_local std::string message;
 
-// ---- Mocks ----
+// ---- Mocks of XLA's GPU functions ----
 //
-// XLA on the CPU gives handlers neither a stream nor device memory. These functions mock both, for
-// a mock driver, with which device memory is host memory.
+// XLA on the CPU gives handlers neither a stream nor device memory. These functions replace both.
+// The driver is a mock too, and device memory is host memory.
 
 XLA_FFI_Error* NoStream(XLA_FFI_Stream_Get_Args* args) {
   static int stream = 0;
@@ -35,7 +35,7 @@ XLA_FFI_Error* Ordinal(XLA_FFI_DeviceOrdinal_Get_Args* args) {
 
 thread_local const XLA_FFI_Api* xla_api = nullptr;
 
-// As in XLA, it grants an alignment of 16 and rejects a larger one.
+// Like XLA, guarantees an alignment of 16 and rejects requests for more.
 constexpr size_t kGranted = 16;
 
 XLA_FFI_Error* Allocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
@@ -49,7 +49,7 @@ XLA_FFI_Error* Allocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
   const size_t bytes = (args->size + kGranted + 31) / 32 * 32;
   char* const memory = static_cast<char*>(std::aligned_alloc(32, bytes));
   std::memset(memory, 0xff, bytes);
-  args->data = memory + kGranted;  // aligned to nothing larger
+  args->data = memory + kGranted;  // not aligned to more
   return nullptr;
 }
 
@@ -95,7 +95,7 @@ Status ReserveBytes(const char* rnn_mode, const char* input_mode, const char* di
 
 HANDLERS_API const char* handlers_message() { return message.c_str(); }
 
-// The handler of an op; null: there is none.
+// The handler of an op; null if there is none.
 HANDLERS_API XLA_FFI_Handler* handlers_find(const char* op, int32_t pretend) {
   for (size_t k = 0; k < std::size(kGpuHandlers); ++k) {
     if (std::strcmp(kGpuHandlers[k].op, op) != 0) continue;
@@ -115,7 +115,8 @@ HANDLERS_API int32_t handlers_reserve_bytes(const char* rnn_mode, const char* in
   return static_cast<int32_t>(status.code());
 }
 
-// TensorFlow exports this as a C++ function, with a C++ name. JAX has its own way to register.
+// TensorFlow exports its registration function under a C++ name. JAX has another way to register
+// handlers.
 HANDLERS_API int32_t handlers_register(const XLA_FFI_Api* api, const char* op, const char* name,
                                        const char* platform, int32_t pretend) {
   XLA_FFI_Error* const error =

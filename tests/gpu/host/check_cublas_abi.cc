@@ -1,4 +1,4 @@
-// Compiles only where cublas_min.h says what NVIDIA's header says.
+// Compiles only if cublas_min.h agrees with NVIDIA's header.
 #include <cublas_v2.h>
 
 #include "cc/gpu/cublas_min.h"
@@ -11,7 +11,7 @@ RNN_OPS_CUBLAS_COMPUTE_TYPES(CHECK_VALUE)
 RNN_OPS_CUBLAS_ALGORITHMS(CHECK_VALUE)
 RNN_OPS_CUDA_DATA_TYPES(CHECK_VALUE)
 
-// An initialisation and not decltype: cuBLAS overloads some names in C++.
+// An initialization instead of decltype, because cuBLAS overloads some names in C++.
 #define CHECK_FUNCTION(result, name, symbol, parameters) \
   constexpr result(*k##name) parameters = &::symbol;     \
   static_assert(k##name != nullptr, #symbol);

@@ -1,4 +1,4 @@
-// Compiles only where cudnn_min.h says what NVIDIA's header says.
+// Compiles only if cudnn_min.h agrees with NVIDIA's header.
 #include <cudnn.h>
 
 #include <type_traits>
@@ -24,5 +24,5 @@ RNN_OPS_CUDNN_AUX_FLAGS(CHECK_VALUE)
                 "differs: cudnn" #name);
 RNN_OPS_CUDNN_FUNCTIONS(CHECK_FUNCTION)
 
-// An enumeration that were wider here would be passed in another register half.
+// A wider enumeration would be passed in another register half.
 static_assert(sizeof(cudnnStatus_t) == 4 && sizeof(cudnnRNNAlgo_t) == 4, "another enum size");

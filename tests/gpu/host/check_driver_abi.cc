@@ -1,4 +1,4 @@
-// Compiles only where driver_min.h says what NVIDIA's header says.
+// Compiles only if driver_min.h agrees with NVIDIA's header.
 #include <cuda.h>
 
 #include <type_traits>
@@ -14,7 +14,7 @@ constexpr bool Same(const char* a, const char* b) {
   return *a == *b;
 }
 
-// cuda.h makes the plain name a macro for the symbol, where those differ.
+// cuda.h makes the plain name a macro for the symbol if the two differ.
 #define TEXT(name) #name
 #define EXPANDED_TEXT(name) TEXT(name)
 #define CHECK_FUNCTION(name, symbol, parameters)                                         \

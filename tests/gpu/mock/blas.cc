@@ -1,5 +1,5 @@
-// A mock libcublas.so.12: matrix products on the host, summed in double. Like cuBLAS, it expects
-// column-major matrices.
+// A mock of libcublas.so.12: matrix products on the host, summed in double. The matrices are
+// column-major, as in cuBLAS.
 #include "cc/core/network/dtype.h"
 #include "mock.h"
 #include "tests/cc/gpu/fake_memory.h"
@@ -51,7 +51,7 @@ MOCK_API int cublasGetVersion_v2(void*, int* version) {
 
 MOCK_API const char* cublasGetStatusName(int) { return "CUBLAS_STATUS_MOCK"; }
 
-MOCK_API const char* cublasGetStatusString(int) { return "an error of the pretend cuBLAS"; }
+MOCK_API const char* cublasGetStatusString(int) { return "an error of the mock cuBLAS"; }
 
 MOCK_API int cublasGemmEx_64(void*, int trans_a, int trans_b, int64_t m, int64_t n, int64_t k,
                              const void* alpha, const void* a, int a_type, int64_t lda,
@@ -76,7 +76,7 @@ MOCK_API int cublasGemmEx_64(void*, int trans_a, int trans_b, int64_t m, int64_t
                Read(in, b, b_rows ? inner + column * ldb : column + inner * ldb);
       }
       const int64_t at = row + column * ldc;
-      // With beta 0 the old value is not read: it may be anything.
+      // The old value is not read if beta is 0, because it may be undefined.
       Write(out, c, at, scale * sum + (keep != 0 ? keep * Read(out, c, at) : 0));
     }
   }

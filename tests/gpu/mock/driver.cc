@@ -1,6 +1,5 @@
-// A mock libcuda.so.1 with the functions that TensorFlow and our library use. Kernels do nothing,
-// except the kernels of MOCK_CUDA_KERNELS, a library of functions that run the kernel of the same
-// name on the host.
+// A mock of libcuda.so.1, with the functions that TensorFlow and this library use. The kernels of
+// this library run on the host (tests/cc/gpu/host_kernels.h), and all other kernels do nothing.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -24,7 +23,7 @@ constexpr int kSymbolNotFound = 1;  // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
 constexpr size_t kTotalMemory = size_t{4} << 30;
 constexpr size_t kFreeMemory = size_t{3} << 30;
 
-// Handles need an address only.
+// Only the addresses of handles are used.
 char context_handle;
 thread_local void* current_context = nullptr;
 
@@ -39,7 +38,7 @@ struct Function {
   const HostKernel* host = nullptr;
 };
 
-// As in the real driver, but only for this one device.
+// Reads CUDA_VISIBLE_DEVICES like the real driver. The mock has only one device.
 bool Hidden() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible != nullptr && visible[0] != '0';
@@ -50,7 +49,7 @@ struct Attribute {
   int value;
 };
 
-// CUdevice_attribute of an H200, those that TensorFlow reads.
+// The CUdevice_attributes of an H200 that TensorFlow reads.
 constexpr Attribute kAttributes[] = {
     {1, 1024},  {2, 1024},     {3, 1024},    {4, 64},        {5, 2147483647}, {6, 65535},
     {7, 65535}, {8, 49152},    {10, 32},     {12, 65536},    {13, 1980000},   {16, 132},
@@ -73,12 +72,12 @@ MOCK_API int cuGetErrorName(int, const char** text) {
 }
 
 MOCK_API int cuGetErrorString(int, const char** text) {
-  *text = "an error of the pretend driver";
+  *text = "an error of the mock driver";
   return 0;
 }
 
 MOCK_API int cuGetProcAddress_v2(const char* name, void** function, int, uint64_t, int* status) {
-  // The unversioned name stands for the newest version.
+  // The name without a version means the newest version.
   *function = dlsym(RTLD_DEFAULT, (std::string(name) + "_v2").c_str());
   if (*function == nullptr) *function = dlsym(RTLD_DEFAULT, name);
   if (status != nullptr) *status = *function != nullptr ? 0 : kSymbolNotFound;
@@ -98,7 +97,7 @@ MOCK_API int cuDeviceGet(int* device, int ordinal) {
 }
 
 MOCK_API int cuDeviceGetName(char* name, int size, int) {
-  std::snprintf(name, size, "pretend H200");
+  std::snprintf(name, size, "mock H200");
   return mock::Log("cuDeviceGetName", 0);
 }
 
@@ -337,8 +336,8 @@ MOCK_API int cuModuleGetFunction(void** function, void*, const char* name) {
   return mock::Log(name, 0);
 }
 
-// A constant of XLA's, which fills the larger ones itself; of those that the module holds the bytes
-// are lost.
+// A constant of XLA's. XLA fills the large constants itself. The values of constants that are
+// stored in the module are lost.
 MOCK_API int cuModuleGetGlobal_v2(DevicePtr* memory, size_t* bytes, void*, const char*) {
   constexpr size_t kBytes = 1 << 16;
   if (bytes != nullptr) *bytes = kBytes;

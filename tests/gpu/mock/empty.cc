@@ -1,2 +1,2 @@
-// A library that TensorFlow must be able to open before it registers a GPU, and of which the tests
-// call nothing.
+// A library that TensorFlow must open before it registers a GPU. The tests call none of its
+// functions.

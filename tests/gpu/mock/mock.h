@@ -1,4 +1,5 @@
-// Common code of the mock libraries. "Device" memory is host memory, every stream runs at once.
+// Shared code of the mock libraries. "Device" memory is host memory, and every stream runs its work
+// at once.
 #ifndef TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
 #define TF_RNN_OPS_TESTS_GPU_MOCK_MOCK_H_
 
@@ -12,7 +13,8 @@
 
 namespace mock {
 
-// With MOCK_CUDA_LOG set, prints the name: what TensorFlow asks for that is not written out yet.
+// If MOCK_CUDA_LOG is set, prints the name, to find functions that TensorFlow calls and that are
+// not implemented yet.
 inline int Log(const char* name, int code) {
   static const bool on = std::getenv("MOCK_CUDA_LOG") != nullptr;
   if (on) std::fprintf(stderr, "[mock] %s\n", name);

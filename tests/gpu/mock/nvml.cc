@@ -1,4 +1,4 @@
-// A mock libnvidia-ml.so.1.
+// A mock of libnvidia-ml.so.1.
 #include "mock.h"
 
 MOCK_API int nvmlInit() { return 0; }
@@ -14,4 +14,4 @@ MOCK_API int nvmlDeviceGetCount_v2(unsigned* count) {
   return 0;
 }
 
-MOCK_API const char* nvmlErrorString(int) { return "an error of the pretend NVML"; }
+MOCK_API const char* nvmlErrorString(int) { return "an error of the mock NVML"; }

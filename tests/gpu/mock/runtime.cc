@@ -1,4 +1,4 @@
-// A mock libcudart.so.12: TensorFlow's own kernels register with it and do nothing.
+// A mock of libcudart.so.12. TensorFlow's own kernels register with it and do nothing.
 #include "mock.h"
 
 MOCK_API void** __cudaRegisterFatBinary(void*) {
@@ -26,7 +26,7 @@ MOCK_API int cudaGetDevice(int* device) {
   return 0;
 }
 
-MOCK_API const char* cudaGetErrorString(int) { return "an error of the pretend runtime"; }
+MOCK_API const char* cudaGetErrorString(int) { return "an error of the mock runtime"; }
 
 MOCK_API const char* cudaGetErrorName(int) { return "cudaErrorMock"; }
 
@@ -36,7 +36,7 @@ MOCK_API int cudaGetFuncBySymbol(void** function, const void*) {
   return 0;
 }
 
-// ---- What TensorFlow computes the shape of a launch from ----
+// ---- Values that TensorFlow computes launch shapes from ----
 
 MOCK_API int cudaDeviceGetAttribute(int* value, int attribute, int) {
   constexpr int kMaxThreadsPerBlock = 1;
