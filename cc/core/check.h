@@ -1,11 +1,12 @@
-// Preconditions that callers inside this project keep.
+// Preconditions that callers inside this project must meet.
 #ifndef TF_RNN_OPS_CC_CORE_CHECK_H_
 #define TF_RNN_OPS_CC_CORE_CHECK_H_
 
-// RNN_DCHECK(condition): aborts with the condition's text where it does not hold, in sanitizer
-// builds, fuzz targets and what the C++ tests compile themselves (-DRNN_OPS_DCHECK), which the
-// libraries that they link and open are not. Elsewhere it is not evaluated: users' input never
-// reaches a check, it is refused before.
+// RNN_DCHECK(condition): aborts with the text of the condition if the condition is false. The check
+// is compiled with -DRNN_OPS_DCHECK: in sanitizer builds, in fuzz targets and in the sources that a
+// C++ test compiles itself. The libraries that a test links or opens are compiled without the
+// check. Without the flag the condition is not evaluated. Input of users never reaches a check,
+// because validation has rejected bad input before.
 #ifdef RNN_OPS_DCHECK
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// Sizes that cannot overflow: a value that leaves [0, 2^62) is stuck at "does not fit".
+// Sizes that cannot overflow: a result outside [0, 2^62) becomes "does not fit", and every result
+// computed from that size is "does not fit" too.
 #ifndef TF_RNN_OPS_CC_CORE_CHECKED_MATH_H_
 #define TF_RNN_OPS_CC_CORE_CHECKED_MATH_H_
 
@@ -6,22 +7,22 @@
 
 namespace rnn_ops {
 
-// Every size that the library forms, counted in bytes, is below it; a sum of two fits int64.
+// The bound of every size in bytes that the library computes. The sum of two sizes fits int64.
 constexpr int64_t kSizeLimit = int64_t{1} << 62;
 
-// *result = a * b; false when the product does not fit in int64.
+// *result = a * b. Returns false if the product does not fit int64.
 inline bool CheckedMul(int64_t a, int64_t b, int64_t* result) {
   return !__builtin_mul_overflow(a, b, result);
 }
 
-// A size in [0, kSizeLimit), or the mark that it is larger or negative.
+// A size in [0, kSizeLimit), or a mark for a size that is negative or too large.
 class CheckedSize {
  public:
   CheckedSize(int64_t value)  // NOLINT: implicit, so that formulas read as formulas
       : value_(value >= 0 && value < kSizeLimit ? value : kDoesNotFit) {}
 
   bool ok() const { return value_ != kDoesNotFit; }
-  int64_t value() const { return value_; }  // -1 when it does not fit
+  int64_t value() const { return value_; }  // -1 if the size does not fit
 
   friend CheckedSize operator*(CheckedSize a, CheckedSize b) {
     int64_t product;

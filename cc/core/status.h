@@ -1,4 +1,4 @@
-// A status without exceptions and without TensorFlow, through which every check reports.
+// A status without exceptions and without TensorFlow. Every check returns one.
 #ifndef TF_RNN_OPS_CC_CORE_STATUS_H_
 #define TF_RNN_OPS_CC_CORE_STATUS_H_
 

@@ -15,26 +15,27 @@ namespace rnn_ops {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
-constexpr int64_t kGranule = int64_t{64} << 10;  // sizes are multiples of it
+constexpr int64_t kGranule = int64_t{64} << 10;  // block sizes are multiples of kGranule
 constexpr size_t kMaxKept = 64;
 
-// Smaller blocks are not marked with MADV_FREE while about kMostUnmarked bytes of them are kept:
-// marking pages of 4 KiB, and writing to them again, would take a tenth of a call of 0.5 ms.
+// Blocks below kMarkedBytes are marked with MADV_FREE only if more than about kMostUnmarked bytes
+// of unmarked blocks are kept. Marking pages of 4 KiB and writing to these pages again would take a
+// tenth of a call of 0.5 ms.
 constexpr int64_t kMarkedBytes = int64_t{4} << 20;
 constexpr int64_t kMostUnmarked = int64_t{32} << 20;
 
-// The largest kept block that serves a request. A quarter more lets batches of different lengths
-// share blocks, and leaves at most a fifth of a block idle. With a looser fit a small request would
-// take the block that the next large one needs.
+// The size of the largest kept block that may serve a request of `bytes`. The extra quarter lets
+// batches of different lengths share blocks, and leaves at most a fifth of a block unused. With a
+// larger bound a small request would take the block that the next large request needs.
 int64_t LargestFit(int64_t bytes) { return bytes + bytes / 4; }
 
 int64_t RoundUp(int64_t bytes, int64_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
-// Null when the system refuses.
+// Null if the system has no memory.
 void* MapAligned(int64_t bytes) {
-  const int64_t slack = bytes >= kHugePage ? kHugePage : 0;  // mmap aligns to a page alone
+  const int64_t slack = bytes >= kHugePage ? kHugePage : 0;  // mmap aligns to one page only
   void* mapped = mmap(nullptr, static_cast<size_t>(bytes + slack), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
@@ -43,7 +44,7 @@ void* MapAligned(int64_t bytes) {
   const int64_t before = -reinterpret_cast<intptr_t>(begin) & (kHugePage - 1);
   if (before > 0) munmap(begin, static_cast<size_t>(before));
   munmap(begin + before + bytes, static_cast<size_t>(slack - before));  // at least a page
-  // Only a wish: without huge pages the block is as good, but slower.
+  // Huge pages are optional: without them the block works, but is slower.
   madvise(begin + before, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return begin + before;
 }
@@ -76,9 +77,10 @@ void BlockCache::Return(void* data) {
                             unmarked_bytes_ + block.mapped().bytes > kMostUnmarked;
   }
   const size_t bytes = static_cast<size_t>(block.mapped().bytes);
-  // MADV_FREE: until somebody writes to the pages again, the kernel may take them when memory is
-  // short, so what is kept is not missing elsewhere. If it takes none, the next user faults on no
-  // huge page, and cheaply on others. A block that cannot be marked is not kept.
+  // MADV_FREE: until the pages are written again, the kernel may take the pages of a kept block
+  // when memory is short, so kept blocks do not reduce the memory of other programs. If the kernel
+  // takes no page, reuse causes no page faults for huge pages and cheap page faults for small
+  // pages. A block that cannot be marked is not kept.
   const bool keep = block.mapped().bytes <= limit_ &&
                     (!block.mapped().marked || madvise(data, bytes, MADV_FREE) == 0);
   if (keep) {
@@ -98,8 +100,8 @@ int64_t BlockCache::in_use_bytes() const {
   return in_use_bytes_;
 }
 
-// The smallest kept block that fits, of equals the one returned last, whose pages are most likely
-// still there. Empty when none fits.
+// The smallest kept block that fits. Among blocks of equal size the block returned last, because
+// its pages are most likely still present. Empty if no block fits.
 BlockCache::Blocks::node_type BlockCache::TakeKept(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto best = kept_.end();
@@ -116,7 +118,7 @@ BlockCache::Blocks::node_type BlockCache::TakeKept(int64_t bytes) {
   return kept_.extract(best);
 }
 
-// Empty when the system refuses, even after everything kept was given back.
+// Empty if the system has no memory even after all kept blocks were unmapped.
 BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
   Blocks fresh;
   try {
@@ -141,8 +143,8 @@ BlockCache::Blocks::node_type BlockCache::MapNew(int64_t bytes) {
   return block;
 }
 
-// Keeps the block, which is not larger than the limit, and unmaps those returned longest ago until
-// all that is kept is within the limits.
+// Keeps a block that is not larger than the limit. Then unmaps the blocks returned longest ago
+// until the kept blocks are within the limits.
 void BlockCache::Keep(Blocks::node_type block) {
   Blocks evicted;
   {
@@ -163,7 +165,7 @@ void BlockCache::Keep(Blocks::node_type block) {
   Unmap(&evicted);
 }
 
-// Of a block that leaves those that are kept.
+// Subtracts a block from the counts of kept bytes.
 void BlockCache::CountOut(const Block& block) {
   kept_bytes_ -= block.bytes;
   if (!block.marked) unmarked_bytes_ -= block.bytes;
@@ -178,13 +180,13 @@ int64_t CacheLimit(const char* megabytes, int64_t available_bytes) {
   const int64_t usual = available_bytes / 8;
   if (megabytes == nullptr || *megabytes == '\0') return usual;
   if (megabytes[std::strspn(megabytes, "0123456789")] != '\0') return usual;
-  const int64_t value = std::strtoll(megabytes, nullptr, 10);  // the largest where it does not fit
+  const int64_t value = std::strtoll(megabytes, nullptr, 10);  // INT64_MAX if larger
   constexpr int64_t kMebibyte = int64_t{1} << 20;
   return value < kSizeLimit / kMebibyte ? value * kMebibyte : kSizeLimit;
 }
 
-// The child of a fork has one thread, so it would wait for ever for a mutex that another had. Its
-// inherited tensors are returned to the cache as in the parent.
+// The child of a fork has only one thread. If another thread of the parent held the mutex, the
+// child would wait forever. The child returns inherited tensors to its copy of the cache.
 void BlockCache::BeforeFork() { mutex_.lock(); }
 void BlockCache::AfterFork() { mutex_.unlock(); }
 

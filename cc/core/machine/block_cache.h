@@ -1,5 +1,6 @@
-// Large blocks of memory, kept for the next call. The C library gives a large block back to the
-// system when it is freed, and the next call pays for every page again.
+// Large memory blocks that are kept for the next call. Without this cache the C library would
+// return a freed large block to the system, and the next call would pay for a page fault on every
+// page.
 #ifndef TF_RNN_OPS_CC_CORE_MACHINE_BLOCK_CACHE_H_
 #define TF_RNN_OPS_CC_CORE_MACHINE_BLOCK_CACHE_H_
 
@@ -12,21 +13,22 @@ namespace rnn_ops {
 
 class BlockCache {
  public:
-  // Keeps at most `limit` bytes of returned blocks; 0: none.
+  // Keeps at most `limit` bytes of returned blocks; 0 keeps no block.
   explicit BlockCache(int64_t limit) : limit_(limit) {}
-  // Unmaps what is kept. Blocks in use stay with their users.
+  // Unmaps the kept blocks. Blocks in use stay valid.
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // At least `bytes` bytes of any contents, aligned to a page, and to 2 MiB from that size on. Null
-  // when the system has no more, or bytes <= 0. Any thread may call, and return any block.
+  // Returns at least `bytes` bytes with undefined contents, aligned to a page, or to 2 MiB if
+  // `bytes` is at least 2 MiB. Null if the system has no memory or bytes <= 0. Any thread may call
+  // Take, and any thread may return the block.
   void* Take(int64_t bytes);
 
-  // Ends the use of a block that Take() gave. Other pointers are ignored.
+  // Ends the use of a block from Take(). Ignores other pointers.
   void Return(void* data);
 
-  // Around a fork, in the parent, and AfterFork in the child too.
+  // Called around a fork: BeforeFork in the parent, AfterFork in the parent and in the child.
   void BeforeFork();
   void AfterFork();
 
@@ -36,11 +38,11 @@ class BlockCache {
  private:
   struct Block {
     int64_t bytes = 0;
-    uint64_t returned = 0;  // when: the number of the return
-    bool marked = false;    // whether the kernel may take the pages of what is kept
+    uint64_t returned = 0;  // the number of the return, as a time stamp
+    bool marked = false;    // whether the kernel may take the pages while the block is kept
   };
-  // Beside the blocks and not in them, so that a stray write cannot change it. Blocks go from map
-  // to map by node, which cannot fail.
+  // The descriptions are stored outside the blocks, so a stray write into a block cannot change
+  // them. Descriptions move between the maps as nodes, which cannot fail.
   using Blocks = std::map<void*, Block>;
 
   Blocks::node_type TakeKept(int64_t bytes);
@@ -54,16 +56,17 @@ class BlockCache {
   Blocks in_use_;
   Blocks kept_;
   int64_t kept_bytes_ = 0;
-  int64_t unmarked_bytes_ = 0;  // of these, what is not marked
+  int64_t unmarked_bytes_ = 0;  // the part of kept_bytes_ that is not marked
   int64_t in_use_bytes_ = 0;
   uint64_t returns_ = 0;
 };
 
-// In bytes: what TF_RNN_OPS_CACHE_MB, null where not set, makes of the limit: that many MiB, or an
-// eighth of the memory available where it is not a number.
+// The limit of the cache in bytes. `megabytes` is the value of TF_RNN_OPS_CACHE_MB in MiB, or null
+// if the variable is not set. If the value is not a number, the limit is an eighth of
+// `available_bytes`.
 int64_t CacheLimit(const char* megabytes, int64_t available_bytes);
 
-// One for each shared object that links this file, so the two op libraries have one each.
+// Each shared object that links this file has one cache, so each of the two op libraries has one.
 BlockCache& ProcessBlockCache();
 
 }  // namespace rnn_ops

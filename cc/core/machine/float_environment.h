@@ -6,12 +6,13 @@
 
 namespace rnn_ops {
 
-// While it lives, its thread rounds to nearest, reads and writes denormal numbers as zero, and
-// traps nothing.
+// While an object lives, its thread rounds to nearest, reads and writes denormal numbers as zero,
+// and traps no floating point exception.
 //
-// WHY: TensorFlow's pool threads flush denormals, but the thread that calls an op need not: that of
-// Session.run or of a C++ host has the environment its program chose. Which thread computes what is
-// decided at run time, so results were the same to the bit only where all threads have the same.
+// WHY: TensorFlow's pool threads flush denormal numbers, but the thread that calls an op may have
+// another environment, for example the thread of Session.run or of a C++ program. Scheduling
+// decides which thread computes which result, so results are bit-identical only if all threads have
+// the same environment.
 class ScopedFloatEnvironment {
  public:
 #if defined(__x86_64__)
@@ -19,7 +20,7 @@ class ScopedFloatEnvironment {
     // All exceptions masked, flush to zero, denormals are zero, round to nearest.
     __builtin_ia32_ldmxcsr(0x1f80 | 0x8000 | 0x0040);
   }
-  // The flags of what happened meanwhile stay, as after any computation.
+  // Keeps the exception flags that were raised in the meantime, like any other computation.
   ~ScopedFloatEnvironment() { __builtin_ia32_ldmxcsr(before_ | (__builtin_ia32_stmxcsr() & 0x3f)); }
 #elif defined(__aarch64__)
   ScopedFloatEnvironment() {

@@ -13,10 +13,10 @@
 namespace rnn_ops {
 namespace {
 
-// A hierarchy of control groups as the file system shows it.
+// A hierarchy of control groups, as the file system shows the hierarchy.
 struct Hierarchy {
-  std::string mount_point;  // where its top is seen
-  std::string top;          // the group that is seen there
+  std::string mount_point;  // the path where its top is mounted
+  std::string top;          // the group at the mount point
   bool version2;
 };
 
@@ -43,8 +43,8 @@ std::string Unescaped(const std::string& field) {
   return text;
 }
 
-// The hierarchy with `controller`; a mount point of "" where there is none.
-// The format is that of proc(5), /proc/[pid]/mountinfo.
+// Finds the hierarchy with `controller`; the mount point is "" if there is none. The format of
+// /proc/[pid]/mountinfo is described in proc(5).
 Hierarchy FindHierarchy(const std::string& root, const std::string& controller) {
   std::ifstream mounts(root + "/proc/self/mountinfo");
   Hierarchy found = {"", "", true};
@@ -58,18 +58,18 @@ Hierarchy FindHierarchy(const std::string& root, const std::string& controller) 
     }
     fields >> type >> source >> options;
     if (type == "cgroup" && HasWord(options, controller)) return {mount_point, top, false};
-    // A controller is in one hierarchy only; in version 2 where no version 1 has it.
+    // A controller is in one hierarchy only. It is in version 2 if no version 1 hierarchy has it.
     if (type == "cgroup2") found = {mount_point, top, true};
   }
   return found;
 }
 
-// The group of this process in a hierarchy, such as /a/b; "" where it is not known.
+// The group of this process in a hierarchy, such as /a/b; "" if unknown.
 std::string GroupOfProcess(const std::string& root, const Hierarchy& hierarchy,
                            const std::string& controller) {
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    // number:controllers:path, with number 0 and no controllers for version 2
+    // Format: number:controllers:path. In version 2 the number is 0 and there are no controllers.
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -81,13 +81,13 @@ std::string GroupOfProcess(const std::string& root, const Hierarchy& hierarchy,
   return "";
 }
 
-// The folders of the group of this process and of all above it that are seen here.
+// The folders of the group of this process and of all visible groups above.
 std::vector<std::string> GroupFolders(const std::string& root, const Hierarchy& hierarchy,
                                       const std::string& controller) {
   if (hierarchy.mount_point.empty()) return {};
   std::string group = GroupOfProcess(root, hierarchy, controller);
   const std::string top = hierarchy.top == "/" ? "" : hierarchy.top;
-  // In a container the path may begin above what is mounted, or name a group not seen at all.
+  // In a container the path may begin above the mount point, or name an invisible group.
   const bool below = group.compare(0, top.size(), top) == 0 &&
                      (group.size() == top.size() || group[top.size()] == '/');
   if (below) group.erase(0, top.size());
@@ -110,7 +110,7 @@ std::vector<std::string> Words(const std::string& path) {
   return words;
 }
 
-// The number, or 0 for anything that is not a positive one ("max", -1, nothing).
+// The number at `index`; 0 if that word is missing or is not a positive number ("max", -1).
 double Positive(const std::vector<std::string>& words, size_t index) {
   if (index >= words.size()) return 0;
   char* end = nullptr;
@@ -131,29 +131,29 @@ double CpusOf(const std::string& folder, bool version2) {
   return quota > 0 && period > 0 ? quota / period : CgroupLimits().cpus;
 }
 
-// The number in a file, or the largest one where there is none.
+// The number in a file, or the largest int64 if the file has no number.
 int64_t BytesIn(const std::string& file) {
   const double bytes = Positive(Words(file), 0);
-  constexpr double kLargest = 9e18;  // version 1 writes a number near 2^63 for no limit
+  constexpr double kLargest = 9e18;  // version 1 writes a number near 2^63 if there is no limit
   return bytes > 0 && bytes < kLargest ? static_cast<int64_t>(bytes) : CgroupLimits().memory_bytes;
 }
 
 int64_t MemoryOf(const std::string& folder, bool version2) {
   if (!version2) return BytesIn(folder + "/memory.limit_in_bytes");
-  // Above memory.high the kernel slows the processes of a group down until they give memory back.
+  // Above memory.high the kernel slows down the processes of a group until they free memory.
   return std::min(BytesIn(folder + "/memory.max"), BytesIn(folder + "/memory.high"));
 }
 
-// CPUs that some thread of this process may run on: the thread that asks may be pinned to one.
+// The CPUs that any thread of this process may run on. The calling thread may be pinned to one CPU.
 int CpusOfAffinity() {
   cpu_set_t all;
   CPU_ZERO(&all);
-  // opendir, because std::filesystem needs a newer libstdc++ than TensorFlow does.
+  // WHY opendir: std::filesystem needs a newer libstdc++ than TensorFlow needs.
   if (DIR* tasks = opendir("/proc/self/task")) {
     while (const dirent* task = readdir(tasks)) {
       const pid_t thread = std::atoi(task->d_name);
       if (thread <= 0) continue;  // "." and ".."
-      cpu_set_t set;              // of up to 1024 CPUs; a machine with more makes the call fail
+      cpu_set_t set;              // up to 1024 CPUs; the call fails on larger machines
       if (sched_getaffinity(thread, sizeof(set), &set) == 0) CPU_OR(&all, &all, &set);
     }
     closedir(tasks);

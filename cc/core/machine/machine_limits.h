@@ -1,4 +1,4 @@
-// How much of the machine this process may use.
+// The part of the machine that this process may use.
 #ifndef TF_RNN_OPS_CC_CORE_MACHINE_MACHINE_LIMITS_H_
 #define TF_RNN_OPS_CC_CORE_MACHINE_MACHINE_LIMITS_H_
 
@@ -8,28 +8,28 @@
 
 namespace rnn_ops {
 
-// What the control groups of this process, and all groups above them, allow.
+// The limits that the control groups of this process, and all groups above them, set.
 struct CgroupLimits {
-  double cpus = std::numeric_limits<double>::infinity();  // CPU time a second of time
+  double cpus = std::numeric_limits<double>::infinity();  // CPU seconds per second
   int64_t memory_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// Reads versions 1 and 2 of control groups, below `root` in place of / (for tests). What cannot be
-// read or understood limits nothing.
+// Reads versions 1 and 2 of control groups. `root` replaces / in tests. Files that cannot be read
+// or understood set no limit.
 CgroupLimits ReadCgroupLimits(const std::string& root = "");
 
-// CPUs that threads can keep busy: those they may run on, or fewer where the quota of CPU time is
-// less, rounded down; at least 1.
+// The number of CPUs that threads can keep busy: `affinity` CPUs, or `quota` CPUs rounded down if
+// that is less; at least 1.
 int UsableCpus(double quota, int affinity);
 
-// The same of this process and its control groups. Read once.
+// UsableCpus() for the affinity and the control groups of this process. The files are read once.
 //
-// WHY: TensorFlow sizes its pools without a look at the quota, so a container that may use two CPUs
-// of 64 has 64 threads, and a program may ask for more threads than there are CPUs. Threads that
-// meet at every step then wait for threads that the kernel does not run.
+// WHY: TensorFlow ignores the quota when it sizes its thread pools, so a container that may use two
+// CPUs of 64 has 64 pool threads. A program may also ask for more threads than there are CPUs.
+// Threads with a barrier at every step then wait for threads that the kernel does not run.
 int AvailableCpus();
 
-// Bytes of physical memory, or fewer where the control groups allow less; 0 where unknown.
+// Bytes of physical memory, or of the control groups' limit if that is less; 0 if unknown.
 int64_t AvailableMemory();
 
 }  // namespace rnn_ops

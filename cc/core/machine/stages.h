@@ -1,21 +1,22 @@
-// Threads that go through the stages of one computation together, each with a share of every stage.
+// Threads that run the stages of one computation together; each stage is split into partitions.
 //
 // Note [Stages]
-// Share k of stage s may run when all shares of stage s - 1 are done. Each worker (a thread that
-// called Run) owns the share of its number and takes it first, so that what the share reads stays
-// in that core's cache. Then it takes the shares whose owners are absent, and waits for the rest:
+// A partition is called `share` in the code. Share k of stage s may run when all shares of stage
+// s - 1 are done. A worker is a thread that called Run. Each worker owns the share with its number
+// and runs that share first, so that the data of the share stays in the cache of one core. Then the
+// worker runs the shares whose owners are absent, and waits for the other shares:
 //
-//   worker 0  | share 0 | share 2 | wait | share 0 | share 2 | ...     2 is absent: has not come
-//   worker 1  | share 1     | wait       | share 1     | wait | ...      yet, or is late
+//   worker 0  | share 0 | share 2 | wait | share 0 | share 2 | ...     worker 2 is absent: it has
+//   worker 1  | share 1     | wait       | share 1     | wait | ...     not started, or is late
 //               stage 0                  | stage 1
 //
-// An owner is absent until it calls Run, and again from the moment that somebody had to take its
-// share after kLateAfter. It is present again when it begins a stage. So nobody waits
-// for a thread that has not started, and a thread that loses its core costs the others one wait
-// and not one at each stage. Only a share that was begun is waited for to its end (Note [Waiting]).
+// An owner is absent until it calls Run. It becomes absent again when another worker had to run its
+// share after kLateAfter, and present again when it begins a stage. So no worker waits for a thread
+// that has not started, and a thread that loses its core costs the other workers one wait instead
+// of one wait per stage. Workers wait only for shares that have begun (Note [Waiting]).
 //
-// Who is present decides speed alone: a share is run by the one thread whose compare-and-swap of
-// its `next` succeeds, and shares write disjoint data, so results do not depend on who ran them.
+// Presence affects speed only, never results: exactly one thread runs a share, because exactly one
+// compare-and-swap of `next` succeeds, and different shares write disjoint data.
 #ifndef TF_RNN_OPS_CC_CORE_MACHINE_STAGES_H_
 #define TF_RNN_OPS_CC_CORE_MACHINE_STAGES_H_
 
@@ -33,8 +34,8 @@ class Stages {
  public:
   static constexpr int64_t kMaxShares = 64;
 
-  // A claim follows the end of the stage before at once, so an owner that has not claimed its share
-  // after this time has lost its core.
+  // A worker claims its share immediately after the stage before has ended. So an owner that has
+  // not claimed its share after this time has lost its core.
   static constexpr std::chrono::microseconds kLateAfter{60};
 
   explicit Stages(int64_t shares, std::chrono::nanoseconds late_after = kLateAfter)
@@ -43,13 +44,13 @@ class Stages {
   }
 
   // Runs work(stage, share) for every stage below `stages` and every share, together with the other
-  // workers. Returns when all is done. No two workers have the same number.
+  // workers. Returns when all stages are done. Each worker must have its own number.
   template <typename Work>
   void Run(int64_t worker, int64_t stages, Work&& work) {
     RNN_DCHECK(worker >= 0 && worker < shares_ && stages <= UINT32_MAX);
     const uint32_t end = static_cast<uint32_t>(stages);
     const uint64_t own = uint64_t{1} << worker;
-    // A worker that comes late joins at the stage the others have reached.
+    // A worker that starts late joins at the current stage.
     for (uint32_t stage = stage_.Load(); stage < end; stage = stage_.Load()) {
       if ((present_.load(std::memory_order_relaxed) & own) == 0) {
         present_.fetch_or(own, std::memory_order_relaxed);
@@ -69,12 +70,12 @@ class Stages {
   }
 
  private:
-  // Runs the share unless somebody has begun it.
+  // Runs the share if no worker has begun it.
   template <typename Work>
   bool Take(int64_t share, uint32_t stage, Work& work) {
     std::atomic<uint32_t>& next = next_[share].value;
     uint32_t expected = stage;
-    // Read first: a failing compare-and-swap would take the cache line from its owner.
+    // Loads first: a failing compare-and-swap would take the cache line from the owner.
     if (next.load(std::memory_order_relaxed) != stage ||
         !next.compare_exchange_strong(expected, stage + 1, std::memory_order_relaxed)) {
       return false;
@@ -84,9 +85,9 @@ class Stages {
     return true;
   }
 
-  // Counts a share as done; who counts the last one raises the stage. That orders all shares of
-  // this stage before the next: each adds to the number of its group, and the last of a group to
-  // that of the groups.
+  // Counts a share as done. The worker that counts the last share increments the stage. This orders
+  // all shares of a stage before the next stage: each share increments the count of its group, and
+  // the last share of a group increments the count of groups.
   void CountDone(int64_t share, uint32_t stage) {
     const int64_t group = share / kGroup;
     if (!IsLast(&done_[group], std::min(kGroup, shares_ - group * kGroup))) return;
@@ -95,7 +96,7 @@ class Stages {
     stage_.Set(stage + 1);
   }
 
-  // The same for a set of shares; returns those that it ran.
+  // Runs the shares of `set` that no worker has begun; returns the set of shares that it ran.
   template <typename Work>
   uint64_t TakeAll(uint64_t set, uint32_t stage, Work& work) {
     uint64_t taken = 0;
@@ -106,16 +107,15 @@ class Stages {
     return taken;
   }
 
-  // Shares that count on one number. All on one would wait for its cache line one after another:
-  // on 16 cores of an Emerald Rapids, 2026-11, meetings of 4, 8 and 16 threads took 0.67, 1.4 and
-  // 4.0 us with one number in the line of the stage, and 0.51, 0.77 and 1.1 us so.
+  // The number of shares that increment one counter. With a single counter, 16 threads would wait
+  // for its cache line one after another, and a barrier would take more than three times as long.
   static constexpr int64_t kGroup = 4;
 
   struct alignas(64) Count {
     std::atomic<int64_t> value{0};
   };
 
-  // Adds one; at `all` back to 0.
+  // Adds one. Resets the counter and returns true if the sum is `all`.
   static bool IsLast(Count* count, int64_t all) {
     if (count->value.fetch_add(1, std::memory_order_acq_rel) + 1 != all) return false;
     count->value.store(0, std::memory_order_relaxed);
@@ -123,13 +123,13 @@ class Stages {
   }
 
   struct alignas(64) Next {
-    std::atomic<uint32_t> value{0};  // the stage of this share to be taken next
+    std::atomic<uint32_t> value{0};  // the next stage of this share that has not begun
   };
 
   const int64_t shares_;
   const std::chrono::nanoseconds late_after_;
-  // Of the stage that runs.
-  Count done_[kMaxShares / kGroup];  // shares of each group
+  // Counts of the current stage.
+  Count done_[kMaxShares / kGroup];  // finished shares of each group
   Count done_groups_;
   alignas(64) WaitableWord stage_;
   alignas(64) std::atomic<uint64_t> present_{0};

@@ -15,13 +15,13 @@
 namespace rnn_ops {
 namespace {
 
-// A helper without work spins this long for the next job before it goes back to the pool, where
-// waking it again costs the caller a system call. It does not sleep here: while it waits, the pool
-// has one thread less. Eager calls take 13 to 40 us beside the kernel (Zen 5 and 4, 2026-11), so
-// the next one of a loop mostly comes in time. A team that begins within it is warm.
+// A worker thread without work spins this long for the next job before it returns to the pool; then
+// waking the thread costs the caller a system call. The thread does not sleep here, because the
+// pool has one thread less while it waits. In a loop of eager calls the next call usually comes
+// within this time. A team that begins within this time is warm.
 constexpr std::chrono::microseconds kStayFor{100};
 
-// Note [Waiting crew]
+// The number of close calls before workers wait for a call, see Note [Waiting worker threads].
 constexpr int kCloseTeams = 4;
 
 using Clock = std::chrono::steady_clock;
@@ -44,55 +44,56 @@ std::chrono::microseconds StayTime(bool eager) {
 
 // Note [Claiming items]
 //
-// `unclaimed` is the only word by which work is handed out: 0 between jobs, n when a job of n items
-// is published, and one less with each claim. A thread claims by a compare-and-swap from k > 0 to
-// k - 1. Whoever succeeds owns an item of the job that is current at that moment, whatever it had
-// seen before: since `unclaimed` was k > 0 when the swap took place, a job was published and one of
-// its items was free. There is no ABA problem, because nothing read before the swap is used after
-// it.
+// `unclaimed` is the only word that distributes work. It is 0 between jobs and n when a job of n
+// items is published, and each claim subtracts one. A thread claims an item by a compare-and-swap
+// from k > 0 to k - 1. If the swap succeeds, the thread owns an item of the current job, even if
+// the thread saw an older job before: `unclaimed` was k > 0 at the time of the swap, so a job was
+// published and one of its items was free. There is no ABA problem, because no value that was read
+// before the swap is used after the swap.
 //
-// Only after the swap does the thread read fn, arg and n. They belong to that job and stay as they
-// are: the caller changes them only in the next For(), which starts only after `done` has counted
-// every item of this job, the item just claimed included. So a late helper cannot run a stale fn,
-// nor an item of a finished job; it finds `unclaimed` == 0 or takes part in the current job.
+// The thread reads fn, arg and n only after the swap. These fields belong to the claimed job and do
+// not change: the caller changes them only in the next For(), which starts only after `done` has
+// counted every item of this job, including the claimed item. So a late worker cannot run a stale
+// fn or an item of a finished job. The late worker finds `unclaimed` == 0 or joins the current job.
 //
-// Visibility: the caller publishes with a releasing store, and every later swap continues its
-// release sequence, so a swap with acquire sees fn, arg, n and all that the caller wrote before. An
-// item's writes are released by the increment of `done`; who makes it n has acquired them all and
-// sets `jobs_done`, on which the caller waits.
+// Visibility: the caller publishes a job with a release store. Every later swap continues the
+// release sequence of that store, so an acquire swap sees fn, arg, n and all earlier writes of the
+// caller. The increment of `done` releases the writes of an item. The thread that increments `done`
+// to n has acquired the writes of all items. It sets `jobs_done`, and the caller waits for that.
 //
-// A helper that leaves for want of work counts itself out first and looks at `unclaimed` once more,
-// while the caller publishes first and counts the helpers then, all four sequentially consistent.
-// So at least one of the two sees the other: no published job lacks a helper it could have. Where
-// both do, both may count one in, but never more than the crew has (Enlist).
+// A worker that leaves because there is no work first decrements `helpers` and then reads
+// `unclaimed` again. The caller first publishes the job and then counts the workers. All four
+// operations are sequentially consistent, so at least one of the two threads sees the write of the
+// other thread: no published job lacks a worker that could help. If both threads see the write,
+// both may add a worker, but never more workers than a team may have (Enlist).
 //
-// Helpers touch nothing but the Crew, which they own jointly, so one may start, or end, after the
-// Team is gone. Then `unclaimed` is 0, and `finished` sends it home.
+// Workers access only the `Crew`, which they own jointly, so a worker may start or end after the
+// `Team` has been destroyed. Then `unclaimed` is 0, and `finished` tells the worker to return.
 //
-// Note [Waiting crew]
+// Note [Waiting worker threads]
 //
-// Waking a thread of the pool takes as long as a short call. So where calls follow each other at
-// once the crew of one team waits for the next: its helpers do what they do between two jobs, and
-// go home after kStayFor. Eager calls in a loop, two cores of a Zen 4, 2026-11: LSTM (1,1,256,256)
-// takes 0.5 to 0.7 of the time and (10,1,256,256) 0.7 to 0.9; 0.06 waits in the kernel a call, not
-// 0.9.
+// Waking a thread of the pool takes as long as a short call. Therefore, if calls follow each other
+// closely, the worker threads of one team wait for the next team: they spin as they do between two
+// jobs, and return to the pool after `stay`. Eager calls of at most ten steps then take 0.5 to 0.9
+// of the time (docs/history/performance.md).
 //
-// A helper that waits keeps a thread from the pool and a CPU from others. Where a session's ops run
-// in another pool that CPU may be missing to the thread that waits for them: with two cores
-// (3,1,256,256) took 80 us with a waiting crew and 55 without in one of two runs. So by default a
-// crew waits only for eager calls, which run on the thread that makes them. TF_RNN_OPS_SPIN_US asks
-// for it after every call, and for another time. In either case it waits only where each of the
-// last kCloseTeams teams began so soon after the end of the one before and no other team is alive:
-// who calls in a loop pays for it once, at the loop's end.
+// A waiting worker occupies a thread of the pool and a CPU. If a session runs its ops in another
+// pool, the thread that waits for these ops may need that CPU. So by default workers wait only
+// after eager calls, which run on the thread that makes the call. With TF_RNN_OPS_SPIN_US workers
+// wait after every call, for the time that the variable gives. In both cases workers wait only if
+// each of the last kCloseTeams teams began within the waiting time after the team before, and no
+// other team is alive. So a program that calls in a loop pays for one wait, at the end of the loop.
+//
+// `Crew`: the worker threads (helpers) of a team and the job that they work on.
 struct Team::Crew {
   Crew(int num_threads, std::chrono::microseconds stay) : num_threads(num_threads), stay(stay) {}
 
-  const int num_threads;                 // at most, of every team that has it
-  const std::chrono::microseconds stay;  // of a helper without work
+  const int num_threads;                 // the maximum of every team that owns this object
+  const std::chrono::microseconds stay;  // the time that a helper without work waits
   alignas(64) std::atomic<int64_t> unclaimed{0};
   alignas(64) std::atomic<int64_t> done{0};
-  WaitableWord jobs_done;                       // the last one
-  alignas(64) std::atomic<int64_t> helpers{0};  // scheduled, and not yet back in the pool
+  WaitableWord jobs_done;                       // the number of the last finished job
+  alignas(64) std::atomic<int64_t> helpers{0};  // scheduled and not yet returned to the pool
   std::atomic<bool> finished{false};
   std::atomic<std::thread::id> caller{std::this_thread::get_id()};
   uint32_t job = 0;
@@ -100,7 +101,7 @@ struct Team::Crew {
   void* arg = nullptr;
   int64_t n = 0;
 
-  // Runs one item, if there is one to claim.
+  // Claims and runs one item. Returns false if there is no item to claim.
   bool RunOne() {
     int64_t k = unclaimed.load(std::memory_order_relaxed);
     while (k > 0) {
@@ -116,7 +117,7 @@ struct Team::Crew {
     return false;
   }
 
-  // Counts one helper more where there are fewer than `wanted`, and says whether it did.
+  // Adds one to `helpers` if there are fewer than `wanted`. Returns whether it did.
   bool Enlist(int64_t wanted) {
     int64_t k = helpers.load(std::memory_order_seq_cst);
     while (k < wanted) {
@@ -125,15 +126,16 @@ struct Team::Crew {
     return false;
   }
 
-  // Counts the helper out, but for a job that came meanwhile in again.
+  // Unregisters this worker; registers it again if a job was published in the meantime. Returns
+  // whether the worker may end.
   bool Leave() {
     helpers.fetch_sub(1, std::memory_order_seq_cst);
     return unclaimed.load(std::memory_order_seq_cst) == 0 || !Enlist(num_threads - 1);
   }
 
-  // Works until the crew is dismissed or no job has come for `stay`.
+  // Runs items until the team dismisses its workers or no job has come for `stay`.
   void Help() {
-    // A pool that is full may run the closure at once, on the thread that should do the real work.
+    // A full pool may run the closure immediately, on the caller's thread, which has other work.
     if (std::this_thread::get_id() == caller.load(std::memory_order_relaxed)) {
       helpers.fetch_sub(1, std::memory_order_relaxed);
       return;
@@ -151,14 +153,15 @@ struct Team::Crew {
   }
 };
 
-// What the teams of the process know of each other. Never destroyed: threads may call ops while the
-// process exits.
+// State that all teams of the process share. Never destroyed, because threads may call ops while
+// the process exits.
 struct Team::Others {
-  // When the last one ended; the beginning of time where there was none.
+  // The time when the last team ended; the beginning of time if no team has ended.
   std::atomic<Clock::rep> last_end{Clock::time_point::min().time_since_epoch().count() / 2};
-  std::atomic<int> close{0};  // how many in a row were close to the one before, up to kCloseTeams
+  std::atomic<int> close{0};  // teams in a row that began closely, at most kCloseTeams
   std::atomic<int> alive{0};
-  // Guards `waiting`. Nobody waits for it: in the child of a fork it may be set for ever.
+  // A lock for `waiting`. No thread waits for the lock: in the child of a fork it may stay set
+  // forever.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
   std::shared_ptr<Crew> waiting;
 
@@ -167,7 +170,8 @@ struct Team::Others {
     return Clock::now().time_since_epoch() - end;
   }
 
-  // Lets `crew` wait, and returns the one that waited; or `crew` where another thread is here.
+  // Stores `crew` in `waiting` and returns the old value. Returns `crew` if another thread holds
+  // the lock.
   std::shared_ptr<Crew> Exchange(std::shared_ptr<Crew> crew) {
     if (busy.test_and_set(std::memory_order_acquire)) return crew;
     std::swap(crew, waiting);
@@ -197,12 +201,12 @@ Team::Team(int num_threads, Schedule schedule, std::chrono::microseconds stay)
   if (close == kCloseTeams && fits) {
     crew_->caller.store(std::this_thread::get_id(), std::memory_order_relaxed);
   } else {
-    Dismiss();  // one from before a rest may count helpers that its pool has dropped
+    Dismiss();  // after a pause `helpers` may count closures that the pool has dropped
   }
 }
 
 Team::~Team() {
-  // No item is running: For() has waited for all of its own.
+  // No item is running, because For() has waited for all items.
   Others& o = others();
   const bool alone = o.alive.fetch_sub(1, std::memory_order_relaxed) == 1;
   if (stay_.count() > 0 && crew_ != nullptr && alone &&
@@ -221,18 +225,19 @@ void Team::Dismiss() {
 bool Team::HasCrew() {
   try {
     if (crew_ == nullptr) crew_ = std::make_shared<Crew>(num_threads_, std::max(stay_, kStayFor));
-  } catch (const std::bad_alloc&) {  // which kernels, whose callers these are, must not meet
+  } catch (const std::bad_alloc&) {  // kernels call this function and must not see an exception
     return false;
   }
   return true;
 }
 
 void Team::CallHelpers(int64_t wanted) {
-  // As often at most: a closure may run at once, inside schedule_, and count itself out there.
+  // At most `wanted` tries: schedule_ may run a closure immediately, and the closure then
+  // unregisters.
   for (int64_t asked = 0; asked < wanted && crew_->Enlist(wanted); ++asked) {
     try {
       schedule_([crew = crew_] { crew->Help(); });
-    } catch (const std::bad_alloc&) {  // the caller does without: its job is published already
+    } catch (const std::bad_alloc&) {  // the caller runs the published job
       crew_->helpers.fetch_sub(1, std::memory_order_relaxed);
       return;
     }
@@ -256,7 +261,7 @@ void Team::For(int64_t n, int64_t worth_threads, void (*fn)(void* arg, int64_t i
   CallHelpers(threads - 1);
   while (crew.RunOne()) {
   }
-  // Only claimed items are missing: each is being run by a thread that has started.
+  // Only claimed items are missing, and a thread that has started is running each of them.
   Spin spin(kSpinFor);
   while (crew.jobs_done.Load() != job) {
     if (!spin.Again()) crew.jobs_done.SleepWhile(job - 1);

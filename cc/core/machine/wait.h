@@ -1,11 +1,11 @@
-// How threads of one call wait for each other.
+// Waiting between the threads of one call.
 //
 // Note [Waiting]
-// A thread that waits first spins, because the thread it waits for is usually done within a
-// microsecond and a sleep with its wake-up takes many. After a bounded time it sleeps: what it
-// waits for has then lost its CPU, and a spinning thread keeps that CPU (or, in a container, the
-// CPU quota) from it. Bounds are times and not numbers of pauses, since a pause is not equally long
-// on all CPUs.
+// A waiting thread first spins, because the other thread is usually done within a microsecond, and
+// a sleep with its wake-up takes many microseconds. After a bounded time the waiting thread sleeps:
+// the other thread has then lost its CPU, and a spinning thread would keep that CPU (or the CPU
+// quota of a container) from the other thread. The bounds are times instead of numbers of pauses,
+// because the length of a pause differs between CPUs.
 #ifndef TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_
 #define TF_RNN_OPS_CC_CORE_MACHINE_WAIT_H_
 
@@ -21,11 +21,11 @@
 
 namespace rnn_ops {
 
-// How long a thread spins before it sleeps: longer than a sleep with its wake-up is expected to
-// take.
+// The time that a thread spins before it sleeps: longer than a sleep with its wake-up usually
+// takes.
 constexpr std::chrono::microseconds kSpinFor{100};
 
-// Tells the CPU that the thread spins.
+// Tells the CPU that this thread spins.
 inline void CpuRelax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -36,13 +36,13 @@ inline void CpuRelax() {
 #endif
 }
 
-// A bounded spin: `while (!done && spin.Again()) {}`. After kSpinFor it yields its CPU to any other
-// thread that wants it.
+// A bounded spin: `while (!done && spin.Again()) {}`. After kSpinFor the spinning thread yields its
+// CPU to any other runnable thread.
 class Spin {
  public:
   explicit Spin(std::chrono::nanoseconds limit) : limit_(limit) {}
 
-  // Pauses once. False when the limit has passed, at first not before some pauses.
+  // Pauses once. Returns false when the limit has passed. The first pauses do not read the clock.
   bool Again() {
     CpuRelax();
     if (++pauses_ % kPausesPerClockRead != 0) return true;
@@ -59,13 +59,13 @@ class Spin {
   uint32_t pauses_ = 0;
 };
 
-// A number that some threads set and others wait for. Starts at 0.
+// A number that some threads set and other threads wait for. Starts at 0.
 class WaitableWord {
  public:
-  // What was written before a Set() is visible after a Load() that returns its value.
+  // A Load() that returns the value of a Set() also sees all writes before that Set().
   uint32_t Load() const { return value_.load(std::memory_order_acquire); }
 
-  // Wakes all that sleep.
+  // Wakes all sleeping threads.
   void Set(uint32_t value) {
     value_.store(value, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) > 0) Futex(FUTEX_WAKE_PRIVATE, INT_MAX);
@@ -73,8 +73,9 @@ class WaitableWord {
 
   // Sleeps while the value is `old`; may return early.
   //
-  // WHY no wake-up is lost: the sleeper counts itself before the kernel compares the value, and
-  // Set() stores the value before it reads the count, so one of the two sees the other.
+  // WHY no wake-up is lost: the sleeping thread increments the count before the kernel compares the
+  // value, and Set() stores the value before it reads the count. So one of the two threads sees the
+  // write of the other thread.
   void SleepWhile(uint32_t old) {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     if (value_.load(std::memory_order_seq_cst) == old) Futex(FUTEX_WAIT_PRIVATE, old);

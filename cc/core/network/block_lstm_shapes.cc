@@ -1,4 +1,4 @@
-// The sizes of a BlockLSTMV2 call as a whole.
+// The sizes of a whole BlockLSTMV2 call.
 #include "cc/core/checked_math.h"
 #include "cc/core/network/dim_solver.h"
 #include "cc/core/network/shapes.h"
@@ -6,7 +6,7 @@
 namespace rnn_ops {
 namespace {
 
-// The rows of w are I + H: finds the one that is missing, or checks the sum.
+// w has I + H rows: computes the unknown one of I and H, or checks the sum.
 Status MergeWeightRows(const PartialShape& w, DimSolver* l) {
   if (!w.known_rank || w.dims[0] < 0) return Status();
   const int64_t rows = w.dims[0];
@@ -32,7 +32,7 @@ Status MergeWeightRows(const PartialShape& w, DimSolver* l) {
   return Status();
 }
 
-// As for CudnnRNN: an upper bound, in bytes, of everything the op allocates.
+// An upper bound, in bytes, of everything that the op allocates, as for CudnnRNN.
 Status CheckSize(const RnnDims& dims) {
   constexpr int64_t kBytes = sizeof(double);
   constexpr int64_t kPad = 64;

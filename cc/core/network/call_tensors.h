@@ -1,4 +1,4 @@
-// The memory of the tensors of one call.
+// The data pointers of the tensors of one call.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_CALL_TENSORS_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_CALL_TENSORS_H_
 
@@ -8,11 +8,11 @@
 
 namespace rnn_ops {
 
-// Plain data, which kernels of every instruction set read as it is. Null: the op has no such
-// tensor, or the call does not use it.
+// Plain data, so kernels for every instruction set read the same layout. A pointer is null if the
+// op has no such tensor or the call does not use the tensor.
 class CallTensors {
  public:
-  // `elements`: of a tensor of the op's type T; 0 of the others.
+  // `elements`: the number of elements if the tensor has the op's type T, otherwise 0.
   void SetInput(Arg arg, const void* data, int64_t elements) {
     inputs_[Index(arg)] = data;
     elements_[Index(arg)] = elements;
@@ -26,7 +26,7 @@ class CallTensors {
   const T* in(Arg arg) const {
     return static_cast<const T*>(inputs_[Index(arg)]);
   }
-  // Of a gradient op: the gradient of this input.
+  // In a gradient op, the output is the gradient of the input `arg`.
   template <typename T = void>
   T* out(Arg arg) const {
     return static_cast<T*>(outputs_[Index(arg)]);

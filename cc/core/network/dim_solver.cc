@@ -95,11 +95,12 @@ std::string DimSolver::ToString(const Terms& terms) {
 
 Status DimSolver::Merge(const TensorSpec& input, const PartialShape& shape) {
   if (!shape.known_rank || input.given == Given::kIgnored) return Status();
-  // WHY: for models without a cell state TensorFlow's callers pass anything here, often a scalar.
+  // WHY: for modes without a cell state, callers of TensorFlow's op pass any tensor here, often a
+  // scalar.
   if (input.given == Given::kLstm && attrs_.mode != RnnMode::kLstm) return Status();
   const bool optional = input.given == Given::kOptional || input.given == Given::kOptionalLstm;
   if (optional && shape.dims.size() == 1 && shape.dims[0] <= 0) {
-    return Status();  // [0], or a vector of unknown size, which may yet turn out to be [0]
+    return Status();  // [0], or a vector of unknown size, which may be [0]
   }
   if (input.given == Given::kOptionalLstm && attrs_.mode != RnnMode::kLstm) {
     return InvalidArgument(input.name(), " must have shape [0] for rnn_mode='", Name(attrs_.mode),

@@ -1,5 +1,5 @@
-// Finds the sizes behind letters (T, B, I, ...) from the shapes of tensors, and says in a sentence
-// which tensor disagrees with which.
+// Finds the sizes for letters (T, B, I, ...) from the shapes of tensors. If two tensors disagree,
+// the error names both.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_DIM_SOLVER_H_
 
@@ -14,10 +14,10 @@
 
 namespace rnn_ops {
 
-// One letter: its size so far and the tensor that gave it.
+// One letter: its size so far and the name of the tensor that determined the size.
 struct DimLetter {
   const char* letter;
-  int64_t least;  // the smallest legal size
+  int64_t least;  // the smallest valid size
   int64_t value = kUnknownDim;
   std::string_view source;
 
@@ -28,10 +28,10 @@ struct DimLetter {
 // The letters of one call.
 class DimSolver {
  public:
-  // `projection`: the shape of that input of LayerRNN; [0] where the op has none.
+  // `projection`: the shape of the input `projection` of LayerRNN; [0] if the op has no such input.
   DimSolver(const OpSpec& op, const RnnAttrs& attrs, const PartialShape& projection);
 
-  // Requires that an input has its shape, and learns the letters in it.
+  // Checks the shape of an input, and learns the letters in that shape.
   Status Merge(const TensorSpec& input, const PartialShape& shape);
 
   // The shape of an output, or of the gradient of an input.
@@ -44,11 +44,11 @@ class DimSolver {
   DimLetter P{"P", 1};
   DimLetter G{"G", 1};
   DimLetter layers_dirs{"L*D", 1};
-  DimLetter params_size{"params_size", 0};  // from the other letters, never from a tensor
+  DimLetter params_size{"params_size", 0};  // computed from the other letters, never from a tensor
 
  private:
-  // A dimension: factor * letter; or, without a letter, exactly `factor`, or any size (0), shown as
-  // `text`.
+  // A dimension. With a letter: factor * letter. Without a letter: exactly `factor`, or any size if
+  // `factor` is 0. `text` is its form in messages.
   struct Term {
     DimLetter* letter = nullptr;
     int64_t factor = 0;
@@ -59,7 +59,8 @@ class DimSolver {
     size_t count = 0;
   };
 
-  // What S is. Of LayerRNN it may be unknown, as long as it is whether there is a projection.
+  // The meaning of S. In LayerRNN the meaning is unknown while the shape of `projection` is
+  // unknown.
   enum class Hidden { kUnits, kProjected, kUnknown };
 
   static std::string ToString(const Term& term);
@@ -73,8 +74,8 @@ class DimSolver {
   Hidden hidden_ = Hidden::kUnits;
 };
 
-// What remains when all inputs are merged: checks that involve several sizes. The first sets
-// params_size, and *config as CallShapes has it.
+// Checks that involve several sizes, after all inputs have been merged. FinishRnn also sets
+// params_size and sets *config as CallShapes::config describes.
 Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver,
                  RnnConfig* config);
 Status FinishBlockLstm(const PartialShape& w, DimSolver* solver);

@@ -3,7 +3,7 @@
 namespace rnn_ops {
 namespace {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection in which every input
+// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection in which every input
 // bit changes about half of the output bits.
 uint64_t Mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -13,11 +13,11 @@ uint64_t Mix(uint64_t z) {
 
 }  // namespace
 
-// Each step is a bijection of the value that enters it, so with two of the three numbers fixed two
-// different values of the third never give the same key.
-// WHY: TensorFlow joins the seeds as (seed << 32) | seed2, where a negative seed2 wipes out seed.
+// Each step is a bijection of the value that enters the step. So if two of the three numbers are
+// fixed, different values of the third number always give different keys.
+// WHY: TensorFlow combines the seeds as (seed << 32) | seed2, where a negative seed2 erases seed.
 DropoutKey MakeDropoutKey(int64_t seed, int64_t seed2, uint64_t call) {
-  constexpr uint64_t kStep = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio; (0, 0, 0) is not fixed
+  constexpr uint64_t kStep = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio; Mix(0) is 0
   uint64_t key = Mix(static_cast<uint64_t>(seed) + kStep);
   key = Mix((key ^ static_cast<uint64_t>(seed2)) + kStep);
   key = Mix((key ^ call) + kStep);

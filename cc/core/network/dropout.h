@@ -1,5 +1,5 @@
-// Counter-based dropout masks: a bit depends on nothing but the key and the element's place, so it
-// is the same for any thread count, layout or order of evaluation.
+// Counter-based dropout masks. A bit depends only on the key and the position of the element, so
+// masks are the same for any number of threads, layout or order of evaluation.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_DROPOUT_H_
 
@@ -7,13 +7,13 @@
 
 namespace rnn_ops {
 
-// The key of one forward call, kept in the reserve space for backward.
+// The key of one forward call. The reserve space keeps the key for the backward call.
 struct DropoutKey {
   uint32_t k0 = 0;
   uint32_t k1 = 0;
 };
 
-// Mixes both seeds (all 64 bits of each) and the call's number in its kernel object.
+// Mixes both seeds (all 64 bits of each) and the number of the call in its kernel object.
 DropoutKey MakeDropoutKey(int64_t seed, int64_t seed2, uint64_t call);
 
 // Four random words for a counter: Philox4x32-10 (Salmon et al., SC 2011).
@@ -33,7 +33,8 @@ inline void Philox4x32(DropoutKey key, const uint32_t counter[4], uint32_t out[4
   out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-// An element is dropped when its random word is below it: 2^32, above all words, for a rate of 1.
+// An element is dropped if its random word is below the threshold. For a rate of 1 the threshold is
+// 2^32, which is above all words.
 inline uint64_t DropThreshold(float rate) {
   return static_cast<uint64_t>(static_cast<double>(rate) * 4294967296.0);
 }

@@ -6,8 +6,9 @@
 
 namespace rnn_ops {
 
-// `resets`: whether every call draws the masks of the first one, from its seeds alone. `value` is
-// that of TF_CUDNN_RESET_RND_GEN_STATE, read as TensorFlow reads it for cuDNN; null or empty: no.
+// `value`: the value of TF_CUDNN_RESET_RND_GEN_STATE, parsed as TensorFlow parses the variable for
+// cuDNN; null or empty means no. `resets`: whether every call draws the masks of the first call, so
+// that the masks depend only on the seeds.
 Status ParseResetRndGenState(const char* value, bool* resets);
 
 }  // namespace rnn_ops

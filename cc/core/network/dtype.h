@@ -12,7 +12,7 @@ constexpr int64_t SizeOf(Dtype dtype) { return dtype == kFloat64 ? 8 : dtype == 
 
 constexpr bool IsNarrow(Dtype dtype) { return SizeOf(dtype) == 2; }
 
-// As TensorFlow calls them.
+// The names that TensorFlow uses.
 constexpr const char* Name(Dtype dtype) {
   switch (dtype) {
     case kFloat32:

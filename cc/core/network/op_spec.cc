@@ -13,7 +13,7 @@ constexpr Given kAlways = Given::kAlways, kLstm = Given::kLstm, kTraining = Give
                 kOptional = Given::kOptional, kOptionalLstm = Given::kOptionalLstm,
                 kIgnored = Given::kIgnored;
 
-// The rows of all parts, one after another.
+// Concatenates the tensors of all parts.
 template <size_t... n>
 constexpr std::array<TensorSpec, (n + ...)> Join(const TensorSpec (&... parts)[n]) {
   std::array<TensorSpec, (n + ...)> all{};
@@ -31,7 +31,7 @@ constexpr TensorSpecs Specs(const Rows& rows) {
   return {std::data(rows), static_cast<int>(std::size(rows))};
 }
 
-// ---- What families share ----
+// ---- Shared by several families ----
 
 constexpr TensorSpec kSeed[] = {{Arg::seed, {Dim::kTwo}, kAlways, Element::kInt64}};
 constexpr TensorSpec kPacked[] = {{Arg::packed, {kAny}, kAlways, Element::kUint8}};
@@ -57,7 +57,7 @@ constexpr TensorSpec kCudnnOutputGradients[] = {
     {Arg::output_c_backprop, {LD, B, H}, kLstm},
 };
 constexpr TensorSpec kHostReserved[] = {{Arg::host_reserved, {}, kAlways, Element::kInt8}};
-// TensorFlow's V2 hands the number of cuDNN's algorithm and its math mode to the gradient.
+// TensorFlow's V2 passes the number of cuDNN's algorithm and its math mode to the gradient op.
 constexpr TensorSpec kHostReservedV2[] = {
     {Arg::host_reserved, {Dim::kTwo}, kTraining, Element::kInt8}};
 constexpr TensorSpec kHostReservedInput[] = {{Arg::host_reserved, {}, kIgnored, Element::kInt8}};

@@ -1,5 +1,5 @@
-// The ops that run an RNN, each as a table: its attributes, and the name, shape and type of every
-// tensor. Shape functions, kernels, the handlers of XLA and the messages of all of them read it.
+// The ops that run an RNN. Each op is a table: its attributes, and the name, shape and type of
+// every tensor. Shape functions, kernels, XLA handlers and error messages read the tables.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_OP_SPEC_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_OP_SPEC_H_
 
@@ -10,7 +10,8 @@
 
 namespace rnn_ops {
 
-// A dimension of a tensor: a letter of docs/design.md, or what the attributes make of one.
+// A dimension of a tensor: a letter of docs/design.md, or a size computed from letters and
+// attributes.
 enum class Dim : uint8_t {
   kNone,  // ends the dimensions
   kT,
@@ -18,32 +19,35 @@ enum class Dim : uint8_t {
   kI,
   kH,
   kS,           // P with projection (an attribute, or an input of LayerRNN), otherwise H
-  kG,           // the gates of the mode
+  kG,           // the number of gates of the mode
   kLayersDirs,  // L*D
   kDirsS,       // D*S
   kGatesH,      // G*H
   kInputPlusH,  // I+H
-  kBiasRows,    // 2 with GRU; other modes do not have this dimension
-  kP,           // of LayerRNN: the columns of projection
+  kBiasRows,    // 2 with GRU; other modes have no such dimension
+  kP,           // the number of columns of LayerRNN's projection
   kTwo,         // 2
   kThree,       // 3
   kNormRows,    // kLayerNormRows
-  kParamsSize,  // of the parameter buffer
+  kParamsSize,  // the size of the parameter buffer
   kAny,
 };
 
 enum class Given : uint8_t {
   kAlways,
-  kLstm,      // an input that other modes ignore, whatever its shape; their output is a scalar 0
-  kTraining,  // an output, which is a scalar 0 without training; an input of such a call
-  kOptional,  // [0] stands for none
-  kOptionalLstm,  // the same; other modes have none
+  // An input that only LSTM uses; other modes ignore the input, whatever its shape. An output that
+  // is a scalar 0 in other modes.
+  kLstm,
+  // An output that is a scalar 0 without training. An input that a training call returned.
+  kTraining,
+  kOptional,      // [0] if absent
+  kOptionalLstm,  // [0] if absent; must be absent in modes other than LSTM
   kIgnored,       // an input of any shape
 };
 
 enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64 };
 
-// With time_major=False the first two dimensions change places where they are T, B or L*D, B.
+// With time_major=False, T and B (or L*D and B) are swapped if they are the first two dimensions.
 struct TensorSpec {
   Arg arg;
   Dim dims[3] = {};
@@ -51,11 +55,11 @@ struct TensorSpec {
   Element element = Element::kT;
 
   constexpr std::string_view name() const { return Name(arg); }
-  // Whether it is of type T and its elements are numbers, not an opaque buffer.
+  // Whether the tensor has type T and holds numbers, unlike an opaque buffer.
   constexpr bool has_numbers() const { return element == Element::kT && dims[0] != Dim::kAny; }
 };
 
-constexpr int kMaxTensors = 20;  // inputs of an op, and outputs
+constexpr int kMaxTensors = 20;  // the maximum number of inputs, and of outputs, of an op
 
 struct TensorSpecs {
   const TensorSpec* specs = nullptr;
@@ -67,7 +71,7 @@ struct TensorSpecs {
 
 constexpr int kAbsent = -1;  // the index of a tensor that an op does not have
 
-// Which attributes an op has beside rnn_mode.
+// The attributes that an op has in addition to rnn_mode.
 struct AttrSet {
   bool stack = true;         // input_mode and direction
   bool activations = false;  // activation and recurrent_activation
@@ -88,19 +92,19 @@ struct OpSpec {
   AttrSet attrs;
   TensorSpecs inputs;
   TensorSpecs outputs;
-  // A gradient op has no other outputs than the gradients of some of its inputs, in their order.
-  // Each has the shape of its input, and its name with a suffix.
+  // A gradient op has no outputs except the gradients of consecutive inputs, in the order of the
+  // inputs. A gradient has the shape of its input, and the name of its input with a suffix.
   struct {
     int first = 0;
     int count = 0;
     const char* suffix = "";
   } gradients = {};
 
-  // The index of a tensor; kAbsent where the op has none of that name.
+  // The index of a tensor; kAbsent if the op has no tensor with that name.
   int Input(Arg arg) const;
   int Output(Arg arg) const;
   int num_outputs() const { return outputs.count + gradients.count; }
-  // Of an output, or of the input whose gradient it is.
+  // The description of an output; in a gradient op, of the input that belongs to the output.
   const TensorSpec& output(int index) const {
     return gradients.count > 0 ? inputs[gradients.first + index] : outputs[index];
   }
@@ -110,7 +114,7 @@ extern const OpSpec kCudnnRnnV3;
 extern const OpSpec kStatelessCudnnRnnV3;
 extern const OpSpec kCudnnRnnV3Packed;
 extern const OpSpec kCudnnRnnBackpropV3;
-// TensorFlow's first versions.
+// The first two versions of TensorFlow's op.
 extern const OpSpec kCudnnRnnV1;
 extern const OpSpec kCudnnRnnV2;
 extern const OpSpec kCudnnRnnBackpropV1;

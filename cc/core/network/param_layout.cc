@@ -6,7 +6,7 @@
 namespace rnn_ops {
 namespace {
 
-// Appends the G blocks [H, cols] (or [H] for a bias) that `all` [G*H, cols] consists of.
+// Splits `all` [G*H, cols] into G blocks [H, cols] (or [H] if `all` is a bias), and appends them.
 void AppendGates(const ParamBlock& all, int64_t num_gates, std::vector<ParamBlock>* result) {
   const int64_t rows = all.rows / num_gates;
   for (int64_t gate = 0; gate < num_gates; ++gate) {
@@ -17,7 +17,8 @@ void AppendGates(const ParamBlock& all, int64_t num_gates, std::vector<ParamBloc
 }  // namespace
 
 int64_t ParamsSize(const RnnConfig& config) {
-  // One pseudo-layer: G gates of H units, each with its inputs, its states and two biases.
+  // Each pseudo-layer has G gates with H units. A unit has input weights, recurrent weights and two
+  // biases.
   const CheckedSize gate_rows = CheckedSize(config.num_gates()) * config.num_units;
   const CheckedSize hidden = config.hidden_size();
   const CheckedSize output = CheckedSize(config.num_dirs()) * hidden;

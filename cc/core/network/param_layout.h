@@ -1,4 +1,4 @@
-// Where each weight and bias lies in the opaque parameter buffer. See docs/param-layout.md.
+// The position of each weight and bias in the opaque parameter buffer. See docs/param-layout.md.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_PARAM_LAYOUT_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_PARAM_LAYOUT_H_
 
@@ -9,7 +9,8 @@
 
 namespace rnn_ops {
 
-// A row-major matrix [rows, cols] (or a vector, cols == 1), perhaps empty, at `offset` elements.
+// A row-major matrix [rows, cols] (a vector if cols == 1) that starts at element `offset`; may be
+// empty.
 struct ParamBlock {
   int64_t offset = 0;
   int64_t rows = 0;
@@ -17,22 +18,22 @@ struct ParamBlock {
   int64_t size() const { return rows * cols; }
 };
 
-// The blocks of one layer and direction. Gate order: LSTM i, f, c, o; GRU r, u, h.
+// The blocks of one layer and direction. The gate order is i, f, c, o in LSTM, and r, u, h in GRU.
 struct PseudoLayerParams {
-  ParamBlock input_weights;  // [G*H, in]: the gates' [H, in] one after another; [G*H, 0] if skipped
+  ParamBlock input_weights;      // [G*H, in]: [H, in] for each gate; [G*H, 0] if skipped
   ParamBlock recurrent_weights;  // [G*H, P or H]
   ParamBlock projection;         // [P, H]; empty without projection
   ParamBlock input_bias;         // [G*H, 1]
   ParamBlock recurrent_bias;     // [G*H, 1]
 };
 
-// Elements of the whole buffer, without building the blocks; -1 when that does not fit in 62 bits.
+// The number of elements of the buffer, computed without the blocks; -1 if it does not fit 62 bits.
 int64_t ParamsSize(const RnnConfig& config);
 
 class ParamLayout {
  public:
-  // `config` must be valid; T and B do not matter. Needs memory for L*D blocks, so an op that takes
-  // the number of layers as a value compares it with its other inputs first.
+  // `config` must be valid; T and B do not matter. Allocates L*D blocks, so an op whose number of
+  // layers is the value of an input must first compare the number with the other inputs.
   explicit ParamLayout(const RnnConfig& config);
 
   int64_t size() const { return size_; }  // elements of the whole buffer
@@ -40,8 +41,10 @@ class ParamLayout {
     return blocks_[layer * num_dirs_ + dir];
   }
 
-  // The canonical tensors in the order of CudnnRNNParamsToCanonicalV2: for each pseudo-layer the
-  // gates' input weights, then recurrent weights, then the projection; biases likewise.
+  // The canonical tensors in the order of CudnnRNNParamsToCanonicalV2. For each pseudo-layer,
+  // CanonicalWeights returns the input weights of the gates, the recurrent weights of the gates,
+  // and the projection. CanonicalBiases returns the input biases of the gates and then the
+  // recurrent biases.
   std::vector<ParamBlock> CanonicalWeights() const;
   std::vector<ParamBlock> CanonicalBiases() const;
 

@@ -1,5 +1,5 @@
-// Where the parts of the opaque parameter buffer begin: the one place that knows the layout of
-// docs/param-layout.md. Plain arithmetic, for kernels and validation alike.
+// Start offsets of the parts of the opaque parameter buffer: the only code that defines the layout
+// of docs/param-layout.md. Plain arithmetic, for kernels and validation.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_PARAM_OFFSETS_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_PARAM_OFFSETS_H_
 
@@ -7,20 +7,21 @@
 
 namespace rnn_ops {
 
-// All weights come first, one pseudo-layer after another, then all biases. The sizes must have been
-// checked: nothing here looks for overflow.
+// The buffer has the weights of all pseudo-layers first, and then the biases of all pseudo-layers.
+// The caller must have checked the sizes: these functions do not check for overflow.
 struct ParamOffsets {
   int64_t gate_rows;    // G*H
   int64_t hidden;       // P or H
-  int64_t projection;   // elements of a projection, P*H or 0
+  int64_t projection;   // the number of elements of a projection: P*H or 0
   int64_t num_dirs;     // D
   int64_t num_layers;   // L
-  int64_t first_input;  // columns of the input weights of layer 0, 0 where it has none
+  int64_t first_input;  // columns of the input weights of layer 0; 0 if it has none
 
   constexpr int64_t Input(int64_t layer) const {
     return layer == 0 ? first_input : num_dirs * hidden;
   }
-  // Within the weights of a pseudo-layer: input, recurrent, projection.
+  // Recurrent and Projection are offsets within the weights of a pseudo-layer, whose order is
+  // input, recurrent, projection.
   constexpr int64_t Recurrent(int64_t layer) const { return gate_rows * Input(layer); }
   constexpr int64_t Projection(int64_t layer) const {
     return Recurrent(layer) + gate_rows * hidden;
@@ -32,11 +33,11 @@ struct ParamOffsets {
         layer == 0 ? 0 : num_dirs * (WeightsSize(0) + (layer - 1) * WeightsSize(1));
     return before + dir * WeightsSize(layer);
   }
-  // The input bias; the recurrent bias follows it.
+  // The input bias. The recurrent bias follows the input bias.
   constexpr int64_t Biases(int64_t layer, int64_t dir) const {
     return Weights(num_layers, 0) + (layer * num_dirs + dir) * 2 * gate_rows;
   }
-  // Of the whole buffer.
+  // The number of elements of the buffer.
   constexpr int64_t size() const { return Biases(num_layers, 0); }
 };
 

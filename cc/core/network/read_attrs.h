@@ -1,4 +1,4 @@
-// Reads the attributes of an op, from whatever holds them.
+// Reads the attributes of an op from any container.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_READ_ATTRS_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_READ_ATTRS_H_
 
@@ -10,8 +10,8 @@
 
 namespace rnn_ops {
 
-// `get(name, value)` sets *value, a std::string, int64_t, float or bool, and returns a Status.
-// Attributes that the op lacks are left as they are. Validates what needs no sizes.
+// `get(name, value)` sets *value (a std::string, int64_t, float or bool) and returns a Status.
+// Attributes that the op does not have are not changed. Checks every condition that needs no sizes.
 template <typename Get>
 Status ReadAttrs(const AttrSet& has, const Get& get, RnnAttrs* attrs) {
   const auto parse = [&get](const char* name, auto parser, auto* value) {

@@ -38,7 +38,7 @@ Status AtLeast(const char* what, int64_t value, int64_t least) {
   return InvalidArgument(what, " must be at least ", least, ", but it is ", value, ".");
 }
 
-// Written so that NaN is refused.
+// The condition is written so that NaN is rejected.
 Status CheckDropout(float dropout) {
   if (dropout >= 0.0f && dropout <= 1.0f) return Status();
   return InvalidArgument("dropout must be in [0, 1], but it is ", dropout, ".");
@@ -53,12 +53,13 @@ Status CheckNumProj(RnnMode mode, int64_t num_proj) {
   return Status();
 }
 
-// The names of two modes say their activation, and vanilla modes have no recurrent one.
+// The names of the modes kRelu and kTanh state the activation. Vanilla modes have no recurrent
+// activation.
 Status CheckActivations(RnnMode mode, Activation activation, Activation recurrent_activation) {
   const bool named = mode == RnnMode::kRelu || mode == RnnMode::kTanh;
   if (named && activation != Activation::kTanh) {
     return InvalidArgument("activation must be left at 'tanh' for rnn_mode='", Name(mode),
-                           "', whose name says what it computes, but it is '", Name(activation),
+                           "', whose name states the activation, but it is '", Name(activation),
                            "'.");
   }
   if ((named || mode == RnnMode::kVanilla) && recurrent_activation != Activation::kSigmoid) {
@@ -69,8 +70,9 @@ Status CheckActivations(RnnMode mode, Activation activation, Activation recurren
   return Status();
 }
 
-// Nearer to 0 than the smallest normal number, and not 0. Told by its bits, because a thread that
-// flushes such numbers, as those of kernels do, sees 0, and others do not.
+// Whether `value` is not 0 but closer to 0 than the smallest normal number. Compares bits, because
+// threads that flush denormal numbers, such as the threads of kernels, would compare the number as
+// 0.
 bool IsSubnormal(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
@@ -79,12 +81,13 @@ bool IsSubnormal(float value) {
 }
 
 Status TooSmall(const char* name) {
-  return InvalidArgument(name,
-                         " must be 1.2e-38 or more away from 0, for which kernels take it, "
-                         "but it is nearer.");
+  return InvalidArgument(
+      name,
+      " must be at least 1.2e-38 away from 0, because kernels read smaller numbers "
+      "as 0, but it is closer.");
 }
 
-// Written so that NaN is refused.
+// The condition is written so that NaN is rejected.
 Status CheckClip(RnnMode mode, const char* name, float clip) {
   if (IsSubnormal(clip)) return TooSmall(name);
   if (!(clip >= 0.0f) || std::isinf(clip)) {
@@ -98,7 +101,7 @@ Status CheckClip(RnnMode mode, const char* name, float clip) {
   return Status();
 }
 
-// Written so that NaN is refused.
+// The condition is written so that NaN is rejected.
 Status CheckZoneout(const RnnAttrs& attrs) {
   for (const auto& [name, rate] :
        {std::pair("zoneout_h", attrs.zoneout_h), std::pair("zoneout_c", attrs.zoneout_c)}) {
@@ -120,19 +123,19 @@ Status CheckZoneout(const RnnAttrs& attrs) {
   return Status();
 }
 
-// Written so that NaN is refused. WHY not 0: an h of zeros, with which a row begins, has no
-// variance.
+// The condition is written so that NaN is rejected. WHY not 0: the initial h of a sequence is often
+// all zeros, and zeros have no variance.
 Status CheckEpsilon(float epsilon) {
   if (IsSubnormal(epsilon)) return TooSmall("layer_norm_epsilon");
   if (epsilon > 0.0f && !std::isinf(epsilon)) return Status();
   return InvalidArgument("layer_norm_epsilon must be a positive number, but it is ", epsilon, ".");
 }
 
-// An upper bound, in bytes, of what the library allocates for a problem, generous enough to cover
-// rounding up to vectors and every temporary. Empty batches count as one row.
+// An upper bound, in bytes, of all memory that the library allocates for a problem. The bound also
+// covers sizes rounded up to vectors, and every temporary. An empty batch counts as one row.
 CheckedSize BytesBound(const RnnConfig& c) {
   constexpr int64_t kBytes = sizeof(double);
-  constexpr int64_t kPad = 64;    // elements by which a dimension may be rounded up
+  constexpr int64_t kPad = 64;    // elements by which rounding may increase a dimension
   constexpr int64_t kCopies = 4;  // a tensor, its gradient, packed copies
   const CheckedSize steps = CheckedSize(c.max_time) + 2;
   const CheckedSize rows = CheckedSize(c.batch) + kPad;

@@ -1,4 +1,4 @@
-// The sizes of a CudnnRNN or LayerRNN call as a whole.
+// The sizes of a whole CudnnRNN or LayerRNN call.
 #include <algorithm>
 
 #include "cc/core/network/dim_solver.h"
@@ -21,8 +21,9 @@ Status CheckParams(const RnnAttrs& attrs, const RnnConfig& config, const Partial
 
 }  // namespace
 
-// Validates the problem with every unknown size as small as it can be: what is refused here cannot
-// become legal, and no product of known sizes overflows. With every size known, also `params`.
+// Validates the problem with the smallest possible value of every unknown size. So a rejected
+// problem is invalid for any value, and no product of known sizes overflows. Checks `params` if all
+// sizes of its shape are known.
 Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* solver,
                  RnnConfig* config) {
   const DimSolver& s = *solver;
@@ -42,7 +43,7 @@ Status FinishRnn(const RnnAttrs& attrs, const PartialShape& params, DimSolver* s
                                         std::max<int64_t>(0, s.T.value),
                                         std::max<int64_t>(0, s.B.value), config));
   if (attrs.num_proj == 0 && s.P.known()) {
-    // Unlike the attribute, a tensor is a projection at any size.
+    // A tensor `projection` is a projection even if P == H, unlike the attribute num_proj.
     config->num_proj = s.P.value;
     RNN_OPS_RETURN_IF_ERROR(config->Validate());
   }

@@ -1,5 +1,5 @@
-// What a recurrent network is, apart from its tensors: plain data, which the kernels of every
-// instruction set read as it is.
+// The properties of a recurrent network except its tensors. Plain data, so kernels for every
+// instruction set read the same layout.
 #ifndef TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
 #define TF_RNN_OPS_CC_CORE_NETWORK_RNN_TYPES_H_
 
@@ -9,7 +9,7 @@ namespace rnn_ops {
 
 class Status;
 
-// The numbers are cuDNN's, but for the last two, which only LayerRNN has.
+// The numbers are cuDNN's, except the last two, which only LayerRNN has.
 enum class RnnMode : int32_t {
   kRelu = 0,
   kTanh = 1,
@@ -34,22 +34,22 @@ enum class InputMode : int32_t { kLinear = 0, kSkip = 1, kAuto = 2 };
 // The number of directions.
 enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
 
-// Rows of the tensor layer_norm: gamma and beta of x * W and of h * R, of four gates each, and of
-// c.
+// The rows of the tensor layer_norm: gamma and beta for each of the four gates of x * W, for each
+// of the four gates of h * R, and for c.
 constexpr int64_t kLayerNormRows = 18;
 
-// The attributes of the CudnnRNN ops and of LayerRNN, as the graph gives them.
+// The attributes of the CudnnRNN ops and of LayerRNN, with the values of the graph.
 struct RnnAttrs {
   RnnMode mode = RnnMode::kLstm;
   Activation activation = Activation::kTanh;               // of the candidate, of c, of kVanilla
   Activation recurrent_activation = Activation::kSigmoid;  // of the other gates
   InputMode input_mode = InputMode::kLinear;
   Direction direction = Direction::kUnidirectional;
-  float cell_clip = 0.0f;  // the most that |c| can be; 0: no limit
-  float proj_clip = 0.0f;  // likewise |h| with projection
-  float zoneout_h = 0.0f;  // of a new h: the part of the old one, or the chance of keeping it
-  float zoneout_c = 0.0f;  // likewise of c
-  float layer_norm_epsilon = 1e-3f;  // added to variances, where there are normalizations
+  float cell_clip = 0.0f;  // the maximum of |c|; 0: no clipping
+  float proj_clip = 0.0f;  // the maximum of |h| with projection; 0: no clipping
+  float zoneout_h = 0.0f;  // the fraction of the old h that is kept, or its chance to be kept
+  float zoneout_c = 0.0f;  // the fraction of the old c that is kept, or its chance to be kept
+  float layer_norm_epsilon = 1e-3f;  // added to the variances of layer normalization
   float dropout = 0.0f;
   int64_t seed = 0;
   int64_t seed2 = 0;
@@ -61,14 +61,15 @@ struct RnnAttrs {
   int64_t num_gates() const;                                            // G: 4, 3 or 1
   bool has_zoneout() const { return zoneout_h > 0.0f || zoneout_c > 0.0f; }
 
-  // What can be checked without any size: dropout in [0, 1], num_proj >= 0 and only with LSTM,
-  // clips >= 0 and only with LSTM, zoneout in [0, 1] and only where a cell has it, an epsilon > 0,
-  // activations other than tanh and sigmoid only in modes that have them.
+  // Checks that need no sizes: dropout in [0, 1]; num_proj >= 0 and only with LSTM; clips >= 0 and
+  // only with LSTM. Zoneout must be in [0, 1] and 0 in modes without that state, and the epsilon
+  // must be > 0. Activations other than tanh and sigmoid are valid only in modes that use them.
   Status Validate() const;
 };
 
-// One whole problem: attributes and sizes. input_mode is not kAuto, and an attribute num_proj ==
-// num_units is stored as 0, as cuDNN means it. Validate() guarantees that every product below fits.
+// A whole problem: attributes and sizes. input_mode is not kAuto. An attribute num_proj ==
+// num_units is stored as 0, because cuDNN treats it as no projection. Validate() guarantees that
+// every product below fits int64.
 struct RnnConfig : RnnAttrs {
   int64_t num_layers = 1;  // L
   int64_t num_units = 0;   // H
@@ -80,25 +81,25 @@ struct RnnConfig : RnnAttrs {
   int64_t num_pseudo_layers() const { return num_layers * num_dirs(); }        // L*D
   int64_t output_size() const { return num_dirs() * hidden_size(); }           // D*P or D*H
   int64_t layer_input_size(int64_t layer) const { return layer == 0 ? input_size : output_size(); }
-  // True where the layer has no input weights.
+  // True if the layer has no input weights.
   bool skips_input(int64_t layer) const { return layer == 0 && input_mode == InputMode::kSkip; }
 
-  // Every size in range, skip_input only with I == H, and all products of sizes that the library
-  // forms (tensors, parameters, reserve, scratch) below 2^62 bytes.
+  // Checks that every size is in range, that I == H with skip_input, and that all products of sizes
+  // that the library computes (tensors, parameters, reserve space, scratch) are below 2^62 bytes.
   Status Validate() const;
 };
 
-// One whole problem of BlockLSTMV2 or of its gradient. MakeBlockLstmConfig() checks the sizes.
+// A whole problem of BlockLSTMV2 or of its gradient. MakeBlockLstmConfig() checks the sizes.
 struct BlockLstmConfig {
   bool use_peephole = false;
-  float cell_clip = 0.0f;  // <= 0: off. The gradient passes through the clip and does not read it
+  float cell_clip = 0.0f;  // <= 0: off. The gradient ignores the clipping
   int64_t max_time = 0;    // T
   int64_t batch = 0;       // B
   int64_t input_size = 0;  // I
   int64_t num_units = 0;   // H
   int64_t seq_len = 0;     // in [0, T]; later steps are not computed
 
-  // Nothing to compute: every output is zero.
+  // True if there is nothing to compute: every output is zero.
   bool empty() const { return batch == 0 || seq_len == 0; }
 };
 

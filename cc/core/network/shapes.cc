@@ -9,14 +9,14 @@
 namespace rnn_ops {
 namespace {
 
-// The shape that was given for an input; `otherwise` where the op has no such input.
+// The shape of an input; `otherwise` if the op has no such input.
 PartialShape ShapeOf(const OpSpec& op, const std::vector<PartialShape>& inputs, Arg arg,
                      const PartialShape& otherwise = PartialShape::Unknown()) {
   const int index = op.Input(arg);
   return index == kAbsent ? otherwise : inputs[index];
 }
 
-// What LayerRNN does not have beside zoneout, and a seed, which only zoneout reads.
+// In LayerRNN, zoneout excludes clipping, projection and peepholes. Only zoneout reads a seed.
 Status CheckZoneout(const OpSpec& op, const RnnAttrs& attrs,
                     const std::vector<PartialShape>& inputs) {
   if (op.family != OpFamily::kLayerRnn) return Status();
@@ -27,7 +27,7 @@ Status CheckZoneout(const OpSpec& op, const RnnAttrs& attrs,
                            " and zoneout_c = ", attrs.zoneout_c, why, ", but its shape is ",
                            ToString(shape), ".");
   };
-  if (!attrs.has_zoneout()) return check(Arg::seed, ", since nothing else reads it");
+  if (!attrs.has_zoneout()) return check(Arg::seed, ", because only zoneout reads it");
   if (attrs.cell_clip > 0) {
     return InvalidArgument("cell_clip must be 0 with zoneout_h or zoneout_c, but it is ",
                            attrs.cell_clip, ".");
@@ -36,7 +36,7 @@ Status CheckZoneout(const OpSpec& op, const RnnAttrs& attrs,
   return check(Arg::peepholes, "");
 }
 
-// What LayerRNN does not have beside normalizations.
+// In LayerRNN, layer normalization excludes clipping, zoneout, projection and peepholes.
 Status CheckLayerNorm(const OpSpec& op, const RnnAttrs& attrs,
                       const std::vector<PartialShape>& inputs) {
   const PartialShape norms = ShapeOf(op, inputs, Arg::layer_norm, PartialShape::Of({0}));
@@ -142,8 +142,9 @@ bool IsZero(const TensorSpec& output, const RnnAttrs& attrs) {
 Status CheckRunTimeSizes(int64_t length) {
   if (length != kOtherSizes) return Status();
   return InvalidArgument(
-      "Time and batch of all arguments must be those of the sequence, and lengths 0 or more, but "
-      "when the compiled function ran an argument had another size there, or a length was ",
+      "All arguments must have the time steps and batch size of the sequence, and lengths must be "
+      "at least 0, but when the compiled function ran, an argument had another size or a length "
+      "was ",
       kOtherSizes, ".");
 }
 

@@ -361,7 +361,7 @@ TEST(LayerRnnShapes, ZoneoutAndItsSeed) {
   InputShapes in = Inputs(RnnMode::kLstm);
   in["seed"] = Shape({2});
   ExpectInvalid(in.Infer(attrs, &dims),
-                {"seed must have shape [0]", "zoneout_h = 0 ", "nothing else reads it", "[2]"});
+                {"seed must have shape [0]", "zoneout_h = 0 ", "only zoneout reads it", "[2]"});
   attrs.zoneout_h = 0.25f;
   EXPECT_TRUE(in.Infer(attrs, &dims).ok());
   ExpectDims(dims, 7, 2, 5, 3);

@@ -163,9 +163,9 @@ TEST(RnnConfig, NumbersThatKernelsTakeForZeroAreRefused) {
     for (float bad : {std::nextafter(kSmallest, 0.0f), std::numeric_limits<float>::denorm_min(),
                       -std::numeric_limits<float>::denorm_min()}) {
       attrs.*attribute = bad;
-      ExpectInvalid(attrs.Validate(), {name, "1.2e-38 or more away from 0"});
+      ExpectInvalid(attrs.Validate(), {name, "at least 1.2e-38 away from 0"});
       const ScopedFloatEnvironment as_in_kernels;
-      ExpectInvalid(attrs.Validate(), {name, "1.2e-38 or more away from 0"});
+      ExpectInvalid(attrs.Validate(), {name, "at least 1.2e-38 away from 0"});
     }
   }
 }

@@ -503,7 +503,8 @@ TEST(RnnShapes, SequenceLengths) {
 TEST(SequenceLengths, SayThatSizesDiffer) {
   EXPECT_TRUE(CheckRunTimeSizes(0).ok());
   EXPECT_TRUE(CheckRunTimeSizes(kOtherSizes + 1).ok());
-  ExpectInvalid(CheckRunTimeSizes(kOtherSizes), {"Time and batch", "another size", "-2147483648"});
+  ExpectInvalid(CheckRunTimeSizes(kOtherSizes),
+                {"time steps and batch size", "another size", "-2147483648"});
 }
 
 TEST(SequenceLengths, AreCopiedAfterACheckOrAllT) {
