@@ -146,8 +146,7 @@ class RnnBackpropGpuKernel : public RnnBackpropKernel {
     args.reserve_bytes = static_cast<int64_t>(reserve_space.TotalBytes());
     args.keeps_reserve = last_use == nullptr;
     const Tensor& host_reserved = call.input(Arg::host_reserved);
-    args.algorithm =
-        host_reserved.NumElements() == 1 ? host_reserved.flat<int8_t>()(0) : 0;
+    args.algorithm = host_reserved.NumElements() == 1 ? host_reserved.flat<int8_t>()(0) : 0;
     RNN_OPS_TF_RETURN_IF_ERROR(
         ToTf(gpu::RnnBackward(args, {place.device, place.stream, &scratch})));
     for (Tensor* output : call.zeros()) {
