@@ -1,6 +1,8 @@
-// BlockLSTMV2's cell: LSTM with clipping, with or without peepholes, whose gates are all outputs.
-// i, f = s(. + c_prev * w_ci, w_cf); g = tanh(.); c = clip(f * c_prev + i * g);
-// o = s(. + c * w_co); h = o * tanh(c).
+// The cell of BlockLSTMV2: LSTM with clipping of c, with or without peepholes. All gates are
+// outputs.
+//   i, f = s(. + c_prev * w_ci, w_cf); g = tanh(.)
+//   c = clip(f * c_prev + i * g)
+//   o = s(. + c * w_co); h = o * tanh(c)
 #ifndef TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_
 #define TF_RNN_OPS_CC_CPU_CELL_BLOCK_LSTM_H_
 
@@ -9,12 +11,12 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// c is the rows' own; its rows have H elements here.
+// The caller passes c in the step's rows. A row of c has H elements here.
 template <typename T>
 struct BlockLstmTensors {
-  T clip;                    // 0: off
+  T clip;                    // 0: no clipping
   const T *wci, *wcf, *wco;  // [padded]
-  T *i, *f, *o, *ci, *co;    // [R, H]; backward reads them
+  T *i, *f, *o, *ci, *co;    // [R, H]; the backward pass reads them
   const T* cs_grad;          // [R, H], backward
 };
 
@@ -69,8 +71,9 @@ struct BlockLstm {
     }
   };
 
-  // do = dh * co * s'(o); dc += dh * o * tanh'(c) + do * w_co; di, df, dg as Lstm's;
-  // dc_prev = dc * f + di * w_ci + df * w_cf. The clip is not differentiated, as in TensorFlow.
+  // do = dh * co * s'(o); dc += dh * o * tanh'(c) + do * w_co.
+  // dc_prev = dc * f + di * w_ci + df * w_cf.
+  // di, df and dg are computed as in Lstm. The clipping is not differentiated, as in TensorFlow.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const BlockLstmTensors<T>& t) {

@@ -1,27 +1,27 @@
-// What a cell is to the passes.
+// The interface between a cell and the passes.
 //
 // clang-format off
 // Note [Cells]
-// A cell is one file of this folder, with a line in WithCell (cells.h) if stacks run it:
+// A cell is one file of this folder. Cells that stacks run also have a line in WithCell (cells.h).
 //
-//   part             what it is, or does                                                in a cell
-//   Format(layout)   the gates, in the weights and in the gate buffer; what it needs    each
-//   Tensors<T>       inputs and outputs beyond the rows below, such as functions        each
-//   Forward<T,O,NV>  a step of row i on the sums of one register tile, NV vectors:      without whole_rows
-//     Init             what the sums of the recurrent product start from
-//     Sums             where unfinished sums wait
-//     Finish           from the sums to the row's results
-//   Backward         from dh to the gradients of the gates' pre-activations             each
-//   AfterSecond      from the second product to h                                       with second
-//   BackAfterSecond  what Backward lacks until dm is known                              with second
-//   FinishWholeRow   from both products of a row to c and h                             with whole_rows
+//   part             what it contains or computes                                     in a cell
+//   Format(layout)   the gates in the weights and in the gate buffer; requirements    each
+//   Tensors<T>       inputs and outputs besides the rows below, such as functions     each
+//   Forward<T,O,NV>  a step of row i on the sums of one register tile, NV vectors:    no whole_rows
+//     Init             the initial values of the sums of the recurrent product
+//     Sums             where unfinished sums are stored
+//     Finish           from the sums to the results of the row
+//   Backward         from dh to the gradients of the gates' pre-activations           each
+//   AfterSecond      from the second product to h                                     second
+//   BackAfterSecond  the rest of Backward, which needs dm                             second
+//   FinishWholeRow   from both products of a row to c and h                           whole_rows
 //
-// Forward, Backward and those of the second product work on a range of units of one row. With
-// CellFormat::second a step has a second product, which reads m: Forward leaves m in rows.out. With
-// CellFormat::whole_rows a cell needs all units of a row before it can compute one of them: both
-// products are in the gate buffer, side by side, and Backward leaves the gradients of both.
+// Forward, Backward, AfterSecond and BackAfterSecond work on a range of units of one row. With
+// CellFormat::second a step has a second product, which reads m: Forward stores m in rows.out. With
+// CellFormat::whole_rows a cell needs all units of a row before it can compute one unit: the gate
+// buffer has both products side by side, and Backward stores the gradients of both products.
 //
-// Buffers of gates and of c are padded to whole vectors; rows of h have exactly H elements.
+// Buffers of gates and of c are padded to whole vectors. Rows of h have exactly H elements.
 // clang-format on
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELL_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELL_H_
@@ -39,46 +39,47 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int kNoGate = -1;
 
-// Gates are numbered as the columns of the weights have them. In the gate buffer, whose order is
-// [unit block][vector][lane], the vectors of the input product lie side by side, from `input_at`
-// on, and so do those of the recurrent product.
+// Gates are numbered by the order of the weights' columns. The order of the gate buffer is
+// [unit block][vector][lane]. In a unit block the vectors of the input product are contiguous and
+// begin at vector `input_at`, and the vectors of the recurrent product are contiguous and begin at
+// `recurrent_at`.
 struct CellFormat {
   int gates;            // G
   int buffer;           // vectors of a unit block in the gate buffer
   GateOrder input;      // the gate of each vector of the input product
-  GateOrder recurrent;  // and of the recurrent product
+  GateOrder recurrent;  // the gate of each vector of the recurrent product
   int input_at = 0;
   int recurrent_at = 0;
-  int split_bias = kNoGate;  // the gate whose recurrent bias is not added to the input bias
-  int second = kNoGate;      // the gate whose recurrent weights multiply m in a second product
-  int second_at = 0;         // its vector in the gate buffer
-  bool has_c = false;        // there is a second state
-  bool keeps_gates = false;  // backward reads the gate buffer
-  bool carries_h = false;    // h_prev also reaches h outside of the recurrent product
-  bool whole_rows = false;   // a row is finished when all units have both products
-  bool pairs = true;         // its products may run on pairs of bfloat16 (Note [Pairs])
-  bool plain = true;         // and on weights as they lie
+  int split_bias = kNoGate;  // this gate's recurrent bias is not added to the input bias
+  int second = kNoGate;      // this gate's recurrent weights multiply m in a second product
+  int second_at = 0;         // the vector of that gate in the gate buffer
+  bool has_c = false;        // the cell has a second state, c
+  bool keeps_gates = false;  // the backward pass reads the gate buffer
+  bool carries_h = false;    // h depends on h_prev also outside of the recurrent product
+  bool whole_rows = false;   // a row is computed when both products of all its units are known
+  bool pairs = true;         // the products may run on pairs of bfloat16 (Note [Pairs])
+  bool plain = true;         // the products may run on unpacked weights
 
   constexpr bool splits_bias() const { return split_bias != kNoGate; }
   constexpr bool has_second() const { return second != kNoGate; }
 };
 
-// The rows of one step. Pointers of row i start at the row's unit 0.
+// The rows of one step. The pointer of row i points to unit 0 of the row.
 template <typename T, typename O = T>
 struct StepRows {
   const T** h_prev;     // [n] rows of S elements
-  T** gates;            // [n] in: input products and biases; out: what backward needs
-  const T** c_prev;     // [n] with a second state
-  T** c;                // [n] out, with a second state
-  O** out;              // [n] out: h, rounded to O; where a second product follows, its input m
-  T** exact_h;          // [n] out, of a cell that carries h, where O is not T: h before rounding
-  int64_t first_row;    // the packed row of row 0
+  T** gates;            // [n] in: input products and biases; out: values for backward
+  const T** c_prev;     // [n] if the cell has a second state
+  T** c;                // [n] out, if the cell has a second state
+  O** out;              // [n] out: h rounded to O, or the input m of a second product
+  T** exact_h;          // [n] out, if the cell carries h and O is not T: h before rounding
+  int64_t first_row;    // the index of row 0 among the packed rows
   int64_t units;        // H
   int64_t first_block;  // the unit block of panel 0
   const T* split_bias;  // [u][V], padded: the recurrent bias of CellFormat::split_bias
 };
 
-// What AfterSecond reads and writes.
+// Inputs and outputs of AfterSecond.
 template <typename T>
 struct SecondRow {
   T* gates;
@@ -86,40 +87,40 @@ struct SecondRow {
   T* h;             // [H] in: the second product; out: h
 };
 
-// What FinishWholeRow reads and writes.
+// Inputs and outputs of FinishWholeRow.
 template <typename T>
 struct WholeRow {
   const T *from_x, *from_h;  // the products, in the order of the gate buffer
-  const T* c_prev;           // may be c
+  const T* c_prev;           // may be the same array as c
   T* c;
   T* h;  // [H]
   int64_t units;
 };
 
-// A step's values in one row for the gradient.
+// The values of one step in one row for the gradient.
 template <typename T, typename E>
 struct GradientRow {
-  int64_t row;      // its packed row
-  const T* gates;   // what forward left, where the cell keeps gates
+  int64_t row;      // the index of the packed row
+  const T* gates;   // the gates of the forward pass, if the cell keeps gates
   const T* h;       // [H]
-  const T* h_prev;  // [H] where the cell carries h
-  const T* c;       // with a second state
+  const T* h_prev;  // [H] if the cell carries h
+  const T* c;       // if the cell has a second state
   const T* c_prev;
   // In: dh from the next step. Out (carries_h): the part of dh_prev that bypasses the recurrent
   // product.
   T* dh;
-  const T* dy;  // [H] to be added to dh; null: dh is complete
-  T* dc;        // with a second state: from the next step, replaced by that of c_prev
+  const T* dy;  // [H] is added to dh; null: dh is complete
+  T* dc;        // second state: dc from the next step, replaced by dc_prev
   E* dgates;    // out
-  const T* dm;  // with a second product of the cell: the gradient of m
-  T* m;         // out, with a second product: its input m; with projection h before it
+  const T* dm;  // if the cell has a second product: the gradient of m
+  T* m;         // out, second product: its input m; projection: h before the product
   // With whole_rows:
   int64_t recurrent_part;  // offset of the recurrent product in gates and dgates
   T* norm_sums;            // gradients of the normalizations, summed over steps
 };
 
-// A panel's NV sums in the gate buffer, from vector kAt of a unit block of kBuffer on. Where a unit
-// block is one vector a panel has NV of them.
+// The NV sums of a panel in the gate buffer. A unit block has kBuffer vectors, and the sums begin
+// at vector kAt. If a unit block is one vector, a panel has NV unit blocks.
 template <typename T, typename O, int NV, int kBuffer, int kAt = 0>
 struct SumsInGates {
   static constexpr int kVectors = NV;
@@ -135,7 +136,7 @@ struct SumsInGates {
   }
 };
 
-// ---- What gradients share ----
+// ---- Helpers of the gradients ----
 
 // Units [begin, end) of a row of `size` units; begin is a multiple of V.
 struct UnitRange {
@@ -154,7 +155,7 @@ EIGEN_ALWAYS_INLINE Packet<T> TanhSlope(const Packet<T>& y) {
   return psub(Set<T>(T(1)), pmul(y, y));
 }
 
-// carried + added; `added` has `units` elements, or is null.
+// carried + added. `added` has `units` elements or is null.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> LoadGradient(const T* carried, const T* added, int64_t unit,
                                            int64_t units) {
@@ -162,15 +163,15 @@ EIGEN_ALWAYS_INLINE Packet<T> LoadGradient(const T* carried, const T* added, int
   return added == nullptr ? value : padd(value, LoadFirst(added + unit, units - unit));
 }
 
-// The gradient of vector v of a unit block. Lanes beyond H are cleared: where an input is infinite
-// they hold inf * 0, and a product of all lanes follows.
+// Stores the gradient of vector v of a unit block. Lanes beyond H are cleared: with an infinite
+// input they contain inf * 0, and the next product reads all lanes.
 template <int kBuffer, typename T, typename E>
 EIGEN_ALWAYS_INLINE void StoreGradient(E* dgates, int64_t unit, int v, const Packet<T>& value,
                                        int64_t units) {
   StoreOperands(dgates, kBuffer * unit + v * kLanes<T>, KeepFirst<T>(value, units - unit));
 }
 
-// fn(unit) for the first unit of each unit block of a range.
+// Calls fn(unit) for the first unit of each unit block of a range.
 template <typename T, typename F>
 EIGEN_ALWAYS_INLINE void ForUnitBlocks(const UnitRange& range, F&& fn) {
   RNN_DCHECK(range.begin % kLanes<T> == 0 && range.end <= range.size);

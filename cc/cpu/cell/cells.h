@@ -1,4 +1,4 @@
-// The cells of stacks, by the problem.
+// Selection of a stack's cell by the problem.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 #define TF_RNN_OPS_CC_CPU_CELL_CELLS_H_
 
@@ -19,7 +19,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 inline bool IsLstmPeephole(const RnnProblem& p) { return p.has_peepholes || p.cell_clip > 0; }
 
-// fn(a cell of the problem's type).
+// Returns fn(cell) with a cell of the type for the problem.
 template <typename F>
 decltype(auto) WithCell(const RnnProblem& p, F&& fn) {
   const bool usual =
@@ -50,12 +50,12 @@ inline CellFormat FormatOf(const RnnProblem& p) {
   return WithCell(p, [&](auto cell) { return decltype(cell)::Format(p.weight_layout); });
 }
 
-// The Tensors of every cell.
+// The Tensors of all cells.
 template <typename T>
 class AllCellTensors {
  public:
-  // `peepholes`: [3, padded], or null without IsLstmPeephole. `kept`: what zoneout has drawn for h
-  // and for c, [R, padded]; null where the rate stands. `layer_norm`: as in LayerNormTensors.
+  // `peepholes`: [3, padded], or null if not IsLstmPeephole. `kept`: the zoneout masks of h and of
+  // c, [R, padded]; null where zoneout mixes by the rate. `layer_norm`: as in LayerNormTensors.
   AllCellTensors(const RnnProblem& p, const T* peepholes, const T* const (&kept)[2], int64_t padded,
                  const T* layer_norm)
       : all_(UsualGates<T>(), ChosenGates<T>(p), TanhFunction<T>(), ReluFunction<T>(),

@@ -1,4 +1,5 @@
-// What the gates of cells apply: the functions of the papers, or those that the problem names.
+// The activation functions of cells: the functions of the papers, or the functions that the problem
+// names.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_GATES_H_
 #define TF_RNN_OPS_CC_CPU_CELL_GATES_H_
 
@@ -11,8 +12,9 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Gate is the function of the gates that open and close, State that of what flows through them.
-// A slope is that of the function from its value y.
+// Gate is the function of the input, forget, output, reset and update gates. State is the function
+// of the values that these gates multiply. A slope is the derivative, computed from the value y of
+// the function.
 template <typename T>
 struct UsualGates {
   EIGEN_ALWAYS_INLINE Packet<T> Gate(const Packet<T>& x) const { return Sigmoid<T>(x); }
@@ -21,15 +23,15 @@ struct UsualGates {
   EIGEN_ALWAYS_INLINE Packet<T> StateSlope(const Packet<T>& y) const { return TanhSlope<T>(y); }
 };
 
-// (1 - z) * n + z * h. WHY not n + z * (h - n): a large n, of relu or no function, leaves nothing
-// of an h that z carries over.
+// (1 - z) * n + z * h. WHY not n + z * (h - n): for a large n, which relu or no function can
+// produce, that formula would lose the bits of an h that z carries over.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Between(const Packet<T>& z, const Packet<T>& h, const Packet<T>& n) {
   return pmadd(z, h, pmul(psub(Set<T>(T(1)), z), n));
 }
 
-// A function known at run time. What is neither sigmoid nor tanh is a line between two bounds, so
-// that three cases cover all.
+// A function that the problem selects. Every function except sigmoid and tanh is linear between two
+// bounds, so three kinds are sufficient.
 template <typename T>
 class GateFunction {
  public:
@@ -57,8 +59,8 @@ class GateFunction {
     }
   }
 
-  // WHY not inlined: a cell applies it five times to each row of a tile, which is much code, and a
-  // call costs little beside the product before it.
+  // WHY not inlined: a cell applies the function five times to each row of a tile. Inlined code
+  // would be large, and a call costs little compared with the product before it.
   EIGEN_DONT_INLINE Packet<T> Apply(Packet<T> x) const {
     if (kind_ == Kind::kSigmoid) return Sigmoid<T>(x);
     if (kind_ == Kind::kTanh) return Tanh<T>(x);

@@ -1,6 +1,9 @@
-// GRU with the reset gate after the recurrent product: r, z = s(.); q = h_prev * R_h + b_Rh;
-// n = tanh(x * W_h + b_Wh + r * q); h = (1 - z) * n + z * h_prev; or with other functions in the
-// place of s and tanh.
+// GRU with the reset gate after the recurrent product:
+//   r, z = s(.)
+//   q = h_prev * R_h + b_Rh
+//   n = tanh(x * W_h + b_Wh + r * q)
+//   h = (1 - z) * n + z * h_prev
+// Other functions can replace s and tanh.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_H_
 #define TF_RNN_OPS_CC_CPU_CELL_GRU_H_
 
@@ -13,19 +16,19 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 template <template <typename> class Gates>
 struct Gru {
-  // Vectors of a unit block in the gate buffer: n, r, z, q. So those of the input product (n, r, z)
-  // and those of the recurrent product (r, z, q) are each contiguous.
+  // Vectors of a unit block in the gate buffer: n, r, z, q. So the vectors of the input product
+  // (n, r, z) and the vectors of the recurrent product (r, z, q) are each contiguous.
   enum Vector { kCandidate, kReset, kUpdate, kRecurrent };
   static constexpr bool kInStacks = true;
 
-  // The weights have r, z, h in an opaque buffer, and z, r, h in Keras's layout.
+  // The order of the weights is r, z, h in an opaque buffer and z, r, h in the layout of Keras.
   static constexpr CellFormat Format(int32_t weight_layout) {
     const bool keras = weight_layout == kKerasWeights;
     const int reset = keras ? 1 : 0, update = keras ? 0 : 1, candidate = 2;
     CellFormat f = {3, 4, {3, {candidate, reset, update}}, {3, {reset, update, candidate}}};
     f.input_at = kCandidate;
     f.recurrent_at = kReset;
-    f.split_bias = candidate;  // the reset gate scales the recurrent one only
+    f.split_bias = candidate;  // the reset gate scales only the recurrent bias
     f.keeps_gates = true;
     f.carries_h = true;
     return f;
@@ -68,8 +71,9 @@ struct Gru {
     }
   };
 
-  // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z); dq = dn * r; dr = dn * q * s'(r);
-  // the part of dh_prev that does not pass the weights is dh * z.
+  // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z).
+  // dq = dn * r; dr = dn * q * s'(r).
+  // The part of dh_prev that bypasses the weights is dh * z.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const Gates<T>& gates) {

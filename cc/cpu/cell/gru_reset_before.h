@@ -1,5 +1,8 @@
-// GRU with the reset gate before the recurrent product: r, z = s(.); m = r * h_prev;
-// n = tanh(x * W_h + b_h + m * R_h); h = (1 - z) * n + z * h_prev. So a step has two products.
+// GRU with the reset gate before the recurrent product, so a step has two products:
+//   r, z = s(.)
+//   m = r * h_prev
+//   n = tanh(x * W_h + b_h + m * R_h)
+//   h = (1 - z) * n + z * h_prev
 #ifndef TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
 #define TF_RNN_OPS_CC_CPU_CELL_GRU_RESET_BEFORE_H_
 
@@ -9,11 +12,12 @@
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 struct GruResetBefore {
-  // Vectors of a unit block in the gate buffer. Those of the first recurrent product are the last.
+  // Vectors of a unit block in the gate buffer. The vectors of the first recurrent product are
+  // last.
   enum Vector { kCandidate, kReset, kUpdate };
   static constexpr bool kInStacks = true;
 
-  // The weights have z, r, h.
+  // The order of the weights is z, r, h.
   static constexpr CellFormat Format(int32_t /*weight_layout*/) {
     CellFormat f = {3, 3, {3, {2, 1, 0}}, {2, {1, 0}}};
     f.recurrent_at = kReset;
@@ -29,7 +33,7 @@ struct GruResetBefore {
   template <typename T>
   using Tensors = ChosenGates<T>;
 
-  // r and z; rows.out becomes m.
+  // Computes r and z, and stores m in rows.out.
   template <typename T, typename O, int NV>
   struct Forward : SumsInGates<T, O, NV, 3, kReset> {
     ChosenGates<T> gates;
@@ -49,7 +53,7 @@ struct GruResetBefore {
     }
   };
 
-  // n and h, from the second product in row.h.
+  // Computes n and h from the second product, which is in row.h.
   template <typename T>
   static void AfterSecond(const UnitRange& range, const SecondRow<T>& row,
                           const ChosenGates<T>& gates) {
@@ -65,7 +69,7 @@ struct GruResetBefore {
     });
   }
 
-  // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z); dh becomes dh * z.
+  // dn = dh * (1 - z) * tanh'(n); dz = dh * (h_prev - n) * s'(z). dh is replaced by dh * z.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const ChosenGates<T>& gates) {

@@ -1,5 +1,8 @@
-// LSTM: i, f, o = s(.), g = tanh(.); c = f * c_prev + i * g; h = o * tanh(c); or with other
-// functions in the place of s and tanh.
+// LSTM:
+//   i, f, o = s(.); g = tanh(.)
+//   c = f * c_prev + i * g
+//   h = o * tanh(c)
+// Other functions can replace s and tanh.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_H_
 #define TF_RNN_OPS_CC_CPU_CELL_LSTM_H_
 
@@ -8,7 +11,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The gates of a unit block, or their gradients, in the order of the gate buffer: i, f, g, o.
+// The gates of a unit block, or the gradients of the gates, in the order of the gate buffer: i, f,
+// g, o.
 template <typename T>
 struct LstmGates {
   Packet<T> in, forget, candidate, out;
@@ -32,7 +36,7 @@ struct LstmGates {
 
 template <template <typename> class Gates>
 struct Lstm {
-  // The gates in the weights and in the gate buffer: i, f, g, o.
+  // The order of the gates in the weights and in the gate buffer: i, f, g, o.
   enum Gate { kInput, kForget, kCandidate, kOutput };
   static constexpr bool kInStacks = true;
 
@@ -47,7 +51,7 @@ struct Lstm {
   template <typename T>
   using Tensors = Gates<T>;
 
-  // The new c once more, with the bits that Forward had; g: a unit block's gates.
+  // Computes the new c again, with the same bits as Forward. `g`: the gates of a unit block.
   template <typename T>
   static EIGEN_ALWAYS_INLINE Packet<T> NewC(const T* g, const Packet<T>& c_prev) {
     constexpr int V = kLanes<T>;
@@ -76,8 +80,9 @@ struct Lstm {
     }
   };
 
-  // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c); di = dc * g * s'(i); df = dc * c_prev *
-  // s'(f); dg = dc * i * tanh'(g); dc_prev = dc * f.
+  // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c).
+  // di = dc * g * s'(i); df = dc * c_prev * s'(f).
+  // dg = dc * i * tanh'(g); dc_prev = dc * f.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const Gates<T>& gates) {

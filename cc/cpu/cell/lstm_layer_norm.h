@@ -1,7 +1,10 @@
-// Layer-normalised LSTM (Ba et al. 2016): z = N_x(x * W) + N_h(h_prev * R) + b; i, f, o = s(z), g =
-// tanh(z); c = N_c(f * c_prev + i * g); h = o * tanh(c); or with other functions in the place of s
-// and tanh. N(v) = gamma * (v - mean) / sqrt(variance + epsilon) + beta, over the values of all
-// units (and gates) of a row. So a row is finished when both of its products are there.
+// Layer-normalised LSTM (Ba et al. 2016):
+//   z = N_x(x * W) + N_h(h_prev * R) + b
+//   i, f, o = s(z); g = tanh(z)
+//   c = N_c(f * c_prev + i * g); h = o * tanh(c)
+//   N(v) = gamma * (v - mean) / sqrt(variance + epsilon) + beta
+// Other functions can replace s and tanh. The mean and the variance are over all units (and gates)
+// of a row. So a row can be computed only when both of its products are known.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_
 #define TF_RNN_OPS_CC_CPU_CELL_LSTM_LAYER_NORM_H_
 
@@ -14,9 +17,9 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Vectors of a unit block in the weights of the normalizations and in their gradients. Those of x,
-// of h and the shifts have one for each gate. What is added after N_x, N_h and in b has one
-// gradient, so their sum is the weight here.
+// Vectors of a unit block in the weights of the normalizations and in their gradients. kScaleX,
+// kScaleH and kShift have one vector for each gate. The shifts of N_x and N_h and the bias b have
+// the same gradient, so kShift is their sum.
 enum LayerNormVector { kScaleX = 0, kScaleH = 4, kShift = 8, kScaleC = 12, kShiftC = 13 };
 constexpr int kLayerNormVectors = 14;
 
@@ -36,13 +39,13 @@ T SumOfLanes(const Packet<T>& v) {
   return sum;
 }
 
-// The normalization of a row [U][NV][V], of which the first `units` lanes count.
+// The normalization of a row [U][NV][V], whose first `units` lanes are valid.
 template <typename T, int NV>
 struct Normalization {
   const T* row;
   T mean, slope;  // 1 / sqrt(variance + epsilon)
 
-  // WHY two passes: the mean of the squares less the square of the mean would cancel.
+  // WHY two passes: the mean of the squares minus the square of the mean would lose bits.
   Normalization(const T* row, int64_t units, T epsilon) : row(row) {
     const T count = static_cast<T>(NV * units);
     auto itself = [](const Packet<T>& v) { return v; };
@@ -52,13 +55,13 @@ struct Normalization {
     slope = T(1) / std::sqrt(Sum(units, centred, squared) / count + epsilon);
   }
 
-  // Vector v of a unit block, normalised. Lanes beyond H are meant to meet zeros.
+  // Vector v of a unit block, normalised. Lanes beyond H are not 0: callers multiply them by zeros.
   EIGEN_ALWAYS_INLINE Packet<T> At(int64_t unit, int v) const {
     return pmul(psub(Load(row + NV * unit + v * kLanes<T>), Set<T>(mean)), Set<T>(slope));
   }
 
  private:
-  // The sum of then(of(v)), with lanes beyond `units` cleared between the two.
+  // The sum of then(of(v)). Lanes beyond `units` are cleared after of().
   template <typename Of, typename Then>
   T Sum(int64_t units, Of&& of, Then&& then) const {
     Packet<T> sum[NV];
@@ -108,7 +111,7 @@ struct LstmLayerNorm {
       candidate = t.gates.State(sum(Gate::kCandidate));
       out = t.gates.Gate(sum(Gate::kOutput));
     }
-    // c before its normalization.
+    // c before the normalization.
     EIGEN_ALWAYS_INLINE Packet<T> NewC(const Packet<T>& c_prev) const {
       return pmadd(forget, c_prev, pmul(in, candidate));
     }
@@ -143,7 +146,7 @@ struct LstmLayerNorm {
   }
 
  private:
-  // The means of d and of d * v^ over a row of NV vectors a unit block.
+  // The means of d and of d * v^ over a row of NV vectors per unit block.
   template <typename T, int NV>
   struct Means {
     T of_d, of_product;
@@ -152,7 +155,7 @@ struct LstmLayerNorm {
         : of_d(SumOfLanes<T>(sum) / static_cast<T>(NV * units)),
           of_product(SumOfLanes<T>(product_sum) / static_cast<T>(NV * units)) {}
 
-    // dv from d.
+    // Computes dv from d.
     EIGEN_ALWAYS_INLINE Packet<T> Back(const Normalization<T, NV>& norm, int64_t unit, int v,
                                        const Packet<T>& d) const {
       const Packet<T> centred = psub(d, Set<T>(of_d));
@@ -173,8 +176,9 @@ struct LstmLayerNorm {
     Means<T, NV> Mean(int64_t units) const { return {d, product, units}; }
   };
 
-  // Of a normalization y = scale * v^ + shift, v^ = slope * (v - mean), with d the gradient of v^:
-  // dv = slope * (d - mean of d - v^ * mean of d * v^). The gates are computed once more.
+  // The gradient of a normalization y = scale * v^ + shift, v^ = slope * (v - mean). With d the
+  // gradient of v^: dv = slope * (d - mean of d - v^ * mean of d * v^). The gates are computed
+  // again.
   template <typename T>
   class RowGradient {
    public:
@@ -208,7 +212,7 @@ struct LstmLayerNorm {
       });
     }
 
-    // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c); dc becomes the gradient of c^.
+    // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c). dc is replaced by the gradient of c^.
     Means<T, 1> OutputGate(const Normalization<T, 1>& c_norm) const {
       Sums<T, 1> of_c;
       ForUnitBlocks<T>(range_, [&](int64_t unit) {
@@ -231,7 +235,7 @@ struct LstmLayerNorm {
       return of_c.Mean(units_);
     }
 
-    // di, df, dg as an LSTM's, from the gradient of c before its normalization.
+    // di, df and dg as in an LSTM, from the gradient of c before the normalization.
     void OtherGates(const Normalization<T, 1>& c_norm, const Means<T, 1>& of_c, Sums<T, 4>* of_x,
                     Sums<T, 4>* of_h) const {
       ForUnitBlocks<T>(range_, [&](int64_t unit) {
@@ -294,8 +298,8 @@ struct LstmLayerNorm {
     const LayerNormTensors<T>& t_;
     const int64_t units_;
     const Normalization<T, 4> x_, h_;
-    // Where the gradients of both products will be: first the gates, then those of their sums, and
-    // c before its normalization.
+    // The rows of the gradients of both products. They contain first the gates, then the gradients
+    // of the gates' sums. c_made_ is c before the normalization.
     T* const gates_;
     T* const c_made_;
   };

@@ -1,6 +1,8 @@
-// LSTM with peepholes, a limit on c, or both: i, f = s(. + c_prev * p_i, p_f); g = tanh(.);
-// c = limit(f * c_prev + i * g); o = s(. + c * p_o); h = o * tanh(c); or with other functions in
-// the place of s and tanh.
+// LSTM with peepholes, with clipping of c, or both:
+//   i, f = s(. + c_prev * p_i, p_f); g = tanh(.)
+//   c = clip(f * c_prev + i * g)
+//   o = s(. + c * p_o); h = o * tanh(c)
+// Other functions can replace s and tanh.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
 #define TF_RNN_OPS_CC_CPU_CELL_LSTM_PEEPHOLE_H_
 
@@ -14,7 +16,7 @@ template <typename T, template <typename> class Gates>
 struct PeepholeTensors {
   Gates<T> gates;
   const T *i, *f, *o;  // [padded]
-  T limit;             // infinity: none
+  T limit;             // infinity: no clipping
 };
 
 template <template <typename> class Gates>
@@ -54,8 +56,8 @@ struct LstmPeephole {
     }
   };
 
-  // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c) + do * p_o, and 0 beyond the limit; di, df,
-  // dg as Lstm's; dc_prev = dc * f + di * p_i + df * p_f.
+  // do = dh * tanh(c) * s'(o); dc += dh * o * tanh'(c) + do * p_o, and dc = 0 where c was clipped.
+  // dc_prev = dc * f + di * p_i + df * p_f. The formulas of di, df and dg are the same as in Lstm.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row, const Tensors<T>& t) {
     ForUnitBlocks<T>(range, [&](int64_t unit) {
@@ -66,7 +68,7 @@ struct LstmPeephole {
       const Packet<T> d_out = pmul(pmul(dh, tanh_c), t.gates.GateSlope(out));
       Packet<T> dc = pmadd(pmul(dh, out), t.gates.StateSlope(tanh_c), Load(row.dc + unit));
       dc = pmadd(d_out, Load(t.o + unit), dc);
-      // c before the limit, with the bits that Forward had.
+      // c before clipping, with the same bits as in Forward.
       const Packet<T> unlimited = pmadd(forget, c_prev, pmul(in, candidate));
       dc = Select(Less(Set<T>(t.limit), Abs(unlimited)), Set<T>(T(0)), dc);
       const Packet<T> d_in = pmul(pmul(dc, candidate), t.gates.GateSlope(in));

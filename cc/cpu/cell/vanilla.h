@@ -1,4 +1,4 @@
-// h = act(.), with one gate.
+// The vanilla RNN with one gate: h = act(.).
 #ifndef TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_
 #define TF_RNN_OPS_CC_CPU_CELL_VANILLA_H_
 
@@ -7,7 +7,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Like GateFunction, but known when compiled.
+// Like GateFunction, but the function is a compile-time constant.
 template <typename T>
 struct TanhFunction {
   EIGEN_ALWAYS_INLINE Packet<T> Apply(const Packet<T>& x) const { return Tanh<T>(x); }
@@ -34,7 +34,7 @@ struct Vanilla {
   template <typename T>
   using Tensors = Function<T>;
 
-  // The vectors of a panel are unit blocks. The gate buffer is only an input.
+  // The vectors of a panel are unit blocks. The gate buffer is only read.
   template <typename T, typename O, int NV>
   struct Forward : SumsInGates<T, O, NV, 1> {
     Function<T> function;

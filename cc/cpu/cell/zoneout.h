@@ -1,6 +1,6 @@
-// Zoneout (Krueger et al. 2017) of an LSTM or a GRU: with h~ and c~ what the cell makes of h_prev
-// and c_prev, h = k * h_prev + (1 - k) * h~, likewise c with a k of its own. k is a rate, or 0 or 1
-// as drawn for each unit of each step. An LSTM's h~ reads its c~.
+// Zoneout (Krueger et al. 2017) of an LSTM or a GRU. With h~ and c~ the cell's results from h_prev
+// and c_prev: h = k * h_prev + (1 - k) * h~, and c in the same way with a separate k. k is a rate,
+// or a random 0 or 1 for each unit of each step. The h~ of an LSTM depends on c~.
 #ifndef TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_
 #define TF_RNN_OPS_CC_CPU_CELL_ZONEOUT_H_
 
@@ -11,17 +11,17 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// k of one state.
+// The factor k of one state.
 template <typename T>
 struct Kept {
   T rate;
-  const T* drawn;  // [R, padded] of 0 and 1; null: the rate
+  const T* drawn;  // [R, padded] of 0 and 1; null: use the rate
   int64_t padded;
 
   EIGEN_ALWAYS_INLINE Packet<T> At(int64_t row, int64_t unit) const {
     return drawn == nullptr ? Set<T>(rate) : Load(drawn + row * padded + unit);
   }
-  // An infinite state does not show where the other one is taken.
+  // Where one state is selected, an infinite value of the other state has no effect.
   EIGEN_ALWAYS_INLINE Packet<T> Mix(int64_t row, int64_t unit, const Packet<T>& old,
                                     const Packet<T>& made) const {
     const Packet<T> k = At(row, unit);
@@ -64,7 +64,7 @@ struct Zoneout {
     EIGEN_ALWAYS_INLINE void Finish(int64_t i, int64_t u, const Packet<T>* acc) const {
       const StepRows<T, O>& rows = this->rows;
       const int64_t row = rows.first_row + i, unit = u * kLanes<T>, n = rows.units - unit;
-      // Where c is not kept, the new one takes the place of the old one.
+      // If c is not kept, the new c overwrites c_prev.
       Packet<T> c_prev = Set<T>(T(0));
       if constexpr (kHasC) c_prev = Load(rows.c_prev[i] + unit);
       Made::Finish(i, u, acc);
@@ -78,8 +78,8 @@ struct Zoneout {
     }
   };
 
-  // The cell's own gradient from dh~ = (1 - k) * dh and dc~ likewise; k * dh and k * dc flow on
-  // beside it.
+  // The gradient of the cell itself from dh~ = (1 - k) * dh and dc~ = (1 - k) * dc with the k of c.
+  // k * dh and k * dc are added to the gradients of h_prev and c_prev.
   template <typename T, typename E>
   static void Backward(const UnitRange& range, const GradientRow<T, E>& row,
                        const ZoneoutTensors<T>& t) {
