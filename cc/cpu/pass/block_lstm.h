@@ -1,5 +1,5 @@
-// BlockLSTMV2 and its gradient: one layer and direction whose rows all have seq_len steps, so that
-// the rows of the op's tensors [T, B, H] lie as packed rows do.
+// BlockLSTMV2 and its gradient: one layer and one direction. All sequences have seq_len steps, so
+// the rows of the op's tensors [T, B, H] have the same order as packed rows.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BLOCK_LSTM_H_
 
@@ -21,15 +21,15 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// fn(the cell of a problem).
+// Returns fn(the cell of the problem).
 template <typename F>
 auto WithBlockLstm(const BlockLstmProblem& p, F&& fn) {
   if (p.use_peephole) return fn(BlockLstm<true>());
   return fn(BlockLstm<false>());
 }
 
-// The steps that are computed, as a problem of the stack in inference. Its LSTM has the same gates
-// and sizes, so its memory serves this one's passes.
+// The computed steps, as the problem of a stack in inference. The LSTM of the stack has the same
+// gates and sizes, so the memory of its plan serves the passes of BlockLSTMV2.
 inline RnnProblem StackOf(const BlockLstmProblem& p) {
   RnnProblem stack;
   stack.dtype = p.dtype;
@@ -41,7 +41,7 @@ inline RnnProblem StackOf(const BlockLstmProblem& p) {
   return stack;
 }
 
-// w [I + H, 4*H], columns i, f, ci, o.
+// Views of w [I + H, 4*H] with columns i, f, ci, o.
 template <typename W, typename T>
 WeightViews<W> BlockLstmViews(const BlockLstmProblem& p, const Sizes<T>& s, W* w, W* b) {
   return MatrixViews(s, w, w + p.input_size * s.gate_units(), b, /*bias_rows=*/1,
@@ -58,7 +58,7 @@ void SetPeepholes(const BlockLstmArgs& args, const Sizes<T>& s, T* padded,
   tensors->wco = padded + 2 * s.padded;
 }
 
-// Zeroes rows of `columns` elements from seq_len on.
+// Zeroes the rows of `columns` elements of the steps from seq_len on.
 template <typename T>
 void ZeroRest(const BlockLstmProblem& p, T* tensor, int64_t columns) {
   const int64_t done = p.seq_len * p.batch * columns;
@@ -66,13 +66,13 @@ void ZeroRest(const BlockLstmProblem& p, T* tensor, int64_t columns) {
   if (rest > 0) std::memset(tensor + done, 0, sizeof(T) * rest);
 }
 
-// A state [B, H].
+// The rows of a state [B, H].
 template <typename T>
 StateRows<T> BlockState(const BlockLstmProblem& p, T* tensor) {
   return {tensor, p.num_units, 0, 1};
 }
 
-// What both passes have in common; their plan is that of a stack.
+// The common part of both passes. Their plan is the plan of a stack.
 template <typename T, typename Plan>
 class BlockLstmPass {
  public:
@@ -80,7 +80,7 @@ class BlockLstmPass {
   explicit BlockLstmPass(const BlockLstmArgs& args, More... more)
       : p_(args.problem), stack_(StackOf(p_)), plan_(stack_, args.parallel.threads, more...) {}
 
-  // Measures the memory, or takes it.
+  // Measures or allocates the memory.
   void Take(Arena& arena) {
     plan_.Take(stack_, arena);
     peepholes_ = arena.Take<T>(3 * plan_.layer.sizes.padded);
@@ -95,7 +95,7 @@ class BlockLstmPass {
   T* peepholes_ = nullptr;  // [3, padded]
 };
 
-// block_lstm_forward of the kernel table.
+// The implementation of block_lstm_forward in the kernel table.
 template <typename T, typename E = T>
 class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
   using Base = BlockLstmPass<T, ForwardPlan<T>>;
@@ -133,7 +133,7 @@ class BlockLstmForwardPass : public BlockLstmPass<T, ForwardPlan<T>> {
   }
 };
 
-// block_lstm_backward of the kernel table.
+// The implementation of block_lstm_backward in the kernel table.
 template <typename T, typename E = T>
 class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
   using Base = BlockLstmPass<T, BackwardPlan<T>>;
@@ -148,7 +148,7 @@ class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
     const Sizes<T>& s = layer.sizes;
     SetRows(t);
     BlockLstmTensors<T> tensors = {};
-    // Backward only reads what is an output of forward.
+    // The backward pass only reads these tensors; they are outputs of the forward pass.
     auto read = [&t](Arg arg) { return const_cast<T*>(t.in<T>(arg)); };
     tensors.i = read(Arg::i), tensors.f = read(Arg::f), tensors.o = read(Arg::o);
     tensors.ci = read(Arg::ci), tensors.co = read(Arg::co);

@@ -1,4 +1,4 @@
-// The entries of the kernel table: each picks the type of the arithmetic, asks for memory, and
+// The functions of the kernel table. Each selects the type of the arithmetic, allocates memory, and
 // widens the tensors of 16-bit types.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_
 #define TF_RNN_OPS_CC_CPU_PASS_ENTRY_H_
@@ -19,16 +19,16 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). What is rare computes
-// in float32: a second product in each step, peepholes, skip_input, masks. The batch has no say,
-// because packed weights do not know it.
+// Whether the products of a problem run on pairs of bfloat16 (Note [Pairs]). Rare modes compute in
+// float32: a second product in each step, peepholes, skip_input, masks. The batch is not
+// considered, because it is unknown when weights are packed.
 inline bool UsesPairs(const RnnProblem& p) {
   return p.bf16_products && p.dtype == kBFloat16 && p.num_proj == 0 && FormatOf(p).pairs &&
          !p.skips_input(0) && !p.input_masked && !p.recurrent_masked &&
          CpuPairUnit() != PairUnit::kNone;
 }
 
-// All tensors but those that `pass` takes as they are.
+// Widens all tensors that `pass` does not use without conversion.
 template <typename Narrow, typename Pass>
 CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>& widened) {
   CallTensors wide = tensors;
@@ -42,14 +42,14 @@ CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>&
   return wide;
 }
 
-// False: the call is to end.
+// Returns false if the call must end.
 template <typename Args, typename Pass>
 bool TakeMemory(const Args& args, const Pass& pass, const Arena& measured, MemoryBlocks* blocks) {
   const MemorySizes sizes = {measured.bytes(), pass.reserve_bytes()};
   return args.memory.take(args.memory.context, sizes, blocks);
 }
 
-// A pass on tensors in the type of its arithmetic.
+// Runs a pass on tensors in the type of its arithmetic.
 template <typename Pass, typename Args>
 int32_t RunPass(const Args& args) {
   Pass pass(args);
@@ -62,7 +62,8 @@ int32_t RunPass(const Args& args) {
   return pass.Run(args, blocks.reserve);
 }
 
-// A pass in float32 on tensors of a 16-bit type, which lie widened in front of its memory.
+// Runs a pass in float32 on tensors of a 16-bit type. The widened tensors are in front of its
+// memory.
 template <typename Pass, typename Narrow, typename Args>
 int32_t RunWidened(const Args& args) {
   Pass pass(args);
@@ -99,7 +100,7 @@ int32_t Run(const Args* args) {
   }
 }
 
-// It has no 16-bit types.
+// The op has no 16-bit types.
 inline int32_t LinearRecurrence(const LinearRecurrenceArgs* args) {
   return args->problem.dtype == kFloat64 ? RunPass<LinearPass<double>>(*args)
                                          : RunPass<LinearPass<float>>(*args);

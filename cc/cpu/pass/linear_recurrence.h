@@ -1,17 +1,18 @@
-// A recurrence that is linear in its states: the derivative of a cell's loop over time in one
-// direction, or the adjoint of that.
+// A recurrence that is linear in its states: the derivative of a cell's time loop in one direction,
+// or the adjoint of that derivative.
 //
 // Note [Linear recurrence]
-// The derivative of one step acts on the states h and (LSTM) c unit by unit, but for the product
-// with the recurrent weights R. With `by_gates` and `by_state` the slopes of step t,
+// The derivative of one step acts on the states h and (LSTM) c separately for each unit, except for
+// the product with the recurrent weights R. `by_gates` and `by_state` are the slopes. The
+// recurrence is
 //
 //   s_t = input_t + by_gates_t * (h_{t-1} R) + by_state_t * s_{t-1},          t = 0, 1, ...
 //
-// and the adjoint, which runs from the last step, with the slopes of step t + 1,
+// The adjoint runs from the last step:
 //
 //   s_t = input_t + (by_gates_{t+1} * s_{t+1}) R' (for h) + by_state_{t+1}' * s_{t+1}.
 //
-// It knows nothing of cells: the slopes are tensors.
+// The recurrence does not depend on the cell: the slopes are tensors.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_LINEAR_RECURRENCE_H_
 
@@ -31,7 +32,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T>
 struct LinearMemory {
   T* weights;   // dense panels of R, or of R' for the adjoint
-  T* gates;     // [B, G*H], of one step
+  T* gates;     // [B, G*H] for one step
   const T** a;  // [B]
   T** c;        // [B]
 };
@@ -45,7 +46,7 @@ inline Split LinearSplit(const LinearRecurrenceProblem& p, const ThreadBudget& t
   split.threads = threads;
   split.steps = p.max_time;
   split.registers = kVectorRegisters;
-  split.panels = 1;  // units are not shared: the products of a step would wait for each other
+  split.panels = 1;  // units are not split: the products of a step would wait for each other
   split.recurrent_bytes = Area(Area(p.num_units, columns), element);
   split.weight_bytes = split.recurrent_bytes;
   split.stream_bytes = std::numeric_limits<int64_t>::max();
@@ -53,14 +54,14 @@ inline Split LinearSplit(const LinearRecurrenceProblem& p, const ThreadBudget& t
   return ChooseSplit(split);
 }
 
-// Elements of a row that are multiplied and added up: slope * value.
+// A product of a slope and a value, for each element of a row.
 template <typename T>
 struct LinearTerm {
   const T* slope;
   const T* value;
 };
 
-// result = start + the sum of the terms; start may be null, or result itself.
+// result = start + the sum of the terms. `start` may be null or the same row as result.
 template <typename T>
 void SumTerms(int64_t n, const T* start, const LinearTerm<T>* terms, int count, T* result) {
   for (int64_t at = 0; at < n; at += kLanes<T>) {
@@ -73,12 +74,12 @@ void SumTerms(int64_t n, const T* start, const LinearTerm<T>* terms, int count, 
   }
 }
 
-// The tensors by state, h and c; null: 0.
+// The tensors of each state, h and c. A null tensor is 0.
 template <typename T>
 struct LinearTensors {
   const T* input[2];
   const T* by_gates[2];     // the derivative by h_prev * weights
-  const T* by_state[2][2];  // of the first state by the second at t - 1
+  const T* by_state[2][2];  // derivative of the first state by the second state at t - 1
   T* output[2];
 };
 
@@ -92,7 +93,7 @@ LinearTensors<T> LinearTensorsOf(const LinearRecurrenceProblem& p, const CallTen
       {t.out<T>(Arg::output), t.out<T>(Arg::cell_output)}};
 }
 
-// Rows [j0, j1) of the batch.
+// Sequences [j0, j1) of the batch.
 template <typename T>
 class LinearSlice {
  public:
@@ -194,14 +195,14 @@ class LinearSlice {
   const int64_t j0_, j1_;
 };
 
-// linear_recurrence of the kernel table.
+// The implementation of linear_recurrence in the kernel table.
 template <typename T, typename E = T>
 class LinearPass {
  public:
   explicit LinearPass(const LinearRecurrenceArgs& args)
       : p_(args.problem), split_(LinearSplit(p_, args.parallel.threads, sizeof(T))) {}
 
-  // Measures the memory, or takes it.
+  // Measures or allocates the memory.
   void Take(Arena& arena) {
     memory_.weights = arena.Take<T>(p_.has_gates ? Area(depth(), RoundUp(width(), kLanes<T>)) : 0);
     memory_.gates = arena.Take<T>(p_.has_gates ? Area(p_.batch, gates()) : 0);
@@ -223,7 +224,7 @@ class LinearPass {
 
  private:
   int64_t gates() const { return p_.num_gates * p_.num_units; }
-  // Of the matrix that a step multiplies by.
+  // The size of the matrix that multiplies the rows at each step.
   int64_t depth() const { return p_.transposed ? gates() : p_.num_units; }
   int64_t width() const { return p_.transposed ? p_.num_units : gates(); }
 

@@ -1,5 +1,5 @@
-// What the slices of both passes share: sorted rows of one direction of a layer, on their way
-// through time.
+// The common part of the slices of both passes. A slice runs sorted sequences of one direction of a
+// layer through time.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_SLICE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_SLICE_H_
 
@@ -17,7 +17,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The row pointers of a slice: a struct of arrays whose ForEach(fn) calls fn(array) for each.
+// Allocates the row pointers of a slice: a struct of arrays whose ForEach(fn) calls fn(array) for
+// each.
 template <typename Pointers>
 Pointers TakePointers(Arena& arena, int64_t rows) {
   Pointers p;
@@ -27,19 +28,19 @@ Pointers TakePointers(Arena& arena, int64_t rows) {
   return p;
 }
 
-// The arrays from row `rows` on.
+// The arrays without their first `rows` elements.
 template <typename Pointers>
 Pointers Shift(Pointers p, int64_t rows) {
   p.ForEach([&](auto*& array) { array += rows; });
   return p;
 }
 
-// Sorted rows [j0, j1) of direction d.
+// Sorted sequences [j0, j1) of direction d.
 struct SlicePlace {
   int d;
   int64_t j0, j1;
-  int64_t number;  // of the slice
-  int64_t worker;  // of the threads that share it; each has an object with pointers of its own
+  int64_t number;  // index of the slice
+  int64_t worker;  // number of the thread; each thread has its own object and pointers
 };
 
 template <typename T, typename Layer>
@@ -48,7 +49,7 @@ class Slice {
   using Direction = std::remove_reference_t<decltype(Layer::dirs[0])>;
   using Pointers = std::remove_reference_t<decltype(Layer::pointers[0])>;
 
-  // Its row pointers are those of the layer from `first_pointer` on.
+  // The row pointers are the pointers of the layer, beginning at `first_pointer`.
   Slice(const Layer& layer, const SlicePlace& place, int64_t first_pointer)
       : layer_(layer),
         seq_(*layer.seq),
@@ -62,7 +63,7 @@ class Slice {
         p_(Shift(layer.pointers[place.d], first_pointer)),
         steps_(j0_ < j1_ ? seq_.length[j0_] : 0) {}
 
-  // Rows that are alive at step t.
+  // The number of sequences that are active at step t.
   int64_t Alive(int64_t t) const { return std::min(j1_, seq_.alive(t)) - j0_; }
 
   const Layer& layer_;
@@ -74,13 +75,13 @@ class Slice {
   const int64_t y_at_;
   const int64_t j0_, j1_;
   const Pointers p_;
-  const int64_t steps_;  // of the longest row
+  const int64_t steps_;  // steps of the longest sequence
 };
 
-// The time loops of all directions of a layer. make(place) gives a slice, whose Begin() and
-// Finish() one thread calls, and between them RunStage(stage, share) for each of its
-// stages() and each share of the units. Each thread has slices of its own, or the threads share the
-// units of the only slice and synchronize after each stage (Note [Stages]).
+// Runs the time loops of all directions of a layer. make(place) returns a slice. One thread calls
+// its Begin() and Finish(). Between these calls, threads call RunStage(stage, share) for each of
+// its stages() and each partition of the units. Either each thread runs its own slices, or the
+// threads split the units of the only slice and synchronize after each stage (Note [Stages]).
 template <typename Make>
 void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
                const ParallelFor& parallel, Make&& make) {
@@ -102,7 +103,7 @@ void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
   };
   for (int64_t d = 0; d < num_dirs; ++d) slice_of(d, 0).Begin();
   Parallel(parallel, num_dirs * split.shares, split.ns, [&](int64_t i) {
-    // Directions first, so that few threads still spread over both.
+    // The direction is the fastest index, so that few threads still run both directions.
     const int64_t worker = i / num_dirs;
     auto slice = slice_of(i % num_dirs, worker);
     stages[i % num_dirs].Run(worker, slice.stages(), [&](int64_t stage, int64_t k) {

@@ -1,10 +1,11 @@
 // The backward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Backward schedule]
-// Per layer, from the last: each direction and slice of the batch runs back through its sequence;
-// a step turns dh into the gradients of the gates (kept for all rows) and those, through the
-// recurrent weights, into dh of the step before. Then dx, by blocks of rows, and the weight
-// gradients, by panels, are products over all rows at once.
+// Layers run from the last to the first. In each layer, every direction and slice of the batch runs
+// back through time. A step computes the gradients of the gates from dh, and dh of the step before
+// from the gradients of the gates and the recurrent weights. The gradients of the gates are kept
+// for all rows. Then dx (by blocks of rows) and the weight gradients (by panels) are computed as
+// products over all rows.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PASS_H_
 
@@ -39,10 +40,11 @@ int64_t BackwardPackItems(const Sizes<T>& s, int64_t in) {
 template <typename T, typename E>
 void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t item,
                       const BackwardDirection<T, E>& dir) {
-  // Sources are (k, gate column); here the gate column is K.
+  // Sources are addressed as (k, gate column). Here K is the gate column.
   using View = MatrixView<const TensorOf<T, E>>;
   auto swapped = [](const View& m) { return View{m.data, m.n_stride, m.k_stride}; };
-  // Packs the item if it is a panel of this matrix. Otherwise `item` counts from the next matrix.
+  // Packs the item if it is a panel of this matrix. Otherwise subtracts the panels of this matrix
+  // from `item`, so that `item` counts from the next matrix.
   auto pack = [&](const View& from, const GateOrder& order, int64_t columns, E* to) {
     const int64_t depth = OperandsOf<E>(s.padded * order.count), panels = DensePanels<T>(columns);
     const bool mine = item < panels;
@@ -60,17 +62,18 @@ void BackwardPackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in,
                    dir.second + DensePanelOffset<T>(OperandsOf<E>(s.proj), item));
     return;
   }
-  // The columns of one gate, whose rows are whole vectors as in the gate buffer.
+  // The columns of one gate. Their rows are whole vectors, as in the gate buffer.
   pack(src.second, GateOrder{1, {0}}, s.units, dir.second);
 }
 
 template <typename T, typename E>
 BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, int64_t in,
                                               int64_t rows, int64_t batch, int64_t weight_pieces) {
-  const int64_t gate_rows = OperandsOf<E>(s.padded);  // of one gate
+  const int64_t gate_rows = OperandsOf<E>(s.padded);  // rows of one gate
   BackwardDirection<T, E> dir = {};
   dir.input = arena.Take<E>(Area(gate_rows * s.cell.input.count, RoundUp(in, kLanes<T>)));
-  // The recurrent weights have served when the weight gradients need space.
+  // The weight gradients reuse the memory of the recurrent weights, which are no longer needed
+  // then.
   const int64_t panels = s.panels() * weight_pieces + (s.proj > 0 ? DensePanels<T>(s.units) : 0);
   const int64_t weights = Area(gate_rows * s.cell.recurrent.count, s.hidden_padded);
   const int64_t space = Area(panels, ReductionSpace<T, E>(rows));
@@ -78,7 +81,8 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   dir.reduction = dir.recurrent;
   const int64_t second_depth = OperandsOf<E>(s.proj > 0 ? s.proj : s.padded);
   dir.second = arena.Take<E>(s.second > 0 ? DensePanelsSize<T>(second_depth, s.units) : 0);
-  // Its gradient has panels of units, the forward weights panels of columns.
+  // The gradient of the second product has panels of units, but the packed weights have panels of
+  // columns.
   Sizes<T> without_second = s;
   without_second.second = 0;
   dir.gradient = TakePackedWeights(arena, without_second, in);
@@ -94,8 +98,9 @@ BackwardDirection<T, E> TakeBackwardDirection(Arena& arena, const Sizes<T>& s, i
   return dir;
 }
 
-// Units are not shared where a step has a second product, since threads would synchronize twice a
-// step and with projection the gradient of h is not in units, or where a cell needs whole rows.
+// Units are not split if a step has a second product: threads would synchronize twice in each step,
+// and with projection the gradient of h is not in units. Units are also not split if the cell needs
+// whole rows.
 template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
@@ -104,11 +109,11 @@ Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, 
                  shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
 }
 
-// How a backward pass goes about its problem, and then its memory.
+// The plan of a backward pass, and its memory.
 template <typename T, typename E = T>
 struct BackwardPlan {
   BackwardPlan(const RnnProblem& p, const ThreadBudget& threads);
-  // Measures the memory, or takes it.
+  // Measures or allocates the memory.
   void Take(const RnnProblem& p, Arena& arena);
 
   Split split;
@@ -116,7 +121,7 @@ struct BackwardPlan {
   BackwardLayer<T, E> layer;
   Sequence seq;
   T* between[2];  // gradients of the outputs of inner layers
-  T* peepholes;   // [3, padded] of a cell that has some
+  T* peepholes;   // [3, padded] if the cell has peepholes
   T* layer_norm;  // LayerNormTensors::weights, with layer normalization
   T* kept[2];     // [R, padded] of h and of c, see DrawKept
   T* dropped;     // the dropped-out input of a layer
@@ -164,24 +169,24 @@ void PackBackwardWeights(const BackwardLayer<T, E>& layer, const WeightsOf<T, E>
   const Sizes<T>& s = layer.sizes;
   const int64_t in = layer.skip_input ? 0 : layer.in;
   const int64_t items = BackwardPackItems(s, in);
-  // Threads that are woken for packing stay for the recurrence.
+  // The threads that are woken for packing also run the recurrence.
   const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     BackwardPackItem(s, src[i / items], in, i % items, layer.dirs[i / items]);
   });
 }
 
-// rnn_backward of the kernel table.
+// The implementation of rnn_backward in the kernel table.
 template <typename T, typename E = T>
 class BackwardPass {
  public:
   explicit BackwardPass(const RnnArgs& args)
       : p_(args.problem), parallel_(args.parallel), plan_(p_, parallel_.threads) {}
 
-  // Measures the memory, or takes it.
+  // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
   int64_t reserve_bytes() const { return ReserveOn(nullptr).bytes(); }
-  // Whether a tensor of a 16-bit type is read as it is, or not at all.
+  // Whether a tensor of a 16-bit type is read without conversion, or not read.
   bool TakesAsIs(Arg arg) const {
     // Pairs are packed from bfloat16.
     return arg == Arg::output_h || arg == Arg::output_c || (kPairs && IsPackable(arg));
@@ -216,7 +221,8 @@ class BackwardPass {
     return MakeReserve<T>(base, plan_.rows, plan_.layer.sizes, p_.num_layers);
   }
 
-  // Takes the key of the masks. False: it is not the reserve space of this problem.
+  // Reads the header and takes the dropout key. Returns false if the reserve space belongs to
+  // another problem.
   bool TakeHeader(const Reserve<T>& reserve) {
     ReserveHeader header;
     std::memcpy(&header, reserve.header, sizeof(header));
@@ -239,7 +245,7 @@ class BackwardPass {
     layer.recurrent_masks = MasksOf<T>(p_, t, Arg::recurrent_mask);
   }
 
-  // x, y and their gradients of layer l; the layers above it are done.
+  // Sets x, y and their gradients for layer l. The layers above l are done.
   void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
     BackwardLayer<T, E>& layer = plan_.layer;
     const Sequence& seq = plan_.seq;
@@ -278,7 +284,7 @@ class BackwardPass {
     for (int d = 0; d < p_.num_dirs(); ++d) {
       src[d] = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
       to[d] = TargetOf<T>(p_, s, t, l, d);
-      if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients's
+      if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients computes it
       const auto kept = reserve.At(layer.first_pseudo_layer + d);
       layer.dirs[d].gates = kept.gates;
       layer.dirs[d].c = kept.c;
@@ -298,7 +304,7 @@ class BackwardPass {
     }
   }
 
-  RnnProblem p_;  // with the dropout_key of the reserve space
+  RnnProblem p_;  // with the dropout_key from the reserve space
   const ParallelFor& parallel_;
   BackwardPlan<T, E> plan_;
 };

@@ -1,4 +1,4 @@
-// The products over all rows that follow the time loop backwards: dx and the gradients of the
+// The products over all rows that follow the backward time loop: dx and the gradients of the
 // weights.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_PRODUCTS_H_
@@ -19,13 +19,13 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows and dense panels of dx that one item of work computes.
+// The rows and dense panels of dx that one item of work computes.
 struct InputGradientItem {
   int64_t row0, row1;
   int64_t panel0, panel1;
 };
 
-// dx where x was added to every gate.
+// dx if x was added to every gate (skip_input).
 template <typename T>
 void SkippedInputGradient(const Sizes<T>& s, const T* const* dgates, bool accumulate, int64_t rows,
                           T* const* dx) {
@@ -41,7 +41,7 @@ void SkippedInputGradient(const Sizes<T>& s, const T* const* dgates, bool accumu
   }
 }
 
-// The product of InputGradient with a mask of x for each gate.
+// The product of InputGradient with a separate mask of x for each gate.
 template <typename T>
 void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g,
                          const InputGradientItem& item) {
@@ -54,7 +54,7 @@ void MaskedInputGradient(const BackwardLayer<T>& layer, const RowGemm<T>& g,
                     [&](int gate, int64_t i) { return layer.input_masks.row(gate, batch_of[i]); });
 }
 
-// dx of packed rows and dense panels: the sum over directions of dgates * W^T.
+// dx of some packed rows and dense panels: the sum over directions of dgates * W^T.
 template <typename T, typename E>
 void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& item) {
   const Sizes<T>& s = layer.sizes;
@@ -87,8 +87,9 @@ void InputGradient(const BackwardLayer<T, E>& layer, const InputGradientItem& it
   }
 }
 
-// The gate panels, or dense panels of units, that one item of work reduces together: of the same
-// width, since the last dense panel may have fewer vectors.
+// The gate panels (or dense panels of units) that one item of work reduces together. All panels of
+// an item have the same width; the last dense panel may have fewer vectors, so it is a separate
+// item.
 class PanelRanges {
  public:
   PanelRanges(int64_t panels, bool last_is_partial, int64_t size)
@@ -106,14 +107,15 @@ class PanelRanges {
   const int64_t size_;
 };
 
-// Columns of a factor of a reduction.
+// Columns of one factor of a reduction.
 struct FactorColumns {
   int64_t first;
   int64_t count;
 };
 
-// Piece `piece` of `pieces` of the columns of several factors side by side, a factor of `columns`
-// columns beginning at `at`. Cuts lie between the tiles of GemmTransposed.
+// Piece `piece` of `pieces` of the columns of one factor. The factors are side by side; this factor
+// has `columns` columns and begins at column `at`. Pieces begin at multiples of the tiles of
+// GemmTransposed.
 inline FactorColumns PieceOfFactor(int64_t piece, int64_t pieces, int64_t all, int64_t at,
                                    int64_t columns) {
   auto cut = [&](int64_t i) { return i == pieces ? all : all * i / pieces / 24 * 24; };
@@ -121,8 +123,8 @@ inline FactorColumns PieceOfFactor(int64_t piece, int64_t pieces, int64_t all, i
   return {begin, std::clamp(cut(piece + 1) - at, int64_t{0}, columns) - begin};
 }
 
-// The gradients of the weights and biases of gate panels; of one piece of their rows where those
-// are cut.
+// The gradients of the weights and biases of gate panels. If the rows are split into pieces, the
+// gradients of one piece.
 template <typename T, typename E>
 class GateWeightGradient {
  public:
@@ -137,12 +139,13 @@ class GateWeightGradient {
   }
 
  private:
-  // x, h before each step, and the m of the cell's second product.
+  // x, h before each step, and the input m of the cell's second product.
   enum Factor { kX, kH, kM, kFactors };
   static constexpr int V = kLanes<T>;
   using Factors = ReductionFactor<T>[kFactors];
 
-  // The columns of this piece in each factor; `in`: columns of x that have weights.
+  // Computes the columns of this piece in each factor. `in`: the number of columns of x that have
+  // weights.
   void SetFactors(int64_t in) {
     vectors_ = s_.dense ? PanelVectors(s_.blocks, range_.begin) : s_.cell.buffer;
     const int64_t columns[] = {in, s_.hidden, s_.cell.has_second() ? s_.units : 0};
@@ -167,7 +170,7 @@ class GateWeightGradient {
   void Reduce() {
     if (!s_.cell.whole_rows)
       return ReduceRows(dir_.dgates, factors_, piece_ == 0 ? bias_ : nullptr);
-    // Each factor has gradients of its own. Those of the biases are LayerNormGradients's.
+    // Each factor has separate gradients. LayerNormGradients computes the gradients of the biases.
     for (Factor f : {kX, kH}) {
       Factors one = {factors_[kX], factors_[kH], factors_[kM]};
       one[kX + kH - f].columns = one[kM].columns = 0;
@@ -185,7 +188,7 @@ class GateWeightGradient {
                  [this](int64_t row, int64_t t, int64_t j, int f) { return Row(row, t, j, f); });
   }
 
-  // A factor's row, from this piece's first column on.
+  // A row of a factor, beginning at the first column of this piece.
   const E* Row(int64_t row, int64_t t, int64_t j, int factor) const {
     if constexpr (!Operands<T, E>::kRounded) {
       if (factor == kM) return dir_.m + row * s_.padded + first_[kM];
@@ -197,14 +200,14 @@ class GateWeightGradient {
                : ReductionCopy<T>(dir_.operand_h, row, s_.hidden, s_.cell.recurrent, first_[kH]);
   }
 
-  // From the panels of a factor to the gradients of its weights and of its bias (null: none).
+  // Unpacks the panels of a factor to the gradients of its weights and of its bias (null: no bias).
   void Unpack(Factor f, const GateOrder& order, const MatrixView<T>& to, T* bias) const {
     const ReductionFactor<T>& factor = factors_[f];
     const T* sums = bias_ + factor.first_vector * V;
     const T* panel_sums = factor.result;
     for (int64_t panel = range_.begin; panel < range_.end; ++panel) {
       for (int v = 0; v < factor.vectors; ++v) {
-        // Vector v of the panel is a gate of unit block `block`.
+        // Vector v of the panel is one gate of unit block `block`.
         const int64_t block = s_.dense ? 4 * panel + v : panel;
         const int64_t column = (s_.dense ? 0 : order.source[v] * s_.units) + block * V;
         const int64_t valid = std::min<int64_t>(V, s_.units - block * V);
@@ -225,7 +228,7 @@ class GateWeightGradient {
   const int d_;
   const Range range_;
   const int64_t piece_;
-  int vectors_ = 0;          // of a panel of dgates
+  int vectors_ = 0;          // in a panel of dgates
   int64_t first_[kFactors];  // the first column of this piece
   Factors factors_;
   alignas(64) T bias_[kReductionPanels * 4 * V];
@@ -252,7 +255,7 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const Range& range
   for (int64_t panel = range.begin; panel < range.end; ++panel, result += size) {
     for (int v = 0; v < vectors; ++v) {
       const int64_t unit = (4 * panel + v) * V;
-      // result(p, unit); the target is addressed as (unit, p).
+      // The result is addressed as (p, unit), the target as (unit, p).
       const MatrixView<T> at = to.second.At(unit, 0);
       UnpackVector(result + v * V, vectors * V, s.proj, std::min<int64_t>(V, s.units - unit),
                    MatrixView<T>{at.data, at.n_stride, at.k_stride});
@@ -260,7 +263,7 @@ void ProjectionGradient(const BackwardLayer<T>& layer, int d, const Range& range
   }
 }
 
-// What the weight gradients read in place of x and of the h before each step.
+// Makes the operands that the weight gradients read instead of x and of h before each step.
 template <typename T, typename E>
 void MakeBackwardOperands(const BackwardLayer<T, E>& layer, const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
@@ -292,7 +295,7 @@ void RunBackwardProducts(const BackwardLayer<T, E>& layer, const WeightViews<T>*
   const PanelRanges units = ranges(DensePanels<T>(s.units), partial);
   const int64_t gate_items = gates.count() * pieces;
   const int64_t weight_items = gate_items + (s.proj > 0 ? units.count() : 0);
-  // With few rows writing the weight gradients is most of it.
+  // With few rows, most of the time is spent writing the weight gradients.
   const int64_t ns =
       NsToMultiply(2 * Area(Area(seq.rows, s.num_dirs * s.gate_part), layer.in + s.hidden)) +
       NsToMove(s.num_dirs * PanelBytes<T, T>(s, layer.skip_input ? 0 : layer.in));

@@ -1,4 +1,4 @@
-// The time loop of one layer, backwards: a slice of the batch, or a share of its units.
+// The backward time loop of one layer, for a slice of the batch or a partition of the units.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_RECURRENCE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_RECURRENCE_H_
 
@@ -23,37 +23,37 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // One direction of one layer.
 template <typename T, typename E = T>
 struct BackwardDirection {
-  // Weights with the gates as K, dense panels.
+  // Weights as dense panels with the gates as K.
   E* input;      // N = in
   E* recurrent;  // N = S
-  E* second;     // N = H; K = P with projection, otherwise a gate
-  // Gradients of the forward panels, same sizes as PackedWeights.
+  E* second;     // N = H; K = P with projection, otherwise K = one gate
+  // Gradients of the forward panels, with the same sizes as PackedWeights.
   PackedWeights<T> gradient;
   E* dgates;     // [R, gate_row]
   E* reduction;  // ReductionSpace() of each gate panel and piece, then of the projection's panels
   T* dh;         // [B, hidden_padded]
   T* dc;         // LSTM: [B, padded]
   T* c0;         // LSTM: [B, padded]
-  T* dm;         // second product: [B, padded], the gradient of what it reads
+  T* dm;         // second product: [B, padded], the gradient of its input
   T* dh_total;   // projection: [R, hidden_padded], the whole gradient of h
-  T* m;          // second product: [R, padded], what it reads
+  T* m;          // second product: [R, padded], its input
   T* norm_sums;  // layer norm: [B, padded * kLayerNormVectors]
-  E* operand_h;  // what its weight gradient reads of h before each step, where that is not h
-  const T* gates = nullptr;  // what forward kept
+  E* operand_h;  // h before each step for the weight gradient, if h itself is not read
+  const T* gates = nullptr;  // gates that forward kept
   const T* c = nullptr;
 };
 
 template <typename T, typename E>
 class BackwardSlice;
 
-// Row pointers of one slice, of one step.
+// The row pointers of one slice for one step.
 template <typename T, typename E>
 struct BackwardPointers {
   const E** dgates;
   T** dh;
   T** dm;
   const T** total;  // with projection: the whole gradient of h
-  const T** masks;  // of one gate, with masks of h
+  const T** masks;  // of one gate, if h has masks
 
   template <typename F>
   void ForEach(F&& fn) {
@@ -61,12 +61,12 @@ struct BackwardPointers {
   }
 };
 
-// As CellRunner, for the gradients of the gates at step t.
+// Like CellRunner, for the gradients of the gates at step t.
 template <typename T, typename E>
 struct GradientRunner {
   void (*run)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
               const UnitRange& units) = nullptr;
-  // For cells with a second product, once dm is known.
+  // For cells with a second product, after dm has been computed.
   void (*after_second)(const BackwardSlice<T, E>& slice, const void* tensors, int64_t t,
                        const UnitRange& units) = nullptr;
   const void* tensors = nullptr;
@@ -80,7 +80,7 @@ struct BackwardLayer {
   bool skip_input = false;
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
-  E* operand_x;  // what the weight gradient reads of x, where that is not x
+  E* operand_x;  // x for the weight gradient, if x itself is not read
   RowMap<const T> x;
   RowMap<const T> y;
   RowMap<const T> dy;
@@ -89,8 +89,8 @@ struct BackwardLayer {
   StateRows<T> dh0, dc0;
   T h_limit = std::numeric_limits<T>::infinity();  // see HiddenLimit
   int64_t first_pseudo_layer = 0;
-  int64_t c_row = 0;          // elements of a row of c
-  int64_t weight_pieces = 1;  // that the rows of the weight gradients are cut into
+  int64_t c_row = 0;          // elements in a row of c
+  int64_t weight_pieces = 1;  // pieces of the rows of the weight gradients
   GradientRunner<T, E> cells;
   BackwardDirection<T, E> dirs[2] = {};
   BackwardPointers<T, E> pointers[2] = {};
@@ -102,7 +102,7 @@ struct BackwardLayer {
   }
 };
 
-// The K of a product over rows of dgates: all of it, or some of the vectors of each unit block.
+// The K of a product over rows of dgates: whole rows, or some vectors of each unit block.
 template <typename T, typename E>
 RunsOfK GateRuns(const Sizes<T>& s, bool recurrent) {
   constexpr int V = kLanes<T> / kPerOperand<E>;
@@ -112,9 +112,9 @@ RunsOfK GateRuns(const Sizes<T>& s, bool recurrent) {
   return RunsOfK::Pieces(vectors * V, s.blocks, at * V, s.cell.buffer * V);
 }
 
-// C (+)= sum over gates of mask * (dgates * W^T), panels [panel0, panel1) of a dense product that
-// lacks its K. scale_of(gate, i) gives the mask's row for row i of C; `scale` has room for g.rows
-// pointers.
+// C (+)= sum over gates of mask * (dgates * W^T), for panels [panel0, panel1) of the dense product
+// `g` whose K is not set. scale_of(gate, i) returns the mask of row i of C. `scale` has space for
+// g.rows pointers.
 template <typename T, typename ScaleOf>
 void MaskedGateProduct(const Sizes<T>& s, bool recurrent, RowGemm<T> g, int64_t panel0,
                        int64_t panel1, const T** scale, ScaleOf&& scale_of) {
@@ -150,8 +150,9 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
 
   int64_t stages() const { return steps_ + 1; }
 
-  // For the units of a share of the dense panels of h: dh from the gates' gradients of the step
-  // visited last, then the gates' gradients of the next one.
+  // Runs a stage for the units of a partition of the dense panels of h: computes dh from the
+  // gradients of the gates of the step visited last, and then the gradients of the gates of the
+  // next step.
   void RunStage(int64_t stage, const Share& share) {
     const Range panels = share.Of(DensePanels<T>(s_.units));
     const UnitRange range = UnitsOfDensePanels<T>(panels.begin, panels.end, s_.units);
@@ -175,7 +176,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     }
   }
 
-  // What they lack until the gradient of m is known.
+  // Completes the gradients of the gates after the gradient of m has been computed.
   template <typename Cell>
   static void CellsAfterSecond(const BackwardSlice& slice, const void* tensors, int64_t t,
                                const UnitRange& units) {
@@ -185,7 +186,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     }
   }
 
-  // The gradients of the initial states, once all stages are done.
+  // Writes the gradients of the initial states after all stages are done.
   void Finish() {
     for (int64_t j = j0_; j < j1_; ++j) {
       const int64_t b = seq_.perm[j];
@@ -201,7 +202,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? steps_ - 1 - step : step; }
 
   void LoadStates(const UnitRange& units) {
-    // Gradients of the final states that are not given are zero.
+    // Gradients of final states that are not passed are zero.
     auto load = [](const StateRows<const T>& states, int64_t row, int64_t b, const UnitRange& range,
                    T* dst) {
       if (states) {
@@ -212,7 +213,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
       }
       std::fill(dst + range.end, dst + RoundUp(range.end, kLanes<T>), T(0));
     };
-    // With projection h is not in units; the slice then has only one share.
+    // With projection, h is not in units; then the slice has only one partition.
     const UnitRange hidden = s_.proj > 0 ? UnitRange{0, s_.hidden, s_.hidden} : units;
     for (int64_t j = j0_; j < j1_; ++j) {
       const int64_t b = seq_.perm[j];
@@ -249,14 +250,14 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
   }
 
   void MaskedHiddenGradient(RowGemm<T, E> g, int64_t panel0, int64_t panel1) {
-    // Masks end at H, where rows of dh are padded. What dh has there is never used.
+    // Masks have H elements, but rows of dh are padded. The padding of dh is never used.
     g.columns = s_.hidden;
     MaskedGateProduct(
         s_, /*recurrent=*/true, g, panel0, panel1, p_.masks,
         [&](int gate, int64_t i) { return layer_.recurrent_masks.row(gate, seq_.perm[j0_ + i]); });
   }
 
-  // The whole gradient of h, and dm = dh * W_proj^T.
+  // Computes the whole gradient of h, and dm = dh * W_proj^T.
   void ProjectBack(int64_t t) {
     const int64_t n = Alive(t);
     for (int64_t i = 0; i < n; ++i) {
@@ -280,7 +281,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     }
   }
 
-  // No gradient passes an h that has reached its limit.
+  // Clears the gradient where h has been clipped.
   void ClearBeyondLimit(const T* h, T* gradient) const {
     const Packet<T> limit = Set<T>(layer_.h_limit);
     for (int64_t u = 0; u < s_.hidden; u += kLanes<T>) {
@@ -289,7 +290,8 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     }
   }
 
-  // dm = dgate * W^T of the cell's second product, and what follows from it.
+  // Computes dm = dgate * W^T of the cell's second product and completes the gradients of the
+  // gates.
   void SecondProductBack(int64_t t, const UnitRange& units) {
     if constexpr (Operands<T, E>::kRareModes) {
       const int64_t n = Alive(t);
@@ -313,7 +315,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
     }
   }
 
-  // c of a step; t < 0: before the first.
+  // The row of c of a step; t < 0: before the first step.
   const T* RowOfC(int64_t t, int64_t j) const {
     return t < 0 ? dir_.c0 + j * s_.padded : dir_.c + (seq_.start[t] + j) * layer_.c_row;
   }
@@ -350,7 +352,7 @@ class BackwardSlice : public Slice<T, BackwardLayer<T, E>> {
   }
 };
 
-// The runner of a cell, whose tensors outlive it.
+// The runner of a cell. `tensors` must live longer than the runner.
 template <typename Cell, typename T, typename E>
 GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* tensors) {
   using Slice = BackwardSlice<T, E>;
@@ -365,7 +367,7 @@ GradientRunner<T, E> GradientRunnerOf(const typename Cell::template Tensors<T>* 
   return runner;
 }
 
-// The time loops of all directions of a layer.
+// Runs the time loops of all directions of a layer.
 template <typename T, typename E>
 void RunBackwardRecurrence(const BackwardLayer<T, E>& layer, const Split& split,
                            const ParallelFor& parallel) {

@@ -1,8 +1,8 @@
 // Gradients of weights and biases: reductions over all packed rows, one panel of columns at a time.
 //
 // Note [Deterministic reductions]
-// A panel is always reduced by one thread over blocks of kReductionRows rows in order, whatever the
-// number of threads and the panels it goes with, so sums are the same to the bit.
+// One thread reduces a panel over blocks of kReductionRows rows in order. The order does not depend
+// on the number of threads and on the other panels of the item, so sums are bit-identical.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_
 #define TF_RNN_OPS_CC_CPU_PASS_BACKWARD_WEIGHT_GRADIENT_H_
 
@@ -17,37 +17,39 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// A column of panels is read at a stride that the hardware does not foresee.
+// The prefetch distance for a column of panels: the hardware prefetcher does not follow its stride.
 constexpr int64_t kPrefetchRows = 12;
 
-// Neighbouring panels reduced together, so that the factors are read once for all of them.
+// The number of adjacent panels reduced together, so that the factors are read once for all of
+// them.
 constexpr int kReductionPanels = kVectorRegisters == 32 ? 4 : 8;
 
-// Panels lie side by side in the gradient's rows.
+// Panels that are adjacent in the rows of the gradient.
 struct ReductionPanels {
-  int64_t at;   // column of the gradient where the first one begins
-  int count;    // at most kReductionPanels; more than one only where all have the same width
-  int vectors;  // of each, at most 4
+  int64_t at;   // column of the gradient where the first panel begins
+  int count;    // at most kReductionPanels; above 1 only if all panels have the same width
+  int vectors;  // in each panel, at most 4
 };
 
-// One factor of the reduction: rows whose columns are multiplied with some vectors of each panel.
+// One factor of the reduction. The columns of its rows are multiplied by some vectors of each
+// panel.
 template <typename T>
 struct ReductionFactor {
-  int64_t columns;   // of the factor; 0: none
-  int first_vector;  // of the panel
+  int64_t columns;   // columns of the factor; 0: no factor
+  int first_vector;  // index in the panel
   int vectors;
   T* result;              // [columns][vectors * V] of the first panel
   int64_t result_stride;  // from one panel to the next
   bool gated;             // the factor's rows are interleaved, see Note [Gate masks]
 };
 
-// Rows of a block in operands E, for a reduction over `rows` rows.
+// The number of rows of a block in operands E, for a reduction over `rows` rows.
 template <typename T, typename E>
 int64_t ReductionBlock(int64_t rows) {
   return CeilDiv(std::min(kReductionRows, rows), kPerOperand<E>);
 }
 
-// Operands that ReducePanels copies a block of one panel to.
+// The number of operands to which ReducePanels copies a block of one panel.
 template <typename T, typename E>
 int64_t ReductionSpace(int64_t rows) {
   return ReductionBlock<T, E>(rows) * 4 * kLanes<T>;
@@ -62,8 +64,8 @@ void AddSums(const ReductionPanels& panels, const Packet<T> (&sum)[kReductionPan
   }
 }
 
-// Rows [row0, row0 + n) of the gradient, to be copied for each panel to `space`, where they are B
-// of a product.
+// Rows [row0, row0 + n) of the gradient. The rows of each panel are copied to `space`, where they
+// are the B of a product.
 template <typename T, typename E>
 struct GradientBlock {
   const E* gradient;  // [R, ld] values of T
@@ -72,10 +74,10 @@ struct GradientBlock {
   int64_t row0;
   int64_t n;
   E* space;
-  int64_t panel_size;  // operands of a panel's part of `space`
+  int64_t panel_size;  // operands of one panel in `space`
 };
 
-// Copies them, and adds them to `sum`.
+// Copies the rows of a block, and adds them to `sum`.
 template <typename T>
 void CopyGradient(const GradientBlock<T, T>& g, const ReductionPanels& panels,
                   Packet<T> (&sum)[kReductionPanels][4]) {
@@ -99,7 +101,7 @@ void CopyGradient(const GradientBlock<T, T>& g, const ReductionPanels& panels,
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// Two rows make a row of pairs; a last row without partner is paired with zeros.
+// Two rows are one row of pairs. A last row without partner is paired with zeros.
 inline void CopyGradient(const GradientBlock<float, Pair>& g, const ReductionPanels& panels,
                          Packet<float> (&sum)[kReductionPanels][4]) {
   constexpr int V = kLanes<float>;
@@ -132,9 +134,9 @@ inline void CopyGradient(const GradientBlock<float, Pair>& g, const ReductionPan
 #endif
 
 // For panels of rows [R, ld] of `gradient`, computes result[k] = sum over rows of row_k * gradient
-// for all factors, and the sums of the gradient itself in `bias` [count][vectors * V] (may be
-// null). `rows_of(row, t, j, factor)` gives the factor's row; with pairs `row` is the number of a
-// row of PairRows, and t and j are 0. `space` has ReductionSpace() for each panel.
+// for all factors. Also computes the sums of the gradient, to `bias` [count][vectors * V] (may be
+// null). `rows_of(row, t, j, factor)` returns the factor's row. With pairs, `row` is the index of a
+// row of PairRows, and t and j are 0. `space` has ReductionSpace() operands for each panel.
 template <typename T, typename E, int kFactors, typename RowsOf>
 void ReducePanels(const Sequence& seq, const E* gradient, int64_t ld, const ReductionPanels& panels,
                   const ReductionFactor<T> (&factors)[kFactors], T* bias, E* space,

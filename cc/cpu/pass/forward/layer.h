@@ -1,4 +1,4 @@
-// One layer of a forward pass, as its time loop sees it.
+// The data of one layer for the time loop of a forward pass.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_LAYER_H_
 
@@ -15,44 +15,43 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// What the recurrent product reads of h, and where it is.
+// The rows that the recurrent product reads.
 enum class HiddenOperand {
-  kH,         // h: rows of y, or of h0
+  kH,         // h: rows of y or of h0
   kCopy,      // a copy of h (Note [Operand rows])
-  kRoundedY,  // rows of y, which are bfloat16
+  kRoundedY,  // rows of y in bfloat16
 };
 
 // One direction of one layer.
 template <typename T, typename E = T>
 struct ForwardDirection {
   ForwardWeights<T, E> weights;
-  T* gates = nullptr;  // [R, gate_row] where all are kept
+  T* gates = nullptr;  // [R, gate_row] if all rows are kept
   T* ring = nullptr;   // otherwise: rows of the step blocks of all slices
-  T* c = nullptr;      // [R, c_row] where all are kept
-  T* c0 = nullptr;     // [B, padded] the first c; updated in place where none is kept
-  // [B, padded]: the input m of a second product, or the h of a cell that carries it over before it
-  // is rounded.
+  T* c = nullptr;      // [R, c_row] if all rows are kept
+  T* c0 = nullptr;     // [B, padded] the initial c; updated in place if c is not kept
+  // [B, padded]: the input m of a second product. For a cell that carries h: h before rounding.
   T* carried = nullptr;
-  E* operand_h[2] = {};  // copies of h: [B, operand_row] of even and of odd steps
+  E* operand_h[2] = {};  // copies of h: [B, operand_row] for even and odd steps
 };
 
-// Row pointers of one slice.
+// The row pointers of one slice.
 template <typename T, typename E>
 struct ForwardPointers {
-  // Of a step block.
+  // For a step block:
   const E** x;
   T** gates;
-  // Of one step.
+  // For one step:
   const T** h_prev;
   const T** c_prev;
   T** c;
   T** h;
-  T** out;             // m where a second product follows, otherwise the array h
-  const E** operands;  // what the recurrent weights multiply, where that is not h_prev
-  T** sums;            // where their product goes, where that is not a cell
-  // With rounded operands.
+  T** out;             // m if a second product follows, otherwise the array h
+  const E** operands;  // rows that the recurrent weights multiply, if not h_prev
+  T** sums;            // results of that product, if no cell receives them
+  // With rounded operands:
   T** exact_h = nullptr;                 // see StepRows
-  TensorOf<T, E>** rounded_h = nullptr;  // in place of h
+  TensorOf<T, E>** rounded_h = nullptr;  // instead of h
 
   template <typename F>
   void ForEach(F&& fn) {
@@ -64,17 +63,17 @@ struct ForwardPointers {
 template <typename T, typename E>
 class ForwardSlice;
 
-// What a cell does in one step, for a range of its panels, units or rows; chosen once for a layer,
-// so that the time loop is compiled once for all cells.
+// The functions that run a cell in one step, for a range of panels, units or rows. They are chosen
+// once for a layer, so that the time loop is compiled only once for all cells.
 template <typename T, typename E>
 struct CellRunner {
   using Slice = ForwardSlice<T, E>;
   void (*run)(const Slice& slice, const void* tensors, int64_t step,
               const PanelOrder& order) = nullptr;
-  // For cells with a second product, after it.
+  // For cells with a second product: runs after the second product.
   void (*after_second)(const Slice& slice, const void* tensors, int64_t step,
                        const UnitRange& units) = nullptr;
-  // For cells of whole rows, after both products.
+  // For cells of whole rows: runs after both products.
   void (*finish_whole_rows)(const Slice& slice, const void* tensors, const Range& rows) = nullptr;
   const void* tensors = nullptr;  // the cell's Tensors
 };
@@ -84,16 +83,16 @@ struct ForwardLayer {
   const Sequence* seq = nullptr;
   Sizes<T> sizes = {};
   int64_t in = 0;       // columns of x
-  bool adds_x = false;  // skip_input: the gates get x itself instead of a product
+  bool adds_x = false;  // skip_input: the gates read x itself instead of a product
   GateMasks<T> input_masks;
   GateMasks<T> recurrent_masks;
   T h_limit = std::numeric_limits<T>::infinity();  // see HiddenLimit
-  int64_t operand_row = 0;                         // operands of a row of operand_h
-  int64_t c_row = 0;                               // elements of a row of c
-  RowMap<const E> operand_x;                       // what the input product reads
+  int64_t operand_row = 0;                         // operands in a row of operand_h
+  int64_t c_row = 0;                               // elements in a row of c
+  RowMap<const E> operand_x;                       // rows that the input product reads
   RowMap<const T> x;
   RowMap<T> y;                       // rows of [D, S]
-  RowMap<TensorOf<T, E>> rounded_y;  // with kRoundedY, in place of y
+  RowMap<TensorOf<T, E>> rounded_y;  // with kRoundedY, instead of y
   StateRows<const T> h0, c0;
   StateRows<T> h_n, c_n;
   int64_t first_pseudo_layer = 0;

@@ -1,9 +1,9 @@
 // The forward pass of a stack, in the type of the arithmetic (float or double).
 //
 // Note [Forward schedule]
-// Per layer: the weights are packed, unless they come packed (weights/pack.h), then all directions
-// run through time (Note [Forward recurrence]). Calls of at most kPlainRows rows (streaming) do not
-// pack: see weights/plain_weights.h.
+// Each layer first packs its weights, unless the weights are already packed (weights/pack.h). Then
+// all directions run through time (Note [Forward recurrence]). Calls of at most kPlainRows rows
+// (streaming) do not pack, see weights/plain_weights.h.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_PASS_H_
 
@@ -36,37 +36,39 @@ bool UsesPlainWeights(const RnnProblem& p, const CellFormat& cell) {
          !p.input_masked && !p.recurrent_masked && !p.weights_packed;
 }
 
-// Whether h is written in the op's own type at once; inner layers of training keep it as T.
+// Whether h is written directly in the type of the op's tensors. In training, inner layers keep h
+// as T.
 template <typename T, typename E>
 bool RoundsH(const Sizes<T>& s) {
   return Operands<T, E>::kRounded && Operands<T, E>::AreRows(s.hidden);
 }
 
-// Whether the input of the stack is in operands as it lies, in the op's own type.
+// Whether the input of the stack, in the type of the op's tensors, can be read as operands without
+// a copy.
 template <typename T, typename E>
 bool ReadsRoundedX(const RnnProblem& p) {
   return Operands<T, E>::kRounded && Operands<T, E>::AreRows(p.input_size);
 }
 
-// How a forward pass goes about its problem, and then its memory.
+// The plan of a forward pass, and its memory.
 template <typename T, typename E = T>
 struct ForwardPlan {
-  // `packs`: on packed weights, however few rows there are.
+  // `packs`: use packed weights, even for few rows.
   ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs = false);
-  // Measures the memory, or takes it.
+  // Measures or allocates the memory.
   void Take(const RnnProblem& p, Arena& arena);
 
   Split split;
   int64_t rows;              // R
-  ForwardLayer<T, E> layer;  // what all layers share
+  ForwardLayer<T, E> layer;  // data of all layers
   Sequence seq;
   T* between[2];                       // inference: outputs of inner layers
-  TensorOf<T, E>* rounded_between[2];  // the same where rows of h are rounded
+  TensorOf<T, E>* rounded_between[2];  // instead of `between`, if rows of h are rounded
   T* dropped;                          // [R, D*S] training with dropout
-  T* peepholes;                        // [3, padded] of a cell that has some
+  T* peepholes;                        // [3, padded] if the cell has peepholes
   T* layer_norm;                       // LayerNormTensors::weights, with layer normalization
   T* kept[2];                          // [R, padded] of h and of c, see DrawKept
-  E* operand_x;                        // what the input product reads where that is not x itself
+  E* operand_x;                        // rows that the input product reads, if not x itself
 
  private:
   void TakeDirection(const RnnProblem& p, int d, Arena& arena);
@@ -128,7 +130,7 @@ void ForwardPlan<T, E>::Take(const RnnProblem& p, Arena& arena) {
                                                 inner ? x_row(s.output, rounds_inner) : 0)));
 }
 
-// Masks of x or of h for each gate, where the call has them.
+// The masks of x or of h for each gate, if the call has masks.
 template <typename T>
 GateMasks<T> MasksOf(const RnnProblem& p, const CallTensors& t, Arg arg) {
   if (arg == Arg::input_mask && p.input_masked) return {t.in<T>(arg), p.batch, p.input_size};
@@ -138,7 +140,7 @@ GateMasks<T> MasksOf(const RnnProblem& p, const CallTensors& t, Arg arg) {
   return {};
 }
 
-// Zeroes the rows of y beyond each length.
+// Zeroes the rows of y beyond the length of each sequence.
 template <typename T>
 void ZeroPadding(const Sequence& seq, const RowMap<T>& y, int64_t columns,
                  const ParallelFor& parallel) {
@@ -164,7 +166,7 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split
     return;
   }
   const int64_t items = PackItems(s);
-  // Threads that are woken for packing stay for the recurrence.
+  // The threads that are woken for packing also run the recurrence.
   const int64_t ns = NsToMove(s.num_dirs * PanelBytes<T, E>(s, in)) + split.ns;
   Parallel(parallel, s.num_dirs * items, ns, [&](int64_t i) {
     const ForwardWeights<T, E>& w = layer.dirs[i / items].weights;
@@ -172,8 +174,8 @@ void PackForwardWeights(const ForwardLayer<T, E>& layer, int64_t in, const Split
   });
 }
 
-// What the input product of a layer reads: masked or rounded rows, or those of x; or `ready`, where
-// they are in operands already.
+// The rows that the input product of a layer reads: masked or rounded copies, or x itself. Returns
+// `ready` if the rows are already operands.
 template <typename T, typename E>
 RowMap<const E> OperandRows(const ForwardLayer<T, E>& layer, const RowMap<const E>& ready,
                             E* buffer, const ParallelFor& parallel) {
@@ -188,21 +190,21 @@ RowMap<const E> OperandRows(const ForwardLayer<T, E>& layer, const RowMap<const 
                     CopyOperands<T, E>(layer.in, order, /*masked=*/true));
 }
 
-// rnn_forward of the kernel table.
+// The implementation of rnn_forward in the kernel table.
 template <typename T, typename E = T>
 class ForwardPass {
  public:
   explicit ForwardPass(const RnnArgs& args)
       : p_(args.problem), parallel_(args.parallel), plan_(p_, parallel_.threads) {}
 
-  // Measures the memory, or takes it.
+  // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
   int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
-  // Whether a tensor of a 16-bit type is read or written as it is.
+  // Whether a tensor of a 16-bit type is read or written without conversion.
   bool TakesAsIs(Arg arg) const {
     if (arg == Arg::input) return ReadsRoundedX<T, E>(p_);
     if (arg == Arg::output) return rounds();
-    // Pairs are packed from bfloat16. Normalizations read the bias apart from the panels.
+    // Pairs are packed from bfloat16. Normalizations read the bias separately from the panels.
     if (arg == Arg::bias && p_.weights_packed && p_.has_layer_norm) return false;
     return IsPackable(arg) && (kPairs || p_.weights_packed);
   }
@@ -271,7 +273,7 @@ class ForwardPass {
     }
   }
 
-  // What layer l reads and where it writes y.
+  // Sets the rows that layer l reads and the rows of y that it writes.
   void SetRows(const CallTensors& t, const Reserve<T>& reserve, int64_t l) {
     ForwardLayer<T, E>& layer = plan_.layer;
     const Sequence& seq = plan_.seq;
@@ -279,7 +281,7 @@ class ForwardPass {
     layer.first_pseudo_layer = l * p_.num_dirs();
     layer.in = l == 0 ? p_.input_size : output;
     layer.adds_x = p_.skips_input(l);
-    RowMap<const E> ready = {};  // x in operands
+    RowMap<const E> ready = {};  // x as operands
     if (l > 0) {
       ready = SetInnerX(reserve, l - 1);
     } else if (ReadsRoundedX<T, E>(p_)) {
@@ -307,7 +309,8 @@ class ForwardPass {
     return p_.is_training ? reserve.LayerOutput(l) : plan_.between[l % 2];
   }
 
-  // The y of inner layer l becomes the x of the next. Returns it where it is in operands.
+  // Makes the y of inner layer l the x of the next layer. Returns the rows if they are already
+  // operands.
   RowMap<const E> SetInnerX(const Reserve<T>& reserve, int64_t l) {
     const Sequence& seq = plan_.seq;
     const int64_t output = plan_.layer.sizes.output;
@@ -342,7 +345,7 @@ class ForwardPass {
     }
   }
 
-  // The columns of x that have weights.
+  // The number of columns of x that have weights.
   int64_t weight_in() const { return plan_.layer.adds_x ? 0 : plan_.layer.in; }
 
   void RunLayer(const AllCellTensors<T>& tensors) {

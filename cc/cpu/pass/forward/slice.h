@@ -1,10 +1,11 @@
-// The time loop of one layer, forwards: a slice of the batch, or a share of its units.
+// The forward time loop of one layer, for a slice of the batch or a partition of the units.
 //
 // Note [Forward recurrence]
-// A slice is a range of sorted rows of one direction. It alternates between the input product of a
-// step block (as many steps as have about kStepBlockRows rows, so that their gate rows are still in
-// cache) and the steps themselves. Threads either take a slice each, or share the units of the only
-// one and synchronize at each step (Note [Stages]).
+// A slice is a range of sorted sequences of one direction. It alternates between the input product
+// of a step block and the steps of that block. A step block has as many steps as have about
+// kStepBlockRows rows, so that their gate rows are still in the cache when the steps run. Either
+// each thread runs its own slice, or all threads split the units of the only slice and synchronize
+// at each step (Note [Stages]).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_SLICE_H_
 
@@ -29,13 +30,13 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 constexpr int64_t kStepBlockRows = 256;
 
-// Rows of the ring of one direction, and of its pointers for each thread; `rows`: R.
+// The rows of the ring of one direction, and of its pointers for each thread. `rows`: R.
 inline int64_t RingRows(const Split& split, int64_t batch, int64_t rows) {
   const int64_t of_blocks = split.slices * kStepBlockRows + batch;
   return split.slices == 1 ? std::min(of_blocks, rows) : of_blocks;
 }
 
-// A slice of one direction, a step and a range of panels at a time.
+// A slice of one direction. It runs one step and a range of panels at a time.
 template <typename T, typename E>
 class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   using Base = Slice<T, ForwardLayer<T, E>>;
@@ -47,7 +48,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
       : ForwardSlice(layer, place, place.number * kStepBlockRows + place.j0,
                      place.worker * ring_rows) {}
 
-  // What the products of each row's first step read, where it is a copy.
+  // Copies h0 for the first step of each sequence, if the products read copies.
   void Begin() const {
     if (!copies() && !rounds()) return;
     for (int64_t j = j0_; j < j1_; ++j) {
@@ -60,7 +61,8 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
 
   int64_t stages() const { return s_.has_two_stages() ? 2 * steps_ : steps_; }
 
-  // The recurrent product of a step, and what follows where all units must have it before.
+  // The recurrent product of a step, or the second stage of a step, which needs all units of the
+  // first.
   void RunStage(int64_t stage, const Share& share) {
     const bool two = s_.has_two_stages();
     const int64_t step = two ? stage / 2 : stage;
@@ -74,7 +76,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     Step(step, panels.begin, panels.end);
   }
 
-  // Rows of the step that FinishWholeRows has prepared.
+  // Runs the cell on rows of the step that FinishWholeRows has prepared.
   template <typename Cell>
   static void CellsOfWholeRows(const ForwardSlice& slice, const void* tensors, const Range& rows) {
     const auto& typed = *static_cast<const typename Cell::template Tensors<T>*>(tensors);
@@ -87,7 +89,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // The recurrent product of one step, of a cell that finishes whole rows.
+  // The recurrent product of one step, for a cell that finishes whole rows.
   static void ProductOfWholeRows(const ForwardSlice& slice, const void*, int64_t step,
                                  const PanelOrder& order) {
     const ForwardPointers<T, E>& p = slice.p_;
@@ -98,7 +100,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     slice.dir_.weights.RecurrentProduct(slice.s_, h, order, p.sums);
   }
 
-  // What the cells do after their second product, whose rows SecondProduct has prepared.
+  // Runs the cells after their second product, on rows that SecondProduct has prepared.
   template <typename Cell>
   static void CellsAfterSecond(const ForwardSlice& slice, const void* tensors, int64_t step,
                                const UnitRange& units) {
@@ -111,8 +113,8 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // The recurrent product and the cells of one step, whose rows Step has prepared; rows of h are
-  // written as Out.
+  // Runs the recurrent product and the cells of one step, on rows that Step has prepared. Rows of h
+  // are written as Out.
   template <typename Cell, typename Out>
   static void RunCells(const ForwardSlice& slice, const void* tensors, int64_t step,
                        const PanelOrder& order) {
@@ -125,7 +127,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
         });
   }
 
-  // The final states, once all steps are done.
+  // Writes the final states after all steps are done.
   void Finish() {
     if (!layer_.h_n) return;
     for (int64_t j = j0_; j < j1_; ++j) {
@@ -147,21 +149,21 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   }
 
  private:
-  // `at`: the slice's first row in the ring.
+  // `at`: the first row of the slice in the ring.
   ForwardSlice(const ForwardLayer<T, E>& layer, const SlicePlace& place, int64_t at,
                int64_t first_pointer)
       : Base(layer, place, first_pointer + at),
         ring_(dir_.ring + at * s_.gate_row),
         block_steps_(std::max<int64_t>(1, kStepBlockRows / std::max<int64_t>(1, j1_ - j0_))) {}
 
-  // The initial states of the units of panels [panel0, panel1) that are updated in place.
+  // Loads the initial states that are updated in place, for the units of panels [panel0, panel1).
   void LoadStates(int64_t panel0, int64_t panel1) {
     if (s_.cell.has_c) LoadRows(layer_.c0, panel0, panel1, dir_.c0);
     if (s_.cell.carries_h && rounds()) LoadRows(layer_.h0, panel0, panel1, dir_.carried);
   }
 
-  // One step of the units of panels [panel0, panel1), with the input stage of a whole step block
-  // where one begins.
+  // Runs one step for the units of panels [panel0, panel1). Where a step block begins, also runs
+  // the input stage of the whole block.
   void Step(int64_t step, int64_t panel0, int64_t panel1) {
     if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
     if (step % block_steps_ == 0) RunInputStage(panel0, panel1);
@@ -180,8 +182,8 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or what the
-  // cell finishes.
+  // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or the
+  // product that the cell completes.
   void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
     if constexpr (Operands<T, E>::kRareModes) {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
@@ -199,7 +201,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // A share of the rows of a step, of a cell that finishes whole rows.
+  // Runs a partition of the rows of a step, for a cell that finishes whole rows.
   void FinishWholeRows(int64_t step, const Share& share) {
     if constexpr (Operands<T, E>::kRareModes) {
       if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
@@ -213,13 +215,13 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // Whether the products read a copy of h; whether rows of h are written in bfloat16.
+  // Whether the products read copies of h, and whether rows of h are written in bfloat16.
   bool copies() const { return layer_.reads == HiddenOperand::kCopy; }
   bool rounds() const { return layer_.reads == HiddenOperand::kRoundedY; }
 
   int64_t TimeOf(int64_t step) const { return d_ == 0 ? step : steps_ - 1 - step; }
 
-  // c of a step; t < 0: before the first.
+  // The row of c of a step; t < 0: before the first step.
   T* RowOfC(int64_t t, int64_t j) const {
     return t < 0 || dir_.c == nullptr ? dir_.c0 + j * s_.padded
                                       : dir_.c + (seq_.start[t] + j) * layer_.c_row;
@@ -242,8 +244,8 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // The copy of h that the product of a step reads for row j0 + i. That of the next step is written
-  // meanwhile.
+  // The copy of h that the product of a step reads for row j0 + i. The copy of the next step is a
+  // separate buffer, because it is written at the same time.
   E* OperandH(int64_t step, int64_t i) const {
     return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
   }
@@ -255,7 +257,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // The copies that the next step's product reads, where it reads copies.
+  // Writes the copies that the product of the next step reads, if it reads copies.
   void CopyRows(int64_t step, const UnitRange& units) const {
     if (!copies()) return;
     for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
@@ -263,7 +265,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // Elements [begin, end) of a row of h; begin is a multiple of V.
+  // Copies elements [begin, end) of a row of h. `begin` is a multiple of V.
   void CopyH(int64_t j, const T* h, int64_t begin, int64_t end, E* out) const {
     CopyRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);
   }
@@ -283,14 +285,16 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // Row of the step block where the step's gates begin: those of the steps visited before it.
+  // Finds the row of the step block where the gates of the step begin: behind the steps visited
+  // before.
   void FindGateRow(int64_t step) {
     const int64_t first = block_ * block_steps_;
     if (gate_step_ < first || gate_step_ > step) gate_step_ = first, gate_row_ = 0;
     for (; gate_step_ < step; ++gate_step_) gate_row_ += Alive(TimeOf(gate_step_));
   }
 
-  // What the cell reads and writes at a step, and in p_.operands what its product reads.
+  // Sets the rows that the cell reads and writes at a step, and in p_.operands the rows of its
+  // product.
   void PrepareRows(int64_t step) {
     FindGateRow(step);
     const int64_t t = TimeOf(step);
@@ -318,7 +322,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  // What the recurrent weights multiply at a step.
+  // The rows that the recurrent weights multiply at a step.
   WeightedRows<E> WeightedH(int64_t step) const {
     const int64_t n = Alive(TimeOf(step));
     const BatchRows batch = BatchRowsOf(seq_.batch);
@@ -348,7 +352,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
             dir_.weights.packed.split_bias};
   }
 
-  // The part of the gates that comes from x, for the rows of a step block.
+  // Computes the part of the gates that comes from x, for the rows of a step block.
   void RunInputStage(int64_t panel0, int64_t panel1) {
     if constexpr (Operands<T, E>::kRareModes) {
       if (layer_.adds_x) {
@@ -384,7 +388,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   int64_t gate_row_ = 0;
 };
 
-// What the recurrent product of a layer reads.
+// The rows that the recurrent product of a layer reads.
 template <typename T, typename E>
 HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
   if (layer.rounded_y) return HiddenOperand::kRoundedY;
@@ -392,7 +396,7 @@ HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
                                                            : HiddenOperand::kH;
 }
 
-// The runner of a cell, whose tensors outlive it.
+// The runner of a cell. `tensors` must live longer than the runner.
 template <typename Cell, typename T, typename E>
 CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
                               const typename Cell::template Tensors<T>* tensors) {
@@ -414,7 +418,7 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
   return runner;
 }
 
-// The time loops of all directions of a layer.
+// Runs the time loops of all directions of a layer.
 template <typename T, typename E>
 void RunForwardRecurrence(const ForwardLayer<T, E>& layer, const Split& split,
                           const ParallelFor& parallel) {

@@ -1,4 +1,5 @@
-// The recurrent product of one step, whose register tiles end in the cell (Note [Cells]).
+// The recurrent product of one step. The cell runs on the sums in the product's register tiles
+// (Note [Cells]).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_
 #define TF_RNN_OPS_CC_CPU_PASS_FORWARD_STEP_PRODUCT_H_
 
@@ -13,7 +14,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows that are multiplied with weights.
+// Rows that are multiplied by weights.
 template <typename E>
 struct WeightedRows {
   const E* const* a;
@@ -25,14 +26,14 @@ struct WeightedRows {
 // The recurrent product of one step.
 template <typename E>
 struct StepProduct {
-  WeightedRows<E> h;  // or what was made of it
+  WeightedRows<E> h;  // rows of h or their copies
   int64_t depth;      // K in operands
   const E* panels;    // packed recurrent weights
   bool reversed;      // see PanelOrder
 };
 
-// One row tile of RunCell: the products of a block of K, which begin a sum, end it, or both.
-// Unfinished sums wait in the gate buffer. `done` as in GemmTile.
+// One row tile of RunCell: the products of a block of K, which begin a sum, complete a sum, or
+// both. Unfinished sums are stored in the gate buffer. `done` as in GemmTile.
 template <typename T, int M, bool Gated, typename E, typename Cell, typename Done>
 void RunCellTile(const Cell& cell, const StepProduct<E>& product, const PanelBlock<E>& block,
                  int64_t row, const Ahead& ahead, const Done& done) {
@@ -67,12 +68,12 @@ void RunCellTile(const Cell& cell, const StepProduct<E>& product, const PanelBlo
   }
 }
 
-// Rows of a panel that stay in the first-level cache while the row tiles pass over them. With 32
-// registers a tile is large enough for the second level to keep up.
+// The number of rows of a panel that stay in the first-level cache while the row tiles use them.
+// With 32 registers a tile is so large that the second-level cache is fast enough.
 constexpr int64_t kStepDepth = kVectorRegisters == 32 ? std::numeric_limits<int64_t>::max() : 256;
 
-// All rows of a step for panels [panel0, panel1): the recurrent product and the cell. With `Gated`
-// the rows of A are as in GatedRowsOfA.
+// Runs the recurrent product and the cell on all rows of a step for panels [panel0, panel1). With
+// `Gated` the rows of A are interleaved as in GatedRowsOfA.
 template <typename T, bool Gated, typename E, typename Cell>
 void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, int64_t panel1) {
   constexpr int NV = Cell::kVectors;

@@ -1,14 +1,21 @@
 // The reserve space of the CPU kernels.
 //
 // Note [Reserve space]
-// A header, then for every pseudo-layer the gate buffer [R, gate_row] (LSTM i, f, g, o; both of its
-// products where they are normalised; GRU n, r, z, q, without q where the reset gate comes first;
-// none for the vanilla modes) and, for LSTM, c [R, padded], then for every layer but the last its
-// output [R, D*S]; all in packed rows (Note [Packed rows]) and in the type of the arithmetic. So a
-// cell costs 5 values for LSTM, 9 with layer norm, 4 or 3 for GRU, 0 for tanh and relu, plus one
-// where a layer follows. Everything else that backward needs
-// is recomputed. The header ties it to its problem, so that the reserve space of another call is
-// refused; its content may change with every version.
+// The arrays of the reserve space, in order, with packed rows (Note [Packed rows]) and in the type
+// of the arithmetic:
+//   - a header
+//   - for every pseudo-layer: the gate buffer [R, gate_row], and for LSTM also c [R, padded]
+//   - for every layer except the last: its output [R, D*S]
+//
+// The gate buffer has these values of each unit:
+//   - LSTM: i, f, g, o; with layer normalization instead both products of each gate
+//   - GRU: n, r, z, q; without q if the reset gate is applied before the product
+//   - vanilla modes: none
+//
+// So a unit and step needs 5 values for LSTM, 9 with layer normalization, 4 or 3 for GRU, and 0 for
+// tanh and relu, plus one value if another layer follows. The backward pass recomputes all other
+// values. The header identifies the problem, so that the backward pass rejects the reserve space of
+// another call. The content may change with every version.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_
 #define TF_RNN_OPS_CC_CPU_PASS_MEMORY_RESERVE_H_
 
@@ -21,7 +28,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// tf_rnn_ops/plain/dropout.py reads the magic and the key.
+// tf_rnn_ops/plain/dropout.py reads the magic number and the key.
 struct ReserveHeader {
   uint64_t magic;
   uint32_t version;
@@ -33,7 +40,8 @@ struct ReserveHeader {
 constexpr uint64_t kReserveMagic = 0x7466526e6e4f7073;  // "tfRnnOps"
 constexpr uint32_t kReserveVersion = 1;
 
-// FNV-1a over everything but the key that shapes the content. `pairs`: see Note [Pairs].
+// FNV-1a hash of all properties that determine the content, except the key. `pairs`: see
+// Note [Pairs].
 inline uint64_t Fingerprint(const RnnProblem& p, bool pairs) {
   uint64_t hash = 0xcbf29ce484222325;
   auto add = [&hash](uint64_t value) {
@@ -89,18 +97,18 @@ struct Reserve {
   int64_t num_layers;
 
   struct PseudoLayer {
-    T* gates;  // nothing where the cell keeps none
-    T* c;      // nothing without a second state
+    T* gates;  // no elements if the cell keeps no gates
+    T* c;      // no elements without a second state
   };
   PseudoLayer At(int64_t pseudo_layer) const;
   T* LayerOutput(int64_t layer) const;
   int64_t bytes() const;
-  // Zeroes what no pass writes: the rest of the header and what alignment left between the arrays.
-  // Otherwise old memory would show in an output of the op.
+  // Zeroes the memory that no pass writes: the rest of the header and the gaps between aligned
+  // arrays. Otherwise an output of the op would show old memory.
   void ClearGaps() const;
 
  private:
-  // The arrays in order: fn(data, elements).
+  // Calls fn(data, elements) for the arrays in order.
   template <typename F>
   Arena Walk(F&& fn) const;
   int64_t GateElements() const { return sizes->cell.keeps_gates ? Area(rows, sizes->gate_row) : 0; }

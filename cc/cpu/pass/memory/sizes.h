@@ -1,4 +1,4 @@
-// What the passes derive from a problem: sizes in vectors, and how the work is shared out.
+// The sizes in vectors and the partition of the work that the passes derive from a problem.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
 #define TF_RNN_OPS_CC_CPU_PASS_MEMORY_SIZES_H_
 
@@ -21,7 +21,7 @@ struct Range {
   int64_t end;
 };
 
-// Share `k` of `of` shares.
+// Partition `k` of `of` partitions.
 struct Share {
   int64_t k = 0;
   int64_t of = 1;
@@ -35,11 +35,11 @@ UnitRange UnitsOfDensePanels(int64_t panel0, int64_t panel1, int64_t size) {
   return {panel0 * kPanelUnits, std::min(size, panel1 * kPanelUnits), size};
 }
 
-// Sizes that all parts of a pass share.
+// Sizes used by all parts of a pass.
 template <typename T>
 struct Sizes {
   CellFormat cell;
-  bool dense;              // one gate, so panels hold four unit blocks
+  bool dense;              // the cell has one gate, so panels have four unit blocks
   int64_t units;           // H
   int64_t blocks;          // U, unit blocks of V
   int64_t padded;          // U * V
@@ -47,22 +47,22 @@ struct Sizes {
   int64_t gate_row;        // row stride: 2 * gate_part if the cell keeps both products
   int64_t recurrent_part;  // offset of the recurrent product
   int64_t proj;            // P or 0
-  int64_t second;  // columns of the second product of a step: P, H, or 0 where there is none
-  int64_t hidden;  // S: P or H
+  int64_t second;          // columns of the second product of a step: P or H; 0: no second product
+  int64_t hidden;          // S: P or H
   int64_t hidden_padded;
   int64_t num_dirs;
   int64_t output;  // D * S
 
-  // Panels of the gate matrices, and unit blocks in each.
+  // The number of panels of the gate matrices, and of unit blocks in each panel.
   int64_t panels() const { return CeilDiv(blocks, panel_blocks()); }
   int64_t panel_blocks() const { return dense ? 4 : 1; }
   Range BlocksOf(int64_t panel0, int64_t panel1) const {
     return {panel0 * panel_blocks(), std::min(blocks, panel1 * panel_blocks())};
   }
-  // Vectors of a row of the gate buffer from one panel to the next.
+  // The number of vectors from one panel to the next in a row of the gate buffer.
   int64_t panel_vectors() const { return dense ? 4 : cell.buffer; }
   int64_t gate_units() const { return cell.gates * units; }
-  // Whether threads that share units synchronize twice a step.
+  // Whether threads that split the units synchronize twice in each step.
   bool has_two_stages() const { return second > 0 || cell.whole_rows; }
 };
 
@@ -87,8 +87,8 @@ Sizes<T> MakeSizes(const CellFormat& cell, int64_t units, int64_t proj, int64_t 
   return s;
 }
 
-// The most that |h| can be; infinity: no limit. It is a value of the tensors' type, in which
-// backward sees h.
+// The bound of |h| by clipping; infinity: no clipping. The bound is rounded to the tensors' type,
+// because the backward pass reads h in that type.
 template <typename T>
 T HiddenLimit(const RnnProblem& p) {
   if (p.num_proj == 0 || !(p.proj_clip > 0)) return std::numeric_limits<T>::infinity();
@@ -107,7 +107,7 @@ Sizes<T> MakeSizes(const RnnProblem& p) {
   return MakeSizes<T>(FormatOf(p), p.num_units, p.num_proj, p.num_dirs());
 }
 
-// How a pass over the rows of a sequence is shared out; `panels` and `stream_bytes` as in
+// The partition of a pass over the rows of a sequence. `panels` and `stream_bytes` as in
 // WorkToSplit.
 template <typename T>
 Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
@@ -127,7 +127,8 @@ Split SplitOf(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_
   return ChooseSplit(p);
 }
 
-// Slice s covers sorted rows [SliceBegin(s), SliceBegin(s + 1)): equal sums of lengths.
+// Slice s has the sorted sequences [SliceBegin(s), SliceBegin(s + 1)). The slices have about equal
+// sums of lengths.
 inline int64_t SliceBegin(const Sequence& seq, int64_t slices, int64_t s) {
   if (s >= slices) return seq.batch;
   const double target = static_cast<double>(seq.rows) * static_cast<double>(s) / slices;

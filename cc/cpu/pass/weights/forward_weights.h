@@ -1,5 +1,5 @@
-// The weights of one direction as the forward pass uses them: packed, or as they lie in the
-// caller's tensors (plain_weights.h). Only this file tells the two apart.
+// The weights of one direction for the forward pass: packed, or unpacked in the caller's tensors
+// (plain_weights.h). Only this file distinguishes these cases.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_FORWARD_WEIGHTS_H_
 
@@ -22,10 +22,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T, typename E = T>
 struct ForwardWeights {
   WeightsOf<T, E> source = {};
-  PackedWeights<T, E> packed = {};  // of plain weights only the biases
+  PackedWeights<T, E> packed = {};  // only the biases if `plain`
   bool plain = false;
 
-  // Room for `in` columns of x.
+  // Allocates memory for `in` columns of x.
   void Take(Arena& arena, const Sizes<T>& s, int64_t in) {
     packed = plain ? TakePackedBiases<T, E>(arena, s) : TakePackedWeights<T, E>(arena, s, in);
   }
@@ -55,7 +55,7 @@ struct ForwardWeights {
     }
   }
 
-  // The recurrent product alone, to `sums`, for the gate panels of `order`.
+  // Only the recurrent product, to `sums`, for the gate panels of `order`.
   void RecurrentProduct(const Sizes<T>& s, const WeightedRows<E>& h, const PanelOrder& order,
                         T* const* sums) const {
     RowGemm<T, E> g = {
@@ -67,8 +67,8 @@ struct ForwardWeights {
     GemmGatePanels(g, s.cell.recurrent.count, order.begin, order.end);
   }
 
-  // The recurrent product and the cells. make(NV, first_block) gives the cell of panels of NV
-  // vectors, a constant, whose panel 0 begins at unit block `first_block`.
+  // The recurrent product and the cells. make(NV, first_block) returns the cell of panels of NV
+  // vectors (a constant). Panel 0 begins at unit block `first_block`.
   template <typename Cell, typename Make>
   void RunCells(const Sizes<T>& s, const WeightedRows<E>& h, const PanelOrder& order,
                 Make&& make) const {
@@ -88,7 +88,7 @@ struct ForwardWeights {
       }
       RunCell<T, false>(cell, product, order.begin, order.end);
     } else {
-      // Dense panels: four unit blocks each, the last one of fewer.
+      // Dense panels have four unit blocks each, the last panel may have fewer.
       const int64_t full = s.blocks / 4;
       RunCell<T, false>(cell, product, order.begin, std::min(order.end, full));
       if (order.end <= full) return;
@@ -98,7 +98,7 @@ struct ForwardWeights {
     }
   }
 
-  // h = m * W of a step's second product, for its dense panels [panel0, panel1).
+  // h = m * W of the second product of a step, for its dense panels [panel0, panel1).
   void SecondProduct(const Sizes<T>& s, const WeightedRows<T>& m, int64_t panel0, int64_t panel1,
                      T* const* h) const {
     if (plain) {

@@ -13,7 +13,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows of the tensor layer_norm: of the first gate, the other three follow; of c one row each.
+// Rows of the tensor layer_norm. For x and h, this is the row of the first gate, and the other
+// three gates follow. c has one row each.
 enum LayerNormRow { kGammaX = 0, kBetaX = 4, kGammaH = 8, kBetaH = 12, kGammaC = 16, kBetaC = 17 };
 
 template <typename T>
@@ -21,7 +22,7 @@ int64_t LayerNormElements(const Sizes<T>& s) {
   return s.padded * kLayerNormVectors;
 }
 
-// LayerNormTensors::weights of a layer.
+// Packs LayerNormTensors::weights of a layer.
 template <typename T>
 void PackLayerNorm(const CallTensors& t, const Sizes<T>& s, T* to) {
   constexpr int V = kLanes<T>;
@@ -42,9 +43,9 @@ void PackLayerNorm(const CallTensors& t, const Sizes<T>& s, T* to) {
   }
 }
 
-// The gradients of layer_norm and of the bias (null: none): of each row of the batch the time loop
-// has the sum over its steps, which are added in the order of the rows. So the bits do not depend
-// on who ran which rows.
+// The gradients of layer_norm and of the bias (null: no bias). The time loop has computed the sum
+// over the steps of each sequence. These sums are added in the order of the sequences, so the bits
+// of the result do not depend on the threads.
 template <typename T>
 void LayerNormGradients(const BackwardLayer<T>& layer, T* to, T* bias,
                         const ParallelFor& parallel) {

@@ -1,10 +1,10 @@
-// Packing the weights of inference once, apart from the calls that use them.
+// Packs the weights of inference once, separately from the calls that use them.
 //
 // Note [Packed weights]
-// The PackedWeights of every pseudo-layer in order, in the type of the operands, as the forward
-// pass packs them at each call that gets plain weights. They depend on the cell, the sizes of the
-// stack and the vectors of the instruction set, not on T and B, nor on whether the plain weights
-// were a buffer of params or Keras's.
+// Packed weights are the PackedWeights of every pseudo-layer in order, in the type of the operands.
+// The forward pass packs unpacked weights in the same format. Packed weights depend on the cell, on
+// the sizes of the stack and on the vectors of the instruction set. They do not depend on T and B,
+// nor on the layout of the unpacked weights (a buffer of params or the tensors of Keras).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PACK_H_
 
@@ -17,7 +17,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// fn(weights, layer, direction) for every pseudo-layer.
+// Calls fn(weights, layer, direction) for every pseudo-layer.
 template <typename T, typename E, typename F>
 void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn) {
   for (int64_t l = 0; l < p.num_layers; ++l) {
@@ -26,7 +26,7 @@ void ForEachPacked(const RnnProblem& p, const Sizes<T>& s, Arena& arena, F&& fn)
   }
 }
 
-// Bytes of all of them.
+// The number of bytes of all packed weights.
 template <typename T, typename E = T>
 int64_t AllPackedBytes(const RnnProblem& p) {
   Arena arena;
@@ -34,7 +34,7 @@ int64_t AllPackedBytes(const RnnProblem& p) {
   return arena.bytes();
 }
 
-// rnn_pack of the kernel table.
+// The implementation of rnn_pack in the kernel table.
 template <typename T, typename E = T>
 class PackPass {
  public:

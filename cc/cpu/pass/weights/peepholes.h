@@ -1,4 +1,4 @@
-// Peephole weights: the vectors that gates multiply c by.
+// Peephole weights: the vectors by which gates multiply c.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PEEPHOLES_H_
 
@@ -15,7 +15,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The rows of i, f and o, [H] each, padded to whole vectors; zeros for a null row. Returns
+// Pads the rows of i, f and o, [H] each, to whole vectors. A null row becomes zeros. Returns
 // `padded`, [3, padded].
 template <typename T>
 const T* PadPeepholes(const void* const (&rows)[3], const Sizes<T>& s, T* padded) {
@@ -27,8 +27,8 @@ const T* PadPeepholes(const void* const (&rows)[3], const Sizes<T>& s, T* padded
   return padded;
 }
 
-// The tensors of the cell of a problem; `peepholes` has room for [3, padded] where
-// IsLstmPeephole, `layer_norm` for LayerNormElements where there is one, `kept` as in
+// The tensors of the cell of a problem. `peepholes` has space for [3, padded] if IsLstmPeephole.
+// `layer_norm` has space for LayerNormElements if the cell has layer normalization. `kept` as in
 // AllCellTensors.
 template <typename T>
 AllCellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Sizes<T>& s,
@@ -43,7 +43,7 @@ AllCellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Siz
   return AllCellTensors<T>(p, padded, {kept[0], kept[1]}, s.padded, layer_norm);
 }
 
-// The gradients of the three rows, for unit block u: the sums of di * c_prev, df * c_prev and
+// The gradients of the three rows for unit block u: the sums of di * c_prev, df * c_prev and
 // do * c. See Note [Deterministic reductions].
 template <typename T>
 void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, void* const (&to)[3]) {
@@ -74,7 +74,7 @@ void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, void* const (&to
   for (int k = 0; k < 3; ++k) StoreFirst(static_cast<T*>(to[k]) + u * V, total[k], n);
 }
 
-// The gradients for all units.
+// The gradients of the three rows for all units.
 template <typename T>
 void PeepholeGradients(const BackwardLayer<T>& layer, void* const (&to)[3],
                        const ParallelFor& parallel) {

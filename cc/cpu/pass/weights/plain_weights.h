@@ -1,4 +1,4 @@
-// The products of a forward pass on weights as they lie in the caller's tensors (product/dot.h).
+// The products of a forward pass on unpacked weights in the caller's tensors (product/dot.h).
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PLAIN_WEIGHTS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_PLAIN_WEIGHTS_H_
 
@@ -12,7 +12,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// gates += row * w, on weights with contiguous columns; vectors of `order` from `at` on.
+// gates += row * w, on weights with contiguous columns. Writes the vectors of `order` beginning at
+// `at`.
 template <typename T>
 void AddGateColumns(const Sizes<T>& s, const MatrixView<const T>& w, const GateOrder& order, int at,
                     const T* row, int64_t depth, const Range& blocks, T* gates) {
@@ -46,7 +47,7 @@ void PlainInputProduct(const Sizes<T>& s, const MatrixView<const T>& w, const T*
   if (w.n_stride == 1) AddGateColumns(s, w, order, s.cell.input_at, x, in, blocks, gates);
 }
 
-// The cell on sums from elsewhere: product(i, u, v) is vector v of unit block u in row i.
+// Runs the cell on sums: product(i, u, v) returns vector v of unit block u in row i.
 template <typename T, typename Step, typename Product>
 void RunCellOn(const Step& step, int64_t rows, const Range& blocks, Product&& product) {
   constexpr int NV = Step::kVectors;
@@ -60,8 +61,8 @@ void RunCellOn(const Step& step, int64_t rows, const Range& blocks, Product&& pr
   }
 }
 
-// The recurrent product and the cell. With contiguous columns the sums go to the gate buffer, where
-// the cell finds those that continue a sum of the input product.
+// Runs the recurrent product and the cell. With contiguous columns the sums are written to the gate
+// buffer, where the cell reads the sums that continue a sum of the input product.
 template <typename T, typename Step>
 void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>& w, int64_t rows,
                   const Range& blocks) {
@@ -77,7 +78,7 @@ void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>
   auto at = [&](int64_t i, int64_t u, int v) {
     return step.rows.gates[i] + (u * s.cell.buffer + s.cell.recurrent_at + v) * V;
   };
-  // Vectors from this one on begin no sum in the input product.
+  // Vectors from this vector on have no sum from the input product.
   const int own = s.cell.input_at + s.cell.input.count - s.cell.recurrent_at;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t u = blocks.begin; u < blocks.end; ++u) {
@@ -91,7 +92,7 @@ void RunPlainCell(const Sizes<T>& s, const Step& step, const MatrixView<const T>
   });
 }
 
-// Columns [begin, end) of h = m * W_proj of one row.
+// Columns [begin, end) of h = m * W_proj for one row.
 template <typename T>
 void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m, int64_t begin,
                      int64_t end, T* h) {
@@ -102,7 +103,7 @@ void PlainProjection(const Sizes<T>& s, const MatrixView<const T>& w, const T* m
     }
     return;
   }
-  // Whole vectors of sums, where a row of h ends with its columns.
+  // Whole vectors of sums, because a row of h has no padding behind its columns.
   constexpr int64_t kColumns = 8 * V;
   alignas(64) T sums[kColumns];
   for (int64_t c = begin; c < end; c += kColumns) {

@@ -1,4 +1,4 @@
-// The weights of a pseudo-layer: where they lie in the caller's tensors, and packed.
+// The weights of a pseudo-layer: in the caller's tensors, and packed.
 #ifndef TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_
 #define TF_RNN_OPS_CC_CPU_PASS_WEIGHTS_WEIGHTS_H_
 
@@ -15,18 +15,18 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The weights of a pseudo-layer, or their gradients. A matrix is addressed as (k, column) with
-// columns [gate][H]: (k, g * H + unit) is what input k adds to that gate.
+// The weights of a pseudo-layer, or their gradients. A matrix has columns [gate][H]: element
+// (k, g * H + unit) is the weight from input k to gate g of the unit.
 template <typename W>
 struct WeightViews {
-  MatrixView<W> input;  // data is null without input weights
+  MatrixView<W> input;  // data is null if the layer has no input weights
   MatrixView<W> recurrent;
-  MatrixView<W> second;  // (unit, column) of a step's second product; null where there is none
+  MatrixView<W> second;  // (unit, column) of a step's second product, or null
   W* input_bias;         // [G*H] or null
   W* recurrent_bias;     // [G*H] or null
 };
 
-// Whether it is of the weights that become panels.
+// Whether an argument belongs to the weights that are packed into panels.
 inline bool IsPackable(Arg arg) {
   return arg == Arg::params || arg == Arg::kernel || arg == Arg::recurrent_kernel ||
          arg == Arg::bias || arg == Arg::projection;
@@ -72,7 +72,7 @@ WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W*
   return v;
 }
 
-// Views for a problem in either layout; get(arg) gives a tensor.
+// Views for a problem in either layout. get(arg) returns a tensor.
 template <typename W, typename T, typename Get>
 WeightViews<W> ViewsOf(const RnnProblem& p, const Sizes<T>& s, int64_t layer, int64_t dir,
                        Get&& get) {
@@ -88,7 +88,7 @@ WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const Call
   return ViewsOf<const W>(p, s, layer, dir, [&t](Arg arg) { return t.in<W>(arg); });
 }
 
-// Where their gradients go.
+// The destination of the gradients of the weights.
 template <typename T>
 WeightViews<T> TargetOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t, int64_t layer,
                         int64_t dir) {
@@ -101,7 +101,7 @@ struct PackedWeights {
   E* input;       // gate (or dense) panels [K = in]
   E* recurrent;   // gate (or dense) panels [K = S]
   E* second;      // dense panels [K = H] of the second product
-  T* bias;        // [panel][NV][V] for the input product: both biases where they merge
+  T* bias;        // [panel][NV][V] for the input product: the sum of both biases if possible
   T* split_bias;  // [u][V], the recurrent bias of CellFormat::split_bias
 };
 
@@ -124,14 +124,14 @@ PackedWeights<T, E> TakePackedWeights(Arena& arena, const Sizes<T>& s, int64_t i
   return w;
 }
 
-// Bytes of the packed matrices of one pseudo-layer.
+// The number of bytes of the packed matrices of one pseudo-layer.
 template <typename T, typename E>
 int64_t PanelBytes(const Sizes<T>& s, int64_t in) {
   const int64_t rows = OperandsOf<E>(in) + OperandsOf<E>(s.hidden);
   return (rows * s.gate_part + s.padded * s.second) * static_cast<int64_t>(sizeof(E));
 }
 
-// Items of work that pack one pseudo-layer.
+// The number of items of work that pack one pseudo-layer.
 template <typename T>
 int64_t PackItems(const Sizes<T>& s) {
   return s.panels() + (s.second > 0 ? DensePanels<T>(s.second) : 0);
