@@ -1,5 +1,5 @@
-// Matrix times vector on weights as they lie in the caller's tensors, for calls so short that
-// packing the weights would cost more than using them.
+// Matrix times vector on unpacked weights in the caller's tensors. For calls so short that packing
+// the weights would take longer than the products.
 #ifndef TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_
 #define TF_RNN_OPS_CC_CPU_PRODUCT_DOT_H_
 
@@ -10,8 +10,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Lane r of the result is the dot product of w[r * stride ...] and x, both `depth` long, for r < n;
-// zero in the other lanes.
+// Returns, in lane r < n, the dot product of w[r * stride ...] and x, both of length `depth`. The
+// other lanes are zero.
 template <typename T>
 Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth) {
   constexpr int V = kLanes<T>;
@@ -34,7 +34,7 @@ Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t dep
       sums.packet[r] = pmadd(LoadFirst(w + r * stride + k, rest), xk, sums.packet[r]);
     }
   }
-  // Lane r of every transposed packet is a part of sum r.
+  // Lane r of every transposed packet is one part of sum r.
   ptranspose(sums);
   for (int half = V / 2; half > 0; half /= 2) {
     for (int r = 0; r < half; ++r) {
@@ -44,8 +44,8 @@ Packet<T> DotRows(const T* w, int64_t stride, int64_t n, const T* x, int64_t dep
   return sums.packet[0];
 }
 
-// out(c) += sum_k x[k] * w[k * stride + c] for NV vectors of columns, of which n are valid. Vector
-// v of the result is at out + v * out_stride.
+// out(c) += sum_k x[k] * w[k * stride + c] for NV vectors of columns. The first n columns are
+// valid. Vector v of the result is at out + v * out_stride.
 template <typename T, int NV>
 void AddColumnSums(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
                    int64_t out_stride) {
@@ -70,7 +70,7 @@ void AddColumnSums(const T* w, int64_t stride, int64_t n, const T* x, int64_t de
   for (int v = 0; v < NV; ++v) Store(out + v * out_stride, sums[v]);
 }
 
-// The same for any number n of columns.
+// AddColumnSums for any number n of columns.
 template <typename T>
 void AddColumns(const T* w, int64_t stride, int64_t n, const T* x, int64_t depth, T* out,
                 int64_t out_stride) {

@@ -1,4 +1,4 @@
-// Matrix products on packed weights. See Note [Panels] in panels.h for the format of B.
+// Matrix products on packed weights. The format of B is described in Note [Panels] in panels.h.
 #ifndef TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_
 #define TF_RNN_OPS_CC_CPU_PRODUCT_GEMM_H_
 
@@ -13,9 +13,9 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The order in which the panels [begin, end) are used. Steps alternate, so that each begins with
-// the weights that the one before has left in cache: in one direction, weights a little larger than
-// the cache would never be found there.
+// The order in which the panels [begin, end) are used. The order is reversed at every second step,
+// so that each step begins with the weights that the previous step left in the cache. Without the
+// reversal, weights slightly larger than the cache would never be found in the cache.
 struct PanelOrder {
   int64_t begin;
   int64_t end;
@@ -25,33 +25,34 @@ struct PanelOrder {
   int64_t at(int64_t i) const { return reversed ? end - 1 - i : begin + i; }
 };
 
-// How C is started.
+// The initial value of C.
 enum class Start { kZero, kBias, kAccumulate };
 
-// One product C[i, :] (+)= A[i, :] * B over lists of row pointers. K may be pieces of longer rows
-// of A and of a deeper panel of B: GRU's gradient uses three of the four vectors of a unit block,
-// and that of masked states one gate after another.
+// One product C[i, :] (+)= A[i, :] * B over lists of row pointers. K may consist of pieces of
+// longer rows of A and of a deeper panel of B. The gradient of GRU uses three of the four vectors
+// of a unit block, and the gradient of masked states uses one gate after another.
 template <typename T, typename E = T>
 struct RowGemm {
-  const E* const* a;  // [rows] of A
-  T* const* c;        // [rows] of C
+  const E* const* a;  // [rows] pointers to the rows of A
+  T* const* c;        // [rows] pointers to the rows of C
   int64_t rows;
   RunsOfK k;
   const E* b;                            // panels [k.b_depth][nv * V]
-  int64_t columns;                       // valid columns of C
+  int64_t columns;                       // number of valid columns of C
   int64_t panel_stride = 4 * kLanes<T>;  // columns of C from one panel to the next
   Start start = Start::kZero;
   const T* bias = nullptr;          // [panels * NV * V], with Start::kBias
-  const T* const* scale = nullptr;  // [rows] like C: multiplies the product before it is added
+  const T* const* scale = nullptr;  // [rows] like c: factors of the product before it is added to C
   BatchRows batch = BatchRows::kMany;
-  bool reversed = false;  // the order of the panels
-  bool gated = false;     // A's rows are interleaved, as in GatedRowsOfA; for gate panels alone
+  bool reversed = false;  // iterate over the panels in reverse
+  bool gated = false;     // the rows of A are interleaved (GatedRowsOfA); only for gate panels
 };
 
-// About this many rows of B stay in the second-level cache while the row tiles pass over them.
+// About this many rows of B stay in the second-level cache while the row tiles use them.
 constexpr int64_t kDepthBlock = 512;
 
-// The blocks of a K: whole runs where there are several, otherwise pieces of the one run.
+// The blocks of a K. If K has several runs, a block is a number of whole runs. Otherwise a block is
+// a piece of the only run.
 class BlocksOfK {
  public:
   BlocksOfK(const RunsOfK& k, int64_t depth)
@@ -72,8 +73,8 @@ class BlocksOfK {
   int64_t size_;
 };
 
-// With `Gated` the rows of A are interleaved, as in GatedRowsOfA. `done` holds partial sums of the
-// first done.Depth() operands of each run; this tile adds the rest.
+// With `Gated` the rows of A are interleaved as in GatedRowsOfA. `done` contains partial sums of
+// the first done.Depth() operands of each run. This tile adds the other operands.
 template <typename T, int M, int NV, bool Gated, typename E, typename Done>
 void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, int64_t row,
               Ahead next, const Done& done) {
@@ -84,7 +85,7 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
   const int64_t column = block.panel * g.panel_stride;
   T* c[M];
   for (int m = 0; m < M; ++m) c[m] = g.c[row + m] + column;
-  // Valid columns in this panel.
+  // The number of valid columns in this panel.
   const int64_t n = std::min<int64_t>(NV * V, g.columns - column);
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -131,8 +132,9 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
   }
 }
 
-// Panels [panel0, panel1) of NV vectors each, of which `stride` vectors lie between the beginnings
-// of two panels of B: the last panel of a dense product may have fewer than those before it.
+// Panels [panel0, panel1) of NV vectors each. `stride`: the number of vectors from the beginning of
+// one panel of B to the beginning of the next. The last panel of a dense product may have fewer
+// vectors than the panels before it.
 template <typename T, int NV, bool Gated = false, typename E = T>
 void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t stride = NV) {
   constexpr int V = kLanes<T>;
@@ -141,10 +143,11 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t 
   const int64_t tiles = CeilDiv(g.rows, M);
   RowTiles<E, NV, Gated> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
-  // Nothing passes over a block twice where all rows are in one tile.
+  // If all rows are in one tile, each block is used only once, so smaller blocks would not help.
   const bool one_tile = g.batch != BatchRows::kMany;
   const BlocksOfK blocks(g.k, one_tile ? g.k.run * g.k.runs : kDepthBlock);
-  // Blocks outside, panels inside: a block of A stays in cache while the panels pass over it.
+  // Blocks in the outer loop, panels in the inner loop: a block of A stays in the cache for all
+  // panels.
   for (int64_t i = 0; i < blocks.count(); ++i) {
     const RunsOfK k = blocks.at(i);
     const Start start = i == 0 ? g.start : Start::kAccumulate;
@@ -160,7 +163,7 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t 
   }
 }
 
-// Gate panels of nv vectors, 3 or 4.
+// Gate panels of `nv` vectors; `nv` is 3 or 4.
 template <typename T, typename E>
 void GemmGatePanels(const RowGemm<T, E>& g, int nv, int64_t panel0, int64_t panel1) {
   if constexpr (Operands<T, E>::kRareModes) {
@@ -171,12 +174,14 @@ void GemmGatePanels(const RowGemm<T, E>& g, int nv, int64_t panel0, int64_t pane
   GemmPanels<T, 4>(g, panel0, panel1);
 }
 
-// Vectors in panel p of a dense product whose columns fill `vectors` vectors, four to a panel.
+// The number of vectors in panel p of a dense product. The columns fill `vectors` vectors, four in
+// each panel.
 inline int PanelVectors(int64_t vectors, int64_t p) {
   return static_cast<int>(std::min<int64_t>(4, vectors - 4 * p));
 }
 
-// A dense product: panels [panel0, panel1) of four vectors, the last one of fewer.
+// Panels [panel0, panel1) of a dense product. A panel has four vectors, the last panel may have
+// fewer.
 template <typename T, typename E>
 void GemmDense(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1) {
   const int64_t vectors = CeilDiv(g.columns, kLanes<T>);

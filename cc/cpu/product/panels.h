@@ -1,12 +1,13 @@
-// Packing weights into panels, and gradients back out of them.
+// Packs weights into panels, and unpacks gradients from panels.
 //
 // Note [Panels]
-// A product reads B one panel at a time: K rows of NV vectors, contiguous. Two kinds exist.
-//   Gate panels: panel u holds, for the V units of unit block u, one vector for each gate, so that
-//     one register tile sees all gates of its units and the cell maths runs on registers.
-//   Dense panels: four vectors of consecutive columns; the last panel has the 1 to 4 that remain.
-// Rows of gate buffers follow the same order: [unit block][gate][lane]. A product over such rows
-// (the gradients) has its K in that order; rows of units beyond H are zeros.
+// A product reads B one panel at a time. A panel is K rows of NV vectors, contiguous in memory.
+// There are two kinds of panels:
+//   Gate panels: panel u has one vector for each gate of the V units of unit block u. So one
+//     register tile has all gates of its units, and the cell computes on registers.
+//   Dense panels: four vectors of consecutive columns. The last panel has the remaining 1 to 4.
+// Rows of gate buffers have the same order: [unit block][gate][lane]. For a product over such rows
+// (the gradients), K has that order, and the rows of units beyond H are zeros.
 #ifndef TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_
 #define TF_RNN_OPS_CC_CPU_PRODUCT_PANELS_H_
 
@@ -19,7 +20,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// A matrix by strides: element (k, n) is data[k * k_stride + n * n_stride].
+// A matrix with strides: element (k, n) is data[k * k_stride + n * n_stride].
 template <typename T>
 struct MatrixView {
   T* data;
@@ -30,12 +31,12 @@ struct MatrixView {
   }
 };
 
-// How far ahead of the block in hand packing asks for what it reads. Weights come from memory or
-// the third-level cache, and their rows lie far apart.
+// The prefetch distance of packing, ahead of the current block. Weights are in memory or in the
+// third-level cache, and their rows are far apart.
 constexpr int64_t kPackAheadColumns = 64;
 constexpr int64_t kPackAheadRows = 16;
 
-// dst[k * ldb + lane] = src(k, lane) for k < depth, lane < n; zeros in the other lanes.
+// dst[k * ldb + lane] = src(k, lane) for k < depth, lane < n. The other lanes are zeros.
 template <typename T>
 void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst, int64_t ldb) {
   constexpr int V = kLanes<T>;
@@ -49,7 +50,7 @@ void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst
   }
   if (src.k_stride == 1 && n >= V) {
     for (; k + V <= depth; k += V) {
-      // V rows at once are more than the hardware foresees.
+      // The hardware prefetcher does not follow V rows at once.
       for (int r = 0; r < V; ++r) {
         __builtin_prefetch(src.data + r * src.n_stride + k + kPackAheadColumns);
       }
@@ -65,7 +66,7 @@ void PackVector(const MatrixView<const T>& src, int64_t depth, int64_t n, T* dst
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// The same as pairs of k, from bfloat16.
+// Packs bfloat16 values as pairs of k.
 inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth, int64_t n,
                        Pair* dst, int64_t ldb) {
   constexpr int V = kLanes<float>;
@@ -77,7 +78,7 @@ inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth,
       _mm512_storeu_si512(dst + k / 2 * ldb, pairs);
     }
   } else if (src.k_stride == 1 && n >= V) {
-    // A pair is 32 bits of memory, so the transpose is that of float.
+    // A pair is 32 bits of memory, so the transpose of float works for pairs.
     for (; k + 2 * V <= depth; k += 2 * V) {
       Block<float> block;
       for (int r = 0; r < V; ++r) {
@@ -100,7 +101,7 @@ inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth,
 
 #endif
 
-// The inverse: dst(k, lane) = src[k * ldb + lane] for k < depth, lane < n.
+// The inverse of PackVector: dst(k, lane) = src[k * ldb + lane] for k < depth, lane < n.
 template <typename T>
 void UnpackVector(const T* src, int64_t ldb, int64_t depth, int64_t n, const MatrixView<T>& dst) {
   constexpr int V = kLanes<T>;
@@ -119,13 +120,13 @@ void UnpackVector(const T* src, int64_t ldb, int64_t depth, int64_t n, const Mat
   }
 }
 
-// Which gates make up the vectors of a unit block, and where a gate's columns start.
+// The gates of the vectors of a unit block, in order.
 struct GateOrder {
   int count;      // vectors in a unit block
-  int source[4];  // source gate of each
+  int source[4];  // the gate of each vector
 };
 
-// Gate panel u of a matrix whose columns are [gate][H].
+// Packs gate panel u of a matrix with columns [gate][H].
 template <typename T, typename E>
 void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
                    const GateOrder& gates, int64_t u, E* panel) {
@@ -137,7 +138,7 @@ void PackGatePanel(const MatrixView<const T>& src, int64_t depth, int64_t units,
   }
 }
 
-// Dense panel p of a matrix [depth, columns].
+// Packs dense panel p of a matrix [depth, columns].
 template <typename T, typename E>
 void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t columns, int64_t p,
                     E* panel) {
@@ -149,8 +150,8 @@ void PackDensePanel(const MatrixView<const T>& src, int64_t depth, int64_t colum
   }
 }
 
-// Dense panel p of a matrix whose rows are [gate][H] in memory and are wanted in the order
-// [unit block][gate][lane], with zeros for lanes beyond H.
+// Packs dense panel p of a matrix whose rows are [gate][H] in memory. The packed rows have the
+// order [unit block][gate][lane], with zeros for lanes beyond H.
 template <typename T, typename E>
 void PackDensePanelOfGateRows(const MatrixView<const T>& src, int64_t units, const GateOrder& gates,
                               int64_t columns, int64_t p, E* panel) {
@@ -172,17 +173,17 @@ void PackDensePanelOfGateRows(const MatrixView<const T>& src, int64_t units, con
   }
 }
 
-// Elements of a packed matrix.
+// The number of elements of a packed matrix.
 template <typename T>
 int64_t DensePanelsSize(int64_t depth, int64_t columns) {
   return depth * RoundUp(columns, kLanes<T>);
 }
-// Dense panels of `columns` columns.
+// The number of dense panels of `columns` columns.
 template <typename T>
 int64_t DensePanels(int64_t columns) {
   return CeilDiv(CeilDiv(columns, kLanes<T>), 4);
 }
-// Where dense panel p starts: all panels before it have four vectors.
+// The offset of dense panel p: all panels before it have four vectors.
 template <typename T>
 int64_t DensePanelOffset(int64_t depth, int64_t p) {
   return p * depth * 4 * kLanes<T>;

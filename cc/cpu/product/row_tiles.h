@@ -1,4 +1,4 @@
-// The row tiles of a product, and what AMX does of them beforehand (Note [AMX]).
+// The row tiles of a product, and the part of their sums that AMX computes before (Note [AMX]).
 #ifndef TF_RNN_OPS_CC_CPU_PRODUCT_ROW_TILES_H_
 #define TF_RNN_OPS_CC_CPU_PRODUCT_ROW_TILES_H_
 
@@ -18,42 +18,42 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 //
 //   row of A    | a_at |## run ##|    |## run ##|    |## run ##| ...
 //                      <- a_stride ->
-//   rows of B   | b_at |## run ##|   |## run ##|   |## run ##| ...     b_depth in all
+//   rows of B   | b_at |## run ##|   |## run ##|   |## run ##| ...     b_depth in total
 //                      <- b_stride ->
 struct RunsOfK {
-  int64_t run;   // operands of a run
-  int64_t runs;  // their number
+  int64_t run;   // number of operands in a run
+  int64_t runs;  // number of runs
   int64_t a_at;
   int64_t a_stride;
   int64_t b_at;
   int64_t b_stride;
   int64_t b_depth;
 
-  // All of A's rows and of B's panels.
+  // The whole rows of A and the whole panels of B.
   static constexpr RunsOfK Dense(int64_t depth) { return {depth, 1, 0, 0, 0, depth, depth}; }
-  // Runs of A's rows that fill B's panels.
+  // Runs of the rows of A that fill the panels of B.
   static constexpr RunsOfK Pieces(int64_t run, int64_t runs, int64_t a_at, int64_t a_stride) {
     return {run, runs, a_at, a_stride, 0, run, run * runs};
   }
 
-  // `count` operands from `first` on, of the only run.
+  // `count` operands of the only run, beginning at operand `first`.
   RunsOfK PartOfRun(int64_t first, int64_t count) const {
     return {count, 1, a_at + first, a_stride, b_at + first, b_stride, b_depth};
   }
-  // `count` runs from `first` on.
+  // `count` runs, beginning at run `first`.
   RunsOfK PartOfRuns(int64_t first, int64_t count) const {
     return {run,      count,  a_at + first * a_stride, a_stride, b_at + first * b_stride,
             b_stride, b_depth};
   }
 };
 
-// A block of K of one panel: what the row tiles pass over while it is in cache.
+// A block of K of one panel. The block stays in the cache while the row tiles use it.
 template <typename E>
 struct PanelBlock {
   int64_t panel;
-  const E* b;          // the panel
-  RunsOfK k;           // of the block
-  int64_t vector = 0;  // the panel's first vector of all columns
+  const E* b;          // data of the panel
+  RunsOfK k;           // the K of the block
+  int64_t vector = 0;  // index of the panel's first vector in all columns
 };
 
 // No partial sums were computed before the tile (no AMX).
@@ -69,7 +69,7 @@ class RowTiles {
  public:
   explicit RowTiles(int64_t rows) : rows_(rows) {}
 
-  // fn(first row, number of rows as a constant, its partial sums) for each tile of rows of A.
+  // Calls fn(first row, number of rows as a constant, its partial sums) for each tile of rows of A.
   template <typename F>
   EIGEN_ALWAYS_INLINE void ForEach(const E* const*, const PanelBlock<E>&, F&& fn) {
     ForRowTiles<kTileRows<NV>>(rows_, [&](int64_t i, auto m) { fn(i, m, NothingDone()); });
@@ -81,14 +81,14 @@ class RowTiles {
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// Sums of NV vectors of columns for at most 16 rows, over the whole eights of each run: a register
-// tile adds the rest.
+// The sums of NV vectors of columns for at most 16 rows. The sums cover the operands of each run up
+// to a multiple of eight. A register tile adds the other operands.
 template <int NV>
 class AmxSums {
  public:
   static int64_t Depth(int64_t run) { return run / kHalf * kHalf; }
 
-  // For rows a[0 .. rows); AmxConfigure was given their number.
+  // Computes the sums of rows a[0 .. rows). AmxConfigure must have been called for `rows` rows.
   void Multiply(const Pair* const* a, int rows, const RunsOfK& k, const Pair* b,
                 int64_t ldb = NV * kLanes<float>) {
     const int64_t stride = StrideOf(a, rows);
@@ -118,7 +118,7 @@ class AmxSums {
     });
   }
 
-  // Adds the sums of M rows of the block, from `row` on.
+  // Adds the sums of M rows of the block, beginning at `row`.
   template <int M>
   EIGEN_ALWAYS_INLINE void AddTo(int64_t row, Packet<float> (&acc)[M][NV]) const {
 #pragma GCC unroll 8
@@ -141,7 +141,7 @@ class AmxSums {
     if constexpr (NV > 3) fn(std::integral_constant<int, 3>());
   }
 
-  // Bytes from each row to the next; 0: not the same for all.
+  // The bytes from each row to the next; 0: the distances differ.
   static int64_t StrideOf(const Pair* const* a, int rows) {
     auto bytes = [&](int row) {
       return reinterpret_cast<const char*>(a[row + 1]) - reinterpret_cast<const char*>(a[row]);
@@ -165,7 +165,7 @@ class AmxSums {
   alignas(64) float sums_[kAmxRows][NV * kLanes<float>];
 };
 
-// The partial sums of a register tile, whose first row is `row` of the block.
+// The partial sums of a register tile. `row`: the tile's first row in the block.
 template <int NV>
 struct AmxDone {
   const AmxSums<NV>& sums;
@@ -178,7 +178,7 @@ struct AmxDone {
   }
 };
 
-// The tiles of this thread, for blocks of so many rows.
+// Configures and releases the AMX tiles of this thread, for blocks of `rows` rows.
 class AmxInUse {
  public:
   explicit AmxInUse(int64_t rows) { AmxConfigure(AmxSizes(static_cast<int>(rows))); }
@@ -204,7 +204,7 @@ class RowTiles<Pair, NV, /*Gated=*/false> {
     AmxSums<NV> sums;
     for (int64_t row = 0; row < rows_; row += block_) {
       const int64_t end = std::min(rows_, row + block_);
-      // Blocks are equally large, so the last one may begin with rows of the one before.
+      // All blocks have the same size, so the last block may overlap the block before it.
       const int64_t first = end - block_;
       sums.Multiply(a + first, static_cast<int>(block_), block.k, block.b);
       ForRowTiles<kTileRows<NV>>(end - row, [&](int64_t i, auto m) {

@@ -1,4 +1,5 @@
-// The register tile: some rows of A times one panel of B, the innermost loops of every product.
+// The register tile: some rows of A times one panel of B. It has the innermost loops of every
+// product.
 #ifndef TF_RNN_OPS_CC_CPU_PRODUCT_TILE_H_
 #define TF_RNN_OPS_CC_CPU_PRODUCT_TILE_H_
 
@@ -11,8 +12,9 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Rows of one register tile with NV vectors of columns: M * NV accumulators, NV vectors of B and
-// one broadcast of A fit the registers, and there are enough accumulators to hide FMA latency.
+// The number of rows of a register tile with NV vectors of columns. The M * NV accumulators, NV
+// vectors of B and one broadcast of A fit the registers, and the accumulators are enough to hide
+// FMA latency.
 template <int NV>
 constexpr int kTileRows = std::min(8, (kVectorRegisters == 32 ? 24 : 12) / NV);
 
@@ -22,12 +24,12 @@ struct RowsOfA {
   static constexpr bool kGated = false;
   const T* row[M];
   EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return row[m][k]; }
-  // Rows are read in order, which the hardware foresees.
+  // Rows are read in order, so the hardware prefetcher follows them.
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
-// A by rows with an A of its own for each of the NV vectors, interleaved: element (m, k) of vector
-// v is row[m][k * NV + v]. See gate_masks.h.
+// A by rows with a separate A for each of the NV vectors, interleaved: element (m, k) of vector v
+// is row[m][k * NV + v]. See gate_masks.h.
 template <typename T, int M, int NV>
 struct GatedRowsOfA {
   static constexpr bool kGated = true;
@@ -52,16 +54,15 @@ EIGEN_ALWAYS_INLINE void MultiplyRow(const A& a, int m, int64_t k,
   }
 }
 
-// What a tile asks of memory while it computes.
+// The prefetching of a tile.
 //
 // Note [Fetching ahead]
-// All row tiles pass over one slice of B, which the first of them brings into the second-level
-// cache at the pace of memory while the others leave memory idle. So each tile asks for a part of
-// the slice that comes next, from `at` on, `step` bytes with every k. One or two tiles of 32
-// registers leave memory no rest: asking then delays what the hardware fetches by itself. On a Zen
-// 5, 2026-11, one thread and two, (1,8,512,512) takes 8 to 10 % less time without and
-// (10,8,512,512) 2 to 4 %. With three tiles and more asking gains up to 9 %, and with 16 registers
-// 4 % from two on.
+// All row tiles use the same slice of B. The first tile reads the slice from memory into the
+// second-level cache, and the other tiles leave memory idle. So each tile prefetches a part of the
+// next slice: `step` bytes with every k, beginning at `at`. With 32 registers and only one or two
+// tiles, memory is never idle, and prefetching would delay the hardware prefetcher. There it costs
+// up to 10 % of the time. With three or more tiles prefetching gains up to 9 %, and with 16
+// registers up to 4 % from two tiles on (docs/history/performance.md, "Tried").
 struct Ahead {
   const char* at;
   int64_t step;
@@ -73,7 +74,8 @@ struct NothingAhead {
 
 constexpr int64_t kFewestTilesToFetch = kVectorRegisters == 32 ? 3 : 1;
 
-// The part of the tile that begins at `row` of `rows`; slices have `depth` rows of `row_bytes`.
+// The part of the next slice that the tile at rows `row` of `rows` prefetches. Slices have `depth`
+// rows of `row_bytes` bytes.
 inline Ahead AheadOf(const void* next, int64_t depth, int64_t row_bytes, int64_t row, int64_t rows,
                      int64_t tiles) {
   if (tiles < kFewestTilesToFetch) return {static_cast<const char*>(next), 0};
@@ -91,7 +93,7 @@ EIGEN_ALWAYS_INLINE void MultiplyStep(const A& a, int64_t k, const E* b, Packet<
   for (int m = 0; m < M; ++m) MultiplyRow<T, E, NV>(a, m, k, bv, acc[m]);
 }
 
-// acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...], k in order, one fused step each.
+// acc[m][v] += sum_k a(m, k) * b[k * ldb + v * V ...]. k in order, with one fused operation each.
 template <typename T, int M, int NV, typename E, typename A, typename Next>
 EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64_t depth,
                                       const Next& next, Packet<T> (&acc)[M][NV]) {
@@ -102,8 +104,8 @@ EIGEN_ALWAYS_INLINE void MultiplyTile(const A& a, const E* b, int64_t ldb, int64
   }
 }
 
-// The same with the products of every `U`th k in sums of their own, added up at the end: one or two
-// rows alone have too few sums to hide the latency of an addition.
+// MultiplyTile with `U` separate sums, one for every `U`th k, that are added at the end. One or two
+// rows have too few sums to hide the latency of an addition.
 template <typename T, int U, int M, int NV, typename E, typename A>
 EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, int64_t depth,
                                            Packet<T> (&acc)[M][NV]) {
@@ -134,8 +136,9 @@ EIGEN_ALWAYS_INLINE void MultiplyTileSplit(const A& a, const E* b, int64_t ldb, 
   }
 }
 
-// Selects the order of summation, and so the rounding. It depends on the batch of the problem
-// alone, never on live rows or threads, so results are bit-identical for any number of threads.
+// Selects the order of summation, which determines the rounding. The selection depends only on the
+// batch of the problem, never on the active sequences or on threads, so results are bit-identical
+// for any number of threads.
 enum class BatchRows { kMany, kOne, kTwo };
 inline BatchRows BatchRowsOf(int64_t batch) {
   return batch == 1 ? BatchRows::kOne : batch == 2 ? BatchRows::kTwo : BatchRows::kMany;
@@ -155,7 +158,7 @@ EIGEN_ALWAYS_INLINE void MultiplyRows(const A& a, const E* b, int64_t ldb, int64
   MultiplyTile<T, M, NV>(a, b, ldb, depth, next, acc);
 }
 
-// Calls fn with n, in [1, Max] and known at run time, as a constant.
+// Calls fn(n as a constant) for a dynamic n in [1, Max].
 template <int Max, typename F>
 EIGEN_ALWAYS_INLINE void WithConstant(int n, F&& fn) {
   if constexpr (Max > 1) {
@@ -168,7 +171,8 @@ EIGEN_ALWAYS_INLINE void WithConstant(int n, F&& fn) {
 }
 
 // Calls fn(first row, number of rows as a constant) for tiles of at most Max rows that cover `rows`
-// rows and differ by one at most: a last tile of one or two rows would wait for B.
+// rows. The sizes of the tiles differ by at most one: a last tile of one or two rows would wait for
+// B.
 template <int Max, typename F>
 EIGEN_ALWAYS_INLINE void ForRowTiles(int64_t rows, F&& fn) {
   const int64_t tiles = CeilDiv(rows, Max);

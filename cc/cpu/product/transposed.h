@@ -1,4 +1,4 @@
-// Products with a transposed A, those of weight gradients: A's rows are K.
+// Products with a transposed A, used for weight gradients: the rows of A are K.
 #ifndef TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
 #define TF_RNN_OPS_CC_CPU_PRODUCT_TRANSPOSED_H_
 
@@ -14,20 +14,20 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// A transposed: element (m, k) is rows[k][m], so a column block of a tall matrix.
+// A transposed: element (m, k) is rows[k][m], so A is a block of columns of a tall matrix.
 template <typename T>
 struct ColumnsOfA {
   static constexpr bool kGated = false;
   const T* const* rows;
   int64_t column;
   EIGEN_ALWAYS_INLINE T at(int m, int, int64_t k) const { return rows[k][column + m]; }
-  // The line that the next tiles need: consecutive k are a whole row apart.
+  // Prefetches the cache line of the next tiles. Consecutive k are a whole row apart.
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t k) const {
     __builtin_prefetch(rows[k] + column + 24, 0, 2);
   }
 };
 
-// The same from a copy with rows of LD elements: element (m, k) is at_column[k * LD + m].
+// A transposed, from a copy with rows of LD elements: element (m, k) is at_column[k * LD + m].
 template <typename T, int LD>
 struct DenseColumnsOfA {
   static constexpr bool kGated = false;
@@ -36,7 +36,7 @@ struct DenseColumnsOfA {
   EIGEN_ALWAYS_INLINE void Prefetch(int64_t) const {}
 };
 
-// The same of interleaved rows, as in GatedRowsOfA.
+// A transposed with interleaved rows, as in GatedRowsOfA.
 template <typename T, int NV>
 struct GatedColumnsOfA {
   static constexpr bool kGated = true;
@@ -48,30 +48,31 @@ struct GatedColumnsOfA {
   }
 };
 
-// Rows that a weight gradient reduces at a time. With 16 registers tiles are small and read A
-// often: blocks of its columns are copied, whose rows, often 4 KiB apart, would fall on few sets of
-// the caches, and fewer rows let the copy and a panel of B share the first level.
+// The number of rows that a weight gradient reduces at a time. With 16 registers tiles are small
+// and read A often, so blocks of A's columns are copied. Without the copy the rows, which are often
+// 4 KiB apart, would compete for few sets of the caches. With fewer rows the copy and a panel of B
+// fit the first-level cache together.
 constexpr bool kCopiesColumns = kVectorRegisters == 16;
 constexpr int64_t kReductionRows = kCopiesColumns ? 128 : 256;
 
-// Panels of a product with a transposed A, the product of a weight gradient:
+// Panels of a product with a transposed A, used for a weight gradient:
 // c_q[m, v] (+)= sum_k rows[k][m] * b_q[k * ldb + v] for panels q below `panels`.
 template <typename T, typename E>
 struct TransposedGemm {
   const E* const* rows;
   int64_t depth;
-  int64_t columns;  // of A
+  int64_t columns;  // columns of A
   int panels;
-  const E* b;  // panel q at b + q * b_stride
+  const E* b;  // panel q is at b + q * b_stride
   int64_t b_stride;
   int64_t ldb;
-  T* c;  // panel q at c + q * c_stride, [columns][NV * V]
+  T* c;  // panel q is at c + q * c_stride, [columns][NV * V]
   int64_t c_stride;
   bool accumulate;
 };
 
-// One tile of it: columns [i, i + M) of A. `a` reads the k from `k0` on, and `done` has the partial
-// sums of those before.
+// Computes one tile: columns [i, i + M) of A. `a` reads the k from `k0` on, and `done` contains the
+// partial sums of the k below `k0`.
 template <typename T, int M, int NV, typename E, typename A, typename Done = NothingDone>
 void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_t i, int64_t k0 = 0,
                         const Done& done = {}) {
@@ -85,8 +86,8 @@ void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_
   done.AddTo(acc);
   MultiplyTile<T, M, NV>(a, g.b + q * g.b_stride + k0 * g.ldb, g.ldb, g.depth - k0, NothingAhead(),
                          acc);
-  // The sum of one call is formed before it is added, so that a long reduction cut into calls
-  // loses fewer bits.
+  // The sum of one call is computed before it is added to C, so that a long reduction that is split
+  // into calls loses fewer bits.
   T* c = g.c + q * g.c_stride + i * NV * V;
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m) {
@@ -98,7 +99,7 @@ void GemmTransposedTile(const TransposedGemm<T, E>& g, const A& a, int q, int64_
   }
 }
 
-// fn(q, i, m as a constant) for each tile of columns [begin, end) of A and each panel q.
+// Calls fn(q, i, m as a constant) for each tile of columns [begin, end) of A and each panel q.
 template <int M, typename T, typename E, typename F>
 EIGEN_ALWAYS_INLINE void ForTransposedTiles(const TransposedGemm<T, E>& g, int64_t begin,
                                             int64_t end, F&& fn) {
@@ -110,10 +111,10 @@ EIGEN_ALWAYS_INLINE void ForTransposedTiles(const TransposedGemm<T, E>& g, int64
   }
 }
 
-// Copies columns [begin, end) of A, at most LD, to rows of LD.
+// Copies columns [begin, end) of A, at most LD, to rows of LD elements.
 template <int LD, typename T, typename E>
 void CopyColumns(const TransposedGemm<T, E>& g, int64_t begin, int64_t end, E* copy) {
-  constexpr int64_t kAhead = 12;  // the hardware does not foresee steps from row to row
+  constexpr int64_t kAhead = 12;  // the hardware prefetcher does not follow steps between rows
   constexpr int64_t kLine = 64 / sizeof(E);
   for (int64_t k = 0; k < g.depth; ++k) {
     const E* ahead = g.rows[std::min(k + kAhead, g.depth - 1)];
@@ -129,15 +130,15 @@ void CopyColumns(const TransposedGemm<T, E>& g, int64_t begin, int64_t end, E* c
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// 16 columns of A as rows, from column `column` on, to a depth of at least `depth`; zeros in those
-// beyond the last.
+// Copies 16 columns of A to rows, beginning at column `column`, to a depth of at least `depth`.
+// Columns beyond the last column of A are zeros.
 inline void TransposeColumns(const TransposedGemm<float, Pair>& g, int64_t column, int64_t depth,
                              Pair (&strip)[kAmxRows][kReductionRows / 2]) {
   RNN_DCHECK(g.depth <= kReductionRows / 2);
   const int64_t n = std::min<int64_t>(kAmxRows, g.columns - column);
   const auto columns = static_cast<__mmask16>((1u << n) - 1);
   for (int64_t k0 = 0; k0 < depth; k0 += kAmxPairs) {
-    // A pair is 32 bits of memory, so the transpose is that of float.
+    // A pair is 32 bits of memory, so the transpose of float works for pairs.
     Block<float> block;
     for (int64_t k = 0; k < kAmxPairs; ++k) {
       block.packet[k] = k0 + k < depth ? _mm512_maskz_loadu_ps(columns, g.rows[k0 + k] + column)
@@ -148,7 +149,7 @@ inline void TransposeColumns(const TransposedGemm<float, Pair>& g, int64_t colum
   }
 }
 
-// The same on AMX.
+// GemmTransposed on AMX.
 template <int NV>
 void GemmTransposedOnAmx(const TransposedGemm<float, Pair>& g) {
   alignas(64) Pair strip[kAmxRows][kReductionRows / 2];
@@ -173,7 +174,7 @@ void GemmTransposedOnAmx(const TransposedGemm<float, Pair>& g) {
 
 #endif
 
-// With `Gated` rows are as in GatedColumnsOfA.
+// With `Gated` the rows of A are interleaved as in GatedColumnsOfA.
 template <typename T, int NV, bool Gated, typename E>
 void GemmTransposed(const TransposedGemm<T, E>& g) {
   constexpr int M = kTileRows<NV>;
@@ -197,8 +198,8 @@ void GemmTransposed(const TransposedGemm<T, E>& g) {
     return;
   }
   using Columns = std::conditional_t<Gated, GatedColumnsOfA<E, NV>, ColumnsOfA<E>>;
-  // The lines of A in a block of columns, a whole row apart, are fetched from afar once for all
-  // panels, and a panel of B passes over the block while it is near.
+  // The cache lines of A in a block of columns, a whole row apart, are read from far caches once
+  // for all panels. A panel of B uses the block while the block is in a near cache.
   constexpr int64_t kBlock = 8 * M;
   for (int64_t block = 0; block < g.columns; block += kBlock) {
     const int64_t end = std::min(g.columns, block + kBlock);
@@ -208,11 +209,11 @@ void GemmTransposed(const TransposedGemm<T, E>& g) {
   }
 }
 
-// The same with the number of vectors known at run time.
+// GemmTransposed with a dynamic number of vectors.
 template <typename T, typename E>
 void GemmTransposedVectors(int nv, bool gated, const TransposedGemm<T, E>& g) {
   if constexpr (std::is_same_v<T, E>) {
-    // Only gate panels are gated, of LSTM and of both forms of GRU.
+    // Only gate panels are gated: the panels of LSTM and of both kinds of GRU.
     if (gated && nv == 4) return GemmTransposed<T, 4, true>(g);
     if (gated && nv == 3) return GemmTransposed<T, 3, true>(g);
     if (gated) return GemmTransposed<T, 2, true>(g);
