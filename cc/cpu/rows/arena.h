@@ -1,5 +1,5 @@
-// Cuts one block of memory into arrays. Without a block it only measures, so a size and its use are
-// computed by the same code.
+// Splits one block of memory into arrays. Without a block the arena only measures, so the same code
+// computes a size and uses the memory.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_ARENA_H_
 
@@ -19,15 +19,15 @@ class Arena {
   Arena() = default;
   explicit Arena(void* base) : base_(static_cast<char*>(base)) {}
 
-  // One whose gaps between the arrays become zero, for memory that is an output of an op: old
-  // memory would show there.
+  // An arena that clears the gaps between the arrays. For memory that is an output of an op:
+  // otherwise the gaps would show old memory.
   static Arena WithClearGaps(void* base) {
     Arena arena(base);
     arena.clears_gaps_ = true;
     return arena;
   }
 
-  // An array of n elements, 64-byte aligned; a meaningless pointer while measuring.
+  // An array of n elements, 64-byte aligned. The pointer is invalid while measuring.
   template <typename T>
   T* Take(int64_t n) {
     const int64_t offset = used_;
@@ -43,14 +43,15 @@ class Arena {
     return At<T>(offset);
   }
 
-  // Bytes of arrays taken elsewhere, a multiple of the alignment. They were measured to fit.
+  // Skips `bytes` bytes of arrays that another arena allocates, a multiple of the alignment. The
+  // bytes were measured to fit.
   void Skip(int64_t bytes) {
     RNN_DCHECK(bytes >= 0 && bytes % kAlignment == 0);
     used_ += bytes;
   }
 
   bool measuring() const { return base_ == nullptr; }
-  // Bytes taken, or -1 when they exceed 2^62.
+  // The number of bytes taken, or -1 if it exceeds 2^62.
   int64_t bytes() const { return overflow_ ? -1 : used_; }
 
  private:

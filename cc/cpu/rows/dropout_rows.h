@@ -1,4 +1,4 @@
-// Dropout between layers, on packed rows.
+// Dropout between layers on packed rows.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_DROPOUT_ROWS_H_
 
@@ -12,9 +12,9 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// fn(row, c, word) for the columns of all packed rows. The random word of an element is number c %
-// 4 of the counter (c / 4, layer, step and row of the user's batch), so it does not depend on
-// lengths, layout or threads.
+// Calls fn(row, c, word) for all columns c of all packed rows. The random word of an element is
+// word c % 4 of the counter (c / 4, layer, step and sequence of the user's batch), so it does not
+// depend on lengths, layout or threads.
 template <typename F>
 void DrawRows(const RnnProblem& p, const Sequence& seq, int64_t layer, int64_t columns,
               const ParallelFor& parallel, F&& fn) {

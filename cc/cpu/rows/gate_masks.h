@@ -1,10 +1,10 @@
-// Masks that multiply x or h before the product of each gate (dropout of a layer's inputs and
-// states, another mask for every gate).
+// Masks that multiply x or h before the product of each gate: dropout of the inputs and states of a
+// layer, with a separate mask for every gate.
 //
 // Note [Gate masks]
-// With a mask of its own for each gate a row of A is a row for each vector of a panel. The rows are
-// interleaved, [K][NV], so that a register tile still reads one short piece of A for every k (see
-// GatedRowsOfA). The vanilla modes have one gate: then masked rows are rows like others.
+// With a separate mask for each gate there is a separate row of A for each vector of a panel. These
+// rows are interleaved, [K][NV], so that a register tile still reads one short piece of A for every
+// k (see GatedRowsOfA). The vanilla modes have one gate, so their masked rows are not interleaved.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_GATE_MASKS_H_
 
@@ -15,10 +15,10 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// [G, B, size], the gates as in the weights' columns.
+// [G, B, size]. The gates have the order of the weights' columns.
 template <typename T>
 struct GateMasks {
-  const T* data = nullptr;  // null: none
+  const T* data = nullptr;  // null: no masks
   int64_t batch = 0;
   int64_t size = 0;
 
@@ -32,7 +32,7 @@ void ScaleRow(const T* mask, int64_t begin, int64_t end, T* row) {
   for (int64_t k = begin; k < end; ++k) row[k] *= mask[k];
 }
 
-// out[k][v] = row[k] * mask of vector v's gate, for k in [begin, end).
+// out[k][v] = row[k] * mask of the gate of vector v, for k in [begin, end).
 template <typename T>
 void MaskRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const T* row,
              int64_t begin, int64_t end, T* out) {

@@ -1,4 +1,4 @@
-// What zoneout keeps of the states, on packed rows.
+// The zoneout masks of the states on packed rows.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_KEPT_ROWS_H_
 
@@ -12,7 +12,7 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Room for DrawKept; null where nothing is drawn.
+// Allocates the memory of DrawKept; null for a state without a random mask.
 template <typename T>
 void TakeKept(const RnnProblem& p, int64_t elements, Arena& arena, T* (*kept)[2]) {
   const float rates[2] = {p.zoneout_h, p.zoneout_c};
@@ -23,8 +23,8 @@ void TakeKept(const RnnProblem& p, int64_t elements, Arena& arena, T* (*kept)[2]
   }
 }
 
-// kept[k][r, c], of h and of c: 1 where the unit keeps its old value, otherwise 0. A state is what
-// a layer is to DropRows. Rows of `padded` elements.
+// kept[k][r, c] of h (k = 0) and of c (k = 1): 1 if the unit keeps its old value, otherwise 0. The
+// random numbers are those of DropRows with the state k as the layer. Rows have `padded` elements.
 template <typename T>
 void DrawKept(const RnnProblem& p, const Sequence& seq, int64_t units, int64_t padded,
               T* const (&kept)[2], const ParallelFor& parallel) {

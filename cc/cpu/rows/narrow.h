@@ -1,4 +1,4 @@
-// Tensors of 16-bit types: widened to float32 before the arithmetic, rounded once after it.
+// Tensors of 16-bit types: widened to float32 before the arithmetic, rounded once afterwards.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_NARROW_H_
 
@@ -27,8 +27,8 @@ void Convert(const From* from, To* to, int64_t n, const ParallelFor& parallel) {
   });
 }
 
-// The tensors of one call in float32, cut from the front of its scratch. With a null arena base it
-// only measures.
+// The tensors of one call in float32, at the front of the scratch memory. With a null base of the
+// arena Widened only measures.
 template <typename Narrow>
 class Widened {
  public:
@@ -41,7 +41,7 @@ class Widened {
     Convert(static_cast<const Narrow*>(tensor), wide, n, *parallel_);
     return wide;
   }
-  // Room for an output, to be rounded by Round. At most one for each Arg.
+  // Memory for an output that Round() rounds. At most one for each Arg.
   float* Out(void* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
     if (arena_.measuring()) return nullptr;

@@ -1,7 +1,8 @@
 // Rows of x and h as the operands of products.
 //
 // Note [Operand rows]
-// A product reads rows of x and h as they lie, or copies of them. Only this file tells them apart.
+// A product reads rows of x and h directly or reads copies of the rows. Only this file
+// distinguishes these cases. The copies are:
 //
 //                    with masks (Note [Gate masks])   as pairs of bfloat16 (Note [Pairs])
 //   the time loop    a copy for each gate             rounded rows
@@ -21,15 +22,15 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Operands of the copy of a row; 0: products read the row itself.
+// The number of operands of the copy of a row; 0: products read the row itself.
 template <typename T, typename E>
 int64_t CopyOperands(int64_t width, const GateOrder& order, bool masked) {
   if constexpr (Operands<T, E>::kRounded) return RoundUp(width, kLanes<T>) / kPerOperand<E>;
   return masked ? Area(width, order.count) : 0;
 }
 
-// Elements [begin, end) of the copy of a row of x or h, of row b of the batch. begin is a multiple
-// of V. What follows end up to one is zero in a rounded row.
+// Writes elements [begin, end) of the copy of a row of x or h, for sequence b of the batch. `begin`
+// is a multiple of V. In a rounded row the elements from `end` to a multiple of V are zero.
 template <typename T, typename E>
 void CopyRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const T* row,
              int64_t begin, int64_t end, E* out) {
@@ -43,7 +44,7 @@ void CopyRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const
   }
 }
 
-// The copies of all packed rows. row_of(t, j) gives a row.
+// Writes the copies of all packed rows. row_of(t, j) returns a row.
 template <typename T, typename E, typename RowOf>
 void CopyRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& order, int64_t width,
               E* out, const ParallelFor& parallel, RowOf&& row_of) {
@@ -56,8 +57,8 @@ void CopyRows(const Sequence& seq, const GateMasks<T>& masks, const GateOrder& o
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// Pairs of consecutive packed rows, [ceil(R / 2)][width]: the K of a weight gradient. row_of(t, j)
-// gives a row. A last row without partner is paired with zeros.
+// Writes pairs of consecutive packed rows, [ceil(R / 2)][width]: the K of a weight gradient.
+// row_of(t, j) returns a row. A last row without partner is paired with zeros.
 template <typename RowOf>
 void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& parallel,
               RowOf&& row_of) {
@@ -89,7 +90,8 @@ void PairRows(const Sequence& seq, int64_t width, Pair* out, const ParallelFor& 
 
 #endif
 
-// Operands of all that a weight gradient reads in place of rows of x or h; 0: nothing.
+// The number of operands of the copies that a weight gradient reads instead of the rows of x or h;
+// 0: no copies.
 template <typename T, typename E>
 int64_t ReductionCopyOperands(int64_t rows, int64_t width, const GateOrder& order, bool masked) {
   if constexpr (Operands<T, E>::kRounded) {
@@ -108,7 +110,7 @@ void CopyReductionRows(const Sequence& seq, const GateMasks<T>& masks, const Gat
   }
 }
 
-// Row `row` of them, from column `first` on.
+// Row `row` of these copies, beginning at column `first`.
 template <typename T, typename E>
 const E* ReductionCopy(const E* copies, int64_t row, int64_t width, const GateOrder& order,
                        int64_t first) {

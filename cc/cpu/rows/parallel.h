@@ -1,4 +1,4 @@
-// Work for the threads of a call, and sizes that cannot overflow unseen.
+// Parallel loops on the threads of a call, and sizes with detection of overflow.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_PARALLEL_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_PARALLEL_H_
 
@@ -11,14 +11,14 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// The product, or -1 where it leaves int64; Arena::Take reports a negative size as an overflow.
+// The product, or -1 if it does not fit int64. Arena::Take reports a negative size as an overflow.
 inline int64_t Area(int64_t a, int64_t b) {
   int64_t product;
   if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) return -1;
   return product;
 }
 
-// fn(i) for each i in [0, n), which one thread would do in `ns` nanoseconds (heuristics.h).
+// Calls fn(i) for each i in [0, n). `ns`: the time of all calls on one thread (heuristics.h).
 template <typename F>
 void Parallel(const ParallelFor& parallel, int64_t n, int64_t ns, F&& fn) {
   if (n <= 0) return;

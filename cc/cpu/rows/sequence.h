@@ -1,10 +1,11 @@
-// Which rows of a batch are alive at which step.
+// The active sequences of a batch at each step.
 //
 // Note [Packed rows]
-// Rows are sorted by falling length, so those alive at step t are the first n(t) of them. Packed
-// row start[t] + j is sorted row j at step t; padding is never touched, so work is proportional to
-// the sum of the lengths. Both directions use the same order: at step t exactly the rows with
-// length > t take part, which makes the backward direction start at each row's own last step.
+// Sequences are sorted by descending length, so the sequences that are active at step t are the
+// first n(t). Packed row start[t] + j is sorted sequence j at step t. Padding is never accessed, so
+// the work is proportional to the sum of the lengths. Both directions use the same order: at step t
+// exactly the sequences with length > t are active, so the backward direction starts at the last
+// step of each sequence.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_SEQUENCE_H_
 
@@ -20,10 +21,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 struct Sequence {
   int64_t max_time = 0;             // T
   int64_t batch = 0;                // B
-  int64_t rows = 0;                 // R, the sum of the lengths
+  int64_t rows = 0;                 // R, the number of packed rows: the sum of the lengths
   const int64_t* start = nullptr;   // [T + 1]
-  const int64_t* perm = nullptr;    // [B] the user's row of sorted row j
-  const int64_t* length = nullptr;  // [B] sorted, falling
+  const int64_t* perm = nullptr;    // [B] index in the user's batch of sorted sequence j
+  const int64_t* length = nullptr;  // [B] sorted, descending
   // Row numbers of a tensor [T, B, ...] or [B, T, ...]: user_t[t] + user_j[j].
   const int64_t* user_t = nullptr;  // [T]
   const int64_t* user_j = nullptr;  // [B]
@@ -32,7 +33,7 @@ struct Sequence {
   int64_t alive(int64_t t) const { return start[t + 1] - start[t]; }
 };
 
-// Lengths of null: every row has T steps.
+// If `lengths` is null, every sequence has T steps.
 inline int64_t SumOfLengths(int64_t max_time, int64_t batch, const int32_t* lengths) {
   int64_t sum = 0;
   for (int64_t b = 0; b < batch; ++b) sum += lengths ? lengths[b] : max_time;
@@ -53,7 +54,7 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
   seq.rows = SumOfLengths(max_time, batch, lengths);
   if (arena.measuring()) return seq;
 
-  // A counting sort: start[] first holds the number of rows longer than t.
+  // A counting sort. First, start[t] is the number of sequences longer than t.
   std::fill(start, start + max_time + 1, 0);
   if (lengths == nullptr) {
     for (int64_t b = 0; b < batch; ++b) perm[b] = b, length[b] = max_time;
@@ -63,13 +64,13 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
       if (lengths[b] > 0) ++start[lengths[b] - 1];
     }
     for (int64_t t = max_time - 1; t > 0; --t) start[t - 1] += start[t];
-    // Now start[t] rows have length > t; a row of length n goes behind the start[n] longer ones.
-    // user_t serves as the running position of each length.
+    // At this point start[t] sequences have length > t. A sequence of length n goes behind the
+    // start[n] longer sequences. user_t is the next free position of each length.
     for (int64_t t = 0; t < max_time; ++t) user_t[t] = start[t];
     int64_t empty = max_time > 0 ? start[0] : 0;
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t n = lengths[b];
-      // Rows of length n occupy [start[n], start[n - 1]); start[T] is 0.
+      // Sequences of length n occupy [start[n], start[n - 1]). start[T] is 0.
       int64_t& position = n == max_time ? start[max_time] : (n == 0 ? empty : user_t[n]);
       perm[position] = b;
       length[position] = n;
@@ -97,10 +98,10 @@ inline Sequence MakeSequence(Arena& arena, int64_t max_time, int64_t batch, bool
   return seq;
 }
 
-// Rows of a tensor by step and sorted row.
+// Rows of a tensor by step and sorted sequence.
 template <typename T>
 struct RowMap {
-  T* base = nullptr;  // null: there are none
+  T* base = nullptr;  // null: no tensor
   int64_t ld = 0;
   const int64_t* row_t = nullptr;
   const int64_t* row_j = nullptr;
@@ -108,19 +109,19 @@ struct RowMap {
   T* at(int64_t t, int64_t j) const { return base + (row_t[t] + row_j[j]) * ld; }
 };
 
-// A tensor of the op: [T, B, ld] or [B, T, ld].
+// The rows of a tensor of the op: [T, B, ld] or [B, T, ld].
 template <typename T>
 RowMap<T> UserRows(const Sequence& seq, T* base, int64_t ld) {
   return {base, ld, seq.user_t, seq.user_j};
 }
 
-// A buffer of packed rows.
+// The rows of a buffer of packed rows.
 template <typename T>
 RowMap<T> PackedRows(const Sequence& seq, T* base, int64_t ld) {
   return {base, ld, seq.start, seq.iota};
 }
 
-// Packed rows of one item of parallel work; even, so that pairs of rows stay together.
+// The packed rows of one item of parallel work; even, so that pairs of rows stay together.
 constexpr int64_t kParallelRows = 64;
 
 // Calls fn(row, t, j) for the packed rows [row0, row1).
@@ -135,7 +136,7 @@ void ForPackedRows(const Sequence& seq, int64_t row0, int64_t row1, F&& fn) {
   }
 }
 
-// The same in parallel; one thread would take `ns` nanoseconds.
+// ForPackedRows for all rows in parallel. `ns`: the time of all calls on one thread.
 template <typename F>
 void ParallelRows(const Sequence& seq, int64_t ns, const ParallelFor& parallel, F&& fn) {
   Parallel(parallel, CeilDiv(seq.rows, kParallelRows), ns, [&](int64_t item) {
@@ -144,13 +145,13 @@ void ParallelRows(const Sequence& seq, int64_t ns, const ParallelFor& parallel, 
   });
 }
 
-// The step that the recurrence of `dir` visits before step t, or -1 where row j starts at t.
+// The step that direction `dir` visits before step t, or -1 if sequence j starts at t.
 inline int64_t PreviousStep(const Sequence& seq, int dir, int64_t t, int64_t j) {
   if (dir == 0) return t - 1;
   return t + 1 < seq.length[j] ? t + 1 : -1;
 }
 
-// The last step visited by the recurrence of `dir` in row j; the length must not be 0.
+// The last step that direction `dir` visits in sequence j. The length must not be 0.
 inline int64_t FinalStep(const Sequence& seq, int dir, int64_t j) {
   return dir == 0 ? seq.length[j] - 1 : 0;
 }

@@ -1,4 +1,4 @@
-// Rows of the states before and after a sequence.
+// Rows of the states before and after the sequences.
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_STATES_H_
 
@@ -12,10 +12,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // Rows of h0, c0, h_n, c_n: [L*D, B, size] or [B, L*D, size].
 template <typename T>
 struct StateRows {
-  T* base = nullptr;  // null: there are none
+  T* base = nullptr;  // null: no states
   int64_t size = 0;
-  int64_t layer_stride = 0;  // rows
-  int64_t batch_stride = 0;  // rows
+  int64_t layer_stride = 0;  // in rows
+  int64_t batch_stride = 0;  // in rows
   explicit operator bool() const { return base != nullptr; }
   T* at(int64_t pseudo_layer, int64_t b) const {
     return base + (pseudo_layer * layer_stride + b * batch_stride) * size;
