@@ -1,4 +1,4 @@
-// The activation functions, on vectors. Their errors are in docs/numerics.md.
+// The activation functions on vectors. Their errors are documented in docs/numerics.md.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_ACTIVATIONS_H_
 
@@ -15,18 +15,19 @@ EIGEN_ALWAYS_INLINE Packet<T> Sigmoid(const Packet<T>& x) {
 
 #if defined(RNN_OPS_ISA_AVX512)
 
-// With x = f - r * ln 2 and r a whole number, exp(-x) = 2^r * exp(-f), where |f| < 0.35 and a
+// Let x = f - r * ln 2 with an integer r. Then exp(-x) = 2^r * exp(-f) with |f| < 0.35, and a
 // polynomial of degree 6 has a relative error of 3e-9. Scaling by a power of two overflows to
-// infinity, which needs no other care; NaN passes through both bounds.
+// infinity, which is correct. NaN passes through both bounds.
 template <>
 EIGEN_ALWAYS_INLINE Packet<float> Sigmoid<float>(const Packet<float>& x) {
   const __m512 one = _mm512_set1_ps(1.0f);
-  // Beyond them the result is 1, and 0 but for less than the smallest normal number.
+  // Above the upper bound the result is 1. Below the lower bound the result differs from 0 by less
+  // than the smallest normal number.
   const __m512 bounded =
       _mm512_max_ps(_mm512_set1_ps(-104.0f), _mm512_min_ps(_mm512_set1_ps(18.0f), x));
   const __m512 r = _mm512_roundscale_ps(_mm512_mul_ps(bounded, _mm512_set1_ps(-1.44269504f)),
                                         _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  // ln 2 in two parts, the first with few bits, so that its product with r is exact.
+  // ln 2 in two parts. The first part has few bits, so its product with r is exact.
   __m512 f = _mm512_fmadd_ps(r, _mm512_set1_ps(0.693359375f), bounded);
   f = _mm512_fmadd_ps(r, _mm512_set1_ps(-2.12194440e-4f), f);
   __m512 p = _mm512_set1_ps(1.381422160e-3f);
@@ -46,13 +47,13 @@ EIGEN_ALWAYS_INLINE Packet<T> Tanh(const Packet<T>& x) {
   return EigenTanh<T>(x);
 }
 
-// max(x, 0), and NaN where x is NaN.
+// max(x, 0), or NaN if x is NaN.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Relu(const Packet<T>& x) {
   return Max(x, Set<T>(T(0)));
 }
 
-// x between -limit and limit, and NaN where x is NaN.
+// x clipped to [-limit, limit], or NaN if x is NaN.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Limit(const Packet<T>& x, T limit) {
   return Max(Min(x, Set<T>(limit)), Set<T>(-limit));

@@ -1,12 +1,16 @@
 // The instructions on bfloat16: rounding, products of pairs (AVX512_BF16), and AMX.
 //
 // Note [AMX]
-// A core with AMX has eight tiles of 16 rows of 64 bytes. One instruction multiplies a tile of A,
-// up to 16 rows of 16 pairs, with a tile of B, 16 rows of pairs for 16 columns each, and adds to a
-// tile of 16 x 16 sums in float32. A row of 16 pairs of B is one vector of a panel (Note [Panels]),
-// so a tile of B is read from a panel as it lies. A sum's order does not depend on the rows beside
-// it. Each thread has tiles of its own, which must be given their sizes before use and be released
-// after it. A process asks Linux once for the right to use them.
+// A core with AMX has eight tiles of 16 rows of 64 bytes. One instruction multiplies a tile of A
+// with a tile of B and adds the product to a tile of sums:
+//   A     up to 16 rows of 16 pairs
+//   B     16 rows of pairs, for 16 columns each
+//   sums  16 x 16 values of float32
+//
+// A row of a tile of B is one vector of a panel (Note [Panels]), so a tile of B is read directly
+// from a panel. The order of a sum does not depend on the other rows. Each thread has its own
+// tiles. A thread must set the sizes of its tiles before use and release the tiles afterwards. A
+// process must ask Linux once for permission to use the tiles.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_BF16_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_BF16_H_
 
@@ -27,11 +31,11 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-constexpr int kAmxRows = 16;   // of a tile
-constexpr int kAmxPairs = 16;  // of a row of A
+constexpr int kAmxRows = 16;   // rows of a tile
+constexpr int kAmxPairs = 16;  // pairs in a row of A
 
-// The sizes of the tiles: 0 to 3 hold sums, 4 and 5 A and B, 6 and 7 A and B with half as many
-// pairs.
+// The tiles: 0 to 3 contain sums, 4 and 5 contain A and B, 6 and 7 contain A and B with half as
+// many pairs.
 constexpr int kAmxSums = 0, kAmxA = 4, kAmxB = 5, kAmxHalfA = 6, kAmxHalfB = 7;
 
 struct alignas(64) AmxSizes {
@@ -62,7 +66,7 @@ static_assert(sizeof(AmxSizes) == 64);
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// What cpuid says.
+// The features that cpuid reports.
 inline bool CpuHasBf16() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 5)) != 0;
@@ -73,7 +77,7 @@ inline bool CpuHasAmx() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxBf16AndTile) == kAmxBf16AndTile;
 }
 
-// Asks whether the operating system lets this process use AMX.
+// Asks the operating system for permission to use AMX in this process.
 inline bool AskForAmx() {
 #if defined(__linux__) && defined(SYS_arch_prctl)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
@@ -92,12 +96,12 @@ EIGEN_ALWAYS_INLINE __m512 MultiplyAddPairs(const __m512i& a, const __m512i& b, 
   return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 }
 
-// WHY assembly and not the intrinsics: those of GCC do not say that they read and write memory, so
-// that the compiler may move them past loads and stores.
+// WHY assembly and not intrinsics: the intrinsics of GCC do not declare that they read and write
+// memory, so the compiler may move them past loads and stores.
 inline void AmxConfigure(const AmxSizes& sizes) { __asm__ volatile("ldtilecfg %0" ::"m"(sizes)); }
 inline void AmxRelease() { __asm__ volatile("tilerelease" ::: "memory"); }
 
-// Rows of the tile lie `stride` bytes apart.
+// The rows of the tile are `stride` bytes apart in memory.
 template <int kTile>
 EIGEN_ALWAYS_INLINE void AmxLoad(const void* rows, int64_t stride) {
   __asm__ volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(rows), "r"(stride), "i"(kTile) : "memory");

@@ -1,5 +1,6 @@
-// The instructions of bf16.h in AVX-512 without AVX512_BF16 and AMX, for tests on CPUs that lack
-// them. Sums have the order and the rounding of the instructions; denormal numbers are not flushed.
+// An emulation of the instructions of bf16.h in AVX-512, for tests on CPUs without AVX512_BF16 and
+// AMX. Sums have the order and the rounding of the instructions. Denormal numbers are not flushed
+// to zero.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
 
@@ -11,7 +12,8 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// RNN_OPS_EMULATE_BF16 is 1 for a CPU with AVX512_BF16 and 2 for one with AMX as well.
+// RNN_OPS_EMULATE_BF16 is 1 to emulate a CPU with AVX512_BF16, and 2 to emulate a CPU that also has
+// AMX.
 inline bool CpuHasBf16() { return true; }
 inline bool CpuHasAmx() { return RNN_OPS_EMULATE_BF16 == 2; }
 inline bool AskForAmx() { return true; }
@@ -37,7 +39,7 @@ EIGEN_ALWAYS_INLINE __m512 MultiplyAddPairs(const __m512i& a, const __m512i& b, 
                          _mm512_fmadd_ps(UpperHalves(a), UpperHalves(b), sum));
 }
 
-// The tiles of this thread.
+// The AMX tiles of this thread.
 struct AmxTiles {
   bool configured = false;
   AmxSizes sizes{0};
@@ -58,7 +60,7 @@ inline void AmxConfigure(const AmxSizes& sizes) {
 }
 inline void AmxRelease() { ConfiguredTiles().configured = false; }
 
-// As the instruction does, what lies beyond the rows and bytes of the tile becomes zero.
+// As in the instruction, elements beyond the rows and bytes of the tile become zero.
 template <int kTile>
 void AmxLoad(const void* rows, int64_t stride) {
   AmxTiles& t = ConfiguredTiles();
@@ -81,7 +83,7 @@ void AmxZero() {
   std::memset(ConfiguredTiles().bits[kTile], 0, sizeof(AmxTiles::bits[kTile]));
 }
 
-// The instruction adds up the products of the lower halves and of the upper halves apart.
+// The instruction sums the products of the lower halves and of the upper halves separately.
 template <int kSums, int kA, int kB>
 void AmxMultiplyAdd() {
   AmxTiles& t = ConfiguredTiles();

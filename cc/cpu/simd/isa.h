@@ -1,5 +1,5 @@
-// Names the instruction set that this translation unit is compiled for. Everything that depends on
-// it lives in RNN_OPS_ISA_NAMESPACE, so objects of two levels never share a symbol.
+// Names the instruction set that this translation unit is compiled for. All code that depends on
+// the instruction set is in RNN_OPS_ISA_NAMESPACE, so objects of two levels never share a symbol.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 

@@ -1,10 +1,10 @@
-// What a matrix product multiplies: the type of the arithmetic, or pairs of bfloat16.
+// The operands of a matrix product: the type of the arithmetic, or pairs of bfloat16.
 //
 // Note [Pairs]
 // AVX512_BF16 has one instruction that multiplies two neighbours of A with two of B and adds both
-// products to a float32: on some CPUs twice the rate of float32. So A and B of a product are arrays
-// of Pair, 32 bits that hold two consecutive k, and everything else (tiles, panels, row pointers)
-// is as for float, with half as many k. An odd K is filled up with zeros on both sides.
+// products to a float32. On some CPUs this doubles the rate of float32. So A and B of a product are
+// arrays of Pair. A Pair is 32 bits that contain two consecutive k. Tiles, panels and row pointers
+// work as for float, with half as many k. If K is odd, A and B are padded with zeros.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_OPERAND_H_
 
@@ -20,13 +20,13 @@
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// Two bfloat16, the first in the lower half.
+// Two bfloat16 values. `first` is the lower half in memory.
 struct Pair {
   uint16_t first;
   uint16_t second;
 };
 
-// E is T for most products. kPerOperand<E>: values of k that one E holds.
+// E is T in most products. kPerOperand<E>: the number of values of k in one E.
 template <typename E>
 struct Operand {
   using Vector = Packet<E>;
@@ -43,13 +43,13 @@ constexpr int kPerOperand = 1;
 template <>
 constexpr int kPerOperand<Pair> = 2;
 
-// n values of k in whole operands.
+// The number of whole operands that contain n values of k.
 template <typename E>
 constexpr int64_t OperandsOf(int64_t n) {
   return CeilDiv(n, kPerOperand<E>);
 }
 
-// The vector at element `at` of an array of operands; `at` is a multiple of V.
+// Stores a vector at element `at` of an array of operands. `at` is a multiple of V.
 template <typename T>
 EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) {
   RNN_DCHECK(at % kLanes<T> == 0);
@@ -59,32 +59,32 @@ EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) 
 // The bits of a bfloat16.
 using BFloat16Bits = uint16_t;
 
-// The type of the tensors that weights are packed from and rows of h may be written to: T, or
+// The type of the tensors that weights are packed from and that rows of h may be written to: T, or
 // bfloat16 for pairs.
 template <typename T, typename E>
 using TensorOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
 
-// What the passes ask of the operands E of products in T.
+// The properties of the operands E of products in T.
 template <typename T, typename E>
 struct Operands {
   // Weights and rows are rounded to bfloat16 for products.
   static constexpr bool kRounded = !std::is_same_v<T, E>;
-  // What is rare has no kernels for rounded operands (UsesPairs): second products, masks for each
+  // Rare modes have no kernels for rounded operands (UsesPairs): second products, masks for each
   // gate, unpacked weights, skip_input, peepholes and layer normalization.
   static constexpr bool kRareModes = !kRounded;
-  // Whether rows of n elements in the tensors' type are rows of operands as they lie.
+  // Whether rows of n elements in the tensors' type can be read as rows of operands without a copy.
   static constexpr bool AreRows(int64_t n) { return n % kPerOperand<E> == 0; }
 };
 
-// The first n values of a tensor in the type of the arithmetic.
+// Loads the first n values of a tensor in the type of the arithmetic.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const T* p, int64_t n) {
   return LoadFirst(p, n);
 }
 
-// What multiplies pairs on this CPU. AVX512_BF16 and AMX are not part of the level, so this is to
-// be asked before anything of pairs runs. A CPU with AMX runs the instruction on pairs so slowly
-// that float32 is faster than it (docs/history/performance.md, "16 cores").
+// The unit of this CPU that multiplies pairs. AVX512_BF16 and AMX are not part of the AVX-512
+// level, so code must check this before it runs any instruction on pairs. On CPUs with AMX the
+// vector instruction on pairs is slower than float32 (docs/history/performance.md, "16 cores").
 enum class PairUnit { kNone, kVector, kAmx };
 
 #if defined(RNN_OPS_ISA_AVX512)
@@ -135,7 +135,7 @@ EIGEN_ALWAYS_INLINE void StoreOperands(Pair* base, int64_t at, const Packet<floa
                       RoundToBFloat16(v));
 }
 
-// The first n lanes, rounded. For the address sanitizer a copy, as in StoreTail.
+// Stores the first n lanes, rounded. The address sanitizer gets a copy, as in StoreTail.
 EIGEN_ALWAYS_INLINE void StoreFirst(BFloat16Bits* p, const Packet<float>& v, int64_t n) {
 #if defined(__SANITIZE_ADDRESS__)
   const __m256i lanes = RoundToBFloat16(v);

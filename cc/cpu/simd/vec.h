@@ -1,12 +1,13 @@
-// The vector primitives of every kernel: Eigen's packets at the width of the instruction set.
+// The vector primitives of every kernel: Eigen's packets with the width of the instruction set.
 //
 // Note [Eigen]
-// Packets are private to Eigen and may change with the next TensorFlow. So this file alone names
-// Eigen::internal, and uses of it no more than: the packets of float and double, at the full width
-// of the instruction set, and their PacketBlock; ploadu, pstoreu, pset1, padd, psub, pmul, pmadd
-// (one rounding where the machine fuses), pmin and pmax that pass on NaN, pcmp_lt, pand, pselect,
-// ptranspose, ptanh and scalar_logistic_op. tests/package/wheel/test_kernel_eigen.py says what a
-// TensorFlow's Eigen lacks of that.
+// Packets are internal to Eigen and may change with the next TensorFlow. So only this file names
+// Eigen::internal, and it uses only the following parts:
+//   - the packets of float and double with the full width of the instruction set, and PacketBlock
+//   - ploadu, pstoreu, pset1, padd, psub, pmul, pmadd (one rounding if the machine has FMA)
+//   - pmin and pmax that propagate NaN, pcmp_lt, pcmp_le, pabs, pand, pselect, ptranspose
+//   - ptanh and scalar_logistic_op
+// tests/package/wheel/test_kernel_eigen.py checks that the Eigen of a TensorFlow has these parts.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 
@@ -20,7 +21,7 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 template <typename T>
 using Packet = typename Eigen::internal::packet_traits<T>::type;
 
-// V: elements of one vector.
+// V: the number of elements of one vector.
 template <typename T>
 constexpr int kLanes = Eigen::internal::unpacket_traits<Packet<T>>::size;
 
@@ -48,11 +49,10 @@ EIGEN_ALWAYS_INLINE Packet<T> Set(T value) {
   return Eigen::internal::pset1<Packet<T>>(value);
 }
 
-// The first n lanes where they are fewer than V; n may be negative, which is as 0.
+// Access to the first n lanes, for n < V. n may be negative, which means 0.
 //
-// WHY masks where there are some: with AVX-512 they make the object a sixth smaller than copies on
-// the stack do. GCC's address sanitizer does not look at masked accesses, so it is given the
-// copies.
+// WHY masks with AVX-512: the object is a sixth smaller than with copies on the stack. The address
+// sanitizer of GCC does not check masked accesses, so its builds use the copies.
 #if defined(RNN_OPS_ISA_AVX512) && !defined(__SANITIZE_ADDRESS__)
 
 inline uint32_t MaskOfTail(int64_t n) { return n <= 0 ? 0 : (1u << n) - 1; }
@@ -103,7 +103,8 @@ EIGEN_ALWAYS_INLINE Packet<T> KeepTail(const Packet<T>& v, int64_t n) {
 
 #endif
 
-// The first n lanes from memory, zeros in the rest; nothing beyond p[n - 1] is read.
+// Loads the first n lanes from memory; the other lanes are zeros. No element beyond p[n - 1] is
+// read.
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> LoadFirst(const T* p, int64_t n) {
   return n >= kLanes<T> ? Load(p) : LoadTail(p, n);
@@ -129,7 +130,7 @@ using Eigen::internal::pmadd;
 using Eigen::internal::pmul;
 using Eigen::internal::psub;
 
-// The greater and the lesser of each lane; NaN where either is NaN.
+// The maximum and the minimum of each lane; NaN if either value is NaN.
 template <typename P>
 EIGEN_ALWAYS_INLINE P Max(const P& a, const P& b) {
   return Eigen::internal::pmax<Eigen::PropagateNaN>(a, b);
@@ -144,7 +145,7 @@ EIGEN_ALWAYS_INLINE P Abs(const P& a) {
   return Eigen::internal::pabs(a);
 }
 
-// Masks, to be read by Select.
+// Masks for Select.
 template <typename P>
 EIGEN_ALWAYS_INLINE P Less(const P& a, const P& b) {
   return Eigen::internal::pcmp_lt(a, b);
@@ -172,12 +173,13 @@ EIGEN_ALWAYS_INLINE Packet<T> EigenTanh(const Packet<T>& x) {
   return Eigen::internal::ptanh(x);
 }
 
-// V vectors, block.packet[r], which ptranspose(block) transposes.
+// V vectors block.packet[r]; ptranspose(block) transposes them.
 template <typename T>
 using Block = Eigen::internal::PacketBlock<Packet<T>, kLanes<T>>;
 using Eigen::internal::ptranspose;
 
-// dst[c * dst_stride + r] = src[r * src_stride + c] for r, c < V; all of both blocks is touched.
+// dst[c * dst_stride + r] = src[r * src_stride + c] for r, c < V. Accesses all elements of both
+// blocks.
 template <typename T>
 EIGEN_ALWAYS_INLINE void TransposeBlock(const T* src, int64_t src_stride, T* dst,
                                         int64_t dst_stride) {
