@@ -28,7 +28,7 @@ VariantChoice ChooseForThisMachine() {
   return choice;
 }
 
-// Never destroyed: kernels may run while the process exits.
+// Never destroyed, because kernels may run while the process exits.
 const VariantChoice& Chosen() {
   static const VariantChoice* const choice = new VariantChoice(ChooseForThisMachine());
   return *choice;

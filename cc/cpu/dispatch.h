@@ -1,4 +1,5 @@
-// Chooses the kernels for this machine: cpuid first, then the variant's shared object.
+// Chooses the kernels for this machine: first by cpuid, then by loading the variant's shared
+// object.
 #ifndef TF_RNN_OPS_CC_CPU_DISPATCH_H_
 #define TF_RNN_OPS_CC_CPU_DISPATCH_H_
 
@@ -9,23 +10,23 @@
 namespace rnn_ops {
 namespace cpu {
 
-// The table in use. Chosen once, on first call, thread-safe. The environment variable
-// TF_RNN_OPS_CPU_ISA (baseline, avx2 or avx512) asks for a lower level than the best.
+// The kernel table in use. Chosen at the first call; thread-safe. The environment variable
+// TF_RNN_OPS_CPU_ISA (baseline, avx2 or avx512) selects a lower level than the best.
 const KernelTable& Kernels();
 
-// Whether bfloat16 tensors may be multiplied as bfloat16: unless the environment variable
+// Whether bfloat16 tensors may be multiplied as bfloat16. False if the environment variable
 // TF_RNN_OPS_BF16_PRODUCTS is 0.
 bool AllowsBf16Products();
 
-// What was chosen and why, in one line; empty `why` when nothing was out of the ordinary.
+// The chosen instruction set and the reason, in one line. `why` is empty in the normal case.
 struct DispatchReport {
   std::string isa;
   std::string why;
 };
 const DispatchReport& Dispatch();
 
-// Where a warning about the choice goes: to stderr, unless a framework has a log of its own. To be
-// set before the first call of Kernels() or Dispatch().
+// Sets the function that receives warnings about the choice. By default warnings go to stderr; a
+// framework can pass its own log. Call this before the first call of Kernels() or Dispatch().
 void SetWarningSink(void (*sink)(const std::string& text));
 
 }  // namespace cpu

@@ -1,6 +1,6 @@
-// The arguments of the CPU kernels: plain data only, because they cross the boundary between the
-// main library and the shared object of an instruction set (docs/design.md, "One wheel for every
-// CPU").
+// The arguments of the CPU kernels. They contain only plain data, because they cross the boundary
+// between the main library and the shared object of an instruction set (docs/design.md, "One wheel
+// for every CPU").
 #ifndef TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
 #define TF_RNN_OPS_CC_CPU_KERNEL_ARGS_H_
 
@@ -13,15 +13,16 @@
 namespace rnn_ops {
 namespace cpu {
 
-// The threads of a call, and what they cost.
+// The threads of a call and their costs.
 struct ThreadBudget {
-  int32_t count;    // the caller included
-  int32_t wake_ns;  // of waking the first; a job of less than twice this stays with the caller
-  int32_t meet_ns;  // of a meeting at the end of a step, for each thread that takes part
+  int32_t count;    // number of threads, including the caller
+  int32_t wake_ns;  // cost of waking the first thread; the caller runs jobs below twice this itself
+  int32_t meet_ns;  // cost of a barrier at the end of a step, for each thread
 };
 
-// Threads as a callback: runs fn(arg, i) for each i in [0, n), then returns. Threads that sleep are
-// woken for as many as the job is worth, the caller included; at 1 the caller runs it alone.
+// Threads as a callback: runs fn(arg, i) for each i in [0, n), then returns. `worth_threads`: the
+// number of threads that should be awake for the job, including the caller. With 1 the caller runs
+// the whole job.
 struct ParallelFor {
   void* context;
   ThreadBudget threads;
@@ -29,34 +30,34 @@ struct ParallelFor {
               void* arg);
 };
 
-// The memory that a call takes beside its tensors. -1: more than 2^62 bytes.
+// The memory of a call besides its tensors. -1: more than 2^62 bytes.
 struct MemorySizes {
-  int64_t scratch_bytes;  // for this call alone
-  int64_t reserve_bytes;  // of reserve_space; 0 in inference, and of other ops
+  int64_t scratch_bytes;  // for this call only
+  int64_t reserve_bytes;  // of reserve_space; 0 in inference and for ops without reserve_space
 };
 
-// 64-byte aligned. Null where the size is 0.
+// 64-byte aligned. Null if the size is 0.
 struct MemoryBlocks {
   void* scratch;
   void* reserve;
 };
 
-// Memory as a callback, which a kernel calls once, when it has planned and before it reads or
-// writes any tensor. Returns false where the call is to end, with kStopped.
+// Memory as a callback. A kernel calls it once, after planning and before it accesses any tensor.
+// If the callback returns false, the kernel returns kStopped.
 struct MemorySource {
   void* context;
   bool (*take)(void* context, const MemorySizes& sizes, MemoryBlocks* blocks);
 };
 
-// What a kernel returns.
+// The return values of a kernel.
 enum KernelResult : int32_t {
   kDone = 0,
-  kOtherReserve = 1,  // the reserve space is not of this problem
-  kStopped = 2,       // by the source of memory
+  kOtherReserve = 1,  // the reserve space belongs to another problem
+  kStopped = 2,       // the memory callback returned false
 };
 
-// One call of a kernel. The tables of the ops (core/network/op_spec.cc) have the shapes of the
-// tensors, of which none may overlap another.
+// One call of a kernel. The shapes of the tensors are in the tables of the ops
+// (core/network/op_spec.cc). The tensors must not overlap.
 template <typename Problem>
 struct CallArgs {
   Problem problem;
@@ -70,51 +71,56 @@ enum WeightLayout : int32_t {
   kKerasWeights = 1,   // kernel, recurrent_kernel and so on of one layer; L = D = 1
 };
 
-// A validated problem, and what a call of it is.
+// A validated problem and the properties of one call.
 struct RnnProblem : RnnConfig {
   Dtype dtype = kFloat32;
   uint32_t dropout_key[2] = {};
   const int32_t* lengths = nullptr;  // [B], each in [0, T]
   WeightLayout weight_layout = kOpaqueWeights;
-  // With kKerasWeights.
-  int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: of the input and of the recurrent product)
-  bool has_peepholes = false;   // of LSTM; they are not packed
-  bool has_layer_norm = false;  // likewise
+  // Only with kKerasWeights.
+  int32_t bias_rows = 0;        // 0: none, 1, or 2 (GRU: an input and a recurrent bias)
+  bool has_peepholes = false;   // of LSTM; peepholes are not packed
+  bool has_layer_norm = false;  // of LSTM; the normalization weights are not packed
   bool input_masked = false;
   bool recurrent_masked = false;
-  bool zoneout_drawn = false;  // what is kept is drawn from dropout_key, not mixed by the rates
-  // The weights come as rnn_pack left them; only in inference.
+  bool zoneout_drawn = false;  // masks come from dropout_key, instead of a mix by the rates
+  // The weights have been packed by rnn_pack. Only in inference.
   bool weights_packed = false;
-  // Whether bfloat16 tensors may be multiplied as bfloat16 where the CPU can, or else in float32.
+  // Whether bfloat16 tensors may be multiplied as bfloat16 if the CPU supports it. Otherwise the
+  // products are computed in float32.
   bool bf16_products = false;
 };
 
-// A call of an op of the CudnnRNN family or of LayerRNN. Gates of Keras's weights are in Keras's
-// order: LSTM i, f, c, o; GRU z, r, h. A forward pass writes the reserve space in training. A
-// backward pass, whose problem has is_training, takes the dropout_key from it and only reads it, so
-// that a second one is right. rnn_pack packs the weights of inference apart from a call: it reads
-// weights alone, and T, B, the lengths and is_training of its problem do not matter.
+// A call of an op of the CudnnRNN family or of LayerRNN. The gates of Keras's weights are in the
+// order of Keras: LSTM i, f, c, o; GRU z, r, h.
+//
+// The forward pass writes the reserve space in training. The backward pass needs a problem with
+// is_training and reads the dropout_key from the reserve space. The backward pass does not change
+// the reserve space, so it can run several times.
+//
+// rnn_pack packs the weights of inference without a call. It reads only the weights and ignores T,
+// B, the lengths and is_training of its problem.
 struct RnnArgs : CallArgs<RnnProblem> {
-  // 64-byte aligned, RnnNetwork::packed_bytes: what rnn_pack writes and, with weights_packed, a
-  // forward pass reads in place of params or of the matrices and bias of a layer (with
-  // has_layer_norm it reads the bias all the same).
+  // 64-byte aligned, RnnNetwork::packed_bytes. rnn_pack writes the panels. With weights_packed a
+  // forward pass reads the panels instead of params or of the matrices and bias of a layer. With
+  // has_layer_norm the forward pass also reads the bias.
   void* panels;
 };
 
-// What packed weights hold.
+// The elements of packed weights.
 enum PackedElement : int32_t {
   kPackedArithmetic = 0,     // the type of the arithmetic
-  kPackedBFloat16Pairs = 1,  // two bfloat16 each
+  kPackedBFloat16Pairs = 1,  // an element is two bfloat16 values
 };
 
-// What is asked of a network apart from its calls.
+// Properties of a network that do not depend on a call.
 struct RnnNetwork {
-  int64_t longest_reserve_bytes;  // in training, where every row has T steps; -1 as in MemorySizes
-  int64_t packed_bytes;           // likewise
+  int64_t longest_reserve_bytes;  // in training, if every sequence has T steps; -1: see MemorySizes
+  int64_t packed_bytes;           // -1: see MemorySizes
   int32_t packed_element;         // PackedElement
 };
 
-// BlockLSTMV2. Steps t >= seq_len are not computed; their outputs are set to zero.
+// BlockLSTMV2. Steps t >= seq_len are not computed, and their outputs are zero.
 struct BlockLstmProblem : BlockLstmConfig {
   Dtype dtype = kFloat32;
 };
@@ -125,8 +131,8 @@ using BlockLstmArgs = CallArgs<BlockLstmProblem>;
 struct LinearRecurrenceProblem {
   Dtype dtype;         // kFloat32 or kFloat64
   int32_t num_states;  // 1, or 2 with a cell state
-  bool transposed;     // the adjoint, from the last step to the first
-  bool has_gates;      // by_gates of some state and weights are given
+  bool transposed;     // compute the adjoint, from the last step to the first
+  bool has_gates;      // the tensors by_gates of some state and the weights are present
   int64_t num_gates;   // G
   int64_t num_units;   // H
   int64_t max_time;    // T

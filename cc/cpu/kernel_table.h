@@ -9,11 +9,11 @@
 namespace rnn_ops {
 namespace cpu {
 
-// Raise it with every change of this table, of kernel_args.h or of core/network/arg.h.
+// Increment this with every change of this table, of kernel_args.h or of core/network/arg.h.
 constexpr int32_t kKernelTableVersion = 15;
 
-// The sizes of what crosses the interface. They differ where somebody forgot to raise the version,
-// or where an object of an older build lies next to the library.
+// The sizes of the structs that cross the interface. The sizes differ if a change forgot to
+// increment the version, or if an object of an older build is next to the library.
 struct ArgSizes {
   int32_t rnn = sizeof(RnnArgs);
   int32_t block_lstm = sizeof(BlockLstmArgs);
@@ -22,8 +22,8 @@ struct ArgSizes {
   int32_t thread_budget = sizeof(ThreadBudget);
 };
 
-// No function throws, allocates what the caller frees, or keeps a pointer. The caller has validated
-// every argument. The kernels return a KernelResult.
+// No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
+// has validated every argument. The kernels return a KernelResult.
 struct KernelTable {
   int32_t version;
   int32_t struct_size;  // sizeof(KernelTable)
@@ -40,8 +40,8 @@ struct KernelTable {
   int32_t (*linear_recurrence)(const LinearRecurrenceArgs* args);
 };
 
-// Exported by the baseline's shared object, which every library of ops is linked to. Its symbol
-// names the version: with an object of another one the library does not load.
+// Exported by the shared object of the baseline. Every library of ops is linked to that object. The
+// symbol name contains the version, so the library does not load with an object of another version.
 template <int32_t version>
 const KernelTable* BaselineKernelTable();
 template <>
@@ -51,8 +51,8 @@ BaselineKernelTable<kKernelTableVersion>();
 }  // namespace cpu
 }  // namespace rnn_ops
 
-// Exported by the shared object of each other instruction set, which is opened where the CPU has
-// it.
+// Exported by the shared object of each other instruction set. The main library opens the object
+// only if the CPU has the instruction set.
 extern "C" const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table();
 
 #endif  // TF_RNN_OPS_CC_CPU_KERNEL_TABLE_H_

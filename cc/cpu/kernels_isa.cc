@@ -1,4 +1,4 @@
-// The kernel table of one instruction set. Compiled once per level; see build_defs.
+// The kernel table of one instruction set. Compiled once for each level, see build_defs.
 #include "cc/cpu/kernel_table.h"
 #include "cc/cpu/pass/entry.h"
 #include "cc/cpu/simd/isa.h"

@@ -14,8 +14,8 @@ namespace {
 
 bool IsEmpty(const RnnProblem& problem) { return problem.max_time == 0 || problem.batch == 0; }
 
-// WHY the checks of sizes: memset and memcpy want pointers even for no bytes, which an empty tensor
-// lacks.
+// WHY the checks of sizes: memset and memcpy require valid pointers even for 0 bytes, and an empty
+// tensor has a null pointer.
 void ZeroOutputs(const CallTensors& tensors, Dtype dtype) {
   for (int k = 0; k < kNumArgs; ++k) {
     const Arg arg = static_cast<Arg>(k);
@@ -24,7 +24,7 @@ void ZeroOutputs(const CallTensors& tensors, Dtype dtype) {
   }
 }
 
-// A state that passes through; none where the op or the mode has no `to`.
+// Copies a state that passes through unchanged. Does nothing if the op or the mode has no `to`.
 void CopyState(const CallTensors& tensors, Dtype dtype, Arg from, Arg to) {
   const int64_t bytes = tensors.elements(to) * SizeOf(dtype);
   if (bytes > 0) std::memcpy(tensors.out(to), tensors.in(from), bytes);
@@ -63,7 +63,7 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
   args->parallel = host->parallel();
   args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
                     Call& call = *static_cast<Call*>(context);
-                    try {  // nothing is thrown through a kernel
+                    try {  // a kernel must not throw
                       call.status = call.Take(sizes, blocks);
                       return call.status.ok();
                     } catch (...) {
@@ -78,19 +78,20 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
 
 Status NoReserve(int64_t, void**) { return Status(); }
 
-// InvalidArgument unless reserve_space is a vector of the elements that the forward op allocates
-// for this problem, in or out of XLA.
+// Returns InvalidArgument unless reserve_space is a vector with the number of elements that the
+// forward op allocates for this problem, with or without XLA.
 Status CheckReserveSpace(const RnnProblem& problem, int64_t bytes, const PartialShape& shape) {
   const int64_t element = SizeOf(problem.dtype);
   const Status exact = CheckReserveSpace(shape, ReserveElements(bytes, element));
   if (exact.ok()) return exact;
-  // What XLA allocates is larger where a row is shorter than T.
+  // XLA allocates more elements if a sequence is shorter than T.
   const int64_t longest = ReserveElements(LongestReserveBytes(problem), element);
   return CheckReserveSpace(shape, longest).ok() ? Status() : exact;
 }
 
-// Takes the panels of a call with packed weights, or leaves it to read the plain ones: there are no
-// packed ones, or they are for other kernels. InvalidArgument for those of another network.
+// Sets the panels of a call with packed weights. If `packed` is empty or was packed for other
+// kernels, the call reads the unpacked weights. Returns InvalidArgument if `packed` belongs to
+// another network.
 Status TakePanels(Host* host, RnnArgs* args) {
   const int64_t bytes = host->ShapeOf(Arg::packed).dims[0];
   if (bytes == 0) return Status();
@@ -165,7 +166,7 @@ Status RunRnnBackward(const RnnProblem& problem, const CallTensors& tensors, Hos
     RNN_OPS_RETURN_IF_ERROR(CheckReserveSpace(problem, bytes, host->ShapeOf(Arg::reserve_space)));
     const void* aligned = nullptr;
     RNN_OPS_RETURN_IF_ERROR(host->Aligned(Arg::reserve_space, &aligned));
-    *data = const_cast<void*>(aligned);  // which is only read
+    *data = const_cast<void*>(aligned);  // the kernel only reads it
     return Status();
   };
   if (!IsEmpty(problem)) {

@@ -1,5 +1,5 @@
-// Calls of ops on the kernels of this machine, for any framework: what is left once the framework's
-// tensors have become pointers and a validated configuration.
+// Calls of ops on the kernels of this machine, for any framework. The framework's adapter converts
+// the tensors to pointers and to a validated configuration before.
 #ifndef TF_RNN_OPS_CC_CPU_OP_RUN_H_
 #define TF_RNN_OPS_CC_CPU_OP_RUN_H_
 
@@ -15,30 +15,30 @@
 namespace rnn_ops {
 namespace cpu {
 
-// What a framework lends to one call.
+// The services of a framework for one call.
 class Host {
  public:
   virtual ParallelFor parallel() = 0;
 
-  // Memory aligned to 64 bytes that lives as long as the call.
+  // Memory aligned to 64 bytes that lives until the end of the call.
   virtual Status Scratch(int64_t bytes, void** data) = 0;
-  // `bytes` of reserve_space, aligned to 64 bytes, for a forward call in training. Bytes that it
-  // has beyond them are zero.
+  // `bytes` bytes of reserve_space, aligned to 64 bytes, for a forward call in training. Any
+  // further bytes of reserve_space are zero.
   virtual Status NewReserve(int64_t bytes, void** data) = 0;
 
   virtual PartialShape ShapeOf(Arg input) const = 0;
-  // The data of an input, or of a copy where it is not aligned to 64 bytes.
+  // The data of an input, or of a copy if the input is not aligned to 64 bytes.
   virtual Status Aligned(Arg input, const void** data) = 0;
 
  protected:
   ~Host() = default;
 };
 
-// Without the lengths, the dropout key and, for CudnnRNN, any tensors.
+// The problem without lengths and dropout key. CudnnRNN ops pass no `tensors`.
 RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensors& tensors = {});
 
-// Ops of the CudnnRNN family and of LayerRNN. Also a call without any time step: the states pass
-// through and every gradient of weights is zero.
+// Ops of the CudnnRNN family and of LayerRNN. Calls without any time step are valid: the states
+// pass through unchanged, and all gradients of weights are zero.
 Status RunRnnForward(const RnnProblem& problem, const CallTensors& tensors, Host* host);
 Status RunRnnBackward(const RnnProblem& problem, const CallTensors& tensors, Host* host);
 
@@ -52,11 +52,11 @@ Status RunLinearRecurrence(const LinearRecurrenceProblem& problem, const CallTen
 LinearRecurrenceProblem MakeLinearRecurrenceProblem(RnnMode mode, const RnnDims& dims, Dtype dtype,
                                                     bool transposed, const CallTensors& tensors);
 
-// Writes the panels of packed weights, RnnNetwork::packed_bytes.
+// Writes the panels of packed weights. Size of `panels`: RnnNetwork::packed_bytes.
 Status RunRnnPack(const RnnProblem& problem, const CallTensors& tensors, void* panels, Host* host);
 
-// The bytes of reserve_space if every row had T steps. XLA, which must know a shape before it knows
-// the lengths, always allocates these.
+// The bytes of reserve_space if every sequence has T steps. XLA always allocates this size, because
+// it must know a shape before it knows the lengths.
 int64_t LongestReserveBytes(const RnnProblem& problem);
 
 }  // namespace cpu

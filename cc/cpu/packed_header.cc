@@ -12,10 +12,10 @@ namespace cpu {
 namespace {
 
 constexpr uint64_t kMagic = 0x7466526e6e50636b;  // "tfRnnPck"
-// Raise it with every change of the panels.
+// Increment this with every change of the panels.
 constexpr uint32_t kVersion = 1;
 
-// FNV-1a.
+// The FNV-1a hash.
 uint64_t Checksum(const PackedHeader& header) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&header);
   uint64_t hash = 0xcbf29ce484222325;

@@ -1,4 +1,4 @@
-// A team's threads as the kernels take them.
+// Adapter from a Team to the ParallelFor of the kernels.
 #ifndef TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
 #define TF_RNN_OPS_CC_CPU_TEAM_PARALLEL_FOR_H_
 
@@ -11,7 +11,7 @@
 namespace rnn_ops {
 namespace cpu {
 
-// Valid as long as the team.
+// The result is valid as long as the team.
 inline ParallelFor ParallelForOf(Team* team) {
   return {team,
           {team->num_threads(), WakeNs(team->warm()), kMeetNs},

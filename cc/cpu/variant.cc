@@ -32,9 +32,9 @@ uint64_t ReadXcr0() {
 }
 #endif
 
-// False where the table of sections, which ends an ELF file, is not within the file. Of such a file
-// dlopen maps what is there, and the process ends where it reads what is missing. What else is
-// wrong with a file dlopen says itself.
+// Returns false if the section table, which is at the end of an ELF file, exceeds the file. dlopen
+// would map such a truncated file, and the process would crash when it accesses a missing page.
+// dlopen reports other errors of a file itself.
 bool IsComplete(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   ElfW(Ehdr) header;
@@ -57,7 +57,7 @@ std::string FindOwnFolder() {
     return "";
   }
   std::string path = info.dli_fname;
-  // A program that was found through PATH: its kernels are not those of the current folder.
+  // The program was found through PATH, so its kernels are not in the current folder.
   if (path.find('/') == std::string::npos) path = "/proc/self/exe";
   const std::unique_ptr<char, decltype(&std::free)> absolute(realpath(path.c_str(), nullptr),
                                                              &std::free);
@@ -65,8 +65,9 @@ std::string FindOwnFolder() {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-// Found when the library is loaded: the loader may know it relative to the current folder, which
-// may be another one at the first call. Never destroyed: calls may run while the process exits.
+// Computed when the library is loaded: the loader may know a path relative to the current folder,
+// and the current folder may change before the first call. Never destroyed, because calls may run
+// while the process exits.
 const std::string& own_folder = *new std::string(FindOwnFolder());
 
 }  // namespace
@@ -87,7 +88,7 @@ const char* Name(Isa isa) {
 
 Isa DetectIsa() {
   constexpr uint64_t kXcr0Avx = 0x6;      // xmm, ymm
-  constexpr uint64_t kXcr0Avx512 = 0xE6;  // and opmask, both parts of zmm
+  constexpr uint64_t kXcr0Avx512 = 0xE6;  // also opmask and both parts of zmm
   constexpr uint64_t kOsxsave = 1u << 27;
   constexpr uint64_t kAvxFmaF16c = (1u << 28) | (1u << 12) | (1u << 29);
   constexpr uint64_t kAvx2 = 1u << 5;
@@ -96,7 +97,7 @@ Isa DetectIsa() {
 
   uint32_t eax, ebx, ecx, edx;
   if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) return Isa::kBaseline;
-  // Without OSXSAVE the instruction xgetbv does not exist.
+  // The instruction xgetbv exists only with OSXSAVE.
   if (!HasBits(ecx, kOsxsave | kAvxFmaF16c)) return Isa::kBaseline;
   if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return Isa::kBaseline;
   const uint64_t xcr0 = ReadXcr0();
@@ -107,14 +108,14 @@ Isa DetectIsa() {
 
 #else
 
-// Other processors have the baseline alone: on aarch64 it is NEON.
+// Other processors have only the baseline. On aarch64 the baseline is NEON.
 Isa DetectIsa() { return Isa::kBaseline; }
 
 #endif
 
 std::string CheckTable(const KernelTable* table, Isa isa) {
   if (table == nullptr) return "it returned no table";
-  // The version comes first: it guards the meaning of everything behind it.
+  // The version is checked first, because it determines the meaning of all other fields.
   if (table->version != kKernelTableVersion) {
     return "its table has version " + std::to_string(table->version) + " instead of " +
            std::to_string(kKernelTableVersion);

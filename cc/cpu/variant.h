@@ -1,5 +1,6 @@
-// Which instruction set to use, and the search for its shared object. dispatch.h is for users; here
-// everything that depends on the machine is an argument, so that tests can choose it.
+// The choice of the instruction set, and the search for its shared object. dispatch.h is the
+// interface for callers. The functions here take all properties of the machine as arguments, so
+// that tests can choose them.
 #ifndef TF_RNN_OPS_CC_CPU_VARIANT_H_
 #define TF_RNN_OPS_CC_CPU_VARIANT_H_
 
@@ -19,17 +20,17 @@ const char* Name(Isa isa);
 // The best level that both the processor and the operating system support.
 Isa DetectIsa();
 
-// Opens a variant's shared object and returns its table, or null and a reason. The object is never
-// unloaded once its table is in use.
+// Opens the shared object of a variant and returns its table, or null and a reason in *problem. The
+// object is never unloaded after its table is in use.
 const KernelTable* OpenVariant(const std::string& path, Isa isa, std::string* problem);
 
-// What is wrong with a table for `isa`; empty when it can be used.
+// The problem of a table for `isa`; empty if the table can be used.
 std::string CheckTable(const KernelTable* table, Isa isa);
 
 struct VariantSearch {
-  Isa best = Isa::kBaseline;     // of this machine
-  const char* wanted = nullptr;  // TF_RNN_OPS_CPU_ISA, null when not set
-  std::string folder;            // of the main library
+  Isa best = Isa::kBaseline;     // best level of this machine
+  const char* wanted = nullptr;  // TF_RNN_OPS_CPU_ISA; null if not set
+  std::string folder;            // folder of the main library
   const KernelTable* baseline = nullptr;
   std::function<const KernelTable*(const std::string& path, Isa isa, std::string* problem)> open =
       OpenVariant;
@@ -38,14 +39,15 @@ struct VariantSearch {
 struct VariantChoice {
   const KernelTable* table = nullptr;
   DispatchReport report;
-  bool warn = false;  // the user should see report.why
+  bool warn = false;  // whether to show report.why to the user
 };
 
-// Never fails: the baseline is always there. Tries the wanted level, then each lower one.
+// Always succeeds, because the baseline is always present. Tries the wanted level, then each lower
+// level.
 VariantChoice ChooseVariant(const VariantSearch& search);
 
-// The folder of the library or program that contains this function when it was loaded. It ends in
-// '/', and is absolute where the system can tell.
+// The folder of the library or program that contains this function, as it was at load time. Ends in
+// '/'. The path is absolute if the system can determine it.
 const std::string& OwnFolder();
 
 }  // namespace cpu

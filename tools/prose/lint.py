@@ -23,6 +23,8 @@ PROSE = (
     "cc/compat/*.cc",
     "cc/core/*.cc",
     "cc/core/*.h",
+    "cc/cpu/*.cc",
+    "cc/cpu/*.h",
     "cc/ffi/*.cc",
     "cc/ffi/*.h",
     "cc/gpu/*.cc",
