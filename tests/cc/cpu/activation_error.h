@@ -1,4 +1,4 @@
-// What the tests of sigmoid and tanh share: the levels of this machine, exact results, errors.
+// Helpers of the tests of sigmoid and tanh: the levels of this machine, exact results, and errors.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
 
@@ -23,7 +23,7 @@ struct Level {
   const ActivationSamples* samples;
 };
 
-// The baseline first.
+// The instruction sets of this machine, beginning with the baseline.
 inline const std::vector<Level>& Levels() {
   static const auto* const levels = [] {
     auto* list = new std::vector<Level>;
@@ -44,7 +44,7 @@ inline const std::vector<Level>& Levels() {
   return *levels;
 }
 
-// The distance of |x| to the next larger value of T.
+// The distance from |x| to the next larger value of T.
 template <typename T>
 double UnitInLastPlace(double x) {
   using Limits = std::numeric_limits<T>;
@@ -63,16 +63,16 @@ inline long double ExactTanh(double x) { return std::tanh(static_cast<long doubl
 struct Worst {
   double error = 0;
   double at = 0;
-  double absolute = 0;  // below the floor
+  double absolute = 0;  // largest absolute error below the floor
 };
 
-// For comparisons, in which NaN would not count: it is infinitely wrong.
+// Replaces a NaN error by infinity. Otherwise comparisons would ignore the NaN.
 inline double Comparable(double error) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
-// Exact results below `floor` in size, near the end of the exponents, count by their absolute
-// error.
+// Exact results with an absolute value below `floor`, near the end of the exponent range, are
+// measured by their absolute error.
 template <typename T, typename Exact>
 Worst Measure(const std::vector<T>& x, const std::vector<Exact>& exact, const std::vector<T>& y,
               double floor) {

@@ -1,5 +1,5 @@
-// sigmoid and tanh of every float32, for the best instruction set of this machine: minutes of work,
-// so it is run by `make exhaustive` and not by `make test`.
+// sigmoid and tanh of every float32, for the best instruction set of this machine. The test takes
+// minutes, so `make exhaustive` runs it and `make test` does not.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr double kFloor = 1e-30;
 constexpr int64_t kChunk = int64_t{1} << 20;
 constexpr int64_t kChunks = (int64_t{1} << 32) / kChunk;
 
-// The floats whose bit patterns form the chunk, without NaN, filled up with zeros to whole vectors.
+// The floats with the bit patterns of the chunk, without NaN, padded with zeros to whole vectors.
 std::vector<float> Chunk(int64_t chunk) {
   std::vector<float> x;
   x.reserve(kChunk);

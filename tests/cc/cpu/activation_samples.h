@@ -1,11 +1,11 @@
-// The activations of one instruction set over arrays, from a shared object of its own.
+// The activations of one instruction set on arrays, from a separate shared object.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_SAMPLES_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_SAMPLES_H_
 
 #include <cstdint>
 
 struct ActivationSamples {
-  // n is a multiple of 16.
+  // n must be a multiple of 16.
   void (*sigmoid_float)(const float* x, float* y, int64_t n);
   void (*tanh_float)(const float* x, float* y, int64_t n);
   void (*sigmoid_double)(const double* x, double* y, int64_t n);

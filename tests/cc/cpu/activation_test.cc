@@ -1,5 +1,5 @@
-// The error of sigmoid and tanh of each instruction set, in units of the last place of the exact
-// result. docs/numerics.md states the bounds.
+// The error of sigmoid and tanh of each instruction set, in units in the last place of the exact
+// result. The bounds are documented in docs/numerics.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
-// Every k-th bit pattern of the floats, of both signs, without NaN.
+// Every kStep-th bit pattern of the floats, of both signs, without NaN.
 std::vector<float> FloatSamples() {
   constexpr uint32_t kStep = 499;  // prime
   std::vector<float> x;
@@ -32,7 +32,8 @@ std::vector<float> FloatSamples() {
   return x;
 }
 
-// Uniform where the functions are not constant, and of every magnitude.
+// Half of the samples are uniform where the functions are not constant. The other half has all
+// magnitudes.
 std::vector<double> DoubleSamples() {
   std::mt19937_64 random(51);
   std::uniform_real_distribution<double> near(-40, 40), sign(-1, 1), exponent(-60, 10);
@@ -48,9 +49,9 @@ struct Function {
   const char* name;
   void (*ActivationSamples::*run)(const T*, T*, int64_t);
   double bound;   // units in the last place
-  double avx512;  // the same of AVX-512
+  double avx512;  // bound of AVX-512, in the same units
   double floor;
-  double absolute;  // below the floor
+  double absolute;  // bound of the absolute error below the floor
 };
 
 template <typename T, typename Exact>
@@ -86,7 +87,7 @@ TEST(Activations, Float64) {
                         [](double v) { return ExactTanh(v); });
 }
 
-// In every lane and every width.
+// Checks special values in every lane and every vector width.
 template <typename T>
 void CheckSpecialValues(void (*ActivationSamples::*sigmoid)(const T*, T*, int64_t),
                         void (*ActivationSamples::*tanh)(const T*, T*, int64_t)) {
@@ -129,7 +130,7 @@ TEST(Measure, NanIsTheWorst) {
   EXPECT_GT(Measure<double>(x, tiny, {0, nan, 0}, 1e-6).absolute, 1e300);
 }
 
-// Never outside [0, 1] and [-1, 1]: (1 - z) and (1 - y^2) keep their signs.
+// Results are never outside [0, 1] and [-1, 1], so (1 - z) and (1 - y^2) keep their signs.
 template <typename T>
 void CheckRange(const std::vector<T>& x, void (*ActivationSamples::*run)(const T*, T*, int64_t),
                 T low) {
@@ -137,7 +138,7 @@ void CheckRange(const std::vector<T>& x, void (*ActivationSamples::*run)(const T
   for (const Level& level : Levels()) {
     (level.samples->*run)(x.data(), y.data(), static_cast<int64_t>(x.size()));
     const auto outside = std::find_if(y.begin(), y.end(), [low](T v) {
-      return !(low <= v && v <= T(1));  // or NaN
+      return !(low <= v && v <= T(1));  // true for NaN too
     });
     EXPECT_TRUE(outside == y.end()) << level.name << ": " << *outside;
   }

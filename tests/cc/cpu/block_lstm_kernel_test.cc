@@ -1,5 +1,5 @@
-// The block LSTM: against the scalar reference, and the invariants that rnn_*_test.cc checks for
-// the stack.
+// Tests of the block LSTM: comparison with the scalar reference, and the invariants that
+// rnn_*_test.cc checks for the stack.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -43,8 +43,8 @@ Values RunBoth(const KernelTable& table, const BlockLstmProblem& p, const Values
   return run.values;
 }
 
-// Returns the largest error in units of epsilon. Backward takes forward's outputs as inputs, so the
-// tolerance covers both.
+// Returns the largest error in units of epsilon. The inputs of the backward pass are outputs of the
+// forward pass, so the tolerance covers both passes.
 double CheckAgainstReference(const BlockLstmProblem& p, uint64_t seed) {
   const Values inputs = RandomInputs(p, seed);
   Values want = inputs;
@@ -76,7 +76,7 @@ TEST(BlockLstmKernels, RandomProblems) {
 TEST(BlockLstmKernels, ProblemsLargerThanTheBlocks) {
   CheckAgainstReference({{true, 0.5f, 20, 30, 530, 21, 20}, kFloat64}, 1);
   CheckAgainstReference({{false, 0.0f, 3, 300, 3, 35, 2}, kFloat32}, 2);
-  // Weights large enough that threads share the units of many rows.
+  // The weights are so large that threads split the units of many sequences.
   CheckAgainstReference({{true, 0.5f, 2, 40, 4, 520, 2}, kFloat32}, 3);
   CheckAgainstReference({{false, 0.0f, 2, 40, 4, 520, 2}, kFloat64}, 4);
 }
@@ -127,7 +127,7 @@ TEST(BlockLstmKernels, ThreadsDoNotChangeABit) {
   for (Dtype dtype : kDtypes) {
     for (int64_t batch : {1, 2, 7, 37}) {
       const bool peephole = batch % 2 == 1;
-      // Enough work that even one row is shared among the threads.
+      // Enough work to split even one sequence among the threads.
       const BlockLstmProblem p = {{peephole, 1.0f, 24, batch, 19, 69, 23}, dtype};
       const Values inputs = RandomInputs(p, dtype);
       for (const KernelTable* table : Tables()) {
@@ -187,7 +187,7 @@ TEST(BlockLstmKernels, NanStaysInItsRowAndStepsBeyondTheLengthAreNotRead) {
     for (int64_t at = 0; at < 4 * B * H; ++at) {
       const bool poisoned = at / H % B == kRow && at / H / B >= 2;
       ASSERT_EQ(std::isnan(got.h[at]), poisoned) << at;
-      // The clip does not turn NaN into a number.
+      // Clipping does not turn NaN into a number.
       ASSERT_EQ(std::isnan(got.cs[at]), poisoned) << at;
       if (poisoned) continue;
       ASSERT_EQ(got.h[at], want.h[at]) << at;

@@ -1,5 +1,6 @@
-// Calls of the kernels by several threads at once, each with helpers of its own. For the thread
-// sanitizer: only the baseline is compiled with it, the other levels have the same source.
+// Several threads call the kernels at the same time. Each caller has its own worker threads. For
+// the thread sanitizer: only the baseline is compiled with it, the other levels have the same
+// source.
 #include <thread>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace cpu {
 namespace testing {
 namespace {
 
-// Every way to share a call: slices of the batch, shares of the units, both directions, projection;
-// and what threads do in LayerRNN's cells and for 16-bit types.
+// Every way to split a call: slices of the batch, partitions of the units, both directions,
+// projection. Also the work of threads in the cells of LayerRNN and for 16-bit types.
 std::vector<RnnCase> Cases() {
   std::vector<RnnCase> cases;
   for (int32_t mode : kModes) {
@@ -46,7 +47,7 @@ std::vector<RnnCase> Cases() {
   return cases;
 }
 
-// run(threads) by three threads at once, beside what it gives alone.
+// Compares run(threads), called by three threads at the same time, with a single call of run(1).
 template <typename Run>
 void ExpectAlike(Run&& run) {
   const auto alone = run(1);

@@ -14,8 +14,9 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
-// The choice is made once in a process, so each test makes it in a child, which prints what it got.
-// No variant lies beside this program: the best that can be had is the baseline.
+// A process chooses the kernels only once. So each test makes the choice in a child process, which
+// prints the result. There is no variant in the folder of this program, so the best level is the
+// baseline.
 [[noreturn]] void ChooseInChild(const char* setting) {
   if (setting == nullptr) {
     unsetenv("TF_RNN_OPS_CPU_ISA");

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-// One layer in one direction with G = 4 in float32 on 16 lanes, all lengths T.
+// One layer in one direction with G = 4 in float32 on 16 lanes. All lengths are T.
 WorkToSplit Lstm(int64_t steps, int64_t batch, int64_t input, int64_t units, int64_t threads) {
   WorkToSplit p;
   p.batch = batch;
@@ -76,7 +76,7 @@ TEST(ChooseSplit, TooLittleWorkForASecondThread) {
   Expect(Lstm(1, 1, 0, 1, 64), 1, 1);
 }
 
-// 64 units of one row are 0.4 us of work a step: less than a meeting.
+// For one sequence, 64 units are 0.4 us of work in each step: less than a barrier.
 TEST(ChooseSplit, StepsShorterThanAMeeting) { Expect(Lstm(1000, 1, 64, 64, 2), 1, 1); }
 
 TEST(ChooseSplit, FewRowsShareUnits) {
@@ -84,10 +84,11 @@ TEST(ChooseSplit, FewRowsShareUnits) {
   Expect(Lstm(100, 4, 256, 256, 2), 1, 2);
 }
 
-// One step of one row reads 8 MB of weights: two cores read them in half the time.
+// One step of one sequence reads 8 MB of weights. Two cores read the weights in half the time.
 TEST(ChooseSplit, OneStepOfLargeWeightsIsShared) { Expect(Lstm(1, 1, 512, 512, 2), 1, 2); }
 
-// A step of 78 us in 16 pieces of 4.9 us and a meeting of 8.5, or in 8 of 9.8 and one of 4.5.
+// A step of 78 us. In 16 partitions it takes 4.9 us plus a barrier of 8.5 us, in 8 partitions 9.8
+// us plus a barrier of 4.5 us.
 TEST(ChooseSplit, OneStepIsAsLongAsTheWork) {
   WorkToSplit p = Lstm(1, 1, 256, 256, 16);
   p.threads.wake_ns = 1;
@@ -97,7 +98,8 @@ TEST(ChooseSplit, OneStepIsAsLongAsTheWork) {
   Expect(p, 1, 8);
 }
 
-// Reading the weights is most of a call of one step, and two shares read half of them each.
+// In a call of one step most of the time is spent reading the weights. Each of two partitions reads
+// half of the weights.
 TEST(ChooseSplit, FewStepsOfManyRowsAreShared) {
   Expect(Lstm(1, 8, 256, 256, 2), 1, 2);
   Expect(Lstm(1, 32, 256, 256, 2), 1, 2);
@@ -119,7 +121,7 @@ TEST(ChooseSplit, ManyRowsAreSliced) {
   Expect(Lstm(100, 128, 256, 256, 16), 16, 1);
 }
 
-// In slices of four rows tiles of three would be half empty.
+// In slices of four rows, tiles of three rows would be half empty.
 TEST(ChooseSplit, EightRowsStayTogetherWith16Registers) {
   WorkToSplit p = Lstm(30, 8, 256, 256, 2);
   Expect(p, 2, 1);
@@ -132,7 +134,7 @@ TEST(ChooseSplit, EightRowsStayTogetherWith16Registers) {
   Expect(p, 2, 1);
 }
 
-// Backwards, where the units of two panels are at most two shares.
+// Backwards, the units of two panels are at most two partitions.
 TEST(ChooseSplit, FewRowsOfSmallWeightsAreSlicedForWantOfPanels) {
   WorkToSplit p = Lstm(500, 8, 64, 128, 8);
   Expect(p, 1, 8);
@@ -148,7 +150,7 @@ TEST(ChooseSplit, FewRowsOfSmallWeightsAreSlicedForWantOfPanels) {
   Expect(p, 2, 1);
 }
 
-// Reading the weights for every row costs more than the busier tile saves where x is narrow.
+// For a narrow x, reading the weights for every row costs more time than the fuller tile saves.
 TEST(ChooseSplit, FewRowsStayTogetherWhereReadingTheWeightsIsMostOfAStep) {
   WorkToSplit p = Lstm(500, 4, 64, 128, 2);
   p.panels = 1;
@@ -175,7 +177,7 @@ TEST(ChooseSplit, WeightsAsLargeAsTheBoundAreNotStreamed) {
 
 TEST(ChooseSplit, LargeWeightsShareUnits) { Expect(Lstm(100, 64, 512, 1024, 2), 1, 2); }
 
-// 16 panels on 12 threads: no step is shorter than with 8.
+// 16 panels on 12 threads: no number of partitions gives a shorter step than 8.
 TEST(ChooseSplit, NoMorePiecesThanMakeAStepShorter) { Expect(Lstm(100, 1, 256, 256, 12), 1, 8); }
 
 TEST(ChooseSplit, MoreThreadsThanPanels) {
@@ -209,7 +211,7 @@ TEST(ChooseSplit, DirectionsShareTheThreads) {
   EXPECT_EQ(split.ns, 2 * (NsToMultiply(p.multiplies) + NsToStream(p.weight_bytes)));
 }
 
-// Sizes whose products left int64 are refused later; the decision must not divide by zero.
+// Sizes whose products do not fit int64 are rejected later. The decision must not divide by zero.
 TEST(ChooseSplit, OverflownSizes) {
   WorkToSplit p = Lstm(0, 0, 0, 16, 8);
   p.multiplies = p.recurrent_bytes = p.weight_bytes = -1;

@@ -1,5 +1,5 @@
-// Prints a hash of the results of many problems, a line each, for the kernels of one or more shared
-// objects. A change that must not change any bit gives the same lines before and after:
+// Prints one line for each of many problems, with a hash of the results, for the kernels of one or
+// more shared objects. A change that must not change any bit must not change these lines:
 //
 //   kernel_bits [--cases N] OBJECT.so... > before.txt
 #include <dlfcn.h>
@@ -19,14 +19,14 @@ using namespace rnn_ops;                // NOLINT: a program of one file
 using namespace rnn_ops::cpu;           // NOLINT
 using namespace rnn_ops::cpu::testing;  // NOLINT
 
-// FNV-1a over the bits of the results.
+// Adds the bits of the results to an FNV-1a hash.
 template <typename Values>
 void Add(const Fields<Values>& fields, const Values& values, uint64_t* hash) {
   for (const auto& field : fields) {
     for (double v : values.*field.vec) {
       uint64_t bits;
       std::memcpy(&bits, &v, sizeof(bits));
-      if (v != v) bits = 0x7ff8;  // NaN of any payload
+      if (v != v) bits = 0x7ff8;  // NaN with any payload
       for (int i = 0; i < 8; ++i) *hash = (*hash ^ (bits >> 8 * i & 0xff)) * 0x100000001b3;
     }
   }
@@ -78,7 +78,8 @@ BlockLstmProblem RandomBlock(std::mt19937_64& random, Dtype dtype) {
           dtype};
 }
 
-// Larger than what the kernels cut a problem into: chunks of rows, blocks of K, shares of units.
+// Problems that are larger than the pieces of the kernels: chunks of rows, blocks of K, partitions
+// of units.
 void RunLarge(const KernelTable& table) {
   uint64_t seed = 0;
   for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {

@@ -20,7 +20,7 @@ namespace cpu {
 namespace testing {
 namespace {
 
-// A float of these bytes is -1.7e38: a kernel that reads it shows it.
+// A float32 of these bytes is -1.7e38, so a kernel that reads the float has visibly wrong results.
 constexpr unsigned char kGuardByte = 0xFE;
 
 template <typename T>
@@ -59,7 +59,7 @@ double FromBytes(Dtype dtype, const unsigned char* from) {
 
 int64_t Bytes(Dtype dtype) { return dtype == kFloat64 ? 8 : dtype == kFloat32 ? 4 : 2; }
 
-// Draws the numbers of a problem, tensor by tensor.
+// Generates the random values of a problem, tensor by tensor.
 class Draw {
  public:
   Draw(Dtype dtype, uint64_t seed) : dtype_(dtype), seed_(seed) {}
@@ -73,7 +73,8 @@ class Draw {
     return v;
   }
 
-  // As dropout's, but without a rate with more values, each exact in every dtype.
+  // Like a mask of dropout. The factors of kept elements do not depend on the rate, and each factor
+  // is exact in every dtype.
   Vec Mask(const char* tensor, double rate, int64_t n) const {
     constexpr double kFactors[] = {0, 0, 0.75, 1, 1.5};
     Vec v(n);
@@ -90,7 +91,7 @@ class Draw {
   uint64_t seed_;
 };
 
-// [a, b, inner] to [b, a, inner].
+// Transposes [a, b, inner] to [b, a, inner].
 Vec Transposed(const Vec& v, int64_t a, int64_t b) {
   Vec out(v.size());
   const int64_t inner = a * b == 0 ? 0 : static_cast<int64_t>(v.size()) / (a * b);
@@ -104,14 +105,14 @@ Vec Transposed(const Vec& v, int64_t a, int64_t b) {
   return out;
 }
 
-// Whether it is of the weights that are packed.
+// Whether the argument belongs to the weights that are packed.
 bool IsWeight(Arg arg) {
   return arg == Arg::params || arg == Arg::kernel || arg == Arg::recurrent_kernel ||
          arg == Arg::bias || arg == Arg::projection;
 }
 
-// Calls a kernel as an op does, whose thread flushes denormal numbers as its helpers do. Only the
-// call does: comparisons are to see such numbers.
+// Calls a kernel in the same way as an op: the calling thread and its worker threads flush denormal
+// numbers. The setting applies only to the call, so that comparisons see denormal numbers.
 template <typename Kernel, typename Args>
 int32_t Call(Kernel kernel, const Args& args) {
   const ScopedFloatEnvironment environment;
@@ -264,7 +265,7 @@ bool GuardedBuffer::GuardsIntact() const {
   return result;
 }
 
-// With the address sanitizer a read of a guard is an error too.
+// With the address sanitizer, reading a guard is an error too.
 void GuardedBuffer::Poison(bool on) const {
   for (const unsigned char* guard : {data_ - kGuard, data_ + size_}) {
     if (on) {
@@ -293,7 +294,7 @@ MemorySource GuardedMemory::Get() {
 }
 
 TeamOfThreads::TeamOfThreads(int32_t num_threads) {
-  // Only the thread that calls Team::For schedules, so the vector needs no lock.
+  // Only the thread that calls Team::For schedules work, so the vector needs no lock.
   team_ = std::make_unique<Team>(
       num_threads, [this](std::function<void()> help) { helpers_.emplace_back(std::move(help)); });
 }
@@ -305,7 +306,7 @@ TeamOfThreads::~TeamOfThreads() {
 
 ParallelFor TeamOfThreads::Get() {
   ParallelFor parallel = ParallelForOf(team_.get());
-  // As if threads cost nothing, so that small problems are shared too.
+  // The costs of threads are 0 or 1, so that small problems are split too.
   parallel.threads.wake_ns = 1;
   parallel.threads.meet_ns = 0;
   return parallel;
@@ -314,7 +315,7 @@ ParallelFor TeamOfThreads::Get() {
 std::string Describe(const RnnCase& c) { return LineOf(c.problem, c.lengths); }
 std::string Describe(const BlockLstmProblem& p) { return LineOf(p); }
 
-// Between time-major and batch-major; `major` is the present layout of the values.
+// Converts between time-major and batch-major. `time_major`: the present layout of the values.
 RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values) {
   const RnnProblem& p = c.problem;
   RnnValues out = values;
@@ -343,7 +344,7 @@ void Run<Values>::Provide(const Fields<Values>& fields) {
   }
 }
 
-// The sizes are those of the fields in `values`.
+// The sizes are the sizes of the fields in `values`.
 template <typename Values>
 void Run<Values>::ProvideOutputs(const Fields<Values>& fields) {
   for (const auto& field : fields) {
@@ -355,7 +356,7 @@ void Run<Values>::ProvideOutputs(const Fields<Values>& fields) {
 
 template <typename Values>
 void* Run<Values>::At(Vec Values::* vec) {
-  // The last one: a second backward pass has new outputs.
+  // The last buffer of the field, because a second backward pass has new outputs.
   for (auto t = tensors_.rbegin(); t != tensors_.rend(); ++t) {
     if (t->vec == vec) return t->buffer->data();
   }
@@ -370,7 +371,7 @@ void Run<Values>::SetInputs(const Fields<Values>& fields, CallTensors* tensors) 
   }
 }
 
-// XLA may give an address to what has no elements; TensorFlow gives null.
+// XLA may pass an address for a tensor without elements. TensorFlow passes null.
 template <typename Values>
 void Run<Values>::SetOutputs(const Fields<Values>& fields, CallTensors* tensors) {
   for (const auto& field : fields) {
@@ -398,7 +399,7 @@ void Run<Values>::Collect(const Fields<Values>& outputs, const std::string& what
       EXPECT_TRUE(written) << what << " left NaN in " << field.name();
     }
   }
-  // What this pass wrote is an input of the next.
+  // The outputs of this pass are inputs of the next pass.
   for (Tensor& t : tensors_) {
     t.before = t.buffer->Copy();
     t.input = true;
@@ -440,7 +441,7 @@ int32_t RnnRun::Forward() { return Forward(/*packed=*/nullptr); }
 int32_t RnnRun::ForwardPacked() {
   RnnArgs a = {};
   a.problem = case_.problem;
-  // Neither the shape of the input nor its lengths may matter.
+  // The shape of the input and its lengths must have no effect.
   a.problem.max_time = a.problem.batch = -1;
   a.problem.lengths = nullptr;
   GuardedBuffer packed(table_.rnn_network(&a.problem).packed_bytes, options_.fill);
@@ -504,7 +505,7 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   RnnArgs a = {};
   a.problem = c.problem;
   a.problem.lengths = c.lengths.data();
-  // Backward must take the key from the reserve space.
+  // The backward pass must read the key from the reserve space.
   a.problem.dropout_key[0] = 12345;
   a.problem.dropout_key[1] = 67890;
   TeamOfThreads team(options_.num_threads);
@@ -598,7 +599,7 @@ RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   v.projection = draw.Uniform("projection", weight, n.projection);
   v.peepholes = draw.Uniform("peepholes", 1, n.peepholes);
   v.layer_norm = draw.Uniform("layer_norm", 1, n.layer_norm);
-  // The rate of dropout is that of the masks where there are any.
+  // If there are masks, the rate of dropout is the rate of the masks.
   v.input_mask = draw.Mask("input_mask", p.dropout, n.input_mask);
   v.recurrent_mask = draw.Mask("recurrent_mask", p.dropout, n.recurrent_mask);
   v.x = draw.Uniform("x", 2, n.x);
@@ -680,7 +681,7 @@ void ExpectSame(const Fields<Values>& fields, const Values& got, const Values& w
     ASSERT_EQ(a.size(), b.size()) << field.name();
     for (size_t i = 0; i < a.size(); ++i) {
       if (std::memcmp(&a[i], &b[i], sizeof(double)) == 0) continue;
-      if (std::isnan(a[i]) && std::isnan(b[i])) continue;  // of any payload
+      if (std::isnan(a[i]) && std::isnan(b[i])) continue;  // with any payload
       ADD_FAILURE() << field.name() << "[" << i << "] is " << a[i] << " instead of " << b[i]
                     << ", a difference of " << a[i] - b[i];
       break;

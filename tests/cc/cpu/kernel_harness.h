@@ -1,7 +1,7 @@
-// Runs the kernels of a table on tensors of doubles: converts to the dtype of the problem,
-// allocates what the caller of the kernels allocates, surrounded by guards, and converts the
-// results back. Every run fails the test when a guard or an input was written, or an output was
-// not.
+// Runs the kernels of a table on tensors of doubles. The harness converts the tensors to the dtype
+// of the problem, allocates the memory that the caller of a kernel must allocate, with guards
+// around it, and converts the results back. A run fails the test if a guard or an input was
+// written, or if an output was not written.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_KERNEL_HARNESS_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_KERNEL_HARNESS_H_
 
@@ -28,14 +28,14 @@ using reference::LinearValues;
 using reference::RnnValues;
 using reference::Vec;
 
-// The tables that this machine can run, the baseline first.
+// The tables that this machine can run, beginning with the baseline.
 const std::vector<const KernelTable*>& Tables();
 // A file of the build, by its path in the repository.
 std::string BuiltFile(const std::string& path);
 
 // The value of `dtype` nearest to v, ties to even.
 double RoundTo(Dtype dtype, double v);
-// The distance of 1 to the next value of `dtype`.
+// The distance from 1 to the next larger value of `dtype`.
 double Epsilon(Dtype dtype);
 const char* DtypeName(Dtype dtype);
 const char* ModeName(int32_t mode);
@@ -60,7 +60,7 @@ class GuardedBuffer {
   int64_t size_;
 };
 
-// A ParallelFor over a real team of threads.
+// A ParallelFor on a real team of threads.
 class TeamOfThreads {
  public:
   explicit TeamOfThreads(int32_t num_threads);
@@ -72,10 +72,10 @@ class TeamOfThreads {
   std::unique_ptr<Team> team_;
 };
 
-// The memory that a kernel asks for, surrounded by guards.
+// The memory that a kernel requests, surrounded by guards.
 class GuardedMemory {
  public:
-  // `fill`: of new memory. With `reserve` the reserve space is that one.
+  // `fill`: the byte that fills new memory. `reserve`: if not null, the reserve space.
   explicit GuardedMemory(unsigned char fill, GuardedBuffer* reserve = nullptr)
       : fill_(fill), reserve_(reserve) {}
 
@@ -89,7 +89,7 @@ class GuardedMemory {
   std::unique_ptr<GuardedBuffer> scratch_, new_reserve_;
 };
 
-// What a kernel asks for, without running it.
+// The memory that a kernel requests, without running the kernel.
 template <typename Args>
 MemorySizes AskedMemory(int32_t (*kernel)(const Args*), Args args) {
   MemorySizes asked = {};
@@ -105,7 +105,7 @@ template <typename Values>
 struct Field {
   Arg arg;
   Vec Values::* vec;
-  const char* prefix = "";  // of the name, for gradients
+  const char* prefix = "";  // prefix of the name, for gradients
 
   std::string name() const { return prefix + std::string(Name(arg)); }
 };
@@ -121,17 +121,17 @@ struct RnnCase {
   RnnProblem problem = {};       // without lengths
   std::vector<int32_t> lengths;  // [B]
 };
-// Its line of tests/robustness/problem/README.md.
+// The problem as a line in the format of tests/robustness/problem/README.md.
 std::string Describe(const RnnCase& c);
 std::string Describe(const BlockLstmProblem& p);
 
 struct RunOptions {
   int32_t num_threads = 1;
-  unsigned char fill = 0xFF;  // of outputs, reserve space and scratch before the call
-  bool expect_nan = false;    // NaN in an output does not mean that it was not written
+  unsigned char fill = 0xFF;  // byte in outputs, reserve space and scratch before the call
+  bool expect_nan = false;    // NaN in an output does not mean "not written"
 };
 
-// What the runs of both op families share: one buffer for each tensor.
+// The common part of the runs of all op families: one buffer for each tensor.
 template <typename Values>
 class Run {
  public:
@@ -141,14 +141,14 @@ class Run {
   Values values;  // results appear here
 
  protected:
-  // Buffers of the fields: filled from `values`, or with the fill byte.
+  // Allocates buffers for the fields: filled with `values`, or with the fill byte.
   void Provide(const Fields<Values>& fields);
   void ProvideOutputs(const Fields<Values>& fields);
   void* At(Vec Values::* vec);
-  // Takes the fields into `tensors`: inputs without elements are absent.
+  // Sets the fields in `tensors`. Inputs without elements are absent.
   void SetInputs(const Fields<Values>& fields, CallTensors* tensors);
   void SetOutputs(const Fields<Values>& fields, CallTensors* tensors);
-  // Runs a kernel that takes and leaves no reserve space.
+  // Runs a kernel that has no reserve space.
   template <typename Args>
   void Compute(int32_t (*kernel)(const Args*), Args args);
   // Checks guards and inputs, and converts `outputs`.
@@ -171,22 +171,22 @@ class RnnRun : public Run<RnnValues> {
   RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
          const RunOptions& options = {});
   int32_t Forward();
-  // Inference on weights that were packed before, and nothing else of them.
+  // Runs inference on packed weights; the unpacked weights are absent.
   int32_t ForwardPacked();
-  // After Forward. Any number of times.
+  // Call after Forward, any number of times.
   int32_t Backward() { return Backward(case_); }
-  // With the reserve space of this run's forward pass, but another problem of the same size.
+  // Uses the reserve space of this run's forward pass, but another problem with the same sizes.
   int32_t Backward(const RnnCase& other) { return Backward(table_, other); }
-  // With the kernels of another table.
+  // Uses the kernels of another table.
   int32_t BackwardWith(const KernelTable& table) { return Backward(table, case_); }
 
-  // Replaces the y that Backward sees.
+  // Replaces the y that Backward reads.
   void SetOutput(const Vec& y);
 
   void OverwriteReserve(unsigned char byte);
   // A copy of the reserve space.
   std::vector<unsigned char> ReserveBytes() const;
-  // After ForwardPacked: the packed weights.
+  // The packed weights. Call after ForwardPacked.
   const std::vector<unsigned char>& packed_bytes() const { return packed_bytes_; }
 
  private:
@@ -203,8 +203,8 @@ class BlockLstmRun : public Run<BlockLstmValues> {
   BlockLstmRun(const KernelTable& table, const BlockLstmProblem& problem,
                const BlockLstmValues& inputs, const RunOptions& options = {});
   void Forward();
-  void Backward();  // after Forward
-  // Replaces what Backward sees of Forward's outputs.
+  void Backward();  // call after Forward
+  // Replaces the outputs of Forward that Backward reads.
   void SetOutputs(const BlockLstmValues& from);
 
  private:
@@ -216,7 +216,7 @@ class LinearRun : public Run<LinearValues> {
  public:
   LinearRun(const KernelTable& table, const LinearRecurrenceProblem& problem,
             const LinearValues& inputs, const RunOptions& options = {});
-  // The problem must have steps and rows.
+  // The problem must have steps and sequences.
   void Compute();
 
  private:
@@ -224,20 +224,20 @@ class LinearRun : public Run<LinearValues> {
   LinearRecurrenceProblem problem_;
 };
 
-// The numbers of the line that Describe gives with seed=SEED (tests/robustness/problem/README.md),
-// in the problem's dtype; of a size at which the functions neither saturate nor vanish.
+// The values of the line that Describe returns with seed=SEED (tests/robustness/problem/README.md),
+// in the dtype of the problem. Their size is such that the functions neither saturate nor vanish.
 RnnValues RandomInputs(const RnnCase& c, uint64_t seed);
-// Between time-major and batch-major; `time_major` is the present layout of the values.
+// Converts between time-major and batch-major. `time_major`: the present layout of the values.
 RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values);
 BlockLstmValues RandomInputs(const BlockLstmProblem& p, uint64_t seed);
 LinearValues RandomInputs(const LinearRecurrenceProblem& p, bool has_states, uint64_t seed);
 
-// |got - want| <= tolerance * max(1, the largest |want| of the tensor), for each field. Returns the
-// largest of the quotients that tolerance limits.
+// Checks |got - want| <= tolerance * max(1, the largest |want| of the tensor) for each field.
+// Returns the largest quotient |got - want| / max(1, the largest |want| of the tensor).
 template <typename Values>
 double ExpectNear(const Fields<Values>& fields, const Values& got, const Values& want,
                   double tolerance);
-// The same bits, signs of zeros included.
+// Checks that all bits are equal, including the signs of zeros.
 template <typename Values>
 void ExpectSame(const Fields<Values>& fields, const Values& got, const Values& want);
 

@@ -19,7 +19,7 @@ double TanhSlope(double y) { return 1 - y * y; }
 
 int64_t GatesOf(RnnMode mode) { return mode == kLstm ? 4 : mode == kGru ? 3 : 1; }
 
-// Offsets of one pseudo-layer in the opaque buffer: weights of all pseudo-layers come first.
+// Offsets of one pseudo-layer in the opaque buffer. The weights of all pseudo-layers come first.
 struct Offsets {
   int64_t in;  // columns of the input weights; 0: x is added to each gate
   int64_t input, recurrent, projection, input_bias, recurrent_bias;
@@ -52,7 +52,7 @@ Layout LayoutOf(const RnnProblem& p) {
   return layout;
 }
 
-// One step of one pseudo-layer of one row.
+// One step of one sequence in one pseudo-layer.
 struct Step {
   Vec x, h_prev, c_prev;
   Vec from_x, from_h;  // [G*H] W x + b_W and R h + b_R
@@ -109,7 +109,7 @@ class Cell {
     }
   }
 
-  // Takes the gradients of h and c after the step and leaves those before it.
+  // Replaces the gradients of h and c after the step by the gradients before the step.
   void Backward(const Step& s, Vec* dh, Vec* dc, Vec* dx, Vec* dparams) const {
     const int64_t G = GatesOf(p_.mode);
     Vec dm = *dh;
@@ -122,7 +122,7 @@ class Cell {
         }
       }
     }
-    Vec da(G * H_), db(G * H_);  // of from_x and from_h
+    Vec da(G * H_), db(G * H_);  // gradients of from_x and from_h
     Vec dh_prev(S_, 0);
     for (int64_t u = 0; u < H_; ++u) {
       auto gate = [&](int64_t g) { return s.gate[g * H_ + u]; };
@@ -174,7 +174,8 @@ class Cell {
   const int64_t H_, S_;
 };
 
-// What dropout multiplies an element of the output of `layer` by; see DropRows in cc/cpu.
+// The factor by which dropout multiplies an element of the output of `layer`; see DropRows in
+// cc/cpu.
 double DropoutFactor(const RnnProblem& p, int64_t layer, int64_t t, int64_t b, int64_t column) {
   if (p.dropout == 0 || !p.is_training) return 1;
   if (p.dropout == 1) return 0;
@@ -192,7 +193,7 @@ void Put(const Vec& from, int64_t at, Vec* to) {
   std::copy(from.begin(), from.end(), to->begin() + at);
 }
 
-// All layers of row b of the batch.
+// Runs all layers for sequence b of the batch.
 void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) {
   const int64_t L = p.num_layers, D = p.num_dirs(), H = p.num_units,
                 S = p.num_proj ? p.num_proj : H;
@@ -242,7 +243,7 @@ void RunRow(const RnnProblem& p, const Layout& layout, int64_t b, RnnValues* v) 
     }
   }
 
-  std::vector<Vec> gradient(n);  // of the layer's output, then of its input
+  std::vector<Vec> gradient(n);  // gradient of the layer's output, later of its input
   for (int64_t t = 0; t < n; ++t) gradient[t] = Slice(v->dy, row(t) * D * S, D * S);
   for (int64_t l = L - 1; l >= 0; --l) {
     const int64_t in = l == 0 ? p.input_size : D * S;
@@ -306,7 +307,7 @@ void RunBlockLstm(const BlockLstmProblem& p, BlockLstmValues* v) {
   for (Vec* out : {&v->wci_grad, &v->wcf_grad, &v->wco_grad}) out->assign(H, 0);
   const double peephole = p.use_peephole ? 1 : 0;
 
-  // Row r of [x_t, h_(t-1)] and c_(t-1) of row b.
+  // Row r of [x_t, h_(t-1)], and c_(t-1), of sequence b.
   auto input = [&](int64_t t, int64_t b, int64_t r) {
     if (r < I) return v->x[(t * B + b) * I + r];
     return t == 0 ? v->h_prev[b * H + r - I] : v->h[((t - 1) * B + b) * H + r - I];

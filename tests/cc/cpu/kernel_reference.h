@@ -1,6 +1,6 @@
-// What the CPU kernels should compute: float64, one scalar at a time, one row of the batch after
-// the other, from the equations of the op's documentation. Shares nothing with cc/cpu but the
-// problem structs.
+// The reference of the CPU kernels: float64, one scalar at a time, one sequence of the batch after
+// another, from the equations of the op's documentation. It shares only the problem structs with
+// cc/cpu.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_KERNEL_REFERENCE_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_KERNEL_REFERENCE_H_
 
@@ -16,19 +16,20 @@ namespace reference {
 
 using Vec = std::vector<double>;
 
-// Tensors of the stack, shaped as in kernel_args.h.
+// Tensors of the stack, with the shapes of kernel_args.h.
 struct RnnValues {
   Vec x, h0, c0, params;      // inputs of forward and backward
   Vec dy, dh_n, dc_n;         // inputs of backward
   Vec y, h_n, c_n;            // outputs of forward
   Vec dx, dh0, dc0, dparams;  // outputs of backward
-  // With kKerasWeights, in place of params and dparams.
+  // With kKerasWeights, instead of params and dparams.
   Vec kernel, recurrent_kernel, bias, projection, peepholes, layer_norm, input_mask, recurrent_mask;
   Vec dkernel, drecurrent_kernel, dbias, dprojection, dpeepholes, dlayer_norm;
-  // Input of the reference: y as backward is given it, which of a 16-bit op is rounded. Empty: y.
+  // Input of the reference: the y that the backward pass reads, which a 16-bit op has rounded.
+  // Empty: use y.
   Vec given_y;
-  // From the reference: how near a pre-activation came to where its function's slope jumps, as that
-  // of relu does at zero.
+  // Output of the reference: the smallest distance of a pre-activation from a jump in the slope of
+  // its function, such as 0 for relu.
   double nearest = std::numeric_limits<double>::infinity();
 };
 
@@ -38,12 +39,12 @@ struct RnnElements {
       recurrent_mask;
 };
 RnnElements ElementsOf(const RnnProblem& problem);
-// The same of a problem with kKerasWeights.
+// The numbers of elements of a problem with kKerasWeights.
 RnnElements LayerElementsOf(const RnnProblem& problem);
 
-// Fills all outputs.
+// Computes all outputs.
 void RunStack(const RnnProblem& problem, RnnValues* values);
-// What RunStack does for a problem with kKerasWeights, once the outputs are 0.
+// The part of RunStack for a problem with kKerasWeights. The outputs must be 0 before.
 void RunLayer(const RnnProblem& problem, RnnValues* values);
 
 // Tensors of the block LSTM.
@@ -56,7 +57,7 @@ struct BlockLstmValues {
 
 void RunBlockLstm(const BlockLstmProblem& problem, BlockLstmValues* values);
 
-// Tensors of the linear recurrence, named as the op's; those that are absent are empty.
+// Tensors of the linear recurrence, with the names of the op. Absent tensors are empty.
 struct LinearValues {
   Vec input, cell_input, recurrent_kernel;
   Vec h_by_gates, c_by_gates, h_by_h, h_by_c, c_by_h, c_by_c;

@@ -1,5 +1,6 @@
-// LayerRNN: one layer with Keras's layout of the weights, masks for each gate, a choice of
-// activations, an LSTM's projection, peepholes, limits and normalizations, and zoneout.
+// The reference of LayerRNN: one layer with Keras's layout of the weights, masks for each gate, a
+// choice of activations, and zoneout. LSTMs can have a projection, peepholes, clipping and
+// normalizations.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr RnnMode kRelu = RnnMode::kRelu, kTanh = RnnMode::kTanh, kLstm = RnnMode::kLstm,
                   kGru = RnnMode::kGru, kGruResetBefore = RnnMode::kGruResetBefore;
 
-// The functions by their numbers: tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear.
+// The functions by number: tanh, sigmoid, hard_sigmoid, hard_sigmoid_keras2, relu, linear.
 struct Function {
   int number;
 
@@ -35,7 +36,7 @@ struct Function {
     }
   }
   double Slope(double x) const { return SlopeOf((*this)(x)); }
-  // From the value y, which may be rounded.
+  // The slope from the value y, which may be rounded.
   double SlopeOf(double y) const {
     switch (number) {
       case 0:
@@ -52,7 +53,7 @@ struct Function {
         return 1;
     }
   }
-  // How near x is to where the slope jumps.
+  // The distance from x to the nearest jump of the slope.
   double Nearest(double x) const {
     switch (number) {
       case 2:
@@ -73,15 +74,16 @@ int64_t GatesOf(RnnMode mode) {
 
 double Limited(double x, double limit) { return limit > 0 ? std::clamp(x, -limit, limit) : x; }
 
-// One step of one row: from_x = sum of x * mask * W + bias[0], from_h the same with h, R, bias[1].
+// One step of one sequence: from_x = sum of x * mask * W + bias[0]; from_h in the same way with h,
+// R and bias[1].
 struct Step {
-  int64_t t, row;  // row: of the sequence tensors
+  int64_t t, row;  // row: index in the sequence tensors
   Vec h_prev, c_prev, from_x, from_h, gate, c, h;
-  Vec unlimited;  // c
-  Vec m;          // what the projection reads
-  // With layer norm, in which from_x and from_h are normalised.
+  Vec unlimited;  // c before clipping
+  Vec m;          // input of the projection
+  // With layer normalization, which normalises from_x and from_h.
   struct Norm {
-    Vec unit;  // of mean 0
+    Vec unit;  // normalised values, with mean 0
     double slope;
   } norm_x, norm_h, norm_c;
 };
@@ -138,7 +140,7 @@ class Row {
   double RecurrentMask(int64_t g, int64_t k) const {
     return p_.recurrent_masked ? v_->recurrent_mask[(g * p_.batch + b_) * S_ + k] : 1;
   }
-  // Of i, f and o: k is 0, 1 and 2.
+  // The peephole weight of i, f and o: k is 0, 1 and 2.
   double Peephole(int64_t k, int64_t u) const {
     return p_.has_peepholes ? v_->peepholes[k * H_ + u] : 0;
   }
@@ -146,7 +148,7 @@ class Row {
     return row < p_.bias_rows ? v_->bias[row * G_ * H_ + column] : 0;
   }
 
-  // What zoneout leaves of an old h (state 0) or c (state 1); see DrawKept in cc/cpu.
+  // The part of the old h (state 0) or c (state 1) that zoneout keeps; see DrawKept in cc/cpu.
   double Kept(int64_t t, int64_t state, int64_t u) const {
     const float rate = state == 0 ? p_.zoneout_h : p_.zoneout_c;
     if (!p_.zoneout_drawn) return double{rate};
@@ -161,7 +163,7 @@ class Row {
   Vec Mixed(int64_t t, int64_t state, const Vec& old, Vec made) const {
     for (size_t u = 0; u < made.size() && p_.has_zoneout(); ++u) {
       const double k = Kept(t, state, u);
-      // What is not taken at all may be infinite.
+      // A state with weight 0 may be infinite.
       if (k == 1) made[u] = old[u];
       if (k > 0 && k < 1) made[u] = k * old[u] + (1 - k) * made[u];
     }
@@ -186,7 +188,7 @@ class Row {
       }
     }
     if (p_.mode == kGruResetBefore) {
-      // The recurrent product of the candidate is another one.
+      // The recurrent product of the candidate is a separate product.
       Vec m(H_);
       for (int64_t u = 0; u < H_; ++u) {
         m[u] = Apply(gate_act_, Sum(*s, 1, u)) * s->h_prev[u] * RecurrentMask(2, u);
@@ -236,7 +238,7 @@ class Row {
     }
   }
 
-  // In place, with gamma from row `row` of layer_norm on and beta behind it.
+  // Normalizes in place. gamma begins at row `row` of layer_norm, and beta follows.
   Step::Norm Normalize(int64_t row, Vec* values) const {
     const size_t n = values->size();
     double mean = 0, variance = 0;
@@ -251,7 +253,7 @@ class Row {
     return norm;
   }
 
-  // Its gradient, in place.
+  // The gradient of Normalize, in place.
   void NormalizeBack(int64_t row, const Step::Norm& norm, Vec* d) const {
     const size_t n = d->size();
     double mean = 0, along = 0;
@@ -272,7 +274,7 @@ class Row {
   double Sum(const Step& s, int64_t g, int64_t u) const {
     return s.from_x[g * H_ + u] + s.from_h[g * H_ + u];
   }
-  // Of a GRU.
+  // The sum of the candidate of a GRU.
   double CandidateSum(const Step& s, int64_t u) const {
     if (p_.mode == kGruResetBefore) return Sum(s, 2, u);
     return s.from_x[2 * H_ + u] + s.gate[H_ + u] * s.from_h[2 * H_ + u];
@@ -282,11 +284,11 @@ class Row {
     return f(x);
   }
 
-  // Takes the gradients of h and c that later steps gave and leaves those of the step before.
+  // Replaces the gradients of h and c from later steps by the gradients of the step before.
   void Backward(const Step& s, Vec* dh, Vec* dc) const {
     const int64_t columns = G_ * H_;
     Vec from_x(columns), from_h(columns), before(S_, 0);  // gradients
-    Vec dm(H_);                                           // of h where there is no projection
+    Vec dm(H_);                                           // of h, without a projection
     for (int64_t u = 0; u < H_ && p_.num_proj == 0; ++u) dm[u] = (*dh)[u] + v_->dy[s.row * H_ + u];
     for (int64_t k = 0; k < p_.num_proj; ++k) {
       double dhk = (*dh)[k] + v_->dy[s.row * S_ + k];
@@ -296,7 +298,7 @@ class Row {
         v_->dprojection[u * S_ + k] += dhk * s.m[u];
       }
     }
-    Vec kept_dh(S_), kept_dc(dc->size());  // the part that reaches the step before as it is
+    Vec kept_dh(S_), kept_dc(dc->size());  // the part that reaches the step before unchanged
     for (int64_t u = 0; u < H_ && p_.has_zoneout(); ++u) {
       kept_dh[u] = Kept(s.t, 0, u) * dm[u];
       dm[u] -= kept_dh[u];

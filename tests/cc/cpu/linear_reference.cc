@@ -1,4 +1,4 @@
-// The linear recurrence: the equations of the op's documentation.
+// The linear recurrence, from the equations of the op's documentation.
 #include "tests/cc/cpu/kernel_reference.h"
 
 namespace rnn_ops {
@@ -6,7 +6,7 @@ namespace cpu {
 namespace reference {
 namespace {
 
-// Element k of row b at step t, 0 where the tensor is absent.
+// Element k of sequence b at step t; 0 if the tensor is absent.
 double At(const LinearRecurrenceProblem& p, const Vec& tensor, int64_t columns, int64_t t,
           int64_t b, int64_t k) {
   return tensor.empty() ? 0 : tensor[(t * p.batch + b) * columns + k];
@@ -18,7 +18,8 @@ void RunLinearRecurrence(const LinearRecurrenceProblem& p, LinearValues* v) {
   const int64_t H = p.num_units, GH = p.num_gates * H;
   v->output = v->input;
   v->cell_output = v->cell_input;
-  // What comes to the states of step t from those of its neighbour, s, with the slopes of step k.
+  // Adds to the states of step t the part that comes from the states of the adjacent step s, with
+  // the slopes of step k.
   const auto add = [&](int64_t t, int64_t s, int64_t k, int64_t b) {
     const auto at = [&](const Vec& slope, int64_t u) { return At(p, slope, H, k, b, u); };
     const auto gate = [&](const Vec& slope, int64_t c) { return At(p, slope, GH, k, b, c); };

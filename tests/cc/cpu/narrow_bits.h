@@ -1,4 +1,5 @@
-// The 16-bit types from and to double, without Eigen, whose conversions are under test.
+// Conversions between the 16-bit types and double. They do not use Eigen, because its conversions
+// are under test.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_NARROW_BITS_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_NARROW_BITS_H_
 
@@ -11,7 +12,7 @@ namespace rnn_ops {
 namespace cpu {
 namespace testing {
 
-// An IEEE format of 16 bits, rounding to nearest, ties to even.
+// An IEEE format of 16 bits with rounding to nearest, ties to even.
 template <int FractionBits>
 struct Narrow {
   static constexpr int kExponentBits = 15 - FractionBits;
@@ -23,9 +24,9 @@ struct Narrow {
     if (std::isnan(v)) return sign | kInfinity | 1 << (FractionBits - 1);
     if (std::isinf(v)) return sign | kInfinity;
     const double a = std::abs(v);
-    int exponent = 1 - kBias;  // of the subnormals
+    int exponent = 1 - kBias;  // exponent of the subnormals
     if (a > 0) exponent = std::max(exponent, std::ilogb(a));
-    // In units of the last place; a carry runs over into the exponent, up to infinity.
+    // In units in the last place. A carry increments the exponent, up to infinity.
     const auto units = static_cast<int64_t>(std::nearbyint(std::ldexp(a, FractionBits - exponent)));
     const int64_t bits = units + (int64_t{exponent - 1 + kBias} << FractionBits);
     return sign | static_cast<uint16_t>(std::min<int64_t>(bits, kInfinity));

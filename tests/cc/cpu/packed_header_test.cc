@@ -63,12 +63,12 @@ TEST(PackedHeader, ItsOwnIsTaken) {
   EXPECT_TRUE(outcome.usable);
 }
 
-// FNV-1a, computed elsewhere: who changes it, or a field, makes packed weights that were saved
-// unreadable.
+// The FNV-1a hash was computed by another program. A change of the hash or of a field makes saved
+// packed weights unreadable.
 TEST(PackedHeader, KnownChecksum) { EXPECT_EQ(Header().checksum, 0xab36028afbd6dbd4); }
 
 TEST(PackedHeader, ThatOfOtherKernelsIsLeftAlone) {
-  // Whatever its size is.
+  // For any size of the tensor.
   for (int64_t panels : {int64_t{0}, kPanels, 2 * kPanels}) {
     for (int32_t vector_bytes : {16, 32}) {
       const Outcome outcome =
@@ -87,7 +87,7 @@ TEST(PackedHeader, AnotherNetworkIsRefusedWithBothNamed) {
   const auto refuse = [](auto change, const std::string& text) {
     RnnProblem other = Problem();
     change(&other);
-    // Of other kernels too.
+    // Also for the header of other kernels.
     for (int32_t vector_bytes : {64, 32}) {
       ExpectRefused(Packed(MakePackedHeader(other, vector_bytes, kPackedArithmetic)), text);
     }

@@ -23,7 +23,7 @@ namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 namespace {
 
-// What is in memory that nothing may write, or that nothing may read.
+// The value of memory that must not be written or must not be read.
 constexpr double kUntouched = 77;
 
 class Checker {
@@ -67,7 +67,7 @@ std::string Text(const Parts&... parts) {
   return text;
 }
 
-// Element (i, k) of a factor, by a hash: whole numbers from -2 to 2.
+// Element (i, k) of a factor, from a hash: an integer from -2 to 2.
 double Value(int64_t seed, int64_t i, int64_t k) {
   uint64_t x = static_cast<uint64_t>(seed * 1000003 + i * 10007 + k);
   x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
@@ -75,7 +75,7 @@ double Value(int64_t seed, int64_t i, int64_t k) {
   return static_cast<double>((x >> 40) % 5) - 2;
 }
 
-// The operand that holds the values k * kPerOperand<E> on of fn.
+// The operand with the values fn(k * kPerOperand<E>) and following.
 template <typename E, typename F>
 E MakeOperand(int64_t k, F&& fn) {
   if constexpr (std::is_same_v<E, Pair>) {
@@ -93,7 +93,7 @@ E MakeOperand(int64_t k, F&& fn) {
 
 // ---- Products ----
 
-// One product, with the shapes that RowGemm can describe.
+// One product with shapes that RowGemm supports.
 struct Product {
   int64_t rows, run, runs, columns;
   Start start;
@@ -102,8 +102,9 @@ struct Product {
   bool reversed;
 };
 
-// C of a product whose panels have `nv` vectors, `stride` columns of C apart. A's rows have their
-// runs `run + 2` apart from element 1 on, and B's panels have rows that no run uses.
+// Checks C of a product whose panels have `nv` vectors and are `stride` columns of C apart. The
+// runs in a row of A begin at element 1 and are `run + 2` elements apart. The panels of B have rows
+// that no run uses.
 template <typename T, typename E, bool Gated, typename RunPanels>
 void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool narrow_last,
                   RunPanels&& run_panels) {
@@ -117,7 +118,7 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
   const int per_k = Gated ? nv : 1;
   const int64_t a_row = a_offset + std::max(a_stride, p.run) * p.runs;
 
-  // The value of A in row i, its k-th number, as vector v sees it; likewise of B.
+  // The value at k in row i of A for vector v, and the value of B at (k, column).
   auto a_value = [&](int64_t i, int64_t k, int v) { return Value(1 + (Gated ? v : 0), i, k); };
   auto b_value = [&](int64_t k, int64_t column) { return Value(9, k, column); };
 
@@ -132,7 +133,7 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
       }
     }
   }
-  // A dense product's last panel is as narrow as its columns.
+  // The last panel of a dense product has only the vectors of its columns.
   auto vectors_of = [&](int64_t panel) {
     return narrow_last ? PanelVectors(CeilDiv(p.columns, V), panel) : nv;
   };
@@ -194,7 +195,7 @@ void CheckProduct(Checker& check, const Product& p, int nv, int64_t stride, bool
            static_cast<int>(p.start), "scaled", p.scaled, "batch", static_cast<int>(p.batch)));
 }
 
-// fn(product) for every kind of tail in rows and K; columns are the caller's.
+// Calls fn(product) for every kind of tail in rows and K. The caller sets the columns.
 template <int NV, typename F>
 void ForProducts(F&& fn) {
   constexpr int M = kTileRows<NV>;
@@ -214,7 +215,7 @@ template <typename T, typename E, int NV, bool Gated>
 void CheckPanelsOf(Checker& check) {
   constexpr int V = kLanes<T>;
   ForProducts<NV>([&](Product p) {
-    // A gate row may have one vector more than the product, as GRU's.
+    // A gate row may have one vector more than the product, as in GRU.
     for (const int64_t stride : {NV * V, (NV + 1) * V}) {
       p.columns = 3 * stride;
       CheckProduct<T, E, Gated>(
@@ -245,18 +246,18 @@ void CheckDenseProducts(Checker& check) {
         }
       }
       dense({7, 600, 1, columns, start, /*scaled=*/false, BatchRows::kMany, false});
-      // More rows than the narrow panel takes at a time.
+      // More rows than the narrow panel processes at a time.
       if (columns <= V + 1)
         dense({300, 2, 1, columns, start, /*scaled=*/true, BatchRows::kMany, false});
     }
   }
 }
 
-// A cell whose result is its sums.
+// A cell that returns its sums.
 template <typename T, int NV>
 struct SumsCell {
   static constexpr int kVectors = NV;
-  int64_t row;  // elements of a row of `init` and of `sums`
+  int64_t row;  // elements in a row of `init` and of `sums`
   const T* init;
   T* sums;
 
@@ -267,13 +268,13 @@ struct SumsCell {
   void Finish(int64_t i, int64_t panel, const Packet<T>* acc) const {
     for (int v = 0; v < NV; ++v) {
       T* at = Sums(i, panel) + v * kLanes<T>;
-      // Twice the value, so that a row that is finished twice or never is seen.
+      // Adds the sum twice, so that the check detects a row that was finished twice or never.
       Store(at, padd(padd(Load(at), acc[v]), acc[v]));
     }
   }
 };
 
-// The recurrent product of a step. Rows of A lie equally far apart, or not.
+// Checks the recurrent product of a step. `regular`: the rows of A have equal distances.
 template <typename T, typename E, int NV>
 void CheckStep(Checker& check, int64_t rows, int64_t depth, bool regular) {
   constexpr int V = kLanes<T>;
@@ -326,7 +327,7 @@ void CheckSteps(Checker& check) {
 
 // ---- Weight gradients ----
 
-// Packed rows of a batch whose rows have different lengths.
+// Packed rows of a batch with sequences of different lengths.
 struct Rows {
   explicit Rows(const std::vector<int32_t>& lengths) {
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
@@ -344,7 +345,7 @@ struct Rows {
 };
 
 // result[k][v * V + lane] = sum over rows of factor(row, k) * gradient(row, column), for a factor
-// that meets vectors [first, first + n) of every panel.
+// that is multiplied by vectors [first, first + n) of every panel.
 template <typename T, typename E>
 void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors, int first, int n,
                     int64_t width, bool gated) {
@@ -354,7 +355,7 @@ void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors
   auto factor_value = [&](int64_t row, int64_t k, int v) {
     return Value(6 + (gated ? v : 0), row, k);
   };
-  // Rows of the gradient are whole; pairs of the factor are made of two rows.
+  // The rows of the gradient are contiguous values. A pair of the factor is made of two rows.
   std::vector<E> gradient(CeilDiv(R * ld, kPerOperand<E>));
   for (size_t i = 0; i < gradient.size(); ++i) {
     gradient[i] = MakeOperand<E>(i, [&](int64_t at) { return gradient_value(at / ld, at % ld); });
@@ -390,7 +391,7 @@ void CheckReduction(Checker& check, const Sequence& seq, int panels, int vectors
     }
   }
   std::vector<E> space(panels * ReductionSpace<T, E>(R) + V);
-  // Beside one that is not there.
+  // The first factor has no columns.
   const ReductionFactor<T> factors[2] = {{0, 0, 0, nullptr, 0, false},
                                          {width, first, n, result.data(), size, gated}};
   const ReductionPanels range = {0, panels, vectors};
@@ -429,7 +430,8 @@ void CheckReductions(Checker& check) {
 
 // ---- Packing ----
 
-// A matrix of [gate][units] columns, or of rows, by any strides; packed, and what the format says.
+// Checks the packing of a matrix with [gate][units] columns (or rows) and any strides against the
+// format.
 template <typename T, typename E, typename W>
 void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed) {
   constexpr int V = kLanes<T>;
@@ -454,7 +456,7 @@ void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed)
       data[k * m.k_stride + n * m.n_stride] = fill(value(k, n));
     }
   }
-  // Panels as numbers: element (k, x) of a panel [K][nv * V] of operands.
+  // Converts panels to numbers: element (k, x) of a panel [K][nv * V] of operands.
   auto numbers = [](const std::vector<E>& panel, int64_t ldb) {
     std::vector<double> all;
     for (size_t at = 0; at < panel.size(); at += ldb) {
@@ -518,7 +520,7 @@ void CheckPacking(Checker& check, int64_t depth, int64_t units, bool transposed)
     check.Equal(numbers(panel, nv * V), want, "panel of gate rows of " + what);
   }
   if constexpr (std::is_same_v<T, W>) {
-    // And back.
+    // Unpacks the panel again.
     std::vector<T> packed(depth * V), back(data.size(), T(kUntouched)), want(back);
     const int64_t n = std::min<int64_t>(V, columns);
     PackVector(m, depth, n, packed.data(), V);
@@ -565,7 +567,7 @@ void CheckVectors(Checker& check) {
   }
 }
 
-// The products on weights as they lie.
+// Checks the products on unpacked weights.
 template <typename T>
 void CheckDots(Checker& check) {
   constexpr int V = kLanes<T>;
@@ -575,14 +577,14 @@ void CheckDots(Checker& check) {
     for (int64_t n = 1; n <= 11 * V; n += n < V ? 1 : V - 1) {
       std::vector<T> w(n * depth);
       for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<T>(Value(2, 0, i));
-      // By rows of w: V of them at most.
+      // By rows of w, at most V rows.
       std::vector<T> dots(V), want_dots(V);
       Store(dots.data(), DotRows(w.data(), depth, std::min<int64_t>(n, V), x.data(), depth));
       for (int64_t r = 0; r < std::min<int64_t>(n, V); ++r) {
         for (int64_t k = 0; k < depth; ++k) want_dots[r] += w[r * depth + k] * x[k];
       }
       check.Equal(dots, want_dots, Text("DotRows", n, depth));
-      // By columns, vectors of the result two apart.
+      // By columns. The vectors of the result are 2 * V elements apart.
       std::vector<T> out(CeilDiv(n, V) * 2 * V, T(1)), want = out;
       AddColumns(w.data(), n, n, x.data(), depth, out.data(), 2 * V);
       for (int64_t c = 0; c < n; ++c) {

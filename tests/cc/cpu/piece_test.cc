@@ -1,4 +1,4 @@
-// The pieces of the kernels, at each instruction set of this machine (piece_checks.h).
+// Tests of the pieces of the kernels, for each instruction set of this machine (piece_checks.h).
 #include <dlfcn.h>
 
 #include <string>
@@ -12,7 +12,7 @@ namespace rnn_ops {
 namespace cpu {
 namespace {
 
-// Fewer values would mean that a loop ran over nothing.
+// A smaller number of values would mean that a loop had no iterations.
 void CheckPieces(const std::string& name) {
   SCOPED_TRACE(name);
   const std::string path = "./tests/cc/cpu/pieces_" + name + ".so";
@@ -28,7 +28,7 @@ TEST(Pieces, AreRightAtEveryInstructionSet) {
   for (Isa isa : testing::TestedIsas()) CheckPieces(Name(isa));
 }
 
-// Products of pairs with the instructions that few CPUs have, emulated.
+// Products of pairs with an emulation of the instructions that few CPUs have.
 TEST(Pieces, AreRightOnEmulatedBfloat16) {
   if (testing::TestedIsas().back() < Isa::kAvx512) GTEST_SKIP() << "it needs AVX-512 itself";
   CheckPieces("avx512_bf16");

@@ -18,7 +18,7 @@ const std::vector<std::string> kActivations = {
 const std::vector<std::string> kTypes = {"float32", "float64", "float16", "bfloat16"};
 const std::vector<std::string> kMasks = {"none", "input", "recurrent", "both"};
 
-// The words of a line, taken out as they are read.
+// The words of a line. Reading a word removes it.
 class Words {
  public:
   explicit Words(const std::string& line) {
@@ -41,7 +41,8 @@ class Words {
     return text;
   }
 
-  // The number of the value among `values`; the first is the default unless `otherwise` is given.
+  // The index of the value in `values`. The first value is the default, unless `otherwise` is
+  // passed.
   int32_t OneOf(const std::string& key, const std::vector<std::string>& values,
                 int32_t otherwise = 0) {
     const std::string text = Text(key, values[otherwise]);

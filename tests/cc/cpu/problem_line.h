@@ -1,4 +1,4 @@
-// Problems as lines of text: tests/robustness/problem/README.md has the grammar.
+// Problems as lines of text. The grammar is in tests/robustness/problem/README.md.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_PROBLEM_LINE_H_
 
@@ -16,13 +16,13 @@ enum class ProblemRun { kTraining, kInference, kPacked };
 
 enum class ProblemOp { kRnn, kBlockLstm, kLinearRecurrence };
 
-// One line. Of `rnn`, `block` and `linear` the one that `op` says.
+// One line. `op` says which of `rnn`, `block` and `linear` is valid.
 struct ProblemLine {
   ProblemOp op = ProblemOp::kRnn;
   RnnProblem rnn = {};  // without lengths
   BlockLstmProblem block = {};
   LinearRecurrenceProblem linear = {};
-  bool has_states = false;       // by_state of `linear` is given
+  bool has_states = false;       // the tensors by_state of `linear` are present
   std::vector<int32_t> lengths;  // [B], of rnn
   ProblemRun run = ProblemRun::kTraining;
   std::string isa;      // empty: any
@@ -30,18 +30,18 @@ struct ProblemLine {
   uint64_t seed = 0;
 };
 
-// Reads a line. Returns what is wrong with it, or nothing.
+// Reads a line. Returns the error, or an empty text.
 std::string ParseProblem(const std::string& line, ProblemLine* result);
 
 // The lines of a text without comments and blank lines.
 std::vector<std::string> ProblemLines(const std::string& text);
 
-// The line of a problem. What the grammar has no key for follows as a comment.
+// The line of a problem. A comment lists the properties that the grammar cannot express.
 std::string LineOf(const RnnProblem& problem, const std::vector<int32_t>& lengths);
 std::string LineOf(const BlockLstmProblem& problem);
 std::string LineOf(const LinearRecurrenceProblem& problem, bool has_states);
 
-// The random word of element k of a tensor: README.md, "Numbers".
+// The random word of element k of a tensor (README.md, "Numbers").
 uint64_t ProblemWord(uint64_t seed, const std::string& tensor, uint64_t k);
 
 }  // namespace testing

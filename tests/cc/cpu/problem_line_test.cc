@@ -98,7 +98,7 @@ TEST(ProblemLine, RefusesWhatIsNoProblem) {
 }
 
 TEST(ProblemLine, NumbersFollowFromTheLine) {
-  // The same in tests/robustness/problem/test_grammar.py.
+  // The same values as in tests/robustness/problem/test_grammar.py.
   EXPECT_EQ(ProblemWord(7, "x", 0), 0x2BF6377441CBC71Fu);
   ProblemLine line;
   ASSERT_EQ(ParseProblem("T=9 B=4 lengths=random seed=7", &line), "");

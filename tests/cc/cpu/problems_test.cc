@@ -1,12 +1,13 @@
-// Checks the problems of tests/robustness/problem/README.md on the kernels alone: for every
-// instruction set of this machine, values against the scalar reference, and the same bits for every
-// number of threads, on a repetition, in the other layout, in inference and with packed weights.
+// Checks problems in the format of tests/robustness/problem/README.md on the kernels, without ops.
+// For every instruction set of this machine, values are compared with the scalar reference. The
+// bits must be equal for every number of threads, in a repetition, in the other layout, in
+// inference and with packed weights.
 //
 //   problems_test FILE | LINE...
 //
 // Prints "problem<TAB>ok, failed or undecided<TAB>LINE" for each line. Undecided: a pre-activation
-// of relu is so near to zero that rounding decides on its slope, so gradients were not compared
-// with the reference.
+// of relu is so close to zero that rounding decides its slope, so gradients were not compared with
+// the reference.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -28,7 +29,7 @@ namespace {
 std::vector<std::string>* lines = new std::vector<std::string>;
 
 constexpr int32_t kThreads[] = {1, 2, 3, 8};
-// Of relu, in eps of what the products multiply.
+// The bound of |pre-activation| of relu, in units of the epsilon of the products' operands.
 constexpr double kNearZero = 64;
 
 bool HasNarrowProducts(const KernelTable& table, const RnnProblem& p) {
@@ -40,13 +41,14 @@ double OperandEpsilon(const KernelTable& table, const RnnProblem& p) {
   return Epsilon(p.dtype == kFloat64 ? kFloat64 : kFloat32);
 }
 
-// In eps of the type, see docs/numerics.md: one rounding of a 16-bit result.
+// In units of epsilon of the type, see docs/numerics.md. For a 16-bit result, one rounding.
 double Tolerance(Dtype dtype) { return (IsNarrow(dtype) ? 0.51 : 32) * Epsilon(dtype); }
 
 double Tolerance(const KernelTable& table, const RnnProblem& p, double of_narrow_products) {
   if (!HasNarrowProducts(table, p)) return Tolerance(p.dtype);
-  // What dropout keeps between layers is larger by 1 / (1 - rate), and so is its rounding; of as
-  // many terms as are kept that adds up to the square root.
+  // Dropout between layers multiplies kept elements and their rounding errors by 1 / (1 - rate).
+  // The number of kept terms is smaller by (1 - rate), so the error of a sum grows by the square
+  // root of the factor.
   const bool drops = p.is_training && p.num_layers > 1;
   return of_narrow_products * Epsilon(p.dtype) / std::sqrt(drops ? 1 - p.dropout : 1);
 }
@@ -60,7 +62,7 @@ std::vector<const KernelTable*> TablesOf(const ProblemLine& line) {
   return tables;
 }
 
-// Another fill at each run: what memory held before must not matter.
+// Each run has another fill byte, because the previous content of memory must have no effect.
 std::vector<RunOptions> OptionsOf(const ProblemLine& line) {
   std::vector<RunOptions> options;
   unsigned char fill = 0xFF;
@@ -105,9 +107,10 @@ bool CheckRnn(const ProblemLine& line) {
   const RnnValues other_inputs = OtherLayout(c, p.time_major, inputs);
   RnnCase inference = c;
   inference.problem.is_training = 0;
-  // Dropout between the layers is of training alone; of LayerRNN it is only the rate of the masks.
+  // Dropout between the layers applies only in training. In LayerRNN the rate only describes the
+  // masks.
   const bool dropped = p.dropout > 0 && p.weight_layout == kOpaqueWeights;
-  // The shortest calls do not pack and sum in another order.
+  // The shortest calls do not use packed weights and sum in another order.
   const bool packing_is_exact = p.max_time * p.batch > 4;
   for (const KernelTable* table : TablesOf(line)) {
     const bool decided = want.nearest > kNearZero * OperandEpsilon(*table, with_lengths);
@@ -152,7 +155,8 @@ BlockLstmValues RunOnce(const KernelTable& table, const BlockLstmProblem& p,
   return run.values;
 }
 
-// The gradients of a 16-bit op are those of float32 at the outputs that the op is given, rounded.
+// The gradients of a 16-bit op are the float32 gradients for the given, rounded outputs, rounded
+// once.
 void ExpectRounded(const KernelTable& table, const BlockLstmProblem& p,
                    const BlockLstmValues& inputs, const BlockLstmValues& got) {
   BlockLstmProblem wide = p;

@@ -24,7 +24,8 @@ RnnProblem Problem(const std::vector<int32_t>& lengths) {
   return p;
 }
 
-// Every array of the space is written with a number of its own; none may be lost.
+// Writes a different number to every array of the space. Every number must still be there
+// afterwards.
 TEST(Reserve, ArraysAreDisjointAndFillTheSpace) {
   for (RnnMode mode : {RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru, RnnMode::kGruResetBefore}) {
     const std::vector<int32_t> lengths = {4, 2, 1};

@@ -1,4 +1,4 @@
-// Problems of the stack that tests share.
+// Problems of the stack that several tests use.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_RNN_CASES_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_RNN_CASES_H_
 
@@ -14,11 +14,12 @@ namespace cpu {
 namespace testing {
 
 constexpr int32_t kModes[] = {0, 1, 2, 3};  // relu, tanh, LSTM, GRU
-// And GRU with the reset gate first, and one gate with any activation.
+// kModes, GRU with the reset gate first, and one gate with any activation.
 constexpr int32_t kLayerModes[] = {0, 1, 2, 3, 4, 5};
 constexpr Dtype kDtypes[] = {kFloat32, kFloat64, kFloat16, kBFloat16};
 
-// A training problem of one layer whose rows all have T steps; tests change what they want to.
+// A training problem of one layer. All sequences have T steps. Tests change the fields that they
+// need.
 inline RnnCase MakeCase(Dtype dtype, int32_t mode, int64_t T, int64_t B, int64_t I, int64_t H) {
   RnnCase c;
   c.problem.dtype = dtype;
@@ -49,12 +50,12 @@ inline bool HasCell(const RnnCase& c) {
   return c.problem.mode < RnnMode::kGruResetBefore || c.problem.weight_layout == kKerasWeights;
 }
 
-// With a bias as the mode has it.
+// With the default bias of the mode.
 inline void UseKerasWeights(bool input_masked, bool recurrent_masked, RnnCase* c) {
   UseKerasWeights(c->problem.mode == RnnMode::kGru ? 2 : 1, input_masked, recurrent_masked, c);
 }
 
-// Every feature and every kind of tail: sizes are mostly near multiples of the vector widths.
+// All features and all kinds of tails. Most sizes are near multiples of the vector widths.
 inline RnnCase RandomCase(std::mt19937_64& random, Dtype dtype) {
   auto any = [&](std::vector<int64_t> of) { return of[random() % of.size()]; };
   auto chance = [&](int percent) { return static_cast<int>(random() % 100) < percent; };
@@ -77,7 +78,8 @@ inline RnnCase RandomCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
-// The same for one layer with Keras's weights. Also calls short enough that nothing is packed.
+// A random case of one layer with Keras's weights. Some calls are so short that weights are not
+// packed.
 inline RnnCase RandomLayerCase(std::mt19937_64& random, Dtype dtype) {
   const bool is_short = random() % 4 == 0;
   RnnCase c = RandomCase(random, dtype);
@@ -91,7 +93,7 @@ inline RnnCase RandomLayerCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
-// The same with the cells and activations that only LayerRNN has.
+// A random case with the cells and activations that only LayerRNN has.
 inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
   RnnProblem& p = c.problem;
@@ -106,14 +108,15 @@ inline RnnCase RandomGatesCase(std::mt19937_64& random, Dtype dtype) {
     if (random() % 3 > 0) p.num_proj = 1 + static_cast<int64_t>(random() % (2 * p.num_units));
     if (p.num_proj > 0 && random() % 2 == 0) p.proj_clip = 0.25f;
   }
-  // Gates that neither shut nor stay below 1 let states grow without bound.
+  // Gates that are not bounded by 1 let states grow without bound.
   if (p.recurrent_activation >= Activation::kRelu || p.mode == RnnMode::kVanilla) {
     p.recurrent_activation = Activation::kSigmoid;
   }
   return c;
 }
 
-// An LSTM with layer norm. WHY not a small epsilon: rounding errors would grow from step to step.
+// An LSTM with layer normalization. WHY not a small epsilon: rounding errors would grow from step
+// to step.
 inline RnnCase RandomLayerNormCase(std::mt19937_64& random, Dtype dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
   RnnProblem& p = c.problem;
@@ -126,7 +129,7 @@ inline RnnCase RandomLayerNormCase(std::mt19937_64& random, Dtype dtype) {
   return c;
 }
 
-// Zoneout of an LSTM or a GRU, drawn or as its mean.
+// Zoneout of an LSTM or a GRU, with random masks or with the rates.
 inline RnnCase RandomZoneoutCase(std::mt19937_64& random, Dtype dtype) {
   RnnCase c = RandomLayerCase(random, dtype);
   RnnProblem& p = c.problem;

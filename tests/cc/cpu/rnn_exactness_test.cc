@@ -1,5 +1,5 @@
-// Results that must not depend on how the work is done: on the instruction set (where the
-// arithmetic is exact), on the number of threads and on the layout.
+// Results must not depend on the number of threads and on the layout. If the arithmetic is exact,
+// results must not depend on the instruction set either.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -24,8 +24,8 @@ RnnValues RunBoth(const KernelTable& table, const RnnCase& c, const RnnValues& i
   return run.values;
 }
 
-// Small integers; weights in {-1, 0, 1}, about three to a row, so that every sum is exact in
-// float32.
+// Small integers. Weights are in {-1, 0, 1}, with about three weights other than 0 in a row, so
+// that every sum is exact in float32.
 RnnValues SmallIntegers(const RnnCase& c, uint64_t seed) {
   const reference::RnnElements n = reference::ElementsOf(c.problem);
   std::mt19937_64 random(seed);
@@ -77,7 +77,7 @@ void CheckLinearArithmetic(RnnCase (*make)(std::mt19937_64&, Dtype)) {
     RnnProblem p = c.problem;
     p.lengths = c.lengths.data();
     reference::RunStack(p, &want);
-    // Far from 2^24: the partial sums are exact too.
+    // Far below 2^24, so that partial sums are exact too.
     ASSERT_LT(Largest(want), 1 << 20) << Describe(c);
     for (double v : want.dx) nonzero += v != 0;
     RnnCase other = c;
@@ -114,7 +114,7 @@ TEST(RnnExactness, LinearLayersOnIntegersAreExactEverywhere) {
   CheckLinearArithmetic(RandomLayerCase);
 }
 
-// The same bits for 1 to 8 threads and for both layouts, whatever the values.
+// Checks that the bits are equal for 1 to 8 threads and for both layouts.
 void CheckThreadsAndLayouts(const RnnCase& c) {
   const RnnValues inputs = RandomInputs(c, 5);
   RnnCase other = c;
@@ -136,8 +136,9 @@ void CheckThreadsAndLayouts(const RnnCase& c) {
 }
 
 TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
-  // One and two rows: other sums over K. 7: threads share the units. 40: threads share the rows,
-  // and there are several chunks and reduction blocks. Steps enough that the work is shared at all.
+  // Batches of 1 and 2 use other sums over K. With 7, threads split the units. With 40, threads
+  // split the batch, and there are several chunks and reduction blocks. The steps are enough for
+  // the work to be split.
   struct Shape {
     int64_t batch, steps;
   };
@@ -146,7 +147,7 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
   for (int32_t mode : kModes) {
     for (Dtype dtype : kDtypes) {
       for (const auto& [batch, steps] : kShapes) {
-        if (dtype == kFloat16 && batch != 40) continue;  // the arithmetic is that of float32
+        if (dtype == kFloat16 && batch != 40) continue;  // the arithmetic is float32
         RnnCase c = MakeCase(dtype, mode, steps, batch, 19, 69);
         c.problem.num_layers = 2;
         if (dtype != kFloat32) c.problem.direction = Direction::kBidirectional;
@@ -161,7 +162,7 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABit) {
   }
 }
 
-// Threads share the units of many rows where the weights are large.
+// If the weights are large, threads split the units even for many sequences.
 TEST(RnnExactness, ThreadsDoNotChangeABitOfLargeWeights) {
   std::mt19937_64 random(13);
   for (int32_t mode : {2, 3, 4}) {
@@ -189,7 +190,7 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfALayer) {
         if (batch > 1) RandomLengths(random, &c);
         CheckThreadsAndLayouts(c);
         if (masks == 0) {
-          // The only layers that may multiply bfloat16 as it is.
+          // Only these layers may multiply bfloat16 without conversion.
           c.problem.dtype = kBFloat16;
           CheckThreadsAndLayouts(c);
         }
@@ -233,7 +234,7 @@ TEST(RnnExactness, ThreadsAndLayoutDoNotChangeABitOfZoneout) {
   }
 }
 
-// A call too short to pack its weights, with units enough to share.
+// A call too short to pack its weights, with enough units to be split.
 TEST(RnnExactness, ThreadsDoNotChangeABitOfAShortCall) {
   for (int32_t mode : kLayerModes) {
     RnnCase c = MakeCase(kFloat32, mode, /*T=*/2, /*B=*/2, /*I=*/mode >= 2 ? 131 : 600, /*H=*/250);
@@ -247,7 +248,7 @@ TEST(RnnExactness, ThreadsDoNotChangeABitOfAShortCall) {
   }
 }
 
-// A row's results do not depend on what is in the other rows, nor on their lengths.
+// The results of a sequence do not depend on the values or the lengths of other sequences.
 void CheckRowsAreIndependent(int64_t D, int64_t B, bool layer) {
   constexpr int64_t T = 6;
   std::mt19937_64 random(13);
@@ -268,7 +269,7 @@ void CheckRowsAreIndependent(int64_t D, int64_t B, bool layer) {
                        &RnnValues::bias}) {
         other_inputs.*vec = inputs.*vec;
       }
-      // Row b of a tensor [n, B, size].
+      // Copies row b of a tensor [n, B, size].
       auto copy_row = [&](const RnnValues& from, Vec RnnValues::* vec, int64_t n, RnnValues* to) {
         const int64_t size = static_cast<int64_t>((from.*vec).size()) / (n * B);
         for (int64_t i = 0; i < n; ++i) {

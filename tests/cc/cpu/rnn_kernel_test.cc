@@ -1,4 +1,5 @@
-// The kernels of the stack against the scalar reference, for every instruction set of this machine.
+// Compares the kernels of the stack with the scalar reference, for every instruction set of this
+// machine.
 #include <algorithm>
 #include <iostream>
 #include <random>
@@ -39,13 +40,14 @@ double CheckAgainstReference(const RnnCase& c, uint64_t seed, int32_t num_thread
     EXPECT_EQ(run.Backward(), 0);
     worst = std::max(worst, ExpectNear(kRnnGradients, run.values, want, tolerance));
     if (c.problem.dropout > 0) continue;
-    // Inference gives the very same outputs.
+    // Inference returns exactly the same outputs.
     RnnCase inference = c;
     inference.problem.is_training = 0;
     RnnRun infer(*table, inference, inputs, {num_threads});
     EXPECT_EQ(infer.Forward(), 0);
     ExpectSame(kRnnOutputs, infer.values, run.values);
-    // So do weights that were packed before, but in the shortest calls, which do not pack.
+    // Packed weights give the same bits, except in the shortest calls, which do not use packed
+    // weights.
     RnnRun packed(*table, inference, inputs, {num_threads});
     EXPECT_EQ(packed.ForwardPacked(), 0);
     if (c.problem.max_time * c.problem.batch > 4) {
@@ -97,7 +99,7 @@ TEST(RnnKernels, RandomZoneoutInFloat64) { CheckRandomProblems(RandomZoneoutCase
 
 TEST(RnnKernels, RandomZoneoutInFloat32) { CheckRandomProblems(RandomZoneoutCase, kFloat32); }
 
-// All that a 16-bit type widens: with weights that were packed before, too.
+// All tensors that are widened from a 16-bit type, also with packed weights.
 TEST(RnnKernels, MasksOf16Bits) {
   for (Dtype dtype : {kFloat16, kBFloat16}) {
     for (int32_t mode : kLayerModes) {
@@ -108,8 +110,8 @@ TEST(RnnKernels, MasksOf16Bits) {
   }
 }
 
-// Longer than every block of the kernels: depth 256 and 512, chunks and reductions of 256 rows, and
-// weights large enough that threads share the units of many rows.
+// Larger than every block of the kernels: depths of 256 and 512, and chunks and reductions of 256
+// rows. The weights are so large that threads split the units of many sequences.
 TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
   std::mt19937_64 random(3);
   double worst = 0;
@@ -137,11 +139,11 @@ TEST(RnnKernels, ProblemsLargerThanTheBlocks) {
     RnnCase wide = MakeCase(kFloat32, mode, 2, 5, 4, 520);
     UseKerasWeights(true, true, &wide);
     check(wide, mode, 3);
-    // Forwards and, with the 9 MB of an LSTM, backwards.
+    // Forwards, and backwards for the 9 MB of weights of an LSTM.
     check(MakeCase(kFloat64, mode, 2, 40, 4, 520), mode, 2);
     check(MakeCase(kFloat32, mode, 2, 40, 4, 520), mode, 1);
   }
-  // The cell of two products, in slices and, forwards, in shares of its units.
+  // The cell with two products, in slices of the batch and (forwards) in partitions of its units.
   for (int32_t masks = 0; masks < 4; ++masks) {
     for (RnnCase c : {MakeCase(kFloat64, 4, 29, 19, 530, 35), MakeCase(kFloat32, 4, 2, 5, 4, 520),
                       MakeCase(kFloat64, 4, 3, 300, 3, 20), MakeCase(kFloat64, 4, 2, 40, 4, 520)}) {
@@ -157,7 +159,7 @@ TEST(RnnKernels, EmptyProblems) {
   for (int32_t mode : kLayerModes) {
     for (Dtype dtype : kDtypes) {
       for (int time_major = 0; time_major < 2; ++time_major) {
-        // T = 0, B = 0, both, and only rows of length 0.
+        // T = 0, B = 0, both, and only sequences of length 0.
         for (RnnCase c : {MakeCase(dtype, mode, 0, 5, 3, 9), MakeCase(dtype, mode, 4, 0, 3, 9),
                           MakeCase(dtype, mode, 0, 0, 3, 9), MakeCase(dtype, mode, 4, 5, 3, 9)}) {
           c.problem.time_major = time_major;
@@ -177,9 +179,8 @@ TEST(RnnKernels, EmptyProblems) {
   }
 }
 
-// With bf16_products the operands of products are rounded too, and nothing else: the error stays
-// that of a few roundings. relu is not among them, whose slope jumps where a rounding changes a
-// sign.
+// With bf16_products only the operands of products are rounded, so the error is the error of a few
+// roundings. relu is not tested, because its slope jumps where rounding changes a sign.
 TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
   std::mt19937_64 random(6);
   double worst_output = 0, worst_gradient = 0;
@@ -208,8 +209,7 @@ TEST(RnnKernels, Bf16ProductsRoundOnlyTheirOperands) {
             << worst_gradient / Epsilon(kBFloat16) << " eps\n";
 }
 
-// Arithmetic of float16 and, without bf16_products, of bfloat16 is float32, rounded once at the
-// end.
+// float16, and bfloat16 without bf16_products, compute in float32 and round once at the end.
 TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
   std::mt19937_64 random(4);
   for (int k = 0; k < 150; ++k) {
@@ -237,7 +237,7 @@ TEST(RnnKernels, NarrowTypesAreFloat32Rounded) {
       ASSERT_EQ(wide.Forward(), 0);
       ExpectSame(kRnnOutputs, narrow.values, round(kRnnOutputs, wide.values));
       ASSERT_EQ(narrow.Backward(), 0);
-      // The caller of the narrow kernel hands back the rounded output.
+      // The caller of the narrow kernel passes the rounded output to the backward pass.
       wide.SetOutput(narrow.values.y);
       ASSERT_EQ(wide.Backward(), 0);
       ExpectSame(kRnnGradients, narrow.values, round(kRnnGradients, wide.values));

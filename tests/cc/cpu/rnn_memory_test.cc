@@ -1,5 +1,7 @@
-// What the kernels may read and write. Guards, untouched inputs and an untouched reserve space are
-// checked by every run of the harness; here is what needs several runs.
+// Tests of the memory that the kernels may read and write. Every run of the harness checks the
+// guards, and that the inputs and (backwards) the reserve space are unchanged. The tests here need
+// several runs.
+// several runs.
 #include <random>
 #include <string>
 #include <utility>
@@ -25,7 +27,7 @@ RnnArgs ArgsOf(const RnnCase& c) {
   return args;
 }
 
-// Nothing of what memory held before the call is in the results.
+// The previous content of memory has no effect on the results.
 TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   std::mt19937_64 random(21);
   for (uint64_t seed = 0; seed < 260; ++seed) {
@@ -47,7 +49,8 @@ TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
         ASSERT_EQ(again.Backward(), 0);
         ExpectSame(kRnnOutputs, again.values, run.values);
         ExpectSame(kRnnGradients, again.values, run.values);
-        // Written whole: no old memory shows in this output of the op.
+        // The reserve space is an output of the op, so all of it must be written: it must not show
+        // old memory.
         if (c.problem.is_training) {
           EXPECT_EQ(again.ReserveBytes(), run.ReserveBytes());
         }
@@ -57,7 +60,7 @@ TEST(RnnMemory, ContentBeforeTheCallDoesNotMatter) {
   }
 }
 
-// Packed weights are an output of an op too.
+// Packed weights are an output of an op, so all bytes must be written.
 TEST(RnnMemory, PackedWeightsAreWrittenWhole) {
   std::mt19937_64 random(23);
   for (uint64_t seed = 0; seed < 120; ++seed) {
@@ -108,7 +111,7 @@ TEST(RnnMemory, SecondBackwardEqualsTheFirst) {
   }
 }
 
-// Problems whose reserve spaces have one size but not one meaning.
+// Problems whose reserve spaces have the same size but different contents.
 TEST(RnnMemory, ReserveSpaceOfAnotherProblemIsRefused) {
   RnnCase c = MakeCase(kFloat32, 2, 6, 6, 8, 8);
   c.problem.num_layers = 2;
@@ -174,7 +177,7 @@ TEST(RnnMemory, ReserveSpaceOfAnotherInstructionSetIsRefused) {
   }
 }
 
-// Sizes that no memory holds are reported, not wrapped around, for a problem whose every tensor has
+// Sizes that exceed any memory are reported and do not wrap around. Every tensor of the problem has
 // a valid shape (its parameters are 2^58 elements).
 TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
   constexpr int64_t T = INT32_MAX, H = int64_t{1} << 28;
@@ -195,8 +198,8 @@ TEST(RnnMemory, SizesThatOverflowAreMinusOne) {
   }
 }
 
-// Note [Reserve space]: 5 values a cell for LSTM, 4 or 3 for GRU, none for the others, and a
-// header.
+// Note [Reserve space]: for each unit and step 5 values for LSTM, 4 or 3 for GRU, none for the
+// other modes, and a header.
 TEST(RnnMemory, ReserveSpaceHoldsWhatTheNoteSays) {
   constexpr int64_t kValues[] = {0, 0, 5, 4, 3, 0};
   static_assert(std::size(kValues) == std::size(kLayerModes));

@@ -1,4 +1,4 @@
-// NaN, infinities and saturation.
+// Tests of NaN, infinities and saturation.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +31,8 @@ RnnValues RunBoth(const KernelTable& table, const RnnCase& c, const RnnValues& i
   return run.values;
 }
 
-// NaN and the infinities exactly where the reference has them, and the finite values near.
+// Checks that NaN and infinities are exactly where the reference has them, and that finite values
+// are near.
 void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want, double eps) {
   for (const auto& field : fields) {
     Vec& a = got.*field.vec;
@@ -47,7 +48,7 @@ void ExpectAlike(const Fields<RnnValues>& fields, RnnValues got, RnnValues want,
   ExpectNear(fields, got, want, 32 * eps);
 }
 
-// Activations that are lines between two bounds, where the cell has a choice.
+// Uses activations that are linear between two bounds, if the cell has a choice.
 void UseHardSigmoid(RnnCase* c) {
   if (c->problem.mode >= RnnMode::kLstm) c->problem.recurrent_activation = Activation::kHardSigmoid;
 }
@@ -56,8 +57,8 @@ void UseLines(RnnCase* c) {
   if (c->problem.mode >= RnnMode::kLstm) c->problem.activation = Activation::kLinear;
 }
 
-// NaN in one row's input: in that row's outputs from that step on, in no other row, and in the
-// gradients that all rows share.
+// With NaN in the input of one sequence, NaN must be in the outputs of that sequence from that step
+// on, and in the gradients that sum over all sequences. NaN must not be in the other sequences.
 void CheckNanStaysInItsRow(void (*change)(RnnCase*)) {
   for (int32_t mode : kLayerModes) {
     for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
@@ -116,7 +117,8 @@ TEST(RnnSpecialValues, NanStaysInItsRow) {
   });
 }
 
-// Whatever lies beyond a row's length is not read: NaN there is nowhere in the results.
+// Values beyond the length of a sequence are not read: NaN in the padding is nowhere in the
+// results.
 TEST(RnnSpecialValues, PaddingIsNotRead) {
   std::mt19937_64 random(31);
   for (int32_t mode : kLayerModes) {
@@ -150,8 +152,8 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
   }
 }
 
-// An infinite input saturates its gates; gradients that a person would compute as finite are
-// finite, also where H is not a multiple of the vector width.
+// An infinite input saturates its gates. Gradients that are finite in exact arithmetic must be
+// finite, also if H is not a multiple of the vector width.
 void CheckInfinity(void (*change)(RnnCase*)) {
   for (int32_t mode : {1, 2, 3, 4}) {
     for (Dtype dtype : {kFloat32, kFloat64}) {
@@ -188,8 +190,8 @@ TEST(RnnSpecialValues, InfinityDoesAsInTheReference) {
   });
 }
 
-// An infinite gradient goes where the mathematics takes it, also where H is not a multiple of the
-// vector width. Nothing is negative, so no two infinities cancel.
+// An infinite gradient propagates as in the reference, also if H is not a multiple of the vector
+// width. No value is negative, so infinities do not cancel.
 TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
   for (int32_t mode : {0, 1}) {
     for (Dtype dtype : {kFloat32, kFloat64}) {
@@ -218,7 +220,7 @@ TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
   }
 }
 
-// Pre-activations of up to 1e30: gates become exactly 0 or 1, and everything stays finite.
+// Pre-activations of up to 1e30: gates become exactly 0 or 1, and all values stay finite.
 void CheckHugePreActivations(bool layer) {
   for (int32_t mode : {1, 2, 3, 4}) {
     for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
@@ -237,7 +239,8 @@ void CheckHugePreActivations(bool layer) {
           RnnRun run(*table, c, inputs);
           ASSERT_EQ(run.Forward(), 0);
           for (double v : run.values.y) ASSERT_LE(std::abs(v), 1);
-          // With 1e30 every gate is 0 or 1 and the comparison is about choosing the right one.
+          // With 1e30 every gate is 0 or 1, and the comparison checks that the right value was
+          // chosen.
           if (size == 1e30 && dtype != kBFloat16) {
             ExpectNear(kRnnOutputs, run.values, want, 4 * Epsilon(dtype));
           }
@@ -254,13 +257,13 @@ TEST(RnnSpecialValues, HugePreActivationsSaturate) {
   CheckHugePreActivations(/*layer=*/true);
 }
 
-// relu does not saturate: an overflow is an infinity in its own row.
+// relu does not saturate: an overflow is an infinity in its own sequence only.
 TEST(RnnSpecialValues, ReluOverflowsToInfinity) {
   RnnCase c = MakeCase(kFloat32, 0, 3, 5, 1, 6);
   RnnValues inputs = RandomInputs(c, 1);
   for (double& w : inputs.params) w = 2;
   for (double& v : inputs.x) v = 1;
-  inputs.x[2] = 3e38;  // step 0 of row 2
+  inputs.x[2] = 3e38;  // step 0 of sequence 2
   for (const KernelTable* table : Tables()) {
     RnnRun run(*table, c, inputs, AllowNan());
     ASSERT_EQ(run.Forward(), 0);
@@ -272,8 +275,8 @@ TEST(RnnSpecialValues, ReluOverflowsToInfinity) {
   }
 }
 
-// What zoneout keeps whole is the old state, and what it does not keep is the new one, however
-// large the other one is.
+// If zoneout keeps a state completely, the result is the old state. If zoneout keeps nothing, the
+// result is the new state. The other state may be arbitrarily large.
 TEST(RnnSpecialValues, ZoneoutTakesOneStateBesideAnyOther) {
   for (int32_t mode : {2, 3}) {
     for (Dtype dtype : {kFloat32, kFloat64, kBFloat16}) {
@@ -292,7 +295,7 @@ TEST(RnnSpecialValues, ZoneoutTakesOneStateBesideAnyOther) {
         const RnnValues h = RunBoth(*table, kept, inputs);
         for (size_t i = 0; i < h.y.size(); ++i) ASSERT_EQ(h.y[i], inputs.h0[i % inputs.h0.size()]);
         if (mode != 2) continue;
-        // Without recurrent weights c does not see h.
+        // Without recurrent weights c does not depend on h.
         kept.problem.zoneout_h = 0.5;
         const RnnValues new_c = RunBoth(*table, kept, inputs);
         ExpectAlike({{Arg::output_c, &RnnValues::c_n}}, new_c, without, 0);

@@ -11,14 +11,14 @@ namespace cpu {
 namespace RNN_OPS_ISA_NAMESPACE {
 namespace {
 
-// A sequence with its memory.
+// A Sequence and its memory.
 struct Built {
   explicit Built(int64_t max_time, bool time_major, const std::vector<int32_t>* lengths,
                  int64_t batch) {
     const int32_t* data = lengths == nullptr ? nullptr : lengths->data();
     Arena measure;
     MakeSequence(measure, max_time, batch, time_major, data);
-    // Filled, so that what is not written shows.
+    // Filled with a value, so that the test sees elements that were not written.
     memory.assign(measure.bytes() / 8 + 8, -7);
     Arena arena(memory.data());
     seq = MakeSequence(arena, max_time, batch, time_major, data);
@@ -34,7 +34,7 @@ void ExpectRight(const Sequence& seq, int64_t max_time, const std::vector<int32_
   int64_t rows = 0;
   for (int32_t n : lengths) rows += n;
   ASSERT_EQ(seq.rows, rows);
-  // perm is a permutation, and the lengths fall.
+  // perm is a permutation, and the lengths descend.
   std::vector<bool> seen(batch);
   for (int64_t j = 0; j < batch; ++j) {
     ASSERT_TRUE(seq.perm[j] >= 0 && seq.perm[j] < batch && !seen[seq.perm[j]]);
@@ -92,7 +92,7 @@ TEST(Sequence, ForPackedRowsVisitsEachRowOnce) {
   }
 }
 
-// Each direction visits the steps of a row once, from its first to its last.
+// Each direction visits every step of a sequence once, from its first to its last step.
 TEST(Sequence, StepsOfBothDirections) {
   const std::vector<int32_t> lengths = {2, 4, 1};
   const Built built(4, true, &lengths, 3);
@@ -113,7 +113,7 @@ TEST(RowMap, UserAndPackedRows) {
   const std::vector<int32_t> lengths = {1, 3};
   const Built built(3, false, &lengths, 2);
   std::vector<float> user(2 * 3 * 4), packed(4 * 4);
-  // Sorted row 0 is row 1 of the batch; batch major.
+  // Sorted sequence 0 is sequence 1 of the batch. The layout is batch-major.
   EXPECT_EQ(UserRows(built.seq, user.data(), 4).at(2, 0), user.data() + (1 * 3 + 2) * 4);
   EXPECT_EQ(UserRows(built.seq, user.data(), 4).at(0, 1), user.data());
   EXPECT_EQ(PackedRows(built.seq, packed.data(), 4).at(1, 0), packed.data() + 2 * 4);

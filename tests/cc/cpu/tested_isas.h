@@ -12,7 +12,7 @@ namespace rnn_ops {
 namespace cpu {
 namespace testing {
 
-// Those of this machine, up to the one that TF_RNN_OPS_CPU_ISA names.
+// The instruction sets of this machine, up to the one that TF_RNN_OPS_CPU_ISA names.
 inline std::vector<Isa> TestedIsas() {
   const char* last = std::getenv("TF_RNN_OPS_CPU_ISA");
   std::vector<Isa> isas;

@@ -32,7 +32,7 @@ KernelTable TableOf(const char* isa) {
           Run<BlockLstmArgs>,  Run<LinearRecurrenceArgs>};
 }
 
-// A search in a folder that holds the variants in `present`.
+// A search in a folder that contains the variants in `present`.
 class VariantTest : public ::testing::Test {
  protected:
   VariantTest() {
@@ -160,7 +160,7 @@ std::string FolderOfThisProgram() {
 
 TEST(OwnFolder, IsThatOfTheProgram) { EXPECT_EQ(OwnFolder(), FolderOfThisProgram()); }
 
-// The linker then knows the program by a name without a folder.
+// In this case the loader knows the program by a name without a folder.
 TEST(OwnFolder, IsNotTheCurrentFolderOfAProgramFoundThroughPath) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -188,7 +188,7 @@ class OpenVariantTest : public ::testing::Test {
     rmdir(folder_.c_str());
   }
 
-  // The real search, not a fake: every failure ends at the baseline with a reason.
+  // The real search, without a mock. Every failure selects the baseline and reports a reason.
   void ExpectBaseline(const char* reason) {
     const KernelTable baseline = TableOf("baseline");
     VariantSearch search;
@@ -248,7 +248,7 @@ TEST(Variant, NamesAndOwnFolder) {
 }
 
 #if defined(__x86_64__)
-// GCC's own detection reads the same registers by other code.
+// GCC's own detection reads the same registers with other code.
 TEST(Variant, DetectsWhatTheCompilersRuntimeDetects) {
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
