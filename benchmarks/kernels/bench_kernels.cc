@@ -1,15 +1,16 @@
-// Times the kernels of every instruction set of this machine, called through the kernel table as
-// the ops call them, without TensorFlow.
+// Measures the time of the kernels of every instruction set of this machine. The program calls the
+// kernels through the kernel table, as the ops do, but without TensorFlow.
 //
 //   bench_kernels [--rounds N] [--threads 1,2] [--isa NAME] [--against OBJECT]
 //                 [SHAPES_FILE | "cell T B I H [L] [D] [dtype]"]...
 //
-// dtype: float32, bfloat16, or widened: tensors of bfloat16 whose products are taken in float32.
+// dtype: float32, bfloat16, or widened: tensors of bfloat16 whose products are computed in float32.
 //
-// --against: a shared object of an older build. Each call is made with both in turn, and the last
-// two columns are the new time by the old one: each of the fastest tenth of its calls, which what
-// else runs on the machine leaves alone, and of all calls, the medians, which show how it slows
-// both.
+// --against: a shared object of an older build. The program calls both builds in turn, and prints
+// the new time divided by the old time in the last two columns. The first of these columns compares
+// the fastest tenth of the calls, which other programs on the machine hardly affect. The second
+// column compares the medians of all calls, which include the effect of other programs on both
+// builds.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -37,7 +38,7 @@ using namespace rnn_ops;       // NOLINT: a program of one file
 using namespace rnn_ops::cpu;  // NOLINT
 using Clock = std::chrono::steady_clock;
 
-// A measurement goes on for this long at least.
+// The minimum duration of a measurement.
 constexpr double kRoundSeconds = 0.05;
 
 struct Shape {
@@ -94,7 +95,8 @@ int64_t NumParams(const RnnProblem& p) {
   return total;
 }
 
-// Of the matrix products; the backward pass has twice those of the forward pass.
+// The operations of the matrix products. The backward pass has twice the products of the forward
+// pass.
 double Flops(const RnnProblem& p) {
   double total = 0;
   for (int64_t layer = 0; layer < p.num_layers; ++layer) {
@@ -104,7 +106,7 @@ double Flops(const RnnProblem& p) {
   return total * p.max_time * p.batch;
 }
 
-// 64-byte aligned, filled with small random values of the dtype or with zeros.
+// 64-byte aligned memory, filled with small random values of the dtype or with zeros.
 class Buffer {
  public:
   explicit Buffer(int64_t bytes) : bytes_(bytes), block_(new unsigned char[bytes + 64]()) {
@@ -131,7 +133,7 @@ class Buffer {
   unsigned char* data_;
 };
 
-// Helpers that last as long as the team.
+// Worker threads that live as long as the team.
 class Threads {
  public:
   explicit Threads(int count)
@@ -142,7 +144,8 @@ class Threads {
     team_.reset();
     for (std::thread& helper : helpers_) helper.join();
   }
-  // As for a call after a rest, however long this one was: sizes and calls go by the same costs.
+  // Uses the costs of a cold call, even if this call is warm, so that the measurement of memory
+  // sizes and the calls choose the same partition of the work.
   ParallelFor Get() {
     ParallelFor parallel = ParallelForOf(team_.get());
     parallel.threads.wake_ns = kWakeNs;
@@ -150,12 +153,12 @@ class Threads {
   }
 
  private:
-  ScopedFloatEnvironment environment_;  // as the caller of an op has
+  ScopedFloatEnvironment environment_;  // the same settings as the caller of an op
   std::vector<std::thread> helpers_;
   std::unique_ptr<Team> team_;
 };
 
-// Median seconds of one call over the rounds.
+// The median time of one call over the rounds, in seconds.
 template <typename Call>
 double Time(int rounds, const Call& call) {
   auto seconds_of = [&](int calls) {
@@ -171,14 +174,14 @@ double Time(int rounds, const Call& call) {
   return all[rounds / 2];
 }
 
-// The kernels that are timed, and those they are compared with, if any.
+// The measured kernels, and the kernels of the older build, if any.
 struct Builds {
   const KernelTable& table;
   const KernelTable* old;
 };
 
-// Memory for the calls of one kernel, kept from call to call. The reserve space is one that a
-// forward pass has left, or new.
+// Memory for the calls of one kernel, kept between calls. The reserve space belongs to `forward`,
+// if given, or is new.
 class Memory {
  public:
   explicit Memory(Memory* forward = nullptr) : forward_(forward) {}
@@ -209,11 +212,11 @@ class Memory {
 
 struct Timing {
   double seconds;
-  double ratio = 0;  // new by old
+  double ratio = 0;  // new time / old time
   double median_ratio = 0;
 };
 
-// call(table), with both builds in turn where there are two.
+// Measures call(table). If there are two builds, they run in turn.
 template <typename Call>
 Timing TimeBuilds(const Builds& builds, int rounds, const Call& call) {
   if (builds.old == nullptr) return {Time(rounds, [&] { call(builds.table); })};
@@ -280,13 +283,13 @@ class Calls {
     Time("forward", &KernelTable::rnn_forward, Flops(args_.problem), {&memory, &memory});
     RunPacked();
     args_.problem.is_training = true;
-    Memory kept, old_kept;  // one for each build, whose headers may differ
+    Memory kept, old_kept;  // one for each build, because the headers may differ
     Time("forward, training", &KernelTable::rnn_forward, Flops(args_.problem), {&kept, &old_kept});
     RunBackward(&kept, &old_kept);
   }
 
  private:
-  // The memory of the calls of each build.
+  // The memory for the calls of each build.
   struct Both {
     Memory *now, *old;
   };
@@ -300,7 +303,7 @@ class Calls {
     args_.tensors.SetOutput(arg, buffers_.back()->get(), n);
   }
 
-  // Packing alone, and a forward pass on weights that were packed before.
+  // Runs packing, and a forward pass on the packed weights.
   void RunPacked() {
     const Buffer packed(builds_.table.rnn_network(&args_.problem).packed_bytes);
     args_.panels = packed.get();
@@ -312,7 +315,7 @@ class Calls {
     args_.problem.weights_packed = false;
   }
 
-  // Its y is what a forward pass has left.
+  // The input y is the output of a forward pass.
   void RunBackward(Memory* kept, Memory* old_kept) {
     const CallTensors forward = args_.tensors;
     CallTensors& t = args_.tensors = {};
@@ -356,7 +359,7 @@ class Calls {
   RnnArgs args_ = {};
 };
 
-// The tables of this machine; the variants lie in cc/cpu of the build's folder.
+// The tables of this machine. The variants are in cc/cpu of the build folder.
 std::vector<const KernelTable*> Tables(const std::string& program) {
   std::vector<const KernelTable*> tables = {BaselineKernelTable<kKernelTableVersion>()};
   const std::string folder = program.substr(0, program.rfind('/') + 1) + "../../cc/cpu/";

@@ -7,7 +7,7 @@
 
 namespace {
 
-// Enough independent sums to hide the latency of two units; few enough for 16 registers.
+// Enough independent sums to hide the latency of two units, and few enough for 16 registers.
 constexpr int kSums = 12;
 constexpr int kSteps = 200000;
 
