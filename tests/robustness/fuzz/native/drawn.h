@@ -1,5 +1,5 @@
-// What the fuzz targets share: problems drawn from bytes, memory of exactly the size of a tensor,
-// and what they do where a property does not hold.
+// Helpers of the fuzz targets: problems generated from bytes, memory with exactly the size of a
+// tensor, and the failure of a property.
 #ifndef TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
 #define TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
 
@@ -26,7 +26,8 @@ inline void Require(bool holds, const std::string& what) {
   std::abort();
 }
 
-// An error is always the caller's, and a sentence.
+// Returns whether the status is OK. An error must be InvalidArgument and must have a sentence as
+// message.
 inline bool Accepted(const Status& status) {
   if (status.ok()) return true;
   Require(status.code() == Code::kInvalidArgument, "a refusal is InvalidArgument");
@@ -38,7 +39,7 @@ struct Sizes {
   int64_t T, B, I, H, P, L;
 };
 
-// Small enough that a call takes microseconds.
+// The sizes are so small that a call takes microseconds.
 inline Sizes DrawSizes(FuzzedDataProvider& bytes) {
   Sizes s = {};
   s.T = bytes.ConsumeIntegralInRange<int64_t>(0, 6);
@@ -60,7 +61,7 @@ inline RnnAttrs DrawAttrs(FuzzedDataProvider& bytes) {
   return attrs;
 }
 
-// The shapes of all inputs of a gradient op, which begin with those of the forward op.
+// The shapes of all inputs of a gradient op. The inputs of the forward op come first.
 class Shapes {
  public:
   Shapes(const OpSpec& forward, const OpSpec& backward)
@@ -89,7 +90,7 @@ class Shapes {
   std::vector<PartialShape> all_;
 };
 
-// Products of the target's own must not overflow.
+// A product for the target itself, which must not overflow.
 inline int64_t Times(int64_t a, int64_t b) {
   int64_t product;
   return __builtin_mul_overflow(a, b, &product) || product < 0 ? INT64_MAX : product;
@@ -100,7 +101,7 @@ inline PartialShape Ordered(const RnnAttrs& attrs, int64_t a, int64_t b, int64_t
                                            : std::vector<int64_t>{b, a, c});
 }
 
-// The shapes of a call of these sizes, without reserve_space.
+// The shapes of a call with these sizes, without reserve_space.
 inline Shapes StackShapes(const RnnAttrs& attrs, const Sizes& s) {
   Shapes shapes(kCudnnRnnV3, kCudnnRnnBackpropV3);
   const int64_t D = static_cast<int64_t>(attrs.direction);
@@ -134,7 +135,7 @@ inline int64_t GatesOf(RnnMode mode) {
   }
 }
 
-// Of LayerRNN, which has all cells.
+// The mode of LayerRNN, which supports all cells.
 inline RnnMode DrawMode(FuzzedDataProvider& bytes) {
   constexpr int kLast = static_cast<int>(RnnMode::kVanilla);
   return static_cast<RnnMode>(bytes.ConsumeIntegralInRange<int>(0, kLast));
@@ -144,7 +145,7 @@ inline Activation DrawActivation(FuzzedDataProvider& bytes) {
   return static_cast<Activation>(bytes.ConsumeIntegralInRange<int>(0, 5));
 }
 
-// Of LayerRNN. Activations and zoneout that the mode does not take are among them.
+// The attributes of LayerRNN. They may have activations and zoneout that the mode does not support.
 inline RnnAttrs DrawLayerAttrs(FuzzedDataProvider& bytes) {
   RnnAttrs attrs;
   attrs.mode = DrawMode(bytes);
@@ -208,10 +209,10 @@ inline Shapes BlockShapes(const Sizes& s) {
   return shapes;
 }
 
-// Of the two types that LinearRecurrence has.
+// One of the two types of LinearRecurrence.
 inline Dtype LinearType(Dtype drawn) { return drawn == kFloat64 ? kFloat64 : kFloat32; }
 
-// Of the modes that LinearRecurrence has.
+// The attributes of LinearRecurrence, with one of its modes.
 inline RnnAttrs DrawLinearAttrs(FuzzedDataProvider& bytes) {
   RnnAttrs attrs;
   attrs.mode = bytes.PickValueInArray({RnnMode::kTanh, RnnMode::kLstm, RnnMode::kGru});
@@ -236,7 +237,7 @@ inline std::vector<PartialShape> LinearShapes(const RnnAttrs& attrs, const Sizes
   return shapes;
 }
 
-// Another dimension, one more or one less; `any` of those that may be drawn.
+// Changes a dimension, or adds or removes one. any() returns a new dimension.
 template <typename Draw>
 void EditShape(FuzzedDataProvider& bytes, PartialShape* shape, Draw any) {
   const int kind = bytes.ConsumeIntegralInRange<int>(0, 5);
@@ -255,8 +256,8 @@ inline int64_t Elements(const PartialShape& shape) {
   return elements;
 }
 
-// Memory of exactly so many bytes, aligned as the kernels want it, behind which the address
-// sanitizer finds every access.
+// Memory of exactly `bytes` bytes with the alignment that the kernels need. The address sanitizer
+// detects every access beyond its end.
 class Memory {
  public:
   explicit Memory(int64_t bytes, unsigned char fill = 0xA5) : bytes_(bytes) {
@@ -274,7 +275,7 @@ class Memory {
   int64_t bytes_;
 };
 
-// A number of a 16-bit type with a size from 0.125 to 1, as bits.
+// The bits of a number of a 16-bit type with an absolute value from 0.125 to 1.
 inline uint16_t NarrowBits(Dtype dtype, unsigned from) {
   const unsigned mantissa_bits = dtype == kFloat16 ? 10 : 7;
   const unsigned exponent = (dtype == kFloat16 ? 12 : 124) + from % 3;
@@ -282,7 +283,7 @@ inline uint16_t NarrowBits(Dtype dtype, unsigned from) {
   return static_cast<uint16_t>((from & 1) << 15 | exponent << mantissa_bits | mantissa);
 }
 
-// Numbers of one type: mostly tame, some any bits at all.
+// Fills memory with numbers of one type. Most numbers are moderate, some have arbitrary bits.
 inline void FillNumbers(FuzzedDataProvider& bytes, Dtype dtype, Memory* memory) {
   const uint8_t start = bytes.ConsumeIntegral<uint8_t>();
   auto* const at = static_cast<unsigned char*>(memory->data());
@@ -304,11 +305,11 @@ inline void FillNumbers(FuzzedDataProvider& bytes, Dtype dtype, Memory* memory) 
   }
 }
 
-// Runs the parts of a job one after the other, as one of `count` threads that finds all others
-// asleep.
+// Runs the parts of a job one after another, like one of `count` threads while all other threads
+// sleep.
 inline cpu::ParallelFor OneAfterTheOther(int32_t count) {
   cpu::ParallelFor parallel = {};
-  // Threads that cost nothing, so that small problems are shared.
+  // The costs of threads are 0 or 1, so that small problems are split.
   parallel.threads = {count, 1, 0};
   parallel.run = [](void*, int64_t n, int64_t, void (*fn)(void*, int64_t), void* arg) {
     for (int64_t i = 0; i < n; ++i) fn(arg, i);
@@ -316,7 +317,7 @@ inline cpu::ParallelFor OneAfterTheOther(int32_t count) {
   return parallel;
 }
 
-// Lends memory of exactly the size that is asked for.
+// A host that returns memory of exactly the requested size.
 class FuzzHost final : public cpu::Host {
  public:
   FuzzHost(int32_t num_threads, Dtype dtype) : num_threads_(num_threads), dtype_(dtype) {}
@@ -345,12 +346,12 @@ class FuzzHost final : public cpu::Host {
   void SetPacked(const Memory* packed) { packed_ = packed; }
   bool took_packed() const { return took_packed_; }
 
-  // Changes some bytes of the reserve space; false: none.
+  // Changes some bytes of the reserve space. Returns false if no byte was changed.
   bool ChangeReserve(FuzzedDataProvider& bytes) {
     bool changed = false;
     for (uint8_t byte : bytes.ConsumeBytes<uint8_t>(bytes.ConsumeIntegralInRange<size_t>(0, 8))) {
       if (reserve_->bytes() == 0) break;
-      // Often in the header.
+      // Changes often affect only the header.
       const int64_t end =
           bytes.ConsumeBool() ? std::min<int64_t>(48, reserve_->bytes()) : reserve_->bytes();
       static_cast<uint8_t*>(reserve_->data())[bytes.ConsumeIntegralInRange<int64_t>(0, end - 1)] ^=

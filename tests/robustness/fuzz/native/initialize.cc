@@ -1,4 +1,4 @@
-// What must be so before a target's first input.
+// Checks before the first input of a target.
 #include <sanitizer/asan_interface.h>
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "tests/robustness/fuzz/native/drawn.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  // A failed expectation of the harness ends the process.
+  // A failed expectation of the harness must end the process.
   ::testing::GTEST_FLAG(throw_on_failure) = true;
   rnn_ops::cpu::testing::GuardedBuffer buffer(8, 0);
   rnn_ops::fuzzing::Require(__asan_address_is_poisoned(buffer.data() + buffer.size()),

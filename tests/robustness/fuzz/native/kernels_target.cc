@@ -1,6 +1,6 @@
-// The kernel table on memory of exactly the sizes that it asks for: the same bits for another
-// number of threads and on memory that held other things, and nothing written beyond a tensor or to
-// an input (the harness of tests/cc/cpu checks that).
+// Runs the kernel table on memory with exactly the requested sizes. The results must have the same
+// bits for another number of threads and for another content of the memory before the call. No
+// kernel may write beyond a tensor or write an input (the harness of tests/cc/cpu checks this).
 #include <cmath>
 #include <cstring>
 
@@ -22,7 +22,7 @@ using cpu::testing::RnnRun;
 using cpu::testing::RnnValues;
 using cpu::testing::RunOptions;
 
-// Around the widths of vectors and tiles.
+// Widths near the widths of vectors and tiles.
 int64_t DrawWidth(FuzzedDataProvider& bytes) {
   return bytes.ConsumeBool() ? bytes.ConsumeIntegralInRange<int64_t>(1, 20)
                              : bytes.ConsumeIntegralInRange<int64_t>(1, 70);
@@ -78,7 +78,7 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
   return c;
 }
 
-// Any bits in some of the tensors' numbers. Returns whether there are.
+// Writes arbitrary bits to some elements of the tensors. Returns whether any element was changed.
 template <typename Values>
 bool MakeWild(FuzzedDataProvider& bytes, const cpu::testing::Fields<Values>& fields, Dtype dtype,
               Values* values) {
@@ -112,7 +112,7 @@ void RunRnn(FuzzedDataProvider& bytes) {
   const RnnCase c = DrawCase(bytes);
   RnnValues inputs = cpu::testing::RandomInputs(c, bytes.ConsumeIntegral<uint32_t>());
   const Dtype dtype = c.problem.dtype;
-  // Gates without bounds let the states grow beyond the type.
+  // Gates without bounds let the states grow beyond the range of the type.
   const bool wild = MakeWild(bytes, cpu::testing::kRnnInputs, dtype, &inputs) |
                     MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs) |
                     (c.problem.recurrent_activation >= Activation::kRelu);

@@ -1,6 +1,6 @@
-// What the op kernels do with shapes and values from strangers, on cc/core and cpu/op_run: read
-// the shapes, make a configuration, allocate, run. Every tensor has exactly the size of the shape
-// that was given, so a wrong shape that is accepted is an access out of bounds.
+// Runs the op kernels on untrusted shapes and values, with cc/core and cpu/op_run: reads the
+// shapes, makes a configuration, allocates memory, and runs. Every tensor has exactly the size of
+// its given shape, so accepting a wrong shape causes an access out of bounds.
 #include <memory>
 #include <vector>
 
@@ -28,8 +28,8 @@ class Tensors {
     return memory_.back()->data();
   }
 
-  // Those of a call, of which only what it reads is given. Outputs of an earlier call may be
-  // inputs.
+  // The tensors of a call. Only tensors that the call reads are passed. Outputs of an earlier call
+  // may be inputs.
   CallTensors Of(const OpSpec& op, const RnnAttrs& attrs, const std::vector<PartialShape>& inputs,
                  const CallShapes& found, const CallTensors& before = {}) {
     CallTensors tensors;
@@ -63,7 +63,7 @@ void Edit(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
   }
 }
 
-// The given lengths are any int32; returns whether they were taken.
+// The given lengths are any int32. Returns whether the lengths were accepted.
 bool DrawLengths(FuzzedDataProvider& bytes, const RnnConfig& config, bool given,
                  std::vector<int32_t>* lengths) {
   std::vector<int32_t> from(config.batch);
@@ -77,7 +77,8 @@ bool DrawLengths(FuzzedDataProvider& bytes, const RnnConfig& config, bool given,
                                       lengths->data()));
 }
 
-// Both passes, the second with the reserve space of the first, of which some bytes may be others.
+// Runs both passes. The second pass gets the reserve space of the first pass, possibly with changed
+// bytes.
 void RunBoth(FuzzedDataProvider& bytes, Dtype dtype, const RnnAttrs& attrs, Shapes& shapes,
              const std::vector<int32_t>& lengths, const CallShapes& back) {
   CallShapes found;

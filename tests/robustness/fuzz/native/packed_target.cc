@@ -1,6 +1,6 @@
-// Packed weights from strangers: any bytes, and true ones with some bytes, the length or the
-// network changed. What is refused is refused with a sentence; what is used is never read beyond
-// its end.
+// Untrusted packed weights: arbitrary bytes, or valid packed weights with some changed bytes,
+// another length or another network. Rejected weights must cause an error message that is a
+// sentence. Accepted weights must not be read beyond their end.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -53,7 +53,7 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   return true;
 }
 
-// Numbers for the tensors of a network.
+// The values of the tensors of a network.
 class Numbers {
  public:
   Numbers(FuzzedDataProvider& bytes, Dtype dtype) : bytes_(bytes), dtype_(dtype) {}
@@ -120,7 +120,7 @@ void Mutate(FuzzedDataProvider& bytes, std::vector<unsigned char>* packed) {
   }
 }
 
-// A forward call with `packed`; what it says, and whether it took the panels.
+// Runs a forward call with `packed`. Returns its status, and whether the call used the panels.
 Status RunOn(FuzzedDataProvider& bytes, const Network& network, const Memory& packed,
              bool* took_packed) {
   const RnnProblem& p = network.problem;
@@ -162,7 +162,7 @@ void Run(FuzzedDataProvider& bytes) {
     Mutate(bytes, &packed);
     as_packed = same && packed == before;
   }
-  // As a tensor has it: aligned, and nothing behind it.
+  // A copy with the properties of a tensor: aligned, and without memory behind it.
   const Memory tensor(static_cast<int64_t>(packed.size()));
   std::copy(packed.begin(), packed.end(), static_cast<unsigned char*>(tensor.data()));
   bool took_packed = false;

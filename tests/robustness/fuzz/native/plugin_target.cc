@@ -1,7 +1,7 @@
-// The op kernels under TensorFlow itself: calls through its eager C interface, with attributes,
-// types, shapes and contents changed, and gradient ops on what the forward ops returned. TensorFlow
-// is not instrumented; every tensor is memory of exactly its size, so the address sanitizer sees
-// what a kernel reads beyond one.
+// The op kernels in TensorFlow: calls through its eager C interface, with changed attributes,
+// types, shapes and contents, and gradient ops on the results of the forward ops. TensorFlow is not
+// instrumented. Every tensor is memory of exactly its size, so the address sanitizer detects reads
+// of a kernel beyond a tensor.
 #include <sanitizer/asan_interface.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class Caller {
   Attrs attrs;
   Tensors inputs;
 
-  // An input of the caller's type.
+  // Adds an input of the caller's type.
   void Give(const std::string& name, const PartialShape& shape) {
     const Memory from(Elements(shape) * SizeOf(dtype_));
     FillNumbers(bytes_, dtype_, const_cast<Memory*>(&from));
@@ -106,7 +106,8 @@ class Caller {
     RequireOk(status);
   }
 
-  // Runs an op on `inputs` and adds its outputs to them. Returns whether it was accepted.
+  // Runs an op on `inputs` and adds its outputs to `inputs`. Returns whether the op accepted the
+  // call.
   bool Run(const std::string& op) {
     const tensorflow::OpDef& def = DefinitionOf(op);
     const auto status = NewStatus();
@@ -145,7 +146,7 @@ class Caller {
     return true;
   }
 
-  // Other shapes, contents and attributes, at most two.
+  // Changes at most two shapes, contents or attributes.
   void Mutate(const tensorflow::OpDef& def) {
     for (int edits = bytes_.ConsumeIntegralInRange<int>(0, 2); edits > 0; --edits) {
       if (bytes_.ConsumeBool() && def.attr_size() > 0) {
@@ -160,7 +161,7 @@ class Caller {
  private:
   static constexpr int kMostOutputs = 128;
 
-  // What lies behind a tensor is seen to be none of its memory, so that this target can fail.
+  // Checks that the memory behind a tensor is poisoned. Otherwise this target could not fail.
   static void RequireExactSize(TFE_TensorHandle* handle) {
     const auto status = NewStatus();
     const Owned<TF_Tensor> tensor(TFE_TensorHandleResolve(handle, status.get()));
@@ -215,13 +216,14 @@ class Caller {
     } else if (attr.type() == "bool") {
       attrs[name] = bytes_.ConsumeBool();
     } else if (attr.type() == "int" && name.rfind("num_params", 0) != 0) {
-      // Of num_params... TensorFlow itself makes lists.
+      // TensorFlow itself allocates lists of num_params_weights and num_params_biases elements.
       attrs[name] = bytes_.ConsumeBool() ? bytes_.ConsumeIntegral<int64_t>()
                                          : bytes_.ConsumeIntegralInRange<int64_t>(-2, 20);
     }
   }
 
-  // Another shape, with the same bytes as far as they go, or other bytes.
+  // Makes a tensor with another shape, and with the same bytes as far as possible or with other
+  // bytes.
   void MutateTensor(const std::string& name) {
     auto& list = inputs[name];
     if (list.empty()) return;
@@ -240,7 +242,7 @@ class Caller {
     const size_t same = std::min(data.size(), TF_TensorByteSize(old.get()));
     if (same > 0) std::memcpy(data.data(), TF_TensorData(old.get()), same);
     for (int k = bytes_.ConsumeIntegralInRange<int>(0, 4); k > 0 && !data.empty(); --k) {
-      // Often in a header.
+      // Changes often affect only the header.
       const size_t end = bytes_.ConsumeBool() ? std::min<size_t>(48, data.size()) : data.size();
       data[bytes_.ConsumeIntegralInRange<size_t>(0, end - 1)] ^= bytes_.ConsumeIntegral<uint8_t>();
     }
@@ -256,7 +258,7 @@ class Caller {
   const Dtype dtype_;
 };
 
-// TensorFlow's names of what `attrs` says.
+// The attributes by their names in TensorFlow.
 void SetAttrs(const RnnAttrs& attrs, Attrs* named) {
   constexpr const char* kInputModes[] = {"linear_input", "skip_input", "auto_select"};
   *named = {
@@ -276,7 +278,7 @@ void SetAttrs(const RnnAttrs& attrs, Attrs* named) {
   };
 }
 
-// Inputs of the names and types of an OpSpec.
+// Adds inputs with the names and types of an OpSpec.
 void Give(Caller& caller, const OpSpec& spec, const std::vector<PartialShape>& shapes,
           int64_t steps) {
   for (int k = 0; k < spec.inputs.count; ++k) {
@@ -300,7 +302,7 @@ void Give(Caller& caller, const OpSpec& spec, const std::vector<PartialShape>& s
   }
 }
 
-// An op, and another one that takes what it returns.
+// Runs an op, and then another op that accepts its outputs.
 void RunBoth(Caller& caller, const std::string& forward, const std::string& backward) {
   caller.Mutate(DefinitionOf(forward));
   if (!caller.Run(forward)) return;

@@ -35,7 +35,7 @@ void Edit(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
   }
 }
 
-// Forgets sizes. What was accepted must stay so.
+// Makes sizes unknown. An accepted call must still be accepted.
 void Hide(FuzzedDataProvider& bytes, std::vector<PartialShape>& shapes) {
   for (PartialShape& shape : shapes) {
     const int kind = bytes.ConsumeIntegralInRange<int>(0, 4);
@@ -72,7 +72,8 @@ void CheckLayout(const RnnConfig& config, int64_t params) {
   Require(end == params, "the blocks fill the buffer");
 }
 
-// What forward finds, empty where it refuses; forgets sizes afterwards.
+// The result of forward, or an empty result if forward rejects the call. Makes sizes unknown
+// afterwards.
 CallShapes CheckBoth(FuzzedDataProvider& bytes, const RnnAttrs& attrs, Shapes& shapes) {
   CallShapes found, unused;
   const bool forward = Accepted(shapes.InferForward(attrs, &found));
