@@ -20,6 +20,7 @@ COPIES = ROOT / "build" / "prose"
 PROSE = (
     "*.md",
     "*.py",
+    "benchmarks/kernels/*.cc",
     "cc/compat/*.cc",
     "cc/core/*.cc",
     "cc/core/*.h",
@@ -34,10 +35,14 @@ PROSE = (
     "tests/cc/compat/*.cc",
     "tests/cc/core/*.cc",
     "tests/cc/core/*.h",
+    "tests/cc/cpu/*.cc",
+    "tests/cc/cpu/*.h",
     "tests/cc/gpu/*.cc",
     "tests/cc/gpu/*.h",
     "tests/gpu/*.cc",
     "tests/gpu/*.h",
+    "tests/robustness/fuzz/native/*.cc",
+    "tests/robustness/fuzz/native/*.h",
     ":!docs/history",
     ":!LICENSES",
 )
