@@ -92,7 +92,8 @@ void RunSlices(const Sequence& seq, int64_t num_dirs, const Split& split,
           make(SlicePlace{static_cast<int>(i / split.slices), SliceBegin(seq, split.slices, number),
                           SliceBegin(seq, split.slices, number + 1), number, 0});
       slice.Begin();
-      for (int64_t stage = 0; stage < slice.stages(); ++stage) slice.RunStage(stage, Share());
+      const int64_t stages = slice.stages();
+      for (int64_t stage = 0; stage < stages; ++stage) slice.RunStage(stage, Share());
       slice.Finish();
     });
     return;

@@ -59,19 +59,18 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
-  int64_t stages() const { return s_.has_two_stages() ? 2 * steps_ : steps_; }
+  int64_t stages() const { return two_stages_ ? 2 * steps_ : steps_; }
 
   // The recurrent product of a step, or the second stage of a step, which needs all units of the
   // first.
   void RunStage(int64_t stage, const Share& share) {
-    const bool two = s_.has_two_stages();
-    const int64_t step = two ? stage / 2 : stage;
-    if (two && stage % 2 == 1) {
+    const int64_t step = two_stages_ ? stage / 2 : stage;
+    if (two_stages_ && stage % 2 == 1) {
       if (s_.cell.whole_rows) return FinishWholeRows(step, share);
       const Range panels = share.Of(DensePanels<T>(s_.second));
       return SecondProduct(step, panels.begin, panels.end);
     }
-    const Range panels = share.Of(s_.panels());
+    const Range panels = share.Of(panels_);
     if (step == 0) LoadStates(panels.begin, panels.end);
     Step(step, panels.begin, panels.end);
   }
@@ -154,6 +153,8 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
                int64_t first_pointer)
       : Base(layer, place, first_pointer + at),
         ring_(dir_.ring + at * s_.gate_row),
+        panels_(s_.panels()),
+        two_stages_(s_.has_two_stages()),
         block_steps_(std::max<int64_t>(1, kStepBlockRows / std::max<int64_t>(1, j1_ - j0_))) {}
 
   // Loads the initial states that are updated in place, for the units of panels [panel0, panel1).
@@ -165,14 +166,14 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // Runs one step for the units of panels [panel0, panel1). Where a step block begins, also runs
   // the input stage of the whole block.
   void Step(int64_t step, int64_t panel0, int64_t panel1) {
-    if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
-    if (step % block_steps_ == 0) RunInputStage(panel0, panel1);
+    EnterBlock(step);
+    if (step == block_begin_) RunInputStage(panel0, panel1);
     PrepareRows(step);
     layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
     const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
     const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
                              s_.units};
-    if (!s_.has_two_stages()) {
+    if (!two_stages_) {
       CopyRows(step, units);
     } else if (s_.cell.has_second() && layer_.recurrent_masks) {
       for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
@@ -186,7 +187,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // product that the cell completes.
   void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
     if constexpr (Operands<T, E>::kRareModes) {
-      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+      EnterBlock(step);
       PrepareRows(step);
       const int64_t n = Alive(TimeOf(step));
       dir_.weights.SecondProduct(s_, {p_.out, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
@@ -204,7 +205,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // Runs a partition of the rows of a step, for a cell that finishes whole rows.
   void FinishWholeRows(int64_t step, const Share& share) {
     if constexpr (Operands<T, E>::kRareModes) {
-      if (step / block_steps_ != block_) PrepareStepBlock(step / block_steps_);
+      EnterBlock(step);
       PrepareRows(step);
       const Range rows = share.Of(Alive(TimeOf(step)));
       layer_.cells.finish_whole_rows(*this, layer_.cells.tensors, rows);
@@ -270,11 +271,16 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     CopyRow(layer_.recurrent_masks, s_.cell.recurrent, seq_.perm[j], h, begin, end, out);
   }
 
+  // Prepares the step block of a step, unless it is there. A division at each step is avoided.
+  void EnterBlock(int64_t step) {
+    if (step < block_begin_ || step >= block_end_) PrepareStepBlock(step / block_steps_);
+  }
+
   void PrepareStepBlock(int64_t block) {
-    block_ = block;
+    block_begin_ = block * block_steps_;
+    block_end_ = std::min(steps_, block_begin_ + block_steps_);
     block_rows_ = 0;
-    const int64_t end = std::min(steps_, (block + 1) * block_steps_);
-    for (int64_t step = block * block_steps_; step < end; ++step) {
+    for (int64_t step = block_begin_; step < block_end_; ++step) {
       const int64_t t = TimeOf(step);
       for (int64_t j = j0_; j < j0_ + Alive(t); ++j, ++block_rows_) {
         p_.x[block_rows_] = layer_.operand_x.at(t, j);
@@ -288,8 +294,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // Finds the row of the step block where the gates of the step begin: behind the steps visited
   // before.
   void FindGateRow(int64_t step) {
-    const int64_t first = block_ * block_steps_;
-    if (gate_step_ < first || gate_step_ > step) gate_step_ = first, gate_row_ = 0;
+    if (gate_step_ < block_begin_ || gate_step_ > step) gate_step_ = block_begin_, gate_row_ = 0;
     for (; gate_step_ < step; ++gate_step_) gate_row_ += Alive(TimeOf(gate_step_));
   }
 
@@ -381,8 +386,10 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   }
 
   T* const ring_;
+  const int64_t panels_;
+  const bool two_stages_;
   const int64_t block_steps_;
-  int64_t block_ = -1;
+  int64_t block_begin_ = 0, block_end_ = 0;  // the steps of the block
   int64_t block_rows_ = 0;
   int64_t gate_step_ = -1;
   int64_t gate_row_ = 0;
