@@ -134,7 +134,7 @@ def export(
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
         filepath: The file, or for 'tf_saved_model' the folder. It must not exist. Its parent folders are
             created. After an error there is no file.
-        format: 'tf_saved_model', or 'onnx', which needs the extra of that name:
+        format: 'tf_saved_model', 'onnx', 'litert' or 'openvino'. The last three need the extra of that name:
             pip install 'tf_rnn_ops[onnx]'.
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
             argument of the model. None uses the inputs of the model.
