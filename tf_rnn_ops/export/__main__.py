@@ -79,6 +79,7 @@ def _export(options, name):
     if not pathlib.Path(options.model).is_dir():
         return _export_keras(options, name, how)
     from tf_rnn_ops import _whole
+    from tf_rnn_ops.export import rewriting
 
     if not (pathlib.Path(options.model) / "saved_model.pb").is_file():
         raise ValueError(
@@ -88,6 +89,8 @@ def _export(options, name):
     with _whole.whole(pathlib.Path(options.target)) as unfinished:
         signature = options.signature or "serving_default"
         nodes = module.write(options.model, str(unfinished), signature=signature, **how)
+        if name != formats.SAVED_MODEL:
+            nodes += rewriting.loops_of(options.model, signature, how["loops"])
     lines = [f"{options.target}: {name}"]
     for node in nodes:
         reason = f", because {node.reason}" if node.reason else ""

@@ -57,6 +57,31 @@ def rewrite(
     return nodes
 
 
+def loops_of(saved_model: str, signature: str, loops: bool) -> list[Node]:
+    """A Node for each loop that a SavedModel has, such as the loops of Keras's layers.
+
+    Args:
+        saved_model: Folder of a SavedModel.
+        signature: The signature that runs the loops.
+        loops: Whether there may be loops.
+
+    Raises:
+        ValueError: There is no such signature, it keeps states, or it has a loop and `loops` is False.
+    """
+    places = functions_of(saved_model, signature)
+    (meta_graph,) = exporting.read(pathlib.Path(saved_model)).meta_graphs
+    functions = [f for f in meta_graph.graph_def.library.function if f.signature.name in places]
+    found = [
+        Node(node.name, node.op, LOOP, "it is a loop in the SavedModel")
+        for function in functions
+        for node in function.node_def
+        if node.op in ("While", "StatelessWhile")
+    ]
+    if found and not loops:
+        raise ValueError(f"The node {found[0].name!r} ({found[0].op}) is a loop in the SavedModel.")
+    return found
+
+
 def layer_of(node: str) -> str:
     """The names of the Keras layers around a node, without the name of the op."""
     path, _, last = node.rpartition("/")

@@ -60,3 +60,19 @@ def test_the_format_follows_from_the_name(folder, tmp_path, capsys, monkeypatch)
     for target, options in (("m.onnx", []), ("m", []), ("m.x", ["--format", "onnx"])):
         assert main([str(folder / "saved"), str(tmp_path / target), *options]) == 2
     assert asked == ["onnx", "tf_saved_model", "onnx"]
+
+
+def test_loops_of_a_saved_model_are_listed_or_rejected(tmp_path, capsys, monkeypatch):
+    """A SavedModel of Keras's own layers has loops that no writer sees."""
+    from tf_rnn_ops.export import formats, saved_model
+
+    model = keras.Sequential([keras.Input((5, 3)), keras.layers.GRU(4, name="one")])
+    model.export(tmp_path / "saved", verbose=False)
+    monkeypatch.setattr(formats, "writer", lambda name: saved_model)
+    arguments = [str(tmp_path / "saved"), str(tmp_path / "m.onnx")]
+    assert main([*arguments, "--no-loops"]) == 2
+    assert "is a loop in the SavedModel" in capsys.readouterr().err
+    assert not (tmp_path / "m.onnx").exists()
+    assert main(arguments) == 0
+    _, line = capsys.readouterr().out.splitlines()
+    assert "one" in line and line.endswith("While -> loop, because it is a loop in the SavedModel")
