@@ -2,10 +2,10 @@
 
     python -m benchmarks.exported [SHAPES ...] [--formats onnx litert] [--output FILE]
 
-A model of one layer of Keras is written by tf_rnn_ops.keras.export. Beside it runs a file with the one
-node of the runtime that computes it; LiteRT has none for GRU, so there the file that TensorFlow's
-converter makes of Keras's layer runs. The files take turns in one process, after their results were
-compared. A ratio is the CPU time of the exported file over that of the other: the median of the turns'.
+tf_rnn_ops.keras.export writes a model with one Keras layer. A reference file has the one node of the
+runtime that computes this layer. LiteRT has no node for GRU, so the reference is TensorFlow's conversion
+of Keras's layer there. The files alternate in one process, after their results were compared. A ratio is
+the CPU time of the exported file divided by the CPU time of the reference: the median over the turns.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def parse_args(argv):
     return parser.parse_args(argv)
 
 
-# ---- files that are not ours ----
+# ---- reference files ----
 
 
 def other_onnx(problem, model, path):
@@ -141,7 +141,7 @@ def make_model(problem):
 
 
 def compare(problem, name, args, folder):
-    """The times of both files, in seconds a call, and the ops of ours."""
+    """The times of both files, in seconds a call, and the ops of the exported file."""
     import tf_rnn_ops.keras
 
     model = make_model(problem)

@@ -61,7 +61,7 @@ def parse_args(argv):
     parser.add_argument(
         "--kernels",
         type=pathlib.Path,
-        help="the program bench_kernels, to time the kernel alone (default: leave it out)",
+        help="the program bench_kernels, to time also the kernel without TensorFlow (default: leave it out)",
     )
     parser.add_argument("--output", type=pathlib.Path, help="JSON file to write (default: none)")
     return parser.parse_args(argv)

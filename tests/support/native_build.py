@@ -21,7 +21,7 @@ KERNEL_HELPERS = [
 ]  # fmt: skip
 
 
-# Of cc/core and of tests/cc/core.
+# The folders in cc/core and in tests/cc/core.
 CORE_ROOMS = ("machine", "network")
 
 

@@ -219,7 +219,7 @@ def _passes(compiled):
 def in_and_out_of_xla(forward_compiled):
     """The first forward pass of the process in one library and its gradient in the other.
 
-    Of rows for which cuDNN has several algorithms, and of rows without steps.
+    The sequences are such that cuDNN has several algorithms, or have no steps.
     """
     equal = []
     for lengths in ([8, 8, 8, 8], [0, 0, 0, 0]):

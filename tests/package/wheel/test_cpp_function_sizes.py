@@ -14,7 +14,7 @@ NOT_FUNCTIONS = re.compile(r"\b(if|for|while|switch|return|namespace|struct|clas
 
 
 def parameters_of(header):
-    """The text between the first parentheses of a header that are no operator's or attribute's."""
+    """The text between the first parentheses of a header that do not belong to an operator or attribute."""
     start = depth = 0
     for at, char in enumerate(header):
         if char == "(":

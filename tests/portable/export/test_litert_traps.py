@@ -179,7 +179,7 @@ def test_float64_is_refused(export, tmp_path):
 
 
 def test_bidirectional_float16_is_refused(export, tmp_path):
-    """Of which LiteRT has no reversal."""
+    """LiteRT has no reversal of float16."""
     inputs = keras.Input(batch_shape=(BATCH, 6, SIZE))
     layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS, dtype="mixed_float16"))
     with pytest.raises(ValueError, match="LiteRT has no op for .*ReverseV2 of float16: put the"):

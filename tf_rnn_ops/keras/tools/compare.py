@@ -56,7 +56,7 @@ class ModelComparison(Shown):
 
     def tables(self) -> list:
         """The times, the explanation of the times, and the table of explain()."""
-        head = ("", "Keras", "tf_rnn_ops", "ratio", "its quartiles")
+        head = ("", "Keras", "tf_rnn_ops", "ratio", "quartiles")
         lines: list[tuple[str, ...]] = [head]
         for timing in self.timings:
             times = [f"{ms:.2f} ms" for ms in (timing.keras_ms, timing.ours_ms)]
@@ -65,10 +65,9 @@ class ModelComparison(Shown):
         return [
             self.where,
             lines,
-            "Medians of a call; a ratio above 1 means that tf_rnn_ops is faster. The quartiles are of the "
-            "ratios of calls next to each other.",
-            f"Largest difference of the outputs: {self.difference:.1e}, the largest output being "
-            f"{self.largest:.1e}.",
+            "Medians of a call. A ratio above 1 means that tf_rnn_ops is faster. The quartiles are of the "
+            "ratios of adjacent calls.",
+            f"Largest difference of the outputs: {self.difference:.1e}. Largest output: {self.largest:.1e}.",
             *self.layers.tables(),
         ]
 

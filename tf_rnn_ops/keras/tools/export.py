@@ -37,7 +37,7 @@ _TOLERANCES = {
 # The allowed relative difference for quantized weights.
 _TOLERANCE_OF_INT8 = 0.1
 _REPEATS = 20
-# What Keras and TensorFlow write around the reason of an error.
+# The beginnings of lines that Keras and TensorFlow write around the reason of an error.
 _AROUND = (
     "Exception encountered when calling",
     "Graph execution error:",
@@ -105,9 +105,9 @@ class Exported(Shown):
             parts.append("There is no recurrent layer.")
         if self.difference is not None:
             parts += [
-                f"Largest difference of the outputs: {self.difference:.1e}, allowed: {self.tolerance:.1e}, "
-                f"the largest output being {self.largest:.1e}.",
-                f"Median time of a call: {self.file_ms:.3f} ms, of the model {self.model_ms:.3f} ms.",
+                f"Largest difference of the outputs: {self.difference:.1e}, allowed: {self.tolerance:.1e}. "
+                f"Largest output: {self.largest:.1e}.",
+                f"Median time of a call: {self.file_ms:.3f} ms. The model takes {self.model_ms:.3f} ms.",
             ]
         return parts + ([self.note] if self.note else [])
 
