@@ -31,12 +31,31 @@ FORMATS = ("onnx", "litert")
 
 
 def parse_args(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("shapes", nargs="*", default=SHAPES, help="'T B I H', each in quotes")
-    parser.add_argument("--formats", nargs="*", choices=FORMATS, default=FORMATS)
-    parser.add_argument("--cells", nargs="*", choices=["lstm", "gru"], default=["lstm", "gru"])
-    parser.add_argument("--rounds", type=int, default=21)
-    parser.add_argument("--output", type=pathlib.Path, help="JSON file")
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Example: python -m benchmarks.exported '20 8 64 64' --formats onnx",
+    )
+    parser.add_argument(
+        "shapes", nargs="*", default=SHAPES, help="'T B I H', each in quotes (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--formats",
+        nargs="*",
+        choices=FORMATS,
+        default=FORMATS,
+        help="formats to time (default: onnx litert)",
+    )
+    parser.add_argument(
+        "--cells",
+        nargs="*",
+        choices=["lstm", "gru"],
+        default=["lstm", "gru"],
+        help="layers to time (default: lstm gru)",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=21, help="turns of both files (default: %(default)s)"
+    )
+    parser.add_argument("--output", type=pathlib.Path, help="JSON file to write (default: none)")
     return parser.parse_args(argv)
 
 

@@ -1,7 +1,7 @@
 #include "cc/cpu/op_run.h"
 
 #include <cstring>
-#include <exception>
+#include <new>
 
 #include "cc/cpu/dispatch.h"
 #include "cc/cpu/kernel_table.h"
@@ -49,7 +49,7 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
     Host* host;
     const Reserve& reserve;
     Status status;
-    std::exception_ptr exception;
+    bool no_memory;
 
     Status Take(const MemorySizes& sizes, MemoryBlocks* blocks) {
       if (sizes.scratch_bytes < 0) {
@@ -59,20 +59,21 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
       return sizes.scratch_bytes == 0 ? Status()
                                       : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
     }
-  } call{host, reserve, {}, {}};
+  } call{host, reserve, {}, false};
   args->parallel = host->parallel();
   args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
                     Call& call = *static_cast<Call*>(context);
                     try {  // a kernel must not throw
                       call.status = call.Take(sizes, blocks);
                       return call.status.ok();
-                    } catch (...) {
-                      call.exception = std::current_exception();
+                    } catch (const std::bad_alloc&) {
+                      call.no_memory = true;
                       return false;
                     }
                   }};
   const int32_t code = kernel(args);
-  if (call.exception != nullptr) std::rethrow_exception(call.exception);
+  // WHY no exception_ptr: it needs a libstdc++ that is newer than the wheel's.
+  if (call.no_memory) throw std::bad_alloc();
   return code == kStopped ? call.status : FromKernel(code);
 }
 

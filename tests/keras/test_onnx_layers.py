@@ -250,7 +250,7 @@ def _as_list(value):
 
 
 def test_go_backwards_is_no_option(rng):
-    with pytest.raises(ValueError, match="go_backwards follows from the nodes.* True"):
+    with pytest.raises(ValueError, match="go_backwards follows from the nodes.*go_backwards=True"):
         from_onnx(_node("GRU", {}, 1, rng), go_backwards=True)
 
 

@@ -35,10 +35,13 @@ def example(name, monkeypatch):
 
 @pytest.fixture
 def float64():
-    before = keras.config.floatx()
+    # The policy too: an earlier test of the process may have set it.
+    before = keras.config.floatx(), keras.config.dtype_policy()
     keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
     yield
-    keras.config.set_floatx(before)
+    keras.config.set_floatx(before[0])
+    keras.config.set_dtype_policy(before[1])
 
 
 def words(text):

@@ -107,10 +107,10 @@ def test_sizes_and_lengths_that_only_a_call_knows(rng):
 @pytest.mark.parametrize(
     ("shapes", "why"),
     [
-        ({"bias": [None]}, "whether bias is given"),
-        ({"bias": None}, "whether bias is given"),
-        ({"recurrent_mask": None}, "whether recurrent_mask is given"),
-        ({n: None for n in layer_ops.INPUTS}, "whether bias is given"),
+        ({"bias": [None]}, "shape of bias does not tell"),
+        ({"bias": None}, "shape of bias does not tell"),
+        ({"recurrent_mask": None}, "shape of recurrent_mask does not tell"),
+        ({n: None for n in layer_ops.INPUTS}, "shape of bias does not tell"),
     ],
     ids=str,
 )
