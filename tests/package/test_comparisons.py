@@ -9,6 +9,8 @@ import keras
 import numpy as np
 import pytest
 
+from support.selection import all_but
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "comparisons"
 # {example: small sizes}.
 SMALL = {
@@ -22,7 +24,7 @@ ROUNDINGS = 2 * 48 * (32 + 8)
 EPSILON = {"speech_ctc": np.finfo("float32").eps}
 
 
-@pytest.fixture(params=SMALL)
+@pytest.fixture(params=all_but(list(SMALL), "forecasting"))
 def name(request):
     return request.param
 
