@@ -30,12 +30,12 @@ NODES = {
 }
 # Those that ONNX has no node for, with a word of the reason.
 LOOPS = {
-    "peephole_clip": (lambda **o: rnn.PeepholeLSTM(UNITS, cell_clip=0.3, **o), "limit"),
+    "peephole_clip": (lambda **o: rnn.PeepholeLSTM(UNITS, cell_clip=0.3, **o), "clip"),
     "projected": (
         lambda **o: rnn.ProjectedLSTM(UNITS, num_proj=2, cell_clip=0.3, proj_clip=0.2, **o),
         "projection",
     ),
-    "layer_norm": (lambda **o: rnn.LayerNormLSTM(UNITS, **o), "normalisation"),
+    "layer_norm": (lambda **o: rnn.LayerNormLSTM(UNITS, **o), "normalization"),
     "zoneout_lstm": (
         lambda **o: rnn.ZoneoutLSTM(UNITS, zoneout_h=0.1, zoneout_c=0.2, **o),
         "zoneout",

@@ -236,7 +236,7 @@ def test_a_block_lstm_that_clips_is_a_loop(version, tmp_path, rng):
         return {"y": result.h, "cs": result.cs}
 
     nodes, _, run = convert(function, tmp_path, _spec("x", TIME, BATCH, SIZE))
-    assert nodes[0].became == "loop" and "limit" in nodes[0].reason
+    assert nodes[0].became == "loop" and "clip" in nodes[0].reason
     x = 3 * rng.standard_normal((TIME, BATCH, SIZE)).astype(np.float32)
     want = function(x)
     assert np.max(np.abs(want["cs"])) == np.float32(3 if version == "BlockLSTM" else 0.5)

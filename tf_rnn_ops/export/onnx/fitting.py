@@ -74,7 +74,7 @@ def _reason(facts, node):
 
 def _reason_of_layer(layer):
     if "layer_norm" not in layer.absent:
-        return "ONNX has no layer normalisation in a node"
+        return "ONNX has no layer normalization in a node"
     attrs = layer.attrs()
     if attrs["zoneout_h"] or attrs["zoneout_c"]:
         return "ONNX has no zoneout"
