@@ -33,6 +33,7 @@ def environment(folder, **variables):
     """The environment of a process that uses them in place of NVIDIA's libraries."""
     return {
         **os.environ,
+        "CUDA_VISIBLE_DEVICES": "0",  # tests/conftest.py hides every device, the mock's too
         "LD_LIBRARY_PATH": str(folder),
         "TF_RNN_OPS_CUDNN": str(folder / "libfakecudnn.so"),
         **variables,

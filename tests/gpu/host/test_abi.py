@@ -48,7 +48,7 @@ def test_the_prototypes_agree(check, nvidia):
         ("cublas", "cublas_min.h", "int64_t lda", "int lda", "cublasGemmEx_64"),
         ("cublas", "cublas_min.h", "CUBLAS_OP_T, 1", "CUBLAS_OP_T, 2", "differs: CUBLAS_OP_T"),
         ("driver", "driver_min.h", "size_t bytes", "int bytes", "differs: cuMemcpyDtoDAsync_v2"),
-        ("driver", "driver_min.h", "cuEventDestroy_v2", "cuEventDestroy", "cuEventDestroy"),
+        ("driver", "driver_min.h", "cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync", "MemcpyHtoDAsync"),
         ("driver", "driver_min.h", "OUT_OF_MEMORY, 2", "OUT_OF_MEMORY, 3", "OUT_OF_MEMORY"),
     ],
 )
