@@ -379,7 +379,7 @@ class Stack:
         if self.reserve_size is not None:
             reserve_space = reserve_space[: self.reserve_size]
         arguments = [*self._given(self.inputs), np.array(self.lengths, np.int32), *outputs[:3]]
-        arguments += [*self._given(self.gradients), reserve_space, np.int8(0)]
+        arguments += [*self._given(self.gradients), reserve_space, outputs[4]]
         results = self._shapes(self.inputs)
         attrs = self._attrs(("is_training", "call_site"))
         return checks.engine.call("CudnnRNNBackpropV3", arguments, results, attrs)
