@@ -52,6 +52,12 @@ _STATES = ("input", "input_h", "input_c")
 _PARAMS = (*_STATES, "params")
 _STACK = (*_PARAMS, "sequence_lengths")
 _LAYER = (*_STATES, *LAYER_WEIGHTS, "sequence_lengths")
+# The weights of a layer in int8, each with its scales; the first four are never absent.
+_QUANTIZED = (
+    *("kernel", "kernel_scale", "recurrent_kernel", "recurrent_kernel_scale"),
+    *("bias", "projection", "projection_scale"),
+)
+_FUNCTIONS = ("rnn_mode", "activation", "recurrent_activation")
 _DRAWN = ("input_mask", "recurrent_mask", "seed")
 _OPTIONAL = (*LAYER_WEIGHTS[2:], "sequence_lengths")
 _BLOCK = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
@@ -123,6 +129,16 @@ OPS = {
     ),
     "PackLayerRNN": _op(
         LAYER_WEIGHTS[:4], ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=_OPTIONAL[:2]
+    ),
+    "QuantizedLayerRNN": _op(
+        (*_STATES, *_QUANTIZED, "sequence_lengths", "packed"),
+        RESULTS,
+        {name: LAYER_ATTRS[name] for name in _FUNCTIONS},
+        MAJOR_ATTR,
+        optional=(*_QUANTIZED[4:], "sequence_lengths"),
+    ),
+    "PackQuantizedLayerRNN": _op(
+        _QUANTIZED, ("packed",), {"rnn_mode": "lstm", "keep": False}, optional=_QUANTIZED[4:]
     ),
     "BlockLSTMV2": _op(("seq_len_max", *_BLOCK), _GATES, {"cell_clip": 0.0, "use_peephole": False}),
     "BlockLSTMGradV2": _op(

@@ -4,7 +4,7 @@ import contextlib
 
 import tensorflow as tf
 
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import plain, raw_ops
 from tf_rnn_ops._op_table import (
     LAYER_ATTRS,
     MAJOR_ATTR,
@@ -101,7 +101,12 @@ def _backprop(op, backprop, gradients, attrs, outputs, random=()):
     return [*result, *[None] * (len(op.inputs) - len(result))]  # inputs without gradients come last
 
 
-for _op in ("PackCudnnRNNParams", "PackLayerRNN"):
+@gradient_of("TfRnnOps>QuantizedLayerRNN")
+def _no_gradient_of_int8(op, *gradients):
+    raise LookupError(plain.NO_GRADIENT_OF_INT8)
+
+
+for _op in ("PackCudnnRNNParams", "PackLayerRNN", "PackQuantizedLayerRNN"):
     with contextlib.suppress(KeyError):  # as in gradient_of
         tf.no_gradient(f"TfRnnOps>{_op}")
 

@@ -6,7 +6,7 @@ from tf_rnn_ops.portable._choice import KEEP, Facts, Instead
 
 PACKED = (f"{PREFIX}CudnnRNNV3Packed", f"{PREFIX}LayerRNNPacked")
 """Ops whose last input is packed weights."""
-PACKING = (f"{PREFIX}PackCudnnRNNParams", f"{PREFIX}PackLayerRNN")
+PACKING = tuple(f"{PREFIX}Pack{op}" for op in ("CudnnRNNParams", "LayerRNN", "QuantizedLayerRNN"))
 """Ops that pack weights."""
 # Ops with one more input than the op that computes the same function.
 _WITH_MORE = (*PACKED, f"{PREFIX}StatelessCudnnRNNV3")
@@ -111,4 +111,6 @@ def _why_not(op):
         return "it is a gradient op; TensorFlow computes the gradient of ordinary ops"
     if op is not None and "num_layers" in op.inputs:
         return "it converts parameters, which is not a part of inference; use our ops for it"
+    if op is not None and "kernel_scale" in op.inputs:
+        return "it has int8 weights; export the model that has not been quantized"
     return "it is an op of tf_rnn_ops for which there are no ordinary ops"

@@ -2,7 +2,7 @@
 
 tf.raw_ops does not have these ops: LayerRNN and LayerRNNBackprop (one layer with weights in Keras's
 format), the four ops whose names begin with Pack or end in Packed (inference with weights that are packed
-once), and StatelessCudnnRNNV3 (CudnnRNNV3 with the seed of its dropout as a tensor).
+once), PackQuantizedLayerRNN and QuantizedLayerRNN (inference with int8 weights), and StatelessCudnnRNNV3 (CudnnRNNV3 with the seed of its dropout as a tensor).
 
 Each function accepts only keyword arguments, as in tf.raw_ops: tensors, tf.Variable, numpy arrays, Python
 numbers and lists. None stands for an optional tensor that is absent, and for the cell state of a network
@@ -45,6 +45,11 @@ from tf_rnn_ops.raw_ops.packed import (
     PackCudnnRNNParams,
     PackLayerRNN,
 )
+from tf_rnn_ops.raw_ops.quantized import (
+    PackQuantizedLayerRNN,
+    QuantizedLayerRNN,
+    QuantizedLayerRNNOutput,
+)
 from tf_rnn_ops.raw_ops.stateless import StatelessCudnnRNNV3, StatelessCudnnRNNV3Output
 
 __all__ = [
@@ -70,6 +75,9 @@ __all__ = [
     "LayerRNNPackedOutput",
     "PackCudnnRNNParams",
     "PackLayerRNN",
+    "PackQuantizedLayerRNN",
+    "QuantizedLayerRNN",
+    "QuantizedLayerRNNOutput",
     "StatelessCudnnRNNV3",
     "StatelessCudnnRNNV3Output",
 ]

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import re
-from typing import Any, Callable, TypeVar, cast
+from typing import Any, Callable, Mapping, TypeVar, cast
 
 from tf_rnn_ops.native import loader
 from tf_rnn_ops.raw_ops import arguments
@@ -41,9 +41,7 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
     def decorate(function: _Function) -> _Function:
         name, parameters = function.__name__, inspect.signature(function).parameters
         snake = re.sub("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-        call = ", ".join(
-            f"{n}={_passed(n, p, next(iter(parameters)))}" for n, p in parameters.items()
-        )
+        call = ", ".join(f"{n}={_passed(n, p, parameters)}" for n, p in parameters.items())
         # WHY a method: Python passes more than 15 keywords to a function in a dict, which is slower.
         call = f"native_ops.tf_rnn_ops_{snake}({call})"
         shown = (n if p.default is p.empty else f"{n}={p.default!r}" for n, p in parameters.items())
@@ -61,10 +59,22 @@ def op(output: Callable[..., Any] | None = None) -> Callable[[_Function], _Funct
     return decorate
 
 
-def _passed(name: str, parameter: inspect.Parameter, first: str) -> str:
-    """The source code of an argument in the call of the op; `first` is the name of the first input."""
+def _passed(
+    name: str, parameter: inspect.Parameter, parameters: Mapping[str, inspect.Parameter]
+) -> str:
+    """The source code of an argument in the call of the op."""
     if parameter.default == ():
-        return _OWN_TYPES.get(name, "optional_tensor({}, " + first + ")").format(name)
+        like = _same_type(name, parameters)
+        return _OWN_TYPES.get(name, "optional_tensor({}, " + like + ")").format(name)
     if name in arguments.STATES_C:
         return f"state_c({name}, rnn_mode)"
     return f"float_attr({name})" if name in _FLOATS and type(parameter.default) is int else name
+
+
+def _same_type(name: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """The name of an input that has the type of an optional tensor."""
+    if "kernel_scale" not in parameters:
+        return next(iter(parameters))
+    if name == "bias" and "input" in parameters:
+        return "input"
+    return "kernel" if name == "projection" else "kernel_scale"
