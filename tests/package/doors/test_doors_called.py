@@ -12,7 +12,7 @@ import tensorflow as tf
 from google.protobuf import struct_pb2
 
 from tf_rnn_ops.keras import _internals
-from tf_rnn_ops.keras._internals import layers, models, optimizers, overridden
+from tf_rnn_ops.keras._internals import layers, models, optimizers, overridden, quantization
 from tf_rnn_ops.native import tf_internals
 from tf_rnn_ops.native.tf_internals import checkpoints, graphs, lookup, pfor, registries, tracing
 from tf_rnn_ops.params import keras_internals
@@ -325,6 +325,19 @@ def test_what_layers_hold():
     assert layer.weights == [layer.state]
     layers.untrack(layer, layer.state)
     assert layer.weights == []
+
+
+def test_layers_get_other_variables():
+    layer = keras.layers.Dense(2)
+    layer.build((None, 3))
+    with pytest.raises(ValueError, match="after the layer is built"):
+        layer.add_weight(shape=(1,), name="more")
+    with quantization.unlocked(layer):
+        layer.add_weight(shape=(1,), name="more")
+    assert [weight.name for weight in layer.weights] == ["kernel", "bias", "more"]
+    quantization.count_as_quantized(layer)
+    layer.dtype_policy = "int8_from_float32"
+    assert layer.kernel.dtype == "float32"
 
 
 def test_who_sets_an_attribute():

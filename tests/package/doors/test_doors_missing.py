@@ -14,7 +14,7 @@ from hidden import hide
 import tf_rnn_ops.keras
 from support import subproc
 from support.selection import all_but
-from tf_rnn_ops.keras._internals import layers, optimizers, overridden
+from tf_rnn_ops.keras._internals import layers, optimizers, overridden, quantization
 from tf_rnn_ops.keras.path import environment
 from tf_rnn_ops.native.tf_internals import checkpoints, graphs, pfor, registries, tracing
 from tf_rnn_ops.params import from_keras, keras_internals
@@ -283,6 +283,11 @@ Bare.__module__ = "keras.bare"
 def test_an_attribute_of_keras(name, use):
     with pytest.raises(RuntimeError, match=no(name)):
         use(Bare())
+
+
+def test_layers_that_keras_does_not_lock():
+    with quantization.unlocked(Bare()):
+        pass
 
 
 def test_layers_inside_of_layers(monkeypatch):

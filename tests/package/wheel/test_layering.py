@@ -115,7 +115,10 @@ PY_RULES = {
     "params": (set(), {"numpy", "onnx", "onnxruntime"}),
     "keras": (ANY, set()),
     "keras/_internals": ({"params"}, {"keras"}),
-    "keras/path": ({"keras/_internals", "native", "raw_ops"}, {"keras", "numpy", "tensorflow"}),
+    "keras/path": (
+        {"keras/_internals", "native", "plain", "raw_ops"},
+        {"keras", "numpy", "tensorflow"},
+    ),
     "keras/layers": (
         {
             "_initializers",

@@ -2,6 +2,8 @@
 
 import keras
 
+from tf_rnn_ops.keras.path import cells
+
 
 def implementation(cell):
     """The `implementation` of a cell as a part of its config, if it is not the default.
@@ -27,5 +29,5 @@ def complete(config, cell):
     if type(cell) is keras.layers.StackedRNNCells:
         for one_config, one in zip(config["config"]["cells"], cell.cells):
             complete(one_config, one)
-    elif type(cell) in _STOCK:
+    elif cells.class_of(cell) in _STOCK:
         config["config"].update(implementation(cell))

@@ -1,10 +1,12 @@
 """LSTM, GRU, SimpleRNN and RNN: keras.layers.* with the loop over time in one op."""
 
+from typing import Any
+
 import keras
 
 from tf_rnn_ops import _seeds
 from tf_rnn_ops.keras._internals.layers import is_set_by_keras
-from tf_rnn_ops.keras.layers import cell_options, options
+from tf_rnn_ops.keras.layers import cell_options, options, quantization
 from tf_rnn_ops.keras.path import eligibility, fused
 
 _PACKAGE = "tf_rnn_ops"
@@ -27,7 +29,7 @@ def jit_property(concerns=lambda layer: True):
             return False
         if not concerns(layer) or eligibility.keras_reason(layer) is not None:
             return wanted
-        return eligibility.xla_reason() is None
+        return eligibility.layer_xla_reason(layer) is None
 
     def set_(layer, value):
         layer.__dict__["supports_jit"] = value
@@ -41,6 +43,14 @@ class OneOp:
     """The methods of keras.layers.RNN that all layers override."""
 
     supports_jit = jit_property()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        quantization.adopt(self)
+
+    def quantized_call(self, *args, **kwargs):
+        """Runs the layer, whose cells have int8 weights; see keras.layers.Layer."""
+        return self.call(*args, **kwargs)
 
     def inner_loop(self, sequences, initial_state, mask, training=False):
         """Runs all time steps; see keras.layers.RNN."""

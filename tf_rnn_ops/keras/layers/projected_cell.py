@@ -10,7 +10,7 @@ from tf_rnn_ops.keras.layers import numbers
 from tf_rnn_ops.keras.layers.options import Option, constraints, flag, initializer, regularizers
 from tf_rnn_ops.keras.layers.own_cell import OwnCell, dropped
 from tf_rnn_ops.keras.path import environment
-from tf_rnn_ops.keras.path.params import as_tensor
+from tf_rnn_ops.keras.path.params import as_tensor, weight_of
 
 
 def _size(name, value):
@@ -198,7 +198,7 @@ class ProjectedLSTMCell(OwnCell, keras.layers.LSTMCell):
         if self.op_name == "LayerRNN":
             return {
                 "rnn_mode": "lstm",
-                "projection": as_tensor(self.projection, self.compute_dtype),
+                "projection": weight_of(self, "projection"),
                 "peepholes": as_tensor(self.peepholes, self.compute_dtype),
                 "cell_clip": self.cell_clip,
                 "proj_clip": self.proj_clip,

@@ -345,6 +345,13 @@ class CudnnStack(StackOptions):
             output_h = output_h[:, last:]
         return tf.reshape(output_h, [-1, self.num_directions * self.hidden_size])
 
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Raises NotImplementedError, which Keras shows as a warning; see keras.layers.Layer."""
+        raise NotImplementedError(
+            f"The stack {self.name!r} cannot be quantized: stacks have float weights. The layers that "
+            "tf_rnn_ops.keras.convert(model, to='keras') makes of it can be quantized."
+        )
+
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):
         sequences_shape = tuple(sequences_shape)
         batch = sequences_shape[self._batch_axis]

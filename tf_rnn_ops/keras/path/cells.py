@@ -10,12 +10,15 @@ A cell of this package has both as attributes:
 
 This module has both for the cells of Keras, which run on LayerRNN, or on CudnnRNNV3 if TensorFlow sees a
 GPU. A subclass may compute anything, so a class has an op only if it defines op_name itself.
+
+A cell whose class defines float_class has int8 weights: it computes what a cell of float_class does.
 """
 
 import keras
+import tensorflow as tf
 
 from tf_rnn_ops.keras.path import activations, environment
-from tf_rnn_ops.keras.path.params import as_tensor
+from tf_rnn_ops.keras.path.params import as_tensor, weight_of
 
 _DTYPES = ("bfloat16", "float16", "float32", "float64")
 
@@ -24,6 +27,9 @@ _SIMPLE_MODES = {"tanh": "rnn_tanh", "relu": "rnn_relu"}
 
 # The arguments of PackLayerRNN.
 _PACKED = ("kernel", "recurrent_kernel", "bias", "projection", "rnn_mode")
+
+MATRICES = ("kernel", "recurrent_kernel", "projection")
+"""The weights of cells that can be int8."""
 
 
 def _lstm_mode(cell):
@@ -45,11 +51,22 @@ _STOCK_MODES = {
 }
 
 
+def class_of(cell):
+    """The class of a cell, or the class with float weights that computes the same."""
+    return vars(type(cell)).get("float_class", type(cell))
+
+
+def is_quantized(cell):
+    """Whether a cell has int8 weights."""
+    return class_of(cell) is not type(cell) and cell.quantization_mode is not None
+
+
 def op_name(cell):
     """The name of the op that runs the cell, or None for a cell without one."""
-    if type(cell) in _STOCK_MODES:
+    cls = class_of(cell)
+    if cls in _STOCK_MODES:
         return "CudnnRNNV3" if environment.has_gpu() else "LayerRNN"
-    return cell.op_name if "op_name" in vars(type(cell)) else None
+    return cell.op_name if "op_name" in vars(cls) else None
 
 
 def reason(cell):
@@ -60,7 +77,7 @@ def reason(cell):
     if cell.compute_dtype not in _DTYPES:
         return f"the op does not compute in {cell.compute_dtype}"
     on_gpu = environment.has_gpu()
-    if type(cell) in _STOCK_MODES:
+    if class_of(cell) in _STOCK_MODES:
         found = _stock_reason(cell, on_gpu)
     else:
         found = cell.op_reason(on_gpu)
@@ -86,15 +103,12 @@ def _activations_reason(cell, only_usual):
 
 def weights(cell):
     """The kernel, recurrent kernel and bias of a cell as tensors. A missing bias is None."""
-    return [
-        as_tensor(weight, cell.compute_dtype)
-        for weight in (cell.kernel, cell.recurrent_kernel, cell.bias)
-    ]
+    return [weight_of(cell, name) for name in ("kernel", "recurrent_kernel", "bias")]
 
 
 def rnn_mode(cell):
     """The rnn_mode of the ops for a cell of Keras."""
-    return _STOCK_MODES[type(cell)](cell)
+    return _STOCK_MODES[class_of(cell)](cell)
 
 
 def layer_arguments(cell, training):
@@ -109,13 +123,36 @@ def layer_arguments(cell, training):
     """
     kernel, recurrent_kernel, bias = weights(cell)
     given = {"kernel": kernel, "recurrent_kernel": recurrent_kernel, "bias": bias}
-    if type(cell) in _STOCK_MODES:
+    if class_of(cell) in _STOCK_MODES:
         given["rnn_mode"] = rnn_mode(cell)
     else:
         given.update(cell.op_arguments(training))
     others = {name: value for name, value in given.items() if name not in _PACKED}
-    if given["rnn_mode"] not in _SIMPLE_MODES.values():
-        others["activation"] = activations.name_of(cell.activation)
-        if hasattr(cell, "recurrent_activation"):
-            others["recurrent_activation"] = activations.name_of(cell.recurrent_activation)
+    others.update(_functions(cell, given["rnn_mode"]))
     return {name: given[name] for name in _PACKED if name in given}, others
+
+
+def quantized_arguments(cell):
+    """The arguments of QuantizedLayerRNN that come from a cell with int8 weights.
+
+    Returns:
+        Two dicts: the arguments that PackQuantizedLayerRNN also has, and the other arguments.
+    """
+    # ProjectedLSTMCell is the only other cell with int8 weights.
+    mode = rnn_mode(cell) if class_of(cell) in _STOCK_MODES else "lstm"
+    bias = as_tensor(cell.bias, cell.compute_dtype)
+    # WHY an empty tensor rather than None: the op for packing has no other input of this type.
+    given = {"rnn_mode": mode, "bias": tf.zeros([0], cell.compute_dtype) if bias is None else bias}
+    for name in MATRICES:
+        if getattr(cell, name, None) is not None:
+            given[name] = as_tensor(getattr(cell, name), "int8")
+            given[f"{name}_scale"] = as_tensor(getattr(cell, f"{name}_scale"), "float32")
+    return given, _functions(cell, mode)
+
+
+def _functions(cell, mode):
+    """The activations, as arguments of LayerRNN."""
+    if mode in _SIMPLE_MODES.values():
+        return {}
+    names = [n for n in ("activation", "recurrent_activation") if hasattr(cell, n)]
+    return {name: activations.name_of(getattr(cell, name)) for name in names}

@@ -82,8 +82,8 @@ def call_reason(layer, sequences, states, mask, training):
         reason = training_reason(layer)
     if reason is not None:
         return reason
-    if tracing.in_xla() and xla_reason() is not None:
-        return xla_reason()
+    if tracing.in_xla() and layer_xla_reason(layer) is not None:
+        return layer_xla_reason(layer)
     if not tf.executing_eagerly():
         reason = single_step_reason(layer, sequences.shape[1])
         if reason is not None:
@@ -116,6 +116,18 @@ def xla_reason():
     if environment.has_gpu() or environment.has_tpu():
         return "if TensorFlow sees a GPU or a TPU, XLA (jit_compile=True) compiles Keras's implementation"
     return None
+
+
+def layer_xla_reason(layer):
+    """Tells why XLA (jit_compile=True) cannot compile the op of a layer; None if it can."""
+    if is_quantized(layer):
+        return "XLA (jit_compile=True) compiles Keras's implementation of a layer with int8 weights"
+    return xla_reason()
+
+
+def is_quantized(layer):
+    """Whether a cell of a layer has int8 weights."""
+    return any(map(cells.is_quantized, cells_of(layer)))
 
 
 def _shape_reason(its_cells, sequences, states, mask):

@@ -1,16 +1,18 @@
 """The inner loop of Keras's recurrent layers as one op.
 
 On a CPU the op is LayerRNN, which reads Keras's weights directly. In inference it is LayerRNNPacked, with
-weights that are packed again when they have changed. If TensorFlow sees a GPU the op is CudnnRNNV3, which
+weights that are packed again when they have changed, or QuantizedLayerRNN for int8 weights. If TensorFlow sees a GPU the op is CudnnRNNV3, which
 runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or clipping on both devices.
 """
+
+import functools
 
 import keras
 import tensorflow as tf
 
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras._internals import overridden
-from tf_rnn_ops.keras.path import block_lstm, cells, eligibility, params
+from tf_rnn_ops.keras.path import block_lstm, cells, eligibility, params, quantized
 from tf_rnn_ops.keras.path.masks import MaskedSteps
 from tf_rnn_ops.native import loader
 
@@ -30,6 +32,10 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         The last output [B, S], the outputs [B, T, S] (or the last output as [B, 1, S] without
         return_sequences), and the final states in the structure of initial_state.
     """
+    is_quantized = eligibility.is_quantized(layer)
+    if is_quantized:
+        # WHY RNN.inner_loop: those of LSTM and GRU may give the int8 weights to cuDNN.
+        loop = functools.partial(keras.layers.RNN.inner_loop, layer)
     if loader.unavailable() is not None:
         return loop(sequences, initial_state, mask, training=training)
     # Keras converts the arguments of a call, but not those of stateless_call.
@@ -40,7 +46,7 @@ def inner_loop(layer, loop, sequences, initial_state, mask, training):
         states = [states[0][:1]]  # Keras's GRU ignores further states
     one_mask = mask[0] if isinstance(mask, (list, tuple)) else mask
     if eligibility.call_reason(layer, sequences, states, one_mask, training) is not None:
-        if getattr(layer, "use_cudnn", None) == "auto":
+        if not is_quantized and getattr(layer, "use_cudnn", None) == "auto":
             # WHY RNN.inner_loop: on a GPU LSTM.inner_loop chooses cuDNN, which fails under XLA and with
             # dropout masks for each gate.
             return keras.layers.RNN.inner_loop(layer, sequences, states[0], one_mask, training)
@@ -75,8 +81,11 @@ def _run(cell, sequences, states, steps, training):
 def can_keep_packed(layer):
     """Whether the packed weights of a layer or cell can be kept between calls.
 
-    They can if the op gets the value of the variables. A cast makes a new tensor at each call.
+    They can if the op gets the value of the variables. A cast makes a new tensor at each call. The
+    matrices of a quantized cell are not cast, only its bias is.
     """
+    if cells.is_quantized(layer) and layer.bias is None:
+        return True
     return layer.variable_dtype == layer.compute_dtype
 
 
@@ -133,8 +142,7 @@ def _dropout(cell, sequences, state):
 
 def _layer(cell, sequences, states, steps, masks, is_training):
     """Runs LayerRNN. Returns [B, T, H] and the list of final states."""
-    weights, others = cells.layer_arguments(cell, is_training)
-    has_c = weights["rnn_mode"] == "lstm"
+    has_c = len(states) == 2
     inputs = {
         "input": sequences,
         "input_h": states[0],
@@ -142,6 +150,10 @@ def _layer(cell, sequences, states, steps, masks, is_training):
         "sequence_lengths": None if steps is None else steps.lengths,
         "time_major": False,
     }
+    if not is_training and cells.is_quantized(cell):
+        result = quantized.run(inputs, *cells.quantized_arguments(cell), keep=can_keep_packed(cell))
+        return result.output, [result.output_h, result.output_c] if has_c else [result.output_h]
+    weights, others = cells.layer_arguments(cell, is_training)
     if not is_training and can_keep_packed(cell):
         assert not masks, "masks exist only in training"
         packed = raw_ops.PackLayerRNN(**weights, keep=True)

@@ -17,6 +17,16 @@ def as_tensor(weight, dtype):
     return tf.convert_to_tensor(keras.ops.convert_to_tensor(weight, dtype=dtype))
 
 
+def weight_of(cell, name):
+    """A weight of a cell as a tensor of its compute dtype; None if the cell lacks it. int8 is dequantized."""
+    variable = getattr(cell, name, None)
+    scale = getattr(cell, f"{name}_scale", None)
+    if scale is None:
+        return as_tensor(variable, cell.compute_dtype)
+    values = tf.cast(as_tensor(variable, "int8"), tf.float32) * as_tensor(scale, "float32")
+    return tf.cast(values, cell.compute_dtype)
+
+
 def gru(kernel, recurrent_kernel, bias):
     """Packs the weights of a GRU with reset_after=True. Keras has the gates z, r, h, the op has r, z, h.
 

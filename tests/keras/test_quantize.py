@@ -1,0 +1,399 @@
+"""quantize("int8") of the layers: the weights, the results, and what layers do besides."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras as ours
+from support.reference import quantized as reference
+from tf_rnn_ops.keras.layers.quantization import dequantize
+from tf_rnn_ops.keras.path.quantized import has_op
+from tf_rnn_ops.native import loader
+
+STEPS, BATCH, SIZE, UNITS = 6, 4, 5, 7
+LAYERS = {
+    "LSTM": lambda **a: ours.LSTM(UNITS, **a),
+    "GRU": lambda **a: ours.GRU(UNITS, **a),
+    "GRU reset before": lambda **a: ours.GRU(UNITS, reset_after=False, **a),
+    "SimpleRNN": lambda **a: ours.SimpleRNN(UNITS, **a),
+    "projection": lambda **a: ours.ProjectedLSTM(UNITS, num_proj=3, **a),
+}
+MODES = dict(zip(LAYERS, ("lstm", "gru", "gru_reset_before", "rnn_tanh", "lstm")))
+
+
+@pytest.fixture
+def x(rng):
+    return rng.normal(size=(BATCH, STEPS, SIZE)).astype("float32")
+
+
+def made(name, x, quantized=True, **arguments):
+    """A built layer with weights and biases that are not special."""
+    layer = LAYERS[name](**arguments)
+    layer.build(x.shape)
+    rng = np.random.default_rng(5)
+    for weight in layer.weights:
+        weight.assign(rng.normal(scale=0.4, size=weight.shape))
+    if quantized:
+        layer.quantize("int8")
+    return layer
+
+
+def arrays(layer):
+    """The arrays of the weights of a cell, by name."""
+    return {weight.name: keras.ops.convert_to_numpy(weight) for weight in layer.cell.weights}
+
+
+def assert_same(found, want):
+    """Compares the results of rows in two calls: to the bit on the op, which ordinary ops do not promise."""
+    if has_op():
+        np.testing.assert_array_equal(found, want)
+    else:
+        np.testing.assert_allclose(found, want, atol=5e-3)
+
+
+def of_reference(layer):
+    found = arrays(layer)
+    pairs = {
+        name: (found[name].astype(int), found[f"{name}_scale"].astype(float))
+        for name in ("kernel", "recurrent_kernel", "projection")
+        if name in found
+    }
+    return {**pairs, "bias": found.get("bias")}
+
+
+def check_steps(mode, outputs, x, initial, weights, tolerance, **functions):
+    """Compares each output with the step that the reference makes of the output before it."""
+    states = [np.asarray(state, np.float64) for state in initial]
+    for t in range(x.shape[1]):
+        states, slack = reference.step(mode, x[:, t], states, weights, **functions)
+        assert np.all(np.abs(outputs[:, t] - states[0]) <= tolerance + slack)
+        states[0] = outputs[:, t].astype(np.float64)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_results(name, x, rng):
+    layer = made(name, x, return_sequences=True)
+    sizes = layer.state_size
+    initial = [rng.normal(size=(BATCH, size)).astype("float32") for size in sizes]
+    outputs = np.array(layer(x, initial_state=initial))
+    check_steps(MODES[name], outputs, x, initial, of_reference(layer), tolerance=2e-6)
+
+
+@pytest.mark.parametrize("activation", ["relu", "linear", "sigmoid", "hard_sigmoid"])
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "GRU reset before", "SimpleRNN"])
+def test_activations(name, activation, x):
+    functions = {"activation": activation}
+    if name != "SimpleRNN":
+        functions["recurrent_activation"] = "hard_sigmoid"
+    layer = made(name, x, return_sequences=True, use_bias=False, **functions)
+    outputs, initial = np.array(layer(x)), [np.zeros((BATCH, UNITS))] * 2
+    tolerance = 1e-6 * max(1, np.abs(outputs).max())
+    mode = {"relu": "rnn_relu"}.get(activation, "rnn") if name == "SimpleRNN" else MODES[name]
+    check_steps(mode, outputs, x, initial, of_reference(layer), tolerance, **functions)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_weights(name, x):
+    layer = made(name, x, quantized=False)
+    before = arrays(layer)
+    layer.quantize("int8")
+    after = arrays(layer)
+    matrices = [n for n in before if n != "bias"]
+    assert set(after) == {"bias", *matrices, *(f"{n}_scale" for n in matrices)}
+    np.testing.assert_array_equal(after["bias"], before["bias"])
+    assert [w.name for w in layer.trainable_weights] == ["bias"]
+    for n in matrices:
+        integers, scales = reference.quantized_columns(before[n])
+        np.testing.assert_array_equal(after[n], integers)
+        np.testing.assert_allclose(after[f"{n}_scale"], scales, rtol=1e-6)
+        assert after[n].dtype == np.int8 and after[f"{n}_scale"].dtype == np.float32
+
+
+def test_column_of_zeros(x):
+    layer = made("LSTM", x, quantized=False)
+    kernel = arrays(layer)["kernel"].copy()
+    kernel[:, 3] = 0
+    layer.cell.kernel.assign(kernel)
+    layer.quantize("int8")
+    assert not arrays(layer)["kernel"][:, 3].any()
+    assert np.all(np.isfinite(layer(x)))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", ["kernel", "recurrent_kernel"])
+def test_weights_that_are_not_finite(name, value, x):
+    layer = made("GRU", x, quantized=False)
+    weight = getattr(layer.cell, name)
+    array = arrays(layer)[name].copy()
+    array[1, 2] = value
+    weight.assign(array)
+    with pytest.raises(ValueError, match=f"^{name} of the layer 'gru.*' must be finite"):
+        layer.quantize("int8")
+    assert weight.dtype == "float32" and layer.quantization_mode is None
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "bfloat16"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_bfloat16(name, policy, x):
+    arguments = {"recurrent_initializer": "glorot_uniform", "return_sequences": True}
+    layer = made(name, x, dtype=policy, **arguments)
+    assert layer.dtype_policy.name == f"int8_from_{policy}"
+    outputs = np.array(keras.ops.cast(layer(x), "float32"))
+    wide = made(name, x, **arguments)
+    for to, of in zip(wide.weights, layer.weights):
+        to.assign(keras.ops.cast(of, to.dtype))
+    rounded = np.array(tf.cast(tf.cast(x, tf.bfloat16), tf.float32))
+    np.testing.assert_allclose(outputs, wide(rounded), atol=0.03)
+
+
+def test_policies(x):
+    layer = made("LSTM", x)
+    assert layer.dtype_policy == layer.cell.dtype_policy
+    assert layer.dtype_policy.name == "int8_from_float32"
+    with pytest.raises(NotImplementedError, match="compute in float32 or bfloat16, not in float64"):
+        made("LSTM", x, dtype="float64")
+    with pytest.raises(NotImplementedError, match="not in float16"):
+        made("LSTM", x, dtype="mixed_float16")
+    layer = made("LSTM", x, quantized=False)
+    layer.dtype_policy = "int8_from_float32"  # as in Keras
+    assert layer.cell.kernel.dtype == "int8"
+
+
+@pytest.mark.parametrize("mode", ["int4", "float8"])
+def test_other_modes(mode, x):
+    layer = made("LSTM", x, quantized=False)
+    sentence = f"^The layer 'lstm.*' cannot be quantized: .* 'int8', but mode is '{mode}'"
+    with pytest.raises(NotImplementedError, match=sentence):
+        layer.quantize(mode)
+    model = keras.Sequential([layer, keras.layers.Dense(2)])
+    before = model.predict(x, verbose=0)
+    with pytest.warns(UserWarning, match=sentence):
+        model.quantize(mode)
+    assert layer.quantization_mode is None and model.layers[1].quantization_mode == mode
+    assert before.shape == model.predict(x, verbose=0).shape
+
+
+def test_unbuilt_or_twice(x):
+    with pytest.raises(ValueError, match="must be built"):
+        ours.LSTM(3).quantize("int8")
+    layer = made("LSTM", x)
+    with pytest.raises(ValueError, match="already quantized: .* 'int8_from_float32'"):
+        layer.quantize("int8")
+    with pytest.raises(ValueError, match="already quantized"):
+        keras.Sequential([keras.Input((None, SIZE)), layer]).quantize("int8")
+
+
+UNSUPPORTED = {
+    "cell of class ZoneoutLSTMCell": lambda: ours.ZoneoutLSTM(3),
+    "cell of class LayerNormLSTMCell": lambda: ours.LayerNormLSTM(3),
+    "cell of class PeepholeLSTMCell": lambda: ours.PeepholeLSTM(3),
+    "use_peepholes=True": lambda: ours.ProjectedLSTM(3, use_peepholes=True),
+    "cell_clip=2.0": lambda: ours.ProjectedLSTM(3, cell_clip=2.0),
+    "proj_clip=0.5": lambda: ours.ProjectedLSTM(3, num_proj=2, proj_clip=0.5),
+    "activation=gelu": lambda: ours.LSTM(3, activation="gelu"),
+    "stacks have float weights": lambda: ours.CudnnGRU(3),
+}
+
+
+@pytest.mark.parametrize("why", UNSUPPORTED)
+def test_layers_without_int8(why, x):
+    model = keras.Sequential([keras.Input((None, SIZE)), UNSUPPORTED[why]()])
+    before = model.predict(x, verbose=0)
+    with pytest.raises(NotImplementedError, match=why):
+        model.layers[0].quantize("int8")
+    # Keras asks the layers inside of a LayerNormLSTMCell rather than the cell.
+    with pytest.warns(UserWarning, match=f"{why}|LayerNormalization does not have a `quantize`"):
+        model.quantize("int8")
+    np.testing.assert_array_equal(model.predict(x, verbose=0), before)
+
+
+def test_configs_with_other_quantizers(x):
+    layer = made("LSTM", x, quantized=False)
+    config = keras.quantizers.Int8QuantizationConfig(activation_quantizer=None)
+    with pytest.raises(NotImplementedError, match="only the default quantizers"):
+        layer.quantize(config=config)
+    layer.quantize(config=keras.quantizers.Int8QuantizationConfig())
+    assert layer.quantization_mode == "int8"
+
+
+# ---- What layers do besides ----
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_masks(name, x):
+    """A sequence with masked steps gives what the sequence of its other steps gives."""
+    layer = made(name, x, return_sequences=True, zero_output_for_mask=True)
+    mask = np.array([[1] * 6, [1, 1, 0, 0, 0, 0], [0, 1, 0, 1, 1, 0], [0] * 6], bool)
+    outputs = np.array(layer(x, mask=mask))
+    for row, valid, output in zip(x, mask, outputs):
+        assert not output[~valid].any()
+        if valid.any():
+            assert_same(output[valid], layer(row[valid][None])[0])
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_backwards_and_states(name, x):
+    layer = made(name, x, return_sequences=True, return_state=True)
+    whole, *states = layer(x)
+    first, *between = layer(x[:, :2])
+    second, *last = layer(x[:, 2:], initial_state=between)
+    assert_same(np.concatenate([first, second], 1), whole)
+    for one, other in zip(last, states):
+        assert_same(one, other)
+    backwards = made(name, x, return_sequences=True, go_backwards=True)
+    assert_same(backwards(x[:, ::-1]), whole)
+    stateful = made(name, x, return_sequences=True, stateful=True)
+    parts = [np.array(stateful(x[:, t : t + 3])) for t in (0, 3)]
+    assert_same(np.concatenate(parts, 1), whole)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_rows_are_independent(name, value, x):
+    layer = made(name, x)
+    want = np.array(layer(x))
+    assert_same(layer(x[2:3]), want[2:3])
+    x[1, 2, 3] = value
+    found = np.array(layer(x))
+    assert np.isnan(found[1]).all()
+    assert_same(np.delete(found, 1, 0), np.delete(want, 1, 0))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_empty_calls(name, x):
+    layer = made(name, x, return_sequences=True)
+    size = layer(x).shape[-1]
+    assert layer(x[:0]).shape == (0, STEPS, size)
+    signature = [tf.TensorSpec([None, None, SIZE])]
+    assert tf.function(layer, signature)(x[:, :0]).shape == (BATCH, 0, size)
+
+
+def test_bidirectional(x):
+    layer = keras.layers.Bidirectional(ours.LSTM(UNITS, return_sequences=True))
+    model = keras.Sequential([keras.Input((None, SIZE)), layer])
+    model.quantize("int8")
+    forward, backward = layer.forward_layer, layer.backward_layer
+    assert forward.quantization_mode == backward.quantization_mode == "int8"
+    want = np.concatenate([forward(x), np.array(backward(x))[:, ::-1]], -1)
+    np.testing.assert_array_equal(model(x), want)
+
+
+def test_rnn_of_cells(x):
+    cells = [keras.layers.LSTMCell(UNITS), keras.layers.GRUCell(3, reset_after=False)]
+    layer = ours.RNN(cells)
+    layer.build(x.shape)
+    layers = [ours.LSTM(UNITS, return_sequences=True), ours.GRU(3, reset_after=False)]
+    chain = keras.Sequential([keras.Input((None, SIZE)), *layers])
+    chain.set_weights(layer.get_weights())
+    for one in (keras.Sequential([keras.Input((None, SIZE)), layer]), chain):
+        one.quantize("int8")
+    assert {cell.quantization_mode for cell in layer.cell.cells} == {"int8"}
+    np.testing.assert_array_equal(layer(x), chain(x))
+
+
+@pytest.mark.parametrize(
+    "filters", ["encoder", ["^enc", "nobody"], lambda layer: layer.name == "encoder"]
+)
+def test_filters(filters, x):
+    model = keras.Sequential(
+        [
+            keras.Input((None, SIZE)),
+            ours.LSTM(3, return_sequences=True, name="encoder"),
+            ours.LSTM(3, name="decoder"),
+        ]
+    )
+    model.quantize("int8", filters=filters)
+    assert [layer.quantization_mode for layer in model.layers] == ["int8", None]
+    with pytest.raises(ValueError, match="filters"):
+        model.quantize("int8", filters=3)
+
+
+# ---- Where the op cannot run ----
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_other_paths_give_the_same(name, x, monkeypatch):
+    layer = made(name, x, return_sequences=True)
+    outputs = {"op": np.array(layer(x))}
+    outputs["XLA"] = np.array(tf.function(layer, jit_compile=True)(tf.constant(x)))
+    layer.unroll = True
+    outputs["unrolled"] = np.array(layer(x))
+    layer.unroll = False
+    with monkeypatch.context() as patch:
+        patch.setattr(loader, "unavailable", lambda: "hidden")
+        outputs["no library"] = np.array(layer(x))
+    initial = [np.zeros((BATCH, size)) for size in layer.state_size]
+    for found in outputs.values():
+        check_steps(MODES[name], found, x, initial, of_reference(layer), tolerance=2e-6)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "SimpleRNN"])
+def test_gpu_runs_dequantized_weights(name, x, gpu_in_sight, op_calls):
+    layer = made(name, x)
+    found = np.array(layer(x))
+    assert op_calls == ["CudnnRNNV3"]
+    dequantize(layer)
+    assert layer.quantization_mode is None
+    np.testing.assert_allclose(found, layer(x), atol=1e-6)
+
+
+def test_xla_leaves_out_int8(x):
+    model = keras.Sequential([keras.Input((None, SIZE)), LAYERS["LSTM"](), keras.layers.Dense(1)])
+    model.quantize("int8")
+    assert model.layers[0].supports_jit is False
+    with pytest.warns(UserWarning, match="jit_compile"):
+        model.compile("sgd", "mse", jit_compile=True)
+    assert not model.jit_compile
+    assert ours.explain(model, print_fn=None)[0].path == "fused"
+
+
+# ---- Training ----
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_gradients_in_training(name, x):
+    layer = made(name, x)
+    wide = made(name, x)
+    dequantize(wide)
+    found = []
+    for one in (layer, wide):
+        with tf.GradientTape() as tape:
+            inputs = tf.constant(x)
+            tape.watch(inputs)
+            loss = tf.reduce_sum(one(inputs, training=True) ** 2)
+        found.append(tape.gradient(loss, [inputs, one.cell.bias.value]))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_fit_trains_biases_only(x):
+    model = keras.Sequential([keras.Input((None, SIZE)), LAYERS["LSTM"](), keras.layers.Dense(1)])
+    model.layers[0].quantize("int8")
+    before = arrays(model.layers[0])
+    model.compile("sgd", "mse")
+    model.fit(x, np.ones((BATCH, 1)), verbose=0)
+    after = arrays(model.layers[0])
+    changed = {name for name in before if not np.array_equal(before[name], after[name])}
+    assert changed == {"bias"}
+
+
+@pytest.mark.parametrize("implementation", [1, 2])
+def test_dropout_on_other_paths(implementation, x):
+    layer = made("LSTM", x, dropout=0.5, implementation=implementation, seed=3)
+    wide = made("LSTM", x, dropout=0.5, implementation=implementation, seed=3)
+    dequantize(wide)
+    for one in (layer, wide):
+        one.unroll = True
+    np.testing.assert_allclose(layer(x, training=True), wide(x, training=True), atol=1e-6)
+
+
+def test_inference_has_no_gradient(x, monkeypatch):
+    layer = made("LSTM", x)
+    inputs = tf.Variable(x)
+    for unavailable in (loader.unavailable, lambda: "hidden"):
+        monkeypatch.setattr(loader, "unavailable", unavailable)
+        with pytest.raises(LookupError, match="int8 weights has no gradient.*training=True"):
+            with tf.GradientTape() as tape:
+                y = layer(inputs)
+            tape.gradient(y, inputs)

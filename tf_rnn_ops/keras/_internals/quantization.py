@@ -1,0 +1,30 @@
+"""Private attributes of layers that concern quantization."""
+
+import contextlib
+
+
+@contextlib.contextmanager
+def unlocked(layer):
+    """Lets a built layer get other variables.
+
+    Needs the attribute _tracker with lock() and unlock(). Without them this does nothing, as in a Keras that
+    does not lock layers.
+    """
+    tracker = getattr(layer, "_tracker", None)
+    if tracker is None or not hasattr(tracker, "unlock"):
+        yield
+        return
+    tracker.unlock()
+    try:
+        yield
+    finally:
+        tracker.lock()
+
+
+def count_as_quantized(layer, quantized=True):
+    """Lets the dtype policy of a built layer become an int8 policy, which makes Keras quantize the layer.
+
+    Needs that Keras reads the attribute _is_quantized. Without it quantize() of the layer raises an error,
+    because the layer counts as quantized.
+    """
+    layer._is_quantized = quantized
