@@ -14,7 +14,7 @@ _OURS = "TfRnnOps>"
 _CALL = r"^(Stateful)?PartitionedCall(_\d+)?/"
 # Our forward ops and TensorFlow's, without the prefix.
 RECURRENT = (
-    *("LayerRNN", "LayerRNNPacked"),
+    *("LayerRNN", "LayerRNNPacked", "QuantizedLayerRNN"),
     *("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3", "CudnnRNNV3Packed", "StatelessCudnnRNNV3"),
     *("BlockLSTM", "BlockLSTMV2"),
 )

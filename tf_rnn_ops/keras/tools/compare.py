@@ -10,14 +10,26 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops._difference import largest_difference
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, one_batch, pairs
-from tf_rnn_ops.keras.tools.convert import check_counterparts, convert, converted
+from tf_rnn_ops.keras.tools.convert import (
+    check_counterparts,
+    convert,
+    converted,
+    recurrent_layers,
+)
 from tf_rnn_ops.keras.tools.counterparts import STACKS
 from tf_rnn_ops.keras.tools.explain import Explanations, explain
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.timing import Timing, progress, take_turns
 from tf_rnn_ops.native import machine
 from tf_rnn_ops.params.keras_internals import flatten_layers
+
+_OF_INT8 = (
+    "Recurrent layers of tf_rnn_ops have int8 weights, and Keras's layers float weights. The difference is "
+    "the error of 8 bits."
+)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -30,6 +42,7 @@ class ModelComparison(Shown):
         largest: Largest absolute output, the scale of `difference`.
         layers: The result of explain() for the converted model.
         where: The processor, the threads and the sizes of the batch.
+        quantized: Whether recurrent layers of the converted model have int8 weights.
         printed: Whether compare() has printed the table.
 
     Example:
@@ -48,6 +61,7 @@ class ModelComparison(Shown):
     largest: float
     layers: Explanations
     where: str
+    quantized: bool = False
     printed: bool = False
 
     def summary(self) -> str:
@@ -68,6 +82,7 @@ class ModelComparison(Shown):
             "Medians of a call. A ratio above 1 means that tf_rnn_ops is faster. The quartiles are of the "
             "ratios of adjacent calls.",
             f"Largest difference of the outputs: {self.difference:.1e}. Largest output: {self.largest:.1e}.",
+            *([_OF_INT8] if self.quantized else []),
             *self.layers.tables(),
         ]
 
@@ -78,12 +93,16 @@ def compare(
     y: Any = None,
     repeats: int = 20,
     plot: str | os.PathLike | None = None,
+    quantize: str | None = None,
     print_fn: Callable[[str], Any] | None = print,
 ) -> ModelComparison:
     """Times a model on Keras's layers and on the layers of this package, and compares the outputs.
 
     Both models are copies that convert() makes. The given model does not change. Calls of the two models
     alternate, so that other work of the machine slows both down.
+
+    If the given model has recurrent layers with int8 weights, the model on Keras's layers has their
+    dequantized weights.
 
     Args:
         model: A Keras 3 model that convert() can copy in both directions. It need not be built.
@@ -94,6 +113,7 @@ def compare(
             of a dataset are used if the model is compiled.
         repeats: Number of calls of each model, at least 1.
         plot: A file for a picture of the times, such as 'times.png'; needs matplotlib.
+        quantize: 'int8' quantizes the weights of the copy on the layers of this package, as in convert().
         print_fn: A function that is called with the table; None prints nothing. A counter of the calls is
             only shown with `print` on a terminal.
 
@@ -102,7 +122,7 @@ def compare(
 
     Raises:
         TypeError: model is not a Keras 3 model.
-        ValueError: convert() cannot copy the model, x is not a batch, y is given and the model is not
+        ValueError: convert() cannot copy the model, quantize is unknown, x is not a batch, y is given and the model is not
             compiled, or repeats is below 1.
         ImportError: `plot` is given and matplotlib is not installed.
 
@@ -124,7 +144,7 @@ def compare(
         raise ValueError("y is given, but the model is not compiled: call model.compile first.")
     draw = _drawing() if plot is not None else None
     x, y, weights = one_batch.first_batch(x, y)
-    models = _copies(model, x)
+    models = _copies(model, x, quantize)
     outputs = [keras.tree.flatten(one.predict_on_batch(x)) for one in models]
     both = [[np.asarray(a, np.float64) for a in pair] for pair in zip(*outputs, strict=True)]
 
@@ -141,6 +161,7 @@ def compare(
         largest=float(np.max([0.0, *(np.max(np.abs(a), initial=0) for a, _ in both)])),
         layers=explain(models[1], print_fn=None),
         where=f"{machine.processor()}, threads: {machine.threads(tf)}; batch: {one_batch.sizes(x)}",
+        quantized=any(map(eligibility.is_quantized, recurrent_layers(models[1]))),
         printed=print_fn is not None,
     )
     if print_fn is not None:
@@ -150,10 +171,10 @@ def compare(
     return found
 
 
-def _copies(model, x):
+def _copies(model, x, quantize):
     """The model on Keras's layers and on the layers of this package, with the same weights."""
-    if all(layer.built for layer in flatten_layers(model)):
-        return _on_keras(model), convert(model)
+    if quantize is not None or all(layer.built for layer in flatten_layers(model)):
+        return _on_keras(model), convert(model, quantize=quantize)
     # Without weights to copy, each copy would draw its own weights at its first call.
     ours = convert(model)
     if any(isinstance(layer, STACKS) for layer in flatten_layers(model)):
@@ -167,7 +188,11 @@ def _copies(model, x):
 
 
 def _on_keras(model):
-    """The model on Keras's layers. It may call functions of this package."""
+    """The model on Keras's layers, with float weights. It may call functions of this package."""
+    if any(map(eligibility.is_quantized, recurrent_layers(model))):
+        model = convert(model)
+        for layer in recurrent_layers(model):
+            quantization.dequantize(layer)
     check_counterparts(model)
     return converted(model, "keras")
 

@@ -4,8 +4,9 @@ from typing import TypeVar
 
 import keras
 
-from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, SimpleRNN
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.layers.drop_in import GRU, LSTM, RNN, OneOp, SimpleRNN
+from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import chains, copying
 from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
 from tf_rnn_ops.params.keras_internals import flatten_layers
@@ -25,7 +26,7 @@ _Model = TypeVar("_Model", bound=keras.layers.Layer)
 _PACKAGE = __name__.split(".")[0]
 
 
-def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
+def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) -> _Model:
     """Copies a model with every LSTM, GRU, SimpleRNN and RNN replaced, at any depth.
 
     The copy has the same structure, names, weights, states, seeds and predictions. A compiled model is
@@ -56,13 +57,16 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
         model: A Keras 3 model or layer: functional, sequential, nested, or of a user's class that
             from_config can create.
         to: 'tf_rnn_ops', 'keras' for the opposite direction, or 'stack'.
+        quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
+            quantize("int8") of a model does for all layers. None keeps their type.
 
     Returns:
         The copy.
 
     Raises:
         TypeError: model is not a Keras 3 model or layer.
-        ValueError: to is unknown; the model, its optimizer or a metric cannot be copied; to is 'keras' and
+        ValueError: to or quantize is unknown; quantize is given and to is not 'tf_rnn_ops', or no recurrent
+            layer can be quantized; to is not 'tf_rnn_ops' and a layer has int8 weights; the model, its optimizer or a metric cannot be copied; to is 'keras' and
             Keras has no counterpart of a layer or function of this package, or of a subclass; or to is
             'stack' and there is no chain.
 
@@ -72,6 +76,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
         >>> model = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(4)])
         >>> type(tf_rnn_ops.keras.convert(model).layers[0]).__module__
         'tf_rnn_ops.keras.layers.drop_in'
+        >>> tf_rnn_ops.keras.convert(model, quantize="int8").layers[0].dtype_policy.name
+        'int8_from_float32'
         >>> stack = tf_rnn_ops.keras.CudnnLSTM(4, num_layers=2, name="stack")
         >>> model = keras.Sequential([keras.Input((None, 3)), stack])
         >>> [layer.name for layer in tf_rnn_ops.keras.convert(model, to="keras").layers]
@@ -85,10 +91,45 @@ def convert(model: _Model, to: str = "tf_rnn_ops") -> _Model:
     if to not in (*_CLASSES, _STACK):
         known = sorted([*_CLASSES, _STACK])
         raise ValueError(f"to must be one of {known}, but it is {to!r}.")
+    if quantize not in (None, "int8") or (quantize and to != "tf_rnn_ops"):
+        wanted = "'int8' or None" if to == "tf_rnn_ops" else f"None with to={to!r}"
+        raise ValueError(f"quantize must be {wanted}, but it is {quantize!r}.")
+    if to != "tf_rnn_ops":
+        _check_not_quantized(model, to)
     if to == "keras":
         check_counterparts(model)
         _check_functions(model)
-    return converted(model, to)
+    copy = converted(model, to)
+    if quantize is not None:
+        _quantize(copy, quantize)
+    return copy
+
+
+def recurrent_layers(model):
+    """The layers with a cell of a model on the layers of this package, at any depth."""
+    return [layer for layer in flatten_layers(model) if isinstance(layer, OneOp)]
+
+
+def _check_not_quantized(model, to):
+    for layer in filter(eligibility.is_quantized, recurrent_layers(model)):
+        raise ValueError(
+            f"The layer {layer.name!r} has int8 weights, which to={to!r} cannot convert: convert the model "
+            "that has not been quantized."
+        )
+
+
+def _quantize(model, mode):
+    """Quantizes the recurrent layers for which there are int8 kernels, and that are not yet quantized."""
+    layers = recurrent_layers(model)
+    reasons = [f"{model.name!r} has no recurrent layer"]
+    for layer in layers:
+        try:
+            if not eligibility.is_quantized(layer):
+                quantization.quantize(layer, mode)
+        except NotImplementedError as error:
+            reasons.append(str(error).removesuffix("."))
+    if not any(map(eligibility.is_quantized, layers)):
+        raise ValueError(f"convert: nothing can be quantized: {reasons[-1]}.")
 
 
 def converted(model, to):

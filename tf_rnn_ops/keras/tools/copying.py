@@ -9,7 +9,8 @@ import tensorflow as tf
 from tf_rnn_ops.keras._internals import models
 from tf_rnn_ops.keras._internals.layers import inner_layers
 from tf_rnn_ops.keras._internals.models import strategy_of
-from tf_rnn_ops.keras.layers.drop_in import RNN
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
@@ -192,6 +193,8 @@ class _Copier:
                 continue
             if cls is not None:
                 object.__setattr__(inner, "__class__", cls)
+                change = quantization.adopt if issubclass(cls, OneOp) else quantization.release
+                change(inner)
 
 
 def _hand_on(x, **arguments):

@@ -50,7 +50,7 @@ class Explanations(Shown, list):
 
     Attributes:
         notes: Sentences in addition to the table: on layers whose weights are packed again at each call,
-            and on why XLA (jit_compile=True) does not compile the op. May be empty.
+            on layers with int8 weights, and on why XLA (jit_compile=True) does not compile the op. May be empty.
         printed: Whether explain() has printed the table.
 
     Example:
@@ -131,6 +131,11 @@ def _notes(layers, rows):
             f"Inference packs the weights again at each call of {', '.join(cast)}: the dtype policy casts "
             "them, and only the value of a variable is kept packed."
         )
+    quantized = [name for name, layer in layers if eligibility.is_quantized(layer)]
+    if quantized:
+        notes.append(
+            f"The weights of {', '.join(quantized)} are int8 in inference, and dequantized in training."
+        )
     if fused and (reason := eligibility.xla_reason()):
         notes.append(f"XLA (jit_compile=True): {reason}.")
     return notes
@@ -181,7 +186,7 @@ def _path(layer, compiled):
     reason = eligibility.single_step_reason(layer, shape[1]) if len(shape) == 3 else None
     if reason is not None:
         return KERAS, reason
-    if compiled and eligibility.xla_reason() is not None:
-        return KERAS, eligibility.xla_reason()
+    if compiled and eligibility.layer_xla_reason(layer) is not None:
+        return KERAS, eligibility.layer_xla_reason(layer)
     reason = eligibility.training_reason(layer)
     return (FUSED, "") if reason is None else (KERAS_IN_TRAINING, reason)

@@ -22,6 +22,7 @@ from tf_rnn_ops.keras.tools import feeds, signatures
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
+from tf_rnn_ops.keras.tools.keras_export import refuse_quantized
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.keras.tools.timing import take_turns
@@ -156,7 +157,8 @@ def export(
 
     Raises:
         TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
-        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
+        ValueError: model is not built, or cannot be written in this format, as a model with int8 weights in
+            formats other than 'tf_saved_model'; format or quantize is unknown;
             input_signature or the batch does not fit the model; a layer would become a loop and loops is
             False; a layer cannot stream; or the outputs differ by more than the tolerance, which depends
             on the narrowest type that the model computes in.
@@ -183,6 +185,7 @@ def export(
     if print_fn is not None and not callable(print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
     module = formats.writer(format)
+    refuse_quantized(model, format)
     signature = signatures.of(model, input_signature)
     target = pathlib.Path(filepath)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:

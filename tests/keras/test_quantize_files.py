@@ -1,0 +1,167 @@
+"""Quantized models in files, configs and copies."""
+
+import copy
+import os
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras as ours
+
+SIZE, UNITS = 6, 5
+KINDS = {
+    "LSTM": lambda **a: ours.LSTM(UNITS, **a),
+    "GRU": lambda **a: ours.GRU(UNITS, use_bias=False, **a),
+    "SimpleRNN": lambda **a: ours.SimpleRNN(UNITS, activation="relu", **a),
+    "Bidirectional": lambda **a: keras.layers.Bidirectional(ours.GRU(UNITS, **a)),
+    "RNN of cells": lambda **a: ours.RNN(
+        [keras.layers.LSTMCell(UNITS, implementation=1), keras.layers.SimpleRNNCell(3)], **a
+    ),
+    "ProjectedLSTM": lambda **a: ours.ProjectedLSTM(UNITS, num_proj=3, **a),
+    "stateful": lambda **a: ours.LSTM(UNITS, stateful=True, **a),
+}
+
+
+@pytest.fixture
+def x(rng):
+    return rng.normal(size=(4, 7, SIZE)).astype("float32")
+
+
+def sequential(layer):
+    return keras.Sequential(
+        [keras.Input(batch_shape=(4, None, SIZE)), layer, keras.layers.Dense(2)]
+    )
+
+
+class Subclassed(keras.Model):
+    """A model of a user's class."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.rnn, self.dense = ours.LSTM(UNITS, name="rnn"), keras.layers.Dense(2)
+
+    def call(self, x):
+        return self.dense(self.rnn(x))
+
+
+def quantized(kind):
+    model = sequential(KINDS[kind]())
+    model.quantize("int8")
+    return model
+
+
+def essential(config):
+    """A config without what Keras records of how an inner layer was built."""
+    if isinstance(config, dict):
+        return {name: essential(v) for name, v in config.items() if name != "build_config"}
+    return [essential(v) for v in config] if isinstance(config, (list, tuple)) else config
+
+
+def dtypes(model):
+    return [(weight.name, weight.dtype) for weight in model.weights]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keras_files(kind, x, tmp_path):
+    model = quantized(kind)
+    path = str(tmp_path / "model.keras")
+    model.save(path)
+    want = model.predict(x, verbose=0)
+    loaded = keras.models.load_model(path)
+    assert dtypes(loaded) == dtypes(model)
+    assert essential(loaded.layers[0].get_config()) == essential(model.layers[0].get_config())
+    np.testing.assert_array_equal(loaded.predict(x, verbose=0), want)
+    with pytest.raises(ValueError, match="already quantized"):
+        loaded.quantize("int8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weight_files(kind, x, tmp_path):
+    model = quantized(kind)
+    path = str(tmp_path / "model.weights.h5")
+    model.save_weights(path)
+    other = quantized(kind)
+    other.load_weights(path)
+    np.testing.assert_array_equal(other.predict(x, verbose=0), model.predict(x, verbose=0))
+    with pytest.raises(ValueError, match="expected [234] variables"):
+        sequential(KINDS[kind]()).load_weights(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies(kind, x):
+    model = quantized(kind)
+    want = model.predict(x, verbose=0)
+    clone = keras.models.clone_model(model)
+    assert dtypes(clone) == dtypes(model)
+    for one in (clone, ours.convert(model), copy.deepcopy(model)):
+        one.set_weights(model.get_weights())
+        for state in keras.tree.flatten(getattr(model.layers[0], "states", None) or []):
+            state.assign(np.zeros(state.shape))
+        model.layers[0].reset_state() if kind == "stateful" else None
+        one.layers[0].reset_state() if kind == "stateful" else None
+        np.testing.assert_array_equal(one.predict(x, verbose=0), want)
+
+
+def test_converted_copy_has_the_weights(x):
+    model = quantized("LSTM")
+    np.testing.assert_array_equal(
+        ours.convert(model).predict(x, verbose=0), model.predict(x, verbose=0)
+    )
+
+
+def test_subclassed_model(x, tmp_path):
+    """Its config has no dtype policies, so, as with Dense layers, it is quantized before it is loaded."""
+    models = [Subclassed() for _ in range(2)]
+    for model in models:
+        model(x)
+        model.quantize("int8")
+    path = str(tmp_path / "model.weights.h5")
+    models[0].save_weights(path)
+    models[1].load_weights(path)
+    assert models[1].rnn.cell.kernel.dtype == "int8"
+    np.testing.assert_array_equal(models[1](x), models[0](x))
+
+
+def test_functional_model(x):
+    inputs = keras.Input((None, SIZE))
+    y, *states = ours.LSTM(UNITS, return_state=True, return_sequences=True)(inputs)
+    model = keras.Model(inputs, ours.LSTM(UNITS)(y, initial_state=states))
+    before = model.predict(x, verbose=0)
+    model.quantize("int8")
+    after = model.predict(x, verbose=0)
+    assert 0 < np.abs(after - before).max() < 0.02
+
+
+def test_files_are_a_quarter(tmp_path):
+    sizes = []
+    model = keras.Sequential([keras.Input((None, 128)), ours.LSTM(256)])
+    for name in ("float.weights.h5", "int8.weights.h5"):
+        model.save_weights(tmp_path / name)
+        sizes.append(os.path.getsize(tmp_path / name))
+        if name.startswith("float"):
+            model.quantize("int8")
+    assert sizes[1] < 0.28 * sizes[0]
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "Bidirectional"])
+def test_saved_models(kind, x, tmp_path):
+    model = quantized(kind)
+    want = model.predict(x, verbose=0)
+    model.export(tmp_path / "exported", verbose=False)
+    loaded = tf.saved_model.load(tmp_path / "exported")
+    np.testing.assert_allclose(loaded.serve(x), want, atol=1e-6)
+    kept = {v.dtype for v in loaded.variables} if hasattr(loaded, "variables") else {tf.int8}
+    assert tf.int8 in kept
+    report = ours.export(model, tmp_path / "ours", print_fn=None)
+    assert report.difference <= 1e-6
+
+
+@pytest.mark.parametrize("format", ["onnx", "litert", "openvino"])
+def test_other_formats_are_rejected(format, tmp_path):
+    model = quantized("LSTM")
+    sentence = f"^The layer 'lstm.*' has int8 weights, which the export to '{format}' cannot write"
+    with pytest.raises(ValueError, match=sentence):
+        model.export(str(tmp_path / "model"), format=format)
+    assert not os.listdir(tmp_path)
