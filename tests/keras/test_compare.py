@@ -193,7 +193,7 @@ def test_a_batch_that_is_none(model, x):
 
 
 def test_a_difference_is_seen(model, x, monkeypatch):
-    def other_weights(model):
+    def other_weights(model, quantize):
         copy = tf_rnn_ops.keras.convert(model)
         copy.set_weights([w + 0.1 for w in copy.get_weights()])
         return copy
@@ -212,7 +212,7 @@ def test_nan_and_infinity():
 def test_an_output_of_nan_alone_shows(model, x, monkeypatch):
     two = keras.Model(model.input, [model.output, model.output * 1.0])
 
-    def nan_in_ours(model):
+    def nan_in_ours(model, quantize):
         copy = tf_rnn_ops.keras.convert(model)
         first, second = copy.outputs
         return keras.Model(copy.input, [first, second * np.nan])

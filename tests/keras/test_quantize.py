@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import tf_rnn_ops.keras as ours
 from support.reference import quantized as reference
+from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras.layers.quantization import dequantize
 from tf_rnn_ops.keras.path.quantized import has_op
 from tf_rnn_ops.native import loader
@@ -307,6 +308,28 @@ def test_filters(filters, x):
     assert [layer.quantization_mode for layer in model.layers] == ["int8", None]
     with pytest.raises(ValueError, match="filters"):
         model.quantize("int8", filters=3)
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_weights_are_packed_once(policy, x, monkeypatch):
+    """Except where the policy casts the bias, of which explain() tells."""
+    if not has_op():
+        pytest.skip("the library has no op for int8 weights")
+    packed = []
+
+    def recorded(*, _op=raw_ops.PackQuantizedLayerRNN, **arguments):
+        packed.append(_op(**arguments))
+        return packed[-1]
+
+    monkeypatch.setattr(raw_ops, "PackQuantizedLayerRNN", recorded)
+    layer = made("LSTM", x, dtype=policy)
+    before = np.array(keras.ops.cast(layer(x), "float32"))
+    layer(x)
+    addresses = {np.frombuffer(memoryview(one), np.uint8).ctypes.data for one in packed}
+    notes = " ".join(ours.explain(layer, print_fn=None).notes)
+    assert (len(addresses) == 1) == (policy == "float32") == ("again at each call" not in notes)
+    layer.cell.kernel.assign(-layer.cell.kernel.value)
+    assert not np.array_equal(keras.ops.cast(layer(x), "float32"), before)
 
 
 # ---- Where the op cannot run ----

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tf_rnn_ops.plain._cudnn_rnn import CudnnRNNResult
-from tf_rnn_ops.plain.cells import _UNITS, GATES, KERAS_GATES, Cell, _split, reorder_gates
+from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, UNITS, Cell, reorder_gates, split_candidate
 from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
 
 _LARGEST = 127.0  # of the integers that stand for a row
@@ -126,7 +126,7 @@ def _step(layer, xw, states):
     if layer.rnn_mode == "gru_reset_before":
         return _reset_before(layer, xw, *states)
     sums = _product(states[0], layer.recurrent_kernel)
-    new = _UNITS[layer.rnn_mode](layer.cell, sums, xw, *states)
+    new = UNITS[layer.rnn_mode](layer.cell, sums, xw, *states)
     if layer.projection is None:
         return new
     return [_product(new[0], layer.projection), *new[1:]]
@@ -134,8 +134,8 @@ def _step(layer, xw, states):
 
 def _reset_before(layer, xw, h):
     cell, (values, scale) = layer.cell, layer.recurrent_kernel
-    gates, candidate = map(_Matrix, _split(values, 2), _split(scale, 2))
-    xru, xn = _split(xw, 2)
+    gates, candidate = map(_Matrix, split_candidate(values, 2), split_candidate(scale, 2))
+    xru, xn = split_candidate(xw, 2)
     r, u = tf.split(cell.open(xru + _product(h, gates)), 2, axis=-1)
     n = cell.act(xn + _product(r * h, candidate))
     return [u * h + (1 - u) * n]

@@ -112,7 +112,7 @@ def run_cell(rnn_mode, cell, x, states, lengths=None, loops=None, kept=()):
     if any(not isinstance(k, float) or k > 0 for k in kept):
         inputs += [tf.cast(k, x.dtype) for k in kept if not isinstance(k, float)]
         step = Step(functools.partial(_zoneout_step, step, kept))
-    elif rnn_mode in _UNITS and cell.is_simple():
+    elif rnn_mode in UNITS and cell.is_simple():
         step = Step(units=functools.partial(_units, rnn_mode, cell))
         hidden = None if loops is None else loops.hidden(rnn_mode, cell, x, states, lengths)
     found = run_steps(step, inputs, states, weights, lengths, loops, hidden)
@@ -127,12 +127,12 @@ def _step(rnn_mode, cell, inputs, states, weights):
     rest = iter(weights)
     given = [n for n in _STEP_WEIGHTS if getattr(cell, n) is not None]
     cell = cell._replace(**{n: next(rest) for n in given})
-    if rnn_mode not in _UNITS:
+    if rnn_mode not in UNITS:
         return _gru_reset_before(cell, *inputs, *states)
     sums = _product(states[0], cell.recurrent_mask, cell.r, len(GATES[rnn_mode]))
     if cell.norms is not None:
         sums = _normalized(cell, sums, *_norms_of(cell)[2:4])
-    h, *c = _UNITS[rnn_mode](cell, sums, *inputs, *states)
+    h, *c = UNITS[rnn_mode](cell, sums, *inputs, *states)
     if cell.projection is not None:
         h = _limit(matmul(h, cell.projection), cell.proj_clip)
     return [h, *c]
@@ -155,7 +155,7 @@ def _between(k, old, made):
 
 def _units(rnn_mode, cell, sums, inputs, states, weights):
     (br,) = weights
-    return _UNITS[rnn_mode](cell._replace(br=br), sums, *inputs, *states)
+    return UNITS[rnn_mode](cell._replace(br=br), sums, *inputs, *states)
 
 
 def _product(x, mask, weights, gates):
@@ -221,12 +221,14 @@ def _relu(cell, sums, xw, h):
     return [tf.nn.relu(xw + sums)]
 
 
-_UNITS = {"lstm": _lstm, "gru": _gru, "rnn": _rnn, "rnn_tanh": _tanh, "rnn_relu": _relu}
+# {rnn_mode: function of a cell, the product of h, the part of the gates that the input determines, and the
+# states; returns the new states}.
+UNITS = {"lstm": _lstm, "gru": _gru, "rnn": _rnn, "rnn_tanh": _tanh, "rnn_relu": _relu}
 
 
 def _gru_reset_before(cell, xw, h):
-    xru, xn = _split(xw, 2)
-    gates, candidate = _split(cell.r, 2)
+    xru, xn = split_candidate(xw, 2)
+    gates, candidate = split_candidate(cell.r, 2)
     mask = cell.recurrent_mask
     hru = _product(h, None if mask is None else mask[:2], gates, 2)
     r, u = tf.split(cell.open(xru + hru), 2, axis=-1)
@@ -234,7 +236,7 @@ def _gru_reset_before(cell, xw, h):
     return [u * h + (1 - u) * n]
 
 
-def _split(sums, sigmoids):
+def split_candidate(sums, sigmoids):
     """The first gates, to which one function applies, in one tensor, and the last gate."""
     units = (sums.shape[-1] or tf.shape(sums)[-1]) // (sigmoids + 1)
     return tf.split(sums, [sigmoids * units, units], axis=-1)

@@ -330,7 +330,7 @@ def test_what_layers_hold():
 def test_layers_get_other_variables():
     layer = keras.layers.Dense(2)
     layer.build((None, 3))
-    with pytest.raises(ValueError, match="after the layer is built"):
+    with pytest.raises(ValueError, match="to a layer that is already built"):
         layer.add_weight(shape=(1,), name="more")
     with quantization.unlocked(layer):
         layer.add_weight(shape=(1,), name="more")

@@ -93,8 +93,8 @@ def compare(
     y: Any = None,
     repeats: int = 20,
     plot: str | os.PathLike | None = None,
-    quantize: str | None = None,
     print_fn: Callable[[str], Any] | None = print,
+    quantize: str | None = None,
 ) -> ModelComparison:
     """Times a model on Keras's layers and on the layers of this package, and compares the outputs.
 
@@ -113,9 +113,9 @@ def compare(
             of a dataset are used if the model is compiled.
         repeats: Number of calls of each model, at least 1.
         plot: A file for a picture of the times, such as 'times.png'; needs matplotlib.
-        quantize: 'int8' quantizes the weights of the copy on the layers of this package, as in convert().
         print_fn: A function that is called with the table; None prints nothing. A counter of the calls is
             only shown with `print` on a terminal.
+        quantize: 'int8' quantizes the weights of the copy on the layers of this package, as in convert().
 
     Returns:
         A ModelComparison. A shell or a notebook shows its table if it has not been printed.
