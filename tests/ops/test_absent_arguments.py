@@ -29,6 +29,11 @@ def calls():
     }
     packed = raw_ops.PackCudnnRNNParams(params=cudnn["params"], **sizes)
     layer_weights = {name: layer[name] for name in ("kernel", "recurrent_kernel", "rnn_mode")}
+    quantized = {"rnn_mode": "gru"}
+    for name in ("kernel", "recurrent_kernel"):
+        quantized |= {name: tf.cast(layer[name], tf.int8), f"{name}_scale": tf.ones([3 * UNITS])}
+    states = {name: layer[name] for name in ("input", "input_h", "input_c")}
+    int8 = raw_ops.PackQuantizedLayerRNN(**quantized)
     block = {
         "seq_len_max": TIME,
         "x": x,
@@ -50,6 +55,8 @@ def calls():
         "LayerRNNBackprop": {**layer, **outputs, "reserve_space": one.reserve_space},
         "LayerRNNPacked": {**layer, "packed": raw_ops.PackLayerRNN(**layer_weights)},
         "PackLayerRNN": layer_weights,
+        "PackQuantizedLayerRNN": quantized,
+        "QuantizedLayerRNN": {**states, **quantized, "packed": int8},
         "CudnnRNNV3": cudnn,
         "CudnnRNNBackpropV3": {**cudnn, **outputs3},
         "StatelessCudnnRNNV3": {**cudnn, "seed": np.array([1, 2])},
@@ -70,6 +77,8 @@ OPTIONAL = {
     + ["input_mask", "recurrent_mask", "seed"],
     "LayerRNNPacked": ["bias", "projection", "peepholes", "layer_norm", "sequence_lengths"],
     "PackLayerRNN": ["bias", "projection"],
+    "PackQuantizedLayerRNN": ["bias", "projection", "projection_scale"],
+    "QuantizedLayerRNN": ["bias", "projection", "projection_scale", "sequence_lengths"],
 }
 STATES_C = ("input_c", "output_c", "output_c_backprop")
 OPTIONAL["LayerRNNBackprop"] = OPTIONAL["LayerRNN"]
