@@ -8,7 +8,7 @@ reserve space with the result of the op.
 import ctypes
 import pathlib
 
-_VERSION = 15  # the kKernelTableVersion with these structures
+_VERSION = 16  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -29,7 +29,7 @@ class _Problem(ctypes.Structure):
         *((n, ctypes.c_int32) for n in ("weight_layout", "bias_rows")),
         *((n, ctypes.c_bool) for n in ("has_peepholes", "has_layer_norm", "input_masked")),
         *((n, ctypes.c_bool) for n in ("recurrent_masked", "zoneout_drawn", "weights_packed")),
-        ("bf16_products", ctypes.c_bool),
+        *((n, ctypes.c_bool) for n in ("bf16_products", "int8_weights")),
     ]
 
 
@@ -39,11 +39,11 @@ class _Sizes(ctypes.Structure):
 
 # The values of wake_ns and meet_ns in cc/cpu/heuristics.h.
 _WAKE_NS, _MEET_NS = 40000, 200
-_NUM_ARGS = 49
+_NUM_ARGS = 52
 _ARGS = (
     "input input_h input_c params kernel recurrent_kernel bias projection peepholes layer_norm sequence_lengths "
-    "input_mask recurrent_mask seed packed output output_h output_c output_backprop output_h_backprop "
-    "output_c_backprop"
+    "input_mask recurrent_mask seed kernel_scale recurrent_kernel_scale projection_scale packed output output_h "
+    "output_c output_backprop output_h_backprop output_c_backprop"
 ).split()
 _STOPPED = 2
 _Take = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)

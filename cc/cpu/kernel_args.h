@@ -89,6 +89,9 @@ struct RnnProblem : RnnConfig {
   // Whether bfloat16 tensors may be multiplied as bfloat16 if the CPU supports it. Otherwise the
   // products are computed in float32.
   bool bf16_products = false;
+  // The matrices are int8 with a scale for each column. Only in inference, with kKerasWeights and T
+  // of at most 32 bits, and without the rare modes of simd/operand.h.
+  bool int8_weights = false;
 };
 
 // A call of an op of the CudnnRNN family or of LayerRNN. The gates of Keras's weights are in the
@@ -111,6 +114,7 @@ struct RnnArgs : CallArgs<RnnProblem> {
 enum PackedElement : int32_t {
   kPackedArithmetic = 0,     // the type of the arithmetic
   kPackedBFloat16Pairs = 1,  // an element is two bfloat16 values
+  kPackedInt8Quads = 2,      // an element is four int8 values
 };
 
 // Properties of a network that do not depend on a call.

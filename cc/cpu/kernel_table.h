@@ -10,7 +10,7 @@ namespace rnn_ops {
 namespace cpu {
 
 // Increment this with every change of this table, of kernel_args.h or of core/network/arg.h.
-constexpr int32_t kKernelTableVersion = 15;
+constexpr int32_t kKernelTableVersion = 16;
 
 // The sizes of the structs that cross the interface. The sizes differ if a change forgot to
 // increment the version, or if an object of an older build is next to the library.

@@ -138,6 +138,7 @@ RnnProblem MakeRnnProblem(const RnnConfig& config, Dtype dtype, const CallTensor
   const auto has = [&tensors](Arg arg) { return tensors.in(arg) != nullptr; };
   if (!has(Arg::kernel)) return p;
   p.weight_layout = kKerasWeights;
+  p.int8_weights = has(Arg::kernel_scale);
   p.bias_rows = !has(Arg::bias) ? 0 : config.mode == RnnMode::kGru ? 2 : 1;
   p.has_peepholes = has(Arg::peepholes);
   p.has_layer_norm = has(Arg::layer_norm);

@@ -37,6 +37,8 @@ DataType TypeOf(Element element, DataType of_op) {
       return DataType::U8;
     case Element::kInt32:
       return DataType::S32;
+    case Element::kFloat32:
+      return DataType::F32;
     case Element::kInt64:
       return DataType::S64;
     case Element::kT:

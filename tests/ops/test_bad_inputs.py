@@ -26,6 +26,8 @@ OPS = (
     "LayerRNNPacked",
     "PackCudnnRNNParams",
     "PackLayerRNN",
+    "QuantizedLayerRNN",
+    "PackQuantizedLayerRNN",
     "LinearRecurrence",
 )
 # Attributes and shape functions raise ValueError while a graph is built.

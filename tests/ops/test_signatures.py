@@ -23,10 +23,11 @@ OWN_NAMES = (
     "LayerRNNBackprop",
     "CudnnRNNV3Packed",
     "LayerRNNPacked",
+    "QuantizedLayerRNN",
     "StatelessCudnnRNNV3",
 )
 # The ops with one result.
-PACKING_NAMES = ("PackCudnnRNNParams", "PackLayerRNN")
+PACKING_NAMES = ("PackCudnnRNNParams", "PackLayerRNN", "PackQuantizedLayerRNN")
 EXTRA_DTYPES = {"BlockLSTMV2", "BlockLSTMGradV2"}
 
 
@@ -83,7 +84,8 @@ def test_own_op(name):
         assert (np.float32(found) if kind == "f" else found) == default, attr.name
     (dtype,) = [a for a in op.attr if a.name == "T"]
     allowed = {tf.as_dtype(t).name for t in dtype.allowed_values.list.type}
-    assert allowed == {"bfloat16", "float16", "float32", "float64"}
+    float64 = set() if "Quantized" in name else {"float64"}
+    assert allowed == {"bfloat16", "float16", "float32"} | float64
     assert not op.is_stateful
     outputs = tuple(a.name for a in op.output_arg)
     if name in PACKING_NAMES:

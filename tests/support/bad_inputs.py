@@ -42,6 +42,11 @@ def base_calls(ops, rng):
         found += layer_ops.calls(ops, case, time_major)
         found.append(packed_calls.of_layer(ops, found[-2]))
         found.append(packed_calls.packing_of_layer(found[-3]))
+    for mode in ("lstm", "gru"):
+        case = layer_cases.layer_case(
+            mode, (5, 3, 4, 6), rng, "float32", input_mask=False, recurrent_mask=False
+        )
+        found += packed_calls.quantized_layer(ops, layer_ops.calls(ops, case, mode == "lstm")[0])
     for line in ("cell=lstm", "cell=gru adjoint=yes slopes=gates", "cell=tanh"):
         problem = grammar.parse(f"op=LinearRecurrence T=5 B=3 H=6 {line}")
         found.append(calls.call_of_linear(values.case(problem)))

@@ -71,9 +71,12 @@ def _is_free(call, name, shape):
         alone = alone and call.attrs["rnn_mode"] != "lstm"
         return alone and len(shape) == 3 and shape[2] == call.tensors[name].shape[2]
     ops = ("CudnnRNNV3", "StatelessCudnnRNNV3", "CudnnRNNV3Packed", "LayerRNN", "LayerRNNPacked")
+    ops += ("QuantizedLayerRNN",)
     if call.op in ops and name == "input":
         axis = 0 if call.attrs["time_major"] else 1
-    elif (call.op, name) in (("BlockLSTMV2", "x"), ("PackLayerRNN", "kernel")):
+    elif (call.op, name) == ("BlockLSTMV2", "x"):
+        axis = 0
+    elif name == "kernel" and call.op in ("PackLayerRNN", "PackQuantizedLayerRNN"):
         axis = 0
     else:
         return False
@@ -94,8 +97,13 @@ def _may_be_absent(call, name, shape):
         return shape == (0,)
     if call.op == "LinearRecurrence":
         return name in SLOPES and shape == (0,)
-    if not call.op.startswith(("LayerRNN", "PackLayerRNN")) or name not in OPTIONAL:
+    if (
+        not call.op.endswith(("LayerRNN", "LayerRNNPacked", "LayerRNNBackprop"))
+        or name not in OPTIONAL
+    ):
         return False
+    if "Quantized" in call.op and name == "projection":
+        return False  # without its scales
     # A vector in place of an absent one may happen to be of the right size.
     return shape == (0,) or (call.tensors[name].shape == (0,) and len(shape) == 1)
 
@@ -131,6 +139,7 @@ def _length_is_for_the_kernel(call, name):
         ("LayerRNNBackprop", "reserve_space"),
         ("CudnnRNNV3Packed", "packed"),
         ("LayerRNNPacked", "packed"),
+        ("QuantizedLayerRNN", "packed"),
         ("CudnnRNNParamsToCanonicalV2", "params"),
     )
 

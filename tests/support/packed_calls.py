@@ -1,6 +1,9 @@
-"""The calls of other files with weights packed before."""
+"""The calls of other files with weights packed before, and with int8 weights."""
+
+import numpy as np
 
 from support.calls import Call
+from support.reference import quantized
 
 TRAINING = ("input_mask", "recurrent_mask", "seed")
 PACKED_WEIGHTS = ("kernel", "recurrent_kernel", "bias", "projection")
@@ -41,3 +44,22 @@ def of_layer(ops, call):
     packed = ops.PackLayerRNN(**weights, rnn_mode=call.attrs["rnn_mode"]).numpy()
     attrs = {n: v for n, v in call.attrs.items() if n != "is_training"}
     return Call("LayerRNNPacked", {**tensors, "packed": packed}, attrs)
+
+
+def quantized_layer(ops, call):
+    """QuantizedLayerRNN and PackQuantizedLayerRNN for a Call of LayerRNN without masks and peepholes."""
+    weights = {"bias": call.tensors["bias"]}
+    for name in ("kernel", "recurrent_kernel", "projection"):
+        matrix, scale = call.tensors[name], np.zeros(0)
+        if matrix.size:
+            matrix, scale = quantized.quantized_columns(matrix)
+        weights[name], weights[f"{name}_scale"] = matrix.astype(np.int8), scale.astype(np.float32)
+    mode = {"rnn_mode": call.attrs["rnn_mode"]}
+    names = ("input", "input_h", "input_c", "sequence_lengths")
+    tensors = {**{n: call.tensors[n] for n in names}, **weights}
+    tensors["packed"] = ops.PackQuantizedLayerRNN(**weights, **mode).numpy()
+    attrs = {n: call.attrs[n] for n in ("activation", "recurrent_activation", "time_major")}
+    return [
+        Call("QuantizedLayerRNN", tensors, {**mode, **attrs}),
+        Call("PackQuantizedLayerRNN", weights, mode),
+    ]

@@ -38,6 +38,9 @@ def run_compiled(call, module=ops):
     return compiled(run)(tensors)
 
 
+WITHOUT_XLA = ("QuantizedLayerRNN", "PackQuantizedLayerRNN")
+
+
 def assert_same_bits(got, want):
     """Types, shapes and values; of reserve_space, which XLA allocates for full lengths, nothing."""
     if not hasattr(want, "_asdict"):
@@ -56,6 +59,8 @@ def test_every_op(rng):
     """Also those whose results XLA computes by itself, and packing, which does nothing there."""
     seen = set()
     for call in bad_inputs.base_calls(ops, rng):
+        if call.op in WITHOUT_XLA:
+            continue
         seen.add(call.op)
         got, want = run_compiled(call), calls.run_eagerly(ops, call)
         if call.op.startswith("Pack"):
@@ -65,6 +70,7 @@ def test_every_op(rng):
     assert seen >= set(name for name in dir(ops) if name[0].isupper() and "Output" not in name) - {
         "PackCudnnRNNParams",
         "PackLayerRNN",
+        *WITHOUT_XLA,
     }
 
 

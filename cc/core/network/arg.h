@@ -14,7 +14,7 @@ namespace rnn_ops {
   /* CudnnRNN and LayerRNN */ \
   X(input) X(input_h) X(input_c) X(params) X(kernel) X(recurrent_kernel) X(bias) X(projection) \
   X(peepholes) X(layer_norm) X(sequence_lengths) X(input_mask) X(recurrent_mask) X(seed) \
-  X(packed) X(output) X(output_h) X(output_c) X(output_backprop) X(output_h_backprop) \
+  X(kernel_scale) X(recurrent_kernel_scale) X(projection_scale) X(packed) X(output) X(output_h) X(output_c) X(output_backprop) X(output_h_backprop) \
   X(output_c_backprop) X(reserve_space) X(host_reserved) \
   /* LinearRecurrence */ \
   X(cell_input) X(h_by_gates) X(c_by_gates) X(h_by_h) X(h_by_c) X(c_by_h) X(c_by_c) \

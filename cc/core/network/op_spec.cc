@@ -130,6 +130,19 @@ constexpr TensorSpec kLayerOutputGradients[] = {
     {Arg::output_c_backprop, {B, H}, kLstm},
 };
 
+// LayerRNN's weights in int8, each with the scales of its columns.
+constexpr TensorSpec kQuantizedWeights[] = {
+    {Arg::kernel, {I, GH}, kAlways, Element::kInt8},
+    {Arg::kernel_scale, {GH}, kAlways, Element::kFloat32},
+    {Arg::recurrent_kernel, {S, GH}, kAlways, Element::kInt8},
+    {Arg::recurrent_kernel_scale, {GH}, kAlways, Element::kFloat32},
+    {Arg::bias, {Dim::kBiasRows, GH}, kOptional},
+    {Arg::projection, {H, Dim::kP}, kOptionalLstm, Element::kInt8},
+    {Arg::projection_scale, {Dim::kP}, kOptionalLstm, Element::kFloat32},
+};
+
+constexpr auto kQuantizedLayerInputs =
+    Join(kLayerStates, kQuantizedWeights, kLayerLengths, kPacked);
 constexpr auto kLayerRnnInputs =
     Join(kLayerStates, kLayerWeights, kCellWeights, kLayerLengths, kLayerMasks, kLayerSeed);
 constexpr auto kLayerRnnOutputs = Join(kLayerOutputs, kReserveSpace);
@@ -145,6 +158,12 @@ constexpr AttrSet LayerAttrs(AttrSet::Training is_training, bool of_a_call = tru
   attrs.activations = attrs.clips = attrs.zoneout = of_a_call;
   attrs.layer_norm = attrs.time_major = of_a_call;
   attrs.is_training = is_training;
+  return attrs;
+}
+
+constexpr AttrSet QuantizedAttrs(bool of_a_call) {
+  AttrSet attrs = LayerAttrs(AttrSet::kNever, of_a_call);
+  attrs.clips = attrs.zoneout = attrs.layer_norm = false;
   return attrs;
 }
 
@@ -226,6 +245,10 @@ constexpr OpSpec kLayerRnnBackprop = {OpFamily::kLayerRnn,
 constexpr OpSpec kPackLayerRnn = {OpFamily::kLayerRnn,
                                   LayerAttrs(AttrSet::kNever, /*of_a_call=*/false),
                                   Specs(kLayerWeights), Specs(kPacked)};
+constexpr OpSpec kQuantizedLayerRnn = {OpFamily::kLayerRnn, QuantizedAttrs(/*of_a_call=*/true),
+                                       Specs(kQuantizedLayerInputs), Specs(kLayerOutputs)};
+constexpr OpSpec kPackQuantizedLayerRnn = {OpFamily::kLayerRnn, QuantizedAttrs(/*of_a_call=*/false),
+                                           Specs(kQuantizedWeights), Specs(kPacked)};
 constexpr OpSpec kLinearRecurrence = {OpFamily::kLayerRnn,
                                       LayerAttrs(AttrSet::kNever, /*of_a_call=*/false),
                                       Specs(kLinearInputs), Specs(kLinearOutputs)};
@@ -241,6 +264,12 @@ int OpSpec::Input(Arg arg) const {
     if (inputs[k].arg == arg) return k;
   }
   return kAbsent;
+}
+
+int OpSpec::FirstTyped() const {
+  int k = 0;
+  while (inputs[k].element != Element::kT) ++k;
+  return k;
 }
 
 int OpSpec::Output(Arg arg) const {

@@ -45,7 +45,7 @@ enum class Given : uint8_t {
   kIgnored,       // an input of any shape
 };
 
-enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64 };
+enum class Element : uint8_t { kT, kInt8, kUint8, kInt32, kInt64, kFloat32 };
 
 // With time_major=False, T and B (or L*D and B) are swapped if they are the first two dimensions.
 struct TensorSpec {
@@ -103,6 +103,8 @@ struct OpSpec {
   // The index of a tensor; kAbsent if the op has no tensor with that name.
   int Input(Arg arg) const;
   int Output(Arg arg) const;
+  // The index of the first input of type T.
+  int FirstTyped() const;
   int num_outputs() const { return outputs.count + gradients.count; }
   // The description of an output; in a gradient op, of the input that belongs to the output.
   const TensorSpec& output(int index) const {
@@ -124,6 +126,8 @@ extern const OpSpec kLayerRnn;
 extern const OpSpec kLayerRnnPacked;
 extern const OpSpec kLayerRnnBackprop;
 extern const OpSpec kPackLayerRnn;
+extern const OpSpec kQuantizedLayerRnn;
+extern const OpSpec kPackQuantizedLayerRnn;
 extern const OpSpec kLinearRecurrence;
 extern const OpSpec kPackCudnnRnnParams;
 

@@ -38,6 +38,9 @@ enum class Direction : int32_t { kUnidirectional = 1, kBidirectional = 2 };
 // of the four gates of h * R, and for c.
 constexpr int64_t kLayerNormRows = 18;
 
+// The largest I, S and H of int8 weights: a sum of products of int8 must fit 32 bits.
+constexpr int64_t kMaxQuantizedSize = 2147483647 / (127 * 128);
+
 // The attributes of the CudnnRNN ops and of LayerRNN, with the values of the graph.
 struct RnnAttrs {
   RnnMode mode = RnnMode::kLstm;

@@ -59,6 +59,31 @@ Status CheckLayerNorm(const OpSpec& op, const RnnAttrs& attrs,
   return Status();
 }
 
+// int8 weights: the projection and its scales come together, and the sums must fit 32 bits.
+Status CheckQuantized(const OpSpec& op, const std::vector<PartialShape>& inputs) {
+  const int scale = op.Input(Arg::projection_scale);
+  if (scale == kAbsent) return Status();
+  const PartialShape projection = ShapeOf(op, inputs, Arg::projection);
+  const PartialShape& scales = inputs[scale];
+  const bool known = projection.known_rank && scales.known_rank &&
+                     (projection.dims.size() != 1 || projection.dims[0] >= 0) &&
+                     (scales.dims.size() != 1 || scales.dims[0] >= 0);
+  if (known && IsAbsent(projection) != IsAbsent(scales)) {
+    return InvalidArgument("projection_scale must have a scale for each column of projection, but ",
+                           "its shape is ", ToString(scales), " and the shape of projection is ",
+                           ToString(projection), ".");
+  }
+  for (const Arg arg : {Arg::kernel, Arg::recurrent_kernel, Arg::projection}) {
+    const PartialShape shape = ShapeOf(op, inputs, arg);
+    if (shape.known_rank && !shape.dims.empty() && shape.dims[0] > kMaxQuantizedSize) {
+      return InvalidArgument(Name(arg), " must have at most ", kMaxQuantizedSize,
+                             " rows, so that a sum fits 32 bits, but its shape is ",
+                             ToString(shape), ".");
+    }
+  }
+  return Status();
+}
+
 bool IsOptional(const TensorSpec& input) {
   return input.given == Given::kOptional || input.given == Given::kOptionalLstm;
 }
@@ -94,6 +119,7 @@ Status InferShapes(const OpSpec& op, const RnnAttrs& attrs, const std::vector<Pa
   RNN_OPS_RETURN_IF_ERROR(attrs.Validate());
   RNN_OPS_RETURN_IF_ERROR(CheckZoneout(op, attrs, inputs));
   RNN_OPS_RETURN_IF_ERROR(CheckLayerNorm(op, attrs, inputs));
+  RNN_OPS_RETURN_IF_ERROR(CheckQuantized(op, inputs));
   DimSolver solver(op, attrs, ShapeOf(op, inputs, Arg::projection, PartialShape::Of({0})));
   for (int k = 0; k < op.inputs.count; ++k) {
     RNN_OPS_RETURN_IF_ERROR(solver.Merge(op.inputs[k], inputs[k]));

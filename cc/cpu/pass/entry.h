@@ -83,8 +83,25 @@ int32_t RunWidened(const Args& args) {
   return result;
 }
 
+// Runs a pass on int8 weights.
+template <typename Pass>
+int32_t RunQuantized(const RnnArgs& args) {
+  switch (args.problem.dtype) {
+    case kFloat16:
+      return RunWidened<Pass, Eigen::half>(args);
+    case kBFloat16:
+      return RunWidened<Pass, Eigen::bfloat16>(args);
+    default:
+      return RunPass<Pass>(args);
+  }
+}
+
 template <template <typename, typename> class Pass, typename Args>
 int32_t Run(const Args* args) {
+  if constexpr (!std::is_same_v<Pass<float, float>, BackwardPass<float, float>> &&
+                std::is_same_v<Args, RnnArgs>) {
+    if (args->problem.int8_weights) return RunQuantized<Pass<float, Quad>>(*args);
+  }
   switch (args->problem.dtype) {
     case kFloat64:
       return RunPass<Pass<double, double>>(*args);
@@ -111,10 +128,13 @@ RnnNetwork NetworkOf(const RnnProblem& p) {
   const Sizes<T> s = MakeSizes<T>(p);
   const int64_t rows = Area(p.max_time, p.batch);
   return {MakeReserve<T>(nullptr, rows, s, p.num_layers).bytes(), AllPackedBytes<T, E>(p),
-          Operands<T, E>::kRounded ? kPackedBFloat16Pairs : kPackedArithmetic};
+          Operands<T, E>::kRounded     ? kPackedBFloat16Pairs
+          : Operands<T, E>::kQuantized ? kPackedInt8Quads
+                                       : kPackedArithmetic};
 }
 
 inline RnnNetwork Network(const RnnProblem* p) {
+  if (p->int8_weights) return NetworkOf<float, Quad>(*p);
   if (p->dtype == kFloat64) return NetworkOf<double>(*p);
   if constexpr (kHasPairs) {
     if (UsesPairs(*p)) return NetworkOf<float, Pair>(*p);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cc/cpu/product/quads.h"
 #include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/product/tile.h"
 #include "cc/cpu/simd/operand.h"
@@ -132,6 +133,26 @@ void GemmTile(const RowGemm<T, E>& g, const PanelBlock<E>& block, Start start, i
   }
 }
 
+// One tile of quads: a whole K, with Start::kZero or Start::kBias.
+template <int NV>
+EIGEN_DONT_INLINE void GemmQuadTile(const RowGemm<float, Quad>& g, const PanelBlock<Quad>& block,
+                                    int64_t row, int rows, const Ahead& next) {
+  constexpr int V = kLanes<float>;
+  Packet<float> acc[kTileRows<NV>][NV];
+  for (int v = 0; v < NV; ++v) {
+    const Packet<float> start =
+        g.start == Start::kBias ? Load(g.bias + (block.vector + v) * V) : Set<float>(0.0f);
+    for (int m = 0; m < rows; ++m) acc[m][v] = start;
+  }
+  MultiplyQuadRows<NV>(g.a + row, rows, block.b, block.k.run, next, acc);
+  const int64_t column = block.panel * g.panel_stride;
+  for (int m = 0; m < rows; ++m) {
+    for (int v = 0; v < NV; ++v) {
+      StoreFirst(g.c[row + m] + column + v * V, acc[m][v], g.columns - column - v * V);
+    }
+  }
+}
+
 // Panels [panel0, panel1) of NV vectors each. `stride`: the number of vectors from the beginning of
 // one panel of B to the beginning of the next. The last panel of a dense product may have fewer
 // vectors than the panels before it.
@@ -143,8 +164,9 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t 
   const int64_t tiles = CeilDiv(g.rows, M);
   RowTiles<E, NV, Gated> row_tiles(g.rows);
   const PanelOrder order = {panel0, panel1, g.reversed};
-  // If all rows are in one tile, each block is used only once, so smaller blocks would not help.
-  const bool one_tile = g.batch != BatchRows::kMany;
+  // If all rows are in one tile, each block is used only once, so smaller blocks would not help. A
+  // panel with a header is not divided.
+  const bool one_tile = g.batch != BatchRows::kMany || kHeaderOperands<E> > 0;
   const BlocksOfK blocks(g.k, one_tile ? g.k.run * g.k.runs : kDepthBlock);
   // Blocks in the outer loop, panels in the inner loop: a block of A stays in the cache for all
   // panels.
@@ -157,7 +179,11 @@ void GemmPanels(const RowGemm<T, E>& g, int64_t panel0, int64_t panel1, int64_t 
       const E* next = panel_at(std::min(q + 1, order.count() - 1)) + k.b_at * ldb;
       row_tiles.ForEach(g.a, block, [&](int64_t row, auto m, const auto& done) {
         const Ahead ahead = AheadOf(next, k.runs * k.run, ldb * sizeof(E), row, g.rows, tiles);
-        GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, row, ahead, done);
+        if constexpr (Operands<T, E>::kQuantized) {
+          GemmQuadTile<NV>(g, block, row, m, ahead);
+        } else {
+          GemmTile<T, decltype(m)::value, NV, Gated>(g, block, start, row, ahead, done);
+        }
       });
     }
   }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "cc/cpu/product/gemm.h"
 #include "cc/cpu/simd/operand.h"
@@ -100,6 +101,30 @@ inline void PackVector(const MatrixView<const BFloat16Bits>& src, int64_t depth,
 }
 
 #endif
+
+// Packs int8 values as quads of k, behind the header of a panel.
+inline void PackVector(const MatrixView<const int8_t>& src, int64_t depth, int64_t n, Quad* dst,
+                       int64_t ldb) {
+  constexpr int V = kLanes<float>;
+  std::fill(dst + ldb, dst + ldb + V, Quad{});  // the header's unused operand
+  dst += kHeaderOperands<Quad> * ldb;
+  for (int64_t k = 0; k < depth; k += 4, dst += ldb) {
+    for (int64_t lane = 0; lane < V; ++lane) {
+      const int8_t* at = src.data + k * src.k_stride + lane * src.n_stride;
+      Quad quad = {};
+      for (int64_t i = 0; lane < n && i < std::min<int64_t>(4, depth - k); ++i) {
+        quad.k[i] = at[i * src.k_stride];
+      }
+      dst[lane] = quad;
+    }
+  }
+}
+
+// Writes the scales of n columns to the header of a panel, for the vector that begins at `dst`.
+inline void PackScales(const float* scales, int64_t n, Quad* dst) {
+  const Packet<float> vector = LoadFirst(scales, n);
+  std::memcpy(dst, &vector, sizeof(vector));
+}
 
 // The inverse of PackVector: dst(k, lane) = src[k * ldb + lane] for k < depth, lane < n.
 template <typename T>

@@ -4,9 +4,10 @@
 // A product reads rows of x and h directly or reads copies of the rows. Only this file
 // distinguishes these cases. The copies are:
 //
-//                    with masks (Note [Gate masks])   as pairs of bfloat16 (Note [Pairs])
-//   the time loop    a copy for each gate             rounded rows
-//   weight gradient  a copy for each gate             pairs of consecutive rows, which are its K
+//                    with masks              as pairs of bfloat16                as quads of int8
+//                    (Note [Gate masks])     (Note [Pairs])                      (Note [Quads])
+//   the time loop    a copy for each gate    rounded rows                        quantized rows
+//   weight gradient  a copy for each gate    pairs of consecutive rows (its K)   none
 #ifndef TF_RNN_OPS_CC_CPU_ROWS_OPERAND_ROWS_H_
 #define TF_RNN_OPS_CC_CPU_ROWS_OPERAND_ROWS_H_
 
@@ -25,12 +26,13 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // The number of operands of the copy of a row; 0: products read the row itself.
 template <typename T, typename E>
 int64_t CopyOperands(int64_t width, const GateOrder& order, bool masked) {
-  if constexpr (Operands<T, E>::kRounded) return RoundUp(width, kLanes<T>) / kPerOperand<E>;
+  if constexpr (!Operands<T, E>::kExact) return OperandsOf<E>(RoundUp(width, kLanes<T>));
   return masked ? Area(width, order.count) : 0;
 }
 
 // Writes elements [begin, end) of the copy of a row of x or h, for sequence b of the batch. `begin`
-// is a multiple of V. In a rounded row the elements from `end` to a multiple of V are zero.
+// is a multiple of V. In a rounded row the elements from `end` to a multiple of V are zero. Rows
+// can only be quantized whole.
 template <typename T, typename E>
 void CopyRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const T* row,
              int64_t begin, int64_t end, E* out) {
@@ -39,6 +41,9 @@ void CopyRow(const GateMasks<T>& masks, const GateOrder& order, int64_t b, const
     for (int64_t k = begin; k < end; k += kLanes<T>) {
       StoreOperands(out, k, LoadFirst(row + k, end - k));
     }
+  } else if constexpr (Operands<T, E>::kQuantized) {
+    RNN_DCHECK(begin == 0);
+    QuantizeRow(row, end, out);
   } else {
     MaskRow(masks, order, b, row, begin, end, out);
   }

@@ -1,4 +1,5 @@
-// The operands of a matrix product: the type of the arithmetic, or pairs of bfloat16.
+// The operands of a matrix product: the type of the arithmetic, pairs of bfloat16, or quads of
+// int8.
 //
 // Note [Pairs]
 // AVX512_BF16 has one instruction that multiplies two neighbours of A with two of B and adds both
@@ -16,6 +17,7 @@
 
 #include "cc/core/check.h"
 #include "cc/cpu/simd/bf16.h"
+#include "cc/cpu/simd/int8.h"
 #include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
@@ -42,11 +44,19 @@ template <typename E>
 constexpr int kPerOperand = 1;
 template <>
 constexpr int kPerOperand<Pair> = 2;
+template <>
+constexpr int kPerOperand<Quad> = 4;
 
-// The number of whole operands that contain n values of k.
+// The operands in front of the values of k (Note [Quads]).
+template <typename E>
+constexpr int kHeaderOperands = 0;
+template <>
+constexpr int kHeaderOperands<Quad> = kQuadHeader;
+
+// The number of whole operands that contain n values of k, with their header.
 template <typename E>
 constexpr int64_t OperandsOf(int64_t n) {
-  return CeilDiv(n, kPerOperand<E>);
+  return kHeaderOperands<E> + CeilDiv(n, kPerOperand<E>);
 }
 
 // Stores a vector at element `at` of an array of operands. `at` is a multiple of V.
@@ -59,22 +69,32 @@ EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) 
 // The bits of a bfloat16.
 using BFloat16Bits = uint16_t;
 
-// The type of the tensors that weights are packed from and that rows of h may be written to: T, or
-// bfloat16 for pairs.
-template <typename T, typename E>
-using TensorOf = std::conditional_t<std::is_same_v<T, E>, T, BFloat16Bits>;
-
 // The properties of the operands E of products in T.
 template <typename T, typename E>
 struct Operands {
+  // Products read rows of T themselves, not copies.
+  static constexpr bool kExact = std::is_same_v<T, E>;
   // Weights and rows are rounded to bfloat16 for products.
-  static constexpr bool kRounded = !std::is_same_v<T, E>;
-  // Rare modes have no kernels for rounded operands (UsesPairs): second products, masks for each
-  // gate, unpacked weights, skip_input, peepholes and layer normalization.
-  static constexpr bool kRareModes = !kRounded;
+  static constexpr bool kRounded = std::is_same_v<E, Pair>;
+  // Weights are int8, and rows are quantized for products.
+  static constexpr bool kQuantized = std::is_same_v<E, Quad>;
+  // Rare modes have kernels for exact operands only (UsesPairs, kQuantizedLayerRnn): masks for each
+  // gate, unpacked weights, skip_input, peepholes, zoneout and layer normalization.
+  static constexpr bool kRareModes = kExact;
+  // A step may have a second product.
+  static constexpr bool kSecondProduct = !kRounded;
   // Whether rows of n elements in the tensors' type can be read as rows of operands without a copy.
-  static constexpr bool AreRows(int64_t n) { return n % kPerOperand<E> == 0; }
+  static constexpr bool AreRows(int64_t n) { return kRounded && n % kPerOperand<E> == 0; }
 };
+
+// The type of the tensors that weights are packed from.
+template <typename T, typename E>
+using WeightOf = std::conditional_t<Operands<T, E>::kQuantized, int8_t,
+                                    std::conditional_t<Operands<T, E>::kRounded, BFloat16Bits, T>>;
+
+// The type of the tensors that rows of h may be written to.
+template <typename T, typename E>
+using TensorOf = std::conditional_t<Operands<T, E>::kRounded, BFloat16Bits, T>;
 
 // Loads the first n values of a tensor in the type of the arithmetic.
 template <typename T>
@@ -172,6 +192,8 @@ template <typename E>
 constexpr int kOperandLanes = kLanes<E>;
 template <>
 constexpr int kOperandLanes<Pair> = kLanes<float>;
+template <>
+constexpr int kOperandLanes<Quad> = kLanes<float>;
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 

@@ -1,4 +1,4 @@
-// LayerRNN, LayerRNNPacked and their gradient on the CPU: one layer with weights in Keras's layout.
+// LayerRNN, its other forms and its gradient on the CPU: one layer with weights in Keras's layout.
 #include "cc/core/network/op_spec.h"
 #include "cc/tf/checked_op_kernel.h"
 #include "cc/tf/kernels/rnn_cpu.h"
@@ -14,6 +14,8 @@ REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNN").Device(DEVICE_CPU),
                         KernelOf<RnnForwardCpuKernel, kLayerRnn>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNPacked").Device(DEVICE_CPU),
                         KernelOf<RnnForwardCpuKernel, kLayerRnnPacked>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>QuantizedLayerRNN").Device(DEVICE_CPU),
+                        KernelOf<RnnForwardCpuKernel, kQuantizedLayerRnn>);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>LayerRNNBackprop").Device(DEVICE_CPU),
                         KernelOf<RnnBackpropCpuKernel, kLayerRnnBackprop>);
 

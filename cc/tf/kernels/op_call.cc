@@ -90,9 +90,7 @@ absl::Status LastPlan::Get(const OpSpec& op, const RnnAttrs& attrs, OpKernelCont
 }
 
 absl::Status OpCall::TakeInputs() {
-  // The first input of type T. In BlockLSTMV2 it is the second input.
-  const int typed = op.inputs[0].element == Element::kT ? 0 : 1;
-  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(typed), &dtype));
+  RNN_OPS_TF_RETURN_IF_ERROR(ToDtype(context->input_dtype(op.FirstTyped()), &dtype));
   RNN_OPS_TF_RETURN_IF_ERROR(last_plan_.Get(op, attrs, context, &plan_));
   for (int k = 0; k < op.inputs.count; ++k) {
     if (!plan_->used[k]) continue;

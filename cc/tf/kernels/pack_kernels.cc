@@ -1,4 +1,4 @@
-// PackCudnnRNNParams and PackLayerRNN on the CPU.
+// PackCudnnRNNParams, PackLayerRNN and PackQuantizedLayerRNN on the CPU.
 #include "cc/core/network/op_spec.h"
 #include "cc/core/network/shapes.h"
 #include "cc/tf/checked_op_kernel.h"
@@ -36,15 +36,16 @@ class PackCudnnRnnParamsKernel : public CheckedOpKernel {
   LastPlan last_plan_;
 };
 
+template <const OpSpec& op>
 class PackLayerRnnKernel : public CheckedOpKernel {
  public:
   explicit PackLayerRnnKernel(OpKernelConstruction* context) : CheckedOpKernel(context) {
-    OP_REQUIRES_OK(context, ReadRnnAttrs(context, kPackLayerRnn.attrs, &attrs_));
+    OP_REQUIRES_OK(context, ReadRnnAttrs(context, op.attrs, &attrs_));
     OP_REQUIRES_OK(context, context->GetAttr("keep", &keep_));
   }
 
   void DoCompute(OpKernelContext* context) override {
-    OpCall call(kPackLayerRnn, attrs_, context, &last_plan_);
+    OpCall call(op, attrs_, context, &last_plan_);
     OP_REQUIRES_OK(context, call.TakeInputs());
     OP_REQUIRES_OK(context, PackRnnWeightsOnCpu(call, call.plan().config, keep_));
   }
@@ -58,7 +59,9 @@ class PackLayerRnnKernel : public CheckedOpKernel {
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackCudnnRNNParams").Device(tensorflow::DEVICE_CPU),
                         PackCudnnRnnParamsKernel);
 REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackLayerRNN").Device(tensorflow::DEVICE_CPU),
-                        PackLayerRnnKernel);
+                        PackLayerRnnKernel<kPackLayerRnn>);
+REGISTER_KERNEL_BUILDER(Name("TfRnnOps>PackQuantizedLayerRNN").Device(tensorflow::DEVICE_CPU),
+                        PackLayerRnnKernel<kPackQuantizedLayerRnn>);
 
 }  // namespace
 }  // namespace tf_kernels

@@ -1,6 +1,7 @@
 #include "tests/cc/cpu/piece_checks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -612,6 +613,95 @@ void CheckMasks(Checker& check) {
   check.Equal(out, want, "MaskRow");
 }
 
+// ---- Quads ----
+
+// Checks rows that are quantized without a rounding error, since their largest value is 127, times
+// a gate panel of int8 with scales that are powers of two.
+template <typename Unit, int M, int NV>
+void CheckQuadTile(Checker& check, int64_t depth) {
+  constexpr int V = kLanes<float>;
+  constexpr int64_t kColumns = NV * V;
+  auto integer = [](int64_t seed, int64_t i, int64_t k) {  // in [-128, 127]
+    return std::min(127.0, 64 * Value(seed, i, k) + Value(seed + 1, i, k));
+  };
+  std::vector<int8_t> weights(depth * kColumns);
+  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int8_t>(integer(1, 0, i));
+  std::vector<float> scales(kColumns);
+  for (int64_t c = 0; c < kColumns; ++c) scales[c] = 1.0f / static_cast<float>(1 << (c % 5));
+  std::vector<Quad> panel(OperandsOf<Quad>(depth) * kColumns);
+  const GateOrder order = {NV, {0, 1, 2, 3}};
+  PackGatePanel<int8_t>({weights.data(), kColumns, 1}, depth, V, order, 0, panel.data());
+  for (int v = 0; v < NV; ++v) PackScales(scales.data() + v * V, V, panel.data() + v * V);
+
+  std::vector<float> x(M * depth);
+  std::vector<Quad> rows(M * (OperandsOf<Quad>(depth) + V));
+  const Quad* a[M];
+  for (int m = 0; m < M; ++m) {
+    float* row = x.data() + m * depth;
+    for (int64_t k = 0; k < depth; ++k) {
+      row[k] = static_cast<float>(std::max(-127.0, integer(3, m, k)));
+    }
+    row[depth / 2] = m % 2 == 0 ? 127 : -127;
+    Quad* quads = rows.data() + m * (OperandsOf<Quad>(depth) + V);
+    QuantizeRow(row, depth, quads);
+    a[m] = quads;
+  }
+  Packet<float> acc[M][NV];
+  for (auto& sums : acc) std::fill(std::begin(sums), std::end(sums), Set<float>(3.0f));
+  MultiplyQuads<Unit, M, NV>(a, panel.data(), OperandsOf<Quad>(depth),
+                             Ahead{reinterpret_cast<const char*>(panel.data()), 0}, acc);
+  std::vector<float> got(M * kColumns), want(M * kColumns);
+  for (int m = 0; m < M; ++m) {
+    for (int v = 0; v < NV; ++v) Store(got.data() + (m * NV + v) * V, acc[m][v]);
+    for (int64_t c = 0; c < kColumns; ++c) {
+      double sum = 0;
+      for (int64_t k = 0; k < depth; ++k) sum += x[m * depth + k] * weights[k * kColumns + c];
+      want[m * kColumns + c] = static_cast<float>(3.0 + sum * scales[c]);
+    }
+  }
+  check.Equal(got, want, Text("MultiplyQuads", M, NV, depth, Unit::kOffset));
+}
+
+template <typename Unit>
+void CheckQuadTiles(Checker& check) {
+  for (int64_t depth = 1; depth < 300; depth += depth < 34 ? 1 : 77) {
+    CheckQuadTile<Unit, 1, 1>(check, depth);
+    CheckQuadTile<Unit, 1, 4>(check, depth);
+    CheckQuadTile<Unit, 2, 3>(check, depth);
+    CheckQuadTile<Unit, 3, 2>(check, depth);
+    CheckQuadTile<Unit, 3, 4>(check, depth);
+  }
+}
+
+// Checks that a row becomes its integers, its factor and their sum, with zeros behind them.
+void CheckQuantizedRows(Checker& check) {
+  constexpr int V = kLanes<float>;
+  for (int64_t n = 1; n <= 3 * V; ++n) {
+    std::vector<float> row(n + 1, static_cast<float>(kUntouched));
+    int32_t sum = 0;
+    std::vector<int8_t> want(RoundUp(n, V));
+    for (int64_t k = 0; k < n; ++k) {
+      const double value = k == n / 2 ? -127.0 : 60 * Value(1, n, k) + 0.4;
+      row[k] = static_cast<float>(value / 16);
+      want[k] = static_cast<int8_t>(std::nearbyint(value));
+      sum += want[k];
+    }
+    std::vector<Quad> out(kQuadHeader + want.size() / 4);
+    QuantizeRow(row.data(), n, out.data());
+    const auto* bytes = reinterpret_cast<const int8_t*>(out.data() + kQuadHeader);
+    check.Equal(std::vector<int8_t>(bytes, bytes + want.size()), want, Text("QuantizeRow", n));
+    check.Equal(std::vector<float>{FactorOf(out.data()), static_cast<float>(OffsetOf(out.data()))},
+                std::vector<float>{1.0f / 16, static_cast<float>(-128 * sum)},
+                Text("header of QuantizeRow", n));
+  }
+}
+
+void CheckAllOfQuads(Checker& check) {
+  CheckQuantizedRows(check);
+  CheckQuadTiles<PlainUnit>(check);
+  if (CpuHasDotUnit()) CheckQuadTiles<DotUnit>(check);
+}
+
 template <typename T>
 void CheckAll(Checker& check) {
   CheckVectors<T>(check);
@@ -648,10 +738,13 @@ __attribute__((visibility("default"))) int64_t
 tf_rnn_ops_check_pieces(void (*fail)(const char* message)) {
   namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
   isa::Checker check(fail);
-#if !defined(RNN_OPS_EMULATE_BF16)
+#if !defined(RNN_OPS_EMULATE_BF16) && !defined(RNN_OPS_EMULATE_VNNI)
   isa::CheckAll<float>(check);
   isa::CheckAll<double>(check);
 #endif
+#if !defined(RNN_OPS_EMULATE_VNNI)
   isa::CheckAllOfPairs(check);
+#endif
+  isa::CheckAllOfQuads(check);
   return check.values();
 }

@@ -105,8 +105,8 @@ template <typename T>
 Split BackwardSplit(const Sizes<T>& s, int64_t steps, int64_t rows, int64_t in, int64_t batch,
                     const ThreadBudget& threads) {
   const bool shared = !s.has_two_stages();
-  return SplitOf(s, steps, rows, in, batch, threads, shared ? DensePanels<T>(s.units) : 1,
-                 shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
+  return SplitOf<T>(s, steps, rows, in, batch, threads, shared ? DensePanels<T>(s.units) : 1,
+                    shared ? kBackwardStreamBytes : std::numeric_limits<int64_t>::max());
 }
 
 // The plan of a backward pass, and its memory.
@@ -282,7 +282,7 @@ class BackwardPass {
     WeightsOf<T, E> src[2];
     WeightViews<T> to[2];
     for (int d = 0; d < p_.num_dirs(); ++d) {
-      src[d] = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
+      src[d] = SourceOf<E>(p_, s, t, l, d);
       to[d] = TargetOf<T>(p_, s, t, l, d);
       if (p_.has_layer_norm) to[d].input_bias = nullptr;  // LayerNormGradients computes it
       const auto kept = reserve.At(layer.first_pseudo_layer + d);

@@ -17,9 +17,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // The rows that the recurrent product reads.
 enum class HiddenOperand {
-  kH,         // h: rows of y or of h0
-  kCopy,      // a copy of h (Note [Operand rows])
-  kRoundedY,  // rows of y in bfloat16
+  kH,          // h: rows of y or of h0
+  kCopy,       // a copy of h (Note [Operand rows]), made after the step that computes h
+  kQuantized,  // a copy of h, made by each thread before the product, since it needs the whole row
+  kRoundedY,   // rows of y in bfloat16
 };
 
 // One direction of one layer.
@@ -32,7 +33,9 @@ struct ForwardDirection {
   T* c0 = nullptr;     // [B, padded] the initial c; updated in place if c is not kept
   // [B, padded]: the input m of a second product. For a cell that carries h: h before rounding.
   T* carried = nullptr;
-  E* operand_h[2] = {};  // copies of h: [B, operand_row] for even and odd steps
+  // Copies of h: [B, operand_row] for even and odd steps. Quantized rows: only operand_h[0], with
+  // rows of its own for each thread.
+  E* operand_h[2] = {};
 };
 
 // The row pointers of one slice.

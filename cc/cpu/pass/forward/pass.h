@@ -40,14 +40,14 @@ bool UsesPlainWeights(const RnnProblem& p, const CellFormat& cell) {
 // as T.
 template <typename T, typename E>
 bool RoundsH(const Sizes<T>& s) {
-  return Operands<T, E>::kRounded && Operands<T, E>::AreRows(s.hidden);
+  return Operands<T, E>::AreRows(s.hidden);
 }
 
 // Whether the input of the stack, in the type of the op's tensors, can be read as operands without
 // a copy.
 template <typename T, typename E>
 bool ReadsRoundedX(const RnnProblem& p) {
-  return Operands<T, E>::kRounded && Operands<T, E>::AreRows(p.input_size);
+  return Operands<T, E>::AreRows(p.input_size);
 }
 
 // The plan of a forward pass, and its memory.
@@ -81,11 +81,15 @@ template <typename T, typename E>
 ForwardPlan<T, E>::ForwardPlan(const RnnProblem& p, const ThreadBudget& threads, bool packs)
     : rows(SumOfLengths(p.max_time, p.batch, p.lengths)) {
   const Sizes<T>& s = layer.sizes = MakeSizes<T>(p);
-  split =
-      SplitOf(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(), kForwardStreamBytes);
+  split = SplitOf<E>(s, p.max_time, rows, p.input_size, p.batch, threads, s.panels(),
+                     kForwardStreamBytes);
   const bool plain = !packs && UsesPlainWeights<T, E>(p, s.cell);
   for (ForwardDirection<T, E>& dir : layer.dirs) dir.weights.plain = plain;
   layer.operand_row = CopyOperands<T, E>(s.hidden, s.cell.recurrent, p.recurrent_masked);
+  if (Operands<T, E>::kQuantized && s.second > 0) {  // m takes the place of h
+    layer.operand_row = std::max(layer.operand_row,
+                                 CopyOperands<T, E>(s.units, s.cell.recurrent, /*masked=*/false));
+  }
   layer.c_row = s.padded;
   layer.h_limit = HiddenLimit<T>(p);
 }
@@ -100,7 +104,10 @@ void ForwardPlan<T, E>::TakeDirection(const RnnProblem& p, int d, Arena& arena) 
   if (!p.weights_packed) dir.weights.Take(arena, s, widest_input(p));
   dir.c0 = arena.Take<T>(s.cell.has_c ? Area(p.batch, s.padded) : 0);
   dir.carried = arena.Take<T>(carries ? Area(p.batch, s.padded) : 0);
-  for (E*& rows : dir.operand_h) rows = arena.Take<E>(Area(p.batch, layer.operand_row));
+  const int64_t copies = Area(p.batch, layer.operand_row);
+  constexpr bool kQuantized = Operands<T, E>::kQuantized;
+  dir.operand_h[0] = arena.Take<E>(kQuantized ? Area(split.shares, copies) : copies);
+  dir.operand_h[1] = arena.Take<E>(kQuantized ? 0 : copies);
   dir.ring = arena.Take<T>(keeps_gates ? 0 : Area(ring_rows, s.gate_row));
   layer.pointers[d] = TakePointers<ForwardPointers<T, E>>(arena, Area(split.shares, ring_rows));
   if (s.second == 0) layer.pointers[d].out = layer.pointers[d].h;
@@ -180,7 +187,7 @@ template <typename T, typename E>
 RowMap<const E> OperandRows(const ForwardLayer<T, E>& layer, const RowMap<const E>& ready,
                             E* buffer, const ParallelFor& parallel) {
   if (ready) return ready;
-  if constexpr (!Operands<T, E>::kRounded) {
+  if constexpr (Operands<T, E>::kExact) {
     if (!layer.input_masks) return layer.x;
   }
   const GateOrder& order = layer.sizes.cell.input;
@@ -335,7 +342,7 @@ class ForwardPass {
       if (p_.weights_packed) {
         dir.weights.Take(panels, s, weight_in());
       } else {
-        dir.weights.source = SourceOf<TensorOf<T, E>>(p_, s, t, l, d);
+        dir.weights.source = SourceOf<E>(p_, s, t, l, d);
       }
       if (p_.is_training) {
         const auto kept = reserve.At(layer.first_pseudo_layer + d);

@@ -152,6 +152,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   ForwardSlice(const ForwardLayer<T, E>& layer, const SlicePlace& place, int64_t at,
                int64_t first_pointer)
       : Base(layer, place, first_pointer + at),
+        operand_rows_(dir_.operand_h[0] + place.worker * seq_.batch * layer_.operand_row),
         ring_(dir_.ring + at * s_.gate_row),
         panels_(s_.panels()),
         two_stages_(s_.has_two_stages()),
@@ -169,6 +170,9 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     EnterBlock(step);
     if (step == block_begin_) RunInputStage(panel0, panel1);
     PrepareRows(step);
+    if constexpr (Operands<T, E>::kQuantized) {
+      QuantizeRows(p_.h_prev, Alive(TimeOf(step)), s_.hidden);
+    }
     layer_.cells.run(*this, layer_.cells.tensors, step, {panel0, panel1, step % 2 != 0});
     const int64_t panel_units = s_.panel_blocks() * kLanes<T>;
     const UnitRange units = {panel0 * panel_units, std::min(s_.units, panel1 * panel_units),
@@ -186,11 +190,17 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // The second product of a step for its dense panels [panel0, panel1): h = m * W_proj, or the
   // product that the cell completes.
   void SecondProduct(int64_t step, int64_t panel0, int64_t panel1) {
-    if constexpr (Operands<T, E>::kRareModes) {
+    if constexpr (Operands<T, E>::kSecondProduct) {
       EnterBlock(step);
       PrepareRows(step);
       const int64_t n = Alive(TimeOf(step));
-      dir_.weights.SecondProduct(s_, {p_.out, n, BatchRowsOf(seq_.batch)}, panel0, panel1, p_.h);
+      const BatchRows batch = BatchRowsOf(seq_.batch);
+      if constexpr (Operands<T, E>::kQuantized) {
+        QuantizeRows(p_.out, n, s_.units);
+        dir_.weights.SecondProduct(s_, {p_.operands, n, batch}, panel0, panel1, p_.h);
+      } else {
+        dir_.weights.SecondProduct(s_, {p_.out, n, batch}, panel0, panel1, p_.h);
+      }
       const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s_.second);
       if (layer_.h_limit < std::numeric_limits<T>::infinity()) {
         for (int64_t i = 0; i < n; ++i) LimitRow(columns, p_.h[i]);
@@ -248,6 +258,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   // The copy of h that the product of a step reads for row j0 + i. The copy of the next step is a
   // separate buffer, because it is written at the same time.
   E* OperandH(int64_t step, int64_t i) const {
+    if constexpr (Operands<T, E>::kQuantized) return operand_rows_ + (j0_ + i) * layer_.operand_row;
     return dir_.operand_h[step % 2] + (j0_ + i) * layer_.operand_row;
   }
 
@@ -263,6 +274,13 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     if (!copies()) return;
     for (int64_t i = 0; i < Alive(TimeOf(step)); ++i) {
       CopyH(j0_ + i, p_.h[i], units.begin, units.end, OperandH(step + 1, i));
+    }
+  }
+
+  // Makes the first n rows the operands of the next product.
+  void QuantizeRows(const T* const* rows, int64_t n, int64_t width) const {
+    for (int64_t i = 0; i < n; ++i) {
+      QuantizeRow(rows[i], width, const_cast<E*>(p_.operands[i]));
     }
   }
 
@@ -323,7 +341,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
           before < 0 ? layer_.h0.at(pseudo_layer_, seq_.perm[j]) : layer_.y.at(before, j) + y_at_;
       p_.h[i] = layer_.y.at(t, j) + y_at_;
       if (s_.second > 0) p_.out[i] = dir_.carried + j * s_.padded;
-      if (copies()) p_.operands[i] = OperandH(step, i);
+      if (layer_.reads != HiddenOperand::kH) p_.operands[i] = OperandH(step, i);
     }
   }
 
@@ -331,7 +349,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
   WeightedRows<E> WeightedH(int64_t step) const {
     const int64_t n = Alive(TimeOf(step));
     const BatchRows batch = BatchRowsOf(seq_.batch);
-    if constexpr (!Operands<T, E>::kRounded) {
+    if constexpr (Operands<T, E>::kExact) {
       if (!copies()) return {p_.h_prev, n, batch};
     }
     return {p_.operands, n, batch, static_cast<bool>(layer_.recurrent_masks)};
@@ -385,6 +403,7 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
     }
   }
 
+  E* const operand_rows_;  // this thread's quantized rows
   T* const ring_;
   const int64_t panels_;
   const bool two_stages_;
@@ -399,8 +418,9 @@ class ForwardSlice : public Slice<T, ForwardLayer<T, E>> {
 template <typename T, typename E>
 HiddenOperand ReadsOf(const ForwardLayer<T, E>& layer) {
   if (layer.rounded_y) return HiddenOperand::kRoundedY;
-  return Operands<T, E>::kRounded || layer.recurrent_masks ? HiddenOperand::kCopy
-                                                           : HiddenOperand::kH;
+  if (Operands<T, E>::kQuantized) return HiddenOperand::kQuantized;
+  return !Operands<T, E>::kExact || layer.recurrent_masks ? HiddenOperand::kCopy
+                                                          : HiddenOperand::kH;
 }
 
 // The runner of a cell. `tensors` must live longer than the runner.
@@ -410,15 +430,16 @@ CellRunner<T, E> CellRunnerOf(HiddenOperand reads,
   using Slice = ForwardSlice<T, E>;
   constexpr CellFormat kFormat = Cell::Format(kOpaqueWeights);
   constexpr bool kRareModes = Operands<T, E>::kRareModes;
+  constexpr bool kSecond = Operands<T, E>::kSecondProduct && kFormat.has_second();
   CellRunner<T, E> runner;
   runner.tensors = tensors;
   if constexpr (kFormat.whole_rows && kRareModes) {
     runner.run = &Slice::ProductOfWholeRows;
     runner.finish_whole_rows = &Slice::template CellsOfWholeRows<Cell>;
-  } else if constexpr (!kFormat.whole_rows && (kRareModes || kFormat.pairs)) {
+  } else if constexpr (!kFormat.whole_rows && (kRareModes || kFormat.pairs || kSecond)) {
     runner.run = reads == HiddenOperand::kRoundedY ? &Slice::template RunCells<Cell, TensorOf<T, E>>
                                                    : &Slice::template RunCells<Cell, T>;
-    if constexpr (kFormat.has_second()) {
+    if constexpr (kSecond) {
       runner.after_second = &Slice::template CellsAfterSecond<Cell>;
     }
   }

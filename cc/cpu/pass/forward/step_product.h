@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "cc/cpu/product/gemm.h"
+#include "cc/cpu/product/quads.h"
 #include "cc/cpu/product/row_tiles.h"
 #include "cc/cpu/simd/vec.h"
 
@@ -68,6 +69,18 @@ void RunCellTile(const Cell& cell, const StepProduct<E>& product, const PanelBlo
   }
 }
 
+// One row tile of RunCell on quads: a whole K.
+template <typename Cell>
+EIGEN_DONT_INLINE void RunQuadCellTile(const Cell& cell, const StepProduct<Quad>& product,
+                                       const PanelBlock<Quad>& block, int64_t row, int rows,
+                                       const Ahead& ahead) {
+  constexpr int NV = Cell::kVectors;
+  Packet<float> acc[kTileRows<NV>][NV];
+  for (int m = 0; m < rows; ++m) cell.Init(row + m, block.panel, acc[m]);
+  MultiplyQuadRows<NV>(product.h.a + row, rows, block.b, product.depth, ahead, acc);
+  for (int m = 0; m < rows; ++m) cell.Finish(row + m, block.panel, acc[m]);
+}
+
 // The number of rows of a panel that stay in the first-level cache while the row tiles use them.
 // With 32 registers a tile is so large that the second-level cache is fast enough.
 constexpr int64_t kStepDepth = kVectorRegisters == 32 ? std::numeric_limits<int64_t>::max() : 256;
@@ -80,21 +93,26 @@ void RunCell(const Cell& cell, const StepProduct<E>& product, int64_t panel0, in
   constexpr int M = kTileRows<NV>;
   constexpr int64_t ldb = NV * kLanes<T>;
   const int64_t tiles = CeilDiv(product.h.rows, M);
-  const int64_t depth = tiles == 1 ? product.depth : std::min(product.depth, kStepDepth);
+  const bool whole = tiles == 1 || kHeaderOperands<E> > 0;
+  const int64_t depth = whole ? product.depth : std::min(product.depth, kStepDepth);
   const PanelOrder order = {panel0, panel1, product.reversed};
   RowTiles<E, NV, Gated> row_tiles(product.h.rows);
-  const RunsOfK whole = RunsOfK::Dense(product.depth);
+  const RunsOfK all = RunsOfK::Dense(product.depth);
   auto panel_at = [&](int64_t q) { return product.panels + order.at(q) * product.depth * ldb; };
   for (int64_t q = 0; q < order.count(); ++q) {
     const E* next_panel = panel_at(std::min(q + 1, order.count() - 1));
     for (int64_t k0 = 0; k0 < product.depth; k0 += depth) {
       const PanelBlock<E> block = {order.at(q), panel_at(q),
-                                   whole.PartOfRun(k0, std::min(depth, product.depth - k0))};
+                                   all.PartOfRun(k0, std::min(depth, product.depth - k0))};
       const int64_t end = k0 + block.k.run;
       const E* next = end < product.depth ? block.b + end * ldb : next_panel;
       row_tiles.ForEach(product.h.a, block, [&](int64_t row, auto m, const auto& done) {
         const Ahead ahead = AheadOf(next, block.k.run, ldb * sizeof(E), row, product.h.rows, tiles);
-        RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, row, ahead, done);
+        if constexpr (Operands<T, E>::kQuantized) {
+          RunQuadCellTile(cell, product, block, row, m, ahead);
+        } else {
+          RunCellTile<T, decltype(m)::value, Gated>(cell, product, block, row, ahead, done);
+        }
       });
     }
   }

@@ -99,16 +99,19 @@ struct ForwardWeights {
   }
 
   // h = m * W of the second product of a step, for its dense panels [panel0, panel1).
-  void SecondProduct(const Sizes<T>& s, const WeightedRows<T>& m, int64_t panel0, int64_t panel1,
+  void SecondProduct(const Sizes<T>& s, const WeightedRows<E>& m, int64_t panel0, int64_t panel1,
                      T* const* h) const {
-    if (plain) {
-      const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second);
-      for (int64_t i = 0; i < m.rows; ++i) {
-        PlainProjection(s, source.second, m.a[i], columns.begin, columns.end, h[i]);
+    if constexpr (Operands<T, E>::kRareModes) {
+      if (plain) {
+        const UnitRange columns = UnitsOfDensePanels<T>(panel0, panel1, s.second);
+        for (int64_t i = 0; i < m.rows; ++i) {
+          PlainProjection(s, source.second, m.a[i], columns.begin, columns.end, h[i]);
+        }
+        return;
       }
-      return;
     }
-    RowGemm<T> g = {m.a, h, m.rows, RunsOfK::Dense(s.units), packed.second, s.second};
+    RowGemm<T, E> g = {m.a,           h,       m.rows, RunsOfK::Dense(OperandsOf<E>(s.units)),
+                       packed.second, s.second};
     g.batch = m.batch;
     GemmDense(g, panel0, panel1);
   }

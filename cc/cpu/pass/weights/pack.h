@@ -48,7 +48,7 @@ class PackPass {
     const Sizes<T> s = MakeSizes<T>(p_);
     Arena arena = Arena::WithClearGaps(args.panels);
     ForEachPacked<T, E>(p_, s, arena, [&](const PackedWeights<T, E>& weights, int64_t l, int d) {
-      const WeightsOf<T, E> source = SourceOf<TensorOf<T, E>>(p_, s, args.tensors, l, d);
+      const WeightsOf<T, E> source = SourceOf<E>(p_, s, args.tensors, l, d);
       const int64_t in = OffsetsOf(p_, s).Input(l);
       Parallel(args.parallel, PackItems(s), NsToMove(PanelBytes<T, E>(s, in)),
                [&](int64_t item) { PackItem(s, source, in, item, weights); });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cc/core/network/param_offsets.h"
 #include "cc/cpu/kernel_args.h"
@@ -19,11 +20,21 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // (k, g * H + unit) is the weight from input k to gate g of the unit.
 template <typename W>
 struct WeightViews {
+  // The type of biases: float with int8 matrices.
+  using Bias = std::conditional_t<std::is_same_v<W, const int8_t>, const float, W>;
+
   MatrixView<W> input;  // data is null if the layer has no input weights
   MatrixView<W> recurrent;
   MatrixView<W> second;  // (unit, column) of a step's second product, or null
-  W* input_bias;         // [G*H] or null
-  W* recurrent_bias;     // [G*H] or null
+  Bias* input_bias;      // [G*H] or null
+  Bias* recurrent_bias;  // [G*H] or null
+};
+
+// The scales of the columns of int8 matrices.
+struct WeightScales {
+  const float* input;      // [G*H]
+  const float* recurrent;  // [G*H]
+  const float* second;     // [columns of the second product] or null
 };
 
 // Whether an argument belongs to the weights that are packed into panels.
@@ -32,9 +43,14 @@ inline bool IsPackable(Arg arg) {
          arg == Arg::bias || arg == Arg::projection;
 }
 
-// Weights to be packed for products on operands E (Note [Pairs]).
+struct QuantizedViews : WeightViews<const int8_t> {
+  WeightScales scales;
+};
+
+// Weights to be packed for products on operands E (Note [Pairs], Note [Quads]).
 template <typename T, typename E>
-using WeightsOf = WeightViews<const TensorOf<T, E>>;
+using WeightsOf = std::conditional_t<Operands<T, E>::kQuantized, QuantizedViews,
+                                     WeightViews<const WeightOf<T, E>>>;
 
 template <typename T>
 ParamOffsets OffsetsOf(const RnnProblem& p, const Sizes<T>& s) {
@@ -60,8 +76,8 @@ WeightViews<W> OpaqueViews(const RnnProblem& p, const Sizes<T>& s, W* params, in
 
 // Views of matrices [I, G*H] and [S, G*H], `bias_rows` biases, and [H, P].
 template <typename W, typename T>
-WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel, W* bias,
-                           int32_t bias_rows, W* projection) {
+WeightViews<W> MatrixViews(const Sizes<T>& s, W* kernel, W* recurrent_kernel,
+                           typename WeightViews<W>::Bias* bias, int32_t bias_rows, W* projection) {
   WeightViews<W> v;
   v.input = {kernel, s.gate_units(), 1};
   v.recurrent = {recurrent_kernel, s.gate_units(), 1};
@@ -81,11 +97,22 @@ WeightViews<W> ViewsOf(const RnnProblem& p, const Sizes<T>& s, int64_t layer, in
                      get(Arg::projection));
 }
 
-// The weights of a problem.
-template <typename W, typename T>
-WeightViews<const W> SourceOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t,
-                              int64_t layer, int64_t dir) {
-  return ViewsOf<const W>(p, s, layer, dir, [&t](Arg arg) { return t.in<W>(arg); });
+// The weights of a problem, for products on operands E.
+template <typename E, typename T>
+WeightsOf<T, E> SourceOf(const RnnProblem& p, const Sizes<T>& s, const CallTensors& t,
+                         int64_t layer, int64_t dir) {
+  using W = WeightOf<T, E>;
+  if constexpr (Operands<T, E>::kQuantized) {
+    const auto views = MatrixViews(s, t.in<W>(Arg::kernel), t.in<W>(Arg::recurrent_kernel),
+                                   t.in<T>(Arg::bias), p.bias_rows, t.in<W>(Arg::projection));
+    const float* recurrent = t.in<float>(Arg::recurrent_kernel_scale);
+    return {views,
+            {t.in<float>(Arg::kernel_scale), recurrent,
+             s.cell.has_second() ? recurrent + s.cell.second * s.units
+                                 : t.in<float>(Arg::projection_scale)}};
+  } else {
+    return ViewsOf<const W>(p, s, layer, dir, [&t](Arg arg) { return t.in<W>(arg); });
+  }
 }
 
 // The destination of the gradients of the weights.
@@ -159,10 +186,43 @@ void PackBias(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t block,
   }
 }
 
+// Writes the headers of the panels of an item (Note [Quads]).
+inline void PackItemScales(const Sizes<float>& s, const WeightScales& scales, int64_t in,
+                           int64_t item, const PackedWeights<float, Quad>& w) {
+  constexpr int V = kLanes<float>;
+  auto dense = [](const float* of, int64_t columns, int64_t p, Quad* panel) {
+    const int nv = PanelVectors(CeilDiv(columns, V), p);
+    for (int v = 0; v < nv; ++v) {
+      const int64_t n0 = (4 * p + v) * V;
+      PackScales(of + n0, columns - n0, panel + v * V);
+    }
+  };
+  auto gates = [&](const float* of, const GateOrder& order, Quad* panel) {
+    for (int g = 0; g < order.count; ++g) {
+      PackScales(of + order.source[g] * s.units + item * V, s.units - item * V, panel + g * V);
+    }
+  };
+  const int64_t input_depth = OperandsOf<Quad>(in), recurrent_depth = OperandsOf<Quad>(s.hidden);
+  if (item >= s.panels()) {
+    const int64_t p = item - s.panels();
+    dense(scales.second, s.second, p,
+          w.second + DensePanelOffset<float>(OperandsOf<Quad>(s.units), p));
+  } else if (s.dense) {
+    dense(scales.input, s.units, item, w.input + DensePanelOffset<float>(input_depth, item));
+    dense(scales.recurrent, s.units, item,
+          w.recurrent + DensePanelOffset<float>(recurrent_depth, item));
+  } else {
+    gates(scales.input, s.cell.input, w.input + item * input_depth * s.cell.input.count * V);
+    gates(scales.recurrent, s.cell.recurrent,
+          w.recurrent + item * recurrent_depth * s.cell.recurrent.count * V);
+  }
+}
+
 template <typename T, typename E>
 void PackItem(const Sizes<T>& s, const WeightsOf<T, E>& src, int64_t in, int64_t item,
               const PackedWeights<T, E>& w) {
   constexpr int V = kLanes<T>;
+  if constexpr (Operands<T, E>::kQuantized) PackItemScales(s, src.scales, in, item, w);
   if (item >= s.panels()) {
     const int64_t p = item - s.panels();
     PackDensePanel(src.second, s.units, s.second, p,

@@ -1,0 +1,73 @@
+// Products of quantized rows and panels of int8 (Note [Quads]).
+//
+// WHY not the register tiles of the other operands: a cell would be compiled once for each number
+// of rows, for each of two units. Here the sums go through memory to the cell, which costs little
+// beside the product of a whole K, and the object is half as much larger.
+#ifndef TF_RNN_OPS_CC_CPU_PRODUCT_QUADS_H_
+#define TF_RNN_OPS_CC_CPU_PRODUCT_QUADS_H_
+
+#include <cstdint>
+
+#include "cc/cpu/product/tile.h"
+#include "cc/cpu/simd/int8.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
+// acc[m][v] += row m of A times vector v of a panel of `depth` operands.
+template <typename Unit, int M, int NV>
+void MultiplyQuads(const Quad* const* a, const Quad* b, int64_t depth, const Ahead& next,
+                   Packet<float> (*acc)[NV]) {
+  constexpr int V = kLanes<float>;
+  constexpr int64_t ldb = NV * V;
+  Int32s sums[M][NV];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) {
+    const Int32s start = SetInt32s(Unit::kOffset ? OffsetOf(a[m]) : 0);
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) sums[m][v] = start;
+  }
+  const Quad* row[M];
+#pragma GCC unroll 8
+  for (int m = 0; m < M; ++m) row[m] = a[m];
+  const Quad* at = b + kQuadHeader * ldb;
+  for (int64_t k = kQuadHeader; k < depth; ++k, at += ldb) {
+    next.Fetch(k);
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      const typename Unit::B weights = Unit::Prepare(at + v * V);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) {
+        sums[m][v] = Unit::Dot(sums[m][v], Unit::Broadcast(row[m] + k), weights);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < NV; ++v) {
+    const Packet<float> scale = Load(reinterpret_cast<const float*>(b) + v * V);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) {
+      const Packet<float> factor = pmul(Set<float>(FactorOf(row[m])), scale);
+      acc[m][v] = pmadd(ToFloats(sums[m][v]), factor, acc[m][v]);
+    }
+  }
+}
+
+// MultiplyQuads for at most kTileRows<NV> rows, with the unit of this CPU.
+template <int NV>
+EIGEN_DONT_INLINE void MultiplyQuadRows(const Quad* const* a, int rows, const Quad* b,
+                                        int64_t depth, const Ahead& next,
+                                        Packet<float> (*acc)[NV]) {
+  const bool has_dot = CpuHasDotUnit();
+  WithConstant<kTileRows<NV>>(rows, [&](auto m) {
+    if (has_dot) {
+      MultiplyQuads<DotUnit, decltype(m)::value, NV>(a, b, depth, next, acc);
+    } else {
+      MultiplyQuads<PlainUnit, decltype(m)::value, NV>(a, b, depth, next, acc);
+    }
+  });
+}
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#endif  // TF_RNN_OPS_CC_CPU_PRODUCT_QUADS_H_

@@ -1,0 +1,327 @@
+"""QuantizedLayerRNN: each step against the numpy reference, rows that do not depend on each other, bad inputs."""
+
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from support.reference import quantized
+from tf_rnn_ops import raw_ops
+
+MODES = ("lstm", "lstmp", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
+GATES = {"lstm": 4, "gru": 3, "gru_reset_before": 3}
+WEIGHTS = (
+    *("kernel", "kernel_scale", "recurrent_kernel", "recurrent_kernel_scale"),
+    *("bias", "projection", "projection_scale"),
+)
+
+
+def _quantized(matrix):
+    """An int8 matrix and the float32 scales of its columns."""
+    integers, scales = quantized.quantized_columns(matrix)
+    return integers.astype(np.int8), scales.astype(np.float32)
+
+
+def _step(rnn_mode, weights, x, h, c, **functions):
+    """The reference's h, c (None without one) and bound on what one rounding in the step changes."""
+    given = {"bias": weights["bias"]}
+    for name in ("kernel", "recurrent_kernel", "projection"):
+        if weights[name] is not None:
+            integers, scales = weights[name], weights[f"{name}_scale"]
+            given[name] = integers.astype(np.int64), scales.astype(np.float64)
+    if rnn_mode == "rnn_relu":
+        functions = {"activation": "relu"}
+    states, slack = quantized.step(rnn_mode, x, [h, c], given, **functions)
+    return states[0], states[1] if rnn_mode == "lstm" else None, slack
+
+
+def _weights(rng, mode, inputs, units, bias=True):
+    """The weights of a layer, as numpy arrays."""
+    rnn_mode = "lstm" if mode == "lstmp" else mode
+    gates, size = GATES.get(rnn_mode, 1), units
+    weights = {"bias": None, "projection": None, "projection_scale": None}
+    if mode == "lstmp":
+        size = max(1, units // 2)
+        projection = rng.normal(size=(units, size)) / units**0.5
+        weights["projection"], weights["projection_scale"] = _quantized(projection)
+    for name, rows in (("kernel", inputs), ("recurrent_kernel", size)):
+        matrix = rng.uniform(-1, 1, size=(rows, gates * units)) / units**0.5
+        weights[name], weights[f"{name}_scale"] = _quantized(matrix)
+    if bias:
+        shape = (2, gates * units) if mode == "gru" else (gates * units,)
+        weights["bias"] = rng.normal(size=shape).astype(np.float32) * np.float32(0.1)
+    return rnn_mode, size, weights
+
+
+def _calls(rng, size, units, steps, batch, inputs):
+    return {
+        "input": rng.normal(size=(steps, batch, inputs)).astype(np.float32),
+        "input_h": rng.uniform(-1, 1, size=(batch, size)).astype(np.float32),
+        "input_c": rng.normal(size=(batch, units)).astype(np.float32),
+    }
+
+
+def _run(weights, call, rnn_mode, dtype="float32", packed=True, **attrs):
+    given = {
+        name: tf.constant(
+            [], dtype if name == "bias" else "int8" if name == "projection" else "float32"
+        )
+        if weights.get(name) is None
+        else weights[name]
+        for name in WEIGHTS
+    }
+    given["bias"] = tf.cast(given["bias"], dtype)
+    call = {
+        name: value if name == "sequence_lengths" else tf.cast(value, dtype)
+        for name, value in call.items()
+    }
+    panels = (
+        raw_ops.PackQuantizedLayerRNN(**given, rnn_mode=rnn_mode)
+        if packed
+        else tf.zeros([0], tf.uint8)
+    )
+    return raw_ops.QuantizedLayerRNN(**call, **given, rnn_mode=rnn_mode, packed=panels, **attrs)
+
+
+def _check_steps(weights, call, rnn_mode, result, lengths=None, **functions):
+    """Compares each step with the reference, which begins at the h of the op's step before."""
+    output = result.output.numpy()
+    steps, batch = output.shape[:2]
+    h, c = call["input_h"], call["input_c"].astype(np.float64)
+    last_h, last_c = h.copy(), c.copy()
+    for t in range(steps):
+        want, new_c, slack = _step(rnn_mode, weights, call["input"][t], h, c, **functions)
+        alive = np.full(batch, True) if lengths is None else np.asarray(lengths) > t
+        bound = 2e-6 + 2e-5 * np.abs(want) + slack
+        assert (np.abs(output[t] - want) <= bound)[alive].all()
+        assert not output[t][~alive].any()
+        h = output[t]
+        last_h[alive] = h[alive]
+        if new_c is not None:
+            c = new_c
+            last_c[alive] = c[alive]
+    np.testing.assert_array_equal(result.output_h.numpy(), last_h)
+    if rnn_mode == "lstm":
+        np.testing.assert_allclose(result.output_c.numpy(), last_c, rtol=2e-5, atol=2e-6)
+    else:
+        assert result.output_c.numpy() == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_step(mode, rng):
+    shapes = [
+        (3, 1, 5, 7),
+        (4, 2, 16, 33),
+        (5, 3, 1, 1),
+        (3, 7, 19, 64),
+        (2, 40, 65, 17),
+        (2, 9, 130, 40),
+    ]
+    for (steps, batch, inputs, units), bias, lengths in itertools.product(
+        shapes, (True, False), (None, "random")
+    ):
+        rnn_mode, size, weights = _weights(rng, mode, inputs, units, bias)
+        call = _calls(rng, size, units, steps, batch, inputs)
+        if lengths is not None:
+            lengths = rng.integers(0, steps + 1, size=batch).astype(np.int32)
+        attrs = {"activation": "linear"} if mode == "rnn" else {}
+        given = call if lengths is None else {**call, "sequence_lengths": lengths}
+        result = _run(weights, given, rnn_mode, **attrs)
+        _check_steps(weights, call, rnn_mode, result, lengths, **attrs)
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [("relu", "hard_sigmoid"), ("sigmoid", "hard_sigmoid_keras2"), ("linear", "tanh")],
+    ids="-".join,
+)
+@pytest.mark.parametrize("mode", ["lstm", "gru", "gru_reset_before"])
+def test_other_activations(mode, functions, rng):
+    attrs = dict(zip(("activation", "recurrent_activation"), functions))
+    rnn_mode, size, weights = _weights(rng, mode, 20, 24)
+    call = _calls(rng, size, 24, 4, 5, 20)
+    _check_steps(weights, call, rnn_mode, _run(weights, call, rnn_mode, **attrs), **attrs)
+
+
+def _bytes(result):
+    return [tensor.numpy().tobytes() for tensor in result]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_row_does_not_depend_on_the_others(mode, rng):
+    """Nor on the size of the batch, on the order of dimensions, or on whether the weights are packed."""
+    rnn_mode, size, weights = _weights(rng, mode, 30, 70)
+    call = _calls(rng, size, 70, 6, 37, 30)
+    call["input"][:, 5] *= 1000
+    call["input_h"][7] *= 100
+    whole = _run(weights, call, rnn_mode)
+    assert _bytes(_run(weights, call, rnn_mode, packed=False)) == _bytes(whole)
+    for rows in ([0], [5, 6], [3, 4, 5], list(range(20, 37))):
+        part = {
+            "input": call["input"][:, rows],
+            "input_h": call["input_h"][rows],
+            "input_c": call["input_c"][rows],
+        }
+        got = _run(weights, part, rnn_mode)
+        assert got.output.numpy().tobytes() == whole.output.numpy()[:, rows].tobytes()
+        assert got.output_h.numpy().tobytes() == whole.output_h.numpy()[rows].tobytes()
+    by_batch = _run(
+        weights, {**call, "input": call["input"].swapaxes(0, 1)}, rnn_mode, time_major=False
+    )
+    assert by_batch.output.numpy().swapaxes(0, 1).tobytes() == whole.output.numpy().tobytes()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_row_that_is_not_finite_is_nan_alone(mode, value, rng):
+    rnn_mode, size, weights = _weights(rng, mode, 10, 20)
+    call = _calls(rng, size, 20, 3, 6, 10)
+    clean = _run(weights, call, rnn_mode)
+    call["input"][1, 2, 3] = value
+    call["input_h"][4, 0] = value
+    got = _run(weights, call, rnn_mode)
+    others = [0, 1, 3, 5]
+    assert got.output.numpy()[:, others].tobytes() == clean.output.numpy()[:, others].tobytes()
+    assert got.output.numpy()[0, 2].tobytes() == clean.output.numpy()[0, 2].tobytes()
+    if rnn_mode != "rnn_relu":  # max(NaN, 0) may be 0
+        assert np.isnan(got.output.numpy()[1, 2]).all() and np.isnan(got.output.numpy()[0, 4]).all()
+
+
+def test_rows_of_zeros_and_tiny_rows(rng):
+    rnn_mode, size, weights = _weights(rng, "rnn", 8, 9, bias=False)
+    call = _calls(rng, size, 9, 1, 3, 8)
+    call["input_h"][:] = 0
+    call["input"][0, 0] = 0
+    call["input"][0, 1] = 1e-38
+    call["input"][0, 2] *= 1e-30
+    got = _run(weights, call, rnn_mode, activation="linear").output.numpy()[0]
+    assert not got[:2].any()
+    want = _step("rnn", weights, call["input"][0], call["input_h"], None, activation="linear")[0]
+    np.testing.assert_allclose(got[2], want[2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("mode", MODES)
+def test_16_bits(mode, dtype, rng):
+    """The op computes in float32 on the widened tensors and rounds the results once."""
+    rnn_mode, size, weights = _weights(rng, mode, 12, 21)
+    weights["bias"] = tf.cast(tf.cast(weights["bias"], dtype), tf.float32).numpy()
+    call = _calls(rng, size, 21, 4, 5, 12)
+    call = {
+        name: tf.cast(tf.cast(value, dtype), tf.float32).numpy() for name, value in call.items()
+    }
+    want = _run(weights, call, rnn_mode)
+    for packed in (True, False):
+        got = _run(weights, call, rnn_mode, dtype, packed=packed)
+        for name, tensor in got._asdict().items():
+            rounded = tf.cast(getattr(want, name), dtype)
+            assert tensor.dtype == dtype
+            assert tensor.numpy().tobytes() == rounded.numpy().tobytes(), name
+
+
+def test_extreme_integers(rng):
+    """-128 is a weight, too; sums of the largest products do not saturate."""
+    inputs, units = 1000, 8
+    _, _, weights = _weights(rng, "rnn", inputs, units, bias=False)
+    weights["kernel"][:, ::2] = -128
+    weights["kernel"][:, 1::2] = 127
+    call = _calls(rng, units, units, 1, 4, inputs)
+    call["input"][0] = np.sign(call["input"][0])
+    call["input"][0, 0] = 1
+    call["input_h"][:] = 0
+    got = _run(weights, call, "rnn", activation="linear").output.numpy()[0]
+    exact = call["input"][0].astype(np.int64) @ weights["kernel"].astype(np.int64)
+    np.testing.assert_allclose(got, exact * weights["kernel_scale"].astype(np.float64), rtol=1e-6)
+
+
+@pytest.mark.parametrize("steps,batch", [(0, 3), (3, 0)])
+def test_calls_without_steps(steps, batch, rng):
+    rnn_mode, size, weights = _weights(rng, "lstm", 4, 5)
+    call = _calls(rng, size, 5, steps, batch, 4)
+    result = _run(weights, call, rnn_mode)
+    assert result.output.shape == (steps, batch, 5)
+    np.testing.assert_array_equal(result.output_h, call["input_h"])
+    np.testing.assert_array_equal(result.output_c, call["input_c"])
+
+
+def test_threads_share_the_units(rng):
+    """A batch of 1 with large weights: the units are split among threads."""
+    for mode in ("lstm", "lstmp", "gru_reset_before"):
+        rnn_mode, size, weights = _weights(rng, mode, 512, 640)
+        call = _calls(rng, size, 640, 12, 1, 512)
+        _check_steps(weights, call, rnn_mode, _run(weights, call, rnn_mode))
+
+
+def _bad(rng, **changes):
+    rnn_mode, size, weights = _weights(rng, "lstmp", 4, 6)
+    call = _calls(rng, size, 6, 2, 3, 4)
+    return {**weights, **call, **changes}, rnn_mode
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kernel_scale": np.ones(23, np.float32)}, "kernel_scale must have shape"),
+        ({"recurrent_kernel_scale": np.ones((24, 1), np.float32)}, "recurrent_kernel_scale must"),
+        ({"projection_scale": None}, "projection_scale must have a scale for each column"),
+        ({"projection": None}, "projection_scale must have a scale for each column"),
+        ({"kernel": np.ones((5, 24), np.int8)}, "must have shape"),
+        ({"sequence_lengths": np.array([1, 2, 3], np.int32)}, "sequence_lengths"),
+    ],
+)
+def test_bad_inputs(changes, message, rng):
+    given, rnn_mode = _bad(rng, **changes)
+    call = {name: given.pop(name) for name in list(given) if name not in WEIGHTS}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        _run(given, call, rnn_mode)
+
+
+def test_too_many_rows(rng):
+    rnn_mode, size, weights = _weights(rng, "rnn_tanh", 132105, 1)
+    call = _calls(rng, size, 1, 1, 1, 132105)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="kernel must have at most 132104 rows"
+    ):
+        _run(weights, call, rnn_mode)
+
+
+def test_packed_of_another_layer(rng):
+    rnn_mode, size, weights = _weights(rng, "lstm", 4, 6)
+    _, _, other = _weights(rng, "lstm", 5, 6)
+    call = _calls(rng, size, 6, 2, 3, 4)
+    given = {name: value for name, value in weights.items() if value is not None}
+    other = {name: value for name, value in other.items() if value is not None}
+    packed = raw_ops.PackQuantizedLayerRNN(**other)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="packed"):
+        raw_ops.QuantizedLayerRNN(**call, **given, packed=packed)
+    # The packed weights of a float layer are for other kernels: the op packs its own.
+    scales = {name: given[name] * given[f"{name}_scale"] for name in ("kernel", "recurrent_kernel")}
+    floats = raw_ops.PackLayerRNN(**scales, bias=given["bias"])
+    got = raw_ops.QuantizedLayerRNN(**call, **given, packed=floats)
+    assert _bytes(got) == _bytes(_run(weights, call, rnn_mode))
+
+
+def test_kept_weights_are_of_these_weights(rng):
+    rnn_mode, size, weights = _weights(rng, "lstm", 4, 6)
+    given = {name: tf.constant(value) for name, value in weights.items() if value is not None}
+    first = raw_ops.PackQuantizedLayerRNN(**given, keep=True)
+    assert (
+        raw_ops.PackQuantizedLayerRNN(**given, keep=True).numpy().tobytes()
+        == first.numpy().tobytes()
+    )
+    changed = {**given, "kernel_scale": given["kernel_scale"] * 2}
+    assert (
+        raw_ops.PackQuantizedLayerRNN(**changed, keep=True).numpy().tobytes()
+        != first.numpy().tobytes()
+    )
+
+
+def test_a_gradient_is_an_error(rng):
+    rnn_mode, size, weights = _weights(rng, "lstm", 4, 6)
+    call = {name: tf.constant(value) for name, value in _calls(rng, size, 6, 2, 3, 4).items()}
+    with tf.GradientTape() as tape:
+        tape.watch(call["input"])
+        output = _run(weights, call, rnn_mode).output
+    with pytest.raises(LookupError, match="An op with int8 weights has no gradient"):
+        tape.gradient(output, call["input"])
