@@ -9,7 +9,6 @@ import tf_rnn_ops.keras as ours
 from support.reference import quantized as reference
 from tf_rnn_ops import raw_ops
 from tf_rnn_ops.keras.layers.quantization import dequantize
-from tf_rnn_ops.keras.path.quantized import has_op
 from tf_rnn_ops.native import loader
 
 STEPS, BATCH, SIZE, UNITS = 6, 4, 5, 7
@@ -43,14 +42,6 @@ def made(name, x, quantized=True, **arguments):
 def arrays(layer):
     """The arrays of the weights of a cell, by name."""
     return {weight.name: keras.ops.convert_to_numpy(weight) for weight in layer.cell.weights}
-
-
-def assert_same(found, want):
-    """Compares the results of rows in two calls: to the bit on the op, which ordinary ops do not promise."""
-    if has_op():
-        np.testing.assert_array_equal(found, want)
-    else:
-        np.testing.assert_allclose(found, want, atol=5e-3)
 
 
 def of_reference(layer):
@@ -230,7 +221,7 @@ def test_masks(name, x):
     for row, valid, output in zip(x, mask, outputs):
         assert not output[~valid].any()
         if valid.any():
-            assert_same(output[valid], layer(row[valid][None])[0])
+            np.testing.assert_array_equal(output[valid], layer(row[valid][None])[0])
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -239,14 +230,14 @@ def test_backwards_and_states(name, x):
     whole, *states = layer(x)
     first, *between = layer(x[:, :2])
     second, *last = layer(x[:, 2:], initial_state=between)
-    assert_same(np.concatenate([first, second], 1), whole)
+    np.testing.assert_array_equal(np.concatenate([first, second], 1), whole)
     for one, other in zip(last, states):
-        assert_same(one, other)
+        np.testing.assert_array_equal(one, other)
     backwards = made(name, x, return_sequences=True, go_backwards=True)
-    assert_same(backwards(x[:, ::-1]), whole)
+    np.testing.assert_array_equal(backwards(x[:, ::-1]), whole)
     stateful = made(name, x, return_sequences=True, stateful=True)
     parts = [np.array(stateful(x[:, t : t + 3])) for t in (0, 3)]
-    assert_same(np.concatenate(parts, 1), whole)
+    np.testing.assert_array_equal(np.concatenate(parts, 1), whole)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -254,11 +245,11 @@ def test_backwards_and_states(name, x):
 def test_rows_are_independent(name, value, x):
     layer = made(name, x)
     want = np.array(layer(x))
-    assert_same(layer(x[2:3]), want[2:3])
+    np.testing.assert_array_equal(layer(x[2:3]), want[2:3])
     x[1, 2, 3] = value
     found = np.array(layer(x))
     assert np.isnan(found[1]).all()
-    assert_same(np.delete(found, 1, 0), np.delete(want, 1, 0))
+    np.testing.assert_array_equal(np.delete(found, 1, 0), np.delete(want, 1, 0))
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -313,8 +304,6 @@ def test_filters(filters, x):
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
 def test_weights_are_packed_once(policy, x, monkeypatch):
     """Except where the policy casts the bias, of which explain() tells."""
-    if not has_op():
-        pytest.skip("the library has no op for int8 weights")
     packed = []
 
     def recorded(*, _op=raw_ops.PackQuantizedLayerRNN, **arguments):

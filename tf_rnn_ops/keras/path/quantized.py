@@ -1,12 +1,6 @@
 """Runs inference with int8 weights, on the op or on TensorFlow's ordinary ops with the same results."""
 
 from tf_rnn_ops import plain, raw_ops
-from tf_rnn_ops.native import loader
-
-
-def has_op():
-    """Whether the library has QuantizedLayerRNN."""
-    return loader.unavailable() is None and hasattr(loader.load(), "tf_rnn_ops_quantized_layer_rnn")
 
 
 def run(inputs, weights, others, keep=False):
@@ -21,8 +15,6 @@ def run(inputs, weights, others, keep=False):
     Returns:
         A tuple with output, output_h and output_c.
     """
-    if not has_op():
-        return run_plain(inputs, weights, others)
     packed = raw_ops.PackQuantizedLayerRNN(**weights, keep=keep)
     return raw_ops.QuantizedLayerRNN(**inputs, **weights, **others, packed=packed)
 
