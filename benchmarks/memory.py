@@ -59,10 +59,12 @@ def measure(peer, problem, training):
 def data_bytes(problem, training):
     """The bytes that every library must hold: x, the weights and y, and in training dy and the gradients."""
     p = problem
-    size = 2 if p.dtype == "bfloat16" else 4
     weights, width = 0, p.I
     for _ in range(p.L):
         weights += p.D * problems.GATES[p.cell] * p.H * (width + p.S + 2)
         weights += p.D * p.H * p.S if p.S != p.H else 0
         width = p.D * p.S
-    return size * (weights + p.T * p.B * (p.I + p.D * p.S)) * (2 if training else 1)
+    weight = problems.BYTES[p.dtype]
+    value = 4 if p.dtype == "int8" else weight
+    data = weight * weights + value * p.T * p.B * (p.I + p.D * p.S)
+    return data * (2 if training else 1)

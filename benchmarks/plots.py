@@ -32,7 +32,9 @@ def ratios(row):
         there = [times.pop(name) for name in names if name in times]
         if there:
             found[series] = min(there) / times.get(counterpart, ours)
-    others = [time for name, time in times.items() if name not in report.OURS]
+    others = [
+        time for name, time in times.items() if name not in (*report.OURS, *report.OTHER_TYPES)
+    ]
     if others:
         found[_OTHERS] = min(others) / ours
     return found

@@ -18,6 +18,8 @@ GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "sigmoid": 1}
 GATES |= {"ProjectedLSTM": 4, "LayerNormLSTM": 4}
 GATES |= {name: GATES[cell] for name, (cell, _) in LAYER_CELLS.items()}
 CELLS = ("lstm", "gru", "tanh", "relu", *LAYER_CELLS)
+# {type of a problem: bytes of a weight}. With int8 only the weights are int8, and the rest is float32.
+BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Problem:
         dropout = f" dropout={self.dropout:g}" if self.dropout else ""
         return f"{self.cell} ({self.T},{self.B},{self.I},{self.H}){stack}{dtype}{dropout}"
 
+    def has_mode(self, training):
+        """Whether the problem is timed in this mode: dropout only in training, int8 only in inference."""
+        return self.dtype != "int8" if training else not self.dropout
+
     def flops(self, training):
         """The operations of the matrix products. A backward pass has twice as many as a forward pass."""
         per_row = 0
@@ -68,14 +74,17 @@ def parse(line):
         problem = Problem(cell, *sizes, *words[7:8], dropout=dropout)
         if cell not in CELLS or len(sizes) < 4 or min(sizes) < 1 or len(words) > 8 or options:
             raise ValueError
-        if problem.D not in (1, 2) or problem.dtype not in ("float32", "bfloat16"):
+        if problem.D not in (1, 2) or problem.dtype not in BYTES:
             raise ValueError
         if not 0 <= dropout < 1:
+            raise ValueError
+        if problem.dtype == "int8" and (dropout or cell in LAYER_CELLS):
             raise ValueError
     except (ValueError, IndexError, TypeError):
         raise ValueError(
             f"not a problem: {line!r}; expected 'cell T B I H [L] [D] [dtype] [dropout=RATE]' with "
-            f"cell one of {', '.join(CELLS)}, dtype float32 or bfloat16 and 0 <= RATE < 1"
+            f"cell one of {', '.join(CELLS)}, dtype one of {', '.join(BYTES)} and 0 <= RATE < 1; int8 "
+            "has only the first four cells and no RATE"
         ) from None
     return problem
 

@@ -10,13 +10,13 @@ OURS = (
     "tf_rnn_ops Keras",
     "tf_rnn_ops BlockLSTM",
     "tf_rnn_ops packed",
-    "tf_rnn_ops float32",
     "tf_rnn_ops jit",
     "tf_rnn_ops Keras jit",
     "tf_rnn_ops SavedModel",
 )
-# Our variant in float32, for comparison with problems of another type.
-FLOAT32 = "tf_rnn_ops float32"
+# Our variants in another type than the problem's, for comparison.
+FLOAT32 = ("tf_rnn_ops float32", "tf_rnn_ops packed float32")
+OTHER_TYPES = (*FLOAT32, "tf_rnn_ops packed bfloat16")
 
 
 def peers_of(results):
@@ -33,7 +33,7 @@ def fastest_peer(row):
 
     If the run restricts the instruction set, libraries that ignore the restriction do not count.
     """
-    apart = (*OURS, *row.get("unrestricted", ()))
+    apart = (*OURS, *OTHER_TYPES, *row.get("unrestricted", ()))
     times = {n: t for n, t in medians(row).items() if n not in apart}
     if not times:
         return None, None
@@ -44,7 +44,7 @@ def fastest_peer(row):
 def own(row):
     """Name and median seconds of our variant for the row's ratios, or (None, None)."""
     times = medians(row)
-    return next(((n, times[n]) for n in OURS if n in times and n != FLOAT32), (None, None))
+    return next(((n, times[n]) for n in OURS if n in times), (None, None))
 
 
 def ratio(row):
@@ -55,17 +55,25 @@ def ratio(row):
 
 
 def over_float32(row):
-    """The speed-up over our own float32, or None."""
-    _, ours = own(row)
-    float32 = medians(row).get(FLOAT32)
+    """The speed-up over the same variant of ours in float32, or over another one; None if a time is missing."""
+    name, ours = own(row)
+    times = medians(row)
+    float32 = next((times[n] for n in (f"{name} float32", *FLOAT32) if n in times), None)
     return None if ours is None or float32 is None else float32 / ours
+
+
+def _error(row, name):
+    """The difference from float64 in brackets, for a problem of type int8."""
+    if row["problem"]["dtype"] != "int8":
+        return ""
+    return f" ({row['differences'][name]:.1e})"
 
 
 def line(row):
     """One line for the terminal."""
     parts = [f"{row['name']:38s} {row['mode']:9s}"]
     for name, seconds in sorted(medians(row).items(), key=lambda item: item[1]):
-        parts.append(f"{name} {seconds * 1e3:.3g}")
+        parts.append(f"{name} {seconds * 1e3:.3g}{_error(row, name)}")
     value = ratio(row)
     if value is not None:
         parts.append(
@@ -100,6 +108,9 @@ def markdown(results):
         f"{machine['cpu']}, {machine['cores']} cores, {', '.join(machine['isa'])}; {machine['date']}.",
         "Median milliseconds over the rounds; 'ratio' is the time of the fastest other library over that of the",
         "first tf_rnn_ops column; 'GEMM' its share of the fastest library's matrix product in the same run.",
+        "A column computes in the type of its heading, or else in the type of the row, which is float32 if the row",
+        "names none. In rows with int8 the number in brackets is the largest difference from float64, relative to the",
+        "largest value.",
         "",
     ]
     out += [f"- {name}: {version}" for name, version in results["versions"].items()]
@@ -123,7 +134,8 @@ def markdown(results):
                 cells.append("")
                 continue
             text = f"{times[name] * 1e3:.3g}"
-            cells.append(f"**{text}**" if times[name] == best else text)
+            text = f"**{text}**" if times[name] == best else text
+            cells.append(text + _error(row, name))
         value = ratio(row)
         cells += ["", ""] if value is None else [f"{value:.2f}", f"{share(row):.0%}"]
         if narrow:

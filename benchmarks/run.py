@@ -18,7 +18,7 @@ import tempfile
 
 import numpy as np
 
-from benchmarks import machine, memory, peers, plots, problems, report, settings
+from benchmarks import float64, machine, memory, peers, plots, problems, report, settings
 from benchmarks.client import ROOT, Worker, WorkerError
 
 SHAPES = pathlib.Path(__file__).resolve().parent / "shapes"
@@ -27,8 +27,9 @@ TURN_SECONDS = 0.06
 # A problem is measured again if the relative distance between the quartiles is larger.
 SPREAD = 0.15
 # Largest difference between libraries, relative to the largest value, that counts as agreement. For
-# bfloat16 it is about eight times its eps, because some libraries round states at every step.
-TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2}
+# bfloat16 it is about eight times its eps, because some libraries round states at every step. For int8 it
+# is about eight times the step of 7 bits, which some libraries have for activations.
+TOLERANCE = {"float32": 2e-4, "bfloat16": 6e-2, "int8": 0.12}
 
 
 def parse_args(argv):
@@ -143,14 +144,19 @@ def compare(reference, other, tolerance):
 
 
 def prepare(workers, problem, training, folder):
-    """Compares all results with the results of the first worker, or of our float32 if the row has it.
+    """Compares all results with one of them, or for int8 with float64.
+
+    Among the results the reference is our float32 if the row has it, or else the first.
 
     Returns:
         The workers that can run the problem and agree, {other worker: reason}, and the largest relative
         difference of each.
     """
     ready, left_out, differences, reference = [], {}, {}, None
-    for i, worker in enumerate(sorted(workers, key=lambda w: w.name != report.FLOAT32)):
+    if problem.dtype == "int8":
+        x, _, weights = problems.make_data(problem)
+        reference = {"y": float64.run(problem, x, weights)}
+    for i, worker in enumerate(sorted(workers, key=lambda w: w.name not in report.FLOAT32)):
         save = folder / f"{i}.npz"
         try:
             worker.prepare(dataclasses.asdict(problem), training, save)
@@ -269,8 +275,8 @@ def main(argv=None):
             try:
                 for problem in todo:
                     for training in modes:
-                        if problem.dropout and not training:
-                            continue  # dropout exists only in training
+                        if not problem.has_mode(training):
+                            continue
                         row = run_problem(
                             workers,
                             problem,

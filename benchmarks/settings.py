@@ -24,6 +24,7 @@ ISA_ENVIRONMENT = {
 UNRESTRICTED = {
     "avx2": {
         "ONNX Runtime": "has no switch; it uses what the CPU has",
+        "ONNX Runtime float32": "has no switch; it uses what the CPU has",
         "Keras jit": "ignores XLA's switch in its matrix products",
     },
 }

@@ -48,8 +48,8 @@ def extra(results):
                 worst[name, dtype] = max(value, worst.get((name, dtype), 0.0))
         out += [
             "",
-            "Largest difference to the first column (for bfloat16: to our float32), relative to the",
-            "largest value, over all rows: "
+            "Largest difference to the first column (for bfloat16: to our float32; for int8: to float64),",
+            "relative to the largest value, over all rows: "
             + "; ".join(f"{name} {dtype} {value:.1e}" for (name, dtype), value in worst.items())
             + ".",
         ]

@@ -22,6 +22,23 @@ def _limit_threads(threads):
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 
+def read_problem(fields, peer, spec):
+    """The problem that the library runs; raises Unsupported."""
+    from benchmarks import peers, problems
+
+    problem = problems.Problem(**fields)
+    library, _, dtype = spec.partition("@")
+    if problem.cell in problems.LAYER_CELLS and not library.startswith("keras_layers"):
+        raise peers.Unsupported("no such cell")
+    if dtype:
+        if problems.BYTES[problem.dtype] >= problems.BYTES[dtype]:
+            raise peers.Unsupported("only for problems of a narrower type")
+        return dataclasses.replace(problem, dtype=dtype)
+    if problem.dtype == "int8" and not getattr(peer, "int8", False):
+        raise peers.Unsupported("floating-point types only")
+    return problem
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
@@ -37,13 +54,13 @@ def main():
 
     import numpy as np
 
-    from benchmarks import memory, peers, problems
+    from benchmarks import memory, problems
 
     def answer(**fields):
         answers.write(json.dumps(fields) + "\n")
 
     try:
-        module, _, variant = args.peer.partition(":")
+        module, _, variant = args.peer.partition("@")[0].partition(":")
         peer = importlib.import_module(f"benchmarks.peers.{module}").make(variant, args.threads)
     except Exception as error:  # an absent or broken library is reported and is not fatal
         answer(ok=False, error=f"{type(error).__name__}: {error}".splitlines()[0])
@@ -55,9 +72,7 @@ def main():
             if command["do"] == "quit":
                 break
             if command["do"] == "prepare":
-                problem = problems.Problem(**command["problem"])
-                if problem.cell in problems.LAYER_CELLS and module != "keras_layers":
-                    raise peers.Unsupported("no such cell")
+                problem = read_problem(command["problem"], peer, args.peer)
                 peer.prepare(problem, *problems.make_data(problem), command["training"])
                 peer.run()
                 result = peer.result()
@@ -74,7 +89,7 @@ def main():
                     seconds.append(time.perf_counter() - start)
                 answer(ok=True, seconds=seconds)
             elif command["do"] == "memory":
-                problem = problems.Problem(**command["problem"])
+                problem = read_problem(command["problem"], peer, args.peer)
                 answer(ok=True, memory=memory.measure(peer, problem, command["training"]))
         except Exception as error:
             answer(ok=False, error=f"{type(error).__name__}: {error}".splitlines()[0])

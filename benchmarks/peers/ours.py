@@ -1,6 +1,5 @@
 """The ops of tf_rnn_ops, as users call them, and TensorFlow's own BlockLSTMV2."""
 
-import dataclasses
 import functools
 import pathlib
 
@@ -8,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import kernel_sizes
-from benchmarks.peers import Unsupported
+from benchmarks.peers import Unsupported, ours_int8
 
 _MODES = {"lstm": "lstm", "gru": "gru", "tanh": "rnn_tanh", "relu": "rnn_relu"}
 
@@ -27,7 +26,7 @@ def make(variant, threads):
         return _Packed(tf_rnn_ops.raw_ops, version, threads)
     if variant == "jit":
         return _Stack(tf_rnn_ops.raw_ops, version, threads, jit=True)
-    return _Stack(tf_rnn_ops.raw_ops, version, threads, as_float32=variant == "float32")
+    return _Stack(tf_rnn_ops.raw_ops, version, threads)
 
 
 class _Peer:
@@ -68,17 +67,14 @@ class _Peer:
 
 
 class _Stack(_Peer):
-    def __init__(self, ops, version, threads, as_float32=False, jit=False):
+    def __init__(self, ops, version, threads, jit=False):
         super().__init__(ops, version, jit)
         self.threads = threads
-        self.as_float32 = as_float32
 
     def own_memory(self, problem, training):
         import tf_rnn_ops
 
         package = pathlib.Path(tf_rnn_ops.__file__).parent
-        if self.as_float32:
-            problem = dataclasses.replace(problem, dtype="float32")
         isa = tf_rnn_ops.cpu_isa()
         return kernel_sizes.sizes(package, isa, problem, training, self.threads) or {}
 
@@ -86,10 +82,6 @@ class _Stack(_Peer):
         p = problem
         if p.dropout:
             raise Unsupported("problems without dropout only")
-        if self.as_float32:
-            if p.dtype == "float32":
-                raise Unsupported("only for problems of another type")
-            p = dataclasses.replace(p, dtype="float32")
         flat = [w.ravel() for ws in weights for w in ws[:2]] + [b for ws in weights for b in ws[2:]]
         dtype = tf.as_dtype(p.dtype)
         x, params, dy = (tf.cast(v, dtype) for v in (x, np.concatenate(flat), dy))
@@ -123,6 +115,20 @@ class _Stack(_Peer):
 
 class _Packed(_Stack):
     """Inference with weights that are packed before, as in oneDNN."""
+
+    int8 = True
+
+    def own_memory(self, problem, training):
+        return {} if problem.dtype == "int8" else super().own_memory(problem, training)
+
+    def prepare(self, problem, x, dy, weights, training):
+        if problem.dtype != "int8":
+            super().prepare(problem, x, dy, weights, training)
+            return
+        if training:
+            raise Unsupported("inference only")
+        forward = ours_int8.make_forward(self.ops, problem, _MODES[problem.cell], weights)
+        self._trace(forward, [tf.constant(x)], dy, training)
 
     def _op(self, problem, params, network, training):
         if training:

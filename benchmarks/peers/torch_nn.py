@@ -1,4 +1,4 @@
-"""torch.nn.LSTM, GRU and RNN."""
+"""torch.nn.LSTM, GRU and RNN, and LSTM and GRU with int8 weights."""
 
 import torch
 
@@ -10,14 +10,29 @@ def make(variant, threads):
     return _Torch()
 
 
+def _quantize(module):
+    """The module with int8 weights that have one scale for each column."""
+    from torch.ao import quantization
+
+    # WHY a list around it: quantize_dynamic replaces only the children of a module.
+    parent = quantization.quantize_dynamic(
+        torch.nn.ModuleList([module]), {type(module): quantization.per_channel_dynamic_qconfig}
+    )
+    return parent[0]
+
+
 class _Torch:
+    int8 = True
     version = f"torch {torch.__version__}"
 
     def prepare(self, problem, x, dy, weights, training):
         p = problem
         if p.dropout:
             raise Unsupported("problems without dropout only")
-        dtype = getattr(torch, p.dtype)
+        int8 = p.dtype == "int8"
+        if int8 and (training or p.cell not in ("lstm", "gru")):
+            raise Unsupported("int8 for inference of LSTM and GRU only")
+        dtype = torch.float32 if int8 else getattr(torch, p.dtype)
         kinds = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
         extra = {} if p.cell in kinds else {"nonlinearity": p.cell}
         self.module = kinds.get(p.cell, torch.nn.RNN)(
@@ -27,6 +42,8 @@ class _Torch:
             flat = [w for ws in weights for w in ws]
             for to, value in zip(self.module.parameters(), flat, strict=True):
                 to.copy_(torch.from_numpy(value))
+        if int8:
+            self.module = _quantize(self.module)
         self.x = torch.from_numpy(x).to(dtype).requires_grad_(training)
         self.dy = torch.from_numpy(dy).to(dtype)
         self.training = training

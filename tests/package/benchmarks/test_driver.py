@@ -32,7 +32,9 @@ def test_reads_every_shapes_file():
         "cnn 1 2 3 4",
         "lstm 0 2 3 4",
         "gru 1 2 3 4 1 3",
-        "lstm 1 1 1 1 1 1 int8",
+        "lstm 1 1 1 1 1 1 half",
+        "gru_reset_before 1 1 1 1 1 1 int8",
+        "lstm 1 1 1 1 1 1 int8 dropout=0.5",
     ],
 )
 def test_refuses_a_bad_line(line):
