@@ -19,8 +19,8 @@ def prefer_installed():
     sys.path[:] = [*rest, str(root)]
 
 
-def describe():
-    """CPU, instruction sets, cores and date, for the head of a report."""
+def _cpu():
+    """The name of the CPU and the set of its flags."""
     model, flags = platform.processor(), set()
     try:
         with open("/proc/cpuinfo") as info:
@@ -32,7 +32,23 @@ def describe():
                     flags = set(value.split())
     except OSError:
         pass
-    wanted = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+    return model, flags
+
+
+def largest_int8():
+    """The largest absolute value of int8 weights for libraries that use VPMADDUBSW on CPUs without VNNI.
+
+    It is 63 on such a CPU, since VPMADDUBSW adds two products in 16 bits.
+    SOURCE: the documents of ONNX Runtime (reduce_range) and oneDNN (int8 computations).
+    """
+    _, flags = _cpu()
+    return 63 if "avx2" in flags and not flags & {"avx_vnni", "avx512_vnni"} else 127
+
+
+def describe():
+    """CPU, instruction sets, cores and date, for the head of a report."""
+    model, flags = _cpu()
+    wanted = ("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
     return {
         "cpu": model,
         "isa": [f for f in wanted if f in flags],

@@ -27,11 +27,15 @@ struct Layer {
   dnnl::stream stream{engine};
   dnnl::primitive forward, backward;
   Args forward_args, backward_args;
-  // Plain weights as the user has them, and the library's layouts of them for each pass.
+  // Quantizes to int8; empty for other types.
+  dnnl::primitive_attr attr;
+  // Plain tensors as the user has them, and the library's layouts and types of them for each pass.
   struct Reorder {
     memory from, to;
+    dnnl::reorder primitive;
   };
-  std::vector<Reorder> before_forward, before_backward, after_backward;
+  // The input is converted in each call, and weights when they change.
+  std::vector<Reorder> of_input, before_forward, before_backward, after_backward;
   std::unordered_map<int, memory> plain;
   bool training;
   memory::desc diff_c, diff_w_layer, diff_w_iter;
@@ -42,19 +46,29 @@ struct Layer {
     std::memset(m.get_data_handle(), 0, desc.get_size());
     return m;
   }
+  // scales: of x and h, then of the columns of the weights.
+  void Quantize(const float* scales, long columns) {
+    constexpr int kOfGatesAndUnits = (1 << 3) + (1 << 4);
+    attr.set_rnn_data_qparams(scales[0], 128.0f);
+    attr.set_rnn_weights_qparams(kOfGatesAndUnits, {scales + 1, scales + 1 + columns});
+  }
+  Reorder Convert(const memory& from, const memory& to) {
+    return {from, to, dnnl::reorder(dnnl::reorder::primitive_desc(from, to, attr))};
+  }
   void Run(std::vector<Reorder>& reorders) {
-    for (Reorder& r : reorders) dnnl::reorder(r.from, r.to).execute(stream, r.from, r.to);
+    for (Reorder& r : reorders) r.primitive.execute(stream, r.from, r.to);
   }
 };
 
 // Makes the description of a primitive, which is one step from version 3 on. `hint` is the forward
 // one, of a backward primitive.
 template <typename Primitive, typename... Rest>
-typename Primitive::primitive_desc Describe(const dnnl::engine& engine, const Rest&... rest) {
+typename Primitive::primitive_desc Describe(const Layer& layer, const Rest&... rest) {
 #if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(engine, rest...);
+  return typename Primitive::primitive_desc(layer.engine, rest..., layer.attr);
 #else
-  return typename Primitive::primitive_desc(typename Primitive::desc(rest...), engine);
+  return typename Primitive::primitive_desc(typename Primitive::desc(rest...), layer.attr,
+                                            layer.engine);
 #endif
 }
 template <typename Primitive, typename Hint, typename... Rest>
@@ -70,8 +84,8 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::engine& engine, 
 // The tensors as the user has them.
 struct Descs {
   // x [T, B, I], y [T, B, H], h and c [1, 1, B, H], w_layer [1, 1, I, G, H], w_iter [1, 1, H, G,
-  // H], bias [1, 1, G, H].
-  memory::desc x, y, h, c, w_layer, w_iter, bias;
+  // H], bias [1, 1, G, H]; quantized_x is what the primitive takes.
+  memory::desc x, y, h, c, w_layer, w_iter, bias, quantized_x;
 };
 
 template <typename ForwardPd, typename BackwardPd>
@@ -82,6 +96,11 @@ void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd
     layer->forward_args[arg] = layer->plain[arg];
   };
   data(DNNL_ARG_SRC_LAYER, d.x);
+  if (d.quantized_x != d.x) {
+    layer->forward_args[DNNL_ARG_SRC_LAYER] = layer->Take(d.quantized_x);
+    layer->of_input.push_back(
+        layer->Convert(layer->plain[DNNL_ARG_SRC_LAYER], layer->forward_args[DNNL_ARG_SRC_LAYER]));
+  }
   data(DNNL_ARG_SRC_ITER, d.h);
   data(DNNL_ARG_DST_LAYER, d.y);
   data(DNNL_ARG_DST_ITER, d.h);
@@ -95,7 +114,7 @@ void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd
   auto packed = [&](int arg, const memory::desc& desc, Args* args,
                     std::vector<Layer::Reorder>* reorders) {
     (*args)[arg] = layer->Take(desc);
-    reorders->push_back({layer->plain[arg], (*args)[arg]});
+    reorders->push_back(layer->Convert(layer->plain[arg], (*args)[arg]));
   };
   packed(DNNL_ARG_WEIGHTS_LAYER, forward_pd.weights_layer_desc(), &layer->forward_args,
          &layer->before_forward);
@@ -133,7 +152,8 @@ void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd
                                                  : backward_pd->diff_weights_iter_desc());
     layer->plain[diff_arg] =
         layer->Take(arg == DNNL_ARG_WEIGHTS_LAYER ? layer->diff_w_layer : layer->diff_w_iter);
-    layer->after_backward.push_back({layer->backward_args[diff_arg], layer->plain[diff_arg]});
+    layer->after_backward.push_back(
+        layer->Convert(layer->backward_args[diff_arg], layer->plain[diff_arg]));
   }
   layer->plain[DNNL_ARG_DIFF_SRC_LAYER] = layer->backward_args[DNNL_ARG_DIFF_SRC_LAYER];
   layer->plain[DNNL_ARG_DIFF_DST_LAYER] = layer->backward_args[DNNL_ARG_DIFF_DST_LAYER];
@@ -144,18 +164,21 @@ void Build(Layer* layer, bool has_c, const Descs& d, const ForwardPd& forward_pd
 
 extern "C" {
 
-// cell: 0 LSTM, 1 GRU with the reset gate after the product, 2 tanh. Null on error.
-void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfloat16) try {
+// cell: 0 LSTM, 1 GRU with the reset gate after the product, 2 tanh. scales: as in Quantize() for
+// int8 weights of an LSTM, null for other types. Null on error.
+void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfloat16,
+                 const float* scales) try {
   const long gates = cell == 0 ? 4 : cell == 1 ? 3 : 1;
   const Type type = bfloat16 ? Type::bf16 : Type::f32;
   const Dims x{T, B, I}, y{T, B, H}, state{1, 1, B, H}, w_layer{1, 1, I, gates, H},
       w_iter{1, 1, H, gates, H}, bias{1, 1, cell == 1 ? 4 : gates, H};
   // Biases, cell states and all gradients are float32 also where the rest is bfloat16.
-  const Descs d{{x, type, Tag::tnc},         {y, type, Tag::tnc},
-                {state, type, Tag::ldnc},    {state, Type::f32, Tag::ldnc},
-                {w_layer, type, Tag::ldigo}, {w_iter, type, Tag::ldigo},
-                {bias, Type::f32, Tag::ldgo}};
-  const memory::desc wl(w_layer, type, Tag::any), wi(w_iter, type, Tag::any);
+  const Descs d{{x, type, Tag::tnc},          {y, type, Tag::tnc},
+                {state, type, Tag::ldnc},     {state, Type::f32, Tag::ldnc},
+                {w_layer, type, Tag::ldigo},  {w_iter, type, Tag::ldigo},
+                {bias, Type::f32, Tag::ldgo}, {x, scales ? Type::u8 : type, Tag::tnc}};
+  const memory::desc wl(w_layer, scales ? Type::s8 : type, Tag::any),
+      wi(w_iter, scales ? Type::s8 : type, Tag::any);
   const memory::desc dx(x, Type::f32, Tag::tnc), dy(y, Type::f32, Tag::tnc),
       ds(state, Type::f32, Tag::ldnc), dwl(w_layer, Type::f32, Tag::any),
       dwi(w_iter, Type::f32, Tag::any);
@@ -167,10 +190,11 @@ void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfl
   layer->diff_w_layer = {w_layer, Type::f32, Tag::ldigo};
   layer->diff_w_iter = {w_iter, Type::f32, Tag::ldigo};
   const auto& e = layer->engine;
+  if (scales) layer->Quantize(scales, gates * H);
   if (cell == 0) {
     using R = dnnl::lstm_backward;
-    const auto f = Describe<dnnl::lstm_forward>(e, kind, kDirection, d.x, d.h, d.c, wl, wi, d.bias,
-                                                d.y, d.h, d.c);
+    const auto f = Describe<dnnl::lstm_forward>(*layer, kind, kDirection, d.quantized_x, d.h, d.c,
+                                                wl, wi, d.bias, d.y, d.h, d.c);
     if (training) {
       const auto r = DescribeBackward<R>(e, f, back, kDirection, d.x, d.h, d.c, wl, wi, d.bias, d.y,
                                          d.h, d.c, dx, ds, ds, dwl, dwi, d.bias, dy, ds, ds);
@@ -180,8 +204,8 @@ void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfl
     }
   } else if (cell == 1) {
     using R = dnnl::lbr_gru_backward;
-    const auto f =
-        Describe<dnnl::lbr_gru_forward>(e, kind, kDirection, d.x, d.h, wl, wi, d.bias, d.y, d.h);
+    const auto f = Describe<dnnl::lbr_gru_forward>(*layer, kind, kDirection, d.x, d.h, wl, wi,
+                                                   d.bias, d.y, d.h);
     if (training) {
       const auto r = DescribeBackward<R>(e, f, back, kDirection, d.x, d.h, wl, wi, d.bias, d.y, d.h,
                                          dx, ds, dwl, dwi, d.bias, dy, ds);
@@ -192,8 +216,8 @@ void* rnn_create(int cell, long T, long B, long I, long H, int training, int bfl
   } else {
     using R = dnnl::vanilla_rnn_backward;
     const auto act = dnnl::algorithm::eltwise_tanh;
-    const auto f = Describe<dnnl::vanilla_rnn_forward>(e, kind, act, kDirection, d.x, d.h, wl, wi,
-                                                       d.bias, d.y, d.h);
+    const auto f = Describe<dnnl::vanilla_rnn_forward>(*layer, kind, act, kDirection, d.x, d.h, wl,
+                                                       wi, d.bias, d.y, d.h);
     if (training) {
       const auto r = DescribeBackward<R>(e, f, back, act, kDirection, d.x, d.h, wl, wi, d.bias, d.y,
                                          d.h, dx, ds, dwl, dwi, d.bias, dy, ds);
@@ -244,6 +268,7 @@ void rnn_pack(void* handle) {
 int rnn_run(void* handle) try {
   auto* layer = static_cast<Layer*>(handle);
   if (layer->training) layer->Run(layer->before_forward);
+  layer->Run(layer->of_input);
   layer->forward.execute(layer->stream, layer->forward_args);
   if (layer->training) {
     layer->Run(layer->before_backward);

@@ -11,6 +11,7 @@ import tempfile
 
 import numpy as np
 
+from benchmarks import machine
 from benchmarks.peers import Unsupported
 
 _CELLS = {"lstm": 0, "gru": 1, "tanh": 2}
@@ -38,11 +39,22 @@ def _build():
         return ctypes.CDLL(str(library))  # the library stays loaded when its file is removed
 
 
+def _scales(x, w_ih, w_hh):
+    """For int8 weights of an LSTM the scale of x and h, then the scales of the columns."""
+    columns = np.maximum(np.abs(w_ih).max(1), np.abs(w_hh).max(1))
+    weights = machine.largest_int8() / np.where(columns > 0, columns, 1)
+    # WHY 1: the largest h.
+    return np.append(127 / max(1, np.abs(x).max()), weights).astype(np.float32)
+
+
 class _OneDnn:
+    int8 = True
+
     def __init__(self):
         self.lib = _build()
         self.lib.rnn_create.restype = ctypes.c_void_p
-        self.lib.rnn_create.argtypes = [ctypes.c_int] + [ctypes.c_long] * 4 + [ctypes.c_int] * 2
+        sizes, flags = [ctypes.c_long] * 4, [ctypes.c_int] * 2
+        self.lib.rnn_create.argtypes = [ctypes.c_int, *sizes, *flags, ctypes.c_void_p]
         self.lib.rnn_copy.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
         self.lib.rnn_copy.restype = None
         for name in ("rnn_workspace_bytes", "rnn_scratchpad_bytes"):
@@ -73,14 +85,19 @@ class _OneDnn:
         p = problem
         if (p.L, p.D, p.dropout) != (1, 1, 0) or p.cell not in _CELLS:
             raise Unsupported("one unidirectional layer without dropout only")
+        if p.dtype == "int8" and (training or p.cell != "lstm"):
+            raise Unsupported("int8 for inference of LSTM and of another GRU only")
         if self.handle:
             self.lib.rnn_destroy(self.handle)
+        w_ih, w_hh, b_ih, b_hh = weights[0]
+        # WHY from the data of the calls: oneDNN has fixed ranges, which users find with such data.
+        scales = _scales(x, w_ih, w_hh) if p.dtype == "int8" else None
         self.handle = self.lib.rnn_create(
-            _CELLS[p.cell], p.T, p.B, p.I, p.H, training, p.dtype == "bfloat16"
+            *(_CELLS[p.cell], p.T, p.B, p.I, p.H, training, p.dtype == "bfloat16"),
+            None if scales is None else scales.ctypes.data,
         )
         if not self.handle:
             raise Unsupported("oneDNN rejected the problem")
-        w_ih, w_hh, b_ih, b_hh = weights[0]
         gates = w_ih.shape[0] // p.H
         # GRU: oneDNN has u, r, o; the common order is r, z, n. Its fourth bias is the recurrent bias of o.
         order = [1, 0, 2] if p.cell == "gru" else list(range(gates))

@@ -6,6 +6,7 @@ import tempfile
 import onnx
 import onnxruntime
 
+from benchmarks import machine
 from benchmarks.peers import Unsupported, onnx_model
 
 
@@ -20,7 +21,11 @@ def _quantize(model):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "int8.onnx"
         quantize_dynamic(
-            onnx.load_from_string(model), path, per_channel=True, weight_type=QuantType.QInt8
+            onnx.load_from_string(model),
+            path,
+            per_channel=True,
+            reduce_range=machine.largest_int8() < 127,
+            weight_type=QuantType.QInt8,
         )
         model = path.read_bytes()
     if "DynamicQuantizeLSTM" not in {n.op_type for n in onnx.load_from_string(model).graph.node}:
