@@ -64,7 +64,6 @@ def data_bytes(problem, training):
         weights += p.D * problems.GATES[p.cell] * p.H * (width + p.S + 2)
         weights += p.D * p.H * p.S if p.S != p.H else 0
         width = p.D * p.S
-    weight = problems.BYTES[p.dtype]
-    value = 4 if p.dtype == "int8" else weight
+    weight, value = (problems.BYTES[t] for t in (p.dtype, p.value_dtype))
     data = weight * weights + value * p.T * p.B * (p.I + p.D * p.S)
     return data * (2 if training else 1)

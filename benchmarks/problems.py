@@ -42,6 +42,11 @@ class Problem:
         return self.H // 2 if self.cell == "lstm_projected" else self.H
 
     @property
+    def value_dtype(self):
+        """The type of inputs and results."""
+        return "float32" if self.dtype == "int8" else self.dtype
+
+    @property
     def name(self):
         stack = f" L={self.L} D={self.D}" if (self.L, self.D) != (1, 1) else ""
         dtype = f" {self.dtype}" if self.dtype != "float32" else ""

@@ -7,15 +7,19 @@ from benchmarks import tables
 # Our variants. The ratios of a row are for the first variant that the row has.
 OURS = (
     "tf_rnn_ops",
+    "tf_rnn_ops packed",
     "tf_rnn_ops Keras",
     "tf_rnn_ops BlockLSTM",
-    "tf_rnn_ops packed",
     "tf_rnn_ops jit",
     "tf_rnn_ops Keras jit",
     "tf_rnn_ops SavedModel",
 )
 # Our variants in another type than the problem's, for comparison.
-FLOAT32 = ("tf_rnn_ops float32", "tf_rnn_ops packed float32")
+FLOAT32 = (
+    "tf_rnn_ops float32",
+    "tf_rnn_ops packed float32",
+    "tf_rnn_ops SavedModel float32",
+)
 OTHER_TYPES = (*FLOAT32, "tf_rnn_ops packed bfloat16")
 
 

@@ -20,6 +20,7 @@ ALL = {
     "tf_rnn_ops Keras": "keras_layers:ours",
     "tf_rnn_ops Keras jit": "keras_layers:ours-jit",
     "tf_rnn_ops SavedModel": "saved_model:",
+    "tf_rnn_ops SavedModel float32": "saved_model:@float32",
     "tf_rnn_ops BlockLSTM": "ours:block",
     "TF BlockLSTMV2": "ours:tensorflow",
     "Keras": "keras_layers:plain",

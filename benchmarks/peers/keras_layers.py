@@ -65,7 +65,7 @@ def layer(layers, problem, weights):
         extra.update(dropout=p.dropout, recurrent_dropout=p.dropout)
 
     def single(**kw):
-        return kind(p.H, return_sequences=True, dtype=p.dtype, **kw, **extra)
+        return kind(p.H, return_sequences=True, dtype=p.value_dtype, **kw, **extra)
 
     layer = keras.layers.Bidirectional(single()) if p.D == 2 else single()
     size = weights[0][0].shape[1]
@@ -79,6 +79,8 @@ def layer(layers, problem, weights):
             bias = [_gates("gru", bias[0][:, None])[0]]
         values += [_gates(cell, w_ih), _gates(cell, w_hh)] + bias
     layer.set_weights(values)
+    if p.dtype == "int8":
+        layer.quantize("int8")
     return layer
 
 
@@ -87,14 +89,17 @@ class _Keras:
         self.layers = layers
         self.jit = jit
         self.version = version
+        self.int8 = layers is not keras.layers
 
     def prepare(self, problem, x, dy, weights, training):
         p = problem
         if p.dtype != "float32" and self.jit:
             raise Unsupported("float32 only with jit")
+        if p.dtype == "int8" and training:
+            raise Unsupported("inference only")
         layers = [layer(self.layers, p, weights[i * p.D : (i + 1) * p.D]) for i in range(p.L)]
-        x = tf.cast(tf.constant(x.transpose(1, 0, 2)), p.dtype)
-        dy = tf.cast(tf.constant(dy.transpose(1, 0, 2)), p.dtype)
+        x = tf.cast(tf.constant(x.transpose(1, 0, 2)), p.value_dtype)
+        dy = tf.cast(tf.constant(dy.transpose(1, 0, 2)), p.value_dtype)
         variables = [v.value for layer in layers for v in layer.trainable_variables]
 
         def forward(x, training):

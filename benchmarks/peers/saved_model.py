@@ -58,6 +58,8 @@ class _Api:
 
 
 class _SavedModel:
+    int8 = True
+
     def __init__(self, threads):
         self.version = f"tf_rnn_ops {tf_rnn_ops.__version__} ({tf_rnn_ops.cpu_isa()})"
         self._api = _Api()
@@ -68,8 +70,8 @@ class _SavedModel:
 
     def prepare(self, problem, x, dy, weights, training):
         p = problem
-        if training or p.dtype != "float32":
-            raise Unsupported("float32 inference only")
+        if training or p.dtype == "bfloat16":
+            raise Unsupported("inference with an input of float32 only")
         x = np.ascontiguousarray(x.transpose(1, 0, 2), np.float32)
         network = keras.Sequential([keras.Input(batch_shape=x.shape)])
         for i in range(p.L):

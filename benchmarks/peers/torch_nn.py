@@ -32,7 +32,7 @@ class _Torch:
         int8 = p.dtype == "int8"
         if int8 and (training or p.cell not in ("lstm", "gru")):
             raise Unsupported("int8 for inference of LSTM and GRU only")
-        dtype = torch.float32 if int8 else getattr(torch, p.dtype)
+        dtype = getattr(torch, p.value_dtype)
         kinds = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
         extra = {} if p.cell in kinds else {"nonlinearity": p.cell}
         self.module = kinds.get(p.cell, torch.nn.RNN)(
