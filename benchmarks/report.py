@@ -59,7 +59,7 @@ def ratio(row):
 
 
 def over_float32(row):
-    """The speed-up over the same variant of ours in float32, or over another one; None if a time is missing."""
+    """The speed-up over the same variant in float32, or else over another one; None if a time is missing."""
     name, ours = own(row)
     times = medians(row)
     float32 = next((times[n] for n in (f"{name} float32", *FLOAT32) if n in times), None)
