@@ -29,7 +29,18 @@ def unreachable():
 
 
 def _texts(path):
-    return [line.strip() for line in (ROOT / path).read_text().splitlines()]
+    """The lines of a file without their indents; none of a file that does not exist."""
+    file = ROOT / path
+    return [line.strip() for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def gone(listed):
+    """(path, number, text, what) of the listed places that the sources do not have."""
+    return [
+        (path, 0, text, "listed, but gone")
+        for (path, text), n in listed.items()
+        if n > _texts(path).count(text)
+    ]
 
 
 def _is_code(text):
@@ -78,12 +89,8 @@ def report(plain, every, core_alone):
     open_places = [
         place for place in places if missed[place[0], place[2]] > listed[place[0], place[2]]
     ]
-    gone = [
-        (p, 0, text, "listed, but gone")
-        for (p, text), n in listed.items()
-        if n > _texts(p).count(text)
-    ]
-    for path, number, text, what in open_places + gone:
+    missing = gone(listed)
+    for path, number, text, what in open_places + missing:
         print(f"{path}:{number}: {what}: {text}")
     _print_share("cc/core", plain)
     shares = {}
@@ -96,7 +103,7 @@ def report(plain, every, core_alone):
         f"{reached} more are listed and were reached"
     )
     enough = all(share >= LEAST[folder] for folder, share in shares.items())
-    return enough and not open_places and not gone
+    return enough and not open_places and not missing
 
 
 def _parse_args():

@@ -16,20 +16,24 @@ from support.native_build import ROOT
 EXPLAINED = pathlib.Path(__file__).resolve().parent / "explained.txt"
 
 
-def drawn(group, seed):
-    """{key: Mutant} of a group in the order in which they run.
-
-    A key says nothing of the line's number, and the order follows from the keys: a change of a
-    file leaves the mutants of all other lines where they are.
-    """
-    files, count, _ = tested.GROUPS[group]
+def mutants(group):
+    """{key: Mutant} of all mutants of a group. A key says nothing of the line's number."""
     found, seen = {}, collections.Counter()
-    for path in files:
+    for path in tested.GROUPS[group][0]:
         text = (ROOT / path).read_text()
         for mutant in mutate.mutants_of(path, text):
             name = name_of(mutant, text)
             seen[name] += 1
             found[f"{name} #{seen[name]}"] = mutant
+    return found
+
+
+def drawn(group, seed):
+    """{key: Mutant} of the mutants of a group that run, in their order.
+
+    The order follows from the keys, so a change of a line leaves the order of the other mutants.
+    """
+    found, count = mutants(group), tested.GROUPS[group][1]
     order = sorted(found, key=lambda key: hashlib.sha256(f"{seed} {key}".encode()).digest())
     return {key: found[key] for key in order[:count]}
 

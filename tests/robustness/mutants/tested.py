@@ -244,8 +244,9 @@ def _failure(pid, limit):
 
 
 def _files(*patterns):
-    found = sorted(p for pattern in patterns for p in ROOT.glob(pattern))
-    return [p.relative_to(ROOT).as_posix() for p in found]
+    found = {pattern: list(ROOT.glob(pattern)) for pattern in patterns}
+    assert all(found.values()), f"patterns without a file: {[p for p in found if not found[p]]}"
+    return sorted(path.relative_to(ROOT).as_posix() for paths in found.values() for path in paths)
 
 
 CORE_FILES = _files(
