@@ -74,6 +74,11 @@ def rnn_forward(ops, case, time_major=True, is_training=True, **attrs):
 def rnn_backward(ops, case, result, time_major=True, **attrs):
     """Runs CudnnRNNBackpropV3 on the result of rnn_forward."""
     tensors = rnn_tensors(case, time_major)
+    return rnn_backward_of(ops, case, result, tensors, time_major=time_major, **attrs)
+
+
+def rnn_backward_of(ops, case, result, tensors, **attrs):
+    """Runs CudnnRNNBackpropV3 on the result of CudnnRNNV3 for the same RnnTensors."""
     return ops.CudnnRNNBackpropV3(
         **tensors.inputs(),
         output=result.output,
@@ -85,7 +90,6 @@ def rnn_backward(ops, case, result, time_major=True, **attrs):
         reserve_space=result.reserve_space,
         host_reserved=result.host_reserved,
         **case.spec.attrs(),
-        time_major=time_major,
         **attrs,
     )
 

@@ -29,22 +29,19 @@ def _tensors(case):
         return tf_ops.rnn_tensors(case)
 
 
+def _forward(case, tensors):
+    return ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
+
+
+def _backward(case, result, tensors):
+    return tf_ops.rnn_backward_of(ops, case, result, tensors)
+
+
 def _step(case, tensors, device):
     """Forward and backward on a device; the bytes of every result."""
     with tf.device(device):
-        result = ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
-        grads = ops.CudnnRNNBackpropV3(
-            **tensors.inputs(),
-            output=result.output,
-            output_h=result.output_h,
-            output_c=result.output_c,
-            output_backprop=tensors.dy,
-            output_h_backprop=tensors.dh,
-            output_c_backprop=tensors.dc,
-            reserve_space=result.reserve_space,
-            host_reserved=result.host_reserved,
-            **case.spec.attrs(),
-        )
+        result = _forward(case, tensors)
+        grads = _backward(case, result, tensors)
     return b"".join(value.numpy().tobytes() for value in (result.output, *grads))
 
 
@@ -56,21 +53,11 @@ def _traced(case, device):
     """
 
     @tf.function
-    def run(tensors, dy, dh, dc):
+    def run(**values):
+        tensors = tf_ops.RnnTensors(**values)
         with tf.device(device):
-            result = ops.CudnnRNNV3(**tensors, **case.spec.attrs())
-            grads = ops.CudnnRNNBackpropV3(
-                **tensors,
-                output=result.output,
-                output_h=result.output_h,
-                output_c=result.output_c,
-                output_backprop=dy,
-                output_h_backprop=dh,
-                output_c_backprop=dc,
-                reserve_space=result.reserve_space,
-                host_reserved=result.host_reserved,
-                **case.spec.attrs(),
-            )
+            result = _forward(case, tensors)
+            grads = _backward(case, result, tensors)
         return (result.output, *grads)
 
     return run
@@ -87,7 +74,7 @@ def streams():
 
     def run(number, device):
         _, tensors = work[number]
-        results = steps[device](tensors.inputs(), tensors.dy, tensors.dh, tensors.dc)
+        results = steps[device](**vars(tensors))
         return b"".join(value.numpy().tobytes() for value in results)
 
     want = [run(number, 0) for number in range(4)]
@@ -157,19 +144,8 @@ def reserve():
         @tf.function
         def run():
             with tf.device("/GPU:0"):
-                result = ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
-                grads = ops.CudnnRNNBackpropV3(
-                    **tensors.inputs(),
-                    output=result.output,
-                    output_h=result.output_h,
-                    output_c=result.output_c,
-                    output_backprop=tensors.dy,
-                    output_h_backprop=tensors.dh,
-                    output_c_backprop=tensors.dc,
-                    reserve_space=result.reserve_space,
-                    host_reserved=result.host_reserved,
-                    **case.spec.attrs(),
-                )
+                result = _forward(case, tensors)
+                grads = _backward(case, result, tensors)
             return (*grads, result.reserve_space) if kept else tuple(grads)
 
         run()
@@ -188,23 +164,6 @@ def reserve():
 def _passes(compiled):
     """Forward and backward on the GPU, by XLA or op by op."""
 
-    def backward(case, result, tensors):
-        return ops.CudnnRNNBackpropV3(
-            **tensors.inputs(),
-            output=result.output,
-            output_h=result.output_h,
-            output_c=result.output_c,
-            output_backprop=tensors.dy,
-            output_h_backprop=tensors.dh,
-            output_c_backprop=tensors.dc,
-            reserve_space=result.reserve_space,
-            host_reserved=result.host_reserved,
-            **case.spec.attrs(),
-        )
-
-    def forward(case, tensors):
-        return ops.CudnnRNNV3(**tensors.inputs(), **case.spec.attrs())
-
     def on_the_gpu(function):
         def run(*arguments):
             with tf.device("/GPU:0"):
@@ -213,7 +172,7 @@ def _passes(compiled):
 
         return run
 
-    return on_the_gpu(forward), on_the_gpu(backward)
+    return on_the_gpu(_forward), on_the_gpu(_backward)
 
 
 def in_and_out_of_xla(forward_compiled):
