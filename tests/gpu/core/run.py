@@ -108,9 +108,23 @@ def build(library):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--library", type=pathlib.Path, default=ROOT / "build/gpu_core/libcore.so")
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, metavar="SECTION")
-    parser.add_argument("--seconds", type=float, help="stop after this time; default: no limit")
+    parser.add_argument(
+        "--library",
+        type=pathlib.Path,
+        default=ROOT / "build/gpu_core/libcore.so",
+        help="the library of the core, which is built if the file does not exist (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=SECTIONS,
+        default=SECTIONS,
+        metavar="SECTION",
+        help=f"the sections to run, of {', '.join(SECTIONS)} (default: all)",
+    )
+    parser.add_argument(
+        "--seconds", type=float, help="stop after this many seconds (default: no limit)"
+    )
     parser.add_argument("--report", type=pathlib.Path, help="the page to write the report into")
     parser.add_argument("--log", type=pathlib.Path, help="the file for every line")
     parser.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)

@@ -14,10 +14,15 @@ from sweep import sweep_checks
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library")
-    parser.add_argument("--pretend", action="store_true")
-    parser.add_argument("--sections", nargs="+")
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("library", help="the library of the core")
+    parser.add_argument("--pretend", action="store_true", help="run on the mock GPU")
+    parser.add_argument("--sections", nargs="+", help="the sections to run, in order")
+    parser.add_argument(
+        "--first",
+        type=int,
+        default=0,
+        help="the number of the first check; earlier checks are skipped (default: %(default)s)",
+    )
     arguments = parser.parse_args()
     if not arguments.pretend and not torch.cuda.is_available():
         sys.exit("no GPU: PyTorch sees none")

@@ -434,12 +434,24 @@ def headers():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--engine", choices=("jax", "tensorflow"), default="jax")
     parser.add_argument(
-        "--library", type=pathlib.Path, default=ROOT / "build/gpu_ffi/libgpu_ffi.so"
+        "--engine",
+        choices=("jax", "tensorflow"),
+        default="jax",
+        help="the framework whose XLA calls the handlers (default: %(default)s)",
     )
     parser.add_argument(
-        "--every", type=int, default=1, metavar="N", help="of the sweeps every Nth check; odd"
+        "--library",
+        type=pathlib.Path,
+        default=ROOT / "build/gpu_ffi/libgpu_ffi.so",
+        help="the library of the handlers, which is built if the file does not exist (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--every",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run every Nth check of the sweeps, for an odd N (default: %(default)s)",
     )
     parser.add_argument("--pretend", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -67,7 +67,7 @@ def build(include, out):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("include", type=pathlib.Path)
-    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("include", type=pathlib.Path, help="the folder with TensorFlow's headers")
+    parser.add_argument("out", type=pathlib.Path, help="the folder for the mock libraries")
     arguments = parser.parse_args()
     build(arguments.include, arguments.out)

@@ -110,8 +110,15 @@ def _parse_args():
     parser = argparse.ArgumentParser(
         prog="python -m robustness.coverage.run_coverage", description=__doc__
     )
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/gcov")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--folder",
+        type=pathlib.Path,
+        default=ROOT / "build/gcov",
+        help="the folder of the build and of the counts (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="the number of jobs of the build (default: %(default)s)"
+    )
     parser.add_argument(
         "--seconds", type=float, default=float("inf"),
         help="begin no test after this many seconds; the next run continues",

@@ -260,9 +260,18 @@ def complaint(rng, name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60,
+        help="begin no case after this many seconds (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the seed of the cases (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--first", type=int, default=0, help="the number of the first case (default: %(default)s)"
+    )
     args = parser.parse_args()
     end, k, refused, findings = time.monotonic() + args.seconds, args.first, 0, 0
     while time.monotonic() < end and findings < 20:

@@ -186,18 +186,43 @@ def summary(records):
 
 def _parse_args():
     parser = argparse.ArgumentParser(prog="python -m robustness.fuzz.run_fuzz", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600, help="in all, shared by the targets")
-    parser.add_argument("--slice", type=float, default=300, help="seconds of one run of a target")
-    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
-    parser.add_argument("--folder", type=pathlib.Path, default=native_build.ROOT / "build/fuzz")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=600,
+        help="the seconds of the run, which the targets share (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--slice",
+        type=float,
+        default=300,
+        help="the seconds of one run of a target (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--targets",
+        nargs="+",
+        choices=TARGETS,
+        default=list(TARGETS),
+        help="the targets to run (default: all)",
+    )
+    parser.add_argument(
+        "--folder",
+        type=pathlib.Path,
+        default=native_build.ROOT / "build/fuzz",
+        help="the folder of the build and of the findings (default: %(default)s)",
+    )
     parser.add_argument(
         "--isa",
         default="baseline",
         choices=native_build.isa_flags(),
-        help="of the kernels that run",
+        help="the instruction set of the kernels (default: %(default)s)",
     )
-    parser.add_argument("--compiler", default="clang++")
-    parser.add_argument("--jobs", type=int, help="of the build")
+    parser.add_argument(
+        "--compiler", default="clang++", help="the compiler, a Clang (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, help="the number of jobs of the build (default: the number of CPUs)"
+    )
     parser.add_argument(
         "--minimise", action="store_true", help="write the committed corpora again, fuzz nothing"
     )

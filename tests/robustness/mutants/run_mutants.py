@@ -89,16 +89,40 @@ def _parse_args():
     parser = argparse.ArgumentParser(
         prog="python -m robustness.mutants.run_mutants", description=__doc__
     )
-    parser.add_argument("--groups", nargs="+", choices=tested.GROUPS, default=list(tested.GROUPS))
     parser.add_argument(
-        "--seconds", type=float, default=600, help="begin no mutant after this many seconds"
+        "--groups",
+        nargs="+",
+        choices=tested.GROUPS,
+        default=list(tested.GROUPS),
+        help="the groups of files to mutate (default: all)",
     )
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--first", type=int, default=1, help="leave out those before this one, which ran elsewhere"
+        "--seconds",
+        type=float,
+        default=600,
+        help="begin no mutant after this many seconds (default: %(default)s)",
     )
-    parser.add_argument("--jobs", type=int, default=2, help="of the build")
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="the seed of the order of the mutants (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--first",
+        type=int,
+        default=1,
+        help="the number of the first mutant, if earlier mutants ran elsewhere (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="the number of jobs of the build (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--folder",
+        type=pathlib.Path,
+        default=ROOT / "build/mutants",
+        help="the folder of the build and of the results (default: %(default)s)",
+    )
     parser.add_argument(
         "--again", action="store_true", help="run the survivors that are not explained once more"
     )

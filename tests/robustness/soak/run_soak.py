@@ -218,9 +218,24 @@ def leaks(samples):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--threads", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60,
+        help="the seconds of the calls from all threads (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=8,
+        help="the number of calling threads (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="the seed of the models and calls (default: %(default)s)",
+    )
     args = parser.parse_args()
     soak = Soak(_subjects(args.seed), args.seed)
     leaking = leaking_calls(soak.subjects, ALONE)
