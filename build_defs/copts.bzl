@@ -26,11 +26,15 @@ SANITIZER_COPTS = select({
     "//conditions:default": [],
 })
 
+# WHY: GCC orders instructions before it assigns registers on aarch64, but not on x86-64. The order
+# needs more than 32 registers, so the largest register tile keeps sums on the stack.
+AARCH64_COPTS = ["-fno-schedule-insns"] if TF_MACHINE == "aarch64" else []
+
 # Each level's flags and the macro that tells the source which level it is compiled for.
 ISA_COPTS = {
     "baseline": [
         "-DRNN_OPS_ISA_BASELINE",
-    ],
+    ] + AARCH64_COPTS,
     "avx2": [
         "-DRNN_OPS_ISA_AVX2",
         "-mavx2",
