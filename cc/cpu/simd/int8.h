@@ -79,7 +79,10 @@ struct PlainUnit {
 
 struct DotUnit : PlainUnit {
   static EIGEN_ALWAYS_INLINE Int32s Dot(Int32s sum, const A& a, const B& b) {
-    __asm__(".arch_extension dotprod\n\tsdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(a), "w"(b));
+    // The compiler's own architecture follows, for the instructions behind this one.
+    __asm__(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %2.16b\n\t.arch armv8-a"
+            : "+w"(sum)
+            : "w"(a), "w"(b));
     return sum;
   }
 };
