@@ -29,7 +29,6 @@
 #if defined(RNN_OPS_ISA_AVX2) || defined(RNN_OPS_ISA_AVX512)
 #include <cpuid.h>
 #elif defined(__aarch64__) && defined(__linux__)
-#include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
 
@@ -295,7 +294,7 @@ EIGEN_ALWAYS_INLINE float FactorOf(const Quad* row) {
   std::memcpy(&factor, row, sizeof(factor));
   return factor;
 }
-// What the offset of the weights adds to a sum, negated. It may wrap, as sums do.
+// The part of a sum that comes from the offset of the weights, negated. It may wrap, as sums do.
 EIGEN_ALWAYS_INLINE int32_t OffsetOf(const Quad* row) {
   uint32_t sum;
   std::memcpy(&sum, row + 1, sizeof(sum));

@@ -38,6 +38,7 @@ CC_RULES = {
         *EIGEN,
         "cpuid.h",
         "immintrin.h",
+        "sys/auxv.h",
         "sys/syscall.h",
         "unistd.h",
     ),
