@@ -1,8 +1,9 @@
 """The inner loop of Keras's recurrent layers as one op.
 
 On a CPU the op is LayerRNN, which reads Keras's weights directly. In inference it is LayerRNNPacked, with
-weights that are packed again when they have changed, or QuantizedLayerRNN for int8 weights. If TensorFlow sees a GPU the op is CudnnRNNV3, which
-runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or clipping on both devices.
+weights that are packed again when they have changed, or QuantizedLayerRNN for int8 weights. If TensorFlow
+sees a GPU the op is CudnnRNNV3, which runs on both devices. BlockLSTMV2 runs LSTMs with peepholes or
+clipping on both devices.
 """
 
 import functools
