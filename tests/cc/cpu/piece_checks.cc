@@ -742,9 +742,7 @@ tf_rnn_ops_check_pieces(void (*fail)(const char* message)) {
   isa::CheckAll<float>(check);
   isa::CheckAll<double>(check);
 #endif
-#if !defined(RNN_OPS_EMULATE_VNNI)
   isa::CheckAllOfPairs(check);
-#endif
   isa::CheckAllOfQuads(check);
   return check.values();
 }

@@ -18,6 +18,7 @@ GIVEN = {
     "plain/block_gates.py": {"block_lstm_gates"},
     "plain/_cudnn_rnn.py": {"cudnn_rnn"},
     "plain/_layer_rnn.py": {"layer_rnn"},
+    "plain/_quantized_layer_rnn.py": {"quantized_layer_rnn"},
 }
 
 
