@@ -39,8 +39,8 @@ struct Quad {
   int8_t k[4];
 };
 
-// The vector of V int32, with the operations that the products need. A Unit multiplies: B is a
-// vector of quads, prepared for all rows of a tile, and Dot adds the four products of each lane.
+// ---- The vector of V int32, and its operations ----
+
 #if defined(__aarch64__)
 
 using Int32s = int32x4_t;
@@ -48,6 +48,9 @@ EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return vdupq_n_s32(value);
 EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return vaddq_s32(a, b); }
 EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return vcvtq_f32_s32(v); }
 EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return vcvtnq_s32_f32(v); }
+EIGEN_ALWAYS_INLINE Int32s LoadQuads(const Quad* p) {
+  return vld1q_s32(reinterpret_cast<const int32_t*>(p));
+}
 EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) { vst1q_s32(p, v); }
 // Stores V values of [-128, 127].
 EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
@@ -56,23 +59,97 @@ EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
   std::memcpy(p, &bytes, 4);
 }
 
+#elif defined(RNN_OPS_ISA_AVX512)
+
+using Int32s = __m512i;
+EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return _mm512_set1_epi32(value); }
+EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return _mm512_add_epi32(a, b); }
+EIGEN_ALWAYS_INLINE Int32s XorInt32s(Int32s a, Int32s b) { return _mm512_xor_si512(a, b); }
+EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return _mm512_cvtepi32_ps(v); }
+EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return _mm512_cvtps_epi32(v); }
+EIGEN_ALWAYS_INLINE Int32s LoadQuads(const Quad* p) { return _mm512_loadu_si512(p); }
+EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) { _mm512_storeu_si512(p, v); }
+EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(v));
+}
+// The even and the odd bytes as 16-bit integers, and the sums of two products of these.
+EIGEN_ALWAYS_INLINE Int32s EvenBytes(Int32s v) {
+  return _mm512_srai_epi16(_mm512_slli_epi16(v, 8), 8);
+}
+EIGEN_ALWAYS_INLINE Int32s OddBytes(Int32s v) { return _mm512_srai_epi16(v, 8); }
+EIGEN_ALWAYS_INLINE Int32s MultiplyInt16s(Int32s a, Int32s b) { return _mm512_madd_epi16(a, b); }
+
+#elif defined(RNN_OPS_ISA_AVX2)
+
+using Int32s = __m256i;
+EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return _mm256_set1_epi32(value); }
+EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return _mm256_add_epi32(a, b); }
+EIGEN_ALWAYS_INLINE Int32s XorInt32s(Int32s a, Int32s b) { return _mm256_xor_si256(a, b); }
+EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return _mm256_cvtepi32_ps(v); }
+EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return _mm256_cvtps_epi32(v); }
+EIGEN_ALWAYS_INLINE Int32s LoadQuads(const Quad* p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+}
+EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
+  const __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(half, half));
+}
+
+#else  // SSE2
+
+using Int32s = __m128i;
+EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return _mm_set1_epi32(value); }
+EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return _mm_add_epi32(a, b); }
+EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return _mm_cvtepi32_ps(v); }
+EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return _mm_cvtps_epi32(v); }
+EIGEN_ALWAYS_INLINE Int32s LoadQuads(const Quad* p) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+}
+EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v);
+}
+EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
+  const __m128i half = _mm_packs_epi32(v, v);
+  const int32_t bytes = _mm_cvtsi128_si32(_mm_packs_epi16(half, half));
+  std::memcpy(p, &bytes, sizeof(bytes));
+}
+EIGEN_ALWAYS_INLINE Int32s EvenBytes(Int32s v) { return _mm_srai_epi16(_mm_slli_epi16(v, 8), 8); }
+EIGEN_ALWAYS_INLINE Int32s OddBytes(Int32s v) { return _mm_srai_epi16(v, 8); }
+EIGEN_ALWAYS_INLINE Int32s MultiplyInt16s(Int32s a, Int32s b) { return _mm_madd_epi16(a, b); }
+
+#endif
+
+// V times the same quad.
+EIGEN_ALWAYS_INLINE Int32s BroadcastQuad(const Quad* p) {
+  int32_t bits;
+  std::memcpy(&bits, p, sizeof(bits));
+  return SetInt32s(bits);
+}
+
+// ---- Units ----
+//
+// A unit multiplies a quad of a row, A, by a vector of quads of weights, B. The row tiles of a
+// panel share B, so a unit prepares it once for all of them. Dot adds the four products of each
+// lane.
+
+#if defined(__aarch64__)
+
 struct PlainUnit {
   static constexpr bool kOffset = false;
   using A = int8x16_t;
   using B = int8x16_t;
   static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) {
-    int32_t bits;
-    std::memcpy(&bits, p, sizeof(bits));
-    return vreinterpretq_s8_s32(vdupq_n_s32(bits));
+    return vreinterpretq_s8_s32(BroadcastQuad(p));
   }
-  static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) {
-    return vld1q_s8(reinterpret_cast<const int8_t*>(p));
-  }
+  static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) { return vreinterpretq_s8_s32(LoadQuads(p)); }
   // Two products of int8 fit into 16 bits.
   static EIGEN_ALWAYS_INLINE Int32s Dot(Int32s sum, const A& a, const B& b) {
     const int16x8_t low = vmull_s8(vget_low_s8(a), vget_low_s8(b));
     const int16x8_t high = vmull_high_s8(a, b);
-    return vaddq_s32(sum, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
+    return AddInt32s(sum, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
   }
 };
 
@@ -87,59 +164,7 @@ struct DotUnit : PlainUnit {
 };
 inline bool FindDotUnit() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
 
-#elif defined(RNN_OPS_ISA_AVX512)
-
-using Int32s = __m512i;
-EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return _mm512_set1_epi32(value); }
-EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return _mm512_add_epi32(a, b); }
-EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return _mm512_cvtepi32_ps(v); }
-EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return _mm512_cvtps_epi32(v); }
-EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) { _mm512_storeu_si512(p, v); }
-EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtsepi32_epi8(v));
-}
-EIGEN_ALWAYS_INLINE Int32s LoadQuads(const Quad* p) { return _mm512_loadu_si512(p); }
-
-// Products of 16 bits: the even and the odd values of k.
-struct PlainUnit {
-  static constexpr bool kOffset = false;
-  struct Halves {
-    Int32s even, odd;
-  };
-  using A = Halves;
-  using B = Halves;
-  static EIGEN_ALWAYS_INLINE Halves Split(Int32s v) {
-    return {_mm512_srai_epi16(_mm512_slli_epi16(v, 8), 8), _mm512_srai_epi16(v, 8)};
-  }
-  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) {
-    int32_t bits;
-    std::memcpy(&bits, p, sizeof(bits));
-    return Split(SetInt32s(bits));
-  }
-  static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) { return Split(LoadQuads(p)); }
-  static EIGEN_ALWAYS_INLINE Int32s Dot(Int32s sum, const A& a, const B& b) {
-    return AddInt32s(sum,
-                     AddInt32s(_mm512_madd_epi16(a.even, b.even), _mm512_madd_epi16(a.odd, b.odd)));
-  }
-};
-
 #elif defined(RNN_OPS_ISA_AVX2)
-
-using Int32s = __m256i;
-EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return _mm256_set1_epi32(value); }
-EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return _mm256_add_epi32(a, b); }
-EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return _mm256_cvtepi32_ps(v); }
-EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return _mm256_cvtps_epi32(v); }
-EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
-}
-EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
-  const __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(half, half));
-}
-EIGEN_ALWAYS_INLINE Int32s LoadQuads(const Quad* p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
 
 // vpmaddubsw multiplies unsigned by signed and adds two products in 16 bits. With the weight's
 // absolute value and the row's value with the weight's sign, 128 * 127 * 2 fits: no saturation.
@@ -150,11 +175,7 @@ struct PlainUnit {
   };
   using A = Int32s;
   using B = Weights;
-  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) {
-    int32_t bits;
-    std::memcpy(&bits, p, sizeof(bits));
-    return SetInt32s(bits);
-  }
+  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) { return BroadcastQuad(p); }
   static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) {
     const Int32s value = LoadQuads(p);
     return {value, _mm256_abs_epi8(value)};
@@ -165,22 +186,9 @@ struct PlainUnit {
   }
 };
 
-#else  // SSE2
+#else
 
-using Int32s = __m128i;
-EIGEN_ALWAYS_INLINE Int32s SetInt32s(int32_t value) { return _mm_set1_epi32(value); }
-EIGEN_ALWAYS_INLINE Int32s AddInt32s(Int32s a, Int32s b) { return _mm_add_epi32(a, b); }
-EIGEN_ALWAYS_INLINE Packet<float> ToFloats(Int32s v) { return _mm_cvtepi32_ps(v); }
-EIGEN_ALWAYS_INLINE Int32s RoundToInt32s(const Packet<float>& v) { return _mm_cvtps_epi32(v); }
-EIGEN_ALWAYS_INLINE void StoreInt32s(int32_t* p, Int32s v) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v);
-}
-EIGEN_ALWAYS_INLINE void StoreInt8s(int8_t* p, Int32s v) {
-  const __m128i half = _mm_packs_epi32(v, v);
-  const int32_t bytes = _mm_cvtsi128_si32(_mm_packs_epi16(half, half));
-  std::memcpy(p, &bytes, sizeof(bytes));
-}
-
+// Products of 16-bit integers.
 struct PlainUnit {
   static constexpr bool kOffset = false;
   struct Halves {
@@ -188,23 +196,13 @@ struct PlainUnit {
   };
   using A = Halves;
   using B = Halves;
-  static EIGEN_ALWAYS_INLINE Halves Split(Int32s v) {
-    return {_mm_srai_epi16(_mm_slli_epi16(v, 8), 8), _mm_srai_epi16(v, 8)};
-  }
-  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) {
-    int32_t bits;
-    std::memcpy(&bits, p, sizeof(bits));
-    return Split(SetInt32s(bits));
-  }
-  static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) {
-    return Split(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-  }
+  static EIGEN_ALWAYS_INLINE Halves Split(Int32s v) { return {EvenBytes(v), OddBytes(v)}; }
+  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) { return Split(BroadcastQuad(p)); }
+  static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) { return Split(LoadQuads(p)); }
   static EIGEN_ALWAYS_INLINE Int32s Dot(Int32s sum, const A& a, const B& b) {
-    return AddInt32s(sum, AddInt32s(_mm_madd_epi16(a.even, b.even), _mm_madd_epi16(a.odd, b.odd)));
+    return AddInt32s(sum, AddInt32s(MultiplyInt16s(a.even, b.even), MultiplyInt16s(a.odd, b.odd)));
   }
 };
-using DotUnit = PlainUnit;
-inline bool FindDotUnit() { return false; }
 
 #endif
 
@@ -256,23 +254,19 @@ struct DotUnit {
   static constexpr bool kOffset = true;
   using A = Int32s;
   using B = Int32s;
-  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) {
-    int32_t bits;
-    std::memcpy(&bits, p, sizeof(bits));
-    return SetInt32s(bits);
-  }
+  static EIGEN_ALWAYS_INLINE A Broadcast(const Quad* p) { return BroadcastQuad(p); }
   static EIGEN_ALWAYS_INLINE B Prepare(const Quad* p) {
-    const Int32s offset = SetInt32s(static_cast<int32_t>(0x80808080));
-#if defined(RNN_OPS_ISA_AVX512)
-    return _mm512_xor_si512(LoadQuads(p), offset);
-#else
-    return _mm256_xor_si256(LoadQuads(p), offset);
-#endif
+    return XorInt32s(LoadQuads(p), SetInt32s(static_cast<int32_t>(0x80808080)));
   }
   static EIGEN_ALWAYS_INLINE Int32s Dot(const Int32s& sum, const A& a, const B& b) {
     return MultiplyUnsignedBySigned(sum, b, a);
   }
 };
+
+#elif !defined(__aarch64__)
+
+using DotUnit = PlainUnit;
+inline bool FindDotUnit() { return false; }
 
 #endif
 
