@@ -8,9 +8,11 @@ loaded and warmed up while the old version still serves, and then replaces it.
 """
 
 import argparse
+import contextlib
 import http.server
 import json
 import pathlib
+import socket
 import threading
 
 import numpy as np
@@ -102,7 +104,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > MOST_BYTES:
             self.close_connection = True
-            return self._answer(413, {"error": f"Content-Length must be at most {MOST_BYTES}."})
+            self._answer(413, {"error": f"Content-Length must be at most {MOST_BYTES}."})
+            return self._discard()
         model = self.server.newest.model
         try:
             tokens = padded(json.loads(self.rfile.read(int(length)))["instances"])
@@ -118,6 +121,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def _discard(self):
+        """Reads what the client still sends: closing before would reset the connection and lose the answer."""
+        self.connection.shutdown(socket.SHUT_WR)
+        self.connection.settimeout(1)
+        left = 16 * MOST_BYTES
+        with contextlib.suppress(OSError):
+            while left > 0 and (data := self.rfile.read1(1 << 16)):
+                left -= len(data)
 
     def log_message(self, *arguments):
         pass
