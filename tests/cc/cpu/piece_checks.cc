@@ -622,7 +622,7 @@ void CheckQuadTile(Checker& check, int64_t depth) {
   constexpr int V = kLanes<float>;
   constexpr int64_t kColumns = NV * V;
   auto integer = [](int64_t seed, int64_t i, int64_t k) {  // in [-128, 127]
-    return std::min(127.0, 64 * Value(seed, i, k) + Value(seed + 1, i, k));
+    return std::clamp(64 * Value(seed, i, k) + Value(seed + 1, i, k), -128.0, 127.0);
   };
   std::vector<int8_t> weights(depth * kColumns);
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<int8_t>(integer(1, 0, i));
