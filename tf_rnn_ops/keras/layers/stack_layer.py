@@ -348,8 +348,8 @@ class CudnnStack(StackOptions):
     def quantize(self, mode=None, type_check=True, config=None):
         """Raises NotImplementedError, which Keras shows as a warning; see keras.layers.Layer."""
         raise NotImplementedError(
-            f"The stack {self.name!r} cannot be quantized: stacks have float weights. The layers that "
-            "tf_rnn_ops.keras.convert(model, to='keras') makes of it can be quantized."
+            f"The stack {self.name!r} cannot be quantized: stacks have float weights. "
+            "tf_rnn_ops.keras.convert(model, quantize='int8') makes layers with int8 weights of it."
         )
 
     def compute_output_shape(self, sequences_shape, initial_state_shape=None):

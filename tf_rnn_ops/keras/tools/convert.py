@@ -58,7 +58,8 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
             from_config can create.
         to: 'tf_rnn_ops', 'keras' for the opposite direction, or 'stack'.
         quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
-            quantize("int8") of a model does for all layers. None keeps their type.
+            quantize("int8") of a model does for all layers. Stacks become layers first, as with to='keras',
+            if Keras has such layers. None keeps the type of the weights.
 
     Returns:
         The copy.
@@ -66,9 +67,9 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     Raises:
         TypeError: model is not a Keras 3 model or layer.
         ValueError: to or quantize is unknown; quantize is given and to is not 'tf_rnn_ops', or no recurrent
-            layer can be quantized; to is not 'tf_rnn_ops' and a layer has int8 weights; the model, its optimizer or a metric cannot be copied; to is 'keras' and
-            Keras has no counterpart of a layer or function of this package, or of a subclass; or to is
-            'stack' and there is no chain.
+            layer can be quantized; to is not 'tf_rnn_ops' and a layer has int8 weights; the model, its
+            optimizer or a metric cannot be copied; to is 'keras' and Keras has no counterpart of a layer or
+            function of this package, or of a subclass; or to is 'stack' and there is no chain.
 
     Example:
         >>> import keras
@@ -99,9 +100,10 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
     if to == "keras":
         check_counterparts(model)
         _check_functions(model)
-    copy = converted(model, to)
-    if quantize is not None:
-        _quantize(copy, quantize)
+    if quantize is None:
+        return converted(model, to)
+    copy = converted(_with_layers_for_stacks(model), to)
+    _quantize(copy, quantize)
     return copy
 
 
@@ -116,6 +118,15 @@ def _check_not_quantized(model, to):
             f"The layer {layer.name!r} has int8 weights, which to={to!r} cannot convert: convert the model "
             "that has not been quantized."
         )
+
+
+def _with_layers_for_stacks(model):
+    """The model, or a copy with layers of Keras for the stacks that have counterparts there."""
+    replaceable = copying.stacks_that_are_replaceable(model)
+    stacks = (layer for layer in flatten_layers(model) if id(layer) in replaceable)
+    if all(map(reason_against, stacks)):
+        return model
+    return copying.copy_of(model, {}, stacks=True)
 
 
 def _quantize(model, mode):

@@ -14,7 +14,7 @@ from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
 from tf_rnn_ops.keras.path import eligibility
 from tf_rnn_ops.keras.tools import carry, pairs, recompile
 from tf_rnn_ops.keras.tools.advice import ACCELERATE
-from tf_rnn_ops.keras.tools.counterparts import STACKS
+from tf_rnn_ops.keras.tools.counterparts import STACKS, reason_against
 from tf_rnn_ops.keras.tools.graph import maskable
 from tf_rnn_ops.keras.tools.keras_to_stack import Chain
 from tf_rnn_ops.keras.tools.stack_to_keras import KerasStack
@@ -27,7 +27,8 @@ def copy_of(model, classes, stacks=False, chains=()):
     Args:
         model: A Keras 3 model or layer.
         classes: {class of a recurrent layer: its class in the copy}.
-        stacks: Whether to replace each of stacks_that_are_replaceable by layers of Keras.
+        stacks: Whether to replace stacks_that_are_replaceable by layers of Keras, if these compute the
+            same function.
         chains: A list of Chain: layers of the model to replace by stacks.
 
     Returns:
@@ -104,7 +105,7 @@ class _Copier:
     def _new_copy(self, layer):
         if isinstance(layer, keras.layers.Lambda):
             return layer  # WHY not copied: Keras does not load functions from a config, and a Lambda has no weights.
-        if self._maskable is not None and type(layer) in STACKS:
+        if self._maskable is not None and type(layer) in STACKS and not reason_against(layer):
             used = self._used_names - {layer.name}
             self.groups.append(KerasStack(layer, self._maskable.get(id(layer)), used))
             return self.groups[-1]
