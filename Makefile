@@ -16,6 +16,7 @@ BENCH_ARGS ?=
 # More arguments for the benchmarks beside `make bench`.
 KERNELS_ARGS ?= benchmarks/shapes/lstm.txt benchmarks/shapes/gru.txt
 STREAMING_ARGS ?=
+ACCURACY_ARGS ?=
 COSTS_ARGS ?=
 THREADS_ARGS ?=
 SOAK_ARGS ?= --seconds 600
@@ -40,7 +41,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported exporters clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy exporters clean
 
 help:
 	@echo "For users"
@@ -62,7 +63,7 @@ help:
 	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64"
 	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
 	@echo "Other benchmarks"
-	@echo "  make bench-kernels bench-streaming bench-costs bench-threads bench-exported"
+	@echo "  make bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy"
 
 # What this machine lacks, before minutes have passed; installed where that is possible.
 preflight:
@@ -238,6 +239,10 @@ bench-threads: install
 
 bench-exported: exporters
 	PYTHONPATH=.:$(EXPORTERS) $(PY) -m benchmarks.exported --output bench_output/exported.json $(EXPORTED_ARGS)
+
+# Models are trained: four minutes.
+bench-accuracy: exporters
+	PYTHONPATH=.:$(EXPORTERS) $(PY) -m benchmarks.accuracy_int8 --output bench_output/accuracy_int8.json $(ACCURACY_ARGS)
 
 # The guides and the API reference as a site, in build/site/.
 docs: $(READY)

@@ -1,0 +1,76 @@
+"""Trained models keep their accuracy in int8: the metric and the outputs."""
+
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT))
+
+from benchmarks import accuracy_int8, trained  # noqa: E402
+
+# The metric may be worse by 0.2 %: that is 7 of 3700 utterances, or 4 of 2174 symbols.
+ALLOWED = 0.2
+# The errors of a sequence, divided by its largest output, have a mean below one step of 8 bits. Scales that are wrong
+# by 5 % are errors of six steps.
+STEP = 1 / 127
+SMALL_SERIES = {"epochs": 2, "series": 4, "windows": 24}
+TASKS = {
+    "forecast_lstm": SMALL_SERIES,
+    "forecast_gru": SMALL_SERIES,
+    "vowels": {"epochs": 12},
+    "speech": {"tested": 400},
+}
+USUAL = ("forecast_lstm", "forecast_gru")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        name if name in USUAL else pytest.param(name, marks=pytest.mark.thorough) for name in TASKS
+    ],
+)
+def tested(request):
+    """A Task, its outputs in float32, and its outputs in int8."""
+    task = trained.TASKS[request.param](**TASKS[request.param])
+    exact = task.outputs()
+    return task, exact, accuracy_int8.quantized_outputs(task)
+
+
+def mean_error(exact, outputs):
+    return float(np.mean(accuracy_int8.errors(outputs, exact)))
+
+
+def test_metric(tested):
+    task, exact, outputs = tested
+    before = task.score(exact)
+    if task.metric == trained.RIGHT:
+        assert before > 95
+    else:
+        last = np.repeat(task.x[:, -1:, 0], exact.shape[1], axis=1)
+        assert before < 0.75 * task.score(last)
+    assert task.fall(before, task.score(outputs)) <= ALLOWED
+
+
+def test_outputs(tested):
+    _, exact, outputs = tested
+    assert 0 < mean_error(exact, outputs) < STEP
+
+
+@pytest.mark.parametrize("factor", [0.95, 1.05])
+def test_wrong_scales_are_found(tested, factor):
+    """Metrics of right items hide such a fault; the outputs do not."""
+    task, exact, _ = tested
+    # Not those of Dense.
+    scales = [
+        v for v in task.model.variables if v.path.endswith("kernel_scale") and "cell" in v.path
+    ]
+    assert len(scales) >= 4
+    for scale in scales:
+        scale.assign(scale * factor)
+    outputs = task.outputs()
+    for scale in scales:
+        scale.assign(scale / factor)
+    assert mean_error(exact, outputs) > STEP
