@@ -10,6 +10,7 @@ import numpy as np
 
 from robustness.problem import draw
 from robustness.problem.calls import calls_of
+from robustness.problem.grammar import INT8
 from support import mutations, subproc
 from support.bad_inputs import raised_by
 
@@ -42,7 +43,9 @@ def main():
     ops = tf_rnn_ops.raw_ops
     for k in range(first, count):
         rng = np.random.default_rng([seed, k])
-        problem = draw.problem(seed, k, LARGEST).replace(type="float32")
+        problem = draw.problem(seed, k, LARGEST)
+        if problem.type != INT8:
+            problem = problem.replace(type="float32")
         found = calls_of(ops, problem)
         call = found[rng.integers(len(found))]
         if k % 4 == 0:
