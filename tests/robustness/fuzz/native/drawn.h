@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -262,7 +263,7 @@ inline std::vector<PartialShape> LinearShapes(const RnnAttrs& attrs, const Sizes
   std::vector<PartialShape> shapes;
   for (const TensorSpec& input : kLinearRecurrence.inputs) {
     const int64_t width = input.dims[2] == Dim::kGatesH ? columns : s.H;
-    if (input.name == "recurrent_kernel") {
+    if (input.name() == "recurrent_kernel") {
       shapes.push_back(PartialShape::Of({s.H, columns}));
     } else if (input.given == Given::kOptional && bytes.ConsumeBool()) {
       shapes.push_back(PartialShape::Of({0}));
