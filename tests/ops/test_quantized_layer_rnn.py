@@ -23,17 +23,14 @@ def _quantized(matrix):
     return integers.astype(np.int8), scales.astype(np.float32)
 
 
-def _step(rnn_mode, weights, x, h, c, **functions):
-    """The reference's h, c (None without one) and bound on what one rounding in the step changes."""
+def _of_reference(weights):
+    """The weights as the reference is given them."""
     given = {"bias": weights["bias"]}
     for name in ("kernel", "recurrent_kernel", "projection"):
         if weights[name] is not None:
             integers, scales = weights[name], weights[f"{name}_scale"]
             given[name] = integers.astype(np.int64), scales.astype(np.float64)
-    if rnn_mode == "rnn_relu":
-        functions = {"activation": "relu"}
-    states, slack = quantized.step(rnn_mode, x, [h, c], given, **functions)
-    return states[0], states[1] if rnn_mode == "lstm" else None, slack
+    return given
 
 
 def _weights(rng, mode, inputs, units, bias=True):
@@ -87,23 +84,17 @@ def _run(weights, call, rnn_mode, dtype="float32", packed=True, **attrs):
 def _check_steps(weights, call, rnn_mode, result, lengths=None, **functions):
     """Compares each step with the reference, which begins at the h of the op's step before."""
     output = result.output.numpy()
-    steps, batch = output.shape[:2]
-    h, c = call["input_h"], call["input_c"].astype(np.float64)
-    last_h, last_c = h.copy(), c.copy()
-    for t in range(steps):
-        want, new_c, slack = _step(rnn_mode, weights, call["input"][t], h, c, **functions)
-        alive = np.full(batch, True) if lengths is None else np.asarray(lengths) > t
-        bound = 2e-6 + 2e-5 * np.abs(want) + slack
-        assert (np.abs(output[t] - want) <= bound)[alive].all()
-        assert not output[t][~alive].any()
-        h = output[t]
-        last_h[alive] = h[alive]
-        if new_c is not None:
-            c = new_c
-            last_c[alive] = c[alive]
-    np.testing.assert_array_equal(result.output_h.numpy(), last_h)
+    states = [call["input_h"], *([call["input_c"]] if rnn_mode == "lstm" else [])]
+    want, slack = quantized.layer(
+        rnn_mode, call["input"], states, _of_reference(weights), output, lengths, **functions
+    )
+    bound = 2e-6 + 2e-5 * np.abs(want["output"]) + slack
+    assert (np.abs(output - want["output"]) <= bound).all()
+    if lengths is not None:
+        assert not output[np.arange(len(output))[:, None] >= lengths].any()
+    np.testing.assert_array_equal(result.output_h.numpy(), want["output_h"])
     if rnn_mode == "lstm":
-        np.testing.assert_allclose(result.output_c.numpy(), last_c, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(result.output_c.numpy(), want["output_c"], rtol=2e-5, atol=2e-6)
     else:
         assert result.output_c.numpy() == 0
 
@@ -197,7 +188,8 @@ def test_rows_of_zeros_and_tiny_rows(rng):
     call["input"][0, 2] *= 1e-30
     got = _run(weights, call, rnn_mode, activation="linear").output.numpy()[0]
     assert not got[:2].any()
-    want = _step("rnn", weights, call["input"][0], call["input_h"], None, activation="linear")[0]
+    given = _of_reference(weights)
+    (want,), _ = quantized.step("rnn", call["input"][0], [call["input_h"]], given, "linear")
     np.testing.assert_allclose(got[2], want[2], rtol=1e-5)
 
 

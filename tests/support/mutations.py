@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from support import packed_calls
 from support.calls import Call
 from support.linear_case import SLOPES
 
@@ -408,8 +409,37 @@ def _layer_reserve_mutations(call, ops):
     yield of_call("more steps", input=np.concatenate([inputs["input"]] * 2, axis))
 
 
+def packed_mutations(call, ops):
+    """Packed weights that are none, or those of another network."""
+    packed = call.tensors.get("packed")
+    if packed is None or not packed.size:
+        return
+    others = {"of zeros": np.zeros_like(packed), "shifted": np.roll(packed, 1)}
+    if "kernel" in call.tensors:
+        others |= _packed_of_others(call, ops)
+    for label, value in others.items():
+        yield Mutation(f"packed {label}", call.with_tensor("packed", value), ("packed",), False)
+
+
+def _packed_of_others(call, ops):
+    """Packed weights of a layer with one more input."""
+    mode = {"rnn_mode": call.attrs["rnn_mode"]}
+    weights = {n: call.tensors[n] for n in packed_calls.PACKED_WEIGHTS}
+    rows, columns = weights["kernel"].shape
+    weights["kernel"] = resized(weights["kernel"], (rows + 1, columns))
+    if call.op != "QuantizedLayerRNN":
+        return {"of another layer": ops.PackLayerRNN(**weights, **mode).numpy()}
+    scales = {n: a for n, a in call.tensors.items() if n.endswith("_scale")}
+    floats = {n: a.astype(np.float32) for n, a in weights.items()}
+    return {
+        "of another layer": ops.PackQuantizedLayerRNN(**weights, **scales, **mode).numpy(),
+        "of another float layer": ops.PackLayerRNN(**floats, **mode).numpy(),
+    }
+
+
 def all_mutations(call, ops):
     yield from shape_mutations(call)
     yield from value_mutations(call)
     yield from attribute_mutations(call)
     yield from reserve_mutations(call, ops)
+    yield from packed_mutations(call, ops)

@@ -46,6 +46,15 @@ def of_layer(ops, call):
     return Call("LayerRNNPacked", {**tensors, "packed": packed}, attrs)
 
 
+def of_quantized(ops, case, time_major=True):
+    """QuantizedLayerRNN and PackQuantizedLayerRNN for a QuantizedCase."""
+    tensors = {**case.tensors(time_major), "packed": case.pack(ops).numpy()}
+    return [
+        Call("QuantizedLayerRNN", tensors, case.attrs(time_major)),
+        Call("PackQuantizedLayerRNN", case.weights(), {"rnn_mode": case.rnn_mode}),
+    ]
+
+
 def quantized_layer(ops, call):
     """QuantizedLayerRNN and PackQuantizedLayerRNN for a Call of LayerRNN without masks and peepholes."""
     weights = {"bias": call.tensors["bias"]}

@@ -57,6 +57,12 @@ double FromBytes(Dtype dtype, const unsigned char* from) {
   }
 }
 
+// int8 weights are the only tensors of another type than the problem's.
+void ToInt8(const Vec& from, unsigned char* to) {
+  std::transform(from.begin(), from.end(), to,
+                 [](double v) { return static_cast<unsigned char>(static_cast<int8_t>(v)); });
+}
+
 int64_t Bytes(Dtype dtype) { return dtype == kFloat64 ? 8 : dtype == kFloat32 ? 4 : 2; }
 
 // Generates the random values of a problem, tensor by tensor.
@@ -69,6 +75,25 @@ class Draw {
     for (int64_t k = 0; k < n; ++k) {
       const double unit = static_cast<double>(ProblemWord(seed_, tensor, k) >> 11) * 0x1p-53;
       v[k] = RoundTo(dtype_, scale * (2 * unit - 1));
+    }
+    return v;
+  }
+
+  // All values of int8.
+  Vec Integers(const char* tensor, int64_t n) const {
+    Vec v(n);
+    for (int64_t k = 0; k < n; ++k) {
+      v[k] = static_cast<double>(ProblemWord(seed_, tensor, k) >> 56) - 128;
+    }
+    return v;
+  }
+
+  // The scales of columns of int8, such that no weight is larger than `weight`.
+  Vec Scales(const char* tensor, double weight, int64_t n) const {
+    Vec v(n);
+    for (int64_t k = 0; k < n; ++k) {
+      const double unit = static_cast<double>(ProblemWord(seed_, tensor, k) >> 11) * 0x1p-53;
+      v[k] = RoundTo(dtype_, weight / 256 * (1 + unit));
     }
     return v;
   }
@@ -108,7 +133,17 @@ Vec Transposed(const Vec& v, int64_t a, int64_t b) {
 // Whether the argument belongs to the weights that are packed.
 bool IsWeight(Arg arg) {
   return arg == Arg::params || arg == Arg::kernel || arg == Arg::recurrent_kernel ||
-         arg == Arg::bias || arg == Arg::projection;
+         arg == Arg::bias || arg == Arg::projection || arg == Arg::kernel_scale ||
+         arg == Arg::recurrent_kernel_scale || arg == Arg::projection_scale;
+}
+
+// Whether the argument is a matrix of int8 weights or the scales of one.
+bool IsInt8Matrix(Arg arg) {
+  return arg == Arg::kernel || arg == Arg::recurrent_kernel || arg == Arg::projection;
+}
+bool IsScale(Arg arg) {
+  return arg == Arg::kernel_scale || arg == Arg::recurrent_kernel_scale ||
+         arg == Arg::projection_scale;
 }
 
 // Calls a kernel in the same way as an op: the calling thread and its worker threads flush denormal
@@ -131,6 +166,9 @@ const Fields<R> kRnnInputs = {
     {Arg::recurrent_kernel, &R::recurrent_kernel},
     {Arg::bias, &R::bias},
     {Arg::projection, &R::projection},
+    {Arg::kernel_scale, &R::kernel_scale},
+    {Arg::recurrent_kernel_scale, &R::recurrent_kernel_scale},
+    {Arg::projection_scale, &R::projection_scale},
     {Arg::peepholes, &R::peepholes},
     {Arg::layer_norm, &R::layer_norm},
     {Arg::input_mask, &R::input_mask},
@@ -337,8 +375,9 @@ template <typename Values>
 void Run<Values>::Provide(const Fields<Values>& fields) {
   for (const auto& field : fields) {
     const Vec& from = values.*field.vec;
-    auto buffer = std::make_unique<GuardedBuffer>(from.size() * Bytes(dtype_), 0);
-    ToBytes(dtype_, from, buffer->data());
+    const bool int8 = int8_weights_ && IsInt8Matrix(field.arg);
+    auto buffer = std::make_unique<GuardedBuffer>(from.size() * (int8 ? 1 : Bytes(dtype_)), 0);
+    int8 ? ToInt8(from, buffer->data()) : ToBytes(dtype_, from, buffer->data());
     auto bytes = buffer->Copy();
     tensors_.push_back({field.vec, field.name(), std::move(buffer), std::move(bytes), true});
   }
@@ -367,7 +406,9 @@ template <typename Values>
 void Run<Values>::SetInputs(const Fields<Values>& fields, CallTensors* tensors) {
   for (const auto& field : fields) {
     const int64_t n = static_cast<int64_t>((values.*field.vec).size());
-    if (n > 0) tensors->SetInput(field.arg, At(field.vec), n);
+    // Only tensors of the op's type have a number of elements.
+    const bool typed = !int8_weights_ || !(IsInt8Matrix(field.arg) || IsScale(field.arg));
+    if (n > 0) tensors->SetInput(field.arg, At(field.vec), typed ? n : 0);
   }
 }
 
@@ -423,7 +464,7 @@ template class Run<LinearValues>;
 
 RnnRun::RnnRun(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
                const RunOptions& options)
-    : Run(c.problem.dtype, inputs, options), table_(table), case_(c) {
+    : Run(c.problem.dtype, inputs, options, c.problem.int8_weights), table_(table), case_(c) {
   const reference::RnnElements n = reference::ElementsOf(c.problem);
   values.y.assign(n.y, 0), values.h_n.assign(n.h, 0), values.c_n.assign(n.c, 0);
   values.dx.assign(n.x, 0), values.dh0.assign(n.h, 0), values.dc0.assign(n.c, 0);
@@ -593,10 +634,17 @@ RnnValues RandomInputs(const RnnCase& c, uint64_t seed) {
   const double weight = 1.5 / std::sqrt(static_cast<double>(std::max(p.input_size, p.num_units)));
   RnnValues v;
   v.params = draw.Uniform("params", weight, n.params);
-  v.kernel = draw.Uniform("kernel", weight, n.kernel);
-  v.recurrent_kernel = draw.Uniform("recurrent_kernel", weight, n.recurrent_kernel);
+  const auto matrix = [&](const char* name, int64_t elements) {
+    return p.int8_weights ? draw.Integers(name, elements) : draw.Uniform(name, weight, elements);
+  };
+  v.kernel = matrix("kernel", n.kernel);
+  v.recurrent_kernel = matrix("recurrent_kernel", n.recurrent_kernel);
   v.bias = draw.Uniform("bias", weight, n.bias);
-  v.projection = draw.Uniform("projection", weight, n.projection);
+  v.projection = matrix("projection", n.projection);
+  v.kernel_scale = draw.Scales("kernel_scale", weight, n.kernel_scale);
+  v.recurrent_kernel_scale =
+      draw.Scales("recurrent_kernel_scale", weight, n.recurrent_kernel_scale);
+  v.projection_scale = draw.Scales("projection_scale", weight, n.projection_scale);
   v.peepholes = draw.Uniform("peepholes", 1, n.peepholes);
   v.layer_norm = draw.Uniform("layer_norm", 1, n.layer_norm);
   // If there are masks, the rate of dropout is the rate of the masks.

@@ -135,8 +135,8 @@ struct RunOptions {
 template <typename Values>
 class Run {
  public:
-  Run(Dtype dtype, const Values& inputs, const RunOptions& options)
-      : values(inputs), dtype_(dtype), options_(options) {}
+  Run(Dtype dtype, const Values& inputs, const RunOptions& options, bool int8_weights = false)
+      : values(inputs), dtype_(dtype), options_(options), int8_weights_(int8_weights) {}
 
   Values values;  // results appear here
 
@@ -163,6 +163,7 @@ class Run {
   };
   Dtype dtype_;
   RunOptions options_;
+  bool int8_weights_;
   std::vector<Tensor> tensors_;
 };
 

@@ -25,9 +25,14 @@ struct RnnValues {
   // With kKerasWeights, instead of params and dparams.
   Vec kernel, recurrent_kernel, bias, projection, peepholes, layer_norm, input_mask, recurrent_mask;
   Vec dkernel, drecurrent_kernel, dbias, dprojection, dpeepholes, dlayer_norm;
-  // Input of the reference: the y that the backward pass reads, which a 16-bit op has rounded.
-  // Empty: use y.
+  // With int8 weights, of which the matrices above are the integers.
+  Vec kernel_scale, recurrent_kernel_scale, projection_scale;
+  // Input of the reference: the y that the backward pass reads, which a 16-bit op has rounded. With
+  // int8 weights, the y from which the next step continues. Empty: use y.
   Vec given_y;
+  // Output of the reference with int8 weights: what rounding the row of a second product the other
+  // way can change in y.
+  Vec slack;
   // Output of the reference: the smallest distance of a pre-activation from a jump in the slope of
   // its function, such as 0 for relu.
   double nearest = std::numeric_limits<double>::infinity();
@@ -37,6 +42,7 @@ struct RnnElements {
   int64_t x, y, h, c, params;
   int64_t kernel, recurrent_kernel, bias, projection, peepholes, layer_norm, input_mask,
       recurrent_mask;
+  int64_t kernel_scale, recurrent_kernel_scale, projection_scale;
 };
 RnnElements ElementsOf(const RnnProblem& problem);
 // The numbers of elements of a problem with kKerasWeights.

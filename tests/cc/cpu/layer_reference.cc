@@ -1,6 +1,6 @@
 // The reference of LayerRNN: one layer with Keras's layout of the weights, masks for each gate, a
 // choice of activations, and zoneout. LSTMs can have a projection, peepholes, clipping and
-// normalizations.
+// normalizations. With int8 weights a product reads rounded rows (Operand).
 #include <algorithm>
 #include <cmath>
 
@@ -74,6 +74,31 @@ int64_t GatesOf(RnnMode mode) {
 
 double Limited(double x, double limit) { return limit > 0 ? std::clamp(x, -limit, limit) : x; }
 
+// A row as a product reads it.
+struct Operand {
+  Vec row;
+  // With int8 weights: the change of an element by one integer, if the element is so near the
+  // middle of two integers that a rounding error decides between them; otherwise 0.
+  Vec unclear;
+};
+
+// The row with each element rounded to an integer, times what the integers stand for. The integers
+// are computed in float and half to even, as the documentation of QuantizedLayerRNN has it.
+Operand Rounded(const Vec& row) {
+  float largest = 0;
+  for (double v : row) largest = std::max(largest, std::abs(static_cast<float>(v)));
+  Operand found = {Vec(row.size()), Vec(row.size())};
+  if (largest < 7.5e-37f) return found;
+  const double integer = largest / 127.0;
+  for (size_t k = 0; k < row.size(); ++k) {
+    const float scaled = static_cast<float>(row[k]) * (127.0f / largest);
+    found.row[k] = std::nearbyint(scaled) * integer;
+    const bool in_the_middle = std::abs(scaled - std::floor(scaled) - 0.5f) < 1e-3f;
+    found.unclear[k] = in_the_middle ? integer : 0;
+  }
+  return found;
+}
+
 // One step of one sequence: from_x = sum of x * mask * W + bias[0]; from_h in the same way with h,
 // R and bias[1].
 struct Step {
@@ -115,6 +140,10 @@ class Row {
       Forward(&s);
       h = Mixed(t, 0, h, s.h), c = Mixed(t, 1, c, s.c);
       std::copy(h.begin(), h.end(), v_->y.begin() + s.row * S_);
+      // The last bit of h may decide on an integer of the next step.
+      if (p_.int8_weights && !v_->given_y.empty()) {
+        std::copy_n(v_->given_y.begin() + s.row * S_, S_, h.begin());
+      }
     }
     std::copy(h.begin(), h.end(), v_->h_n.begin() + b_ * S_);
     std::copy(c.begin(), c.end(), v_->c_n.begin() + b_ * c.size());
@@ -148,6 +177,19 @@ class Row {
     return row < p_.bias_rows ? v_->bias[row * G_ * H_ + column] : 0;
   }
 
+  Operand Read(const Vec& row) const { return p_.int8_weights ? Rounded(row) : Operand{row, {}}; }
+  // The matrices of int8 weights have scales for their columns.
+  static double Weight(const Vec& matrix, const Vec& scales, int64_t row, int64_t columns,
+                       int64_t column) {
+    return matrix[row * columns + column] * (scales.empty() ? 1 : scales[column]);
+  }
+  double Recurrent(int64_t row, int64_t column) const {
+    return Weight(v_->recurrent_kernel, v_->recurrent_kernel_scale, row, G_ * H_, column);
+  }
+  double Projection(int64_t row, int64_t column) const {
+    return Weight(v_->projection, v_->projection_scale, row, S_, column);
+  }
+
   // The part of the old h (state 0) or c (state 1) that zoneout keeps; see DrawKept in cc/cpu.
   double Kept(int64_t t, int64_t state, int64_t u) const {
     const float rate = state == 0 ? p_.zoneout_h : p_.zoneout_c;
@@ -175,14 +217,18 @@ class Row {
     s->from_x.resize(columns), s->from_h.resize(columns), s->gate.resize(columns);
     s->h.resize(S_), s->m.resize(H_), s->c.resize(s->c_prev.size());
     s->unlimited = s->c;
+    const auto x_begin = v_->x.begin() + s->row * I_;
+    const Operand x = Read(Vec(x_begin, x_begin + I_)), h = Read(s->h_prev);
+    Vec slack(S_);
     for (int64_t g = 0; g < G_; ++g) {
       for (int64_t column = g * H_; column < (g + 1) * H_; ++column) {
         double from_x = p_.has_layer_norm ? 0 : Bias(0, column), from_h = Bias(1, column);
         for (int64_t k = 0; k < I_; ++k) {
-          from_x += v_->x[s->row * I_ + k] * InputMask(g, k) * v_->kernel[k * columns + column];
+          from_x +=
+              x.row[k] * InputMask(g, k) * Weight(v_->kernel, v_->kernel_scale, k, columns, column);
         }
         for (int64_t k = 0; k < S_; ++k) {
-          from_h += s->h_prev[k] * RecurrentMask(g, k) * v_->recurrent_kernel[k * columns + column];
+          from_h += h.row[k] * RecurrentMask(g, k) * Recurrent(k, column);
         }
         s->from_x[column] = from_x, s->from_h[column] = from_h;
       }
@@ -193,10 +239,12 @@ class Row {
       for (int64_t u = 0; u < H_; ++u) {
         m[u] = Apply(gate_act_, Sum(*s, 1, u)) * s->h_prev[u] * RecurrentMask(2, u);
       }
+      const Operand read = Read(m);
       for (int64_t column = 2 * H_; column < 3 * H_; ++column) {
         s->from_h[column] = 0;
-        for (int64_t k = 0; k < H_; ++k) {
-          s->from_h[column] += m[k] * v_->recurrent_kernel[k * columns + column];
+        for (int64_t k = 0; k < H_; ++k) s->from_h[column] += read.row[k] * Recurrent(k, column);
+        for (size_t k = 0; k < read.unclear.size(); ++k) {
+          slack[column - 2 * H_] += read.unclear[k] * std::abs(Recurrent(k, column));
         }
       }
     }
@@ -223,6 +271,7 @@ class Row {
         open(0), open(1);
         gate(2) = Apply(act_, CandidateSum(*s, u));
         s->h[u] = gate(0) * s->h_prev[u] + (1 - gate(0)) * gate(2);
+        slack[u] *= std::abs(1 - gate(0));
       } else {
         s->h[u] = gate(0) = Apply(act_, Sum(*s, 0, u));
       }
@@ -231,11 +280,16 @@ class Row {
       s->norm_c = Normalize(16, &s->c);
       for (int64_t u = 0; u < H_; ++u) s->h[u] = s->gate[3 * H_ + u] * Apply(act_, s->c[u]);
     }
+    const Operand m = p_.num_proj > 0 ? Read(s->m) : Operand();
     for (int64_t k = 0; k < p_.num_proj; ++k) {
       double sum = 0;
-      for (int64_t u = 0; u < H_; ++u) sum += s->m[u] * v_->projection[u * S_ + k];
+      for (int64_t u = 0; u < H_; ++u) sum += m.row[u] * Projection(u, k);
       s->h[k] = Limit(sum, p_.proj_clip);
+      for (size_t u = 0; u < m.unclear.size(); ++u) {
+        slack[k] += m.unclear[u] * std::abs(Projection(u, k));
+      }
     }
+    if (p_.int8_weights) std::copy(slack.begin(), slack.end(), v_->slack.begin() + s->row * S_);
   }
 
   // Normalizes in place. gamma begins at row `row` of layer_norm, and beta follows.
@@ -404,6 +458,10 @@ RnnElements LayerElementsOf(const RnnProblem& p) {
   n.recurrent_kernel = S * G * H;
   n.bias = p.bias_rows * G * H;
   n.projection = H * p.num_proj;
+  if (p.int8_weights) {
+    n.kernel_scale = n.recurrent_kernel_scale = G * H;
+    n.projection_scale = p.num_proj;
+  }
   n.peepholes = p.has_peepholes ? 3 * H : 0;
   n.layer_norm = p.has_layer_norm ? 18 * H : 0;
   n.input_mask = p.input_masked ? G * p.batch * I : 0;
@@ -412,6 +470,7 @@ RnnElements LayerElementsOf(const RnnProblem& p) {
 }
 
 void RunLayer(const RnnProblem& p, RnnValues* v) {
+  if (p.int8_weights) v->slack.assign(v->y.size(), 0);
   for (int64_t b = 0; b < p.batch; ++b) Row(p, b, v).Run();
 }
 

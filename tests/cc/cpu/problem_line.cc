@@ -15,7 +15,9 @@ namespace {
 const std::vector<std::string> kCells = {"relu", "tanh", "lstm", "gru", "gru_reset_before", "rnn"};
 const std::vector<std::string> kActivations = {
     "tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear"};
-const std::vector<std::string> kTypes = {"float32", "float64", "float16", "bfloat16"};
+// In the order of Dtype, and then int8: float32 tensors and int8 weights.
+const std::vector<std::string> kTypes = {"float32", "float64", "float16", "bfloat16", "int8"};
+constexpr int32_t kInt8Type = 4;
 const std::vector<std::string> kMasks = {"none", "input", "recurrent", "both"};
 
 // The words of a line. Reading a word removes it.
@@ -182,6 +184,12 @@ void ParseLayer(Words* words, ProblemLine* line) {
   if (p.mode == RnnMode::kVanilla && p.recurrent_activation != Activation::kSigmoid) {
     words->Refuse("the cell has no such gate");
   }
+  if (!p.int8_weights) return;
+  if (p.is_training) words->Refuse("run is training, but an op with int8 weights has no gradient");
+  if (p.has_peepholes || p.cell_clip > 0 || p.proj_clip > 0 || p.has_layer_norm ||
+      p.has_zoneout() || mask != 0) {
+    words->Refuse("mask, clip, proj_clip, peephole, norm or zoneout with int8 weights");
+  }
 }
 
 }  // namespace
@@ -204,7 +212,10 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   const std::string op = words.Text("op", "CudnnRNNV3");
   const int64_t T = words.Number("T", 1, 0), B = words.Number("B", 1, 0);
   const int64_t H = words.Number("H", 1, 1);
-  const auto type = static_cast<Dtype>(words.OneOf("type", kTypes));
+  const int32_t type_index = words.OneOf("type", kTypes);
+  const bool int8 = type_index == kInt8Type;
+  const Dtype type = int8 ? kFloat32 : static_cast<Dtype>(type_index);
+  if (int8 && op != "LayerRNN") words.Refuse("type is int8, but op is " + op);
   line->isa = words.Text("isa", "");
   line->threads = static_cast<int32_t>(words.Number("threads", 0, 0));
   line->seed = words.Number("seed", 0, 0);
@@ -227,6 +238,7 @@ std::string ParseProblem(const std::string& text, ProblemLine* line) {
   }
   RnnProblem& p = line->rnn;
   p.dtype = type;
+  p.int8_weights = int8;
   p.mode = static_cast<RnnMode>(words.OneOf("cell", kCells, /*otherwise=*/2));
   p.max_time = T, p.batch = B, p.input_size = I, p.num_units = H;
   p.is_training = line->run == ProblemRun::kTraining;
@@ -266,6 +278,7 @@ std::string LineOf(const RnnProblem& p, const std::vector<int32_t>& lengths) {
   if (p.num_proj > 0) s << " P=" << p.num_proj;
   if (p.num_layers != 1) s << " L=" << p.num_layers;
   if (p.num_dirs() != 1) s << " D=" << p.num_dirs();
+  if (p.int8_weights) s << " type=" << kTypes[kInt8Type];
   if (p.dtype != kFloat32) s << " type=" << kTypes[p.dtype];
   if (p.skips_input(0)) s << " input=skip";
   if (std::any_of(lengths.begin(), lengths.end(), [&](int32_t n) { return n != p.max_time; })) {

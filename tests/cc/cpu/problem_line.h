@@ -19,7 +19,7 @@ enum class ProblemOp { kRnn, kBlockLstm, kLinearRecurrence };
 // One line. `op` says which of `rnn`, `block` and `linear` is valid.
 struct ProblemLine {
   ProblemOp op = ProblemOp::kRnn;
-  RnnProblem rnn = {};  // without lengths
+  RnnProblem rnn = {};  // without lengths; type=int8 is float32 with int8_weights
   BlockLstmProblem block = {};
   LinearRecurrenceProblem linear = {};
   bool has_states = false;       // the tensors by_state of `linear` are present

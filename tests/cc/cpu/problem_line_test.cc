@@ -40,6 +40,8 @@ TEST(ProblemLine, IsPrintedInOneOrderWithoutDefaults) {
             "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 zoneout_h=0.25 zoneout_c=1");
   EXPECT_EQ(Printed("op=LayerRNN T=3 B=2 I=4 H=5 epsilon=1e-3 norm=yes"),
             "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 norm=yes epsilon=0.001");
+  EXPECT_EQ(Printed("op=LayerRNN run=inference T=3 type=int8 B=2 I=4 H=5 P=7"),
+            "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 P=7 type=int8 run=inference");
   EXPECT_EQ(Printed("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
             "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes");
   EXPECT_EQ(Printed("op=LinearRecurrence adjoint=yes slopes=gates H=5 B=2 T=3 cell=gru"),
@@ -58,7 +60,18 @@ TEST(ProblemLine, RefusesWhatIsNoProblem) {
                            "T=-1",
                            "H=2 H=2",
                            "cell=rnn",
-                           "type=int8",
+                           "type=int4",
+                           "type=int8 run=inference",
+                           "op=BlockLSTMV2 type=int8 run=inference",
+                           "op=LinearRecurrence type=int8",
+                           "op=LayerRNN type=int8",
+                           "op=LayerRNN type=int8 run=training",
+                           "op=LayerRNN type=int8 run=inference mask=both",
+                           "op=LayerRNN type=int8 run=inference clip=0.5",
+                           "op=LayerRNN type=int8 run=inference P=1 proj_clip=0.5",
+                           "op=LayerRNN type=int8 run=inference peephole=yes",
+                           "op=LayerRNN type=int8 run=inference norm=yes",
+                           "op=LayerRNN type=int8 run=inference zoneout_h=0.5",
                            "P=3 H=2",
                            "P=1 H=2 cell=gru",
                            "D=3",

@@ -8,6 +8,7 @@
 // Prints "problem<TAB>ok, failed or undecided<TAB>LINE" for each line. Undecided: a pre-activation
 // of relu is so close to zero that rounding decides its slope, so gradients were not compared with
 // the reference.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -88,6 +89,20 @@ void ExpectSameRun(const RnnValues& got, const RnnValues& want) {
   ExpectSame(kRnnGradients, got, want);
 }
 
+// Int8 weights: the reference begins each step at the h of the kernels.
+void ExpectNearSteps(const RnnProblem& p, const RnnValues& got, RnnValues* want) {
+  want->given_y = got.y;
+  reference::RunStack(p, want);
+  ExpectNear({{Arg::output_c, &RnnValues::c_n}}, got, *want, Tolerance(kFloat32));
+  ExpectSame({{Arg::output_h, &RnnValues::h_n}}, got, *want);
+  double scale = 1;
+  for (double v : want->y) scale = std::max(scale, std::abs(v));
+  for (size_t k = 0; k < got.y.size(); ++k) {
+    const double allowed = Tolerance(kFloat32) * scale + want->slack[k];
+    ASSERT_NEAR(got.y[k], want->y[k], allowed) << "y[" << k << "]";
+  }
+}
+
 // Returns whether gradients could be compared with the reference.
 bool CheckRnn(const ProblemLine& line) {
   RnnCase c;
@@ -111,10 +126,12 @@ bool CheckRnn(const ProblemLine& line) {
   // masks.
   const bool dropped = p.dropout > 0 && p.weight_layout == kOpaqueWeights;
   // The shortest calls do not use packed weights and sum in another order.
-  const bool packing_is_exact = p.max_time * p.batch > 4;
+  const bool packing_is_exact = p.int8_weights || p.max_time * p.batch > 4;
   for (const KernelTable* table : TablesOf(line)) {
-    const bool decided = want.nearest > kNearZero * OperandEpsilon(*table, with_lengths);
+    const bool decided =
+        p.int8_weights || want.nearest > kNearZero * OperandEpsilon(*table, with_lengths);
     all_decided = all_decided && decided;
+    EXPECT_EQ(table->rnn_network(&p).packed_element == kPackedInt8Quads, p.int8_weights);
     RnnValues first;
     for (const RunOptions& options : OptionsOf(line)) {
       SCOPED_TRACE(std::string(" isa=") + table->isa +
@@ -125,6 +142,10 @@ bool CheckRnn(const ProblemLine& line) {
         continue;
       }
       first = got;
+      if (p.int8_weights) {
+        ExpectNearSteps(with_lengths, got, &want);
+        continue;
+      }
       ExpectNear(kRnnOutputs, got, want, Tolerance(*table, with_lengths, 1.5));
       if (p.is_training && IsNarrow(p.dtype)) {
         want.given_y = got.y;
@@ -142,6 +163,10 @@ bool CheckRnn(const ProblemLine& line) {
     if (!dropped && (!packed || packing_is_exact)) {
       SCOPED_TRACE("in inference on plain weights");
       ExpectSame(kRnnOutputs, RunOnce(*table, inference, inputs, false, options), first);
+    }
+    if (p.int8_weights && !packed) {
+      SCOPED_TRACE("on packed weights");
+      ExpectSame(kRnnOutputs, RunOnce(*table, inference, inputs, true, options), first);
     }
   }
   return all_decided;

@@ -10,6 +10,7 @@ import numpy as np
 
 from robustness.problem import draw
 from robustness.problem.calls import calls_of
+from robustness.problem.grammar import INT8
 from support import mutations, subproc
 from support.bad_inputs import raised_by
 
@@ -20,17 +21,19 @@ LARGEST = 20_000
 def corrupted_contents(call, rng):
     """A call of the right shapes with hostile contents: any result or error but a crash will do."""
     call = call.copy()
-    floats = [
-        n for n, a in call.tensors.items() if isinstance(a, np.ndarray) and a.dtype == np.float32
+    types = (np.float32, np.int8, np.uint8)
+    contents = [
+        n for n, a in call.tensors.items() if isinstance(a, np.ndarray) and a.dtype in types
     ]
-    if not floats:
+    if not contents:
         return call
-    name = str(rng.choice(floats))
+    name = str(rng.choice(contents))
     array = call.tensors[name].copy().reshape(-1)
     if array.size:
         count = int(rng.integers(1, array.size + 1))
         where = rng.choice(array.size, size=count, replace=False)
-        array.view(np.uint32)[where] = rng.integers(0, 2**32, size=count, dtype=np.uint32)
+        bits = np.dtype(f"u{array.itemsize}")
+        array.view(bits)[where] = rng.integers(0, 256**array.itemsize, size=count, dtype=bits)
     call.tensors[name] = array.reshape(call.tensors[name].shape)
     return call
 
@@ -42,7 +45,9 @@ def main():
     ops = tf_rnn_ops.raw_ops
     for k in range(first, count):
         rng = np.random.default_rng([seed, k])
-        problem = draw.problem(seed, k, LARGEST).replace(type="float32")
+        problem = draw.problem(seed, k, LARGEST)
+        if problem.type != INT8:
+            problem = problem.replace(type="float32")
         found = calls_of(ops, problem)
         call = found[rng.integers(len(found))]
         if k % 4 == 0:

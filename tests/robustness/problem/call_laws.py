@@ -17,7 +17,7 @@ from tf_rnn_ops import raw_ops
 # The tensors that the iterations of a mapped call often have in common.
 _WEIGHTS = {
     "params", "kernel", "recurrent_kernel", "bias", "projection", "peepholes", "layer_norm", "packed",
-    "w", "wci", "wcf", "wco", "b",
+    "kernel_scale", "recurrent_kernel_scale", "projection_scale", "w", "wci", "wcf", "wco", "b",
 }  # fmt: skip
 # These belong to the numbers of one call.
 _OF_ONE_CALL = {"reserve_space", "packed", "host_reserved"}

@@ -3,13 +3,15 @@
 import numpy as np
 
 from robustness.problem import values
-from robustness.problem.grammar import BLOCK, LAYER, LINEAR
+from robustness.problem.grammar import BLOCK, INT8, LAYER, LINEAR
 from support import calls, layer_ops, packed_calls
 
 
 def calls_of(ops, problem):
     """The valid calls of a problem in float32: its op, the gradient, and what handles weights."""
     case, time_major = values.case(problem), problem.order == "time"
+    if problem.type == INT8:
+        return packed_calls.of_quantized(ops, case, time_major)
     if problem.op == LINEAR:
         return [calls.call_of_linear(case)]
     if problem.op == BLOCK:

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from robustness.problem import ops, values
-from robustness.problem.grammar import BLOCK, LAYER, LINEAR, STACK
+from robustness.problem.grammar import BLOCK, INT8, LAYER, LINEAR, STACK
 from support import bounds, tf_ops
 from support.reference import dropout, rounding
 from tf_rnn_ops import raw_ops
@@ -24,6 +24,8 @@ class Expected:
 
     arrays: dict
     decided: bool = True
+    # What rounding a row the other way can change in the output of int8 weights.
+    slack: np.ndarray | float = 0.0
 
 
 @functools.cache
@@ -53,6 +55,9 @@ def _decided(problem, steps):
 def reference(problem, case, got):
     """The Expected of a problem. A 16-bit gradient op is given rounded outputs: those of `got`."""
     given = got if "16" in problem.type else {}
+    if problem.type == INT8:
+        arrays, slack = case.reference(got["output"])
+        return Expected(arrays, slack=slack)
     if problem.op == LINEAR:
         return Expected(case.reference())
     if problem.op == BLOCK:
@@ -73,6 +78,8 @@ def reference(problem, case, got):
 
 def limit(problem, name):
     """The bound on the error of one array; see support/bounds.py."""
+    if problem.type == INT8:
+        return bounds.limit(name, "float32")
     if problem.type in ("float32", "float64"):
         return bounds.limit(name, problem.type)
     eps = bounds.ROUNDED_ONCE_EPS
@@ -89,6 +96,16 @@ def assert_close(problem, got, want, what, factor=1.0):
     for name, array in got.items():
         found, allowed = bounds.error(name, array, want[name]), factor * limit(problem, name)
         assert found <= allowed, f"{what}: {name}: error {found:.3e}, allowed {allowed:.3e}"
+
+
+def assert_steps(problem, got, expected):
+    """Each step of int8 weights, which the reference began at the h of the op."""
+    for name, array in got.items():
+        want, slack = expected.arrays[name], expected.slack if name == "output" else 0.0
+        assert array.shape == want.shape, f"reference: {name}: {array.shape}, not {want.shape}"
+        allowed = limit(problem, name) * bounds.scale(name, want) + slack
+        over = np.max(np.abs(array - want) / allowed, initial=0.0)
+        assert over <= 1, f"reference: {name}: an error of {over:.2f} times what is allowed"
 
 
 def assert_rounded_once(problem, got, want):
@@ -123,7 +140,10 @@ def check(problem):
     got = ops.run(problem, case)
     expected = reference(problem, case, got)
     decided = got if expected.decided else without_gradients(got)
-    assert_close(problem, decided, expected.arrays, "reference")
+    if problem.type == INT8:
+        assert_steps(problem, got, expected)
+    else:
+        assert_close(problem, decided, expected.arrays, "reference")
     in_bfloat16 = problem.type == "bfloat16" and _multiplies_bfloat16()
     if problem.type in ("float16", "bfloat16") and not in_bfloat16:
         assert_rounded_once(problem, decided, expected.arrays)
@@ -136,7 +156,10 @@ def check(problem):
     if problem.run == "training" and not (problem.op == STACK and problem.dropout):
         inference = problem.replace(run="inference", dropout=0.0)
         assert_same(ops.run(inference, case), got, "inference")
-    if problem.run == "packed" and problem.T * problem.B > 4:
+    if problem.type == INT8:
+        other = "inference" if problem.run == "packed" else "packed"
+        assert_same(ops.run(problem.replace(run=other), case), got, other)
+    elif problem.run == "packed" and problem.T * problem.B > 4:
         # Shorter calls of the plain ops do not pack and sum in another order.
         assert_same(ops.run(problem.replace(run="inference"), case), got, "not packed")
     return case, got, expected

@@ -7,11 +7,13 @@ from robustness.problem.grammar import (
     BLOCK,
     CELLS,
     GATES,
+    INT8,
     LAYER,
     LINEAR,
     LINEAR_CELLS,
     STACK,
     TYPES,
+    WITHOUT_INT8,
     Problem,
 )
 from robustness.problem.values import words
@@ -146,6 +148,8 @@ def _draw(dice):
             # No gate bounds what a mask of 10 enlarges, and every rounding grows with the steps.
             keys["T"] = min(keys["T"], 4)
             keys["lengths"] = _lengths(dice, op, keys["T"], batch)
+    if op == LAYER and dice.chance(30):
+        return _int8(dice, keys)
     if dice.chance(3) and _stays_bounded(keys):
         keys["T"] = steps = 60 + dice.below(140)
         keys["lengths"] = _lengths(dice, op, steps, batch)
@@ -156,6 +160,14 @@ def _stays_bounded(keys):
     """Whether states, and the errors in them, do not grow with the steps."""
     usual = {"activation", "recurrent_activation", "zoneout_h", "norm"}.isdisjoint(keys)
     return usual and keys.get("cell", "lstm") in ("lstm", "gru") and keys["I"] * keys["H"] < 2500
+
+
+def _int8(dice, keys):
+    """The layer that was drawn, with int8 weights."""
+    keys = {key: value for key, value in keys.items() if key not in (*WITHOUT_INT8, "epsilon")}
+    if keys["cell"] == "lstm" and not keys.get("P"):
+        keys["P"] = dice.one_of((0, 0, keys["H"], 1 + dice.below(2 * keys["H"])))
+    return Problem(**keys | {"type": INT8, "run": dice.one_of(("inference", "packed"))})
 
 
 def _linear(dice, keys):

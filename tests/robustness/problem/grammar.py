@@ -7,11 +7,17 @@ LAYER_CELLS = (*CELLS, "gru_reset_before", "rnn")
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1, "gru_reset_before": 3, "rnn": 1}
 ACTIVATIONS = ("tanh", "sigmoid", "hard_sigmoid", "hard_sigmoid_keras2", "relu", "linear")
 TYPES = ("float32", "float64", "float16", "bfloat16")
+INT8 = "int8"  # QuantizedLayerRNN: float32 tensors and int8 weights
 ISAS = ("baseline", "avx2", "avx512")
 
 LINEAR_CELLS = ("lstm", "gru", "tanh")
 
 STACK, LAYER, BLOCK, LINEAR = "CudnnRNNV3", "LayerRNN", "BlockLSTMV2", "LinearRecurrence"
+# What LayerRNN has and QuantizedLayerRNN does not have.
+WITHOUT_INT8 = (
+    *("mask", "dropout", "clip", "proj_clip", "peephole", "norm", "zoneout_h", "zoneout_c"),
+    "drawn",
+)
 _RNN = (STACK, LAYER)
 _NETWORKS = (*_RNN, BLOCK)
 _ALL = (*_NETWORKS, LINEAR)
@@ -36,7 +42,7 @@ class Problem:
     P: int = _key(0, _RNN, smallest=0)
     L: int = _key(1, (STACK,), smallest=1)
     D: int = _key(1, (STACK,), one_of=(1, 2))
-    type: str = _key("float32", _ALL, one_of=TYPES)
+    type: str = _key("float32", _ALL, one_of=(*TYPES, INT8))
     input: str = _key("linear", (STACK,), one_of=("linear", "skip", "auto"))
     lengths: str = _key("full", _NETWORKS)
     mask: str = _key("none", (LAYER,), one_of=("none", "input", "recurrent", "both"))
@@ -118,6 +124,22 @@ class Problem:
             raise ValueError(f"dropout is {self.dropout}, expected 0 without a mask")
         if self.run == "packed" and (self.op == BLOCK or self.mask != "none"):
             raise ValueError("run is packed, expected an op without masks and not BlockLSTMV2")
+        if self.type == INT8:
+            self._check_int8()
+
+    def _check_int8(self):
+        if self.op != LAYER:
+            raise ValueError(f"type is int8, expected op {LAYER}, but it is {self.op}")
+        if self.run == "training":
+            raise ValueError(
+                "run is training, expected inference or packed, since an op with int8 weights has no gradient"
+            )
+        others = {field.name: field.default for field in dataclasses.fields(self)}
+        for name in WITHOUT_INT8:
+            if getattr(self, name) != others[name]:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}, expected {others[name]} with int8 weights"
+                )
 
     def _check_lengths(self):
         if self.lengths in ("full", "random"):

@@ -13,7 +13,7 @@ import tensorflow as tf
 import tf_rnn_ops
 from robustness.problem import call_laws, ops
 from robustness.problem.check import assert_close, assert_same, without_gradients
-from robustness.problem.grammar import BLOCK, LAYER, LINEAR, STACK
+from robustness.problem.grammar import BLOCK, INT8, LAYER, LINEAR, STACK
 from support import bounds, tf_ops
 from support.linear_case import SLOPES
 from support.reference import layout
@@ -38,7 +38,7 @@ class Subject:
     @property
     def short(self):
         """Whether the plain ops sum in another order than in longer calls; docs/numerics.md."""
-        return self.problem.T * self.problem.B <= 4
+        return self.problem.type != INT8 and self.problem.T * self.problem.B <= 4
 
     def compare(self, got, want, what):
         if not self.decided:
@@ -51,7 +51,7 @@ class Subject:
 
 def _tensors(case):
     """The object with the inputs of a case."""
-    return case if hasattr(case, "params") else case.inputs
+    return case.inputs if hasattr(case, "inputs") else case
 
 
 def _changed(case, **arrays):
@@ -80,6 +80,7 @@ _ROW_AXES = {
     BLOCK: {"x": 1, "cs_prev": 0, "h_prev": 0, "cs_grad": 1, "h_grad": 1},
     LINEAR: dict.fromkeys(("input", "cell_input", *SLOPES), 1),
 }  # fmt: skip
+_INT8_ROW_AXES = {"x": 1, "h0": 0, "c0": 0, "lengths": 0}
 _UPSTREAM = {STACK: ("dy", "dh", "dc"), LAYER: ("dy", "dh", "dc"), BLOCK: ("cs_grad", "h_grad")}
 _WEIGHT_GRADIENTS = {
     "params_backprop", "kernel_backprop", "recurrent_kernel_backprop", "bias_backprop",
@@ -90,6 +91,14 @@ _WEIGHT_GRADIENTS = {
 
 def _array(case, name):
     return getattr(case, name) if hasattr(case, name) else getattr(_tensors(case), name)
+
+
+def _some_rows(problem, case, rows):
+    """The case with these rows of the batch."""
+    axes = _INT8_ROW_AXES if problem.type == INT8 else _ROW_AXES[problem.op]
+    arrays = {name: (_array(case, name), axis) for name, axis in axes.items()}
+    taken = {n: np.take(a, rows, axis) for n, (a, axis) in arrays.items() if a is not None}
+    return _changed(case, **taken)
 
 
 def _result_row_axis(op, name):
@@ -107,17 +116,27 @@ def rows_in_another_order(s):
     """The rows of the batch may change places: each gives the same bits elsewhere."""
     op, batch = s.problem.op, s.problem.B
     order = np.roll(np.arange(batch), 1)
-    arrays = {}
-    for name, axis in _ROW_AXES[op].items():
-        array = _array(s.case, name)
-        if array is not None:
-            arrays[name] = np.take(array, order, axis)
-    got = ops.run(s.problem, _changed(s.case, **arrays))
+    got = ops.run(s.problem, _some_rows(s.problem, s.case, order))
     moved = {n: _result_row_axis(op, n) for n in got}
     want = {n: np.take(s.got[n], order, a) for n, a in moved.items() if a is not None}
     assert_same(got, want, "rows in another order")
     sums = {n: got[n] for n, axis in moved.items() if axis is None}
     s.compare(sums, s.got, "rows in another order")
+
+
+def row_alone(s):
+    """A row of int8 weights gives the same bits in a batch of its own."""
+    row = [s.problem.seed % s.problem.B]
+    got = ops.run(s.problem, _some_rows(s.problem, s.case, row))
+    axes = {name: _result_row_axis(s.problem.op, name) for name in got}
+    want = {name: np.take(s.got[name], row, axis) for name, axis in axes.items()}
+    assert_same(got, want, "row alone")
+
+
+def scale_moved(s):
+    """A factor of 4 may be in x or in the scales of the kernel, to the bit."""
+    moved = _changed(s.case, x=4.0 * s.case.x, kernel_scale=s.case.kernel_scale / 4.0)
+    assert_same(ops.run(s.problem, moved), s.got, "scale moved")
 
 
 def padding(s):
@@ -181,6 +200,9 @@ def cut_in_time(s):
             got[name] = after[name]
         else:
             got[name] = before[name]
+    if p.type == INT8:
+        assert_same(got, s.got, "cut in time")
+        return
     # 16-bit states are rounded where they are carried over.
     wide = p.type in ("float32", "float64")
     (s.compare if wide else _roughly)(got, s.got, "cut in time", **({} if wide else {"s": s}))
@@ -387,6 +409,8 @@ def tensorflows_op(s):
 def applicable(problem):
     """The laws that say something about a problem."""
     ways_to_call = [call_laws.unknown_shapes]
+    if problem.type == INT8:
+        return _laws_of_int8(problem) + ways_to_call + [call_laws.mapped]
     if xla.unavailable() is None:
         ways_to_call.append(call_laws.under_xla)
     if not (problem.op == STACK and problem.dropout):  # which counts calls
@@ -394,6 +418,19 @@ def applicable(problem):
         if problem.run == "training" and problem.op != LINEAR and not problem.has_jumps:
             ways_to_call.append(call_laws.second_derivatives)
     return _laws_of_numbers(problem) + ways_to_call
+
+
+def _laws_of_int8(problem):
+    laws = [scale_moved]
+    if problem.B:
+        laws.append(row_alone)
+    if problem.B > 1:
+        laws.append(rows_in_another_order)
+    if problem.T and problem.B:
+        laws.append(padding)
+    if problem.T > 1 and problem.B:
+        laws.append(cut_in_time)
+    return laws
 
 
 def _laws_of_numbers(problem):

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 import tf_rnn_ops
 from robustness.problem import values
-from robustness.problem.grammar import BLOCK, LAYER, LINEAR
+from robustness.problem.grammar import BLOCK, INT8, LAYER, LINEAR
 from support import calls, layer_ops, packed_calls, tf_ops
 
 
@@ -49,6 +49,10 @@ def _layer(p, case, order, raw):
     return layer_ops.arrays(case, result._asdict(), time_major)
 
 
+def _quantized(p, case, order, raw):
+    return case.run(raw, order == "time", p.run == "packed")
+
+
 def _block(p, case, order, raw):
     result = tf_ops.block_forward(raw, case)
     grads = tf_ops.block_backward(raw, case, result) if p.run == "training" else None
@@ -70,4 +74,6 @@ def run(problem, case=None, order=None, raw=tf_rnn_ops.raw_ops):
     """
     case = values.case(problem) if case is None else case
     runner = {LAYER: _layer, BLOCK: _block, LINEAR: _linear}.get(problem.op, _stack)
+    if problem.type == INT8:
+        runner = _quantized
     return runner(problem, case, order or problem.order, raw)

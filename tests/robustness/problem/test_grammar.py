@@ -24,6 +24,8 @@ from robustness.problem import draw, grammar, values
          "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 zoneout_h=0.25 zoneout_c=1 drawn=yes"),
         ("op=LayerRNN T=3 B=2 I=4 H=5 epsilon=1e-3 norm=yes",
          "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 norm=yes epsilon=0.001"),
+        ("op=LayerRNN run=inference T=3 type=int8 B=2 I=4 H=5 P=7",
+         "op=LayerRNN cell=lstm T=3 B=2 I=4 H=5 P=7 type=int8 run=inference"),
         ("op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=.5 peephole=yes",
          "op=BlockLSTMV2 T=3 B=2 I=4 H=5 lengths=2 clip=0.5 peephole=yes"),
         ("op=LinearRecurrence adjoint=yes slopes=gates H=5 B=2 T=3 cell=gru",
@@ -50,11 +52,26 @@ def test_is_printed_in_one_order_without_defaults(line, printed):
      "op=LayerRNN norm=yes epsilon=2", "op=LayerRNN zoneout_h=1.5",
      "op=LayerRNN cell=gru zoneout_c=0.5", "op=LayerRNN cell=tanh zoneout_h=0.5",
      "op=LayerRNN norm=yes zoneout_c=0.5", "op=LayerRNN drawn=yes",
-     "op=LayerRNN zoneout_h=0.5 drawn=yes run=packed"],
+     "op=LayerRNN zoneout_h=0.5 drawn=yes run=packed", "type=int8 run=inference",
+     "op=BlockLSTMV2 type=int8 run=inference", "op=LinearRecurrence type=int8",
+     "op=LayerRNN type=int8", "op=LayerRNN type=int8 run=training",
+     "op=LayerRNN type=int8 run=inference mask=both",
+     "op=LayerRNN type=int8 run=inference clip=0.5",
+     "op=LayerRNN type=int8 run=inference P=1 proj_clip=0.5",
+     "op=LayerRNN type=int8 run=inference peephole=yes",
+     "op=LayerRNN type=int8 run=inference norm=yes",
+     "op=LayerRNN type=int8 run=inference zoneout_h=0.5"],
 )  # fmt: skip
 def test_refuses_what_is_no_problem(line):
     with pytest.raises(ValueError, match="not a problem"):
         grammar.parse(line)
+
+
+def test_int8_weights_have_no_gradient():
+    with pytest.raises(
+        ValueError, match="expected inference or packed, since an op with int8 weights"
+    ):
+        grammar.parse("op=LayerRNN type=int8 T=3")
 
 
 def test_numbers_follow_from_the_line():

@@ -1,5 +1,7 @@
 """The checks and the laws find faults: each is given results that are wrong in one way."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -17,6 +19,8 @@ LINES = [
     "op=LayerRNN cell=tanh T=7 B=5 I=4 H=9 mask=both",
     "op=BlockLSTMV2 T=6 B=3 I=4 H=5 lengths=5 peephole=yes",
     "op=LinearRecurrence T=5 B=3 H=6",
+    "op=LayerRNN T=5 B=2 I=4 H=9 P=4 type=int8 lengths=random run=packed seed=3",
+    "op=LayerRNN cell=gru_reset_before T=5 B=2 I=4 H=9 type=int8 run=inference seed=3",
 ]
 
 
@@ -37,7 +41,7 @@ def test_every_law_is_among_the_lines():
     assert found == {
         "rows_in_another_order", "padding", "cut_in_time", "layer_by_layer", "scaled_gradients",
         "wider_type", "scaled_inputs", "adjoint", "parameter_buffer", "tensorflows_op",
-        "unknown_shapes", "under_xla", "mapped", "second_derivatives",
+        "unknown_shapes", "under_xla", "mapped", "second_derivatives", "row_alone", "scale_moved",
     }  # fmt: skip
 
 
@@ -145,6 +149,38 @@ def test_the_reference_finds_a_wrong_number(line, monkeypatch):
         monkeypatch.setattr(ops, "run", lambda *args: _wrong(run(*args), kind))
         with pytest.raises(AssertionError, match="reference"):
             check.check(parse(line))
+
+
+@pytest.mark.parametrize(
+    "name,line",
+    [("kernel_scale", LINES[-1]), ("recurrent_kernel_scale", LINES[-1]),
+     ("projection_scale", LINES[-2])],
+)  # fmt: skip
+def test_the_reference_finds_a_wrong_scale_of_int8(name, line, monkeypatch):
+    run = ops.run
+
+    def wrong(problem, case, *args):
+        scale = getattr(case, name).copy()
+        scale[-1] *= 1.001
+        return run(problem, dataclasses.replace(case, **{name: scale}), *args)
+
+    monkeypatch.setattr(ops, "run", wrong)
+    with pytest.raises(AssertionError, match="reference"):
+        check.check(parse(line))
+
+
+def test_rows_of_int8_that_depend_on_other_rows_are_found(monkeypatch):
+    problem, run = parse(LINES[-1]), ops.run
+
+    def wrong(problem, case, *args):
+        results = run(problem, case, *args)
+        results["output"] = results["output"] + 1e-6 * np.sum(np.abs(case.x))
+        return results
+
+    case, got, _ = check.check(problem)
+    monkeypatch.setattr(ops, "run", wrong)
+    with pytest.raises(AssertionError, match="row alone"):
+        laws.row_alone(laws.Subject(problem, case, wrong(problem, case), True))
 
 
 @pytest.mark.parametrize("call,what", [(2, "repeated"), (3, "batch major"), (4, "inference")])

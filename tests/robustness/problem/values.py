@@ -5,10 +5,11 @@ tests/cc/cpu/kernel_harness.cc draws the same numbers in C++.
 
 import numpy as np
 
-from robustness.problem.grammar import BLOCK, GATES, LAYER, LINEAR
+from robustness.problem.grammar import BLOCK, GATES, INT8, LAYER, LINEAR
 from support.cases import BlockCase, RnnCase
 from support.layer_cases import LayerCase
 from support.linear_case import LinearCase
+from support.quantized_case import QuantizedCase
 from support.reference import layout
 from support.reference.block_lstm import BlockLstmInputs
 from support.reference.layer import LayerInputs
@@ -46,11 +47,21 @@ def words(seed, name, count):
 class _Draw:
     def __init__(self, problem):
         self.seed, self.dropout = problem.seed, problem.dropout
-        self.round = rounder(problem.type)
+        self.round = rounder("float32" if problem.type == INT8 else problem.type)
 
     def uniform(self, name, scale, *shape):
-        units = (words(self.seed, name, int(np.prod(shape))) >> np.uint64(11)) * 2.0**-53
-        return self.round(scale * (2 * units - 1)).reshape(shape)
+        return self.round(scale * (2 * self._units(name, int(np.prod(shape))) - 1)).reshape(shape)
+
+    def _units(self, name, count):
+        return (words(self.seed, name, count) >> np.uint64(11)) * 2.0**-53
+
+    def integers(self, name, *shape):
+        found = words(self.seed, name, int(np.prod(shape))) >> np.uint64(56)
+        return found.astype(np.int64).reshape(shape) - 128
+
+    def scales(self, name, weight, count):
+        """Such that no weight is larger than `weight`."""
+        return self.round(weight / 256 * (1 + self._units(name, count)))
 
     def mask(self, name, *shape):
         drawn = words(self.seed, name, int(np.prod(shape)))
@@ -141,6 +152,32 @@ def _layer(p, draw):
     )
 
 
+def _quantized(p, draw):
+    gates, hidden = GATES[p.cell], p.P or p.H
+    weight, columns = 1.5 / np.sqrt(max(p.I, p.H)), gates * p.H
+    bias = (2, columns) if p.cell == "gru" else (columns,)
+
+    def matrix(name, rows, count):
+        return {
+            name: draw.integers(name, rows, count),
+            f"{name}_scale": draw.scales(f"{name}_scale", weight, count),
+        }
+
+    return QuantizedCase(
+        rnn_mode=_MODES[p.cell],
+        x=draw.uniform("x", 2, p.T, p.B, p.I),
+        h0=draw.uniform("h0", 1, p.B, hidden),
+        c0=draw.uniform("c0", 1, p.B, p.H),
+        **matrix("kernel", p.I, columns),
+        **matrix("recurrent_kernel", hidden, columns),
+        **(matrix("projection", p.H, p.P) if p.P else {}),
+        bias=draw.uniform("bias", weight, *bias) if p.bias == "yes" else None,
+        lengths=None if p.lengths == "full" else lengths(p),
+        activation=p.activation,
+        recurrent_activation=p.recurrent_activation,
+    )
+
+
 def _block(p, draw):
     weight = 1.5 / np.sqrt(p.I + p.H)
     return BlockCase(
@@ -182,6 +219,8 @@ def _linear(p, draw):
 
 
 def case(problem):
-    """The problem as a case of support/, time-major, in float64 arrays exact in its type."""
+    """The problem as a case of support/, time-major, in arrays that are exact in its type."""
     make = {LAYER: _layer, BLOCK: _block, LINEAR: _linear}.get(problem.op, _stack)
+    if problem.type == INT8:
+        make = _quantized
     return make(problem, _Draw(problem))

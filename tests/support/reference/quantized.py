@@ -55,7 +55,8 @@ def step(mode, x, states, weights, activation="tanh", recurrent_activation="sigm
     Returns:
         The new states, and a bound on what rounding the other way in a second product changes.
     """
-    act, gate = ACTIVATIONS[activation], ACTIVATIONS[recurrent_activation]
+    act = ACTIVATIONS["relu" if mode == "rnn_relu" else activation]
+    gate = ACTIVATIONS[recurrent_activation]
     h = states[0]
     bias = weights.get("bias")
     bias = np.zeros(weights["kernel"][0].shape[1]) if bias is None else np.asarray(bias, np.float64)
@@ -68,7 +69,7 @@ def step(mode, x, states, weights, activation="tanh", recurrent_activation="sigm
         z, r = (gate((xs + bias)[:, p] + hs[:, p]) for p in part[:2])
         both, slack = product(r * h, integers[:, part[2]], scales[part[2]])
         n = act((xs + bias)[:, part[2]] + both)
-        return [z * h + (1 - z) * n], slack
+        return [z * h + (1 - z) * n], np.abs(1 - z) * slack
     hs, _ = product(h, integers, scales)
     if mode == "gru":
         of_x, of_h = bias if bias.ndim == 2 else (bias, bias)
@@ -85,3 +86,36 @@ def step(mode, x, states, weights, activation="tanh", recurrent_activation="sigm
     if "projection" in weights:
         h, slack = product(h, *weights["projection"])
     return [h, c], slack
+
+
+def layer(mode, x, states, weights, output, lengths=None, **functions):
+    """All steps of a layer, each from the h that another implementation has after the step before.
+
+    Where an element of a row lies between two integers, the last bit of h decides on one of them. So steps from
+    values of their own would soon differ by more than rounding errors.
+
+    Args:
+        mode: The rnn_mode.
+        x: [T, B, I].
+        states: [h] or [h, c].
+        weights: As in step().
+        output: [T, B, S], the other implementation's.
+        lengths: [B], or None if all rows have T steps.
+        **functions: As in step().
+
+    Returns:
+        The results under the names of the op's outputs, and what rounding the other way can change in `output`.
+    """
+    steps, batch = output.shape[:2]
+    lengths = np.full(batch, steps) if lengths is None else np.asarray(lengths)
+    want, slack = np.zeros((2, *output.shape))
+    states = [np.array(state, np.float64) for state in states]
+    last = [state.copy() for state in states]
+    for t in range(steps):
+        new, slack[t] = step(mode, x[t], states, weights, **functions)
+        alive = lengths > t
+        want[t, alive] = new[0][alive]
+        states = [output[t], *new[1:]]
+        for kept, state in zip(last, states):
+            kept[alive] = state[alive]
+    return {"output": want, **dict(zip(("output_h", "output_c"), last))}, slack

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -195,6 +196,42 @@ inline Shapes LayerShapes(const RnnAttrs& attrs, const Sizes& s, FuzzedDataProvi
   return shapes;
 }
 
+// The attributes of QuantizedLayerRNN, which has no clips and no zoneout.
+inline RnnAttrs DrawQuantizedAttrs(FuzzedDataProvider& bytes) {
+  RnnAttrs attrs = DrawLayerAttrs(bytes);
+  attrs.cell_clip = attrs.proj_clip = attrs.zoneout_h = attrs.zoneout_c = 0;
+  attrs.is_training = false;
+  return attrs;
+}
+
+// One of the types of QuantizedLayerRNN.
+inline Dtype QuantizedType(Dtype drawn) { return drawn == kFloat64 ? kFloat32 : drawn; }
+
+// The inputs of QuantizedLayerRNN in their order.
+inline std::vector<PartialShape> QuantizedShapes(const RnnAttrs& attrs, const Sizes& s,
+                                                 FuzzedDataProvider& bytes) {
+  Shapes layer = LayerShapes(attrs, s, bytes);
+  const PartialShape none = PartialShape::Of({0});
+  std::vector<PartialShape> shapes;
+  for (const TensorSpec& input : kQuantizedLayerRnn.inputs) {
+    switch (input.arg) {
+      case Arg::kernel_scale:
+      case Arg::recurrent_kernel_scale:
+        shapes.push_back(PartialShape::Of({Times(GatesOf(attrs.mode), s.H)}));
+        break;
+      case Arg::projection_scale:
+        shapes.push_back(IsAbsent(layer["projection"]) ? none : PartialShape::Of({s.P}));
+        break;
+      case Arg::packed:
+        shapes.push_back(none);
+        break;
+      default:
+        shapes.push_back(layer[input.name()]);
+    }
+  }
+  return shapes;
+}
+
 inline Shapes BlockShapes(const Sizes& s) {
   Shapes shapes(kBlockLstm, kBlockLstmGrad);
   const PartialShape state = PartialShape::Of({s.B, s.H}),
@@ -226,7 +263,7 @@ inline std::vector<PartialShape> LinearShapes(const RnnAttrs& attrs, const Sizes
   std::vector<PartialShape> shapes;
   for (const TensorSpec& input : kLinearRecurrence.inputs) {
     const int64_t width = input.dims[2] == Dim::kGatesH ? columns : s.H;
-    if (input.name == "recurrent_kernel") {
+    if (input.name() == "recurrent_kernel") {
       shapes.push_back(PartialShape::Of({s.H, columns}));
     } else if (input.given == Given::kOptional && bytes.ConsumeBool()) {
       shapes.push_back(PartialShape::Of({0}));

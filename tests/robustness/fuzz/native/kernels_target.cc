@@ -57,6 +57,12 @@ RnnCase DrawCase(FuzzedDataProvider& bytes) {
     const bool input_masked = bytes.ConsumeBool(), recurrent_masked = bytes.ConsumeBool();
     const int rows = bytes.ConsumeIntegralInRange<int>(0, p.mode == RnnMode::kGru ? 2 : 1);
     cpu::testing::UseKerasWeights(rows, input_masked, recurrent_masked, &c);
+    const bool rare = input_masked || recurrent_masked || p.has_zoneout() || p.has_layer_norm ||
+                      p.has_peepholes || p.cell_clip > 0 || p.proj_clip > 0;
+    if (!rare && p.dtype == kFloat32 && bytes.ConsumeBool()) {
+      p.int8_weights = true;
+      p.is_training = false;
+    }
   } else {
     p.num_layers = bytes.ConsumeIntegralInRange<int64_t>(1, 3);
     p.direction = static_cast<Direction>(bytes.ConsumeIntegralInRange<int32_t>(1, 2));
@@ -99,13 +105,25 @@ template <typename Values>
 void RequireSame(const cpu::testing::Fields<Values>& fields, const Values& a, const Values& b) {
   for (const auto& field : fields) {
     const auto &left = a.*field.vec, &right = b.*field.vec;
-    Require(left.size() == right.size(), field.name);
+    Require(left.size() == right.size(), field.name());
     for (size_t k = 0; k < left.size(); ++k) {
       Require(std::memcmp(&left[k], &right[k], sizeof(left[k])) == 0 ||
                   (std::isnan(left[k]) && std::isnan(right[k])),
-              field.name);
+              field.name());
     }
   }
+}
+
+// The inputs of which arbitrary numbers are valid: not the int8 weights.
+cpu::testing::Fields<RnnValues> InputsOf(const RnnCase& c) {
+  if (!c.problem.int8_weights) return cpu::testing::kRnnInputs;
+  return {{Arg::input, &RnnValues::x},
+          {Arg::input_h, &RnnValues::h0},
+          {Arg::input_c, &RnnValues::c0},
+          {Arg::bias, &RnnValues::bias},
+          {Arg::kernel_scale, &RnnValues::kernel_scale},
+          {Arg::recurrent_kernel_scale, &RnnValues::recurrent_kernel_scale},
+          {Arg::projection_scale, &RnnValues::projection_scale}};
 }
 
 void RunRnn(FuzzedDataProvider& bytes) {
@@ -113,7 +131,7 @@ void RunRnn(FuzzedDataProvider& bytes) {
   RnnValues inputs = cpu::testing::RandomInputs(c, bytes.ConsumeIntegral<uint32_t>());
   const Dtype dtype = c.problem.dtype;
   // Gates without bounds let the states grow beyond the range of the type.
-  const bool wild = MakeWild(bytes, cpu::testing::kRnnInputs, dtype, &inputs) |
+  const bool wild = MakeWild(bytes, InputsOf(c), dtype, &inputs) |
                     MakeWild(bytes, cpu::testing::kRnnGradientInputs, dtype, &inputs) |
                     (c.problem.recurrent_activation >= Activation::kRelu);
   const cpu::KernelTable& table = cpu::Kernels();
@@ -124,7 +142,11 @@ void RunRnn(FuzzedDataProvider& bytes) {
     options.fill = threads == 1 ? 0xFF : 0x41;
     options.expect_nan = wild;
     RnnRun run(table, c, inputs, options);
-    Require(run.Forward() == 0 && run.Backward() == 0, Describe(c));
+    if (c.problem.int8_weights) {
+      Require((threads == 1 ? run.Forward() : run.ForwardPacked()) == 0, Describe(c));
+    } else {
+      Require(run.Forward() == 0 && run.Backward() == 0, Describe(c));
+    }
     if (threads == 1) first = run.values;
     RequireSame(cpu::testing::kRnnOutputs, run.values, first);
     RequireSame(cpu::testing::kRnnGradients, run.values, first);

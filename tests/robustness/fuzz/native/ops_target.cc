@@ -23,6 +23,13 @@ class Tensors {
     FillNumbers(bytes_, dtype_, memory_.back().get());
     return data;
   }
+  // int8 weights, of which all bytes are valid, or their scales.
+  void* Filled(const PartialShape& shape, Element element) {
+    const int64_t size = element == Element::kInt8 ? 1 : SizeOf(kFloat32);
+    memory_.push_back(std::make_unique<Memory>(Elements(shape) * size));
+    FillNumbers(bytes_, kFloat32, memory_.back().get());
+    return memory_.back()->data();
+  }
   void* Output(const PartialShape& shape) {
     memory_.push_back(std::make_unique<Memory>(Elements(shape) * SizeOf(dtype_)));
     return memory_.back()->data();
@@ -35,6 +42,10 @@ class Tensors {
     CallTensors tensors;
     for (int k = 0; k < op.inputs.count; ++k) {
       const TensorSpec& input = op.inputs[k];
+      const bool of_int8 = input.element == Element::kFloat32 || input.element == Element::kInt8;
+      if (of_int8 && input.arg != Arg::host_reserved && IsUsed(input, attrs, inputs[k])) {
+        tensors.SetInput(input.arg, Filled(inputs[k], input.element), 0);
+      }
       if (!input.has_numbers() || !IsUsed(input, attrs, inputs[k])) continue;
       const void* data = before.out(input.arg) != nullptr  ? before.out(input.arg)
                          : before.in(input.arg) != nullptr ? before.in(input.arg)
@@ -134,6 +145,27 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   RunBoth(bytes, dtype, attrs, shapes, lengths, found);
 }
 
+void RunQuantized(FuzzedDataProvider& bytes, Dtype dtype) {
+  const OpSpec& op = kQuantizedLayerRnn;
+  const RnnAttrs attrs = DrawQuantizedAttrs(bytes);
+  std::vector<PartialShape> shapes = QuantizedShapes(attrs, DrawSizes(bytes), bytes);
+  Edit(bytes, shapes);
+  for (const PartialShape& shape : shapes) {
+    if (shape.dims.size() > 4 || Elements(shape) > 100'000) return;
+  }
+  CallShapes found;
+  if (!Accepted(InferShapes(op, attrs, shapes, &found))) return;
+  std::vector<int32_t> lengths;
+  const bool given = !IsAbsent(shapes[op.Input(Arg::sequence_lengths)]);
+  if (!DrawLengths(bytes, found.config, given, &lengths)) return;
+  Tensors memory(bytes, dtype);
+  const CallTensors tensors = memory.Of(op, attrs, shapes, found);
+  RnnProblem p = cpu::MakeRnnProblem(found.config, dtype, tensors);
+  p.lengths = lengths.data();
+  FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 4), dtype);
+  Require(p.int8_weights && cpu::RunRnnForward(p, tensors, &host).ok(), "forward runs");
+}
+
 void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
   Shapes shapes = BlockShapes(DrawSizes(bytes));
   Edit(bytes, shapes.all());
@@ -197,6 +229,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 1:
       rnn_ops::fuzzing::RunLayer(bytes, dtype);
+      break;
+    case 2:
+      rnn_ops::fuzzing::RunQuantized(bytes, rnn_ops::fuzzing::QuantizedType(dtype));
       break;
     default:
       rnn_ops::fuzzing::RunStack(bytes, dtype);

@@ -27,7 +27,10 @@ struct Network {
 
 bool Draw(FuzzedDataProvider& bytes, Network* network) {
   const bool keras = bytes.ConsumeBool();
-  RnnAttrs attrs = keras ? DrawLayerAttrs(bytes) : DrawAttrs(bytes);
+  const bool int8 = keras && bytes.ConsumeBool();
+  RnnAttrs attrs = int8    ? DrawQuantizedAttrs(bytes)
+                   : keras ? DrawLayerAttrs(bytes)
+                           : DrawAttrs(bytes);
   attrs.is_training = false;
   Sizes s = DrawSizes(bytes);
   if (keras) s.L = 1;
@@ -36,11 +39,13 @@ bool Draw(FuzzedDataProvider& bytes, Network* network) {
   if (attrs.mode == RnnMode::kLstm && projects) attrs.num_proj = s.P;
   if (!Accepted(MakeRnnConfig(attrs, s.L, s.H, s.I, s.T, s.B, &network->config))) return false;
   RnnProblem& p = network->problem;
-  p = cpu::MakeRnnProblem(network->config, static_cast<Dtype>(bytes.ConsumeIntegralInRange(0, 3)));
+  const auto dtype = static_cast<Dtype>(bytes.ConsumeIntegralInRange(0, 3));
+  p = cpu::MakeRnnProblem(network->config, int8 ? QuantizedType(dtype) : dtype);
+  p.int8_weights = int8;
   if (keras) {
     p.weight_layout = cpu::kKerasWeights;
     p.bias_rows = !bytes.ConsumeBool() ? 0 : p.mode == RnnMode::kGru ? 2 : 1;
-    if (p.mode == RnnMode::kLstm && !p.has_zoneout()) {
+    if (p.mode == RnnMode::kLstm && !p.has_zoneout() && !int8) {
       p.has_peepholes = bytes.ConsumeBool();
       const bool plain = p.num_proj == 0 && p.cell_clip == 0 && !p.has_peepholes;
       p.has_layer_norm = plain && bytes.ConsumeBool();
@@ -61,14 +66,21 @@ class Numbers {
   void Input(Arg arg, int64_t elements, CallTensors* tensors) {
     if (elements > 0) tensors->SetInput(arg, New(elements), elements);
   }
+  // An int8 matrix, of which all bytes are valid, and the scales of its columns.
+  void Quantized(Arg matrix, Arg scale, int64_t rows, int64_t columns, CallTensors* tensors) {
+    if (rows * columns == 0) return;
+    tensors->SetInput(matrix, New(rows * columns, 1, kFloat32), 0);
+    tensors->SetInput(scale, New(columns, SizeOf(kFloat32), kFloat32), 0);
+  }
   void Output(Arg arg, int64_t elements, CallTensors* tensors) {
     tensors->SetOutput(arg, New(elements), elements);
   }
 
  private:
-  void* New(int64_t elements) {
-    memory_.push_back(std::make_unique<Memory>(elements * SizeOf(dtype_)));
-    FillNumbers(bytes_, dtype_, memory_.back().get());
+  void* New(int64_t elements) { return New(elements, SizeOf(dtype_), dtype_); }
+  void* New(int64_t elements, int64_t size, Dtype dtype) {
+    memory_.push_back(std::make_unique<Memory>(elements * size));
+    FillNumbers(bytes_, dtype, memory_.back().get());
     return memory_.back()->data();
   }
 
@@ -85,14 +97,22 @@ CallTensors Weights(const Network& network, Numbers* numbers) {
     return t;
   }
   const int64_t gates = GatesOf(network.config.mode) * p.num_units;
-  numbers->Input(Arg::kernel, p.input_size * gates, &t);
-  numbers->Input(Arg::recurrent_kernel, network.config.hidden_size() * gates, &t);
-  numbers->Input(Arg::projection, p.num_units * p.num_proj, &t);
+  const int64_t hidden = network.config.hidden_size();
+  if (p.int8_weights) {
+    numbers->Quantized(Arg::kernel, Arg::kernel_scale, p.input_size, gates, &t);
+    numbers->Quantized(Arg::recurrent_kernel, Arg::recurrent_kernel_scale, hidden, gates, &t);
+    numbers->Quantized(Arg::projection, Arg::projection_scale, p.num_units, p.num_proj, &t);
+  } else {
+    numbers->Input(Arg::kernel, p.input_size * gates, &t);
+    numbers->Input(Arg::recurrent_kernel, hidden * gates, &t);
+    numbers->Input(Arg::projection, p.num_units * p.num_proj, &t);
+  }
   numbers->Input(Arg::bias, p.bias_rows * gates, &t);
   return t;
 }
 
-// The packed weights of the network, as PackLayerRNN and PackCudnnRNNParams make them.
+// The packed weights of the network, as PackLayerRNN, PackQuantizedLayerRNN and PackCudnnRNNParams
+// make them.
 std::vector<unsigned char> Pack(FuzzedDataProvider& bytes, const Network& network) {
   const RnnProblem& p = network.problem;
   Numbers numbers(bytes, p.dtype);

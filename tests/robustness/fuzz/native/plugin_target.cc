@@ -81,6 +81,12 @@ class Caller {
     Give(name, TypeOf(dtype_), shape.dims, from.data());
   }
 
+  void GiveFloats(const std::string& name, const PartialShape& shape) {
+    Memory from(Elements(shape) * SizeOf(kFloat32));
+    FillNumbers(bytes_, kFloat32, &from);
+    Give(name, TF_FLOAT, shape.dims, from.data());
+  }
+
   template <typename T>
   void GiveIntegers(const std::string& name, TF_DataType type, const PartialShape& shape,
                     int64_t largest) {
@@ -296,6 +302,9 @@ void Give(Caller& caller, const OpSpec& spec, const std::vector<PartialShape>& s
       case Element::kUint8:
         caller.GiveIntegers<uint8_t>(name, TF_UINT8, shapes[k], 1);
         break;
+      case Element::kFloat32:
+        caller.GiveFloats(name, shapes[k]);
+        break;
       default:
         caller.Give(name, shapes[k]);
     }
@@ -373,6 +382,21 @@ void RunLayer(FuzzedDataProvider& bytes, Dtype dtype) {
   }
 }
 
+void RunQuantized(FuzzedDataProvider& bytes, Dtype dtype) {
+  const RnnAttrs attrs = DrawQuantizedAttrs(bytes);
+  const Sizes s = DrawSizes(bytes);
+  Caller caller(bytes, dtype);
+  Give(caller, kQuantizedLayerRnn, QuantizedShapes(attrs, s, bytes), s.T);
+  SetAttrs(attrs, &caller.attrs);
+  caller.attrs["keep"] = bytes.ConsumeBool();
+  if (bytes.ConsumeBool()) {
+    RunBoth(caller, Ours("PackQuantizedLayerRNN"), Ours("QuantizedLayerRNN"));
+  } else {
+    caller.Mutate(DefinitionOf(Ours("QuantizedLayerRNN")));
+    caller.Run(Ours("QuantizedLayerRNN"));
+  }
+}
+
 void RunBlock(FuzzedDataProvider& bytes, Dtype dtype) {
   const Sizes s = DrawSizes(bytes);
   Caller caller(bytes, dtype);
@@ -406,8 +430,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       rnn_ops::fuzzing::RunLinear(bytes, rnn_ops::fuzzing::LinearType(dtype));
       break;
     case 2:
-    case 3:
       rnn_ops::fuzzing::RunLayer(bytes, dtype);
+      break;
+    case 3:
+      rnn_ops::fuzzing::RunQuantized(bytes, rnn_ops::fuzzing::QuantizedType(dtype));
       break;
     default:
       rnn_ops::fuzzing::RunStack(bytes, dtype);

@@ -117,6 +117,26 @@ void CheckLayer(FuzzedDataProvider& bytes) {
           "the sizes");
 }
 
+// The op and the packing of its weights, which has some of the inputs.
+void CheckQuantized(FuzzedDataProvider& bytes) {
+  const RnnAttrs attrs = DrawQuantizedAttrs(bytes);
+  std::vector<PartialShape> shapes = QuantizedShapes(attrs, DrawAnySizes(bytes), bytes);
+  Edit(bytes, shapes);
+  const auto infer = [&](const OpSpec& op) {
+    std::vector<PartialShape> inputs;
+    for (const TensorSpec& input : op.inputs) {
+      inputs.push_back(shapes[kQuantizedLayerRnn.Input(input.arg)]);
+    }
+    CallShapes found;
+    return Accepted(InferShapes(op, attrs, inputs, &found));
+  };
+  const bool called = infer(kQuantizedLayerRnn), packed = infer(kPackQuantizedLayerRnn);
+  Require(packed || !called, "weights of a call can be packed");
+  Hide(bytes, shapes);
+  Require(infer(kQuantizedLayerRnn) || !called, "less is known and refused");
+  Require(infer(kPackQuantizedLayerRnn) || !packed, "less is known and refused");
+}
+
 void CheckBlock(FuzzedDataProvider& bytes) {
   Shapes shapes = BlockShapes(DrawAnySizes(bytes));
   Edit(bytes, shapes.all());
@@ -162,8 +182,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       rnn_ops::fuzzing::CheckNames(bytes);
       break;
     case 1:
-    case 2:
       rnn_ops::fuzzing::CheckLayer(bytes);
+      break;
+    case 2:
+      rnn_ops::fuzzing::CheckQuantized(bytes);
       break;
     case 3:
       if (bytes.ConsumeBool()) {
