@@ -49,7 +49,7 @@ def write(
         content = _convert(rewritten, quantize)
     _check(content, nodes)
     pathlib.Path(filepath).write_bytes(flatbuffer.without_clip(content))
-    return nodes
+    return nodes if quantize else [node.with_float_weights() for node in nodes]
 
 
 def _decide(functions, facts):

@@ -22,7 +22,6 @@ from tf_rnn_ops.keras.tools import feeds, signatures
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
-from tf_rnn_ops.keras.tools.keras_export import refuse_quantized
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.keras.tools.timing import take_turns
@@ -35,7 +34,7 @@ _TOLERANCES = {
     "float16": (1e-2, 4e-3),
     "bfloat16": (5e-2, 3e-2),
 }
-# The allowed relative difference for quantized weights.
+# The allowed relative difference if the file or the model has int8 weights.
 _TOLERANCE_OF_INT8 = 0.1
 _REPEATS = 20
 # The beginnings of lines that Keras and TensorFlow write around the reason of an error.
@@ -100,7 +99,7 @@ class Exported(Shown):
         """The layers and the measurements."""
         parts: list = [f"{self.filepath}: {self.format}, {self.size:,} bytes"]
         if self.nodes:
-            rows = [(node.name, node.op, node.became, node.reason) for node in self.nodes]
+            rows = [(node.name, node.op, node.became, node.why) for node in self.nodes]
             parts.append([("layer", "op", "became", "why"), *rows])
         else:
             parts.append("There is no recurrent layer.")
@@ -144,8 +143,9 @@ def export(
             names with '_next'. A stream begins with zeros. Each call gets the states that the previous
             call returned. The number of steps of a call is fixed by input_signature or by the model,
             otherwise it is one.
-        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible; None keeps their
-            type.
+        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
+            values: the int8 weights of a quantized model become floats, except in OpenVINO, and the report
+            says so.
         loops: Whether a layer may become a loop.
         verify: Whether to run the file and the model. True makes up a batch, with sequences of different
             lengths if the model makes masks. It may also be a batch, in the form for
@@ -157,8 +157,7 @@ def export(
 
     Raises:
         TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
-        ValueError: model is not built, or cannot be written in this format, as a model with int8 weights in
-            formats other than 'tf_saved_model'; format or quantize is unknown;
+        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
             input_signature or the batch does not fit the model; a layer would become a loop and loops is
             False; a layer cannot stream; or the outputs differ by more than the tolerance, which depends
             on the narrowest type that the model computes in.
@@ -185,7 +184,6 @@ def export(
     if print_fn is not None and not callable(print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
     module = formats.writer(format)
-    refuse_quantized(model, format)
     signature = signatures.of(model, input_signature)
     target = pathlib.Path(filepath)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
@@ -254,12 +252,13 @@ def _verify(model, called, verify, module, path, format, quantize):
     if note := formats.why_not_run(format):
         return {"note": note}
     feed = (feeds.Steps if isinstance(called, Stream) else feeds.Batch)(model, called, verify)
+    in_int8 = quantize is not None or format != formats.SAVED_MODEL and _is_quantized(model)
     reference = tf.function(model.__call__, autograph=False)
     with _states_kept(model, from_zeros=isinstance(called, Stream)):
         want = signatures.results(_run(f"model {model.name!r}", lambda: reference(*feed.arguments)))
         call = _run("file", lambda: module.load(str(path)))
         got = _run("file", lambda: feed.results(call, want))
-        tolerance, largest = _tolerance(model, want, quantize), _largest(want)
+        tolerance, largest = _tolerance(model, want, in_int8), _largest(want)
         difference = _difference(got, want)
         if not difference <= tolerance:  # NaN is not
             raise ValueError(
@@ -301,10 +300,14 @@ def _states_kept(model, from_zeros):
             state.assign(value)
 
 
-def _tolerance(model, want, quantize):
+def _is_quantized(model):
+    return any(getattr(layer, "quantization_mode", None) for layer in flatten_layers(model))
+
+
+def _tolerance(model, want, in_int8):
     types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_TOLERANCES)
     relative, absolute = max((_TOLERANCES[t] for t in types), default=_TOLERANCES["float32"])
-    relative = relative if quantize is None else _TOLERANCE_OF_INT8
+    relative = _TOLERANCE_OF_INT8 if in_int8 else relative
     return relative * _largest(want) + absolute
 
 
