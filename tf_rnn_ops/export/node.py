@@ -17,7 +17,7 @@ class Node:
         became: The node in the file: 'LSTM', 'UNIDIRECTIONAL_SEQUENCE_LSTM', 'LSTMSequence' and so on, or
             'loop'.
         reason: The reason for a loop; empty if there is no loop.
-        note: A sentence if int8 weights of the layer are stored as floats; otherwise empty.
+        note: What became of int8 weights that are not int8 in the file; otherwise empty.
     """
 
     name: str
@@ -26,11 +26,9 @@ class Node:
     reason: str = ""
     note: str = ""
 
-    def with_float_weights(self) -> "Node":
-        """The Node in a file that has no int8 weights for it."""
-        if self.op != _QUANTIZED:
-            return self
-        return dataclasses.replace(self, note="its int8 weights are stored as floats")
+    def with_float_weights(self, note: str = "its int8 weights are stored as floats") -> "Node":
+        """The Node with a note if it had int8 weights."""
+        return dataclasses.replace(self, note=note) if self.op == _QUANTIZED else self
 
     @property
     def why(self) -> str:

@@ -17,7 +17,9 @@ from tf_rnn_ops import _whole
 from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.layers.drop_in import OneOp
+from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import feeds, signatures
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
@@ -36,6 +38,8 @@ _TOLERANCES = {
 }
 # The allowed relative difference if the file or the model has int8 weights.
 _TOLERANCE_OF_INT8 = 0.1
+# WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
+_FORMATS_OF_FLOATS = ("litert",)
 _REPEATS = 20
 # The beginnings of lines that Keras and TensorFlow write around the reason of an error.
 _AROUND = (
@@ -63,7 +67,8 @@ class Exported(Shown):
         largest: Largest absolute output of the model, the scale of both.
         file_ms: Median time of a call of the file.
         model_ms: Median time of a call of the model in a tf.function.
-        note: A sentence on a step that was skipped; empty if there is none.
+        note: A sentence on a step that was skipped, or on layers whose int8 weights became floats; empty if
+            there is none.
         printed: Whether export() has printed the table.
 
     Example:
@@ -188,13 +193,18 @@ def export(
     target = pathlib.Path(filepath)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
-        looping, stream = _save(model, saved, signature, streaming)
+        looping, stream, became_float = _save(
+            model, saved, signature, streaming, format in _FORMATS_OF_FLOATS
+        )
         if looping and not loops:
             first = looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
         nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
         found = _verify(model, stream or signature, verify, module, unfinished, format, quantize)
+    if became_float and quantize is None:
+        note = f"The int8 weights of {', '.join(became_float)} are stored as floats."
+        found["note"] = f"{note} {found.get('note', '')}".strip()
     report = Exported(
         filepath=str(target),
         format=format,
@@ -208,13 +218,15 @@ def export(
     return report
 
 
-def _save(model, folder, signature, streaming):
+def _save(model, folder, signature, streaming, in_float):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
-        A Node for each layer on Keras's implementation, and the Stream, or None.
+        A Node for each layer on Keras's implementation, the Stream or None, and with in_float the names of
+        the recurrent layers whose int8 weights became floats.
     """
     with _on_ops(model) as ours:
+        names = _dequantize(ours) if in_float and ours is not model else []
         stream = Stream(ours, signature) if streaming else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
@@ -231,7 +243,18 @@ def _save(model, folder, signature, streaming):
                 f"The model cannot be called with input_signature {signature}: {_one_line(error)}"
             ) from error
         rows = explain(ours, print_fn=None)
-    return [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS], stream
+    looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS]
+    return looping, stream, names
+
+
+def _dequantize(model):
+    """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
+    names = []
+    for layer in flatten_layers(model):
+        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
+            quantization.dequantize(layer)
+            names.append(layer.name)
+    return names
 
 
 @contextlib.contextmanager
