@@ -59,7 +59,9 @@ def recurrent_nodes(saved_model):
             nodes += function.node_def
     # WHY a dict: a SavedModel may have a function of a signature more than once.
     recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
-    return list({layer_name(node.name, node.op): node.op.removeprefix(_OURS) for node in recurrent}.items())
+    return list(
+        {layer_name(node.name, node.op): node.op.removeprefix(_OURS) for node in recurrent}.items()
+    )
 
 
 def layer_name(node, op):

@@ -59,9 +59,13 @@ def _replace(node, place):
     for name in _MATRICES:
         pair = inputs[name], inputs[f"{name}_scale"]
         inputs[name] = place.product(f"{node.name}/dequantized/{name}", *pair, dtype)
-    absent = place.add(f"{node.name}/dequantized/absent", "Const", value=np.zeros([0], dtype.as_numpy_dtype))
+    absent = place.add(
+        f"{node.name}/dequantized/absent", "Const", value=np.zeros([0], dtype.as_numpy_dtype)
+    )
     inputs |= dict.fromkeys(("peepholes", "layer_norm"), absent)
-    inputs["packed"] = place.add(f"{node.name}/dequantized/packed", "Const", value=np.zeros([0], np.uint8))
+    inputs["packed"] = place.add(
+        f"{node.name}/dequantized/packed", "Const", value=np.zeros([0], np.uint8)
+    )
     node.input[:] = [*(inputs[name] for name in signature(_OP).inputs), *control]
     node.attr[FORMER_OP].s = node.op.removeprefix(PREFIX).encode()
     node.op = _OP

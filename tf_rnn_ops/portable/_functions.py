@@ -80,9 +80,7 @@ class StandIns:
         key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
 
-    def plain_quantized_layer(
-        self, layer, dtype, shapes, time_major, is_training, num_outputs
-    ):
+    def plain_quantized_layer(self, layer, dtype, shapes, time_major, is_training, num_outputs):
         """Replaces QuantizedLayerRNN by ordinary ops with the same integers. The arguments: as in plain_layer."""
         op = "QuantizedLayerRNN"
         scales = [name for name in signature(op).inputs if name.endswith("_scale")]

@@ -5,7 +5,9 @@ from tf_rnn_ops.portable import _nodes, _sizes
 from tf_rnn_ops.portable._choice import KEEP, Facts, Instead
 from tf_rnn_ops.portable._dequantize import FORMER_OP
 
-PACKED = tuple(f"{PREFIX}{op}" for op in ("CudnnRNNV3Packed", "LayerRNNPacked", "QuantizedLayerRNN"))
+PACKED = tuple(
+    f"{PREFIX}{op}" for op in ("CudnnRNNV3Packed", "LayerRNNPacked", "QuantizedLayerRNN")
+)
 """Ops whose last input is packed weights."""
 PACKING = tuple(f"{PREFIX}Pack{op}" for op in ("CudnnRNNParams", "LayerRNN", "QuantizedLayerRNN"))
 """Ops that pack weights."""

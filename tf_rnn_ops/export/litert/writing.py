@@ -50,7 +50,9 @@ def write(
     _check(content, nodes)
     pathlib.Path(filepath).write_bytes(flatbuffer.without_clip(content))
     # WHY: the converter folds small constants only. tf_rnn_ops.keras.export gives this function floats.
-    return [node.with_float_weights("each call converts its int8 weights to floats") for node in nodes]
+    return [
+        node.with_float_weights("each call converts its int8 weights to floats") for node in nodes
+    ]
 
 
 def _decide(functions, facts):
