@@ -95,14 +95,16 @@ def _layer(num_outputs, node):
 
 
 def _quantized_layer(node):
-    """QuantizedLayerRNN, with weights that OpenVINO stores in int8 and computes with in float."""
+    """QuantizedLayerRNN, with the values of its weights in float."""
     _refuse_folders(node)
     names = signature(_QUANTIZED).inputs
     inputs = _inputs(node, names[:-1])  # without the packed weights
     for scale in [name for name in names if name.endswith("_scale")]:
         matrix = scale.removesuffix("_scale")
         if _shapes({matrix: inputs[matrix]})[matrix] != [0]:
-            values = ops.multiply(ops.convert(inputs[matrix], "f32"), inputs[scale])
+            # WHY two casts: otherwise OpenVINO keeps the product, but its nodes need constants.
+            integers = ops.convert(inputs[matrix], "i32")
+            values = ops.multiply(ops.convert(integers, "f32"), inputs[scale])
             inputs[matrix] = ops.convert_like(values, inputs["input"]).output(0)
         del inputs[scale]
     return _run_layer(3, node, inputs)
