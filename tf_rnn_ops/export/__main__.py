@@ -62,7 +62,7 @@ def _make_parser():
     parser.add_argument(
         "--quantize",
         choices=("int8",),
-        help="store weights in 8 bits (default: as the model has them)",
+        help="store weights in 8 bits (default: keep their values)",
     )
     parser.add_argument(
         "--no-loops",
@@ -94,7 +94,8 @@ def _export(options, name):
     lines = [f"{options.target}: {name}"]
     for node in nodes:
         reason = f", because {node.reason}" if node.reason else ""
-        lines.append(f"  {node.name}: {node.op} -> {node.became}{reason}")
+        note = f"; {node.note}" if node.note else ""
+        lines.append(f"  {node.name}: {node.op} -> {node.became}{reason}{note}")
     return "\n".join(lines)
 
 

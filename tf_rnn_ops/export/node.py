@@ -3,6 +3,7 @@
 import dataclasses
 
 LOOP = "loop"  # of ordinary ops, over the time steps
+_QUANTIZED = "QuantizedLayerRNN"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,9 +17,20 @@ class Node:
         became: The node in the file: 'LSTM', 'UNIDIRECTIONAL_SEQUENCE_LSTM', 'LSTMSequence' and so on, or
             'loop'.
         reason: The reason for a loop; empty if there is no loop.
+        note: The type of int8 weights in the file if it is not int8; otherwise empty.
     """
 
     name: str
     op: str
     became: str
     reason: str = ""
+    note: str = ""
+
+    def with_float_weights(self, note: str = "its int8 weights are stored as floats") -> "Node":
+        """The Node with a note if it had int8 weights."""
+        return dataclasses.replace(self, note=note) if self.op == _QUANTIZED else self
+
+    @property
+    def why(self) -> str:
+        """The reason and the note."""
+        return "; ".join(filter(None, (self.reason, self.note)))

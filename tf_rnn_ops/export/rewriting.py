@@ -3,7 +3,7 @@
 import pathlib
 from typing import Any, Callable
 
-from tf_rnn_ops.export import states
+from tf_rnn_ops.export import integer_products, states
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.portable import exporting
 
@@ -53,7 +53,7 @@ def rewrite(
         raise ValueError(
             f"The layer {looping[0].name!r} becomes a loop, because {looping[0].reason}."
         )
-    _leave_one_signature(target, signature)
+    _finish(target, signature)
     return nodes
 
 
@@ -130,9 +130,11 @@ def _callees(node):
     return {function.name for function in functions if function.name}
 
 
-def _leave_one_signature(folder, signature):
+def _finish(folder, signature):
+    """Leaves one signature in a SavedModel, without products of int8 matrices."""
     model = exporting.read(folder)
     (meta_graph,) = model.meta_graphs
+    integer_products.replace(meta_graph.graph_def)
     kept = type(meta_graph.signature_def[signature])()
     kept.CopyFrom(meta_graph.signature_def[signature])
     meta_graph.signature_def.clear()

@@ -59,12 +59,16 @@ def recurrent_nodes(saved_model):
             nodes += function.node_def
     # WHY a dict: a SavedModel may have a function of a signature more than once.
     recurrent = [node for node in nodes if node.op.removeprefix(_OURS) in RECURRENT]
-    return list({layer_name(node): node.op.removeprefix(_OURS) for node in recurrent}.items())
+    return list(
+        {layer_name(node.name, node.op): node.op.removeprefix(_OURS) for node in recurrent}.items()
+    )
 
 
-def layer_name(node):
-    """The name of a node without the parts that TensorFlow adds around the names of the layers."""
-    return re.sub(_CALL, "", node.name).removesuffix(f"/{node.op}")
+def layer_name(node, op):
+    """The name of a node of an op without the parts that TensorFlow adds around the names of the layers."""
+    name = re.sub(_CALL, "", node)
+    path, _, last = name.rpartition("/")
+    return path if path and last.removeprefix(_OURS) == op.removeprefix(_OURS) else name
 
 
 def _read(saved_model):

@@ -12,7 +12,12 @@ from tf_rnn_ops.plain import sizes
 from tf_rnn_ops.plain.block_gates import block_lstm_gates
 
 _PREFIX = "tf_rnn_ops_portable"
+_FUNCTIONS = ("rnn_mode", "activation", "recurrent_activation")
 _TYPES = {"sequence_lengths": tf.int32, "seed": tf.int64, "seq_len_max": tf.int64}
+_INT8 = {
+    **dict.fromkeys(("kernel", "recurrent_kernel", "projection"), tf.int8),
+    **dict.fromkeys(("kernel_scale", "recurrent_kernel_scale", "projection_scale"), tf.float32),
+}
 _CALL_ATTRS = ("Tin", "Tout", "f", "config", "config_proto", "executor_type")
 
 
@@ -74,6 +79,32 @@ class StandIns:
         specs = _specs("LayerRNN", _layer_shapes(layer, time_major), dtype, shapes)
         key = ("layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_layer", forward, specs)
+
+    def plain_quantized_layer(self, layer, dtype, shapes, time_major, is_training, num_outputs):
+        """Replaces QuantizedLayerRNN by ordinary ops with the same integers. The arguments: as in plain_layer."""
+        op = "QuantizedLayerRNN"
+        scales = [name for name in signature(op).inputs if name.endswith("_scale")]
+        given = {name: name.removesuffix("_scale") not in layer.absent for name in scales}
+
+        def forward(*tensors):
+            inputs = dict(zip(signature(op).inputs, tensors))
+            x, lengths = inputs["input"], inputs.pop("sequence_lengths")
+            absent = {*layer.absent, *(name for name in scales if not given[name])}
+            inputs = {name: t for name, t in inputs.items() if name not in absent}
+            attrs = {name: layer.attrs()[name] for name in _FUNCTIONS}
+            result = plain.quantized_layer_rnn(
+                **attrs,
+                **inputs,
+                sequence_lengths=lengths_of_rows(x, lengths, time_major),
+                time_major=time_major,
+            )
+            return list(result)[:num_outputs]
+
+        known = _layer_shapes(layer, time_major)
+        known |= {name: [None] if given[name] else [0] for name in scales}
+        specs = _specs(op, known, dtype, shapes)
+        key = ("quantized layer", dtype, layer, *specs, time_major, is_training, num_outputs)
+        return self._make(key, f"{layer.rnn_mode}_int8_layer", forward, specs)
 
     def plain_block(self, units_and_size, dtype, shapes, use_peephole, cell_clip):
         """Replaces BlockLSTMV2 by ordinary ops. `units_and_size`: H and I. `shapes`: as in plain_forward."""
@@ -186,6 +217,7 @@ def _specs(op, shapes, dtype, known):
         dtype: The type of most inputs.
         known: The shapes in the graph, of all inputs or of the first inputs.
     """
+    types = _TYPES | _INT8 if op == "QuantizedLayerRNN" else _TYPES
     found = []
     for name, shape in zip(signature(op).inputs, known):
         shape, sizes_ = tf.TensorShape(shape), shapes[name]
@@ -194,7 +226,7 @@ def _specs(op, shapes, dtype, known):
         )
         if shape.is_compatible_with(wanted):
             wanted = wanted.merge_with(shape)
-        found.append(tf.TensorSpec(wanted, _TYPES.get(name, dtype)))
+        found.append(tf.TensorSpec(wanted, types.get(name, dtype)))
     return found
 
 

@@ -3,8 +3,11 @@
 from tf_rnn_ops._op_table import OPS, PREFIX, signature
 from tf_rnn_ops.portable import _nodes, _sizes
 from tf_rnn_ops.portable._choice import KEEP, Facts, Instead
+from tf_rnn_ops.portable._dequantize import FORMER_OP
 
-PACKED = (f"{PREFIX}CudnnRNNV3Packed", f"{PREFIX}LayerRNNPacked")
+PACKED = tuple(
+    f"{PREFIX}{op}" for op in ("CudnnRNNV3Packed", "LayerRNNPacked", "QuantizedLayerRNN")
+)
 """Ops whose last input is packed weights."""
 PACKING = tuple(f"{PREFIX}Pack{op}" for op in ("CudnnRNNParams", "LayerRNN", "QuantizedLayerRNN"))
 """Ops that pack weights."""
@@ -29,6 +32,11 @@ def _layer(node, place, call):
     return layer, lambda: place.stand_ins.plain_layer(layer, **call)
 
 
+def _quantized_layer(node, place, call):
+    layer = _sizes.layer_of(node, place.shapes)
+    return layer, lambda: place.stand_ins.plain_quantized_layer(layer, **call)
+
+
 def _block(node, place, call):
     units_and_size = _sizes.block_of(node, place.shapes)
     attrs = _nodes.attributes(node, signature("BlockLSTMV2").attrs)
@@ -41,6 +49,7 @@ _HOW = {
     **dict.fromkeys(("CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"), _stack),
     **dict.fromkeys(("StatelessCudnnRNNV3", "CudnnRNNV3Packed"), _stack),
     **dict.fromkeys(("LayerRNN", "LayerRNNPacked"), _layer),
+    "QuantizedLayerRNN": _quantized_layer,
     "BlockLSTMV2": _block,
 }
 
@@ -86,7 +95,7 @@ def to_plain(node, place):
     facts = Facts(
         place=place.name,
         name=node.name,
-        op=node.op.removeprefix(PREFIX),
+        op=_nodes.attribute(node, FORMER_OP, node.op.removeprefix(PREFIX)),
         network=network,
         dtype=call["dtype"],
         shapes=call["shapes"],
@@ -111,6 +120,4 @@ def _why_not(op):
         return "it is a gradient op; TensorFlow computes the gradient of ordinary ops"
     if op is not None and "num_layers" in op.inputs:
         return "it converts parameters, which is not a part of inference; use our ops for it"
-    if op is not None and "kernel_scale" in op.inputs:
-        return "it has int8 weights; export the model that has not been quantized"
     return "it is an op of tf_rnn_ops for which there are no ordinary ops"

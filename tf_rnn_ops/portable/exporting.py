@@ -5,6 +5,7 @@ from typing import Any
 
 from tf_rnn_ops.portable import _rewrite
 from tf_rnn_ops.portable._choice import KEEP, Choice, Facts, Instead
+from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
 from tf_rnn_ops.portable._nodes import attribute
 from tf_rnn_ops.portable._report import Report
@@ -16,6 +17,7 @@ __all__ = [
     "Facts",
     "Instead",
     "attribute",
+    "dequantized",
     "lengths_of_rows",
     "read",
     "rewrite_graph_def",
@@ -35,7 +37,7 @@ def rewrite_graph_def(graph_def: Any, choose: Choice) -> tuple[Any, Report]:
     Returns:
         See portable.rewrite_graph_def(). Nodes that `choose` keeps are not in the report.
     """
-    return _rewrite.rewrite(graph_def, inference=True, choose=choose)
+    return _rewrite.rewrite(dequantized(graph_def), inference=True, choose=choose)
 
 
 def rewrite_saved_model(

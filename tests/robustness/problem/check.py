@@ -24,7 +24,7 @@ class Expected:
 
     arrays: dict
     decided: bool = True
-    # What rounding a row the other way can change in the output of int8 weights.
+    # The change of the output of int8 weights if a row is rounded the other way.
     slack: np.ndarray | float = 0.0
 
 

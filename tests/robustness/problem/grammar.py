@@ -13,7 +13,7 @@ ISAS = ("baseline", "avx2", "avx512")
 LINEAR_CELLS = ("lstm", "gru", "tanh")
 
 STACK, LAYER, BLOCK, LINEAR = "CudnnRNNV3", "LayerRNN", "BlockLSTMV2", "LinearRecurrence"
-# What LayerRNN has and QuantizedLayerRNN does not have.
+# Keys of LayerRNN that QuantizedLayerRNN does not have.
 WITHOUT_INT8 = (
     *("mask", "dropout", "clip", "proj_clip", "peephole", "norm", "zoneout_h", "zoneout_c"),
     "drawn",

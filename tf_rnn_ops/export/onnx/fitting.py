@@ -31,7 +31,12 @@ class Fitting:
         node = self._graphs[facts.place][facts.name]
         reason = _reason(facts, node) or self._computed(facts, node)
         self.nodes.append(
-            Node(layer_name(node), facts.op, LOOP if reason else _became(facts), reason)
+            Node(
+                layer_name(node.name, facts.op),
+                facts.op,
+                LOOP if reason else _became(facts),
+                reason,
+            )
         )
         return reason or KEEP
 

@@ -31,7 +31,7 @@ def prepare(graph_def, inputs, outputs):
     Raises:
         CannotWrite: A node can become neither a node of ONNX nor a loop.
     """
-    graph_def = _with_one_kind_of_block(graph_def)
+    graph_def = _with_one_kind_of_block(exporting.dequantized(graph_def))
     choice = Fitting(graph_def)
     graph_def, report = exporting.rewrite_graph_def(graph_def, choice)
     for kept in report.kept:

@@ -34,7 +34,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
     _check(onnx, model)
     if quantize is None:
         onnx.save(model, str(filepath))
-        return nodes
+        return [node.with_float_weights() for node in nodes]
     _quantize(onnx, model, filepath)
     return [_quantized(node) for node in nodes]
 
@@ -116,4 +116,6 @@ def _quantize(onnx, model, filepath):
 
 
 def _quantized(node):
+    if "LSTM" not in node.became:
+        return node.with_float_weights()
     return dataclasses.replace(node, became=node.became.replace("LSTM", "DynamicQuantizeLSTM"))

@@ -16,6 +16,7 @@ from tf_rnn_ops.plain.cells import KERAS_GATES
 
 _OURS = "TfRnnOps>"
 _LAYER_INPUTS = signature("LayerRNN").inputs
+_QUANTIZED = f"{_OURS}QuantizedLayerRNN"
 _CUDNN_INPUTS = ("input", "input_h", "input_c", "params", "sequence_lengths")
 # {op: number of its outputs}.
 _LAYERS = {f"{_OURS}LayerRNN": 4, f"{_OURS}LayerRNNPacked": 3}
@@ -27,7 +28,9 @@ _STACKS = {
     f"{_OURS}StatelessCudnnRNNV3": 5,
     f"{_OURS}CudnnRNNV3Packed": 3,
 }
-_PACKING = (f"{_OURS}PackLayerRNN", f"{_OURS}PackCudnnRNNParams")
+_PACKING = tuple(
+    f"{_OURS}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")
+)
 _TYPES = {"f16": tf.float16, "f32": tf.float32, "f64": tf.float64, "bf16": tf.bfloat16}
 
 
@@ -35,6 +38,7 @@ def extensions() -> list[ConversionExtension]:
     """See tf_rnn_ops.export.openvino_extensions."""
     converters: dict[str, Any] = {op: functools.partial(_layer, n) for op, n in _LAYERS.items()}
     converters |= {op: functools.partial(_stack, n) for op, n in _STACKS.items()}
+    converters[_QUANTIZED] = _quantized_layer
     converters |= dict.fromkeys(_PACKING, _nothing)
     return [ConversionExtension(op, convert) for op, convert in converters.items()]
 
@@ -87,6 +91,27 @@ def _layer(num_outputs, node):
     inputs = _inputs(node, _LAYER_INPUTS)
     if node.get_input_size() < len(_LAYER_INPUTS):  # the last input is the packed weights
         inputs = {name: inputs[name] for name in _LAYER_INPUTS[:10]}
+    return _run_layer(num_outputs, node, inputs)
+
+
+def _quantized_layer(node):
+    """QuantizedLayerRNN, with the values of its weights in float."""
+    _refuse_folders(node)
+    names = signature(_QUANTIZED).inputs
+    inputs = _inputs(node, names[:-1])  # without the packed weights
+    for scale in [name for name in names if name.endswith("_scale")]:
+        matrix = scale.removesuffix("_scale")
+        if _shapes({matrix: inputs[matrix]})[matrix] != [0]:
+            # WHY two casts: otherwise OpenVINO keeps the product, but its nodes need constants.
+            integers = ops.convert(inputs[matrix], "i32")
+            values = ops.multiply(ops.convert(integers, "f32"), inputs[scale])
+            inputs[matrix] = ops.convert_like(values, inputs["input"]).output(0)
+        del inputs[scale]
+    return _run_layer(3, node, inputs)
+
+
+def _run_layer(num_outputs, node, inputs):
+    """The outputs of a layer. `inputs`: those of LayerRNN, by name; an absent input may lack."""
     attrs = {n: node.get_attribute(n, default) for n, default in LAYER_ATTRS.items()}
     layer = sizes.layer_of({**_shapes(inputs), "output_h": None}, attrs)
     x = inputs["input"]

@@ -17,12 +17,13 @@ from tf_rnn_ops import _whole
 from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
-from tf_rnn_ops.keras.path import environment
+from tf_rnn_ops.keras.layers import quantization
+from tf_rnn_ops.keras.layers.drop_in import OneOp
+from tf_rnn_ops.keras.path import eligibility, environment
 from tf_rnn_ops.keras.tools import feeds, signatures
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
 from tf_rnn_ops.keras.tools.convert import convert
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
-from tf_rnn_ops.keras.tools.keras_export import refuse_quantized
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.keras.tools.timing import take_turns
@@ -35,8 +36,10 @@ _TOLERANCES = {
     "float16": (1e-2, 4e-3),
     "bfloat16": (5e-2, 3e-2),
 }
-# The allowed relative difference for quantized weights.
+# The allowed relative difference if the file or the model has int8 weights.
 _TOLERANCE_OF_INT8 = 0.1
+# WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
+_FORMATS_OF_FLOATS = ("litert",)
 _REPEATS = 20
 # The beginnings of lines that Keras and TensorFlow write around the reason of an error.
 _AROUND = (
@@ -64,7 +67,8 @@ class Exported(Shown):
         largest: Largest absolute output of the model, the scale of both.
         file_ms: Median time of a call of the file.
         model_ms: Median time of a call of the model in a tf.function.
-        note: A sentence on a step that was skipped; empty if there is none.
+        note: A sentence on a step that was skipped, or on layers whose int8 weights became floats; empty if
+            there is none.
         printed: Whether export() has printed the table.
 
     Example:
@@ -100,7 +104,7 @@ class Exported(Shown):
         """The layers and the measurements."""
         parts: list = [f"{self.filepath}: {self.format}, {self.size:,} bytes"]
         if self.nodes:
-            rows = [(node.name, node.op, node.became, node.reason) for node in self.nodes]
+            rows = [(node.name, node.op, node.became, node.why) for node in self.nodes]
             parts.append([("layer", "op", "became", "why"), *rows])
         else:
             parts.append("There is no recurrent layer.")
@@ -144,8 +148,9 @@ def export(
             names with '_next'. A stream begins with zeros. Each call gets the states that the previous
             call returned. The number of steps of a call is fixed by input_signature or by the model,
             otherwise it is one.
-        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible; None keeps their
-            type.
+        quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
+            values: the int8 weights of a quantized model become floats, except in OpenVINO, and the report
+            says so.
         loops: Whether a layer may become a loop.
         verify: Whether to run the file and the model. True makes up a batch, with sequences of different
             lengths if the model makes masks. It may also be a batch, in the form for
@@ -157,8 +162,7 @@ def export(
 
     Raises:
         TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
-        ValueError: model is not built, or cannot be written in this format, as a model with int8 weights in
-            formats other than 'tf_saved_model'; format or quantize is unknown;
+        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
             input_signature or the batch does not fit the model; a layer would become a loop and loops is
             False; a layer cannot stream; or the outputs differ by more than the tolerance, which depends
             on the narrowest type that the model computes in.
@@ -185,18 +189,22 @@ def export(
     if print_fn is not None and not callable(print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
     module = formats.writer(format)
-    refuse_quantized(model, format)
     signature = signatures.of(model, input_signature)
     target = pathlib.Path(filepath)
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
-        looping, stream = _save(model, saved, signature, streaming)
+        looping, stream, became_float = _save(
+            model, saved, signature, streaming, format in _FORMATS_OF_FLOATS
+        )
         if looping and not loops:
             first = looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
         nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
         found = _verify(model, stream or signature, verify, module, unfinished, format, quantize)
+    if became_float and quantize is None:
+        note = f"The int8 weights of {', '.join(became_float)} are stored as floats."
+        found["note"] = f"{note} {found.get('note', '')}".strip()
     report = Exported(
         filepath=str(target),
         format=format,
@@ -210,13 +218,15 @@ def export(
     return report
 
 
-def _save(model, folder, signature, streaming):
+def _save(model, folder, signature, streaming, in_float):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
-        A Node for each layer on Keras's implementation, and the Stream, or None.
+        A Node for each layer on Keras's implementation, the Stream or None, and with in_float the names of
+        the recurrent layers whose int8 weights became floats.
     """
     with _on_ops(model) as ours:
+        names = _dequantize(ours) if in_float and ours is not model else []
         stream = Stream(ours, signature) if streaming else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
@@ -233,7 +243,18 @@ def _save(model, folder, signature, streaming):
                 f"The model cannot be called with input_signature {signature}: {_one_line(error)}"
             ) from error
         rows = explain(ours, print_fn=None)
-    return [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS], stream
+    looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS]
+    return looping, stream, names
+
+
+def _dequantize(model):
+    """Gives the recurrent layers of a model float weights. Returns the names of those that had int8 weights."""
+    names = []
+    for layer in flatten_layers(model):
+        if isinstance(layer, OneOp) and eligibility.is_quantized(layer):
+            quantization.dequantize(layer)
+            names.append(layer.name)
+    return names
 
 
 @contextlib.contextmanager
@@ -254,12 +275,13 @@ def _verify(model, called, verify, module, path, format, quantize):
     if note := formats.why_not_run(format):
         return {"note": note}
     feed = (feeds.Steps if isinstance(called, Stream) else feeds.Batch)(model, called, verify)
+    in_int8 = quantize is not None or format != formats.SAVED_MODEL and _is_quantized(model)
     reference = tf.function(model.__call__, autograph=False)
     with _states_kept(model, from_zeros=isinstance(called, Stream)):
         want = signatures.results(_run(f"model {model.name!r}", lambda: reference(*feed.arguments)))
         call = _run("file", lambda: module.load(str(path)))
         got = _run("file", lambda: feed.results(call, want))
-        tolerance, largest = _tolerance(model, want, quantize), _largest(want)
+        tolerance, largest = _tolerance(model, want, in_int8), _largest(want)
         difference = _difference(got, want)
         if not difference <= tolerance:  # NaN is not
             raise ValueError(
@@ -301,10 +323,14 @@ def _states_kept(model, from_zeros):
             state.assign(value)
 
 
-def _tolerance(model, want, quantize):
+def _is_quantized(model):
+    return any(getattr(layer, "quantization_mode", None) for layer in flatten_layers(model))
+
+
+def _tolerance(model, want, in_int8):
     types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_TOLERANCES)
     relative, absolute = max((_TOLERANCES[t] for t in types), default=_TOLERANCES["float32"])
-    relative = relative if quantize is None else _TOLERANCE_OF_INT8
+    relative = _TOLERANCE_OF_INT8 if in_int8 else relative
     return relative * _largest(want) + absolute
 
 
