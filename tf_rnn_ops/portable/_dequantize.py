@@ -42,9 +42,10 @@ def dequantized(graph_def: Any) -> Any:
         for node in [node for node in nodes if node.op == OP]:
             try:
                 _nodes.check(node)
+                dtype = _nodes.dtype_of(node)
             except _nodes.CannotRewrite:
                 continue  # to_plain() reports it
-            _replace(node, place)
+            _replace(node, dtype, place)
     return result
 
 
@@ -52,10 +53,9 @@ def _nodes_of(graph_def, host):
     return graph_def.node if host is None else host.node_def
 
 
-def _replace(node, place):
+def _replace(node, dtype, place):
     inputs = dict(zip(signature(OP).inputs, _nodes.data_inputs(node)))
     control = [ref for ref in node.input if ref.startswith("^")]
-    dtype = _nodes.dtype_of(node)
     for name in _MATRICES:
         pair = inputs[name], inputs[f"{name}_scale"]
         inputs[name] = place.product(f"{node.name}/dequantized/{name}", *pair, dtype)

@@ -84,12 +84,11 @@ class StandIns:
         """Replaces QuantizedLayerRNN by ordinary ops with the same integers. The arguments: as in plain_layer."""
         op = "QuantizedLayerRNN"
         scales = [name for name in signature(op).inputs if name.endswith("_scale")]
-        given = {name: name.removesuffix("_scale") not in layer.absent for name in scales}
+        absent = {*layer.absent, *(f"{name}_scale" for name in layer.absent)}
 
         def forward(*tensors):
             inputs = dict(zip(signature(op).inputs, tensors))
             x, lengths = inputs["input"], inputs.pop("sequence_lengths")
-            absent = {*layer.absent, *(name for name in scales if not given[name])}
             inputs = {name: t for name, t in inputs.items() if name not in absent}
             attrs = {name: layer.attrs()[name] for name in _FUNCTIONS}
             result = plain.quantized_layer_rnn(
@@ -101,7 +100,7 @@ class StandIns:
             return list(result)[:num_outputs]
 
         known = _layer_shapes(layer, time_major)
-        known |= {name: [None] if given[name] else [0] for name in scales}
+        known |= {name: [0] if name in absent else [None] for name in scales}
         specs = _specs(op, known, dtype, shapes)
         key = ("quantized layer", dtype, layer, *specs, time_major, is_training, num_outputs)
         return self._make(key, f"{layer.rnn_mode}_int8_layer", forward, specs)

@@ -8,6 +8,7 @@ from tf_rnn_ops._op_table import OPS, PREFIX, RESERVES
 from tf_rnn_ops.plain.sizes import UnknownSize
 from tf_rnn_ops.portable import _functions, _nodes, _sizes, _to_ours, _to_plain
 from tf_rnn_ops.portable._choice import KEEP, Choice
+from tf_rnn_ops.portable._dequantize import FORMER_OP
 from tf_rnn_ops.portable._reads import Reads
 from tf_rnn_ops.portable._report import Change, Kept, Report
 
@@ -129,7 +130,8 @@ def rewrite(
 
 def _rewrite(node, place, replace, report):
     """Replaces a node or keeps it, and adds this to the report."""
-    op = node.op
+    former = _nodes.attribute(node, FORMER_OP, None)
+    op = f"{PREFIX}{former}" if former else node.op
     try:
         became = replace(node, place)
     except (_nodes.CannotRewrite, UnknownSize) as reason:

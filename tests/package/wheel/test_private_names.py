@@ -26,7 +26,12 @@ PRIVATE = re.compile(r"_[a-z0-9]\w*")
 MODULES = re.compile(r"(tensorflow\.python|tensorflow\.__internal__|keras\.src|keras\.api)\b")
 # Methods of Python's own named tuples and frames, and attributes of nodes in graphs.
 OF_PYTHON = {"_asdict", "_replace", "_fields", "_getframe", "_repr_html_"}
-OF_GRAPHS = {"_output_shapes", "_input_shapes", "_lower_using_switch_merge"}
+OF_GRAPHS = {
+    "_output_shapes",
+    "_input_shapes",
+    "_lower_using_switch_merge",
+    "_tf_rnn_ops_former_op",
+}
 # Strings that are not names of attributes: names of libraries, and ends of names. And marks on objects of
 # Keras.
 TEXTS = {
@@ -37,6 +42,7 @@ TEXTS = {
     "_grad",
     "_next",
     "_reverse",
+    "_scale",
 }
 MARKS = {"_jit_forbidden", "_guarded_by_tf_rnn_ops", "_of_tf_rnn_ops"}
 # PyTorch and tf2onnx have no door: one file each reads their private names.

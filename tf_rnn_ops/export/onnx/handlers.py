@@ -44,7 +44,7 @@ def emit_layer(ctx, layer, reverse=False):
     build.finish(outputs)
 
 
-@tf_op([f"{OURS}PackLayerRNN", f"{OURS}PackCudnnRNNParams"])
+@tf_op([f"{OURS}Pack{what}" for what in ("LayerRNN", "CudnnRNNParams", "QuantizedLayerRNN")])
 class Pack:
     """Packed weights, which the nodes of ONNX do not need."""
 

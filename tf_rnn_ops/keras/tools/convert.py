@@ -59,7 +59,7 @@ def convert(model: _Model, to: str = "tf_rnn_ops", quantize: str | None = None) 
         to: 'tf_rnn_ops', 'keras' for the opposite direction, or 'stack'.
         quantize: 'int8' quantizes the weights of the recurrent layers of the copy that have int8 kernels, as
             quantize("int8") of a model does for all layers. Stacks become layers first, as with to='keras',
-            if Keras has such layers. None keeps the type of the weights.
+            if Keras has such layers; other stacks keep float weights. None keeps the type of the weights.
 
     Returns:
         The copy.
