@@ -1,6 +1,6 @@
 """Replaces products of int8 matrices, as in Keras's Dense with int8 weights, by float products.
 
-LiteRT rejects such a product, and OpenVINO computes it with an overflow. A float32 sum of up to 1040 products
+LiteRT rejects such a product, and OpenVINO gives wrong results for it. A float32 sum of up to 1040 products
 of integers in [-127, 127] is exact.
 """
 
