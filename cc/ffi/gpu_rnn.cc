@@ -95,7 +95,9 @@ Status GpuRnnForward(const OpSpec& op, GpuCall* call) {
   RNN_OPS_RETURN_IF_ERROR(reserve.CheckRoom());
   RNN_OPS_RETURN_IF_ERROR(ran);
   RNN_OPS_RETURN_IF_ERROR(ZeroResults(*call));
-  return training ? call->Fill(op.Output(Arg::host_reserved), algorithm) : Status();
+  if (!training) return Status();
+  algorithm = static_cast<int8_t>(algorithm | gpu::kReserveOfProgram);
+  return call->Fill(op.Output(Arg::host_reserved), algorithm);
 }
 
 Status GpuRnnBackprop(const OpSpec& op, GpuCall* call) {

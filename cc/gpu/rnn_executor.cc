@@ -26,10 +26,8 @@ int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
 
 // The size of reserve_space if cuDNN needs `needed` bytes: never 0, and a whole number of elements
 // of any type.
-int64_t RoundedReserve(int64_t needed) {
-  constexpr int64_t kUnit = 256;
-  return (needed / kUnit + 1) * kUnit;
-}
+constexpr int64_t kReserveUnit = 256;
+int64_t RoundedReserve(int64_t needed) { return (needed / kReserveUnit + 1) * kReserveUnit; }
 
 // Sets T to the longest length, if the removed steps are at the end of memory, and sets the removed
 // steps of the result `sequence` to zero.
@@ -55,11 +53,20 @@ RnnChoiceKey ChoiceKey(const RnnProblem& problem, const RnnGpuCall& call) {
   return {call.device, problem, problem.dtype, IsFull(problem)};
 }
 
-Status WrongReserve(int64_t expected, int64_t actual) {
+bool IsReserveOfProgram(int8_t algorithm) {
+  return algorithm > 0 && (algorithm & kReserveOfProgram) != 0;
+}
+
+// Checks the size of the reserve space. `expected`: 0, or a result of RoundedReserve().
+Status CheckReserve(const RnnBackwardArgs& args, int64_t expected) {
+  const int64_t actual = args.reserve_bytes;
+  const bool of_program = IsReserveOfProgram(args.algorithm);
+  if (actual == expected) return Status();
+  if (of_program && actual > expected && actual % kReserveUnit == 0) return Status();
   return InvalidArgument(
       "reserve_space must be the output of the forward op with is_training=True on this device for "
       "these inputs and attributes, which has ",
-      expected, " bytes, but it has ", actual, " bytes.");
+      of_program ? "at least " : "", expected, " bytes, but it has ", actual, " bytes.");
 }
 
 }  // namespace
@@ -83,6 +90,7 @@ Status ForwardWithoutSteps(const DeviceOps& ops, const RnnForwardArgs& args,
 Status BackwardWithoutSteps(const DeviceOps& ops, const RnnBackwardArgs& args,
                             const RnnGpuCall& call) {
   const RnnConfig& c = args.problem;
+  RNN_OPS_RETURN_IF_ERROR(CheckReserve(args, /*expected=*/0));
   RNN_OPS_RETURN_IF_ERROR(
       ops.Zero(call.stream, args.dx, SequenceBytes(args.problem, c.input_size)));
   RNN_OPS_RETURN_IF_ERROR(
@@ -145,31 +153,18 @@ Status RnnExecutor::Forward(const RnnForwardArgs& given, const RnnGpuCall& call)
 }
 
 Status RnnExecutor::Backward(const RnnBackwardArgs& given, const RnnGpuCall& call) {
-  if (HasNoSteps(given.problem)) {
-    RNN_OPS_RETURN_IF_ERROR(CheckReserveWithoutSteps(given, call));
-    return BackwardWithoutSteps(*parts_.ops, given, call);
-  }
+  if (HasNoSteps(given.problem)) return BackwardWithoutSteps(*parts_.ops, given, call);
   RnnBackwardArgs args = given;
   RNN_OPS_RETURN_IF_ERROR(
       CutOffEmptySteps(*parts_.ops, call.stream, args.problem.input_size, args.dx, &args.problem));
   RNN_OPS_RETURN_IF_ERROR(CheckSizes(args.problem));
   RnnChoice choice;
-  RNN_OPS_RETURN_IF_ERROR(ChoiceOf(args.algorithm, args.problem.dtype, &choice));
+  const int flag = IsReserveOfProgram(args.algorithm) ? kReserveOfProgram : 0;
+  const int8_t code = static_cast<int8_t>(args.algorithm - flag);
+  RNN_OPS_RETURN_IF_ERROR(ChoiceOf(code, args.problem.dtype, &choice));
   HandlePool::Lease handle;
   RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
-  return RunBackward(args, call, handle.get(), choice, given.problem.max_time);
-}
-
-// A call under XLA has a reserve space even if no sequence has a step.
-Status RnnExecutor::CheckReserveWithoutSteps(const RnnBackwardArgs& args, const RnnGpuCall& call) {
-  if (args.reserve_bytes == 0) return Status();
-  int64_t largest = 0;
-  if (args.problem.max_time > 0 && args.problem.batch > 0) {
-    HandlePool::Lease handle;
-    RNN_OPS_RETURN_IF_ERROR(handles_.Acquire(call.device, call.stream, &handle));
-    RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(args.problem, call, handle.get(), &largest));
-  }
-  return args.reserve_bytes == largest ? Status() : WrongReserve(0, args.reserve_bytes);
+  return RunBackward(args, call, handle.get(), choice);
 }
 
 Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call,
@@ -300,7 +295,7 @@ Status RnnExecutor::RunForward(const RnnForwardArgs& args, const RnnGpuCall& cal
 }
 
 Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call,
-                                cudnnHandle_t handle, const RnnChoice& choice, int64_t all_steps) {
+                                cudnnHandle_t handle, const RnnChoice& choice) {
   const CudnnApi& api = *parts_.cudnn;
   const RnnConfig& c = args.problem;
   RnnPlan::Pointer plan;
@@ -315,14 +310,7 @@ Status RnnExecutor::RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& c
   int64_t reserve_bytes = 0;
   RNN_OPS_RETURN_IF_ERROR(GetReserveBytes(args.problem, call, handle, choice, descriptors,
                                           staging.lengths(), args.params, &reserve_bytes));
-  const int64_t expected = RoundedReserve(reserve_bytes);
-  if (args.reserve_bytes != expected) {
-    RnnProblem whole = args.problem;
-    whole.max_time = all_steps;
-    int64_t largest = 0;
-    RNN_OPS_RETURN_IF_ERROR(LargestReserveBytes(whole, call, handle, &largest));
-    if (args.reserve_bytes != largest) return WrongReserve(expected, args.reserve_bytes);
-  }
+  RNN_OPS_RETURN_IF_ERROR(CheckReserve(args, RoundedReserve(reserve_bytes)));
 
   void* work = nullptr;
   RNN_OPS_RETURN_IF_ERROR(staging.Scratch("cuDNN's work space", descriptors.work_bytes(), &work));
@@ -388,7 +376,7 @@ Status RnnExecutor::Try(const RnnForwardArgs& args, const RnnGpuCall& call, cudn
   if (!args.problem.is_training) return Status();
   RnnBackwardArgs backward;
   RNN_OPS_RETURN_IF_ERROR(MakeTrialBackward(forward, reserve, scratch, &backward));
-  return RunBackward(backward, trial_call, handle, choice, /*all_steps=*/1);
+  return RunBackward(backward, trial_call, handle, choice);
 }
 
 }  // namespace gpu

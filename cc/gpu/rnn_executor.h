@@ -57,10 +57,8 @@ class RnnExecutor {
                  const RnnChoice& choice, Pass pass, const void* params, RnnPlan::Pointer* plan);
   Status RunForward(const RnnForwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
                     const RnnChoice& choice);
-  // `all_steps`: the caller's T, which determines the size of the reserve space.
   Status RunBackward(const RnnBackwardArgs& args, const RnnGpuCall& call, cudnnHandle_t handle,
-                     const RnnChoice& choice, int64_t all_steps);
-  Status CheckReserveWithoutSteps(const RnnBackwardArgs& args, const RnnGpuCall& call);
+                     const RnnChoice& choice);
   // The reserve space that both passes of `choice` need, for a call with `descriptors`.
   Status GetReserveBytes(const RnnProblem& problem, const RnnGpuCall& call, cudnnHandle_t handle,
                          const RnnChoice& choice, const RnnCallDescriptors& descriptors,

@@ -48,7 +48,7 @@ Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call) {
 }
 
 Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call) {
-  if (HasNoSteps(args.problem) && args.reserve_bytes == 0) {
+  if (HasNoSteps(args.problem)) {  // needs no cuDNN
     const DeviceOps* ops = nullptr;
     RNN_OPS_RETURN_IF_ERROR(GetDeviceOps(&ops));
     return BackwardWithoutSteps(*ops, args, call);

@@ -27,6 +27,11 @@ struct RnnGpuCall {
   DeviceAllocator* scratch = nullptr;
 };
 
+// A flag of RnnForwardArgs::algorithm, which a caller sets after RnnForward if the reserve space
+// has a size that a compiled program fixed. Another process may have compiled the program, so
+// RnnBackward then accepts any size that is large enough.
+constexpr int8_t kReserveOfProgram = 64;
+
 // Device pointers. S is P with projection, otherwise H. Tensors marked (B first if batch major)
 // have their first two dimensions swapped if time_major is false. No output may overlap another
 // tensor. A pointer may be null if its tensor has no elements; c0, c_n, ... may also be null
@@ -66,7 +71,7 @@ struct RnnBackwardArgs {
   const void* dc_n = nullptr;  // like c_n
   void* reserve = nullptr;
   int64_t reserve_bytes = 0;
-  int8_t algorithm = 0;  // the value that forward set
+  int8_t algorithm = 0;  // the value that forward set, perhaps with kReserveOfProgram
   // If `reserve` may be read again, for example by a second backward call, it is not written.
   bool keeps_reserve = true;
   void* dx = nullptr;       // like x
@@ -90,8 +95,8 @@ Status RnnForward(const RnnForwardArgs& args, const RnnGpuCall& call);
 Status RnnBackward(const RnnBackwardArgs& args, const RnnGpuCall& call);
 
 // The size of reserve_space for callers that need the size before they know the lengths, such as
-// XLA. No forward call of `problem` in training needs more, and RnnBackward accepts a reserve space
-// of this size. The size is a whole number of elements of any type, and 0 if T or B is 0.
+// XLA. No forward call of `problem` in training needs more with this GPU, cuDNN and policy. See
+// kReserveOfProgram. The size is a whole number of elements of any type, and 0 if T or B is 0.
 // problem.lengths is not read. Makes the primary context of `device`, an ordinal, current while it
 // calls cuDNN.
 Status RnnReserveBytes(const RnnProblem& problem, int device, int64_t* bytes);

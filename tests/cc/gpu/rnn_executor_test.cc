@@ -281,11 +281,41 @@ TEST_F(RnnExecutorTest, ReserveBytesSufficeForAnyLengthsAndBackwardTakesThem) {
         most = std::max(most, forward.reserve.size());
         const Outcome want = RunBackward(executor, c, in, forward, call());
         forward.reserve.resize(static_cast<size_t>(bytes));
+        forward.algorithm |= kReserveOfProgram;
         const Outcome got = RunBackward(executor, c, in, forward, call());
         ASSERT_TRUE(got.status.ok()) << got.status.message();
         EXPECT_EQ(got.values.dparams, want.values.dparams);
       }
       EXPECT_EQ(most, static_cast<size_t>(bytes));
+    }
+  }
+}
+
+// The process that compiled a program may have had another policy, GPU or cuDNN. So the reserve
+// space of the program has a size that no call in this process has.
+TEST_F(RnnExecutorTest, TheReserveSpaceOfAProgramMayHaveAnySizeThatIsLargeEnough) {
+  for (const std::vector<int32_t>& lengths : {std::vector<int32_t>{4, 2, 3}, {3, 3, 3}}) {
+    RnnExecutor* executor = this->executor();
+    RnnCase c = SmallCase(RnnMode::kLstm);
+    c.lengths = lengths;
+    const Values in = fake::MakeInputs(c, false);
+    Outcome forward = RunForward(executor, c, in, call());
+    const size_t needed = forward.reserve.size();
+    const Outcome want = RunBackward(executor, c, in, forward, call());
+    forward.algorithm |= kReserveOfProgram;
+    for (size_t more : {0, 256, 10240}) {
+      forward.reserve.resize(needed + more);
+      const Outcome got = RunBackward(executor, c, in, forward, call());
+      ASSERT_TRUE(got.status.ok()) << got.status.message();
+      EXPECT_EQ(got.values.dparams, want.values.dparams);
+      EXPECT_EQ(got.values.dx, want.values.dx);
+    }
+    for (size_t size : {size_t{0}, needed - 256, needed + 8}) {
+      forward.reserve.resize(size);
+      const Status status = RunBackward(executor, c, in, forward, call()).status;
+      EXPECT_EQ(status.code(), Code::kInvalidArgument);
+      const std::string expected = StrCat("which has at least ", needed, " bytes, but it has ");
+      EXPECT_NE(status.message().find(expected), std::string::npos) << status.message();
     }
   }
 }
@@ -317,7 +347,7 @@ TEST_F(RnnExecutorTest, BackwardRejectsAnAlgorithmThatForwardDoesNotSet) {
   const RnnCase c = SmallCase(RnnMode::kLstm);
   const Values in = fake::MakeInputs(c, false);
   Outcome forward = RunForward(executor, c, in, call());
-  for (int8_t algorithm : {0, -1, 100}) {
+  for (int8_t algorithm : {0, -1, -64, 33, 64, 97, 127}) {
     forward.algorithm = algorithm;
     const Status status = RunBackward(executor, c, in, forward, call()).status;
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
@@ -326,7 +356,7 @@ TEST_F(RnnExecutorTest, BackwardRejectsAnAlgorithmThatForwardDoesNotSet) {
 }
 
 // XLA allocates a reserve space before the lengths are known.
-TEST_F(RnnExecutorTest, WithoutStepsTheReserveSpaceMayHaveTheLargestSize) {
+TEST_F(RnnExecutorTest, WithoutStepsTheReserveSpaceOfAProgramMayHaveAnySize) {
   RnnExecutor* executor = this->executor();
   RnnCase c = SmallCase(RnnMode::kLstm);
   c.lengths = {0, 0, 0};
@@ -334,14 +364,21 @@ TEST_F(RnnExecutorTest, WithoutStepsTheReserveSpaceMayHaveTheLargestSize) {
   Outcome forward = RunForward(executor, c, in, call());
   int64_t largest = 0;
   ASSERT_TRUE(executor->ReserveBytes(c.Problem(), 0, &largest).ok());
-  for (int64_t bytes : {int64_t{0}, largest}) {
+  const auto status = [&](int64_t bytes, int8_t algorithm) {
     forward.reserve.resize(static_cast<size_t>(bytes));
+    forward.algorithm = algorithm;
     const Outcome backward = RunBackward(executor, c, in, forward, call());
-    ASSERT_TRUE(backward.status.ok()) << backward.status.message();
-    EXPECT_EQ(backward.values.dh0, in.dh_n);
+    if (backward.status.ok()) {
+      EXPECT_EQ(backward.values.dh0, in.dh_n);
+    }
+    return backward.status.code();
+  };
+  EXPECT_EQ(status(0, 0), Code::kOk);
+  EXPECT_EQ(status(largest, 0), Code::kInvalidArgument);
+  for (int64_t bytes : {int64_t{0}, largest - 256, largest, largest + 256}) {
+    EXPECT_EQ(status(bytes, kReserveOfProgram), Code::kOk) << bytes;
   }
-  forward.reserve.resize(static_cast<size_t>(largest - 256));
-  EXPECT_EQ(RunBackward(executor, c, in, forward, call()).status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status(largest + 8, kReserveOfProgram), Code::kInvalidArgument);
 }
 
 TEST_F(RnnExecutorTest, WithoutStepsCudnnIsNotNeeded) {

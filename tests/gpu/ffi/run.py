@@ -87,6 +87,11 @@ class Checks:
 
     def compare(self, spec, lengths, dtype, **settings):
         problem, outputs, gradients = self.stack(spec, lengths, dtype, **settings)
+        return self.share(problem, outputs, gradients)
+
+    @staticmethod
+    def share(problem, outputs, gradients):
+        spec, lengths, dtype = problem.spec, problem.lengths, problem.dtype.name
         want = problem.expected()
         errors = [
             difference(problem.time_major_of(a), e)
@@ -97,6 +102,15 @@ class Checks:
             errors += [float(np.abs(outputs[2])), float(np.abs(gradients[2]))]
         persistent = dtype == "float32" and len(set(lengths)) == 1
         return max(errors) / (PERSISTENT_BOUND if persistent else BOUNDS[dtype])
+
+    def compiled_elsewhere(self, lengths):
+        """With the larger reserve space of a program whose compiler asked another cuDNN."""
+        spec = RnnSpec("lstm", 1, 5, 4, "bidirectional")
+        problem = Stack(spec, lengths, libraries.DTYPES["float32"], True, 6, True)
+        size = self.library.reserve_size(spec, 6, len(lengths), problem.dtype, True, 0.0)
+        problem.reserve_size = size + 256
+        outputs = problem.forward(self)
+        return self.share(problem, outputs, problem.backward(self, outputs))
 
     def inference(self, spec, lengths, dtype):
         problem = Stack(spec, lengths, libraries.DTYPES[dtype], True, None, True)
@@ -140,6 +154,11 @@ class Checks:
         yield "no steps", lambda: self.compare(short, [0, 0], "float32", steps=3)
         yield "no time", lambda: self.compare(short, [0, 0], "float32", steps=0)
         yield "no rows", lambda: self.compare(short, [], "float32", steps=3)
+        for lengths in ([6, 2, 4], [0, 0]):
+            yield (
+                f"compiled elsewhere {lengths}",
+                lambda n=lengths: self.compiled_elsewhere(n),
+            )
         yield "inference", lambda: self.inference(short, [6, 2, 4], "float32")
         # Where the heuristic takes each of its pairs of algorithms, of full and of other rows.
         for units, lengths in itertools.product((128, 160, 320), ([8] * 4, [8, 3, 1, 8])):
