@@ -16,6 +16,9 @@ namespace {
 constexpr int64_t kMostPersistentRows = 256;
 constexpr int64_t kMostPersistentUnits = 1024;
 
+// The largest number of calls between trials.
+constexpr int64_t kLongestWait = 1 << 20;
+
 constexpr struct {
   const char* name;
   AlgoPolicy policy;
@@ -125,12 +128,13 @@ RnnChoiceKey RnnChoiceTable::Generalize(RnnChoiceKey key,
   return key;
 }
 
-bool RnnChoiceTable::Lookup(const RnnChoiceKey& general, RnnChoice* choice) const {
+bool RnnChoiceTable::Lookup(const RnnChoiceKey& general, RnnChoice* choice) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = choices_.find(general);
   if (found == choices_.end()) return false;
-  *choice = found->second;
-  return true;
+  Entry& entry = found->second;
+  *choice = entry.choice;
+  return entry.final || --entry.left >= 0;
 }
 
 void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
@@ -140,34 +144,40 @@ void RnnChoiceTable::Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, co
   if (candidates.size() == 1) return;
   const RnnChoiceKey general = Generalize(key, candidates);
   if (Lookup(general, choice)) return;
-  if (!Decide(candidates, trial, choice)) return;
+  const bool final = Decide(candidates, trial, choice);
   std::lock_guard<std::mutex> lock(mutex_);
-  // If two threads ran trials at the same time, both use the choice of the first.
-  *choice = choices_.emplace(general, *choice).first->second;
+  Entry& entry = choices_[general];
+  // If two threads ran trials at the same time, both use the first final choice.
+  if (!entry.final) {
+    entry = {*choice, final, std::min(2 * entry.wait + 1, kLongestWait), /*left=*/entry.wait};
+  }
+  *choice = entry.choice;
 }
 
 bool RnnChoiceTable::Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
                             RnnChoice* choice) {
-  bool lacked_memory = false;
+  bool final = true;
   *choice = candidates.back();
   for (const RnnChoice& candidate : candidates) {
     if (&candidate == &candidates.back()) break;  // the last candidate needs no trial
     const Status status = trial(candidate);
     const bool lacks = status.code() == Code::kResourceExhausted;
-    lacked_memory |= lacks;
     // WHY any error skips the candidate: cuDNN reports unsupported problems with several statuses.
+    // Some of them, such as EXECUTION_FAILED, may also be due to the state of the device.
     // If the last candidate fails for the same reason, the call itself reports the error. A trial
     // needs more memory than the call, so the call may succeed although the trial lacked memory.
+    final &= status.ok() || status.code() == Code::kUnimplemented;
     if (!status.ok() && !(lacks && candidate.standard())) continue;
     *choice = candidate;
     break;
   }
-  return !lacked_memory;
+  return final;
 }
 
 size_t RnnChoiceTable::size() const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return choices_.size();
+  return static_cast<size_t>(std::count_if(choices_.begin(), choices_.end(),
+                                           [](const auto& choice) { return choice.second.final; }));
 }
 
 }  // namespace gpu

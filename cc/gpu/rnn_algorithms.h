@@ -18,7 +18,7 @@ namespace rnn_ops {
 namespace gpu {
 
 // The values of TF_RNN_OPS_CUDNN_ALGO. A policy makes the same choice in every run, provided that
-// there is enough memory for the trials.
+// no trial fails for a while, for example because memory is short.
 enum class AlgoPolicy {
   kHeuristic,      // the default, see rnn_heuristics.h
   kStandard,       // always STANDARD, like TensorFlow's own ops
@@ -46,9 +46,9 @@ struct RnnChoice {
   }
 };
 
-// A choice as one byte, never 0. The output host_reserved passes the byte from forward to backward,
-// because another algorithm would misread the reserve space. So backward may run in another
-// library, in another process or under another policy. `dtype`: the type of the tensors.
+// A choice as one byte from 1 to 32. The output host_reserved passes the byte from forward to
+// backward, because another algorithm would misread the reserve space. So backward may run in
+// another library, in another process or under another policy. `dtype`: the type of the tensors.
 int8_t CodeOf(const RnnChoice& choice, Dtype dtype);
 // Returns InvalidArgument for a code that CodeOf never returns.
 Status ChoiceOf(int8_t code, Dtype dtype, RnnChoice* choice);
@@ -69,28 +69,39 @@ class RnnChoiceTable {
 
   // Sets *choice to the choice for `key`. For a new key: the first candidate whose trial succeeds,
   // or the last candidate (without a trial) if there is none. Skips a candidate on any error,
-  // except STANDARD on ResourceExhausted, which is chosen. If a trial lacked memory, the choice is
-  // not stored.
+  // except STANDARD on ResourceExhausted, which is chosen. The choice is final unless a trial
+  // failed with another code than Unimplemented, such as ResourceExhausted. Then the trials are
+  // repeated later, each time after twice as many calls.
   void Choose(const RnnChoiceKey& key, const DeviceTraits& gpu, const Trial& trial,
               RnnChoice* choice);
 
-  size_t size() const;
+  size_t size() const;  // the number of final choices
 
  private:
+  struct Entry {
+    RnnChoice choice;
+    bool final = false;
+    // Unless final: the number of calls between the last trials and the next trials, and how many
+    // of these calls are left.
+    int64_t wait = 0;
+    int64_t left = 0;
+  };
+
   struct Before {
     bool operator()(const RnnChoiceKey& a, const RnnChoiceKey& b) const;
   };
 
   // The common key of all problems with the same choice.
   static RnnChoiceKey Generalize(RnnChoiceKey key, const std::vector<RnnChoice>& candidates);
-  bool Lookup(const RnnChoiceKey& general, RnnChoice* choice) const;
-  // Returns whether no trial lacked memory.
+  // Returns false if it is time for trials.
+  bool Lookup(const RnnChoiceKey& general, RnnChoice* choice);
+  // Returns whether the choice is final.
   static bool Decide(const std::vector<RnnChoice>& candidates, const Trial& trial,
                      RnnChoice* choice);
 
   const AlgoPolicy policy_;
   mutable std::mutex mutex_;
-  std::map<RnnChoiceKey, RnnChoice, Before> choices_;
+  std::map<RnnChoiceKey, Entry, Before> choices_;
 };
 
 }  // namespace gpu

@@ -253,6 +253,55 @@ TEST(RnnChoiceTableTest, ATrialWithoutMemoryIsNotRemembered) {
   }
 }
 
+// Failures of a device without memory for a kernel, or after the error of another program.
+const Status kForAWhile[] = {Internal("EXECUTION_FAILED"), FailedPrecondition("NOT_INITIALIZED"),
+                             ResourceExhausted("full")};
+
+TEST(RnnChoiceTableTest, ATrialThatFailedForAWhileIsRepeatedUntilItSucceeds) {
+  for (const Status& failure : kForAWhile) {
+    for (int failures : {1, 2, 3}) {
+      RnnChoiceTable table(AlgoPolicy::kHeuristic);
+      int trials = 0;
+      const auto trial = [&](const RnnChoice&) { return trials++ < failures ? failure : Status(); };
+      for (int call = 0; call < 100 && trials <= failures; ++call) {
+        ASSERT_EQ(table.size(), 0u);
+        const bool standard = Choose(&table, SmallKey(), trial).standard();
+        ASSERT_EQ(standard, trials <= failures);
+      }
+      ASSERT_EQ(table.size(), 1u);
+      for (int call = 0; call < 20; ++call) {
+        EXPECT_EQ(Choose(&table, SmallKey(), trial).algos.forward, kSmallH);
+      }
+      EXPECT_EQ(trials, failures + 1);
+    }
+  }
+}
+
+// So the trials cost less than the calls even if they always fail.
+TEST(RnnChoiceTableTest, ATrialThatAlwaysFailsIsRepeatedAfterMoreAndMoreCalls) {
+  for (const Status& failure : kForAWhile) {
+    RnnChoiceTable table(AlgoPolicy::kHeuristic);
+    std::vector<int> calls_with_trials;
+    int call = 0;
+    const auto trial = [&](const RnnChoice&) {
+      calls_with_trials.push_back(call);
+      return failure;
+    };
+    for (; call < 100; ++call) EXPECT_TRUE(Choose(&table, SmallKey(), trial).standard());
+    EXPECT_THAT(calls_with_trials, ::testing::ElementsAre(0, 1, 3, 7, 15, 31, 63));
+  }
+}
+
+TEST(RnnChoiceTableTest, OneNetworkDoesNotWaitForAnother) {
+  RnnChoiceTable table(AlgoPolicy::kHeuristic);
+  Trials fails({{kSmallH, Dtype::kFloat32, Internal("broken")}}), succeeds;
+  for (int call = 0; call < 3; ++call) Choose(&table, SmallKey(), fails.function());
+  RnnChoiceKey other = SmallKey();
+  other.config.num_units = 32;
+  EXPECT_EQ(Choose(&table, other, succeeds.function()).algos.forward, kSmallH);
+  EXPECT_EQ(succeeds.tried.size(), 1u);
+}
+
 TEST(RnnChoiceTest, EveryCandidateHasACodeThatGivesItBack) {
   for (Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64, Dtype::kFloat16, Dtype::kBFloat16}) {
     RnnChoiceKey key = SmallKey();
