@@ -18,6 +18,10 @@ Status DriverApi::Bind(const Dso& dso) {
 #define RNN_OPS_BIND(name, symbol, parameters) BindSymbol(dso, #symbol, &name, &missing);
   RNN_OPS_CUDA_FUNCTIONS(RNN_OPS_BIND)
 #undef RNN_OPS_BIND
+  std::string unused;
+#define RNN_OPS_BIND(name, symbol, parameters) BindSymbol(dso, #symbol, &name, &unused);
+  RNN_OPS_CUDA_NEWER_FUNCTIONS(RNN_OPS_BIND)
+#undef RNN_OPS_BIND
   if (missing.empty()) return Status();
   return FailedPrecondition(dso.name, " is too old a CUDA driver: it lacks", missing, ".");
 }

@@ -13,6 +13,7 @@ namespace gpu {
 struct DriverApi {
 #define RNN_OPS_MEMBER(name, symbol, parameters) CUresult(*name) parameters = nullptr;
   RNN_OPS_CUDA_FUNCTIONS(RNN_OPS_MEMBER)
+  RNN_OPS_CUDA_NEWER_FUNCTIONS(RNN_OPS_MEMBER)
 #undef RNN_OPS_MEMBER
 
   static DsoRequest Request();

@@ -28,6 +28,7 @@ typedef struct CUctx_st* CUcontext;
 typedef struct CUmod_st* CUmodule;
 typedef struct CUfunc_st* CUfunction;
 typedef struct CUstream_st* CUstream;
+typedef void (*CUhostFn)(void* data);
 typedef enum cudaError_enum { RNN_OPS_CUDA_RESULTS(RNN_OPS_ENUMERATOR) } CUresult;
 typedef enum CUdevice_attribute_enum {
   RNN_OPS_CUDA_DEVICE_ATTRIBUTES(RNN_OPS_ENUMERATOR)
@@ -63,7 +64,11 @@ typedef enum CUdevice_attribute_enum {
   F(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2,                                                       \
     (CUdeviceptr to, const void* from, size_t bytes, CUstream))                                  \
   F(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream)) \
+  F(LaunchHostFunc, cuLaunchHostFunc, (CUstream, CUhostFn, void* data))                          \
   F(StreamSynchronize, cuStreamSynchronize, (CUstream))                                          \
   F(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream))
+
+// Functions that a driver of CUDA 11 lacks. Null if the driver lacks them.
+#define RNN_OPS_CUDA_NEWER_FUNCTIONS(F) F(CtxGetId, cuCtxGetId, (CUcontext, unsigned long long* id))
 
 #endif  // TF_RNN_OPS_CC_GPU_DRIVER_MIN_H_

@@ -1,5 +1,6 @@
 #include "cc/gpu/driver_ops.h"
 
+#include <memory>
 #include <vector>
 
 #include "cc/gpu/elementwise/kernel_args.h"
@@ -52,17 +53,25 @@ Status DriverOps::Copy(void* stream, void* to, const void* from, int64_t bytes) 
   return Status();
 }
 
-// WHY the copy on the host: TensorFlow keeps such tensors in pinned memory. The driver copies
-// pageable memory before the call returns, but may read pinned memory at any time until the stream
-// has run the copy.
+// WHY the copy on the host: the caller's memory is valid only until this function returns. The
+// driver may read it at any time until the stream has run the copy: TensorFlow keeps such tensors
+// in pinned memory, and some GPUs read pageable memory themselves. So a function in the stream
+// frees the copy. If the stream never runs the function because of an error, the copy leaks.
 Status DriverOps::CopyFromHost(void* stream, void* to, const void* host, int64_t bytes) const {
   if (bytes == 0) return Status();
   ScopedContext scope;
   RNN_OPS_RETURN_IF_ERROR(scope.Enter(api_, ToStream(stream)));
   const char* const first = static_cast<const char*>(host);
-  const std::vector<char> pageable(first, first + bytes);
+  auto copy = std::make_unique<std::vector<char>>(first, first + bytes);
   RNN_OPS_RETURN_IF_CUDA_ERROR(
-      api_, MemcpyHtoDAsync(ToDevicePtr(to), pageable.data(), pageable.size(), ToStream(stream)));
+      api_, MemcpyHtoDAsync(ToDevicePtr(to), copy->data(), copy->size(), ToStream(stream)));
+  const CUhostFn free_copy = [](void* data) { delete static_cast<std::vector<char>*>(data); };
+  const CUresult queued = api_.LaunchHostFunc(ToStream(stream), free_copy, copy.get());
+  if (queued != CUDA_SUCCESS) {
+    api_.StreamSynchronize(ToStream(stream));  // before the copy is freed
+    return FromDriver(api_, queued, "LaunchHostFunc(stream, free_copy, copy)");
+  }
+  copy.release();
   return Status();
 }
 

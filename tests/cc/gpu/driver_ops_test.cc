@@ -78,6 +78,35 @@ TEST_F(DriverOpsTest, ZeroesAndCopies) {
   EXPECT_EQ(to[7], from[7]);
 }
 
+// The driver may read host memory until the stream has run the copy.
+TEST_F(DriverOpsTest, HostMemoryIsReadWhenTheStreamRuns) {
+  cuda_.delays_host_work = true;
+  std::vector<int32_t> lengths(100), on_device(100);
+  std::iota(lengths.begin(), lengths.end(), 1);
+  const std::vector<int32_t> want = lengths;
+  ExpectOk(ops_.CopyFromHost(cuda_.stream(), on_device.data(), lengths.data(), 400));
+  lengths.assign(100, -1);
+  // Other calls reuse memory that was freed.
+  const std::vector<std::vector<int32_t>> others(10, std::vector<int32_t>(100, -2));
+  cuda_.RunStream();
+  EXPECT_EQ(on_device, want);
+  EXPECT_THAT(cuda_.calls(), ElementsAre("StreamGetCtx", "CtxGetCurrent", "CtxPushCurrent",
+                                         "MemcpyHtoDAsync", "LaunchHostFunc"));
+}
+
+TEST_F(DriverOpsTest, AFailedCopyFromHostLeavesNoWorkThatReadsFreedMemory) {
+  cuda_.delays_host_work = true;
+  int32_t length = 7, on_device = 0;
+  for (const char* function : {"cuMemcpyHtoDAsync", "cuLaunchHostFunc"}) {
+    cuda_.Clear();
+    cuda_.FailAt(function == std::string("cuLaunchHostFunc") ? 4 : 3);
+    const Status status = ops_.CopyFromHost(cuda_.stream(), &on_device, &length, 4);
+    EXPECT_EQ(status.code(), Code::kInternal);
+    EXPECT_THAT(status.message(), HasSubstr(std::string(function) + " failed with "));
+  }
+  EXPECT_EQ(cuda_.calls().back(), "StreamSynchronize");
+}
+
 // Every value of the type, and on the way back every tie and the neighbors of every tie.
 TEST_F(DriverOpsTest, ConvertsAsIeee754Says) {
   for (Dtype dtype : {Dtype::kFloat16, Dtype::kBFloat16}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cc/core/network/dtype.h"
 #include "tests/cc/gpu/fake_memory.h"
@@ -153,13 +154,29 @@ struct FakeCalls {
       return Move("MemcpyDtoDAsync", to, ToHost(from), bytes, stream);
     };
     api.MemcpyHtoDAsync = [](CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
-      return Move("MemcpyHtoDAsync", to, from, bytes, stream);
+      const CUresult result = Work("MemcpyHtoDAsync", stream);
+      if (result != CUDA_SUCCESS) return result;
+      current->RunOrDelay([=] { std::memcpy(ToHost(to), from, bytes); });
+      return CUDA_SUCCESS;
+    };
+    api.LaunchHostFunc = [](CUstream stream, CUhostFn function, void* data) {
+      const CUresult result = Work("LaunchHostFunc", stream);
+      if (result == CUDA_SUCCESS) current->RunOrDelay([=] { function(data); });
+      return result;
+    };
+    api.CtxGetId = [](CUcontext context, unsigned long long* id) {
+      *id = current->context_id;
+      return context == current->context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     };
     api.MemcpyDtoHAsync = [](void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
       const auto host = static_cast<CUdeviceptr>(reinterpret_cast<uintptr_t>(to));
       return Move("MemcpyDtoHAsync", host, ToHost(from), bytes, stream);
     };
-    api.StreamSynchronize = [](CUstream stream) { return Work("StreamSynchronize", stream); };
+    api.StreamSynchronize = [](CUstream stream) {
+      const CUresult result = Work("StreamSynchronize", stream);
+      if (result == CUDA_SUCCESS) current->RunStream();
+      return result;
+    };
     api.MemsetD8Async = [](CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
       const CUresult result = Work("MemsetD8Async", stream);
       if (result == CUDA_SUCCESS) std::memset(ToHost(to), value, bytes);
@@ -260,6 +277,16 @@ FakeCuda::~FakeCuda() { current = nullptr; }
 int64_t FakeCuda::Count(const std::string& prefix) const {
   return std::count_if(calls_.begin(), calls_.end(),
                        [&prefix](const std::string& call) { return call.rfind(prefix, 0) == 0; });
+}
+
+void FakeCuda::RunOrDelay(std::function<void()> work) {
+  host_work_.push_back(std::move(work));
+  if (!delays_host_work) RunStream();
+}
+
+void FakeCuda::RunStream() {
+  for (const auto& work : host_work_) work();
+  host_work_.clear();
 }
 
 bool FakeCuda::Note(const std::string& name) {

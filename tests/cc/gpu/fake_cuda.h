@@ -5,6 +5,7 @@
 #define TF_RNN_OPS_TESTS_CC_GPU_FAKE_CUDA_H_
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,9 +53,14 @@ class FakeCuda {
   const std::vector<CUcontext>& pushed() const { return pushed_; }
 
   int compute_capability_major = 8;
+  uint64_t context_id = 1;
+  // If true, copies from host memory and host functions wait for RunStream().
+  bool delays_host_work = false;
+  void RunStream();
 
  private:
   friend struct FakeCalls;
+  void RunOrDelay(std::function<void()> work);
   // Records a call. Returns true if the call must fail.
   bool Note(const std::string& name);
 
@@ -71,6 +77,7 @@ class FakeCuda {
   bool failed_ = false;
   int stream_ = 0, context_ = 0;
   std::vector<CUcontext> pushed_;
+  std::vector<std::function<void()>> host_work_;
   int64_t live_modules_ = 0;
   std::set<Handle*> handles_;
   std::vector<Product> products_;

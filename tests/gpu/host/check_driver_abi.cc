@@ -22,5 +22,6 @@ constexpr bool Same(const char* a, const char* b) {
                 "differs: " #symbol);                                                    \
   static_assert(Same(EXPANDED_TEXT(cu##name), #symbol), "another symbol: cu" #name);
 RNN_OPS_CUDA_FUNCTIONS(CHECK_FUNCTION)
+RNN_OPS_CUDA_NEWER_FUNCTIONS(CHECK_FUNCTION)
 
 static_assert(sizeof(CUresult) == 4 && sizeof(CUdeviceptr) == sizeof(void*), "another size");
