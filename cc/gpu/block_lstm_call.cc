@@ -50,7 +50,9 @@ Status BlockLstmCall::PrepareProducts() {
       compute_capability_major_ >= kHopper ? kHopperWorkspaceBytes : kWorkspaceBytes;
   void* workspace = nullptr;
   RNN_OPS_RETURN_IF_ERROR(AllocateScratch(allocator_, "cuBLAS's workspace", bytes, &workspace));
-  RNN_OPS_RETURN_IF_ERROR(libraries_.handles->Acquire(place_.context, &handle_));
+  uint64_t context = 0;
+  RNN_OPS_RETURN_IF_ERROR(GetContextId(*libraries_.driver, place_.context, &context));
+  RNN_OPS_RETURN_IF_ERROR(libraries_.handles->Acquire(context, &handle_));
   // The stream first: SetStream resets the workspace.
   RNN_OPS_RETURN_IF_CUBLAS_ERROR(cublas, SetStream(handle_.get(), place_.stream));
   RNN_OPS_RETURN_IF_CUBLAS_ERROR(

@@ -68,7 +68,7 @@ CublasHandles::~CublasHandles() {
   }
 }
 
-Status CublasHandles::Acquire(const void* context, Lease* lease) {
+Status CublasHandles::Acquire(uint64_t context, Lease* lease) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
     Place& place = places_[context];

@@ -3,6 +3,7 @@
 #define TF_RNN_OPS_CC_GPU_CUBLAS_API_H_
 
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -62,15 +63,15 @@ class CublasHandles {
   CublasHandles& operator=(const CublasHandles&) = delete;
   ~CublasHandles();  // destroy all leases before
 
-  // `context`: the current context. `lease`: an empty lease. Waits while all handles of the context
-  // are in use.
-  Status Acquire(const void* context, Lease* lease);
+  // `context`: the id of the current context, from GetContextId(). `lease`: an empty lease. Waits
+  // while all handles of the context are in use.
+  Status Acquire(uint64_t context, Lease* lease);
 
  private:
   const CublasApi& api_;
   std::mutex mutex_;
   std::condition_variable returned_;
-  std::map<const void*, Place> places_;
+  std::map<uint64_t, Place> places_;
 };
 
 }  // namespace gpu

@@ -39,6 +39,13 @@ Status FromDriver(const DriverApi& api, CUresult result, const char* call) {
                    static_cast<int>(result), ") in cu", expression, ": ", text));
 }
 
+Status GetContextId(const DriverApi& api, CUcontext context, uint64_t* id) {
+  unsigned long long found = reinterpret_cast<uintptr_t>(context);
+  if (api.CtxGetId != nullptr) RNN_OPS_RETURN_IF_CUDA_ERROR(api, CtxGetId(context, &found));
+  *id = found;
+  return Status();
+}
+
 ScopedContext::~ScopedContext() {
   CUcontext popped = nullptr;
   if (pushed_on_ != nullptr) pushed_on_->CtxPopCurrent(&popped);

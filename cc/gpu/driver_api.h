@@ -2,6 +2,8 @@
 #ifndef TF_RNN_OPS_CC_GPU_DRIVER_API_H_
 #define TF_RNN_OPS_CC_GPU_DRIVER_API_H_
 
+#include <cstdint>
+
 #include "cc/core/status.h"
 #include "cc/gpu/driver_min.h"
 #include "cc/gpu/dso.h"
@@ -22,6 +24,10 @@ struct DriverApi {
 
 // `call`: the expression after "cu" that returned `result`.
 Status FromDriver(const DriverApi& api, CUresult result, const char* call);
+
+// A number that no other context of the process has, also after `context` was destroyed: a new
+// context may have the address of a destroyed one. With a driver of CUDA 11, it is the address.
+Status GetContextId(const DriverApi& api, CUcontext context, uint64_t* id);
 
 // Makes the context of a stream current on this thread until this object is destroyed.
 class ScopedContext {

@@ -30,12 +30,14 @@ KernelModules::~KernelModules() {
 }
 
 Status KernelModules::Find(CUcontext context, Kernel kernel, CUfunction* function) {
+  uint64_t id = 0;
+  RNN_OPS_RETURN_IF_ERROR(GetContextId(api_, context, &id));
   std::lock_guard<std::mutex> lock(mutex_);
-  auto found = modules_.find(context);
+  auto found = modules_.find(id);
   if (found == modules_.end()) {
     CUmodule loaded = nullptr;
     RNN_OPS_RETURN_IF_CUDA_ERROR(api_, ModuleLoadData(&loaded, elementwise::kKernelsPtx));
-    found = modules_.emplace(context, Module()).first;
+    found = modules_.emplace(id, Module()).first;
     found->second.module = loaded;
   }
   CUfunction& cached = found->second.functions[static_cast<int>(kernel)];

@@ -77,7 +77,7 @@ class KernelModules {
 
   const DriverApi& api_;
   std::mutex mutex_;
-  std::map<CUcontext, Module> modules_;
+  std::map<uint64_t, Module> modules_;  // the key is from GetContextId()
 };
 
 // The driver and the modules of the process.

@@ -378,19 +378,19 @@ TEST(CublasHandles, AreReusedInTheirContextAndNeverShared) {
   ASSERT_EQ(cuda.driver().CtxPushCurrent(cuda.context()), CUDA_SUCCESS);
   {
     CublasHandles handles(&cuda.cublas());
-    int a = 0, b = 0;
+    constexpr uint64_t a = 1, b = 2;  // ids of contexts
     cublasHandle_t first = nullptr;
     {
       CublasHandles::Lease one, two;
-      ASSERT_TRUE(handles.Acquire(&a, &one).ok());
-      ASSERT_TRUE(handles.Acquire(&a, &two).ok());
+      ASSERT_TRUE(handles.Acquire(a, &one).ok());
+      ASSERT_TRUE(handles.Acquire(a, &two).ok());
       EXPECT_NE(one.get(), two.get());
       first = one.get();
     }
     CublasHandles::Lease again, last, other;
-    ASSERT_TRUE(handles.Acquire(&a, &again).ok());
-    ASSERT_TRUE(handles.Acquire(&a, &last).ok());
-    ASSERT_TRUE(handles.Acquire(&b, &other).ok());
+    ASSERT_TRUE(handles.Acquire(a, &again).ok());
+    ASSERT_TRUE(handles.Acquire(a, &last).ok());
+    ASSERT_TRUE(handles.Acquire(b, &other).ok());
     EXPECT_TRUE(again.get() == first || last.get() == first);
     EXPECT_EQ(cuda.Count("Create"), 3);
     EXPECT_EQ(cuda.live_handles(), 3);
@@ -404,13 +404,13 @@ TEST(CublasHandles, AContextHasAFewAndFurtherUsersWait) {
   ASSERT_EQ(cuda.driver().CtxPushCurrent(cuda.context()), CUDA_SUCCESS);
   CublasHandles handles(&cuda.cublas());
   constexpr int kMost = CublasHandles::kMostPerContext;
-  int context = 0;
+  constexpr uint64_t context = 1;
   auto taken = std::make_unique<CublasHandles::Lease[]>(kMost);
-  for (int k = 0; k < kMost; ++k) ASSERT_TRUE(handles.Acquire(&context, &taken[k]).ok());
+  for (int k = 0; k < kMost; ++k) ASSERT_TRUE(handles.Acquire(context, &taken[k]).ok());
   std::atomic<bool> served{false};
   std::thread further([&] {
     CublasHandles::Lease lease;
-    EXPECT_TRUE(handles.Acquire(&context, &lease).ok());
+    EXPECT_TRUE(handles.Acquire(context, &lease).ok());
     served = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -239,6 +239,28 @@ TEST_F(DriverOpsTest, LoadsTheModuleOnceAndAFunctionOnce) {
   EXPECT_EQ(cuda_.Count("LaunchKernel swap_leading_dims_b32"), 3);
 }
 
+TEST_F(DriverOpsTest, ANewContextAtTheAddressOfADestroyedOneGetsItsOwnModule) {
+  const std::vector<char> from = Count(Dtype::kFloat32, 60);
+  std::vector<char> to(from.size());
+  for (uint64_t id : {1, 2, 1, 2}) {
+    cuda_.context_id = id;
+    ExpectOk(
+        ops_.SwapLeadingDims(cuda_.stream(), Dtype::kFloat32, to.data(), from.data(), 3, 5, 4));
+  }
+  EXPECT_EQ(cuda_.Count("ModuleLoadData"), 2);
+  EXPECT_EQ(cuda_.Count("ModuleGetFunction"), 2);
+}
+
+TEST_F(DriverOpsTest, WithoutIdsOfContextsTheAddressIsTheKey) {
+  DriverApi old_driver = cuda_.driver();
+  old_driver.CtxGetId = nullptr;
+  uint64_t id = 0;
+  ExpectOk(GetContextId(old_driver, cuda_.context(), &id));
+  EXPECT_EQ(id, reinterpret_cast<uintptr_t>(cuda_.context()));
+  ExpectOk(GetContextId(cuda_.driver(), cuda_.context(), &id));
+  EXPECT_EQ(id, 1u);
+}
+
 TEST_F(DriverOpsTest, AContextThatIsCurrentIsNotPushed) {
   ASSERT_EQ(cuda_.driver().CtxPushCurrent(cuda_.context()), CUDA_SUCCESS);
   cuda_.Clear();
