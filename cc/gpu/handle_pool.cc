@@ -8,19 +8,42 @@ HandlePool::Lease::~Lease() {
   {
     std::lock_guard<std::mutex> lock(pool_->mutex_);
     place_->taken = false;
+    --place_->users;
   }
   pool_->returned_.notify_all();
 }
 
+std::unique_ptr<CudnnHandle> HandlePool::TakeSurplus(int device) {
+  int count = 0;
+  auto oldest = places_.end();
+  for (auto at = places_.begin(); at != places_.end(); ++at) {
+    if (at->first.first != device) continue;
+    ++count;
+    const bool idle = at->second.users == 0;
+    if (idle && (oldest == places_.end() || at->second.last_use < oldest->second.last_use)) {
+      oldest = at;
+    }
+  }
+  if (count <= kMostPerDevice || oldest == places_.end()) return nullptr;
+  std::unique_ptr<CudnnHandle> handle = std::move(oldest->second.handle);
+  places_.erase(oldest);
+  return handle;
+}
+
 Status HandlePool::Acquire(int device, void* stream, Lease* lease) {
+  std::unique_ptr<CudnnHandle> surplus;
   {
     std::unique_lock<std::mutex> lock(mutex_);
     Place& place = places_[{device, stream}];
+    ++place.users;
+    place.last_use = ++uses_;
+    surplus = TakeSurplus(device);
     returned_.wait(lock, [&place] { return !place.taken; });
     place.taken = true;
     lease->pool_ = this;
     lease->place_ = &place;
   }
+  surplus.reset();
   std::unique_ptr<CudnnHandle>& kept = lease->place_->handle;
   std::unique_ptr<CudnnHandle> handle = std::move(kept);
   if (handle == nullptr) {

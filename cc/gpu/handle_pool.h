@@ -3,6 +3,7 @@
 #define TF_RNN_OPS_CC_GPU_HANDLE_POOL_H_
 
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,9 +23,15 @@ class HandlePool {
   struct Place {
     std::unique_ptr<CudnnHandle> handle;  // null: not created yet
     bool taken = false;
+    int users = 0;         // calls that have or await the handle
+    int64_t last_use = 0;  // the number of Acquire() calls so far
   };
 
  public:
+  // More streams share no handles, but the handle of the stream that was idle for the longest time
+  // is destroyed. WHY: programs may make streams all the time.
+  static constexpr int kMostPerDevice = 16;
+
   // Exclusive use of a handle until the lease is destroyed.
   class Lease {
    public:
@@ -47,10 +54,15 @@ class HandlePool {
   Status Acquire(int device, void* stream, Lease* lease);
 
  private:
+  // Removes a handle if `device` has too many. The caller holds the lock, and destroys the handle
+  // after releasing the lock, because cuDNN then waits for the device.
+  std::unique_ptr<CudnnHandle> TakeSurplus(int device);
+
   const CudnnApi& api_;
   std::mutex mutex_;
   std::condition_variable returned_;
-  std::map<std::pair<int, void*>, Place> places_;  // only its user accesses a taken place
+  std::map<std::pair<int, void*>, Place> places_;  // only its user accesses a taken place's handle
+  int64_t uses_ = 0;
 };
 
 }  // namespace gpu

@@ -1,0 +1,80 @@
+// Tests how many cuDNN handles a pool has, and which.
+#include "cc/gpu/handle_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "tests/cc/gpu/fake_cudnn.h"
+
+namespace rnn_ops {
+namespace gpu {
+namespace {
+
+constexpr int kMost = HandlePool::kMostPerDevice;
+
+class HandlePoolTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    pool_.reset();
+    EXPECT_EQ(fake::LiveObjects(), 0);
+  }
+
+  // The handle of a stream, which is free again when the function returns.
+  cudnnHandle_t Use(int stream, int device = 0) {
+    HandlePool::Lease lease;
+    const Status status = pool_->Acquire(device, &streams_[stream], &lease);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return lease.get();
+  }
+
+  const CudnnApi cudnn_ = fake::FakeCudnn();
+  std::unique_ptr<HandlePool> pool_ = std::make_unique<HandlePool>(&cudnn_);
+  char streams_[200] = {};
+};
+
+TEST_F(HandlePoolTest, AStreamKeepsItsHandle) {
+  const cudnnHandle_t first = Use(0);
+  for (int stream = 1; stream < kMost; ++stream) Use(stream);
+  EXPECT_EQ(fake::LiveObjects(), kMost);
+  EXPECT_EQ(Use(0), first);
+  EXPECT_EQ(fake::LiveObjects(), kMost);
+}
+
+// JAX makes streams all the time.
+TEST_F(HandlePoolTest, ManyStreamsHaveFewHandles) {
+  for (int stream = 0; stream < 200; ++stream) {
+    Use(stream);
+    Use(0);  // not the one that was idle for the longest time
+    EXPECT_LE(fake::LiveObjects(), kMost);
+  }
+  const cudnnHandle_t first = Use(0);
+  for (int stream = 1; stream < kMost; ++stream) Use(stream);
+  EXPECT_EQ(Use(0), first);
+}
+
+TEST_F(HandlePoolTest, EachDeviceHasItsOwn) {
+  for (int stream = 0; stream < 200; ++stream) Use(stream, stream % 2);
+  EXPECT_EQ(fake::LiveObjects(), 2 * kMost);
+}
+
+TEST_F(HandlePoolTest, AHandleInUseOrAwaitedIsNotDestroyed) {
+  std::vector<HandlePool::Lease> leases(2 * kMost);
+  for (int k = 0; k < 2 * kMost; ++k) {
+    ASSERT_TRUE(pool_->Acquire(0, &streams_[k], &leases[k]).ok());
+  }
+  EXPECT_EQ(fake::LiveObjects(), 2 * kMost);
+  cudnnHandle_t got = nullptr;
+  const cudnnHandle_t want = leases[0].get();
+  std::thread waiting([&] { got = Use(0); });
+  for (int stream = 2 * kMost; stream < 200; ++stream) Use(stream);
+  EXPECT_LE(fake::LiveObjects(), 2 * kMost + 1);
+  leases.clear();
+  waiting.join();
+  EXPECT_EQ(got, want);
+}
+
+}  // namespace
+}  // namespace gpu
+}  // namespace rnn_ops
