@@ -67,6 +67,11 @@ ScopedPrimaryContext::~ScopedPrimaryContext() {
 }
 
 Status ScopedPrimaryContext::Enter(const DriverApi& api, int ordinal) {
+  if (ordinal < 0) {
+    return InvalidArgument(
+        "The ordinal of the GPU that a function is compiled for must be at least 0, but it is ",
+        ordinal, ".");
+  }
   CUdevice device = 0;
   CUcontext context = nullptr;
   RNN_OPS_RETURN_IF_CUDA_ERROR(api, Init(0));  // needed if a process only compiles and runs nothing

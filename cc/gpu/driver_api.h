@@ -55,6 +55,7 @@ class ScopedPrimaryContext {
   ScopedPrimaryContext& operator=(const ScopedPrimaryContext&) = delete;
   ~ScopedPrimaryContext();
 
+  // `ordinal`: the number of the device, at least 0.
   Status Enter(const DriverApi& api, int ordinal);
 
  private:

@@ -157,11 +157,10 @@ std::string AttributeText(const NodeDef& node, const tensorflow::OpDef& op_def, 
   return text + more + "}";
 }
 
-// Where a computation runs. If XLA does not say for which GPU it compiles, the first GPU determines
-// the sizes. The handler rejects a size that is too small for the GPU that runs it.
+// Where a computation runs. The handler rejects a size that is too small for the GPU that runs it.
 struct Place {
   bool gpu = false;
-  int device = 0;
+  int device = 0;  // the ordinal of the GPU; -1 if XLA does not say it
 };
 
 absl::Status ReserveBytes(const RnnConfig& config, Dtype dtype, bool has_layer_norm,
@@ -406,7 +405,7 @@ absl::Status Lower(const NodeDef& node, XlaOpKernelContext* context, bool on_gpu
                    std::vector<Operand> operands, std::vector<XlaOp>* results) {
   Place place;
   place.gpu = on_gpu;
-  place.device = std::max(0, context->compiler()->options().device_ordinal);
+  place.device = context->compiler()->options().device_ordinal;
   const OpSpec& op = SpecOf(node.op());
   const bool block_lstm = IsBlockLstm(op), is_gradient = op.gradients.count > 0;
   const bool linear = &op == &kLinearRecurrence;

@@ -61,6 +61,15 @@ TEST_F(DriverOpsTest, ThePrimaryContextOfAProcessThatOnlyCompiles) {
   }
 }
 
+// XLA passes -1 if it does not know the GPU. GPU 0 may be another one, or hidden from TensorFlow.
+TEST_F(DriverOpsTest, AnUnknownOrdinalIsNotTheFirstGpu) {
+  ScopedPrimaryContext scope;
+  const Status status = scope.Enter(cuda_.driver(), -1);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("must be at least 0, but it is -1."));
+  EXPECT_TRUE(cuda_.calls().empty());
+}
+
 TEST_F(DriverOpsTest, ZeroesAndCopies) {
   std::vector<char> from = Count(Dtype::kFloat32, 3), to(12, 'x');
   ExpectOk(ops_.Copy(cuda_.stream(), to.data(), from.data(), 8));
