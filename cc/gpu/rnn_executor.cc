@@ -29,6 +29,9 @@ int64_t SequenceBytes(const RnnProblem& problem, int64_t width) {
 constexpr int64_t kReserveUnit = 256;
 int64_t RoundedReserve(int64_t needed) { return (needed / kReserveUnit + 1) * kReserveUnit; }
 
+// Whether the steps beyond the longest length are at the end of memory.
+bool CanCutOff(const RnnConfig& c) { return c.time_major || c.batch <= 1; }
+
 // Sets T to the longest length, if the removed steps are at the end of memory, and sets the removed
 // steps of the result `sequence` to zero.
 // WHY: a persistent kernel may run sequences of one length, which may be shorter than T.
@@ -36,7 +39,7 @@ Status CutOffEmptySteps(const DeviceOps& ops, void* stream, int64_t width, void*
                         RnnProblem* problem) {
   RnnConfig& c = *problem;
   const int64_t longest = *std::max_element(problem->lengths, problem->lengths + c.batch);
-  if (longest == c.max_time || (!c.time_major && c.batch > 1)) return Status();
+  if (longest == c.max_time || !CanCutOff(c)) return Status();
   const int64_t all_bytes = SequenceBytes(*problem, width);
   c.max_time = longest;
   const int64_t bytes = SequenceBytes(*problem, width);
@@ -186,7 +189,10 @@ Status RnnExecutor::GetReserveBytes(const RnnProblem& problem, const RnnGpuCall&
   return Status();
 }
 
-Status RnnExecutor::ReserveBytes(const RnnProblem& problem, int device, int64_t* bytes) {
+Status RnnExecutor::ReserveBytes(const RnnProblem& given, int device, int64_t* bytes) {
+  RnnProblem problem = given;
+  // A call without longer sequences runs no more steps, and other calls fail.
+  if (CanCutOff(problem)) problem.max_time = std::min(problem.max_time, kMostSteps);
   RNN_OPS_RETURN_IF_ERROR(CheckSizes(problem));
   const RnnGpuCall call{device, /*stream=*/nullptr, /*scratch=*/nullptr};
   HandlePool::Lease handle;

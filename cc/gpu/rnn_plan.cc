@@ -77,8 +77,7 @@ Status CheckSizes(const RnnConfig& c) {
     const char* what;
     int64_t size, most;
   } sizes[] = {
-      // Tested with cuDNN 9.3 and 9.19: cuDNN rejects 65536 without a message.
-      {"The number of time steps", c.max_time, 65535},
+      {"The number of time steps", c.max_time, kMostSteps},
       {"The batch size", c.batch, kInt32},
       {"The input size", c.input_size, kInt32},
       {"num_units", c.num_units, kInt32},

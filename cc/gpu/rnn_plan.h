@@ -27,6 +27,9 @@ inline bool HasDropout(const RnnConfig& c) {
 // Returns InvalidArgument if cuDNN does not accept a size.
 Status CheckSizes(const RnnConfig& config);
 
+// The largest T. Tested with cuDNN 9.3 and 9.19: cuDNN rejects 65536 without a message.
+constexpr int64_t kMostSteps = 65535;
+
 // `config` without the settings that differ between calls of one network: time steps, layout,
 // dropout and training.
 RnnConfig NetworkOf(RnnConfig config);

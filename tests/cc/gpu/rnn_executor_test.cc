@@ -454,6 +454,22 @@ TEST_F(RnnExecutorTest, MoreStepsRunWhereTheRowsAreShorter) {
   EXPECT_TRUE(backward.status.ok()) << backward.status.message();
 }
 
+// XLA asks before the lengths are known.
+TEST_F(RnnExecutorTest, ReserveBytesOfMoreStepsAreThoseOfTheMostStepsThatRun) {
+  RnnExecutor* executor = this->executor();
+  RnnProblem problem = SmallCase(RnnMode::kLstm).Problem();
+  int64_t most = 0, bytes = 0;
+  problem.max_time = 65535;
+  ASSERT_TRUE(executor->ReserveBytes(problem, 0, &most).ok());
+  problem.max_time = 70000;
+  const Status status = executor->ReserveBytes(problem, 0, &bytes);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(bytes, most);
+  problem.time_major = false;  // such a call is not cut off
+  const Status refused = executor->ReserveBytes(problem, 0, &bytes);
+  EXPECT_NE(refused.message().find("at most 65535"), std::string::npos) << refused.message();
+}
+
 TEST_F(RnnExecutorTest, TheMostStepsThatCudnnTakesRun) {
   RnnCase c = SmallCase(RnnMode::kTanh);
   c.config.max_time = 65535;
