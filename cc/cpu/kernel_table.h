@@ -5,30 +5,23 @@
 #include <cstdint>
 
 #include "cc/cpu/kernel_args.h"
+#include "cc/cpu/kernel_layout.h"
 
 namespace rnn_ops {
 namespace cpu {
 
-// Increment this with every change of this table, of kernel_args.h or of core/network/arg.h.
-constexpr int32_t kKernelTableVersion = 16;
-
-// The sizes of the structs that cross the interface. The sizes differ if a change forgot to
-// increment the version, or if an object of an older build is next to the library.
-struct ArgSizes {
-  int32_t rnn = sizeof(RnnArgs);
-  int32_t block_lstm = sizeof(BlockLstmArgs);
-  int32_t linear_recurrence = sizeof(LinearRecurrenceArgs);
-  int32_t rnn_problem = sizeof(RnnProblem);
-  int32_t thread_budget = sizeof(ThreadBudget);
-};
+// Increment this with every change of this table, and with every change of the meaning of what
+// crosses it: kernel_args.h and arg.h, call_tensors.h, dtype.h and rnn_types.h of core/network.
+// Changes of the layout, such as another order of fields, also change kKernelLayout.
+constexpr int32_t kKernelTableVersion = 17;
 
 // No function throws, allocates memory that the caller must free, or keeps a pointer. The caller
 // has validated every argument. The kernels return a KernelResult.
 struct KernelTable {
   int32_t version;
   int32_t struct_size;  // sizeof(KernelTable)
-  ArgSizes arg_sizes;
-  const char* isa;  // "baseline", "avx2", "avx512"
+  uint64_t layout;      // kKernelLayout
+  const char* isa;      // "baseline", "avx2", "avx512"
   int32_t vector_bytes;
 
   RnnNetwork (*rnn_network)(const RnnProblem* problem);
@@ -41,12 +34,13 @@ struct KernelTable {
 };
 
 // Exported by the shared object of the baseline. Every library of ops is linked to that object. The
-// symbol name contains the version, so the library does not load with an object of another version.
-template <int32_t version>
+// symbol name contains the version and the layout, so the library does not load with an object of
+// another version or layout.
+template <int32_t version, uint64_t layout = kKernelLayout>
 const KernelTable* BaselineKernelTable();
 template <>
 __attribute__((visibility("default"))) const KernelTable*
-BaselineKernelTable<kKernelTableVersion>();
+BaselineKernelTable<kKernelTableVersion, kKernelLayout>();
 
 }  // namespace cpu
 }  // namespace rnn_ops

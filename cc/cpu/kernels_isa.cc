@@ -11,7 +11,7 @@ namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
 constexpr rnn_ops::cpu::KernelTable kTable = {
     /*version=*/rnn_ops::cpu::kKernelTableVersion,
     /*struct_size=*/sizeof(rnn_ops::cpu::KernelTable),
-    /*arg_sizes=*/rnn_ops::cpu::ArgSizes(),
+    /*layout=*/rnn_ops::cpu::kKernelLayout,
     /*isa=*/RNN_OPS_ISA_STRING,
     /*vector_bytes=*/static_cast<int32_t>(sizeof(isa::Packet<float>)),
     /*rnn_network=*/&isa::Network,
@@ -31,8 +31,8 @@ __attribute__((visibility("default"))) const rnn_ops::cpu::KernelTable* tf_rnn_o
 }
 #else
 template <>
-const rnn_ops::cpu::KernelTable*
-rnn_ops::cpu::BaselineKernelTable<rnn_ops::cpu::kKernelTableVersion>() {
+const rnn_ops::cpu::KernelTable* rnn_ops::cpu::BaselineKernelTable<
+    rnn_ops::cpu::kKernelTableVersion, rnn_ops::cpu::kKernelLayout>() {
   return &kTable;
 }
 #endif

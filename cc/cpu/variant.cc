@@ -124,9 +124,8 @@ std::string CheckTable(const KernelTable* table, Isa isa) {
     return "its table has " + std::to_string(table->struct_size) + " bytes instead of " +
            std::to_string(sizeof(KernelTable));
   }
-  const ArgSizes expected;
-  if (std::memcmp(&table->arg_sizes, &expected, sizeof(expected)) != 0) {
-    return "its arguments have other sizes: it is of another build";
+  if (table->layout != kKernelLayout) {
+    return "its arguments have another layout: it is of another build";
   }
   if (table->isa == nullptr || std::strcmp(table->isa, Name(isa)) != 0) {
     return std::string("it was built for '") + (table->isa == nullptr ? "" : table->isa) + "'";

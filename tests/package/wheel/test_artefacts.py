@@ -76,11 +76,11 @@ def test_variant_exports_one_symbol(libraries, name):
     assert elf.exported_symbols(libraries[name]) == {"tf_rnn_ops_kernel_table"}
 
 
-def test_the_baseline_exports_one_symbol_that_names_the_version(libraries):
+def test_the_baseline_exports_one_symbol_that_names_the_version_and_the_layout(libraries):
     (name,) = elf.exported_symbols(libraries[BASELINE])
     header = (ROOT / "cc/cpu/kernel_table.h").read_text()
     version = re.search(r"kKernelTableVersion = (\d+);", header)[1]
-    assert re.fullmatch(rf"_Z\w+BaselineKernelTableILi{version}E\w+", name)
+    assert re.fullmatch(rf"_Z\w+BaselineKernelTableILi{version}EL[my]\d+E\w+", name)
     for library in OP_LIBRARIES:
         assert name in elf.dynamic_symbols(libraries[library])
 
