@@ -86,8 +86,8 @@ class RnnForwardGpuKernel : public RnnForwardKernel {
     gpu::RnnForwardArgs args;
     args.problem = MakeProblem(call);
     args.dropout_seed = (uint64_t{dropout_key.k1} << 32) | dropout_key.k0;
-    // If the seed is an input, it affects only this call.
-    if (call.tensors.in(Arg::seed) == nullptr) {
+    // A generator would continue its states. If the seed is an input, it affects only this call.
+    if (call.tensors.in(Arg::seed) == nullptr && !resets_dropout()) {
       args.generator = &generator_;
       args.generator_memory = &generator_memory;
     }

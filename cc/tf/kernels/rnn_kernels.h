@@ -27,6 +27,9 @@ class RnnForwardKernel : public CheckedOpKernel {
   // call.zeros().
   virtual absl::Status Run(const RnnCall& call, DropoutKey dropout_key) const = 0;
 
+  // Whether every call draws the masks of the first call (TF_CUDNN_RESET_RND_GEN_STATE).
+  bool resets_dropout() const { return resets_dropout_; }
+
  private:
   DropoutKey NextDropoutKey(const RnnCall& call);
 
@@ -34,7 +37,7 @@ class RnnForwardKernel : public CheckedOpKernel {
   RnnAttrs attrs_;
   LastPlan last_plan_;
   // If the seed is not an input, each training call with dropout uses the next number for its
-  // masks, or the number 0 if TF_CUDNN_RESET_RND_GEN_STATE is true.
+  // masks, or the number 0 if resets_dropout().
   std::atomic<uint64_t> dropout_calls_{0};
   bool resets_dropout_ = false;
 };
