@@ -40,7 +40,6 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
   plan->dims = shapes.dims;
   plan->config = shapes.config;
   plan->outputs.resize(op.num_outputs());
-  plan->zeros.resize(op.num_outputs());
   const bool on_cpu = context->device()->device_type() == tensorflow::DEVICE_CPU;
   for (int k = 0; k < op.num_outputs(); ++k) {
     const TensorSpec& output = op.output(k);
@@ -49,9 +48,7 @@ absl::Status MakePlan(const OpSpec& op, const RnnAttrs& attrs, OpKernelContext* 
     if (output.dims[0] != Dim::kAny) {
       RNN_OPS_TF_RETURN_IF_ERROR(ToTf(shapes.outputs[k], &plan->outputs[k]));
     }
-    if (!on_cpu || !IsZero(output, attrs)) continue;
-    plan->zeros[k] = Tensor(context->expected_output_dtype(k), plan->outputs[k]);
-    SetZero(&*plan->zeros[k]);
+    plan->zero.push_back(IsOnHost(output) || (on_cpu && IsZero(output, attrs)));
   }
   return absl::OkStatus();
 }
@@ -101,14 +98,13 @@ absl::Status OpCall::TakeInputs() {
   return absl::OkStatus();
 }
 
+// WHY each call allocates its zeros: a program may write to a result, for example through DLPack.
 absl::Status OpCall::AllocateOutputs() {
   for (int k = 0; k < op.num_outputs(); ++k) {
     const TensorSpec& output = op.output(k);
     const TensorShape& shape = plan_->outputs[k];
     Tensor* tensor = nullptr;
-    if (plan_->zeros[k].has_value()) {
-      context->set_output(k, *plan_->zeros[k]);
-    } else if (IsOnHost(output)) {
+    if (plan_->zero[k]) {
       AllocatorAttributes host;
       host.set_on_host(true);
       RNN_OPS_TF_RETURN_IF_ERROR(context->allocate_output(k, shape, &tensor, host));

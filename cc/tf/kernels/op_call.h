@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -30,8 +29,7 @@ struct CallPlan {
   RnnDims dims;
   RnnConfig config;  // see CallShapes
   std::vector<tensorflow::TensorShape> outputs;
-  // On a CPU: tensors for the outputs that are always zero. Every call returns the same tensor.
-  std::vector<std::optional<tensorflow::Tensor>> zeros;
+  std::vector<bool> zero;  // whether an output is always zero and in host memory
 };
 
 // The plan of a kernel's last call. Thread-safe.
