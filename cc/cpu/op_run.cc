@@ -1,6 +1,7 @@
 #include "cc/cpu/op_run.h"
 
 #include <cstring>
+#include <exception>
 #include <new>
 
 #include "cc/cpu/dispatch.h"
@@ -59,17 +60,29 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
       return sizes.scratch_bytes == 0 ? Status()
                                       : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
     }
+
+    // No exception may pass through the frames of a kernel.
+    void TakeOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
+      try {
+        try {
+          status = Take(sizes, blocks);
+        } catch (const std::bad_alloc&) {
+          throw;
+        } catch (const std::exception& error) {
+          status = Internal("The memory of the call could not be allocated: ", error.what());
+        } catch (...) {
+          status = Internal("The memory of the call could not be allocated.");
+        }
+      } catch (const std::bad_alloc&) {
+        no_memory = true;
+      }
+    }
   } call{host, reserve, {}, false};
   args->parallel = host->parallel();
   args->memory = {&call, [](void* context, const MemorySizes& sizes, MemoryBlocks* blocks) {
                     Call& call = *static_cast<Call*>(context);
-                    try {  // a kernel must not throw
-                      call.status = call.Take(sizes, blocks);
-                      return call.status.ok();
-                    } catch (const std::bad_alloc&) {
-                      call.no_memory = true;
-                      return false;
-                    }
+                    call.TakeOrCatch(sizes, blocks);
+                    return !call.no_memory && call.status.ok();
                   }};
   const int32_t code = kernel(args);
   // WHY no exception_ptr: it needs a libstdc++ that is newer than the wheel's.
