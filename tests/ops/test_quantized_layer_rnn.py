@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from support.reference import quantized
-from tf_rnn_ops import raw_ops
+from tf_rnn_ops import plain, raw_ops
 
 MODES = ("lstm", "lstmp", "gru", "gru_reset_before", "rnn", "rnn_tanh", "rnn_relu")
 GATES = {"lstm": 4, "gru": 3, "gru_reset_before": 3}
@@ -191,6 +191,50 @@ def test_rows_of_zeros_and_tiny_rows(rng):
     given = _of_reference(weights)
     (want,), _ = quantized.step("rnn", call["input"][0], [call["input_h"]], given, "linear")
     np.testing.assert_allclose(got[2], want[2], rtol=1e-5)
+
+
+def _linear_steps(x, weights):
+    """One step of a layer without activation, from h = 0: the op's, the plain ops' and the reference's."""
+    batch, units = len(x), weights["recurrent_kernel"].shape[1]
+    call = {"input": x[None], "input_h": np.zeros((batch, units), np.float32)}
+    call["input_c"] = np.float32(0)
+    for packed in (True, False):
+        yield _run(weights, call, "rnn", packed=packed, activation="linear").output.numpy()[0]
+    yield plain.quantized_layer_rnn("rnn", **call, **weights, activation="linear").output.numpy()[0]
+    given = _of_reference(weights)
+    (want,), _ = quantized.step("rnn", x, [call["input_h"]], given, "linear")
+    yield want
+
+
+# Tiles of one to several rows, and more rows than a tile has.
+@pytest.mark.parametrize("batch", [1, 2, 3, 5, 17])
+@pytest.mark.parametrize("largest", [1e20, 1e35, 3e38])
+def test_a_sum_of_zero_is_zero_with_any_scale(batch, largest, rng):
+    """The factor of the row times the scale of the column overflows; their products with the sum do not."""
+    _, _, weights = _weights(rng, "rnn", 12, 37, bias=False)
+    weights["kernel"][:, ::2] = 0
+    weights["kernel_scale"][::2] = 1e21
+    weights["kernel_scale"][1::2] = 1e-5
+    x = (rng.choice([-1, 1], size=(batch, 12)) * largest).astype(np.float32)
+    *found, want = _linear_steps(x, weights)
+    assert np.isfinite(want).all() and not want[:, ::2].any() and want[:, 1::2].any()
+    for got in found:
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_the_smallest_row_that_does_not_count_as_zeros(rng):
+    """max|r| / 127 is the smallest normal number."""
+    smallest = np.float32(127 * 2.0**-126)
+    _, _, weights = _weights(rng, "rnn", 5, 19, bias=False)
+    weights["kernel"][:] = 127
+    weights["kernel_scale"][:] = 1e30
+    rows = [smallest, np.nextafter(smallest, np.float32(1)), smallest * 2]
+    rows += [np.nextafter(smallest, np.float32(0)), np.float32(1.4e-36), np.float32(8e-37)]
+    x = np.outer(rows, np.ones(5)).astype(np.float32)
+    *found, want = _linear_steps(x, weights)
+    assert (want[:3] > 9e-4).all() and not want[3:].any()
+    for got in found:
+        np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -9,8 +9,8 @@ from tf_rnn_ops.plain.cells import GATES, KERAS_GATES, UNITS, Cell, reorder_gate
 from tf_rnn_ops.plain.recurrence import Step, clear_padding, matmul, run_steps
 
 _LARGEST = 127.0  # of the integers that stand for a row
-# A row of smaller numbers counts as zeros: 127 divided by such a number may overflow.
-_SMALLEST = 7.5e-37
+# A row of smaller numbers counts as zeros: a 127th of such a number is subnormal.
+_SMALLEST = 127 * 2.0**-126
 NO_GRADIENT_OF_INT8 = (
     "An op with int8 weights has no gradient. A Keras layer has one if it is called with training=True, which "
     "computes with the dequantized weights."
@@ -55,8 +55,8 @@ def quantized_layer_rnn(
     """Runs a layer with int8 weights. A gradient of the results raises LookupError.
 
     Each row of an operand is quantized by its own largest absolute value a: an element x becomes the
-    integer nearest to x * (127 / a), and the sum of products is multiplied by a / 127 and by the scale of
-    the column. A row with NaN or infinity gives NaN.
+    integer nearest to x * (127 / a), and the sum of products is multiplied by the scale of the column and
+    by a / 127. A row with NaN or infinity gives NaN.
 
     Args:
         rnn_mode: The attribute of the op.
@@ -147,6 +147,6 @@ def _product(x, matrix):
     largest = tf.reduce_max(tf.abs(x), -1, keepdims=True)
     finite = tf.reduce_all(tf.math.is_finite(x), -1, keepdims=True)
     integers = tf.where(finite & (largest >= _SMALLEST), tf.round(x * (_LARGEST / largest)), 0.0)
-    factor = tf.where(finite, largest / _LARGEST, float("nan"))
+    factor = tf.where(finite, largest / _LARGEST, float("nan"))  # may be large: the last factor
     sums = matmul(tf.cast(integers, tf.float64), matrix.values)
-    return tf.cast(sums, tf.float32) * (factor * matrix.scale)
+    return (tf.cast(sums, tf.float32) * matrix.scale) * factor

@@ -47,8 +47,9 @@ void MultiplyQuads(const Quad* const* a, const Quad* b, int64_t depth, const Ahe
     const Packet<float> scale = Load(reinterpret_cast<const float*>(b) + v * V);
 #pragma GCC unroll 8
     for (int m = 0; m < M; ++m) {
-      const Packet<float> factor = pmul(Set<float>(FactorOf(row[m])), scale);
-      acc[m][v] = pmadd(ToFloats(sums[m][v]), factor, acc[m][v]);
+      // WHY not sum * (factor * scale): with a sum of 0, factor * scale may be infinite.
+      const Packet<float> product = pmul(ToFloats(sums[m][v]), scale);
+      acc[m][v] = pmadd(product, Set<float>(FactorOf(row[m])), acc[m][v]);
     }
   }
 }

@@ -10,7 +10,7 @@
 //   a row of A       the row's factor    the sum of its integers    quads
 //   a panel of B     column scales       not used                   quads
 //
-// C += sum * (factor * scale) at the end of a tile. K is not divided, so that a tile sees the
+// C += (sum * scale) * factor at the end of a tile. K is not divided, so that a tile sees the
 // header and the whole sum; kMaxQuantizedSize bounds the sum.
 //
 // The instruction that adds four products at once (VNNI) multiplies unsigned by signed integers. So
@@ -315,11 +315,11 @@ inline float LargestOf(const float* row, int64_t n) {
 }
 
 // Writes a row of n values as a header and quads, up to a multiple of V values. A row that has a
-// value that is not finite gets the factor NaN. A row below the smallest that 127 / max|row| can
-// scale becomes zeros.
+// value that is not finite gets the factor NaN. A row becomes zeros if its factor max|row| / 127
+// would be subnormal, which the kernels treat as 0.
 inline void QuantizeRow(const float* row, int64_t n, Quad* out) {
   constexpr int V = kLanes<float>;
-  constexpr float kSmallest = 127 / std::numeric_limits<float>::max() * 2;
+  constexpr float kSmallest = 127 * std::numeric_limits<float>::min();  // 1.5e-36
   const float largest = LargestOf(row, n);
   const bool finite = largest <= std::numeric_limits<float>::max();
   const float inverse = finite && largest >= kSmallest ? 127 / largest : 0.0f;

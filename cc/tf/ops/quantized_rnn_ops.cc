@@ -71,7 +71,7 @@ A weight is its integer times the scale of its column. Before a product, each ro
 gru_reset_before) is quantized too, q = round(r * (127 / max|r|)), half to even. The products are
 exact sums of integers. The gates, c and h are computed in float32. So the result of a row of the
 batch depends on no other row, bit for bit. A row with a value that is not finite becomes NaN. A
-row of which max|r| is below 7.5e-37 counts as zeros.
+row of which max|r| is below 1.5e-36 (127 * 2^-126) counts as zeros.
 
 Letters are as in LayerRNN. If `packed` is empty, or was made by another kind of CPU or another
 version of this library, the op packs the weights for the call. The op does not check that `packed`

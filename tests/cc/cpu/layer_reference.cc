@@ -88,7 +88,7 @@ Operand Rounded(const Vec& row) {
   float largest = 0;
   for (double v : row) largest = std::max(largest, std::abs(static_cast<float>(v)));
   Operand found = {Vec(row.size()), Vec(row.size())};
-  if (largest < 7.5e-37f) return found;
+  if (largest < 127 * 0x1p-126f) return found;
   const double integer = largest / 127.0;
   for (size_t k = 0; k < row.size(); ++k) {
     const float scaled = static_cast<float>(row[k]) * (127.0f / largest);

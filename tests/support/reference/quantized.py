@@ -32,7 +32,7 @@ def product(x, integers, scales):
         largest = np.abs(row).max()
         if not np.isfinite(row).all():
             out[b] = np.nan
-        elif largest >= 7.5e-37:
+        elif largest >= 127 * 2.0**-126:
             scaled = row * (np.float32(127) / largest)
             q = np.rint(scaled).astype(int)  # half to even
             step = float(largest) / 127 * scales
