@@ -124,7 +124,7 @@ cc-test: $(CONFIG)
 
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan //tests/cc/... //tests/cc/cpu:emulated_piece_test
+	$(BAZEL) test --config=asan -- //tests/cc/... //tests/cc/cpu:emulated_piece_test -//tests/cc/fuzz:plugin_replay_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(CONFIG)
