@@ -6,8 +6,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 PYTHON ?= python3
-# The flavour of TensorFlow to build and test with.
-TENSORFLOW ?= $(shell . tools/common.sh && tensorflow_requirement)
+# The flavour of TensorFlow to build and test with: that of .venv, or the newest for a new .venv.
+TENSORFLOW ?= $(or $(VENV_HAS),$(shell . tools/common.sh && tensorflow_requirement))
 JOBS ?= 2
 # More arguments for pytest: make test PYTEST_ARGS="-k dropout"
 PYTEST_ARGS ?=
@@ -35,6 +35,7 @@ NIGHTLY_ARGS ?=
 MATRIX_ARGS ?=
 
 VENV := .venv
+VENV_HAS = $(shell cat $(VENV)/.ready 2>/dev/null)
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 CONFIG := .tf_configure.bazelrc
@@ -71,8 +72,16 @@ preflight:
 lint format wheel-any: PREFLIGHT := --no-compiler
 
 $(READY): tools/setup_venv.sh tools/requirements-dev.txt | preflight
+	rm -f $@
 	tools/setup_venv.sh "$(PYTHON)" "$(VENV)" "$(TENSORFLOW)"
-	touch $@
+	echo "$(TENSORFLOW)" >$@
+
+# A TENSORFLOW from the command line or the environment replaces another one in .venv.
+ifneq ($(origin TENSORFLOW),file)
+ifneq ($(TENSORFLOW),$(VENV_HAS))
+.PHONY: $(READY)
+endif
+endif
 
 $(CONFIG): configure.sh tools/tf_info.py tools/common.sh $(READY)
 	tools/preflight.sh --install
@@ -124,7 +133,7 @@ cc-test: $(CONFIG)
 
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan //tests/cc/... //tests/cc/cpu:emulated_piece_test
+	$(BAZEL) test --config=asan -- //tests/cc/... //tests/cc/cpu:emulated_piece_test -//tests/cc/fuzz:plugin_replay_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(CONFIG)

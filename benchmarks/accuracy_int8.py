@@ -37,7 +37,8 @@ def parse_args(argv):
     parser.add_argument(
         "--seed", type=int, default=1, help="seed of data and weights (default: %(default)s)"
     )
-    # WHY 1: a node of ONNX Runtime quantizes the rows of a batch with one scale, ours each row with its own.
+    # WHY 1: a node of ONNX Runtime quantizes all rows of a batch with one scale, QuantizedLayerRNN
+    # each row with its own scale.
     parser.add_argument(
         "--per-call",
         type=int,

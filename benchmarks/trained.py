@@ -1,7 +1,7 @@
 """Small models that are trained in a minute on a CPU, with test data that they have not seen.
 
-Models and data are those of examples/japanese_vowels and examples/comparisons. What the examples lack is here:
-noisy copies of the test utterances, forecasts of many hours, and metrics that resolve 0.2 %.
+Models and data are those of examples/japanese_vowels and examples/comparisons. This module adds noisy copies of
+the test utterances, forecasts of many hours, and metrics that resolve 0.2 %.
 """
 
 import contextlib

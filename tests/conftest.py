@@ -29,6 +29,7 @@ def pytest_addoption(parser):
         choices=[selection.USUAL, selection.ALL, selection.REST],
         help="those of `make test` (the default), all, or those that `make test` leaves out",
     )
+    parser.addoption("--parts", help="parts of these tests by file, such as 2,3/4 (default: all)")
 
 
 def pytest_configure(config):

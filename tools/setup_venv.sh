@@ -12,6 +12,11 @@ torch=$(torch_requirement)
 pip="$venv/bin/python -m pip --disable-pip-version-check install --quiet --no-input"
 $pip --timeout 15 --retries 1 'setuptools>=77' 2>/dev/null ||
   die "pip cannot install setuptools: is its package index reachable?"
+# Two flavours of TensorFlow would share one folder.
+for flavour in tensorflow tensorflow-cpu; do
+  [ "${tensorflow%%[!a-z-]*}" = $flavour ] ||
+    "$venv/bin/python" -m pip uninstall --quiet --yes $flavour 2>/dev/null
+done
 echo "installing $tensorflow and tools/requirements-dev.txt into $venv"
 $pip "$tensorflow" -r tools/requirements-dev.txt
 

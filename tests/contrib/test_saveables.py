@@ -38,6 +38,7 @@ def test_reads_and_writes_an_old_checkpoint(mode, direction, rng, tmp_path):
     _assert_same_arrays(old_cells.read(saver.save(None, str(tmp_path / "new"))), arrays)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("resource", [True, False])
 @pytest.mark.parametrize(("mode", "direction"), BOTH)
 def test_in_a_session(mode, direction, resource, rng, tmp_path):

@@ -23,6 +23,7 @@ from support.selection import all_but
 from tf_rnn_ops.keras import CudnnGRU, CudnnLSTM
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("layers", (1, 3))
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("mode", MODES)

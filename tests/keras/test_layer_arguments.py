@@ -70,6 +70,7 @@ def identify(value):
     return "-".join(map(str, value)) if isinstance(value, dict) else None
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("name", "arguments"), ON_THE_OP, ids=identify)
 def test_on_the_op(name, arguments, rng, op_calls, op_name):
     _, ours = compare.pair(name, **arguments)
@@ -170,6 +171,7 @@ def test_dropping_everything_is_left_to_keras(name, rate, rng, op_calls):
     assert row.path == "fused, keras in training" and "drops all elements" in row.why
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mask", ["no_mask", "right", "holes"])
 @pytest.mark.parametrize("name", compare.NAMES)
 def test_dropout_on_the_op_drops_what_keras_drops(name, mask, rng, op_calls, op_name):

@@ -121,6 +121,7 @@ def test_a_tensorflow_that_does_not_tell_where_xla_compiles(rng, monkeypatch):
             function(keep, stack)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("row", ["00111", "10110"], ids=["left", "hole"])
 @pytest.mark.parametrize(
     "options",

@@ -172,6 +172,7 @@ def test_go_backwards(mode, return_sequences, time_major, rng, x):
         np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("return_sequences", [False, True])
 @pytest.mark.parametrize("merge_mode", ["concat", "sum", None])

@@ -35,6 +35,7 @@ def assert_close(got, want, tolerance):
         np.testing.assert_allclose(np.asarray(a, np.float64), b, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("to", ["tensorflow", "tf_rnn_ops"])
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("spec", SPECS, ids=str)

@@ -21,6 +21,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
 def test_saved_model(name, masked, rng, tmp_path):

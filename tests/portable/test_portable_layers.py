@@ -309,6 +309,7 @@ def _block_inputs(rng, steps, batch=3, size=2, units=5):
     )  # fmt: skip
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("known", [True, False], ids=["known", "open"])
 @pytest.mark.parametrize(
     ("steps", "length", "cell_clip", "use_peephole"),

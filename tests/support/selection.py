@@ -5,10 +5,13 @@ them.
 - `@pytest.mark.each_value`: `make test` runs a drawn part of the cases, in which each value of each
   parameter occurs; `make test-all` runs every combination.
 - `all_but(cases, *usual)`: the parameters of which `make test` runs the `usual` ones.
+
+`--parts=2,3/4` keeps the second and third of four parts of what is selected. A file is in one part.
 """
 
 import itertools
 import random
+import zlib
 
 import pytest
 
@@ -57,8 +60,30 @@ def _values(callspec):
     return {(name, repr(value)) for name, value in callspec.params.items()}
 
 
+def in_parts(items, parts):
+    """Returns for each item whether its file is in the parts, such as "2,3/4"."""
+    numbers, count = parts.split("/")
+    kept = {int(number) for number in numbers.split(",")}
+    if not kept <= set(range(1, int(count) + 1)):
+        raise pytest.UsageError(f"--parts={parts}: the parts are 1 to {count}")
+    files = [item.nodeid.split("::")[0] for item in items]
+    return [zlib.crc32(file.encode()) % int(count) + 1 in kept for file in files]
+
+
 def select(config, items):
-    """Deselects what the option --tests leaves out."""
+    """Deselects what the options --tests and --parts leave out."""
+    if parts := config.getoption("--parts"):
+        _keep(config, items, in_parts(items, parts))
+    _select_tests(config, items)
+
+
+def _keep(config, items, chosen):
+    left_out = [item for item, is_chosen in zip(items, chosen, strict=True) if not is_chosen]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = itertools.compress(items, chosen)
+
+
+def _select_tests(config, items):
     wanted = config.getoption("--tests")
     if wanted is None:
         # Tests that the command line names run, whatever their marks.
@@ -66,7 +91,4 @@ def select(config, items):
     if wanted == ALL:
         return
     usual = is_usual(items)
-    chosen = [is_one == (wanted == USUAL) for is_one in usual]
-    left_out = [item for item, is_chosen in zip(items, chosen, strict=True) if not is_chosen]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = itertools.compress(items, chosen)
+    _keep(config, items, [is_one == (wanted == USUAL) for is_one in usual])

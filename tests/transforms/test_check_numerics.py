@@ -40,6 +40,7 @@ def _steps(policy):
     return [tf.function(_gradients)] + [_gradients] * (policy != "mixed_bfloat16")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float32"])
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_healthy_step(name, policy):

@@ -22,6 +22,7 @@ RNN_SPECS = [
 ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("is_training", [True, False])
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize("spec", RNN_SPECS, ids=str)

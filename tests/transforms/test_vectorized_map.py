@@ -125,6 +125,7 @@ def test_gradients_of_each_iteration(names, rng):
     assert_same(tf.vectorized_map(run, elements), one_by_one(run, elements))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("batch", [1, 2, 5])
 @pytest.mark.parametrize("time_major", [True, False])
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def test_layer_rnn(mode, dtype, rng):
         assert_same_bits(layer_ops.backward(ops, case, got, time_major), gradients)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize(
     "spec",

@@ -24,7 +24,7 @@ cc_library(
     includes = ["include"],
     visibility = [
         "@//cc/tf:__subpackages__",
-        "@//tests/cc/tf:__subpackages__",
+        "@//tests/cc/fuzz:__pkg__",
     ],
     deps = [":eigen"],
 )

@@ -51,6 +51,7 @@ def torch_spec(rng):
             return spec
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("input_mode", ["linear_input", "skip_input", "auto_select"])
 @pytest.mark.parametrize("mode", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
 def test_backward_equals_central_differences(mode, input_mode, rng):

@@ -1,6 +1,7 @@
 """The wheel as a user meets it: its tag, its metadata, and an install in a clean environment."""
 
 import email
+import filecmp
 import os
 import pathlib
 import re
@@ -14,7 +15,19 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import tf_rnn_ops
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def test_the_tests_import_the_package_of_the_wheel(unpacked):
+    """Other tests of this folder read the imported package."""
+    imported, of_wheel = pathlib.Path(tf_rnn_ops.__file__).parent, unpacked / "tf_rnn_ops"
+    assert imported != ROOT / "tf_rnn_ops"
+    names = [path.relative_to(of_wheel) for path in of_wheel.rglob("*.*")]
+    assert [
+        name for name in names if not filecmp.cmp(imported / name, of_wheel / name, False)
+    ] == []
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +162,11 @@ def test_links_of_the_readme_for_an_index(address):
     assert for_index(text, address) == want + rest
 
 
+def without_pythonpath():
+    """The environment, in which pip does not find the package that the tests import."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+
 @pytest.fixture(scope="module")
 def clean_python(wheel, tmp_path_factory):
     """A Python that has this wheel, and TensorFlow from the environment of the tests."""
@@ -156,7 +174,8 @@ def clean_python(wheel, tmp_path_factory):
     venv.create(folder, with_pip=False, symlinks=True)
     python = folder / "bin" / "python"
     install = ["install", "--quiet", "--no-deps", "--no-index", "--no-compile", str(wheel)]
-    subprocess.run([sys.executable, "-m", "pip", "--python", str(python), *install], check=True)
+    command = [sys.executable, "-m", "pip", "--python", str(python), *install]
+    subprocess.run(command, check=True, env=without_pythonpath())
     (site,) = folder.glob("lib/python*/site-packages")
     # Behind the clean environment's own packages, so another tf_rnn_ops there does not count.
     (site / "tensorflow.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -190,7 +209,7 @@ print("isa", tf_rnn_ops.cpu_isa())
 
 @pytest.mark.parametrize("isa", ["baseline", None])
 def test_smoke_from_another_folder(clean_python, tmp_path, isa):
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment = without_pythonpath()
     environment.pop("TF_RNN_OPS_CPU_ISA", None)
     if isa:
         environment["TF_RNN_OPS_CPU_ISA"] = isa

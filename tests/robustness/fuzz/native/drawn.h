@@ -4,6 +4,7 @@
 #define TF_RNN_OPS_TESTS_FUZZ_NATIVE_DRAWN_H_
 
 #include <fuzzer/FuzzedDataProvider.h>
+#include <sanitizer/asan_interface.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -25,6 +26,16 @@ inline void Require(bool holds, const std::string& what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what.c_str());
   std::abort();
+}
+
+// Checks that the address sanitizer detects a read of an address. Otherwise a target could not
+// fail. Only the replay of a corpus (tests/cc/fuzz) may be built without the sanitizer.
+inline void RequirePoisoned(const void* address, const std::string& what) {
+#if defined(RNN_OPS_FUZZ_REPLAY) && !defined(__SANITIZE_ADDRESS__)
+  (void)address, (void)what;
+#else
+  Require(__asan_address_is_poisoned(address), what);
+#endif
 }
 
 // Returns whether the status is OK. An error must be InvalidArgument and must have a sentence as

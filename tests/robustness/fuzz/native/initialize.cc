@@ -1,6 +1,4 @@
 // Checks before the first input of a target.
-#include <sanitizer/asan_interface.h>
-
 #include <cstdlib>
 
 #include "cc/cpu/dispatch.h"
@@ -12,8 +10,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   // A failed expectation of the harness must end the process.
   ::testing::GTEST_FLAG(throw_on_failure) = true;
   rnn_ops::cpu::testing::GuardedBuffer buffer(8, 0);
-  rnn_ops::fuzzing::Require(__asan_address_is_poisoned(buffer.data() + buffer.size()),
-                            "a read of a guard is seen");
+  rnn_ops::fuzzing::RequirePoisoned(buffer.data() + buffer.size(), "a read of a guard is seen");
   const char* wanted = std::getenv("TF_RNN_OPS_CPU_ISA");
   rnn_ops::fuzzing::Require(wanted != nullptr && rnn_ops::cpu::Dispatch().isa == wanted,
                             "the kernels are those of TF_RNN_OPS_CPU_ISA");

@@ -2,8 +2,6 @@
 // types, shapes and contents, and gradient ops on the results of the forward ops. TensorFlow is not
 // instrumented. Every tensor is memory of exactly its size, so the address sanitizer detects reads
 // of a kernel beyond a tensor.
-#include <sanitizer/asan_interface.h>
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -175,7 +173,7 @@ class Caller {
     const size_t size = TF_TensorByteSize(tensor.get());
     if (size == 0) return;
     const char* const data = static_cast<const char*>(TF_TensorData(tensor.get()));
-    Require(__asan_address_is_poisoned(data + size), "a read beyond a tensor is seen");
+    RequirePoisoned(data + size, "a read beyond a tensor is seen");
   }
 
   static bool WasAccepted(const Owned<TF_Status>& status) {
