@@ -13,7 +13,8 @@ pip="$venv/bin/python -m pip --disable-pip-version-check install --quiet --no-in
 $pip --timeout 15 --retries 1 'setuptools>=77' 2>/dev/null ||
   die "pip cannot install setuptools: is its package index reachable?"
 echo "installing $tensorflow and tools/requirements-dev.txt into $venv"
-$pip "$tensorflow" -r tools/requirements-dev.txt
+$pip "$tensorflow" -r tools/requirements-dev.txt ||
+  die "pip cannot install $tensorflow and every package of tools/requirements-dev.txt: the tests need each of them"
 
 # Where the configured indexes have none, the parity tests compare with stored answers of the same
 # version.
