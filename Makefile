@@ -42,7 +42,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy exporters clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy clean
 
 help:
 	@echo "For users"
@@ -212,14 +212,9 @@ test-gpu-mock: install
 test-gpu: install
 	cd build && ../$(PY) ../tools/test_gpu.py $(GPU_ARGS)
 
-# Exported and rewritten models in other runtimes, whose packages stay out of .venv.
-EXPORTERS := build/exporters
-exporters: develop
-	$(PY) -m pip install --quiet --upgrade --no-deps --target $(EXPORTERS) tf2onnx ai-edge-litert \
-		openvino openvino-telemetry backports.strenum tqdm
-
-test-export: exporters
-	PYTHONPATH=.:$(EXPORTERS) $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py \
+# Exported and rewritten models in other runtimes.
+test-export: develop
+	PYTHONPATH=. $(PY) -m pytest -p no:cacheprovider tests/portable/test_exporters.py \
 		tests/portable/export $(PYTEST_ARGS)
 
 demo: install
@@ -246,12 +241,12 @@ bench-threads: install
 	tools/setup_bench.sh $(PY)
 	$(PY) -m benchmarks.threads $(THREADS_ARGS)
 
-bench-exported: exporters
-	PYTHONPATH=.:$(EXPORTERS) $(PY) -m benchmarks.exported --output bench_output/exported.json $(EXPORTED_ARGS)
+bench-exported: develop
+	PYTHONPATH=. $(PY) -m benchmarks.exported --output bench_output/exported.json $(EXPORTED_ARGS)
 
 # Models are trained: four minutes.
-bench-accuracy: exporters
-	PYTHONPATH=.:$(EXPORTERS) $(PY) -m benchmarks.accuracy_int8 --output bench_output/accuracy_int8.json $(ACCURACY_ARGS)
+bench-accuracy: develop
+	PYTHONPATH=. $(PY) -m benchmarks.accuracy_int8 --output bench_output/accuracy_int8.json $(ACCURACY_ARGS)
 
 # The guides and the API reference as a site, in build/site/.
 docs: $(READY)

@@ -18,7 +18,8 @@ for flavour in tensorflow tensorflow-cpu; do
     "$venv/bin/python" -m pip uninstall --quiet --yes $flavour 2>/dev/null
 done
 echo "installing $tensorflow and tools/requirements-dev.txt into $venv"
-$pip "$tensorflow" -r tools/requirements-dev.txt
+$pip "$tensorflow" -r tools/requirements-dev.txt ||
+  die "pip cannot install $tensorflow and every package of tools/requirements-dev.txt: the tests need each of them"
 
 # Where the configured indexes have none, the parity tests compare with stored answers of the same
 # version.

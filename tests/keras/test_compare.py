@@ -228,7 +228,6 @@ def test_a_function_of_this_package(x):
 
 
 def test_plot(model, x, tmp_path):
-    pytest.importorskip("matplotlib")
     compare(model, x, repeats=1, plot=tmp_path / "times.png", print_fn=None)
     assert (tmp_path / "times.png").read_bytes().startswith(b"\x89PNG")
 

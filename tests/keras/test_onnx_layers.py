@@ -94,7 +94,9 @@ def _model(onnx, node, lengths=False):
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("case", CASES)
 def test_onnx_runtime(case, direction, rng, op_calls):
-    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    import onnx
+    import onnxruntime as runtime
+
     op_type, attributes = CASES[case]
     num_dirs = 1 + (direction == "bidirectional")
     node = _node(op_type, attributes, num_dirs, rng, peepholes=case == "peepholes")
@@ -116,7 +118,9 @@ def test_onnx_runtime(case, direction, rng, op_calls):
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("case", ["gru reset before", "lstm", "linear rnn", "peepholes"])
 def test_zeros_beyond_the_lengths(case, direction, rng):
-    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    import onnx
+    import onnxruntime as runtime
+
     op_type, attributes = CASES[case]
     num_dirs = 1 + (direction == "bidirectional")
     node = _node(op_type, attributes, num_dirs, rng, peepholes=case == "peepholes")

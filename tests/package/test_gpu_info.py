@@ -16,10 +16,6 @@ int cuDeviceGetCount(int* count) {{ *count = 2; return 0; }}
 """
 CUDNN = "unsigned long cudnnGetVersion() { return 91900; }"
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("gcc") is None, reason="the installations are made with a C compiler"
-)
-
 
 class Installation:
     """site-packages with a tensorflow whose run path has every NVIDIA package but cuSOLVER's."""

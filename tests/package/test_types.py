@@ -10,7 +10,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def mypy(path, *options):
-    pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--config-file", HERE.parents[1] / "pyproject.toml"]
     command += ["--strict", "--cache-dir", "/dev/null", *options, path]
     return subprocess.run(command, capture_output=True, text=True, check=False)

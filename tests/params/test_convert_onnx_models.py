@@ -38,7 +38,7 @@ def _onnx_model(onnx, arrays, raw=True, constants=False):
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_a_model_of_onnx(dtype, raw, constants, rng):
-    onnx = pytest.importorskip("onnx")
+    import onnx
 
     def node(width):
         shapes = ((1, 3 * UNITS, width), (1, 3 * UNITS, UNITS), (1, 6 * UNITS))
@@ -62,7 +62,8 @@ def test_a_model_of_onnx(dtype, raw, constants, rng):
 
 
 def test_bfloat16_of_onnx(rng):
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     values = rng.standard_normal((1, 3, 2)).astype(np.float32)
     bits = values.view(np.uint32) & 0xFFFF0000  # what bfloat16 has
     tensor = onnx.TensorProto(
@@ -76,7 +77,8 @@ def test_bfloat16_of_onnx(rng):
 
 
 def test_models_of_onnx_that_cannot_be_read():
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     helper = onnx.helper
     empty = helper.make_model(helper.make_graph([], "graph", [], []))
     with pytest.raises(ValueError, match="no LSTM, GRU or RNN node"):
@@ -100,7 +102,8 @@ def test_models_of_onnx_that_cannot_be_read():
 
 
 def test_models_of_onnx_that_do_what_the_op_does_not():
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     helper = onnx.helper
     shapes = {"W": (1, 8, 3), "R": (1, 8, 2), "P": (1, 6)}
     tensors = [onnx.numpy_helper.from_array(np.ones(s, np.float32), n) for n, s in shapes.items()]
@@ -116,7 +119,8 @@ def test_models_of_onnx_that_do_what_the_op_does_not():
 
 
 def test_nodes_of_onnx_that_are_no_stack(rng):
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     arrays = {
         name: [rng.standard_normal((1, rows, *columns)) for rows, *columns in (
             (3 * UNITS, UNITS), (3 * UNITS, UNITS), (6 * UNITS,)
@@ -144,7 +148,8 @@ def test_nodes_of_onnx_that_are_no_stack(rng):
 
 @pytest.mark.parametrize("convert", [params.from_onnx, tf_rnn_ops.keras.from_onnx])
 def test_states_of_onnx_that_are_constants(convert, rng):
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     helper = onnx.helper
     shapes = {"W": (1, 8, 3), "R": (1, 8, 2), "c": (1, 1, 2)}
     for state, refused in ((0.0, False), (0.5, True)):
@@ -165,7 +170,8 @@ def test_states_of_onnx_that_are_constants(convert, rng):
     [([6, 6], 6, False), ([4, 6], 6, True), ([6, 6], None, True), ([4, 4], 6, True)],
 )
 def test_lengths_of_onnx_that_are_constants(lengths, steps, refused, convert):
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     helper = onnx.helper
     arrays = {"W": np.ones((1, 8, 3), "f"), "R": np.ones((1, 8, 2), "f"), "n": np.int32(lengths)}
     tensors = [onnx.numpy_helper.from_array(array, name) for name, array in arrays.items()]

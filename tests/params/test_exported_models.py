@@ -6,12 +6,12 @@ make_exported_models.py wrote them.
 import pathlib
 
 import numpy as np
+import onnx
 import pytest
 
 import tf_rnn_ops.keras
 from tf_rnn_ops import params
 
-onnx = pytest.importorskip("onnx")
 FILE = pathlib.Path(__file__).with_name("exported_models.npz")
 with np.load(FILE) as arrays:
     FOUND = dict(arrays)

@@ -1,12 +1,9 @@
 """Sources of the inputs of ONNX nodes, and errors that name them, on graphs of tests/robustness/graph_problem."""
 
 import numpy as np
-import pytest
-
-pytest.importorskip("onnxruntime")
-onnx = pytest.importorskip("onnx")
-
+import onnx
 import op_runs  # noqa: E402
+import pytest
 
 import tf_rnn_ops.keras  # noqa: E402
 from robustness.graph_problem import grammar  # noqa: E402

@@ -30,7 +30,8 @@ def test_page():
 
 
 def test_reading_an_onnx_model(rng, tmp_path, monkeypatch):
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     layout = params.Layout("lstm", 2, 4, 3, direction="bidirectional")
     buffer = rng.standard_normal(layout.size).astype("float32")
     monkeypatch.chdir(tmp_path)
@@ -41,7 +42,8 @@ def test_reading_an_onnx_model(rng, tmp_path, monkeypatch):
 
 
 def test_reading_an_onnx_model_with_peepholes(rng):
-    onnx = pytest.importorskip("onnx")
+    import onnx
+
     layout = params.Layout("lstm", 1, 4, 3)
     nodes = params.to_onnx(layout, rng.standard_normal(layout.size).astype("float32"))
     model = onnx_models.make(onnx, nodes)

@@ -173,9 +173,8 @@ def test_a_stock_server_has_all_ops(name, exported):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("tool", export_tools.TOOLS)
 def test_results_in(tool, name, exported):
-    run = export_tools.load(tool)
     folder, x, want = exported(name)
-    got = run(folder, x)
+    got = export_tools.TOOLS[tool](folder, x)
     for output, array in want.items():
         assert np.any(array != 0)
         np.testing.assert_allclose(got[output], array, rtol=0, atol=2e-6, err_msg=output)

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from tf_rnn_ops.portable import _rewrite
+from tf_rnn_ops.portable._block_versions import as_ours
 from tf_rnn_ops.portable._choice import KEEP, Choice, Facts, Instead
 from tf_rnn_ops.portable._dequantize import dequantized
 from tf_rnn_ops.portable._functions import lengths_of_rows
@@ -16,6 +17,7 @@ __all__ = [
     "Choice",
     "Facts",
     "Instead",
+    "as_ours",
     "attribute",
     "dequantized",
     "lengths_of_rows",
@@ -27,7 +29,7 @@ __all__ = [
 
 
 def rewrite_graph_def(graph_def: Any, choose: Choice) -> tuple[Any, Report]:
-    """portable.rewrite_graph_def(inference=True) with a choice for each node.
+    """portable.rewrite_graph_def(inference=True) with a choice for each node, also for TensorFlow's BlockLSTM ops.
 
     Args:
         graph_def: See portable.rewrite_graph_def().
@@ -37,7 +39,7 @@ def rewrite_graph_def(graph_def: Any, choose: Choice) -> tuple[Any, Report]:
     Returns:
         See portable.rewrite_graph_def(). Nodes that `choose` keeps are not in the report.
     """
-    return _rewrite.rewrite(dequantized(graph_def), inference=True, choose=choose)
+    return _rewrite.rewrite(dequantized(as_ours(graph_def)), inference=True, choose=choose)
 
 
 def rewrite_saved_model(

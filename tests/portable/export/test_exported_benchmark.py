@@ -4,7 +4,6 @@ import json
 import pathlib
 import sys
 
-import export_formats
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[3]))
@@ -14,8 +13,6 @@ from benchmarks import exported  # noqa: E402
 
 @pytest.mark.thorough
 def test_small_run(tmp_path):
-    for format in exported.FORMATS:
-        export_formats.module(format)
     output = tmp_path / "exported.json"
     exported.main(["3 2 4 5", "--rounds", "1", "--output", str(output)])
     rows = json.loads(output.read_text())["rows"]

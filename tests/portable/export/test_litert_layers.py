@@ -8,13 +8,14 @@ import keras
 import pytest
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import formats
 
 FUSED, LOOP = "UNIDIRECTIONAL_SEQUENCE_LSTM", "loop"
 
 
 @pytest.fixture(scope="module")
 def litert():
-    return export_formats.module("litert")
+    return formats.writer("litert")
 
 
 def is_fused(layer, batch):

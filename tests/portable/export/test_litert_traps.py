@@ -1,12 +1,12 @@
 """The differences of LiteRT's fused LSTM from a layer: states, clipping of c, masks, batches, 8 bits."""
 
-import export_formats
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import formats
 
 FUSED = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 BATCH, SIZE, UNITS = 2, 3, 4
@@ -15,7 +15,7 @@ SEQUENCES = {"return_sequences": True}
 
 @pytest.fixture(scope="module")
 def litert():
-    return export_formats.module("litert")
+    return formats.writer("litert")
 
 
 @pytest.fixture

@@ -9,17 +9,15 @@ import sys
 import export_cases
 import keras
 import numpy as np
+import onnx
 import pytest
 import tensorflow as tf
+import tf2onnx
 from export_cases import LOOPS, NODES, SEQUENCES, SIZE, UNITS
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops import params
 from tf_rnn_ops.export import onnx as writer
-
-tf2onnx = pytest.importorskip("tf2onnx", reason="tf2onnx is missing; make test-export installs it")
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Ops in graphs as ONNX: TensorFlow's CudnnRNN and BlockLSTM of all versions, and our ops outside of Keras."""
 
 import numpy as np
+import onnx
 import pytest
 import tensorflow as tf
 
@@ -9,10 +10,6 @@ from tf_rnn_ops import raw_ops
 from tf_rnn_ops.export import onnx as writer
 from tf_rnn_ops.export.__main__ import main
 from tf_rnn_ops.params import Layout
-
-pytest.importorskip("tf2onnx", reason="tf2onnx is missing; make test-export installs it")
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
 
 TIME, BATCH, SIZE, UNITS = 5, 3, 2, 4
 MODES = ("lstm", "gru", "rnn_tanh", "rnn_relu")

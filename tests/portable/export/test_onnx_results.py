@@ -5,15 +5,12 @@ import collections
 import export_cases
 import keras
 import numpy as np
+import onnx
 import pytest
 from export_cases import LOOPS, NODES, SEQUENCES, SIZE, STACKS, UNITS
 
 import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import onnx as writer
-
-pytest.importorskip("tf2onnx", reason="tf2onnx is missing; make test-export installs it")
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
 
 RECURRENT = ("LSTM", "GRU", "RNN")
 TOLERANCE = 2e-6

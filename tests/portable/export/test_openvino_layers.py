@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import formats
 
 LOOP = "loop"
 SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
@@ -16,7 +17,7 @@ SEQUENCES |= {"tanh": "RNNSequence", "relu": "RNNSequence", "skip": "LSTMSequenc
 
 @pytest.fixture(scope="module")
 def openvino():
-    return export_formats.module("openvino")
+    return formats.writer("openvino")
 
 
 def sequence_of(layer):

@@ -1,7 +1,5 @@
 """Models that are called step by step: the results of the whole sequence at once, and what cannot stream."""
 
-import importlib
-
 import keras
 import numpy as np
 import pytest
@@ -51,15 +49,6 @@ def drawn(model):
     return model
 
 
-def loader(name):
-    """The function that loads files of a format; skips the test where that is not installed."""
-    if formats.why_not_run(name):
-        pytest.skip(f"{name} is missing; make test-export installs it")
-    return importlib.import_module(
-        f"tf_rnn_ops.export.{formats.writer(name).__name__.split('.')[-1]}"
-    ).load
-
-
 def run(call, states, x, steps, name="x"):
     """The outputs of each call. Each call gets the states of the previous call."""
     found = []
@@ -74,7 +63,7 @@ def run(call, states, x, steps, name="x"):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("format", FILES)
 def test_steps_equal_the_whole_sequence(format, name, steps, tmp_path):
-    load = loader(format)
+    load = formats.writer(format).load
     layers, batch = MODELS[name]
     inputs = keras.Input(batch_shape=(batch, None, SIZE), name="x")
     model = drawn(keras.Model(inputs, layers(inputs)))
@@ -145,7 +134,7 @@ def states_in_and_out(**options):
 
 @pytest.mark.parametrize("format", ["tf_saved_model", *(n for n in FILES if n != "tf_saved_model")])
 def test_states_of_the_model_keep_their_names(format, tmp_path):
-    load = loader(format)
+    load = formats.writer(format).load
     model, path = drawn(states_in_and_out()), str(tmp_path / FILES[format])
     signature = [
         [

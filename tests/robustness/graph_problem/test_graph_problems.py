@@ -5,9 +5,6 @@ import dataclasses
 
 import pytest
 
-pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-
 from robustness.graph_problem import grammar  # noqa: E402
 from robustness.graph_problem.check import check  # noqa: E402
 from robustness.graph_problem.sets import SETS, run_lines  # noqa: E402

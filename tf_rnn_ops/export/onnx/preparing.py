@@ -2,13 +2,12 @@
 
 import tensorflow as tf
 
-from tf_rnn_ops.export.onnx import duplicates, weights
+from tf_rnn_ops.export.onnx import duplicates
 from tf_rnn_ops.export.onnx.fitting import Fitting
 from tf_rnn_ops.export.onnx.nodes import BLOCKS, OURS, CannotWrite
 from tf_rnn_ops.portable import exporting
 
 _PACKING = f"{OURS}Pack"
-_BLOCK = f"{OURS}BlockLSTMV2"
 
 
 def has_recurrent_nodes(graph_def):
@@ -31,7 +30,7 @@ def prepare(graph_def, inputs, outputs):
     Raises:
         CannotWrite: A node can become neither a node of ONNX nor a loop.
     """
-    graph_def = _with_one_kind_of_block(exporting.dequantized(graph_def))
+    graph_def = exporting.dequantized(exporting.as_ours(_in_order(graph_def)))
     choice = Fitting(graph_def)
     graph_def, report = exporting.rewrite_graph_def(graph_def, choice)
     for kept in report.kept:
@@ -59,36 +58,10 @@ def _inlined(graph_def, inputs, outputs):
         return tf_loader.tf_optimize(inputs, outputs, graph_def)
 
 
-def _with_one_kind_of_block(graph_def):
-    """The graph with our BlockLSTMV2 in place of TensorFlow's BlockLSTM and BlockLSTMV2."""
+def _in_order(graph_def):
+    """The graph with its nodes in the order of the report."""
     result = type(graph_def)()
     result.CopyFrom(graph_def)
     del result.node[:]
-    result.node.extend(duplicates.in_order(graph_def.node))  # the order of the report
-    for nodes in (result.node, *(function.node_def for function in result.library.function)):
-        found = {node.name: node for node in nodes}
-        for node in [node for node in nodes if node.op in BLOCKS]:
-            if node.op == "BlockLSTM":
-                _to_second_version(node, found, nodes)
-            node.op = _BLOCK
+    result.node.extend(duplicates.in_order(graph_def.node))
     return result
-
-
-def _to_second_version(node, found, nodes):
-    arrays = []
-    for k, what in ((4, "w"), (8, "b")):
-        source = found.get(node.input[k].split(":")[0])
-        if source is None or source.op != "Const":
-            raise CannotWrite(
-                f"{what} of the node {node.name!r} must be constant, but it is computed."
-            )
-        arrays.append(tf.make_ndarray(source.attr["value"].tensor))
-    arrays = weights.of_second_version(*arrays, exporting.attribute(node, "forget_bias", 1.0))
-    if "cell_clip" not in node.attr:
-        node.attr["cell_clip"].f = 3.0
-    node.attr.pop("forget_bias", None)
-    for k, what, array in zip((4, 8), ("w", "b"), arrays):
-        const = nodes.add(name=f"{node.name}/{what}_of_v2", op="Const")
-        const.attr["dtype"].type = node.attr["T"].type
-        const.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(array))
-        node.input[k] = const.name if node.input[k].count(":") < 2 else f"{const.name}:output:0"

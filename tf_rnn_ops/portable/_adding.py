@@ -1,0 +1,71 @@
+"""Adds nodes to a graph or function, and finds constants in it."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+_HANDED_ON = ("Identity", "StopGradient")
+# {op of a new node: the name of its outputs, which functions name}.
+_OUTPUTS = {
+    **dict.fromkeys(("Const", "ConcatV2", "Split"), "output"),
+    **dict.fromkeys(("AddV2", "Mul"), "z"),
+    "Cast": "y",
+}
+
+
+class Adding:
+    """A graph or function that gets new nodes."""
+
+    def __init__(self, nodes: Any, host: Any):
+        """`nodes`: its nodes. `host`: the function, or None for the graph itself."""
+        self._nodes, self._host = nodes, host
+        self._by_name = {node.name: node for node in nodes}
+
+    def add(self, name, op, inputs=(), shape=None, value=None, output=0, **attrs):
+        """Adds a node, and returns the input string of an output.
+
+        `shape`: the attribute of shape(), or None. `value`: the array of a Const. `attrs`: types and integers.
+        """
+        assert name not in self._by_name, name
+        node = self._nodes.add(name=name, op=op, input=inputs)
+        self._by_name[name] = node
+        if value is not None:
+            node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
+            attrs = {"dtype": tf.as_dtype(value.dtype)}
+        for attr, given in attrs.items():
+            if isinstance(given, int):
+                node.attr[attr].i = given
+            else:
+                node.attr[attr].type = given.as_datatype_enum
+        if shape is not None:
+            node.attr["_output_shapes"].CopyFrom(shape)
+        return self.output(name, op, output)
+
+    def output(self, name: str, op: str, k: int) -> str:
+        """The input string of output k of an added node."""
+        if self._host is not None:
+            return f"{name}:{_OUTPUTS[op]}:{k}"
+        return f"{name}:{k}" if k else name
+
+    def constant(self, ref: str) -> np.ndarray | None:
+        """The values of a constant; None for another tensor."""
+        node = self._by_name.get(ref.split(":")[0])
+        while node is not None and node.op in _HANDED_ON:
+            node = self._by_name.get(node.input[0].split(":")[0])
+        if node is None or node.op != "Const":
+            return None
+        return tf.make_ndarray(node.attr["value"].tensor)
+
+    def shape(self, ref: str) -> Any:
+        """The attribute with the shape that the graph records for a tensor, or None."""
+        node = self._by_name.get(ref.split(":")[0])
+        if node is None or "_output_shapes" not in node.attr:
+            return None
+        shapes = node.attr["_output_shapes"]
+        return shapes if len(shapes.list.shape) == 1 else None
+
+
+def nodes_of(graph_def, host):
+    """The nodes of a function, or of the graph itself if `host` is None."""
+    return graph_def.node if host is None else host.node_def

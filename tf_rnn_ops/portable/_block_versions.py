@@ -1,0 +1,81 @@
+"""Replaces TensorFlow's BlockLSTM and BlockLSTMV2 by BlockLSTMV2 of this package."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tf_rnn_ops._op_table import PREFIX
+from tf_rnn_ops.portable import _nodes
+from tf_rnn_ops.portable._adding import Adding, nodes_of
+
+OPS = ("BlockLSTM", "BlockLSTMV2")
+"""The ops of TensorFlow."""
+_OURS = f"{PREFIX}BlockLSTMV2"
+# The inputs whose columns are gates. BlockLSTM has the gates i, ci, f, o; BlockLSTMV2 has i, f, ci, o.
+_BY_GATE = {4: "w", 8: "b"}
+_ORDER = (0, 2, 1, 3)
+_FORGET = 1
+
+
+def as_ours(graph_def: Any) -> Any:
+    """Replaces the ops by our op, which the writers of all formats know.
+
+    The first version has another order of gates and adds `forget_bias`. Its weights become constants if they are
+    constants, otherwise they are computed.
+
+    Args:
+        graph_def: A GraphDef; it is not changed.
+
+    Returns:
+        A GraphDef; graph_def itself if it has no such node.
+    """
+    hosts = [None, *graph_def.library.function]
+    if not any(node.op in OPS for host in hosts for node in nodes_of(graph_def, host)):
+        return graph_def
+    result = type(graph_def)()
+    result.CopyFrom(graph_def)
+    for host in (None, *result.library.function):
+        nodes = nodes_of(result, host)
+        adding = Adding(nodes, host)
+        for node in [node for node in nodes if node.op in OPS]:
+            if node.op == "BlockLSTM":
+                _to_second_version(node, adding)
+            node.op = _OURS
+    return result
+
+
+def _to_second_version(node, adding):
+    bias = _nodes.attribute(node, "forget_bias", 1.0)
+    if "cell_clip" not in node.attr:
+        node.attr["cell_clip"].f = 3.0
+    node.attr.pop("forget_bias", None)
+    dtype = _nodes.dtype_of(node)
+    for k, what in _BY_GATE.items():
+        label, ref = f"{node.name}/{what}_of_v2", node.input[k]
+        shift = bias if what == "b" else 0.0
+        array = adding.constant(ref)
+        if array is None:
+            node.input[k] = _computed(adding, label, ref, dtype, shift)
+        else:
+            node.input[k] = adding.add(label, "Const", value=_reordered(array, shift))
+
+
+def _reordered(array, shift):
+    gates = np.split(array, len(_ORDER), axis=-1)
+    gates = [gates[k] for k in _ORDER]
+    gates[_FORGET] = gates[_FORGET] + np.asarray(shift, array.dtype)
+    return np.concatenate(gates, axis=-1)
+
+
+def _computed(adding, label, ref, dtype, shift):
+    axis = adding.add(f"{label}/axis", "Const", value=np.array(-1, np.int32))
+    split, count = f"{label}/gates", len(_ORDER)
+    adding.add(split, "Split", [axis, ref], num_split=count, T=dtype)
+    gates = [adding.output(split, "Split", k) for k in _ORDER]
+    if shift:
+        value = np.array(shift, dtype.as_numpy_dtype)
+        by = adding.add(f"{label}/forget_bias", "Const", value=value)
+        gates[_FORGET] = adding.add(f"{label}/forget", "AddV2", [gates[_FORGET], by], T=dtype)
+    types = {"N": count, "T": dtype, "Tidx": tf.int32}
+    return adding.add(label, "ConcatV2", [*gates, axis], adding.shape(ref), **types)
