@@ -86,7 +86,8 @@ class BlockLstmPass {
     peepholes_ = arena.Take<T>(3 * plan_.layer.sizes.padded);
   }
   int64_t reserve_bytes() const { return 0; }
-  bool TakesAsIs(Arg) const { return false; }
+  bool ReadsAsIs(Arg) const { return false; }
+  bool WritesAsIs(Arg) const { return false; }
 
  protected:
   const BlockLstmProblem& p_;

@@ -28,16 +28,19 @@ inline bool UsesPairs(const RnnProblem& p) {
          CpuPairUnit() != PairUnit::kNone;
 }
 
-// Widens all tensors that `pass` does not use without conversion.
+// Widens all tensors that `pass` does not use without conversion. In a gradient op, an argument has
+// an input and an output, and the pass is asked about each.
 template <typename Narrow, typename Pass>
 CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>& widened) {
   CallTensors wide = tensors;
   for (int k = 0; k < kNumArgs; ++k) {
     const Arg arg = static_cast<Arg>(k);
     const int64_t n = tensors.elements(arg);
-    if (n == 0 || pass.TakesAsIs(arg)) continue;
-    if (const void* in = tensors.in(arg)) wide.SetInput(arg, widened.In(in, n), n);
-    if (void* out = tensors.out(arg)) wide.SetOutput(arg, widened.Out(out, n), n);
+    if (n == 0) continue;
+    const void* in = tensors.in(arg);
+    void* out = tensors.out(arg);
+    if (in != nullptr && !pass.ReadsAsIs(arg)) wide.SetInput(arg, widened.In(in, n), n);
+    if (out != nullptr && !pass.WritesAsIs(arg)) wide.SetOutput(arg, widened.Out(out, n), n);
   }
   return wide;
 }

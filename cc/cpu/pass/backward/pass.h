@@ -186,11 +186,13 @@ class BackwardPass {
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
   int64_t reserve_bytes() const { return ReserveOn(nullptr).bytes(); }
-  // Whether a tensor of a 16-bit type is read without conversion, or not read.
-  bool TakesAsIs(Arg arg) const {
+  // Whether an input of a 16-bit type is read without conversion, or not read.
+  bool ReadsAsIs(Arg arg) const {
     // Pairs are packed from bfloat16.
     return arg == Arg::output_h || arg == Arg::output_c || (kPairs && IsPackable(arg));
   }
+  // The gradients, also of weights that are read as bfloat16, are computed in T.
+  bool WritesAsIs(Arg) const { return false; }
 
   KernelResult Run(const RnnArgs& args, void* reserve_space) {
     const CallTensors& t = args.tensors;

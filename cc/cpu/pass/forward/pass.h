@@ -207,14 +207,15 @@ class ForwardPass {
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
   int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
-  // Whether a tensor of a 16-bit type is read or written without conversion.
-  bool TakesAsIs(Arg arg) const {
+  // Whether an input of a 16-bit type is read without conversion.
+  bool ReadsAsIs(Arg arg) const {
     if (arg == Arg::input) return ReadsRoundedX<T, E>(p_);
-    if (arg == Arg::output) return rounds();
     // Pairs are packed from bfloat16. Normalizations read the bias separately from the panels.
     if (arg == Arg::bias && p_.weights_packed && p_.has_layer_norm) return false;
     return IsPackable(arg) && (kPairs || p_.weights_packed);
   }
+  // Whether an output of a 16-bit type is written without conversion.
+  bool WritesAsIs(Arg arg) const { return arg == Arg::output && rounds(); }
 
   KernelResult Run(const RnnArgs& args, void* reserve_space) {
     const CallTensors& t = args.tensors;

@@ -42,7 +42,8 @@ class PackPass {
 
   void Take(Arena&) {}
   int64_t reserve_bytes() const { return 0; }
-  bool TakesAsIs(Arg arg) const { return !IsPackable(arg) || Operands<T, E>::kRounded; }
+  bool ReadsAsIs(Arg arg) const { return !IsPackable(arg) || Operands<T, E>::kRounded; }
+  bool WritesAsIs(Arg) const { return false; }  // `panels` are not a tensor of the call
 
   KernelResult Run(const RnnArgs& args, void*) {
     const Sizes<T> s = MakeSizes<T>(p_);
