@@ -42,7 +42,7 @@ CONFIG := .tf_configure.bazelrc
 BAZEL := tools/bazelisk.sh
 CC_FILES = $(shell git ls-files '*.c' '*.cc' '*.h')
 
-.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants soak test-matrix test-aarch64 test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy clean
+.PHONY: help preflight demo docs test test-rest test-all check problems coverage fuzz mutants mutants-isa soak test-matrix test-aarch64 test-neon test-gpu test-export test-docs test-gpu-mock test-nightly wheel release wheel-aarch64 wheel-any install develop cc-test sanitize tsan exhaustive lint format bench bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy clean
 
 help:
 	@echo "For users"
@@ -59,9 +59,9 @@ help:
 	@echo "  make cc-test  the C++ tests alone;  make docs: the site, in build/site/"
 	@echo "  make clean    remove what was built (not .venv)"
 	@echo "Deeper: see tests/README.md"
-	@echo "  make problems coverage fuzz mutants soak sanitize tsan exhaustive"
+	@echo "  make problems coverage fuzz mutants mutants-isa soak sanitize tsan exhaustive"
 	@echo "Other machines and versions: see docs/building.md"
-	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64"
+	@echo "  make release test-matrix test-nightly test-export test-docs wheel-any wheel-aarch64 test-aarch64 test-neon"
 	@echo "  make test-gpu (on a GPU) test-gpu-mock (without one)"
 	@echo "Other benchmarks"
 	@echo "  make bench-kernels bench-streaming bench-costs bench-threads bench-exported bench-accuracy"
@@ -133,7 +133,7 @@ cc-test: $(CONFIG)
 
 sanitize: $(CONFIG)
 	tools/need_gtest.sh
-	$(BAZEL) test --config=asan -- //tests/cc/... //tests/cc/cpu:emulated_piece_test -//tests/cc/fuzz:plugin_replay_test
+	$(BAZEL) test --config=asan -- //tests/cc/... -//tests/cc/fuzz:plugin_replay_test
 
 # What threads share. The kernels themselves are in it through concurrent calls of small problems.
 tsan: $(CONFIG)
@@ -163,6 +163,10 @@ mutants: develop
 	tools/need_gtest.sh
 	PYTHONPATH=.:tests $(PY) -m robustness.mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
 
+# The tests run these objects, and one of them at a time is compiled again with a fault.
+mutants-isa: cc-test
+	PYTHONPATH=tests $(PY) -m robustness.mutants.instruction_sets
+
 soak: develop
 	PYTHONPATH=.:tests $(PY) -m robustness.soak.run_soak $(SOAK_ARGS)
 
@@ -178,15 +182,19 @@ test: BESIDE_TESTS := //:op_libraries //:kernel_libraries
 test: cc-test install
 	$(PYTEST) ../tests $(PYTEST_ARGS)
 	tools/test_gpu_mock.sh $(PY) -n $(JOBS)
+	$(PY) tools/executed.py bazel-testlogs/tests/cc/cpu
 
 # The tests that `make test` leaves out; tests/support/selection.py says which.
-test-rest: install
-	tools/need_gtest.sh
-	$(BAZEL) test //tests/cc/cpu:emulated_piece_test
+test-rest: install test-neon
 	$(PYTEST) --tests=rest ../tests $(PYTEST_ARGS)
 	tools/test_gpu_mock.sh $(PY) --tests=rest -n $(JOBS)
 
 test-all: test test-rest
+
+# The kernels of aarch64 under qemu.
+test-neon: $(CONFIG)
+	tools/need_gtest.sh
+	tools/test_neon.sh
 
 # TEST: a Python test as pytest names it, or the label or folder of a C++ test.
 ifdef TEST

@@ -62,6 +62,18 @@ ISA_COPTS = {
     ],
 }
 
+# What an emulation is compiled with, after the flags of AVX2.
+EMULATED_COPTS = {
+    level: [
+        "-O1",
+        "-URNN_OPS_ISA_AVX2",
+        "-DRNN_OPS_ISA_" + level.upper(),
+        "-DRNN_OPS_EMULATE",
+        "-DRNN_OPS_DCHECK",
+    ]
+    for level in ["avx2", "avx512"]
+}
+
 # The levels above the baseline, which is SSE2 on x86-64 and NEON on aarch64.
 ISA_LEVELS = ["avx2", "avx512"] if TF_MACHINE == "x86_64" else []
 

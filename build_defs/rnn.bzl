@@ -2,7 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("@tf//:tf.bzl", "TF_LINKOPTS", "TF_MAJOR", "TF_MINOR")
-load("//build_defs:copts.bzl", "BASELINE_LIBRARY", "ISA_COPTS", "RNN_COPTS", "SANITIZER_COPTS", "SHARED_LINKOPTS", "VARIANT_LINKOPTS")
+load("//build_defs:copts.bzl", "BASELINE_LIBRARY", "EMULATED_COPTS", "ISA_COPTS", "RNN_COPTS", "SANITIZER_COPTS", "SHARED_LINKOPTS", "VARIANT_LINKOPTS")
 
 def rnn_cc_library(name, copts = [], **kwargs):
     """A cc_library with the project's flags, linked statically into what uses it."""
@@ -89,6 +89,24 @@ def rnn_isa_library(name, isa, srcs, exports, copts = [], deps = [], **kwargs):
         linkshared = True,
         linkstatic = True,
         deps = deps,
+        **kwargs
+    )
+
+def rnn_emulated_library(name, isa, **kwargs):
+    """The kernels of one instruction set on emulations, for tests on every CPU with AVX2.
+
+    It checks preconditions, and so the types of tensors (cc/core/check.h).
+
+    Args:
+      name: File name, ending in .so.
+      isa: "avx2" or "avx512".
+      **kwargs: As for rnn_isa_library.
+    """
+    rnn_isa_library(
+        name = name,
+        testonly = True,
+        isa = "avx2",
+        copts = EMULATED_COPTS[isa],
         **kwargs
     )
 

@@ -296,11 +296,11 @@ class Calls {
 
   void Input(Arg arg, int64_t n, float scale) {
     buffers_.push_back(std::make_unique<Buffer>(n, args_.problem.dtype, scale));
-    args_.tensors.SetInput(arg, buffers_.back()->get(), n);
+    args_.tensors.SetInput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
   }
   void Output(Arg arg, int64_t n) {
     buffers_.push_back(std::make_unique<Buffer>(n * 4));
-    args_.tensors.SetOutput(arg, buffers_.back()->get(), n);
+    args_.tensors.SetOutput(arg, buffers_.back()->get(), TypeOf(args_.problem.dtype), n);
   }
 
   // Runs packing, and a forward pass on the packed weights.
@@ -320,13 +320,14 @@ class Calls {
     const CallTensors forward = args_.tensors;
     CallTensors& t = args_.tensors = {};
     for (Arg arg : {Arg::input, Arg::input_h, Arg::input_c, Arg::params}) {
-      t.SetInput(arg, forward.in(arg), forward.elements(arg));
-      Output(arg, t.elements(arg));
+      t.SetInput(arg, forward.in(arg), forward.in_type(arg), forward.in_elements(arg));
+      Output(arg, t.in_elements(arg));
     }
-    t.SetInput(Arg::output, forward.out(Arg::output), forward.elements(Arg::output));
-    Input(Arg::output_backprop, t.elements(Arg::output), 1);
+    t.SetInput(Arg::output, forward.out(Arg::output), forward.out_type(Arg::output),
+               forward.out_elements(Arg::output));
+    Input(Arg::output_backprop, t.in_elements(Arg::output), 1);
     for (Arg arg : {Arg::output_h_backprop, Arg::output_c_backprop}) {
-      Input(arg, t.elements(Arg::input_h), 1);
+      Input(arg, t.in_elements(Arg::input_h), 1);
     }
     Memory memory(kept), old_memory(old_kept);
     Time("backward", &KernelTable::rnn_backward, 2 * Flops(args_.problem), {&memory, &old_memory});

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "cc/cpu/variant.h"
@@ -41,7 +40,12 @@ const KernelTable& Kernels() { return *Chosen().table; }
 bool AllowsBf16Products() {
   static const bool allows = [] {
     const char* value = std::getenv("TF_RNN_OPS_BF16_PRODUCTS");
-    return value == nullptr || std::strcmp(value, "0") != 0;
+    const std::string setting = value == nullptr ? "" : value;
+    if (!setting.empty() && setting != "0" && setting != "1") {
+      warn("tf_rnn_ops: TF_RNN_OPS_BF16_PRODUCTS=" + setting +
+           " is neither 0 nor 1; bfloat16 products stay on.");
+    }
+    return setting != "0";
   }();
   return allows;
 }

@@ -20,14 +20,15 @@ bool IsEmpty(const RnnProblem& problem) { return problem.max_time == 0 || proble
 void ZeroOutputs(const CallTensors& tensors, Dtype dtype) {
   for (int k = 0; k < kNumArgs; ++k) {
     const Arg arg = static_cast<Arg>(k);
-    const int64_t bytes = tensors.elements(arg) * SizeOf(dtype);
-    if (bytes > 0 && tensors.out(arg) != nullptr) std::memset(tensors.out(arg), 0, bytes);
+    if (tensors.out_type(arg) != TypeOf(dtype)) continue;
+    const int64_t bytes = tensors.out_elements(arg) * SizeOf(dtype);
+    if (bytes > 0) std::memset(tensors.out(arg), 0, bytes);
   }
 }
 
 // Copies a state that passes through unchanged. Does nothing if the op or the mode has no `to`.
 void CopyState(const CallTensors& tensors, Dtype dtype, Arg from, Arg to) {
-  const int64_t bytes = tensors.elements(to) * SizeOf(dtype);
+  const int64_t bytes = tensors.out_elements(to) * SizeOf(dtype);
   if (bytes > 0) std::memcpy(tensors.out(to), tensors.in(from), bytes);
 }
 

@@ -53,6 +53,7 @@ Buffer ToBuffer(const AnyBuffer& given) {
   buffer.shape = PartialShape::Of(std::vector<int64_t>(dims.begin(), dims.end()));
   buffer.data = given.untyped_data();
   buffer.bytes = static_cast<int64_t>(given.size_bytes());
+  buffer.elements = static_cast<int64_t>(given.element_count());
   return buffer;
 }
 
@@ -112,20 +113,17 @@ Status Tensors::CheckShapes() {
   RNN_OPS_RETURN_IF_ERROR(InferShapes(*op_, rnn_attrs_, shapes, &found));
   dims_ = found.dims;
   config_ = found.config;
-  const auto elements = [this](const TensorSpec& spec, const Buffer& buffer) {
-    return spec.has_numbers() ? buffer.bytes / SizeOf(dtype_) : 0;
-  };
   for (int k = 0; k < op_->inputs.count; ++k) {
     const TensorSpec& input = op_->inputs[k];
     if (!IsUsed(input, rnn_attrs_, shapes[k])) continue;
-    tensors_.SetInput(input.arg, args_[k].data, elements(input, args_[k]));
+    tensors_.SetInput(input.arg, args_[k].data, input.TypeIn(dtype_), args_[k].elements);
   }
   for (int k = 0; k < op_->num_outputs(); ++k) {
     const TensorSpec& output = op_->output(k);
     RNN_OPS_RETURN_IF_ERROR(
         RequireResult(k, StrCat(output.name(), op_->gradients.suffix), found.outputs[k]));
     if (IsZero(output, rnn_attrs_)) continue;
-    tensors_.SetOutput(output.arg, results_[k].data, elements(output, results_[k]));
+    tensors_.SetOutput(output.arg, results_[k].data, output.TypeIn(dtype_), results_[k].elements);
   }
   return Status();
 }

@@ -23,6 +23,7 @@ struct Buffer {
   PartialShape shape;  // all sizes are known
   void* data = nullptr;
   int64_t bytes = 0;
+  int64_t elements = 0;
 };
 
 class Tensors {

@@ -16,7 +16,8 @@ CONFIGURED = ROOT / ".tf_configure.bazelrc"
 KERNEL_HELPERS = [
     f"tests/cc/cpu/{name}.cc"
     for name in (
-        "kernel_harness", "kernel_reference", "layer_reference", "linear_reference", "problem_line",
+        "kernel_harness", "kernel_reference", "kernel_tables", "layer_reference",
+        "linear_reference", "problem_line",
     )
 ]  # fmt: skip
 
@@ -48,6 +49,11 @@ def isa_flags():
     """The flags of each instruction set that this machine's processor family has, by its name."""
     flags = _copts("ISA_COPTS")
     return {isa: flags[isa] for isa in ["baseline", *_copts("ISA_LEVELS")]}
+
+
+def emulated_flags(isa):
+    """The flags of an object that emulates an instruction set on AVX2."""
+    return [*isa_flags()["avx2"], *_copts("EMULATED_COPTS")[isa]]
 
 
 def configured(name):

@@ -3,40 +3,64 @@
 #define TF_RNN_OPS_CC_CORE_NETWORK_CALL_TENSORS_H_
 
 #include <cstdint>
+#include <type_traits>
 
+#include "cc/core/check.h"
 #include "cc/core/network/arg.h"
+#include "cc/core/network/dtype.h"
 
 namespace rnn_ops {
 
 // Plain data, so kernels for every instruction set read the same layout. A pointer is null if the
 // op has no such tensor or the call does not use the tensor.
+//
+// In a gradient op, an argument may name two tensors: the input, and the output that is the
+// gradient of the input.
 class CallTensors {
  public:
-  // `elements`: the number of elements if the tensor has the op's type T, otherwise 0.
-  void SetInput(Arg arg, const void* data, int64_t elements) {
-    inputs_[Index(arg)] = data;
-    elements_[Index(arg)] = elements;
+  void SetInput(Arg arg, const void* data, ElementType type, int64_t elements) {
+    inputs_[Index(arg)] = {data, elements, type};
   }
-  void SetOutput(Arg arg, void* data, int64_t elements) {
-    outputs_[Index(arg)] = data;
-    elements_[Index(arg)] = elements;
+  void SetOutput(Arg arg, void* data, ElementType type, int64_t elements) {
+    outputs_[Index(arg)] = {data, elements, type};
   }
 
+  // T must be the type of the elements; void if the caller does not access them.
   template <typename T = void>
   const T* in(Arg arg) const {
-    return static_cast<const T*>(inputs_[Index(arg)]);
+    RNN_DCHECK(IsOf<T>(inputs_[Index(arg)]));
+    return static_cast<const T*>(inputs_[Index(arg)].data);
   }
-  // In a gradient op, the output is the gradient of the input `arg`.
   template <typename T = void>
   T* out(Arg arg) const {
-    return static_cast<T*>(outputs_[Index(arg)]);
+    RNN_DCHECK(IsOf<T>(outputs_[Index(arg)]));
+    return static_cast<T*>(outputs_[Index(arg)].data);
   }
-  int64_t elements(Arg arg) const { return elements_[Index(arg)]; }
+  ElementType in_type(Arg arg) const { return inputs_[Index(arg)].type; }
+  ElementType out_type(Arg arg) const { return outputs_[Index(arg)].type; }
+  int64_t in_elements(Arg arg) const { return inputs_[Index(arg)].elements; }
+  int64_t out_elements(Arg arg) const { return outputs_[Index(arg)].elements; }
 
  private:
-  const void* inputs_[kNumArgs] = {};
-  void* outputs_[kNumArgs] = {};
-  int64_t elements_[kNumArgs] = {};
+  template <typename Data>
+  struct Tensor {
+    Data* data = nullptr;
+    int64_t elements = 0;
+    ElementType type = ElementType::kOther;
+  };
+
+  template <typename T, typename Data>
+  static bool IsOf(const Tensor<Data>& tensor) {
+    if constexpr (std::is_void_v<T>) {
+      return true;
+    } else {
+      // XLA passes an address also for a tensor without elements.
+      return tensor.elements == 0 || tensor.type == kElementType<T>;
+    }
+  }
+
+  Tensor<const void> inputs_[kNumArgs];
+  Tensor<void> outputs_[kNumArgs];
 };
 
 }  // namespace rnn_ops

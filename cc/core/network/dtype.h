@@ -12,6 +12,40 @@ constexpr int64_t SizeOf(Dtype dtype) { return dtype == kFloat64 ? 8 : dtype == 
 
 constexpr bool IsNarrow(Dtype dtype) { return SizeOf(dtype) == 2; }
 
+// The types of the elements of all tensors of a call.
+enum class ElementType : uint8_t {
+  kFloat32,
+  kFloat64,
+  kFloat16,
+  kBFloat16,
+  kInt8,
+  kOther,  // not numbers of a network, such as lengths, seeds and opaque buffers
+};
+
+constexpr ElementType TypeOf(Dtype dtype) {
+  switch (dtype) {
+    case kFloat32:
+      return ElementType::kFloat32;
+    case kFloat64:
+      return ElementType::kFloat64;
+    case kFloat16:
+      return ElementType::kFloat16;
+    case kBFloat16:
+      return ElementType::kBFloat16;
+  }
+  return ElementType::kOther;
+}
+
+// The ElementType of a C++ type.
+template <typename T>
+constexpr ElementType kElementType = ElementType::kOther;
+template <>
+constexpr ElementType kElementType<float> = ElementType::kFloat32;
+template <>
+constexpr ElementType kElementType<double> = ElementType::kFloat64;
+template <>
+constexpr ElementType kElementType<int8_t> = ElementType::kInt8;
+
 // The names that TensorFlow uses.
 constexpr const char* Name(Dtype dtype) {
   switch (dtype) {

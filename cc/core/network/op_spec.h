@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cc/core/network/arg.h"
+#include "cc/core/network/dtype.h"
 
 namespace rnn_ops {
 
@@ -57,6 +58,12 @@ struct TensorSpec {
   constexpr std::string_view name() const { return Name(arg); }
   // Whether the tensor has type T and holds numbers, unlike an opaque buffer.
   constexpr bool has_numbers() const { return element == Element::kT && dims[0] != Dim::kAny; }
+  constexpr ElementType TypeIn(Dtype dtype) const {
+    return has_numbers()                  ? TypeOf(dtype)
+           : element == Element::kInt8    ? ElementType::kInt8
+           : element == Element::kFloat32 ? ElementType::kFloat32
+                                          : ElementType::kOther;
+  }
 };
 
 constexpr int kMaxTensors = 20;  // the maximum number of inputs, and of outputs, of an op

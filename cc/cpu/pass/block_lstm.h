@@ -53,7 +53,7 @@ void SetPeepholes(const BlockLstmArgs& args, const Sizes<T>& s, T* padded,
                   BlockLstmTensors<T>* tensors) {
   if (!args.problem.use_peephole) return;
   const CallTensors& t = args.tensors;
-  tensors->wci = PadPeepholes({t.in(Arg::wci), t.in(Arg::wcf), t.in(Arg::wco)}, s, padded);
+  tensors->wci = PadPeepholes({t.in<T>(Arg::wci), t.in<T>(Arg::wcf), t.in<T>(Arg::wco)}, s, padded);
   tensors->wcf = padded + s.padded;
   tensors->wco = padded + 2 * s.padded;
 }
@@ -164,10 +164,11 @@ class BlockLstmBackwardPass : public BlockLstmPass<T, BackwardPlan<T>> {
     RunBackwardRecurrence(layer, plan_.split, args.parallel);
     RunBackwardProducts(layer, &target, args.parallel);
     if (p_.use_peephole) {
-      PeepholeGradients(layer, {t.out(Arg::wci), t.out(Arg::wcf), t.out(Arg::wco)}, args.parallel);
+      PeepholeGradients(layer, {t.out<T>(Arg::wci), t.out<T>(Arg::wcf), t.out<T>(Arg::wco)},
+                        args.parallel);
     } else {
       for (Arg arg : {Arg::wci, Arg::wcf, Arg::wco}) {
-        std::memset(t.out(arg), 0, sizeof(T) * s.units);
+        std::memset(t.out<T>(arg), 0, sizeof(T) * s.units);
       }
     }
     return kDone;

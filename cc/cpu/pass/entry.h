@@ -28,19 +28,19 @@ inline bool UsesPairs(const RnnProblem& p) {
          CpuPairUnit() != PairUnit::kNone;
 }
 
-// Widens all tensors that `pass` does not use without conversion. In a gradient op, an argument has
-// an input and an output, and the pass is asked about each.
+// Widens the tensors of type Narrow that `pass` does not read or write in their own type.
 template <typename Narrow, typename Pass>
 CallTensors Widen(const CallTensors& tensors, const Pass& pass, Widened<Narrow>& widened) {
   CallTensors wide = tensors;
   for (int k = 0; k < kNumArgs; ++k) {
     const Arg arg = static_cast<Arg>(k);
-    const int64_t n = tensors.elements(arg);
-    if (n == 0) continue;
-    const void* in = tensors.in(arg);
-    void* out = tensors.out(arg);
-    if (in != nullptr && !pass.ReadsAsIs(arg)) wide.SetInput(arg, widened.In(in, n), n);
-    if (out != nullptr && !pass.WritesAsIs(arg)) wide.SetOutput(arg, widened.Out(out, n), n);
+    const int64_t in = tensors.in_elements(arg), out = tensors.out_elements(arg);
+    if (in > 0 && tensors.in_type(arg) == kElementType<Narrow> && !pass.ReadsAsIs(arg)) {
+      wide.SetInput(arg, widened.In(tensors.in<Narrow>(arg), in), ElementType::kFloat32, in);
+    }
+    if (out > 0 && tensors.out_type(arg) == kElementType<Narrow> && !pass.WritesAsIs(arg)) {
+      wide.SetOutput(arg, widened.Out(tensors.out<Narrow>(arg), out), ElementType::kFloat32, out);
+    }
   }
   return wide;
 }

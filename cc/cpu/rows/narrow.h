@@ -7,9 +7,19 @@
 
 #include "Eigen/Core"
 #include "cc/core/network/arg.h"
+#include "cc/core/network/dtype.h"
 #include "cc/cpu/kernel_args.h"
 #include "cc/cpu/rows/arena.h"
 #include "cc/cpu/rows/parallel.h"
+
+namespace rnn_ops {
+
+template <>
+constexpr ElementType kElementType<Eigen::half> = ElementType::kFloat16;
+template <>
+constexpr ElementType kElementType<Eigen::bfloat16> = ElementType::kBFloat16;
+
+}  // namespace rnn_ops
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
@@ -35,17 +45,17 @@ class Widened {
   Widened(Arena& arena, const ParallelFor* parallel) : arena_(arena), parallel_(parallel) {}
 
   // A float copy of an input.
-  const float* In(const void* tensor, int64_t n) {
+  const float* In(const Narrow* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
     if (arena_.measuring()) return nullptr;
-    Convert(static_cast<const Narrow*>(tensor), wide, n, *parallel_);
+    Convert(tensor, wide, n, *parallel_);
     return wide;
   }
-  // Memory for an output that Round() rounds. At most one for each Arg.
-  float* Out(void* tensor, int64_t n) {
+  // Memory for an output that Round() rounds. At most one call for each Arg.
+  float* Out(Narrow* tensor, int64_t n) {
     float* wide = arena_.Take<float>(n);
     if (arena_.measuring()) return nullptr;
-    outputs_[num_outputs_++] = {wide, static_cast<Narrow*>(tensor), n};
+    outputs_[num_outputs_++] = {wide, tensor, n};
     return wide;
   }
   void Round() const {

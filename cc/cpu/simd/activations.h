@@ -44,7 +44,7 @@ EIGEN_ALWAYS_INLINE Packet<float> Sigmoid<float>(const Packet<float>& x) {
 
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Tanh(const Packet<T>& x) {
-  return EigenTanh<T>(x);
+  return EigenTanh(x);
 }
 
 // max(x, 0), or NaN if x is NaN.

@@ -26,8 +26,8 @@
 
 #include <cstdint>
 
-#include "Eigen/Core"
 #include "cc/cpu/simd/isa.h"
+#include "cc/cpu/simd/vec.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
@@ -60,7 +60,7 @@ static_assert(sizeof(AmxSizes) == 64);
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#if defined(RNN_OPS_EMULATE_BF16)
+#if defined(RNN_OPS_EMULATE)
 #include "cc/cpu/simd/bf16_emulated.h"
 #else
 
@@ -122,7 +122,7 @@ EIGEN_ALWAYS_INLINE void AmxMultiplyAdd() {
 
 }  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
 
-#endif  // RNN_OPS_EMULATE_BF16
+#endif  // RNN_OPS_EMULATE
 
 #endif  // RNN_OPS_ISA_AVX512
 

@@ -1,6 +1,5 @@
-// An emulation of the instructions of bf16.h in AVX-512, for tests on CPUs without AVX512_BF16 and
-// AMX. Sums have the order and the rounding of the instructions. Denormal numbers are not flushed
-// to zero.
+// An emulation of the instructions of bf16.h, see Note [Emulation] in isa.h. Sums have the order
+// and the rounding of the instructions. Denormal numbers are not flushed to zero.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_BF16_EMULATED_H_
 
@@ -9,13 +8,12 @@
 
 #include "cc/core/check.h"
 #include "cc/cpu/simd/bf16.h"
+#include "cc/cpu/simd/emulated_cpu.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
-// RNN_OPS_EMULATE_BF16 is 1 to emulate a CPU with AVX512_BF16, and 2 to emulate a CPU that also has
-// AMX.
-inline bool CpuHasBf16() { return true; }
-inline bool CpuHasAmx() { return RNN_OPS_EMULATE_BF16 == 2; }
+inline bool CpuHasBf16() { return EmulatedCpuHas(kEmulatedBf16); }
+inline bool CpuHasAmx() { return EmulatedCpuHas(kEmulatedAmx); }
 inline bool AskForAmx() { return true; }
 
 EIGEN_ALWAYS_INLINE __m256i RoundToBFloat16(const __m512& v) {

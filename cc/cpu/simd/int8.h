@@ -26,6 +26,9 @@
 
 #include "cc/cpu/simd/vec.h"
 
+#if defined(RNN_OPS_EMULATE)
+#include "cc/cpu/simd/emulated_cpu.h"
+#endif
 #if defined(RNN_OPS_ISA_AVX2) || defined(RNN_OPS_ISA_AVX512)
 #include <cpuid.h>
 #elif defined(__aarch64__) && defined(__linux__)
@@ -208,10 +211,9 @@ struct PlainUnit {
 
 #if defined(RNN_OPS_ISA_AVX2) || defined(RNN_OPS_ISA_AVX512)
 
-#if defined(RNN_OPS_EMULATE_VNNI)
+#if defined(RNN_OPS_EMULATE)
 
-// For tests on CPUs without the instruction.
-inline bool FindDotUnit() { return true; }
+inline bool FindDotUnit() { return EmulatedCpuHas(kEmulatedVnni); }
 inline Int32s MultiplyUnsignedBySigned(const Int32s& sum, const Int32s& a, const Int32s& b) {
   uint32_t sums[sizeof(Int32s) / 4];
   uint8_t first[sizeof(Int32s)];
@@ -272,6 +274,9 @@ inline bool FindDotUnit() { return false; }
 
 // Whether the CPU multiplies and adds quads in one instruction, which no level requires.
 inline bool CpuHasDotUnit() {
+#if defined(RNN_OPS_EMULATE)
+  return FindDotUnit();
+#endif
   static std::atomic<int> known{-1};  // cpuid is slow on a virtual machine
   int has = known.load(std::memory_order_relaxed);
   if (has < 0) {

@@ -1,5 +1,11 @@
 // Names the instruction set that this translation unit is compiled for. All code that depends on
 // the instruction set is in RNN_OPS_ISA_NAMESPACE, so objects of two levels never share a symbol.
+//
+// Note [Emulation]
+// With RNN_OPS_EMULATE an object runs on every CPU with AVX2. Registers of 16 lanes are two of 8
+// (avx512_emulated.h), and so are the instructions that no level requires: pairs of bfloat16, AMX
+// (bf16_emulated.h) and VNNI (int8.h). EmulatedCpu() says which of these the CPU has. Only tests
+// build such objects, so that a test run executes the kernels of all CPUs.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 

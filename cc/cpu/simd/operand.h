@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "cc/core/check.h"
+#include "cc/core/network/dtype.h"
 #include "cc/cpu/simd/bf16.h"
 #include "cc/cpu/simd/int8.h"
 #include "cc/cpu/simd/vec.h"
@@ -69,6 +70,21 @@ EIGEN_ALWAYS_INLINE void StoreOperands(T* base, int64_t at, const Packet<T>& v) 
 // The bits of a bfloat16.
 using BFloat16Bits = uint16_t;
 
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+namespace rnn_ops {
+
+template <>
+constexpr ElementType kElementType<cpu::RNN_OPS_ISA_NAMESPACE::BFloat16Bits> =
+    ElementType::kBFloat16;
+// A row of pairs is a row of bfloat16 values.
+template <>
+constexpr ElementType kElementType<cpu::RNN_OPS_ISA_NAMESPACE::Pair> = ElementType::kBFloat16;
+
+}  // namespace rnn_ops
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+
 // The properties of the operands E of products in T.
 template <typename T, typename E>
 struct Operands {
@@ -112,7 +128,7 @@ enum class PairUnit { kNone, kVector, kAmx };
 template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> LoadWide(const BFloat16Bits* p, int64_t n) {
   alignas(32) BFloat16Bits bits[kLanes<float>] = {};
-  std::memcpy(bits, p, sizeof(BFloat16Bits) * std::min<int64_t>(kLanes<float>, n));
+  std::memcpy(bits, p, sizeof(BFloat16Bits) * std::clamp<int64_t>(n, 0, kLanes<float>));
   const __m512i wide = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<__m256i*>(bits)));
   return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
 }
@@ -126,6 +142,9 @@ inline PairUnit FindPairUnit() {
 }
 
 inline PairUnit CpuPairUnit() {
+#if defined(RNN_OPS_EMULATE)
+  return FindPairUnit();
+#endif
   static std::atomic<int> known{-1};  // cpuid is slow on a virtual machine
   int unit = known.load(std::memory_order_relaxed);
   if (unit < 0) {
@@ -155,13 +174,14 @@ EIGEN_ALWAYS_INLINE void StoreOperands(Pair* base, int64_t at, const Packet<floa
                       RoundToBFloat16(v));
 }
 
-// Stores the first n lanes, rounded. The address sanitizer gets a copy, as in StoreTail.
+// Stores the first n lanes, rounded. n may be negative, which means 0. The address sanitizer gets a
+// copy, as in StoreTail.
 EIGEN_ALWAYS_INLINE void StoreFirst(BFloat16Bits* p, const Packet<float>& v, int64_t n) {
 #if defined(__SANITIZE_ADDRESS__)
   const __m256i lanes = RoundToBFloat16(v);
-  std::memcpy(p, &lanes, sizeof(BFloat16Bits) * std::min<int64_t>(kLanes<float>, n));
+  std::memcpy(p, &lanes, sizeof(BFloat16Bits) * std::clamp<int64_t>(n, 0, kLanes<float>));
 #else
-  const __mmask16 lanes = n >= 16 ? 0xffff : static_cast<__mmask16>((1u << n) - 1);
+  const auto lanes = static_cast<__mmask16>(n >= 16 ? 0xffff : MaskOfTail(n));
   _mm256_mask_storeu_epi16(p, lanes, RoundToBFloat16(v));
 #endif
 }

@@ -12,18 +12,32 @@
 #define TF_RNN_OPS_CC_CPU_SIMD_VEC_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "Eigen/Core"
 #include "cc/cpu/simd/isa.h"
 
 namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
+#if defined(RNN_OPS_EMULATE) && defined(RNN_OPS_ISA_AVX512)
+
+struct __m512;
+struct __m512d;
+template <typename T>
+using Packet = std::conditional_t<std::is_same_v<T, float>, __m512, __m512d>;
+// V: the number of elements of one vector.
+template <typename T>
+constexpr int kLanes = 64 / sizeof(T);
+
+#else
+
 template <typename T>
 using Packet = typename Eigen::internal::packet_traits<T>::type;
-
 // V: the number of elements of one vector.
 template <typename T>
 constexpr int kLanes = Eigen::internal::unpacket_traits<Packet<T>>::size;
+
+#endif
 
 #if defined(RNN_OPS_ISA_AVX512) || defined(__aarch64__)
 constexpr int kVectorRegisters = 32;
@@ -48,6 +62,67 @@ template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> Set(T value) {
   return Eigen::internal::pset1<Packet<T>>(value);
 }
+
+using Eigen::internal::padd;
+using Eigen::internal::pmadd;
+using Eigen::internal::pmul;
+using Eigen::internal::psub;
+
+// The maximum and the minimum of each lane; NaN if either value is NaN.
+template <typename P>
+EIGEN_ALWAYS_INLINE P Max(const P& a, const P& b) {
+  return Eigen::internal::pmax<Eigen::PropagateNaN>(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P Min(const P& a, const P& b) {
+  return Eigen::internal::pmin<Eigen::PropagateNaN>(a, b);
+}
+
+template <typename P>
+EIGEN_ALWAYS_INLINE P Abs(const P& a) {
+  return Eigen::internal::pabs(a);
+}
+
+// Masks for Select.
+template <typename P>
+EIGEN_ALWAYS_INLINE P Less(const P& a, const P& b) {
+  return Eigen::internal::pcmp_lt(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P LessOrEqual(const P& a, const P& b) {
+  return Eigen::internal::pcmp_le(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P And(const P& a, const P& b) {
+  return Eigen::internal::pand(a, b);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P Select(const P& mask, const P& yes, const P& no) {
+  return Eigen::internal::pselect(mask, yes, no);
+}
+
+// Eigen's approximations of 1 / (1 + exp(-x)) and tanh(x).
+template <typename T, typename P>
+EIGEN_ALWAYS_INLINE P EigenLogistic(const P& x) {
+  return Eigen::internal::scalar_logistic_op<T>().packetOp(x);
+}
+template <typename P>
+EIGEN_ALWAYS_INLINE P EigenTanh(const P& x) {
+  return Eigen::internal::ptanh(x);
+}
+
+// V vectors block.packet[r]; ptranspose(block) transposes them.
+template <typename T>
+using Block = Eigen::internal::PacketBlock<Packet<T>, kLanes<T>>;
+using Eigen::internal::ptranspose;
+
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+#if defined(RNN_OPS_EMULATE) && defined(RNN_OPS_ISA_AVX512)
+#include "cc/cpu/simd/avx512_emulated.h"
+#endif
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 
 // Access to the first n lanes, for n < V. n may be negative, which means 0.
 //
@@ -124,59 +199,6 @@ template <typename T>
 EIGEN_ALWAYS_INLINE Packet<T> KeepFirst(const Packet<T>& v, int64_t n) {
   return n >= kLanes<T> ? v : KeepTail<T>(v, n);
 }
-
-using Eigen::internal::padd;
-using Eigen::internal::pmadd;
-using Eigen::internal::pmul;
-using Eigen::internal::psub;
-
-// The maximum and the minimum of each lane; NaN if either value is NaN.
-template <typename P>
-EIGEN_ALWAYS_INLINE P Max(const P& a, const P& b) {
-  return Eigen::internal::pmax<Eigen::PropagateNaN>(a, b);
-}
-template <typename P>
-EIGEN_ALWAYS_INLINE P Min(const P& a, const P& b) {
-  return Eigen::internal::pmin<Eigen::PropagateNaN>(a, b);
-}
-
-template <typename P>
-EIGEN_ALWAYS_INLINE P Abs(const P& a) {
-  return Eigen::internal::pabs(a);
-}
-
-// Masks for Select.
-template <typename P>
-EIGEN_ALWAYS_INLINE P Less(const P& a, const P& b) {
-  return Eigen::internal::pcmp_lt(a, b);
-}
-template <typename P>
-EIGEN_ALWAYS_INLINE P LessOrEqual(const P& a, const P& b) {
-  return Eigen::internal::pcmp_le(a, b);
-}
-template <typename P>
-EIGEN_ALWAYS_INLINE P And(const P& a, const P& b) {
-  return Eigen::internal::pand(a, b);
-}
-template <typename P>
-EIGEN_ALWAYS_INLINE P Select(const P& mask, const P& yes, const P& no) {
-  return Eigen::internal::pselect(mask, yes, no);
-}
-
-// Eigen's approximations of 1 / (1 + exp(-x)) and tanh(x).
-template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> EigenLogistic(const Packet<T>& x) {
-  return Eigen::internal::scalar_logistic_op<T>().packetOp(x);
-}
-template <typename T>
-EIGEN_ALWAYS_INLINE Packet<T> EigenTanh(const Packet<T>& x) {
-  return Eigen::internal::ptanh(x);
-}
-
-// V vectors block.packet[r]; ptranspose(block) transposes them.
-template <typename T>
-using Block = Eigen::internal::PacketBlock<Packet<T>, kLanes<T>>;
-using Eigen::internal::ptranspose;
 
 // dst[c * dst_stride + r] = src[r * src_stride + c] for r, c < V. Accesses all elements of both
 // blocks.

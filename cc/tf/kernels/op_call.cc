@@ -93,7 +93,7 @@ absl::Status OpCall::TakeInputs() {
     if (!plan_->used[k]) continue;
     const TensorSpec& spec = op.inputs[k];
     const Tensor& input = context->input(k);
-    tensors.SetInput(spec.arg, Data(input), spec.has_numbers() ? input.NumElements() : 0);
+    tensors.SetInput(spec.arg, Data(input), spec.TypeIn(dtype), input.NumElements());
   }
   return absl::OkStatus();
 }
@@ -112,7 +112,8 @@ absl::Status OpCall::AllocateOutputs() {
     } else if (!IsSizedByDevice(output, attrs)) {
       RNN_OPS_TF_RETURN_IF_ERROR(AllocateLargeOutput(context, k, shape, &tensor));
       if (!IsZero(output, attrs)) {
-        tensors.SetOutput(output.arg, MutableData(tensor), shape.num_elements());
+        tensors.SetOutput(output.arg, MutableData(tensor), output.TypeIn(dtype),
+                          shape.num_elements());
       }
     }
   }

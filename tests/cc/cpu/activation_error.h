@@ -19,7 +19,7 @@ namespace rnn_ops {
 namespace cpu {
 
 struct Level {
-  const char* name;
+  std::string name;
   const ActivationSamples* samples;
 };
 
@@ -27,9 +27,13 @@ struct Level {
 inline const std::vector<Level>& Levels() {
   static const auto* const levels = [] {
     auto* list = new std::vector<Level>;
+    std::vector<std::string> names;
     for (Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
-      if (isa > DetectIsa()) continue;
-      const std::string path = std::string("./tests/cc/cpu/activations_") + Name(isa) + ".so";
+      if (isa <= DetectIsa()) names.push_back(Name(isa));
+    }
+    if (DetectIsa() >= Isa::kAvx2) names.push_back("avx512_emulated");
+    for (const std::string& name : names) {
+      const std::string path = "./tests/cc/cpu/activations_" + name + ".so";
       void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (library == nullptr) {
         ADD_FAILURE() << dlerror();
@@ -37,7 +41,7 @@ inline const std::vector<Level>& Levels() {
       }
       const auto get = reinterpret_cast<decltype(&tf_rnn_ops_activation_samples)>(
           dlsym(library, "tf_rnn_ops_activation_samples"));
-      list->push_back({Name(isa), get()});
+      list->push_back({name, get()});
     }
     return list;
   }();

@@ -51,7 +51,7 @@ double CheckAgainstReference(const BlockLstmProblem& p, uint64_t seed) {
   reference::RunBlockLstm(p, &want);
   const double tolerance = 32 * Epsilon(p.dtype);
   double worst = 0;
-  for (const KernelTable* table : Tables()) {
+  for (const KernelTable* table : Tables(RnnProblem())) {
     SCOPED_TRACE(std::string(table->isa) + ": " + Describe(p) + " seed=" + std::to_string(seed));
     RunOptions options;
     options.num_threads = 1 + seed % 3;
@@ -108,7 +108,7 @@ TEST(BlockLstmKernels, NarrowTypesAreFloat32Rounded) {
       }
       return values;
     };
-    for (const KernelTable* table : Tables()) {
+    for (const KernelTable* table : Tables(RnnProblem())) {
       SCOPED_TRACE(std::string(table->isa) + ": " + Describe(p));
       BlockLstmRun narrow(*table, p, inputs);
       BlockLstmRun wide(*table, wide_problem, inputs);
@@ -130,7 +130,7 @@ TEST(BlockLstmKernels, ThreadsDoNotChangeABit) {
       // Enough work to split even one sequence among the threads.
       const BlockLstmProblem p = {{peephole, 1.0f, 24, batch, 19, 69, 23}, dtype};
       const Values inputs = RandomInputs(p, dtype);
-      for (const KernelTable* table : Tables()) {
+      for (const KernelTable* table : Tables(RnnProblem())) {
         const Values want = RunBoth(*table, p, inputs);
         for (int32_t threads = 2; threads <= 8; ++threads) {
           SCOPED_TRACE(std::string(table->isa) + ", " + std::to_string(threads) +
@@ -151,7 +151,7 @@ TEST(BlockLstmKernels, ContentBeforeTheCallDoesNotMatter) {
   for (int k = 0; k < 40; ++k) {
     const BlockLstmProblem p = RandomProblem(random, kDtypes[k % 4]);
     const Values inputs = RandomInputs(p, k);
-    for (const KernelTable* table : Tables()) {
+    for (const KernelTable* table : Tables(RnnProblem())) {
       SCOPED_TRACE(std::string(table->isa) + ": " + Describe(p));
       const Values want = RunBoth(*table, p, inputs);
       for (int fill : {0x00, 0x41}) {
@@ -177,7 +177,7 @@ TEST(BlockLstmKernels, NanStaysInItsRowAndStepsBeyondTheLengthAreNotRead) {
   dirty.x[(2 * B + kRow) * 4] = nan;
   RunOptions options;
   options.expect_nan = true;
-  for (const KernelTable* table : Tables()) {
+  for (const KernelTable* table : Tables(RnnProblem())) {
     SCOPED_TRACE(table->isa);
     const Values want = RunBoth(*table, p, clean);
     const Values padded = RunBoth(*table, p, beyond);

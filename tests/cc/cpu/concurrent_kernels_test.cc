@@ -67,7 +67,7 @@ TEST(ConcurrentKernels, GiveWhatTheyGiveAlone) {
   for (const RnnCase& c : Cases()) {
     SCOPED_TRACE(Describe(c));
     const RnnValues inputs = RandomInputs(c, /*seed=*/7);
-    for (const KernelTable* table : Tables()) {
+    for (const KernelTable* table : Tables(c.problem)) {
       ExpectAlike([&](int32_t threads) {
         std::vector<Vec> all;
         RnnRun run(*table, c, inputs, {threads});
@@ -95,7 +95,7 @@ TEST(ConcurrentKernels, OfBlockLstm) {
   p.num_units = 37;
   p.use_peephole = true;
   const BlockLstmValues inputs = RandomInputs(p, /*seed=*/7);
-  for (const KernelTable* table : Tables()) {
+  for (const KernelTable* table : Tables(RnnProblem())) {
     ExpectAlike([&](int32_t threads) {
       std::vector<Vec> all;
       BlockLstmRun run(*table, p, inputs, {threads});
@@ -118,7 +118,7 @@ TEST(ConcurrentKernels, OfLinearRecurrences) {
   p.batch = 9;
   p.has_gates = true;
   const LinearValues inputs = RandomInputs(p, true, /*seed=*/7);
-  for (const KernelTable* table : Tables()) {
+  for (const KernelTable* table : Tables(RnnProblem())) {
     ExpectAlike([&](int32_t threads) {
       std::vector<Vec> all;
       LinearRun run(*table, p, inputs, {threads});

@@ -62,6 +62,24 @@ TEST_F(DispatchTest, AFrameworkHasTheLineInItsLog) {
               "^\\[tf_rnn_ops: using the baseline CPU kernels: TF_RNN_OPS_CPU_ISA=mmx[^\n]*\\]\n");
 }
 
+[[noreturn]] void AllowInChild(const char* setting) {
+  setenv("TF_RNN_OPS_BF16_PRODUCTS", setting, /*overwrite=*/1);
+  const bool allows = AllowsBf16Products() && AllowsBf16Products();
+  std::fprintf(stderr, "allows=%d\n", allows);
+  std::exit(0);
+}
+
+TEST_F(DispatchTest, SettingsOfBfloat16Products) {
+  const auto ended = ::testing::ExitedWithCode(0);
+  EXPECT_EXIT(AllowInChild("0"), ended, "^allows=0\n$");
+  EXPECT_EXIT(AllowInChild("1"), ended, "^allows=1\n$");
+  EXPECT_EXIT(AllowInChild(""), ended, "^allows=1\n$");
+  EXPECT_EXIT(
+      AllowInChild("off"), ended,
+      "^tf_rnn_ops: TF_RNN_OPS_BF16_PRODUCTS=off is neither 0 nor 1; bfloat16 products stay "
+      "on[.]\nallows=1\n$");
+}
+
 TEST_F(DispatchTest, ThreadsAgree) {
   std::vector<const KernelTable*> tables(8);
   std::vector<std::thread> threads;

@@ -9,11 +9,9 @@
 
 #include "cc/core/machine/float_environment.h"
 #include "cc/cpu/team_parallel_for.h"
-#include "cc/cpu/variant.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/narrow_bits.h"
 #include "tests/cc/cpu/problem_line.h"
-#include "tests/cc/cpu/tested_isas.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -232,27 +230,6 @@ const Fields<L> kLinearOutputs = {
     {Arg::cell_output, &L::cell_output},
 };
 
-std::string BuiltFile(const std::string& path) { return "./" + path; }
-
-const std::vector<const KernelTable*>& Tables() {
-  static const auto* const tables = [] {
-    auto* list = new std::vector<const KernelTable*>{BaselineKernelTable<kKernelTableVersion>()};
-    for (Isa isa : TestedIsas()) {
-      if (isa == Isa::kBaseline) continue;
-      std::string problem;
-      const std::string file = std::string("cc/cpu/_tf_rnn_ops_") + Name(isa) + ".so";
-      const KernelTable* table = OpenVariant(BuiltFile(file), isa, &problem);
-      if (table == nullptr) {
-        ADD_FAILURE() << problem;
-      } else {
-        list->push_back(table);
-      }
-    }
-    return list;
-  }();
-  return *tables;
-}
-
 double RoundTo(Dtype dtype, double v) {
   switch (dtype) {
     case kFloat32:
@@ -372,12 +349,20 @@ RnnValues OtherLayout(const RnnCase& c, bool time_major, const RnnValues& values
 }
 
 template <typename Values>
+ElementType Run<Values>::TypeOfInput(Arg arg) const {
+  if (int8_weights_ && IsInt8Matrix(arg)) return ElementType::kInt8;
+  if (int8_weights_ && IsScale(arg)) return ElementType::kFloat32;
+  return TypeOf(dtype_);
+}
+
+template <typename Values>
 void Run<Values>::Provide(const Fields<Values>& fields) {
   for (const auto& field : fields) {
     const Vec& from = values.*field.vec;
-    const bool int8 = int8_weights_ && IsInt8Matrix(field.arg);
-    auto buffer = std::make_unique<GuardedBuffer>(from.size() * (int8 ? 1 : Bytes(dtype_)), 0);
-    int8 ? ToInt8(from, buffer->data()) : ToBytes(dtype_, from, buffer->data());
+    const bool int8 = TypeOfInput(field.arg) == ElementType::kInt8;
+    const Dtype dtype = TypeOfInput(field.arg) == ElementType::kFloat32 ? kFloat32 : dtype_;
+    auto buffer = std::make_unique<GuardedBuffer>(from.size() * (int8 ? 1 : Bytes(dtype)), 0);
+    int8 ? ToInt8(from, buffer->data()) : ToBytes(dtype, from, buffer->data());
     auto bytes = buffer->Copy();
     tensors_.push_back({field.vec, field.name(), std::move(buffer), std::move(bytes), true});
   }
@@ -406,9 +391,7 @@ template <typename Values>
 void Run<Values>::SetInputs(const Fields<Values>& fields, CallTensors* tensors) {
   for (const auto& field : fields) {
     const int64_t n = static_cast<int64_t>((values.*field.vec).size());
-    // Only tensors of the op's type have a number of elements.
-    const bool typed = !int8_weights_ || !(IsInt8Matrix(field.arg) || IsScale(field.arg));
-    if (n > 0) tensors->SetInput(field.arg, At(field.vec), typed ? n : 0);
+    if (n > 0) tensors->SetInput(field.arg, At(field.vec), TypeOfInput(field.arg), n);
   }
 }
 
@@ -416,7 +399,8 @@ void Run<Values>::SetInputs(const Fields<Values>& fields, CallTensors* tensors) 
 template <typename Values>
 void Run<Values>::SetOutputs(const Fields<Values>& fields, CallTensors* tensors) {
   for (const auto& field : fields) {
-    tensors->SetOutput(field.arg, At(field.vec), static_cast<int64_t>((values.*field.vec).size()));
+    tensors->SetOutput(field.arg, At(field.vec), TypeOf(dtype_),
+                       static_cast<int64_t>((values.*field.vec).size()));
   }
 }
 
@@ -494,6 +478,7 @@ int32_t RnnRun::ForwardPacked() {
     if (IsWeight(field.arg)) SetInputs({field}, &a.tensors);
   }
   a.panels = packed.data();
+  NoteExecuted(table_, CodeOf(table_, a.problem));
   EXPECT_EQ(Call(table_.rnn_pack, a), kDone);
   EXPECT_TRUE(memory.GuardsIntact()) << "packing wrote beyond its scratch";
   EXPECT_TRUE(packed.GuardsIntact()) << "packing wrote beyond its result";
@@ -519,9 +504,10 @@ int32_t RnnRun::Forward(void* packed) {
   for (const auto& field : kRnnInputs) {
     const bool read = field.arg == Arg::bias && p.has_layer_norm;
     if (packed != nullptr && IsWeight(field.arg) && !read) {
-      a.tensors.SetInput(field.arg, nullptr, 0);
+      a.tensors.SetInput(field.arg, nullptr, ElementType::kOther, 0);
     }
   }
+  NoteExecuted(table_, CodeOf(table_, p));
   const int32_t result = Call(table_.rnn_forward, a);
   reserve_ = memory.TakeNewReserve();
   EXPECT_TRUE(memory.GuardsIntact()) << "forward wrote beyond its scratch";
@@ -558,6 +544,7 @@ int32_t RnnRun::Backward(const KernelTable& table, const RnnCase& c) {
   SetInputs(kRnnGradientInputs, &a.tensors);
   SetInputs(kRnnOutputs, &a.tensors);
   SetOutputs(kRnnGradients, &a.tensors);
+  NoteExecuted(table, CodeOf(table, a.problem));
   const int32_t result = Call(table.rnn_backward, a);
   EXPECT_TRUE(memory.GuardsIntact()) << "backward wrote beyond its scratch";
   EXPECT_TRUE(reserve_->GuardsIntact() && reserve_->Copy() == reserve_before)

@@ -18,6 +18,7 @@
 #include "cc/cpu/kernel_table.h"
 #include "gtest/gtest.h"
 #include "tests/cc/cpu/kernel_reference.h"
+#include "tests/cc/cpu/kernel_tables.h"
 
 namespace rnn_ops {
 namespace cpu {
@@ -27,11 +28,6 @@ using reference::BlockLstmValues;
 using reference::LinearValues;
 using reference::RnnValues;
 using reference::Vec;
-
-// The tables that this machine can run, beginning with the baseline.
-const std::vector<const KernelTable*>& Tables();
-// A file of the build, by its path in the repository.
-std::string BuiltFile(const std::string& path);
 
 // The value of `dtype` nearest to v, ties to even.
 double RoundTo(Dtype dtype, double v);
@@ -141,6 +137,7 @@ class Run {
   Values values;  // results appear here
 
  protected:
+  ElementType TypeOfInput(Arg arg) const;
   // Allocates buffers for the fields: filled with `values`, or with the fill byte.
   void Provide(const Fields<Values>& fields);
   void ProvideOutputs(const Fields<Values>& fields);

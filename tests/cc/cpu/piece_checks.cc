@@ -738,11 +738,20 @@ __attribute__((visibility("default"))) int64_t
 tf_rnn_ops_check_pieces(void (*fail)(const char* message)) {
   namespace isa = rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE;
   isa::Checker check(fail);
-#if !defined(RNN_OPS_EMULATE_BF16) && !defined(RNN_OPS_EMULATE_VNNI)
+#if !defined(RNN_OPS_EMULATE) || defined(RNN_OPS_ISA_AVX512)
   isa::CheckAll<float>(check);
   isa::CheckAll<double>(check);
 #endif
+#if defined(RNN_OPS_EMULATE)
+  for (uint32_t units : {0u, isa::kEmulatedBf16 | isa::kEmulatedVnni,
+                         isa::kEmulatedBf16 | isa::kEmulatedAmx | isa::kEmulatedVnni}) {
+    isa::EmulatedCpu() = units;
+    isa::CheckAllOfPairs(check);
+    isa::CheckAllOfQuads(check);
+  }
+#else
   isa::CheckAllOfPairs(check);
   isa::CheckAllOfQuads(check);
+#endif
   return check.values();
 }

@@ -56,7 +56,8 @@ double Tolerance(const KernelTable& table, const RnnProblem& p, double of_narrow
 
 std::vector<const KernelTable*> TablesOf(const ProblemLine& line) {
   std::vector<const KernelTable*> tables;
-  for (const KernelTable* table : Tables()) {
+  const RnnProblem problem = line.op == ProblemOp::kRnn ? line.rnn : RnnProblem();
+  for (const KernelTable* table : Tables(problem)) {
     if (line.isa.empty() || line.isa == table->isa) tables.push_back(table);
   }
   EXPECT_FALSE(tables.empty()) << "this machine has no " << line.isa;

@@ -84,7 +84,7 @@ void CheckLinearArithmetic(RnnCase (*make)(std::mt19937_64&, Dtype)) {
     other.problem.time_major = !c.problem.time_major;
     const RnnValues other_inputs = OtherLayout(c, c.problem.time_major, inputs);
     RnnValues first;
-    for (const KernelTable* table : Tables()) {
+    for (const KernelTable* table : Tables(c.problem)) {
       for (int32_t threads : {1, 2, 5, 8}) {
         SCOPED_TRACE(std::string(table->isa) + ", " + std::to_string(threads) +
                      " threads: " + Describe(c));
@@ -120,7 +120,7 @@ void CheckThreadsAndLayouts(const RnnCase& c) {
   RnnCase other = c;
   other.problem.time_major = 0;
   const RnnValues other_inputs = OtherLayout(c, true, inputs);
-  for (const KernelTable* table : Tables()) {
+  for (const KernelTable* table : Tables(c.problem)) {
     SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
     const RnnValues want = RunBoth(*table, c, inputs, 1);
     for (int32_t threads = 2; threads <= 8; ++threads) {
@@ -293,7 +293,7 @@ void CheckRowsAreIndependent(int64_t D, int64_t B, bool layer) {
         }
       };
       copy_inputs(inputs, &other_inputs);
-      for (const KernelTable* table : Tables()) {
+      for (const KernelTable* table : Tables(c.problem)) {
         SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
         const RnnValues got = RunBoth(*table, other, other_inputs, 2);
         RnnValues want = got;

@@ -69,7 +69,7 @@ void CheckNanStaysInItsRow(void (*change)(RnnCase*)) {
       const RnnValues clean = RandomInputs(c, mode);
       RnnValues dirty = clean;
       dirty.x[(kStep * B + kRow) * I + 3] = kNan;
-      for (const KernelTable* table : Tables()) {
+      for (const KernelTable* table : Tables(c.problem)) {
         SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
         const RnnValues want = RunBoth(*table, c, clean);
         const RnnValues got = RunBoth(*table, c, dirty);
@@ -140,7 +140,7 @@ TEST(RnnSpecialValues, PaddingIsNotRead) {
           std::fill_n(dirty.x.begin() + row * 3, 3, kNan);
           std::fill_n(dirty.dy.begin() + row * outputs, outputs, kNan);
         }
-        for (const KernelTable* table : Tables()) {
+        for (const KernelTable* table : Tables(problem.problem)) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(problem));
           const RnnValues want = RunBoth(*table, problem, clean);
           const RnnValues got = RunBoth(*table, problem, dirty);
@@ -168,7 +168,7 @@ void CheckInfinity(void (*change)(RnnCase*)) {
         RnnProblem p = c.problem;
         p.lengths = c.lengths.data();
         reference::RunStack(p, &want);
-        for (const KernelTable* table : Tables()) {
+        for (const KernelTable* table : Tables(c.problem)) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
           const RnnValues got = RunBoth(*table, c, inputs);
           ExpectAlike(kRnnOutputs, got, want, Epsilon(dtype));
@@ -208,7 +208,7 @@ TEST(RnnSpecialValues, InfiniteGradientDoesAsInTheReference) {
         p.lengths = c.lengths.data();
         reference::RunStack(p, &want);
         ASSERT_TRUE(std::isinf(want.dx[1 * 2])) << Describe(c);
-        for (const KernelTable* table : Tables()) {
+        for (const KernelTable* table : Tables(c.problem)) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
           const RnnValues got = RunBoth(*table, c, inputs);
           ExpectAlike(kRnnOutputs, got, want, 4 * Epsilon(dtype));
@@ -234,7 +234,7 @@ void CheckHugePreActivations(bool layer) {
         RnnProblem p = c.problem;
         p.lengths = c.lengths.data();
         reference::RunStack(p, &want);
-        for (const KernelTable* table : Tables()) {
+        for (const KernelTable* table : Tables(c.problem)) {
           SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
           RnnRun run(*table, c, inputs);
           ASSERT_EQ(run.Forward(), 0);
@@ -264,7 +264,7 @@ TEST(RnnSpecialValues, ReluOverflowsToInfinity) {
   for (double& w : inputs.params) w = 2;
   for (double& v : inputs.x) v = 1;
   inputs.x[2] = 3e38;  // step 0 of sequence 2
-  for (const KernelTable* table : Tables()) {
+  for (const KernelTable* table : Tables(c.problem)) {
     RnnRun run(*table, c, inputs, AllowNan());
     ASSERT_EQ(run.Forward(), 0);
     for (int64_t b = 0; b < 5; ++b) {
@@ -287,7 +287,7 @@ TEST(RnnSpecialValues, ZoneoutTakesOneStateBesideAnyOther) {
       std::fill(inputs.recurrent_kernel.begin(), inputs.recurrent_kernel.end(), 0);
       for (double& v : inputs.x) v = RoundTo(dtype, v * 1e30);
       inputs.x[0] = kInf;
-      for (const KernelTable* table : Tables()) {
+      for (const KernelTable* table : Tables(c.problem)) {
         SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
         const RnnValues without = RunBoth(*table, c, inputs);
         RnnCase kept = c;

@@ -15,8 +15,12 @@ struct Memory {
 
   CallTensors Of(const OpSpec& op) {
     CallTensors tensors;
-    for (int k = 0; k < op.inputs.count; ++k) tensors.SetInput(op.inputs[k].arg, &inputs[k], 1);
-    for (int k = 0; k < op.num_outputs(); ++k) tensors.SetOutput(op.output(k).arg, &outputs[k], 1);
+    for (int k = 0; k < op.inputs.count; ++k) {
+      tensors.SetInput(op.inputs[k].arg, &inputs[k], ElementType::kFloat32, 1);
+    }
+    for (int k = 0; k < op.num_outputs(); ++k) {
+      tensors.SetOutput(op.output(k).arg, &outputs[k], ElementType::kFloat32, 1);
+    }
     return tensors;
   }
 };

@@ -16,7 +16,12 @@ EIGEN = ("Eigen/", "unsupported/Eigen/")
 CC_RULES = {
     "compat": ("dlfcn.h", "pthread.h"),
     "core": (),
-    "core/network": ("cc/core/network/", "cc/core/checked_math.h", "cc/core/status.h"),
+    "core/network": (
+        "cc/core/network/",
+        "cc/core/check.h",
+        "cc/core/checked_math.h",
+        "cc/core/status.h",
+    ),
     "core/machine": (
         "cc/core/machine/",
         "cc/core/check.h",
@@ -35,6 +40,7 @@ CC_RULES = {
     "cpu/simd": (
         "cc/cpu/simd/",
         "cc/core/check.h",
+        "cc/core/network/dtype.h",
         *EIGEN,
         "cpuid.h",
         "immintrin.h",
@@ -50,6 +56,7 @@ CC_RULES = {
         "cc/cpu/heuristics.h",
         "cc/cpu/kernel_args.h",
         "cc/core/network/arg.h",
+        "cc/core/network/dtype.h",
         "cc/core/check.h",
         "cc/core/network/dropout.h",
         *EIGEN,

@@ -186,12 +186,12 @@ class BackwardPass {
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
   int64_t reserve_bytes() const { return ReserveOn(nullptr).bytes(); }
-  // Whether an input of a 16-bit type is read without conversion, or not read.
+  // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     // Pairs are packed from bfloat16.
     return arg == Arg::output_h || arg == Arg::output_c || (kPairs && IsPackable(arg));
   }
-  // The gradients, also of weights that are read as bfloat16, are computed in T.
+  // Gradients are sums in T, also those of weights that are read as bfloat16.
   bool WritesAsIs(Arg) const { return false; }
 
   KernelResult Run(const RnnArgs& args, void* reserve_space) {

@@ -207,14 +207,14 @@ class ForwardPass {
   // Measures or allocates the memory.
   void Take(Arena& arena) { plan_.Take(p_, arena); }
   int64_t reserve_bytes() const { return p_.is_training ? ReserveOn(nullptr).bytes() : 0; }
-  // Whether an input of a 16-bit type is read without conversion.
+  // Whether an input of a 16-bit type is read in its own type, or not at all.
   bool ReadsAsIs(Arg arg) const {
     if (arg == Arg::input) return ReadsRoundedX<T, E>(p_);
     // Pairs are packed from bfloat16. Normalizations read the bias separately from the panels.
     if (arg == Arg::bias && p_.weights_packed && p_.has_layer_norm) return false;
     return IsPackable(arg) && (kPairs || p_.weights_packed);
   }
-  // Whether an output of a 16-bit type is written without conversion.
+  // Whether an output of a 16-bit type is written in its own type.
   bool WritesAsIs(Arg arg) const { return arg == Arg::output && rounds(); }
 
   KernelResult Run(const RnnArgs& args, void* reserve_space) {

@@ -18,10 +18,10 @@ namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
 // Pads the rows of i, f and o, [H] each, to whole vectors. A null row becomes zeros. Returns
 // `padded`, [3, padded].
 template <typename T>
-const T* PadPeepholes(const void* const (&rows)[3], const Sizes<T>& s, T* padded) {
+const T* PadPeepholes(const T* const (&rows)[3], const Sizes<T>& s, T* padded) {
   for (int k = 0; k < 3; ++k) {
     T* to = padded + k * s.padded;
-    const T* from = static_cast<const T*>(rows[k]);
+    const T* from = rows[k];
     std::fill(from == nullptr ? to : std::copy(from, from + s.units, to), to + s.padded, T(0));
   }
   return padded;
@@ -46,7 +46,7 @@ AllCellTensors<T> TensorsOf(const RnnProblem& p, const CallTensors& t, const Siz
 // The gradients of the three rows for unit block u: the sums of di * c_prev, df * c_prev and
 // do * c. See Note [Deterministic reductions].
 template <typename T>
-void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, void* const (&to)[3]) {
+void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, T* const (&to)[3]) {
   using Gate = Lstm<UsualGates>::Gate;
   constexpr int V = kLanes<T>;
   const Sizes<T>& s = layer.sizes;
@@ -71,12 +71,12 @@ void PeepholeGradient(const BackwardLayer<T>& layer, int64_t u, void* const (&to
         });
     for (int k = 0; k < 3; ++k) total[k] = padd(total[k], sum[k]);
   }
-  for (int k = 0; k < 3; ++k) StoreFirst(static_cast<T*>(to[k]) + u * V, total[k], n);
+  for (int k = 0; k < 3; ++k) StoreFirst(to[k] + u * V, total[k], n);
 }
 
 // The gradients of the three rows for all units.
 template <typename T>
-void PeepholeGradients(const BackwardLayer<T>& layer, void* const (&to)[3],
+void PeepholeGradients(const BackwardLayer<T>& layer, T* const (&to)[3],
                        const ParallelFor& parallel) {
   const Sizes<T>& s = layer.sizes;
   const int64_t ns = NsToMove(Area(layer.seq->rows, s.gate_row) * int64_t{sizeof(T)});

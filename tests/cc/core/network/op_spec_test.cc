@@ -188,15 +188,53 @@ TEST(CallTensors, WhatAnOpOrACallLacksIsNull) {
   float params[3], gradient[3];
   CallTensors tensors;
   EXPECT_EQ(tensors.in(Arg::params), nullptr);
-  EXPECT_EQ(tensors.elements(Arg::params), 0);
-  tensors.SetInput(Arg::params, params, 3);
+  EXPECT_EQ(tensors.in_elements(Arg::params), 0);
+  tensors.SetInput(Arg::params, params, ElementType::kFloat32, 3);
   EXPECT_EQ(tensors.in<float>(Arg::params), params);
   EXPECT_EQ(tensors.out(Arg::params), nullptr) << "an input is not an output";
-  tensors.SetOutput(Arg::params, gradient, 3);
+  EXPECT_EQ(tensors.out_elements(Arg::params), 0) << "an input is not an output";
+  tensors.SetOutput(Arg::params, gradient, ElementType::kFloat32, 2);
   EXPECT_EQ(tensors.in<float>(Arg::params), params);
   EXPECT_EQ(tensors.out<float>(Arg::params), gradient);
-  EXPECT_EQ(tensors.elements(Arg::params), 3);
+  EXPECT_EQ(tensors.in_elements(Arg::params), 3);
+  EXPECT_EQ(tensors.out_elements(Arg::params), 2);
   EXPECT_EQ(tensors.in(Arg::input), nullptr);
+}
+
+// An absent input after the output of the same name does not change the output.
+TEST(CallTensors, AnAbsentInputKeepsItsGradient) {
+  double gradient[3];
+  CallTensors tensors;
+  tensors.SetOutput(Arg::bias, gradient, ElementType::kFloat64, 3);
+  tensors.SetInput(Arg::bias, nullptr, ElementType::kFloat64, 0);
+  EXPECT_EQ(tensors.out_elements(Arg::bias), 3);
+  EXPECT_EQ(tensors.out<double>(Arg::bias), gradient);
+  EXPECT_EQ(tensors.in<double>(Arg::bias), nullptr);
+}
+
+TEST(CallTensorsDeathTest, APointerOfAnotherTypeIsNotHandedOut) {
+  int8_t data[16];
+  CallTensors tensors;
+  tensors.SetInput(Arg::kernel, data, ElementType::kBFloat16, 4);
+  tensors.SetOutput(Arg::kernel, data, ElementType::kBFloat16, 4);
+  EXPECT_EQ(tensors.in(Arg::kernel), data);
+  EXPECT_DEATH(tensors.in<float>(Arg::kernel), "IsOf");
+  EXPECT_DEATH(tensors.out<float>(Arg::kernel), "IsOf");
+  tensors.SetInput(Arg::kernel, data, ElementType::kInt8, 4);
+  EXPECT_EQ(tensors.in<int8_t>(Arg::kernel), data);
+  EXPECT_DEATH(tensors.in<double>(Arg::kernel), "IsOf");
+  EXPECT_DEATH(tensors.out<float>(Arg::kernel), "IsOf");
+}
+
+TEST(OpSpec, TypesOfTensors) {
+  const auto type = [](const OpSpec& op, Arg arg) {
+    return op.inputs[op.Input(arg)].TypeIn(kFloat16);
+  };
+  EXPECT_EQ(type(kQuantizedLayerRnn, Arg::input), ElementType::kFloat16);
+  EXPECT_EQ(type(kQuantizedLayerRnn, Arg::kernel), ElementType::kInt8);
+  EXPECT_EQ(type(kQuantizedLayerRnn, Arg::kernel_scale), ElementType::kFloat32);
+  EXPECT_EQ(type(kQuantizedLayerRnn, Arg::sequence_lengths), ElementType::kOther);
+  EXPECT_EQ(type(kCudnnRnnBackpropV3, Arg::reserve_space), ElementType::kOther);
 }
 
 TEST(OpSpec, OpaqueBuffersAndIntegersHaveNoNumbers) {

@@ -52,11 +52,11 @@ Status Forward(const std::function<Status()>& fails, float* h) {
   config.is_training = false;
   config.num_units = config.input_size = config.max_time = config.batch = 1;
   CallTensors tensors;
-  tensors.SetInput(Arg::input, &x, 1);
-  tensors.SetInput(Arg::input_h, &h0, 1);
-  tensors.SetInput(Arg::params, params, 4);
-  tensors.SetOutput(Arg::output, &y, 1);
-  tensors.SetOutput(Arg::output_h, h, 1);
+  tensors.SetInput(Arg::input, &x, ElementType::kFloat32, 1);
+  tensors.SetInput(Arg::input_h, &h0, ElementType::kFloat32, 1);
+  tensors.SetInput(Arg::params, params, ElementType::kFloat32, 4);
+  tensors.SetOutput(Arg::output, &y, ElementType::kFloat32, 1);
+  tensors.SetOutput(Arg::output_h, h, ElementType::kFloat32, 1);
   RnnProblem problem = MakeRnnProblem(config, kFloat32);
   problem.lengths = &length;
   TestHost host(fails);

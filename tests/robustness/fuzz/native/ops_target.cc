@@ -44,19 +44,20 @@ class Tensors {
       const TensorSpec& input = op.inputs[k];
       const bool of_int8 = input.element == Element::kFloat32 || input.element == Element::kInt8;
       if (of_int8 && input.arg != Arg::host_reserved && IsUsed(input, attrs, inputs[k])) {
-        tensors.SetInput(input.arg, Filled(inputs[k], input.element), 0);
+        tensors.SetInput(input.arg, Filled(inputs[k], input.element), input.TypeIn(dtype_),
+                         Elements(inputs[k]));
       }
       if (!input.has_numbers() || !IsUsed(input, attrs, inputs[k])) continue;
       const void* data = before.out(input.arg) != nullptr  ? before.out(input.arg)
                          : before.in(input.arg) != nullptr ? before.in(input.arg)
                                                            : Filled(inputs[k]);
-      tensors.SetInput(input.arg, data, Elements(inputs[k]));
+      tensors.SetInput(input.arg, data, TypeOf(dtype_), Elements(inputs[k]));
     }
     for (int k = 0; k < op.num_outputs(); ++k) {
       const TensorSpec& output = op.output(k);
       if (!output.has_numbers() || IsZero(output, attrs)) continue;
       const PartialShape& shape = found.outputs[k];
-      tensors.SetOutput(output.arg, Output(shape), Elements(shape));
+      tensors.SetOutput(output.arg, Output(shape), TypeOf(dtype_), Elements(shape));
     }
     return tensors;
   }
@@ -98,7 +99,7 @@ void RunBoth(FuzzedDataProvider& bytes, Dtype dtype, const RnnAttrs& attrs, Shap
   CallTensors forward = memory.Of(shapes.forward(), attrs, shapes.all(), found);
   const int64_t seed[2] = {};
   const bool drawn = attrs.has_zoneout() && !IsAbsent(shapes["seed"]);
-  if (drawn) forward.SetInput(Arg::seed, seed, 0);
+  if (drawn) forward.SetInput(Arg::seed, seed, ElementType::kOther, 2);
   RnnProblem p = cpu::MakeRnnProblem(found.config, dtype, forward);
   p.lengths = lengths.data();
   p.dropout_key[0] = bytes.ConsumeIntegral<uint32_t>();
@@ -106,7 +107,7 @@ void RunBoth(FuzzedDataProvider& bytes, Dtype dtype, const RnnAttrs& attrs, Shap
   Require(cpu::RunRnnForward(p, forward, &host).ok(), "forward runs");
 
   CallTensors backward = memory.Of(shapes.backward(), attrs, shapes.all(), back, forward);
-  if (drawn) backward.SetInput(Arg::seed, seed, 0);
+  if (drawn) backward.SetInput(Arg::seed, seed, ElementType::kOther, 2);
   const bool as_written = !host.ChangeReserve(bytes);
   const bool ran = Accepted(cpu::RunRnnBackward(p, backward, &host));
   Require(ran || !as_written, "backward runs on what forward wrote");

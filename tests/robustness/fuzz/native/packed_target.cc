@@ -64,16 +64,17 @@ class Numbers {
   Numbers(FuzzedDataProvider& bytes, Dtype dtype) : bytes_(bytes), dtype_(dtype) {}
 
   void Input(Arg arg, int64_t elements, CallTensors* tensors) {
-    if (elements > 0) tensors->SetInput(arg, New(elements), elements);
+    if (elements > 0) tensors->SetInput(arg, New(elements), TypeOf(dtype_), elements);
   }
   // An int8 matrix, of which all bytes are valid, and the scales of its columns.
   void Quantized(Arg matrix, Arg scale, int64_t rows, int64_t columns, CallTensors* tensors) {
     if (rows * columns == 0) return;
-    tensors->SetInput(matrix, New(rows * columns, 1, kFloat32), 0);
-    tensors->SetInput(scale, New(columns, SizeOf(kFloat32), kFloat32), 0);
+    tensors->SetInput(matrix, New(rows * columns, 1, kFloat32), ElementType::kInt8, rows * columns);
+    tensors->SetInput(scale, New(columns, SizeOf(kFloat32), kFloat32), ElementType::kFloat32,
+                      columns);
   }
   void Output(Arg arg, int64_t elements, CallTensors* tensors) {
-    tensors->SetOutput(arg, New(elements), elements);
+    tensors->SetOutput(arg, New(elements), TypeOf(dtype_), elements);
   }
 
  private:
@@ -158,7 +159,7 @@ Status RunOn(FuzzedDataProvider& bytes, const Network& network, const Memory& pa
   }
   if (p.has_peepholes) numbers.Input(Arg::peepholes, 3 * p.num_units, &t);
   if (p.has_layer_norm) numbers.Input(Arg::layer_norm, kLayerNormRows * p.num_units, &t);
-  t.SetInput(Arg::packed, packed.data(), 0);
+  t.SetInput(Arg::packed, packed.data(), ElementType::kOther, packed.size());
   FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 3), p.dtype);
   host.SetPacked(&packed);
   const Status status = cpu::RunRnnForward(p, t, &host);

@@ -1,0 +1,108 @@
+#include "tests/cc/cpu/emulated_kernels.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "cc/cpu/pass/entry.h"
+#include "cc/cpu/simd/emulated_cpu.h"
+#include "cc/cpu/simd/vec.h"
+
+namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE {
+namespace {
+
+// kFunction on a CPU with the units `kUnits`.
+template <uint32_t kUnits, auto kFunction>
+struct OnCpu;
+template <uint32_t kUnits, typename R, typename Args, R (*kFunction)(const Args*)>
+struct OnCpu<kUnits, kFunction> {
+  static R Run(const Args* args) {
+    EmulatedCpu().store(kUnits, std::memory_order_relaxed);
+    return kFunction(args);
+  }
+};
+
+#if defined(RNN_OPS_ISA_AVX512)
+
+template <uint32_t kUnits>
+constexpr KernelTable TableOf(const char* name) {
+  return {
+      /*version=*/kKernelTableVersion,
+      /*struct_size=*/sizeof(KernelTable),
+      /*layout=*/kKernelLayout,
+      /*isa=*/name,
+      /*vector_bytes=*/static_cast<int32_t>(sizeof(Packet<float>)),
+      /*rnn_network=*/&OnCpu<kUnits, &Network>::Run,
+      /*rnn_forward=*/&OnCpu<kUnits, &isa_avx512::Run<ForwardPass, RnnArgs>>::Run,
+      /*rnn_backward=*/&OnCpu<kUnits, &isa_avx512::Run<BackwardPass, RnnArgs>>::Run,
+      /*rnn_pack=*/&OnCpu<kUnits, &isa_avx512::Run<PackPass, RnnArgs>>::Run,
+      /*block_lstm_forward=*/&isa_avx512::Run<BlockLstmForwardPass, BlockLstmArgs>,
+      /*block_lstm_backward=*/&isa_avx512::Run<BlockLstmBackwardPass, BlockLstmArgs>,
+      /*linear_recurrence=*/&LinearRecurrence,
+  };
+}
+
+// Skylake, Zen 4 and Sapphire Rapids.
+constexpr KernelTable kTables[] = {
+    TableOf<0>("avx512-emulated"),
+    TableOf<kEmulatedBf16 | kEmulatedVnni>("avx512-bf16-emulated"),
+    TableOf<kEmulatedBf16 | kEmulatedAmx | kEmulatedVnni>("avx512-amx-emulated"),
+};
+
+testing::EmulatedTables Tables(const KernelTable*) {
+  return {sizeof(kTables) / sizeof(kTables[0]), kTables};
+}
+
+const KernelTable* TableOfEnvironment() {
+  static KernelTable chosen;
+  const char* const cpu = std::getenv("TF_RNN_OPS_EMULATED_CPU");
+  for (const KernelTable& table : kTables) {
+    if (cpu == nullptr || std::strcmp(table.isa, cpu) != 0) continue;
+    chosen = table;
+    chosen.isa = "avx2";
+    return &chosen;
+  }
+  return nullptr;
+}
+
+#else
+
+KernelTable table;
+const KernelTable* of_other_types;
+
+RnnNetwork NetworkOnVnni(const RnnProblem* p) {
+  return p->int8_weights ? NetworkOf<float, Quad>(*p) : of_other_types->rnn_network(p);
+}
+int32_t ForwardOnVnni(const RnnArgs* args) {
+  return args->problem.int8_weights ? RunQuantized<ForwardPass<float, Quad>>(*args)
+                                    : of_other_types->rnn_forward(args);
+}
+int32_t PackOnVnni(const RnnArgs* args) {
+  return args->problem.int8_weights ? RunQuantized<PackPass<float, Quad>>(*args)
+                                    : of_other_types->rnn_pack(args);
+}
+
+testing::EmulatedTables Tables(const KernelTable* native) {
+  of_other_types = native;
+  table = *native;
+  table.isa = "avx2-vnni-emulated";
+  table.rnn_network = &OnCpu<kEmulatedVnni, &NetworkOnVnni>::Run;
+  table.rnn_forward = &OnCpu<kEmulatedVnni, &ForwardOnVnni>::Run;
+  table.rnn_pack = &OnCpu<kEmulatedVnni, &PackOnVnni>::Run;
+  return {1, &table};
+}
+
+#endif
+
+}  // namespace
+}  // namespace rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE
+
+__attribute__((visibility("default"))) rnn_ops::cpu::testing::EmulatedTables
+tf_rnn_ops_emulated_tables(const rnn_ops::cpu::KernelTable* native) {
+  return rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE::Tables(native);
+}
+
+#if defined(RNN_OPS_ISA_AVX512)
+__attribute__((visibility("default"))) const rnn_ops::cpu::KernelTable* tf_rnn_ops_kernel_table() {
+  return rnn_ops::cpu::RNN_OPS_ISA_NAMESPACE::TableOfEnvironment();
+}
+#endif

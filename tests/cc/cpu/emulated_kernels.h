@@ -1,0 +1,33 @@
+// The kernel tables of an object that emulates CPUs, see Note [Emulation] in cc/cpu/simd/isa.h.
+#ifndef TF_RNN_OPS_TESTS_CC_CPU_EMULATED_KERNELS_H_
+#define TF_RNN_OPS_TESTS_CC_CPU_EMULATED_KERNELS_H_
+
+#include <cstdint>
+
+#include "cc/cpu/kernel_table.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace testing {
+
+// One table for each emulated CPU. The names of the tables end in "-emulated". Calls of different
+// tables of one object must not overlap.
+struct EmulatedTables {
+  int32_t count;
+  const KernelTable* tables;
+};
+
+}  // namespace testing
+}  // namespace cpu
+}  // namespace rnn_ops
+
+// `native`: the kernels of the same level. The object of AVX2 emulates only VNNI, so its tables
+// pass calls without int8 weights to `native`. The object of AVX-512 ignores `native`.
+//
+// The object of AVX-512 also exports tf_rnn_ops_kernel_table, the table that the environment
+// variable TF_RNN_OPS_EMULATED_CPU names. In the place of _tf_rnn_ops_avx2.so, the object lets
+// TensorFlow run the emulated CPU.
+extern "C" rnn_ops::cpu::testing::EmulatedTables tf_rnn_ops_emulated_tables(
+    const rnn_ops::cpu::KernelTable* native);
+
+#endif  // TF_RNN_OPS_TESTS_CC_CPU_EMULATED_KERNELS_H_

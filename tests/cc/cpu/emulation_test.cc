@@ -1,0 +1,93 @@
+// An emulation gives the bits of the machine that it emulates. Compares each emulated code with the
+// native one, for the codes that this machine runs natively.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/cc/cpu/kernel_harness.h"
+#include "tests/cc/cpu/rnn_cases.h"
+
+namespace rnn_ops {
+namespace cpu {
+namespace testing {
+namespace {
+
+RnnCase QuantizedCase(std::mt19937_64& random, Dtype dtype) {
+  constexpr int32_t kQuantizedModes[] = {1, 2, 3};
+  RnnCase c = MakeCase(dtype == kFloat64 ? kFloat32 : dtype, kQuantizedModes[random() % 3],
+                       1 + random() % 6, 1 + random() % 20, 1 + random() % 90, 1 + random() % 70);
+  UseKerasWeights(false, false, &c);
+  c.problem.int8_weights = true;
+  c.problem.is_training = false;
+  return c;
+}
+
+constexpr RnnCase (*kMakers[])(std::mt19937_64&, Dtype) = {
+    RandomCase,          RandomCase,        RandomLayerCase, RandomGatesCase,
+    RandomLayerNormCase, RandomZoneoutCase, QuantizedCase,
+};
+
+const KernelTable* NativeTable(const RnnProblem& p, const std::string& code) {
+  for (const KernelTable* table : Tables()) {
+    if (!IsEmulated(*table) && CodeOf(*table, p) == code) return table;
+  }
+  return nullptr;
+}
+
+RnnValues RunAll(const KernelTable& table, const RnnCase& c, const RnnValues& inputs,
+                 int32_t threads) {
+  RnnRun run(table, c, inputs, {threads});
+  EXPECT_EQ(run.Forward(), 0);
+  if (c.problem.is_training) {
+    EXPECT_EQ(run.Backward(), 0);
+  }
+  return run.values;
+}
+
+TEST(Emulation, GivesTheBitsOfTheMachine) {
+  std::map<std::string, int> compared;
+  std::mt19937_64 random(61);
+  for (int k = 0; k < 420; ++k) {
+    const Dtype dtype = kDtypes[k / 7 % 4];
+    const RnnCase c = kMakers[k % 7](random, dtype);
+    const RnnValues inputs = RandomInputs(c, k);
+    for (const KernelTable* table : Tables(c.problem)) {
+      if (!IsEmulated(*table)) continue;
+      const std::string code = CodeOf(*table, c.problem);
+      const KernelTable* const native = NativeTable(c.problem, code);
+      if (native == nullptr) continue;
+      SCOPED_TRACE(std::string(table->isa) + ": " + Describe(c));
+      const RnnValues got = RunAll(*table, c, inputs, 1 + k % 2);
+      const RnnValues want = RunAll(*native, c, inputs, 1 + k % 2);
+      ExpectSame(kRnnOutputs, got, want);
+      ExpectSame(kRnnGradients, got, want);
+      ++compared[code];
+    }
+    if (HasFailure()) return;
+  }
+  for (const auto& [code, count] : compared) {
+    std::printf("[compared] %s: %d problems\n", code.c_str(), count);
+  }
+}
+
+TEST(Emulation, OfEveryUnitIsThere) {
+  RnnProblem quantized = QuantizedCase(*std::make_unique<std::mt19937_64>(1), kFloat32).problem;
+  RnnProblem pairs = MakeCase(kBFloat16, 2, 3, 4, 5, 6).problem;
+  std::map<std::string, int> codes;
+  for (const KernelTable* table : Tables()) {
+    for (const RnnProblem* p : {&quantized, &pairs}) ++codes[CodeOf(*table, *p)];
+  }
+  if (Tables().size() == 1) GTEST_SKIP() << "the emulations need AVX2";
+  for (const char* code :
+       {"avx2 vnni", "avx512", "avx512 int8", "avx512 vnni", "avx512 bf16", "avx512 amx"}) {
+    EXPECT_GT(codes[code], 0) << code;
+  }
+}
+
+}  // namespace
+}  // namespace testing
+}  // namespace cpu
+}  // namespace rnn_ops
