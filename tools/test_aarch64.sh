@@ -10,39 +10,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 wheel=$1
 version=$(tensorflow_versions | tail -n 1)
 python=$(configured python)
-triple=aarch64-linux-gnu
-qemu=$(command -v qemu-aarch64-static || true)
-if [ -z "$qemu" ]; then
-  apt_install qemu-user-static ||
-    die "qemu-aarch64-static not found: install it (Debian: apt-get install qemu-user-static)"
-  qemu=$(command -v qemu-aarch64-static)
-fi
 place=$PWD/.tools/aarch64
 mkdir -p "$place"
 bazel_options "$version" aarch64
-
-# Debian has GoogleTest's sources beside its library for this machine.
-gtest=$place/gtest
-if [ ! -f "$gtest/libgmock.a" ]; then
-  echo "compiling GoogleTest for aarch64"
-  rm -rf "$gtest"
-  mkdir -p "$gtest"
-  sources=/usr/src/googletest
-  [ -d $sources ] || apt_install libgtest-dev libgmock-dev ||
-    die "$sources not found: install it (Debian: apt-get install libgtest-dev libgmock-dev)"
-  for library in googletest/src/gtest-all googletest/src/gtest_main googlemock/src/gmock-all; do
-    name=$(basename $library)
-    $triple-g++ -std=c++17 -O1 -c -I$sources/googletest/include -I$sources/googletest \
-      -I$sources/googlemock/include -I$sources/googlemock $sources/$library.cc -o "$gtest/$name.o"
-    $triple-ar rcs "$gtest/lib${name%-all}.a" "$gtest/$name.o"
-  done
-fi
-
-# Left out: a test that makes a link to a system library, which leads out of qemu's folder.
-tools/bazelisk.sh test "${options[@]}" --linkopt="-L$gtest" --run_under="$qemu -L /usr/$triple" \
-  --test_timeout=3600 --test_arg=--gtest_filter=-OpenVariantTest.LibraryWithoutTheTable \
-  //tests/cc/compat/... //tests/cc/core/... //tests/cc/cpu:variant_test \
-  //tests/cc/cpu:rnn_kernel_test //tests/cc/cpu:block_lstm_kernel_test //tests/cc/cpu:activation_test
+tools/test_neon.sh "${options[@]}" -- //tests/cc/compat/... //tests/cc/core/... \
+  //tests/cc/cpu:variant_test //tests/cc/cpu:rnn_kernel_test //tests/cc/cpu:block_lstm_kernel_test \
+  //tests/cc/cpu:activation_test
+qemu=$(command -v qemu-aarch64-static)
 
 # Debian's Python for arm64, unpacked and not installed: nothing of this system changes.
 root=$place/root

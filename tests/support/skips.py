@@ -5,6 +5,7 @@
 
 import importlib.metadata
 import importlib.util
+import os
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -45,6 +46,11 @@ def _old_tensorflow():
     return _minor(tf.__version__) < _minor(versions.TENSORFLOW[-1])
 
 
+def _on_a_gpu():
+    device = os.environ.get("TF_RNN_OPS_TEST_DEVICE", "CPU:0")
+    return device.startswith("GPU") and os.environ.get("TF_RNN_OPS_TEST_PRETEND_GPU") != "1"
+
+
 def _no_torch():
     return importlib.util.find_spec("torch") is None
 
@@ -59,6 +65,8 @@ ALLOWED = (
     Skip(r"there is one CPU", "what is tested needs two threads"),
     Skip(r"about instructions of x86-64", "the machine has another processor"),
     Skip(r"there is a GPU, so it would run", "a message for machines without a GPU"),
+    Skip(r"on a GPU, the tool has run this test", "about the mock GPU", _on_a_gpu),
+    Skip(r"peaks of memory say it under the pretend driver only", "about the mock GPU", _on_a_gpu),
     # Packages and versions.
     Skip(r"could not import 'torch': .*", _TORCH, _no_torch),
     Skip(r"needs torch", _TORCH, _no_torch),

@@ -1,6 +1,6 @@
-"""explained.txt and the table of tested files name what the present sources have."""
+"""explained.txt, instruction_sets.txt and the table of tested files name what the present sources have."""
 
-from robustness.mutants import run_mutants, tested
+from robustness.mutants import instruction_sets, run_mutants, tested
 from support.native_build import ROOT
 
 
@@ -21,3 +21,11 @@ def test_every_python_file_has_tests_that_exist():
     for prefix, tests in tested.PYTHON_TESTS.items():
         assert any(path.startswith(prefix) for path in tested.PYTHON_FILES), prefix
         assert [test for test in tests if not (ROOT / test).exists()] == []
+
+
+def test_every_fault_of_an_instruction_set_can_be_made():
+    faults = instruction_sets.recorded()
+    assert {fault.object for fault in faults} == {"kernels", "pieces", "neon"}
+    for fault in faults:
+        assert (ROOT / fault.path).read_text().count(fault.text) == 1, fault
+        assert fault.text != fault.replacement

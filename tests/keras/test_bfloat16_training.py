@@ -1,0 +1,53 @@
+"""`fit` in bfloat16 follows `fit` in float32, on the kernels of every CPU (support/bfloat16_training.py)."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+import tf_rnn_ops
+from support import emulated_package, subproc
+
+# The losses of 50 steps may differ by this part of the first loss, on average. Most of the difference is of the
+# weights of the policy bfloat16, which lose the smallest updates.
+ALLOWED = 0.02
+# Layers whose products of bfloat16 differ by CPU.
+WITH_PAIRS = ("LSTM", "GRU", "SimpleRNN", "CudnnLSTM")
+
+SETTINGS = [
+    pytest.param({}, id="this machine"),
+    pytest.param(
+        {"TF_RNN_OPS_BF16_PRODUCTS": "0"}, id="products in float32", marks=pytest.mark.thorough
+    ),
+    pytest.param({"TF_RNN_OPS_CPU_ISA": "baseline"}, id="baseline", marks=pytest.mark.thorough),
+    pytest.param({"TF_RNN_OPS_CPU_ISA": "avx2"}, id="avx2", marks=pytest.mark.thorough),
+]
+
+
+def _check(package, names, **environment):
+    printed = subproc.run_module(
+        "support.bfloat16_training", package, *names, timeout=600, **environment
+    )
+    found = json.loads(printed.splitlines()[-1])
+    assert len(found) == len(names) or (not names and len(found) >= 12)
+    for layer, losses in found.items():
+        first = losses["float32"][0]
+        # The model learns: otherwise equal losses say little.
+        assert losses["float32"][-1] < 0.7 * first, layer
+        for policy in ("mixed_bfloat16", "bfloat16"):
+            apart = np.mean(np.abs(np.subtract(losses[policy], losses["float32"])))
+            assert apart < ALLOWED * first, (layer, policy, apart / first)
+
+
+@pytest.mark.parametrize("environment", SETTINGS)
+def test_losses_follow_float32(environment):
+    _check(pathlib.Path(tf_rnn_ops.__file__).parents[1], (), **environment)
+
+
+@pytest.mark.parametrize(
+    "cpu", ["avx512-bf16-emulated", "avx512-amx-emulated"], ids=["AVX512_BF16", "AMX"]
+)
+def test_losses_follow_float32_on_an_emulated_cpu(cpu, tmp_path):
+    package = emulated_package.make(tmp_path)
+    _check(tmp_path, WITH_PAIRS, TF_RNN_OPS_EMULATED_CPU=cpu, **package)
