@@ -11,6 +11,8 @@ import tf_rnn_ops.keras as rnn
 from tf_rnn_ops.export import formats
 
 LOOP = "loop"
+# OpenVINO 2026.4 computes the first call of these loops wrongly, also without this package; docs/export.md.
+WRONG_AT_FIRST = ("backwards_masked", networks.OPEN["time"])
 SEQUENCES = {"lstm": "LSTMSequence", "gru": "GRUSequence", "simple": "RNNSequence"}
 SEQUENCES |= {"tanh": "RNNSequence", "relu": "RNNSequence", "skip": "LSTMSequence"}
 
@@ -40,6 +42,8 @@ def test_every_layer(name, sizes, tmp_path, openvino):
     model, signature, x = networks.make(name, sizes)
     path, report = export(model, tmp_path, signature)
     call = openvino.load(path)
+    if (name, sizes) == WRONG_AT_FIRST:
+        call({"x": x})
     for _ in range(2):
         export_formats.assert_equal(call({"x": x}), model, x)
     for node in report.nodes:
