@@ -159,7 +159,7 @@ Status RunOn(FuzzedDataProvider& bytes, const Network& network, const Memory& pa
   }
   if (p.has_peepholes) numbers.Input(Arg::peepholes, 3 * p.num_units, &t);
   if (p.has_layer_norm) numbers.Input(Arg::layer_norm, kLayerNormRows * p.num_units, &t);
-  t.SetInput(Arg::packed, packed.data(), ElementType::kOther, packed.size());
+  t.SetInput(Arg::packed, packed.data(), ElementType::kOther, packed.bytes());
   FuzzHost host(bytes.ConsumeIntegralInRange<int>(1, 3), p.dtype);
   host.SetPacked(&packed);
   const Status status = cpu::RunRnnForward(p, t, &host);
