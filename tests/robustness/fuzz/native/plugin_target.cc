@@ -60,7 +60,7 @@ const tensorflow::OpDef& DefinitionOf(const std::string& op) {
   return *def;
 }
 
-TF_DataType TypeOf(Dtype dtype) {
+TF_DataType TensorTypeOf(Dtype dtype) {
   constexpr TF_DataType kTypes[] = {TF_FLOAT, TF_DOUBLE, TF_HALF, TF_BFLOAT16};
   return kTypes[dtype];
 }
@@ -76,7 +76,7 @@ class Caller {
   void Give(const std::string& name, const PartialShape& shape) {
     const Memory from(Elements(shape) * SizeOf(dtype_));
     FillNumbers(bytes_, dtype_, const_cast<Memory*>(&from));
-    Give(name, TypeOf(dtype_), shape.dims, from.data());
+    Give(name, TensorTypeOf(dtype_), shape.dims, from.data());
   }
 
   void GiveFloats(const std::string& name, const PartialShape& shape) {
@@ -188,7 +188,7 @@ class Caller {
   void SetAttrs(const tensorflow::OpDef& def, TFE_Op* call) const {
     for (const auto& attr : def.attr()) {
       const auto found = attrs.find(attr.name());
-      if (attr.name() == "T") TFE_OpSetAttrType(call, "T", TypeOf(dtype_));
+      if (attr.name() == "T") TFE_OpSetAttrType(call, "T", TensorTypeOf(dtype_));
       if (found == attrs.end()) continue;
       const char* const name = attr.name().c_str();
       if (const auto* s = std::get_if<std::string>(&found->second)) {
