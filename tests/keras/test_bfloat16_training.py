@@ -26,10 +26,13 @@ SETTINGS = [
 
 
 def _check(package, names, **environment):
-    printed = subproc.run_module(
-        "support.bfloat16_training", package, *names, timeout=600, **environment
-    )
-    found = json.loads(printed.splitlines()[-1])
+    # From the folder of the package: Python looks into the present folder first.
+    done = subproc.run(
+        ["-m", "support.bfloat16_training", package, *names], package, timeout=600,
+        env=subproc.environment(**environment),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
     assert len(found) == len(names) or (not names and len(found) >= 12)
     for layer, losses in found.items():
         first = losses["float32"][0]
