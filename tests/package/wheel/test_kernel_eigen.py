@@ -26,7 +26,7 @@ void Use(T* p) {
   const auto c = isa::pmadd(isa::padd(a, b), isa::psub(a, b), isa::pmul(a, b));
   const auto d = isa::Select(isa::And(isa::Less(a, b), isa::Less(b, c)), isa::Min(a, b), isa::Max(b, c));
   const auto e = isa::Select(isa::LessOrEqual(isa::Abs(a), b), c, d);
-  isa::Store(p, isa::padd(isa::EigenTanh<T>(e), isa::EigenLogistic<T>(d)));
+  isa::Store(p, isa::padd(isa::EigenTanh(e), isa::EigenLogistic<T>(d)));
   isa::TransposeBlock(p, isa::kLanes<T>, p, isa::kLanes<T>);
 }
 template void Use(float*);

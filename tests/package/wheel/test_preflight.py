@@ -168,7 +168,8 @@ NO_CONVERTER = "pip cannot install tensorflow and every package of tools/require
 
 
 @pytest.mark.parametrize(
-    ("pip", "said"), [("exit 1", NO_PACKAGE), ("grep -q setuptools <<<$*", NO_CONVERTER)]
+    ("pip", "said"),
+    [("exit 1", NO_PACKAGE), ('grep -qE "setuptools|uninstall" <<<$*', NO_CONVERTER)],
 )
 def test_without_a_package_pip_is_named(pip, said, tree, machine):
     """setup_venv.sh asks the index for a small package before the large ones."""
