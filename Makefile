@@ -164,7 +164,7 @@ mutants: develop
 	PYTHONPATH=.:tests $(PY) -m robustness.mutants.run_mutants --jobs $(JOBS) $(MUTANTS_ARGS)
 
 # The tests run these objects, and one of them at a time is compiled again with a fault.
-mutants-isa: cc-test
+mutants-isa: cc-test test-neon
 	PYTHONPATH=tests $(PY) -m robustness.mutants.instruction_sets
 
 soak: develop

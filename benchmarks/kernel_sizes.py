@@ -8,7 +8,7 @@ reserve space with the result of the op.
 import ctypes
 import pathlib
 
-_VERSION = 16  # the kKernelTableVersion with these structures
+_VERSION = 17  # the kKernelTableVersion with these structures
 _MODES = {"relu": 0, "tanh": 1, "lstm": 2, "gru": 3}
 _DTYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 3}
 
@@ -49,6 +49,14 @@ _STOPPED = 2
 _Take = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(_Sizes), ctypes.c_void_p)
 
 
+class _Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("elements", ctypes.c_int64),
+        ("type", ctypes.c_uint8),  # ElementType, whose first values are those of Dtype
+    ]
+
+
 class _Args(ctypes.Structure):
     _fields_ = [
         ("problem", _Problem),
@@ -60,17 +68,15 @@ class _Args(ctypes.Structure):
         ("memory_context", ctypes.c_void_p),
         ("take", _Take),
         # CallTensors
-        ("inputs", ctypes.c_void_p * _NUM_ARGS),
-        ("outputs", ctypes.c_void_p * _NUM_ARGS),
-        ("elements", ctypes.c_int64 * _NUM_ARGS),
+        ("inputs", _Tensor * _NUM_ARGS),
+        ("outputs", _Tensor * _NUM_ARGS),
         ("panels", ctypes.c_void_p),
     ]
 
     def give(self, tensors, elements):
         """Sets `tensors`, self.inputs or self.outputs, to memory that nobody reads or writes."""
         for name, count in elements.items():
-            tensors[_ARGS.index(name)] = 64
-            self.elements[_ARGS.index(name)] = count
+            tensors[_ARGS.index(name)] = _Tensor(64, count, self.problem.dtype)
 
 
 _Kernel = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(_Args))
@@ -80,7 +86,7 @@ class _Table(ctypes.Structure):
     _fields_ = [
         ("version", ctypes.c_int32),
         ("struct_size", ctypes.c_int32),
-        ("arg_sizes", ctypes.c_int32 * 5),
+        ("layout", ctypes.c_uint64),
         ("isa", ctypes.c_char_p),
         ("vector_bytes", ctypes.c_int32),
         ("network", ctypes.c_void_p),
@@ -127,10 +133,6 @@ def sizes(package, isa, problem, training, threads):
     table = library.tf_rnn_ops_kernel_table().contents
     if table.version != _VERSION:
         raise RuntimeError(f"the kernel table has version {table.version}, this file {_VERSION}")
-    if table.arg_sizes[0] != ctypes.sizeof(_Args):
-        raise RuntimeError(
-            f"RnnArgs has {table.arg_sizes[0]} bytes, in this file {ctypes.sizeof(_Args)}"
-        )
     p = problem
     lengths = (ctypes.c_int32 * p.B)(*[p.T] * p.B)
     gates = {"lstm": 4, "gru": 3}.get(p.cell, 1)

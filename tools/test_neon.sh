@@ -54,8 +54,11 @@ run() {
   tools/bazelisk.sh test "${options[@]}" --linkopt="-L$gtest" \
     --run_under="$qemu -cpu $cpu -L /usr/$triple" --test_timeout=3600 \
     --test_arg=--gtest_filter=-OpenVariantTest.LibraryWithoutTheTable "$@"
-  cat "$(tools/bazelisk.sh info "${options[@]}" bazel-testlogs 2>/dev/null)"/tests/cc/cpu/*/test.log \
-    >>build/neon.log
+  local logs target
+  logs=$(tools/bazelisk.sh info "${options[@]}" bazel-testlogs 2>/dev/null)
+  for target in "${kernels[@]}"; do
+    [[ " $* " != *":$target "* ]] || cat "$logs/tests/cc/cpu/$target/test.log" >>build/neon.log
+  done
 }
 
 mkdir -p build

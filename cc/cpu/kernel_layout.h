@@ -1,6 +1,6 @@
 // The layout of everything that crosses the interface of the kernels, as one number: the offsets
-// and sizes of all fields, the values of all enumerators and the order of the tensors. So an object
-// of another build is detected even if all structs have the same sizes.
+// and sizes of all fields except those of CallTensors, the values of all enumerators, the order of
+// the tensors. So an object of another build is detected even if all structs have the same sizes.
 #ifndef TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
 #define TF_RNN_OPS_CC_CPU_KERNEL_LAYOUT_H_
 

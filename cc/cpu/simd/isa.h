@@ -2,10 +2,10 @@
 // the instruction set is in RNN_OPS_ISA_NAMESPACE, so objects of two levels never share a symbol.
 //
 // Note [Emulation]
-// With RNN_OPS_EMULATE an object runs on every CPU with AVX2. Registers of 16 lanes are two of 8
-// (avx512_emulated.h), and so are the instructions that no level requires: pairs of bfloat16, AMX
-// (bf16_emulated.h) and VNNI (int8.h). EmulatedCpu() says which of these the CPU has. Only tests
-// build such objects, so that a test run executes the kernels of all CPUs.
+// With RNN_OPS_EMULATE an object runs on every CPU with AVX2. A register of 16 lanes is two
+// registers of 8 lanes (avx512_emulated.h). The instructions that no level requires are functions:
+// pairs of bfloat16 and AMX (bf16_emulated.h), VNNI (int8.h). EmulatedCpu() says which of these the
+// CPU has. Only tests build such objects, so that a test run executes the kernels of all CPUs.
 #ifndef TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 #define TF_RNN_OPS_CC_CPU_SIMD_ISA_H_
 

@@ -1,4 +1,4 @@
-// Helpers of the tests of sigmoid and tanh: the levels of this machine, exact results, and errors.
+// Helpers of the tests of sigmoid and tanh: the levels, exact results, and errors.
 #ifndef TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
 #define TF_RNN_OPS_TESTS_CC_CPU_ACTIVATION_ERROR_H_
 
@@ -19,11 +19,12 @@ namespace rnn_ops {
 namespace cpu {
 
 struct Level {
-  std::string name;
+  std::string name;  // "avx512_emulated": see Note [Emulation] in cc/cpu/simd/isa.h
   const ActivationSamples* samples;
 };
 
-// The instruction sets of this machine, beginning with the baseline.
+// The instruction sets of this machine, beginning with the baseline. Behind them the emulation of
+// AVX-512.
 inline const std::vector<Level>& Levels() {
   static const auto* const levels = [] {
     auto* list = new std::vector<Level>;
@@ -46,6 +47,14 @@ inline const std::vector<Level>& Levels() {
     return list;
   }();
   return *levels;
+}
+
+inline bool IsAvx512(const Level& level) { return level.name.rfind("avx512", 0) == 0; }
+
+// The best instruction set of this machine.
+inline const Level& BestLevel() {
+  const auto native = [](const Level& level) { return level.name == Name(DetectIsa()); };
+  return *std::find_if(Levels().begin(), Levels().end(), native);
 }
 
 // The distance from |x| to the next larger value of T.

@@ -64,7 +64,7 @@ void CheckFunction(const Function<T>& function, const std::vector<T>& x, Exact&&
     const Worst worst = Measure(x, exact, y, function.floor);
     std::cout << level.name << " " << function.name << ": " << worst.error << " ulp at " << worst.at
               << "; absolute " << worst.absolute << " below " << function.floor << "\n";
-    EXPECT_LE(worst.error, level.name == std::string("avx512") ? function.avx512 : function.bound)
+    EXPECT_LE(worst.error, IsAvx512(level) ? function.avx512 : function.bound)
         << level.name << " " << function.name << " of " << worst.at;
     EXPECT_LE(worst.absolute, function.absolute) << level.name << " " << function.name;
   }

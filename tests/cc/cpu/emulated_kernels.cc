@@ -66,29 +66,37 @@ const KernelTable* TableOfEnvironment() {
 
 #else
 
-KernelTable table;
 const KernelTable* of_other_types;
 
-RnnNetwork NetworkOnVnni(const RnnProblem* p) {
+RnnNetwork QuantizedNetwork(const RnnProblem* p) {
   return p->int8_weights ? NetworkOf<float, Quad>(*p) : of_other_types->rnn_network(p);
 }
-int32_t ForwardOnVnni(const RnnArgs* args) {
+int32_t QuantizedForward(const RnnArgs* args) {
   return args->problem.int8_weights ? RunQuantized<ForwardPass<float, Quad>>(*args)
                                     : of_other_types->rnn_forward(args);
 }
-int32_t PackOnVnni(const RnnArgs* args) {
+int32_t QuantizedPack(const RnnArgs* args) {
   return args->problem.int8_weights ? RunQuantized<PackPass<float, Quad>>(*args)
                                     : of_other_types->rnn_pack(args);
 }
 
+template <uint32_t kUnits>
+KernelTable TableOf(const char* name, const KernelTable* native) {
+  KernelTable table = *native;
+  table.isa = name;
+  table.rnn_network = &OnCpu<kUnits, &QuantizedNetwork>::Run;
+  table.rnn_forward = &OnCpu<kUnits, &QuantizedForward>::Run;
+  table.rnn_pack = &OnCpu<kUnits, &QuantizedPack>::Run;
+  return table;
+}
+
+// A CPU without VNNI and one with it.
 testing::EmulatedTables Tables(const KernelTable* native) {
+  static KernelTable tables[2];
   of_other_types = native;
-  table = *native;
-  table.isa = "avx2-vnni-emulated";
-  table.rnn_network = &OnCpu<kEmulatedVnni, &NetworkOnVnni>::Run;
-  table.rnn_forward = &OnCpu<kEmulatedVnni, &ForwardOnVnni>::Run;
-  table.rnn_pack = &OnCpu<kEmulatedVnni, &PackOnVnni>::Run;
-  return {1, &table};
+  tables[0] = TableOf<0>("avx2-emulated", native);
+  tables[1] = TableOf<kEmulatedVnni>("avx2-vnni-emulated", native);
+  return {2, tables};
 }
 
 #endif

@@ -21,8 +21,8 @@ struct EmulatedTables {
 }  // namespace cpu
 }  // namespace rnn_ops
 
-// `native`: the kernels of the same level. The object of AVX2 emulates only VNNI, so its tables
-// pass calls without int8 weights to `native`. The object of AVX-512 ignores `native`.
+// `native`: the kernels of the same level. The object of AVX2 has only the kernels of int8 weights,
+// so its tables pass other calls to `native`. The object of AVX-512 ignores `native`.
 //
 // The object of AVX-512 also exports tf_rnn_ops_kernel_table, the table that the environment
 // variable TF_RNN_OPS_EMULATED_CPU names. In the place of _tf_rnn_ops_avx2.so, the object lets

@@ -163,7 +163,7 @@ std::vector<const KernelTable*> Tables(const RnnProblem& problem) {
 }
 
 void NoteExecuted(const KernelTable& table, const std::string& code) {
-  // The emulation of AVX2 emulates VNNI only.
+  // The emulations of AVX2 have only the kernels of int8 weights.
   executed->Note(code, IsEmulated(table) && code != "avx2");
 }
 

@@ -1,7 +1,7 @@
 // Checks problems in the format of tests/robustness/problem/README.md on the kernels, without ops.
-// For every instruction set of this machine, values are compared with the scalar reference. The
-// bits must be equal for every number of threads, in a repetition, in the other layout, in
-// inference and with packed weights.
+// For every instruction set, native or emulated (kernel_tables.h), values are compared with the
+// scalar reference. The bits must be equal for every number of threads, in a repetition, in the
+// other layout, in inference and with packed weights.
 //
 //   problems_test FILE | LINE...
 //

@@ -23,7 +23,7 @@ FOLDER = "tests/cc/cpu"
 KERNEL_TESTS = ("rnn_memory_test", "problems_test", "rnn_special_values_test", "rnn_kernel_test")
 LINK = ["-shared", "-nostartfiles", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,--gc-sections"]
 CROSS = "aarch64-linux-gnu-g++"
-SECONDS = 600
+SECONDS = 1800
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,13 +143,11 @@ class Neon:
 
 def _fails(command, folder, **environment):
     environment = {**os.environ, **environment}
-    try:
-        done = subprocess.run(
-            list(map(str, command)), cwd=folder, env=environment, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, timeout=SECONDS, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return True
+    # A test that does not end is neither a killed fault nor a survivor: it ends this program.
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=environment, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, timeout=SECONDS, check=False,
+    )  # fmt: skip
     return done.returncode != 0
 
 
