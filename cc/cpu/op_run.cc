@@ -62,7 +62,8 @@ Status RunKernel(int32_t (*kernel)(const Args*), Args* args, Host* host, const R
                                       : host->Scratch(sizes.scratch_bytes, &blocks->scratch);
     }
 
-    // No exception may pass through the frames of a kernel.
+    // No exception may pass through the frames of a kernel. WHY two blocks: the sentence of an
+    // error needs memory too.
     void TakeOrCatch(const MemorySizes& sizes, MemoryBlocks* blocks) {
       try {
         try {
