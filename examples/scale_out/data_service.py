@@ -28,8 +28,10 @@ def encoded(distribute=None):
     keras.utils.set_random_seed(3)
     encoder = tf_rnn_ops.keras.CudnnLSTM(UNITS, return_sequences=True)
     encoder.build((None, sequence_sums.TIME, sequence_sums.FEATURES))
-    rows = sequence_sums.dataset().enumerate().batch(sequence_sums.GLOBAL_BATCH)
-    rows = rows.map(lambda k, row: (k, encoder(row[0]), row[1]))
+    # One source: the workers share out each source by itself, and enumerate() is a second one.
+    numbered = (np.arange(sequence_sums.ROWS), *sequence_sums.arrays())
+    rows = tf.data.Dataset.from_tensor_slices(numbered).batch(sequence_sums.GLOBAL_BATCH)
+    rows = rows.map(lambda k, x, y: (k, encoder(x), y))
     if distribute is not None:
         service = tf.data.experimental.service
         rows = rows.apply(
