@@ -3,7 +3,7 @@
 import pathlib
 from typing import Any, Callable
 
-from tf_rnn_ops.export import integer_products, states
+from tf_rnn_ops.export import conditions, integer_products, states
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.portable import exporting
 
@@ -131,10 +131,11 @@ def _callees(node):
 
 
 def _finish(folder, signature):
-    """Leaves one signature in a SavedModel, without products of int8 matrices."""
+    """Leaves one signature in a SavedModel, without what the converters do not write well."""
     model = exporting.read(folder)
     (meta_graph,) = model.meta_graphs
     integer_products.replace(meta_graph.graph_def)
+    conditions.replace(meta_graph.graph_def)
     kept = type(meta_graph.signature_def[signature])()
     kept.CopyFrom(meta_graph.signature_def[signature])
     meta_graph.signature_def.clear()

@@ -41,6 +41,7 @@ def extensions() -> list[ConversionExtension]:
     converters[_QUANTIZED] = _quantized_layer
     converters |= dict.fromkeys(_PACKING, _nothing)
     converters["BatchMatMulV3"] = _product
+    converters["GatherV2"] = _gather
     return [ConversionExtension(op, convert) for op, convert in converters.items()]
 
 
@@ -123,6 +124,12 @@ def _product(node):
     factors = [ops.convert(one, "f32" if integers else result).output(0) for one in factors]
     adjoint = [node.get_attribute(name, False) for name in ("adj_x", "adj_y")]
     return [ops.convert(ops.matmul(*factors, *adjoint), result).output(0)]
+
+
+def _gather(node):
+    """tf.gather, because of the fault that sequences.gathered avoids."""
+    x, indices, axis = (node.get_input(k) for k in range(3))
+    return [sequences.gathered(x, indices, axis, node.get_attribute("batch_dims", 0)).output(0)]
 
 
 def _run_layer(num_outputs, node, inputs):

@@ -69,6 +69,24 @@ def cut(x, begin, end, axis):
     return ops.slice(x, *numbers)
 
 
+def gathered(x, indices, axis, batch_dims):
+    """Gather.
+
+    WHY not always the node: with the known batch size 1, OpenVINO 2026.4 reads out of bounds.
+    """
+    if batch_dims != 1 or not (_has_one_row(x) and _has_one_row(indices)):
+        return ops.gather(x, indices, axis, batch_dims)
+    first = constant([0])
+    rest = ops.subtract(axis, ops.convert_like(constant(1), axis))
+    found = ops.gather(ops.squeeze(x, first), ops.squeeze(indices, first), rest)
+    return ops.unsqueeze(found, first)
+
+
+def _has_one_row(tensor):
+    shape = (tensor.output(0) if hasattr(tensor, "output") else tensor).get_partial_shape()
+    return shape.rank.is_static and len(shape) > 0 and shape[0] == 1
+
+
 def run(cell: Cell, directions: list[Direction], x, states, lengths):
     """Adds the nodes of one layer.
 
@@ -118,7 +136,7 @@ def _padded(cell, direction, x, states, lengths, valid):
         direction = direction._replace(w=w)
     output, final = _node(cell, [direction], x, states)
     last = ops.maximum(ops.subtract(lengths, constant(1)), constant(0))
-    h = ops.gather(output, ops.unsqueeze(last, constant(1)), constant(1), batch_dims=1)
+    h = gathered(output, ops.unsqueeze(last, constant(1)), constant(1), batch_dims=1)
     some = ops.greater(ops.reshape(lengths, constant([-1, 1, 1]), special_zero=False), constant(0))
     h = ops.select(some, h, states[0])
     return ops.select(valid, output, zero), [h, *final[1:]]

@@ -9,6 +9,10 @@ import tensorflow as tf
 
 from tf_rnn_ops.native.tf_internals import tracing
 
+# The name of the conditions that save the gather for masks which only pad at the end. A condition
+# with this name may be replaced by its else branch, which is right for any mask.
+PADDED = "padded_or_gathered"
+
 
 def as_booleans(mask, sequences, batch_axis=0):
     """Converts a mask to bool [B, T].
@@ -117,6 +121,7 @@ class MaskedSteps:
             self._prefix,
             lambda: tf.identity(sequences),
             lambda: tf.gather(sequences, self._valid_times(), batch_dims=1),
+            name=PADDED,
         )
         return self._in_other_order(packed)
 
@@ -166,7 +171,7 @@ class MaskedSteps:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
 
-        spread = tf.cond(self._prefix, prefix, gather)
+        spread = tf.cond(self._prefix, prefix, gather, name=PADDED)
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):
