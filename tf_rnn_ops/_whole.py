@@ -5,6 +5,8 @@ import os
 import pathlib
 import secrets
 import shutil
+import signal
+import threading
 from typing import Iterator
 
 
@@ -12,8 +14,8 @@ from typing import Iterator
 def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
     """Yields a temporary path, which is renamed to `target` at the end if nothing fails.
 
-    Files that are written next to the temporary path move next to `target`. After an error no file
-    remains, and no parent of `target` that this function made.
+    Files that are written next to the temporary path move next to `target`. After an error, Ctrl-C or
+    SIGTERM no file remains, and no parent of `target` that this function made.
 
     Raises:
         FileExistsError: `target` exists, or a file with the name of one that moves next to it.
@@ -23,6 +25,12 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
     made = [parent for parent in target.parents if not parent.exists()]  # the innermost first
     # Next to the target, so that its files can be renamed.
     unfinished = target.with_name(f"{secrets.token_hex(4)}.{target.name}")
+    with _cleaning_up_at_sigterm():
+        yield from _written(target, unfinished, made)
+
+
+def _written(target, unfinished, made):
+    moved = []
     try:
         _make(unfinished, target)
         yield unfinished / target.name
@@ -31,11 +39,43 @@ def whole(target: pathlib.Path) -> Iterator[pathlib.Path]:
             _refuse_existing(final)
         for path, final in moves:
             path.rename(final)
+            moved.append(final)
         unfinished.rmdir()
     except BaseException:
+        for final in moved:
+            final.rename(unfinished / final.name)
         shutil.rmtree(unfinished, ignore_errors=True)
         _remove_empty(made)
         raise
+
+
+class _Terminated(BaseException):
+    """SIGTERM came."""
+
+
+@contextlib.contextmanager
+def _cleaning_up_at_sigterm():
+    """Lets SIGTERM end the process only behind the `finally` and `except` of the block.
+
+    If the program handles SIGTERM itself, or in another thread than the main one, nothing changes.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def terminate(number, frame):
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except _Terminated:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _refuse_existing(path):

@@ -6,14 +6,13 @@ import sys
 
 from tf_rnn_ops.export import formats
 
-# {ending of the target's name: format}.
-_ENDINGS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
-
 _EPILOG = """\
 For a Keras model, the command runs the file, compares it with the model and prints the difference.
 For a SavedModel, it runs nothing.
 
-Example: python -m tf_rnn_ops.export model.keras model.onnx
+Examples:
+  python -m tf_rnn_ops.export model.keras model.onnx
+  python -m tf_rnn_ops.export model.keras model.tflite --batch 1 --streaming
 """
 
 
@@ -28,9 +27,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     parser = _make_parser()
     options = parser.parse_args(argv)
-    name = options.format or _ENDINGS.get(pathlib.Path(options.target).suffix, formats.SAVED_MODEL)
     try:
-        print(_export(options, name))
+        print(_export(options))
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"{parser.prog}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -69,29 +67,64 @@ def _make_parser():
         action="store_true",
         help="raise an error if a layer has no node and becomes a loop of ordinary ops",
     )
-    parser.add_argument("--no-verify", action="store_true", help="do not run the models")
+    parser.add_argument("--opset", type=int, help="version of the ops of ONNX (default: 18)")
+    of_keras = parser.add_argument_group("for a .keras file")
+    of_keras.add_argument(
+        "--batch",
+        type=int,
+        metavar="B",
+        help="batch size (default: the model's; 1 for LiteRT if the model's is open)",
+    )
+    of_keras.add_argument(
+        "--time", type=int, metavar="T", help="number of steps (default: the model's)"
+    )
+    of_keras.add_argument(
+        "--streaming",
+        action="store_true",
+        help="one step in each call, or T of --time, with the states as inputs and outputs",
+    )
+    of_keras.add_argument(
+        "--verify",
+        metavar="FILE.npz",
+        help="arrays to run the models on, by the names of the inputs (default: made-up batches)",
+    )
+    of_keras.add_argument("--no-verify", action="store_true", help="do not run the models")
+    of_keras.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="load Lambda layers and other code in the file, which may do anything",
+    )
     return parser
 
 
-def _export(options, name):
+def _export(options):
     """The report as text."""
+    target = pathlib.Path(options.target).expanduser()
+    name = formats.of(target, options.format)
     how = {"loops": not options.no_loops, "quantize": options.quantize}
-    if not pathlib.Path(options.model).is_dir():
-        return _export_keras(options, name, how)
+    model = pathlib.Path(options.model).expanduser()
+    if not model.is_dir():
+        return _export_keras(options, model, target, name, how)
+    return _export_saved_model(options, model, target, name, how)
+
+
+def _export_saved_model(options, model, target, name, how):
     from tf_rnn_ops import _whole
     from tf_rnn_ops.export import rewriting
 
-    if not (pathlib.Path(options.model) / "saved_model.pb").is_file():
-        raise ValueError(
-            f"{pathlib.Path(options.model)} is not a SavedModel: it has no saved_model.pb."
-        )
+    if not (model / "saved_model.pb").is_file():
+        raise ValueError(f"{model} is not a SavedModel: it has no saved_model.pb.")
+    for flag in ("batch", "time", "streaming", "verify", "unsafe"):
+        if getattr(options, flag):
+            raise ValueError(f"--{flag} is for a .keras file, but {model} is a SavedModel.")
+    how |= formats.options(name, options.opset)
     module = formats.writer(name)
-    with _whole.whole(pathlib.Path(options.target)) as unfinished:
+    with _whole.whole(target) as unfinished:
         signature = options.signature or "serving_default"
-        nodes = module.write(options.model, str(unfinished), signature=signature, **how)
+        nodes = module.write(str(model), str(unfinished), signature=signature, **how)
         if name != formats.SAVED_MODEL:
-            nodes += rewriting.loops_of(options.model, signature, how["loops"])
-    lines = [f"{options.target}: {name}"]
+            nodes += rewriting.loops_of(str(model), signature, how["loops"])
+    lines = [f"{target}: {name}"]
     for node in nodes:
         reason = f", because {node.reason}" if node.reason else ""
         note = f"; {node.note}" if node.note else ""
@@ -99,20 +132,47 @@ def _export(options, name):
     return "\n".join(lines)
 
 
-def _export_keras(options, name, how):
+def _export_keras(options, path, target, name, how):
     if options.signature is not None:
         raise ValueError("--signature is for a SavedModel, but MODEL is a file.")
+    if options.verify and options.no_verify:
+        raise ValueError("--verify and --no-verify exclude each other.")
     import keras
 
     from tf_rnn_ops.keras import export
 
     try:
-        model = keras.saving.load_model(options.model)
+        model = keras.saving.load_model(path, safe_mode=not options.unsafe)
     except (KeyError, OSError, ValueError) as error:
-        raise ValueError(f"{options.model} cannot be read: {error}") from error
-    return str(
-        export(model, options.target, name, verify=not options.no_verify, print_fn=None, **how)
-    )
+        advice = " --unsafe loads it." if "safe_mode" in str(error) else ""
+        raise ValueError(f"{path} cannot be read: {error}{advice}") from error
+    verify = _batch(options, model) if options.verify else not options.no_verify
+    how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
+    how |= {"opset": options.opset, "verify": verify, "print_fn": None}
+    return str(export(model, target, name, **how))
+
+
+def _batch(options, model):
+    """The arrays of --verify in the structure of the inputs of a model."""
+    import keras
+    import numpy as np
+
+    from tf_rnn_ops.keras.tools import signatures
+
+    try:
+        with np.load(options.verify) as file:
+            arrays = dict(file)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"{options.verify} is not a file of np.savez: {error}") from error
+    signature = signatures.of(model, None)
+    names = [spec.name for spec in keras.tree.flatten(signature)]
+    if sorted(arrays) != sorted(names):
+        raise ValueError(
+            f"{options.verify} must have the arrays {', '.join(names)}, but it has "
+            f"{', '.join(arrays) or 'none'}."
+        )
+    batch = keras.tree.pack_sequence_as(signature, [arrays[name] for name in names])
+    return batch[0] if len(batch) == 1 else batch
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 A module has three functions:
 
     write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None) -> list[Node]
+        `onnx` has the option opset, too.
         Writes a signature of the SavedModel in the folder `saved_model` to `filepath`, which does not
         exist. Files next to `filepath` move with it. Raises ValueError if the model cannot be written, if
         `quantize` is unknown, or with loops=False if the format has no node for a layer.
@@ -15,6 +16,7 @@ A module has three functions:
 
 import importlib
 import importlib.util
+import pathlib
 from types import ModuleType
 
 SAVED_MODEL = "tf_saved_model"
@@ -26,6 +28,10 @@ _MODULES = {
     "openvino": "openvino",
 }
 FORMATS = tuple(_MODULES)
+# {end of a file's name: format}.
+_ENDS = {".onnx": "onnx", ".tflite": "litert", ".xml": "openvino"}
+# The versions of the ops of ONNX that tf2onnx can write the nodes in.
+OPSETS = range(15, 19)
 # The packages that write and load import besides TensorFlow. The extra with the format's name has them.
 _TO_WRITE = {"onnx": ("tf2onnx", "onnx"), "openvino": ("openvino",)}
 _TO_LOAD = {
@@ -39,6 +45,40 @@ def check_name(name: str) -> None:
     """Raises ValueError for a format that is not in FORMATS."""
     if name not in FORMATS:
         raise ValueError(f"format must be one of {list(FORMATS)}, but it is {name!r}.")
+
+
+def of(path: pathlib.Path, name: str | None) -> str:
+    """The format of a file: `name`, or with None that of the end of its path.
+
+    Raises:
+        ValueError: The format is unknown, or the end is that of another format.
+    """
+    by_end = _ENDS.get(path.suffix.lower())
+    if name is None:
+        return by_end or SAVED_MODEL
+    check_name(name)
+    if by_end not in (None, name):
+        raise ValueError(
+            f"The end of {path.name!r} is that of the format {by_end!r}, but format is {name!r}."
+        )
+    return name
+
+
+def options(name: str, opset: int | None) -> dict[str, int]:
+    """The options of write() that only some formats have.
+
+    Raises:
+        ValueError: The format has no opset, or not this one.
+    """
+    if opset is None:
+        return {}
+    if name != "onnx":
+        raise ValueError(
+            f"opset is for the format 'onnx', but it is {opset!r} and the format {name!r}."
+        )
+    if opset not in OPSETS:
+        raise ValueError(f"opset must be {OPSETS[0]} to {OPSETS[-1]} or None, but it is {opset!r}.")
+    return {"opset": opset}
 
 
 def writer(name: str) -> ModuleType:

@@ -378,6 +378,16 @@ def test_whether_a_model_counts_as_called():
     assert models.was_called(model)
 
 
+def test_whether_a_model_made_its_input():
+    model = keras.Sequential([keras.layers.Dense(2)])
+    assert not models.made_its_input(model)
+    model(np.ones((4, 3), "float32"))
+    assert models.made_its_input(model)
+    for options in ({"shape": (3,), "batch_size": 4}, {"batch_shape": (4, 3)}):
+        given = keras.Sequential([keras.Input(**options), keras.layers.Dense(2)])
+        assert not models.made_its_input(given)
+
+
 @pytest.mark.parametrize("use_ema", [False, True])
 def test_what_optimizers_keep(use_ema):
     variables = [keras.Variable([1.0], name="kernel"), keras.Variable([1.0], name="bias")]

@@ -2,6 +2,9 @@
 
 import importlib.util
 import pathlib
+import signal
+import subprocess
+import sys
 
 import export_cases
 import keras
@@ -10,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tf_rnn_ops.keras as rnn
+from tf_rnn_ops import _whole
 from tf_rnn_ops.export import Node, formats, saved_model
 from tf_rnn_ops.keras.tools import export as tool
 from tf_rnn_ops.keras.tools import made_up, signatures
@@ -48,7 +52,7 @@ def test_report(model, tmp_path):
 def test_the_saved_model_is_the_model(model, tmp_path):
     _quiet(model, tmp_path / "m", verify=False)
     words = np.array([[3, 1, 0, 0], [5, 2, 8, 1], [0, 0, 0, 0]], np.int32)
-    (got,) = saved_model.run(tmp_path / "m", {"words_of": words}).values()
+    (got,) = saved_model.run(tmp_path / "m", {"Words_of": words}).values()
     np.testing.assert_allclose(got, model(words)["y"], atol=1e-6)
     assert saved_model.recurrent_nodes(tmp_path / "m")[0][1] == "LayerRNNPacked"
 
@@ -168,17 +172,31 @@ def test_bad_input(model, tmp_path):
     _refused(model, path, "input_signature must be a list", input_signature="words")
     _refused(model, path, "specs with shape and dtype.*words", input_signature=["words"])
     wrong = [tf.TensorSpec([None, None, 3], tf.float32)] * 2
-    _refused(model, path, "cannot be called with input_signature", input_signature=wrong)
+    _refused(
+        model, path, "cannot be called with the inputs.*as input_signature", input_signature=wrong
+    )
     rank = [tf.TensorSpec([None], tf.int32)]
-    _refused(model, path, "with input_signature.*[Ii]nput shape", input_signature=rank)
+    _refused(model, path, "with the inputs.*[Ii]nput shape", input_signature=rank)
     _refused(model, path, "structure", verify=[np.ones((2, 3), "int32")] * 2)
     _refused(model, path, r"shape \(None, None\).*\(2, 3, 4\)", verify=np.ones((2, 3, 4), "int32"))
     text = np.array([["a"]])
-    _refused(model, path, "verify must fit the signature.*'words_of' has the type", verify=text)
+    _refused(model, path, "verify must fit the signature.*'Words_of' has the type", verify=text)
     empty = np.ones((0, 3), "int32")
     _refused(model, path, r"not empty, or False.*\(0, 3\)", verify=empty)
     _refused(model, path, "'loop' becomes a loop, because activation=elu", loops=False)
     _refused(model, path, r"format must be one of.*\['onnx'\]", ["onnx"])
+    for name in ("batch_size", "time"):
+        for value in (0, -1, 1.5, "1"):
+            _refused(model, path, f"{name} must be a positive integer or None", **{name: value})
+    _refused(
+        model, path, "tolerance must be a number from 0 on or None, but it is -1", tolerance=-1
+    )
+    _refused(model, path, "opset is for the format 'onnx', but it is 18", opset=18)
+    _refused(model, f"{path}.onnx", "opset must be 15 to 18 or None, but it is 9", opset=9)
+    fixed = [tf.TensorSpec([None, 4], tf.int32)]
+    _refused(model, path, "time must be None .*, but it is 3", input_signature=fixed, time=3)
+    for name in ("m.onnx", "m.tflite", "m.xml", "m.ONNX"):
+        _refused(model, tmp_path / name, "The end of 'm.* is that of the format", "tf_saved_model")
     with pytest.raises(TypeError, match="print_fn must be a function or None, but it is 'no'"):
         rnn.export(model, path, print_fn="no")
     assert not list(tmp_path.iterdir())
@@ -190,7 +208,10 @@ def test_a_batch_that_the_model_cannot_run(tmp_path):
     model = keras.Model([x, lengths], rnn.CudnnLSTM(2)(x, sequence_lengths=lengths))
     batch = [np.ones((2, 3, 2), np.float32), np.array([9, 9])]
     _refused(
-        model, tmp_path / "m", "does not run on the batch.*Give a suitable batch", verify=batch
+        model,
+        tmp_path / "m",
+        r"does not run on inputs of the shapes \[2, 3, 2\], \[2\].*Give a suitable batch",
+        verify=batch,
     )
     assert not list(tmp_path.iterdir())
 
@@ -207,6 +228,58 @@ def test_paths(model, tmp_path):
     _refused(model, None, "filepath must be a path, but it is None", error=TypeError)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "there"]
     assert (tmp_path / "file").read_text() == "as it was"
+
+
+def test_the_format_follows_from_the_end_of_the_path():
+    for name, want in (
+        ("m", "tf_saved_model"),
+        ("m.keras", "tf_saved_model"),
+        ("m.onnx", "onnx"),
+        ("m.ONNX", "onnx"),
+        ("m.tflite", "litert"),
+        ("a.onnx/m.xml", "openvino"),
+    ):
+        assert formats.of(pathlib.Path(name), None) == want
+        assert formats.of(pathlib.Path(name), want) == want
+
+
+def test_the_home_folder(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    report = _quiet(model, "~/m", verify=False)
+    assert report.filepath == str(tmp_path / "m") and (tmp_path / "m" / "saved_model.pb").exists()
+
+
+ENDS_IN_THE_MIDDLE = """
+import os, pathlib, signal, sys
+from tf_rnn_ops import _whole
+
+target = pathlib.Path(sys.argv[1]) / "new" / "m.onnx"
+with _whole.whole(target) as unfinished:
+    unfinished.write_text("half")
+    assert os.listdir(sys.argv[1]) == ["new"]
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+    print("not reached")
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_an_end_in_the_middle_leaves_nothing(name, tmp_path):
+    command = [sys.executable, "-c", ENDS_IN_THE_MIDDLE, str(tmp_path), name]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == -getattr(signal, name), process.stderr
+    assert not process.stdout and not list(tmp_path.iterdir())
+
+
+def test_a_program_that_handles_sigterm_itself(tmp_path):
+    came = []
+    before = signal.signal(signal.SIGTERM, lambda *_: came.append(1))
+    try:
+        with _whole.whole(tmp_path / "m") as unfinished:
+            signal.raise_signal(signal.SIGTERM)
+            unfinished.write_text("all")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert came == [1] and (tmp_path / "m").read_text() == "all"
 
 
 @pytest.fixture
@@ -239,10 +312,48 @@ def test_other_results_are_refused(model, tmp_path, broken):
         return lambda inputs: {n: a + 1e-2 for n, a in call(inputs).items()}
 
     broken(load=load)
-    _refused(model, tmp_path / "m", r"have different results: .*1\.\d*e-02")
+    _refused(
+        model, tmp_path / "m", r"have different results: .*'y' differs by 1\.\d*e-02.*call 1 of"
+    )
     assert not list(tmp_path.iterdir())
     broken(load=lambda path: lambda inputs: {})
-    _refused(model, tmp_path / "m", "differ by inf")
+    _refused(model, tmp_path / "m", "the file has no output 'y', but none")
+    broken(load=lambda path: lambda inputs: {"y": np.zeros((2, 3))})
+    _refused(
+        model,
+        tmp_path / "m",
+        r"'y' has the shape \(2, 3\) in the file and \(3, 2\) in the model",
+    )
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_each_call_of_a_file_is_compared(wrong, model, tmp_path, broken):
+    """Runtimes have given wrong results at the first call, at other sizes, and at later calls."""
+    calls = []
+
+    def load(path):
+        call = saved_model.load(path)
+
+        def counted(inputs):
+            calls.append({name: array.shape for name, array in inputs.items()})
+            off = 1e-2 if len(calls) == wrong + 1 else 0.0
+            return {name: array + off for name, array in call(inputs).items()}
+
+        return counted
+
+    broken(load=load)
+    _refused(model, tmp_path / "m", f"differs by .*call {wrong + 1} of the file")
+    assert [shapes["Words_of"] for shapes in calls] == [(3, 7), (1, 4), (3, 7)][: wrong + 1]
+
+
+def test_a_tolerance_that_is_given(model, tmp_path, broken):
+    def load(path):
+        call = saved_model.load(path)
+        return lambda inputs: {n: a + 1e-2 for n, a in call(inputs).items()}
+
+    broken(load=load)
+    report = _quiet(model, tmp_path / "m", tolerance=0.02)
+    assert report.tolerance == 0.02 and 0.009 < report.difference < 0.011 and report.output == "y"
 
 
 def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broken):
@@ -256,7 +367,7 @@ def test_what_a_writer_puts_beside_the_file_moves_with_it(model, tmp_path, broke
     _refused(model, tmp_path / "m.xml", "m.bin exists; give a new path", error=FileExistsError)
     assert [path.name for path in tmp_path.iterdir()] == ["m.bin"]
     (tmp_path / "m.bin").unlink()
-    report = _quiet(model, tmp_path / "m.xml")
+    report = _quiet(model, tmp_path / "m.xml", "openvino")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.bin", "m.xml"]
     assert report.nodes[0] == Node("a", "LSTM", "LSTM", "")
 
@@ -272,4 +383,8 @@ def test_absent_packages(model, tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_run_here(model, tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "why_not_run", lambda name: "The file was not run, because.")
     report = _quiet(model, tmp_path / "m")
-    assert report.difference is None and report.note == "The file was not run, because."
+    assert report.difference is None
+    assert (
+        report.note
+        == "The input 'Words.of' is named 'Words_of' in the file. The file was not run, because."
+    )

@@ -2,7 +2,9 @@
 
 import export_cases
 import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from tf_rnn_ops.export.__main__ import main
 
@@ -45,6 +47,67 @@ def test_bad_input_is_one_line(folder, tmp_path, capsys):
         (line,) = capsys.readouterr().err.splitlines()
         assert text in line, line
     assert not list(tmp_path.iterdir())
+
+
+def test_options_of_a_keras_model(folder, tmp_path, capsys):
+    arguments = [str(folder / "m.keras"), str(tmp_path / "m"), "--batch", "2", "--time", "3"]
+    rows = np.ones((2, 3, 3), np.float32)
+    name = _inputs_of(folder / "saved")[0]
+    np.savez(tmp_path / "x.npz", **{name: rows})
+    assert main([*arguments, "--streaming", "--verify", str(tmp_path / "x.npz")]) == 0
+    shapes = {
+        name: spec.shape.as_list()
+        for name, spec in tf.saved_model.load(str(tmp_path / "m"))
+        .signatures["serving_default"]
+        .structured_input_signature[1]
+        .items()
+    }
+    assert shapes == {name: [2, 3, 3], "one_h": [2, 4], "one_c": [2, 4]}
+    assert "Largest difference" in capsys.readouterr().out
+
+
+def _inputs_of(path):
+    signature = tf.saved_model.load(str(path)).signatures["serving_default"]
+    return list(signature.structured_input_signature[1])
+
+
+def test_bad_options_of_a_keras_model(folder, tmp_path, capsys):
+    keras_file, target = str(folder / "m.keras"), str(tmp_path / "m")
+    np.savez(tmp_path / "wrong.npz", y=np.ones(3))
+    (tmp_path / "text.npz").write_text("no")
+    before = sorted(tmp_path.iterdir())
+    for arguments, text in (
+        (["--verify", str(tmp_path / "wrong.npz")], "must have the arrays"),
+        (["--verify", str(tmp_path / "text.npz")], "is not a file of np.savez"),
+        (["--verify", str(tmp_path / "none.npz")], "is not a file of np.savez"),
+        (["--verify", str(tmp_path / "wrong.npz"), "--no-verify"], "exclude each other"),
+        (["--batch", "0"], "batch_size must be a positive integer"),
+        (["--time", "-2"], "time must be a positive integer"),
+        (["--opset", "17"], "opset is for the format 'onnx'"),
+    ):
+        assert main([keras_file, target, *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert text in line, line
+    for option in (
+        ["--batch", "2"],
+        ["--time", "2"],
+        ["--streaming"],
+        ["--unsafe"],
+        ["--verify", "x"],
+    ):
+        assert main([str(folder / "saved"), target, *option]) == 2
+        assert f"{option[0]} is for a .keras file" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_lambda_is_loaded_if_asked_for(tmp_path, capsys):
+    x = keras.Input((None, 3))
+    model = keras.Model(x, keras.layers.LSTM(4)(keras.layers.Lambda(lambda x: 2 * x)(x)))
+    model.save(tmp_path / "m.keras")
+    arguments = [str(tmp_path / "m.keras"), str(tmp_path / "m")]
+    assert main(arguments) == 2
+    assert "--unsafe loads it" in capsys.readouterr().err
+    assert main([*arguments, "--unsafe"]) == 0
 
 
 def test_the_format_follows_from_the_name(folder, tmp_path, capsys, monkeypatch):

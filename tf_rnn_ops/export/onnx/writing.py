@@ -5,14 +5,16 @@ import logging
 import pathlib
 import tempfile
 
-from tf_rnn_ops.export import rewriting
+from tf_rnn_ops.export import formats, rewriting
 from tf_rnn_ops.export.onnx.registration import register
 
-OPSET = 18
+OPSET = formats.OPSETS[-1]
 _QUANTIZE = (None, "int8")
 
 
-def write(saved_model, filepath, *, signature="serving_default", loops=True, quantize=None):
+def write(
+    saved_model, filepath, *, signature="serving_default", loops=True, quantize=None, opset=OPSET
+):
     """Writes a file of ONNX; see formats."""
     if quantize not in _QUANTIZE:
         raise ValueError(f"quantize must be None or 'int8', but it is {quantize!r}.")
@@ -20,7 +22,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
     import onnx
 
     try:
-        model, nodes = _converted(str(saved_model), signature)
+        model, nodes = _converted(str(saved_model), signature, opset)
     except ValueError:
         raise
     except Exception as error:  # tf2onnx raises errors of any kind
@@ -39,7 +41,7 @@ def write(saved_model, filepath, *, signature="serving_default", loops=True, qua
     return [_quantized(node) for node in nodes]
 
 
-def _converted(saved_model, signature):
+def _converted(saved_model, signature, opset):
     """The ModelProto, and the list of Node."""
     from tf2onnx import convert, tf_loader
 
@@ -60,7 +62,7 @@ def _converted(saved_model, signature):
         model, _ = convert._convert_common(
             graph_def,
             name="model",
-            opset=OPSET,
+            opset=opset,
             input_names=inputs,
             output_names=outputs,
             tensors_to_rename=names,

@@ -5,11 +5,13 @@ import tempfile
 
 import openvino
 import tensorflow as tf
+from openvino import opset14 as ops
 
 from tf_rnn_ops.export import rewriting
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.export.openvino import counterparts
 from tf_rnn_ops.export.openvino.converting import extensions
+from tf_rnn_ops.export.openvino.sequences import constant
 from tf_rnn_ops.portable import exporting
 
 
@@ -49,11 +51,30 @@ def write(
         try:
             loaded = tf.saved_model.load(str(rewritten))
             model = openvino.convert_model(loaded, extension=extensions())
+            model = _with_named_results(model, loaded.signatures[rewriting.DEFAULT])
         except Exception as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"OpenVINO cannot convert the model: {reason}") from error
     openvino.save_model(model, str(filepath), compress_to_fp16=False)
     return nodes
+
+
+def _with_named_results(model, signature):
+    """The model with their own names for outputs that are inputs; OpenVINO keeps those of the inputs only."""
+    wanted = sorted(signature.structured_outputs)
+    named = {name for port in model.outputs for name in port.get_names()}
+    if named >= set(wanted):
+        return model
+    missing = iter([name for name in wanted if name not in named])
+    results = []
+    for result in model.get_results():
+        source = result.input_value(0)
+        if not source.get_tensor().names & set(wanted):
+            # WHY nodes: the input and the output would have one tensor, with the names of both.
+            source = ops.squeeze(ops.unsqueeze(source, constant(0)), constant(0)).output(0)
+            source.get_tensor().set_names({next(missing)})
+        results.append(ops.result(source))
+    return openvino.Model(results, model.get_parameters(), "model")
 
 
 def _decide(facts):

@@ -36,3 +36,16 @@ def count_as_called(model):
     """Makes Keras count a model as called. Needs _called; without it this does nothing."""
     if hasattr(model, "_called"):
         model._called = True
+
+
+def made_its_input(model):
+    """Whether a Sequential made its Input itself, with the sizes of the first batch.
+
+    Needs _layers and, of its Input, _auto_config with the arguments that Keras's build() gives. Without
+    them, and for a model from a file, the result is False.
+    """
+    (first, *_) = getattr(model, "_layers", None) or [None]
+    config = getattr(getattr(first, "_auto_config", None), "config", {})
+    if config.get("sparse") is not None:
+        return False
+    return isinstance(config.get("batch_shape"), tuple) and config.get("dtype") is not None

@@ -14,30 +14,31 @@ import numpy as np
 import tensorflow as tf
 
 from tf_rnn_ops import _whole
-from tf_rnn_ops._difference import largest_difference
 from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import OneOp
 from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.keras.tools import feeds, signatures
+from tf_rnn_ops.keras.tools import agreement, feeds, signatures
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
+from tf_rnn_ops.keras.tools.agreement import Limits
 from tf_rnn_ops.keras.tools.convert import convert
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
+from tf_rnn_ops.keras.tools.outputs import Outputs
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
 from tf_rnn_ops.keras.tools.timing import take_turns
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
-# {narrowest type of a model: (allowed difference relative to the largest output, absolute difference)}.
-_TOLERANCES = {
-    "float64": (1e-10, 1e-15),
-    "float32": (1e-4, 5e-7),
-    "float16": (1e-2, 4e-3),
-    "bfloat16": (5e-2, 3e-2),
+# By the narrowest type of a model.
+_LIMITS = {
+    "float64": Limits(1e-10, 1e-15),
+    "float32": Limits(1e-4, 5e-7),
+    "float16": Limits(1e-2, 4e-3),
+    "bfloat16": Limits(5e-2, 3e-2),
 }
-# The allowed relative difference if the file or the model has int8 weights.
-_TOLERANCE_OF_INT8 = 0.1
+# The allowed relative difference, and the part of integers that may differ, with int8 weights.
+_OF_INT8 = 0.1
 # WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
 _FORMATS_OF_FLOATS = ("litert",)
 _REPEATS = 20
@@ -47,6 +48,8 @@ _AROUND = (
     "Graph execution error:",
     "Detected at node",
     "<stack traces unavailable>",
+    "in user code:",
+    "Exception from",
     "File ",
 )
 _BOLD = re.compile(r"\x1b\[\d+m")
@@ -61,14 +64,15 @@ class Exported(Shown):
         format: Its format.
         nodes: A list of Node, one for each recurrent layer.
         size: Bytes of the file, or of all files in the folder.
-        difference: Largest absolute difference between the outputs of the file and of the model. It and
-            the next four attributes are None if the file was not run.
-        tolerance: The largest difference allowed.
-        largest: Largest absolute output of the model, the scale of both.
+        output: The output that agrees least with the model. It is empty, and the next five attributes are
+            None, if the file was not run.
+        difference: The absolute difference of this output, at the element that agrees least.
+        tolerance: The difference that is allowed there.
+        largest: The largest number of this output.
         file_ms: Median time of a call of the file.
         model_ms: Median time of a call of the model in a tf.function.
-        note: A sentence on a step that was skipped, or on layers whose int8 weights became floats; empty if
-            there is none.
+        note: Sentences on a step that was skipped, on names and sizes that export() chose, and on layers
+            whose int8 weights became floats; empty if there are none.
         printed: Whether export() has printed the table.
 
     Example:
@@ -87,6 +91,7 @@ class Exported(Shown):
     format: str
     nodes: list[Node]
     size: int
+    output: str = ""
     difference: float | None = None
     tolerance: float | None = None
     largest: float | None = None
@@ -110,8 +115,8 @@ class Exported(Shown):
             parts.append("There is no recurrent layer.")
         if self.difference is not None:
             parts += [
-                f"Largest difference of the outputs: {self.difference:.1e}, allowed: {self.tolerance:.1e}. "
-                f"Largest output: {self.largest:.1e}.",
+                f"Largest difference: {self.difference:.1e}, allowed: {self.tolerance:.1e}, in the output "
+                f"{self.output!r}, whose largest number is {self.largest:.1e}.",
                 f"Median time of a call: {self.file_ms:.3f} ms. The model takes {self.model_ms:.3f} ms.",
             ]
         return parts + ([self.note] if self.note else [])
@@ -120,13 +125,17 @@ class Exported(Shown):
 def export(
     model: keras.Model,
     filepath: str | os.PathLike,
-    format: str = "tf_saved_model",
+    format: str | None = None,
     *,
     input_signature: Any = None,
+    batch_size: int | None = None,
+    time: int | None = None,
     streaming: bool = False,
     quantize: str | None = None,
+    opset: int | None = None,
     loops: bool = True,
     verify: Any = True,
+    tolerance: float | None = None,
     print_fn: Callable[[str], Any] | None = print,
 ) -> Exported:
     """Writes a model for another runtime, runs the file there and compares it with the model.
@@ -137,24 +146,31 @@ def export(
 
     Args:
         model: A Keras 3 model that is built, with layers of Keras, of this package, or both.
-        filepath: The file, or for 'tf_saved_model' the folder. It must not exist. Its parent folders are
-            created. After an error there is no file.
-        format: 'tf_saved_model', 'onnx', 'litert' or 'openvino'. The last three need the extra of that name:
-            pip install 'tf_rnn_ops[onnx]'.
+        filepath: The file, or for 'tf_saved_model' the folder. It must not exist. '~' is the home folder.
+            Its parent folders are created. After an error, Ctrl-C or SIGTERM there is no file.
+        format: 'tf_saved_model', 'onnx', 'litert' or 'openvino'. None takes the one of the end of
+            `filepath`: .onnx, .tflite or .xml, otherwise 'tf_saved_model'. The last three need the extra of
+            that name: pip install 'tf_rnn_ops[onnx]'.
         input_signature: A list with a structure of specs (keras.InputSpec, tf.TensorSpec) for each
             argument of the model. None uses the inputs of the model.
+        batch_size: B of the file. None keeps that of the signature. If this is open, the file takes any B,
+            except for 'litert' without an input_signature, which gets 1: a fused LSTM needs a known B. A
+            stateful model has one B.
+        time: T of the file, for each input with an open number of steps. None keeps it open.
         streaming: Whether the file processes one or more steps in each call. The states of the recurrent
             layers are then inputs, named LAYER_h and LAYER_c, or as in the model, and outputs of the same
             names with '_next'. A stream begins with zeros. Each call gets the states that the previous
-            call returned. The number of steps of a call is fixed by input_signature or by the model,
-            otherwise it is one.
+            call returned. A call has `time` steps, or those of the signature; one if these are open.
         quantize: 'int8' stores the weights of the format's nodes in 8 bits if possible. None keeps their
             values. In ONNX and LiteRT int8 weights of recurrent layers become floats, and the report says
             so.
+        opset: For 'onnx' the version of its ops, 15 to 18; None is 18.
         loops: Whether a layer may become a loop.
-        verify: Whether to run the file and the model. True makes up a batch, with sequences of different
-            lengths if the model makes masks. It may also be a batch, in the form for
-            model.predict_on_batch.
+        verify: Whether to run the file and the model, in several calls. True makes up batches, of two sizes
+            and numbers of steps where these are open, with sequences of different lengths if the model
+            makes masks. It may also be a batch, in the form for model.predict_on_batch.
+        tolerance: The absolute difference that is allowed in each output. None depends on the narrowest type
+            that the model computes in and on the numbers of the output.
         print_fn: A function that is called with the report; None prints nothing.
 
     Returns:
@@ -162,10 +178,10 @@ def export(
 
     Raises:
         TypeError: model is not a Keras 3 model, filepath is not a path, or print_fn is not a function.
-        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown;
-            input_signature or the batch does not fit the model; a layer would become a loop and loops is
-            False; a layer cannot stream; or the outputs differ by more than the tolerance, which depends
-            on the narrowest type that the model computes in.
+        ValueError: model is not built, or cannot be written in this format; format or quantize is unknown,
+            or the end of filepath is that of another format; input_signature, batch_size, time or the batch
+            does not fit the model; a layer would become a loop and loops is False; a layer cannot stream; or the
+            outputs differ by more than the tolerance.
         FileExistsError: filepath exists.
         OSError: filepath cannot be written.
         ImportError: A package that the format needs is not installed.
@@ -188,23 +204,33 @@ def export(
         raise TypeError(f"filepath must be a path, but it is {filepath!r}.")
     if print_fn is not None and not callable(print_fn):
         raise TypeError(f"print_fn must be a function or None, but it is {print_fn!r}.")
+    _check_numbers(batch_size, time, tolerance)
+    target = pathlib.Path(filepath).expanduser()
+    format = formats.of(target, format)
+    how = formats.options(format, opset)
     module = formats.writer(format)
-    signature = signatures.of(model, input_signature)
-    target = pathlib.Path(filepath)
+    signature = signatures.of(model, input_signature, batch_size, time)
+    notes = signatures.changed_names(model, input_signature, signature)
+    if format == "litert" and input_signature is None and signatures.has_open_batch(signature):
+        signature = signatures.of(model, None, 1, time)
+        notes.append("The batch size of the file is 1; batch_size gives another.")
     with _whole.whole(target) as unfinished, tempfile.TemporaryDirectory() as folder:
         saved = str(unfinished) if format == formats.SAVED_MODEL else folder
+        outputs = Outputs(model, format)
         looping, stream, became_float = _save(
-            model, saved, signature, streaming, format in _FORMATS_OF_FLOATS
+            model, saved, signature, streaming, format in _FORMATS_OF_FLOATS, outputs
         )
         if looping and not loops:
             first = looping[0]
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
-        nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize)
+        nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
-        found = _verify(model, stream or signature, verify, module, unfinished, format, quantize)
+        called = stream or signature
+        how = (format, quantize, tolerance)
+        found = _verify(model, called, outputs, verify, module, unfinished, *how)
     if became_float and quantize is None:
-        note = f"The int8 weights of {', '.join(became_float)} are stored as floats."
-        found["note"] = f"{note} {found.get('note', '')}".strip()
+        notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
+    found["note"] = " ".join(filter(None, [*notes, *outputs.notes, found["note"]]))
     report = Exported(
         filepath=str(target),
         format=format,
@@ -218,7 +244,15 @@ def export(
     return report
 
 
-def _save(model, folder, signature, streaming, in_float):
+def _check_numbers(batch_size, time, tolerance):
+    for name, size in (("batch_size", batch_size), ("time", time)):
+        if size is not None and (not isinstance(size, int) or size < 1):
+            raise ValueError(f"{name} must be a positive integer or None, but it is {size!r}.")
+    if tolerance is not None and not (isinstance(tolerance, (int, float)) and tolerance >= 0):
+        raise ValueError(f"tolerance must be a number from 0 on or None, but it is {tolerance!r}.")
+
+
+def _save(model, folder, signature, streaming, in_float, outputs):
     """Writes the SavedModel from which the other formats are made.
 
     Returns:
@@ -231,6 +265,7 @@ def _save(model, folder, signature, streaming, in_float):
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
         )
+        function = outputs.of(function, signature)
         archive = keras.export.ExportArchive()
         archive.track(ours)
         try:
@@ -240,7 +275,8 @@ def _save(model, folder, signature, streaming, in_float):
             archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
         except Exception as error:  # layers may raise any error for a wrong signature
             raise ValueError(
-                f"The model cannot be called with input_signature {signature}: {_one_line(error)}"
+                f"The model cannot be called with the inputs {signature}: {_one_line(error)} Give the "
+                "specs of its arguments as input_signature."
             ) from error
         rows = explain(ours, print_fn=None)
     looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS]
@@ -268,36 +304,61 @@ def _on_ops(model):
         yield ours
 
 
-def _verify(model, called, verify, module, path, format, quantize):
+def _verify(model, called, outputs, verify, module, path, format, quantize, tolerance):
     """Runs the file and the model. Returns attributes of Exported."""
     if verify is False:
         return {"note": "The file was not run."}
     if note := formats.why_not_run(format):
         return {"note": note}
-    feed = (feeds.Steps if isinstance(called, Stream) else feeds.Batch)(model, called, verify)
-    # WHY for a SavedModel too: a layer of Keras and the op differ in the last bit, which may decide how a
-    # quantized layer behind them rounds.
+    streams = isinstance(called, Stream)
+    feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
+    # WHY for a SavedModel too: a difference in the last bit can change how a quantized layer rounds.
     in_int8 = quantize is not None or _has_quantized_layers(model)
+    limits = _limits(model, in_int8)
     reference = tf.function(model.__call__, autograph=False)
-    with _states_kept(model, from_zeros=isinstance(called, Stream)):
-        want = signatures.results(_run(f"model {model.name!r}", lambda: reference(*feed.arguments)))
+    found, note = [], ""
+    with _states_kept(model) as states:
         call = _run("file", lambda: module.load(str(path)))
-        got = _run("file", lambda: feed.results(call, want))
-        tolerance, largest = _tolerance(model, want, in_int8), _largest(want)
-        difference = _difference(got, want)
-        if not difference <= tolerance:  # NaN is not
-            raise ValueError(
-                f"The file and the model have different results: the outputs differ by {difference:.2e}, "
-                f"but only {tolerance:.2e} is allowed."
-            )
+        for k, arguments in enumerate(feed.calls):
+            if streams:
+                states.set_zeros()
+            before = states.values()
+            try:
+                want = outputs.results(reference(*arguments))
+            except Exception as error:  # the layers of a model raise errors of any kind
+                if k == 0 or verify is not True:
+                    _raise_not_run(f"model {model.name!r}", arguments, error)
+                note = f"The model runs on some sizes only, not on {_shapes(arguments)}."
+                continue
+            try:
+                got = feed.results(call, arguments, want)
+            except Exception as error:  # the runtimes raise errors of any kind
+                _raise_not_run("file", arguments, error)
+            one = agreement.worst(got, want, limits, tolerance)
+            if not one.agrees:
+                # TensorFlow's optimizer may have changed the order of sums in the graph.
+                states.set(before)
+                want = outputs.results(model(*arguments, training=False))
+                eager = agreement.worst(got, want, limits, tolerance)
+                one = min(one, eager, key=lambda one: one.excess)
+            if not one.agrees:
+                raise ValueError(
+                    f"The file and the model have different results: {one} It is call {k + 1} of the file, "
+                    f"with {_shapes(arguments)}. Give a batch of your data as verify, or the tolerance that "
+                    "it needs."
+                )
+            found.append(one)
         both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
         timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
+    one = max(found, key=lambda one: one.excess)
     return {
-        "difference": difference,
-        "tolerance": tolerance,
-        "largest": largest,
+        "output": one.output,
+        "difference": one.difference,
+        "tolerance": one.tolerance,
+        "largest": one.largest,
         "file_ms": timing.keras_ms,
         "model_ms": timing.ours_ms,
+        "note": note,
     }
 
 
@@ -305,59 +366,57 @@ def _run(what, function):
     try:
         return function()
     except Exception as error:  # the runtimes raise errors of any kind
-        raise ValueError(
-            f"The {what} does not run on the batch: {_one_line(error)} Give a suitable batch as verify."
-        ) from error
+        raise ValueError(f"The {what} does not run: {_one_line(error)}") from error
+
+
+def _raise_not_run(what, arguments, error):
+    raise ValueError(
+        f"The {what} does not run on {_shapes(arguments)}: {_one_line(error)} Give a suitable batch as verify."
+    ) from error
+
+
+def _shapes(arguments):
+    shapes = [list(np.shape(array)) for array in keras.tree.flatten(arguments)]
+    return f"inputs of the shape{'s' if len(shapes) > 1 else ''} {', '.join(map(str, shapes))}"
+
+
+class _States:
+    """The variables with the states of a model."""
+
+    def __init__(self, model):
+        layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
+        self._variables = keras.tree.flatten([getattr(one, "states", None) or [] for one in layers])
+
+    def values(self):
+        return [keras.ops.convert_to_numpy(state) for state in self._variables]
+
+    def set(self, values):
+        for state, value in zip(self._variables, values, strict=True):
+            state.assign(value)
+
+    def set_zeros(self):
+        self.set([np.zeros(state.shape) for state in self._variables])
 
 
 @contextlib.contextmanager
-def _states_kept(model, from_zeros):
-    """Restores the states of stateful layers at the end. A stream begins with zeros."""
-    layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
-    states = keras.tree.flatten([getattr(layer, "states", None) or [] for layer in layers])
-    values = [np.array(state) for state in states]
+def _states_kept(model):
+    """Yields the _States of a model, and restores their values at the end."""
+    states = _States(model)
+    before = states.values()
     try:
-        for state in states if from_zeros else ():
-            state.assign(np.zeros(state.shape))
-        yield
+        yield states
     finally:
-        for state, value in zip(states, values):
-            state.assign(value)
+        states.set(before)
 
 
 def _has_quantized_layers(model):
     return any(getattr(layer, "quantization_mode", None) for layer in flatten_layers(model))
 
 
-def _tolerance(model, want, in_int8):
-    types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_TOLERANCES)
-    relative, absolute = max((_TOLERANCES[t] for t in types), default=_TOLERANCES["float32"])
-    relative = _TOLERANCE_OF_INT8 if in_int8 else relative
-    return relative * _largest(want) + absolute
-
-
-def _largest(results):
-    numbers = [np.abs(_number(a)) for a in results.values() if a.dtype.kind not in "OSU"]
-    return float(max((np.max(a, initial=0, where=np.isfinite(a)) for a in numbers), default=0.0))
-
-
-def _difference(got, want):
-    """The largest difference of results with the same name; infinite if names or shapes do not agree."""
-    worst = 0.0
-    for name, expected in want.items():
-        found = got.get(name)
-        if found is None or found.shape != expected.shape:
-            return float("inf")
-        if expected.dtype.kind in "OSU":
-            one = 0.0 if np.array_equal(found, expected) else float("inf")
-        else:
-            one = largest_difference(_number(found), _number(expected))
-        worst = float(np.maximum(worst, one))  # NaN wins
-    return worst
-
-
-def _number(array):
-    return array.astype(np.float64)
+def _limits(model, in_int8):
+    types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_LIMITS)
+    limits = max((_LIMITS[t] for t in types), default=_LIMITS["float32"])
+    return limits._replace(relative=_OF_INT8, integers=_OF_INT8) if in_int8 else limits
 
 
 def _one_line(error):

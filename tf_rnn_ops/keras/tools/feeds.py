@@ -9,44 +9,56 @@ from tf_rnn_ops.keras.tools.streaming import NEXT
 
 # The number of calls of a file for streaming.
 _CALLS = 4
+# Another batch for a file with whole sequences, if its sizes are open.
+_OTHER_SIZES = {"batch_size": 1, "time": 4, "seed": 1}
 
 
 class Batch:
-    """A batch.
+    """Calls of a file with whole sequences.
 
     Attributes:
-        arguments: The arguments of the model.
-        first_arguments: The arguments of the model.
-        first_feed: The inputs of the file by name.
+        calls: A list with the arguments of the model for each call.
+        first_arguments: The arguments of the first call.
+        first_feed: The inputs of the file by name for the first call.
     """
 
     def __init__(self, model, signature, verify):
-        """Checks the given batch, or makes up a batch.
+        """Checks the given batch, or makes up batches.
 
         Args:
             model: The model.
             signature: A list with a structure of tf.TensorSpec for each argument.
             verify: The argument of export(), but not False.
         """
-        self.arguments = _arguments(model, signature, verify)
-        self.first_arguments, self.first_feed = self.arguments, _by_name(signature, self.arguments)
+        self._signature = signature
+        # The first call again, since a runtime may keep something of the calls before.
+        if verify is True:
+            first = _made_up(model, signature)
+            self.calls = [first, _made_up(model, signature, **_OTHER_SIZES), first]
+        else:
+            batches = _cut(signature, verify)
+            self.calls = [_given(signature, batch) for batch in batches]
+            self.calls += [self.calls[0]] * max(1, 3 - len(self.calls))
+        self.first_arguments = self.calls[0]
+        self.first_feed = _by_name(signature, self.first_arguments)
 
-    def results(self, call, want):
+    def results(self, call, arguments, want):
         """The results of the file.
 
         Args:
             call: A function that runs the file.
+            arguments: An element of `calls`.
             want: The results of the model.
         """
         del want
-        return call(self.first_feed)
+        return call(_by_name(self._signature, arguments))
 
 
 class Steps:
     """A sequence for the model, and the calls of a file for parts of this sequence.
 
     Attributes:
-        arguments: The arguments of the model, with states of 0.
+        calls: A list with the arguments of the model, for all steps and with states of 0.
         first_arguments: The arguments of the model for the first call.
         first_feed: The inputs of the file by name for the first call.
     """
@@ -64,13 +76,13 @@ class Steps:
         self._signature = stream.signature[:count]
         calls = _CALLS if verify is True else None
         longer = keras.tree.map_structure(lambda spec: self._longer(spec, calls), self._signature)
-        arguments = _arguments(model, longer, verify)
-        self.arguments = keras.tree.map_structure(self._begun, self._signature, arguments)
-        self._arrays = _by_name(self._signature, self.arguments)
+        arguments = _made_up(model, longer) if verify is True else _given(longer, verify)
+        arguments = keras.tree.map_structure(self._begun, self._signature, arguments)
+        # Twice, since a runtime may keep something of the calls before.
+        self.calls = [arguments, arguments]
+        self._arrays = _by_name(self._signature, arguments)
         self._calls = self._count_calls()
-        self.first_arguments = keras.tree.map_structure(
-            self._piece, self._signature, self.arguments
-        )
+        self.first_arguments = keras.tree.map_structure(self._piece, self._signature, arguments)
         self.first_feed = self._feed(0, self._initial_states())
 
     def _longer(self, spec, calls):
@@ -104,13 +116,15 @@ class Steps:
     def _piece(self, spec, array, k=0):
         return np.split(array, self._calls, 1)[k] if spec.name in self._stream.sequences else array
 
-    def results(self, call, want):
+    def results(self, call, arguments, want):
         """The results of all calls of the file, joined.
 
         Args:
             call: A function that runs the file once.
+            arguments: An element of `calls`, which are equal.
             want: The results of the model. Their shapes tell which results have one value for each step.
         """
+        del arguments
         states, found = self._initial_states(), []
         for k in range(self._calls):
             found.append(call(self._feed(k, states)))
@@ -133,12 +147,15 @@ class Steps:
         return {spec.name: self._piece(spec, self._arrays[spec.name], k) for spec in specs} | states
 
 
-def _arguments(model, signature, verify):
-    arguments = (
-        made_up.batch_for(model, signature)
-        if verify is True
-        else signatures.arguments(signature, verify)
-    )
+def _made_up(model, signature, **sizes):
+    return _refuse_empty(signature, made_up.batch_for(model, signature, **sizes))
+
+
+def _given(signature, batch):
+    return _refuse_empty(signature, signatures.arguments(signature, batch))
+
+
+def _refuse_empty(signature, arguments):
     for name, array in _by_name(signature, arguments).items():
         # WHY: there is nothing to compare, and ONNX Runtime ends the process at a batch without rows.
         if not array.size:
@@ -146,6 +163,18 @@ def _arguments(model, signature, verify):
                 f"verify must be a batch that is not empty, or False, but {name!r} has the shape {array.shape}."
             )
     return arguments
+
+
+def _cut(signature, batch):
+    """A list of batches of the known batch size of a signature that together are the batch."""
+    wanted = {spec.shape[0] for spec in keras.tree.flatten(signature) if spec.shape.rank}
+    given = {np.shape(array)[0] for array in keras.tree.flatten(batch) if np.ndim(array)}
+    if len(wanted) == len(given) == 1:
+        (size,), (rows,) = wanted, given
+        if size and rows > size and rows % size == 0:
+            cuts = range(0, rows, size)
+            return [keras.tree.map_structure(lambda a: a[k : k + size], batch) for k in cuts]
+    return [batch]
 
 
 def _by_name(signature, arguments):

@@ -12,7 +12,7 @@ _BATCH, _TIME = 3, 7
 _WORDS = 2
 
 
-def batch_for(model, signature):
+def batch_for(model, signature, batch_size=_BATCH, time=_TIME, seed=0):
     """Makes up a batch.
 
     If the model makes masks, sequences have different lengths. Beyond its length a sequence has the value
@@ -21,6 +21,9 @@ def batch_for(model, signature):
     Args:
         model: The model, for its Embedding and Masking layers.
         signature: A structure of tf.TensorSpec.
+        batch_size: The size of open first dimensions.
+        time: The size of other open dimensions.
+        seed: Seed of the numbers.
 
     Returns:
         Arrays in the same structure.
@@ -28,19 +31,20 @@ def batch_for(model, signature):
     layers = flatten_layers(model)
     words = [layer.input_dim for layer in layers if isinstance(layer, keras.layers.Embedding)]
     masked = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
-    rng = np.random.default_rng(0)
-    how = {"words": min(words, default=_WORDS), "masked": masked[0] if masked else None}
+    rng = np.random.default_rng(seed)
+    sizes = {"batch_size": batch_size, "time": time}
+    how = sizes | {"words": min(words, default=_WORDS), "masked": masked[0] if masked else None}
     return keras.tree.map_structure(lambda spec: _array(rng, spec, **how), signature)
 
 
-def _array(rng, spec, words, masked):
-    sizes = [_BATCH, *[_TIME] * (len(spec.shape) - 1)]
+def _array(rng, spec, batch_size, time, words, masked):
+    sizes = [batch_size, *[time] * (len(spec.shape) - 1)]
     shape = [size if known is None else known for known, size in zip(spec.shape, sizes)]
     if spec.dtype == tf.string:
         return np.full(shape, "", object)
     dtype = spec.dtype.as_numpy_dtype
     if len(shape) == 1:  # probably lengths, of any type
-        return (1 + np.arange(shape[0]) % _TIME).astype(dtype)
+        return (1 + np.arange(shape[0]) % time).astype(dtype)
     if spec.dtype.is_floating:
         array = rng.standard_normal(shape)
     else:

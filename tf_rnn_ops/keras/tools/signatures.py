@@ -1,54 +1,121 @@
 """The arguments and results of a model, in the form of a signature of a SavedModel."""
 
+import contextlib
 import re
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_rnn_ops.keras._internals import models
+from tf_rnn_ops.params.keras_internals import flatten_layers
 
-def of(model, given):
+
+def of(model, given, batch_size=None, time=None):
     """The signature of a model for an export.
 
     Args:
         model: A Keras model.
-        given: A list with a structure of specs for each argument, or None.
+        given: A list with a structure of specs for each argument; None for the inputs of the model.
+        batch_size: B, the first size of each spec; None to keep the sizes.
+        time: T, the second size of each spec whose second size is open; None to keep them open.
 
     Returns:
         A list with a structure of tf.TensorSpec with unique names for each argument.
 
     Raises:
-        ValueError: The model is not built, `given` is not as above, or `given` is None and the model has a
-            class of its own, which does not determine its inputs.
+        ValueError: The model is not built, `given` is not as above, `given` is None and the model does not
+            know its inputs, or no spec has an open second size for `time`.
     """
+    given = _given_or_recorded(model, given)
+    specs = keras.tree.map_structure(_spec, given)
+    if batch_size is not None:
+        specs = keras.tree.map_structure(lambda spec: _with_batch_size(spec, batch_size), specs)
+    if time is not None:
+        if not any(map(_has_open_time, keras.tree.flatten(specs))):
+            raise ValueError(
+                f"time must be None for a model without an input of an open number of steps, but it is {time}."
+            )
+        specs = keras.tree.map_structure(lambda spec: _with_time(spec, time), specs)
+    return _named(specs)
+
+
+def changed_names(model, given, signature):
+    """Sentences on inputs whose names `of` has changed.
+
+    Args:
+        model: The model.
+        given: What `of` was called with.
+        signature: What `of` returned.
+    """
+    wanted = keras.tree.flatten(_given_or_recorded(model, given))
+    pairs = [(one.name, spec.name) for one, spec in zip(wanted, keras.tree.flatten(signature))]
+    return [
+        f"The input {before!r} is named {after!r} in the file."
+        for before, after in pairs
+        if before not in (None, after)
+    ]
+
+
+def _given_or_recorded(model, given):
     if not model.built:
         raise ValueError(
             f"The model {model.name!r} must be built: call it once, or give it a keras.Input."
         )
     if given is None:
-        given = _recorded(model)
-    elif not isinstance(given, (list, tuple)):
+        return _recorded(model)
+    if not isinstance(given, (list, tuple)):
         raise ValueError(
             "input_signature must be a list with the specs of each argument of the model, but it is "
             f"{given!r}."
         )
-    return _named(keras.tree.map_structure(_spec, list(given)))
+    return list(given)
+
+
+def has_open_batch(signature):
+    """Whether a spec has an open first size."""
+    return any(spec.shape[0] is None for spec in keras.tree.flatten(signature) if spec.shape.rank)
 
 
 def _recorded(model):
+    """The inputs of a model in their structure, for each argument of the model."""
+    if isinstance(model, keras.Sequential):
+        # WHY not model.input: it is the input of a call of the model, such as one in another model.
+        with contextlib.suppress(AttributeError):
+            return [_without_first_batch(model, tensor) for tensor in model.inputs]
+    else:
+        with contextlib.suppress(AttributeError):
+            return [model.input]
+    config = model.get_build_config() or {}
+    shapes = config.get("shapes_dict") or {"args_0_shape": config.get("input_shape")}
     try:
-        return [model.input]
-    except AttributeError:
-        pass
-    shape = (model.get_build_config() or {}).get("input_shape")
-    if not isinstance(shape, (list, tuple)) or any(
-        isinstance(n, (list, tuple, dict)) for n in shape
-    ):
+        return [
+            _specs_of(shape, name.removesuffix("_shape"), model.input_dtype)
+            for name, shape in shapes.items()
+        ]
+    except TypeError:
         raise ValueError(
             f"The inputs of the model {model.name!r} are not known, because it has a class of its own: give "
             "input_signature."
-        )
-    return [tf.TensorSpec([None, *shape[1:]], model.input_dtype)]
+        ) from None
+
+
+def _without_first_batch(model, tensor):
+    """The spec of the input of a Sequential; open in B if Keras took it from the first batch."""
+    stateful = any(getattr(layer, "stateful", False) for layer in flatten_layers(model))
+    batch_size = tensor.shape[0] if stateful or not models.made_its_input(model) else None
+    return keras.InputSpec(tensor.dtype, (batch_size, *tensor.shape[1:]), name=tensor.name)
+
+
+def _specs_of(shape, name, dtype):
+    """Specs of an open batch size from the shapes that a model has recorded."""
+    if isinstance(shape, dict):
+        return {key: _specs_of(one, str(key), dtype) for key, one in shape.items()}
+    if not isinstance(shape, (list, tuple)):
+        raise TypeError(shape)
+    if all(size is None or isinstance(size, int) for size in shape):
+        return tf.TensorSpec([None, *shape[1:]], dtype, name)
+    return [_specs_of(one, f"{name}_{k}", dtype) for k, one in enumerate(shape)]
 
 
 def _spec(spec):
@@ -65,25 +132,44 @@ def _spec(spec):
     return tf.TensorSpec(spec.shape, dtype, getattr(spec, "name", None))
 
 
+def _with_batch_size(spec, batch_size):
+    if not spec.shape.rank:
+        return spec
+    return tf.TensorSpec([batch_size, *spec.shape[1:]], spec.dtype, spec.name)
+
+
+def _has_open_time(spec):
+    return (spec.shape.rank or 0) > 1 and spec.shape[1] is None
+
+
+def _with_time(spec, time):
+    if not _has_open_time(spec):
+        return spec
+    return tf.TensorSpec([spec.shape[0], time, *spec.shape[2:]], spec.dtype, spec.name)
+
+
 def _named(signature):
     """The signature with unique names that TensorFlow does not change."""
     taken = set()
 
     def name(spec):
-        return tf.TensorSpec(spec.shape, spec.dtype, free_name(spec.name or "input", taken))
+        return tf.TensorSpec(spec.shape, spec.dtype, free_name(spec.name or "args_0", taken))
 
     return keras.tree.map_structure(name, signature)
 
 
 def free_name(wanted, taken):
-    """A name that is similar to `wanted`, not in `taken`, and that TensorFlow keeps. It is added to `taken`."""
-    base = re.sub(r"\W", "_", wanted).lower()
-    base = base if base[:1].isalpha() else f"input_{base}"
+    """A name that is similar to `wanted`, not in `taken`, and that TensorFlow keeps.
+
+    It is added to `taken`, in lower case, since TensorFlow's functions do not distinguish case.
+    """
+    base = re.sub(r"[^A-Za-z0-9_]", "_", wanted)
+    base = base if base[:1].isalpha() else f"arg_{base}"
     found, number = base, 0
-    while found in taken:
+    while found.lower() in taken:
         number += 1
         found = f"{base}_{number}"
-    taken.add(found)
+    taken.add(found.lower())
     return found
 
 
@@ -95,7 +181,7 @@ def arguments(signature, batch):
     """
     given = list(batch) if len(signature) > 1 else [batch]
     try:
-        keras.tree.assert_same_structure(signature, given)
+        keras.tree.assert_same_structure(_in_lists(signature), _in_lists(given))
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"verify must be True, False or a batch in the structure of {signature}, but it has "
@@ -117,16 +203,14 @@ def arguments(signature, batch):
             )
         return converted
 
-    return keras.tree.map_structure(array, signature, given)
+    arrays = map(array, keras.tree.flatten(signature), keras.tree.flatten(given))
+    return keras.tree.pack_sequence_as(signature, list(arrays))
 
 
-def named(outputs):
-    """{name in a signature: output of the model}."""
-    if isinstance(outputs, dict):
-        return dict(outputs)
-    return {f"output_{k}": one for k, one in enumerate(keras.tree.flatten(outputs))}
-
-
-def results(outputs):
-    """{name in a signature: output of the model, as an array}."""
-    return {name: np.asarray(one) for name, one in named(outputs).items()}
+def _in_lists(structure):
+    """The structure with lists for tuples, between which predict_on_batch makes no difference."""
+    if isinstance(structure, dict):
+        return {key: _in_lists(one) for key, one in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return [_in_lists(one) for one in structure]
+    return structure

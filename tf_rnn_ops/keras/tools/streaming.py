@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tf_rnn_ops.keras.layers.stack_layer import CudnnStack
 from tf_rnn_ops.keras.tools import signatures
+from tf_rnn_ops.keras.tools.outputs import named
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
 # The suffix of the output that has the next value of an input that is a state.
@@ -79,7 +80,7 @@ class Stream:
         *given, states = arguments if self.has_own_states else (*arguments, {})
         calls = _Calls(keras.tree.flatten(given), states, self._layers)
         with calls.recorded():
-            results = signatures.named(self._model(*given, training=False))
+            results = named(self._model(*given, training=False))
         self.states = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
         for layer, k, new in calls.given:

@@ -1,0 +1,234 @@
+"""The signature of a file: the names and sizes of the inputs of the model, as Keras's export has them."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import formats
+from tf_rnn_ops.keras.tools import signatures
+
+TIME, SIZE = 5, 3
+
+
+def _input(name, **options):
+    return keras.Input((TIME, SIZE), name=name, **options)
+
+
+def _network(*inputs):
+    x = keras.layers.Add()(inputs) if len(inputs) > 1 else inputs[0]
+    return keras.layers.LSTM(4)(x)
+
+
+def _functional(structure):
+    inputs = keras.tree.flatten(structure)
+    return keras.Model(structure, _network(*inputs))
+
+
+class OneArgument(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.layer = keras.layers.LSTM(4)
+
+    def call(self, x):
+        return self.layer(x)
+
+
+class DictArgument(OneArgument):
+    def call(self, x):
+        return self.layer(x["frames"]) + self.layer(x["Others"])
+
+
+def _called(model, *arguments):
+    model(*arguments)
+    return model
+
+
+def _batch():
+    return np.ones((2, TIME, SIZE), np.float32)
+
+
+def _used_in_another_model():
+    inner = keras.Sequential([_input("inner"), keras.layers.LSTM(4)])
+    x = keras.Input((TIME, SIZE), name="outer")
+    return inner, keras.Model(x, inner(x))
+
+
+AS_KERAS = {
+    "one": lambda: _functional(_input("Frames")),
+    "a list": lambda: _functional([_input("B"), _input("a")]),
+    "a tuple": lambda: _functional((_input("b"), _input("a"))),
+    "a dict": lambda: _functional({"p": _input("Q"), "q": _input("p")}),
+    "nested": lambda: _functional([{"p": _input("x")}, _input("y_1")]),
+    "with dots and slashes": lambda: _functional([_input("a.b"), _input("c-d")]),
+    "a digit first": lambda: _functional(_input("1st")),
+    "Sequential": lambda: keras.Sequential([_input("frames"), keras.layers.LSTM(4)]),
+    "Sequential after a call": lambda: _called(keras.Sequential([keras.layers.LSTM(4)]), _batch()),
+    "a part of another model": lambda: _used_in_another_model()[0],
+    "a model of a Sequential": lambda: _used_in_another_model()[1],
+    "Sequential of a Sequential": lambda: keras.Sequential(
+        [_input("frames"), _used_in_another_model()[0], keras.layers.Dense(2)]
+    ),
+    "a class of its own": lambda: _called(OneArgument(), _batch()),
+}
+
+
+def _inputs_of(path):
+    (signature,) = [tf.saved_model.load(str(path)).signatures["serving_default"]]
+    return {
+        name: spec.shape.as_list() for name, spec in signature.structured_input_signature[1].items()
+    }
+
+
+@pytest.mark.parametrize("name", AS_KERAS)
+def test_names_and_sizes_are_those_of_the_export_of_keras(name, tmp_path):
+    model = AS_KERAS[name]()
+    model.export(tmp_path / "keras", verbose=False)
+    rnn.export(model, tmp_path / "ours", print_fn=None)
+    assert _inputs_of(tmp_path / "ours") == _inputs_of(tmp_path / "keras")
+
+
+NAMES = [
+    ("my input", "my_input"),
+    ("Größe", "Gr__e"),
+    ("_x", "arg__x"),
+    ("x:0", "x_0"),
+]
+
+
+@pytest.mark.parametrize("given, written", NAMES)
+def test_names_that_tensorflow_does_not_take(given, written, tmp_path):
+    report = rnn.export(_functional(_input(given)), tmp_path / "m", print_fn=None)
+    assert list(_inputs_of(tmp_path / "m")) == [written]
+    assert f"The input {given!r} is named {written!r} in the file." in report.note
+
+
+def test_names_that_differ_in_case(tmp_path):
+    """TensorFlow's functions do not distinguish them."""
+    model = _functional([_input("x"), _input("X")])
+    report = rnn.export(model, tmp_path / "m", print_fn=None)
+    assert sorted(_inputs_of(tmp_path / "m")) == ["X_1", "x"]
+    assert "The input 'X' is named 'X_1' in the file." in report.note
+
+
+def test_a_dict_of_a_class_of_its_own_has_the_names_of_its_keys(tmp_path):
+    model = _called(DictArgument(), {"frames": _batch(), "Others": _batch()})
+    rnn.export(model, tmp_path / "m", print_fn=None)
+    assert sorted(_inputs_of(tmp_path / "m")) == ["Others", "frames"]
+
+
+class TwoArguments(OneArgument):
+    def call(self, x, factor):
+        return self.layer(x) * factor
+
+
+def test_an_argument_that_keras_has_not_recorded(tmp_path):
+    model = _called(TwoArguments(), _batch(), np.ones((2, 1), np.float32))
+    with pytest.raises(
+        ValueError, match="'factor'.*Give the specs of its arguments as input_signa"
+    ):
+        rnn.export(model, tmp_path / "m", print_fn=None)
+
+
+SIZES = {
+    "of an Input": (lambda: keras.Sequential([_input("x", batch_size=4), keras.layers.LSTM(4)]), 4),
+    "of an Input without a name": (
+        lambda: keras.Sequential([keras.Input((TIME, SIZE), batch_size=4), keras.layers.LSTM(4)]),
+        4,
+    ),
+    "of a stateful layer": (
+        lambda: _called(keras.Sequential([keras.layers.LSTM(4, stateful=True)]), _batch()),
+        2,
+    ),
+    "of a functional model": (lambda: _functional(_input("x", batch_size=4)), 4),
+    "of the first batch": (
+        lambda: _called(keras.Sequential([keras.layers.LSTM(4)]), _batch()),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_batch_sizes(name, tmp_path):
+    make, want = SIZES[name]
+    model = make()
+    report = rnn.export(model, tmp_path / "m", print_fn=None)
+    assert list(_inputs_of(tmp_path / "m").values()) == [[want, TIME, SIZE]]
+    assert report.difference <= report.tolerance
+
+
+def test_given_sizes(tmp_path):
+    x = keras.Input((None, SIZE), name="x")
+    model = keras.Model(x, keras.layers.LSTM(4)(x))
+    rnn.export(model, tmp_path / "m", batch_size=2, time=7, print_fn=None)
+    assert _inputs_of(tmp_path / "m") == {"x": [2, 7, SIZE]}
+
+
+def test_a_batch_in_the_structures_of_predict_on_batch(tmp_path):
+    for k, structure in enumerate(([_input("a"), _input("b")], (_input("a"), _input("b")))):
+        model = _functional(structure)
+        for n, batch in enumerate(([_batch(), 2 * _batch()], (_batch(), 2 * _batch()))):
+            report = rnn.export(model, tmp_path / f"m{k}{n}", verify=batch, print_fn=None)
+            assert report.difference <= report.tolerance
+
+
+def test_a_batch_of_several_calls(tmp_path):
+    """A file of a known batch size is called with every row of the batch."""
+    model = _functional(_input("x", batch_size=2))
+    rows = np.random.default_rng(0).standard_normal((6, TIME, SIZE)).astype(np.float32)
+    report = rnn.export(model, tmp_path / "m", verify=rows, print_fn=None)
+    assert report.difference <= report.tolerance
+    with pytest.raises(ValueError, match=r"has the shape \(2, 5, 3\), but.*\(5, 5, 3\)"):
+        rnn.export(model, tmp_path / "n", verify=rows[:5], print_fn=None)
+
+
+def _policy():
+    """A model whose next state has the name of its state, and an output that is an input."""
+    x, h = keras.Input((TIME, SIZE), name="x"), keras.Input((4,), name="h")
+    y, new = keras.layers.GRU(4, return_sequences=True, return_state=True)(x, initial_state=h)
+    return keras.Model({"x": x, "h": h}, {"policy": keras.layers.Dense(2)(y), "h": new, "x": x})
+
+
+RENAMED = {"m": [], "m.tflite": [], "m.onnx": ["h", "x"], "m.xml": ["h", "x"]}
+
+
+@pytest.mark.parametrize("file", RENAMED)
+def test_an_output_with_the_name_of_an_input(file, tmp_path):
+    report = rnn.export(_policy(), tmp_path / file, print_fn=None)
+    assert report.difference <= report.tolerance
+    for name in ("h", "x"):
+        sentence = f"The output {name!r} is named '{name}_out' in the file"
+        assert (sentence in report.note) is (name in RENAMED[file])
+    call = formats.writer(report.format).load(str(tmp_path / file))
+    given = {"x": np.ones((1, TIME, SIZE), np.float32), "h": np.ones((1, 4), np.float32)}
+    renamed = [f"{name}_out" if name in RENAMED[file] else name for name in ("h", "x")]
+    got = call(given)
+    assert sorted(got) == sorted(["policy", *renamed])
+    np.testing.assert_array_equal(got[renamed[1]], given["x"])
+
+
+@pytest.mark.parametrize("file", RENAMED)
+def test_outputs_that_are_inputs(file, tmp_path):
+    a, b, n = _input("a"), _input("b"), keras.Input((), name="n", dtype="int32")
+    model = keras.Model([a, b, n], [_network(a, b), b, n, a])
+    report = rnn.export(model, tmp_path / file, print_fn=None)
+    assert report.difference <= report.tolerance
+
+
+@pytest.mark.parametrize("file", RENAMED)
+def test_nested_outputs(file, tmp_path):
+    x = _input("x")
+    cells = [keras.layers.LSTMCell(4), keras.layers.GRUCell(2)]
+    y, *states = keras.layers.RNN(cells, return_state=True)(x)
+    report = rnn.export(keras.Model(x, {"y": y, "s": states}), tmp_path / file, print_fn=None)
+    assert report.difference <= report.tolerance
+
+
+@pytest.mark.parametrize("wanted", ["x", "X", "a b", "1", "", "é"])
+def test_free_names_are_new(wanted):
+    taken = {"x", "a_b"}
+    before = set(taken)
+    found = signatures.free_name(wanted, taken)
+    assert found.lower() not in before and found.lower() in taken
+    assert found[:1].isalpha() and found.isascii() and found.replace("_", "a").isalnum()
