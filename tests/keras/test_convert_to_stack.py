@@ -281,6 +281,24 @@ def test_masks_that_reach_a_nested_model_at_run_time(known, x, rng):
     assert_same(convert(unmasked, to="stack"), unmasked, x)
 
 
+@pytest.mark.parametrize("wrap", [lambda layer: layer, keras.layers.Bidirectional])
+@pytest.mark.parametrize("zero", [False, True])
+def test_the_last_output_of_a_masked_sequence(zero, wrap, x, rng):
+    """With zero_output_for_mask it is 0 if the last step is masked, which a stack cannot give."""
+    layer = wrap(keras.layers.LSTM(UNITS, name="s", zero_output_for_mask=zero))
+    masked = [keras.Input((TIME, INPUTS)), keras.layers.Masking(), layer]
+    model = randomize(keras.Sequential(masked), rng)
+    if zero and wrap is not keras.layers.Bidirectional:
+        with pytest.raises(
+            ValueError, match="'s' returns 0 for sequences whose last step is masked"
+        ):
+            convert(model, to="stack")
+        return
+    x = np.array(x)
+    x[0, 2:] = 0
+    assert_same(convert(model, to="stack"), model, x)
+
+
 @pytest.mark.parametrize("name", ["forward_layer", "backward_layer"])
 def test_a_direction_that_is_frozen(name):
     layer = keras.layers.Bidirectional(keras.layers.LSTM(UNITS), name="s")

@@ -1,7 +1,9 @@
 """convert: copies of models that predict the same, and nothing half-converted."""
 
+import gc
 import re
 import types
+import weakref
 
 import keras
 import numpy as np
@@ -322,3 +324,48 @@ def test_keras_2_is_refused():
     for function in (tf_rnn_ops.keras.convert, tf_rnn_ops.keras.explain):
         with pytest.raises(TypeError, match="Sequential of tf_keras .Keras 2."):
             function(model)
+
+
+def test_a_lambda_is_copied(rng):
+    """Otherwise the copy would call the Lambda of the model, which keeps each copy alive."""
+    inputs = keras.Input((None, 3))
+    factor = keras.layers.Lambda(
+        lambda x, by: by * x,
+        arguments={"by": 3.0},
+        output_shape=(None, 3),
+        mask=lambda x, mask: mask,
+        dtype="float16",
+        name="times",
+    )
+    wrapped = keras.layers.TimeDistributed(factor)(inputs)
+    model = keras.Model(inputs, keras.layers.LSTM(2)(factor(wrapped)))
+    calls = len(factor._inbound_nodes)
+    copy = tf_rnn_ops.keras.convert(model)
+    assert len(factor._inbound_nodes) == calls
+    copied = copy.get_layer("times")
+    assert copied is not factor and copied.compute_dtype == "float16"
+    assert (copied.function, copied.arguments, copied.mask) == (
+        factor.function,
+        factor.arguments,
+        factor.mask,
+    )
+    x = rng.normal(size=(2, 4, 3)).astype("float32")
+    np.testing.assert_allclose(copy(x), model(x), atol=1e-5)
+    alive = weakref.ref(copy)
+    del copy, copied
+    gc.collect()
+    assert alive() is None
+
+
+def test_copies_keep_their_policies():
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        inputs = keras.Input((None, 3))
+        inner = keras.Sequential([keras.Input((None, 3)), keras.layers.LSTM(2)])
+        model = keras.Model(inputs, inner(inputs))
+    finally:
+        keras.config.set_dtype_policy("float32")
+    copy = tf_rnn_ops.keras.convert(model)
+    for one, other in zip(model._flatten_layers(), copy._flatten_layers(), strict=True):
+        if not isinstance(one, keras.layers.InputLayer):
+            assert one.dtype_policy.name == other.dtype_policy.name, one

@@ -378,6 +378,12 @@ def test_whether_a_model_counts_as_called():
     assert models.was_called(model)
 
 
+def test_the_output_shape_of_a_lambda():
+    double = keras.layers.Lambda(lambda x: 2 * x, output_shape=(3,))
+    assert layers.output_shape_of(double) == (3,)
+    assert layers.output_shape_of(keras.layers.Dense(2)) is None
+
+
 def test_whether_a_model_made_its_input():
     model = keras.Sequential([keras.layers.Dense(2)])
     assert not models.made_its_input(model)

@@ -69,6 +69,22 @@ def test_the_first_call_of_a_masked_model(batch, time, cell, tmp_path, openvino)
         export_formats.assert_equal(call({"x": x}), model, x)
 
 
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_masks_in_float16(cell, tmp_path, openvino):
+    """The number that opens a gate in the padding must be finite in float16."""
+    keras.config.set_dtype_policy("float16")
+    try:
+        inputs = keras.Input((None, 3), name="x")
+        layer = networks.CELLS[cell](**networks.SEQUENCES)
+        outputs = keras.layers.Bidirectional(layer)(keras.layers.Masking()(inputs))
+        model = keras.Model(inputs, {"y": outputs})
+    finally:
+        keras.config.set_dtype_policy("float32")
+    path, _ = export(model, tmp_path, None)
+    x = networks.padding(np.random.default_rng(3)).astype(np.float16)
+    export_formats.assert_equal(openvino.run(path, {"x": x}), model, x, atol=4e-3)
+
+
 def types_of(model):
     return [op.get_type_name() for op in model.get_ops()]
 

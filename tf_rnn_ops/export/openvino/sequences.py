@@ -21,8 +21,8 @@ from openvino import opset14 as ops
 # The gates in OpenVINO's order, with their names in CudnnRNN.
 ORDER = {"lstm": "fico", "gru": "urh", "gru_reset_before": "urh"}
 
-# Added to the sum of a gate, it makes the sigmoid 1. Its negative makes the sigmoid 0.
-_LARGE = 1e5
+# Added to the sum of a gate, it makes the sigmoid 1. Its negative makes the sigmoid 0. It fits into float16.
+_LARGE = 3e4
 
 
 class Direction(NamedTuple):

@@ -38,6 +38,14 @@ def untrack(layer, variable):
     attribute(layer, "_untrack_variable", "A layer cannot be stateful")(variable)
 
 
+def output_shape_of(layer):
+    """The argument output_shape of a Lambda.
+
+    Needs _output_shape. Without it the result is None, with which Keras finds the shape by a call.
+    """
+    return getattr(layer, "_output_shape", None)
+
+
 def is_set_by_keras():
     """Whether Keras called the caller of this function, a setter of a property of a layer.
 

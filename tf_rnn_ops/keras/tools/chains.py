@@ -83,6 +83,12 @@ class _Finder:
                     "repeats its last output in masked steps, but a stack returns 0 there; give it "
                     "zero_output_for_mask=True"
                 )
+            gives_zeros = getattr(last.operation, "zero_output_for_mask", False)
+            if not last.operation.return_sequences and masked and gives_zeros:
+                reason = reason or (
+                    "returns 0 for sequences whose last step is masked, but a stack returns the output of "
+                    "the last valid step; give it zero_output_for_mask=False"
+                )
             if reason is not None:
                 self.reasons.append(f"{node.operation.name!r} {reason}")
                 continue

@@ -7,7 +7,7 @@ import keras
 import tensorflow as tf
 
 from tf_rnn_ops.keras._internals import models
-from tf_rnn_ops.keras._internals.layers import inner_layers
+from tf_rnn_ops.keras._internals.layers import inner_layers, output_shape_of
 from tf_rnn_ops.keras._internals.models import strategy_of
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import RNN, OneOp
@@ -103,6 +103,10 @@ class _Copier:
         return self._copies[id(layer)]
 
     def _new_copy(self, layer):
+        if _is_lambda(layer):
+            return _copied_lambda(layer)
+        if type(layer) is keras.layers.TimeDistributed and _is_lambda(layer.layer):
+            return keras.layers.TimeDistributed(self.copy(layer.layer), **_arguments_of(layer))
         if isinstance(layer, keras.layers.Lambda):
             return layer  # WHY not copied: Keras does not load functions from a config, and a Lambda has no weights.
         if self._maskable is not None and type(layer) in STACKS and not reason_against(layer):
@@ -111,12 +115,18 @@ class _Copier:
             return self.groups[-1]
         if not can_be_rebuilt(layer):
             return self._through_config(layer)
-        if isinstance(layer, keras.Sequential):
-            return self._sequential(layer)
-        with _uncompiled(layer):
+        copy = self._rebuilt(layer)
+        if copy.dtype_policy != layer.dtype_policy:  # a new model has the policy of the moment
+            copy.dtype_policy = layer.dtype_policy
+        return copy
+
+    def _rebuilt(self, model):
+        if isinstance(model, keras.Sequential):
+            return self._sequential(model)
+        with _uncompiled(model):
             return keras.models.clone_model(
-                layer,
-                input_tensors=keras.tree.map_structure(_new_input, layer.input),
+                model,
+                input_tensors=keras.tree.map_structure(_new_input, model.input),
                 clone_function=self.copy,
             )
 
@@ -196,6 +206,26 @@ class _Copier:
                 object.__setattr__(inner, "__class__", cls)
                 change = quantization.adopt if issubclass(cls, OneOp) else quantization.release
                 change(inner)
+
+
+def _copied_lambda(layer):
+    """A Lambda of the same function, which Keras does not load from a config."""
+    return keras.layers.Lambda(
+        layer.function,
+        output_shape=output_shape_of(layer),
+        mask=layer.mask,
+        arguments=layer.arguments,
+        **_arguments_of(layer),
+    )
+
+
+def _is_lambda(layer):
+    return type(layer) is keras.layers.Lambda
+
+
+def _arguments_of(layer):
+    """The arguments of the constructor of every layer."""
+    return {"name": layer.name, "dtype": layer.dtype_policy, "trainable": layer.trainable}
 
 
 def _hand_on(x, **arguments):
