@@ -10,9 +10,7 @@ _EPILOG = """\
 For a Keras model, the command runs the file, compares it with the model and prints the difference.
 For a SavedModel, it runs nothing.
 
-Examples:
-  python -m tf_rnn_ops.export model.keras model.onnx
-  python -m tf_rnn_ops.export model.keras model.tflite --batch 1 --streaming
+Example: python -m tf_rnn_ops.export model.keras model.tflite --streaming
 """
 
 
@@ -146,33 +144,10 @@ def _export_keras(options, path, target, name, how):
     except (KeyError, OSError, ValueError) as error:
         advice = " --unsafe loads it." if "safe_mode" in str(error) else ""
         raise ValueError(f"{path} cannot be read: {error}{advice}") from error
-    verify = _batch(options, model) if options.verify else not options.no_verify
+    verify = options.verify or not options.no_verify
     how |= {"batch_size": options.batch, "time": options.time, "streaming": options.streaming}
     how |= {"opset": options.opset, "verify": verify, "print_fn": None}
     return str(export(model, target, name, **how))
-
-
-def _batch(options, model):
-    """The arrays of --verify in the structure of the inputs of a model."""
-    import keras
-    import numpy as np
-
-    from tf_rnn_ops.keras.tools import signatures
-
-    try:
-        with np.load(options.verify) as file:
-            arrays = dict(file)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ValueError(f"{options.verify} is not a file of np.savez: {error}") from error
-    signature = signatures.of(model, None)
-    names = [spec.name for spec in keras.tree.flatten(signature)]
-    if sorted(arrays) != sorted(names):
-        raise ValueError(
-            f"{options.verify} must have the arrays {', '.join(names)}, but it has "
-            f"{', '.join(arrays) or 'none'}."
-        )
-    batch = keras.tree.pack_sequence_as(signature, [arrays[name] for name in names])
-    return batch[0] if len(batch) == 1 else batch
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ a known batch size the first call after a new number of steps gave wrong results
 
 from typing import Any
 
-from tf_rnn_ops.keras.path.masks import PADDED
+from tf_rnn_ops.plain.names import MASK_CONDITION
 
 
 def replace(graph_def: Any) -> None:
@@ -24,7 +24,9 @@ def replace(graph_def: Any) -> None:
 def _is_of_a_mask(name):
     """TensorFlow appends _1, _2 and so on to names that occur again."""
     last = name.rpartition("/")[2]
-    return last == PADDED or (last.startswith(f"{PADDED}_") and last[len(PADDED) + 1 :].isdigit())
+    return last == MASK_CONDITION or (
+        last.startswith(f"{MASK_CONDITION}_") and last[len(MASK_CONDITION) + 1 :].isdigit()
+    )
 
 
 def _call_else_branch(node):

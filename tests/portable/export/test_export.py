@@ -253,6 +253,9 @@ ENDS_IN_THE_MIDDLE = """
 import os, pathlib, signal, sys
 from tf_rnn_ops import _whole
 
+# A process in the background ignores them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
 target = pathlib.Path(sys.argv[1]) / "new" / "m.onnx"
 with _whole.whole(target) as unfinished:
     unfinished.write_text("half")

@@ -196,11 +196,38 @@ def from_an_encoder(x):
 
 
 def time_first(x):
-    x = keras.layers.Permute((2, 1))(x)
     return rnn.CudnnGRU(UNITS, time_major=True, name="culprit")(x)
 
 
+def before_a_gru(layer):
+    """A layer whose output a GRU reads."""
+    return lambda x: keras.layers.GRU(UNITS)(layer(x))
+
+
+def attention(x):
+    x = keras.layers.MultiHeadAttention(1, UNITS, name="culprit")(x, x)
+    return keras.layers.GRU(UNITS)(x)
+
+
+def a_network_of_windows(x):
+    x = keras.layers.Reshape((-1, 1, SIZE))(x)
+    inner = keras.layers.LSTM(UNITS)
+    x = keras.layers.TimeDistributed(inner, name="culprit")(x)
+    return keras.layers.GRU(UNITS)(x)
+
+
 REFUSED = {
+    "time_first": (time_first, "its time comes before the batch"),
+    "causal": (
+        before_a_gru(keras.layers.Conv1D(UNITS, 3, padding="causal", name="culprit")),
+        "Conv1D combines steps, of which the file sees only those of one call",
+    ),
+    "pooling": (
+        before_a_gru(keras.layers.MaxPooling1D(2, name="culprit")),
+        "MaxPooling1D combines steps",
+    ),
+    "attention": (attention, "MultiHeadAttention combines steps"),
+    "a_network_of_windows": (a_network_of_windows, "calls 'lstm.*' anew for each step"),
     "backwards": (backwards, "reads its input backwards, from the last step"),
     "both": (both, "also reads its input backwards, from the last step"),
     "both_of_a_stack": (both_of_a_stack, "also reads its input backwards, from the last step"),
@@ -215,9 +242,52 @@ def test_what_cannot_stream(name, tmp_path):
     layers, why = REFUSED[name]
     inputs = keras.Input((None, SIZE))
     model = keras.Model(inputs, layers(inputs))
-    with pytest.raises(ValueError, match=f"'culprit'.* {why}"):
-        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    with pytest.raises(ValueError, match=f"'culprit'.* {why}") as caught:
+        rnn.export(model, tmp_path / "m", streaming=True, verify=False, print_fn=None)
+    text = str(caught.value)
+    assert len(text.splitlines()) == 1 and "\x1b" not in text and text.endswith("."), text
     assert not list(tmp_path.iterdir())
+
+
+def attention_to_a_memory(x, memory):
+    x = keras.layers.Dense(UNITS)(x)
+    x = keras.layers.MultiHeadAttention(1, UNITS)(x, memory)
+    return keras.layers.GRU(UNITS, **SEQUENCES)(x)
+
+
+def convolutions_of_one_step(x, memory):
+    x = keras.layers.Conv1D(UNITS, 1)(x)
+    scale = keras.layers.Dense(UNITS)(keras.layers.Flatten()(memory))
+    return keras.layers.GRU(UNITS, **SEQUENCES)(x, initial_state=None) * scale[:, None]
+
+
+@pytest.mark.parametrize("layers", [attention_to_a_memory, convolutions_of_one_step])
+def test_layers_that_combine_steps_of_a_memory(layers, tmp_path):
+    """The length of the memory is known, so it is a plain input."""
+    x, memory = keras.Input((None, SIZE), name="x"), keras.Input((3, UNITS), name="memory")
+    model = drawn(keras.Model([x, memory], layers(x, memory)))
+    report = rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert report.difference <= report.tolerance
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_states_that_keras_casts(policy, tmp_path):
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = drawn(states_in_and_out())
+    finally:
+        keras.config.set_dtype_policy("float32")
+    report = rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
+    assert report.difference <= report.tolerance
+
+
+def test_an_output_with_the_name_of_the_next_state(tmp_path):
+    x = keras.Input((None, SIZE))
+    model = keras.Model(x, {"gru_h_next": keras.layers.GRU(UNITS, name="gru")(x)})
+    with pytest.raises(
+        ValueError, match="'gru_h_next' of the model has the name of the next value"
+    ):
+        rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)
 
 
 def test_a_model_without_states(tmp_path):
@@ -234,7 +304,7 @@ def test_states_that_are_not_returned(tmp_path):
 
 def test_a_layer_that_looks_at_other_steps_is_found_out(tmp_path):
     inputs = keras.Input((None, SIZE))
-    x = keras.layers.Conv1D(UNITS, 3, padding="same")(inputs)
+    x = keras.layers.Lambda(lambda x: keras.ops.cumsum(x, 1), output_shape=(None, SIZE))(inputs)
     model = keras.Model(inputs, keras.layers.GRU(UNITS, **SEQUENCES)(x))
     with pytest.raises(ValueError, match="The file and the model have different results"):
         rnn.export(model, tmp_path / "m", streaming=True, print_fn=None)

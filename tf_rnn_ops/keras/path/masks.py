@@ -8,10 +8,7 @@ the op with lengths, and then moves the outputs to their steps.
 import tensorflow as tf
 
 from tf_rnn_ops.native.tf_internals import tracing
-
-# The name of the conditions that save the gather for masks which only pad at the end. A condition
-# with this name may be replaced by its else branch, which is right for any mask.
-PADDED = "padded_or_gathered"
+from tf_rnn_ops.plain.names import MASK_CONDITION
 
 
 def as_booleans(mask, sequences, batch_axis=0):
@@ -121,7 +118,7 @@ class MaskedSteps:
             self._prefix,
             lambda: tf.identity(sequences),
             lambda: tf.gather(sequences, self._valid_times(), batch_dims=1),
-            name=PADDED,
+            name=MASK_CONDITION,
         )
         return self._in_other_order(packed)
 
@@ -171,7 +168,7 @@ class MaskedSteps:
                 return tf.identity(packed)
             return tf.where(tf.expand_dims(self._mask, 2), packed, tf.expand_dims(last, 1))
 
-        spread = tf.cond(self._prefix, prefix, gather, name=PADDED)
+        spread = tf.cond(self._prefix, prefix, gather, name=MASK_CONDITION)
         return tf.reverse(spread, [1]) if self._go_backwards else spread
 
     def last_valid(self, state):

@@ -32,7 +32,7 @@ class Difference:
     Attributes:
         output: The name of the output.
         difference: The absolute difference; infinite with a fault.
-        tolerance: What is allowed.
+        tolerance: The allowed difference.
         largest: The largest finite number of the output.
         fault: The sentence on an output that cannot be compared; otherwise empty.
     """

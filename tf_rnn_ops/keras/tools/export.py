@@ -2,16 +2,14 @@
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import os
 import pathlib
-import re
 import tempfile
 from typing import Any, Callable
 
 import keras
-import numpy as np
-import tensorflow as tf
 
 from tf_rnn_ops import _whole
 from tf_rnn_ops.export import formats
@@ -19,40 +17,18 @@ from tf_rnn_ops.export.node import LOOP, Node
 from tf_rnn_ops.keras.layers import quantization
 from tf_rnn_ops.keras.layers.drop_in import OneOp
 from tf_rnn_ops.keras.path import eligibility, environment
-from tf_rnn_ops.keras.tools import agreement, feeds, signatures
+from tf_rnn_ops.keras.tools import signatures, verification
 from tf_rnn_ops.keras.tools.accelerate import Acceleration
-from tf_rnn_ops.keras.tools.agreement import Limits
 from tf_rnn_ops.keras.tools.convert import convert
+from tf_rnn_ops.keras.tools.errors import one_line
 from tf_rnn_ops.keras.tools.explain import KERAS, explain
 from tf_rnn_ops.keras.tools.outputs import Outputs
 from tf_rnn_ops.keras.tools.shown import Shown
 from tf_rnn_ops.keras.tools.streaming import Stream
-from tf_rnn_ops.keras.tools.timing import take_turns
 from tf_rnn_ops.params.keras_internals import flatten_layers
 
-# By the narrowest type of a model.
-_LIMITS = {
-    "float64": Limits(1e-10, 1e-15),
-    "float32": Limits(1e-4, 5e-7),
-    "float16": Limits(1e-2, 4e-3),
-    "bfloat16": Limits(5e-2, 3e-2),
-}
-# The allowed relative difference, and the part of integers that may differ, with int8 weights.
-_OF_INT8 = 0.1
 # WHY: LiteRT's converter does not fold large int8 weights with their scales, and its int8 needs floats.
 _FORMATS_OF_FLOATS = ("litert",)
-_REPEATS = 20
-# The beginnings of lines that Keras and TensorFlow write around the reason of an error.
-_AROUND = (
-    "Exception encountered when calling",
-    "Graph execution error:",
-    "Detected at node",
-    "<stack traces unavailable>",
-    "in user code:",
-    "Exception from",
-    "File ",
-)
-_BOLD = re.compile(r"\x1b\[\d+m")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -168,7 +144,8 @@ def export(
         loops: Whether a layer may become a loop.
         verify: Whether to run the file and the model, in several calls. True makes up batches, of two sizes
             and numbers of steps where these are open, with sequences of different lengths if the model
-            makes masks. It may also be a batch, in the form for model.predict_on_batch.
+            makes masks. It may also be a batch, in the form for model.predict_on_batch, or the path of a
+            file of np.savez with an array for each input.
         tolerance: The absolute difference that is allowed in each output. None depends on the narrowest type
             that the model computes in and on the numbers of the output.
         print_fn: A function that is called with the report; None prints nothing.
@@ -225,9 +202,16 @@ def export(
             raise ValueError(f"The layer {first.name!r} becomes a loop, because {first.reason}.")
         nodes = module.write(saved, str(unfinished), loops=loops, quantize=quantize, **how)
         size = sum(p.stat().st_size for p in unfinished.parent.rglob("*") if p.is_file())
-        called = stream or signature
-        how = (format, quantize, tolerance)
-        found = _verify(model, called, outputs, verify, module, unfinished, *how)
+        if isinstance(verify, (str, os.PathLike)):
+            verify = signatures.batch_of_file(verify, signature)
+        if note := _why_not_run(verify, format):
+            found: dict[str, Any] = {"note": note}
+        else:
+            load = functools.partial(module.load, str(unfinished))
+            called = stream or signature
+            found = verification.verify(
+                model, called, outputs, verify, load, quantize is not None, tolerance
+            )
     if became_float and quantize is None:
         notes.append(f"The int8 weights of {', '.join(became_float)} are stored as floats.")
     found["note"] = " ".join(filter(None, [*notes, *outputs.notes, found["note"]]))
@@ -242,6 +226,10 @@ def export(
     if print_fn is not None:
         print_fn(str(report))
     return report
+
+
+def _why_not_run(verify, format):
+    return "The file was not run." if verify is False else formats.why_not_run(format)
 
 
 def _check_numbers(batch_size, time, tolerance):
@@ -261,7 +249,7 @@ def _save(model, folder, signature, streaming, in_float, outputs):
     """
     with _on_ops(model) as ours:
         names = _dequantize(ours) if in_float and ours is not model else []
-        stream = Stream(ours, signature) if streaming else None
+        stream = _stream(ours, signature) if streaming else None
         function, signature = (
             (stream.function, stream.signature) if stream else (ours.__call__, signature)
         )
@@ -275,12 +263,19 @@ def _save(model, folder, signature, streaming, in_float, outputs):
             archive.write_out(folder, **({"verbose": False} if "verbose" in known else {}))
         except Exception as error:  # layers may raise any error for a wrong signature
             raise ValueError(
-                f"The model cannot be called with the inputs {signature}: {_one_line(error)} Give the "
+                f"The model cannot be called with the inputs {signature}: {one_line(error)} Give the "
                 "specs of its arguments as input_signature."
             ) from error
         rows = explain(ours, print_fn=None)
     looping = [Node(row.layer, row.kind, LOOP, row.why) for row in rows if row.path == KERAS]
     return looping, stream, names
+
+
+def _stream(model, signature):
+    try:
+        return Stream(model, signature)
+    except ValueError as error:  # Keras and TensorFlow add lines to what is raised in a layer
+        raise ValueError(one_line(error)) from error
 
 
 def _dequantize(model):
@@ -302,126 +297,3 @@ def _on_ops(model):
         ours, path = model, Acceleration()
     with path:
         yield ours
-
-
-def _verify(model, called, outputs, verify, module, path, format, quantize, tolerance):
-    """Runs the file and the model. Returns attributes of Exported."""
-    if verify is False:
-        return {"note": "The file was not run."}
-    if note := formats.why_not_run(format):
-        return {"note": note}
-    streams = isinstance(called, Stream)
-    feed = (feeds.Steps if streams else feeds.Batch)(model, called, verify)
-    # WHY for a SavedModel too: a difference in the last bit can change how a quantized layer rounds.
-    in_int8 = quantize is not None or _has_quantized_layers(model)
-    limits = _limits(model, in_int8)
-    reference = tf.function(model.__call__, autograph=False)
-    found, note = [], ""
-    with _states_kept(model) as states:
-        call = _run("file", lambda: module.load(str(path)))
-        for k, arguments in enumerate(feed.calls):
-            if streams:
-                states.set_zeros()
-            before = states.values()
-            try:
-                want = outputs.results(reference(*arguments))
-            except Exception as error:  # the layers of a model raise errors of any kind
-                if k == 0 or verify is not True:
-                    _raise_not_run(f"model {model.name!r}", arguments, error)
-                note = f"The model runs on some sizes only, not on {_shapes(arguments)}."
-                continue
-            try:
-                got = feed.results(call, arguments, want)
-            except Exception as error:  # the runtimes raise errors of any kind
-                _raise_not_run("file", arguments, error)
-            one = agreement.worst(got, want, limits, tolerance)
-            if not one.agrees:
-                # TensorFlow's optimizer may have changed the order of sums in the graph.
-                states.set(before)
-                want = outputs.results(model(*arguments, training=False))
-                eager = agreement.worst(got, want, limits, tolerance)
-                one = min(one, eager, key=lambda one: one.excess)
-            if not one.agrees:
-                raise ValueError(
-                    f"The file and the model have different results: {one} It is call {k + 1} of the file, "
-                    f"with {_shapes(arguments)}. Give a batch of your data as verify, or the tolerance that "
-                    "it needs."
-                )
-            found.append(one)
-        both = [lambda: call(feed.first_feed), lambda: reference(*feed.first_arguments)]
-        timing = take_turns("", both, lambda one: one(), _REPEATS, lambda turn: None)
-    one = max(found, key=lambda one: one.excess)
-    return {
-        "output": one.output,
-        "difference": one.difference,
-        "tolerance": one.tolerance,
-        "largest": one.largest,
-        "file_ms": timing.keras_ms,
-        "model_ms": timing.ours_ms,
-        "note": note,
-    }
-
-
-def _run(what, function):
-    try:
-        return function()
-    except Exception as error:  # the runtimes raise errors of any kind
-        raise ValueError(f"The {what} does not run: {_one_line(error)}") from error
-
-
-def _raise_not_run(what, arguments, error):
-    raise ValueError(
-        f"The {what} does not run on {_shapes(arguments)}: {_one_line(error)} Give a suitable batch as verify."
-    ) from error
-
-
-def _shapes(arguments):
-    shapes = [list(np.shape(array)) for array in keras.tree.flatten(arguments)]
-    return f"inputs of the shape{'s' if len(shapes) > 1 else ''} {', '.join(map(str, shapes))}"
-
-
-class _States:
-    """The variables with the states of a model."""
-
-    def __init__(self, model):
-        layers = [layer for layer in flatten_layers(model) if getattr(layer, "stateful", False)]
-        self._variables = keras.tree.flatten([getattr(one, "states", None) or [] for one in layers])
-
-    def values(self):
-        return [keras.ops.convert_to_numpy(state) for state in self._variables]
-
-    def set(self, values):
-        for state, value in zip(self._variables, values, strict=True):
-            state.assign(value)
-
-    def set_zeros(self):
-        self.set([np.zeros(state.shape) for state in self._variables])
-
-
-@contextlib.contextmanager
-def _states_kept(model):
-    """Yields the _States of a model, and restores their values at the end."""
-    states = _States(model)
-    before = states.values()
-    try:
-        yield states
-    finally:
-        states.set(before)
-
-
-def _has_quantized_layers(model):
-    return any(getattr(layer, "quantization_mode", None) for layer in flatten_layers(model))
-
-
-def _limits(model, in_int8):
-    types = {layer.compute_dtype for layer in flatten_layers(model)} & set(_LIMITS)
-    limits = max((_LIMITS[t] for t in types), default=_LIMITS["float32"])
-    return limits._replace(relative=_OF_INT8, integers=_OF_INT8) if in_int8 else limits
-
-
-def _one_line(error):
-    """The first line of an error message that names the fault, as a sentence."""
-    text = _BOLD.sub("", str(getattr(error, "message", None) or error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    text = next((line for line in lines if not line.startswith(_AROUND)), type(error).__name__)
-    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -8,7 +8,6 @@ from tf_rnn_ops.export import formats
 
 # The formats in which an input and an output cannot have one name.
 _ONE_NAMESPACE = ("onnx", "openvino")
-_SUFFIX = "_out"
 
 
 class Outputs:
@@ -50,9 +49,9 @@ class Outputs:
     def _rename(self, name, taken):
         if name in self._renamed:
             return
-        new = f"{name}{_SUFFIX}"
+        new = f"{name}_out"
         while new in taken:
-            new += _SUFFIX
+            new = f"{new}_out"
         self._renamed[name] = new
         self.notes.append(
             f"The output {name!r} is named {new!r} in the file, because an input has its name."

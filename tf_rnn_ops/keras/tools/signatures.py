@@ -45,8 +45,8 @@ def changed_names(model, given, signature):
 
     Args:
         model: The model.
-        given: What `of` was called with.
-        signature: What `of` returned.
+        given: The argument of `of`.
+        signature: The result of `of`.
     """
     wanted = keras.tree.flatten(_given_or_recorded(model, given))
     pairs = [(one.name, spec.name) for one, spec in zip(wanted, keras.tree.flatten(signature))]
@@ -205,6 +205,26 @@ def arguments(signature, batch):
 
     arrays = map(array, keras.tree.flatten(signature), keras.tree.flatten(given))
     return keras.tree.pack_sequence_as(signature, list(arrays))
+
+
+def batch_of_file(path, signature):
+    """The arrays of a file of np.savez, which has an array for each input by its name, as a batch.
+
+    Raises:
+        ValueError: There is no such file, or it has other names.
+    """
+    try:
+        with np.load(path) as file:
+            arrays = dict(file)
+    except (AttributeError, OSError, TypeError, ValueError) as error:
+        raise ValueError(f"verify: {path} is not a file of np.savez: {error}") from error
+    names = [spec.name for spec in keras.tree.flatten(signature)]
+    if sorted(arrays) != sorted(names):
+        raise ValueError(
+            f"verify: {path} must have the arrays {', '.join(names)}, but it has {', '.join(arrays) or 'none'}."
+        )
+    batch = keras.tree.pack_sequence_as(signature, [arrays[name] for name in names])
+    return batch[0] if len(batch) == 1 else batch
 
 
 def _in_lists(structure):

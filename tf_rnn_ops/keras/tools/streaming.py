@@ -15,6 +15,20 @@ from tf_rnn_ops.params.keras_internals import flatten_layers
 NEXT = "_next"
 
 
+_ATTENTIONS = ("Attention", "AdditiveAttention", "MultiHeadAttention", "GroupedQueryAttention")
+# The layers of Keras that combine the steps of [B, T, I].
+_COMBINING = {
+    *_ATTENTIONS,
+    *("Conv1D", "Conv1DTranspose", "SeparableConv1D", "DepthwiseConv1D"),
+    *("MaxPooling1D", "AveragePooling1D", "AdaptiveMaxPooling1D", "AdaptiveAveragePooling1D"),
+    *("GlobalMaxPooling1D", "GlobalAveragePooling1D", "Flatten"),
+    *("UpSampling1D", "ZeroPadding1D", "Cropping1D"),
+    *("Conv2D", "Conv2DTranspose", "SeparableConv2D", "DepthwiseConv2D"),
+    *("MaxPooling2D", "AveragePooling2D", "GlobalMaxPooling2D", "GlobalAveragePooling2D"),
+    "ConvLSTM1D",
+}
+
+
 class Stream:
     """A model as a function of one or more steps.
 
@@ -77,15 +91,21 @@ class Stream:
         Returns:
             The outputs of the model by their names in a signature, and the next states.
         """
-        *given, states = arguments if self.has_own_states else (*arguments, {})
-        calls = _Calls(keras.tree.flatten(given), states, self._layers)
+        *own, states = arguments if self.has_own_states else (*arguments, {})
+        given = keras.tree.flatten(own)
+        calls = _Calls(given, states, self._layers)
         with calls.recorded():
-            results = named(self._model(*given, training=False))
+            results = named(self._model(*own, training=False))
         self.states = dict.fromkeys(calls.new)
         next_states = {f"{name}{NEXT}": new for name, new in calls.new.items()}
+        if names := sorted(results.keys() & next_states.keys()):
+            raise ValueError(
+                f"The output {names[0]!r} of the model has the name of the next value of a state: give it "
+                "another name."
+            )
         for layer, k, new in calls.given:
             name = self._inputs[k]
-            output = next((o for o, tensor in results.items() if tensor is new), None)
+            output = next((o for o, one in results.items() if _source(one) is _source(new)), None)
             if output is None:
                 raise ValueError(
                     f"The states of the layer {layer.name!r} after the last step must be outputs of the "
@@ -93,7 +113,7 @@ class Stream:
                 )
             del results[output]
             self.states[name] = output
-            next_states[f"{name}{NEXT}"] = new
+            next_states[f"{name}{NEXT}"] = tf.cast(new, given[k].dtype)
         return results | next_states
 
 
@@ -170,13 +190,21 @@ class _Calls:
 
     def _note(self, layer, initial, new):
         for state, after in zip(initial, new):
-            k = next((k for k, tensor in enumerate(self._inputs) if tensor is state), None)
+            source = _source(state)
+            k = next((k for k, tensor in enumerate(self._inputs) if tensor is source), None)
             if k is None:
                 raise ValueError(
                     f"The initial state of the layer {layer.name!r} is computed by the model, so a stream "
                     "could not pass it on: make it an input of the model."
                 )
             self.given.append((layer, k, after))
+
+
+def _source(tensor):
+    """The tensor that Keras has cast to the type of a layer, or `tensor` itself."""
+    while tensor.op.type in ("Cast", "Identity"):
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _recurrent_layers(model):
@@ -186,6 +214,10 @@ def _recurrent_layers(model):
         reason = None
         if isinstance(layer, keras.layers.Bidirectional):
             reason = "it also reads its input backwards, from the last step"
+        elif isinstance(layer, keras.layers.TimeDistributed) and _has_states(layer.layer):
+            reason = f"it calls {layer.layer.name!r} anew for each step"
+        elif combining := _combines_steps(layer):
+            reason = f"{combining} combines steps, of which the file sees only those of one call"
         elif isinstance(layer, (keras.layers.RNN, CudnnStack)):
             found.append(layer)
             if layer.go_backwards:
@@ -201,6 +233,26 @@ def _recurrent_layers(model):
             f"The model {model.name!r} has no recurrent layer, so it has no states to stream."
         )
     return found
+
+
+def _has_states(layer):
+    return any(isinstance(one, (keras.layers.RNN, CudnnStack)) for one in flatten_layers(layer))
+
+
+def _combines_steps(layer):
+    """The name of the class of a layer that combines an open number of steps; empty for other layers."""
+    name = type(layer).__name__
+    if name not in _COMBINING:
+        return ""
+    if getattr(layer, "kernel_size", None) == (1,) and layer.strides == (1,):
+        return ""
+    try:
+        inputs = keras.tree.flatten(layer.input)
+    except (AttributeError, ValueError):  # it has no graph, or several calls
+        return ""
+    # An attention to a memory of known length is one step of its own.
+    over = inputs[1] if name in _ATTENTIONS and len(inputs) > 1 else inputs[0]
+    return name if len(over.shape) > 2 and over.shape[1] is None else ""
 
 
 def _initial(layer):

@@ -1,0 +1,23 @@
+"""The reason of an error of Keras, TensorFlow or another runtime, as one sentence."""
+
+import re
+
+# The beginnings of lines that Keras and TensorFlow write around the reason of an error.
+_AROUND = (
+    "Exception encountered when calling",
+    "Graph execution error:",
+    "Detected at node",
+    "<stack traces unavailable>",
+    "in user code:",
+    "Exception from",
+    "File ",
+)
+_BOLD = re.compile(r"\x1b\[\d+m")
+
+
+def one_line(error):
+    """The first line of an error message that names the fault, as a sentence."""
+    text = _BOLD.sub("", str(getattr(error, "message", None) or error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    text = next((line for line in lines if not line.startswith(_AROUND)), type(error).__name__)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
