@@ -1,7 +1,8 @@
 """Replaces the conditions of masked layers by their general branch.
 
-They save a gather for masks that only pad at the end. In a file they cost nodes, and in an OpenVINO model of
-a known batch size the first call after a new number of steps gave wrong results (2026.4).
+They save a gather for masks that only pad at the end. In a file they cost nodes, ONNX Runtime's quantizer does
+not see what their branches use, and in an OpenVINO model of a known batch size the first call after a new
+number of steps gave wrong results (2026.4).
 """
 
 from typing import Any
@@ -9,16 +10,22 @@ from typing import Any
 from tf_rnn_ops.plain.names import MASK_CONDITION
 
 
-def replace(graph_def: Any) -> None:
+def replace(graph_def: Any) -> bool:
     """Replaces the conditions of a GraphDef and of its functions.
 
     Args:
         graph_def: A GraphDef; it is changed.
+
+    Returns:
+        Whether there are any.
     """
+    found = False
     for host in (graph_def.node, *(f.node_def for f in graph_def.library.function)):
         for node in host:
             if node.op in ("If", "StatelessIf") and _is_of_a_mask(node.name):
                 _call_else_branch(node)
+                found = True
+    return found
 
 
 def _is_of_a_mask(name):

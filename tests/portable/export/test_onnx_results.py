@@ -289,3 +289,42 @@ def test_int8(name, export, rng):
     assert report.nodes[0].became == ("DynamicQuantizeLSTM" if name == "lstm" else "GRU")
     assert 1e-5 < report.difference < report.tolerance
     check(run, model, {"x": _sequences(rng)}, atol=report.tolerance)
+
+
+@pytest.mark.parametrize("first", ["forward", "backward"])
+def test_a_direction_that_begins_with_the_states_of_the_other(first, tmp_path):
+    """One node of both directions would need its own result."""
+    x, h = keras.Input((None, SIZE), name="x"), keras.Input((UNITS,), name="h")
+    layers = [
+        keras.layers.GRU(UNITS, go_backwards=backwards, return_state=True, **SEQUENCES)
+        for backwards in (first == "backward", first != "backward")
+    ]
+    y, state = layers[0](x, initial_state=h)
+    z, _ = layers[1](x, initial_state=state)
+    model = export_cases.drawn(keras.Model([x, h], [y, z]))
+    report = rnn.export(model, tmp_path / "m.onnx", print_fn=None)
+    assert [node.became for node in report.nodes] == ["GRU", "GRU"]
+    assert report.difference <= report.tolerance
+
+
+@pytest.mark.parametrize("sizes", [(1, 9), (None, None)], ids=["known", "open"])
+@pytest.mark.parametrize("layer", ["lstm", "both"])
+def test_masked_text_in_int8(layer, sizes, tmp_path):
+    """ONNX Runtime's quantizer does not see what the branches of a condition use."""
+    words = keras.Input(batch_shape=sizes, dtype="int32", name="words")
+    x = keras.layers.Embedding(50, 16, mask_zero=True)(words)
+    make = keras.layers.LSTM(16)
+    y = (keras.layers.Bidirectional(make) if layer == "both" else make)(x)
+    model = export_cases.drawn(keras.Model(words, keras.layers.Dense(3)(y)))
+    report = rnn.export(model, tmp_path / "m.onnx", quantize="int8", print_fn=None)
+    assert {node.became for node in report.nodes} == {"DynamicQuantizeLSTM"}
+    assert report.difference <= report.tolerance
+
+
+def test_a_mask_is_no_condition(tmp_path):
+    """In a file the condition would cost 30 nodes for a layer, and save nothing that was measured."""
+    x = keras.Input((None, SIZE), name="x")
+    y = keras.layers.Bidirectional(keras.layers.LSTM(UNITS, **SEQUENCES))(keras.layers.Masking()(x))
+    rnn.export(keras.Model(x, y), tmp_path / "m.onnx", print_fn=None)
+    nodes = onnx.load(tmp_path / "m.onnx").graph.node
+    assert "If" not in {node.op_type for node in nodes} and len(nodes) <= 90

@@ -234,7 +234,22 @@ def _fit(ctx, forward, backward):
         and forward.time_major == backward.time_major
         and (bool(forward.h), bool(forward.c)) == (bool(backward.h), bool(backward.c))
         and weights.can_join(forward.onnx_node, backward.onnx_node)
+        and not _depends(ctx, forward.node, backward.node)
+        and not _depends(ctx, backward.node, forward.node)
     )
+
+
+def _depends(ctx, node, other):
+    """Whether a node needs a result of another node."""
+    seen, waiting = set(), [node]
+    while waiting:
+        for before in waiting.pop().inputs:
+            if before is other:
+                return True
+            if before is not None and before.name not in seen:
+                seen.add(before.name)
+                waiting.append(before)
+    return False
 
 
 def _emit_pair(ctx, forward, backward):

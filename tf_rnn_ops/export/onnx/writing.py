@@ -1,12 +1,15 @@
 """Writes a signature of a SavedModel as a file of ONNX; see formats."""
 
+import contextlib
 import dataclasses
 import logging
 import pathlib
+import shutil
 import tempfile
 
-from tf_rnn_ops.export import formats, rewriting
+from tf_rnn_ops.export import conditions, formats, rewriting
 from tf_rnn_ops.export.onnx.registration import register
+from tf_rnn_ops.portable import exporting
 
 OPSET = formats.OPSETS[-1]
 _QUANTIZE = (None, "int8")
@@ -22,7 +25,8 @@ def write(
     import onnx
 
     try:
-        model, nodes = _converted(str(saved_model), signature, opset)
+        with _without_conditions(str(saved_model)) as folder:
+            model, nodes = _converted(folder, signature, opset)
     except ValueError:
         raise
     except Exception as error:  # tf2onnx raises errors of any kind
@@ -39,6 +43,20 @@ def write(
         return [node.with_float_weights() for node in nodes]
     _quantize(onnx, model, filepath)
     return [_quantized(node) for node in nodes]
+
+
+@contextlib.contextmanager
+def _without_conditions(saved_model):
+    """The SavedModel, or a copy of it without the conditions of masked layers."""
+    model = exporting.read(pathlib.Path(saved_model))
+    if not any([conditions.replace(graph.graph_def) for graph in model.meta_graphs]):
+        yield saved_model
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = pathlib.Path(folder) / "model"
+        shutil.copytree(saved_model, copy)
+        exporting.write(copy, model)
+        yield str(copy)
 
 
 def _converted(saved_model, signature, opset):
