@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tf_rnn_ops.keras as rnn
+from tf_rnn_ops.export import formats
 from tf_rnn_ops.export.__main__ import main
 
 
@@ -139,3 +141,27 @@ def test_loops_of_a_saved_model_are_listed_or_rejected(tmp_path, capsys, monkeyp
     assert main(arguments) == 0
     _, line = capsys.readouterr().out.splitlines()
     assert "one" in line and line.endswith("While -> loop, because it is a loop in the SavedModel")
+
+
+@pytest.mark.parametrize("end", [".onnx", ".tflite", ".xml"])
+def test_each_signature_of_a_saved_model(end, tmp_path):
+    words = keras.Input(batch_shape=(1, 5), dtype="int32", name="words")
+    encoder = keras.Model(words, keras.layers.GRU(4)(keras.layers.Embedding(9, 3)(words)))
+    x = keras.Input(batch_shape=(1, 1, 3), name="x")
+    decoder = keras.Model(x, keras.layers.Dense(2)(keras.layers.GRU(6)(x)))
+    archive = keras.export.ExportArchive()
+    given = {}
+    for name, model in (("encode", encoder), ("decode", decoder)):
+        copy = rnn.convert(export_cases.drawn(model))
+        archive.track(copy)
+        (spec,) = model.inputs
+        signature = [tf.TensorSpec(spec.shape, spec.dtype, spec.name)]
+        archive.add_endpoint(name, copy.__call__, signature)
+        given[name] = {spec.name: np.ones(spec.shape, spec.dtype)}
+    archive.write_out(str(tmp_path / "saved"), verbose=False)
+    for name, model in (("encode", encoder), ("decode", decoder)):
+        path = tmp_path / f"{name}{end}"
+        assert main([str(tmp_path / "saved"), str(path), "--signature", name]) == 0
+        got = formats.writer(formats.of(path, None)).run(str(path), given[name])
+        (want,) = given[name].values()
+        np.testing.assert_allclose(got["output_0"], model(want), rtol=0, atol=1e-6)

@@ -49,9 +49,11 @@ def write(
         rewritten = pathlib.Path(folder) / "model"
         nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, _decide)
         try:
+            # The loaded model has all signatures, of which OpenVINO would choose one.
             loaded = tf.saved_model.load(str(rewritten))
-            model = openvino.convert_model(loaded, extension=extensions())
-            model = _with_named_results(model, loaded.signatures[rewriting.DEFAULT])
+            function = loaded.signatures[signature]
+            model = openvino.convert_model(function, extension=extensions())
+            model = _with_named_results(model, function)
         except Exception as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"OpenVINO cannot convert the model: {reason}") from error
@@ -59,9 +61,9 @@ def write(
     return nodes
 
 
-def _with_named_results(model, signature):
+def _with_named_results(model, function):
     """The model with their own names for outputs that are inputs; OpenVINO keeps those of the inputs only."""
-    wanted = sorted(signature.structured_outputs)
+    wanted = sorted(function.structured_outputs)
     named = {name for port in model.outputs for name in port.get_names()}
     if named >= set(wanted):
         return model
