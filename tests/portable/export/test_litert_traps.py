@@ -222,3 +222,20 @@ def test_kerass_export_says_what_to_use(tmp_path):
     ):
         model.export(path, format="litert", verbose=False)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_variables_of_tf_saved_model_save(ours, tmp_path, litert):
+    """LiteRT's converter keeps them as variables, which have no values in the file."""
+    x = keras.Input((None, 3), name="x")
+    model = keras.Model(x, keras.layers.LSTM(4, **SEQUENCES)(x))
+    saved = rnn.convert(model) if ours else model
+    function = tf.function(
+        lambda x: {"y": saved(x)}, input_signature=[tf.TensorSpec((1, 5, 3), name="x")]
+    )
+    tf.saved_model.save(saved, str(tmp_path / "saved"), signatures=function)
+    path = str(tmp_path / "m.tflite")
+    litert.write(str(tmp_path / "saved"), path)
+    given = np.random.default_rng(0).standard_normal((1, 5, 3)).astype(np.float32)
+    got = litert.run(path, {"x": given})["y"]
+    np.testing.assert_allclose(got, model(given), rtol=0, atol=1e-6)

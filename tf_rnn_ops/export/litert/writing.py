@@ -46,7 +46,13 @@ def write(
         functions = fused.Functions()
         decide = functools.partial(_decide, functions)
         nodes = rewriting.rewrite(saved_model, rewritten, signature, loops, decide)
-        content = _convert(rewritten, quantize)
+        content = _convert(tf.lite.TFLiteConverter.from_saved_model(str(rewritten)), quantize)
+        if flatbuffer.count_ops(content)["VAR_HANDLE"]:
+            # WHY: of a tf.saved_model.save() the converter keeps variables, and the file has no values for them.
+            loaded = tf.saved_model.load(str(rewritten))
+            functions_of_signature = [loaded.signatures[signature]]
+            frozen = tf.lite.TFLiteConverter.from_concrete_functions(functions_of_signature, loaded)
+            content = _convert(frozen, quantize)
     _check(content, nodes)
     pathlib.Path(filepath).write_bytes(flatbuffer.without_clip(content))
     # WHY: the converter folds small constants only. tf_rnn_ops.keras.export gives this function floats.
@@ -68,8 +74,7 @@ def _decide(functions, facts):
     return functions.instead(facts), fused.NAME, ""
 
 
-def _convert(folder, quantize):
-    converter = tf.lite.TFLiteConverter.from_saved_model(str(folder))
+def _convert(converter, quantize):
     if quantize is not None:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     try:
